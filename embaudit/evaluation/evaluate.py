@@ -15,12 +15,14 @@ from embaudit.canonical.identified import identified_factors
 from embaudit.canonical.mapping import mapped
 from embaudit.canonical.span import in_span
 from embaudit.errors import InputError, must_be
-from embaudit.evaluation.measures import MEASURES, query_measures
+from embaudit.evaluation.measures import MEASURES, Version, query_measures
 from embaudit.evaluation.truth import Truth, as_truth
 from embaudit.foundation.checked import RNG, as_count, as_generator
 from embaudit.foundation.parallel import row_blocks
 from embaudit.foundation.results import Result
+from embaudit.foundation.words import counted
 from embaudit.kernels.intervals import draw_groups, jackknife_margin
+from embaudit.kernels.nearest import neighbours
 from embaudit.kernels.rows import sample_rows, unit_rows
 from embaudit.model import Equivalence, FactorModel, SideName
 from embaudit.model.sizes import require_model, require_ordinary_size
@@ -34,8 +36,8 @@ if TYPE_CHECKING:
 
 CANDIDATES = 50_000
 """Rows among which neighbours are looked up; more are sampled."""
-RAW = "cosine"
-"""What the others are compared with."""
+RAW, CSLS = "cosine", "CSLS"
+"""What the others are compared with, and the same less what makes hubs."""
 PREDICTION = "prediction cosine"
 """Also the plain cosine of right rows in the left-whitened gauge, and of left rows in the right-whitened one."""
 
@@ -62,6 +64,10 @@ class Evaluation(Result):
     """For each similarity, (groups, 3) their means without each of up to 20 groups of entities."""
     chance: float
     """Precision of a random list."""
+    n_rows: int
+    """Rows of the side."""
+    counts: NDArray[np.float64] | None = None
+    """(q,) interactions behind each query; None where they are not known."""
 
     def __repr__(self) -> str:
         parts = ", ".join(f"{name} {values[:, 0].mean():.3f}" for name, values in self.by_query.items())
@@ -98,7 +104,8 @@ class Evaluation(Result):
         """Return counts, chance and `records` as JSON can hold them."""
         names = ("role", "title", "n", "n_candidates", "n_left_out", "chance")
         fields = {name: getattr(self, name) for name in names}
-        return fields | {"n_queries": len(self.queries), "records": self.records(), "explanation": self.explain()}
+        fields |= {"n_rows": self.n_rows, "n_queries": len(self.queries)}
+        return fields | {"records": self.records(), "by_count": self.by_count(), "explanation": self.explain()}
 
     def records(self) -> list[dict[str, Any]]:
         """Return the rows of `to_frame` as JSON can hold them."""
@@ -112,6 +119,34 @@ class Evaluation(Result):
                     "difference": difference, "difference_ci_low": less, "difference_ci_high": more,
                 })  # fmt: skip
         return rows
+
+    def by_count(self) -> list[dict[str, Any]]:
+        """Return the precision of each similarity on the queries with few, some and many interactions.
+
+        Returns
+        -------
+        list of dict
+            Keys third (tail, middle, head), similarity, least and most (interactions), n_queries and precision; none
+            where counts are not known, or are all the same.
+        """
+        if self.counts is None or self.counts.min() == self.counts.max():
+            return []
+        # Queries of one count stay in one third.
+        edges = np.quantile(self.counts, [1 / 3, 2 / 3])
+        place = np.searchsorted(edges, self.counts, side="left")
+        return [
+            {
+                "third": third,
+                "similarity": name,
+                "least": float(self.counts[place == i].min()),
+                "most": float(self.counts[place == i].max()),
+                "n_queries": int((place == i).sum()),
+                "precision": float(values[place == i, 0].mean()),
+            }
+            for i, third in enumerate(("tail", "middle", "head"))
+            if (place == i).any()
+            for name, values in self.by_query.items()
+        ]
 
     def _interval(self, name: str, measure: int) -> tuple[float, float, float]:
         value = float(self.by_query[name][:, measure].mean())
@@ -136,21 +171,23 @@ class Evaluation(Result):
     def explain(self) -> str:
         """Say in plain words which similarity serves these entities best."""
         best = self.best()
+        among = "all" if self.n_candidates == self.n_rows else f"{self.n_candidates:,}"
         start = (
-            f"Of the {self.n} nearest {self.title}s by raw cosine, {self.value(RAW):.1%} share a label with the "
-            f"{self.title} asked for; {self.chance:.1%} would by chance."
+            f"{len(self.queries):,} of {counted(self.n_rows, self.title)} asked, neighbours among {among}. Of the "
+            f"{self.n} nearest by raw cosine, {self.value(RAW):.1%} share a label with the {self.title} asked for; "
+            f"{self.chance:.1%} would by chance."
         )
         difference, low, high = self._difference(best, 0)
         if difference <= 0:
-            return f"{start} No other similarity does better here."
-        verdict = (
-            f"The best, {best}, reaches {self.value(best):.1%}. The difference is {100 * low:+.1f} to "
-            f"{100 * high:+.1f} percentage points (95 %, allowing for having picked the best of "
-            f"{len(self.by_query) - 1})."
-        )
+            return f"{start} No other similarity does better."
+        span = f"{100 * low:+.1f} to {100 * high:+.1f} percentage points"
+        allowing = f"95 %, picked as the best of {len(self.by_query) - 1}"
         if low <= 0:
-            return f"{start} {verdict} These {len(self.queries):,} {self.title}s cannot tell it from none."
-        return f"{start} {verdict} It serves these labels better."
+            return (
+                f"{start} None is surely better: the best, {best}, reaches {self.value(best):.1%}, by "
+                f"{span} ({allowing})."
+            )
+        return f"{start} The best, {best}, serves these labels better: {self.value(best):.1%}, by {span} ({allowing})."
 
 
 def _measure(name: str) -> str:
@@ -171,8 +208,10 @@ def evaluate_similarities(
 ) -> Evaluation:
     """Score similarities by labels: does a neighbour share one?
 
-    Judged are the raw cosine, the dot product, the cosine of centred rows and, where both sides are at hand, the
-    cosines in the three canonical gauges; one of these is the prediction cosine, and is named so.
+    Judged are the raw cosine, the dot product, the cosine of centred rows, CSLS and, where both sides are at hand, the
+    cosines in the three canonical gauges; one of these is the prediction cosine, and is named so. CSLS is the cosine
+    less half the mean cosine of the candidate with its 10 nearest, so that hubs are listed less (Conneau et al. 2018,
+    section 2.3; the query's own mean changes no list).
 
     Parameters
     ----------
@@ -230,9 +269,29 @@ def evaluate_similarities(
     queries = queries[answerable]
     if len(queries) < 2:
         raise InputError("truth must relate some rows and not all; got labels that leave nothing to tell apart.")
-    versions = {name: make(rows) for name, make in similarities(model, role)}
+    vectors = {name: make(rows) for name, make in similarities(model, role)}
+    versions: dict[str, Version] = {name: (x, x) for name, x in vectors.items()}
+    versions[CSLS] = scaled_locally(vectors[RAW])
     measured = query_measures(versions, known, rows, queries, draw_groups(len(rows), draw), n=n)
-    return Evaluation(role, model.title(role), n, len(rows), left_out, rows[queries], *measured, chance)
+    counts = model.side(role).counts
+    behind = None if counts is None else np.asarray(counts, dtype=np.float64)[rows[queries]]
+    return Evaluation(role, model.title(role), n, len(rows), left_out, rows[queries], *measured, chance, len(x), behind)
+
+
+def scaled_locally(unit: NDArray[np.float64], n: int = 10) -> Version:
+    """Return vectors whose dot product is the cosine less half the candidate's mean cosine with its `n` nearest.
+
+    Examples
+    --------
+    >>> x, y = scaled_locally(np.array([[1.0, 0.0], [0.6, 0.8], [0.0, 1.0]]), 1)
+    >>> (x @ y.T).round(2)
+    array([[ 0.7,  0.2, -0.4],
+           [ 0.3,  0.6,  0.4],
+           [-0.3,  0.4,  0.6]])
+    """
+    near = neighbours(unit, min(n, len(unit) - 1))
+    density = np.nanmean(np.where(near.indices >= 0, near.cosines, np.nan), axis=1) / 2
+    return np.column_stack([unit, np.ones(len(unit))]), np.column_stack([unit, -density])
 
 
 def _chance(truth: Truth, rows: Indices, queries: Indices) -> tuple[float, NDArray[np.bool_]]:

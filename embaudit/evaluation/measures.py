@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -18,11 +18,13 @@ if TYPE_CHECKING:
     from embaudit.evaluation.truth import Truth
     from embaudit.foundation.checked import Indices
 
+Version: TypeAlias = "tuple[NDArray[np.float64], NDArray[np.float64]]"
+"""Vectors of rows as queries, and as candidates."""
 MEASURES = ("precision", "auc", "ndcg")
 
 
 def query_measures(
-    versions: Mapping[str, NDArray[np.float64]],
+    versions: Mapping[str, Version],
     truth: Truth,
     rows: Indices,
     queries: Indices,
@@ -34,8 +36,8 @@ def query_measures(
 
     Parameters
     ----------
-    versions : mapping of str to array of shape (m, k)
-        Vectors of the candidates for each similarity, which is the dot product of two.
+    versions : mapping of str to pair of array of shape (m, k)
+        For each similarity, vectors of the rows as queries and as candidates; it is the dot product of the two.
     truth : Truth
         Labels of all rows of the side.
     rows : array of shape (m,)
@@ -63,8 +65,8 @@ def query_measures(
         gains = truth.gains(rows[chosen], rows).astype(np.float64)
         gains[itself] = -np.inf
         left_out, found = LeftOut(gains, groups, n), []
-        for vectors in versions.values():
-            scores = vectors[chosen] @ vectors.T
+        for asking, listed in versions.values():
+            scores = asking[chosen] @ listed.T
             scores[itself] = -np.inf
             found.append(left_out.measures(scores))
         return np.stack(found)

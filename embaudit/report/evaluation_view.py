@@ -11,7 +11,7 @@ from embaudit.evaluation.measures import MEASURES
 from embaudit.foundation.words import counted
 from embaudit.report.grid import Grid
 from embaudit.report.interval_display import IntervalDisplay
-from embaudit.report.shown import MEASURE_TITLES, evaluation_grid
+from embaudit.report.shown import MEASURE_TITLES, evaluation_grid, thirds_grid
 from embaudit.report.view import Charted, ResultView, Section
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ GLOSSARY = (
     ("AUC", "Probability that one that shares a label comes before one that shares none; ties count half."),
     ("NDCG", "How much of what the list could gain it does gain, early places counting more."),
     ("chance", "Precision of a random list."),
+    ("CSLS", "Cosine less half the mean cosine of the one listed with its 10 nearest: hubs are listed less."),
     ("centred cosine", "Cosine of the rows after their mean is subtracted."),
     ("prediction cosine", WORDS["prediction cosine"].meaning),
     ("whitened", WORDS["whitened"].meaning),
@@ -38,7 +39,7 @@ def evaluation_view(found: Evaluation) -> ResultView:
     >>> items = [[1.0, 0.1], [1.0, -0.1], [0.1, 1.0], [-0.1, 1.0]]
     >>> view = evaluation_view(evaluate_similarities(FactorModel.from_vectors(items), ["a", "a", "b", "b"], n=1))
     >>> view.question, list(view.top[0].names)
-    ('Which similarity finds items that share a label?', ['cosine', 'dot product', 'centred cosine'])
+    ('Which similarity finds items that share a label?', ['cosine', 'dot product', 'centred cosine', 'CSLS'])
     """
     records, table = found.records(), evaluation_grid(found)
     differences = [_differences(records, *each) for each in zip(MEASURES, MEASURE_TITLES, strict=True)]
@@ -49,7 +50,7 @@ def evaluation_view(found: Evaluation) -> ResultView:
         top=(_precision(found, records),),
         sections=(
             Section("scores", "Scores", "How well each finds those that share a label",
-                    parts=(Charted("", table),)),
+                    parts=tuple(Charted("", grid) for grid in (table, thirds_grid(found)) if grid.rows)),
             Section("differences", "Differences", "How far each is from the raw cosine",
                     parts=(Charted("", every, tuple(filter(None, differences))),)),
         ),

@@ -57,7 +57,7 @@ def evaluation_grid(found: Evaluation) -> Grid:
     >>> items = [[1.0, 0.1], [1.0, -0.1], [0.1, 1.0], [-0.1, 1.0]]
     >>> grid = evaluation_grid(evaluate_similarities(FactorModel.from_vectors(items), ["a", "a", "b", "b"], n=1))
     >>> grid.headings, len(grid.rows)
-    (('similarity', 'precision', 'AUC', 'NDCG'), 3)
+    (('similarity', 'precision', 'AUC', 'NDCG'), 4)
     """
     records = found.records()
     cells: dict[str, list[str]] = {}
@@ -70,10 +70,23 @@ def evaluation_grid(found: Evaluation) -> Grid:
     return Grid("how well each finds those that share a label", note, ("similarity", *MEASURE_TITLES), rows)
 
 
+def thirds_grid(found: Evaluation) -> Grid:
+    """Tabulate the precision of each similarity on the queries with few, some and many interactions."""
+    records = found.by_count()
+    columns = {one["third"]: f"{one['third']} ({one['least']:,.0f} to {one['most']:,.0f})" for one in records}
+    cells: dict[str, list[str]] = {}
+    for one in records:
+        cells.setdefault(one["similarity"], []).append(f"{one['precision']:.3f}")
+    rows = tuple((name, *values) for name, values in cells.items())
+    title = f"precision for {found.title}s with few, some and many interactions"
+    return Grid(title, "a third of the queries each", ("similarity", *columns.values()), rows)
+
+
 @shown.register
 def _(found: Evaluation) -> Content:
     title = f"which similarity serves these {found.title}s best"
-    return Content(title, (found.explain(), evaluation_grid(found), Grid.from_frame(found.to_frame(), title)))
+    grids = [grid for grid in (evaluation_grid(found), thirds_grid(found)) if grid.rows]
+    return Content(title, (found.explain(), *grids, Grid.from_frame(found.to_frame(), title)))
 
 
 @shown.register

@@ -18,6 +18,7 @@ def measured(rows, truth, draw):
     """Values, margins and the margins of a bootstrap over queries: each measure of a cosine and its difference."""
     other = rows * [1, 1, 1, 4.0]
     versions = {name: x / np.linalg.norm(x, axis=1, keepdims=True) for name, x in (("one", rows), ("two", other))}
+    versions = {name: (x, x) for name, x in versions.items()}
     everyone = np.arange(len(rows))
     values, replicates = query_measures(versions, truth, everyone, everyone, draw_groups(len(rows), draw), n=5)
     queries, without = (np.hstack([x["one"], x["two"] - x["one"]]) for x in (values, replicates))
@@ -56,9 +57,10 @@ def test_replicates_are_the_measures_of_those_who_remain():
     draw = np.random.default_rng(0)
     labels, rows = draw.integers(3, size=M), draw.standard_normal((M, 3))
     truth, groups, queries = as_truth(labels, M), draw_groups(M, draw), np.arange(0, M, 2)
-    _, replicates = query_measures({"dot": rows}, truth, np.arange(M), queries, groups, n=5)
+    _, replicates = query_measures({"dot": (rows, rows)}, truth, np.arange(M), queries, groups, n=5)
     for group, found in enumerate(replicates["dot"]):
         rest = np.flatnonzero(groups != group)
         asked = np.searchsorted(rest, queries[groups[queries] != group])
-        alone, _ = query_measures({"dot": rows[rest]}, truth, rest, asked, np.arange(len(rest), dtype=np.uint8), n=5)
+        versions = {"dot": (rows[rest], rows[rest])}
+        alone, _ = query_measures(versions, truth, rest, asked, np.arange(len(rest), dtype=np.uint8), n=5)
         np.testing.assert_allclose(found, alone["dot"].mean(axis=0), atol=1e-7)

@@ -13,7 +13,7 @@ from scipy.stats import t
 from embaudit.canonical import at_exponent
 from embaudit.errors import InputError
 from embaudit.evaluation import Evaluation, as_truth, evaluate_similarities
-from embaudit.evaluation.evaluate import similarities
+from embaudit.evaluation.evaluate import scaled_locally, similarities
 from embaudit.model import FactorModel
 
 Q = 1_000
@@ -25,27 +25,69 @@ def evaluation(margin=0.0, queries=Q, **values):
     by_query = {name.replace("_", " "): np.tile(found, (queries, 1)) for name, found in values.items()}
     spread = np.array([[1.0], [-1]]) * margin / t.ppf(0.975, 1)
     replicates = {name: rows[0] + (spread if name != "cosine" else 0 * spread) for name, rows in by_query.items()}
-    return Evaluation("right", "item", 5, 70, 3, np.arange(queries), by_query, replicates, 0.25)
+    return Evaluation("right", "item", 5, 70, 3, np.arange(queries), by_query, replicates, 0.25, 80)
 
 
 def test_a_verdict_says_whether_the_best_is_beyond_chance():
     found = evaluation(cosine=(0.5, 0.6, 0.7), dot_product=(0.5, 0.9, 0.9))
     assert "50.0% share a label with the item asked for; 25.0% would by chance." in found.explain()
-    assert "No other similarity does better here." in found.explain()
+    assert found.explain().startswith(
+        "1,000 of 80 items asked, neighbours among 70. Of the 5 nearest by raw cosine, 50.0%"
+    )
+    assert found.explain().endswith("No other similarity does better.")
     assert [found.best(measure) for measure in ("precision", "auc", "ndcg")] == ["cosine", "dot product", "dot product"]
-    for margin, interval, verdict in (
-        (0.0, "+11.7 to +12.3", "It serves these labels better."),
-        (0.119, "+0.1 to +23.9", "It serves these labels better."),
-        (0.13, "-1.0 to +25.0", "These 1,000 items cannot tell it from none."),
+    for margin, interval, better in (
+        (0.0, "+11.7 to +12.3", True),
+        (0.119, "+0.1 to +23.9", True),
+        (0.13, "-1.0 to +25.0", False),
     ):
         text = evaluation(margin, cosine=(0.5, 0.6, 0.7), dot_product=(0.62, 0.6, 0.7)).explain()
-        assert f"The best, dot product, reaches 62.0%. The difference is {interval} percentage points" in text
+        assert f"by {interval} percentage points" in text
         assert "picked the best of 1)" in text
-        assert text.endswith(verdict)
+        assert ("The best, dot product, serves these labels better: 62.0%" in text) == better
+        assert ("None is surely better: the best, dot product, reaches 62.0%" in text) != better
         assert too_long(text) == []
     found = evaluation(cosine=(0.5, 0.5, 0.5), dot_product=(0.5 + UNSEEN, 0.5, 0.5), other=(0, 0, 0))
     assert "picked the best of 2)" in found.explain()
-    assert found.explain().endswith("cannot tell it from none.")
+    assert "None is surely better" in found.explain()
+
+
+def test_thirds_by_counts():
+    """Against a loop over the queries; equal counts stay together, and no counts give no thirds."""
+    draw = np.random.default_rng(2)
+    counts = draw.permutation(np.repeat([1.0, 2, 3, 5, 8, 100], 10))
+    model = random_model(n=40, p=60, k=3)
+    model = model.replace(right_counts=counts)
+    found = evaluate_similarities(model, draw.integers(3, size=60), n=4)
+    records = found.by_count()
+    assert [(one["least"], one["most"]) for one in records if one["similarity"] == "cosine"] == [
+        (1, 2),
+        (3, 5),
+        (8, 100),
+    ]
+    for one in records:
+        within = [i for i, row in enumerate(found.queries) if one["least"] <= counts[row] <= one["most"]]
+        assert one["n_queries"] == len(within)
+        assert one["precision"] == pytest.approx(found.by_query[one["similarity"]][within, 0].mean())
+    for none in (None, np.full(60, 7.0)):
+        assert evaluate_similarities(model.replace(right_counts=none), draw.integers(3, size=60), n=4).by_count() == []
+
+
+def test_csls_lists_hubs_less():
+    """Against the formula: 2 cos − r(x) − r(y), r the mean cosine with the ten nearest, gives the same lists."""
+    draw = np.random.default_rng(6)
+    rows = draw.standard_normal((80, 5)) + 0.7
+    unit = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    asking, listed = scaled_locally(unit)
+    cosines = unit @ unit.T
+    np.fill_diagonal(cosines, -2)
+    near = np.sort(cosines, axis=1)[:, -10:].mean(axis=1)
+    csls = 2 * cosines - near[:, None] - near
+    scores = asking @ listed.T
+    np.fill_diagonal(scores, -4)
+    np.testing.assert_array_equal(np.argsort(-csls, axis=1)[:, :20], np.argsort(-scores, axis=1)[:, :20])
+    most = [np.bincount(np.argsort(-x, axis=1)[:, :10].ravel(), minlength=80).max() for x in (cosines, csls)]
+    assert most[1] < most[0]
 
 
 def test_values_and_intervals():
@@ -73,6 +115,7 @@ def test_values_and_intervals():
     told = json.loads(json.dumps(found.to_dict()))
     assert told == {
         "role": "right", "title": "item", "n": 5, "n_candidates": 70, "n_left_out": 3, "chance": 0.25, "n_queries": Q,
+        "n_rows": 80, "by_count": [],
         "records": found.records(), "explanation": found.explain(),
     }  # fmt: skip
 
