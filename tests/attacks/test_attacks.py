@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from models import random_model
 
 from embaudit.attacks import Attack, worst, worst_gauge
 from embaudit.errors import InputError
-from embaudit.foundation.words import percent, up
+from embaudit.foundation.words import up
 from embaudit.gauges import Affine, Diagonal, GaugeGroup, GeneralLinear, Orthogonal, Translation
 from embaudit.kernels.nearest import neighbours
 from embaudit.kernels.pairs import draw_pairs
@@ -181,32 +179,11 @@ def test_near_copies_drive_each_other_out_only_as_far_as_their_numbers_are_store
     assert attack.bound == 32 / 36
 
 
-def test_one_sentence_says_what_was_found_and_what_is_proven() -> None:
-    model = model_of(5)
-    for role, pairs in (("right", "item-item"), ("left", "user-user"), ("cross", "user-item")):
-        attack = quick(model, GeneralLinear(3, max_condition=2.0), role=role, rng=0)
-        assert attack.explain(model.roles) == (
-            f"The worst linear gauge found within κ = 2 was sought for {attack.n_items:,} {pairs} cosines. It moves "
-            f"them by {attack.achieved:.2f} on average. "
-            f"Proven: by at most {up(attack.bound):.2f}."
-        )
-    attack = quick(model, GeneralLinear(3, max_condition=1.5), objective="neighbours", rng=0)
-    assert attack.explain(("word", "label")) == (
-        f"The worst linear gauge found within κ = 1.5 was sought for {len(attack.table)} label-label lists. It drives "
-        f"out {percent(attack.achieved)} of their entries. Proven: at most {percent(up(attack.bound))}."
-    )
-
-
-def test_ties_are_named_where_nothing_else_can_be_meant() -> None:
-    tied = FactorModel.from_vectors(np.repeat(np.eye(3), 4, axis=0))
-    still = GeneralLinear(3, max_condition=1.0)
+def test_ties_bound_nothing_and_clear_lists_stay() -> None:
+    tied, still = FactorModel.from_vectors(np.repeat(np.eye(3), 4, axis=0)), GeneralLinear(3, max_condition=1.0)
     attack = worst_gauge(tied, still, objective="neighbours", n=1, rng=0)
     assert (attack.achieved, attack.bound) == (0, 1)
-    assert attack.explain(tied.roles).endswith(
-        "was sought for 12 item-item lists. It drives out 0 % of their entries. Proven: at most 100 %, because of ties."
-    )
-    clear = worst_gauge(model_of(0), still, objective="neighbours", n=3, rng=0)
-    assert clear.explain().endswith("Proven: at most 0 %.")
+    assert worst_gauge(model_of(0), still, objective="neighbours", n=3, rng=0).bound == 0
 
 
 def test_the_same_seed_gives_the_same_attack() -> None:
@@ -302,19 +279,6 @@ def test_affine_attacks_beat_random_gauges_of_their_budgets() -> None:
         for i in range(200)
     ]
     assert quick(model, group, rng=0).achieved > 1.1 * max(tried)
-
-
-def test_an_affine_attack_names_both_budgets() -> None:
-    model = head(0)
-    attack = quick(model, Affine(3, max_condition=2.0, max_shift=0.25), rng=0, n_steps=2, n_starts=1)
-    assert attack.explain(("input", "label")).startswith(
-        "The worst affine gauge found within κ = 2 and shifts of labels up to 0.25 was sought for "
-    )
-    told = replace(attack, typical_row=0.5).explain(("input", "label"))
-    assert "and shifts of labels up to 0.5 typical rows was sought for " in told
-    everything = replace(attack, objective="neighbours", bound=1.0).explain()
-    assert everything.endswith("of their entries. More is not ruled out.")
-    assert replace(attack, objective="neighbours", bound=0.99).explain().endswith("Proven: at most 99 %.")
 
 
 def test_bad_input_is_refused() -> None:

@@ -174,7 +174,9 @@ def test_with_inputs_they_verify_and_logit_cosines_are_compared():
     dense = np.corrcoef(logits.T)  # columns have mean 0, so these are cosines
     expected = np.corrcoef(head.cosines("right", pairs), dense[tuple(pairs.T)])[0, 1]
     assert report.logit_agreement == pytest.approx(expected, abs=1e-9)
-    assert head_report(head.replace(left=None), n_gauges=1).logit_agreement is None
+    # Neither no inputs nor one, which has no covariance, say how far logits agree; nor does one pair.
+    for other in (head.replace(left=None), head.replace(left=head.left[:1]), head.replace(right=head.right[:2])):
+        assert head_report(other, n_gauges=1).logit_agreement is None
 
 
 def test_probe_inputs_stand_at_the_scale_of_the_head_wherever_its_origin_is():

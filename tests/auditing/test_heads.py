@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from made import HEAD, argmax, change, equal_head, head, opposite
 
-from embaudit.auditing import heads as module
 from embaudit.auditing.fibre import fibre_of
 from embaudit.auditing.heads import declare, head_evidence
 from embaudit.auditing.traits import traits_of
@@ -16,8 +15,7 @@ from embaudit.errors import InputError
 from embaudit.foundation.plain import plain
 from embaudit.kernels import moments
 from embaudit.model import FactorModel, Softmax
-from embaudit.softmax.logit_cosines import logit_cosines
-from embaudit.softmax.panel import TELLING, make_panel
+from embaudit.softmax.panel import TELLING
 
 ROWS = np.random.default_rng(3).standard_normal((30, 3)) + np.eye(3)[0]
 INPUTS = np.random.default_rng(4).standard_normal((50, 3)) * [1, 2, 4]
@@ -109,21 +107,6 @@ def test_a_chosen_pair_and_sizes():
     cosines = ROWS @ ROWS.T / np.outer(*[np.linalg.norm(ROWS, axis=1)] * 2) - 2 * np.eye(30)
     alike = np.unravel_index(np.argmax(np.where(cosines < TELLING, cosines, -1)), cosines.shape)
     assert set(measured(model).constructions[0].names) == {str(row) for row in alike}
-
-
-def test_label_cosines_agree_with_those_of_logits_as_far_as_they_are_defined():
-    model = FactorModel.from_softmax(ROWS, embeddings=INPUTS)
-    pairs = np.array([(i, j) for i in range(30) for j in range(i)])
-    panel = make_panel(model, 2_048, np.random.default_rng(0))
-    expected = np.corrcoef(model.cosines("right", pairs), logit_cosines(model, pairs=pairs))[0, 1]
-    assert module._agreement(model, panel, pairs) == pytest.approx(expected)
-    assert module._agreement(model, panel, pairs[:2]) == pytest.approx(1, abs=2)
-    assert module._agreement(model, panel, pairs[:1]) is None
-    assert module._agreement(model.replace(left=None), panel, pairs) is None
-    alone = FactorModel.from_softmax(ROWS, embeddings=INPUTS[:1])
-    assert module._agreement(alone, panel, pairs) is None, "one input has no covariance"
-    again = np.array([[0, 1], [1, 0], [0, 1]])
-    assert module._agreement(model, panel, again) is None, "cosines that do not vary"
 
 
 def test_the_json_of_evidence():

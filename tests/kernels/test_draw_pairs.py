@@ -78,9 +78,7 @@ def test_pairs_of_a_model_are_drawn_of_its_sides():
     model = FactorModel.from_user_item(np.ones((3, 2)), np.ones((5, 2)))
     assert [len(Pairs(role).sample(model, 8)) for role in ("left", "right", "cross")] == [3, 8, 8]
     assert len(Pairs("cross").sample(model, 15)) == 15
-
-
-def test_rows_of_zeros_are_in_no_pair():
+    # Rows of zeros are in no pair.
     model = FactorModel.from_user_item([[1.0, 0.0], [0.0, 0.0]], [[1.0, 0.0], [0.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
     assert [Pairs(role).n_pairs(model) for role in ("left", "right", "cross")] == [0, 3, 3]
     assert Pairs("right").sample(model, 9).tolist() == [[0, 2], [0, 3], [2, 3]]

@@ -173,9 +173,7 @@ def test_what_is_said_of_twins():
         "(a, b, e, …)."
     )
     found = twins(FactorModel.from_vectors(rows[:3]))
-    assert found.explain() == (
-        "67 % of 3 item rows have a copy (cosine above 1−2.2e-15): 1 pair, 1 group, the largest of 2 rows (0, 1)."
-    )
+    assert found.explain().endswith("1 pair, 1 group, the largest of 2 rows (0, 1).")
     assert repr(found) == "Twins(1 pair of 3 items)"
     none = twins(random_model(p=20), role="item", tolerance=1e-3)
     assert none.explain() == "No two of 20 item rows have a cosine above 1−0.001."

@@ -62,7 +62,6 @@ def test_labels_of_one_direction_have_one_row_where_the_head_divides_by_lengths(
     assert found.decided.all()
     assert not found.can_share.any()
     assert shared_halves(head.replace(right_bias=np.zeros(4)), [[0, 1]]).can_share.all()
-    assert shared_halves(head.replace(link="softmax"), [[0, 2]]).decided.all()
 
 
 def test_figure_2_left_unlike_labels_share_halves_and_like_ones_do_not():

@@ -107,3 +107,32 @@ def test_shares_of_labels_say_that_copies_are_counted_once():
     )
     told = [next(one for one in found.conclusions if one.code == "EMB301") for found in (whole, copied)]
     assert ["(copies counted once)" in one.text for one in told] == [False, True]
+
+
+def near_tie():
+    """Ten labels at right angles but for one near tie, and one vector added to all of them."""
+    rows = 3 * np.eye(10, 64) - 0.3
+    rows[:, 10:] = 0
+    rows[0, 20:22], rows[1, 20], rows[2, 21] = (0.6, 0.59), 1.0, 1.0
+    return FactorModel.from_softmax(rows - rows.mean(axis=0) + 0.02 * (rows[2] - rows.mean(axis=0)) / 3)
+
+
+def five_pairs():
+    """Ten labels, each near one other, and a vector at right angles to all of them added: their order stays."""
+    rows = np.repeat(np.eye(5, 64), 2, axis=0) + 0.3 * np.eye(10, 64, 20)
+    return FactorModel.from_softmax(rows - rows.mean(axis=0) + 0.4 * np.eye(1, 64, 60))
+
+
+def test_one_label_of_ten_is_no_effect_and_cosines_that_move_are():
+    tie, level = (audit(model, **EFFORT) for model in (near_tie(), five_pairs()))
+    assert [found.head.neighbours.top1_changed for found in (tie, level)] == [0.1, 0.0]
+    assert [found.head.centred.movement.mean_abs > 0.05 for found in (tie, level)] == [False, True]
+    assert [found.answer.word for found in (tie, level)] == ["CANNOT BE SAID", "NO"]
+
+
+def test_dimensions_that_no_prediction_sees_count_by_what_they_do():
+    draw = np.random.default_rng(0)
+    users, items = draw.standard_normal((40, 6)) * [1, 1, 1, 0, 0, 0], draw.standard_normal((50, 6))
+    models = [FactorModel.from_user_item(users, items * scale) for scale in ([1, 1, 1, 1e-3, 1e-3, 1e-3], np.ones(6))]
+    raised = ["EMB203" in {one.code for one in audit(model, **EFFORT).findings} for model in models]
+    assert raised == [False, True]
