@@ -19,7 +19,7 @@ from embaudit.auditing.score_sample import ScoreChange
 from embaudit.auditing.texts import DEFAULTS
 from embaudit.auditing.traits import Traits, all_traits
 from embaudit.canonical import Position, in_span, position
-from embaudit.errors import must_be
+from embaudit.errors import InputError, must_be
 from embaudit.foundation.checked import as_count, is_number
 from embaudit.foundation.parallel import one_blas_thread, results_of, row_blocks
 from embaudit.foundation.progress import announced
@@ -341,9 +341,11 @@ def _as_it_is(
     lists = {record.role: record.lists for record in records if same and record.lists is not None}
     roles = tuple(fibre.freedom)
     traits = all_traits(whole, roles, n_neighbours=n_neighbours, lists=lists, rng=np.random.default_rng(rng))
-    # Biases that can hold every score leave nothing of the factors that could lie among canonical forms.
-    lies = looked_at.left is not None and fibre.seen_rank > 0
-    return {"position": position(looked_at) if lies else None, "traits": traits}
+    try:
+        place = None if looked_at.left is None else position(looked_at)
+    except InputError:  # biases can hold every score, so that nothing of the factors lies among canonical forms
+        place = None
+    return {"position": place, "traits": traits}
 
 
 def _long_rows(model: FactorModel, role: SideName, count: int, draw: np.random.Generator) -> Indices:
