@@ -9,8 +9,9 @@ import typer
 
 from embaudit.cli.commands import Commands
 from embaudit.cli.fail_on import FailOn
+from embaudit.cli.sections import App
 
-app = typer.Typer(
+app = App(
     name="embaudit",
     cls=Commands,
     help="Audit embedding similarity: how far can cosines move while every prediction stays the same?",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from textwrap import fill
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -22,16 +22,34 @@ WIDTH = 80
 @app.command()
 def explain(
     name: Annotated[
-        list[str] | None, typer.Argument(help="A code such as EMB101, or a word such as gauge.", show_default=False)
+        list[str] | None,
+        typer.Argument(help="A code such as EMB101, a word such as gauge, or a command.", show_default=False),
     ] = None,
 ) -> None:
     """Say what a code or a word means, why it matters and what to do; without a name, list all of them."""
-    from embaudit.auditing.texts import entry
+    from embaudit.auditing.texts import WORDS, entry
+    from embaudit.cli.commands import COMMANDS
 
+    command = name[0] if name and len(name) == 1 and name[0] in COMMANDS else None
+    if command is not None:
+        typer.echo(_options(command))
+        if command not in WORDS:
+            return
     lines = _all() if not name else _one(entry(" ".join(name)))
     console = make_console(quiet=False)
     for line in lines:
         console.print(line, markup=False)
+
+
+def _options(name: str) -> str:
+    """Return the help of a command with every option, the rare ones too."""
+    from typer.main import get_command
+
+    from embaudit.cli.sections import ALL
+
+    group: Any = get_command(app)
+    command = group.get_command(None, name)
+    return str(command.get_help(command.make_context(f"embaudit {name}", [], obj={ALL: True}, resilient_parsing=True)))
 
 
 def _one(found: Entry) -> Iterator[str]:
