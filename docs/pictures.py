@@ -13,9 +13,9 @@ from standalone import standalone
 import embaudit as ea
 from embaudit.movements.levels import levels
 from embaudit.report.audit_view import audit_view
+from embaudit.report.documents import document
 from embaudit.report.interval_display import IntervalDisplay
 from embaudit.report.prediction_display import PredictionDisplay
-from embaudit.report.views import view_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -99,14 +99,14 @@ def dimensions() -> str:
 def serves() -> str:
     """Draw how well each similarity finds items that share a label."""
     found = ea.evaluate_similarities(*made())
-    return standalone("Which similarity finds items of the same cluster?", view_of(found).top)
+    return standalone("Which similarity finds items of the same cluster?", document(found).top)
 
 
 def again() -> str:
     """Draw what became of neighbours in a second run."""
     model = made().model
     second = ea.gauges.GeneralLinear(model.rank, max_condition=AGAIN).sample(rng=0).act(model)
-    return standalone("Two runs that predict the same", view_of(ea.compare(model, second)).top)
+    return standalone("Two runs that predict the same", document(ea.compare(model, second)).top)
 
 
 PICTURES: dict[str, Callable[[], str]] = {

@@ -81,7 +81,7 @@ def audit(
 ) -> None:
     """Audit a model: can its cosines be read as likeness, why, and what to type next."""
     from embaudit import auditing
-    from embaudit.report.view import Origin
+    from embaudit.report.document import Origin
 
     reading, codes = reading.without_codes()
     given = {"soft_cap": soft_cap, "items": titles.items, "id": titles.joining["id"],

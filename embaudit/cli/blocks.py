@@ -38,9 +38,9 @@ def blocks(
     """Compare two sets of tensors: the cosine of every block, and how they make up the global one."""
     from embaudit.blocks import block_cosines
     from embaudit.blocks.cosines import require_cosine
+    from embaudit.report.document import Origin
     from embaudit.report.first_screen import WIDTH
     from embaudit.report.terminal import print_result
-    from embaudit.report.view import Origin
 
     if threshold is not None:
         require_cosine("the threshold", threshold)

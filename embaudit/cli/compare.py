@@ -34,8 +34,8 @@ def compare(
     from embaudit.cli.gating import numbers_in
     from embaudit.comparison import compare as run
     from embaudit.io import Reading
+    from embaudit.report.document import Origin
     from embaudit.report.terminal import print_result
-    from embaudit.report.view import Origin
 
     limits = numbers_in(fail_below, "fail-below", "kept=0.7")
     with output.promised([before, after, *reading.files(before)]) as write:

@@ -36,8 +36,8 @@ def evaluate(
     """Score cosines, dot products and prediction cosines by labels: does a neighbour share one?"""
     from embaudit.evaluation import evaluate_similarities
     from embaudit.io import join_texts
+    from embaudit.report.document import Origin
     from embaudit.report.terminal import print_result
-    from embaudit.report.view import Origin
 
     with output.promised([path, items, *reading.files(path)]) as write:
         given = reading.read(path)

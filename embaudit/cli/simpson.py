@@ -12,8 +12,6 @@ from embaudit.cli.fail_on import FailOn
 from embaudit.cli.groups import grouped
 from embaudit.cli.terminal import Output, progress_bars
 
-LISTED = 5
-
 
 @app.command()
 @grouped
@@ -31,10 +29,8 @@ def simpson(
     fail_on: FailOnFindings = FailOn.NEVER,
 ) -> None:
     """Find groupings of a table that reverse, remove or uncover an association (Simpson's paradox)."""
-    from embaudit.report.brief import brief
-    from embaudit.report.shown import shown
-    from embaudit.report.terminal import print_grids
-    from embaudit.report.view import Origin
+    from embaudit.report.document import Origin
+    from embaudit.report.terminal import print_result
     from embaudit.reversals import simpson as find
 
     with output.promised([table]) as write:
@@ -50,14 +46,7 @@ def simpson(
                 rng=seed,
             )
         write(found, f"{y} on {x} in {table.name}", Origin(((table.name, None),), seed=seed))
-    console = output.console
-    said = (*found.explain(limit=LISTED).splitlines(), *found.listed_notes(limit=LISTED))
-    if output.full:
-        print_grids(shown(found).grids, console)
-        for line in said:
-            console.print(line, markup=False)
-    else:
-        console.print(brief(said, shown(found).grids), markup=False, soft_wrap=True)
+    print_result(found, output.console, full=output.full)
     beyond_chance = any(grouping.is_significant for grouping in found.findings)
     raise typer.Exit(
         {FailOn.NEVER: 0, FailOn.ISSUE: int(beyond_chance), FailOn.TIP: int(bool(found.findings))}[fail_on]

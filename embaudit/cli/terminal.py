@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from embaudit.foundation.results import Result
-    from embaudit.report.view import Origin
+    from embaudit.report.document import Origin
 
 
 SCHEDULER = re.compile(r"([^\s:/\[\]]+|\[[0-9a-fA-F:]+\]):[0-9]{1,5}")

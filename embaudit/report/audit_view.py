@@ -23,6 +23,7 @@ from embaudit.model import Pairs
 from embaudit.report.certified_curve_display import CertifiedCurveDisplay
 from embaudit.report.convention_grid import convention_grid
 from embaudit.report.definitions import definitions
+from embaudit.report.document import Charted, Lists, lists_of, read_parts
 from embaudit.report.first_screen import RANGE, SEEN, is_proven, key, movement_grid, named, proven_title, sources
 from embaudit.report.heatmaps import heatmap_of_page
 from embaudit.report.movement_display import MovementDisplay
@@ -43,7 +44,6 @@ from embaudit.report.summary import (
     shown_side,
     without_direction,
 )
-from embaudit.report.view import Charted, Lists, lists_of, read_parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""The numbers of a comparison as people read them: words for measures and sides, few digits."""
+"""The document of a comparison: the gauge's part and the rest, who moved most, and lists before and after."""
 
 from __future__ import annotations
 
@@ -6,23 +6,109 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from embaudit.comparison.fates import TIED
-from embaudit.foundation.words import percent, visible
-from embaudit.report.content import Content
+from embaudit.auditing.texts import WORDS
+from embaudit.comparison.change import EACH, PARTS
+from embaudit.comparison.fates import OUTCOMES, TIED
+from embaudit.foundation.words import counted, percent, visible
+from embaudit.report.display import AMBER, BLUE, SOFT, TEAL
+from embaudit.report.document import Document, Section, lists_of
 from embaudit.report.grid import Grid
+from embaudit.report.stack_display import StackDisplay
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from embaudit.comparison import Comparison
     from embaudit.comparison.change import RoleChange
+    from embaudit.foundation.checked import Floats
     from embaudit.model import SideName
 
 
-def comparison_content(found: Comparison) -> Content:
-    """Collect what is shown of a comparison."""
-    grids = (make(found, role) for make in (moved_grid, threshold_grid) for role in found.changes)
-    return Content("what changed", (found.explain(), summary_grid(found), *(grid for grid in grids if grid.rows)))
+CHANGED = {"by the gauge": BLUE, "by dimensions no prediction sees": TEAL, "remains": AMBER}
+"""Parts of a change, and how they are drawn."""
+BECAME = {"kept": SOFT, **{f"lost {part}": colour for part, colour in (
+    ("to the gauge", BLUE), ("to dimensions no prediction sees", TEAL), ("otherwise", AMBER))}}  # fmt: skip
+"""The same of former neighbours."""
+HEADINGS = "in the first model", "in the second model"
+GLOSSARY = (
+    ("gauge", WORDS["gauge"].meaning),
+    ("κ", WORDS["κ"].meaning),
+    ("by the gauge", "What the gauge takes away of the change, on rows that were not used to find it."),
+    (
+        "by dimensions no prediction sees",
+        "What a side holds in a direction that no row of the other side has. It moves cosines and no score.",
+    ),
+    ("remains", "What is left between the gauged model and the other one. The parts add up to the change."),
+    ("lost to the gauge", "Former neighbours that the gauge alone drives out."),
+    ("lost otherwise", "Former neighbours that the gauge would have kept and that are gone all the same."),
+    ("prediction cosine", WORDS["prediction cosine"].meaning),
+)
+
+
+def comparison_document(found: Comparison) -> Document:
+    """Build the document of a comparison.
+
+    Examples
+    --------
+    >>> from embaudit.comparison import compare
+    >>> from embaudit.gauges import Gauge
+    >>> from embaudit.model import FactorModel
+    >>> draw = np.random.default_rng(0)
+    >>> model = FactorModel.from_user_item(draw.standard_normal((40, 2)), draw.standard_normal((30, 2)))
+    >>> made = comparison_document(compare(model, Gauge.diagonal([5.0, 1.0]).act(model)))
+    >>> [drawn.label for drawn in made.top], [section.id for section in made.shown_sections]
+    (['mean |Δcos|', 'share of former neighbours'], ['changed', 'moved', 'thresholds', 'neighbours'])
+    """
+    *said, last = found.statements
+    moved, thresholds = ([make(found, role) for role in found.changes] for make in (moved_grid, threshold_grid))
+    return Document(
+        "What changed between two models, and how much of it does a gauge explain?",
+        tuple(said),
+        next=last,
+        top=tuple(_drawn(found)),
+        n_embedded=2,
+        sections=(
+            Section.of("changed", "Changes", "What changed, in numbers", summary_grid(found)),
+            Section.of("moved", "Moved most", "What moved most, and why", *moved),
+            Section.of("thresholds", "Thresholds", "Thresholds that carry over", *thresholds),
+            _neighbours(found),
+        ),
+        facts=(("gauge", f"{found.group}, κ = {found.condition_number:.4g}"),),
+        glossary=GLOSSARY,
+    )
+
+
+def _drawn(found: Comparison) -> Iterator[StackDisplay]:
+    """Take the parts of the mean change, if anything changed, and of the former neighbours."""
+    changes = found.changes.items()
+    moved = np.array([[getattr(change, f"mean_{part}") for part in PARTS[1:]] for _, change in changes])
+    became = np.array([[change.neighbour_shares[name] for name in OUTCOMES] for _, change in changes])
+    if moved.any():
+        rows = [f"{found.title(role)}s" for role, _ in changes]
+        yield _stacked(rows, "mean change of cosines, and what it consists of", CHANGED, moved, "mean |Δcos|")
+    rows = [f"{change.n_neighbours} nearest {found.title(role)}s" for role, change in changes]
+    yield _stacked(rows, "what became of former neighbours", BECAME, became, "share of former neighbours")
+
+
+def _stacked(rows: list[str], title: str, parts: dict[str, str], sizes: Floats, label: str) -> StackDisplay:
+    return StackDisplay(rows, title, dict(zip(parts, sizes.T, strict=True)), tuple(parts.values()), label)
+
+
+def _neighbours(found: Comparison) -> Section:
+    roles: list[SideName] = [role for role, change in found.changes.items() if change.examples]
+    lists = []
+    for role in roles:
+        examples = found.changes[role].examples
+        for at, one in enumerate(examples):
+            note = (
+                "among those that moved most" if at < EACH else f"moved about as much as the median {found.title(role)}"
+            )
+            lists.append(lists_of(one, HEADINGS, title=found.title(role), note=note))
+    among = " and ".join(counted(len(found.changes[role].match), found.title(role)) for role in roles)
+    said = f"Nearest by the cosine of either model, among the {among} that both hold." if roles else ""
+    return Section(
+        "neighbours", "Neighbours", "Neighbours, before and after", said=(said,) * bool(said), lists=tuple(lists)
+    )
 
 
 def summary_grid(comparison: Comparison) -> Grid:

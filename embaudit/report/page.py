@@ -14,11 +14,11 @@ from embaudit.errors import InputError, escaped
 from embaudit.foundation.results import Drawn
 from embaudit.report.audit_view import audit_view
 from embaudit.report.displays import display
+from embaudit.report.document import LONGEST, ROWS, Origin, read_parts
+from embaudit.report.documents import document
 from embaudit.report.drawn_file import drawn_inline
 from embaudit.report.explorer import explorer
 from embaudit.report.explorer.parts import explorer_parts
-from embaudit.report.view import Origin, read_parts
-from embaudit.report.views import view_of
 
 KINDS = {Word.YES: "yes", Word.NO: "no", Word.CONVENTION: "convention", Word.UNSAID: "unsaid"}
 """How an answer is coloured."""
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from embaudit.foundation.results import Result
     from embaudit.report.display import Display
+    from embaudit.report.grid import Grid
 
 
 def environment(*, escapes: bool) -> jinja2.Environment:
@@ -44,7 +45,7 @@ def environment(*, escapes: bool) -> jinja2.Environment:
 @cache
 def _template(name: str) -> jinja2.Template:
     made = environment(escapes=True)
-    made.filters |= {"coded": coded, "typed": typed, "worded": worded, "drawn": drawn}
+    made.filters |= {"coded": coded, "typed": typed, "worded": worded, "drawn": drawn, "fitted": fitted}
     return made.get_template(name)
 
 
@@ -98,6 +99,11 @@ def typed(command: str) -> Markup:
     return Markup(re.sub(r"(?<!\S)(--[\w-]+)", r"<span>\1</span>", str(escape(command))))  # noqa: S704 (escaped before)
 
 
+def fitted(grid: Grid) -> Grid:
+    """Keep as many rows, and as much of a name, as can be read on a page."""
+    return grid.head(ROWS).shortened(LONGEST)
+
+
 def fragment(result: Result) -> str:
     """Write what a notebook embeds: the top of the page, in a style that reaches nothing else of the notebook.
 
@@ -112,7 +118,7 @@ def fragment(result: Result) -> str:
     if isinstance(result, Audit):
         view, kind = audit_view(result), KINDS[result.answer.word]
         return _harmless(_template("audit_top.html.j2").render(view=view, kind=kind))
-    return _harmless(_template("result_top.html.j2").render(view=view_of(result)))
+    return _harmless(_template("result_top.html.j2").render(view=document(result)))
 
 
 def page(result: Result, title: str = "", origin: Origin | None = None) -> str:
@@ -137,7 +143,7 @@ def _harmless(written: str) -> str:
 
 
 def _result_page(result: Result, title: str, origin: Origin) -> str:
-    view = view_of(result)
+    view = document(result)
     seed = () if origin.seed is None else (("seed", str(origin.seed)),)
     return _template("result.html.j2").render(
         view=view,

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from embaudit._version import __version__
 from embaudit.auditing.alone import said_of
 from embaudit.auditing.findings.heads import origin_matters
 from embaudit.auditing.findings.limits import unseen_too
@@ -23,9 +22,7 @@ from embaudit.foundation.words import (
     visible,
 )
 from embaudit.model import Pairs
-from embaudit.report.content import Content, Part
 from embaudit.report.convention_grid import convention_grid
-from embaudit.report.definitions import definitions
 from embaudit.report.grid import Grid
 
 if TYPE_CHECKING:
@@ -299,30 +296,3 @@ def _bias_grid(example: Neighbourhood) -> Grid:
         words=(0, 2),
         marked=frozenset((row, 2 * side) for row in range(len(pairs)) for side in (0, 1) if not kept[side][row]),
     )
-
-
-def audit_content(audit: Audit) -> Content:
-    """Collect what is shown of an audit."""
-    budget, seed = audit.evidence.max_condition, audit.evidence.seed
-    source = f"{audit.source or 'in memory'} ({audit.fingerprint[:12]})"
-    parts: tuple[Part, ...] = (*grids(audit), *sentences(audit), *neighbour_grids(audit), *bias_grids(audit))
-    return Content(
-        f"Audit of {audit.source or 'a model'}",
-        parts,
-        (
-            *(() if audit.intake is None else (audit.intake.explain(),)),
-            *((f"Quick audit: {audit.effort}.",) if audit.quick else ()),
-            f"{audit.model} · budget κ ≤ {budget:g} · seed {seed} · input {source} · embaudit {__version__}",
-        ),
-        question=audit.answer.question,
-        answer=str(audit.answer),
-        verdict=audit.verdict,
-        severity=audit.worst.title if audit.worst else "",
-        findings=audit.findings,
-        definitions=tuple(definitions(audit.model, [audit.verdict, "budget", *_words_of(parts)])),
-    )
-
-
-def _words_of(parts: Sequence[Part]) -> Iterator[str]:
-    for part in parts:
-        yield from [part] if isinstance(part, str) else [part.caption, *part.headings]

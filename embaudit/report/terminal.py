@@ -10,8 +10,9 @@ from rich.text import Text
 from embaudit.auditing.answer import Word
 from embaudit.auditing.finding import Severity
 from embaudit.report.brief import brief
+from embaudit.report.definitions import definitions
 from embaudit.report.first_screen import first_screen
-from embaudit.report.summary import audit_content, bias_grids, grids, movement_grids, neighbour_grids, sentences
+from embaudit.report.summary import bias_grids, grids, movement_grids, neighbour_grids, sentences
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from embaudit.auditing import Audit
     from embaudit.cli.demonstration import Demonstration
     from embaudit.foundation.results import Result
-    from embaudit.report.content import Content
     from embaudit.report.grid import Grid
     from embaudit.report.next_steps import Asked
 
@@ -49,11 +49,13 @@ def print_audit(audit: Audit, console: Console) -> None:
     if audit.quick:
         console.print(Text(f"Quick audit: {audit.effort}."))
     console.print(Text(f"{audit.answer.question} {audit.answer}", style="bold"))
-    for line in audit_content(audit).definitions:
+    tables = grids(audit)
+    words = [audit.verdict, "budget", *sentences(audit), *(" ".join((one.caption, *one.headings)) for one in tables)]
+    for line in definitions(audit.model, words):
         console.print(Text(line, style="dim"))
     if not audit.predictions_hold:
         _print_verdict(audit, console, title="check failed")
-    print_grids(grids(audit), console)
+    print_grids(tables, console)
     for sentence in sentences(audit):
         console.print(sentence, markup=False)
     print_grids(neighbour_grids(audit)[:EXAMPLES], console)
@@ -66,28 +68,17 @@ def print_audit(audit: Audit, console: Console) -> None:
         _print_verdict(audit, console, title="verdict")
 
 
-def _content(result: Result) -> Content:
-    # With it come results of every kind, which an audit does not need.
-    from embaudit.report.shown import shown
-
-    return shown(result)
-
-
-def print_brief(result: Result, console: Console) -> None:
-    """Print one screen of a result."""
-    content = _content(result)
-    said = (*(part for part in content.parts if isinstance(part, str)), *content.notes[:NOTES])
-    console.print(Text(brief(said, content.grids)), soft_wrap=True)
-
-
 def print_result(result: Result, console: Console, *, full: bool = True) -> None:
     """Print the tables of a result, then what it says, so that the conclusion stands last; or one screen of it."""
+    # With it come results of every kind, which an audit does not need.
+    from embaudit.report.documents import document
+
+    made = document(result)
     if not full:
-        print_brief(result, console)
+        console.print(Text(brief((*made.paragraphs, *made.notes[:NOTES]), made.grids)), soft_wrap=True)
         return
-    content = _content(result)
-    print_grids(content.grids, console)
-    for line in (*(part for part in content.parts if isinstance(part, str)), *content.notes):
+    print_grids(made.grids, console)
+    for line in (*made.paragraphs, *made.notes):
         console.print(line, markup=False)
 
 

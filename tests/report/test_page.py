@@ -15,9 +15,9 @@ from embaudit.auditing.alone import in_titles
 from embaudit.auditing.texts import CODES
 from embaudit.model.final_norm import FinalNorm
 from embaudit.report.audit_view import audit_view
+from embaudit.report.document import LONGEST, Origin
 from embaudit.report.next_steps import Asked
 from embaudit.report.page import coded, page
-from embaudit.report.view import LONGEST, Origin
 
 
 def sentence(text: str) -> str:

@@ -11,8 +11,8 @@ from models import random_model
 from results_shown import KINDS, shown
 
 import embaudit as ea
+from embaudit.report.document import Origin
 from embaudit.report.page import page as written_page
-from embaudit.report.view import Origin
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no browser is installed: apt-get install chromium")
 LOOKS = [(PHONE, "dark"), (DESKTOP, "light"), (DESKTOP, "dark")]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from embaudit.report.document import ROWS
+from embaudit.report.documents import document
 from embaudit.report.gate.forges import filled
-from embaudit.report.shown import ROWS, shown
-from embaudit.report.views import view_of
 
 if TYPE_CHECKING:
     from embaudit.foundation.results import Result
-    from embaudit.report.view import Origin
+    from embaudit.report.document import Origin
 
 
 def comment(result: Result, title: str = "", origin: Origin | None = None) -> str:
@@ -24,7 +24,7 @@ def comment(result: Result, title: str = "", origin: Origin | None = None) -> st
     <BLANKLINE>
     global cosine 0.9487 = 0.9487 (norm profiles) × 1.0000 (weighted mean of 2 blocks by coordinates, 2 entries)
     """
-    view, notes = view_of(result), () if origin is None else origin.said
-    grids = [grid.head(ROWS) for grid in shown(result).grids[:1]]
+    view, notes = document(result), () if origin is None else origin.said
+    grids = [grid.head(ROWS) for grid in view.grids[:1]]
     values = {"view": view, "title": title, "origin": origin, "grids": grids, "notes": (*notes, *view.notes)}
     return filled("comment.md.j2", **values)

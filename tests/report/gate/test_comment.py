@@ -6,10 +6,10 @@ import pytest
 from results_shown import KINDS, shown
 
 import embaudit as ea
+from embaudit.report.document import Origin
+from embaudit.report.documents import document
 from embaudit.report.gate.comment import comment
 from embaudit.report.gate.forges import plain_text
-from embaudit.report.view import Origin
-from embaudit.report.views import view_of
 
 
 def test_a_comment_has_words_a_table_and_notes_in_this_order():
@@ -54,7 +54,7 @@ def test_names_are_text_and_lines_stay_lines(kind):
     widths = {line.replace("\\|", "").count("|") for line in table}
     assert len(widths) == 1
     assert len(table) <= 22
-    for said in view_of(shown(kind)).said:
+    for said in document(shown(kind)).said:
         assert plain_text(said) in text
 
 

@@ -1,4 +1,4 @@
-"""What the page of block cosines shows: the blocks against the whole, and what each takes from it."""
+"""The document of block cosines: the blocks against the whole, and what each takes from it."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from embaudit.foundation.words import counted
 from embaudit.report.block_display import BlockDisplay
-from embaudit.report.shown import ROWS, shown
-from embaudit.report.view import LONGEST, Charted, ResultView, Section
+from embaudit.report.document import Document, Section
+from embaudit.report.grid import Grid
 
 if TYPE_CHECKING:
     from embaudit.blocks import BlockCosines
@@ -25,24 +25,27 @@ GLOSSARY = (
 )
 
 
-def block_view(found: BlockCosines) -> ResultView:
-    """Collect what the page of block cosines shows.
+def block_document(found: BlockCosines) -> Document:
+    """Build the document of block cosines.
 
     Examples
     --------
     >>> from embaudit.blocks import block_cosines
-    >>> view = block_view(block_cosines([1, 1], [1, 2]))
-    >>> [section.id for section in view.shown_sections], list(view.top[0].names)
+    >>> made = block_document(block_cosines([1, 1], [1, 2]))
+    >>> [section.id for section in made.shown_sections], list(made.top[0].names)
     (['gaps'], ['[0]', '[1]'])
     """
-    content, drawn = shown(found), BlockDisplay.of(found)
-    table = content.grids[0].head(ROWS).shortened(LONGEST)
-    return ResultView(
-        question="How do the cosines of the parts make up the cosine of the whole?",
-        said=tuple(part for part in content.parts if isinstance(part, str)),
+    drawn, frame = BlockDisplay.of(found), found.largest_gaps(share=None)
+    note = f"{len(frame)} of {counted(len(found), 'block')}" if len(frame) < len(found) else ""
+    columns = frame.drop(columns=["x_profile", "y_profile"])
+    essential = ("cosine", "weight", "contribution", "gap_share")
+    table = Grid.from_frame(columns, "blocks by their part of the gap to 1", note, essential=essential)
+    return Document(
+        "How do the cosines of the parts make up the cosine of the whole?",
+        tuple(found.explain().splitlines()),
         top=(drawn,) if len(drawn.cosines) else (),
-        sections=(Section("gaps", "Gaps", "What each block takes from a cosine of 1", parts=(Charted("", table),)),),
-        notes=content.notes,
+        sections=(Section.of("gaps", "Gaps", "What each block takes from a cosine of 1", table),),
+        notes=found.notes,
         facts=(
             ("blocks", f"{counted(len(found), 'block')} by {found.names.cut}"),
             ("entries", f"{int(found.sizes.sum()):,}"),

@@ -1,4 +1,4 @@
-"""What pages are made of, before a template writes it: pictures beside their tables, lists of neighbours, sections."""
+"""Documents: paragraphs, tables, figures and neighbour lists, before a renderer writes them."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 WIDE = 9
 """Columns of a table that has no room beside a picture."""
+ROWS = 30
+"""Rows of a table that a page shows."""
 LONGEST = 120
 """Characters of a name in a list."""
 
@@ -76,6 +78,11 @@ class Section:
     parts: tuple[Charted, ...] = ()
     lists: tuple[Lists, ...] = ()
 
+    @classmethod
+    def of(cls, place: str, name: str, title: str, *grids: Grid) -> Section:
+        """Set tables below each other, without those that have no rows."""
+        return cls(place, name, title, parts=tuple(Charted("", grid) for grid in grids if grid.rows))
+
     @property
     def is_empty(self) -> bool:
         """Whether nothing stands below the heading."""
@@ -103,16 +110,17 @@ class Origin:
 
 
 @dataclass(frozen=True)
-class ResultView:
-    """Everything on the page of a result, in order; of an audit see `AuditView`."""
+class Document:
+    """Everything shown of a result, in order: pages, notebooks, terminals and comments write the same one."""
 
     question: str
+    """The title."""
     said: tuple[str, ...]
-    """What was found."""
+    """Paragraphs of the conclusion."""
     next: str = ""
-    """What to do."""
+    """Advice."""
     top: tuple[Display, ...] = ()
-    """Pictures beside what was found."""
+    """Figures beside the conclusion."""
     sections: tuple[Section, ...] = ()
     n_embedded: int = 1
     """Sections, from the first one, whose tables a notebook shows below the top."""
@@ -120,17 +128,27 @@ class ResultView:
     facts: tuple[tuple[str, str], ...] = ()
     """How it was made, besides its origin."""
     glossary: tuple[tuple[str, str], ...] = ()
-    """Words of the page, and what they mean."""
+    """Words and their meanings."""
 
     @property
     def shown_sections(self) -> tuple[Section, ...]:
-        """Those that hold something."""
+        """Sections that are not empty."""
         return tuple(section for section in self.sections if not section.is_empty)
 
     @property
     def embedded(self) -> tuple[Charted, ...]:
-        """Tables and pictures that a notebook shows."""
+        """Tables and figures that a notebook shows."""
         return tuple(part for section in self.sections[: self.n_embedded] for part in section.parts)
+
+    @property
+    def grids(self) -> tuple[Grid, ...]:
+        """Tables of all sections."""
+        return tuple(part.grid for section in self.sections for part in section.parts if part.grid is not None)
+
+    @property
+    def paragraphs(self) -> tuple[str, ...]:
+        """Conclusion and advice."""
+        return (*self.said, *filter(None, (self.next,)))
 
 
 def lists_of(

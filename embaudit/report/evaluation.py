@@ -1,4 +1,4 @@
-"""What the page of an evaluation shows: how well each similarity finds what belongs together, with its interval."""
+"""The document of an evaluation: how well each similarity finds what belongs together, with its interval."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ import numpy as np
 from embaudit.auditing.texts import WORDS
 from embaudit.evaluation.measures import MEASURES
 from embaudit.foundation.words import counted
+from embaudit.report.document import Charted, Document, Section
 from embaudit.report.grid import Grid
 from embaudit.report.interval_display import IntervalDisplay
-from embaudit.report.shown import MEASURE_TITLES, evaluation_grid, thirds_grid
-from embaudit.report.view import Charted, ResultView, Section
 
 if TYPE_CHECKING:
     from embaudit.evaluation import Evaluation
 
+MEASURE_TITLES = ("precision", "AUC", "NDCG")
+"""Measures in the order of `evaluation.measures.MEASURES`."""
 GLOSSARY = (
     ("precision", "Share of the nearest that share a label with the one asked for."),
     ("AUC", "Probability that one that shares a label comes before one that shares none; ties count half."),
@@ -29,28 +30,30 @@ GLOSSARY = (
 )
 
 
-def evaluation_view(found: Evaluation) -> ResultView:
-    """Collect what the page of an evaluation shows.
+def evaluation_document(found: Evaluation) -> Document:
+    """Build the document of an evaluation.
 
     Examples
     --------
     >>> from embaudit.evaluation import evaluate_similarities
     >>> from embaudit.model import FactorModel
     >>> items = [[1.0, 0.1], [1.0, -0.1], [0.1, 1.0], [-0.1, 1.0]]
-    >>> view = evaluation_view(evaluate_similarities(FactorModel.from_vectors(items), ["a", "a", "b", "b"], n=1))
-    >>> view.question, list(view.top[0].names)
+    >>> found = evaluate_similarities(FactorModel.from_vectors(items), ["a", "a", "b", "b"], n=1)
+    >>> made = evaluation_document(found)
+    >>> made.question, list(made.top[0].names)
     ('Which similarity finds items that share a label?', ['cosine', 'dot product', 'centred cosine', 'CSLS'])
     """
-    records, table = found.records(), evaluation_grid(found)
+    records = found.records()
     differences = [_differences(records, *each) for each in zip(MEASURES, MEASURE_TITLES, strict=True)]
     every = Grid.from_frame(found.to_frame(), "every number")
-    return ResultView(
-        question=f"Which similarity finds {found.title}s that share a label?",
-        said=(found.explain(),),
+    title = "How well each finds those that share a label"
+    scores = Section.of("scores", "Scores", title, evaluation_grid(found), thirds_grid(found))
+    return Document(
+        f"Which similarity finds {found.title}s that share a label?",
+        (found.explain(),),
         top=(_precision(found, records),),
         sections=(
-            Section("scores", "Scores", "How well each finds those that share a label",
-                    parts=tuple(Charted("", grid) for grid in (table, thirds_grid(found)) if grid.rows)),
+            scores,
             Section("differences", "Differences", "How far each is from the raw cosine",
                     parts=(Charted("", every, tuple(filter(None, differences))),)),
         ),
@@ -62,6 +65,41 @@ def evaluation_view(found: Evaluation) -> ResultView:
         ),
         glossary=GLOSSARY,
     )  # fmt: skip
+
+
+def evaluation_grid(found: Evaluation) -> Grid:
+    """Tabulate similarities against measures, with what chance leaves open; marked where it is no chance.
+
+    Examples
+    --------
+    >>> from embaudit.evaluation import evaluate_similarities
+    >>> from embaudit.model import FactorModel
+    >>> items = [[1.0, 0.1], [1.0, -0.1], [0.1, 1.0], [-0.1, 1.0]]
+    >>> grid = evaluation_grid(evaluate_similarities(FactorModel.from_vectors(items), ["a", "a", "b", "b"], n=1))
+    >>> grid.headings, len(grid.rows)
+    (('similarity', 'precision', 'AUC', 'NDCG'), 4)
+    """
+    records = found.records()
+    cells: dict[str, list[str]] = {}
+    for record in records:
+        surely = not record["difference_ci_low"] <= 0 <= record["difference_ci_high"]
+        margin = max(record["value"] - record["ci_low"], record["ci_high"] - record["value"])
+        cells.setdefault(record["similarity"], []).append(f"{record['value']:.3f} ± {margin:.3f}{' *'[surely]}")
+    rows = tuple((name, *values) for name, values in cells.items())
+    note = f"{found.n} nearest of {counted(len(found.queries), found.title)}; * not the cosine's, beyond chance"
+    return Grid("how well each finds those that share a label", note, ("similarity", *MEASURE_TITLES), rows)
+
+
+def thirds_grid(found: Evaluation) -> Grid:
+    """Tabulate the precision of each similarity on the queries with few, some and many interactions."""
+    records = found.by_count()
+    columns = {one["third"]: f"{one['third']} ({one['least']:,.0f} to {one['most']:,.0f})" for one in records}
+    cells: dict[str, list[str]] = {}
+    for one in records:
+        cells.setdefault(one["similarity"], []).append(f"{one['precision']:.3f}")
+    rows = tuple((name, *values) for name, values in cells.items())
+    title = f"precision for {found.title}s with few, some and many interactions"
+    return Grid(title, "a third of the queries each", ("similarity", *columns.values()), rows)
 
 
 def _precision(found: Evaluation, records: list[dict[str, Any]]) -> IntervalDisplay:

@@ -1,4 +1,4 @@
-"""What the page of a Simpson report shows: all rows against groups, grouping by grouping."""
+"""The document of a Simpson report: all rows against groups, grouping by grouping."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from embaudit.foundation.words import counted, cut
+from embaudit.report.document import Charted, Document, Section, named
 from embaudit.report.grid import Grid
-from embaudit.report.shown import ROWS, shown
 from embaudit.report.simpson_display import SimpsonDisplay
-from embaudit.report.view import LONGEST, Charted, ResultView, Section, named
 from embaudit.reversals import Kind
 
 if TYPE_CHECKING:
@@ -21,6 +20,9 @@ SHOWN = 3
 """Groupings that are shown group by group."""
 MENU = 24
 """Characters of a name in the list of sections."""
+LISTED = 5
+"""Findings and notes that are spelled out."""
+SIMPSON = ("kind", "n_groups", "r_pooled", "r_within", "effect", "p_adjusted", "share_reversed", "significant")
 COLUMNS = ("n", "r", "slope", "mean_x", "mean_y", "votes", "opposes")
 GLOSSARY = (
     ("r", "Correlation, from −1 to 1."),
@@ -40,40 +42,44 @@ GLOSSARY = (
 )
 
 
-def simpson_view(found: SimpsonReport) -> ResultView:
-    """Collect what the page of a Simpson report shows.
+def simpson_document(found: SimpsonReport) -> Document:
+    """Build the document of a Simpson report.
 
     Examples
     --------
     >>> import pandas as pd
     >>> from embaudit.reversals import simpson
     >>> table = pd.DataFrame({"x": [1, 2, 3, 4, 5, 6], "y": [3, 2, 1, 6, 5, 4], "g": list("aaabbb")})
-    >>> view = simpson_view(simpson(table, x="x", y="y", min_size=3, n_permutations=9))
-    >>> [section.id for section in view.shown_sections], view.top[0].slopes.tolist()
+    >>> made = simpson_document(simpson(table, x="x", y="y", min_size=3, n_permutations=9))
+    >>> [section.id for section in made.shown_sections], made.top[0].slopes.tolist()
     (['groupings', 'grouping-1'], [-1.0, -1.0])
     """
     chosen = (found.findings or tuple(one for one in found.groupings if one.kind is not Kind.UNDECIDED))[:SHOWN]
     drawn = [_drawn(found, one) for one in chosen]
-    content = shown(found)
-    table = content.grids[0].head(ROWS).shortened(LONGEST)
     x, y = found.titles or (found.x, found.y)
-    return ResultView(
-        question=f"Does {named(y)} go with {named(x)} in groups as it does in all rows?",
-        said=tuple(part for part in content.parts if isinstance(part, str)),
+    beyond = f"{sum(grouping.is_significant for grouping in found.findings)} of them significant"
+    table = Grid.from_frame(
+        found.to_frame()[list(SIMPSON)],
+        f"{found.y} on {found.x}, {counted(found.pooled.n, 'row')}",
+        f"{counted(len(found.findings), 'finding')}, {beyond}",
+        essential=SIMPSON[:6],
+    )
+    return Document(
+        f"Does {named(y)} go with {named(x)} in groups as it does in all rows?",
+        tuple(found.explain(limit=LISTED).splitlines()),
         top=drawn[0] if drawn else (),
         sections=(
-            Section("groupings", "Groupings", "What each grouping does to the correlation",
-                    parts=(Charted("", table),)),
+            Section.of("groupings", "Groupings", "What each grouping does to the correlation", table),
             *(_grouping(one, at, drawn[at - 1] if at > 1 else ()) for at, one in enumerate(chosen, start=1)),
         ),
-        notes=content.notes,
+        notes=tuple(found.listed_notes(limit=LISTED)),
         facts=(
             ("rows", f"{found.pooled.n:,}"),
             ("left out, for want of x or y", f"{found.n_missing:,}"),
             ("level of significance", f"{found.alpha:g}"),
         ),
         glossary=GLOSSARY,
-    )  # fmt: skip
+    )
 
 
 def _drawn(found: SimpsonReport, grouping: Grouping) -> tuple[SimpsonDisplay, ...]:
@@ -95,5 +101,5 @@ def _grouping(grouping: Grouping, at: int, drawn: tuple[SimpsonDisplay, ...]) ->
         f"grouping-{at}",
         cut(named(grouping.name), MENU),
         title,
-        parts=(Charted("", table.head(ROWS).shortened(LONGEST), drawn),),
+        parts=(Charted("", table, drawn),),
     )
