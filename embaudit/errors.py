@@ -66,6 +66,10 @@ class InputError(ValueError):
         super().__init__(escaped(sentence))
 
 
+class KeywordError(InputError, TypeError):
+    """A function has no keyword of that name."""
+
+
 class EquivalenceError(InputError):
     """A gauge preserves less than the model predicts, so the result would be another model."""
 

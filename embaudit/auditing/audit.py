@@ -18,7 +18,7 @@ from embaudit.auditing.fingerprint import fingerprint
 from embaudit.auditing.heads import declare
 from embaudit.auditing.score_sample import score_sample
 from embaudit.auditing.texts import VERDICT, thresholds_of
-from embaudit.foundation.checked import RNG, as_list, as_seed
+from embaudit.foundation.checked import RNG, as_list, as_seed, named_keywords
 from embaudit.foundation.plain import frame_of, plain
 from embaudit.foundation.results import Drawn
 from embaudit.gauges import GaugeGroup
@@ -254,6 +254,7 @@ def _declared_by(intake: Intake | None, own: object) -> str:
     return "as you declared" if source is None else f"as {source} says"
 
 
+@named_keywords
 def audit(
     model: FactorModel | AnyPath | object,
     *,

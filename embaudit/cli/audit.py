@@ -60,12 +60,12 @@ def audit(
     ] = None,
     max_condition: Annotated[float, typer.Option(help="Largest over smallest stretch of the random maps.")] = 2.0,
     quick: Annotated[bool, typer.Option("--quick", help="Fewer samples: less exact and sooner done.")] = False,
-    pairs: Annotated[int | None, typer.Option(help="Pairs to draw, all where there are no more; 100,000.")] = None,
-    lists: Annotated[int | None, typer.Option(help="Rows of a side whose neighbour lists are compared; 400.")] = None,
-    top: Annotated[int, typer.Option(help="Length of the neighbour lists.")] = 10,
-    gauges: Annotated[int | None, typer.Option(help="Random draws from each group; 8.")] = None,
-    starts: Annotated[int | None, typer.Option(help="Starting points of each attack; 3.")] = None,
-    steps: Annotated[int | None, typer.Option(help="Steps of an attack from each; 20.")] = None,
+    pairs: Annotated[int | None, typer.Option("--n-pairs", help="Pairs to draw, at most; 100,000.")] = None,
+    lists: Annotated[int | None, typer.Option("--n-lists", help="Lists to compare of a side; 400.")] = None,
+    top: Annotated[int, typer.Option("--n-neighbours", help="Length of the neighbour lists.")] = 10,
+    gauges: Annotated[int | None, typer.Option("--n-gauges", help="Random draws from each group; 8.")] = None,
+    starts: Annotated[int | None, typer.Option("--n-starts", help="Starting points of each attack; 3.")] = None,
+    steps: Annotated[int | None, typer.Option("--n-steps", help="Steps of an attack from each; 20.")] = None,
     role: Annotated[
         str | None, typer.Option(help="Which cosines the answer is about: item, user, user-item; item by default.")
     ] = None,

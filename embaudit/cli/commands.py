@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from copy import copy
 from importlib import import_module
 from typing import Any
 
@@ -27,10 +29,29 @@ COMMANDS = {
 }
 
 
+OLD = {
+    "--top": "--n-neighbours", "--pairs": "--n-pairs", "--lists": "--n-lists", "--gauges": "--n-gauges",
+    "--starts": "--n-starts", "--steps": "--n-steps", "--tensor": "--weight",
+}  # fmt: skip
+"""Former spellings of options, which keep working and which no help shows."""
+
+
+def _old_spellings(parameters: list[Any]) -> Iterator[Any]:
+    """Yield a hidden copy of each option that had another name; both give the same parameter its value."""
+    for old, new in OLD.items():
+        for parameter in parameters:
+            if new in parameter.opts:
+                hidden = copy(parameter)
+                hidden.opts, hidden.hidden = [old], True
+                yield hidden
+
+
 class Commands(TyperGroup):
     """All of them: help names each, and imports none."""
 
     def __init__(self, *, commands: dict[str, Any], **attributes: Any) -> None:
+        for command in commands.values():
+            command.params += list(_old_spellings(command.params))
         everything: Any = dict.fromkeys(COMMANDS) | commands
         super().__init__(commands=everything, **attributes)
 

@@ -19,7 +19,7 @@ def compare(
     before: Model,
     after: Annotated[Path, typer.Argument(help="Another model of the same entities.", show_default=False)],
     *,
-    top: Annotated[int, typer.Option(help="Length of the neighbour lists.")] = 10,
+    top: Annotated[int, typer.Option("--n-neighbours", help="Length of the neighbour lists.")] = 10,
     fail_below: Annotated[
         list[str] | None,
         typer.Option("--fail-below", help="Exit 1 below this: kept=0.7 (neighbour lists), predicted=0.7, scores=0.9."),

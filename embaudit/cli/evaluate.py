@@ -26,7 +26,7 @@ def evaluate(
     items: Annotated[Path, typer.Option(help="Table with what is known of the items.")],
     truth: Annotated[list[str], typer.Option(help="Its column of labels or clusters; more than one add up.")],
     separator: Annotated[str, typer.Option(help="Between the labels of one item.")] = "|",
-    top: Annotated[int, typer.Option(help="Length of the neighbour lists.")] = 10,
+    top: Annotated[int, typer.Option("--n-neighbours", help="Length of the neighbour lists.")] = 10,
     reading: Given,
     titles: Titles,
     seed: Seed = 0,

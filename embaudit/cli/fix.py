@@ -29,8 +29,8 @@ def fix(
     *,
     out: Annotated[Path, typer.Option(help="File to write, such as .npz, .parquet, .csv, .safetensors or .faiss.")],
     as_: Annotated[
-        Kind, typer.Option("--as", help="Vectors whose cosine is the prediction cosine, or a canonical model.")
-    ] = Kind.PREDICTION,
+        Kind | None, typer.Option("--as", help="What they are: prediction by default, of one side alone centred.")
+    ] = None,
     role: Annotated[
         Side | None, typer.Option(help="Only this side: left (users), right (items); right by default.")
     ] = None,
@@ -56,7 +56,7 @@ def fix(
     with workers.at_work(quiet=quiet):
         remedy = mend(
             model,
-            str(as_),
+            None if as_ is None else str(as_),
             role=side,
             dimensions=dimensions,
             unit=unit,

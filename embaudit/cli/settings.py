@@ -27,6 +27,8 @@ KEYS = {
     "fail-on": LEVEL, "ignore": TEXTS, "severity": TABLE, "thresholds": NUMBERS, "baseline": TEXT,
 }  # fmt: skip
 """Options of `embaudit audit` that may be set, and what they must be."""
+SPELLED = {f"n-{name}": name for name in ("pairs", "gauges")} | {"n-neighbours": "top"}
+"""Names of options that are set under their former ones, too."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +90,8 @@ def _table(path: Path) -> Any:
 def _checked(path: Path, values: Any) -> Iterator[tuple[str, Any]]:
     if not isinstance(values, dict):
         raise must_be(f"tool.embaudit in {path}", "a table", repr(values))
-    for name, value in values.items():
+    for spelled, value in values.items():
+        name: Any = SPELLED.get(spelled, spelled)
         if name not in KEYS:
             raise must_be(f"a setting in {path}", f"one of {', '.join(KEYS)}", repr(name), nearest_to(name, KEYS))
         kind = KEYS[name]

@@ -17,7 +17,7 @@ from embaudit.comparison.matching import Pairing, match, pairing
 from embaudit.comparison.result import Comparison
 from embaudit.comparison.rounded import Given, rounded, with_states
 from embaudit.errors import InputError
-from embaudit.foundation.checked import RNG, as_count, as_generator, as_list
+from embaudit.foundation.checked import RNG, as_count, as_generator, as_list, named_keywords
 from embaudit.foundation.parallel import one_blas_thread
 from embaudit.foundation.progress import track
 from embaudit.io.files import AnyPath
@@ -36,6 +36,7 @@ HALVINGS, HALVED = 5, 2_000
 """How often at most few entities are cut in halves, which decides much there, and how many are cut in all."""
 
 
+@named_keywords
 def compare(
     before: FactorModel | AnyPath | object,
     after: FactorModel | AnyPath | object,

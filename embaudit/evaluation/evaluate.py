@@ -17,15 +17,17 @@ from embaudit.canonical.span import in_span
 from embaudit.errors import InputError, must_be
 from embaudit.evaluation.measures import MEASURES, Version, query_measures
 from embaudit.evaluation.truth import Truth, as_truth
-from embaudit.foundation.checked import RNG, as_count, as_generator
+from embaudit.foundation.checked import RNG, as_count, as_generator, named_keywords
 from embaudit.foundation.parallel import row_blocks
 from embaudit.foundation.results import Result
 from embaudit.foundation.words import counted
+from embaudit.io import as_model
+from embaudit.io.files import AnyPath
 from embaudit.kernels.intervals import draw_groups, jackknife_margin
 from embaudit.kernels.nearest import neighbours
 from embaudit.kernels.rows import sample_rows, unit_rows
 from embaudit.model import Equivalence, FactorModel, SideName
-from embaudit.model.sizes import require_model, require_ordinary_size
+from embaudit.model.sizes import require_ordinary_size
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -196,8 +198,9 @@ def _measure(name: str) -> str:
     return name
 
 
+@named_keywords
 def evaluate_similarities(
-    model: FactorModel,
+    model: FactorModel | AnyPath | object,
     truth: Truth | Sequence[Any] | NDArray[Any],
     *,
     role: SideName | str = "right",
@@ -215,8 +218,8 @@ def evaluate_similarities(
 
     Parameters
     ----------
-    model : FactorModel
-        What to judge.
+    model : FactorModel, path or object
+        What to judge, or what `embaudit.io.as_model` makes of it.
     truth : sequence
         Labels of the rows of the side, one or many each; see `as_truth`.
     role : {"left", "right"}
@@ -247,7 +250,7 @@ def evaluate_similarities(
     >>> found.value("cosine"), round(found.chance, 3)
     (1.0, 0.333)
     """
-    require_model(model)
+    model = as_model(model)
     require_ordinary_size(model)
     model = in_span(model)
     role = model.side_name(role)

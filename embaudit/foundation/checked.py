@@ -5,14 +5,20 @@ Factors keep the precision they are stored in (float32 or float64) and may lie o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypeAlias, TypeGuard
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import wraps
+from inspect import signature
+from typing import Any, ParamSpec, TypeAlias, TypeGuard, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from embaudit.errors import must_be
+from embaudit.errors import InputError, KeywordError, must_be
 from embaudit.foundation.parallel import row_blocks
+from embaudit.foundation.words import nearest_to
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 Matrix: TypeAlias = NDArray[np.floating[Any]]
 """Two-dimensional, rows are entities, columns are latent dimensions."""
@@ -55,6 +61,34 @@ def is_number(value: object) -> bool:
 def is_integer(value: object) -> TypeGuard[int]:
     """Whether a parameter is an integer; a truth value is none."""
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+
+
+def named_keywords(function: Callable[P, T]) -> Callable[P, T]:
+    """Refuse a keyword that a function does not have in one sentence, with the nearest that it has.
+
+    Examples
+    --------
+    >>> named_keywords(lambda *, top=1: top)(to=2)
+    Traceback (most recent call last):
+        ...
+    embaudit.errors.KeywordError: a keyword of <lambda> must be one of top; got 'to'; the nearest one is top.
+    """
+    known = [name for name, one in signature(function).parameters.items() if one.kind is not one.POSITIONAL_ONLY]
+
+    @wraps(function)
+    def checked(*args: P.args, **options: P.kwargs) -> T:
+        for name in options:
+            if name not in known:
+                raise KeywordError(str(unknown_keyword(function.__name__, name, known)))
+        return function(*args, **options)
+
+    return checked
+
+
+def unknown_keyword(function: str, name: str, known: Iterable[str]) -> InputError:
+    """Write the error of a keyword that a function does not have."""
+    allowed = [*known]
+    return must_be(f"a keyword of {function}", f"one of {', '.join(allowed)}", repr(name), nearest_to(name, allowed))
 
 
 def as_count(value: object, name: str, *, least: int = 1, most: int | None = None) -> int:

@@ -6,7 +6,8 @@ from dataclasses import dataclass, fields
 from fnmatch import fnmatchcase
 from typing import Any, Literal, TypeAlias, get_args
 
-from embaudit.errors import InputError, must_be
+from embaudit.errors import InputError, KeywordError, must_be
+from embaudit.foundation.checked import unknown_keyword
 from embaudit.model import Comparison, FactorModel
 
 Kind: TypeAlias = Literal["auto", "factors", "head", "vectors"]
@@ -24,7 +25,7 @@ class Request:
     >>> Request.of("auto", {"wieght": "W"})
     Traceback (most recent call last):
         ...
-    embaudit.errors.InputError: an option of load must be one of left, right, weight, ...; got 'wieght'.
+    embaudit.errors.KeywordError: a keyword of load must be one of kind, ...; got 'wieght'; the nearest one is weight.
     """
 
     kind: Kind = "auto"
@@ -83,7 +84,7 @@ class Request:
         known = [field.name for field in fields(cls) if field.name != "kind"]
         unknown = [name for name in options if name not in known]
         if unknown:
-            raise must_be("an option of load", "one of " + ", ".join(known), repr(unknown[0]))
+            raise KeywordError(str(unknown_keyword("load", unknown[0], ["kind", "format", *known])))
         transpose = options.get("transpose")
         if isinstance(transpose, bool):
             transpose = "both" if transpose else "none"

@@ -21,7 +21,7 @@ from embaudit.canonical.identified import prediction_rows
 from embaudit.canonical.mapping import RowMap, affine
 from embaudit.canonical.span import span_basis, turned
 from embaudit.errors import EquivalenceError, must_be
-from embaudit.foundation.checked import RNG, Floats, Vector, as_generator, is_integer
+from embaudit.foundation.checked import RNG, Floats, Vector, as_generator, is_integer, named_keywords
 from embaudit.io import as_model, norm_of
 from embaudit.io.files import AnyPath
 from embaudit.kernels.pairs import draw_pairs, n_pairs, pair_cosines
@@ -43,9 +43,10 @@ FOLDED = ("folded", "folded-centred")
 """Kinds of a head behind a final norm."""
 
 
+@named_keywords
 def fix(
     model: FactorModel | AnyPath | object,
-    as_: str = "prediction",
+    as_: str | None = None,
     *,
     role: SideName | str | None = None,
     dimensions: int | None = None,
@@ -61,6 +62,7 @@ def fix(
     model : FactorModel, path or object
         What to mend, or what `embaudit.io.as_model` makes it of.
     as_ : {"prediction", "balanced", "left-whitened", "right-whitened", "centred", "folded", "folded-centred"}
+        By default prediction where both sides are at hand, and centred of one side alone.
         prediction: vectors whose plain cosine is the prediction cosine, which no gauge moves; one side at a time.
         balanced, left-whitened, right-whitened: the equivalent model in that canonical gauge, a convention to
         agree upon. centred: the equivalent model whose mean rows are 0 where predictions leave them free.
@@ -103,12 +105,14 @@ def fix(
     >>> round(float(x[0] @ x[1]), 9)
     0.6
     """
-    if as_ not in KINDS:
+    if as_ is not None and as_ not in KINDS:
         raise must_be("as", "one of " + ", ".join(KINDS), repr(as_))
     if final_norm is not None and not isinstance(final_norm, FinalNorm):
         raise must_be("final_norm", "a FinalNorm", repr(final_norm))
     given, model, draw = model, as_model(model), as_generator(rng)
     require_two_sides(model, "other vectors")
+    # Vectors alone have no predictions to take cosines of; centred they predict the same, or nothing that changed.
+    as_ = as_ or ("prediction" if model.left is not None else "centred")
     role = None if role is None else model.side_name(role)
     both = as_ not in ("prediction", *FOLDED) and model.left is not None
     roles: tuple[SideName, ...] = (role,) if role else ("left", "right") if both else ("right",)

@@ -93,11 +93,22 @@ class Remedy(Result):
         return dict(plain({**fields, "reduction": reduction, "explanation": self.explain()}))
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row for each side: what people call it, and the shape of its vectors."""
+        """Return one row for each entity: its id and title, where it has one, and its vector.
+
+        Columns are `id`, `title` and `vector`, before them `role` where there are two sides.
+        """
         import pandas as pd
 
-        rows = [(role, self._title(role), len(self.model.factors(role)), self.columns) for role in self.roles]
-        return pd.DataFrame(rows, columns=["role", "title", "n_rows", "columns"])
+        tables = [
+            pd.DataFrame({"role": role, "id": self._ids(role), "title": self.model.names(role), "vector": [*vectors]})
+            for role in self.roles
+            for vectors in [self.vectors(role)]
+        ]
+        return pd.concat(tables, ignore_index=True).drop(columns=["role"] * (len(tables) == 1))
+
+    def _ids(self, role: SideName) -> NDArray[Any]:
+        side = self.model.side(role)
+        return np.arange(len(side)) if side.ids is None else side.ids
 
     def explain(self) -> str:
         """Say in plain words what the vectors are, and what to do with them."""

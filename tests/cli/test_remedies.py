@@ -62,7 +62,7 @@ def test_fix_says_what_fewer_dimensions_cost_and_refuses_nonsense(model, embaudi
         assert refused.code == 2
         assert refused.err.count("\n") == 1
     ea.save(ea.FactorModel.from_vectors(model.right), "alone.npz")
-    assert "user factors" in embaudit("fix", "alone.npz", "--out", "a.npz").err
+    assert "user factors" in embaudit("fix", "alone.npz", "--as", "prediction", "--out", "a.npz").err
 
 
 def test_one_hot_columns_are_the_labels_that_they_name(model, embaudit):

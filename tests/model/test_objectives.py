@@ -9,7 +9,7 @@ import embaudit as ea
 from embaudit.errors import InputError
 from embaudit.gauges import Diagonal, Gauge, GeneralLinear, Orthogonal
 from embaudit.model import Link
-from embaudit.model.objectives import OBJECTIVES, Status, usual_objectives
+from embaudit.model.objectives import OBJECTIVES, usual_objectives
 from embaudit.model.trainings import require_agreement
 
 N, P, K = 12, 9, 3
@@ -172,39 +172,6 @@ def test_vectors_that_hold_prediction_cosines_keep_their_name_while_they_hold_th
     after = GAUGES[kind].act(vectors)
     same = bool(np.allclose(vectors.cosines("right", pairs), after.cosines("right", pairs), atol=1e-12))
     assert after.objective == ("prediction" if same else None)
-
-
-TABLE = {
-    "product": ("free", "any", "", "identity ranking", "not identified"),
-    "factors": ("chosen by the regulariser", "rotation", "", "identity ranking sigmoid", "unique"),
-    "factors-counted": ("chosen by the regulariser", "rotation", "", "identity ranking sigmoid", "weighted with the"),
-    "decoupled-decay": ("undecided", "identity", "", "identity ranking sigmoid softmax", "no law is known"),
-    "non-negative": ("free", "identity", "", "identity ranking sigmoid", "not identified"),
-    "none": ("free", "any", "left right", "identity ranking sigmoid", "not identified"),
-    "softmax": ("free", "any", "left right", "softmax", "not identified"),
-    "softmax-decay": ("chosen by the regulariser", "rotation", "", "softmax", "unique"),
-    "logistic": (
-        "tied to the inputs",
-        "identity",
-        "right",
-        "softmax",
-        "the inputs, with a constant, span every direction",
-    ),
-    "logistic-decay": ("tied to the inputs", "identity", "", "softmax", "unique"),
-    "cosine": ("trained", "similarity", "", "cosine", "what was trained"),
-    "prediction": ("cosines of predictions", "similarity", "", "identity", "of the model they were made from"),
-}
-
-
-def test_the_table_of_objectives():
-    assert list(TABLE) == list(OBJECTIVES)
-    for name, (status, linear, shifts, links, words) in TABLE.items():
-        row = OBJECTIVES[name]
-        assert (row.name, row.status, row.linear.name.lower()) == (name, status, linear)
-        assert (" ".join(row.shifts), " ".join(row.links)) == (shifts, links)
-        assert words in row.cosines
-        if "unique" in row.cosines or row.status in (Status.CHOSEN, Status.UNKNOWN):
-            assert "given the predictions" in row.cosines
 
 
 def models_of(sides):

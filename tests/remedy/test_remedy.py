@@ -267,7 +267,7 @@ def test_one_side_alone_is_refused_with_what_is_missing():
     with pytest.raises(
         InputError, match=r"prediction vectors must be read from the predictions.*load the user factors"
     ):
-        fix(FactorModel.from_vectors([[1.0, 2.0]]))
+        fix(FactorModel.from_vectors([[1.0, 2.0]]), "prediction")
     with pytest.raises(InputError, match="balanced vectors must be read from the predictions"):
         fix(FactorModel.from_vectors([[1.0, 2.0]]), "balanced")
 

@@ -19,7 +19,9 @@ def test_the_record_of_prediction_vectors():
     told = found.to_dict()
     assert "whose plain cosine is the cosine of the items' scores over all 3 users" in told.pop("explanation")
     assert told == {"kind": "prediction", "roles": ["right"], "columns": 2, "unit": False, "reduction": None}
-    assert found.to_frame().to_dict("records") == [{"role": "right", "title": "items", "n_rows": 3, "columns": 2}]
+    frame = found.to_frame()
+    assert list(frame) == ["id", "title", "vector"]
+    np.testing.assert_array_equal(np.stack(frame["vector"]), found.vectors())
     assert "the cosine of the users' scores over all 3 items" in fix(MODEL, role="left").explain()
 
 

@@ -28,12 +28,11 @@ GIVEN = ("sklearn-logistic", "sgd-classifier", "sklearn-logistic-no-penalty")
 EVERY = (*DECAYED, *COUNTED, *COSINES, *TOGETHER, *PRODUCTS, *CONTEXTS, *ORDERS, *SOFTMAX, *GIVEN, "nmf")
 
 
+pair = ea.FactorModel.from_user_item
+
+
 def audited(model, word):
     return ea.audit(model, objective=word, **FEW)
-
-
-def pair(left, right, **fields):
-    return ea.FactorModel.from_user_item(left, right, **fields)
 
 
 def is_balanced(word):
