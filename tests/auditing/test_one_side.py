@@ -40,20 +40,6 @@ def told():
     return {name: audit(UNIT.replace(**way), **FEW) for name, way in ways.items()}
 
 
-def test_a_link_and_an_objective_of_cosines_are_one_declaration(told):
-    said = {name: (found.explain(), found.conclusions) for name, found in told.items()}
-    assert said["link"] == said["objective"] == said["both"] != said["neither"]
-    assert (told["objective"].model.link, told["objective"].model.objective) == (Link.COSINE, "cosine")
-    assert told["link"].answer.word == "YES"
-    assert audit(UNIT, objective="cosine", **FEW).explain() == said["link"][0]
-
-
-def test_other_objectives_keep_their_link():
-    kept = VECTORS.replace(objective="factors")
-    assert audit(VECTORS, objective="factors", **FEW).model.link == "identity"
-    assert audit(kept, **FEW).model is kept
-
-
 def commands(found, *asked):
     return [command for _, command in next_steps(found, Asked("v.npy", *asked))]
 

@@ -45,24 +45,6 @@ def test_gauges_of_compared_rows_are_rotations(rows, embaudit):
     assert embaudit("compare", "rows.npy", "g.npz", "--compared", "dot", "--by-row").code == 0
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (("audit", "rows.npy", "--compared", "euclidean"), 'compared must be one of "cosine", "dot"'),
-        (("audit", "towers.npz", "--compared", "cosine"), "one table of rows alone; got another side"),
-        (("audit", "rows.npy", "--compared", "dot", "--objective", "factors"), "objective must be left out"),
-        (("fix", "rows.npy", "--compared", "dot", "--out", "f.npz"), "use them as they are"),
-        (("gauge", "rows.npy", "--compared", "dot", "--link", "cosine", "--out", "f.npz"), "link must be left out"),
-    ],
-)
-def test_what_contradicts_itself_is_one_sentence(rows, embaudit, words, said):
-    refused = embaudit(*words)
-    assert refused.code == 2
-    assert said in " ".join(refused.err.split())
-    assert len(refused.err.strip().splitlines()) == 1
-    assert not Path("f.npz").exists()
-
-
 def test_towers_of_unit_rows_are_settled_by_their_objective(rows, embaudit):
     assert "CANNOT BE SAID" in embaudit("audit", "towers.npz", *FEW).out
     settled = embaudit("audit", "towers.npz", "--objective", "cosine", *FEW, "--json", "a.json")

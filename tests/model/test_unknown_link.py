@@ -106,13 +106,6 @@ def test_the_fibre_is_undecided_unless_both_readings_agree():
     assert (line.moves("right"), str(line.freedom["right"].kind)) == (False, "proven")
 
 
-def test_an_audit_cannot_say_and_an_option_decides():
-    assert str(ea.audit(OPEN, **FEW).answer.word) == "CANNOT BE SAID"
-    assert str(ea.audit(OPEN, objective="cosine", **FEW).answer.word) == "YES"
-    assert str(ea.audit(OPEN.replace(link="identity"), **FEW).answer.word) == "NO"
-    assert str(ea.audit(FREE, **FEW).answer.word) == "NO"
-
-
 def test_it_stays_in_files_and_records(tmp_path):
     for name, model in (("open", OPEN), ("assumed", FactorModel.from_user_item(2 * USERS, ITEMS))):
         ea.save(model, tmp_path / f"{name}.npz")
