@@ -12,7 +12,6 @@ from raised import cases
 from embaudit import audit
 from embaudit.auditing import Audit
 from embaudit.auditing.alone import is_alone
-from embaudit.model import Link
 from embaudit.report.first_screen import first_screen
 from embaudit.report.next_steps import Asked, next_steps
 

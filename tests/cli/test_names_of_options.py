@@ -29,7 +29,7 @@ def test_former_spellings_are_the_same_options_and_hidden(model, embaudit):
     new, old = (json.loads(Path(name).read_text(encoding="utf-8"))["options"] for name in ("new.json", "old.json"))
     assert new == old
     assert new["n_neighbours"] == 3
-    shown = embaudit("audit", "--help").out
+    shown = embaudit("audit", "--help").out + embaudit("explain", "audit").out
     assert "--n-neighbours" in shown
     assert "--top" not in shown
 
