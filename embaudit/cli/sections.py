@@ -38,7 +38,7 @@ class Command(TyperCommand):
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write arguments, then options by section, then the names of rare ones."""
-        params = {param.name: param for param in self.get_params(ctx)}
+        params = {param.name: param for param in self.get_params(ctx) if not getattr(param, "hidden", False)}
         helped = {name: record for name, param in params.items() if (record := param.get_help_record(ctx))}
         placed = {name for names in SECTIONS.values() for name in names}
         few = () if ALL in (ctx.obj or {}) else (*RARE, *RARE_IN.get(ctx.info_name, ()))
