@@ -60,12 +60,12 @@ def audit(
     ] = None,
     max_condition: Annotated[float, typer.Option(help="Largest over smallest stretch of the random maps.")] = 2.0,
     quick: Annotated[bool, typer.Option("--quick", help="Fewer samples: less exact and sooner done.")] = False,
-    pairs: Annotated[int | None, typer.Option("--n-pairs", help="Pairs to draw, at most; 100,000.")] = None,
-    lists: Annotated[int | None, typer.Option("--n-lists", help="Lists to compare of a side; 400.")] = None,
-    top: Annotated[int, typer.Option("--n-neighbours", help="Length of the neighbour lists.")] = 10,
-    gauges: Annotated[int | None, typer.Option("--n-gauges", help="Random draws from each group; 8.")] = None,
-    starts: Annotated[int | None, typer.Option("--n-starts", help="Starting points of each attack; 3.")] = None,
-    steps: Annotated[int | None, typer.Option("--n-steps", help="Steps of an attack from each; 20.")] = None,
+    n_pairs: Annotated[int | None, typer.Option(help="Pairs to draw, at most; 100,000.")] = None,
+    n_lists: Annotated[int | None, typer.Option(help="Lists to compare of a side; 400.")] = None,
+    n_neighbours: Annotated[int, typer.Option(help="Length of the neighbour lists.")] = 10,
+    n_gauges: Annotated[int | None, typer.Option(help="Random draws from each group; 8.")] = None,
+    n_starts: Annotated[int | None, typer.Option(help="Starting points of each attack; 3.")] = None,
+    n_steps: Annotated[int | None, typer.Option(help="Steps of an attack from each; 20.")] = None,
     role: Annotated[
         str | None, typer.Option(help="Which cosines the answer is about: item, user, user-item; item by default.")
     ] = None,
@@ -86,8 +86,8 @@ def audit(
     reading, codes = reading.without_codes()
     given = {"soft_cap": soft_cap, "items": titles.items, "id": titles.joining["id"],
              "title": titles.title, "role": role, "norm": norm.norm, "norm_kind": norm.norm_kind}  # fmt: skip
-    effort: dict[str, Any] = {"quick": quick, "n_gauges": gauges, "n_pairs": pairs, "n_lists": lists,
-                              "n_starts": starts, "n_steps": steps, "max_condition": max_condition}  # fmt: skip
+    effort: dict[str, Any] = {"quick": quick, "n_gauges": n_gauges, "n_pairs": n_pairs, "n_lists": n_lists,
+                              "n_starts": n_starts, "n_steps": n_steps, "max_condition": max_condition}  # fmt: skip
     asked = _asked(path, reading, given, {"normalised": normalised, "by-row": titles.by_row, "partial": titles.partial})
     reading, training = reading.without_training()
     gate = gating.gate(codes, output.json, quiet=output.quiet)
@@ -105,7 +105,7 @@ def audit(
                 model,
                 role=role,
                 groups=group,
-                n_neighbours=top,
+                n_neighbours=n_neighbours,
                 **effort,
                 show=show or (),
                 **training,

@@ -19,7 +19,7 @@ def compare(
     before: Model,
     after: Annotated[Path, typer.Argument(help="Another model of the same entities.", show_default=False)],
     *,
-    top: Annotated[int, typer.Option("--n-neighbours", help="Length of the neighbour lists.")] = 10,
+    n_neighbours: Annotated[int, typer.Option(help="Length of the neighbour lists.")] = 10,
     fail_below: Annotated[
         list[str] | None,
         typer.Option("--fail-below", help="Exit 1 below this: kept=0.7 (neighbour lists), predicted=0.7, scores=0.9."),
@@ -42,7 +42,7 @@ def compare(
         found = [reading.read(path) for path in (before, after)]
         one, other = (Reading(titles.on(x.model, quiet=output.quiet), x.intake) for x in found)
         with workers.at_work(quiet=output.quiet):
-            result = run(one, other, n_neighbours=top, by_row=titles.by_row, partial=titles.partial, rng=seed)
+            result = run(one, other, n_neighbours=n_neighbours, by_row=titles.by_row, partial=titles.partial, rng=seed)
         failed = result.below(limits)
         origin = Origin(((before.name, one.intake), (after.name, other.intake)), seed=seed)
         write(result, f"{before.name} and {after.name}", origin)

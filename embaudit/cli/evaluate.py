@@ -26,7 +26,7 @@ def evaluate(
     items: Annotated[Path, typer.Option(help="Table with what is known of the items.")],
     truth: Annotated[list[str], typer.Option(help="Its column of labels or clusters; more than one add up.")],
     separator: Annotated[str, typer.Option(help="Between the labels of one item.")] = "|",
-    top: Annotated[int, typer.Option("--n-neighbours", help="Length of the neighbour lists.")] = 10,
+    n_neighbours: Annotated[int, typer.Option(help="Length of the neighbour lists.")] = 10,
     reading: Given,
     titles: Titles,
     seed: Seed = 0,
@@ -46,7 +46,7 @@ def evaluate(
             labels, matched = _labels(
                 truth, separator, lambda column: join_texts(model.right_side, items, title=column, **titles.joining)
             )
-            found = evaluate_similarities(model, labels, n=top, separator=separator, rng=seed)
+            found = evaluate_similarities(model, labels, n=n_neighbours, separator=separator, rng=seed)
         judged = f"judged by {', '.join(truth)}: {matched}"
         title = f"which similarity serves {', '.join(truth)} best in {path.name}"
         write(found, title, Origin(((path.name, given.intake),), (judged,), seed))

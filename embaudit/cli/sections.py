@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from textwrap import fill, indent
 from typing import Any, TypeVar
 
 import typer
@@ -18,14 +19,14 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     "Training": ("objective", "compared", "link", "normalised", "soft_cap"),
     "Output": ("show", "role", "full", "json", "out", "markdown", "heatmap", "quiet", "force"),
     "Gate": ("fail_on", "fail_below", "baseline", "sarif", "junit"),
-    "Effort": ("top", "quick", "jobs", "seed"),
+    "Effort": ("n_neighbours", "quick", "jobs", "seed"),
 }  # fmt: skip
 """Options of every command by what they are about; those of one command alone come first."""
 RARE = ("format", "left_bias", "transpose", "vector", "counts", "left_counts", "states", "dask")
 """Options that few users need: help names them, and `embaudit explain COMMAND` explains them."""
 RARE_IN = {
     "audit": (
-        "group", "max_condition", "pairs", "lists", "gauges", "starts", "steps", "by_row", "partial", "norm",
+        "group", "max_condition", "n_pairs", "n_lists", "n_gauges", "n_starts", "n_steps", "by_row", "partial", "norm",
         "norm_kind", "heatmap_groups", "severity", "threshold",
     ),
 }  # fmt: skip
@@ -52,7 +53,9 @@ class Command(TyperCommand):
                     formatter.write_dl(records)
         if rare:
             with formatter.section(f"Rarely needed (`embaudit explain {ctx.info_name}` explains them)"):
-                formatter.write_text(", ".join(max(params[name].opts, key=len) for name in rare))
+                text = ", ".join(max(params[name].opts, key=len) for name in rare)
+                filled = fill(text, formatter.width - 2, break_on_hyphens=False)
+                formatter.write(f"{indent(filled, '  ')}\n")
 
 
 class App(typer.Typer):

@@ -23,12 +23,12 @@ KINDS: dict[str, type | tuple[type, ...]] = {
 }  # fmt: skip
 KEYS = {
     "objective": TEXT, "role": TEXT, "group": TEXTS, "max-condition": NUMBER, "soft-cap": NUMBER, "normalised": FLAG,
-    "norm": TEXT, "norm-kind": TEXT, "top": COUNT, "pairs": COUNT, "gauges": COUNT, "seed": SEED,
+    "norm": TEXT, "norm-kind": TEXT, "n-neighbours": COUNT, "n-pairs": COUNT, "n-gauges": COUNT, "seed": SEED,
     "fail-on": LEVEL, "ignore": TEXTS, "severity": TABLE, "thresholds": NUMBERS, "baseline": TEXT,
 }  # fmt: skip
 """Options of `embaudit audit` that may be set, and what they must be."""
-SPELLED = {f"n-{name}": name for name in ("pairs", "gauges")} | {"n-neighbours": "top"}
-"""Names of options that are set under their former ones, too."""
+FORMER = {"top": "n-neighbours", "pairs": "n-pairs", "gauges": "n-gauges"}
+"""Former names of settings, which keep working."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ def _checked(path: Path, values: Any) -> Iterator[tuple[str, Any]]:
     if not isinstance(values, dict):
         raise must_be(f"tool.embaudit in {path}", "a table", repr(values))
     for spelled, value in values.items():
-        name: Any = SPELLED.get(spelled, spelled)
+        name: Any = FORMER.get(spelled, spelled)
         if name not in KEYS:
             raise must_be(f"a setting in {path}", f"one of {', '.join(KEYS)}", repr(name), nearest_to(name, KEYS))
         kind = KEYS[name]
@@ -99,7 +99,7 @@ def _checked(path: Path, values: Any) -> Iterator[tuple[str, Any]]:
         right = right and not (kind is SEED and value < 0) and (kind is not LEVEL or value in tuple(FailOn))
         texts = value if kind is TEXTS else value.values() if kind is TABLE and right else ()
         if not right or not all(isinstance(text, str) for text in texts):
-            raise must_be(f"{name} in {path}", kind, repr(value))
+            raise must_be(f"{spelled} in {path}", kind, repr(value))
         if kind in (TABLE, NUMBERS):
             yield name.removesuffix("s"), [f"{called}={one}" for called, one in value.items()]
         else:

@@ -80,7 +80,7 @@ def test_settings_are_read_said_and_overridden(model, embaudit, name, tmp_path, 
     model = Path("..") / model
     passed = embaudit("audit", model, "--pairs", 50)
     assert passed.code == 0
-    said = f"settings: fail-on, gauges, severity of {tmp_path / name}; what is typed goes before them.\n"
+    said = f"settings: fail-on, n-gauges, severity of {tmp_path / name}; what is typed goes before them.\n"
     assert passed.err == said
     assert "EMB101 (tip)" not in last(passed)
     typed = embaudit("audit", model, "--pairs", 50, "--fail-on", "tip", "--quiet")
