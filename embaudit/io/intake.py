@@ -91,6 +91,8 @@ class Intake:
         part = parts.get("objective", parts.get("link"))
         if part is None or part.name == GIVEN:
             return None
+        if part.name.endswith(".json"):
+            return part.name
         inside = "" if part.name == self.format or not self.files else f"{part.name} in "
         return f"{inside}{Path(self.files[0]).name if inside else self.format}"
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from embaudit.errors import InputError, must_be
 from embaudit.foundation.checked import Matrix, as_factors
 from embaudit.io.catalogue import FORMATS, Format, detected, formats, module_of, named, writer_of
+from embaudit.io.checkpoints.encoders import encoder_of, refusal_of
 from embaudit.io.codecs import open_arrays
 from embaudit.io.draft import Draft
 from embaudit.io.files import AnyPath, as_path, existing_path, plain_suffix
@@ -78,14 +79,24 @@ def read(path: AnyPath, *, kind: str = "auto", format: str | None = None, **opti
     """
     where, request = existing_path(path), Request.of(kind, options)
     with _at(where):
+        if where.is_dir() and request.weight is None and (encoder := refusal_of(where)) is not None:
+            raise encoder
         chosen = _chosen(where, format, request)
         contents = _contents(chosen, where, request)
         intake = _with_files(contents.intake(chosen.name, where), request)
         arrays = {source.name for source in contents.fields.values()}
         inside: dict[str, Any] = {name: None for name in ("ids", "left_ids") if getattr(request, name) in arrays}
         model = finish(contents.model(), replace(request, **inside), where)
+        if _is_open(model, request) and (found := encoder_of(where.parent)) is not None:
+            model, intake = with_objective(model, found[0]), intake.beside(Part(found[1], "objective"))
         intake = _elsewhere(_with_shapes(intake, model).of(model, said=request.given))
         return Reading(model, intake.trained(model.objective, said=request.objective is not None))
+
+
+def _is_open(model: FactorModel, request: Request) -> bool:
+    """Tell whether neither a file nor the caller said how one table of vectors was trained."""
+    told = (model.objective, request.objective, request.link, request.compared)
+    return model.left_side is None and model.link == "identity" and told == (None,) * 4
 
 
 def look(path: AnyPath, *, kind: str = "auto", format: str | None = None, **options: Any) -> Intake:  # noqa: A002

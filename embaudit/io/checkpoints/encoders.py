@@ -1,0 +1,55 @@
+"""Encoders by the files in their folder: sentence-transformers, CLIP and SigLIP, and how they compare vectors."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from embaudit.errors import InputError, must_be
+from embaudit.io.json_text import parsed
+
+EXPORTS = {
+    "modules.json": "numpy.save('vectors.npy', SentenceTransformer({path!r}).encode(texts))",
+    "config_sentence_transformers.json": "numpy.save('vectors.npy', SentenceTransformer({path!r}).encode(texts))",
+    "config.json": "numpy.savez('towers.npz', user_factors=text_embeds, item_factors=image_embeds)",
+}
+"""By the file that names an encoder: the line of Python that writes vectors of it."""
+
+
+def encoder_of(folder: Path) -> tuple[str, str] | None:
+    """Return the word for how the encoder of a folder was trained, and the file that says so; None without one.
+
+    A layer that normalises is read from the modules of sentence-transformers, or their similarity from its
+    configuration; without either it is not known how vectors are compared.
+    """
+    modules = _content(folder / "modules.json")
+    types = [str(one.get("type")) for one in modules if isinstance(one, dict)] if isinstance(modules, list) else []
+    if any(kind.endswith(".Normalize") for kind in types):
+        return "sentence-transformers", "modules.json"
+    for name, key, words in (
+        ("config_sentence_transformers.json", "similarity_fn_name", {"cosine": "sentence-transformers",
+                                                                     "dot": "msmarco-dot"}),
+        ("config.json", "model_type", {"clip": "clip", "siglip": "siglip"}),
+    ):  # fmt: skip
+        content = _content(folder / name)
+        word = words.get(str(content.get(key))) if isinstance(content, dict) else None
+        if word is not None:
+            return word, name
+    return None
+
+
+def refusal_of(folder: Path) -> InputError | None:
+    """Say what to export of the folder of an encoder, whose own tables are no embeddings of texts or images."""
+    found = encoder_of(folder)
+    if found is None:
+        return None
+    word, name = found
+    remedy = f"export them in Python: {EXPORTS[name].format(path=str(folder))}"
+    return must_be("the input", "vectors", f"{folder}, an encoder ({word}, as {name} says)", remedy)
+
+
+def _content(path: Path) -> Any:
+    try:
+        return parsed(path.read_bytes()) if path.is_file() else None
+    except (OSError, ValueError):
+        return None
