@@ -166,7 +166,7 @@ def test_chosen_arrays(tmp_path: Path) -> None:
         ({"left": "a", "right": "b", "kind": "head"}, "must be chosen with weight"),
         ({"weight": "a", "kind": "factors"}, "--left A --weight B"),
         ({"kind": "heads"}, "kind must be one of auto"),
-        ({"wieght": "a"}, "an option of load must be one of"),
+        ({"wieght": "a"}, "a keyword of load must be one of"),
         ({"transpose": "up"}, "transpose must be one of"),
         ({"id": "a"}, "an option for npz files must be one of"),
         ({"format": "nmz"}, "format must be one of embaudit"),
