@@ -118,7 +118,7 @@ def test_damaged_foreign_and_newer_model_files_are_refused(embaudit, model, tmp_
     [
         (("--gauges", 0), ("n_gauges",)),
         (("--max-condition", 0.5), ("max_condition",)),
-        (("--objective", "magic"), ("objective must be one of",)),
+        (("--objective", "magic"), ("objective must be a word of",)),
         (("--kind", "magic"), ("kind must be",)),
         (("--group", "translation"), ("group must be",)),
         (("--show", "nobody"), ("show must be", "nobody")),
