@@ -22,7 +22,7 @@ from embaudit.foundation.checked import RNG, as_list, as_seed, named_keywords
 from embaudit.foundation.plain import frame_of, plain
 from embaudit.foundation.results import Drawn
 from embaudit.gauges import GaugeGroup
-from embaudit.io import as_reading, norm_of, source_of
+from embaudit.io import as_reading, found_norm, source_of
 from embaudit.io.files import AnyPath
 from embaudit.model import Comparison, FactorModel, Pairs, Role, comparing, with_objective
 from embaudit.model.final_norm import FinalNorm
@@ -345,6 +345,9 @@ def audit(
     given, seed = model, as_seed(rng)
     read, intake = as_reading(given)
     model = declared(read, compared=compared, objective=objective, soft_cap=soft_cap, normalised=normalised)
+    found = None if final_norm is not None else found_norm(given, model)
+    if found is not None:
+        final_norm, intake = found.norm, None if intake is None else found.recorded(intake)
     sizes = {"n_gauges": n_gauges, "n_pairs": n_pairs, "n_lists": n_lists, "n_starts": n_starts, "n_steps": n_steps}
     effort = effort_of(quick=quick, **sizes)
     asked: dict[str, Any] = {
@@ -355,7 +358,7 @@ def audit(
         "max_condition": max_condition,
         "show": tuple(as_list(show, "show", '["Heat"]')),
         "about": None if role is None else model.role(role),
-        "final_norm": norm_of(given, model) if final_norm is None else final_norm,
+        "final_norm": final_norm,
         "rng": seed,
     }
     evidence = replace(gather(model, **asked), declared_by=_declared_by(intake, objective or compared))

@@ -20,7 +20,7 @@ from embaudit.canonical.span import span_basis
 from embaudit.errors import escaped, must_be
 from embaudit.foundation.checked import as_count, is_number
 from embaudit.foundation.words import counted, nearest_to
-from embaudit.io import Reading, as_reading, norm_of, source_of
+from embaudit.io import Reading, as_reading, found_norm, source_of
 from embaudit.io.files import AnyPath, existing_file
 from embaudit.io.json_text import parsed_finite
 from embaudit.model import FactorModel
@@ -168,9 +168,12 @@ def verify(
     hashes = record["input"].get("fingerprint", ABSENT), fingerprint(declared)
     if hashes[0] != hashes[1]:
         return Verification(0, Difference("input.fingerprint", *map(_shown, hashes)))
-    norm = norm_of(model, declared) if final_norm is None else final_norm
+    found = None if final_norm is not None else found_norm(model, declared)
+    if found is not None:
+        final_norm = found.norm
+        reading = Reading(reading.model, found.recorded(reading.intake)) if isinstance(reading, Reading) else reading
     source = source_of(model) if source is None else source
-    current = audit(reading, **options, final_norm=norm, source=source).to_dict()
+    current = audit(reading, **options, final_norm=final_norm, source=source).to_dict()
     n_numbers, limit = 0, _largest_tolerance(current)
     for where, old, new in _leaves("", record, current, limit):
         if not _agree(where, old, new, limit):

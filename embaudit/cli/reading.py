@@ -217,6 +217,5 @@ def read_for_audit(
     source = announced(f"reading {path.name}")(reading.read)(path)
     model = titles.on(source.model, quiet=quiet)
     before = norm.before(model, path, quiet=quiet)
-    known = {part.name for part in source.intake.left_over}
-    parts = (part for part in (before.parts if before else ()) if part.name in known)
-    return Reading(model, source.intake.beside(*parts)), before.norm if before else None
+    intake = source.intake if before is None else before.recorded(source.intake)
+    return Reading(model, intake), before.norm if before else None

@@ -1,7 +1,7 @@
 """Reading and writing: models in many formats, interactions, labels and titles; nothing is ever unpickled."""
 
 from embaudit.io.catalogue import Format, formats
-from embaudit.io.checkpoints.final_norm import FoundNorm, final_norm_of, fits, norm_of
+from embaudit.io.checkpoints.final_norm import FoundNorm, final_norm_of, fits, found_norm, norm_of
 from embaudit.io.checkpoints.rounding import Rounding, rounding_of
 from embaudit.io.files import distinct_outputs
 from embaudit.io.given import as_model, as_reading, source_of
@@ -31,6 +31,7 @@ __all__ = [
     "fits",
     "flags_named",
     "formats",
+    "found_norm",
     "from_object",
     "join_ids",
     "join_texts",

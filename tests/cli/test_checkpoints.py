@@ -10,6 +10,7 @@ import pytest
 from llama_files import RMS, gguf_file
 from safetensors.numpy import save_file
 
+import embaudit as ea
 from embaudit.io import load
 
 DRAW = np.random.default_rng(3)
@@ -39,6 +40,18 @@ def test_the_norm_of_a_checkpoint_is_found_and_said(embaudit, folder):
     assert "conventions in use: one head behind its RMSNorm (κ = 10)" in " ".join(result.out.split())
     assert embaudit("verify", "a.json", folder).code == 0
     assert embaudit("verify", "a.json", folder, "--norm", "none").code == 1
+
+
+@pytest.mark.usefixtures("without_attacks")
+def test_python_and_the_command_record_a_norm_alike(embaudit, folder):
+    embaudit("audit", folder, *FEW, "--steps", 1, "--json", "command.json", "--quiet")
+    record = json.loads(Path("command.json").read_text())
+    ours = ea.audit(folder, n_gauges=1, n_pairs=50, n_steps=1)
+    assert ours.to_dict()["input"]["intake"] == record["input"]["intake"]
+    assert [part["became"] for part in record["input"]["intake"]["parts"]] == ["right", "link", "final_norm"]
+    assert ea.verify("command.json", folder).ok
+    Path("python.json").write_text(json.dumps(ours.to_dict()))
+    assert embaudit("verify", "python.json", folder).code == 0
 
 
 @pytest.mark.usefixtures("without_attacks")

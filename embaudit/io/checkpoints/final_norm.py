@@ -17,7 +17,7 @@ from embaudit.io.checkpoints.opened import opened
 from embaudit.io.codecs.arrays import Arrays
 from embaudit.io.codecs.memory import Memory
 from embaudit.io.files import AnyPath, existing_path
-from embaudit.io.intake import Part
+from embaudit.io.intake import Intake, Part
 from embaudit.io.objects.library import comes_from
 from embaudit.model import FactorModel, Softmax
 from embaudit.model.final_norm import FinalNorm, NormKind
@@ -47,6 +47,11 @@ class FoundNorm:
         layer, shape = self.name.rpartition(".")[0], self.norm.gain.shape
         shifts = SHIFTS if self.norm.shift is not None else ()
         return tuple(Part(name, "final_norm", shape) for name in (self.name, *(f"{layer}.{s}" for s in shifts)))
+
+    def recorded(self, intake: Intake) -> Intake:
+        """Name those arrays that an intake left over as the final norm."""
+        rest = {part.name for part in intake.left_over}
+        return intake.beside(*(part for part in self.parts if part.name in rest))
 
     def __str__(self) -> str:
         shift = ", with a bias" if self.norm.shift is not None else ""
@@ -192,20 +197,26 @@ def fits(norm: FinalNorm, head: FactorModel) -> bool:
     return isinstance(head.link, Softmax) and not head.link.unit_rows and norm.width == head.rank
 
 
-def norm_of(given: Any, head: FactorModel) -> FinalNorm | None:
-    """Return the final norm before a head: that of its checkpoint, given as a path, or of a live network.
+def found_norm(source: Any, head: FactorModel) -> FoundNorm | None:
+    """Find the final norm before a head: that of its checkpoint, given as a path, or of a live network."""
+    if not isinstance(head.link, Softmax):
+        return None
+    if isinstance(source, (str, os.PathLike)):
+        found = final_norm_of(source)
+    elif comes_from(source, ("transformers",), ("PreTrainedModel",)):
+        found = _found(Memory(source.state_dict()), Config.of(source.config.to_dict()))
+    else:
+        return None
+    return found if found is not None and fits(found.norm, head) else None
+
+
+def norm_of(source: Any, head: FactorModel) -> FinalNorm | None:
+    """Return the final norm that `found_norm` finds.
 
     Examples
     --------
     >>> norm_of(3, FactorModel.from_softmax([[1.0, 2.0]])) is None
     True
     """
-    if not isinstance(head.link, Softmax):
-        return None
-    if isinstance(given, (str, os.PathLike)):
-        found = final_norm_of(given)
-    elif comes_from(given, ("transformers",), ("PreTrainedModel",)):
-        found = _found(Memory(given.state_dict()), Config.of(given.config.to_dict()))
-    else:
-        return None
-    return found.norm if found is not None and fits(found.norm, head) else None
+    found = found_norm(source, head)
+    return None if found is None else found.norm
