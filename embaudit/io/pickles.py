@@ -26,8 +26,10 @@ _PARTS = (
 _TRUST = " (which runs the code in the file: only if you trust who made it)"
 OUT = "model.safetensors"
 """Where the weights go: the name that readers of a folder look for."""
-STATES = ("state_dict", "model_state_dict")
+STATES = ("state_dict", "model_state_dict", "model_state", "model", "net", "network")
 """Under which keys training loops keep weights beside other things; Lightning under the first."""
+BESIDE = ("epoch", "optimizer", "optimizer_state_dict", "step", "iteration", "scheduler")
+"""Keys of what they keep there, too."""
 PLAIN = re.compile(r"collections OrderedDict|torch\._utils _rebuild_\w+|torch \w+Storage|torch(\._tensor)? \w+")
 """What weights alone ask pickle for."""
 _LIVE = "in Python, where the model is at hand: embaudit.save(embaudit.io.from_object(model), 'model.npz')"
@@ -110,7 +112,9 @@ def _of_torch(path: Path) -> dict[str, object]:
         operations = []
     asked = [str(said) for code, said in operations if code == "GLOBAL"]
     texts = {said for code, said in operations if "UNICODE" in code}
-    key = next((one for one in STATES if one in texts), None)
+    # Only beside other things is a short key no layer.
+    sure = STATES if texts.intersection(BESIDE) else STATES[:2]
+    key = next((one for one in sure if one in texts), None)
     safe = all(PLAIN.fullmatch(one) for one in asked)
     part = f"[{key!r}]" if key is not None else "" if safe else ".state_dict()"
     return {"safe": safe, "part": part, "trust": "" if safe else _TRUST}

@@ -168,6 +168,8 @@ TENSORS = ("collections OrderedDict", "torch._utils _rebuild_tensor_v2", "torch 
     [
         ("s.pt", pickled(*TENSORS, texts=("0.weight",)), "weights_only=True)", ""),
         ("l.ckpt", pickled(*TENSORS, texts=("epoch", "state_dict")), "weights_only=True)['state_dict']", ""),
+        ("e.pth", pickled(*TENSORS, texts=("epoch", "model", "optimizer")), "weights_only=True)['model']", ""),
+        ("f.pth", pickled(*TENSORS, texts=("model", "other")), "weights_only=True)", ""),
         ("d.pth", pickled(*TENSORS, texts=("model_state_dict",)), "weights_only=True)['model_state_dict']", ""),
         ("m.bin", pickled(*TENSORS, "torch.nn.modules.linear Linear"), "weights_only=False).state_dict()",
          " (which runs the code in the file: only if you trust who made it)"),

@@ -231,6 +231,12 @@ def test_an_encoder_has_no_head(tmp_path: Path, said: dict[str, Any]) -> None:
     np.testing.assert_array_equal(load(with_head).right, E)
 
 
+@pytest.mark.parametrize("said", [{"architecture": "t5encoder"}, {"architecture": "general", "type": "adapter"}])
+def test_encoders_that_say_nothing_and_adapters_have_no_head(tmp_path: Path, said: dict[str, Any]) -> None:
+    path = gguf_file(tmp_path / "m.gguf", TIED, **RMS, **said)
+    assert "must be there; got only token_embd.weight, the input embeddings of an encoder" in refused(path)
+
+
 @pytest.mark.parametrize("said", [{"attention__causal": True}, {"pooling_type": 0}])
 def test_a_network_that_predicts_tokens_ties_its_embeddings(tmp_path: Path, said: dict[str, Any]) -> None:
     np.testing.assert_array_equal(load(gguf_file(tmp_path / "m.gguf", TIED, **RMS, **said)).right, W)

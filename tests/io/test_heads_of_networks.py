@@ -288,3 +288,98 @@ def test_the_final_norm_of_a_live_network(config: Any, name: str, gain: float | 
     assert norm_of(network, FactorModel.from_softmax(WORDS[:, :2])) is None
     assert norm_of(network, FactorModel.from_vectors(WORDS)) is None
     assert norm_of(SimpleNamespace(config=config), head) is None
+
+
+def stored(folder: Path, tensors: dict[str, Any], config: dict[str, Any] | None = None) -> Path:
+    save_file({name: np.ascontiguousarray(x) for name, x in tensors.items()}, folder / "model.safetensors")
+    if config is not None:
+        (folder / "config.json").write_text(json.dumps(config))
+    return folder / "model.safetensors"
+
+
+LORA = {f"base_model.model.lm_head.lora_{x}.default.weight": PLACES for x in "AB"}
+
+
+@pytest.mark.parametrize(
+    ("tensors", "got"),
+    [
+        ({"transformer.wte.weight": WORDS, "generator.weight": WORDS}, "wte.weight and generator.weight, both"),
+        ({"model.embed_tokens.weight": WORDS, "proj_out": WORDS.T}, "embed_tokens.weight and proj_out, both (8, 3)"),
+        ({"model.embed_tokens.weight": WORDS, "base_model.model.lm_head.base_layer.weight": WORDS, **LORA},
+         "base_model.model.lm_head.base_layer.weight, which changes it; merge the adapters"),
+        ({"score.weight": PLACES, "score.modules_to_save.default.weight": PLACES}, "modules_to_save.default.weight,"),
+        ({"fc.weight": PLACES, "decoder.weight": WORDS[:, :1] @ np.ones((1, 5), np.float32)},
+         "its last layer; got fc.weight (5, 3), whose outputs decoder.weight takes; name it with weight"),
+        ({"linear.weight": np.ones((8, 1), np.float32), "factors.weight": WORDS},
+         "rows of labels; got linear.weight (8, 1), one number for each row of factors.weight"),
+        ({"linear.weight": np.ones((1, 8), np.float32), "factors.weight": WORDS}, "linear.weight (1, 8), one number"),
+    ],
+)  # fmt: skip
+def test_a_head_that_a_name_alone_chose_is_asked_for(tmp_path: Path, tensors: dict[str, Any], got: str) -> None:
+    path = stored(tmp_path, tensors)
+    for read_it in (load, look):
+        with pytest.raises(InputError) as refused:
+            read_it(path)
+        assert f"the head of {path} must be" in str(refused.value)
+        assert got in str(refused.value)
+    name = next(iter(tensors))
+    assert load(path, weight=name, kind="head").link is Link.SOFTMAX
+
+
+def test_other_embeddings_and_layers_inside_are_no_rivals_of_a_head(tmp_path: Path) -> None:
+    path = stored(tmp_path, {"model.decoder.embed_tokens.weight": WORDS, "model.encoder.embed_tokens.weight": WORDS,
+                             "model.layers.0.mlp.lora_A.weight": PLACES})  # fmt: skip
+    np.testing.assert_array_equal(load(path).right, WORDS)
+    path = stored(
+        tmp_path, {"body.weight": WORDS, "fc.weight": DRAW.normal(size=(5, 8)), "moe.gate.classifier.weight": PLACES}
+    )
+    assert load(path).n_right == 5
+
+
+def test_a_kernel_of_flax_holds_one_column_a_label(tmp_path: Path) -> None:
+    np.savez(tmp_path / "m.npz", **{"params/Dense_1/kernel": PLACES, "params/Dense_1/bias": BIAS[:3]})
+    head = load(tmp_path / "m.npz", weight="params/Dense_1/kernel", kind="head")
+    np.testing.assert_array_equal(head.right, PLACES.T)
+    np.testing.assert_array_equal(head.right_bias, BIAS[:3])
+
+
+OTHER_TASKS = (
+    ({"problem_type": "multi_label_classification"}, 3, "XForSequenceClassification", "the problem_type multi_label_"),
+    ({"problem_type": "regression"}, 3, "XForSequenceClassification", "the problem_type regression"),
+    ({"id2label": {"0": "LABEL_0"}}, 1, "XForSequenceClassification", "one label: a reward or a regression"),
+    ({}, 1, "XForMultipleChoice", "the task XForMultipleChoice"),
+    ({}, 1, "XRewardModel", "the task XRewardModel"),
+)
+
+
+@pytest.mark.parametrize(("config", "rows", "name", "got"), OTHER_TASKS)
+def test_a_last_layer_without_a_softmax_is_refused(
+    tmp_path: Path, config: dict[str, Any], rows: int, name: str, got: str
+) -> None:
+    path = stored(tmp_path, {"classifier.weight": WORDS[:rows]}, {**config, "architectures": [name]})
+    state = {"classifier.weight": Tensor(WORDS[:rows])}
+    live = imitation(f"transformers.models.x.{name}", "transformers.modeling_utils.PreTrainedModel",
+                     config=SimpleNamespace(to_dict=lambda: config), state_dict=lambda _: state,
+                     get_output_embeddings=lambda _: None)  # fmt: skip
+    for reading, given in ((load, path), (from_object, live)):
+        with pytest.raises(InputError, match=f"must be a softmax over labels; got {got}"):
+            reading(given)
+        assert reading(given, kind="head").link is Link.SOFTMAX
+
+
+def test_a_dense_layer_of_sentence_transformers_is_no_head(tmp_path: Path) -> None:
+    said = {"in_features": 3, "out_features": 8, "activation_function": "torch.nn.modules.activation.Tanh"}
+    path = stored(tmp_path, {"linear.weight": WORDS, "linear.bias": BIAS}, said)
+    with pytest.raises(InputError, match=r"got a Dense layer of sentence-transformers with torch\.nn"):
+        load(path)
+    assert load(path, kind="vectors").link == "identity"
+
+
+def test_a_live_head_with_adapters_is_refused() -> None:
+    layer = imitation("peft.tuners.lora.layer.Linear", weight=Tensor(WORDS), bias=None)
+    model = imitation("transformers.models.x.XForCausalLM", "transformers.modeling_utils.PreTrainedModel",
+                      get_output_embeddings=lambda _: layer)  # fmt: skip
+    wrapped = imitation("peft.peft_model.PeftModel", get_base_model=lambda _: model)
+    for given in (model, wrapped):
+        with pytest.raises(InputError, match=r"got one with adapters of PEFT; merge .* with merge_and_unload\(\)"):
+            from_object(given)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
 from embaudit.errors import InputError
-from embaudit.io import from_object
+from embaudit.io import from_object, load
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 torch = pytest.importorskip("torch")
 BATCH = np.array([[0, 1], [2, 3], [5, 7], [1, 0]])
@@ -150,3 +153,17 @@ def test_layers_that_are_no_heads() -> None:
     quantised = torch.ao.quantization.quantize_dynamic(Classifier(torch.nn.Identity()), dtype=torch.qint8)
     with pytest.raises(InputError, match="weights of Linear must be floating-point numbers; got quantised ones"):
         from_object(quantised.classifier)
+
+
+@pytest.mark.parametrize("key", ["model", "state_dict"])
+def test_what_training_loops_store_is_unwrapped_by_the_printed_conversion(
+    key: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    network, path = Towers(), tmp_path / "last.pt"
+    optimizer = torch.optim.Adam(network.parameters())
+    torch.save({"epoch": 3, key: network.state_dict(), "optimizer": optimizer.state_dict()}, path)
+    with pytest.raises(InputError) as refused:
+        load(path)
+    monkeypatch.chdir(tmp_path)
+    exec(str(refused.value).partition("convert it in Python: ")[2].partition(", or embaudit")[0], {})
+    np.testing.assert_array_equal(load("model.safetensors").right, network.item_embedding.weight.detach())

@@ -18,8 +18,32 @@ CLASSIFIERS = (
 OTHER_HEADS = ("Classification", "QuestionAnswering", "MultipleChoice")
 """What the name of a network says that chooses among something else than tokens."""
 
+NO_SOFTMAX = ("QuestionAnswering", "MultipleChoice", "RewardModel", "ForRegression")
+"""Parts of the names of networks whose last layer scores places, answers or rewards."""
 WITH_TOKENS = ("HeadModel", "HeadsModel", "MTModel", "EncoderDecoderModel")
 """How the names of some networks with a head of tokens end; others that end in Model have none."""
+
+
+def other_task(config: Mapping[str, Any], architectures: tuple[str, ...]) -> str | None:
+    """Return what a network predicts where it is no softmax over the rows of its last layer; None where it may be one.
+
+    Examples
+    --------
+    >>> other_task({"problem_type": "multi_label_classification"}, ("BertForSequenceClassification",))
+    'the problem_type multi_label_classification'
+    >>> other_task({"id2label": {"0": "LABEL_0"}}, ("LlamaForSequenceClassification",))
+    'one label: a reward or a regression'
+    >>> other_task({}, ("BertForMultipleChoice",)), other_task({"id2label": {"0": "a"}}, ("GPT2LMHeadModel",))
+    ('the task BertForMultipleChoice', None)
+    """
+    problem, labels = config.get("problem_type"), config.get("id2label")
+    if isinstance(problem, str) and problem != "single_label_classification":
+        return f"the problem_type {problem}"
+    other = next((name for name in architectures if any(task in name for task in NO_SOFTMAX)), None)
+    if other is not None:
+        return f"the task {other}"
+    classifies = any("Classification" in name for name in architectures)
+    return "one label: a reward or a regression" if classifies and len(_items(labels)) == 1 else None
 
 
 def classes_of(config: Mapping[str, Any], n_rows: int) -> Tokens | None:

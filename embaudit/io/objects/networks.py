@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from embaudit.errors import must_be
 from embaudit.foundation.checked import Floats, Indices
-from embaudit.io.checkpoints.classes import classes_of
+from embaudit.io.checkpoints.classes import classes_of, other_task
 from embaudit.io.checkpoints.config import Config
 from embaudit.io.checkpoints.tokens import called
 from embaudit.io.codecs.memory import Memory, as_array
@@ -254,6 +254,10 @@ def transformer(model: Any, given: Given) -> Reading:
     if not last:
         remedy = 'load it with its head, or pass kind="vectors" for its input embeddings'
         raise must_be("a model of transformers", "one with a head", type(model).__name__, remedy)
+    other = other_task(model.config.to_dict(), (type(model).__name__,))
+    if other is not None and given.request.kind != "head" and given.request.link is None:
+        remedy = 'pass kind="head" if a softmax follows its last layer, or link="sigmoid" for labels apart'
+        raise must_be(f"the head of {type(model).__name__}", "a softmax over labels", other, remedy)
     reading = _by_names(last, replace(given.request, kind="head"))
     names = classes_of({"id2label": getattr(model.config, "id2label", None)}, reading.model.n_right)
     if names is None or reading.found is None:
@@ -263,12 +267,15 @@ def transformer(model: Any, given: Given) -> Reading:
 
 
 def _language_model(model: Any, head: Any, given: Given) -> Reading:
+    if comes_from(head, ("peft",)):
+        remedy = "merge the adapters into the model with merge_and_unload()"
+        raise must_be(f"the head of {type(model).__name__}", "one matrix", "one with adapters of PEFT", remedy)
     config = Config.of(model.config.to_dict())
     # Some networks keep a bias of their own beside that of the head.
     biases = [getattr(head, "bias", None), getattr(model, "final_logits_bias", None)]
     added = [as_array(bias).reshape(-1) for bias in biases if bias is not None]
     bias = sum(added[1:], added[0]) if added else None
-    made = FactorModel.from_softmax(as_array(head.weight), bias, link=Softmax(soft_cap=soft_cap(config.values)))
+    made = FactorModel.from_softmax(_weights(head), bias, link=Softmax(soft_cap=soft_cap(config.values)))
     # What multiplies all logits belongs to the states, as with a final norm.
     factor = 1.0 if config.known is None else config.known.after(config.values)
     inputs = None if given.inputs is None else factor * np.asarray(given.inputs)

@@ -17,7 +17,7 @@ from embaudit.io.codecs.arrays import UNNAMED, Arrays
 from embaudit.io.codecs.held import as_stored
 from embaudit.io.intake import OF_VECTORS, Contents, Part, Source
 from embaudit.io.readers.layout import Layout, choose
-from embaudit.io.readers.leftovers import left_over, require_settled
+from embaudit.io.readers.leftovers import left_over, require_head, require_settled
 from embaudit.io.remote import with_urls
 from embaudit.io.request import Request
 from embaudit.model.lazy_array import LazyArray
@@ -95,6 +95,8 @@ def planned(arrays: Arrays, request: Request, where: object) -> Layout:
     extras = {field: name for field, name in named.items() if name is not None and name in tensors}
     layout = replace(layout, extras={**layout.extras, **extras})
     require_settled(layout, tensors, request, where)
+    if layout.head and request.weight is None:
+        require_head(layout, tensors, where)
     return layout
 
 

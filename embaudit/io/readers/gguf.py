@@ -18,6 +18,8 @@ from embaudit.model import Softmax
 EMBEDDING, HEAD = "token_embd.weight", "output.weight"
 CAPS = {"gemma2": 30.0}
 """Where llama.cpp caps logits although a file says nothing of it."""
+ENCODERS = ("t5encoder", "bert", "modern-bert", "neo-bert", "nomic-bert", "nomic-bert-moe", "jina-bert-v2", "clip")
+"""Architectures of llama.cpp that predict no tokens."""
 NO_TEXT = (2, 3, 5)
 """Kinds of tokens that stand for no text: unknown, control, unused (`TokenType` of the package `gguf`)."""
 
@@ -74,7 +76,8 @@ def _require_head(file: Gguf, request: Request) -> None:
         return
     architecture = file.metadata.get("general.architecture")
     pooled = file.metadata.get(f"{architecture}.pooling_type")
-    if pooled or file.metadata.get(f"{architecture}.attention.causal") is False:
+    encodes = architecture in ENCODERS or file.metadata.get("general.type") == "adapter"
+    if encodes or pooled or file.metadata.get(f"{architecture}.attention.causal") is False:
         remedy = f"read them with kind vectors (--kind vectors --weight {EMBEDDING})"
         what = f"only {EMBEDDING}, the input embeddings of an encoder"
         raise must_be(f"the head of {file.path}", "there", what, remedy)

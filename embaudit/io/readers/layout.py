@@ -50,8 +50,8 @@ APART = (
 """Biases of heads whose weights are stored under another name."""
 WRAPPED = re.compile(r"^(?:_orig_mod\.|module\.)+")
 """What torch.compile and parallel training put before the names of arrays."""
-INNER = re.compile(r"(?:^|\.)(?:layers?|blocks?|h)\.\d+\.")
-"""Where one of many layers begins in the name of an array: what is called a classifier there chooses experts."""
+INNER = re.compile(r"(?:^|\.)(?:(?:layers?|blocks?|h)\.\d+|gate|router|experts?|moe)\.")
+"""Where one of many layers, or a choice of experts, begins in the name of an array: a classifier there is no head."""
 TRANSPOSED = {"h", "vt", "vh", "components", "kernel", "unembedwu"}
 ROWS_BY_CUSTOM = ("weight", "coef_")
 BIASES = {
@@ -97,10 +97,10 @@ def is_kernel(name: str) -> bool:
 
     Examples
     --------
-    >>> is_kernel("dense.kernel"), is_kernel("kernel"), is_kernel("kernel.weight")
+    >>> is_kernel("dense.kernel"), is_kernel("params/Dense_1/kernel"), is_kernel("kernel.weight")
     (True, True, False)
     """
-    return name.rpartition(".")[2] == "kernel"
+    return re.split("[./]", name)[-1] == "kernel"
 
 
 def choose(shapes: Shapes, request: Request, where: object) -> Layout:
@@ -213,6 +213,17 @@ def is_tied(name: str) -> bool:
     return any(_ends(name, known) for known in TIED)
 
 
+def is_head(layer: str) -> bool:
+    """Whether the weights of a layer are called as those of a head, or as embeddings that may be tied to it.
+
+    Examples
+    --------
+    >>> is_head("base_model.model.lm_head"), is_head("model.layers.0.self_attn.q_proj")
+    (True, False)
+    """
+    return any(_ends(f"{layer}.weight", known) for known in (*HEADS, *TIED)) and not INNER.search(layer)
+
+
 def _heads(shapes: Shapes) -> list[str]:
     masked = {name for name in _matrices(shapes) if any(_ends(name, known) for known in MASKED)}
     matrices = [name for name in _matrices(shapes) if name not in masked or _bias_apart(shapes, name)]
@@ -296,8 +307,8 @@ def _bias_apart(shapes: Shapes, weight: str) -> str | None:
 
 def _beside(weight: str) -> str | None:
     """Return what torch, Keras and Flax call the bias of a layer whose weight was named."""
-    layer, dot, last = weight.rpartition(".")
-    return f"{layer}.bias" if dot and last in ("weight", "kernel") else None
+    layer = re.fullmatch(r"(.*[./])(?:weight|kernel)", weight)
+    return f"{layer[1]}bias" if layer else None
 
 
 def _transposed_head(shapes: Shapes, request: Request, weight: str, bias: str | None, where: object) -> bool:

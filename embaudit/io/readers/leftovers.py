@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from math import prod
 
@@ -9,10 +10,16 @@ import numpy as np
 
 from embaudit.errors import must_be
 from embaudit.io.codecs.arrays import Tensor
-from embaudit.io.readers.layout import ROWS_BY_CUSTOM, Layout, is_kernel
+from embaudit.io.readers.layout import ROWS_BY_CUSTOM, Layout, is_head, is_kernel, is_tied
 from embaudit.io.request import Request
 
 OPTIONS = {"left": ("left_bias", "--left-bias"), "right": ("bias", "--bias")}
+ADAPTED = re.compile(r"\.(?:lora_\w+|base_layer|modules_to_save|original_module)\b")
+"""What PEFT puts behind the name of a layer that it changes."""
+EMBEDS = re.compile("emb|wte|tok|shared")
+"""What the names of input embeddings contain."""
+GENERIC = re.compile(r"(?:^|\.)(?:fc|linear|output|head)\.weight$")
+"""Names of heads that other layers have, too."""
 NAMED = {"left": ("left", "--left"), "right": ("weight", "--weight")}
 """How a bias and the factors of a side are named."""
 
@@ -55,6 +62,50 @@ def require_settled(layout: Layout, tensors: Mapping[str, Tensor], request: Requ
             ways = [remedy] if remedy else []
             ways.append(f"leave it out with ignore (--ignore {name})")
             raise must_be(what, "named or left out", f"{name} {tensor.shape}, {why}", ", or ".join(ways))
+
+
+def require_head(layout: Layout, tensors: Mapping[str, Tensor], where: object) -> None:
+    """Refuse a head that a name alone chose where others could be it, change it, or come after it.
+
+    Raises
+    ------
+    InputError
+        For weights of adapters beside it, input embeddings beside another matrix of their shape, and a layer whose
+        outputs another one takes.
+
+    Examples
+    --------
+    >>> tensors = {"fc.weight": Tensor((3, 5), "float32"), "decoder.weight": Tensor((5, 3), "float32")}
+    >>> require_head(Layout("fc.weight", head=True), tensors, "a.npz")
+    Traceback (most recent call last):
+        ...
+    embaudit.errors.InputError: the head of a.npz must be its last layer; got fc.weight (3, 5), whose outputs ...
+    """
+    adapted = next(
+        (name for name in tensors if (found := ADAPTED.search(name)) and is_head(name[: found.start()])), None
+    )
+    if adapted is not None:
+        remedy = "merge the adapters into the model (model.merge_and_unload() in PEFT) and save it again"
+        raise must_be(f"the head of {where}", "one matrix", f"{adapted}, which changes it", remedy)
+    shape, matrices = tensors[layout.right].shape, {name: x.shape for name, x in tensors.items() if len(x.shape) == 2}
+    others = [name for name in matrices if name != layout.right]
+    if is_tied(layout.right):
+        rival = next((x for x in others if matrices[x] in (shape, shape[::-1]) and not EMBEDS.search(x)), None)
+        if rival is not None:
+            remedy = f"name the head with weight and kind head (--weight {rival} --kind head)"
+            got = f"{layout.right} and {rival}, both {shape}"
+            raise must_be(f"the head of {where}", "the only matrix of its shape", got, remedy)
+    if GENERIC.search(layout.right):
+        remedy = f"name it with weight and kind head (--weight {layout.right} --kind head) if a softmax follows it"
+        n_labels = shape["right" in layout.transposed]
+        after = next((x for x in others if matrices[x][1] == n_labels and n_labels > 1 and x.endswith(".weight")), None)
+        if after is not None:
+            got = f"{layout.right} {shape}, whose outputs {after} takes"
+            raise must_be(f"the head of {where}", "its last layer", got, remedy)
+        beside = next((x for x in others if 1 in shape and matrices[x][0] == max(shape) > 1), None)
+        if beside is not None:
+            got = f"{layout.right} {shape}, one number for each row of {beside}"
+            raise must_be(f"the head of {where}", "rows of labels", got, remedy)
 
 
 def _could_be(

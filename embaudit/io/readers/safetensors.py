@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from embaudit.errors import must_be
-from embaudit.io.checkpoints.classes import classes_of, is_classifier, without_tokens
-from embaudit.io.checkpoints.config import config_of
+from embaudit.io.checkpoints.classes import classes_of, is_classifier, other_task, without_tokens
+from embaudit.io.checkpoints.config import Config, config_of
 from embaudit.io.checkpoints.tokens import Tokens, tokens_of, vocabulary_of
 from embaudit.io.codecs import safetensors
 from embaudit.io.codecs.arrays import Stream
@@ -115,7 +115,11 @@ def _require_head(checkpoint: Safetensors, request: Request, path: Path) -> Layo
     text = config.get("text_config")
     said = [one.get(TIE) for one in (config, text if isinstance(text, dict) else {})]
     chosen = planned(checkpoint, request, path)
-    if not (chosen.head and request.weight is None and is_tied(chosen.right)):
+    if not (chosen.head and request.weight is None):
+        return chosen
+    if not is_tied(chosen.right):
+        if request.kind != "head" and request.link is None:
+            _require_softmax(config, chosen.right, path)
         return chosen
     named = f"name them with weight (--weight {chosen.right})"
     if False in said and True not in said:
@@ -126,6 +130,16 @@ def _require_head(checkpoint: Safetensors, request: Request, path: Path) -> Layo
         remedy = f"name its head with weight and kind head (--weight NAME --kind head), or {named}"
         raise must_be(f"the head of {path}", f"there, for it is a {other}", f"only {chosen.right}", remedy)
     return chosen
+
+
+def _require_softmax(config: Mapping[str, Any], head: str, path: Path) -> None:
+    """Refuse a last layer that the configuration says predicts something else than one label of several."""
+    other = other_task(config, Config(dict(config)).architectures)
+    if "activation_function" in config and "in_features" in config:
+        other = f"a Dense layer of sentence-transformers with {config['activation_function']}"
+    if other is not None:
+        remedy = f"say kind head (--kind head) if a softmax follows {head}, or --link sigmoid for labels apart"
+        raise must_be(f"the head of {path}", "a softmax over labels", other, remedy)
 
 
 def _config(folder: Path) -> dict[str, Any]:
