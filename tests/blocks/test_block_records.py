@@ -13,7 +13,6 @@ DRAW = np.random.default_rng(0)
 WIDE, NARROW = DRAW.normal(size=(2, 600))
 X = {"a": [0.3, 0.4], "b": [0.6, 0.0], "c": [0.0], "d": [0.0], "e": [0.2]}
 Y = {"a": [0.4, 0.3], "b": [0.0, 0.5], "c": [0.0], "d": [0.1], "e": [0.0]}
-TWO = block_cosines([1, 1], [1, 2])
 
 
 def test_the_record_of_blocks_of_which_some_are_zero():
@@ -40,23 +39,6 @@ def test_the_record_of_blocks_of_which_some_are_zero():
     assert (largest["block"], second["block"], second["cosine"]) == ("b", "e", None)
     assert "with these norms the local cosines allow 0.0000 to 0.9170" in found.explain()
     assert found.explain().endswith("zero blocks: 1 in x only, 1 in y only, 1 in both")
-
-
-def test_a_local_threshold_in_words_and_numbers():
-    assert TWO.local_threshold(1.0).to_dict() == {
-        "level": 1.0,
-        "holds": True,
-        "n_below": 0,
-        "n_undefined": 0,
-        "norm_cosine": pytest.approx(3 / math.sqrt(10)),
-        "guaranteed": pytest.approx(3 / math.sqrt(10)),
-        "guaranteed_without_norms": 0.0,
-        "global_cosine": pytest.approx(3 / math.sqrt(10)),
-    }
-    assert str(block_cosines([[1.0], [1.0]], [[1.0], [-2.0]]).local_threshold(0.5)) == (
-        "Not every (1 below) local cosine is at least 0.5. If all were, the global cosine would be at least 0.4743 "
-        "with these norms and 0 without them. It is -0.3162."
-    )
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32])

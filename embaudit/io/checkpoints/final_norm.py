@@ -210,7 +210,7 @@ def found_norm(source: Any, head: FactorModel) -> FoundNorm | None:
     return found if found is not None and fits(found.norm, head) else None
 
 
-def norm_of(source: Any, head: FactorModel) -> FinalNorm | None:
+def norm_of(given: Any, head: FactorModel) -> FinalNorm | None:
     """Return the final norm that `found_norm` finds.
 
     Examples
@@ -218,5 +218,5 @@ def norm_of(source: Any, head: FactorModel) -> FinalNorm | None:
     >>> norm_of(3, FactorModel.from_softmax([[1.0, 2.0]])) is None
     True
     """
-    found = found_norm(source, head)
+    found = found_norm(given, head)
     return None if found is None else found.norm

@@ -1,4 +1,4 @@
-"""Live models of LensKit."""
+"""Live models of LensKit and cornac."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from embaudit import FactorModel, Link
 from embaudit.errors import InputError
 from embaudit.io import from_object
 
+RECOMMENDER = "cornac.models.recommender.Recommender"
 DRAW = np.random.default_rng(7)
 USERS, ITEMS, A, B = DRAW.normal(size=(6, 3)), DRAW.normal(size=(8, 3)), DRAW.normal(size=6), DRAW.normal(size=8)
 
@@ -141,3 +142,80 @@ def test_a_pipeline_of_lenskit_is_its_scorer() -> None:
     ):
         with pytest.raises(InputError, match=f"with one model that has factors; got {got}; pass that model"):
             from_object(pipeline(**parts))
+
+
+def cornac_score(expected: Any) -> Any:
+    return lambda _, user: expected[user]
+
+
+def test_cornac() -> None:
+    of = ("cornac.models.mf.recom_mf.MF", "cornac.models.recommender.Recommender")
+    uids = {f"u{row}": row for row in (3, 1, 0, 2, 5, 4)}
+    mf = imitation(
+        *of, u_factors=USERS, i_factors=ITEMS, u_biases=A, i_biases=B, global_mean=2.0, use_bias=True, uid_map=uids,
+        iid_map={10 * row: row for row in range(7)}, score=cornac_score(scores(offset=2.0)),
+    )  # fmt: skip
+    model = from_object(mf)
+    check(model, scores(offset=2.0))
+    assert model.left_ids is not None
+    assert model.left_ids.tolist() == [f"u{row}" for row in range(6)]
+    # Seven ids for eight rows are of another set.
+    assert model.right_ids is None
+    later = imitation(*of, u_factors=USERS, i_factors=ITEMS, train_set=SimpleNamespace(uid_map=uids),
+                      score=cornac_score(scores(False)))  # fmt: skip
+    assert from_object(later).names("left")[5] == "u5"
+    unbiased = imitation(*of, u_factors=USERS, i_factors=ITEMS, u_biases=A, i_biases=B, global_mean=2.0, use_bias=False,
+                         score=cornac_score(scores(False)))  # fmt: skip
+    check(from_object(unbiased), scores(False))
+    with pytest.raises(InputError, match="must be fitted, with factors of users and items; got MF"):
+        from_object(imitation(*of))
+
+
+@pytest.mark.parametrize("biases", [{"i_biases": B}, {}])
+def test_bpr_of_cornac_orders_items_with_a_bias_or_without(biases: Any) -> None:
+    of = (
+        "cornac.models.bpr.recom_bpr.WBPR",
+        "cornac.models.recommender.Recommender",
+        "cornac.models.bpr.recom_bpr.BPR",
+    )
+    expected = USERS @ ITEMS.T + biases.get("i_biases", 0)
+    bpr = from_object(imitation(*of, u_factors=USERS, i_factors=ITEMS, **biases, score=cornac_score(expected)))
+    check(bpr, expected)
+    assert bpr.link is Link.RANKING
+    wmf = imitation("cornac.models.wmf.recom_wmf.WMF", "cornac.models.recommender.Recommender", U=USERS, V=ITEMS,
+                    score=cornac_score(scores(False)))  # fmt: skip
+    assert from_object(wmf).link is Link.IDENTITY
+
+
+def fitted(name: str, **attributes: Any) -> Any:
+    return imitation(f"cornac.models.x.{name}", RECOMMENDER, score=cornac_score(scores(False)), **attributes)
+
+
+@pytest.mark.parametrize(
+    ("name", "attributes", "link", "objective"),
+    [
+        ("PMF", {"variant": "non_linear", "lambda_reg": 0.1}, Link.SIGMOID, "factors-counted"),
+        ("PMF", {"variant": "linear", "lambda_reg": 0.1}, Link.IDENTITY, "factors-counted"),
+        ("IBPR", {}, Link.RANKING, None),
+        ("NMF", {"lambda_reg": 0.0}, Link.IDENTITY, None),
+        ("MF", {"lambda_reg": 0.0}, Link.IDENTITY, "none"),
+    ],
+)
+def test_classes_of_cornac_predict_in_their_own_ways(
+    name: str, attributes: Any, link: Link, objective: str | None
+) -> None:
+    model = from_object(fitted(name, U=USERS, V=ITEMS, **attributes))
+    check(model, scores(False))
+    assert (model.link, model.objective) == (link, objective)
+
+
+def test_cornac_without_named_factors_is_read_by_what_it_searches_by() -> None:
+    indexed = {"get_user_vectors": lambda _: USERS, "get_item_vectors": lambda _: ITEMS}
+    hpf = fitted("HPF", **indexed, get_vector_measure=lambda _: "dot product aka. inner product")
+    check(from_object(hpf), scores(False))
+    for other in ("L2 distance", "cosine similarity"):
+        with pytest.raises(InputError, match="must be fitted, with factors of users and items; got HPF"):
+            from_object(fitted("HPF", **indexed, get_vector_measure=lambda _, m=other: m))
+    wrong = {**indexed, "get_item_vectors": lambda _: ITEMS + 1}
+    with pytest.raises(InputError, match="scores read from HPF must be its own"):
+        from_object(fitted("HPF", **wrong, get_vector_measure=lambda _: "dot product"))
