@@ -55,6 +55,8 @@ CALLED = {"counts": "right_counts"}
 """Options that `load` calls by another name."""
 CODE = re.compile(r"EMB\d+", re.IGNORECASE)
 """What the code of a finding looks like."""
+ARRAYS = ("npy", "npz", "hdf5", "csv", "table")
+"""Formats that do not say whether rows or columns are entities."""
 FILES = ("labels", "right_counts", "left_counts", "inputs", "states")
 """Options that name files."""
 
@@ -143,7 +145,8 @@ class Given(Group):
 
         found = read(path, kind=self.kind, **self.options)
         # A single row is refused wherever rows are compared, in a sentence that asks the same.
-        if found.model.n_right > 1 and (question := shape_question(found.model)):
+        oriented = found.intake.format not in ARRAYS
+        if found.model.n_right > 1 and not oriented and (question := shape_question(found.model)):
             sys.stderr.write(f"{question}\n")
         return found
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from embaudit.errors import GONE, must_be
 from embaudit.io.advice import refusal, refuse_unread
+from embaudit.io.codecs.word2vec import is_word2vec
 from embaudit.io.files import AnyPath, as_path, first_bytes, plain_suffix
 from embaudit.io.pickles import refuse_pickles
 
@@ -93,7 +94,10 @@ FORMATS = (
         "gguf", (".gguf",), True, False, "llama.cpp, Ollama: floats, Q8_0, Q4_0 and others", "a head, token vectors",
         _ARRAYS, "gguf", "gguf", b"GGUF",
     ),
-    Format("word2vec", (".txt", ".vec"), True, True, "word2vec, fastText, GloVe", "vectors, ids", (), "word2vec"),
+    Format(
+        "word2vec", (".txt", ".vec", ".emb"), True, True, "word2vec, fastText, GloVe, node2vec", "vectors, ids", (),
+        "word2vec",
+    ),
     Format(
         "word2vec-binary", (".bin", ".w2v"), True, True, "word2vec in binary", "vectors, ids", (), "word2vec_binary"
     ),
@@ -165,6 +169,8 @@ def detected(path: Path) -> Format:
     for candidate in formats():
         if candidate.reads and suffix in candidate.suffixes and _recognises(candidate, path):
             return candidate
+    if is_word2vec(path):
+        return named("word2vec")
     raise refusal(path, dict.fromkeys(s for f in formats() if f.reads for s in f.suffixes if s != "/"))
 
 

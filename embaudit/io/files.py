@@ -16,6 +16,8 @@ from embaudit.io.remote import as_url, fetched
 
 AnyPath: TypeAlias = str | os.PathLike[str]
 T = TypeVar("T")
+LFS = b"version https://git-lfs.github.com/spec/"
+"""What stands in the place of a large file that was not fetched."""
 
 
 def as_path(path: object, name: str) -> Path:
@@ -73,6 +75,8 @@ def existing_path(path: AnyPath) -> Path:
         raise must_be("the input", "a file or directory", f"{found}, a pipe or device", "save it to a file first")
     if S_ISREG(state.st_mode) and state.st_size == 0:
         raise must_be("the input", "a file with something in it", f"{found}, which is empty")
+    if S_ISREG(state.st_mode) and state.st_size < 1024 and first_bytes(found, len(LFS)) == LFS:
+        raise must_be("the input", "the file itself", f"{found}, a pointer of Git LFS", "fetch it with: git lfs pull")
     note_input(found)
     return found
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from pathlib import Path
 from typing import Any
 
 
@@ -20,6 +21,20 @@ def parsed(text: str | bytes) -> Any:
     ValueError: nested too deeply
     """
     return _parsed(text)
+
+
+def parsed_file(path: Path) -> Any:
+    """Parse a file that may lie beside another; None where there is none, it is a pipe or device, or it is damaged.
+
+    Examples
+    --------
+    >>> parsed_file(Path("no-such-file.json")) is None
+    True
+    """
+    try:
+        return parsed(path.read_bytes()) if path.is_file() else None
+    except (OSError, ValueError):
+        return None
 
 
 def parsed_once(text: str | bytes) -> Any:

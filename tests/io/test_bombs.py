@@ -109,7 +109,7 @@ def test_a_dictionary_of_one_long_text_in_an_arrow_file(tmp_path):
     ("name", "content", "read"),
     [
         ("a.csv", f"movieId,title\n0,{LONG}\n" + "".join(f"{i},a\n" for i in range(1, 100)), read_titles),
-        ("b.csv", f"id,x,y\n{LONG},1,2\n" + "".join(f"{i},1,2\n" for i in range(1, 100)), ea.load),
+        ("b.csv", f"id,x0,x1\n{LONG},1,2\n" + "".join(f"{i},1,2\n" for i in range(1, 100)), ea.load),
         ("c.txt", f"{LONG}\n" + "".join(f"l{i}\n" for i in range(1, 100)), lambda path: read_labels(path, 100)),
     ],
 )

@@ -165,9 +165,8 @@ def test_a_stream_without_its_end_is_refused(tmp_path):
         load(path)
 
 
-@pytest.mark.parametrize("kind", [np.float16, np.int8])
-def test_arrays_of_other_types_are_widened_there(kind, tmp_path, monkeypatch):
-    raw = (100 * WIDE / np.abs(WIDE).max()).astype(kind)
+def test_half_numbers_are_widened_there(tmp_path, monkeypatch):
+    raw = (100 * WIDE / np.abs(WIDE).max()).astype(np.float16)
     np.save(tmp_path / "v.npy", raw)
     monkeypatch.setattr(scratch, "HELD", 0)
     found = load(tmp_path / "v.npy").right

@@ -108,9 +108,9 @@ def test_a_look_refuses_what_reading_refuses(tmp_path: Path) -> None:
 
 
 def test_tables_and_tokens_are_told_by_their_headers(tmp_path: Path) -> None:
-    (tmp_path / "v.csv").write_text("id,a,b\nx,1.5,2\ny,3,4.5\n")
+    (tmp_path / "v.csv").write_text("id,e0,e1\nx,1.5,2\ny,3,4.5\n")
     assert look(tmp_path / "v.csv").explain() == (
-        "Read as csv: columns a to b (? × 2) as right factors, id (?) as right ids."
+        "Read as csv: columns e0 to e1 (? × 2) as right factors, id (?) as right ids."
     )
     assert read(tmp_path / "v.csv").intake.parts[0].shape == (2, 2)
     (tmp_path / "v.vec").write_text("x 1.5 2\ny 3 4\n")
@@ -120,10 +120,10 @@ def test_tables_and_tokens_are_told_by_their_headers(tmp_path: Path) -> None:
 
 
 def test_a_look_calls_rows_of_a_head_labels(tmp_path: Path) -> None:
-    (tmp_path / "v.csv").write_text("id,a,b\nx,1.5,2\ny,3,4.5\n")
+    (tmp_path / "v.csv").write_text("id,e0,e1\nx,1.5,2\ny,3,4.5\n")
     found = read(tmp_path / "v.csv", kind="head")
     assert found.intake.explain() == (
-        "Read as csv: columns a to b (2 × 2) as right factors, id (2) as right names. Label ids: none, so rows go by "
+        "Read as csv: columns e0 to e1 (2 × 2) as right factors, id (2) as right names. Label ids: none, so rows go by "
         "their names."
     )
     assert found.model.names("right").tolist() == ["x", "y"]

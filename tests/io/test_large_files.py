@@ -219,7 +219,7 @@ def noted(asked: list[str], function: Any) -> Any:
 
 def test_half_numbers_and_columns_are_as_when_read_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     np.save(tmp_path / "half.npy", ROWS.astype(np.float16))
-    np.save(tmp_path / "whole.npy", np.arange(12).reshape(6, 2))
+    np.save(tmp_path / "whole.npy", np.arange(12.0).reshape(6, 2))
     np.save(tmp_path / "columns.npy", np.asfortranarray(ROWS))
     models = [load(tmp_path / f"{name}.npy") for name in ("half", "whole", "columns")]
     turned = load(tmp_path / "columns.npy", transpose="right")

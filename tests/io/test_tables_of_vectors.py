@@ -82,7 +82,7 @@ def test_one_of_two_lists_has_to_be_chosen(tmp_path: Path) -> None:
     with pytest.raises(InputError) as refused:
         load(path, vector="id")
     assert str(refused.value) == (
-        f"{path}: vector must be a column of lists; got 'id'; leave it out where columns are numbers."
+        f"{path}: vector must be a column of lists; got 'id'; or name columns of numbers, FIRST:LAST."
     )
 
 
@@ -221,7 +221,7 @@ def test_a_bias_is_a_column_of_its_own(tmp_path: Path) -> None:
     )
     for name in ("b", "bi", "bu", "year"):
         assert load(with_bias(tmp_path, ".parquet", name, lists=True)).right_bias is None
-        assert load(with_bias(tmp_path, ".parquet", name, lists=False)).right.shape == (9, 5)
+        assert load(with_bias(tmp_path, ".parquet", name, lists=False)).right.shape == (9, 4)
 
 
 def test_columns_that_are_no_dimension_can_be_left_out(tmp_path: Path) -> None:
@@ -258,7 +258,7 @@ def test_rows_shorter_than_those_at_the_beginning(tmp_path: Path) -> None:
     rows = np.concatenate([np.random.default_rng(1).normal(size=(1000, 3)), np.ones((9000, 3))])
     lines = [f"i{i},{','.join(f'{x:.17g}' for x in row)}\n" for i, row in enumerate(rows)]
     path = tmp_path / "v.csv"
-    path.write_text("id,a,b,c\n" + "".join(lines))
+    path.write_text("id,e1,e2,e3\n" + "".join(lines))
     model = load(path)
     np.testing.assert_array_equal(model.right, rows)
     assert model.names("right")[9999] == "i9999"
@@ -266,13 +266,13 @@ def test_rows_shorter_than_those_at_the_beginning(tmp_path: Path) -> None:
         file.write(path.read_bytes())
     np.testing.assert_array_equal(load(tmp_path / "w.csv.gz").right, rows)
     for cell, got in (("", "an empty cell"), ("nan", "nan"), ("-inf", "-inf")):
-        path.write_text("id,a,b,c\n" + "".join(lines) + f"x,1,{cell},2\n")
+        path.write_text("id,e1,e2,e3\n" + "".join(lines) + f"x,1,{cell},2\n")
         with pytest.raises(InputError) as refused:
             load(path)
         assert str(refused.value) == (
-            f"column b of {path} must be finite numbers; got {got} in line 10002; drop that row."
+            f"column e2 of {path} must be finite numbers; got {got} in line 10002; drop that row."
         )
-    path.write_text("id,a,b,c\n" + "".join(lines) + "x,1,2,y\n")
+    path.write_text("id,e1,e2,e3\n" + "".join(lines) + "x,1,2,y\n")
     with pytest.raises(InputError, match="must be numbers; got 'y' in line 10002"):
         load(path)
 

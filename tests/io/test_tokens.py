@@ -54,13 +54,15 @@ def test_what_names_nothing_is_passed_over(tmp_path, text):
     assert tokens_of(tmp_path, 4) is None
 
 
-def test_labels_of_a_head_are_tokens_and_vectors_are_none(tmp_path):
+def test_rows_of_a_vocabulary_are_its_tokens(tmp_path):
     save_file({"lm_head.weight": np.eye(4)}, tmp_path / "model.safetensors")
     (tmp_path / "vocab.json").write_text(json.dumps({w: i for i, w in enumerate(WORDS)}))
     read = load(tmp_path)
     assert read.right_names.tolist() == WORDS
     assert read.right_aside.tolist() == [False] * 4
-    assert load(tmp_path, kind="vectors", weight="lm_head.weight").right_names is None
+    assert load(tmp_path, kind="vectors", weight="lm_head.weight").right_names.tolist() == WORDS
+    save_file({"vectors": np.eye(5)}, tmp_path / "model.safetensors")
+    assert load(tmp_path).right_names is None
 
 
 @pytest.mark.parametrize("text", ["[", '["a"]', '{"a": 1}'])

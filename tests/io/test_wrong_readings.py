@@ -114,7 +114,7 @@ def test_a_byte_order_mark_is_no_part_of_vectors(tmp_path: Path, header: str) ->
 
 def test_the_named_index_of_a_data_frame_is_its_ids(tmp_path: Path) -> None:
     index = pd.Index(["x", "y", "z"], name="asin")
-    for frame in (pd.DataFrame(ROWS, index=index, columns=["a", "b"]),
+    for frame in (pd.DataFrame(ROWS, index=index, columns=["a0", "a1"]),
                   pd.DataFrame({"label": ["p", "q", "r"], "vector": list(ROWS)}, index=index)):  # fmt: skip
         frame.to_parquet(tmp_path / "v.parquet")
         model = load(tmp_path / "v.parquet")
@@ -162,7 +162,7 @@ def test_inputs_are_read_from_a_file(tmp_path: Path) -> None:
     np.savez(tmp_path / "m.npz", W=ROWS, b=[1.0, 2.0, 3.0])
     inputs = np.array([[0.5, 1.0], [2.0, 0.0]])
     np.save(tmp_path / "x.npy", inputs)
-    pd.DataFrame(inputs, columns=["a", "b"]).to_csv(tmp_path / "x.csv", index=False)
+    pd.DataFrame(inputs, columns=["a0", "a1"]).to_csv(tmp_path / "x.csv", index=False)
     for given in (tmp_path / "x.npy", str(tmp_path / "x.csv"), inputs):
         model = load(tmp_path / "m.npz", inputs=given)
         assert repr(model) == "FactorModel(2 inputs × 3 labels, 2 dimensions, softmax link, float64, label bias)"

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from embaudit.io.checkpoints.architectures import ARCHITECTURES, Architecture
-from embaudit.io.json_text import parsed
+from embaudit.io.json_text import parsed_file
 
 TEXT = ("text_config", "llm_config", "language_config")
 """Under which names a network of several parts says what its text part is."""
@@ -71,8 +71,5 @@ class Config:
 
 def config_of(folder: Path) -> Config:
     """Read `config.json` of a folder; nothing where there is none, or it is damaged."""
-    try:
-        content = parsed((folder / "config.json").read_bytes())
-    except (OSError, ValueError):
-        return Config()
+    content = parsed_file(folder / "config.json")
     return Config.of(content) if isinstance(content, dict) else Config()

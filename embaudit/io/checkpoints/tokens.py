@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.foundation.checked import Flags
-from embaudit.io.json_text import parsed
+from embaudit.io.json_text import parsed_file
 from embaudit.model import FactorModel
 
 
@@ -90,19 +90,19 @@ def vocabulary_of(folder: Path) -> str:
     >>> vocabulary_of(Path("no-such-folder"))
     'vocab.json'
     """
-    whole = _read(folder / "tokenizer.json")
+    whole = parsed_file(folder / "tokenizer.json")
     return "tokenizer.json" if isinstance(whole, dict) and isinstance(whole.get("model"), dict) else "vocab.json"
 
 
 def _vocabulary(folder: Path) -> tuple[dict[int, str], set[int]]:
     """Read token by row, later ones for earlier ones, and which are special; `vocab.json` does not say that."""
-    whole = _read(folder / "tokenizer.json")
+    whole = parsed_file(folder / "tokenizer.json")
     model = whole.get("model") if isinstance(whole, dict) else None
     if isinstance(model, dict):
         added = list(_added(whole.get("added_tokens")))
         known = dict(_entries(model.get("vocab"))) | {row: token for row, token, _ in added}
         return known, {row for row, _, special in added if special}
-    beside = (_entries(_read(folder / name)) for name in ("vocab.json", "added_tokens.json"))
+    beside = (_entries(parsed_file(folder / name)) for name in ("vocab.json", "added_tokens.json"))
     return {row: token for entries in beside for row, token in entries}, set()
 
 
@@ -123,10 +123,3 @@ def _added(tokens: Any) -> Iterator[tuple[int, str, bool]]:
 
 def _is_row(number: Any) -> bool:
     return isinstance(number, int) and not isinstance(number, bool) and number >= 0
-
-
-def _read(path: Path) -> Any:
-    try:
-        return parsed(path.read_bytes())
-    except (OSError, ValueError):
-        return None

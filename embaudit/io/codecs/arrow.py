@@ -152,8 +152,15 @@ class ArrowTable:
         InputError
             If the file is damaged, or as `stacked` does.
         """
-        if not is_vectors(self.schema.field(name).type):
-            raise must_be(called, "lists of numbers", str(self.schema.field(name).type))
+        from pyarrow import types
+
+        kind = self.schema.field(name).type
+        if not is_vectors(kind):
+            raise must_be(called, "lists of numbers", str(kind))
+        # JSON writes 1 for 1.0.
+        if self.files and not types.is_floating(kind.value_type):
+            remedy = "store the numbers they stand for as float32"
+            raise must_be(called, "lists of floating-point numbers", f"{kind.value_type}, counts or codes", remedy)
 
         def parts() -> Iterator[NDArray[Any]]:
             return _stacked_parts((batch.column(name) for batch in self.batches([name])), called)

@@ -195,6 +195,9 @@ def _sample_rows(text: str, delimited: Delimited) -> list[tuple[str, ...]]:
         rows = [tuple(row) for row in islice(_rows(lines, delimited), 1000) if row]
     except csv.Error:
         return []
+    if len(rows) > 1 and len(rows[0]) + 1 == len(rows[1]) and all(not row[-1] for row in rows[1:]):
+        # Every line but the header ends in a separator.
+        rows[0] = (*rows[0], "")
     # The last line may be cut off by a quoted newline or by damage that reading the whole file will report.
     return rows[:-1] if len(rows) > 2 else rows
 

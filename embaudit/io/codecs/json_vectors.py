@@ -59,7 +59,7 @@ def _records(file: Any) -> pa.Table:
     return found.rename_columns(found.column_names)
 
 
-def _of(content: Any, path: Path) -> pa.Table:
+def _of(content: Any, path: Path, depth: int = 1) -> pa.Table:
     import pyarrow as pa
 
     if isinstance(content, list) and content:
@@ -72,6 +72,9 @@ def _of(content: Any, path: Path) -> pa.Table:
             return pa.table({"id": _ids(list(content)), "vector": _vectors(list(content.values()))})
         if any(isinstance(value, list) and value and _is_vector(value[0]) for value in content.values()):
             return _columns(content)
+        inner = [value for value in content.values() if isinstance(value, (dict, list))]
+        if len(inner) == 1 and depth:
+            return _of(inner[0], path, depth - 1)
     raise _other(content, path)
 
 

@@ -44,11 +44,11 @@ def head_of(path: Path) -> OnnxHead:
     onnx = import_module("onnx")
     try:
         graph = onnx.load(str(path)).graph
+        numbers = {one.name: onnx.numpy_helper.to_array(one) for one in graph.initializer}
+        walk = _Walk({name: node for node in graph.node for name in node.output}, numbers, onnx.helper)
+        found = {head.name: head for out in graph.output for head in walk.back(out.name)}
     except Exception as error:  # what protobuf raises has no class of its own that is public
         raise must_be(f"{path}", "a whole ONNX file", _reason(error), "write it again") from error
-    numbers = {one.name: onnx.numpy_helper.to_array(one) for one in graph.initializer}
-    walk = _Walk({name: node for node in graph.node for name in node.output}, numbers, onnx.helper)
-    found = {head.name: head for out in graph.output for head in walk.back(out.name)}
     if len(found) != 1:
         remedy = "export the weights and the bias in Python: numpy.savez('head.npz', W=weight, b=bias)"
         got = " and ".join(found) or "others"

@@ -76,7 +76,7 @@ class Safetensors:
     def __init__(self, path: Path) -> None:
         if path.is_dir():
             path = path / SINGLE if (path / SINGLE).exists() else path / INDEX
-        self.path = path
+        self.path = existing_file(path)
         header, base = ({}, 0) if path.suffix.lower() == ".json" else _header(path)
         metadata = header.get("__metadata__")
         self.metadata: dict[str, Any] = metadata if isinstance(metadata, dict) else {}

@@ -59,9 +59,20 @@ def shape(path: Path) -> tuple[int | None, int]:
     with open_bytes(path) as file:
         first = file.readline(2**20).removeprefix(codecs.BOM_UTF8)
     if first.startswith(FASTTEXT):
-        raise must_be(f"{path}", "vectors", "a fastText model", "use the .vec file that fastText writes beside it")
+        raise must_be(
+            f"{path}", "vectors", "a fastText model", "save its vectors as .vec, as fastText writes beside it"
+        )
     header = HEADER.fullmatch(first)
     return (None, _dimension(first, path)) if header is None else (int(header[1]), int(header[2]))
+
+
+def is_word2vec(path: Path) -> bool:
+    """Whether a file, whatever it is called, begins with a header and a token with as many numbers as it says."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        header = HEADER.fullmatch(file.readline(64))
+        return header is not None and _is_text(file.readline(2**20), int(header[2]))
 
 
 def _blocks(file: IO[bytes], path: Path) -> Iterator[tuple[list[bytes], NDArray[np.float32]]]:

@@ -16,8 +16,8 @@ from embaudit.io.checkpoints.tokens import Tokens
 from embaudit.io.codecs.arrays import UNNAMED, Arrays
 from embaudit.io.codecs.held import as_stored
 from embaudit.io.intake import OF_VECTORS, Contents, Part, Source
-from embaudit.io.readers.layout import Layout, choose
-from embaudit.io.readers.leftovers import left_over, require_head, require_settled
+from embaudit.io.readers.layout import Layout, choose, squeezed
+from embaudit.io.readers.leftovers import left_over, require_floats, require_head, require_settled
 from embaudit.io.remote import with_urls
 from embaudit.io.request import Request
 from embaudit.model.lazy_array import LazyArray
@@ -40,7 +40,7 @@ def contents_of(arrays: Arrays, request: Request, where: object) -> Contents:
         name = getattr(layout, side)
         if name is not None:
             read = partial(_side, arrays, name, _home(arrays, name, where), transposed=side in layout.transposed)
-            fields[side] = Source(name, read, tensors[name].shape, tensors[name].rounded)
+            fields[side] = Source(name, read, squeezed(tensors[name].shape), tensors[name].rounded)
     for field, name in layout.extras.items():
         fields[field] = Source(name, partial(_extra, arrays, name, field), tensors[name].shape, tensors[name].rounded)
     sides = [getattr(layout, side) for side in sorted(layout.transposed)] if request.transpose is None else []
@@ -72,7 +72,9 @@ def _home(arrays: Arrays, name: str, where: object) -> tuple[str, str]:
 
 def _side(arrays: Arrays, name: str, home: tuple[str, str], *, transposed: bool) -> LazyArray:
     """Name an array as its file does; one that lies on disk is not looked through before it is used."""
-    array = arrays[name].T if transposed else arrays[name]
+    stored = arrays[name]
+    matrix = stored if stored.ndim <= 2 else stored.reshape(squeezed(stored.shape))
+    array = matrix.T if transposed else matrix
     path, called = home
     read = partial(as_stored, array)
     return LazyArray(with_urls(path), called, array.shape, array.dtype, read, on_disk=isinstance(array, np.memmap))
@@ -87,7 +89,7 @@ def planned(arrays: Arrays, request: Request, where: object) -> Layout:
         If the names leave more than one reading, or an array that could be a bias has no part in it.
     """
     tensors = {name: tensor for name, tensor in arrays.tensors.items() if not request.ignores(name)}
-    layout = choose({name: tensor.shape for name, tensor in tensors.items()}, request, where)
+    layout = choose({name: squeezed(tensor.shape) for name, tensor in tensors.items()}, request, where)
     if request.kind == "vectors" and layout.left is not None:
         extras = {name: source for name, source in layout.extras.items() if name in OF_VECTORS}
         layout = Layout(layout.right, transposed=layout.transposed & {"right"}, extras=extras)
@@ -97,6 +99,8 @@ def planned(arrays: Arrays, request: Request, where: object) -> Layout:
     require_settled(layout, tensors, request, where)
     if layout.head and request.weight is None:
         require_head(layout, tensors, where)
+    for name in filter(None, (layout.left, layout.right)):
+        require_floats(name, arrays.tensors, where, alone=name in getattr(arrays, "homes", {}))
     return layout
 
 

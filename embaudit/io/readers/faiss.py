@@ -14,6 +14,9 @@ from embaudit.io.draft import Draft
 from embaudit.io.intake import Contents, Source
 from embaudit.io.request import Request
 
+LIMITS = ("loop_limit", "vector_byte_limit")
+"""What faiss, from 1.14 on, bounds while it reads: vectors of vectors, and bytes of each vector."""
+
 
 def contents(path: Path, request: Request) -> Contents:  # noqa: ARG001
     """Tell the vectors of an index, and the ids it was given; an index has no header, so it is opened for that.
@@ -33,10 +36,17 @@ def contents(path: Path, request: Request) -> Contents:  # noqa: ARG001
 
 def _opened(path: Path) -> Any:
     faiss = import_module("faiss")
+    # A header may say that it is followed by more than the file holds; faiss would ask for the memory.
+    limits = {name: getattr(faiss, f"get_deserialization_{name}", int)() for name in LIMITS}
     try:
+        for name in LIMITS:
+            getattr(faiss, f"set_deserialization_{name}", int)(path.stat().st_size)
         return faiss.read_index(str(path))
-    except RuntimeError as error:
+    except (RuntimeError, MemoryError) as error:
         raise InputError(f"{path} must be a whole FAISS index; faiss cannot read it.") from error
+    finally:
+        for name, limit in limits.items():
+            getattr(faiss, f"set_deserialization_{name}", int)(limit)
 
 
 def _kind(index: Any) -> str:

@@ -31,6 +31,9 @@ def contents(path: Path, request: Request) -> Contents:
 
 def _completed(stored: Hdf5, request: Request) -> Request:
     """Add what the file says of itself: the embedding and its ids, or the layer with the softmax."""
+    if "QuantizedDTypePolicy" in str(stored.config):
+        remedy = "save the model before it is quantised"
+        raise must_be(f"{stored.path}", "numbers as they are", "layers that Keras has quantised", remedy)
     if stored.index:
         return _of_anndata(stored, request)
     if request.weight is None and request.left is None and request.kind in ("auto", "head"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from math import prod
 from typing import TypeAlias
 
 from embaudit.errors import InputError, must_be
@@ -58,7 +59,7 @@ BIASES = {
     "left": ("userbias", "userbiases", "leftbias", "bu", "ubiases"),
     "right": ("itembias", "itembiases", "rightbias", "bi", "ibiases"),
 }
-OFFSETS = ("offset", "globalbias", "globalmean", "mu")
+OFFSETS = ("offset", "globalbias", "globalmean", "mu", "mean", "meanrating", "ratingmean", "averagerating")
 IDS = {"left": ("userids", "leftids"), "right": ("itemids", "rightids", "ids", "words", "indextokey", "tokens")}
 NAMES = {"left": ("usernames", "leftnames"), "right": ("itemnames", "itemtitles", "rightnames", "labels", "classes")}
 COUNTS = {"left": ("usercounts", "leftcounts"), "right": ("itemcounts", "rightcounts")}
@@ -90,6 +91,18 @@ def plain(name: str) -> str:
     """
     name = WRAPPED.sub("", name).removesuffix(".weight").removesuffix(".embeddings")
     return re.sub(r"[\W_]", "", name).lower()
+
+
+def squeezed(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Drop axes of length 1 of an array with more than two axes, where a matrix is left.
+
+    Examples
+    --------
+    >>> squeezed((1, 9, 512)), squeezed((2, 9, 512)), squeezed((1, 512))
+    ((9, 512), (2, 9, 512), (1, 512))
+    """
+    kept = tuple(size for size in shape if size != 1)
+    return kept if len(shape) > 2 == len(kept) else shape
 
 
 def is_kernel(name: str) -> bool:
@@ -151,7 +164,7 @@ def _ambiguous(shapes: Shapes, where: object) -> InputError:
     return must_be(
         f"the arrays of {where}",
         "one recognised table, pair or head",
-        _listed({name: shape for name, shape in shapes.items() if len(shape) == 2}) or "no matrix",
+        _listed({name: shape for name, shape in shapes.items() if len(shape) > 1}) or "no matrix",
         "name two factors with left and weight (--left A --weight B), or one table with weight and its kind "
         "(--weight B --kind head or vectors)",
     )
@@ -251,7 +264,7 @@ def _pair(shapes: Shapes, request: Request, left: str, right: str, where: object
     extras = {
         "left_bias": request.left_bias or _find(shapes, BIASES["left"]),
         "right_bias": request.bias or _find(shapes, BIASES["right"]),
-        "offset": _find(shapes, OFFSETS),
+        "offset": _find({name: shape for name, shape in shapes.items() if prod(shape) == 1}, OFFSETS),
         **_known_of_rows(shapes, "left"),
         **_known_of_rows(shapes, "right"),
     }

@@ -13,6 +13,10 @@ from embaudit.io.codecs.arrays import Tensor
 from embaudit.io.readers.layout import ROWS_BY_CUSTOM, Layout, is_head, is_kernel, is_tied
 from embaudit.io.request import Request
 
+CODED = re.compile(
+    r"(?:^|[._])(?:scales|weight_scale(?:_inv)?|kernel_scale|absmax|quant_(?:map|state)\S*|qzeros|zero_points?|SCB)$"
+)
+"""What arrays are called that numbers of a quantised matrix are multiplied with."""
 OPTIONS = {"left": ("left_bias", "--left-bias"), "right": ("bias", "--bias")}
 ADAPTED = re.compile(r"\.(?:lora_\w+|base_layer|modules_to_save|original_module)\b")
 """What PEFT puts behind the name of a layer that it changes."""
@@ -106,6 +110,27 @@ def require_head(layout: Layout, tensors: Mapping[str, Tensor], where: object) -
         if beside is not None:
             got = f"{layout.right} {shape}, one number for each row of {beside}"
             raise must_be(f"the head of {where}", "rows of labels", got, remedy)
+
+
+def require_floats(name: str, tensors: Mapping[str, Tensor], where: object, *, alone: bool = False) -> None:
+    """Refuse codes of a quantised matrix, whose cosines are not those of the numbers that they stand for.
+
+    Raises
+    ------
+    InputError
+        For integers, types of eight bits and fewer, and numbers with scales beside them.
+    """
+    dtype, what = tensors[name].dtype, f"{where}" if alone else f"{name} of {where}"
+    # What the format itself has undone is float32.
+    if dtype != "bfloat16" and dtype not in ("float16", "float32", "float64"):
+        remedy = "store the numbers they stand for as float32"
+        raise must_be(what, "floating-point numbers", f"{dtype}, counts or codes", remedy)
+    layer = name.rpartition(".")[0]
+    for other in tensors:
+        beside = other.rpartition(".")[0] == layer or other.startswith((f"{name}.", f"{name}_"))
+        if other != name and beside and CODED.search(other):
+            got = f"{other} beside it, as quantised matrices have"
+            raise must_be(what, "numbers as they are", got, "store the product as float32")
 
 
 def _could_be(

@@ -20,7 +20,7 @@ from embaudit.io.draft import Draft
 from embaudit.io.files import existing_file
 from embaudit.io.intake import Contents
 from embaudit.io.readers.assemble import contents_of
-from embaudit.io.readers.layout import FACTORS, plain
+from embaudit.io.readers.layout import FACTORS, plain, squeezed
 from embaudit.io.request import Request
 
 FILES = ("left", "bias", "left_bias", "embedding")
@@ -71,8 +71,8 @@ def _beside(path: Path, request: Request) -> tuple[Beside, dict[str, Path], Requ
         refuse_unread(other)
     files = Beside(paths)
     shape = files.tensors["weight"].shape
-    if len(shape) != 2:
-        raise must_be(f"{path}", "a matrix, one row an entity", f"shape {shape}")
+    if len(squeezed(shape)) != 2:
+        raise must_be(f"{path}", "a matrix, one row an entity", f"shape {shape}", "choose one slice, and save that")
     names: dict[str, Any] = {option: option for option in beside}
     if request.left is not None:
         return files, paths, Request(kind="factors", right="weight", transpose=request.transpose, **names)

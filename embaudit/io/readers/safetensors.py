@@ -21,7 +21,7 @@ from embaudit.io.codecs.arrays import Stream
 from embaudit.io.codecs.safetensors import Safetensors, recognises
 from embaudit.io.draft import Draft, said
 from embaudit.io.intake import Contents, Source
-from embaudit.io.json_text import parsed
+from embaudit.io.json_text import parsed, parsed_file
 from embaudit.io.readers.assemble import contents_of, named_by, planned, side_axis
 from embaudit.io.readers.layout import Layout, is_tied
 from embaudit.io.request import Request
@@ -32,6 +32,8 @@ NAMES = "embaudit_names"
 CAP = "final_logit_softcapping"
 """What the configuration of a network calls the c of logits `c tanh(s/c)`."""
 TIE = "tie_word_embeddings"
+MODEL2VEC = "model2vec"
+"""The `model_type` whose matrices of int8 have one scale for all numbers, which changes no cosine."""
 SHARD = re.compile(r"-\d{5}-of-(\d{5})\.safetensors$")
 """What the name of one part of a checkpoint ends in."""
 __all__ = ["contents", "keeps", "recognises", "write"]
@@ -64,8 +66,14 @@ def _names(checkpoint: Safetensors, chosen: Layout, n_rows: int) -> dict[str, So
     titles = _titles(checkpoint, n_rows)
     if titles is not None:
         return {"right_names": Source.of("the metadata", titles)}
-    beside = _beside(checkpoint, chosen.right, n_rows) if chosen.head else None
-    return {} if beside is None else named_by(beside[1], beside[0])
+    if chosen.head:
+        beside = _beside(checkpoint, chosen.right, n_rows)
+        return {} if beside is None else named_by(beside[1], beside[0])
+    folder = checkpoint.path.parent
+    tokens = tokens_of(folder, n_rows) if chosen.left is None else None
+    # A table of tokens has a row for each of them, and no others.
+    whole = tokens is not None and not any(name.startswith("<padding ") for name in tokens.names.tolist())
+    return named_by(tokens, vocabulary_of(folder)) if whole else {}
 
 
 def _titles(checkpoint: Safetensors, n_rows: int) -> list[str] | None:
@@ -106,7 +114,11 @@ def _opened(path: Path, request: Request) -> Safetensors:
     if part and int(part[1]) > 1 and request.weight is None and request.left is None:
         remedy = "give its folder or its .safetensors.index.json, or name an array of this part with weight (--weight)"
         raise must_be(f"{path}", "a whole checkpoint", f"one part of {int(part[1])}", remedy)
-    return Safetensors(path)
+    checkpoint = Safetensors(path)
+    if config_of(checkpoint.path.parent).model_type == MODEL2VEC:
+        whole = {name: x for name, x in checkpoint.tensors.items() if x.dtype == "int8"}
+        checkpoint.tensors |= {name: replace(x, dtype="float32", rounded="I8") for name, x in whole.items()}
+    return checkpoint
 
 
 def _require_head(checkpoint: Safetensors, request: Request, path: Path) -> Layout:
@@ -144,10 +156,7 @@ def _require_softmax(config: Mapping[str, Any], head: str, path: Path) -> None:
 
 def _config(folder: Path) -> dict[str, Any]:
     """Read what `config.json` beside a checkpoint says, if there is one."""
-    try:
-        content = parsed((folder / "config.json").read_bytes())
-    except (OSError, ValueError):
-        return {}
+    content = parsed_file(folder / "config.json")
     return content if isinstance(content, dict) else {}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 KNOWN = ID_NAMES | {"user", "userid", "token", "word", "name", "label", "key"}
 UNNAMED = ("", "Unnamed: 0")
 """What data frames write above their index."""
+NUMBERED = re.compile(r"(.*?)(\d+)")
+"""What the name of one dimension looks like: that of all of them, and a number."""
 PANDAS_INDEX = "__index_level_0__"
 """What pandas calls its index in Parquet and Feather."""
 BIAS_NAMES = frozenset({"bias", "biases", "intercept", "userintercept", "itemintercept", *BIASES["left"],
@@ -104,9 +107,13 @@ def of_text(table: TableFile, request: Request) -> TableLayout:
     if lists:
         names, counts = (_place(table, name, {ids, bias, index}) for name in ("title", arrow.COUNTS))
         return TableLayout(tuple(lists), lists=True, ids=ids, bias=bias, index=index, names=names, counts=counts)
-    ignored = {i for i in range(table.width) if request.ignores(table.names[i] if table.names else str(i))}
-    kept = tuple(i for i in range(table.width) if i not in {ids, index, bias, *ignored})
-    return TableLayout(kept, ids=ids, bias=bias, index=index)
+    # Nothing stands behind a separator at the end of each line.
+    filled = (i for i in range(table.width) if any(i < len(row) and row[i].strip() for row in rows))
+    others = [i for i in filled if i not in {ids, index, bias} and not request.ignores(table.title(i))]
+    vectors = tuple(others) if table.names is None else _family(table, others, request)
+    if not vectors:
+        raise must_be(f"the vectors of {table.path}", "columns of numbers", "empty cells")
+    return TableLayout(vectors, ids=ids, bias=bias, index=index)
 
 
 def of_arrow(table: TableFile, request: Request) -> TableLayout:
@@ -134,13 +141,46 @@ def of_arrow(table: TableFile, request: Request) -> TableLayout:
         beside = {what: i for what, i in beside.items() if i is not None and _is_kind(what, schema.field(i).type)}
         return TableLayout(tuple(lists), lists=True, ids=ids, bias=bias, **beside)
     others = [i for i, name in enumerate(table.names) if i not in (ids, bias) and not request.ignores(name)]
-    kept = [i for i in others if types.is_floating(schema.field(i).type)]
-    if not kept or len(kept) < len(others):
-        wrong = ", ".join([table.names[i] for i in others if i not in kept][:5])
-        remedy = "call the ids id, and drop what is no dimension, or leave it out with ignore (--ignore NAME)"
-        allowed = "a table of an id and a column of vectors, or of floating numbers"
-        raise must_be(f"{table.path}", allowed, f"also {wrong}" if kept else table.listed(), remedy)
-    return TableLayout(tuple(kept), ids=ids, bias=bias)
+    vectors = _family(table, others, request)
+    wrong = next((i for i in vectors if not types.is_floating(schema.field(i).type)), None)
+    if wrong is not None:
+        got, remedy = schema.field(wrong).type, "write it as float32 if each number counts as it is"
+        raise must_be(table.called(wrong), "of floating-point numbers", got, remedy)
+    return TableLayout(vectors, ids=ids, bias=bias)
+
+
+def _family(table: TableFile, places: list[int], request: Request) -> tuple[int, ...]:
+    """Choose the columns that are dimensions: those of one numbered family of names, or those that the caller names.
+
+    Whatever else a table holds, such as a price or a year, is no dimension.
+
+    Raises
+    ------
+    InputError
+        If there is no such family, or more than one.
+    """
+    names = {table.title(i): i for i in places}
+    first, colon, last = (request.vector or "").partition(":")
+    if colon:
+        ends = [table.position(name, "vector") for name in (first, last)]
+        return tuple(i for i in places if ends[0] <= i <= ends[1])
+    families: dict[str, dict[int, int]] = {}
+    for name, i in names.items():
+        match = NUMBERED.fullmatch(name)
+        if match is not None and request.vector in (None, match[1]):
+            families.setdefault(match[1], {})[int(match[2])] = i
+    whole = [family for family in families.values() if len(family) > 1 and _is_counted(family)]
+    if len(whole) != 1:
+        remedy = "choose them with vector, as FIRST:LAST or the name before its number (--vector FIRST:LAST)"
+        got = f"{len(whole)} such families in {table.listed()}" if whole else table.listed()
+        raise must_be(f"the vectors of {table.path}", "a column of lists, or columns such as e0 to e63", got, remedy)
+    return tuple(whole[0][number] for number in sorted(whole[0]))
+
+
+def _is_counted(numbers: Iterable[int]) -> bool:
+    """Whether numbers run from 0 or 1 on, without gaps."""
+    given = sorted(numbers)
+    return given[0] in (0, 1) and given == list(range(given[0], given[0] + len(given)))
 
 
 def _place(table: TableFile, name: str, taken: set[int | None]) -> int | None:
@@ -183,10 +223,10 @@ def _ids(table: TableFile, request: Request, index: int | None = None) -> int | 
 
 def _chosen(table: TableFile, lists: list[int], request: Request) -> list[int]:
     """Return the one column of lists, if there is one."""
-    if request.vector is not None:
+    if request.vector is not None and (lists or table.names is None or request.vector in table.names):
         position = table.position(request.vector, "vector")
-        if table.text is not None and position not in lists:
-            raise must_be("vector", "a column of lists", repr(request.vector), "leave it out where columns are numbers")
+        if position not in lists:
+            raise must_be("vector", "a column of lists", repr(request.vector), "or name columns of numbers, FIRST:LAST")
         return [position]
     if len(lists) > 1:
         got = " and ".join(table.names[i] if table.names else str(i) for i in lists)

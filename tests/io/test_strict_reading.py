@@ -1,0 +1,247 @@
+"""What is no vector is not read as one: it is named as left out, or the read stops with one question."""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+from safetensors.numpy import save_file
+
+from embaudit import audit
+from embaudit.errors import InputError
+from embaudit.io import load, look, read
+
+ROWS = np.random.default_rng(0).standard_normal((6, 4)).astype(np.float32)
+IDS = list("abcdef")
+SURVEY = Path(__file__).parents[3] / "shared" / "data" / "survey"
+
+
+def refused(path: Path | str, **options: Any) -> str:
+    with pytest.raises(InputError) as error:
+        load(path, **options)
+    assert str(error.value).count(". ") == 0
+    return str(error.value)
+
+
+def table(path: Path, prefix: str = "e", **beside: Any) -> Path:
+    frame = pd.DataFrame({"id": IDS, **beside}).join(pd.DataFrame(ROWS).add_prefix(prefix))
+    frame.to_csv(path, index=False) if path.suffix == ".csv" else frame.to_parquet(path, index=False)
+    return path
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_numbers_beside_a_family_of_columns_are_left_out(tmp_path: Path, suffix: str) -> None:
+    path = table(tmp_path / f"v{suffix}", price=[1.5] * 6, year=range(2000, 2006))
+    reading = read(path)
+    np.testing.assert_allclose(reading.model.right, ROWS, rtol=1e-6)
+    assert [part.name for part in reading.intake.left_over] == ["price", "year"]
+    assert "Left over: price" in look(path).explain()
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_columns_without_one_numbered_family_are_asked_for(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"v{suffix}"
+    frame = pd.DataFrame(ROWS, columns=["price", "x", "y", "z"])
+    frame.to_csv(path, index=False) if suffix == ".csv" else frame.to_parquet(path, index=False)
+    assert "got price, x, y, z; choose them with vector" in refused(path)
+    np.testing.assert_allclose(load(path, vector="x:z").right, ROWS[:, 1:], rtol=1e-6)
+    two = table(path, f0=[1.0] * 6, f1=[2.0] * 6)
+    assert "got 2 such families in id, f0, f1, e0" in refused(two)
+    np.testing.assert_allclose(load(two, vector="e").right, ROWS, rtol=1e-6)
+    gap = table(path)
+    frame = (pd.read_csv if suffix == ".csv" else pd.read_parquet)(gap).drop(columns="e2")
+    frame.to_csv(path, index=False) if suffix == ".csv" else frame.to_parquet(path, index=False)
+    assert "columns such as e0 to e63" in refused(path)
+
+
+def test_a_family_goes_by_its_numbers(tmp_path: Path) -> None:
+    columns = {f"v{i}": [float(i)] * 3 for i in (0, 1, 10, 11, 2, 3, 4, 5, 6, 7, 8, 9)}
+    parquet.write_table(pa.table(columns), tmp_path / "v.parquet")
+    assert load(tmp_path / "v.parquet").right[0].tolist() == list(range(12))
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.uint32, np.int64, bool])
+def test_integers_are_no_vectors(tmp_path: Path, kind: Any) -> None:
+    codes = (10 * ROWS).astype(kind)
+    np.save(tmp_path / "v.npy", codes)
+    assert f"{tmp_path / 'v.npy'} must be floating-point numbers" in refused(tmp_path / "v.npy")
+    np.savez(tmp_path / "v.npz", user_factors=ROWS, item_factors=codes)
+    assert f"got {codes.dtype}, counts or codes" in refused(tmp_path / "v.npz")
+    save_file({"lm_head.weight": codes}, tmp_path / "v.safetensors")
+    assert "store the numbers they stand for as float32" in refused(tmp_path / "v.safetensors")
+    if kind is not bool:
+        table(tmp_path / "v.parquet")
+        frame = pd.DataFrame(codes).add_prefix("e").assign(id=IDS)
+        frame.to_parquet(tmp_path / "v.parquet")
+        assert "must be of floating-point numbers" in refused(tmp_path / "v.parquet")
+        pd.DataFrame({"id": IDS, "v": list(codes)}).to_parquet(tmp_path / "v.parquet")
+        assert "must be lists of floating-point numbers" in refused(tmp_path / "v.parquet")
+
+
+@pytest.mark.parametrize(
+    "beside", ["lm_head.scales", "lm_head.weight_scale", "lm_head.weight.absmax", "lm_head.SCB", "lm_head.qzeros",
+               "lm_head.weight.quant_state.bitsandbytes__nf4"],
+)  # fmt: skip
+def test_numbers_with_scales_beside_them_are_codes(tmp_path: Path, beside: str) -> None:
+    save_file({"lm_head.weight": ROWS, beside: np.ones(6, np.float32)}, tmp_path / "v.safetensors")
+    assert f"got {beside} beside it" in refused(tmp_path / "v.safetensors", ignore=beside)
+
+
+def test_scales_of_other_layers_are_no_matter(tmp_path: Path) -> None:
+    tensors = {"lm_head.weight": ROWS, "layers.0.mlp.weight_scale": np.ones(3, np.float32)}
+    save_file({**tensors, "logit_scale": np.ones(1, np.float32)}, tmp_path / "v.safetensors")
+    assert load(tmp_path / "v.safetensors").right.tolist() == ROWS.tolist()
+
+
+def test_layers_that_keras_has_quantised(tmp_path: Path) -> None:
+    policy = {"class_name": "QuantizedDTypePolicy", "config": {"mode": "float8"}}
+    config = {"class_name": "Dense", "config": {"name": "out", "activation": "softmax", "dtype": policy}}
+    with h5py.File(tmp_path / "m.h5", "w") as file:
+        file.attrs["model_config"] = json.dumps(config)
+        file["model_weights/out/out/kernel:0"] = ROWS
+    assert "got layers that Keras has quantised" in refused(tmp_path / "m.h5")
+
+
+def test_a_mean_beside_factors_is_their_offset(tmp_path: Path) -> None:
+    np.savez(tmp_path / "m.npz", user_factors=ROWS, item_factors=ROWS, mean=3.5)
+    assert load(tmp_path / "m.npz").offset == 3.5
+    np.savez(tmp_path / "m.npz", user_factors=ROWS, item_factors=ROWS, mean=np.ones(4))
+    assert "got mean (4,), one number for each dimension" in refused(tmp_path / "m.npz")
+
+
+@pytest.mark.parametrize("name", ["v.emb", "vectors", "v.w2vtext"])
+def test_word2vec_text_whatever_it_is_called(tmp_path: Path, name: str) -> None:
+    lines = (f"{token} {' '.join(map(str, row))}\n" for token, row in zip(IDS, ROWS, strict=True))
+    (tmp_path / name).write_text("6 4\n" + "".join(lines))
+    model = load(tmp_path / name)
+    assert model.right.tolist() == ROWS.tolist()
+    assert model.right_ids is not None
+    assert model.right_ids.tolist() == IDS
+
+
+def test_json_one_level_down(tmp_path: Path) -> None:
+    vectors = dict(zip(IDS, ROWS.tolist(), strict=True))
+    for content in ({"vectors": vectors}, {"model": "glove", "vectors": vectors}, {"data": ROWS.tolist()}):
+        (tmp_path / "v.json").write_text(json.dumps(content))
+        np.testing.assert_array_equal(load(tmp_path / "v.json").right, ROWS)
+    (tmp_path / "v.json").write_text(json.dumps({"a": {"b": vectors}, "c": vectors}))
+    assert "got dict" in refused(tmp_path / "v.json")
+
+
+@pytest.mark.parametrize("header", ["id\te0\te1\te2\te3\t\n", "id\te0\te1\te2\te3\n", ""])
+def test_a_separator_at_the_end_of_each_line(tmp_path: Path, header: str) -> None:
+    lines = ("\t".join([token, *map(str, row)]) + "\t\n" for token, row in zip(IDS, ROWS, strict=True))
+    (tmp_path / "v.tsv").write_text(header + "".join(lines))
+    np.testing.assert_allclose(load(tmp_path / "v.tsv").right, ROWS, rtol=1e-6)
+
+
+def test_pointers_of_git_lfs(tmp_path: Path) -> None:
+    for name in ("v.npy", "model.safetensors", "v.parquet"):
+        (tmp_path / name).write_text("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 5\n")
+        assert "a pointer of Git LFS; fetch it with: git lfs pull" in refused(tmp_path / name)
+    assert "git lfs pull" in refused(tmp_path)
+
+
+def test_models_of_fasttext(tmp_path: Path) -> None:
+    (tmp_path / "m.bin").write_bytes((793712314).to_bytes(4, "little") + bytes(40))
+    assert "got a fastText model; save its vectors as .vec" in refused(tmp_path / "m.bin")
+
+
+@pytest.mark.parametrize("shape", [(1, 6, 4), (6, 1, 4), (6, 4, 1), (1, 6, 1, 4)])
+def test_axes_of_length_one_are_dropped(tmp_path: Path, shape: tuple[int, ...]) -> None:
+    np.savez(tmp_path / "m.npz", vectors=ROWS.reshape(shape))
+    np.save(tmp_path / "m.npy", ROWS.reshape(shape))
+    for suffix in (".npz", ".npy"):
+        assert load(tmp_path / f"m{suffix}").right.tolist() == ROWS.tolist()
+        assert look(tmp_path / f"m{suffix}").parts[0].shape == (6, 4)
+
+
+def test_other_axes_are_named(tmp_path: Path) -> None:
+    np.savez(tmp_path / "m.npz", vectors=ROWS.reshape(2, 3, 4))
+    assert "got vectors (2, 3, 4)" in refused(tmp_path / "m.npz")
+    np.save(tmp_path / "m.npy", ROWS.reshape(2, 3, 4))
+    assert "got shape (2, 3, 4)" in refused(tmp_path / "m.npy")
+
+
+def test_real_files_of_others_are_read_as_given() -> None:
+    if not SURVEY.exists():
+        pytest.skip(f"{SURVEY} is not there")
+    shapes = {"clip-classes/class_embeddings.npz": (9, 512), "karate/karate.emb": (34, 128),
+              "wordvecs/wordvecs1000.json": (1000, 300), "model2vec": (29528, 128)}  # fmt: skip
+    models = {name: load(SURVEY / name) for name in shapes}
+    assert {name: model.right.shape for name, model in models.items()} == shapes
+    assert models["model2vec"].names("right")[:2].tolist() == ["[PAD]", "[UNK]"]
+    assert models["wordvecs/wordvecs1000.json"].names("right")[0] == "in"
+
+
+# Hostile files
+
+
+def test_an_index_that_says_more_than_it_holds(tmp_path: Path) -> None:
+    faiss = pytest.importorskip("faiss")
+    index = faiss.IndexFlatIP(4)
+    index.add(ROWS)
+    stored = bytearray(faiss.serialize_index(index).tobytes())
+    place = stored.index(struct.pack("<Q", ROWS.size))
+    stored[place : place + 8] = struct.pack("<Q", 2**31)
+    (tmp_path / "v.faiss").write_bytes(stored)
+    assert "must be a whole FAISS index" in refused(tmp_path / "v.faiss")
+
+
+@pytest.mark.parametrize("name", ["config.json", "tokenizer.json", "vocab.json"])
+@pytest.mark.parametrize("kind", ["pipe", "device"])
+def test_pipes_and_devices_beside_a_checkpoint_are_passed_over(tmp_path: Path, name: str, kind: str) -> None:
+    save_file({"lm_head.weight": ROWS}, tmp_path / "model.safetensors")
+    if kind == "pipe":
+        os.mkfifo(tmp_path / name)
+    else:
+        (tmp_path / name).symlink_to("/dev/zero")
+    assert load(tmp_path).right.tolist() == ROWS.tolist()
+
+
+def test_pipes_in_the_place_of_weights(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "model.safetensors")
+    assert "a pipe or device" in refused(tmp_path)
+
+
+def test_tables_without_columns(tmp_path: Path) -> None:
+    pd.DataFrame(index=range(3)).to_parquet(tmp_path / "a.parquet", index=False)
+    assert "must be a table with columns; got none" in refused(tmp_path / "a.parquet")
+
+
+def test_a_damaged_text_that_is_packed(tmp_path: Path) -> None:
+    (tmp_path / "v.txt.gz").write_bytes(b"\x1f\x8b\x08\x00" + bytes(30))
+    assert "cannot be read" in refused(tmp_path / "v.txt.gz")
+
+
+def test_damaged_networks(tmp_path: Path) -> None:
+    onnx = pytest.importorskip("onnx")
+    helper = onnx.helper
+    weight = helper.make_tensor("W", onnx.TensorProto.FLOAT, [4, 6], ROWS.tobytes(), raw=True)
+    nodes = [helper.make_node("MatMul", ["x", "W"], ["y"]), helper.make_node("Softmax", ["y"], ["p"])]
+    ends = [helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, None) for name in "xp"]
+    graph = helper.make_graph(nodes, "g", ends[:1], ends[1:], [weight])
+    onnx.save(helper.make_model(graph), tmp_path / "m.onnx")
+    assert load(tmp_path / "m.onnx").right.shape == (6, 4)
+    weight.dims[0] = 5
+    onnx.save(helper.make_model(helper.make_graph(nodes, "g", ends[:1], ends[1:], [weight])), tmp_path / "m.onnx")
+    assert "must be a whole ONNX file" in refused(tmp_path / "m.onnx")
+    weight.dims[0] = 4
+    circle = [helper.make_node("Identity", ["p"], ["q"]), helper.make_node("Identity", ["q"], ["p"])]
+    onnx.save(helper.make_model(helper.make_graph(circle, "g", ends[:1], ends[1:], [weight])), tmp_path / "m.onnx")
+    assert "must be a whole ONNX file" in refused(tmp_path / "m.onnx")
+
+
+def test_factors_beyond_what_products_can_hold(tmp_path: Path) -> None:
+    np.savez(tmp_path / "m.npz", user_factors=ROWS.astype(float) * 1e300, item_factors=ROWS.astype(float) * 1e300)
+    with pytest.raises(InputError, match=r"must be between 1e-100 and 1e\+100 long"):
+        audit(tmp_path / "m.npz")
