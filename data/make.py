@@ -40,7 +40,7 @@ def drawn_head(offset: float) -> np.ndarray:
 
 def head_frame(values: np.ndarray) -> pd.DataFrame:
     """Name the labels by their row number."""
-    names = ["x", "y"] if values.shape[1] == 2 else [f"x{i}" for i in range(values.shape[1])]
+    names = [f"x{i}" for i in range(values.shape[1])]
     return pd.DataFrame(values, columns=names).assign(label=[f"label {i}" for i in range(len(values))])[
         ["label", *names]
     ]

@@ -258,6 +258,11 @@ def _declared_by(intake: Intake | None, own: object) -> str:
 def audit(
     model: FactorModel | AnyPath | object,
     *,
+    left: Any = None,
+    bias: Any = None,
+    ids: Any = None,
+    labels: Any = None,
+    inputs: Any = None,
     groups: Sequence[str | GaugeGroup] | None = None,
     roles: Sequence[Role | str] | None = None,
     role: Role | str | None = None,
@@ -283,8 +288,15 @@ def audit(
 
     Parameters
     ----------
-    model : FactorModel, path or object
-        One side or both: a model, a file that `load` reads, what `embaudit.io.read` returns or `from_object` takes.
+    model : FactorModel, path, list of paths, array, data frame or object
+        One side or both: a model, what `load` reads, `embaudit.io.read` returns or `from_object` takes; a data frame of
+        pandas, polars, Arrow or DuckDB; AnnData; an array, one row an item.
+    left : array or path, optional
+        Left factors beside an array; the name of theirs in a file of several arrays.
+    bias, ids, labels : array, optional
+        Biases, ids and names of the right rows, or where a file holds them (see `load`). A bias makes an array a head.
+    inputs : array or path, optional
+        What the rows are multiplied with.
     groups : sequence of str or GaugeGroup, optional
         Families of equivalent models ("canonical", "diagonal", "linear", "orthogonal", "translation", "affine") or
         groups of your own; all that keep the predictions by default.
@@ -343,7 +355,8 @@ def audit(
     source = source_of(model) if source is None else source
     reported = thresholds_of({} if thresholds is None else thresholds)
     given, seed = model, as_seed(rng)
-    read, intake = as_reading(given)
+    beside = {"left": left, "bias": bias, "ids": ids, "labels": labels, "inputs": inputs}
+    read, intake = as_reading(given, **beside)
     model = declared(read, compared=compared, objective=objective, soft_cap=soft_cap, normalised=normalised)
     found = None if final_norm is not None else found_norm(given, model)
     if found is not None:

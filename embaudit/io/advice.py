@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Iterable
 from pathlib import Path
 
 from embaudit.errors import InputError, must_be
-from embaudit.io.codecs.unpacked import open_bytes
 from embaudit.io.files import first_bytes, plain_suffix
 from embaudit.io.pickles import pickled_checkpoint
 
@@ -41,23 +39,13 @@ ADVICE = {
     ".xz": ("a packed file", _UNPACK),
 }  # fmt: skip
 """By suffix: what a file is, and what to do."""
-_MARKET = "convert it in Python: import numpy, scipy.io; numpy.save('vectors.npy', scipy.io.mmread({path!r}))"
-_MARKET_TABLE = (
-    "convert it in Python: import pyarrow.parquet, scipy.io; m = scipy.sparse.coo_matrix(scipy.io.mmread({path!r})); "
-    "pyarrow.parquet.write_table(pyarrow.table({{'user': m.row, 'item': m.col, 'rating': m.data}}), "
-    "'interactions.parquet')"
-)
-_LLAMA2C = (
-    "convert it in Python: import numpy; x = numpy.fromfile({path!r}, '<f4'); i = x.view('<i4'); n = i[0] * i[5]; "
-    "numpy.savez('head.npz', W=(x[7:7 + n] if n > 0 else x[n:]).reshape(-1, i[0]))"
-)
-_LLAMA2C_LATER = (
-    "export it in version 0, and convert that: python export.py model.bin --version 0 --checkpoint CHECKPOINT.pt"
+_MARKET = (
+    "convert it in Python: import scipy.io; m = scipy.io.mmread({path!r}); numpy.save('vectors.npy', m) for a matrix; "
+    "pandas.DataFrame({{'user': m.row, 'item': m.col, 'rating': m.data}}).to_csv('interactions.csv', index=False) for "
+    "a sparse one"
 )
 ZEROS = bytes(8)
 """What hnswlib writes first, whatever the name: the offset of its lowest level."""
-LLAMA2C = b"24ka"
-"""What llama2.c writes first from version 1 on: 0x616b3432, little-endian."""
 
 
 def refusal(path: Path, suffixes: Iterable[str]) -> InputError:
@@ -99,49 +87,27 @@ def refuse_unread(path: Path) -> None:
     Raises
     ------
     InputError
-        Of Matrix Market, a checkpoint of llama2.c or an index of hnswlib, with the conversion to run instead.
+        Of Matrix Market or an index of hnswlib, with the conversion to run instead.
     """
     refuse_matrix_market(path, needs="a model or vectors")
-    is_binary = path.suffix.lower() == ".bin"
-    if is_binary and first_bytes(path, len(ZEROS)) == ZEROS:
+    if path.suffix.lower() == ".bin" and first_bytes(path, len(ZEROS)) == ZEROS:
         raise must_be("the input", "a model or vectors", f"{path}, an index of hnswlib by its first bytes", _HNSW)
-    if is_binary and _is_llama2c(path):
-        remedy = (_LLAMA2C_LATER if first_bytes(path).startswith(LLAMA2C) else _LLAMA2C).format(path=str(path))
-        raise must_be("the input", "a model or vectors", f"{path}, a checkpoint of llama2.c", remedy)
 
 
 def refuse_matrix_market(path: Path, *, needs: str) -> None:
-    """Refuse a matrix of Matrix Market by its name or its first bytes.
+    """Refuse a matrix of Matrix Market by its name or its first bytes, with the conversion to run instead.
 
     Parameters
     ----------
     path : path
         The file.
     needs : str
-        What is to be read from it; a sparse matrix and whatever needs a table become a table of interactions.
+        What is to be read from it.
 
     Raises
     ------
     InputError
-        With the conversion to run instead.
+        If it is one.
     """
-    if plain_suffix(path) != ".mtx" and not first_bytes(path).startswith(b"%%MatrixMarket"):
-        return
-    try:
-        with open_bytes(path) as file:
-            is_sparse = b" coordinate " in file.readline(80).lower()
-    except OSError:
-        is_sparse = False
-    remedy = (_MARKET_TABLE if is_sparse or "table" in needs else _MARKET).format(path=str(path))
-    raise must_be("the input", needs, f"{path}, a {'sparse ' * is_sparse}matrix in Matrix Market", remedy)
-
-
-def _is_llama2c(path: Path) -> bool:
-    """Whether a file begins with the mark of later versions, or with the seven sizes of a network."""
-    header = first_bytes(path, 28)
-    if header.startswith(LLAMA2C) or len(header) < 28:
-        return header.startswith(LLAMA2C)
-    dim, hidden, layers, heads, kv_heads, vocab, positions = struct.unpack("<7i", header)
-    # Text read as integers is larger than any size of a network.
-    sizes = (dim, hidden, layers, heads, kv_heads, abs(vocab), positions)
-    return all(0 < size < 2**24 for size in sizes) and dim % heads == 0 and heads % kv_heads == 0
+    if plain_suffix(path) == ".mtx" or first_bytes(path).startswith(b"%%MatrixMarket"):
+        raise must_be("the input", needs, f"{path}, a matrix in Matrix Market", _MARKET.format(path=str(path)))

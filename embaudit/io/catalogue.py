@@ -81,6 +81,10 @@ FORMATS = (
         "csv", (".csv",), True, True, "the same in text, as COPY into pgvector takes it", "vectors, ids, biases",
         _COLUMNS, "csv",
     ),
+    Format(
+        "tables", ("/",), True, False, "the same in many files: a folder, a pattern or a list", "vectors, ids, biases",
+        _COLUMNS, "many_tables",
+    ),
     Format("table", (".tsv", ".arrows"), True, False, "the same", "vectors, ids, biases", _COLUMNS, "tables"),
     Format(
         "json", (".json", ".jsonl", ".ndjson"), True, False, "lists, records or a map in JSON",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import glob
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
@@ -81,6 +82,37 @@ def existing_path(path: AnyPath) -> Path:
     return found
 
 
+def located(path: AnyPath | Sequence[AnyPath]) -> tuple[Path, tuple[Path, ...]]:
+    """Return what a path names, and the files of a list or a pattern, in the order of the list or of their names.
+
+    Raises
+    ------
+    InputError
+        As `existing_path` does, or if a pattern or a list names no file.
+
+    Examples
+    --------
+    >>> located([])
+    Traceback (most recent call last):
+        ...
+    embaudit.errors.InputError: the input must be a list of one file at least; got [].
+    """
+    if isinstance(path, (list, tuple)):
+        files = tuple(existing_file(each) for each in path)
+        if not files:
+            raise must_be("the input", "a list of one file at least", path)
+        return Path(os.path.commonpath([file.parent for file in files])), files
+    pattern = os.fspath(path) if isinstance(path, (str, os.PathLike)) else ""
+    if not (glob.has_magic(pattern) and as_url(pattern) is None and not os.path.lexists(pattern)):
+        return existing_path(path), ()  # type: ignore[arg-type]
+    # What programs leave beside tables, such as _SUCCESS and .crc, begins so.
+    names = (Path(name) for name in sorted(glob.glob(pattern, recursive=True)))  # noqa: PTH207
+    files = tuple(existing_file(name) for name in names if name.is_file() and not name.name.startswith(("_", ".")))
+    if not files:
+        raise must_be("the input", "a file that exists, or a pattern of some", pattern, "check the path")
+    return Path(os.path.commonpath([file.parent for file in files])), files
+
+
 def existing_file(path: AnyPath) -> Path:
     """Return `path` if it is a file, not a directory, with something in it; and remember it as an input.
 
@@ -95,14 +127,15 @@ def existing_file(path: AnyPath) -> Path:
     return found
 
 
-def as_opened(path: Path, read: Callable[[], T]) -> Callable[[], T]:
-    """Put off reading a file; one that is another by then is refused, for what was told of it no longer holds."""
-    return partial(_if_unchanged, path, _stamp(path), read)
+def as_opened(paths: Sequence[Path], read: Callable[[], T]) -> Callable[[], T]:
+    """Put off reading files; one that is another by then is refused, for what was told of it no longer holds."""
+    return partial(_if_unchanged, {path: _stamp(path) for path in paths}, read)
 
 
-def _if_unchanged(path: Path, stamp: tuple[int, ...], read: Callable[[], T]) -> T:
-    if _stamp(path) != stamp:
-        raise must_be(f"{path}", "the file that was opened", "another since, or none", "load it again")
+def _if_unchanged(stamps: Mapping[Path, tuple[int, ...]], read: Callable[[], T]) -> T:
+    for path, stamp in stamps.items():
+        if _stamp(path) != stamp:
+            raise must_be(f"{path}", "the file that was opened", "another since, or none", "load it again")
     return read()
 
 

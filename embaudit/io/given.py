@@ -1,38 +1,115 @@
-"""What people give as a model: a model, a path to one, or a trained object of another library."""
+"""Models as people have them: a model, a path, arrays, a data frame, or a trained object of another library."""
 
 from __future__ import annotations
 
 import os
+from pathlib import Path
+from typing import Any, TypeAlias
 
+import numpy as np
+
+from embaudit.errors import InputError
+from embaudit.foundation.checked import detached
+from embaudit.io.codecs.arrow import ArrowTable
+from embaudit.io.codecs.memory import Memory
 from embaudit.io.files import AnyPath
 from embaudit.io.intake import Intake, Reading
-from embaudit.io.objects.live import from_object, read_object
-from embaudit.io.registry import load, read
+from embaudit.io.objects.live import read_object
+from embaudit.io.readers.assemble import contents_of
+from embaudit.io.readers.tables import contents_of_table
+from embaudit.io.registry import load, read, reading_of
+from embaudit.io.request import Request
+from embaudit.io.tables.columns import TableFile
 from embaudit.model import FactorModel
 
+Given: TypeAlias = FactorModel | AnyPath | object
+BESIDE = ("left", "bias", "left_bias")
+"""Options that are arrays beside an array."""
 
-def as_reading(given: FactorModel | AnyPath | object) -> tuple[FactorModel, Intake | None]:
+
+def as_reading(given: Given, **options: Any) -> tuple[FactorModel, Intake | None]:
     """Return a model as `as_model` does, and its intake where it was read from a file or an object.
+
+    Options are those of `load`; beside an array `left`, `bias` and `left_bias` are arrays.
 
     Examples
     --------
     >>> as_reading(FactorModel.from_vectors([[1.0, 2.0]]))
     (FactorModel(1 item, 2 dimensions, identity link, float64, no users), None)
+    >>> as_reading(np.eye(2), left=np.ones((3, 2)), ids=["a", "b"])[0]
+    FactorModel(3 users × 2 items, 2 dimensions, identity link, float64)
     """
-    if isinstance(given, (str, os.PathLike)):
-        given = read(given)
-    if isinstance(given, FactorModel):
-        return given, None
-    found = given if isinstance(given, Reading) else read_object(given)
-    return found.model, found.intake
+    options = {name: value for name, value in options.items() if value is not None}
+    if isinstance(given, FactorModel | Reading):
+        if options:
+            raise InputError(f"{next(iter(options))} must be left out beside a model, which says it; use its replace.")
+        return (given, None) if isinstance(given, FactorModel) else (given.model, given.intake)
+    reading = _read(given, options)
+    return reading.model, reading.intake
 
 
-def as_model(given: FactorModel | AnyPath | object) -> FactorModel:
-    """Return a model as it is, read one from a path, or take one from an object.
+def _read(given: Any, options: dict[str, Any]) -> Reading:
+    if isinstance(given, (str, os.PathLike)) or _is_list_of_paths(given):
+        return read(given, **options)
+    if hasattr(given, "obsm") and hasattr(given, "obs_names"):
+        return _of_anndata(given, options)
+    # Pandas, polars and DuckDB give tables of Arrow by this protocol; a lazy frame is collected first.
+    frame = given.collect() if type(given).__name__ == "LazyFrame" else given
+    if hasattr(frame, "__arrow_c_stream__") and not hasattr(frame, "dtype"):
+        return _of_frame(frame, options)
+    if isinstance(given, (list, tuple, np.ndarray)) or (hasattr(given, "detach") and hasattr(given, "shape")):
+        return _of_array(given, options)
+    return read_object(given, **options)
+
+
+def _is_list_of_paths(given: object) -> bool:
+    return isinstance(given, (list, tuple)) and all(isinstance(one, (str, os.PathLike)) for one in given)
+
+
+def _of_frame(frame: Any, options: dict[str, Any]) -> Reading:
+    """Read a data frame as a table in a file is read."""
+    import pyarrow as pa
+
+    if type(frame).__module__.partition(".")[0] == "pandas":
+        # Row numbers are no ids; any other index is.
+        counted = type(frame.index).__name__ == "RangeIndex" and frame.index.name is None
+        frame = pa.Table.from_pandas(frame, preserve_index=not counted)
+    table = ArrowTable.of(Path("the data frame"), pa.table(frame))
+    request = Request.of(options.pop("kind", "auto"), options)
+    return reading_of(contents_of_table(TableFile.of(table), request), request, "data frame")
+
+
+def _of_anndata(data: Any, options: dict[str, Any]) -> Reading:
+    """Read one embedding of AnnData, with the names of its observations."""
+    name = options.pop("weight", None) or (next(iter(data.obsm)) if len(data.obsm) == 1 else None)
+    if name is None or name.removeprefix("obsm/") not in data.obsm:
+        names = ", ".join(data.obsm) or "none"
+        raise InputError(f"weight must be one of the embeddings in obsm; they are {names}; choose one with weight.")
+    return _of_array(np.asarray(data.obsm[name.removeprefix("obsm/")]), {"ids": np.asarray(data.obs_names), **options})
+
+
+def _of_array(array: Any, options: dict[str, Any]) -> Reading:
+    """Read arrays as those of a file are read whose names the caller says."""
+    given = {"weight": array} | {name: options.pop(name) for name in BESIDE if name in options}
+    paths = {name: value for name, value in given.items() if isinstance(value, (str, os.PathLike))}
+    arrays = {name: load(x, kind="vectors").right if name in paths else _plain(x) for name, x in given.items()}
+    kind = options.pop("kind", None) or ("factors" if "left" in given else "head" if "bias" in given else "vectors")
+    names = {name: name for name in given if name != "weight"}
+    request = Request.of(kind, {**options, **names, "right" if "left" in given else "weight": "weight"})
+    contents = contents_of(Memory(arrays), request, "the arrays")
+    return reading_of(contents.of_kind(kind), request, "array")
+
+
+def _plain(array: Any) -> Any:
+    return detached(array) if hasattr(array, "detach") else np.asarray(array)
+
+
+def as_model(given: Given) -> FactorModel:
+    """Return a model as it is, read one from a path, or take one from arrays, a data frame or an object.
 
     Parameters
     ----------
-    given : FactorModel, path, object or Reading
+    given : FactorModel, path, array, data frame, object or Reading
         What `load` or `from_object` takes; call them yourself where something has to be said about it.
 
     Raises
@@ -47,17 +124,17 @@ def as_model(given: FactorModel | AnyPath | object) -> FactorModel:
         ...
     embaudit.errors.InputError: ...
     """
-    if isinstance(given, (FactorModel, Reading)):
-        return given if isinstance(given, FactorModel) else given.model
-    return load(given) if isinstance(given, (str, os.PathLike)) else from_object(given)
+    return as_reading(given)[0]
 
 
 def source_of(given: object) -> str | None:
-    """Say where a model comes from: its path, if that is what was given.
+    """Say where a model comes from: its path, or the folder of its files, if that is what was given.
 
     Examples
     --------
-    >>> source_of("model.npz"), source_of(object())
-    ('model.npz', None)
+    >>> source_of("model.npz"), source_of(["shards/a.parquet", "shards/b.parquet"]), source_of(object())
+    ('model.npz', 'shards', None)
     """
+    if _is_list_of_paths(given) and given:
+        return os.path.commonpath([str(Path(path).parent) for path in given])  # type: ignore[attr-defined]
     return os.fspath(given) if isinstance(given, (str, os.PathLike)) else None

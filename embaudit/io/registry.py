@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +18,7 @@ from embaudit.io.catalogue import FORMATS, Format, detected, formats, module_of,
 from embaudit.io.checkpoints.encoders import encoder_of, refusal_of
 from embaudit.io.codecs import open_arrays
 from embaudit.io.draft import Draft
-from embaudit.io.files import AnyPath, as_path, existing_path, plain_suffix
+from embaudit.io.files import AnyPath, as_path, located, plain_suffix
 from embaudit.io.intake import GIVEN, Contents, Intake, Part, Reading
 from embaudit.io.outputs import writable, written_whole
 from embaudit.io.remote import naming, with_urls
@@ -31,13 +31,20 @@ ALWAYS = ("ids", "left_ids", "labels", "link", "compared", "objective", "left_co
 """Options that every format takes."""
 
 
-def load(path: AnyPath, *, kind: str = "auto", format: str | None = None, **options: Any) -> FactorModel:  # noqa: A002
+def load(
+    path: AnyPath | Sequence[AnyPath],
+    *,
+    kind: str = "auto",
+    format: str | None = None,  # noqa: A002
+    **options: Any,
+) -> FactorModel:
     """Read a model, whatever wrote it; `read` also says what became what.
 
     Parameters
     ----------
-    path : path
-        A file or directory; see `formats`. Or a URL that fsspec knows, such as `s3://…` (the extra `remote`): it is
+    path : path or list of paths
+        A file or directory; see `formats`. Or a pattern such as `shards/*.parquet`, or a list of tables that lie one
+        below another. Or a URL that fsspec knows, such as `s3://…` (the extra `remote`): it is
         copied to this machine first, for as long as the process lasts, so that it can be mapped.
     kind : {"auto", "factors", "head", "vectors"}
         Two factor matrices, a softmax head, or one table of vectors; told by the content by default.
@@ -67,7 +74,13 @@ def load(path: AnyPath, *, kind: str = "auto", format: str | None = None, **opti
     return read(path, kind=kind, format=format, **options).model
 
 
-def read(path: AnyPath, *, kind: str = "auto", format: str | None = None, **options: Any) -> Reading:  # noqa: A002
+def read(
+    path: AnyPath | Sequence[AnyPath],
+    *,
+    kind: str = "auto",
+    format: str | None = None,  # noqa: A002
+    **options: Any,
+) -> Reading:
     """Read a model, and say what became what, what was left over and what was assumed.
 
     Parameters are those of `load`, and so are the errors.
@@ -77,20 +90,12 @@ def read(path: AnyPath, *, kind: str = "auto", format: str | None = None, **opti
     Reading
         The model and its intake.
     """
-    where, request = existing_path(path), Request.of(kind, options)
+    (where, files), request = located(path), Request.of(kind, options)
     with _at(where):
         if where.is_dir() and request.weight is None and (encoder := refusal_of(where)) is not None:
             raise encoder
-        chosen = _chosen(where, format, request)
-        contents = _contents(chosen, where, request)
-        intake = _with_files(contents.intake(chosen.name, where), request)
-        arrays = {source.name for source in contents.fields.values()}
-        inside: dict[str, Any] = {name: None for name in ("ids", "left_ids") if getattr(request, name) in arrays}
-        model = finish(contents.model(), replace(request, **inside), where)
-        if _is_open(model, request) and (found := encoder_of(where.parent)) is not None:
-            model, intake = with_objective(model, found[0]), intake.beside(Part(found[1], "objective"))
-        intake = _elsewhere(_with_shapes(intake, model).of(model, said=request.given))
-        return Reading(model, intake.trained(model.objective, said=request.objective is not None))
+        chosen = _chosen(where, format, request, files)
+        return reading_of(_contents(chosen, where, request, files), request, chosen.name, where)
 
 
 def _is_open(model: FactorModel, request: Request) -> bool:
@@ -99,15 +104,44 @@ def _is_open(model: FactorModel, request: Request) -> bool:
     return model.left_side is None and model.link == "identity" and told == (None,) * 4
 
 
-def look(path: AnyPath, *, kind: str = "auto", format: str | None = None, **options: Any) -> Intake:  # noqa: A002
+def reading_of(contents: Contents, request: Request, name: str, where: Path | None = None) -> Reading:
+    """Make a model of contents and of what the caller said beside them, and the report of both.
+
+    Parameters
+    ----------
+    contents : Contents
+        The fields of the file or the object.
+    request : Request
+        What the caller said.
+    name : str
+        The format.
+    where : path, optional
+        The file.
+    """
+    intake = _with_files(contents.intake(name, where), request)
+    arrays = {source.name for source in contents.fields.values()}
+    inside: dict[str, Any] = {
+        option: None for option in ("ids", "left_ids")
+        if isinstance(getattr(request, option), str) and getattr(request, option) in arrays
+    }  # fmt: skip
+    model = finish(contents.model(), replace(request, **inside), where)
+    encoder = encoder_of(where.parent) if where is not None and _is_open(model, request) else None
+    if encoder is not None:
+        model, intake = with_objective(model, encoder[0]), intake.beside(Part(encoder[1], "objective"))
+    intake = _elsewhere(_with_shapes(intake, model).of(model, said=request.given))
+    return Reading(model, intake.trained(model.objective, said=request.objective is not None))
+
+
+def look(path: AnyPath | Sequence[AnyPath], *, kind: str = "auto", format: str | None = None, **options: Any) -> Intake:  # noqa: A002
     """Say what `read` would make of a file, from its headers alone: no numbers of vectors are read.
 
     Parameters are those of `load`; what only the numbers show, damage for instance, is not seen.
     """
-    where, request = existing_path(path), Request.of(kind, options)
+    (where, files), request = located(path), Request.of(kind, options)
     with _at(where):
-        chosen = _chosen(where, format, request)
-        return _elsewhere(_with_files(_contents(chosen, where, request).intake(chosen.name, where), request))
+        chosen = _chosen(where, format, request, files)
+        contents = _contents(chosen, where, request, files)
+        return _elsewhere(_with_files(contents.intake(chosen.name, where), request))
 
 
 def _elsewhere(found: Intake) -> Intake:
@@ -126,14 +160,14 @@ def _at(where: Path) -> Iterator[None]:
         raise InputError(with_urls(f"{where} cannot be read: {error.strerror or error}.")) from error
 
 
-def _chosen(where: Path, format: str | None, request: Request) -> Format:  # noqa: A002
-    chosen = detected(where) if format is None else named(format)
+def _chosen(where: Path, format: str | None, request: Request, files: tuple[Path, ...]) -> Format:  # noqa: A002
+    chosen = named("tables") if files else detected(where) if format is None else named(format)
     _require_known(request, chosen)
     return chosen
 
 
-def _contents(chosen: Format, where: Path, request: Request) -> Contents:
-    contents: Contents = module_of(chosen).contents(where, request)
+def _contents(chosen: Format, where: Path, request: Request, files: tuple[Path, ...]) -> Contents:
+    contents: Contents = module_of(chosen).contents(where, request, *([files] if files else []))
     return contents.of_kind(request.kind)
 
 

@@ -47,9 +47,9 @@ class Request:
     """Column that holds the ids of a table."""
     vector: str | None = None
     """Column that holds the vectors of a table."""
-    ids: str | None = None
-    """Array, FILE or FILE:COLUMN with the ids of the right rows."""
-    left_ids: str | None = None
+    ids: Any = None
+    """Ids of the right rows, or the array, FILE or FILE:COLUMN that holds them."""
+    left_ids: Any = None
     """The same for the left rows."""
     labels: Any = None
     """Names of the right rows, or a file of them."""

@@ -9,7 +9,6 @@ import time
 import zipfile
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 import pytest
 from pyarrow import feather, ipc, parquet
@@ -117,26 +116,6 @@ def test_one_long_text_among_short_ones(tmp_path, name, content, read):
     (tmp_path / name).write_text(content)
     words = r"must be of like length; got one of 1,000,000 letters among 100; cut it\.$"
     refused_at_once(read, tmp_path / name, words)
-
-
-@pytest.mark.parametrize("suffix", [".parquet", ".feather"])
-def test_texts_of_a_dictionary_are_what_they_were(tmp_path, suffix):
-    columns = {"id": ["b", "a", None, "b"], "large": pa.array(["x", "", None, "y"], pa.large_string())}
-    columns["kept"] = pa.array(["u", "v", "u", None]).dictionary_encode()
-    columns["vector"] = [["a"], ["b"], [], None]
-    columns["struct"] = [{"a": "x"}, None, {"a": "y"}, {"a": None}]
-    columns["bytes"] = pa.array([b"a", None, b"", b"a"], pa.binary())
-    written, path = pa.table(columns), tmp_path / f"a{suffix}"
-    if suffix == ".parquet":
-        parquet.write_table(written, path)
-    else:
-        feather.write_feather(written, str(path))
-    pd.testing.assert_frame_equal(read_frame(path), written.cast(plain_schema(written)).to_pandas())
-
-
-def plain_schema(table):
-    return pa.schema([pa.field(f.name, f.type.value_type if pa.types.is_dictionary(f.type) else f.type)
-                      for f in table.schema])  # fmt: skip
 
 
 @pytest.mark.parametrize("name", ["a.parquet", "a.feather", "a.arrows"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from pathlib import Path
 
 import gguf
@@ -10,14 +9,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from pyarrow import feather, ipc, parquet
-from safetensors.numpy import save_file
 
 from embaudit.errors import InputError
 from embaudit.io import load, read
-from embaudit.io.codecs import held as module
 from embaudit.io.codecs.gguf import Gguf
-from embaudit.io.codecs.held import held, widened
-from embaudit.io.codecs.safetensors import Safetensors, widen_bfloat16
 from embaudit.kernels import scratch
 
 ROWS = np.random.default_rng(0).standard_normal((37, 5)).astype(np.float16)
@@ -28,68 +23,6 @@ def lies_on_disk(array):
     while isinstance(array, np.ndarray) and not isinstance(array, np.memmap):
         array = array.base
     return isinstance(array, np.memmap)
-
-
-def floats(raw):
-    return raw.astype(np.float32)
-
-
-@pytest.fixture
-def small(monkeypatch):
-    monkeypatch.setattr(scratch, "HELD", 4 * ROWS.size - 1)
-    monkeypatch.setattr(module, "row_blocks", lambda n, _k: (slice(i, min(i + 8, n)) for i in range(0, n, 8)))
-
-
-@pytest.mark.usefixtures("small")
-def test_what_is_not_lies_in_a_file_without_a_name(tmp_path, monkeypatch):
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    found = widened(ROWS, floats)
-    assert isinstance(found, np.memmap)
-    assert found.dtype == np.float32
-    assert (found == WIDE).all()
-    assert not found.flags.writeable
-    assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.usefixtures("small")
-def test_where_there_is_no_room_it_is_held(tmp_path, monkeypatch):
-    def full(**_options):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(tempfile, "TemporaryFile", full)
-    found = widened(ROWS, floats)
-    assert not isinstance(found, np.memmap)
-    assert (found == WIDE).all()
-
-
-@pytest.mark.usefixtures("small")
-def test_vectors_are_held():
-    found = widened(np.ones(1000, dtype=np.float16), floats)
-    assert not isinstance(found, np.memmap)
-    assert (found.dtype, found.tolist()) == (np.float32, [1.0] * 1000)
-
-
-@pytest.mark.usefixtures("small")
-def test_tensors_of_checkpoints_are_widened_so(tmp_path: Path):
-    save_file({"w": ROWS}, tmp_path / "m.safetensors")
-    found = Safetensors(tmp_path / "m.safetensors")["w"]
-    assert isinstance(found, np.memmap)
-    assert (found == WIDE).all()
-    upper = (WIDE.view(np.uint32) >> 16).astype(np.uint16)
-    assert (widened(upper, widen_bfloat16) == (upper.astype(np.uint32) << 16).view(np.float32)).all()
-
-
-@pytest.mark.parametrize("most", [0, 1 << 26])
-def test_rows_come_in_blocks_of_any_size(most, monkeypatch):
-    monkeypatch.setattr(scratch, "HELD", most)
-    blocks = [WIDE[:5], WIDE[5:5], WIDE[5:]]
-    found = held(WIDE.shape, np.float64, iter(blocks))
-    assert isinstance(found, np.memmap) is (most == 0)
-    assert found.dtype == np.float64
-    assert found.tolist() == WIDE.tolist()
-    for shape, said in (((36, 5), "37 of 36 rows"), ((38, 5), "37 of 38 rows")):
-        with pytest.raises(ValueError, match=said):
-            held(shape, np.float32, iter(blocks))
 
 
 @pytest.mark.parametrize("kind", ["Q8_0", "F16", "BF16"])
@@ -163,12 +96,3 @@ def test_a_stream_without_its_end_is_refused(tmp_path):
     path.write_bytes(path.read_bytes()[:-8])
     with pytest.raises(InputError, match="got a stream without its end; write it again"):
         load(path)
-
-
-def test_half_numbers_are_widened_there(tmp_path, monkeypatch):
-    raw = (100 * WIDE / np.abs(WIDE).max()).astype(np.float16)
-    np.save(tmp_path / "v.npy", raw)
-    monkeypatch.setattr(scratch, "HELD", 0)
-    found = load(tmp_path / "v.npy").right
-    assert lies_on_disk(found)
-    assert found.tolist() == raw.tolist()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import io
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,8 +15,6 @@ from scipy.sparse import coo_matrix
 
 from embaudit.errors import InputError
 from embaudit.io import load, read_interactions, read_titles, titles_for
-from embaudit.io.codecs.delimited import OneCharacter
-from embaudit.io.tables import interactions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -88,13 +85,6 @@ def test_columns_by_name_and_by_position(tmp_path: Path) -> None:
         read_interactions(path, user="who", item="who")
 
 
-@pytest.mark.parametrize("size", range(2, 12))
-def test_a_separator_across_the_edge_of_a_read(size: int) -> None:
-    text = b"1::2:3::4\n::::a:::b::\n" * 3 + b":"
-    stream = OneCharacter(io.BytesIO(text), "::")
-    assert b"".join(iter(lambda: stream.read(size), b"")) == text.replace(b"::", b"\x1f")
-
-
 def test_a_long_file_with_a_separator_of_two(tmp_path: Path) -> None:
     path = tmp_path / "a.dat"
     rows = [(u, i, (u * i) % 5 + 1) for u in range(1, 700) for i in range(1, 400)]
@@ -159,18 +149,6 @@ def test_agrees_with_pandas(tmp_path_factory: Any, rows: Any, duplicates: Any, t
     assert found.user_ids.tolist() == expected.index.tolist()
     assert found.item_ids.tolist() == expected.columns.tolist()
     assert found.n_rows_read - found.n_duplicates - found.n_dropped == found.matrix.nnz == len(kept)
-
-
-@pytest.mark.parametrize("largest", [3, 2**60, 2**61 - 1, 2**61, 2**62 + 1, 2**63 - 1])
-def test_keys_of_any_size_are_sorted_and_equal_ones_keep_their_order(largest: int, monkeypatch: Any) -> None:
-    key = np.array([largest, 0, largest])
-    order = np.argsort(key, kind="stable")
-    asked: list[str] = []
-    monkeypatch.setattr(interactions.np, "argsort", lambda x, kind: asked.append(kind) or order)
-    found, rows = interactions._in_order(key)
-    assert (found.tolist(), rows.tolist()) == ([0, largest, largest], [1, 0, 2])
-    # Three rows take two bits of the 63.
-    assert asked == (["stable"] if largest >= 2**61 else [])
 
 
 @pytest.mark.parametrize(

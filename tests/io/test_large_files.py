@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import pickle
-import pkgutil
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,10 +16,9 @@ from pyarrow import parquet
 
 import embaudit as ea
 from embaudit.errors import InputError
-from embaudit.io import load, read, save
+from embaudit.io import load, save
 from embaudit.io.codecs.arrow import ArrowTable
 from embaudit.model import lazy_array
-from embaudit.model.lazy_array import LazyArray
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -184,39 +182,6 @@ def test_at_once_is_what_is_not_larger(tmp_path: Path, monkeypatch: pytest.Monke
     assert lazy_array.AT_ONCE == 1 << 26
 
 
-@pytest.mark.parametrize("suffix", [".npy", ".safetensors", ".parquet"])
-def test_opening_reads_no_vectors(suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = stored(tmp_path / f"v{suffix}", ROWS)
-    asked: list[str] = []
-    for name in (
-        "embaudit.model.side.as_factors",
-        "embaudit.io.codecs.arrow.ArrowTable.matrix",
-        "embaudit.io.codecs.arrow.ArrowTable.column",
-    ):
-        monkeypatch.setattr(name, noted(asked, pkgutil.resolve_name(name)))
-    found = read(path)
-    assert repr(found.model).startswith(
-        f"FactorModel(9 {'labels' if suffix == '.safetensors' else 'items'}, 3 dimensions, "
-    )
-    assert (found.model.n_right, found.model.rank, len(found.model.right_side)) == (9, 3, 9)
-    assert found.model.right_side.dtype == np.float32
-    assert {part.became: part.shape for part in found.intake.parts}["right"] == (9, 3)
-    again = found.model.replace(objective="cosine", link="cosine", roles=("x", "y"))
-    assert asked == []
-    assert again.right.tolist() == ROWS.tolist()
-    assert asked == (["matrix"] if suffix == ".parquet" else []) + ["as_factors"]
-
-
-def noted(asked: list[str], function: Any) -> Any:
-    """Note each call of a function."""
-
-    def noting(*args: Any) -> Any:
-        asked.append(function.__name__)
-        return function(*args)
-
-    return noting
-
-
 def test_half_numbers_and_columns_are_as_when_read_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     np.save(tmp_path / "half.npy", ROWS.astype(np.float16))
     np.save(tmp_path / "whole.npy", np.arange(12.0).reshape(6, 2))
@@ -230,17 +195,6 @@ def test_half_numbers_and_columns_are_as_when_read_at_once(tmp_path: Path, monke
     monkeypatch.setattr(lazy_array, "AT_ONCE", 1 << 26)
     for model, name in zip(models, ("half", "whole", "columns"), strict=True):
         np.testing.assert_array_equal(model.right, load(tmp_path / f"{name}.npy").right)
-
-
-def test_what_is_no_matrix_of_numbers_is_refused_when_it_is_opened() -> None:
-    for shape, kind, got in (
-        ((4,), "f4", r"shape \(4,\)"),
-        ((2, 2), "U1", "dtype <U1"),
-        ((2, 0), "f4", r"shape \(2, 0\)"),
-    ):
-        given = LazyArray("v.npz", "Q", shape, np.dtype(kind), lambda s=shape, k=kind: np.zeros(s, k), on_disk=True)
-        with pytest.raises(InputError, match=rf"^v.npz: item factors \(Q\) must be .*{got}"):
-            ea.Side(given, "item")
 
 
 def test_sides_that_do_not_fit_are_refused_when_they_are_opened(tmp_path: Path) -> None:
@@ -329,17 +283,6 @@ def test_a_table_that_changed_since_is_refused(tmp_path: Path) -> None:
     path.unlink()
     with pytest.raises(InputError, match="must be the file that was opened"):
         model.names("right")
-
-
-def test_a_file_is_read_once_for_all_models_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[str] = []
-    monkeypatch.setattr(ArrowTable, "matrix", noted(asked, ArrowTable.matrix))
-    model = load(stored(tmp_path / "v.parquet", ROWS))
-    other = model.replace(roles=("a", "b"))
-    assert other.right is model.right
-    assert asked == ["matrix"]
-    monkeypatch.undo()
-    assert pickle.loads(pickle.dumps(load(tmp_path / "v.parquet"))).right.tolist() == ROWS.tolist()
 
 
 @pytest.mark.usefixtures("without_attacks")

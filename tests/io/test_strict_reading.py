@@ -8,8 +8,10 @@ import struct
 from pathlib import Path
 from typing import Any
 
+import faiss
 import h5py
 import numpy as np
+import onnx
 import pandas as pd
 import pyarrow as pa
 import pytest
@@ -187,7 +189,6 @@ def test_real_files_of_others_are_read_as_given() -> None:
 
 
 def test_an_index_that_says_more_than_it_holds(tmp_path: Path) -> None:
-    faiss = pytest.importorskip("faiss")
     index = faiss.IndexFlatIP(4)
     index.add(ROWS)
     stored = bytearray(faiss.serialize_index(index).tobytes())
@@ -224,7 +225,6 @@ def test_a_damaged_text_that_is_packed(tmp_path: Path) -> None:
 
 
 def test_damaged_networks(tmp_path: Path) -> None:
-    onnx = pytest.importorskip("onnx")
     helper = onnx.helper
     weight = helper.make_tensor("W", onnx.TensorProto.FLOAT, [4, 6], ROWS.tobytes(), raw=True)
     nodes = [helper.make_node("MatMul", ["x", "W"], ["y"]), helper.make_node("Softmax", ["y"], ["p"])]

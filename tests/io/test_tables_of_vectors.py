@@ -224,15 +224,6 @@ def test_a_bias_is_a_column_of_its_own(tmp_path: Path) -> None:
         assert load(with_bias(tmp_path, ".parquet", name, lists=False)).right.shape == (9, 4)
 
 
-def test_columns_that_are_no_dimension_can_be_left_out(tmp_path: Path) -> None:
-    frame = pd.DataFrame(X).add_prefix("d").assign(id=IDS, title=IDS, year=2000)
-    for suffix in (".parquet", ".csv"):
-        path = tmp_path / f"v{suffix}"
-        (frame.to_parquet if suffix == ".parquet" else frame.to_csv)(path, index=False)
-        assert load(path, id="id", ignore=("title", "year")).right.shape == (9, 4)
-        assert [part.name for part in look(path, id="id", ignore=("title", "year")).left_over] == ["title", "year"]
-
-
 # Interactions
 
 

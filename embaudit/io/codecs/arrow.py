@@ -69,7 +69,7 @@ class ArrowTable:
         """
         files = tuple(files) or (path,)
         parts = [_header(file) for file in files]
-        constants = {file: _constants(file.relative_to(path) if file != path else Path()) for file in files}
+        constants = {file: _constants(file.relative_to(path)) for file in files}
         schema = _with_constants(parts[0][0], constants[files[0]])
         for file, (other, _, _) in zip(files, parts, strict=True):
             if not _with_constants(other, constants[file]).equals(schema):

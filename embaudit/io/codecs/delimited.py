@@ -67,42 +67,12 @@ class Delimited:
         return _STAND_IN if len(self.separator) > 1 else self.separator
 
 
-class OneCharacter(io.RawIOBase):
-    """A stream in which every `::` has become one character, however the reads fall."""
-
-    def __init__(self, stream: IO[bytes], separator: str) -> None:
-        self.stream, self.held = stream, b""
-        self.old, self.new = separator.encode(), _STAND_IN.encode()
-
-    def readable(self) -> bool:
-        """Whether it can be read: always."""
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        """Fill a buffer of at least two bytes."""
-        data = b""
-        while not data:
-            chunk = self.stream.read(max(len(buffer) - len(self.held), 1))
-            data, self.held = self.held + chunk, b""
-            if not chunk:
-                break
-            # Half a separator at the end waits for the other half.
-            tail = len(data) - len(data.rstrip(self.old[:1]))
-            if tail % len(self.old):
-                data, self.held = data[:-1], data[-1:]
-        data = data.replace(self.old, self.new)
-        buffer[: len(data)] = data
-        return len(data)
-
-    def close(self) -> None:
-        """Close the stream below too."""
-        self.stream.close()
-        super().close()
-
-
 def _stream(path: Path, separator: str) -> IO[bytes]:
-    raw = open_bytes(path)
-    return io.BufferedReader(OneCharacter(raw, separator), 2**20) if len(separator) > 1 else raw
+    file = open_bytes(path)
+    if len(separator) == 1:
+        return file
+    with file:
+        return io.BytesIO(file.read().replace(separator.encode(), _STAND_IN.encode()))
 
 
 def _rows(text: IO[str], delimited: Delimited) -> Any:

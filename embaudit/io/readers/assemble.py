@@ -94,7 +94,7 @@ def planned(arrays: Arrays, request: Request, where: object) -> Layout:
         extras = {name: source for name, source in layout.extras.items() if name in OF_VECTORS}
         layout = Layout(layout.right, transposed=layout.transposed & {"right"}, extras=extras)
     named = {"left_ids": request.left_ids, "right_ids": request.ids}
-    extras = {field: name for field, name in named.items() if name is not None and name in tensors}
+    extras = {field: name for field, name in named.items() if isinstance(name, str) and name in tensors}
     layout = replace(layout, extras={**layout.extras, **extras})
     require_settled(layout, tensors, request, where)
     if layout.head and request.weight is None:

@@ -142,9 +142,12 @@ def of_arrow(table: TableFile, request: Request) -> TableLayout:
         return TableLayout(tuple(lists), lists=True, ids=ids, bias=bias, **beside)
     others = [i for i, name in enumerate(table.names) if i not in (ids, bias) and not request.ignores(name)]
     vectors = _family(table, others, request)
-    wrong = next((i for i in vectors if not types.is_floating(schema.field(i).type)), None)
+    # Text says 1 for 1.0.
+    plain = types.is_integer if not table.arrow.files else types.is_floating
+    kinds = {i: schema.field(i).type for i in vectors}
+    wrong = next((i for i, kind in kinds.items() if not (types.is_floating(kind) or plain(kind))), None)
     if wrong is not None:
-        got, remedy = schema.field(wrong).type, "write it as float32 if each number counts as it is"
+        got, remedy = kinds[wrong], "write it as float32 if each number counts as it is"
         raise must_be(table.called(wrong), "of floating-point numbers", got, remedy)
     return TableLayout(vectors, ids=ids, bias=bias)
 

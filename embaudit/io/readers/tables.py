@@ -89,7 +89,7 @@ def _of_arrow(table: TableFile, stored: ArrowTable, layout: TableLayout) -> dict
         decode = partial(stored.side_by_side, names, kind)
 
     def later(name: str, shape: tuple[int, ...], kind: np.dtype[Any], read: Callable[[], Any]) -> LazyArray:
-        read = naming(str(table.path))(as_opened(table.path, read))
+        read = naming(str(table.path))(as_opened(stored.files, read))
         return LazyArray(with_urls(str(table.path)), name, shape, kind, read, on_disk=bool(stored.files))
 
     def column(place: int, made: Made) -> NDArray[Any] | None:

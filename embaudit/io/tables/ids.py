@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -36,14 +37,14 @@ def split_column(given: str) -> tuple[Path, str | None]:
     return (Path(path), column) if named else (Path(given), None)
 
 
-def read_ids(given: str, n_rows: int, *, what: str = "item") -> NDArray[Any]:
+def read_ids(given: Any, n_rows: int, *, what: str = "item") -> NDArray[Any]:
     r"""Read one id for each row, in their order.
 
     Parameters
     ----------
-    given : str
-        FILE or FILE:COLUMN: a table, whose column of ids has a customary name where none is given; or one id a line,
-        a JSON list or map as `read_labels` takes it, or a `.npy` array.
+    given : str or array
+        The ids, or FILE or FILE:COLUMN: a table, whose column of ids has a customary name where none is given; or one
+        id a line, a JSON list or map as `read_labels` takes it, or a `.npy` array.
     n_rows : int
         How many there must be.
     what : str
@@ -64,7 +65,9 @@ def read_ids(given: str, n_rows: int, *, what: str = "item") -> NDArray[Any]:
     array([70,  3])
     """
     as_count(n_rows, "n_rows")
-    path, column = split_column(given)
+    if not isinstance(given, (str, os.PathLike)):
+        return np.asarray(given)
+    path, column = split_column(os.fspath(given))
     where = existing_file(path)
     if column is None and where.suffix.lower() == ".npy":
         ids: NDArray[Any] = Npy(where)[UNNAMED]

@@ -1,0 +1,189 @@
+"""Tables in many files, data frames and arrays are read as one table in one file is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from pyarrow import dataset, feather, ipc, parquet
+
+import embaudit as ea
+from embaudit.errors import InputError
+from embaudit.io import as_model, as_reading, load, look, read
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+ROWS = np.random.default_rng(0).standard_normal((12, 4)).astype(np.float32)
+TABLE = pa.table({"id": range(70, 82), "vector": list(ROWS), "year": [2000] * 12})
+
+
+def shards(folder: Path, suffix: str = ".parquet", pieces: Sequence[int] = (5, 0, 7)) -> Path:
+    folder.mkdir()
+    start = 0
+    for number, rows in enumerate(pieces):
+        path, piece = folder / f"part-{number}{suffix}", TABLE.slice(start, rows)
+        start += rows
+        if suffix == ".parquet":
+            parquet.write_table(piece, path)
+        elif suffix == ".arrows":
+            with ipc.new_stream(path, piece.schema) as file:
+                file.write_table(piece)
+        elif suffix == ".csv":
+            frame = pd.DataFrame(ROWS[start - rows : start]).add_prefix("e")
+            frame.insert(0, "id", piece["id"].to_pandas())
+            frame.to_csv(path, index=False)
+        else:
+            feather.write_feather(piece, str(path))
+    (folder / "_SUCCESS").write_text("")
+    (folder / ".part-0.parquet.crc").write_text("")
+    return folder
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".feather", ".arrows", ".csv"])
+def test_a_folder_a_pattern_and_a_list_are_one_table(tmp_path: Path, suffix: str) -> None:
+    folder = shards(tmp_path / "shards", suffix)
+    files = sorted(folder.glob(f"part*{suffix}"))
+    for given in (folder, f"{folder}/*{suffix}", files):
+        reading = read(given)
+        np.testing.assert_allclose(reading.model.right, ROWS, rtol=1e-6)
+        assert reading.model.right_ids is not None
+        assert reading.model.right_ids.tolist() == list(range(70, 82))
+        assert reading.intake.format == "tables"
+        assert [(part.became, part.shape[0]) for part in look(given).parts] == [("right", 12), ("right_ids", 12)]
+
+
+def test_a_list_goes_by_its_order(tmp_path: Path) -> None:
+    folder = shards(tmp_path / "shards")
+    model = load([folder / "part-2.parquet", folder / "part-0.parquet"])
+    assert model.right_ids is not None
+    assert model.right_ids.tolist() == [*range(75, 82), *range(70, 75)]
+    np.testing.assert_array_equal(model.right, np.concatenate([ROWS[5:], ROWS[:5]]))
+
+
+def test_partitions_are_columns(tmp_path: Path) -> None:
+    table = TABLE.set_column(2, "year", pa.array([2000] * 5 + [2001] * 7))
+    dataset.write_dataset(table, tmp_path / "d", format="parquet", partitioning=["year"], partitioning_flavor="hive")
+    reading = read(tmp_path / "d")
+    assert reading.model.right.tolist() == ROWS.tolist()
+    assert [part.name for part in reading.intake.left_over] == ["year"]
+    deep = pa.table({"vector": list(ROWS), "item": [f"i{row}" for row in range(12)]})
+    dataset.write_dataset(deep, tmp_path / "e", format="parquet", partitioning=["item"], partitioning_flavor="hive")
+    assert load(tmp_path / "e", id="item").names("right")[:2].tolist() == ["i0", "i1"]
+
+
+def test_files_of_other_columns_and_kinds_are_refused(tmp_path: Path) -> None:
+    folder = shards(tmp_path / "shards")
+    parquet.write_table(TABLE.drop_columns("year"), folder / "part-3.parquet")
+    with pytest.raises(
+        InputError, match=r"the columns of .*part-3.parquet must be those of .*part-0.parquet; got id, v"
+    ):
+        load(folder)
+    (folder / "part-3.parquet").unlink()
+    pd.DataFrame({"a": [1]}).to_csv(folder / "x.csv")
+    with pytest.raises(InputError, match=r"tables of one kind: Parquet, Arrow or CSV; got .csv, .parquet"):
+        load(folder)
+    with pytest.raises(InputError, match=r"or a pattern of some; got .*nothing-\*.parquet; check the path"):
+        load(f"{folder}/nothing-*.parquet")
+    with pytest.raises(InputError, match="a list of one file at least"):
+        load([])
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(InputError, match="a folder without a model that is known"):
+        load(tmp_path / "empty")
+
+
+def test_a_damaged_shard_is_named(tmp_path: Path) -> None:
+    folder = shards(tmp_path / "shards")
+    path = folder / "part-2.parquet"
+    path.write_bytes(path.read_bytes()[:-9])
+    with pytest.raises(InputError, match=r"part-2.parquet must be a readable .parquet table"):
+        load(folder)
+
+
+def test_a_shard_that_changed_since_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("embaudit.model.lazy_array.AT_ONCE", 0)
+    folder = shards(tmp_path / "shards")
+    model = load(folder)
+    parquet.write_table(TABLE.slice(0, 1), folder / "part-2.parquet")
+    with pytest.raises(InputError, match=r"part-2.parquet must be the file that was opened"):
+        _ = model.right
+
+
+def test_the_command_line_takes_folders_and_patterns(embaudit: Callable[..., Any], tmp_path: Path) -> None:
+    folder = shards(tmp_path / "shards")
+    for given in (str(folder), f"{folder}/*.parquet"):
+        assert "vector" in embaudit("formats", given).out
+
+
+class Frame:
+    """A table of a library that gives Arrow its columns, as polars and DuckDB do."""
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return TABLE.__arrow_c_stream__(requested_schema)
+
+
+class LazyFrame:
+    """A table that is computed when it is collected."""
+
+    def collect(self) -> Frame:
+        return Frame()
+
+
+def test_data_frames() -> None:
+    for frame in (TABLE, TABLE.to_pandas(), TABLE.to_pandas().set_index("id"), Frame(), LazyFrame()):
+        model, intake = as_reading(frame)
+        assert model.right.tolist() == ROWS.tolist()
+        assert model.right_ids is not None
+        assert model.right_ids.tolist() == list(range(70, 82))
+        assert intake is not None
+        assert (intake.format, [part.name for part in intake.left_over]) == ("data frame", ["year"])
+    wide = pd.DataFrame(ROWS, index=[f"i{row}" for row in range(12)]).add_prefix("e").assign(price=1.5)
+    assert as_model(wide).right.tolist() == ROWS.tolist()
+    assert as_model(wide).names("right")[11] == "i11"
+    with pytest.raises(InputError, match="the vectors of the data frame must be a column of lists, or columns such as"):
+        as_model(wide.rename(columns={"e1": "x"}))
+
+
+def test_embeddings_of_anndata() -> None:
+    data = SimpleNamespace(obsm={"X_pca": ROWS}, obs_names=pd.Index([f"cell {row}" for row in range(12)]))
+    assert as_model(data).names("right")[3] == "cell 3"
+    data.obsm["X_umap"] = ROWS[:, :2]
+    with pytest.raises(InputError, match="they are X_pca, X_umap; choose one with weight"):
+        as_model(data)
+    assert as_reading(data, weight="X_umap")[0].right.shape == (12, 2)
+
+
+def test_arrays(tmp_path: Path) -> None:
+    assert as_model(ROWS).right.tolist() == ROWS.tolist()
+    assert as_model(ROWS.tolist()).right.shape == (12, 4)
+    pair, intake = as_reading(ROWS, left=2 * ROWS[:5], ids=list("abcdefghijkl"))
+    assert (pair.n_left, pair.n_right, pair.names("right")[0]) == (5, 12, "a")
+    assert intake is not None
+    assert intake.assumed == ("the identity link",)
+    np.save(tmp_path / "left.npy", ROWS[:5])
+    assert as_reading(ROWS, left=tmp_path / "left.npy")[0].n_left == 5
+    head = as_reading(ROWS, bias=np.arange(12.0), labels=list("abcdefghijkl"))[0]
+    assert (head.link, head.names("right")[1]) == ("softmax", "b")
+    assert as_reading(ROWS, inputs=ROWS[:3])[0].roles[0] == "input"
+    for wrong, words in (
+        (ROWS.astype(int), "floating-point numbers; got int64"),
+        (ROWS[0], "a matrix with at least one row"),
+    ):
+        with pytest.raises(InputError, match=words):
+            as_model(wrong)
+    with pytest.raises(InputError, match="left must be left out beside a model"):
+        as_reading(pair, left=ROWS)
+
+
+def test_audits_of_what_people_have(tmp_path: Path) -> None:
+    folder = shards(tmp_path / "shards")
+    audits = [ea.audit(given, n_gauges=1) for given in (folder, sorted(folder.glob("part*.parquet")), TABLE)]
+    assert [audit.to_dict()["movement"] for audit in audits[1:]] == [audits[0].to_dict()["movement"]] * 2
+    assert [audit.source for audit in audits] == [str(folder), str(folder), None]
+    pair = ea.audit(ROWS, left=ROWS[:6], ids=list("abcdefghijkl"), n_gauges=1)
+    assert (pair.model.n_left, pair.model.names("right")[0]) == (6, "a")
