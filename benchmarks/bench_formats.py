@@ -57,7 +57,6 @@ def gguf_of(x: np.ndarray, path: Path) -> None:
 FILES: dict[str, Callable[[np.ndarray, Path], None]] = {
     "f32.npy": lambda x, path: np.save(path, x),
     "f16.npy": lambda x, path: np.save(path, x.astype(np.float16)),
-    "i8.npy": lambda x, path: np.save(path, (20 * x).clip(-127, 127).astype(np.int8)),
     "lists.parquet": lambda x, path: parquet.write_table(lists(x), path),
     "wide.parquet": lambda x, path: parquet.write_table(wide(x), path),
     "lists.feather": lambda x, path: feather.write_feather(lists(x), str(path), compression="uncompressed"),

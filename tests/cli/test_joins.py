@@ -117,12 +117,12 @@ def test_fit_says_how_many_titles_matched_and_refuses_less_than_half(embaudit, t
 def test_the_ids_of_a_table_of_vectors_are_chosen_on_every_command(embaudit, tmp_path):
     rows = np.random.default_rng(0).standard_normal((12, 3)).round(3)
     lines = [f"{i},{i + 70},{','.join(map(str, row))}" for i, row in enumerate(rows)]
-    (tmp_path / "v.csv").write_text("\n".join(["asin,other,a,b,c", *lines]) + "\n")
+    (tmp_path / "v.csv").write_text("\n".join(["asin,other,e1,e2,e3", *lines]) + "\n")
     (tmp_path / "titles.csv").write_text("no,title\n" + "".join(f"{i},film {i}\n" for i in range(12)))
-    few = ("--ignore", "other")
+    few = ()
     looked = embaudit("formats", "v.csv", *few, "--id", "asin")
     assert looked.out == (
-        "Read as csv: columns a to c (? × 3) as right factors, asin (?) as right ids. Left over: other (?).\n"
+        "Read as csv: columns e1 to e3 (? × 3) as right factors, asin (?) as right ids. Left over: other (?).\n"
     )
     gauged = embaudit("gauge", "v.csv", *few, "--id", "asin", "--group", "diagonal", "--out", "g.npz")
     assert (gauged.code, ea.load("g.npz").right_ids.tolist()) == (0, list(range(12)))
@@ -138,4 +138,4 @@ def test_the_ids_of_a_table_of_vectors_are_chosen_on_every_command(embaudit, tmp
     named = embaudit("audit", "v.csv", *few, *both)
     assert (named.code, "titles: 12 of 12 items matched" in named.err) == (0, True)
     wrong = embaudit("gauge", "v.csv", *few, "--id", "none", "--out", "h.npz")
-    assert (wrong.code, "the id column must be one of asin, other, a, b, c" in wrong.err) == (2, True)
+    assert (wrong.code, "the id column must be one of asin, other, e1, e2, e3" in wrong.err) == (2, True)

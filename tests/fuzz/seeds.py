@@ -146,7 +146,7 @@ def _models() -> list[Seed]:
     factors = {"user_factors": LEFT, "item_factors": RIGHT, "factors": 3, "regularization": 0.1}
     named = {"user_factors": LEFT, "W": RIGHT, "labels": np.array(NAMES)}
     text = ("6 3\n" + "\n".join(VECTOR_LINES) + "\n", "\n".join(VECTOR_LINES) + "\n")
-    rows = "id,x,y,z\n" + "".join(f"{n},{','.join(map(str, r))}\n" for n, r in zip(NAMES, RIGHT, strict=True))
+    rows = "id,x0,x1,x2\n" + "".join(f"{n},{','.join(map(str, r))}\n" for n, r in zip(NAMES, RIGHT, strict=True))
     return [
         Seed("own.npz", _load("own.npz"), partial(ea.save, MODEL)),
         zipped("implicit.npz", zipfile.ZIP_STORED, factors),

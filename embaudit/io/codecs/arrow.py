@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,9 +13,10 @@ from numpy.typing import DTypeLike, NDArray
 
 from embaudit.errors import InputError, must_be
 from embaudit.foundation.checked import storage_of
-from embaudit.io.codecs.held import held
+from embaudit.foundation.parallel import parallel_map
 from embaudit.io.codecs.npy import reason
 from embaudit.io.codecs.unpacked import require_sense
+from embaudit.kernels.scratch import scratch
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,7 +33,7 @@ FILE = (b"ARROW1", b"FEA1")
 """What an Arrow file begins with; a stream, which HF datasets and the like write, has no such mark."""
 END = bytes.fromhex("ffffffff00000000")
 """What a whole stream ends with."""
-ROWS = 2048
+ROWS = 4096
 """Rows of Parquet that are read at a time."""
 UNPACKED = 10
 """Times its size that a file of vectors unpacks to at most; one that is larger than memory is read in batches."""
@@ -46,7 +47,8 @@ class ArrowTable:
     """What sentences name: the file, or the folder of the files."""
     schema: pa.Schema
     """Names and types, without dictionaries and views of text."""
-    rows: int
+    lengths: tuple[int, ...]
+    """Rows of each file, of all where they are in memory."""
     files: tuple[Path, ...] = ()
     constants: Mapping[Path, Mapping[str, Any]] = field(default_factory=dict)
     """By file: the columns that the names of its folders tell, as `year=2020` does."""
@@ -56,7 +58,7 @@ class ArrowTable:
     @classmethod
     def of(cls, path: Path, content: pa.Table) -> ArrowTable:
         """Take a table in memory."""
-        return cls(path, _plain(content.schema), content.num_rows, content=content)
+        return cls(path, _plain(content.schema), (content.num_rows,), content=content)
 
     @classmethod
     def open(cls, path: Path, files: Sequence[Path] = ()) -> ArrowTable:
@@ -74,12 +76,18 @@ class ArrowTable:
         for file, (other, _, _) in zip(files, parts, strict=True):
             if not _with_constants(other, constants[file]).equals(schema):
                 raise must_be(f"the columns of {file}", f"those of {files[0]}", ", ".join(other.names), "leave it out")
-        rows = sum(part[1] for part in parts)
+        lengths = tuple(part[1] for part in parts)
+        rows = sum(lengths)
         _require_room(path, files, max(sum(part[2] for part in parts), rows * sum(map(_width_of, schema.types))))
-        return cls(path, schema, rows, files, constants)
+        return cls(path, schema, lengths, files, constants)
 
-    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """Yield some columns a batch of rows at a time, in the order of the files.
+    @property
+    def rows(self) -> int:
+        """Rows of all files."""
+        return sum(self.lengths)
+
+    def batches(self, columns: Sequence[str], files: Sequence[Path] | None = None) -> Iterator[pa.RecordBatch]:
+        """Yield some columns a batch of rows at a time, in the order of the files, of some or all of them.
 
         Raises
         ------
@@ -88,7 +96,7 @@ class ArrowTable:
         """
         if self.content is not None:
             yield from self.content.select(list(columns)).to_batches()
-        for file in self.files:
+        for file in self.files if files is None else files:
             constants = {name: value for name, value in self.constants[file].items() if name in columns}
             stored = [name for name in columns if name not in constants]
             try:
@@ -145,12 +153,12 @@ class ArrowTable:
         return values // self.rows if self.rows and values % self.rows == 0 else 0
 
     def matrix(self, name: str, called: str) -> NDArray[Any]:
-        """Read a column of lists as `stacked` does, some rows at a time; see `held` for where they are held.
+        """Read a column of lists as `stacked` does, files side by side; see `scratch` for where it is held.
 
         Raises
         ------
         InputError
-            If the file is damaged, or as `stacked` does.
+            If a file is damaged, or as `stacked` does.
         """
         from pyarrow import types
 
@@ -161,41 +169,48 @@ class ArrowTable:
         if self.files and not types.is_floating(kind.value_type):
             remedy = "store the numbers they stand for as float32"
             raise must_be(called, "lists of floating-point numbers", f"{kind.value_type}, counts or codes", remedy)
-
-        def parts() -> Iterator[NDArray[Any]]:
-            return _stacked_parts((batch.column(name) for batch in self.batches([name])), called)
-
-        first = next(parts(), None)
-        return self._held(() if first is None else first.shape[1:], np.empty(0) if first is None else first, parts())
+        first = next((batch.column(0) for batch in self.batches([name]) if len(batch)), None)
+        rows = np.empty((0, 0)) if first is None else _stack(first.slice(0, 1), called)
+        width = rows.shape[1]
+        return self._filled([name], width, rows.dtype, lambda batch, row: _stack(batch.column(0), called, row, width))
 
     def side_by_side(self, columns: Sequence[str], dtype: DTypeLike) -> NDArray[Any]:
-        """Read columns of numbers as a matrix, some rows at a time; see `held` for where they are held.
+        """Read columns of numbers as a matrix, files side by side; see `scratch` for where it is held.
 
         Raises
         ------
         InputError
-            If the file is damaged, or numbers are missing.
+            If a file is damaged, or numbers are missing.
         """
 
-        def parts() -> Iterator[NDArray[Any]]:
-            for batch in self.batches(columns):
-                chosen = [batch.column(name) for name in columns]
-                if any(column.null_count for column in chosen):
-                    missing = sum(column.null_count for batch in self.batches(columns) for column in batch.columns)
-                    raise must_be(f"the vectors of {self.path}", "free of missing numbers", f"{missing} missing")
-                yield np.column_stack([column.to_numpy(zero_copy_only=False) for column in chosen])
+        def block(batch: pa.RecordBatch, _row: int) -> NDArray[Any]:
+            if any(column.null_count for column in batch.columns):
+                missing = sum(column.null_count for batch in self.batches(columns) for column in batch.columns)
+                raise must_be(f"the vectors of {self.path}", "free of missing numbers", f"{missing} missing")
+            return np.column_stack([batch.column(name).to_numpy(zero_copy_only=False) for name in columns])
 
-        return self._held((len(columns),), np.empty(0, dtype), parts())
+        return self._filled(columns, len(columns), dtype, block)
 
-    def _held(self, shape: tuple[int, ...], like: NDArray[Any], parts: Iterator[NDArray[Any]]) -> NDArray[Any]:
-        try:
-            if not shape:
-                raise ValueError("no rows")
-            return held((self.rows, *shape), storage_of(like.dtype), parts)
-        except ValueError as error:
-            if isinstance(error, InputError):
-                raise
-            raise damaged(self.path, error) from error
+    def _filled(
+        self, columns: Sequence[str], width: int, dtype: DTypeLike, block: Callable[[pa.RecordBatch, int], NDArray[Any]]
+    ) -> NDArray[Any]:
+        """Fill a matrix with what is made of batches and the row that each begins at."""
+        matrix = scratch((self.rows, width), storage_of(np.dtype(dtype)))
+        ends = np.cumsum(self.lengths)
+
+        def fill(number: int) -> None:
+            done, end = int(ends[number] - self.lengths[number]), int(ends[number])
+            for batch in self.batches(columns, self.files[number : number + 1]):
+                start, done = done, done + len(batch)
+                if len(batch) and done <= end:
+                    matrix[start:done] = block(batch, start)
+            if done != end:
+                got = f"{done - end + self.lengths[number]} of {self.lengths[number]} rows"
+                raise damaged(self.files[number] if self.files else self.path, ValueError(got))
+
+        list(parallel_map(fill, range(len(self.lengths)), in_threads=True))
+        matrix.flags.writeable = False
+        return matrix
 
 
 def _header(path: Path) -> tuple[pa.Schema, int, int]:
@@ -366,33 +381,32 @@ def stacked(column: pa.ChunkedArray, name: str) -> NDArray[Any]:
     """
     if not is_vectors(column.type):
         raise must_be(name, "lists of numbers", str(column.type))
-    return np.concatenate(list(_stacked_parts(column.chunks, name)))
+    parts: list[NDArray[Any]] = []
+    for chunk in column.chunks:
+        if len(chunk):
+            parts.append(_stack(chunk, name, sum(map(len, parts)), parts[0].shape[1] if parts else None))
+    return np.concatenate(parts)
 
 
-def _stacked_parts(chunks: Iterable[pa.Array], name: str) -> Iterator[NDArray[Any]]:
+def _stack(lists: pa.Array, name: str, row: int = 0, width: int | None = None) -> NDArray[Any]:
+    """Stack lists of one length, the first of which is that of some row of the table."""
     from pyarrow import compute
 
-    width: int | None = None
-    done = 0
-    for chunk in chunks:
-        if not len(chunk):
-            continue
-        if chunk.null_count:
-            row = done + compute.index(chunk.is_null(), True).as_py()
-            raise must_be(name, "a vector in every row", f"none in row {row}", "drop that row")
-        lengths = compute.list_value_length(chunk).to_numpy(zero_copy_only=False)
-        width = int(lengths[0]) if width is None else width
-        if not width:
-            raise must_be(name, "vectors of one number at least", "empty lists")
-        wrong = np.flatnonzero(lengths != width)
-        if len(wrong):
-            got = f"{lengths[wrong[0]]} in row {done + wrong[0]}"
-            raise must_be(name, f"vectors of {width} numbers, as the first is", got)
-        values = chunk.flatten()
-        if values.null_count:
-            raise must_be(name, "free of missing numbers", f"{values.null_count} missing")
-        yield values.to_numpy(zero_copy_only=False).reshape(len(chunk), width)
-        done += len(chunk)
+    if lists.null_count:
+        place = row + compute.index(lists.is_null(), True).as_py()
+        raise must_be(name, "a vector in every row", f"none in row {place}", "drop that row")
+    lengths = compute.list_value_length(lists).to_numpy(zero_copy_only=False)
+    width = int(lengths[0]) if width is None else width
+    if not width:
+        raise must_be(name, "vectors of one number at least", "empty lists")
+    wrong = np.flatnonzero(lengths != width)
+    if len(wrong):
+        got = f"{lengths[wrong[0]]} in row {row + wrong[0]}"
+        raise must_be(name, f"vectors of {width} numbers, as the first is", got)
+    values = lists.flatten()
+    if values.null_count:
+        raise must_be(name, "free of missing numbers", f"{values.null_count} missing")
+    return np.asarray(values.to_numpy(zero_copy_only=False).reshape(len(lists), width))
 
 
 def is_vectors(kind: pa.DataType) -> bool:

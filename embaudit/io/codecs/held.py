@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,32 +11,6 @@ from numpy.typing import DTypeLike, NDArray
 from embaudit.foundation.checked import storage_of
 from embaudit.foundation.parallel import parallel_map, row_blocks
 from embaudit.kernels.scratch import scratch
-
-
-def held(shape: tuple[int, ...], dtype: DTypeLike, blocks: Iterable[NDArray[Any]]) -> NDArray[Any]:
-    """Hold an array whose rows come in blocks, in order, where `scratch` finds room for it.
-
-    Raises
-    ------
-    ValueError
-        If the blocks have more or fewer rows in all than the shape says.
-
-    Examples
-    --------
-    >>> held((3, 1), np.float32, [np.array([[1.0], [2.0]]), np.array([[3.0]])])
-    array([[1.],
-           [2.],
-           [3.]], dtype=float32)
-    """
-    found, done = scratch(shape, dtype), 0
-    for block in blocks:
-        rows = slice(done, done + len(block))
-        done = rows.stop
-        if done <= shape[0]:
-            found[rows] = block
-    if done != shape[0]:
-        raise ValueError(f"{done} of {shape[0]} rows")
-    return _read_only(found)
 
 
 def decoded(shape: tuple[int, int], dtype: DTypeLike, block: Callable[[slice], NDArray[Any]]) -> NDArray[Any]:
