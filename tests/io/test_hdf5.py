@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import zipfile
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import h5py
 import numpy as np
 import pytest
+from imitations import imitation
 
+from embaudit import FactorModel
 from embaudit.errors import InputError
-from embaudit.io import load, look
+from embaudit.io import from_object, load, look
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -179,6 +182,37 @@ def test_embeddings_of_keras_are_factors(tmp_path: Path) -> None:
 
     model = load(keras(tmp_path / "m.keras", [], weights))
     np.testing.assert_array_equal(model.scores(), P @ Q.T)
+
+
+@pytest.mark.parametrize(
+    ("layers", "link"),
+    [([("Dot", {"normalize": True})], "cosine"), ([("Dot", {}), ("Dropout", {})], "identity"),
+     ([("Dot", {}), ("Activation", {"activation": "sigmoid"})], None), ([("Concatenate", {})], None)],
+)  # fmt: skip
+def test_what_keras_says_of_two_tables_is_their_link(tmp_path: Path, layers: Any, link: str | None) -> None:
+    def weights(file: Any) -> None:
+        layer(file, "layers/embedding", "user_embedding", P)
+        layer(file, "layers/embedding_1", "item_embedding", Q)
+
+    said = [{"class_name": kind, "config": settings} for kind, settings in (("Embedding", {}), *layers)]
+    path = keras(tmp_path / "m.keras", said, weights)
+    tables = [SimpleNamespace(path=f"{n}_embedding/embeddings", numpy=lambda x=x: x, shape=x.shape, dtype="float32")
+              for n, x in (("user", P), ("item", Q))]  # fmt: skip
+    inputs = [SimpleNamespace(name=x) for x in ("item", "user")]
+    live = imitation("keras.src.models.model.Model", weights=tables, inputs=inputs,
+                     get_config=lambda _: {"layers": said})  # fmt: skip
+    for given, reading in ((path, load), (live, from_object)):
+        expected = FactorModel(P, Q, link=link or "sigmoid").predictions()
+        object.__setattr__(live, "predict", lambda pairs, verbose, by=expected: by[pairs[1][:, 0], pairs[0][:, 0]])
+        if link is None:
+            with pytest.raises(InputError, match=r"must be a Dot; got .*; say what becomes of their product with link"):
+                reading(given)
+            assert reading(given, link="sigmoid").link == "sigmoid"
+        else:
+            assert reading(given).link == link
+    live.weights[0].numpy = lambda: P + 1
+    with pytest.raises(InputError, match="scores read from Model must be its own"):
+        from_object(live, link="cosine")
 
 
 def test_weights_that_older_versions_of_keras_wrote(tmp_path: Path) -> None:

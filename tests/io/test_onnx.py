@@ -76,22 +76,23 @@ def test_a_head_without_bias(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "nodes",
+    ("nodes", "got"),
     [
-        [node("MatMul", "h w", "s"), node("Tanh", "s", "p")],
-        [node("MatMul", "h w", "s"), node("Add", "s s", "t"), node("Softmax", "t", "p")],
-        [node("MatMul", "h w", "s"), node("Sigmoid", "s", "p")],
-        [node("Relu", "h", "p")],
-        [node("MatMul", "h h", "s"), node("Softmax", "s", "p")],
+        ([node("MatMul", "h w", "s"), node("Tanh", "s", "p")], "others"),
+        ([node("MatMul", "h w", "s"), node("Add", "s s", "t"), node("Softmax", "t", "p")], "others"),
+        ([node("MatMul", "h w", "s"), node("Sigmoid", "s", "p")], "w with a sigmoid"),
+        ([node("MatMul", "h w", "s"), node("Softmax", "s", "p", axis=0)], "others"),
+        ([node("Relu", "h", "p")], "others"),
+        ([node("MatMul", "h h", "s"), node("Softmax", "s", "p")], "others"),
     ],
 )
-def test_what_ends_in_something_else_is_no_head(tmp_path: Path, nodes: list[Any]) -> None:
+def test_what_ends_in_something_else_is_no_head(tmp_path: Path, nodes: list[Any], got: str) -> None:
     path = written(tmp_path / "m.onnx", [*FIRST, *nodes], "p", hidden=HIDDEN, w=W.T)
     for kind in ("auto", "head"):
         with pytest.raises(InputError) as refused:
             load(path, kind=kind)
         assert str(refused.value) == (
-            f"the outputs of {path} must be one linear map, perhaps with a softmax; got others; export the weights and "
+            f"the outputs of {path} must be one linear map, perhaps with a softmax; got {got}; export the weights and "
             "the bias in Python: numpy.savez('head.npz', W=weight, b=bias)."
         )
 

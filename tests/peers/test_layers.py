@@ -101,6 +101,23 @@ def test_a_dense_layer_that_gives_no_probabilities_is_refused(keras: Any, record
     record_property("held", "refused")
 
 
+@pytest.mark.parametrize(("normalize", "last", "link"), [(False, None, "identity"), (True, None, "cosine"),
+                                                         (False, "sigmoid", "sigmoid")])  # fmt: skip
+@held("keras", "Model of two tables")
+def test_models_of_two_tables(keras: Any, normalize: bool, last: str | None, link: str, tmp_path: Path) -> None:
+    inputs = [keras.Input((1,), dtype="int32", name=name) for name in ("item", "user")]
+    tables = [keras.layers.Embedding(8 - 2 * n, 3, name=f"{x.name}_embedding")(x) for n, x in enumerate(inputs)]
+    score = keras.layers.Dot(1, normalize=normalize)([keras.layers.Flatten()(table) for table in tables])
+    net = keras.Model(inputs, score if last is None else keras.layers.Activation(last)(score))
+    net.save(tmp_path / "m.keras")
+    for given, reading in ((net, from_object), (tmp_path / "m.keras", load)):
+        if last is not None:
+            with pytest.raises(InputError, match="must be a Dot; got Activation sigmoid"):
+                reading(given)
+        model = reading(given, **({} if last is None else {"link": last}))
+        assert (model.link, model.n_left, model.n_right) == (link, 6, 8)
+
+
 class _Towers:
     """Users times items, with the biases that a user and an item have, as people write it."""
 

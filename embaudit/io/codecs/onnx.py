@@ -31,6 +31,8 @@ class OnnxHead:
     softmax: bool
     """Whether the graph turns its scores into probabilities."""
     labels: tuple[str, ...] | None = None
+    sigmoid: bool = False
+    """Whether a sigmoid of each score follows."""
 
 
 def head_of(path: Path) -> OnnxHead:
@@ -49,9 +51,9 @@ def head_of(path: Path) -> OnnxHead:
         found = {head.name: head for out in graph.output for head in walk.back(out.name)}
     except Exception as error:  # what protobuf raises has no class of its own that is public
         raise must_be(f"{path}", "a whole ONNX file", _reason(error), "write it again") from error
-    if len(found) != 1:
+    if len(found) != 1 or any(head.sigmoid for head in found.values()):
         remedy = "export the weights and the bias in Python: numpy.savez('head.npz', W=weight, b=bias)"
-        got = " and ".join(found) or "others"
+        got = " and ".join(f"{x} with a sigmoid" if found[x].sigmoid else x for x in found) or "others"
         raise must_be(f"the outputs of {path}", "one linear map, perhaps with a softmax", got, remedy)
     return next(iter(found.values()))
 
@@ -73,7 +75,12 @@ class _Walk:
         if node is None:
             return
         attributes = {one.name: self.helper.get_attribute_value(one) for one in node.attribute}
-        if node.op_type in (*PASSED, *SOFTMAX):
+        if node.op_type in SOFTMAX and attributes.get("axis", -1) not in (-1, 1):
+            # Over another axis it compares inputs, no labels.
+            return
+        if node.op_type == "Sigmoid":
+            yield from (replace(head, sigmoid=True) for head in self.back(node.input[0]))
+        elif node.op_type in (*PASSED, *SOFTMAX):
             for head in self.back(node.input[0]):
                 yield replace(head, softmax=head.softmax or node.op_type in SOFTMAX)
         elif node.op_type == "Add":

@@ -28,6 +28,7 @@ READERS: tuple[tuple[tuple[str, ...], tuple[str, ...], Reader], ...] = (
     (("transformer_lens",), ("HookedTransformer", "TransformerBridge"), networks.transformer_lens),
     (("transformers",), ("PreTrainedModel",), networks.transformer),
     (("keras", "tf_keras"), ("Dense",), networks.dense),
+    (("keras", "tf_keras"), ("Model",), networks.keras_model),
     (("torch",), ("Linear",), networks.linear),
     (("torch",), ("Embedding", "EmbeddingBag"), networks.embedding),
     (("torch",), ("Module",), networks.module),
@@ -67,8 +68,8 @@ def from_object(
         implicit (ALS, BPR, logistic), LightFM, Surprise (SVD, SVD++, NMF), cornac, LensKit and its pipelines, RecBole,
         Spark (ALSModel, PipelineModel), scikit-learn (linear classifiers with probabilities, MLPClassifier,
         decompositions, pipelines and searches around them), gensim (KeyedVectors, Word2Vec), indexes of FAISS and
-        hnswlib with whole vectors, transformers, TransformerLens, Keras (Dense), torch (Linear, Embedding, any module
-        or state dictionary whose names `load` knows from files).
+        hnswlib with whole vectors, transformers, TransformerLens, Keras (Dense, Model), torch (Linear, Embedding, any
+        module or state dictionary whose names `load` knows from files).
     user_ids, item_ids, item_names : array, optional
         What the rows are called, where the model does not say.
     inputs : array of shape (n, d), optional
@@ -117,7 +118,7 @@ def _read(model: Any, given: Given) -> Taken:
     if reader is not others.lightfm and (given.user_features is not None or given.item_features is not None):
         raise InputError("user_features and item_features must be left out here; only LightFM models use them.")
     unused = [name for name in given.request.given if name not in ALWAYS]
-    if reader not in (networks.module, networks.mapping) and unused:
+    if reader not in (networks.module, networks.mapping, networks.keras_model) and unused:
         raise InputError(f"{unused[0]} must be left out here; only state dictionaries leave open what is what.")
     reading = reader(model, given)
     made = finish(as_kind(given.named(reading.model), given.request.kind), given.request, model)

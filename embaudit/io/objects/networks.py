@@ -20,6 +20,7 @@ from embaudit.io.intake import Part
 from embaudit.io.objects.library import comes_from, has, needed, require_fitted
 from embaudit.io.objects.reading import Given, Own, Reading
 from embaudit.io.readers.assemble import contents_of, two_labels
+from embaudit.io.readers.hdf5 import of_keras
 from embaudit.io.readers.layout import TIED
 from embaudit.io.readers.safetensors import soft_cap
 from embaudit.io.request import Request
@@ -229,6 +230,25 @@ def dense(layer: Any, given: Given) -> Reading:  # noqa: ARG001
         raise must_be("the outputs of a Dense layer", "labels", got, "a regression is no head")
     taken = {"right": "kernel", "right_bias": "bias", "link": "its activation"}
     return Reading(_head(weights, bias, link=LINKS[activation]), taken=taken)
+
+
+def keras_model(model: Any, given: Given) -> Reading:
+    """Read the layers of a model of Keras, and hold two tables against what it makes of users and items."""
+    arrays = Memory({variable.path.replace("/", "."): _values(variable) for variable in model.weights})
+    contents = of_keras(arrays, {"config": model.get_config()}, given.request, type(model).__name__)
+    reading = Reading(contents.model(), found=contents.intake("keras", ""))
+    order = [tensor.name[0] for tensor in getattr(model, "inputs", None) or ()]
+    if reading.model.left is None or order not in (["u", "i"], ["i", "u"]):
+        if reading.model.left is not None and "link" not in contents.fields and given.request.link is None:
+            what, got = f"the predictions of {type(model).__name__}", "layers that its configuration does not name"
+            raise must_be(what, "compared with its own", got, 'say link="identity" if it multiplies its two tables')
+        return reading
+
+    def own(users: Indices, items: Indices) -> Floats:
+        pairs = [np.repeat(users, len(items))[:, None], np.tile(items, len(users))[:, None]]
+        return np.asarray(model.predict(pairs[:: -1 if order[0] == "i" else 1], verbose=0)).reshape(len(users), -1)
+
+    return replace(reading, own=own)
 
 
 def _values(variable: Any) -> Any:

@@ -8,11 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from embaudit.errors import must_be
+from embaudit.io.codecs.arrays import Arrays
 from embaudit.io.codecs.hdf5 import Hdf5
-from embaudit.io.intake import Contents
+from embaudit.io.intake import Contents, Source
 from embaudit.io.readers.assemble import contents_of
 from embaudit.io.request import Request
 
+PASSED = ("InputLayer", "Embedding", "Flatten", "Reshape", "Add", "Dropout", "Functional", "Sequential")
+"""Layers of Keras that leave the product of two tables, perhaps with biases, as it is."""
 SIDES = {"obsm": "obs", "varm": "var", "X": "obs", "layers": "obs"}
 """Where AnnData keeps the ids of the rows of its arrays."""
 
@@ -26,21 +29,45 @@ def contents(path: Path, request: Request) -> Contents:
         If the file is damaged, or the names leave more than one reading.
     """
     stored = Hdf5(path)
-    return contents_of(stored, _completed(stored, request), path)
-
-
-def _completed(stored: Hdf5, request: Request) -> Request:
-    """Add what the file says of itself: the embedding and its ids, or the layer with the softmax."""
-    if "QuantizedDTypePolicy" in str(stored.config):
-        remedy = "save the model before it is quantised"
-        raise must_be(f"{stored.path}", "numbers as they are", "layers that Keras has quantised", remedy)
     if stored.index:
-        return _of_anndata(stored, request)
+        return contents_of(stored, _of_anndata(stored, request), path)
+    return of_keras(stored, stored.config, request, path)
+
+
+def of_keras(arrays: Arrays, config: Any, request: Request, where: object) -> Contents:
+    """Tell which arrays become what, where Keras may say which layer has a softmax and what compares two tables.
+
+    Raises
+    ------
+    InputError
+        If layers are quantised, or others than a product or a cosine stand behind two tables and nobody names the link.
+    """
+    if "QuantizedDTypePolicy" in str(config):
+        remedy = "save the model before it is quantised"
+        raise must_be(f"{where}", "numbers as they are", "layers that Keras has quantised", remedy)
     if request.weight is None and request.left is None and request.kind in ("auto", "head"):
-        heads = [f"{layer}.kernel" for layer in softmax_layers(stored.config) if f"{layer}.kernel" in stored.tensors]
-        if len(heads) == 1:
-            return replace(request, kind="head", weight=heads[0])
-    return request
+        heads = [f"{layer}.kernel" for layer in softmax_layers(config) if f"{layer}.kernel" in arrays.tensors]
+        request = replace(request, kind="head", weight=heads[0]) if len(heads) == 1 else request
+    found = contents_of(arrays, request, where)
+    layers = list(_layers(config))
+    if "left" not in found.fields or "link" in found.fields or request.link is not None or not layers:
+        return found
+    others = [f"{kind} {said.get('activation') or ''}".strip() for kind, said in layers if kind not in (*PASSED, "Dot")]
+    if others:
+        remedy = "say what becomes of their product with link (--link identity, cosine or sigmoid)"
+        raise must_be(f"the layers of {where} behind its tables", "a Dot", ", ".join(dict.fromkeys(others)), remedy)
+    cosine = any(kind == "Dot" and said.get("normalize") for kind, said in layers)
+    link = Source.of("its Dot layer", "cosine" if cosine else "identity")
+    return replace(found, fields={**found.fields, "link": link})
+
+
+def _layers(config: Any) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield class and settings of the layers of a model of Keras, those of models inside it included."""
+    inner = config.get("config") if isinstance(config, dict) else None
+    for layer in inner.get("layers") or () if isinstance(inner, dict) else ():
+        if isinstance(layer, dict) and isinstance(layer.get("config"), dict):
+            yield str(layer.get("class_name")), layer["config"]
+            yield from _layers(layer)
 
 
 def _of_anndata(stored: Hdf5, request: Request) -> Request:
