@@ -12,8 +12,6 @@ from models import random_model
 from embaudit.errors import InputError
 from embaudit.foundation.checked import MOST_COUNT
 from embaudit.gauges import Gauge
-from embaudit.kernels.intervals import draw_groups
-from embaudit.kernels.rows import sample_rows
 from embaudit.kernels.seen import Seen
 from embaudit.model import FactorModel
 from embaudit.movements.moved import Movement
@@ -74,21 +72,6 @@ def test_the_same_seed_draws_the_same_pairs():
     assert first.pairs.shape == (50, 2)
 
 
-@pytest.mark.parametrize(
-    ("n_lists", "searched", "n"), [(7, 10**6, 7), (400, 60 * 100, 60), (400, 10, 50), (400, 10**6, 100)]
-)
-def test_as_many_lists_are_compared_as_is_affordable(n_lists, searched, n, monkeypatch):
-    monkeypatch.setattr(MOVEMENT, "SEARCHED", searched)
-    model = random_model(p=101).replace(right=np.vstack([random_model(p=100).right, np.zeros((1, 5))]))
-    probe = MovementProbe(model, ["right", "cross"], n_lists=n_lists, rng=3)
-    right, cross = probe.plans
-    np.testing.assert_array_equal(right.lists.rows, sample_rows(np.arange(100), n, np.random.default_rng(3)))
-    assert (right.top_n, cross.top_n, cross.lists) == (10, 0, None)
-    found = probe.measure(STRETCH.act(model))
-    assert [one.n_lists for one in found] == [n, 0]
-    assert np.isnan([found[1].tied_lists, found[1].top_n_overlap]).all()
-
-
 def test_lists_that_end_in_a_tie_are_counted():
     x = np.array([[1.0, 0.0], [0.6, 0.8], [0.6, -0.8], [-1.0, 0.1]])
     model = FactorModel.from_vectors(x)
@@ -96,27 +79,6 @@ def test_lists_that_end_in_a_tie_are_counted():
     # Of the first row two others are the nearest.
     assert (found.tied_lists, found.top_n) == (0.25, 1)
     assert movement(model, model, n_neighbours=9).top_n == 2
-
-
-def test_products_of_long_rows_are_made_at_once_and_say_the_same(monkeypatch):
-    right = random_model().right.copy()
-    right[4], right[[9, 17]] = 0, 3 * right[2]
-    model = random_model().replace(right=right)
-    after, records = STRETCH.act(model), {}
-    monkeypatch.setattr(MOVEMENT, "GATHERED", 0)
-    monkeypatch.setattr(MOVEMENT, "TABLE", 40 * 40)
-    monkeypatch.setattr(MOVEMENT, "FEW", 8)
-    for wide, made in ((5, False), (4, True)):
-        monkeypatch.setattr(MOVEMENT, "WIDE", wide)
-        probe = MovementProbe(model, ["right", "left", "cross"], n_neighbours=4)
-        assert {role: table is not None for role, table in probe.tables.items()} == dict.fromkeys(probe.tables, made)
-        records[made] = [one.to_dict() for one in probe.measure(after)]
-        assert [one.to_dict() for one in probe.measure(after)] == records[made]
-    for one, other in zip(records[False], records[True], strict=True):
-        for name, value in one.items():
-            told = isinstance(value, float | dict)
-            assert other[name] == (pytest.approx(value, abs=1e-9) if told else value), name
-    assert records[True][0]["n_lists"] == 27  # one row has no direction, and two are copies
 
 
 def sampled(whole, n_pairs):
@@ -140,19 +102,6 @@ def test_a_side_of_which_all_pairs_are_visited_is_held_whatever_else_is_drawn():
     probe = sampled(10, 30_000)
     assert [plan.exact for plan in probe.plans] == [True, True, False]
     assert [panel.rows for panel in probe.before.panels.values()] == [None, None]
-
-
-def test_rows_that_are_summed_fall_into_groups_of_which_none_is_empty(monkeypatch):
-    monkeypatch.setattr(PANEL, "SUMMED", 50)
-    x, wanted = random_model(p=90).right, np.r_[np.arange(80), 3, 7]
-    panel = Panel.of(x, wanted, np.random.default_rng(1))
-    draw = np.random.default_rng(1)
-    summed = sample_rows(80, 50, draw)
-    group = draw_groups(50, draw)
-    assert panel.rows.tolist() == list(range(80))
-    assert [one.tolist() for one in panel.groups] == [summed[group == at].tolist() for at in range(group.max() + 1)]
-    assert min(map(len, panel.groups)) > 0
-    assert len(np.concatenate(panel.groups)) == 50
 
 
 def test_directions_are_those_of_the_rows_held_whoever_makes_them():
