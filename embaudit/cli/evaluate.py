@@ -15,6 +15,7 @@ from embaudit.cli.terminal import Output, Workers
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from embaudit.evaluation import Truth
     from embaudit.io import Joined
 
 
@@ -23,8 +24,14 @@ if TYPE_CHECKING:
 def evaluate(
     path: Model,
     *,
-    items: Annotated[Path, typer.Option(help="Table with what is known of the items.")],
-    truth: Annotated[list[str], typer.Option(help="Its column of labels or clusters; more than one add up.")],
+    items: Annotated[Path | None, typer.Option(help="Table with what is known of the items.")] = None,
+    truth: Annotated[
+        list[str] | None, typer.Option(help="Its column of labels or clusters; more than one add up.")
+    ] = None,
+    interactions: Annotated[
+        str | None,
+        typer.Option(help="FILE or FILE:TIMES instead: judge by what users consumed together last."),
+    ] = None,
     separator: Annotated[str, typer.Option(help="Between the labels of one item.")] = "|",
     n_neighbours: Annotated[int, typer.Option(help="Length of the neighbour lists.")] = 10,
     reading: Given,
@@ -33,22 +40,34 @@ def evaluate(
     output: Output,
     workers: Workers,
 ) -> None:
-    """Score cosines, dot products and prediction cosines by labels: does a neighbour share one?"""
-    from embaudit.evaluation import evaluate_similarities
+    """Score similarities by what is known: do neighbours share a label, or were they consumed together?"""
+    from embaudit.errors import must_be
+    from embaudit.evaluation import evaluate_similarities, last_together
+    from embaudit.foundation.words import counted
     from embaudit.io import join_texts
     from embaudit.report.document import Origin
     from embaudit.report.terminal import print_result
 
-    with output.promised([path, items, *reading.files(path)]) as write:
+    seen, _, time = (interactions or "").partition(":")
+    if bool(interactions) == bool(truth and items):
+        got = "both" if interactions else "neither"
+        raise must_be("what to judge by", "--items with --truth, or --interactions", got)
+    with output.promised([path, items, seen or None, *reading.files(path)]) as write:
         given = reading.read(path)
         model = given.model if titles.title is None else titles.on(given.model, quiet=output.quiet)
         with workers.at_work(quiet=output.quiet):
-            labels, matched = _labels(
-                truth, separator, lambda column: join_texts(model.right_side, items, title=column, **titles.joining)
-            )
-            found = evaluate_similarities(model, labels, n=n_neighbours, separator=separator, rng=seed)
-        judged = f"judged by {', '.join(truth)}: {matched}"
-        title = f"which similarity serves {', '.join(truth)} best in {path.name}"
+            known: Truth | list[str | None]
+            if items and truth:
+                known, matched = _labels(
+                    truth, separator, lambda column: join_texts(model.right_side, items, title=column, **titles.joining)
+                )
+                judged = f"judged by {', '.join(truth)}: {matched}"
+            else:
+                known = last_together(seen, model.right_side, time=time or None)
+                users = counted(len(known.labels), "user")
+                judged = f"judged by the last two items of {users} in {seen}; leave these out of training."
+            found = evaluate_similarities(model, known, n=n_neighbours, separator=separator, rng=seed)
+        title = f"which similarity serves {', '.join(truth or [seen])} best in {path.name}"
         write(found, title, Origin(((path.name, given.intake),), (judged,), seed))
     output.console.print(judged, markup=False)
     print_result(found, output.console, full=output.full)

@@ -68,6 +68,8 @@ class Evaluation(Result):
     """Precision of a random list."""
     n_rows: int
     """Rows of the side."""
+    relation: str = "share a label"
+    """What two related rows do."""
     counts: NDArray[np.float64] | None = None
     """(q,) interactions behind each query; None where they are not known."""
 
@@ -176,7 +178,7 @@ class Evaluation(Result):
         among = "all" if self.n_candidates == self.n_rows else f"{self.n_candidates:,}"
         start = (
             f"{len(self.queries):,} of {counted(self.n_rows, self.title)} asked, neighbours among {among}. Of the "
-            f"{self.n} nearest by raw cosine, {self.value(RAW):.1%} share a label with the {self.title} asked for; "
+            f"{self.n} nearest by raw cosine, {self.value(RAW):.1%} {self.relation} with the {self.title} asked for; "
             f"{self.chance:.1%} would by chance."
         )
         difference, low, high = self._difference(best, 0)
@@ -189,7 +191,7 @@ class Evaluation(Result):
                 f"{start} None is surely better: the best, {best}, reaches {self.value(best):.1%}, by "
                 f"{span} ({allowing})."
             )
-        return f"{start} The best, {best}, serves these labels better: {self.value(best):.1%}, by {span} ({allowing})."
+        return f"{start} The best, {best}, serves better: {self.value(best):.1%}, by {span} ({allowing})."
 
 
 def _measure(name: str) -> str:
@@ -220,8 +222,9 @@ def evaluate_similarities(
     ----------
     model : FactorModel, path or object
         What to judge, or what `embaudit.io.as_model` makes of it.
-    truth : sequence
-        Labels of the rows of the side, one or many each; see `as_truth`.
+    truth : sequence or Truth
+        Labels of the rows of the side, one or many each (see `as_truth`), or what users consumed last (see
+        `last_together`).
     role : {"left", "right"}
         Which side.
     n : int
@@ -256,7 +259,7 @@ def evaluate_similarities(
     role = model.side_name(role)
     x = model.factors(role)
     known = as_truth(truth, len(x), separator=separator)
-    rows = known.labelled
+    rows = np.arange(len(x)) if known.is_complete else known.labelled
     rows = rows[model.side(role).norms[rows] > 0]
     left_out = len(x) - len(rows)
     if len(rows) < 3:
@@ -267,7 +270,8 @@ def evaluate_similarities(
     as_count(n_queries, "n_queries", least=2)
     draw = as_generator(rng)
     rows = sample_rows(rows, CANDIDATES, draw)
-    queries = np.sort(draw.permutation(len(rows))[:n_queries])
+    labelled = np.flatnonzero(np.isin(rows, known.labelled))
+    queries = np.sort(labelled[draw.permutation(len(labelled))[:n_queries]])
     chance, answerable = _chance(known, rows, queries)
     queries = queries[answerable]
     if len(queries) < 2:
@@ -278,7 +282,19 @@ def evaluate_similarities(
     measured = query_measures(versions, known, rows, queries, draw_groups(len(rows), draw), n=n)
     counts = model.side(role).counts
     behind = None if counts is None else np.asarray(counts, dtype=np.float64)[rows[queries]]
-    return Evaluation(role, model.title(role), n, len(rows), left_out, rows[queries], *measured, chance, len(x), behind)
+    return Evaluation(
+        role,
+        model.title(role),
+        n,
+        len(rows),
+        left_out,
+        rows[queries],
+        *measured,
+        chance,
+        len(x),
+        known.relation,
+        behind,
+    )
 
 
 def scaled_locally(unit: NDArray[np.float64], n: int = 10) -> Version:

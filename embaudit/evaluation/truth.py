@@ -27,6 +27,10 @@ class Truth:
     """All labels, sorted."""
     table: Any
     """(n, labels) scipy sparse array of 0 and 1, in float32."""
+    relation: str = "share a label"
+    """What two rows with a common label do."""
+    is_complete: bool = False
+    """Whether a row without a label is known to be related to none; else nothing is known of it."""
 
     def __repr__(self) -> str:
         return f"Truth({self.table.shape[0]:,} rows, {len(self.labels)} labels, {self.table.nnz:,} assignments)"

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 MEASURE_TITLES = ("precision", "AUC", "NDCG")
 """Measures in the order of `evaluation.measures.MEASURES`."""
 GLOSSARY = (
-    ("precision", "Share of the nearest that share a label with the one asked for."),
+    ("precision", "Share of the nearest that are related to the one asked for."),
     ("AUC", "Probability that one that shares a label comes before one that shares none; ties count half."),
     ("NDCG", "How much of what the list could gain it does gain, early places counting more."),
     ("chance", "Precision of a random list."),
@@ -46,10 +46,10 @@ def evaluation_document(found: Evaluation) -> Document:
     records = found.records()
     differences = [_differences(records, *each) for each in zip(MEASURES, MEASURE_TITLES, strict=True)]
     every = Grid.from_frame(found.to_frame(), "every number")
-    title = "How well each finds those that share a label"
+    title = f"How well each finds those that {found.relation}"
     scores = Section.of("scores", "Scores", title, evaluation_grid(found), thirds_grid(found))
     return Document(
-        f"Which similarity finds {found.title}s that share a label?",
+        f"Which similarity finds {found.title}s that {found.relation}?",
         (found.explain(),),
         top=(_precision(found, records),),
         sections=(
@@ -87,7 +87,7 @@ def evaluation_grid(found: Evaluation) -> Grid:
         cells.setdefault(record["similarity"], []).append(f"{record['value']:.3f} ± {margin:.3f}{' *'[surely]}")
     rows = tuple((name, *values) for name, values in cells.items())
     note = f"{found.n} nearest of {counted(len(found.queries), found.title)}; * not the cosine's, beyond chance"
-    return Grid("how well each finds those that share a label", note, ("similarity", *MEASURE_TITLES), rows)
+    return Grid(f"how well each finds those that {found.relation}", note, ("similarity", *MEASURE_TITLES), rows)
 
 
 def thirds_grid(found: Evaluation) -> Grid:

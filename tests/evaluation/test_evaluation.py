@@ -17,8 +17,9 @@ from sklearn.metrics import ndcg_score, roc_auc_score
 
 from embaudit.canonical import at_exponent, identified_cosines
 from embaudit.errors import InputError
-from embaudit.evaluation import as_truth, evaluate_similarities
+from embaudit.evaluation import as_truth, evaluate_similarities, last_together
 from embaudit.gauges import Diagonal, GeneralLinear
+from embaudit.io import save
 from embaudit.kernels.largest import Largest
 from embaudit.kernels.ranks import area_under_curve
 from embaudit.model import FactorModel
@@ -98,7 +99,7 @@ def test_the_prediction_cosine_does_not_move_with_the_gauge_and_the_raw_one_does
     assert first.value("cosine") > 0.95
     assert second.value("cosine") < 0.6
     assert second.best() == "prediction cosine"
-    assert "serves these labels better" in second.explain()
+    assert "serves better" in second.explain()
     frame = second.to_frame().set_index(["similarity", "measure"])
     assert frame.loc[("prediction cosine", "precision"), "difference_ci_low"] > 0.2
 
@@ -233,7 +234,7 @@ def test_noise_is_seldom_called_a_win():
     wins, naive = 0, 0
     for seed in range(100):
         found = noise(seed)
-        wins += "serves these labels better" in found.explain()
+        wins += "serves better" in found.explain()
         lift = found.by_query[found.best()][:, 0] - found.by_query["cosine"][:, 0]
         error = lift.std(ddof=1) / np.sqrt(len(lift))
         naive += lift.mean() > 1.96 * error > 0
@@ -281,3 +282,39 @@ def test_where_all_rests_on_one_pair_nothing_is_known():
     assert (frame["ci_low"] == 0).all()
     assert (frame["ci_high"] == 1).all()
     assert (frame["difference_ci_low"][3:] == -1).all()
+
+
+def test_what_users_consumed_last_is_held_against_a_loop_over_users(tmp_path):
+    draw = np.random.default_rng(8)
+    rows = [(user, item, int(time)) for user in range(40) for item, time in
+            zip(draw.permutation(30)[:6], draw.permutation(100)[:6], strict=True)]  # fmt: skip
+    lines = [f"{user},{item},{time}" for user, item, time in rows]
+    (tmp_path / "seen.csv").write_text("\n".join(["user_id,item_id,timestamp", *lines]))
+    ids = draw.permutation(30).astype(str)
+    model = FactorModel.from_vectors(draw.standard_normal((30, 4)), ids=ids)
+    truth = last_together(tmp_path / "seen.csv", model.right_side)
+    pairs = set()
+    for user in range(40):
+        last = sorted((time, item) for who, item, time in rows if who == user)[-2:]
+        pairs.add(frozenset(str(item) for _, item in last))
+    gains = truth.gains(np.arange(30), np.arange(30))
+    assert {frozenset((ids[i], ids[j])) for i, j in np.argwhere(gains > 0) if i < j} == pairs
+    found = evaluate_similarities(model, truth, n=5)
+    assert found.n_candidates == 30, "items that nobody consumed last are candidates, too"
+    assert set(found.queries) <= set(truth.labelled)
+    assert "were consumed together last" in found.explain()
+
+
+def test_interactions_without_times_or_without_common_ids_are_refused(tmp_path, embaudit):
+    save(FactorModel.from_vectors(np.eye(12), ids=np.arange(12)), tmp_path / "m.npz")
+    for text, said in (
+        ("user_id,item_id,rating\n1,2,3\n1,3,4\n2,1,1\n", "the column of times"),
+        ("user_id,item_id,timestamp\n1,200,3\n1,300,4\n2,100,1\n2,300,2\n", "users with two items of the model"),
+    ):
+        (tmp_path / "seen.csv").write_text(text)
+        result = embaudit("evaluate", tmp_path / "m.npz", "--interactions", tmp_path / "seen.csv")
+        assert result.code == 2
+        assert said in result.err
+    both = embaudit("evaluate", tmp_path / "m.npz")
+    assert both.code == 2
+    assert "got neither" in both.err

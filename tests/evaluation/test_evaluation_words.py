@@ -44,7 +44,7 @@ def test_a_verdict_says_whether_the_best_is_beyond_chance():
         text = evaluation(margin, cosine=(0.5, 0.6, 0.7), dot_product=(0.62, 0.6, 0.7)).explain()
         assert f"by {interval} percentage points" in text
         assert "picked as the best of 1)" in text
-        assert ("The best, dot product, serves these labels better: 62.0%" in text) == better
+        assert ("The best, dot product, serves better: 62.0%" in text) == better
         assert ("None is surely better: the best, dot product, reaches 62.0%" in text) != better
         assert too_long(text) == []
     found = evaluation(cosine=(0.5, 0.5, 0.5), dot_product=(0.5 + UNSEEN, 0.5, 0.5), other=(0, 0, 0))
