@@ -89,12 +89,12 @@ def test_evaluate_scores_similarities_by_known_labels(model, embaudit):
     assert "by chance" in " ".join(result.out.split())
     table = result.out[result.out.index("similarity  ") :].split("\n\n")[0].splitlines()
     assert table[0].split() == ["similarity", "precision", "AUC", "NDCG"]
-    assert len(table) == 7
+    assert len(table) == 8
     assert all(line.count(" ± ") == 3 for line in table[1:])
     assert_one_screen(result.out)
     asked = ("--items", "items.csv", "--id", "item", "--truth", "group", "--top", 5, "--json", "e.json", "--full")
     assert "difference_ci_low" in embaudit("evaluate", "model.npz", *asked).out
-    assert len(json.loads(Path("e.json").read_text())["records"]) == 18
+    assert len(json.loads(Path("e.json").read_text())["records"]) == 21
     wrong = embaudit("evaluate", "model.npz", "--items", "items.csv", "--id", "item", "--truth", "nothing")
     assert wrong.code == 2
     assert "nothing" in wrong.err
