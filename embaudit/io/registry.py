@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -338,13 +338,13 @@ def _require_room(draft: Draft, suffix: str, kept: frozenset[str]) -> None:
         raise must_be(f"{words} in a {suffix} file", "absent, which has no room for it", "one", remedy)
 
 
-def stored_rows(path: Path, side: str, rows: slice) -> NDArray[Any]:
-    """Read consecutive rows of a side back from a file that `save` wrote, without holding the others."""
-    read = getattr(module_of(writer_of(path)), "stored_rows", None)
-    if read is not None:
-        return np.asarray(read(path, rows))
-    arrays = open_arrays(path)
-    return arrays.place(side if side in arrays.tensors else next(iter(arrays.tensors))).rows(rows)
+def stored_side(path: Path, side: str) -> Callable[[slice], NDArray[Any]]:
+    """Return a reader of consecutive rows of a side of a file that `save` wrote; those of plain arrays stay there."""
+    if plain_suffix(path) in (".npz", ".npy", ".safetensors"):
+        arrays = open_arrays(path)
+        return arrays.place(side if side in arrays.tensors else next(iter(arrays.tensors))).rows
+    rows = load(path, kind="vectors").right
+    return lambda part: rows[part]
 
 
 def require_output(path: AnyPath, *, sides: Literal[1, 2] = 1, force: bool = False) -> None:

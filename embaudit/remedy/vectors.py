@@ -19,7 +19,7 @@ from embaudit.foundation.words import counted
 from embaudit.io.codecs.arrays import Stream
 from embaudit.io.draft import Draft
 from embaudit.io.files import AnyPath, as_path, plain_suffix
-from embaudit.io.registry import room, save, stored_rows
+from embaudit.io.registry import room, save, stored_side
 from embaudit.model import OPPOSITE, FactorModel, SideName
 
 if TYPE_CHECKING:
@@ -204,15 +204,18 @@ class Remedy(Result):
             If they differ.
         """
         for name, role in self._places().items():
+            stored = stored_side(path, name)
             n = self.stream(role).shape[0]
             size = min(n, PROBES)
             for start in sorted({0, (n - size) // 2, n - size}):
                 rows = slice(start, start + size)
                 wanted = self.maps[role](np.array(self.model.factors(role)[rows], dtype=np.float64))
-                _require_same(stored_rows(path, name, rows), wanted, path)
+                _require_same(stored(rows), wanted, path, self.stream(role).dtype)
 
 
-def _require_same(found: NDArray[Any], wanted: Floats, path: Path) -> None:
-    tolerance = 8 * np.finfo(found.dtype).eps * np.abs(wanted).max()
+def _require_same(found: NDArray[Any], wanted: Floats, path: Path, written: np.dtype[Any]) -> None:
+    # Text of float32 reads back as float64, and some files hold float32 alone: the coarser of both counts.
+    precision = max(np.finfo(found.dtype).eps, np.finfo(written).eps)
+    tolerance = 8 * precision * np.abs(wanted).max()
     if found.shape != wanted.shape or np.abs(found - wanted).max() > tolerance:
         raise InputError(f"{path} must hold the vectors that were written; what was read back differs; write it again.")

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.io.codecs.arrays import Stream
-from embaudit.io.codecs.arrow import stacked
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -54,16 +51,3 @@ def _batches(stream: Stream, columns: Mapping[str, NDArray[Any]], schema: pa.Sch
         beside = [pa.array(values[start : start + len(block)]) for values in columns.values()]
         yield pa.record_batch([*beside, vectors], schema=schema)
         start += len(block)
-
-
-def stored_rows(path: Path, rows: slice) -> NDArray[Any]:
-    """Read some rows of the column that `write` calls vector, and only the groups of rows they lie in."""
-    from pyarrow import parquet
-
-    with parquet.ParquetFile(path) as file:
-        lengths = [file.metadata.row_group(group).num_rows for group in range(file.num_row_groups)]
-        ends = np.cumsum(lengths)
-        first, last = np.searchsorted(ends, [rows.start, rows.stop - 1], side="right")
-        groups = file.read_row_groups(list(range(first, last + 1)), columns=["vector"])
-    start = rows.start - int(ends[first] - lengths[first])
-    return stacked(groups.column(0), "vector")[start : start + rows.stop - rows.start]

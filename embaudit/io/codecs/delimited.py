@@ -5,14 +5,11 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
-
-import numpy as np
-from numpy.typing import NDArray
 
 from embaudit.errors import InputError, must_be
 from embaudit.io.codecs.lists import is_list
@@ -215,36 +212,19 @@ def read_delimited(
     InputError
         At the first line of another width and the first number that is none, with its line.
     """
-    table = _settled(source, columns, lambda found, types: _parse(found, types, newlines=newlines))
-    return {position: table.column(str(position)) for position in columns}
-
-
-def read_rows(
-    source: Delimited, vectors: Sequence[int], columns: Mapping[int, Cell]
-) -> tuple[NDArray[np.float64], dict[int, pa.ChunkedArray]]:
-    """Read columns of numbers into one matrix, held once; others as `read_delimited` does.
-
-    Empty cells are NaN. Errors are those of `read_delimited`.
-    """
-    cells: dict[int, Cell] = {**dict.fromkeys(vectors, "number"), **columns}
-    rows, table = _settled(source, cells, lambda found, types: _in_blocks(found, types, vectors))
-    return rows, {position: table.column(str(position)) for position in columns}
-
-
-def _settled(
-    source: Delimited, columns: Mapping[int, Cell], parse: Callable[[Delimited, Mapping[int, str]], Parsed]
-) -> Parsed:
-    """Parse until nothing has to be loosened."""
     types = {position: _first_type(source, position, cell) for position, cell in columns.items()}
     while True:
         if not {"text", "string"}.isdisjoint(types.values()):
             source = _with_quotes_settled(source)
         try:
-            return parse(source, types)
+            table = _parse(source, types, newlines=newlines)
         except OSError as error:
             raise InputError(f"{source.path} cannot be read: {error}.") from error
         except ValueError as error:
+            # Loosen what could not be parsed, and parse again.
             source = _adapted(source, columns, types, str(error))
+        else:
+            return {position: table.column(str(position)) for position in columns}
 
 
 def _with_quotes_settled(source: Delimited) -> Delimited:
@@ -272,35 +252,6 @@ def _parse(source: Delimited, types: Mapping[int, str], *, newlines: bool) -> pa
 
     with _stream(source.path, source.separator) as stream:
         return arrow.read_csv(stream, **_options(source, types, 2**22, newlines=newlines))
-
-
-def _in_blocks(
-    source: Delimited, types: Mapping[int, str], vectors: Sequence[int]
-) -> tuple[NDArray[np.float64], pa.Table]:
-    import pyarrow as pa
-    from pyarrow import csv as arrow
-
-    rows, done = np.empty((_expected_rows(source), len(vectors))), 0
-    others = [str(position) for position in types if position not in vectors]
-    rest: list[pa.RecordBatch] = []
-    with _stream(source.path, source.separator) as stream:
-        reader = arrow.open_csv(stream, **_options(source, types, 2**22, newlines=False))
-        for batch in reader:
-            if done + len(batch) > len(rows):
-                rows = np.concatenate([rows, np.empty((len(rows) // 4 + len(batch), len(vectors)))])
-            for place, position in enumerate(vectors):
-                values = batch.column(str(position)).to_numpy(zero_copy_only=False)
-                rows[done : done + len(batch), place] = values
-            rest.append(batch.select(others))
-            done += len(batch)
-    return rows[:done], pa.Table.from_batches(rest, reader.schema.empty_table().select(others).schema)
-
-
-def _expected_rows(source: Delimited) -> int:
-    """Guess the number of rows from their length at the beginning; memory that is not filled costs nothing."""
-    length = sum(len(cell) + 1 for row in source.first_rows for cell in row) / len(source.first_rows)
-    packed = 4 if source.path.suffix.lower() == ".gz" else 1
-    return int(1.1 * packed * source.path.stat().st_size / length) + 16
 
 
 def _options(source: Delimited, types: Mapping[int, str], block: int, *, newlines: bool) -> dict[str, Any]:

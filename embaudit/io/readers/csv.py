@@ -5,18 +5,15 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterator
-from pathlib import Path
 from typing import IO, Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.errors import must_be
 from embaudit.io.draft import Draft
 from embaudit.io.readers.tables import columns_of, contents
-from embaudit.io.request import Request
 
-__all__ = ["contents", "keeps", "stored_rows", "write"]
+__all__ = ["contents", "keeps", "write"]
 
 
 def keeps(draft: Draft) -> frozenset[str]:  # noqa: ARG001
@@ -47,8 +44,3 @@ def _rows(draft: Draft, columns: dict[str, NDArray[Any]]) -> Iterator[list[str]]
     for block in draft.right.rows():
         for row in block:
             yield [*next(beside), f"[{','.join(map(str, row))}]"]
-
-
-def stored_rows(path: Path, rows: slice) -> NDArray[Any]:
-    """Read some rows back, as exact as float32 is; those before and after them are read too."""
-    return np.asarray(contents(path, Request(vector="vector")).model().right[rows], dtype=np.float32)

@@ -115,8 +115,3 @@ def write(file: IO[bytes], draft: Draft) -> None:
             index.add_with_ids(vectors, ids[start : start + len(block)].astype(np.int64))
         start += len(block)
     file.write(faiss.serialize_index(index).data)
-
-
-def stored_rows(path: Path, rows: slice) -> NDArray[Any]:
-    """Return some of the vectors."""
-    return vectors_of(_opened(path), path)[0][rows]

@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
-from numpy.typing import NDArray
-
-from embaudit.io.codecs.arrow import ArrowTable
 from embaudit.io.codecs.arrow_output import write_file
 from embaudit.io.draft import Draft
 from embaudit.io.readers.tables import columns_of, contents, keeps
 
-__all__ = ["contents", "keeps", "stored_rows", "write"]
+__all__ = ["contents", "keeps", "write"]
 
 
 def write(file: IO[bytes], draft: Draft) -> None:
     """Write an Arrow file, uncompressed, so that readers can map it into memory."""
     write_file(file, draft.right, columns_of(draft), draft.metadata)
-
-
-def stored_rows(path: Path, rows: slice) -> NDArray[Any]:
-    """Read some rows of the column that `write` calls vector."""
-    return ArrowTable.open(path).matrix("vector", "vector")[rows]

@@ -14,7 +14,6 @@ from embaudit.errors import must_be
 from embaudit.foundation.checked import as_texts
 from embaudit.io.codecs import arrow_output
 from embaudit.io.codecs.arrow import COUNTS, ArrowTable
-from embaudit.io.codecs.arrow_output import stored_rows
 from embaudit.io.codecs.delimited import NUMBER, Cell
 from embaudit.io.codecs.lists import matrix
 from embaudit.io.draft import Draft, said
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
 Made: TypeAlias = "Callable[[TableFile, pa.ChunkedArray, int], NDArray[Any] | None]"
 """Makes an array of the column of a table at some place; None where it is not whole."""
 
-__all__ = ["contents", "keeps", "stored_rows", "write"]
+__all__ = ["contents", "keeps", "write"]
 
 
 def contents(path: Path, request: Request) -> Contents:

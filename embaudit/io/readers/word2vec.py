@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,14 +49,3 @@ def keeps(draft: Draft) -> frozenset[str]:
 def write(file: IO[bytes], draft: Draft) -> None:
     """Write text with its header; the numbers read back as they were in float32."""
     word2vec.write(file, draft.right, draft.tokens)
-
-
-def stored_rows(path: Path, rows: slice) -> NDArray[Any]:
-    """Read some rows; those before them are read too."""
-    done, found = 0, []
-    for _, vectors in word2vec.blocks(path):
-        found.append(vectors[max(rows.start - done, 0) : max(rows.stop - done, 0)])
-        done += len(vectors)
-        if done >= rows.stop:
-            break
-    return np.concatenate(found)

@@ -6,9 +6,9 @@ from typing import IO
 
 from embaudit.io.codecs import word2vec
 from embaudit.io.draft import Draft
-from embaudit.io.readers.word2vec import contents, keeps, stored_rows
+from embaudit.io.readers.word2vec import contents, keeps
 
-__all__ = ["contents", "keeps", "stored_rows", "write"]
+__all__ = ["contents", "keeps", "write"]
 
 
 def write(file: IO[bytes], draft: Draft) -> None:

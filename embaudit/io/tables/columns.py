@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from embaudit.errors import InputError, must_be
 from embaudit.foundation.checked import Floats, as_texts
-from embaudit.foundation.parallel import row_blocks
 from embaudit.io.advice import refuse_matrix_market
 from embaudit.io.codecs.arrow import SUFFIXES, ArrowTable
 from embaudit.io.codecs.delimited import (
@@ -22,7 +21,6 @@ from embaudit.io.codecs.delimited import (
     numbered_rows,
     plain_name,
     read_delimited,
-    read_rows,
     sniff,
 )
 from embaudit.io.files import AnyPath, existing_file
@@ -168,14 +166,13 @@ def read_vectors(
     InputError
         As `read_columns` and `numbers` do.
     """
-    assert table.text is not None
-    rows, others = read_rows(table.text, vectors, columns)
-    for block in row_blocks(*rows.shape):
-        wrong = ~np.isfinite(rows[block]).all(axis=0)
-        if wrong.any():
-            position = vectors[int(np.argmax(wrong))]
-            numbers(table, read_columns(table, {position: "number"})[position], position)
-    return rows, others
+    dimensions: dict[int, Cell] = dict.fromkeys(vectors, "number")
+    read = read_columns(table, {**dimensions, **columns})
+    rows = np.empty((len(read[vectors[0]]), len(vectors)))
+    for place, position in enumerate(vectors):
+        # Each column is let go of once it is copied.
+        rows[:, place] = numbers(table, read.pop(position), position)
+    return rows, read
 
 
 def _cast(table: TableFile, column: pa.ChunkedArray, position: int, cell: Cell) -> pa.ChunkedArray:
