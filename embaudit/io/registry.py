@@ -21,6 +21,7 @@ from embaudit.io.draft import Draft
 from embaudit.io.files import AnyPath, as_path, located, plain_suffix
 from embaudit.io.intake import GIVEN, Contents, Intake, Part, Reading
 from embaudit.io.outputs import writable, written_whole
+from embaudit.io.readers.assemble import tokens_beside
 from embaudit.io.remote import naming, with_urls
 from embaudit.io.request import Request
 from embaudit.model import FactorModel, Link, comparing, with_objective
@@ -168,7 +169,8 @@ def _chosen(where: Path, format: str | None, request: Request, files: tuple[Path
 
 def _contents(chosen: Format, where: Path, request: Request, files: tuple[Path, ...]) -> Contents:
     contents: Contents = module_of(chosen).contents(where, request, *([files] if files else []))
-    return contents.of_kind(request.kind)
+    tokens = {} if files else tokens_beside(where if where.is_dir() else where.parent, contents)
+    return replace(contents, fields={**contents.fields, **tokens}).of_kind(request.kind)
 
 
 def _with_files(found: Intake, request: Request) -> Intake:

@@ -167,6 +167,20 @@ def test_axes_of_length_one_are_dropped(tmp_path: Path, shape: tuple[int, ...]) 
         assert look(tmp_path / f"m{suffix}").parts[0].shape == (6, 4)
 
 
+def test_tokens_beside_a_table_of_them(tmp_path: Path) -> None:
+    vocabulary = {token: row for row, token in enumerate(IDS)}
+    (tmp_path / "tokenizer.json").write_text(json.dumps({"model": {"vocab": vocabulary}}))
+    np.save(tmp_path / "v.npy", ROWS)
+    np.savez(tmp_path / "v.npz", W=ROWS, b=np.ones(6))
+    for suffix in (".npy", ".npz"):
+        assert load(tmp_path / f"v{suffix}").names("right").tolist() == IDS
+        assert "tokenizer.json (6) as right names" in look(tmp_path / f"v{suffix}").explain()
+    np.save(tmp_path / "v.npy", ROWS[:5])
+    assert load(tmp_path / "v.npy").right_names is None
+    np.savez(tmp_path / "v.npz", user_factors=ROWS, item_factors=ROWS)
+    assert load(tmp_path / "v.npz").right_names is None
+
+
 def test_other_axes_are_named(tmp_path: Path) -> None:
     np.savez(tmp_path / "m.npz", vectors=ROWS.reshape(2, 3, 4))
     assert "got vectors (2, 3, 4)" in refused(tmp_path / "m.npz")

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.errors import InputError, must_be
-from embaudit.io.checkpoints.tokens import Tokens
+from embaudit.io.checkpoints.tokens import Tokens, tokens_of, vocabulary_of
 from embaudit.io.codecs.arrays import UNNAMED, Arrays
 from embaudit.io.codecs.held import as_stored
 from embaudit.io.intake import OF_VECTORS, Contents, Part, Source
@@ -110,6 +110,16 @@ def named_by(tokens: Tokens | None, source: str) -> dict[str, Source]:
         return {}
     names = Source(source, lambda: tokens.names, tokens.names.shape)
     return {"right_names": names, "right_aside": Source.of("", tokens.aside)}
+
+
+def tokens_beside(folder: Path, contents: Contents) -> dict[str, Source]:
+    """Call the rows of one table by the tokens of its folder, where it has a row for each of them and no others."""
+    (n_rows, *_) = contents.fields["right"].shape or (None,)
+    if n_rows is None or {"left", "right_ids", "right_names"} & set(contents.fields):
+        return {}
+    tokens = tokens_of(folder, n_rows)
+    whole = tokens is not None and not any(name.startswith("<padding ") for name in tokens.names.tolist())
+    return named_by(tokens, vocabulary_of(folder)) if whole else {}
 
 
 def side_axis(layout: Layout) -> int:

@@ -66,14 +66,8 @@ def _names(checkpoint: Safetensors, chosen: Layout, n_rows: int) -> dict[str, So
     titles = _titles(checkpoint, n_rows)
     if titles is not None:
         return {"right_names": Source.of("the metadata", titles)}
-    if chosen.head:
-        beside = _beside(checkpoint, chosen.right, n_rows)
-        return {} if beside is None else named_by(beside[1], beside[0])
-    folder = checkpoint.path.parent
-    tokens = tokens_of(folder, n_rows) if chosen.left is None else None
-    # A table of tokens has a row for each of them, and no others.
-    whole = tokens is not None and not any(name.startswith("<padding ") for name in tokens.names.tolist())
-    return named_by(tokens, vocabulary_of(folder)) if whole else {}
+    beside = _beside(checkpoint, chosen.right, n_rows) if chosen.head else None
+    return {} if beside is None else named_by(beside[1], beside[0])
 
 
 def _titles(checkpoint: Safetensors, n_rows: int) -> list[str] | None:
