@@ -167,3 +167,27 @@ def test_what_training_loops_store_is_unwrapped_by_the_printed_conversion(
     monkeypatch.chdir(tmp_path)
     exec(str(refused.value).partition("convert it in Python: ")[2].partition(", or embaudit")[0], {})
     np.testing.assert_array_equal(load("model.safetensors").right, network.item_embedding.weight.detach())
+
+
+TASKS = {
+    "SequenceClassification": {"problem_type": "multi_label_classification", "num_labels": 3},
+    "SequenceClassification of one": {"num_labels": 1},
+    "SequenceClassification of numbers": {"problem_type": "regression", "num_labels": 2},
+    "MultipleChoice": {},
+    "QuestionAnswering": {},
+}
+
+
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("name", ["Bert", "DistilBert"])
+def test_networks_of_other_tasks_are_no_softmax_over_labels(name: str, task: str, tmp_path: Path) -> None:
+    import transformers
+
+    small = {"vocab_size": 30, "hidden_size": 8, "dim": 8, "intermediate_size": 8, "hidden_dim": 8, "n_heads": 2,
+             "num_attention_heads": 2, "num_hidden_layers": 1, "n_layers": 1}  # fmt: skip
+    config = getattr(transformers, f"{name}Config")(**small, **TASKS[task])
+    live = getattr(transformers, f"{name}For{task.partition(' ')[0]}")(config).eval()
+    live.save_pretrained(tmp_path)
+    for given, reading in ((live, from_object), (tmp_path, load)):
+        with pytest.raises(InputError):
+            reading(given)
