@@ -336,6 +336,12 @@ def test_other_embeddings_and_layers_inside_are_no_rivals_of_a_head(tmp_path: Pa
     assert load(path).n_right == 5
 
 
+def test_weights_alone_are_no_head_and_beside_their_bias_they_are(tmp_path: Path) -> None:
+    assert load(stored(tmp_path, {"weight": WORDS})).link == "identity"
+    assert load(tmp_path, kind="head").link == "softmax"
+    assert load(stored(tmp_path, {"weight": WORDS, "bias": BIAS})).link == "softmax"
+
+
 def test_a_kernel_of_flax_holds_one_column_a_label(tmp_path: Path) -> None:
     np.savez(tmp_path / "m.npz", **{"params/Dense_1/kernel": PLACES, "params/Dense_1/bias": BIAS[:3]})
     head = load(tmp_path / "m.npz", weight="params/Dense_1/kernel", kind="head")

@@ -34,6 +34,8 @@ HEADS = {
     "softmax_w": "softmax_b", "coef_": "intercept_", "kernel": "bias", "unembeddings": "bias",
     "unembed.W_U": "unembed.b_U", "unembed.weight": "unembed.bias",
 }  # fmt: skip
+BARE = ("weight",)
+"""Names of the weights of any layer, which alone say nothing of labels."""
 TIED = (
     "model.embed_tokens.weight", "model.language_model.embed_tokens.weight", "model.decoder.embed_tokens.weight",
     "language_model.model.embed_tokens.weight", "transformer.wte.weight", "wte.weight", "backbone.embeddings.weight",
@@ -240,6 +242,8 @@ def is_head(layer: str) -> bool:
 def _heads(shapes: Shapes) -> list[str]:
     masked = {name for name in _matrices(shapes) if any(_ends(name, known) for known in MASKED)}
     matrices = [name for name in _matrices(shapes) if name not in masked or _bias_apart(shapes, name)]
+    # Any layer has weights: a bias beside them makes them those of a head.
+    matrices = [name for name in matrices if name not in BARE or HEADS[name] in shapes]
     # A name of exactly that kind before one below a prefix, which layers inside a network may also have.
     for known in (HEADS, TIED):
         named = [name for name in matrices if name in known]
