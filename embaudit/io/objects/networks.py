@@ -101,7 +101,7 @@ def module(network: Any, given: Given) -> Reading:
         what it makes of example inputs, and the caller says no link.
     """
     reading = _by_names(network.state_dict(), given.request)
-    if reading.model.left is None and reading.model.link != "softmax":
+    if reading.model.left is None and reading.model.link != "softmax" and given.inputs is None:
         return reading
     takes = needed(network.forward) if has(network, "forward") else []
     order = [name[0] for name in takes]
