@@ -96,7 +96,7 @@ def plain(name: str) -> str:
 
 
 def squeezed(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Drop axes of length 1 of an array with more than two axes, where a matrix is left; convolutions end in such axes.
+    """Drop axes of length 1 of an array with more than two axes, where a matrix is left; convolutions end in two.
 
     Examples
     --------
@@ -104,7 +104,7 @@ def squeezed(shape: tuple[int, ...]) -> tuple[int, ...]:
     ((9, 512), (2, 9, 512), (16, 8, 1, 1))
     """
     kept = tuple(size for size in shape if size != 1)
-    return kept if len(shape) > 2 == len(kept) and shape[-1] != 1 else shape
+    return kept if len(shape) > 2 == len(kept) and shape[-2:] != (1, 1) else shape
 
 
 def is_kernel(name: str) -> bool:
