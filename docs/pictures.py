@@ -12,7 +12,7 @@ from standalone import standalone
 
 import embaudit as ea
 from embaudit.movements.levels import levels
-from embaudit.report.audit_view import audit_view
+from embaudit.report.audit_document import audit_document
 from embaudit.report.documents import document
 from embaudit.report.interval_display import IntervalDisplay
 from embaudit.report.prediction_display import PredictionDisplay
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from embaudit.auditing import Audit
     from embaudit.model import FactorModel
+    from embaudit.report.display import Display
 
 OTHER = 28
 """The item that the one asked for is compared with, as on the page."""
@@ -76,13 +77,18 @@ def at_odds() -> str:
 
 def stays() -> str:
     """Draw which share of the neighbours is certain to stay."""
-    figures = next(one.figures for one in audit_view(audited()).limits if one.title == "item-item cosines")
-    return standalone("What stays while predictions stay", figures)
+    return standalone("What stays while predictions stay", _of("limits"))
 
 
 def moves() -> str:
     """Draw how far cosines move in each equal model."""
-    return standalone("How far cosines move in equal models", audit_view(audited()).movement[0].figures)
+    return standalone("How far cosines move in equal models", _of("movement"))
+
+
+def _of(place: str) -> tuple[Display, ...]:
+    """Take the figures of item-item cosines from a section of the document."""
+    section = next(one for one in audit_document(audited()).sections if one.id == place)
+    return next(part.figures for part in section.parts if part.title == "item-item cosines")
 
 
 def dimensions() -> str:

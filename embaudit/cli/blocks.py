@@ -39,8 +39,7 @@ def blocks(
     from embaudit.blocks import block_cosines
     from embaudit.blocks.cosines import require_cosine
     from embaudit.report.document import Origin
-    from embaudit.report.first_screen import WIDTH
-    from embaudit.report.terminal import print_result
+    from embaudit.report.terminal import WIDTH, print_result
 
     if threshold is not None:
         require_cosine("the threshold", threshold)

@@ -66,7 +66,7 @@ def comparison_document(found: Comparison) -> Document:
         tuple(said),
         next=last,
         top=tuple(_drawn(found)),
-        n_embedded=2,
+        n_embedded=1 + sum(bool(grid.rows) for grid in moved),
         sections=(
             Section.of("changed", "Changes", "What changed, in numbers", summary_grid(found)),
             Section.of("moved", "Moved most", "What moved most, and why", *moved),

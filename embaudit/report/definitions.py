@@ -9,29 +9,29 @@ from embaudit.auditing.alone import in_titles
 from embaudit.auditing.texts import WORDS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
     from embaudit.model import FactorModel
 
-DEFINED = ("gauge", "κ", "budget", "role", "exponent", "certified")
+DEFINED = ("gauge", "κ", "budget", "role", "exponent", "certified", "equal model", "label", "copy", "shift", "whitened",
+           "prediction cosine", "logit cosine", "range")  # fmt: skip
 """Words that not every reader of cosines knows, in an order in which each leans on those before it."""
 
 
-def definitions(model: FactorModel, texts: Iterable[str], words: Sequence[str] = DEFINED) -> Iterator[str]:
+def definitions(model: FactorModel, texts: Iterable[str]) -> Iterator[tuple[str, str]]:
     """Define the words that occur in some texts, under their names or others that they go by.
 
     Examples
     --------
     >>> from embaudit.model import FactorModel
-    >>> for line in definitions(FactorModel.from_vectors([[1.0]]), ["12 % certified", "No gauge does it."]):
-    ...     print(line)
+    >>> for word, meaning in definitions(FactorModel.from_vectors([[1.0]]), ["12 % certified", "No gauge does it."]):
+    ...     print(f"{word}: {meaning}")
     gauge: a change of the factors of both sides at once that leaves every score as it is.
     certified: a neighbour is certified when no gauge within the budget can push it out of its list.
     """
     met = " ".join(texts)
-    for word in words:
-        known = "|".join((word, *(WORDS[word].also if words is not DEFINED else ())))
+    for word in DEFINED:
+        known = "|".join((word, *WORDS[word].also))
         if re.search(rf"(?<!\w)(?:{known})s?(?!\w)", met, re.IGNORECASE):
-            first = WORDS[word].meaning.split(". ")[0].removesuffix(".")
-            said = in_titles(model, first)
-            yield f"{word}: {said[0].lower()}{said[1:]}."
+            first = in_titles(model, WORDS[word].meaning.split(". ")[0].removesuffix("."))
+            yield word, f"{first[0].lower()}{first[1:]}."

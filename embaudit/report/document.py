@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from embaudit.foundation.words import cut, row_called, visible
+from embaudit.foundation.words import copied, cut, row_called, visible
 from embaudit.io.intake import WORDS as FIELDS
+from embaudit.report.grid import Grid
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from embaudit.auditing.answer import Answer
+    from embaudit.auditing.finding import Finding
     from embaudit.io.intake import Intake
     from embaudit.movements.neighbourhoods import Neighbourhood
     from embaudit.report.display import Display
-    from embaudit.report.grid import Grid
     from embaudit.report.next_steps import Asked
 
 WIDE = 9
@@ -28,7 +30,7 @@ LONGEST = 120
 
 @dataclass(frozen=True)
 class Charted:
-    """A table and the pictures of its numbers; either may be missing."""
+    """A table and the figures of its numbers; either may be missing."""
 
     title: str
     grid: Grid | None
@@ -47,9 +49,9 @@ class Near:
     name: str
     cosine: str
     kept: bool
-    """Whether the other list has it, too."""
+    """Whether the other list shows it, too."""
     level: str = ""
-    """Higher than what share of pairs."""
+    """The share of pairs with a lower cosine."""
 
 
 @dataclass(frozen=True)
@@ -58,17 +60,44 @@ class Lists:
 
     name: str
     headings: tuple[str, str]
-    """Which models."""
+    """The two models."""
     before: tuple[Near, ...]
     after: tuple[Near, ...]
-    kept: int
     note: str = ""
-    """What else is to know of them, such as copies that are not listed."""
+    """A remark on both lists, such as copies that are not listed."""
+
+    @property
+    def kept(self) -> int:
+        """Number of former neighbours that the other list shows."""
+        return sum(one.kept for one in self.before)
+
+    def head(self, most: int) -> Lists:
+        """Cut both lists; a neighbour that is left in one of them alone is no longer kept."""
+        before, after = self.before[:most], self.after[:most]
+        return replace(self, before=_shared(before, after), after=_shared(after, before))
+
+    @property
+    def grid(self) -> Grid:
+        """Both lists as one table."""
+        pairs = list(zip(self.before, self.after, strict=True))
+        levels = any(one.level for one in self.before)
+        headings = (self.headings[0], "", *["higher than"] * levels, self.headings[1], "")
+        rows = tuple(
+            (one.name, one.cosine, *[f"{one.level} of pairs"] * levels, two.name, two.cosine) for one, two in pairs
+        )
+        words = (0, 2 + levels)
+        marked = [(at, words[i]) for at, pair in enumerate(pairs) for i in (0, 1) if not pair[i].kept]
+        return Grid(f"nearest to {self.name}", self.note, headings, rows, words=words, marked=frozenset(marked))
+
+
+def _shared(some: tuple[Near, ...], others: tuple[Near, ...]) -> tuple[Near, ...]:
+    names = {one.name for one in others}
+    return tuple(replace(one, kept=one.kept and one.name in names) for one in some)
 
 
 @dataclass(frozen=True)
 class Section:
-    """A part of a page under its own heading; what is empty is left out."""
+    """A part of a document under its own heading; an empty one is left out."""
 
     id: str
     name: str
@@ -77,6 +106,9 @@ class Section:
     said: tuple[str, ...] = ()
     parts: tuple[Charted, ...] = ()
     lists: tuple[Lists, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    end: tuple[str, ...] = ()
+    """Paragraphs below everything else."""
 
     @classmethod
     def of(cls, place: str, name: str, title: str, *grids: Grid) -> Section:
@@ -86,7 +118,7 @@ class Section:
     @property
     def is_empty(self) -> bool:
         """Whether nothing stands below the heading."""
-        return not (self.said or self.parts or self.lists)
+        return not (self.said or self.parts or self.lists or self.findings or self.end)
 
 
 @dataclass(frozen=True)
@@ -110,6 +142,17 @@ class Origin:
 
 
 @dataclass(frozen=True)
+class Glance:
+    """The first table of an audit, its columns in groups, and the meaning of its words."""
+
+    grid: Grid
+    groups: tuple[tuple[str, int], ...]
+    """Titles above the columns behind the first, and the number of columns of each."""
+    key: tuple[str, ...]
+    """A sentence for each word of the table."""
+
+
+@dataclass(frozen=True)
 class Document:
     """Everything shown of a result, in order: pages, notebooks, terminals and comments write the same one."""
 
@@ -123,12 +166,25 @@ class Document:
     """Figures beside the conclusion."""
     sections: tuple[Section, ...] = ()
     n_embedded: int = 1
-    """Sections, from the first one, whose tables a notebook shows below the top."""
+    """Tables and figures, from the first one, that a notebook shows below the top."""
     notes: tuple[str, ...] = ()
     facts: tuple[tuple[str, str], ...] = ()
     """How it was made, besides its origin."""
     glossary: tuple[tuple[str, str], ...] = ()
     """Words and their meanings."""
+    subject: str = ""
+    """The sizes of the model."""
+    answer: Answer | None = None
+    """Of an audit."""
+    steps: tuple[tuple[str, str], ...] = ()
+    """Purposes and commands to type next."""
+    rare_steps: tuple[tuple[str, str], ...] = ()
+    """The same for readers who hold what few do."""
+    glance: Glance | None = None
+    n_asked: int = 0
+    """Neighbour lists, from the first one, of rows that were asked for."""
+    words: tuple[tuple[str, str], ...] = ()
+    """Words that are explained at the top, and their meanings."""
 
     @property
     def shown_sections(self) -> tuple[Section, ...]:
@@ -138,12 +194,27 @@ class Document:
     @property
     def embedded(self) -> tuple[Charted, ...]:
         """Tables and figures that a notebook shows."""
-        return tuple(part for section in self.sections[: self.n_embedded] for part in section.parts)
+        return tuple(part for section in self.sections for part in section.parts)[: self.n_embedded]
 
     @property
     def grids(self) -> tuple[Grid, ...]:
         """Tables of all sections."""
         return tuple(part.grid for section in self.sections for part in section.parts if part.grid is not None)
+
+    @property
+    def lists(self) -> tuple[Lists, ...]:
+        """Neighbour lists of all sections."""
+        return tuple(one for section in self.sections for one in section.lists)
+
+    @property
+    def ends(self) -> tuple[str, ...]:
+        """Last paragraphs of all sections."""
+        return tuple(text for section in self.sections for text in section.end)
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """Findings of all sections."""
+        return tuple(one for section in self.sections for one in section.findings)
 
     @property
     def paragraphs(self) -> tuple[str, ...]:
@@ -172,14 +243,15 @@ def lists_of(
     called = partial(row_called, title)
     before = zip(example.before, example.stay, levels or [""] * len(example.before), strict=True)
     after = zip(example.after, example.stayed, strict=True)
-    return Lists(
+    copies = f"{copied(example.left_out)} left out" if example.left_out else ""
+    made = Lists(
         named(called(example.name)),
         headings,
         tuple(Near(named(called(name)), f"{cosine:.2f}", kept, level) for (name, cosine), kept, level in before),
         tuple(Near(named(called(name)), f"{cosine:.2f}", kept) for (name, cosine), kept in after),
-        example.kept,
-        note,
+        "; ".join(filter(None, (note, copies))),
     )
+    return made.head(len(made.before))
 
 
 def named(name: str) -> str:

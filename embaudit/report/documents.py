@@ -5,9 +5,11 @@ from __future__ import annotations
 from functools import singledispatch
 from typing import TYPE_CHECKING
 
+from embaudit.auditing import Audit
 from embaudit.blocks import BlockCosines
 from embaudit.comparison import Comparison
 from embaudit.evaluation import Evaluation
+from embaudit.report.audit_document import audit_document
 from embaudit.report.blocks import block_document
 from embaudit.report.comparison import comparison_document
 from embaudit.report.document import Document, Section
@@ -40,6 +42,7 @@ def document(result: Result) -> Document:
     )
 
 
+document.register(Audit, audit_document)
 document.register(BlockCosines, block_document)
 document.register(Comparison, comparison_document)
 document.register(Evaluation, evaluation_document)

@@ -52,6 +52,7 @@ def evaluation_document(found: Evaluation) -> Document:
         f"Which similarity finds {found.title}s that {found.relation}?",
         (found.explain(),),
         top=(_precision(found, records),),
+        n_embedded=len(scores.parts),
         sections=(
             scores,
             Section("differences", "Differences", "How far each is from the raw cosine",

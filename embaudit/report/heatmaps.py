@@ -23,11 +23,11 @@ from embaudit.kernels.pairs import cosine_matrix
 from embaudit.model import Pairs, with_objective
 from embaudit.model.drift import Sample
 from embaudit.model.sizes import require_ordinary_size
+from embaudit.report.audit_tables import shown_side
 from embaudit.report.explorer.chosen import names_of
 from embaudit.report.heatmap_display import HeatmapDisplay, Panel
 from embaudit.report.heatmap_rows import taken_rows
 from embaudit.report.prediction_display import form_of_audit, predicted_word
-from embaudit.report.summary import shown_side
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
 
 from embaudit._version import __version__
 from embaudit.auditing import Audit
+from embaudit.auditing.alone import in_titles
 from embaudit.auditing.answer import Word
+from embaudit.auditing.texts import CODES
 from embaudit.errors import InputError, escaped
 from embaudit.foundation.results import Drawn
-from embaudit.report.audit_view import audit_view
+from embaudit.report.audit_document import audit_document
 from embaudit.report.displays import display
 from embaudit.report.document import LONGEST, ROWS, Origin, read_parts
 from embaudit.report.documents import document
@@ -115,10 +118,7 @@ def fragment(result: Result) -> str:
     >>> fragment(movement(model, model)).count("<table>")
     1
     """
-    if isinstance(result, Audit):
-        view, kind = audit_view(result), KINDS[result.answer.word]
-        return _harmless(_template("audit_top.html.j2").render(view=view, kind=kind))
-    return _harmless(_template("result_top.html.j2").render(view=document(result)))
+    return _harmless(_template("fragment.html.j2").render(view=document(result), kinds=KINDS))
 
 
 def page(result: Result, title: str = "", origin: Origin | None = None) -> str:
@@ -133,34 +133,35 @@ def page(result: Result, title: str = "", origin: Origin | None = None) -> str:
     origin : Origin, optional
         Where it came from, as far as it does not know that itself.
     """
+    origin = origin or Origin()
+    seed = () if origin.seed is None else (("seed", str(origin.seed)),)
     if isinstance(result, Audit):
-        return _harmless(_audit_page(result, title, origin or Origin()))
-    return _harmless(_result_page(result, title, origin or Origin()))
+        title, found = title or f"Audit of {result.source or 'a model'}", explorer(result)
+        origin = replace(origin, intakes=() if result.intake is None else (("", result.intake),))
+        view = audit_document(result, origin.asked)
+        parts = {"explorer": None, "allowed": ""} if found is None else explorer_parts(result, found)
+    else:
+        view, parts = document(result), {"explorer": None, "allowed": ""}
+    names = dict.fromkeys(finding.code for finding in view.findings)
+    return _harmless(
+        _template("result.html.j2").render(
+            view=view,
+            title=title,
+            origin=origin,
+            kinds=KINDS,
+            parts_of=lambda intake: tuple(read_parts(intake)),
+            made=(*view.facts, *seed, ("embaudit", __version__)),
+            pictures=() if view.top or view.answer else _picture(result),
+            codes=[CODES[name] for name in names],
+            told=lambda text: in_titles(result.model, text) if isinstance(result, Audit) else text,
+            conclusions=getattr(result, "conclusions", ()),
+            **parts,
+        )
+    )
 
 
 def _harmless(written: str) -> str:
     return "\n".join(map(escaped, written.split("\n")))
-
-
-def _result_page(result: Result, title: str, origin: Origin) -> str:
-    view = document(result)
-    seed = () if origin.seed is None else (("seed", str(origin.seed)),)
-    return _template("result.html.j2").render(
-        view=view,
-        title=title,
-        origin=origin,
-        parts_of=lambda intake: tuple(read_parts(intake)),
-        made=(*view.facts, *seed, ("embaudit", __version__)),
-        pictures=() if view.top else _picture(result),
-        allowed="",
-    )
-
-
-def _audit_page(audit: Audit, title: str, origin: Origin) -> str:
-    named, kind = title or f"Audit of {audit.source or 'a model'}", KINDS[audit.answer.word]
-    found = explorer(audit)
-    parts = {"explorer": None, "allowed": ""} if found is None else explorer_parts(audit, found)
-    return _template("audit.html.j2").render(view=audit_view(audit, origin.asked), title=named, kind=kind, **parts)
 
 
 def _picture(result: Result) -> tuple[Display, ...]:

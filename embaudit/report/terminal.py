@@ -1,7 +1,14 @@
-"""Results in the terminal, with rich."""
+"""Results in the terminal: the first screen of an audit, one screen of any result, and everything, with rich.
+
+Readers of a first screen know cosines and need not know gauges. It has 80 columns and 25 lines at most.
+"""
 
 from __future__ import annotations
 
+from dataclasses import replace
+from itertools import chain, pairwise, repeat
+from shlex import join, split
+from textwrap import shorten, wrap
 from typing import TYPE_CHECKING
 
 from rich.panel import Panel
@@ -9,27 +16,44 @@ from rich.text import Text
 
 from embaudit.auditing.answer import Word
 from embaudit.auditing.finding import Severity
-from embaudit.report.brief import brief
-from embaudit.report.definitions import definitions
-from embaudit.report.first_screen import first_screen
-from embaudit.report.summary import bias_grids, grids, movement_grids, neighbour_grids, sentences
+from embaudit.foundation.words import cut
+from embaudit.report.audit_document import CONVENTIONS, audit_document
+from embaudit.report.audit_tables import movement_grids
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator, Sequence
 
     from rich.console import Console
 
     from embaudit.auditing import Audit
+    from embaudit.auditing.finding import Finding
     from embaudit.cli.demonstration import Demonstration
     from embaudit.foundation.results import Result
+    from embaudit.report.document import Document, Glance, Lists, Near
     from embaudit.report.grid import Grid
     from embaudit.report.next_steps import Asked
 
-EXAMPLES = 5
+WIDTH, HEIGHT = 80, 25
+FINDINGS = 3
+"""Findings that have a line."""
+NEIGHBOURS = 5
+"""Lines of neighbours, where there is room for so many."""
+FEWEST = 3
+"""Lines of neighbours that go before tips behind the first finding."""
+LEAST = 2
+"""Lines of neighbours that go before issues behind the first finding."""
+COLUMN = WIDTH // 2 - 2
+"""Characters of one list of neighbours."""
+OWN_FORMAT = "embaudit"
+"""The format of our own files, which say themselves what is what; so does a file of one array."""
+NAME = 36
+"""Characters of a name in the first column of a table on one screen."""
+ROWS = 3
+"""Rows of that table that are shown, however much there is to say."""
+NOTES = 2
+"""Notes of a result that one screen has room for."""
 OWN = "embaudit audit MODEL --out report.html"
 """What to type of a model of one's own."""
-NOTES = 2
-"""Notes of a result that its first screen has room for."""
 ANSWERS = {Word.YES: "green", Word.CONVENTION: "yellow", Word.NO: "red", Word.UNSAID: "yellow"}
 COLOURS = {Severity.ISSUE: "red", Severity.TIP: "yellow"}
 
@@ -41,31 +65,179 @@ def print_screen(audit: Audit, asked: Asked, console: Console) -> None:
     console.print(text, soft_wrap=True)
 
 
-def print_audit(audit: Audit, console: Console) -> None:
-    """Print the answer, a failed check, then the tables, neighbours side by side, findings and the verdict."""
-    console.print(Text(repr(audit.model)))
-    if audit.intake is not None:
-        console.print(Text(audit.intake.explain()))
-    if audit.quick:
-        console.print(Text(f"Quick audit: {audit.effort}."))
-    console.print(Text(f"{audit.answer.question} {audit.answer}", style="bold"))
-    tables = grids(audit)
-    words = [audit.verdict, "budget", *sentences(audit), *(" ".join((one.caption, *one.headings)) for one in tables)]
-    for line in definitions(audit.model, words):
-        console.print(Text(line, style="dim"))
-    if not audit.predictions_hold:
-        _print_verdict(audit, console, title="check failed")
-    print_grids(tables, console)
-    for sentence in sentences(audit):
-        console.print(sentence, markup=False)
-    print_grids(neighbour_grids(audit)[:EXAMPLES], console)
-    print_grids(bias_grids(audit)[:EXAMPLES], console)
-    for finding in audit.findings:
-        style = COLOURS[finding.severity]
-        head = Text(f"{finding.code} {finding.severity.title}: {finding.title}. ", style=style)
-        console.print(head + Text(finding.remedy, style="default"))
-    if audit.predictions_hold:
-        _print_verdict(audit, console, title="verdict")
+def first_screen(audit: Audit, asked: Asked) -> str:
+    """Write the first screen of an audit, the head of its document.
+
+    Examples
+    --------
+    >>> from embaudit.auditing import audit
+    >>> from embaudit.model import FactorModel
+    >>> from embaudit.report.next_steps import Asked
+    >>> model = FactorModel.from_user_item([[1.0], [2.0]], [[1.0], [-3.0], [2.0]])
+    >>> print(first_screen(audit(model), Asked("model.npz")).splitlines()[2])
+    YES: item-item cosines are the same in every model of rank 1 with the same
+    """
+    made = audit_document(audit, asked, drawn=False)
+    answer, below = _answer(audit, f"{asked.path}: {made.subject}"), [*_commands(made.steps)]
+    table = [] if made.glance is None else ["", *_table(made.glance), *wrap(" ".join(made.glance.key), WIDTH)]
+    room = HEIGHT - len(answer) - len(table) - len(below)
+    tips, issues = (room - len(_neighbours(audit, made, fewest)) for fewest in (FEWEST, LEAST))
+    grave = sum(one.severity is Severity.ISSUE for one in _news(audit, made))
+    known = _findings(audit, made)[: max(1, min(FINDINGS, max(tips, min(issues, grave))))]
+    lists = (_neighbours(audit, made, most) for most in range(NEIGHBOURS, 0, -1))
+    near = next((some for some in lists if len(some) <= room - len(known)), [])
+    left = room - len(known) - len(near)
+    # Commands are set in, so that the line before them is the first to go.
+    between, apart = [""] * (left > 0), [""] * (left > 1 and bool(known))
+    return "\n".join([*answer, *apart, *known, *table, *near, *between, *below])
+
+
+def _answer(audit: Audit, title: str) -> list[str]:
+    intake = audit.intake
+    told = intake is not None and intake.format != OWN_FORMAT and len(intake.parts) + len(intake.left_over) > 1
+    lines = [title, *([intake.line()] if intake is not None and told else [])]
+    sizes = wrap(f"Quick audit: {audit.effort}.", WIDTH) if audit.quick else []
+    return [*map(_short, lines), *sizes, audit.answer.question, *wrap(str(audit.answer), WIDTH)]
+
+
+def _short(line: str, width: int = WIDTH) -> str:
+    return shorten(line, width, placeholder=" …")
+
+
+def _news(audit: Audit, made: Document) -> Sequence[Finding]:
+    """List the findings that do not say again what the answer says, or all where there are no others."""
+    answered = {*audit.answer.findings} | ({"EMB102"} if "one_side" in audit.answer.findings else set())
+    return [one for one in made.findings if one.code not in answered] or made.findings
+
+
+def _findings(audit: Audit, made: Document) -> list[str]:
+    return [_short(f"{one.code} {one.severity.title}: {one.title}") for one in _news(audit, made)]
+
+
+def _table(glance: Glance) -> list[str]:
+    """Align a table under two lines: what was done, and what became of it."""
+    grid, bounds = glance.grid, [0, 1]
+    for _, width in glance.groups:
+        bounds.append(bounds[-1] + width)
+    titles = ("", *(title for title, _ in glance.groups))
+    blocks = [
+        _block(title, [row[one:other] for row in (grid.headings, *grid.rows)])
+        for title, (one, other) in zip(titles, pairwise(bounds), strict=True)
+    ]
+    between = " " * max(1, min(3, (WIDTH - sum(len(block[0]) for block in blocks)) // max(1, len(blocks) - 1)))
+    return [between.join(line).rstrip() for line in zip(*blocks, strict=True)]
+
+
+def _block(title: str, rows: Sequence[Sequence[str]]) -> list[str]:
+    """Align some columns under a title, in lines of one length."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ["  ".join(f"{cell:{width}}" for cell, width in zip(row, widths, strict=True)) for row in rows]
+    width = max(map(len, (title, *lines)))
+    return [f"{line:{width}}" for line in (title, *lines)]
+
+
+def _neighbours(audit: Audit, made: Document, most: int) -> list[str]:
+    """List the neighbours of a row below a line that names it, of all rows asked for where there is room for them."""
+    if made.glance is None or most < 1:
+        return []
+    if not made.lists:
+        return ["", *map(_short, made.ends)] if made.ends else []
+    worth = _worth(audit, made)
+    several = made.lists[: made.n_asked] if made.n_asked else made.lists[:1]
+    return [line for one in several for line in ("", *_two_lists(audit, one.head(most), worth))]
+
+
+def _worth(audit: Audit, made: Document) -> str:
+    """Say what the list of another model is worth; nothing of what is predicted, which speaks for itself."""
+    against = made.lists[0].headings[1]
+    if against.startswith("by "):
+        return ""
+    if audit.answer.word is Word.CONVENTION:
+        return "Training chose the left list, among those of equal models."
+    if against in CONVENTIONS:
+        return "The right list follows one convention, no truer than the left."
+    return "The list on the right is as valid as the left one, no better."
+
+
+def _two_lists(audit: Audit, lists: Lists, below: str) -> Iterator[str]:
+    """Lay two lists side by side, and mark the names that only one of them holds; a YES needs no second list."""
+    if audit.answer.word is Word.YES:
+        yield _short(f"nearest to {lists.name}{f' ({lists.note})' if lists.note else ''}")
+        yield from (_cell(one, "").rstrip() for one in lists.before)
+        return
+    marked = not all(one.kept for one in (*lists.before, *lists.after))
+    note = " (* one list only)" * (marked and not below)
+    other = _short(lists.headings[1], COLUMN - len(note)) + note
+    name = _short(lists.name, WIDTH - len(f"nearest to , by cosine  {other}"))
+    yield f"{f'nearest to {name}, by cosine':{COLUMN + 2}}  {other}"
+    for one, two in zip(lists.before, lists.after, strict=True):
+        yield f"{_cell(one, ' *'[not one.kept])}    {_cell(two, ' *'[not two.kept])}".rstrip()
+    if below:
+        yield f"{'* one list only. ' * marked}{below}"
+
+
+def _cell(one: Near, mark: str) -> str:
+    room = COLUMN - 8
+    return f"{cut(one.name, room):{room}} {float(one.cosine):5.2f} {mark}"
+
+
+def _commands(steps: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """Write what to type next, each below what it is for; a line too long is broken as a shell allows it."""
+    for start, (what, command) in zip(chain(["next, "], repeat("or ")), steps, strict=False):
+        yield from wrap(f"{start}{what}:", WIDTH)
+        yield from _broken(command)
+
+
+def _broken(command: str) -> list[str]:
+    """Break a long command before options, as a shell allows it."""
+    words = split(command)
+    starts = [0, *(i for i, word in enumerate(words) if word.startswith("--")), len(words)]
+    lines = [""]
+    for part in (join(words[one:other]) for one, other in pairwise(starts)):
+        fits = len(f"  {lines[-1]} {part} \\") <= WIDTH
+        lines = [*lines[:-1], f"{lines[-1]} {part}".strip()] if fits or not lines[-1] else [*lines, f"  {part}"]
+    return [f"  {line} \\" for line in lines[:-1]] + [f"  {lines[-1]}"]
+
+
+def brief(said: Iterable[str], grids: Sequence[Grid]) -> str:
+    """Write what was found in 80 columns and 25 lines, or a few more where it takes more words.
+
+    Parameters
+    ----------
+    said : iterable of str
+        Paragraphs, the conclusion among them.
+    grids : sequence of Grid
+        Tables; the first is shown.
+
+    Examples
+    --------
+    >>> from embaudit.report.grid import Grid
+    >>> grid = Grid("lengths", "", ("item", "length"), tuple((f"item {i}", f"{i}") for i in range(30)))
+    >>> print(brief(["Lengths grow."], [grid.head(2), grid]))
+    Lengths grow.
+    <BLANKLINE>
+    lengths (the first 2 of 30 rows)
+    item    length
+    item 0       0
+    item 1       1
+    <BLANKLINE>
+    Everything: --full
+    """
+    lines = [line for text in said for line in wrap(text, WIDTH)]
+    if not grids:
+        return "\n".join(lines)
+    room = max(ROWS, HEIGHT - len(lines) - 5)
+    table = _narrow(grids[0]).head(room)
+    lines += ["", *wrap(table.caption, WIDTH), *str(table).splitlines()[1:]]
+    if len(grids) > 1 or len(table.rows) < len(grids[0].rows) or len(table.headings) < len(grids[0].headings):
+        lines += ["", "Everything: --full"]
+    return "\n".join(lines)
+
+
+def _narrow(grid: Grid) -> Grid:
+    """Shorten names, and keep the essential columns alone where all have no room."""
+    found = grid.shortened(NAME)
+    return found if max(map(len, str(found).splitlines()[1:])) <= WIDTH else found.narrow()
 
 
 def print_result(result: Result, console: Console, *, full: bool = True) -> None:
@@ -74,10 +246,41 @@ def print_result(result: Result, console: Console, *, full: bool = True) -> None
     from embaudit.report.documents import document
 
     made = document(result)
-    if not full:
+    if full:
+        print_document(made, console)
+    else:
         console.print(Text(brief((*made.paragraphs, *made.notes[:NOTES]), made.grids)), soft_wrap=True)
-        return
-    print_grids(made.grids, console)
+
+
+def print_audit(audit: Audit, console: Console) -> None:
+    """Print the answer, everything that was measured and found, and the verdict."""
+    console.print(Text(repr(audit.model)))
+    if audit.intake is not None:
+        console.print(Text(audit.intake.explain()))
+    if audit.quick:
+        console.print(Text(f"Quick audit: {audit.effort}."))
+    console.print(Text(f"{audit.answer.question} {audit.answer}", style="bold"))
+    if not audit.predictions_hold:
+        _print_verdict(audit, console, title="check failed")
+    print_document(replace(audit_document(audit, drawn=False), said=(), next=""), console)
+    if audit.predictions_hold:
+        _print_verdict(audit, console, title="verdict")
+
+
+def print_document(made: Document, console: Console) -> None:
+    """Print words, sections with their tables, lists and findings, then the conclusion and notes."""
+    for word, meaning in made.words:
+        console.print(Text(f"{word}: {meaning}", style="dim"))
+    for section in made.shown_sections:
+        for text in section.said:
+            console.print(text, markup=False)
+        print_grids((part.grid for part in section.parts if part.grid is not None), console)
+        print_grids((one.grid for one in section.lists), console)
+        for one in section.findings:
+            head = Text(f"{one.code} {one.severity.title}: {one.title}. ", style=COLOURS[one.severity])
+            console.print(head + Text(one.remedy, style="default"))
+        for text in section.end:
+            console.print(text, markup=False)
     for line in (*made.paragraphs, *made.notes):
         console.print(line, markup=False)
 

@@ -12,8 +12,8 @@ from raised import cases
 from embaudit import audit
 from embaudit.auditing import Audit
 from embaudit.auditing.alone import is_alone
-from embaudit.report.first_screen import first_screen
 from embaudit.report.next_steps import Asked, next_steps
+from embaudit.report.terminal import first_screen
 
 VECTORS = random_model(0, n=None, p=40, k=4)
 UNIT = VECTORS.replace(right=VECTORS.right / (VECTORS.right**2).sum(axis=1, keepdims=True) ** 0.5)

@@ -11,8 +11,8 @@ from models import random_model
 import embaudit as ea
 from embaudit.auditing.equivalents import WORST
 from embaudit.movements import movement
-from embaudit.report.audit_view import audit_view
-from embaudit.report.first_screen import key, movement_grid, sources
+from embaudit.report.audit_document import audit_document
+from embaudit.report.audit_tables import key, movement_grid, sources
 
 
 def with_copies(**options):
@@ -69,8 +69,9 @@ def test_models_of_the_largest_figures_have_letters():
     assert len(letters) > 1
     told = [*key(audit, grid)]
     assert told[:3] == ["Equal models predict the same.", "κ: largest / smallest stretch.", "Widths: medians."]
-    assert told[3:-1] == [f"{letter}: {called}." for called, letter in letters.items()]
-    assert told[-1] == "Lists count copies once."
+    assert told[3:-2] == [f"{letter}: {called}." for called, letter in letters.items()]
+    assert told[-2] == "Lists count copies once."
+    assert re.fullmatch(r"0\.80 is higher than [\d.]+ % of random pairs\.", told[-1])
     cells = {cell.split()[-1] for row in grid.rows for cell in row[1:3] if cell[-1].isalpha()}
     assert cells == set(letters.values())
 
@@ -78,7 +79,7 @@ def test_models_of_the_largest_figures_have_letters():
 def test_the_models_visited_are_one_number(audits):
     for audit in audits.values():
         number = f"{audit.evidence.n_visited:,}"
-        assert dict(audit_view(audit).facts)["equal models visited"] == number
+        assert dict(audit_document(audit).facts)["equal models visited"] == number
         told = next(one for one in audit.conclusions if one.code == "predictions")
         assert f"{number} equal models made" in told.text
         assert told.scope.models == f"the {number} equal models visited"

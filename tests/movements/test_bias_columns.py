@@ -6,6 +6,7 @@ from io import StringIO
 
 import numpy as np
 import pytest
+from browsing import text_of
 from rich.console import Console
 
 from embaudit.auditing import audit
@@ -16,7 +17,7 @@ from embaudit.kernels.nearest import neighbours
 from embaudit.model import FactorModel
 from embaudit.model.side import Side
 from embaudit.movements.bias_columns import beside_bias, bias_columns, counts_bias, stored_rows
-from embaudit.report.summary import bias_grids
+from embaudit.report.audit_document import audit_document
 from embaudit.report.terminal import print_audit
 
 DRAW = np.random.default_rng(5)
@@ -94,18 +95,16 @@ def test_an_audit_lays_both_lists_side_by_side() -> None:
     (example,) = found.evidence.beside_bias
     assert example == beside_bias(model.right_side, np.array([7]), 5, both=False)[0]
     assert found.to_dict()["neighbours"]["beside_bias"] == [example.to_dict()]
-    (grid,) = bias_grids(found)
-    assert grid.caption == f"nearest to 507, without the bias and with it ({example.kept} of 5 kept)"
-    assert grid.headings == ("without the bias", "", "with it among the factors", "")
-    assert [row[0] for row in grid.rows] == [name for name, _ in example.before]
-    assert [row[2:] for row in grid.rows] == [(name, f"{cosine:.2f}") for name, cosine in example.after]
-    marked = {(row, 0) for row in range(5) if not example.stay[row]}
-    assert grid.marked == marked | {(row, 2) for row in range(5) if not example.stayed[row]}
-    assert len(grid.marked) == 2 * (5 - example.kept) > 0
-    assert "nearest to 507, without the bias and with it" in found.report()
+    lists = audit_document(found, drawn=False).lists[1]
+    assert lists.headings == ("without the bias", "with it among the factors")
+    assert [one.name for one in lists.before] == [f"item {name}" for name, _ in example.before]
+    shown = [(f"item {name}", f"{cosine:.2f}") for name, cosine in example.after]
+    assert [(one.name, one.cosine) for one in lists.after] == shown
+    assert 0 < lists.kept < 5
+    assert text_of(found.report()).count("nearest to item 507") == 2
     screen = Console(width=120, record=True, file=StringIO())
     print_audit(found, screen)
-    assert grid.caption in screen.export_text()
+    assert "with it among the factors" in screen.export_text()
     for other in (model.replace(right_bias=None), model.replace(link="cosine")):
         assert gather(other, effort=Effort(n_gauges=1), show=["507"]).beside_bias == ()
     assert gather(model, effort=Effort(n_gauges=1), about="left").beside_bias == ()

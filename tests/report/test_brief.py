@@ -8,9 +8,9 @@ from models import random_model
 
 from embaudit.comparison import compare
 from embaudit.evaluation import evaluate_similarities
-from embaudit.report.brief import brief
 from embaudit.report.evaluation import evaluation_grid
 from embaudit.report.grid import Grid
+from embaudit.report.terminal import brief
 
 
 def table(rows, name="row", **fields):

@@ -14,7 +14,7 @@ import embaudit as ea
 from embaudit.auditing.alone import in_titles
 from embaudit.auditing.texts import CODES
 from embaudit.model.final_norm import FinalNorm
-from embaudit.report.audit_view import audit_view
+from embaudit.report.audit_document import audit_document
 from embaudit.report.document import LONGEST, Origin
 from embaudit.report.next_steps import Asked
 from embaudit.report.page import coded, page
@@ -82,7 +82,7 @@ def test_it_is_said_whose_neighbours_are_shown(result, head):
     model = result.model
     shown = ea.audit(model, n_gauges=1, show=["3"])
     few = ea.audit(random_model(p=6), n_gauges=1, show=["3"])
-    texts = [audit_view(audit).picked for audit in (result, head, shown, few)]
+    texts = [audit_document(one, drawn=False).sections[4].said[0] for one in (result, head, shown, few)]
     lists = "Each list shows the first 5 of the 10 nearest that figures count."
     bare = "These items go by their number: `--labels FILE` names them, a name a line."
     assert texts == [
@@ -92,7 +92,8 @@ def test_it_is_said_whose_neighbours_are_shown(result, head):
         f"Of the items that were asked for. {lists} {bare}",
         f"Of the items that were asked for. {bare}",
     ]
-    assert "FILE" not in audit_view(ea.audit(model, n_gauges=1, role="user", show=["3"])).picked
+    user = audit_document(ea.audit(model, n_gauges=1, role="user", show=["3"]), drawn=False)
+    assert "FILE" not in user.sections[4].said[0]
     for audit, text in zip((result, head, shown), texts, strict=False):
         assert text_of(coded(text)) in text_of(audit.report())
 

@@ -10,12 +10,12 @@ from models import random_model
 from rich.console import Console
 
 import embaudit as ea
-from embaudit.auditing.texts import WORDS
 from embaudit.blocks import block_cosines
 from embaudit.movements import movement
-from embaudit.report.definitions import DEFINED, definitions
+from embaudit.report.audit_document import audit_document
+from embaudit.report.audit_tables import grids, sentences
+from embaudit.report.definitions import definitions
 from embaudit.report.page import coded, page
-from embaudit.report.summary import grids, neighbour_grids, sentences
 from embaudit.report.terminal import print_audit
 
 
@@ -50,22 +50,22 @@ def test_every_table_is_in_both_renderings(result):
 
 
 def test_words_are_defined_before_they_are_met(result):
-    defined = [f"{word}: {WORDS[word].meaning[0].lower()}{WORDS[word].meaning[1:20]}" for word in DEFINED]
-    kept = [start for start in defined if not start.startswith("role")]  # no table speaks of roles
+    words = audit_document(result, drawn=False).words
+    assert {"gauge", "κ", "budget", "certified"} <= {word for word, _ in words}
     terminal, html = " ".join(printed(result, 160).split()), " ".join(result.report().split())
-    listed = [start.replace(": ", "</dt><dd>") for start in kept]
+    told = [" ".join(f"{word}: {meaning}".split()) for word, meaning in words]
+    listed = [f">{word}</dt><dd>{meaning}"[:60] for word, meaning in words]
     for text, starts, answer, first in (
-        (terminal, kept, str(result.answer), grids(result)[0].caption),
-        (html, listed, result.answer.because[1:], result.verdict[:20]),
+        (terminal, told, str(result.answer), grids(result)[0].caption),
+        (html, listed, result.answer.because[1:], 'id="verdict"'),
     ):
         places = [text.index(start) for start in starts]
         assert places == sorted(places)
         assert text.index(answer) < places[0]
         assert places[-1] < text.index(first)
-    assert defined[3] not in terminal
     alone = ea.FactorModel.from_vectors([[1.0]])
     assert list(definitions(alone, ["gauged by roles"])) == [
-        "role: which cosines are meant: item-item, user-user or user-item."
+        ("role", "which cosines are meant: item-item, user-user or user-item.")
     ]
 
 
@@ -104,9 +104,9 @@ def test_neighbours_are_shown_with_what_their_cosines_mean_and_without_copies():
     x = [[1.0, 0.0], [0.8, 0.6], [2.0, 0.0], [0.0, 1.0], [0.0, 0.0], [0.8, 0.6], [-1.0, 0.1]]
     model = ea.FactorModel.from_user_item([[1.0, 2.0], [2.0, -1.0], [1.0, 1.0]], x, item_ids=list("abcdefg"))
     result = ea.audit(model, n_gauges=1, n_pairs=50, show=["a", "e", "g"])
-    one, alone = neighbour_grids(result)
+    one, alone = (lists.grid for lists in audit_document(result, drawn=False).lists)
     assert one.caption == "nearest to a (2 copies left out)"
-    assert one.headings[:3] == ("in the model at hand", "", "higher than")
+    assert one.headings[:3] == ("by cosine", "", "higher than")
     assert [row[:3] for row in one.rows] == [
         ("b", "0.80", "60 % of pairs"), ("d", "0.00", "27 % of pairs"), ("g", "-1.00", "0 % of pairs"),
     ]  # fmt: skip

@@ -14,9 +14,9 @@ from embaudit.foundation.plain import plain
 from embaudit.foundation.words import cut
 from embaudit.kernels.nearest import neighbours
 from embaudit.model import OPPOSITE, Softmax
+from embaudit.report.audit_tables import shown_side
 from embaudit.report.explorer.chosen import LONGEST, chosen_rows, how_many, names_of
 from embaudit.report.explorer.family import EXPONENT, Family, canonical, folded, found_attack, rotation, stored, worst
-from embaudit.report.summary import shown_side
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

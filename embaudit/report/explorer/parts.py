@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from embaudit.auditing.alone import in_titles, is_alone, said_of
 from embaudit.auditing.texts import WORDS
+from embaudit.report.audit_tables import shown_side
 from embaudit.report.explorer.family import EXPONENT
-from embaudit.report.summary import shown_side
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -1,42 +1,35 @@
-"""The tables and sentences of an audit, the one source of the terminal, the page and the notebook view."""
+"""The tables and sentences of an audit."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from string import ascii_lowercase
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from embaudit.auditing.alone import said_of
-from embaudit.auditing.findings.heads import origin_matters
+from embaudit.auditing.alone import is_alone, said_of
 from embaudit.auditing.findings.limits import unseen_too
 from embaudit.auditing.findings.movement import of_drawn
-from embaudit.auditing.limits import holds_shifts, shifted_sides
+from embaudit.auditing.findings.writing import seen_of
+from embaudit.auditing.limits import LENGTH, SHIFT, holds_shifts, shifted_sides
 from embaudit.canonical.equivalents import CANONICAL
-from embaudit.foundation.words import (
-    copied,
-    counted,
-    drawn_of,
-    in_typical_rows,
-    percent,
-    row_quoted,
-    visible,
-)
-from embaudit.model import Pairs
+from embaudit.foundation.words import counted, drawn_of, in_typical_rows, percent, row_quoted, visible
+from embaudit.model import Equivalence, Pairs
 from embaudit.report.convention_grid import convention_grid
+from embaudit.report.document import Glance
 from embaudit.report.grid import Grid
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from embaudit.auditing import Audit
+    from embaudit.auditing.evidence import Evidence
     from embaudit.auditing.head_evidence import HeadReport
     from embaudit.auditing.limits import Certificate
     from embaudit.canonical.equivalents import EquivalentModel
-    from embaudit.model import FactorModel, SideName
+    from embaudit.model import FactorModel, Role, SideName
     from embaudit.model.drift import Drift
-    from embaudit.movements.levels import Levels
     from embaudit.movements.moved import Movement
-    from embaudit.movements.neighbourhoods import Neighbourhood
     from embaudit.ranges import RangeSummary
 
     Visit = tuple[EquivalentModel, Movement, Drift]
@@ -46,6 +39,18 @@ MOVED = "predictions moved"
 """Heading of what the check measured beside every figure."""
 WIDTHS = {"linear": "linear", "diagonal": "rescaling", "affine": "with a shift"}
 """Groups whose ranges are shown, and what a table calls them."""
+KAPPA = 1.5
+"""Budget of what could move."""
+RANGE, SURE = "width of range", "sure to stay"
+"""What stands over the columns of what is proven."""
+SEEN, PROVEN = "most seen in equal models", f"proven while axes stretch up to κ = {KAPPA}"
+"""What stands over the columns of the table."""
+SHIFTED = f"proven: κ ≤ {KAPPA} and limited shifts"
+"""The same where rows may be shifted besides."""
+ROUNDING = 1e-6
+"""Largest figure up to which rounding may be all that moved."""
+USUAL = 0.8
+"""The cosine whose share of lower pairs is told."""
 
 
 def _stretch(models: Sequence[EquivalentModel], at_hand: FactorModel) -> str:
@@ -241,58 +246,172 @@ def without_direction(audit: Audit) -> Iterator[str]:
             yield f"{visible(one.name)} has no direction, so it has no neighbours."
 
 
-def neighbour_grids(audit: Audit) -> tuple[Grid, ...]:
-    """Lay neighbours side by side in two equivalent models."""
-    shown_in, examples = shown_neighbours(audit)
-    usual = next((one.levels for one in audit.evidence.traits if one.role == shown_side(audit)), None)
-    return tuple(_neighbour_grid(example, shown_in, usual) for example in examples)
+def movement_grid(evidence: Evidence) -> Grid:
+    """Tabulate for each kind of pairs what equal models were seen to do, and what is proven of those within a budget.
+
+    Examples
+    --------
+    >>> from embaudit.auditing import audit
+    >>> from embaudit.model import FactorModel
+    >>> line = FactorModel.from_user_item([[1.0], [2.0]], [[1.0], [-3.0], [2.0]])
+    >>> movement_grid(audit(line).evidence).rows
+    (('item-item', '0.00', '0 %'), ('user-user', '0.00', '–'), ('user-item', '0.00', '–'))
+    """
+    near, letters = _nearest(evidence), sources(evidence)
+    several = len(letters) > 1
+    columns = {
+        "cosines": [Pairs(role).titled(evidence.model) for role in evidence.roles],
+        "mean move": [_seen(_number, _moved(evidence, role), letters if several else {}) for role in evidence.roles],
+        f"{near} lost": [_seen(percent, _lost(evidence, role), letters if several else {}) for role in evidence.roles],
+        RANGE: [_number(_width(evidence, role)) for role in evidence.roles],
+        f"{near} {SURE}": [_rough(_certified(evidence, role)) for role in evidence.roles],
+    }
+    shown = {heading: cells for heading, cells in columns.items() if set(cells) != {"–"}}
+    return Grid("equal models", "", tuple(shown), tuple(zip(*shown.values(), strict=True)))
+
+
+def is_proven(heading: str) -> bool:
+    """Tell the columns of what is proven from those of what was seen."""
+    return heading == RANGE or heading.endswith(SURE)
+
+
+def _rough(share: float) -> str:
+    """Write a share without decimals, which are overlooked beside whole ones."""
+    return "<1 %" if 0 < share < 0.01 else percent(share)
+
+
+def _nearest(evidence: Evidence) -> str:
+    """Name the lists by their length, where all have one."""
+    lengths = {record.top_n for _, record in evidence.visits() if record.top_n}
+    return f"{lengths.pop()} nearest" if len(lengths) == 1 else "nearest"
+
+
+def _number(value: float) -> str:
+    return "–" if np.isnan(value) else f"{value:.2f}"
+
+
+class _Most(NamedTuple):
+    """The largest figure that was seen, and the equal model that it was seen in; no name where nothing moved."""
+
+    value: float
+    called: str = ""
+
+
+NOTHING = _Most(float("nan"))
+
+
+def _seen(written: Callable[[float], str], most: _Most, letters: Mapping[str, str]) -> str:
+    return f"{written(most.value)} {letters.get(most.called, '')}".rstrip()
+
+
+def sources(evidence: Evidence) -> dict[str, str]:
+    """Give a letter to each model that the largest figures were seen in.
+
+    Examples
+    --------
+    >>> from embaudit.auditing import audit
+    >>> from embaudit.model import FactorModel
+    >>> model = FactorModel.from_user_item([[1.0, 0.0], [0.0, 1.0]], [[1.0, 0.0], [0.6, 0.8], [0.0, 2.0]])
+    >>> list(sources(audit(model, groups=["canonical"]).evidence).values())
+    ['a', 'b']
+    """
+    most = [found(evidence, role) for role in evidence.roles for found in (_moved, _lost)]
+    return dict(zip(dict.fromkeys(one.called for one in most if one.called), ascii_lowercase, strict=False))
+
+
+def named(evidence: Evidence, made: EquivalentModel) -> str:
+    """Name an equal model as tables do, and say how far it goes; some are no gauge of the model."""
+    if np.isnan(made.condition_number):
+        return made.title
+    shift = f", {in_typical_rows(made.shift_in(evidence.model))}" if made.shift else ""
+    return f"{made.title} (κ = {made.condition_number:.3g}{shift})"
+
+
+def _largest(evidence: Evidence, role: Role, figure: Callable[[Movement], float]) -> _Most:
+    """Find the equal model with the largest figure; one that rounding alone made names no model."""
+    found = [(figure(record), made) for made, record in evidence.visits(role) if not np.isnan(figure(record))]
+    if not found:
+        return NOTHING
+    value, made = max(found, key=lambda one: one[0])
+    return _Most(value, named(evidence, made) if value > ROUNDING else "")
+
+
+def _moved(evidence: Evidence, role: Role) -> _Most:
+    return _largest(evidence, role, lambda record: record.mean_abs)
+
+
+def _width(evidence: Evidence, role: Role) -> float:
+    """Return the width that half of the exact ranges exceed."""
+    group = "affine" if shifted_sides(evidence.model, role) else "linear"
+    for found in evidence.limits.ranges if holds_shifts(evidence.model, role, group) else ():
+        if (found.role, found.group, found.max_condition) == (role, group, KAPPA):
+            return found.width_quantiles[0.5]
+    return np.nan
+
+
+def _certified(evidence: Evidence, role: Role) -> float:
+    for found in evidence.limits.certificates:
+        if found.role == role and holds_shifts(evidence.model, role, found.group):
+            return found.entries[KAPPA]
+    return np.nan
+
+
+def _lost(evidence: Evidence, role: Role) -> _Most:
+    """Find the largest share of neighbours that an equal model at hand replaces, a prediction cosine among them.
+
+    Lists hold one row of each group of copies.
+    """
+    counterpart = None if evidence.predicted is None else evidence.predicted.of(role)
+    most = _largest(evidence, role, _gone)
+    if counterpart is None or evidence.model.predicts is Equivalence.COSINES or np.isnan(_gone(counterpart)):
+        return most
+    return most if most.value >= _gone(counterpart) else _Most(_gone(counterpart), f"by {seen_of(evidence.model)}")
+
+
+def _gone(record: Movement) -> float:
+    return 1 - record.top_n_overlap if record.top_n else float("nan")
+
+
+def key(audit: Audit, grid: Grid) -> Iterator[str]:
+    """Explain the words of the table, those that it has, a sentence each."""
+    yield "Equal models: same products of both sides." if is_alone(audit.model) else "Equal models predict the same."
+    if any(map(is_proven, grid.headings)):
+        yield "κ: largest / smallest stretch."
+        if audit.evidence.fibre.unseen:
+            yield "Unseen parts: no bound."
+        if audit.evidence.model.free_shifts:
+            yield f"Shifts: ≤ {LENGTH:g} typical row (lists {SHIFT:g})."
+    if RANGE in grid.headings:
+        yield "Widths: medians."
+    letters = sources(audit.evidence)
+    if len(letters) == 1:
+        yield f"Seen in: {next(iter(letters))}."
+    else:
+        yield from (f"{letter}: {called}." for called, letter in letters.items())
+    copies = any(traits.twins is not None and traits.twins.share > 0 for traits in audit.evidence.traits)
+    if copies and any("nearest" in heading for heading in grid.headings):
+        yield "Lists count copies once."
+    yield from scale(audit)
+
+
+def glance_of(audit: Audit) -> Glance:
+    """Collect the first table, with titles above its columns and the meaning of its words."""
+    grid = movement_grid(audit.evidence)
+    proven = sum(map(is_proven, grid.headings))
+    title = SHIFTED if audit.evidence.model.free_shifts else PROVEN
+    groups = ((SEEN, len(grid.headings) - 1 - proven), (title, proven))
+    return Glance(grid, tuple(one for one in groups if one[1]), tuple(key(audit, grid)))
+
+
+def scale(audit: Audit) -> Iterator[str]:
+    """Say how many random pairs a high cosine exceeds."""
+    side = shown_side(audit)
+    for one in audit.evidence.traits:
+        if one.role == side and one.levels is not None and one.levels.n_pairs:
+            share = percent(float(one.levels.below([USUAL])[0]))
+            yield f"{USUAL:.2f} is higher than {share} of random pairs."
 
 
 def shown_side(audit: Audit) -> SideName:
-    """Tell whose neighbours are shown."""
+    """Return the side whose neighbours are shown."""
     return "left" if audit.evidence.about == "left" else "right"
-
-
-def shown_neighbours(audit: Audit) -> tuple[str, tuple[Neighbourhood, ...]]:
-    """Choose an equivalent model, in words, and the neighbours to show in it: of a head, without its mean row."""
-    name, examples = audit.evidence.shown_in or "", audit.evidence.examples
-    if audit.head is not None and origin_matters(audit.head) and not audit.evidence.chosen:
-        name, examples = "mean row removed", audit.head.neighbours.examples
-    side = shown_side(audit)
-    shown_in = next((one.called(side) for one in audit.evidence.equivalents if one.name == name), name)
-    return shown_in, tuple(example for example in examples if example.before)
-
-
-def _neighbour_grid(example: Neighbourhood, shown_in: str, usual: Levels | None) -> Grid:
-    kept = (example.stay, example.stayed)
-    pairs = list(zip(example.before, example.after, strict=True))
-    below = [float("nan")] * len(pairs) if usual is None else usual.below([c for (_, c), _ in pairs]).tolist()
-    return Grid(
-        f"nearest to {visible(example.name)}",
-        f"{copied(example.left_out)} left out" if example.left_out else "",
-        ("in the model at hand", "", "higher than", f"in an equivalent model: {shown_in}", ""),
-        tuple(
-            (visible(one), f"{c:.2f}", f"{percent(share)} of pairs", visible(other), f"{d:.2f}")
-            for ((one, c), (other, d)), share in zip(pairs, below, strict=True)
-        ),
-        words=(0, 3),
-        marked=frozenset((row, 3 * side) for row, pair in enumerate(pairs) for side in (0, 1) if not kept[side][row]),
-    )
-
-
-def bias_grids(audit: Audit) -> tuple[Grid, ...]:
-    """Lay neighbours without the bias beside those that count it in, where predictions see one."""
-    return tuple(_bias_grid(example) for example in audit.evidence.beside_bias if example.before)
-
-
-def _bias_grid(example: Neighbourhood) -> Grid:
-    pairs = list(zip(example.before, example.after, strict=True))
-    kept = (example.stay, example.stayed)
-    return Grid(
-        f"nearest to {visible(example.name)}, without the bias and with it",
-        f"{example.kept} of {len(pairs)} kept",
-        ("without the bias", "", "with it among the factors", ""),
-        tuple((visible(one), f"{c:.2f}", visible(other), f"{d:.2f}") for (one, c), (other, d) in pairs),
-        words=(0, 2),
-        marked=frozenset((row, 2 * side) for row in range(len(pairs)) for side in (0, 1) if not kept[side][row]),
-    )

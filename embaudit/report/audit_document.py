@@ -1,0 +1,290 @@
+"""The document of an audit."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from embaudit.auditing.alone import in_titles, said_of
+from embaudit.auditing.equivalents import WORST
+from embaudit.auditing.finding import Severity
+from embaudit.auditing.findings.heads import origin_matters
+from embaudit.auditing.findings.identification import cases
+from embaudit.auditing.findings.predicted import ALIKE
+from embaudit.auditing.findings.writing import seen_of
+from embaudit.auditing.limits import LENGTH, SHIFT, holds_shifts
+from embaudit.auditing.texts import WORDS
+from embaudit.foundation.words import counted, in_typical_rows, percent
+from embaudit.model import Pairs
+from embaudit.report.audit_tables import (
+    MOVED,
+    attack_sentences,
+    families,
+    glance_of,
+    head_grids,
+    head_sentences,
+    limit_grids,
+    movement_grids,
+    sentences,
+    shown_side,
+    without_direction,
+)
+from embaudit.report.convention_grid import convention_grid
+from embaudit.report.definitions import definitions
+from embaudit.report.document import Charted, Document, Lists, Section, lists_of
+from embaudit.report.grid import Grid
+from embaudit.report.next_steps import Asked, by_logits, next_steps
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from embaudit.auditing import Audit
+    from embaudit.movements.neighbourhoods import Neighbourhood
+    from embaudit.report.display import Display
+
+PAIRS = 20_000
+"""Pairs that are drawn; all where there are no more."""
+CONVENTIONS = ("with the average row subtracted", "norm folded in, average row subtracted")
+"""Conventions of heads."""
+
+
+def audit_document(audit: Audit, asked: Asked | None = None, *, drawn: bool = True) -> Document:
+    """Build the document of an audit, with figures where they are drawn; commands repeat how the model was read.
+
+    Examples
+    --------
+    >>> from embaudit.auditing import audit
+    >>> from embaudit.model import FactorModel
+    >>> made = audit_document(audit(FactorModel.from_user_item([[1.0], [2.0]], [[1.0], [-3.0], [2.0]])))
+    >>> made.subject, [section.id for section in made.shown_sections]
+    ('2 users × 3 items, 1 dimension', ['movement', 'neighbours'])
+    """
+    asked = Asked(audit.source) if asked is None and audit.source else asked
+    glance = glance_of(audit) if audit.predictions_hold else None
+    training = Grid("kinds of training", "", ("if it was trained with --objective", "the cosines are"), _cases(audit),
+                    words=(0, 1))  # fmt: skip
+    sections = (
+        Section.of("training", "Training", "What each kind of training leaves of the cosines", training),
+        Section("findings", "Findings", "Findings, and what to do", findings=audit.findings),
+        _movement(audit, drawn=drawn),
+        _limits(audit, drawn=drawn),
+        _neighbours(audit),
+        _conventions(audit),
+    )
+    said = tuple(_said(audit))
+    met = [*said, str(audit.answer), "budget", *sentences(audit), *(() if glance is None else glance.key)]
+    met += [f"{one.title} {one.text} {one.remedy}" for one in audit.findings]
+    met += [" ".join((grid.caption, *grid.headings)) for section in sections for grid in _grids(section)]
+    return Document(
+        audit.answer.question,
+        said,
+        next=audit.answer.advice,
+        sections=sections,
+        n_embedded=1 + len(training.rows[:1]),
+        facts=tuple(_facts(audit)),
+        glossary=tuple(
+            (w.name, f"{in_titles(audit.model, w.meaning)} {in_titles(audit.model, w.example)}") for w in WORDS.values()
+        ),
+        subject=_subject(audit),
+        answer=audit.answer,
+        steps=() if asked is None else tuple(next_steps(audit, asked)),
+        rare_steps=() if asked is None else tuple(by_logits(audit, asked)),
+        glance=glance,
+        n_asked=len(compared_neighbours(audit)[0]) if audit.evidence.chosen else 0,
+        words=tuple(definitions(audit.model, met)),
+    )
+
+
+def _grids(section: Section) -> Iterator[Grid]:
+    yield from (part.grid for part in section.parts if part.grid is not None)
+
+
+def _subject(audit: Audit) -> str:
+    model = audit.model
+    sides = " × ".join(counted(len(model.side(side)), model.title(side)) for side in model.sides)
+    n_aside = 0 if model.right_aside is None else int(model.right_aside.sum())
+    return f"{sides}{f' ({n_aside:,} set aside)' if n_aside else ''}, {counted(model.rank, 'dimension')}"
+
+
+def _cases(audit: Audit) -> tuple[tuple[str, str], ...]:
+    """Tabulate what each kind of training leaves of the cosines, where none is declared and that decides."""
+    if audit.model.objective is not None or all(one.code != "EMB102" for one in audit.findings):
+        return ()
+    return tuple((" or ".join(names), then) for names, then in cases(audit.model))
+
+
+def _said(audit: Audit) -> Iterator[str]:
+    """Yield the notes of the verdict, and of the other side what is good; findings have cards of their own."""
+    yield from (one.text for one in audit.reasons if one.severity is Severity.NOTE)
+    for one in audit.conclusions:
+        near = one.code in ("cosines_agree", "cosines_near") and (one.value or 0.0) < ALIKE
+        if near and one.role != audit.evidence.role:
+            yield one.text
+
+
+def _movement(audit: Audit, *, drawn: bool) -> Section:
+    evidence, parts = audit.evidence, []
+    for index, grid in enumerate(movement_grids(audit)):
+        figures: tuple[Display, ...] = ()
+        if drawn:
+            from embaudit.report.movement_display import MovementDisplay
+
+            title = Pairs(evidence.movement[0][index].role).titled(evidence.model)
+            moved = {name: [record for _, record, _ in some] for name, some in families(audit, index).items()}
+            made = MovementDisplay.of_families(moved, title)
+            figures = (made,) if len(made.means) else ()
+        parts.append(Charted(grid.title, grid.without(said_of(evidence.model, MOVED)) if drawn else grid, figures))
+    position = () if evidence.position is None else (evidence.position.explain(),)
+    title = "How far cosines move in equal models"
+    parts += _pictures(audit) if drawn else []
+    return Section("movement", "Movement", title, said=(*position, *_on_movement(audit)), parts=tuple(parts))
+
+
+def _pictures(audit: Audit) -> Iterator[Charted]:
+    """Draw cosines beside those of predictions, and the cosines of every pair of a few rows."""
+    from embaudit.report.heatmaps import heatmap_of_page
+    from embaudit.report.prediction_display import PredictionDisplay
+
+    if audit.evidence.predicted is not None and audit.predictions_hold:
+        pairs = PredictionDisplay.of_audit(audit, n_pairs=PAIRS)
+        if len(pairs.pairs):
+            yield Charted(f"Cosines beside {pairs.word}s", None, (pairs,))
+    heat = heatmap_of_page(audit)
+    if heat is not None:
+        yield Charted("Cosines of every pair", None, (heat,))
+
+
+def _on_movement(audit: Audit) -> Iterator[str]:
+    """Tell what bounds κ, and over what models that were searched for are measured."""
+    equivalents, budget = audit.evidence.equivalents, audit.evidence.max_condition
+    yield (
+        "κ is the largest over the smallest stretch of an axis. Named models stretch as far as they must; random ones "
+        f"and searches keep to the budget, κ = {budget:g} (--max-condition)."
+    )
+    if any(one.kind == WORST for one in equivalents):
+        yield (
+            "Models that were searched for are measured here over the pairs and lists of all others. On the few that "
+            "they were searched for they do more: the next section tells of those."
+        )
+
+
+def _limits(audit: Audit, *, drawn: bool) -> Section:
+    limits, model, parts = audit.evidence.limits, audit.evidence.model, []
+    roles = dict.fromkeys(summary.role for summary in limits.ranges)
+    curves = {one.role for one in limits.certificates if holds_shifts(model, one.role, one.group)}
+    for role, grid in zip(roles, limit_grids(audit), strict=True):
+        figures: tuple[Display, ...] = ()
+        if drawn and role in curves:
+            from embaudit.report.certified_curve_display import CertifiedCurveDisplay
+
+            figures = (CertifiedCurveDisplay.of_audit(audit, role=role),)
+        parts.append(Charted(f"{Pairs(role).titled(model)} cosines", grid, figures))
+    said = (*_on_limits(audit), *attack_sentences(audit))
+    title = "How far they could move, and what is certain to stay"
+    return Section("limits", "Limits", title, said=said, parts=tuple(parts))
+
+
+def _on_limits(audit: Audit) -> Iterator[str]:
+    """Tell how to read the ranges and the curve."""
+    limits = audit.evidence.limits
+    if limits.ranges:
+        yield (
+            "A range holds all values that a cosine takes while axes stretch up to κ, and its width says how free the "
+            "cosine is. Rescaling stretches each stored column on its own; linear gauges stretch along any direction."
+        )
+    if any(one.tied_share for one in limits.certificates):
+        yield (
+            "Entries that tie with the first row left out are never certain, so curves start below 1. Copies stay near "
+            "each other whatever is stretched, so figures with and without them differ both ways."
+        )
+    if limits.certificates and limits.attacks:
+        yield "Whether more stays than is proven, and less than the worst gauge found leaves, is not known."
+    if any(one.max_shift for one in limits.ranges):
+        yield (
+            f"“With a shift” allows for one of up to {in_typical_rows(LENGTH)} besides; lists are certified against "
+            f"shifts of up to {in_typical_rows(SHIFT)}. What holds for stretches alone bounds no model that may be "
+            "shifted."
+        )
+
+
+def compared_neighbours(audit: Audit) -> tuple[tuple[Neighbourhood, ...], str]:
+    """Choose the rows whose neighbours are shown, and what they are compared with: first what `fix` writes.
+
+    Of a head these are conventions, else the equal model that changes most.
+    """
+    evidence, head = audit.evidence, audit.head
+    if evidence.predicted is not None and evidence.predicted.examples:
+        return evidence.predicted.examples, f"by {seen_of(evidence.model)}"
+    if head is not None and _has_conventions(audit):
+        if evidence.norm is not None and evidence.norm.examples:
+            return evidence.norm.examples, CONVENTIONS[1]
+        return head.neighbours.examples, CONVENTIONS[0]
+    side = shown_side(audit)
+    names = (one.called(side) for one in evidence.equivalents if one.name == evidence.shown_in)
+    return tuple(one for one in evidence.examples if one.before), f"in one equal model: {next(names, '')}"
+
+
+def _has_conventions(audit: Audit) -> bool:
+    """Whether a head has two conventions with other neighbours: centred or not, its final norm folded in or not."""
+    head, norm = audit.head, audit.evidence.norm
+    if head is None or audit.evidence.chosen or not head.origin_is_free:
+        return False
+    return origin_matters(head) or (norm is not None and bool(norm.examples))
+
+
+def _neighbours(audit: Audit) -> Section:
+    """Lay neighbours side by side, and those without the bias beside those that count it in."""
+    side = shown_side(audit)
+    title, (examples, against) = audit.model.title(side), compared_neighbours(audit)
+    usual = next((one.levels for one in audit.evidence.traits if one.role == side), None)
+    lists: list[Lists] = []
+    for one in examples if audit.predictions_hold else ():
+        levels = None if usual is None else list(map(percent, usual.below([cosine for _, cosine in one.before])))
+        lists.append(lists_of(one, ("by cosine", against), title=title, levels=levels))
+    biased = (one for one in audit.evidence.beside_bias if one.before)
+    lists += [lists_of(one, ("without the bias", "with it among the factors"), title=title) for one in biased]
+    said = " ".join(filter(None, (_picked(audit, title), _length(audit, examples), _unnamed(audit)))) if lists else ""
+    return Section("neighbours", "Neighbours", "Neighbours, side by side", said=(said,) * bool(said),
+                   lists=tuple(lists), end=tuple(without_direction(audit)))  # fmt: skip
+
+
+def _picked(audit: Audit, title: str) -> str:
+    """Tell how the rows were chosen whose neighbours are shown."""
+    if audit.evidence.chosen:
+        return f"Of the {title}s that were asked for."
+    if _has_conventions(audit):
+        return f"Of the {title}s whose neighbours change most, so these are no sample; figures over all stand above."
+    few = f"Of a few {title}s drawn at random from the twentieth with the longest vectors"
+    return f"{few}, which have much behind them as a rule."
+
+
+def _length(audit: Audit, examples: tuple[Neighbourhood, ...]) -> str:
+    """Tell how long the lists are that figures count, where those shown are shorter."""
+    side, shown = shown_side(audit), max((len(one.before) for one in examples), default=0)
+    counted = max((record.top_n or 0 for _, record in audit.evidence.visits(side)), default=0)
+    return f"Each list shows the first {shown} of the {counted} nearest that figures count." if counted > shown else ""
+
+
+def _unnamed(audit: Audit) -> str:
+    """Tell how to name rows that go by their number."""
+    side = audit.model.side(shown_side(audit))
+    bare = side.names is None and side.ids is None and shown_side(audit) == "right"
+    return f"These {side.title}s go by their number: `--labels FILE` names them, a name a line." if bare else ""
+
+
+def _conventions(audit: Audit) -> Section:
+    norm = () if audit.evidence.norm is None else (convention_grid(audit.evidence.norm),)
+    grids = (*norm, *(() if audit.head is None else head_grids(audit.head)))
+    made = Section.of("conventions", "Conventions", "Conventions and shifts of this head", *grids)
+    return made if audit.head is None else replace(made, said=tuple(head_sentences(audit.head)))
+
+
+def _facts(audit: Audit) -> Iterator[tuple[str, str]]:
+    evidence = audit.evidence
+    yield "model", str(audit.model).removeprefix("FactorModel")[1:-1]
+    yield "input", audit.source or "in memory"
+    yield "fingerprint", audit.fingerprint
+    yield "equal models visited", f"{evidence.n_visited:,}"
+    yield from [("quick audit", str(audit.effort))] if audit.quick else ()
+    yield "budget", f"κ ≤ {evidence.max_condition:g}"
+    yield "seed", str(evidence.seed)
