@@ -14,6 +14,7 @@ from numpy.typing import DTypeLike, NDArray
 from embaudit.errors import InputError, must_be
 from embaudit.foundation.checked import storage_of
 from embaudit.foundation.parallel import parallel_map
+from embaudit.io.codecs.arrow_lists import is_vectors, stack
 from embaudit.io.codecs.npy import reason
 from embaudit.io.codecs.unpacked import require_sense
 from embaudit.kernels.scratch import scratch
@@ -100,7 +101,7 @@ class ArrowTable:
             constants = {name: value for name, value in self.constants[file].items() if name in columns}
             stored = [name for name in columns if name not in constants]
             try:
-                for batch in (_of_parquet if file.suffix.lower() in PARQUET else _of_arrow)(file, stored):
+                for batch in (_of_parquet if file.suffix.lower() in PARQUET else _of_arrow)(file, stored, self.schema):
                     # Arrow ends the process where it walks through damaged lists.
                     batch.validate(full=True)
                     yield _completed(batch, constants)
@@ -125,7 +126,10 @@ class ArrowTable:
                 chunks.append(chunk.cast(kind))
             except ValueError as error:
                 raise damaged(self.path, error) from error
-        return pa.chunked_array(chunks, kind)
+        found = pa.chunked_array(chunks, kind)
+        if len(found) != self.rows:
+            raise damaged(self.path, ValueError(f"{len(found)} of {self.rows} rows of {name}"))
+        return found
 
     def to_pandas(self) -> pd.DataFrame:
         """Read all columns."""
@@ -170,9 +174,9 @@ class ArrowTable:
             remedy = "store the numbers they stand for as float32"
             raise must_be(called, "lists of floating-point numbers", f"{kind.value_type}, counts or codes", remedy)
         first = next((batch.column(0) for batch in self.batches([name]) if len(batch)), None)
-        rows = np.empty((0, 0)) if first is None else _stack(first.slice(0, 1), called)
+        rows = np.empty((0, 0)) if first is None else stack(first.slice(0, 1), called)
         width = rows.shape[1]
-        return self._filled([name], width, rows.dtype, lambda batch, row: _stack(batch.column(0), called, row, width))
+        return self._filled([name], width, rows.dtype, lambda batch, row: stack(batch.column(0), called, row, width))
 
     def side_by_side(self, columns: Sequence[str], dtype: DTypeLike) -> NDArray[Any]:
         """Read columns of numbers as a matrix, files side by side; see `scratch` for where it is held.
@@ -269,21 +273,19 @@ def _completed(batch: pa.RecordBatch, constants: Mapping[str, Any]) -> pa.Record
     return batch
 
 
-def _of_parquet(path: Path, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+def _of_parquet(path: Path, columns: Sequence[str], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     from pyarrow import parquet
 
-    leaves = parquet.read_metadata(path).schema
-    flat = [leaf for leaf in map(leaves.column, range(len(leaves))) if "." not in leaf.path]
-    texts = [leaf.path for leaf in flat if leaf.physical_type == "BYTE_ARRAY"]
     # Texts as places in a dictionary: one long text for all rows takes no room yet. Mapped, or Arrow holds the packed
     # numbers of a whole group of rows.
+    texts = [name for name in columns if _is_text(schema.field(name).type)]
     with parquet.ParquetFile(path, memory_map=True, read_dictionary=texts) as file:
         # Asked for all groups of rows at once, Arrow keeps those it has decoded.
         for group in range(file.num_row_groups):
             yield from file.iter_batches(ROWS, row_groups=[group], columns=list(columns), use_threads=False)
 
 
-def _of_arrow(path: Path, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+def _of_arrow(path: Path, columns: Sequence[str], _schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     """Yield the batches that the file was written in; those that are not packed stay on disk."""
     import pyarrow as pa
     from pyarrow import ipc
@@ -328,12 +330,18 @@ def _plain(schema: pa.Schema) -> pa.Schema:
 
 def _length_of_texts(column: pa.DictionaryArray) -> int:
     """Add up the lengths of texts that lie in a dictionary, each as often as it is used."""
-    from pyarrow import compute, types
+    from pyarrow import compute
 
-    kind = column.type.value_type
-    if not (types.is_unicode(kind) or types.is_large_unicode(kind) or types.is_binary(kind)):
+    if not _is_text(column.type.value_type):
         return 0
     return compute.sum(compute.binary_length(column.dictionary).take(column.indices)).as_py() or 0
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    from pyarrow import types
+
+    known = (types.is_unicode, types.is_large_unicode, types.is_binary, types.is_large_binary)
+    return any(one(kind) for one in known)
 
 
 def _width_of(kind: pa.DataType) -> int:
@@ -363,55 +371,3 @@ def available_memory() -> int:
 
 
 MEMORY = Path("/proc/meminfo")
-
-
-def stacked(column: pa.ChunkedArray, name: str) -> NDArray[Any]:
-    """Stack a column of lists of numbers, of fixed size or not, into a matrix of shape (n, k), chunk by chunk.
-
-    Raises
-    ------
-    InputError
-        If a list is missing, or the lists differ in length.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> stacked(pa.chunked_array([[[1.0, 2.0]], [[3.0, 4.0]]]), "vectors")
-    array([[1., 2.], [3., 4.]])
-    """
-    if not is_vectors(column.type):
-        raise must_be(name, "lists of numbers", str(column.type))
-    parts: list[NDArray[Any]] = []
-    for chunk in column.chunks:
-        if len(chunk):
-            parts.append(_stack(chunk, name, sum(map(len, parts)), parts[0].shape[1] if parts else None))
-    return np.concatenate(parts)
-
-
-def _stack(lists: pa.Array, name: str, row: int = 0, width: int | None = None) -> NDArray[Any]:
-    """Stack lists of one length, the first of which is that of some row of the table."""
-    from pyarrow import compute
-
-    if lists.null_count:
-        place = row + compute.index(lists.is_null(), True).as_py()
-        raise must_be(name, "a vector in every row", f"none in row {place}", "drop that row")
-    lengths = compute.list_value_length(lists).to_numpy(zero_copy_only=False)
-    width = int(lengths[0]) if width is None else width
-    if not width:
-        raise must_be(name, "vectors of one number at least", "empty lists")
-    wrong = np.flatnonzero(lengths != width)
-    if len(wrong):
-        got = f"{lengths[wrong[0]]} in row {row + wrong[0]}"
-        raise must_be(name, f"vectors of {width} numbers, as the first is", got)
-    values = lists.flatten()
-    if values.null_count:
-        raise must_be(name, "free of missing numbers", f"{values.null_count} missing")
-    return np.asarray(values.to_numpy(zero_copy_only=False).reshape(len(lists), width))
-
-
-def is_vectors(kind: pa.DataType) -> bool:
-    """Whether a column holds lists of numbers."""
-    from pyarrow import types
-
-    is_list = types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)
-    return bool(is_list and (types.is_floating(kind.value_type) or types.is_integer(kind.value_type)))

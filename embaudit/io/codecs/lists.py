@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.errors import InputError, must_be
-from embaudit.io.codecs.arrow import stacked
+from embaudit.io.codecs.arrow_lists import stacked
 
 if TYPE_CHECKING:
     import pyarrow as pa

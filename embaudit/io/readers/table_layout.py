@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from embaudit.errors import InputError, must_be
 from embaudit.io.codecs import arrow
+from embaudit.io.codecs.arrow_lists import is_vectors
 from embaudit.io.codecs.delimited import NUMBER, plain_name
 from embaudit.io.codecs.lists import is_list
 from embaudit.io.readers.layout import BIASES
@@ -130,7 +131,7 @@ def of_arrow(table: TableFile, request: Request) -> TableLayout:
     assert table.arrow is not None
     schema = table.arrow.schema
     places = {name: i for i, name in enumerate(table.names)}
-    lists = [i for i, field in enumerate(schema) if arrow.is_vectors(field.type)]
+    lists = [i for i, field in enumerate(schema) if is_vectors(field.type)]
     if not lists:
         _require_vectors(table)
     ids = _ids(table, request, _named_index(schema))
