@@ -34,6 +34,9 @@ class Result(Protocol):
     def explain(self) -> str:
         """Say in plain words what was found."""
 
+    def __str__(self) -> str:
+        return self.explain()
+
     def to_frame(self) -> pd.DataFrame:
         """Return one row, of `to_dict`."""
         from embaudit.foundation.plain import frame_of

@@ -148,10 +148,10 @@ def _pictures(audit: Audit) -> Iterator[Charted]:
     if audit.evidence.predicted is not None and audit.predictions_hold:
         pairs = PredictionDisplay.of_audit(audit, n_pairs=PAIRS)
         if len(pairs.pairs):
-            yield Charted(f"Cosines beside {pairs.word}s", None, (pairs,))
+            yield Charted(f"Cosines beside {pairs.word}s", None, (pairs,), "narrow")
     heat = heatmap_of_page(audit)
     if heat is not None:
-        yield Charted("Cosines of every pair", None, (heat,))
+        yield Charted("Cosines of every pair", None, (heat,), "wide")
 
 
 def _on_movement(audit: Audit) -> Iterator[str]:

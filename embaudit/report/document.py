@@ -35,6 +35,8 @@ class Charted:
     title: str
     grid: Grid | None
     figures: tuple[Display, ...] = ()
+    fit: str = "card"
+    """Width of the figures: "card", "narrow" or, with a bar to scroll, "wide"."""
 
     @property
     def is_split(self) -> bool:

@@ -45,7 +45,23 @@ class Asked:
 
     def fix(self, *more: str) -> str:
         """Write vectors of the same model."""
-        return join(["embaudit", "fix", *self._read(), *more])
+        return join(["embaudit", "fix", *self._read(), *self.titles, *more])
+
+    def evaluate(self, *more: str) -> str:
+        """Judge similarities of the same model."""
+        return join(["embaudit", "evaluate", *self._read(), *self.titles, *more])
+
+    @property
+    def titles(self) -> tuple[str, ...]:
+        """The table of titles, and how it is joined.
+
+        Examples
+        --------
+        >>> Asked("m", told=("--items", "m.csv", "--role", "item", "--id", "n", "--by-row")).titles
+        ('--items', 'm.csv', '--id', 'n', '--by-row')
+        """
+        flags = tuple(word for word in ("--by-row", "--partial") if word in self.told)
+        return (*self._told("--items", "--id", "--title"), *flags)
 
     @property
     def norm(self) -> tuple[str, ...]:
@@ -56,8 +72,11 @@ class Asked:
         >>> Asked("m", told=("--role", "label", "--norm", "ln", "--norm-kind", "rms")).norm
         ('--norm', 'ln', '--norm-kind', 'rms')
         """
+        return self._told("--norm", "--norm-kind")
+
+    def _told(self, *names: str) -> tuple[str, ...]:
         pairs = zip(self.told, self.told[1:], strict=False)
-        return tuple(word for pair in pairs if pair[0] in ("--norm", "--norm-kind") for word in pair)
+        return tuple(word for pair in pairs if pair[0] in names for word in pair)
 
     def _read(self) -> list[str]:
         path = self.path if not self.path.startswith("-") else f"./{self.path}"
@@ -137,12 +156,14 @@ def _deciding(audit: Audit, asked: Asked) -> Iterator[tuple[str, str]]:
         left = audit.evidence.role == "left"
         side, title = (("--role", "left") if left else (), model.title("left" if left else "right"))
         command = asked.fix("--as", "prediction", *side, "--unit", "--out", asked.out("prediction"))
-        yield f"to write vectors that compare {title}s by {seen_of(model)}", command
+        yield f"for vectors that compare {title}s by {seen_of(model)}, not by better taste", command
+        if "--items" in asked.told and not left:
+            yield "to judge both by labels (put a column of that table for LABELS)", asked.evaluate("--truth", "LABELS")
     elif "right" in model.free_shifts and word is Word.NO:
         form = "centred" if audit.evidence.norm is None else "folded-centred"
         made = ", norm folded in and" * (form != "centred") + " centred"
         yield (
-            f"to write labels{made} (a convention, no likeness)",
+            f"to write labels{made} (a convention, no similarity)",
             asked.fix("--as", form, *asked.norm, "--out", asked.out(form)),
         )
     elif model.objective is None and chosen and model.predicts is not Equivalence.COSINES:

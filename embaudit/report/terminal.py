@@ -6,7 +6,7 @@ Readers of a first screen know cosines and need not know gauges. It has 80 colum
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import chain, pairwise, repeat
+from itertools import chain, pairwise, product, repeat
 from shlex import join, split
 from textwrap import shorten, wrap
 from typing import TYPE_CHECKING
@@ -78,13 +78,21 @@ def first_screen(audit: Audit, asked: Asked) -> str:
     YES: item-item cosines are the same in every model of rank 1 with the same
     """
     made = audit_document(audit, asked, drawn=False)
-    answer, below = _answer(audit, f"{asked.path}: {made.subject}"), [*_commands(made.steps)]
+    answer, rows = _answer(audit, f"{asked.path}: {made.subject}"), max(1, made.n_asked)
     table = [] if made.glance is None else ["", *_table(made.glance), *wrap(" ".join(made.glance.key), WIDTH)]
-    room = HEIGHT - len(answer) - len(table) - len(below)
-    tips, issues = (room - len(_neighbours(audit, made, fewest)) for fewest in (FEWEST, LEAST))
+    least = 1 + (len(_neighbours(audit, made, 1, rows)) if made.n_asked else 0)
+    # Long commands make room for a finding and for the rows that were asked for.
+    for steps in (made.steps, (*made.steps[:1], *made.steps[1:][-1:]), made.steps[:1]):
+        below = [*_commands(steps)]
+        room = HEIGHT - len(answer) - len(table) - len(below)
+        if room >= least:
+            break
+    tips, issues = (room - len(_neighbours(audit, made, fewest, rows)) for fewest in (FEWEST, LEAST))
     grave = sum(one.severity is Severity.ISSUE for one in _news(audit, made))
     known = _findings(audit, made)[: max(1, min(FINDINGS, max(tips, min(issues, grave))))]
-    lists = (_neighbours(audit, made, most) for most in range(NEIGHBOURS, 0, -1))
+    # Rows that were asked for come before long lists.
+    sizes = product(range(rows, 0, -1), range(NEIGHBOURS, 0, -1))
+    lists = (_neighbours(audit, made, most, count) for count, most in sizes)
     near = next((some for some in lists if len(some) <= room - len(known)), [])
     left = room - len(known) - len(near)
     # Commands are set in, so that the line before them is the first to go.
@@ -136,15 +144,14 @@ def _block(title: str, rows: Sequence[Sequence[str]]) -> list[str]:
     return [f"{line:{width}}" for line in (title, *lines)]
 
 
-def _neighbours(audit: Audit, made: Document, most: int) -> list[str]:
-    """List the neighbours of a row below a line that names it, of all rows asked for where there is room for them."""
+def _neighbours(audit: Audit, made: Document, most: int, rows: int = 1) -> list[str]:
+    """List the neighbours of some rows, each below a line that names it."""
     if made.glance is None or most < 1:
         return []
     if not made.lists:
         return ["", *map(_short, made.ends)] if made.ends else []
     worth = _worth(audit, made)
-    several = made.lists[: made.n_asked] if made.n_asked else made.lists[:1]
-    return [line for one in several for line in ("", *_two_lists(audit, one.head(most), worth))]
+    return [line for one in made.lists[:rows] for line in ("", *_two_lists(audit, one.head(most), worth))]
 
 
 def _worth(audit: Audit, made: Document) -> str:

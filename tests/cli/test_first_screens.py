@@ -185,7 +185,16 @@ def test_titles_may_come_from_a_table_and_are_asked_for_where_there_are_none(emb
     assert "got 'Film, number 7'; no titles: add --items movies.csv." in refused.err
     shown = embaudit("audit", "m.npz", "--show", "Film, number 7", "--items", "movies.csv", "--gauges", 1)
     assert "nearest to Film, number 7" in shown.out
-    assert "--items movies.csv" in shown.out
+    fix, judge, again = commands(shown.out)
+    table = Path("movies.csv").read_text().splitlines()
+    Path("movies.csv").write_text("\n".join(f"{line},{'ab'[i % 2] if i else 'kind'}" for i, line in enumerate(table)))
+    assert judge[-2:] == ["--truth", "LABELS"]
+    for words in (fix, [*judge[:-1], "kind"], again):
+        assert words[3:5] == ["--items", "movies.csv"]
+        assert embaudit(*words[1:]).code == 0
+    two = embaudit("audit", "m.npz", "--show", "Film, number 7", "--show", "Film, number 8", "--items", "movies.csv")
+    assert len(two.out.splitlines()) <= HEIGHT
+    assert two.out.count("nearest to Film, number ") == 2
     unread = embaudit("audit", "m.npz", "--title", "title")
     assert unread.code == 2
     assert "--title must be given with --items, the table whose column it names." in unread.err

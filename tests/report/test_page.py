@@ -59,7 +59,7 @@ def test_the_top_says_the_answer_why_and_what_to_do(result):
 
 
 def test_what_to_type_stands_beside_what_to_do(result, head):
-    step = "To write vectors that compare items by what is predicted:"
+    step = "For vectors that compare items by what is predicted, not by better taste:"
     part = text_of(result.report().split("<b>What to do</b>")[1].split("</div>")[0])
     assert f"{step} embaudit fix model.npz --as prediction --unit --out model-prediction.npz" in part
     assert "--full" not in part

@@ -15,8 +15,10 @@ if TYPE_CHECKING:
 
 ROWS, OTHERS = 300, 100
 """Rows that are explored, and rows of the other side whose predictions are shown, at most."""
-NUMBERS = 130_000
-"""Numbers of all families together at most: 1.4 MB as the page holds them."""
+NUMBERS = 24_000
+"""Numbers of all families together, 260 KB as the page holds them, where that leaves `LEAST` rows of either side."""
+LEAST = (24, 8)
+"""Rows of either side that are explored however wide they are."""
 LONGEST = 80
 """Characters of a name."""
 
@@ -27,10 +29,10 @@ def how_many(rank: int, families: int) -> tuple[int, int]:
     Examples
     --------
     >>> how_many(32, 2), how_many(512, 2), how_many(4096, 1)
-    ((300, 100), (94, 31), (23, 7))
+    ((281, 93), (24, 8), (24, 8))
     """
     room = NUMBERS // (max(rank, 1) * max(families, 1))
-    return max(2, min(ROWS, 3 * room // 4)), max(3, min(OTHERS, room // 4))
+    return max(LEAST[0], min(ROWS, 3 * room // 4)), max(LEAST[1], min(OTHERS, room // 4))
 
 
 def chosen_rows(model: FactorModel, role: SideName, most: int) -> Indices:

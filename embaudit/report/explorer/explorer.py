@@ -87,10 +87,12 @@ class Explorer:
     listed: int
     shows: tuple[Show, ...]
     """Equal models that a button leads to."""
+    tolerance: float
+    """Largest change of a prediction that rounding explains."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return what the page holds."""
-        direct = ("title", "other_title", "drawn", "link", "soft_cap", "offset", "listed", "total")
+        direct = ("title", "other_title", "drawn", "link", "soft_cap", "offset", "listed", "total", "tolerance")
         return dict(
             plain(
                 {
@@ -234,6 +236,7 @@ def _explorer(
         first=_first(some, side, families[0], n),
         listed=n,
         shows=tuple(_shows(audit, families, pad)),
+        tolerance=max((one.tolerance for one in audit.evidence.drift), default=0.0),
     )
 
 

@@ -188,11 +188,12 @@
   const lists = Array.from({ length: m }, (_, i) => nearest(before, i, data.listed));
   const predicted = Array.from({ length: n }, (_, j) => predictions(before, j));
   const largest = predicted.reduce((most, one) => one.reduce((x, y) => Math.max(x, Math.abs(y)), most), 0);
-  const digits = Math.max(0, Math.min(12, 6 - Math.ceil(Math.log10(largest || 1))));
+  const tolerance = Math.max(data.tolerance, largest * 1e-12);
+  // No digit is shown that rounding may change.
+  const digits = Math.max(0, Math.min(12, 6 - Math.ceil(Math.log10(largest || 1)), Math.floor(-Math.log10(2 * tolerance || 1e-12))));
   // An odd nudge keeps halves of the last digit from rounding both ways.
   const scale = 10 ** digits, rounded = (value) => Math.round((value + largest * 3.1e-12) * scale);
   const written = (value) => ((rounded(value) || 0) / scale).toFixed(digits);
-  const once = predicted.map((one) => one.map(rounded));
 
   const $ = (id) => document.getElementById(id);
   const make = (tag, text, kind) => {
@@ -234,7 +235,7 @@
       const one = predictions(model, j);
       one.forEach((value, i) => {
         most = Math.max(most, Math.abs(value - old[i]));
-        if (rounded(value) !== once[j][i]) changed++;
+        if (Math.abs(value - old[i]) > tolerance) changed++;
       });
       return one;
     });
@@ -249,6 +250,7 @@
     });
     $("changed").classList.toggle("some", changed > 0);
     $("changed").textContent = `${changed.toLocaleString("en")} of ${(m * n).toLocaleString("en")}`;
+    $("tolerance").textContent = tolerance.toExponential(0);
     $("most").textContent = most === 0 ? "0" : most.toExponential(0);
   }
 
