@@ -1,4 +1,4 @@
-"""The answer: whether cosines can be read as likeness, in a word, and why in a sentence.
+"""The answer: whether cosines can be read as similarity, in a word, and why in a sentence.
 
 It is looked up in one table over findings, in texts.toml: the first row whose findings were all drawn answers. So it
 can say no more than they do, and findings that weaken it are part of its sentence.
@@ -34,7 +34,7 @@ class Word(StrEnum):
 
 @dataclass(frozen=True)
 class Answer:
-    """Whether cosines can be read as likeness."""
+    """Whether cosines can be read as similarity."""
 
     word: Word
     """The answer."""
@@ -50,7 +50,7 @@ class Answer:
     @property
     def question(self) -> str:
         """The question that is answered."""
-        return f"Can these {self.cosines} be read as likeness?"
+        return f"Can these {self.cosines} be read as similarity?"
 
     def __str__(self) -> str:
         return f"{self.word}: {self.because}."

@@ -91,7 +91,7 @@ class Audit(Drawn):
 
     @cached_property
     def answer(self) -> Answer:
-        """Whether the cosines can be read as likeness, why, and what to do."""
+        """Whether the cosines can be read as similarity, why, and what to do."""
         model, role = self.evidence.model, self.evidence.role
         cosines = f"{Pairs(role).titled(model)} cosines"
         return answer(self.conclusions, role, cosines=cosines, kind=kind_of(model), names=names_of(model, role))

@@ -131,7 +131,7 @@ def _biases(position: Position) -> str:
         where = "A mixture of columns" if bias.column is None else f"Column {bias.column}"
         sentences.append(
             f"{where} of the {constant}s is constant, so the {other}s hold a bias there that their cosines count "
-            f"as a likeness. Split it off."
+            f"as a similarity. Split it off."
         )
     return " ".join(sentences)
 

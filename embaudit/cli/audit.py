@@ -79,7 +79,7 @@ def audit(
     workers: Workers,
     gating: Gating,
 ) -> None:
-    """Audit a model: can its cosines be read as likeness, why, and what to type next."""
+    """Audit a model: can its cosines be read as similarity, why, and what to type next."""
     from embaudit import auditing
     from embaudit.report.document import Origin
 

@@ -125,7 +125,7 @@ def test_advice_differs_by_the_kind_of_model_alone(first, second):
 
 def test_the_question_names_the_cosines_and_the_record_is_plain():
     found = answered("pinned")
-    assert found.question == "Can these item-item cosines be read as likeness?"
+    assert found.question == "Can these item-item cosines be read as similarity?"
     assert found.to_dict() == {
         "word": "YES",
         "because": f"{COSINES} are the same in every model of rank 2 with the same predictions",
