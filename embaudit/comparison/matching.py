@@ -50,6 +50,8 @@ class Match:
     """Entities that the first model lacks."""
     by_ids: bool
     """Whether ids told which is which; otherwise the order of the rows did."""
+    by_names: bool = False
+    """Whether names that occur once, such as the texts of tokens, served as ids."""
 
     def __len__(self) -> int:
         return len(self.before)
@@ -58,14 +60,14 @@ class Match:
         """Keep some of the shared entities."""
         return Match(
             self.role, self.before[chosen], self.after[chosen], self.names[chosen],
-            self.only_before, self.only_after, self.by_ids,
+            self.only_before, self.only_after, self.by_ids, self.by_names,
         )  # fmt: skip
 
 
 def match(
     before: FactorModel, after: FactorModel, role: SideName, *, by_row: bool | None = None, partial: bool = False
 ) -> Match:
-    """Match the rows of a side by id, or by their order.
+    """Match the rows of a side by id, without ids by names that occur once, or by their order.
 
     Parameters
     ----------
@@ -93,13 +95,24 @@ def match(
     sides = (before.side(role), after.side(role))
     sizes, bare = [len(side) for side in sides], all(side.ids is None for side in sides)
     rows = bare if by_row is None else by_row
+    by_names = not rows and bare and all(side.names is not None for side in sides)
+    if by_names:
+        sides = _named(sides[0]), _named(sides[1])
     one, two = _in_order(sides, bare=bare) if rows else _by_ids(sides, OPTIONS[role], partial=partial)
     names = np.asarray(before.names(role))[one]
-    found = Match(role, one, two, names, sizes[0] - len(one), sizes[1] - len(two), by_ids=not rows)
+    found = Match(role, one, two, names, sizes[0] - len(one), sizes[1] - len(two), not rows, by_names)
     if len(found) < LEAST:
         title = before.title(role)
         raise must_be(f"the {title}s that both models hold", f"at least {LEAST}", len(found), _same_data(sides))
     return found
+
+
+def _named(side: Side) -> Side:
+    """Take names for ids; rows that share a name get one of their own, which no other model has."""
+    names = np.asarray(side.names).astype(np.str_)
+    _, place, counts = np.unique(names, return_inverse=True, return_counts=True)
+    own = np.char.add(f"{id(side)} row ", np.arange(len(names)).astype(np.str_))
+    return side.replace(ids=np.where(counts[place] > 1, own, names))
 
 
 def _in_order(sides: tuple[Side, Side], *, bare: bool) -> tuple[Indices, Indices]:

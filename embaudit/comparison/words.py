@@ -9,6 +9,7 @@ from embaudit.foundation.words import counted, percent
 if TYPE_CHECKING:
     from embaudit.comparison.agreement import Agreement
     from embaudit.comparison.change import RoleChange
+    from embaudit.comparison.matching import Match
     from embaudit.comparison.result import Comparison
     from embaudit.model import SideName
 
@@ -152,7 +153,7 @@ def _displaced(comparison: Comparison, role: SideName) -> str:
     """Say where ids and vectors were mixed up, or look as if they were."""
     change, title, scores = comparison.changes[role], comparison.title(role), comparison.agreement
     count, n = change.n_displaced, len(change.match)
-    by = "id" if change.match.by_ids else "row number"
+    by = "name" if change.match.by_names else "id" if change.match.by_ids else "row number"
     if count:
         return (
             f"{count:,} of {n:,} {title}s now have the vector that another {title} had: check that ids fit their rows."
@@ -181,7 +182,7 @@ def _threshold(comparison: Comparison, role: SideName) -> str:
 def _matching(comparison: Comparison) -> str:
     sides = comparison.changes.items()
     shared = [counted(len(change.match), comparison.title(role)) for role, change in sides]
-    how = ["by their ids" if change.match.by_ids else "by the order of their rows" for _, change in sides]
+    how = [f"by {_key(change.match)}" for _, change in sides]
     together = [" and ".join(shared)] if len(set(how)) == 1 else shared
     matched = ", and ".join(f"{what}, matched {by}" for what, by in zip(together, how, strict=False))
     left_out = [
@@ -191,6 +192,13 @@ def _matching(comparison: Comparison) -> str:
         if change.match.only_before or change.match.only_after
     ]
     return " ".join([f"Compared: {matched}.", *left_out])
+
+
+def _key(match: Match) -> str:
+    """Name what told which rows are the same entity."""
+    if match.by_names:
+        return "their names"
+    return "their ids" if match.by_ids else "the order of their rows"
 
 
 def _next(comparison: Comparison) -> str:

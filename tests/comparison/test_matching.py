@@ -204,3 +204,16 @@ def test_columns_that_no_prediction_sees_are_left_out_as_they_stand():
     np.testing.assert_array_equal(found.seen["right"][1], one.right)
     assert found.seen["right"][0] is found.raw["right"][0]
     assert "diagonal" in found.groups
+
+
+def test_rows_without_ids_are_matched_by_names_that_occur_once():
+    """As tokens of a folder and of a GGUF, whose rows stand in another order."""
+    names = np.array([*"abcdefghij", "x", "x"])
+    order = np.random.default_rng(0).permutation(12)
+    one = FactorModel.from_softmax(np.eye(12), labels=names)
+    two = FactorModel.from_softmax(np.eye(12)[order], labels=names[order])
+    found = match(one, two, "right", by_row=False)
+    assert (found.by_names, len(found), found.only_before, found.only_after) == (True, 10, 2, 2)
+    assert names[found.before].tolist() == names[order][found.after].tolist() == list("abcdefghij")
+    assert "matched by their names" in compare(one, two, by_row=False).explain()
+    assert "label ids must be in" in refused(one, FactorModel.from_softmax(np.eye(12)), by_row=False)
