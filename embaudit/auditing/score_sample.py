@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from embaudit.kernels.rows import unit_rows
-
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -26,8 +24,6 @@ MIN_SHARED = 6
 class ScoreChange:
     """How well the scores of a few rows agree with those of a baseline."""
 
-    of: str
-    """What was compared: scores, or cosines of one side alone."""
     n_rows: int
     """Rows, of the left side where there is one."""
     n_columns: int
@@ -36,8 +32,8 @@ class ScoreChange:
     """Pearson correlation within a row."""
 
 
-def score_sample(model: FactorModel) -> dict[str, Any]:
-    """Return the scores of a few rows of each side; of one side alone, the cosines between its rows.
+def score_sample(model: FactorModel) -> dict[str, Any] | None:
+    """Return the scores of a few rows of each side, less the mean of each row; None where one side alone is at hand.
 
     Rows are those whose ids have the smallest hashes: models over nearly the same ids have nearly the same rows.
 
@@ -45,39 +41,42 @@ def score_sample(model: FactorModel) -> dict[str, Any]:
     --------
     >>> from embaudit.model import FactorModel
     >>> sample = score_sample(FactorModel.from_user_item([[1.0], [2.0]], [[3.0], [-1.0]], item_ids=["a", "b"]))
-    >>> sample["of"], sorted(sample["right"]), sorted(map(sum, sample["values"]))
-    ('scores', ['a', 'b'], [2.0, 4.0])
+    >>> sorted(sample["right"]), sorted(map(max, sample["values"]))
+    (['a', 'b'], [2.0, 4.0])
     """
     right = _sampled(model.right_side)
-    if model.left is not None:
-        left = _sampled(model.side("left"))
-        scores = model.take(left=left, right=right).scores()
-        return _record("scores", model.side("left"), left, model.right_side, right, scores)
     if model.compared is not None:
-        return _record("scores", model.right_side, right, model.right_side, right, model.take(right=right).scores())
-    unit = unit_rows(np.asarray(model.right[right], dtype=np.float64))
-    return _record("cosines", model.right_side, right, model.right_side, right, unit @ unit.T)
+        return _record(model.right_side, right, model.right_side, right, model.take(right=right).scores())
+    if model.left is None:
+        return None
+    left = _sampled(model.side("left"))
+    return _record(model.side("left"), left, model.right_side, right, model.take(left=left, right=right).scores())
 
 
-def score_change(before: Mapping[str, Any], now: Mapping[str, Any]) -> ScoreChange | None:
-    """Correlate, within a row, the scores that two samples share; None where they share too few.
+def score_change(before: Mapping[str, Any] | None, now: Mapping[str, Any] | None) -> ScoreChange | None:
+    """Correlate the scores that two samples share, each row for itself; None where they share too few.
+
+    A row's scale and mean do not count: rankings and probabilities leave them open.
 
     Examples
     --------
     >>> names = list("abcdefgh")
-    >>> one = {"of": "scores", "left": names, "right": names, "values": np.eye(8).tolist()}
+    >>> one = {"left": names, "right": names, "values": np.eye(8).tolist()}
     >>> score_change(one, one).correlation, score_change(one, one | {"right": names[::-1]}).correlation < 0
     (1.0, True)
     """
-    if before["of"] != now["of"]:
+    if before is None or now is None:
         return None
     rows, columns = (sorted(set(map(str, before[side])) & set(map(str, now[side]))) for side in ("left", "right"))
     if min(len(rows), len(columns)) < MIN_SHARED:
         return None
     one, two = (_centred(_part(sample, rows, columns)) for sample in (before, now))
-    size = float(np.linalg.norm(one) * np.linalg.norm(two))
-    correlation = round(float((one * two).sum()) / size, 12) if size else 0.0
-    return ScoreChange(now["of"], len(rows), len(columns), correlation)
+    lengths = np.linalg.norm(one, axis=1) * np.linalg.norm(two, axis=1)
+    told = lengths > 0
+    if not told.any():
+        return None
+    correlation = float(np.mean(np.einsum("ij,ij->i", one[told], two[told]) / lengths[told]))
+    return ScoreChange(len(rows), len(columns), round(correlation, 12))
 
 
 def _sampled(side: Side) -> Indices:
@@ -88,14 +87,14 @@ def _sampled(side: Side) -> Indices:
     return np.sort(np.argsort(hashes, kind="stable")[:SAMPLED])
 
 
-def _record(of: str, left: Side, rows: Indices, right: Side, columns: Indices, scores: Floats) -> dict[str, Any]:
+def _record(left: Side, rows: Indices, right: Side, columns: Indices, scores: Floats) -> dict[str, Any]:
     names = (
         (np.arange(len(s)) if s.ids is None else np.asarray(s.ids))[x] for s, x in ((left, rows), (right, columns))
     )
     first, second = ([str(name) for name in side] for side in names)
     # Six digits: what moves a decision shows in the second.
-    values = [[float(f"{value:.6g}") for value in row] for row in np.nan_to_num(scores)]
-    return {"of": of, "left": first, "right": second, "values": values}
+    values = [[float(f"{value:.6g}") for value in row] for row in _centred(np.nan_to_num(scores))]
+    return {"left": first, "right": second, "values": values}
 
 
 def _part(sample: Mapping[str, Any], rows: list[str], columns: list[str]) -> Floats:

@@ -19,6 +19,8 @@ COSINES = tuple(round(0.05 * i, 2) for i in range(10, 20))
 """Thresholds in the first model, .5 to .95."""
 PAIRS = 200_000
 """Pairs whose cosines are compared; all of them where there are no more."""
+TIED = 1e-12
+"""Cosines closer than this are one but for rounding."""
 MIN_PAIRS = 20
 """Pairs that must lie above a threshold, and below it, for its share to mean anything."""
 
@@ -60,7 +62,8 @@ def thresholds(
     Returns
     -------
     tuple of Threshold
-        For .5 to .95 in steps of .05, where at least 20 pairs lie above and 20 below.
+        For .5 to .95 in steps of .05, where at least 20 pairs lie above and 20 below, and some cosine
+        parts as many of the second model's pairs.
 
     Examples
     --------
@@ -83,6 +86,8 @@ def thresholds(
         if min(count, len(old) - count) < MIN_PAIRS:
             continue
         after_cosine = _exceeded(old, ranked, cosine)
+        if np.isnan(after_cosine):
+            continue
         replicates = np.array([_exceeded(*sample, cosine) for sample in samples])
         margin = float(jackknife_margin(replicates))
         low, high = max(-1.0, after_cosine - margin), min(1.0, after_cosine + margin)
@@ -91,13 +96,16 @@ def thresholds(
 
 
 def _exceeded(old: Floats, ranked: Floats, cosine: float) -> float:
-    """Return the cosine that as many of the second model's pairs reach as reach a threshold in the first."""
-    if not len(old):
-        return float("nan")
+    """Return the cosine that as many of the second model's pairs reach as reach a threshold in the first.
+
+    NaN where none does: pairs of one cosine, as duplicates have, cannot be parted.
+    """
     # Half way between the last pair above and the first below: no pair of the sample itself is the threshold.
     count = int((old >= cosine).sum())
-    above, below = ranked[len(ranked) - max(1, count)], ranked[max(0, len(ranked) - count - 1)]
-    return float(above + below) / 2
+    if not 0 < count < len(ranked):
+        return float("nan")
+    above, below = ranked[len(ranked) - count], ranked[len(ranked) - count - 1]
+    return float(above + below) / 2 if above - below > TIED else float("nan")
 
 
 def n_displaced(before: Floats, after: Floats) -> int:

@@ -21,6 +21,8 @@ _GAUGES = {
 }
 STILL = 0.01
 """Mean change of cosines that nobody would notice."""
+LISTS = 0.05
+"""Share of former neighbours that may go before a list counts as changed."""
 SHOWN = 0.005
 """Least number that two digits show."""
 UNRELATED = 0.1
@@ -92,9 +94,15 @@ def _side(comparison: Comparison, role: SideName) -> str:
     change, title = comparison.changes[role], comparison.title(role)
     if change.mean_total < STILL:
         size = "" if change.mean_total < 1e-6 else f" to {change.mean_total:.2g} on average"
-        return f"The {title}s' cosines are the same{size}."
+        lists = "" if _is_still(change) else _neighbours(comparison, change, title)
+        return f"The {title}s' cosines are the same{size}.{lists}"
     start = f"The {title}s' cosines differ by {_mean(change, 'total', '95 %: ')} on average"
     return f"{start}{_parts(comparison, change, title)}.{_neighbours(comparison, change, title)}"
+
+
+def _is_still(change: RoleChange) -> bool:
+    """Whether neither the cosines nor the lists of a side changed so that anybody would notice."""
+    return change.mean_total < STILL and change.neighbour_shares["kept"] > 1 - LISTS
 
 
 def _mean(change: RoleChange, name: str, label: str = "") -> str:
@@ -158,13 +166,13 @@ def _displaced(comparison: Comparison, role: SideName) -> str:
         return (
             f"{count:,} of {n:,} {title}s now have the vector that another {title} had: check that ids fit their rows."
         )
-    lists = change.neighbour_shares["kept"] if change.predicted_kept is None else change.predicted_kept
+    lists = max(change.neighbour_shares["kept"], change.predicted_kept or 0.0)
     # Lists are looked up within halves: of so few, chance alone keeps some.
     chance = 2 * change.n_neighbours / n
     if lists > UNRELATED + chance or scores is None or abs(scores.score_correlation) > UNRELATED:
         return ""
     return (
-        f"Same {by}s, other vectors: {percent(1 - lists)} of the {title}s' lists changed, and scores correlate by "
+        f"Same {by}s, other vectors: {percent(1 - lists)} of the nearest {title}s changed, and scores correlate by "
         f"{scores.score_correlation:.2f}. Check that {by}s fit their rows in both models."
     )
 
@@ -207,9 +215,13 @@ def _next(comparison: Comparison) -> str:
         return "No gauge undoes rounding: read cosines from a model that is not rounded."
     if found is None:
         return _one_sided(comparison)
-    still = all(change.mean_total < STILL for change in changes)
-    if found.same and still:
+    still = all(map(_is_still, changes))
+    served = all(change.predicted_kept is None or change.predicted_kept > 1 - LISTS for change in changes)
+    if found.same and still and served:
         return "Nothing to do: whoever used the one can use the other."
+    if "rankings" in found.predicts and not (still and served):
+        start = "The models are the same up to that gauge. " if comparison.explained else ""
+        return f"{start}Rankings leave lengths of users open, and so prediction cosines: compare what the models rank."
     if comparison.explained:
         unseen = any(change.mean_unseen >= SHOWN for change in changes)
         beside = " and dimensions that no prediction sees" if unseen else ""

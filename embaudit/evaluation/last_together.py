@@ -24,7 +24,8 @@ TIMES = ("timestamp", "time", "ts", "unixtime")
 def last_together(path: AnyPath, side: Side, *, time: str | None = None) -> Truth:
     r"""Relate the last two items of every user, to judge similarities by what was consumed together.
 
-    Leave these interactions out of training: what a model has seen it may have learned by heart.
+    Only items of the model count, and users whose times tell which two were the last. Leave these interactions out of
+    training: what a model has seen it may have learned by heart.
 
     Parameters
     ----------
@@ -68,12 +69,17 @@ def last_together(path: AnyPath, side: Side, *, time: str | None = None) -> Trut
     matrix = seen.matrix
     for user in range(matrix.shape[0]):
         part = slice(matrix.indptr[user], matrix.indptr[user + 1])
-        last = matrix.indices[part][np.argsort(matrix.data[part], kind="stable")][-2:]
-        if len(last) == 2 and (rows[last] >= 0).all():
-            columns.append(rows[last])
-            users.append(user)
+        known = rows[matrix.indices[part]] >= 0
+        items, times = matrix.indices[part][known], matrix.data[part][known]
+        order = np.argsort(times, kind="stable")[::-1][:3]
+        # Three at one time: nobody knows which two were the last.
+        if len(order) < 2 or (len(order) == 3 and times[order[1]] == times[order[2]]):
+            continue
+        columns.append(rows[items[order[:2]]])
+        users.append(user)
     if len(users) < 2:
-        raise must_be("users with two items of the model", "at least 2", len(users), f"check that {path} has its ids")
+        remedy = f"check that {path} has the ids of the model, and times that differ"
+        raise must_be("users whose last two items of the model are known", "at least 2", len(users), remedy)
     places = (np.concatenate(columns), np.repeat(np.arange(len(users)), 2))
     table = csr_array((np.ones(2 * len(users), dtype=np.float32), places), shape=(len(side), len(users)))
     return Truth(tuple(map(str, seen.user_ids[users])), table, "were consumed together last", is_complete=True)

@@ -87,7 +87,7 @@ def evaluation_grid(found: Evaluation) -> Grid:
         margin = max(record["value"] - record["ci_low"], record["ci_high"] - record["value"])
         cells.setdefault(record["similarity"], []).append(f"{record['value']:.3f} ± {margin:.3f}{' *'[surely]}")
     rows = tuple((name, *values) for name, values in cells.items())
-    note = f"{found.n} nearest of {counted(len(found.queries), found.title)}; * not the cosine's, beyond chance"
+    note = f"{found.n} nearest, {counted(len(found.queries), found.title)} asked; * not the cosine's, beyond chance"
     return Grid(f"how well each finds those that {found.relation}", note, ("similarity", *MEASURE_TITLES), rows)
 
 

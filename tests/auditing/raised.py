@@ -171,7 +171,7 @@ def predictions() -> dict[str, Evidence]:
     return {
         "predictions stay": evidence(MODEL, *visits),
         "predictions of one side": evidence(ALONE, (equal(), moved())),
-        "other scores than the baseline's": evidence(MODEL, score_change=ScoreChange("scores", 24, 20, 0.0234)),
+        "other scores than the baseline's": evidence(MODEL, score_change=ScoreChange(24, 20, 0.0234)),
         "scores changed": evidence(MODEL, (equal(), moved()), drift=(drift(1.0),)),
         "a probability changed": of_head(far),
         "a form of the norm changed them": evidence(

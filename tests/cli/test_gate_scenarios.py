@@ -93,7 +93,7 @@ def test_every_new_finding_is_named_whatever_its_severity(gate):
 
 def test_a_baseline_of_an_earlier_version_has_no_scores_to_compare(gate):
     record = json.loads(Path("base.json").read_text())
-    assert record["score_sample"]["of"] == "scores"
+    assert len(record["score_sample"]["values"]) == 24
     del record["score_sample"]
     Path("base.json").write_text(json.dumps(record))
     assert "EMB002" not in gate(**shuffled())[1]
@@ -106,7 +106,7 @@ def test_a_baseline_that_is_not_there_is_no_pass(gate, embaudit):
     assert "base.json" in error
 
 
-def test_vectors_alone_are_held_against_their_cosines(tmp_path, monkeypatch, embaudit):
+def test_rows_compared_with_each_other_are_held_against_their_cosines(tmp_path, monkeypatch, embaudit):
     monkeypatch.chdir(tmp_path)
     ids = np.array([f"item {i}" for i in range(N_ITEMS)])
     for name, rows in (("old.npz", ITEMS), ("turned.npz", ITEMS[:, ::-1]), ("shuffled.npz", shuffled()["items"])):
@@ -114,3 +114,20 @@ def test_vectors_alone_are_held_against_their_cosines(tmp_path, monkeypatch, emb
     assert embaudit("audit", "old.npz", *FEW, "--baseline", "b.json", "--json", "b.json", "--quiet").code == 0
     assert embaudit("audit", "turned.npz", *FEW, "--baseline", "b.json", "--quiet").code == 0
     assert embaudit("audit", "shuffled.npz", *FEW, "--baseline", "b.json", "--quiet").code == 1
+
+
+def test_models_that_predict_the_same_pass(gate, tmp_path, embaudit):
+    """Rankings leave a scale of each user open, and one side alone predicts nothing: neither is a change."""
+    ids = {"user_ids": np.arange(N_USERS), "item_ids": np.arange(N_ITEMS)}
+    scales = np.exp(2 * OTHER.standard_normal((N_USERS, 1)))
+    gauge = np.linalg.qr(OTHER.standard_normal((6, 6)))[0] * [1, 1, 1, 1, 1, 30]
+    pairs = {
+        "ranked": [FactorModel.from_user_item(x, ITEMS, link="ranking", **ids) for x in (USERS, USERS * scales)],
+        "head": [FactorModel.from_softmax(x) for x in (ITEMS, ITEMS @ gauge)],
+    }
+    for name, (before, after) in pairs.items():
+        save(before, f"{name}.npz")
+        save(after, f"{name}-2.npz")
+        base = ("--baseline", f"{name}.json")
+        assert embaudit("audit", f"{name}.npz", *FEW, *base, "--json", f"{name}.json", "--quiet").code == 0
+        assert "EMB002" not in embaudit("audit", f"{name}-2.npz", *FEW, *base).out

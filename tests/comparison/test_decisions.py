@@ -125,3 +125,47 @@ def test_the_command_exits_1_below_a_limit(tmp_path, embaudit):
     assert "gate" not in embaudit("compare", *files).out
     for wrong in ("kept", "kept=x", "list=0.4"):
         assert embaudit("compare", *files, "--fail-below", wrong).code == 2
+
+
+def test_lists_that_changed_are_told_although_cosines_hardly_did():
+    """A common direction hides the rest of the rows: cosines near 1 move by less than .01, and most lists change."""
+    rng = np.random.default_rng(0)
+    users, items = 0.01 * rng.normal(size=(400, 6)), 0.01 * rng.normal(size=(500, 6))
+    users[:, 0] = items[:, 0] = 1
+    before = model(users, items).replace(link="identity")
+    changed = ea.compare(before, Gauge.diagonal([1, 0.3, 1.5, 0.3, 1.5, 0.3]).act(before))
+    assert changed.changes["right"].mean_total < 0.01
+    assert changed.shares_kept()["kept"] < 0.6
+    assert "Of 10 nearest items" in changed.explain()
+    assert "Nothing to do" not in changed.explain()
+
+
+def test_rankings_leave_prediction_cosines_open():
+    scales = np.exp(2 * np.random.default_rng(1).normal(size=(200, 1)))
+    ranked = [model(x).replace(link="ranking") for x in (USERS, USERS * scales)]
+    changed = ea.compare(*ranked)
+    assert changed.agreement.same
+    assert changed.changes["right"].predicted_kept < 1
+    assert "compare what the models rank" in changed.explain()
+    assert "fix MODEL" not in changed.explain()
+
+
+def test_the_same_vectors_are_no_other_vectors():
+    """Other users look at other dimensions of the same items: lists by prediction cosine change, and no cosine."""
+    rng = np.random.default_rng(0)
+    items, mask = rng.normal(size=(400, 40)), np.where(np.arange(40) < 20, 1, 1e-3)
+    one, two = (model(rng.normal(size=(300, 40)) * x, items) for x in (mask, mask[::-1]))
+    changed = ea.compare(one, two, roles=["right"])
+    assert changed.changes["right"].predicted_kept < 0.2
+    assert "other vectors" not in changed.explain()
+
+
+def test_duplicates_carry_no_threshold_over():
+    rng = np.random.default_rng(0)
+    before, few = rng.normal(size=(400, 3)), rng.normal(size=(4, 5))
+    after = few[rng.integers(4, size=400)]
+    upper = np.triu_indices(400, 1)
+    unit = after / np.linalg.norm(after, axis=1, keepdims=True)
+    cosines = (unit @ unit.T)[upper]
+    for one in thresholds(before, after, rng.permutation(400) % 20, rng):
+        assert (cosines > one.after).mean() == pytest.approx(one.share, abs=1e-3)

@@ -309,7 +309,10 @@ def test_interactions_without_times_or_without_common_ids_are_refused(tmp_path, 
     save(FactorModel.from_vectors(np.eye(12), ids=np.arange(12)), tmp_path / "m.npz")
     for text, said in (
         ("user_id,item_id,rating\n1,2,3\n1,3,4\n2,1,1\n", "the column of times"),
-        ("user_id,item_id,timestamp\n1,200,3\n1,300,4\n2,100,1\n2,300,2\n", "users with two items of the model"),
+        (
+            "user_id,item_id,timestamp\n1,200,3\n1,300,4\n2,100,1\n2,300,2\n",
+            "users whose last two items of the model are known",
+        ),
     ):
         (tmp_path / "seen.csv").write_text(text)
         result = embaudit("evaluate", tmp_path / "m.npz", "--interactions", tmp_path / "seen.csv")
@@ -318,3 +321,14 @@ def test_interactions_without_times_or_without_common_ids_are_refused(tmp_path, 
     both = embaudit("evaluate", tmp_path / "m.npz")
     assert both.code == 2
     assert "got neither" in both.err
+
+
+def test_users_whose_last_two_items_nobody_knows_do_not_count(tmp_path):
+    """Three items at one time say nothing; an item that the model lacks is passed over."""
+    items = FactorModel.from_vectors(np.eye(5), ids=np.arange(5)).right_side
+    lines = ["0,0,7", "0,1,7", "0,2,7", "1,0,1", "1,1,2", "1,99,3", "2,3,1", "2,4,1", "3,0,1", "3,1,1", "3,2,5"]
+    (tmp_path / "seen.csv").write_text("\n".join(["user_id,item_id,timestamp", *lines]))
+    truth = last_together(tmp_path / "seen.csv", items)
+    assert dict(zip(truth.labels, truth.table.toarray().T.astype(int).tolist(), strict=True)) == {
+        "1": [1, 1, 0, 0, 0], "2": [0, 0, 0, 1, 1],
+    }  # fmt: skip

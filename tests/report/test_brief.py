@@ -45,7 +45,7 @@ def test_similarities_are_one_line_each_with_what_chance_leaves_open():
     found = evaluate_similarities(model, np.repeat([0, 1, 2], 20), n=5)
     grid = evaluation_grid(found)
     assert grid.headings == ("similarity", "precision", "AUC", "NDCG")
-    assert grid.note == "5 nearest of 60 items; * not the cosine's, beyond chance"
+    assert grid.note == "5 nearest, 60 items asked; * not the cosine's, beyond chance"
     cells = {name: values for name, *values in grid.rows}
     assert list(cells) == list(found.by_query)
     for record in found.records():

@@ -46,7 +46,7 @@ def predictions_moved(evidence: Evidence) -> Iterator[Finding]:
     """Report predictions that are not those of the baseline (EMB002)."""
     change = evidence.score_change
     if change is not None and change.correlation < SAME:
-        rows = f"{change.of} of {change.n_rows} and {change.n_columns} sampled rows"
+        rows = f"scores of {change.n_rows} and {change.n_columns} sampled rows"
         what = rows.capitalize()
         yield finding("EMB002", evidence, Kind.MEASURED, rows=rows, value=change.correlation, what=what)
 
