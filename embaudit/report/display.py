@@ -86,6 +86,9 @@ class Display(ABC):
 
             if not isinstance(ax, Axes):
                 raise must_be("ax", "Axes of matplotlib", repr(ax), "None makes new ones")
+            if ax.figure.get_layout_engine() is None:
+                # Names of rows reach into the axes beside, unless these make room.
+                ax.figure.figure.set_layout_engine("constrained")
         self._draw(ax)
         drawn = copy(self)
         for name, value in (("ax_", ax), ("figure_", ax.figure)):

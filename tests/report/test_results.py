@@ -177,6 +177,15 @@ def test_a_picture_is_drawn_where_told_or_on_a_figure_of_its_own(name):
     plt.close(alone.figure_)
 
 
+def test_names_of_rows_stay_clear_of_the_axes_beside():
+    figure, (beside, ax) = plt.subplots(1, 2)
+    results()["Audit"].plot(ax)
+    figure.canvas.draw()
+    starts = [label.get_window_extent().x0 for label in ax.get_yticklabels()]
+    assert min(starts) > beside.get_window_extent().x1
+    plt.close(figure)
+
+
 def test_the_picture_of_an_audit_shows_the_role_asked_for():
     audit = results()["Audit"]
     means = [record.mean_abs for records in audit.evidence.movement for record in records if record.role == "left"]
