@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from embaudit.foundation.checked import Floats, Matrix, frozen
+from embaudit.kernels.copies import spacing_of, spread
 from embaudit.kernels.rows import unit_rows
 
 EPS = float(np.finfo(np.float64).eps)
@@ -21,6 +22,9 @@ LARGEST_SHOWN = 8_400
 FIRM = 1e-5
 """A span whose least singular value is below this share of the largest is neither full nor short of it: some metric
 keeps every length to five digits, which is more than training in float32 shows, whatever the rows are stored in."""
+ROUNDED = 1.25
+"""What rounding to a format of spacing s adds to a form of norm 1 at a unit row, over s. It moves the row by at most
+s/2, hence `rᵀ T r + g · r` by s/2 (2‖T‖ + ‖g‖) ≤ 1.12 s; the rest is for the new length of the row and for s²."""
 
 
 def lifted(block: Floats) -> Floats:
@@ -107,7 +111,7 @@ def span_of(x: Matrix, basis: Floats, *, affine: bool = False) -> Span:
         rows = _units(x[start : start + 2 * needed], basis)
         parts = [lifted(rows), rows] if affine else [lifted(rows)]
         factor = np.asarray(np.linalg.qr(np.vstack([factor, np.hstack(parts)]), mode="r"))
-    return _split(factor, _firm(x, needed))
+    return _split(factor, _rounded(x))
 
 
 def n_forms(k: int, *, affine: bool = False) -> int:
@@ -119,9 +123,9 @@ def _units(rows: Matrix, basis: Floats) -> Floats:
     return unit_rows(rows, none=0) @ basis
 
 
-def _firm(x: Matrix, needed: int) -> float:
-    """What is stored in float32 misses an exact dependence by its own rounding."""
-    return FIRM if x.dtype == np.float64 else max(FIRM, needed * float(np.finfo(x.dtype).eps))
+def _rounded(x: Matrix) -> float:
+    """Bound what the rounding of stored numbers adds, at each unit row, to a form of norm 1 that vanished on all."""
+    return ROUNDED * spacing_of(np.asarray(x[spread(len(x))], dtype=np.float64))
 
 
 def _spans(x: Matrix, basis: Floats, needed: int, *, affine: bool) -> bool:
@@ -137,7 +141,7 @@ def _spans(x: Matrix, basis: Floats, needed: int, *, affine: bool) -> bool:
     rows = _units(x[np.sort(np.random.default_rng(0).choice(len(x), needed, replace=False))], basis)
     products = rows @ rows.T
     products = products * (products + 1) if affine else products**2
-    products[np.diag_indices_from(products)] -= max(64 * needed * EPS, needed * _firm(x, needed) ** 2)
+    products[np.diag_indices_from(products)] -= max(64 * needed * EPS, needed * max(FIRM, _rounded(x)) ** 2)
     try:
         cholesky(products, overwrite_a=True, check_finite=False)
     except LinAlgError:
@@ -145,11 +149,12 @@ def _spans(x: Matrix, basis: Floats, needed: int, *, affine: bool) -> bool:
     return True
 
 
-def _split(factor: Floats, firm: float) -> Span:
+def _split(factor: Floats, rounded: float) -> Span:
     needed = factor.shape[1]
     s = np.linalg.svd(factor, compute_uv=False)
     rank = int((s > needed * EPS * s[0]).sum())
-    clear = bool(rank == 0 or s[rank - 1] > firm * s[0])
+    # The lifts of n unit rows have length 1, so that the length of s is the root of n.
+    clear = bool(rank == 0 or s[rank - 1] > max(FIRM * s[0], rounded * np.linalg.norm(s)))
     if rank == needed:
         return Span(rank, needed, clear, None, None)
     vt = np.linalg.svd(factor)[2]

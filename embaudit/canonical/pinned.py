@@ -95,16 +95,22 @@ def _too_large(scope: str, needed: int) -> Pinning:
 def _with_missing(model: FactorModel, found: Pinning, spans: Mapping[SideName, Span]) -> Pinning:
     """Add to a test that is undecided how many rows more of one side would span all forms, and so decide it."""
     needed = n_forms(model.rank)
-    # A row adds one form at most, so where no span was decomposed the rows themselves are counted.
-    counts = {side: s.rank if s.needed <= LARGEST else len(model.side(side).directed) for side, s in spans.items()}
-    missing: dict[SideName, int] = {side: needed - n for side, n in counts.items() if n < needed}
+    missing: dict[SideName, int] = {}
+    for side, span in spans.items():
+        # A row adds one form at most, so where no span was decomposed the rows themselves are counted.
+        n_rows = len(model.side(side).directed)
+        rank = span.rank if span.needed <= LARGEST else n_rows
+        # More rows than the dimensions that they have: the model uses these only, and so would more rows.
+        confined = span.needed < needed and rank < n_rows
+        if rank < span.needed and not confined:
+            missing[side] = needed - rank
     if not missing:
         return found
     fewest = min(missing, key=lambda side: missing[side])
     rows = counted(missing[fewest], f"more {model.title(fewest)} row")
     told = f"{rows} in general position would decide it"
     told = told if needed <= LARGEST_SHOWN else f"a proof by one side would take {rows}"
-    return replace(found, because=f"{found.because}; {told}", rows_missing=missing)
+    return replace(found, because=f"{found.because}; {told}", needed=needed, rows_missing=missing)
 
 
 def _one_table(model: FactorModel) -> Pinning:
@@ -135,7 +141,7 @@ def _one_side(model: FactorModel) -> Pinning:
 
 
 def _nearly(title: str) -> str:
-    return f"the {title} rows nearly leave some metric free, one that keeps every length to some five digits"
+    return f"the {title} rows nearly leave some metric free, one that keeps every length but for rounding"
 
 
 def _rows_space(model: FactorModel, side: SideName) -> Floats:

@@ -221,6 +221,47 @@ def test_as_many_rows_more_as_are_missing_decide(n, k):
         assert (later.status, bool(later.rows_missing)) == (status, status == "undecided")
 
 
+def cones(shares=(0.36, 0.68)):
+    """Unit rows on one cone a side, such that a metric other than I keeps all lengths."""
+    draw = np.random.default_rng(1)
+    axes = np.linalg.qr(draw.normal(size=(3, 3)))[0]
+    for n, share in zip((300, 400), shares, strict=True):
+        angle = draw.uniform(0, 2 * np.pi, n)
+        sine = np.sqrt(1 - share)
+        yield np.column_stack([sine * np.cos(angle), sine * np.sin(angle), np.full(n, np.sqrt(share))]) @ axes
+
+
+def as_bfloat16(x):
+    bits = x.astype(np.float32).view(np.uint32) + np.uint32(0x8000)
+    return (bits & np.uint32(0xFFFF0000)).view(np.float32)
+
+
+@pytest.mark.parametrize("stored", [np.float16, np.float32, as_bfloat16])
+@pytest.mark.parametrize("widened", [False, True])
+def test_the_rounding_of_storage_fixes_no_number(stored, widened):
+    """In float64 rows on two cones have another metric; what rounding adds to their span is no proof of none."""
+    cast = stored if stored is as_bfloat16 else (lambda x: x.astype(stored))
+    p, q = (cast(x).astype(np.float64) if widened else cast(x) for x in cones())
+    both, labels = pinned_test(FactorModel(p, q, link="cosine")), pinned_test(FactorModel(None, q, link=UNIT))
+    assert (both.status, pinned_test(FactorModel(*cones(), link="cosine")).status) == ("undecided", "free")
+    assert labels.status != "pinned"
+    assert both.rows_missing == {}
+    for k in (3, 16):
+        p, q = (cast(unit(rows(600, k, seed))) for seed in (1, 2))
+        assert pinned_test(FactorModel(p, q, link="cosine")).status == "pinned"
+        assert pinned_test(FactorModel(None, q, link=UNIT)).status == "pinned"
+
+
+def test_rows_that_use_few_directions_are_missing_none():
+    """Their spectrum falls below rounding: forms in the directions left are nearly fixed, and more rows add none."""
+    scales = np.r_[[40, 35, 31, 27.0], np.geomspace(0.05, 1.6e-6, 28)]
+    p, q = (unit(np.linalg.qr(rows(n, 32, n))[0] * scales).astype(np.float32) for n in (300, 350))
+    found = pinned_test(FactorModel(p, q, link="cosine"))
+    assert (found.status, found.rows_missing) == ("undecided", {})
+    few = pinned_test(FactorModel(None, q[:40], link="cosine"))
+    assert (few.needed, few.rows_missing) == (528, {"right": 528 - few.rank})
+
+
 def test_of_two_sides_the_one_that_lacks_fewer_rows_is_named():
     corner, skew = np.eye(2), np.array([[1.0, 0.0], [0.6, 0.8], [2.0, 0.0]])
     found = pinned_test(FactorModel(corner, skew, link="cosine"))
