@@ -80,8 +80,10 @@ def unseen_directions(evidence: Evidence) -> Iterator[Finding]:
         if record.mean_abs < ALIKE and record.max_abs < MOVES:
             continue
         side = Pairs(record.role).side
-        other, unseen = OPPOSITE[side], counted(model.rank - fibre.seen_rank, "dimension")
-        few = len(model.side(other)) <= model.rank
+        other = OPPOSITE[side]
+        # What the other side reaches, which may be more than both do.
+        unseen = counted(model.rank - max(fibre.seen_rank, model.moments(other).rank), "dimension")
+        few = len(model.side(other)) < model.rank
         changed = 1 - record.top_n_overlap
         lists = bool(record.top_n) and is_effect(changed, record.n_lists)
         names: dict[str, Any] = {"share": percent(changed), "top_n": record.top_n}
