@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import embaudit as ea
-from embaudit.io import read_interactions
+from embaudit.io import load, read_interactions
 
 SHARED_DATA = Path(__file__).parents[3] / "shared" / "data"
 COMMIT = Path(__file__).with_name("commit-54a366e")
@@ -28,14 +28,19 @@ def movielens(objective: str) -> ea.FactorModel:
     return model.replace(left_counts=table.counts("left"), right_counts=table.counts("right"))
 
 
+def unnamed(writer: str) -> ea.FactorModel:
+    """Read a head of characters by the numbers of its rows, as commit 54a366e did: names beside it were not read."""
+    return load(SHARED_DATA / "heads-charrnn" / writer / "head.npz").replace(right_names=None)
+
+
 MARKS = ("gauge", "role", "name", "subject", "objective", "max_condition", "max_shift")
 """Keys that tell the records of a list apart; findings are told apart by their code."""
 MODELS = {
     "movielens-product": lambda: movielens("product"),
     "movielens-factors": lambda: movielens("factors"),
     "lm-stories260K": lambda: SHARED_DATA / "lm-stories260K",
-    "charrnn-shakespeare": lambda: SHARED_DATA / "heads-charrnn" / "shakespeare" / "head.npz",
-    "charrnn-charlotte-bronte": lambda: SHARED_DATA / "heads-charrnn" / "charlotte_bronte" / "head.npz",
+    "charrnn-shakespeare": lambda: unnamed("shakespeare"),
+    "charrnn-charlotte-bronte": lambda: unnamed("charlotte_bronte"),
     "doodlenet": lambda: SHARED_DATA / "head-doodlenet-345" / "head.npz",
 }
 

@@ -99,7 +99,7 @@ def test_classes_of_a_folder_are_called_by_its_configuration(tmp_path: Path, row
     assert found.intake == look(tmp_path)
     assert found.intake.explain() == (
         f"Read as shards: classifier.weight ({rows} × 3) as right factors, its name as link, id2label of config.json "
-        f"({rows}) as right names. Left over: other.weight (5 × 3). Label ids: none, so rows go by their names."
+        "(3) as right names. Left over: other.weight (5 × 3). Label ids: none, so rows go by their names."
     )
 
 
@@ -128,7 +128,7 @@ def test_names_of_classes_are_those_of_no_tokens(tmp_path: Path) -> None:
     (tmp_path / "vocab.json").write_text(json.dumps({"a": 0, "b": 1}))
     tokens = read(classifier(tmp_path, 3, "lm_head.weight", **NAMED, architectures=["XForMaskedLM"]))
     assert tokens.model.names("right").tolist() == ["a", "b", "<padding 2>"]
-    assert "vocab.json (3) as right names" in tokens.intake.explain()
+    assert "vocab.json (2) as right names" in tokens.intake.explain()
     assert load(classifier(tmp_path, 3)).right_names is None, "tokens name no classes"
     # A head of another name is one of classes where its network says so.
     named = {**NAMED, "architectures": ["XForImageClassification"]}

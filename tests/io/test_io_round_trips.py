@@ -73,11 +73,18 @@ def models(draw: st.DrawFn) -> FactorModel:
     n, p, k = draw(st.integers(1, 4)), draw(st.integers(1, 4)), draw(st.integers(1, 3))
     two = draw(st.booleans())
     link = draw(st.sampled_from(["identity", "softmax", "cosine", "ranking"]))
-    left = {"left": draw(matrices(n, k)), "left_bias": draw(maybe(bias(n))), "left_ids": draw(maybe(ids(n)))}
+    objective = draw(maybe(st.sampled_from([row.name for row in usual_objectives(link)])))
+    # A model of non-negative training with a negative row is refused when it is read.
+    rows = (
+        (lambda size: matrices(size, k).map(np.abs))
+        if objective == "non-negative"
+        else (lambda size: matrices(size, k))
+    )
+    left = {"left": draw(rows(n)), "left_bias": draw(maybe(bias(n))), "left_ids": draw(maybe(ids(n)))}
     left["left_counts"] = draw(maybe(counts(n)))
     return FactorModel(
         **(left if two else {"left": None}),
-        right=draw(matrices(p, k)),
+        right=draw(rows(p)),
         link=link,
         right_bias=draw(maybe(bias(p))),
         offset=draw(st.floats(-1e9, 1e9)),
@@ -85,7 +92,7 @@ def models(draw: st.DrawFn) -> FactorModel:
         right_ids=draw(maybe(ids(p))),
         right_counts=draw(maybe(counts(p))),
         right_names=draw(maybe(st.lists(WORDS, min_size=p, max_size=p))),
-        objective=draw(maybe(st.sampled_from([row.name for row in usual_objectives(link)]))),
+        objective=objective,
     )
 
 

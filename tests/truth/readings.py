@@ -160,7 +160,7 @@ def heads() -> Iterator[Reading]:
     yield Reading(
         "tied embeddings with tokens",
         tensors({"model_type": "llama"}, {"a": 0, "b": 1}, model__embed_tokens__weight=Q, model__layers__0__mlp=P),
-        "Read as safetensors: model.embed_tokens.weight (7 × 2) as right factors, its name as link, vocab.json as "
+        "Read as safetensors: model.embed_tokens.weight (7 × 2) as right factors, its name as link, vocab.json (2) as "
         f"right names. Left over: model.layers.0.mlp (5 × 2). {BY_NAME}",
         "read as safetensors: model.embed_tokens.weight, vocab.json; left over: model.layers.0.mlp (5 × 2)",
         {**head, "right_names": ["a", "b", *(f"<padding {row}>" for row in range(2, 7))]},
@@ -169,8 +169,8 @@ def heads() -> Iterator[Reading]:
     classes = {"id2label": {str(row): f"class {row}" for row in range(6)}, "architectures": ["XForTokenClassification"]}
     yield Reading(
         "classes with names", tensors(classes, {"a": 0}, classifier__weight=Q),
-        "Read as safetensors: classifier.weight (7 × 2) as right factors, its name as link, id2label of config.json as "
-        f"right names. {BY_NAME}",
+        "Read as safetensors: classifier.weight (7 × 2) as right factors, its name as link, id2label of config.json "
+        f"(6) as right names. {BY_NAME}",
         "read as safetensors: classifier.weight, id2label of config.json",
         {**head, "right_names": [*(f"class {row}" for row in range(6)), "<padding 6>"]},
         arrays=("classifier.weight",), never=("vocab.json", "tokens"),
@@ -194,11 +194,12 @@ def tables() -> Iterator[Reading]:
         "read as parquet: column vector, id; left over: year (7)", vectors, arrays=("id", "vector", "year"),
         never=("ids: none", "Assumed", "User"),
     )  # fmt: skip
-    lines = "id,a,b\n" + "".join(f"{i},{x!r},{y!r}\n" for i, (x, y) in zip(IDS, Q.tolist(), strict=True))
+    lines = "id,price,x,y\n" + "".join(f"{i},{i / 10},{x!r},{y!r}\n" for i, (x, y) in zip(IDS, Q.tolist(), strict=True))
     yield Reading(
         "a column a dimension", text("v.csv", lines),
-        "Read as csv: columns a to b (7 × 2) as right factors, id (7) as right ids.",
-        "read as csv: columns a to b, id", vectors, arrays=("id", "a", "b"), never=("Left over", "ids: none"),
+        "Read as csv: columns x to y (7 × 2) as right factors, id (7) as right ids. Left over: price (?).",
+        "read as csv: columns x to y, id; left over: price (?)", vectors, {"vector": "x:y"}, ("id", "price", "x", "y"),
+        ("ids: none", "Assumed"),
     )  # fmt: skip
     tokens = "".join(f"w{i} {x!r} {y!r}\n" for i, (x, y) in zip(IDS, Q.tolist(), strict=True))
     yield Reading(
@@ -215,7 +216,7 @@ def tables() -> Iterator[Reading]:
 
     yield Reading(
         "one array and ids that were given", alone,
-        f"Read as npy: FOLDER/v.npy (7 × 2) as right factors, what was given as right counts. {NO_ITEMS}",
+        f"Read as npy: FOLDER/v.npy (7 × 2) as right factors, what was given (7) as right counts. {NO_ITEMS}",
         "read as npy: FOLDER/v.npy, what was given", {"right": Q, "right_counts": IDS}, {"right_counts": IDS},
         never=("Assumed",),
     )  # fmt: skip
@@ -229,9 +230,10 @@ def objects() -> Iterator[Reading]:
     yield Reading(
         "a classifier", lambda _: linear,
         "Read as LogisticRegression of sklearn: coef_ (3 × 4) as right factors, intercept_ (3) as right bias, classes_ "
-        f"(3) as right names, its class as link. {BY_NAME}",
+        f"(3) as right names, its class as link, LogisticRegression of sklearn as objective. {BY_NAME}",
         "read as LogisticRegression of sklearn: coef_, intercept_, classes_",
-        {"right": linear.coef_, "right_bias": linear.intercept_, "right_names": [0, 1, 2], "link": "softmax"},
+        {"right": linear.coef_, "right_bias": linear.intercept_, "right_names": [0, 1, 2], "link": "softmax",
+         "objective": "logistic-decay"},
         never=("Item", "User"),
     )  # fmt: skip
     svd = TruncatedSVD(2).fit(X)

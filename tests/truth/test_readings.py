@@ -40,6 +40,7 @@ def test_a_model_holds_what_is_true_and_nothing_else(name: str, tmp_path: Path) 
             np.testing.assert_array_equal(held, np.asarray(true, dtype=held.dtype), field)
     assert model.link == row.fields.get("link", "identity")
     assert model.offset == row.fields.get("offset", 0.0)
+    assert model.objective == row.fields.get("objective")
 
 
 @pytest.mark.parametrize("name", READINGS)
@@ -60,7 +61,7 @@ def test_all_that_is_said_is_true(name: str, tmp_path: Path) -> None:
 def test_every_array_is_taken_or_left_over_and_not_both(name: str, tmp_path: Path) -> None:
     row, intake = READINGS[name], found(name, tmp_path).intake
     taken, left = [part.name for part in intake.parts], [part.name for part in intake.left_over]
-    spanned = {"columns a to b": ["a", "b"], "column vector": ["vector"]}
+    spanned = {"columns x to y": ["x", "y"], "column vector": ["vector"]}
     files = ("its name", "vocab.json", "id2label of config.json")
     named = [each for part in (*taken, *left) for each in spanned.get(part, [part]) if part not in files]
     assert sorted(named) == sorted(row.arrays)

@@ -23,6 +23,8 @@ class Tokens:
     """(n,) of each row; `<padding 5>` for a row beyond the vocabulary, by its number."""
     aside: Flags
     """(n,) special tokens and padding, about whose neighbours nobody asks."""
+    n_known: int
+    """Rows that the vocabulary names."""
 
     @classmethod
     def of(cls, known: dict[int, str], special: Collection[int], n_rows: int) -> Tokens | None:
@@ -33,7 +35,7 @@ class Tokens:
         if not known or max(known) >= n_rows:
             return None
         names = np.array([known.get(row, f"<padding {row}>") for row in range(n_rows)])
-        return cls(names, np.array([row in special or row not in known for row in range(n_rows)]))
+        return cls(names, np.array([row in special or row not in known for row in range(n_rows)]), len(known))
 
 
 def called(model: FactorModel, tokens: Tokens | None) -> FactorModel:

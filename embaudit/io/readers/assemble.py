@@ -108,7 +108,7 @@ def named_by(tokens: Tokens | None, source: str) -> dict[str, Source]:
     """Return the fields that call the rows of a head by its tokens, where these are known."""
     if tokens is None:
         return {}
-    names = Source(source, lambda: tokens.names, tokens.names.shape)
+    names = Source(source, lambda: tokens.names, (tokens.n_known,))
     return {"right_names": names, "right_aside": Source.of("", tokens.aside)}
 
 
@@ -118,8 +118,7 @@ def tokens_beside(folder: Path, contents: Contents) -> dict[str, Source]:
     if n_rows is None or {"left", "right_ids", "right_names"} & set(contents.fields):
         return {}
     tokens = tokens_of(folder, n_rows)
-    whole = tokens is not None and not any(name.startswith("<padding ") for name in tokens.names.tolist())
-    return named_by(tokens, vocabulary_of(folder)) if whole else {}
+    return named_by(tokens, vocabulary_of(folder)) if tokens is not None and tokens.n_known == n_rows else {}
 
 
 def side_axis(layout: Layout) -> int:
