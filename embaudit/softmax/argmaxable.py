@@ -104,11 +104,13 @@ class Argmaxable(Result):
         }
 
     def explain(self) -> str:
-        """Say how many labels can be the most probable one."""
+        """Say how many labels can be the most probable one; the others can by less than the margin, or not at all."""
         asked = f"{counted(len(self.labels), 'label')} asked" if self.is_sample else f"{self.n_labels:,} labels"
         tied = f", {self.n_tied:,} only together with an equal one" if self.n_tied else ""
         undecided = f", {self.n_undecided:,} are undecided" if self.n_undecided else ""
-        return f"Of {asked}, {self.n_can:,} can be the most probable one, {self.n_cannot:,} cannot{tied}{undecided}."
+        return (
+            f"Of {asked}, {self.n_can:,} can be the most probable one, {self.n_cannot:,} hardly can{tied}{undecided}."
+        )
 
 
 def argmaxable(

@@ -98,6 +98,7 @@ def decayed(mean_abs: float, *, objective: str = "factors", **lists: Any) -> Evi
 def blind(mean_abs: float, most: float, model: FactorModel = MODEL, **fields: Any) -> Evidence:
     """A side that holds a quarter of a row where no prediction looks."""
     outside = fibre(FREE, outside={"right": 0.25}, seen_rank=1, unseen=2)
+    model = model.replace(left=model.left * [1, 0, 0])
     return evidence(model, fibre=outside, unseen=(moved(mean_abs=mean_abs, max_abs=most, **fields),))
 
 

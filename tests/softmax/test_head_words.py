@@ -18,7 +18,7 @@ DRAW = np.random.default_rng(0)
 
 def test_labels_that_can_lead_in_words_and_numbers():
     found = argmaxable(CORNERS)
-    assert found.explain() == "Of 4 labels, 3 can be the most probable one, 1 cannot."
+    assert found.explain() == "Of 4 labels, 3 can be the most probable one, 1 hardly can."
     counts = {"n_labels": 4, "n_asked": 4, "n_can": 3, "n_tied": 0, "n_cannot": 1, "n_undecided": 0}
     assert found.to_dict() == {**counts, "cannot": ["d"]}
     frame = found.to_frame()
@@ -27,8 +27,19 @@ def test_labels_that_can_lead_in_words_and_numbers():
     some = argmaxable(
         FactorModel.from_softmax([[1.0, 0.0], [0.0, 1.0], [-1.0, -1.0], [0.1, 0.1], [1.0, 0.0]]), rows=[0, 3]
     )
-    assert "1 cannot, 1 only together with an equal one" in some.explain()
+    assert "1 hardly can, 1 only together with an equal one" in some.explain()
     assert some.to_frame()["argmaxable"].tolist() == ["tied", "no"]
+
+
+def test_a_label_ahead_by_less_than_the_margin_can_hardly_lead():
+    """Some input does make it the most probable one, so that "cannot" would be false."""
+    square = np.array([[1.0, 0], [0, 1], [-1, 0], [0, -1]])
+    for beyond, words in ((1e-7, "4 can be the most probable one, 1 hardly can"), (1e-3, "5 can be the most")):
+        labels = np.vstack([square, np.full(2, 0.5 + beyond)])
+        assert (labels @ [1.0, 1.0]).argmax() == 4
+        found = argmaxable(FactorModel.from_softmax(labels)).explain()
+        assert words in found
+        assert "cannot" not in found
 
 
 @pytest.mark.parametrize(
