@@ -59,7 +59,7 @@ class Grid:
         shown = frame.reset_index() if frame.index.name is not None else frame
         words = tuple(i for i, kind in enumerate(shown.dtypes) if kind.kind not in "iufb")
         rows = tuple(tuple(cell(value) for value in row) for row in shown.itertuples(index=False))
-        return cls(title, note, tuple(map(str, shown.columns)), rows, words=words, **fields)
+        return cls(title, note, tuple(visible(str(name)) for name in shown.columns), rows, words=words, **fields)
 
     @property
     def caption(self) -> str:
