@@ -89,10 +89,3 @@ def test_missing_numbers_of_all_batches_are_counted(name, tmp_path):
     with pytest.raises(InputError) as caught:
         load(path)
     assert str(caught.value) == f"the vectors of {path} must be free of missing numbers; got 2 missing."
-
-
-def test_a_stream_without_its_end_is_refused(tmp_path):
-    path = written(tmp_path / "lists.arrows", WIDE)
-    path.write_bytes(path.read_bytes()[:-8])
-    with pytest.raises(InputError, match="got a stream without its end; write it again"):
-        load(path)

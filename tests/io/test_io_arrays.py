@@ -15,7 +15,6 @@ from embaudit.io import from_object, load, read_labels
 from embaudit.io.readers.implicit import split_columns
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
 DRAW = np.random.default_rng(5)
@@ -258,23 +257,6 @@ def test_labels_that_do_not_fit(tmp_path: Path, content: str, sentence: str) -> 
     (tmp_path / "v.json").write_text(content)
     with pytest.raises(InputError, match=sentence):
         read_labels(tmp_path / "v.json", 2)
-
-
-def test_real_heads(shared_data: Callable[[str], Path]) -> None:
-    folder = shared_data("head-doodlenet-345")
-    model = load(folder / "head.npz", labels=folder / "class_names.txt")
-    assert (model.right.shape, model.link, str(model.names("right")[0])) == ((345, 512), Link.SOFTMAX, "flashlight")
-    for name, size in (("shakespeare", 65), ("charlotte_bronte", 108)):
-        folder = shared_data(f"heads-charrnn/{name}")
-        model = load(folder / "head.npz", kind="head", labels=folder / "vocab.json")
-        vocabulary = json.loads((folder / "vocab.json").read_text())
-        assert model.right.shape == (size, 128)
-        assert all(model.names("right")[row] == character for character, row in vocabulary.items())
-    with pytest.raises(InputError, match="65 label names"):
-        load(
-            shared_data("heads-charrnn/shakespeare") / "head.npz",
-            labels=shared_data("head-doodlenet-345/class_names.txt"),
-        )
 
 
 # One array a file

@@ -264,15 +264,6 @@ def test_the_footer_tells_how_long_lists_are(fixed: bool, tmp_path: Path) -> Non
     assert load(tmp_path / "v.parquet").right.tolist() == ROWS.tolist()
 
 
-def test_lists_of_different_lengths_are_refused(tmp_path: Path) -> None:
-    for lists, found in (([[1.0, 2.0], [3.0]], 0), ([[1.0, 2.0, 3.0], [4.0]], 2)):
-        path = tmp_path / f"{found}.parquet"
-        parquet.write_table(pa.table({"id": [1, 2], "vector": lists}), path)
-        assert ArrowTable.open(path).width("vector") == found
-        with pytest.raises(InputError, match=f"vectors of {len(lists[0])} numbers, as the first is; got 1 in row 1"):
-            _ = load(path).right
-
-
 def test_a_table_that_changed_since_is_refused(tmp_path: Path) -> None:
     path = stored(tmp_path / "v.parquet", ROWS)
     model = load(path)

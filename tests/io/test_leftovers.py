@@ -54,12 +54,6 @@ def test_an_array_that_could_matter_stops_the_read(arrays: dict[str, Any], expec
     assert from_object({"P": P, "Q": Q, **arrays}, kind="vectors").left is None
 
 
-def test_what_was_named_is_taken() -> None:
-    model = from_object({"P": P, "Q": Q, "u": A, "i": B[:, None]}, left_bias="u", bias="i")
-    np.testing.assert_array_equal(model.left_bias, A)
-    np.testing.assert_array_equal(model.right_bias, B)
-
-
 @pytest.mark.parametrize("arrays", [{"x": np.ones(3)}, {"x": np.float64(3)}, {"x": np.ones((5, 4))},
                                     {"x": np.ones(2, dtype=int)}, {"x": np.ones((1, 7, 1))}])  # fmt: skip
 def test_what_fits_no_side_is_left_over(arrays: dict[str, Any]) -> None:
@@ -168,22 +162,6 @@ def test_one_part_of_a_checkpoint_is_no_model(tmp_path: Path) -> None:
     )
     assert load(path, weight="lm_head.weight").n_right == 7
     assert load(checkpoint(tmp_path / "model-00001-of-00001.safetensors", lm_head__weight=Q)).n_right == 7
-
-
-@pytest.mark.parametrize("config", [{"tie_word_embeddings": False}, {"text_config": {"tie_word_embeddings": False}}])
-def test_input_embeddings_are_no_head_that_is_said_to_be_another(tmp_path: Path, config: dict[str, Any]) -> None:
-    path = checkpoint(tmp_path / "model.safetensors", model__embed_tokens__weight=Q)
-    (tmp_path / "config.json").write_text(json.dumps(config))
-    with pytest.raises(InputError) as refused:
-        load(path)
-    assert str(refused.value) == (
-        f"the head of {path} must be there, for tie_word_embeddings is false; got only model.embed_tokens.weight; "
-        "fetch the rest of the checkpoint, or name them with weight (--weight model.embed_tokens.weight)."
-    )
-    assert load(path, weight="model.embed_tokens.weight").n_right == 7
-    assert load(path, kind="vectors", weight="model.embed_tokens.weight").n_right == 7
-    checkpoint(path, model__embed_tokens__weight=Q, lm_head__weight=2 * Q)
-    np.testing.assert_array_equal(load(path).right, 2 * Q)
 
 
 @pytest.mark.parametrize(

@@ -275,25 +275,6 @@ def test_lists_read_off_a_table_are_those_of_a_search(
     assert found.kept_in(expected).sum() == (found.indices >= 0).sum() == (expected.indices >= 0).sum()
 
 
-def test_nothing_is_multiplied_where_a_table_is_at_hand(monkeypatch: pytest.MonkeyPatch) -> None:
-    x = np.array([[1.0, 0.0], [1.0, 0.1], [0.0, 1.0], [0.0, 0.0]])
-    table = np.array([[1, 0.5, 0.25, np.nan], [0.5, 1, 2.0, np.nan], [0.25, 2.0, 1, np.nan], [np.nan] * 4])
-    elsewhere = neighbours(x, 1)
-    monkeypatch.setattr(module, "_search", lambda *_: pytest.fail("searched"))
-    monkeypatch.setattr(module, "pair_cosines", lambda *_, **__: pytest.fail("multiplied"))
-    found = neighbours(x, 1, rows=[2, 0, 3], table=table)
-    assert found.indices.ravel().tolist() == [1, 1, -1]
-    assert found.cosines.ravel().tolist()[:2] == [1.0, 0.5]
-    assert found.runner_up.tolist()[:2] == [0.25, 0.25]
-    assert np.isnan(found.cosines[2, 0])
-    assert np.isnan(found.runner_up[2])
-    assert found.of_pairs(np.array([[1, 0], [2, 1]])).tolist() == [0.5, 2.0]
-    assert elsewhere.of(np.array([2, 0, 3])).kept_in(found).ravel().tolist() == [True, True, False]
-    # Copies of the row listed leave none: those that stand for others are looked up in the table, too.
-    again = found.of(np.array([1])).among(np.array([0, 0, 2, 3]), 1)
-    assert (again.indices.tolist(), again.runner_up.tolist()) == ([[2]], [-np.inf])
-
-
 @pytest.mark.parametrize(("n", "sifted"), [(1, 8), (7, 8), (7, 9)])
 def test_rows_that_another_stands_for_are_in_no_list_wherever_they_lie(
     n: int, sifted: int, monkeypatch: pytest.MonkeyPatch

@@ -5,9 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from embaudit.kernels import nearest
 from embaudit.kernels.largest import Largest
-from embaudit.kernels.nearest import neighbours
 from embaudit.kernels.seen import Mapped, Seen, single
 
 X = np.array([[3.0, 4.0], [0.0, 0.0], [-1.0, 0.5]], dtype=np.float32)
@@ -66,21 +64,3 @@ def test_tiles_are_merged_with_their_columns():
     assert best.bar.tolist() == [3.0, 0.0]
     nothing = Largest(1, 2).merge(np.array([], dtype=np.intp), np.array([], dtype=np.intp), np.array([]))
     assert nothing.columns.tolist() == [[-1, -1]]
-
-
-def test_shifted_rows_are_searched_as_shifted_however_many_there_are(monkeypatch):
-    draw = np.random.default_rng(0)
-    x, shift = draw.standard_normal((40, 3)), np.array([3.0, -1.0, 0.5])
-    wanted = neighbours(x + shift, 3)
-    for many in (2, 41):
-        monkeypatch.setattr(nearest, "MANY", many)
-        assert neighbours(x, 3, shift=shift).indices.tolist() == wanted.indices.tolist()
-    monkeypatch.setattr(nearest, "screened", None)
-    assert neighbours(x, 3).indices.shape == (40, 3)
-
-
-def test_rows_without_direction_are_nobodys_neighbours():
-    x = np.array([[1.0, 0.0], [0.0, 0.0], [1.0, 1.0], [-1.0, 0.0]])
-    found = neighbours(x, 3)
-    assert found.indices.tolist() == [[2, 3, -1], [-1, -1, -1], [0, 3, -1], [2, 0, -1]]
-    assert found.runner_up.tolist()[0] == -np.inf

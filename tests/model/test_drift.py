@@ -180,20 +180,3 @@ def test_a_change_in_any_part_of_the_scores_is_the_largest_there_is(link, monkey
         assert parts == whole
         assert whole.max_abs > 0.1
         assert whole.max_rel * np.abs(before.scores()).max() == pytest.approx(whole.max_abs, rel=1e-12)
-
-
-@pytest.mark.parametrize(("wide", "most", "asked"), [(6, 12, 4), (5, 12, 3), (6, 300, 3)])
-def test_scores_of_rows_that_stand_for_all_models_are_computed_once(monkeypatch, wide, most, asked):
-    """Before and after each model, where rows are drawn for it; else once before."""
-    monkeypatch.setattr(module, "WIDE", wide)
-    monkeypatch.setattr(module, "MAX_SCORES", most)
-    monkeypatch.setattr(module, "LONG_ROWS", 4)
-    model, calls = make("identity"), []
-    samples = module.Sample.several(model, 2, np.random.default_rng(0))
-    scores = type(model).scores
-    monkeypatch.setattr(type(model), "scores", lambda model, *rows: calls.append(rows) or scores(model, *rows))
-    for some in samples:
-        after = some.model.replace(left=some.model.left * (1 + 1e-3))
-        expected = np.abs(scores(after) - scores(some.model)).max()
-        assert some.drift(after, condition_number=1.0).max_abs == pytest.approx(expected, rel=1e-12)
-    assert len(calls) == asked

@@ -7,15 +7,11 @@ import pytest
 
 from embaudit.errors import InputError
 from embaudit.model import FactorModel, lazy_array
-from embaudit.model import side as module
 from embaudit.model.drift import Sample, drift, require_same_rows
 from embaudit.model.equivalence import Equivalence
 from embaudit.model.lazy_array import LazyArray
 from embaudit.model.links import Link, Softmax
-from embaudit.model.objectives import Linear
-from embaudit.model.pairs import Pairs
 from embaudit.model.side import Side, as_titles
-from embaudit.model.trainings import kept_objective, training_objective
 
 LEFT, RIGHT = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]), np.array([[7.0, 8.0], [9.0, 1.0]])
 BESIDE = {
@@ -168,20 +164,6 @@ def test_who_is_asked_about_where_rows_have_no_direction():
     np.testing.assert_allclose(side.outline.mean, rows.mean(axis=0))
 
 
-def test_objectives_that_nobody_knows_are_passed_on_by_nobody():
-    assert kept_objective(None, Linear.IDENTITY) is None
-    assert kept_objective("magic", Linear.IDENTITY) is None
-    assert kept_objective("logistic", Linear.IDENTITY, ["right"]) == "logistic"
-    assert kept_objective("logistic", Linear.IDENTITY, ["left", "right"]) is None
-    assert kept_objective("none", Linear.ANY, ["left"]) == "none"
-    assert training_objective("none").name == "none"
-    with pytest.raises(InputError) as refused:
-        training_objective("magic")
-    assert str(refused.value) == (
-        "objective must be a word of `embaudit explain objectives`; got 'magic'; it lists them all."
-    )
-
-
 def test_links_by_name_and_by_what_they_declare():
     assert Link.of(Softmax(soft_cap=2.0)) == Softmax(soft_cap=2.0)
     assert Softmax(soft_cap=2.0) != Softmax(soft_cap=3.0)
@@ -208,21 +190,6 @@ def test_links_by_name_and_by_what_they_declare():
         logs = [x - np.log(np.exp(x).sum(axis=1, keepdims=True)) for x in shown]
         assert link.gap(scores, scores[:, ::-1]) == pytest.approx(np.abs(logs[0] - logs[1]).max())
     assert Link.IDENTITY.gap(scores, scores + 0.25) == 0.25
-
-
-def test_pairs_are_drawn_and_looked_up_by_their_sides():
-    drawn = Pairs.CROSS.sample(WHOLE, 50, rng=3)
-    assert [sorted(set(column)) for column in drawn.T.tolist()] == [[0, 1, 2], [0, 1]]
-    np.testing.assert_array_equal(drawn, [[0, 0], [0, 1], [1, 0], [1, 1], [2, 0], [2, 1]])
-    some = [Pairs.CROSS.sample(WHOLE, 3, rng=seed).tolist() for seed in (3, 3, 4, 5, 6)]
-    assert some[0] == some[1]
-    assert len({str(pairs) for pairs in some}) > 1
-    assert all(len(set(map(tuple, pairs))) == 3 for pairs in some)
-    assert Pairs.RIGHT.sample(WHOLE, 9).tolist() == [[0, 1]]
-    assert [Pairs(name).side for name in ("left", "right")] == ["left", "right"]
-    unit = [x / np.linalg.norm(x, axis=1, keepdims=True) for x in (LEFT, RIGHT)]
-    np.testing.assert_allclose(Pairs.CROSS.cosines(WHOLE), (unit[0] @ unit[1].T).ravel())
-    np.testing.assert_allclose(WHOLE.cosines("good"), [unit[1][0] @ unit[1][1]])
 
 
 def in_a_file(array, name, asked):
@@ -268,16 +235,6 @@ def test_other_rows_leave_in_its_file_what_lies_there(waiting):
     assert (set(fresh.unread), fresh.ids.tolist(), fresh.rows[0, 0]) == ({"rows"}, ["x", "y"], 9.0)
     more = side.replace(rows=LEFT, ids=["a", "b", "c"], counts=None)
     assert (len(more), more.ids.tolist(), more.counts, more.given) == (3, ["a", "b", "c"], None, {"rows", "ids"})
-
-
-def test_rows_that_stay_are_not_checked_again(monkeypatch):
-    side = Side(RIGHT, "item", ids=["d", "e"])
-    known = side.norms
-    monkeypatch.setattr(module, "as_factors", None)
-    same = side.replace(rows=side.rows, title="good", ids=["x", "y"])
-    assert (same.rows is side.rows, same.norms is known, same.title, same.ids.tolist()) == (
-        True, True, "good", ["x", "y"],
-    )  # fmt: skip
 
 
 def test_rows_in_a_file_that_are_no_matrix_of_numbers_are_refused_at_once(monkeypatch):

@@ -14,7 +14,7 @@ from embaudit.auditing.fingerprint import fingerprint
 from embaudit.canonical.pinning import TABLE
 from embaudit.errors import EquivalenceError, InputError
 from embaudit.gauges import Affine, Diagonal, Gauge, GeneralLinear, Orthogonal, Translation
-from embaudit.model import Equivalence, FactorModel, Link
+from embaudit.model import Equivalence, FactorModel
 from embaudit.model.drift import Sample, drift
 
 DRAW = np.random.default_rng(0)
@@ -248,13 +248,3 @@ def test_two_tables_of_the_same_predictions_differ_by_a_rotation():
     assert other.group == "rotation"
     expected = np.corrcoef((ROWS @ ROWS.T)[0], (bent.right @ bent.right.T)[0])[0, 1]
     assert abs(other.agreement.score_correlation - expected) < 0.1
-
-
-def test_evaluation_scores_the_rows_as_they_are():
-    found = ea.evaluate_similarities(TABLES["cosine"], ["a", "b"] * 20, n=3)
-    assert "prediction cosine" not in str(found.to_dict())
-
-
-def test_links_of_one_table_go_by_their_names_in_files():
-    assert Link.of("compared-dot") == Link.comparing("dot")
-    assert "compared-dot" not in [str(link) for link in Link]

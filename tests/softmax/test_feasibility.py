@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from head_examples import random_head
@@ -13,7 +11,7 @@ from embaudit.errors import InputError
 from embaudit.model import FactorModel
 from embaudit.softmax import argmaxable, coordinates, feasibility
 from embaudit.softmax.coordinates import label_coordinates
-from embaudit.softmax.feasibility import NO, OPEN, YES, _gaps, _Leaders, _nearest, solve_feasibility
+from embaudit.softmax.feasibility import NO, OPEN, YES, solve_feasibility
 from embaudit.softmax.programs import best_lead
 
 
@@ -83,72 +81,6 @@ def test_a_wide_head_needs_no_linear_program_for_rows_near_the_mean(monkeypatch)
     assert found.decided.all()
 
 
-@pytest.mark.parametrize("bias", [False, True])
-@pytest.mark.parametrize("seed", range(6))
-def test_no_input_leads_by_more_than_its_nearest_point_allows_for(seed, bias):
-    """Against every label, whichever few the hull is of."""
-    n, r = 14, 2
-    space = label_coordinates(random_head(seed, n, r, bias=bias))
-    members = alone(n) if bias else np.array([[i, (i + i % 2 * 5) % n] for i in range(n)])
-    leaders, draw, z, below = _Leaders.of(space, members), np.random.default_rng(seed), space.of(np.arange(n)), 0
-    for i, pair in enumerate(members):
-        others = leaders.differences(i, draw.permutation(np.setdiff1d(np.arange(n), pair))[:6])
-        np.testing.assert_allclose(others @ leaders.tie[i], 0, atol=1e-13)
-        point, bound, corners = _nearest(space, others)
-        x = draw.standard_normal((3_000, r + 1)) * [1, 1, bias]
-        x -= np.outer(x @ leaders.tie[i], leaders.tie[i])
-        x = x[x[:, -1] >= 0]
-        gaps = np.delete((x @ z[pair[0]])[:, None] - x @ z.T, pair, axis=1)
-        lead = gaps.min(axis=1) / gaps.max(axis=1)
-        assert lead[gaps.max(axis=1) > 0].max() <= bound * (1 + 1e-9)
-        below += bound < 1
-        assert (others @ point).min() >= point @ point - 1e-10
-        assert point[-1] >= -1e-12
-        # Corners without a weight are not missed.
-        np.testing.assert_allclose(_nearest(space, corners)[0], point, atol=1e-9)
-    assert below
-
-
-def test_a_hull_of_the_upward_direction_alone_bounds_nothing():
-    space = label_coordinates(random_head(3, 9, 3, bias=True))
-    point, bound, corners = _nearest(space, np.array([[0.0, 0.0, 0.0, 40.0]]))
-    assert (point.tolist(), bound, len(corners)) == ([0, 0, 0, 1], np.inf, 0)
-
-
-def gaps_by_hand(space, members, inputs):
-    logits = space.of(np.arange(space.n_labels)) @ inputs
-    gaps = logits[members].min() - logits
-    gaps[list(members)] = np.nan
-    if space.twins is not None:
-        gaps[space.twins] = np.nan
-    return gaps
-
-
-@pytest.mark.parametrize("twins", [None, [3, 5]])
-@pytest.mark.parametrize("blocks", [9, 4])
-def test_gaps_to_every_other_label_by_brute_force(monkeypatch, twins, blocks):
-    parts = [slice(start, min(start + blocks, 9)) for start in range(0, 9, blocks)]
-    monkeypatch.setattr("embaudit.softmax.coordinates.row_blocks", lambda *_: iter(parts))
-    head = random_head(3, 9, 3)
-    flags = None if twins is None else np.isin(np.arange(9), twins)
-    space = replace(label_coordinates(head), twins=flags)
-    leaders = _Leaders.of(space, np.array([[0, 0], [2, 7], [8, 8]]))
-    inputs = np.random.default_rng(0).standard_normal((3, space.rank + 1))
-    found = _gaps(leaders, inputs, 9)
-    allowed = leaders.allowed(inputs)
-    assert (allowed[:, -1] >= 0).all()
-    np.testing.assert_allclose(np.einsum("ij,ij->i", allowed, leaders.tie), 0, atol=1e-14)
-    for i, members in enumerate(leaders.members):
-        gaps = gaps_by_hand(space, members, inputs[i])
-        assert found.least[i] == pytest.approx(np.nanmin(gaps))
-        assert found.largest[i] == pytest.approx(np.nanmax(gaps))
-        nearest = [label for label in np.argsort(gaps) if not np.isnan(gaps[label])]
-        assert found.closest[i].tolist() == [*nearest, *[-1] * (9 - len(nearest))]
-        # What moving to the tie can change: no gap changes by more.
-        moved = gaps_by_hand(space, members, inputs[i] - inputs[i] @ leaders.tie[i] * leaders.tie[i])
-        assert np.nanmax(np.abs(moved - gaps)) <= found.slack[i] + 1e-12
-
-
 def test_quick_logits_of_long_rows_are_off_by_no_more_than_their_slack_and_change_no_answer(monkeypatch):
     rows = random_head(5, 60, 20).right.astype(np.float32)
     rows[59] = rows[58] * np.float32(1 + 1e-6)
@@ -161,13 +93,6 @@ def test_quick_logits_of_long_rows_are_off_by_no_more_than_their_slack_and_chang
     quick, slow = (np.concatenate([z for _, z in space.logit_blocks(inputs, quick=flag)]) for flag in (True, False))
     off, slack = np.abs(quick - slow).max(axis=0), space.slack(space.weights(inputs))
     assert ((off > 0) & (off <= slack)).all()
-    leaders = _Leaders.of(space, alone(60))
-    inputs = leaders.allowed(leaders.ends[0])
-    gaps = _gaps(leaders, inputs, 2)
-    for i in range(60):
-        by_hand = gaps_by_hand(space, (i,), inputs[i])
-        assert gaps.least[i] <= np.nanmin(by_hand) + 1e-12
-        assert gaps.largest[i] >= np.nanmax(by_hand) - 1e-12
     quickly = solve_feasibility(space, alone(60), title="")
     assert quickly.status.tolist() == exact.status.tolist()
     np.testing.assert_allclose(quickly.lead, exact.lead, rtol=1e-3, atol=1e-4)

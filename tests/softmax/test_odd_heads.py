@@ -40,22 +40,7 @@ def test_the_residual_of_a_bias_is_what_a_least_squares_fit_leaves_at_spread_1()
         assert label_coordinates(head.replace(right_bias=bias)).residual.any() == left
 
 
-def test_a_simplex_has_no_more_labels_than_one_a_dimension_and_one():
-    spaces = [label_coordinates(random_head(0, n, 3)) for n in (3, 4, 5)]
-    assert [space.is_simplex for space in spaces] == [True, True, False]
-    assert [space.rank for space in spaces] == [2, 3, 3]
-    assert [space.competitors.tolist() for space in spaces[:1]] == [[0, 1, 2]]
-
-
-# --- feasibility -------------------------------------------------------------------------------------------------
-
-
 # --- combinations ------------------------------------------------------------------------------------------------
-
-
-def test_without_a_margin_ties_are_still_none():
-    without = FactorModel.from_softmax([[0.0, 0.0], [1.0, 0.0]])
-    assert label_combinations(without, margin=0.0).on.shape == (0, 2)
 
 
 CIRCLE = np.linspace(0, 2 * np.pi, 20_001)
