@@ -51,16 +51,15 @@ def resolution(rank: int, spacing: float = float(np.finfo(np.float64).eps)) -> f
     """Return how far rounding may bring the cosine of two rows of one direction from 1: `(8 + √k) ε + spacing² / 2`.
 
     Numbers rounded to a spacing lie half of it away at most, relative to each, so two rows of one direction are at most
-    an angle of `spacing` apart and their cosine is `spacing² / 2` below 1. Summing k products in a precision ε, that of
-    the storage but float32 at least, moves a cosine by ε times the root of k, and dividing by the lengths by some ε.
+    an angle of `spacing` apart and their cosine is `spacing² / 2` below 1. It is computed in float64, whatever the rows
+    are stored in: summing k products moves it by its ε times the root of k, and dividing by the lengths by some ε.
 
     Examples
     --------
     >>> [f"{resolution(64, spacing):.1e}" for spacing in (2.0**-7, 2.0**-10, 2.0**-23, 2.0**-52)]
-    ['3.2e-05', '2.4e-06', '1.9e-06', '3.6e-15']
+    ['3.1e-05', '4.8e-07', '1.1e-14', '3.6e-15']
     """
-    precision = min(spacing, float(np.finfo(np.float32).eps))
-    return float((8 + np.sqrt(rank)) * precision + spacing**2 / 2)
+    return float((8 + np.sqrt(rank)) * np.finfo(np.float64).eps + spacing**2 / 2)
 
 
 def _along(x: Matrix, rows: Indices, basis: Floats) -> Floats:

@@ -121,7 +121,7 @@ def twins(model: FactorModel, *, role: SideName | str = "right", tolerance: floa
     tolerance : float, optional
         Twins have a cosine above `1 − tolerance`. By default it is what rounding explains, `(8 + √k) ε + spacing² / 2`
         of k columns: the spacing is that of the shortest format that holds the numbers (2⁻⁷ for bfloat16, 2⁻¹⁰ for
-        float16), and ε the same, but that of float32 (2⁻²³) at most. What is less than float64 explains counts as 0.
+        float16), and ε that of float64 (2⁻⁵²). What is less than float64 explains counts as 0.
     rng : numpy Generator or int
         Draws the sample, where one is needed.
 
@@ -163,7 +163,7 @@ def copy_tolerance(side: Side) -> float:
     --------
     >>> x = np.random.default_rng(0).normal(size=(9, 4)).astype(np.float16)
     >>> f"{copy_tolerance(Side(x, 'item')):.1e}", f"{copy_tolerance(Side(x / np.float64(3), 'item')):.1e}"
-    ('1.7e-06', '2.2e-15')
+    ('4.8e-07', '2.2e-15')
     """
     rows = side.directed[spread(len(side.directed))] if len(side.directed) else side.directed
     return resolution(side.rows.shape[1], spacing_of(np.asarray(side.rows[rows], dtype=np.float64)))

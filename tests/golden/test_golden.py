@@ -119,12 +119,13 @@ def test_figures_that_count_copies_once_stay_but_for_what_is_a_copy(pair):
     assert found
     near = 0.035 if has_copies(old) else 1e-9
     for path in found:
-        if isinstance(old[path], float):
+        # Without copies today, lists hold rows that were counted once then.
+        if isinstance(old[path], float) and has_copies(old) == has_copies(new):
             within = near * (3 if path.endswith("skewness") else 1)
             assert new[renamed(path)] == pytest.approx(old[path], abs=within), path
     share = {path: value for path, value in old.items() if path.endswith("twins.share")}
-    # Of 512 tokens 52 lie near a cluster of 169 that training never saw, and are no copies of them.
-    assert all(-0.11 <= new[path] - value <= 0 for path, value in share.items())
+    # Of 512 tokens 221 lie within 1e-2 of others, 169 that training never saw within 2.5e-4: all more than rounding.
+    assert all(new[path] == 0 or -0.01 <= new[path] - value <= 0 for path, value in share.items())
 
 
 def half_width(path, record, of_pairs) -> float:
@@ -149,6 +150,8 @@ def test_sampled_values_are_estimates_of_the_same(pair):
             assert new[path] == pytest.approx(value, abs=2e-8 if path.endswith("rms") else 1 / 4_000 + 1e-9), path
         if rule(path) != "sampled" or not isinstance(value, float) or ".shifts" in path:
             continue
+        if path.startswith("findings[EMB307]") and has_copies(old) != has_copies(new):
+            continue  # a share of lists, in which copies were counted once
         record = path.startswith(("movement", "predicted", "head"))
         if path.endswith("max_abs"):
             assert 0.7 * value - 1e-12 <= new[path] <= 1.3 * value + 1e-9, path

@@ -109,9 +109,9 @@ def test_copies_of_another_length_that_are_rounded_again_are_found(name, k):
         assert k < 7 or found.first.tolist() == [*range(30), *range(30)]
 
 
-@pytest.mark.parametrize(("name", "times"), [("float16", 40), ("float32", 4e4), ("float64", 1e9)])
+@pytest.mark.parametrize(("name", "times"), [("float16", 4), ("float32", 4), ("float64", 1e9)])
 def test_what_rounding_does_not_explain_is_no_copy(name, times):
-    """Half the digits apart: what sums of products in float32 cannot tell from 1 is more than its last digit."""
+    """A few last digits apart; in float64 half the digits, as a cosine computed in it tells no more from 1."""
     x = np.random.default_rng(0).standard_normal((30, 40))
     spacing = float(np.finfo(name.split()[0]).eps)
     other = x + times * spacing * np.random.default_rng(1).standard_normal(x.shape)
@@ -127,7 +127,13 @@ def test_distinct_rows_in_few_dimensions_have_no_copies(dtype):
     found = twins(FactorModel.from_vectors(x))
     assert found.exact
     assert found.share < 5e-4
-    assert dtype is not np.float64 or found.n_pairs == 0
+    assert dtype is np.float16 or found.n_pairs == 0
+    plane = x[:2_000, :2]
+    unit = plane / np.linalg.norm(plane.astype(np.float64), axis=1, keepdims=True)
+    gaps = np.diff(np.sort(np.arctan2(*unit.T)))
+    spacing = float(np.finfo(dtype).eps)
+    assert twins(FactorModel.from_vectors(plane)).n_pairs >= (gaps < spacing / 2).sum()
+    assert dtype is np.float16 or twins(FactorModel.from_vectors(plane)).share < 0.01, "gaps are 2e-3 in the median"
     some = twins(FactorModel.from_vectors(x[:9_000]), tolerance=1e-4)
     assert some.share > 0.004
 
@@ -142,7 +148,7 @@ def test_whole_numbers_are_not_rounded():
 def test_the_tolerance_is_that_of_the_shortest_format(k):
     x = np.random.default_rng(0).standard_normal((60, k))
     for name, spacing in (("bfloat16", 2**-7), ("float16", 2**-10), ("float32", 2**-23), ("float64", 2**-52)):
-        wanted = (8 + k**0.5) * min(spacing, 2**-23) + spacing**2 / 2
+        wanted = (8 + k**0.5) * 2**-52 + spacing**2 / 2
         assert copy_tolerance(Side(ROUNDED[name](x), "item")) == pytest.approx(wanted, rel=1e-12)
         with_zeros = ROUNDED[name](np.vstack([x, np.zeros((400, k))]))
         assert copy_tolerance(Side(with_zeros, "item")) == pytest.approx(wanted, rel=1e-12)
@@ -206,7 +212,7 @@ def test_a_tolerance_is_a_number_below_one(bad):
 
 def half_copied(n=300, n_copies=60, k=8, seed=0):
     x = np.random.default_rng(seed).standard_normal((n - n_copies, k))
-    return FactorModel.from_vectors(np.vstack([x, x[:n_copies] + 1e-4]).astype(np.float32))
+    return FactorModel.from_vectors(np.vstack([x, 3 * x[:n_copies]]).astype(np.float16))
 
 
 def test_above_the_stated_size_a_sample_has_an_interval_that_holds(monkeypatch):
@@ -246,7 +252,7 @@ def test_of_a_sample_identical_rows_are_still_counted(monkeypatch):
     assert found.ci_low < found.share < found.ci_high
     low, high = (round(100 * end) for end in (found.ci_low, found.ci_high))
     assert found.explain() == (
-        f"{low} % to {high} % of 83 item rows have a copy (cosine above 1−1.3e-06), by a sample; identical are "
+        f"{low} % to {high} % of 83 item rows have a copy (cosine above 1−4.8e-07), by a sample; identical are "
         "3 pairs, 3 groups, the largest of 2 rows (0, 80)."
     )
     alone = twins(random_model(p=30, k=9))
@@ -257,9 +263,8 @@ def test_of_a_sample_identical_rows_are_still_counted(monkeypatch):
 def test_tokens_of_a_language_model(shared_data):
     head = ea.load(shared_data("lm-stories260K"))
     found = twins(head)
-    # Tokens that training never saw: 2.5e-4 apart, which a cosine in float32 does not show; the next are 5e-3 apart.
-    assert (found.n_pairs, found.n_groups, found.largest, found.exact) == (14_196, 1, 169, True)
-    assert found.share == 169 / 512
+    # Tokens that training never saw: 2.5e-4 apart, which is near, but more than rounding to float32.
+    assert (found.n_pairs, found.share, found.exact) == (0, 0, True)
     near = twins(head, tolerance=1e-4)
     assert (near.n_pairs, near.n_groups, near.largest, near.share) == (17_519, 11, 186, 221 / 512)
     assert by_package is ea.twins

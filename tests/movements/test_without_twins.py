@@ -82,7 +82,7 @@ def test_changes_of_a_head_without_twins_are_those_of_one_label_each():
     found, wanted = (neighbour_change(m, np.arange(m.n_right), shift, n=4, exact=True) for m in (many, few))
     assert (found.top1_changed, found.top_n_changed) == (wanted.top1_changed, wanted.top_n_changed)
     assert found.n_rows == wanted.n_rows == 30
-    one = FactorModel.from_softmax(np.float32([[1.0, 0.0], [2.0, 0.0], [3.0, 1e-5]]))
+    one = FactorModel.from_softmax(np.float32([[1.0, 0.0], [2.0, 0.0], [3.0, 3e-7]]))
     found = neighbour_change(one, np.arange(3), np.ones(2), n=1, exact=True)
     assert np.isnan([found.top1_changed, found.top_n_changed]).all()
 

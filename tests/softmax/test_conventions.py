@@ -273,8 +273,8 @@ def test_a_language_model_of_stories(stories):
     assert norm.condition_number == pytest.approx(4.55, abs=0.005)
     found = evidence(head, norm, 10)
     assert found.folded.first_changed == pytest.approx(0.32, abs=0.005)
-    assert found.folded.nearest.share == pytest.approx(127 / 343)
-    assert (len(found.asked), found.n_copies) == (343, 169)
+    assert found.folded.nearest.share == pytest.approx(127 / 512)
+    assert (len(found.asked), found.n_copies) == (512, 0)
     assert found.folded.mean_abs == pytest.approx(0.0568, abs=0.0001)
     assert found.verified
     assert [record.n_rows for record in found.drift] == [1000, 1000]
