@@ -6,9 +6,7 @@ import pickle
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
 import pytest
-from pyarrow import parquet
 
 from embaudit import FactorModel
 from embaudit.errors import InputError
@@ -16,7 +14,6 @@ from embaudit.io import load, save
 
 DRAW = np.random.default_rng(0)
 MODEL = FactorModel.from_vectors(DRAW.normal(size=(7, 3)), ids=[f"item{i}" for i in range(7)])
-BARE = MODEL.replace(right_ids=None)
 
 
 class Mine:
@@ -66,12 +63,6 @@ def test_a_newer_version_says_what_is_understood(tmp_path: Path) -> None:
     np.savez(path, **arrays)
     with pytest.raises(InputError, match="an array named right"):
         load(path)
-
-
-def test_parquet_without_vectors_lists_its_columns(tmp_path: Path) -> None:
-    parquet.write_table(pa.table({"name": ["a"], "year": [1999]}), tmp_path / "a.parquet")
-    with pytest.raises(InputError, match="year"):
-        load(tmp_path / "a.parquet")
 
 
 def test_what_is_not_there_or_not_known(tmp_path: Path) -> None:

@@ -364,11 +364,3 @@ def test_faults_in_tables(tmp_path: Path, table: dict[str, Any], sentence: str) 
     parquet.write_table(pa.table(table), tmp_path / "v.parquet")
     with pytest.raises(InputError, match=sentence):
         load(tmp_path / "v.parquet")
-
-
-def test_tables_and_words_are_one_side(tmp_path: Path) -> None:
-    (tmp_path / "v.txt").write_text("a 1 2\n")
-    (tmp_path / "v.csv").write_text("id,a0,a1\nx,1,2\n")
-    for name in ("v.txt", "v.csv"):
-        with pytest.raises(InputError, match="one side"):
-            load(tmp_path / name, kind="factors")

@@ -33,17 +33,6 @@ def test_titles_are_found_by_id_and_counted(tmp_path: Path) -> None:
     assert joined.explain() == "2 of 4 items matched by id."
 
 
-def test_less_than_half_needs_to_be_asked_for(tmp_path: Path) -> None:
-    path, side = table(tmp_path, [9, 7, 50]), items([5, 6, 7, 8]).right_side
-    with pytest.raises(InputError) as refused:
-        join_texts(side, path)
-    assert str(refused.value) == (
-        f"at least half of the items must be found in {path}; got 1 of 4; check the ids, or go on with those that "
-        "match with partial (--partial)."
-    )
-    assert join_texts(side, path, partial=True).n_matched == 1
-
-
 def test_rows_are_joined_only_when_asked(tmp_path: Path) -> None:
     path = table(tmp_path, [9, 7, 5, 3])
     with pytest.raises(InputError) as refused:

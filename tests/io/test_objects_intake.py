@@ -12,8 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-import embaudit as ea
-from embaudit.io import as_reading, from_object, read_object
+from embaudit.io import from_object, read_object
 
 DRAW = np.random.default_rng(7)
 USERS, ITEMS, A, B = DRAW.normal(size=(6, 3)), DRAW.normal(size=(8, 3)), DRAW.normal(size=6), DRAW.normal(size=8)
@@ -80,12 +79,3 @@ def test_every_array_of_the_model_comes_from_somewhere(model: Any) -> None:
         assert (array is None) == (field not in named), field
         if array is not None:
             assert named[field] == array.shape
-
-
-def test_an_audit_of_an_object_says_what_became_what(without_attacks: None) -> None:
-    found = ea.audit(CORNAC, n_gauges=1, groups=["orthogonal"])
-    assert found.intake is not None
-    assert found.to_dict()["input"]["intake"]["explanation"] == read_object(CORNAC).intake.explain()
-    assert found.to_dict()["input"]["source"] is None
-    model = from_object(CORNAC)
-    assert as_reading(model) == (model, None)

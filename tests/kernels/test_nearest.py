@@ -89,13 +89,6 @@ def test_ties_go_by_row_number(n_rows: int, rank: int, data: st.DataObject) -> N
             assert found.runner_up[row] == runner_up[row]
 
 
-def test_a_cut_through_equal_cosines_keeps_the_first_rows() -> None:
-    """A partition alone would leave it to chance which of the equals are in."""
-    found = neighbours(np.ones((300, 3)), 5)
-    assert (found.indices[10:] == np.arange(5)).all()
-    assert found.indices[0].tolist() == [1, 2, 3, 4, 5]
-
-
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("seed", range(3))
 def test_tiles_do_not_show(monkeypatch: pytest.MonkeyPatch, seed: int, dtype: type) -> None:

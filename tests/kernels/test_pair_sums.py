@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from embaudit.kernels.pair_sums import CosineSums, RowSums, cross_gram, pair_sums
+from embaudit.kernels.pair_sums import RowSums, cross_gram, pair_sums
 from embaudit.kernels.rows import unit_rows
 
 
@@ -59,26 +59,3 @@ def test_row_sums_add_up_and_know_rows_without_direction():
         np.testing.assert_allclose(found.total, known.sum(axis=0), atol=1e-14)
         np.testing.assert_allclose(found.gram, known.T @ known, atol=1e-14)
     assert RowSums.of(unit[:2]).count == 2
-
-
-def test_cross_products_in_blocks(monkeypatch):
-    before, after = two_models(9, 4)
-    whole = cross_gram(before, after)
-    np.testing.assert_allclose(whole, np.nan_to_num(before).T @ np.nan_to_num(after), atol=1e-14)
-    monkeypatch.setattr("embaudit.kernels.pair_sums.row_blocks", lambda n, _: (slice(i, i + 2) for i in range(0, n, 2)))
-    np.testing.assert_allclose(cross_gram(before, after), whole, atol=1e-14)
-
-
-def test_rounding_has_no_spread_and_no_correlation():
-    # Four pairs of cosines 0.5 and 0.5: nothing varies.
-    still = CosineSums(4, 2.0, 2.0, 1.0, 1.0, 1.0)
-    assert (still.mean, still.rms) == (0.0, 0.0)
-    assert np.isnan(still.pearson)
-    # Of cosines (0, 1) and (1, 0), and of (0, 1) twice.
-    assert CosineSums(2, 1.0, 1.0, 1.0, 1.0, 0.0).pearson == -1.0
-    assert CosineSums(2, 1.0, 1.0, 1.0, 1.0, 1.0).pearson == 1.0
-    assert CosineSums(2, 1.0, 1.0, 1.0, 1.0, 0.0).rms == 1.0
-    assert CosineSums(2, 1.0, 1.0, 1.0, 1.0, 1.0 + 1e-16).rms == 0.0
-    # A variance product of 1e-14 against one of 64 ε is rounding, one of 1e-13 is none.
-    noise = [CosineSums(2, 1.0, 1.0, 0.5 + spread, 1.0, 0.5 + spread).pearson for spread in (1e-15, 1e-13)]
-    assert np.isnan(noise).tolist() == [True, False]

@@ -166,13 +166,6 @@ def test_memory_mapped_factors_are_streamed(compute: object, result_bytes: int, 
     assert peak < 6 * BLOCK_BYTES + result_bytes
 
 
-def test_memory_maps_are_not_copied(on_disk: Path) -> None:
-    x = np.load(on_disk, mmap_mode="r")
-    factors = as_factors(x, "item factors")
-    assert np.shares_memory(factors, x)
-    assert factors.dtype == np.float32
-
-
 @pytest.mark.parametrize(
     ("given_type", "stored"),
     [("f2", "f4"), ("f4", "f4"), ("f8", "f8"), (">f4", "f8"), (">f8", "f8"), ("g", "f8"), ("i1", "f8"), ("u8", "f8")],

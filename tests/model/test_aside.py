@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from embaudit import FactorModel, audit, fix
-from embaudit.errors import InputError
 from embaudit.io import load, save
 from embaudit.model.final_norm import FinalNorm
 
@@ -22,17 +21,6 @@ def head(aside: np.ndarray | None = ASIDE) -> FactorModel:
     rows = rng.standard_normal((N, K)) + 0.3
     rows[ASIDE] = [4, 3, 2, 1, 1, 1] + 0.05 * rng.standard_normal((10, K))
     return FactorModel(None, rows, "softmax", roles=("input", "label"), right_aside=aside)
-
-
-def test_flags_go_with_their_rows() -> None:
-    model = FactorModel([[1.0]], [[1.0], [2.0], [3.0]], left_aside=[True], right_aside=[True, False, True])
-    assert model.take(right=np.array([2, 1])).right_aside.tolist() == [True, False]
-    assert model.replace(right_bias=[1.0, 2.0, 3.0]).right_aside.tolist() == [True, False, True]
-    assert model.left_aside.tolist() == [True]
-    with pytest.raises(InputError, match="item aside must be 2 values"):
-        model.replace(right=np.ones((2, 1)))
-    with pytest.raises(InputError, match="no user factors"):
-        FactorModel(None, [[1.0]], left_aside=[True])
 
 
 def test_files_and_remedies_keep_them(tmp_path: Path) -> None:
@@ -64,10 +52,3 @@ def test_the_mean_row_is_still_that_of_the_whole_head() -> None:
     found = audit(head(), n_gauges=2)
     assert found.head.mean_norm == pytest.approx(np.linalg.norm(head().right.mean(axis=0)), rel=1e-12)
     assert found.head.n_labels == N
-
-
-def test_other_rows_are_asked_about_once_others_are_set_aside() -> None:
-    side = FactorModel.from_vectors(np.eye(4)).side("right")
-    assert side.asked.tolist() == [0, 1, 2, 3]
-    assert side.replace(aside=np.array([True, False, False, True])).asked.tolist() == [1, 2]
-    assert side.replace(counts=[1, 2, 3, 4]).asked is side.asked

@@ -100,14 +100,6 @@ def score_scale(model: FactorModel, scale: float) -> float:
     return scale if model.link is Link.COSINE else float(score_size(model).max())
 
 
-@pytest.mark.parametrize("rows", [[True, False, True], [0.5], [3], [-1], 1, "all", [[0]]], ids=str)
-def test_bad_rows_are_refused_not_cast(rows: object) -> None:
-    for read in (FactorModel(LEFT, RIGHT).scores, FactorModel(LEFT, RIGHT).predictions):
-        with pytest.raises(InputError, match=r"^rows must be ") as error:
-            read(rows)
-        assert SENTENCE.match(str(error.value)), error.value
-
-
 def test_cosines_of_each_role() -> None:
     model = FactorModel(LEFT, RIGHT)
     np.testing.assert_allclose(model.cosines("left", [[0, 1], [0, 2]]), [0, np.sqrt(0.5)])
@@ -174,30 +166,12 @@ def test_everything_is_read_only() -> None:
         model.offset = 1.0
 
 
-@given(factor_models())
-def test_reading_changes_nothing(model: FactorModel) -> None:
-    before = {side: model.factors(side).copy() for side in model.sides}
-    model.predictions()
-    model.zero_rows("right")
-    for role in ("left", "right", "cross"):
-        model.cosines(role, [[0, 0]])
-    for side, factors in before.items():
-        np.testing.assert_array_equal(model.factors(side), factors)
-
-
 def test_memory_maps_stay_on_disk(tmp_path: Path) -> None:
     np.save(tmp_path / "items.npy", RIGHT.astype(np.float32))
     stored = np.load(tmp_path / "items.npy", mmap_mode="r")
     model = FactorModel.from_user_item(LEFT, stored)
     assert np.shares_memory(model.right, stored)
     assert np.shares_memory(model.replace(offset=1.0).right, stored)
-
-
-def test_replace_checks_anew() -> None:
-    model = FactorModel(LEFT, RIGHT)
-    with pytest.raises(InputError, match="same number of columns; got 2 and 3"):
-        model.replace(right=np.ones((2, 3)))
-    assert model.replace(link="softmax").link is Link.SOFTMAX
 
 
 @given(factor_models())

@@ -13,7 +13,7 @@ from embaudit.model.factor_model import FactorModel
 from embaudit.model.links import Link, Softmax
 from embaudit.model.pairs import Pairs
 from embaudit.model.side import Side
-from embaudit.model.sizes import require_ordinary_size, shape_question
+from embaudit.model.sizes import require_ordinary_size
 
 EPS = np.finfo(float).eps
 
@@ -139,30 +139,12 @@ def test_factors_of_no_ordinary_length_are_refused(dtype, low, high):
         )
 
 
-def test_a_wide_matrix_is_asked_about_and_others_are_not():
-    assert shape_question(FactorModel.from_vectors(np.ones((2, 3)))) == (
-        "This is read as 2 items of 3 numbers each. Did you mean 3 items? Then read it with --transpose right."
-    )
-    for model in (
-        FactorModel.from_vectors(np.ones((3, 3))),
-        FactorModel.from_softmax(np.ones((2, 3))),
-        FactorModel.from_user_item(np.ones((2, 3)), np.ones((2, 3))),
-    ):
-        assert shape_question(model) is None
-
-
-def test_models_show_their_shapes():
-    model = random_model(0, n=4, p=3, k=2, biases=("left_bias", "right_bias"), link="softmax")
-    assert repr(model) == "FactorModel(4 users × 3 items, 2 dimensions, softmax link, float64, user bias, item bias)"
+def test_what_no_model_holds_is_refused():
     alone = FactorModel.from_vectors(np.ones((3, 2), dtype=np.float32))
     assert repr(alone) == "FactorModel(3 items, 2 dimensions, identity link, float32, no users)"
-    assert (alone.n_left, alone.sides, alone.left_bias) == (0, ("right",), None)
     with pytest.raises(
         InputError, match="user bias must be given beside user factors; got no user factors; leave it out"
     ):
         alone.replace(left_bias=[1.0])
     with pytest.raises(TypeError, match="a model has no field height"):
         alone.replace(height=1)
-    some = model.take(right=np.array([2]))
-    assert (some.n_left, some.n_right, some.right_bias.tolist()) == (4, 1, [model.right_bias[2]])
-    assert model.take(left=np.array([1, 3])).left_bias.tolist() == model.left_bias[[1, 3]].tolist()

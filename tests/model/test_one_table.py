@@ -87,12 +87,6 @@ def test_ranges_and_attacks_of_other_groups_are_refused(by, group):
 
 
 @both
-def test_rotations_leave_every_range_a_point(by):
-    found = ea.cosine_range(TABLES[by], Orthogonal(4), role="right", pairs=[(0, 1), (2, 3)])
-    np.testing.assert_allclose(found.upper - found.lower, 0, atol=1e-12)
-
-
-@both
 def test_an_audit_visits_rotations_alone_and_checks_the_predictions_themselves(by):
     assert [type(group) for group in default_groups(TABLES[by], max_condition=2.0)] == [Orthogonal]
     names = [m.name for m in equivalent_models(TABLES[by], rng=np.random.default_rng(0))]

@@ -86,13 +86,6 @@ def test_a_shortened_row_keeps_every_cosine_and_loses_every_argmax():
     assert argmaxable(seven_labels(chord * (1 + 1e-4))).can_lead[2]
 
 
-def test_equal_rows_never_lead_strictly_but_a_larger_bias_decides():
-    rows = [[1.0, 0.0], [1.0, 0.0], [-1.0, 1.0], [-1.0, -1.0]]
-    assert argmaxable(FactorModel.from_softmax(rows)).can_lead.tolist() == [False, False, True, True]
-    biased = argmaxable(FactorModel.from_softmax(rows, [1.0, 0.0, 0.0, 0.0]))
-    assert biased.can_lead.tolist() == [True, False, True, True]
-
-
 def test_affinely_independent_labels_can_all_lead():
     for n, rank in ((8, 12), (8, 7)):
         head = random_head(0, n, rank, bias=True)

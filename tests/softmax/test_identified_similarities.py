@@ -73,29 +73,12 @@ def test_projector_cosines_degenerate_where_labels_are_affinely_independent(n, r
     assert np.allclose(found.cosines, -1 / (n - 1))
 
 
-def test_one_more_label_and_they_are_no_longer_all_equal():
-    found = projector_cosines(random_head(3, 6, 4), pairs=all_pairs(6))
-    assert not found.degenerate
-    assert found.thin
-    assert "1.5 labels a dimension" in found.warning
-    assert np.ptp(found.cosines) > 0.1
-    assert found.to_dict()["labels_per_dimension"] == 1.5
-    assert found.to_frame()["cosine"].tolist() == found.cosines.tolist()
-
-
 def test_many_labels_raise_no_warning_and_their_typical_size_is_known_in_advance():
     head = random_head(3, 400, 5)
     found = projector_cosines(head, pairs=all_pairs(400))
     assert found.warning == ""
     assert found.labels_per_dimension == 80
     assert found.typical == pytest.approx(np.sqrt(np.mean(found.cosines**2)), rel=0.05)
-
-
-def test_a_label_at_the_mean_row_has_no_projector_cosine():
-    head = FactorModel.from_softmax([[1.0, 0.1], [-1.0, 0.1], [0.0, 0.3], [0.0, -0.1], [0.0, 0.1]])
-    found = projector_cosines(head, pairs=[[0, 1], [0, 4]])
-    assert found.cosines[0] == pytest.approx(-1)
-    assert np.isnan(found.cosines[1])
 
 
 def test_rows_in_fewer_dimensions_than_they_have_columns():

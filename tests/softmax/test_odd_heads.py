@@ -9,7 +9,6 @@ from head_examples import random_head
 from embaudit import softmax
 from embaudit.errors import InputError
 from embaudit.foundation.parallel import row_blocks
-from embaudit.kernels import moments
 from embaudit.model import FactorModel
 from embaudit.softmax import (
     argmaxable,
@@ -140,19 +139,6 @@ def test_logit_cosines_of_nothing_that_varies_are_refused(inputs, rows, message)
     model = head if rows is None else head.replace(right=rows)
     with pytest.raises(InputError, match=message):
         logit_cosines(model, pairs=[[0, 1]], inputs=inputs)
-
-
-def test_wide_heads_are_whitened_by_a_triangle(monkeypatch):
-    rows = random_head(5, 40, 9).right.astype(np.float32)
-    axes = label_coordinates(FactorModel.from_softmax(rows))
-    monkeypatch.setattr(moments, "AFFORDABLE", 0)
-    monkeypatch.setattr(moments, "WIDE", 8)
-    space = label_coordinates(FactorModel.from_softmax(rows))
-    np.testing.assert_array_equal(space.whitening, np.triu(space.whitening))
-    z, other = space.of(np.arange(40))[:, :-1], axes.of(np.arange(40))[:, :-1]
-    np.testing.assert_allclose(z.T @ z / 40, np.eye(9), atol=1e-12)
-    np.testing.assert_allclose(z @ z.T, other @ other.T, atol=1e-10, err_msg="but for a rotation they are the same")
-    assert space.rank == axes.rank == 9
 
 
 def test_a_name_of_earlier_versions_says_what_replaces_it():
