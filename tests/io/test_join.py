@@ -50,16 +50,3 @@ def test_rows_are_joined_only_when_asked(tmp_path: Path) -> None:
     assert str(refused.value) == (
         f"items joined by row must be as many on both sides; got 5 in the model and 4 in {path}; join them by id."
     )
-
-
-def test_row_numbers_meet_no_foreign_ids(tmp_path: Path) -> None:
-    path = table(tmp_path, [1, 2, 3, 60])
-    for ids in (range(4), list("0123")):
-        with pytest.raises(InputError) as refused:
-            join_texts(items(ids).right_side, path, partial=True)
-        assert str(refused.value) == (
-            f"item ids must be of one kind on both sides; got row numbers 0 to 3 in the model and ids such as 60 in "
-            f"{path}; give both the same ids, or join by the order of the rows with by_row (--by-row) if that is what "
-            "they share."
-        )
-    assert join_texts(items(range(4)).right_side, table(tmp_path, [0, 1, 2, 3, 60])).n_matched == 4

@@ -104,6 +104,3 @@ def test_lines_that_are_cut_off(tmp_path: Path, text: str) -> None:
     (tmp_path / "v.jsonl").write_text(text)
     with pytest.raises(InputError, match="must be JSON of vectors"):
         load(tmp_path / "v.jsonl")
-    (tmp_path / "v.jsonl").write_text('{"id": 1, "v": [1]}\n')
-    with pytest.raises(InputError, match='kind must be "vectors" here: the file holds one side only; got "factors"'):
-        load(tmp_path / "v.jsonl", kind="factors")

@@ -119,5 +119,3 @@ def test_classifiers_of_scikit_learn(tmp_path: Path) -> None:
     path.write_bytes(b"\xff" * 40)
     with pytest.raises(InputError, match="must be a whole ONNX file"):
         load(path)
-    with pytest.raises(InputError, match='kind must be "vectors" here: the file holds one side only'):
-        load(classifier(path, W, "SOFTMAX"), kind="factors")

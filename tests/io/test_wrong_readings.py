@@ -167,9 +167,6 @@ def test_inputs_are_read_from_a_file(tmp_path: Path) -> None:
         model = load(tmp_path / "m.npz", inputs=given)
         assert repr(model) == "FactorModel(2 inputs × 3 labels, 2 dimensions, softmax link, float64, label bias)"
         np.testing.assert_array_equal(model.scores(), inputs @ ROWS.T + [1.0, 2.0, 3.0])
-    np.savez(tmp_path / "two.npz", P=ROWS, Q=ROWS)
-    with pytest.raises(InputError, match=r"inputs must be left out here; the model has users of its own"):
-        load(tmp_path / "two.npz", inputs=inputs)
 
 
 def test_a_short_line_in_a_table_with_quotes_is_said_to_be_short(tmp_path: Path) -> None:
