@@ -194,8 +194,9 @@ def _on_limits(audit: Audit) -> Iterator[str]:
         )
     if any(one.tied_share for one in limits.certificates):
         yield (
-            "Entries that tie with the first row left out are never certain, so curves start below 1. Copies stay near "
-            "each other whatever is stretched, so figures with and without them differ both ways."
+            "Entries that tie with the first row left out, or that a shift alone may displace, are never certain, so "
+            "curves start below 1. Copies stay near each other whatever is stretched, so figures with and without them "
+            "differ both ways."
         )
     if limits.certificates and limits.attacks:
         yield "Whether more stays than is proven, and less than the worst gauge found leaves, is not known."

@@ -157,9 +157,11 @@ def limit_grids(audit: Audit) -> Iterator[Grid]:
         note = drawn_of(found[0].n_pairs, found[0].n_all_pairs, "pair") + of_drawn(audit.evidence, role, " of")
         if certificate is not None:
             headings.append(f"top-{certificate.top_n} certified")
-            note += f", lists of {counted(certificate.n_rows, 'row')}"
-            note += f", shifts up to {in_typical_rows(certificate.max_shift)}" if certificate.max_shift else ""
-            note += f", {percent(certificate.tied_share)} of entries tied"
+            shift = f" under shifts up to {in_typical_rows(certificate.max_shift)}" if certificate.max_shift else ""
+            note += f", widths with shifts up to {in_typical_rows(LENGTH)}" if shift else ""
+            note += f", lists of {counted(certificate.n_rows, 'row')}{shift}"
+            open_entries = "not certain under the shift alone" if shift else "tied"
+            note += f", {percent(certificate.tied_share)} of entries {open_entries}"
         by_kappa = {k: {s.group: s for s in found if s.max_condition == k} for k in sorted(kappas)}
         rows = tuple(_limit_row(kappa, by_kappa[kappa], groups, certificate) for kappa in by_kappa)
         note += f".{unseen_too(audit.evidence).removesuffix('.')}" if audit.evidence.fibre.unseen else ""

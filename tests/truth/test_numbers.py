@@ -117,6 +117,19 @@ def test_each_side_misses_its_own_number_of_dimensions():
     assert "1 dimension of 6: no prediction sees them" in text, "six users could span six dimensions"
 
 
+@pytest.mark.parametrize("name", ["scores", "a user bias"])
+def test_a_caption_names_the_shifts_of_its_numbers(embaudit, name):
+    """Widths are of a shift as long as a row, lists of a tenth of it, which leaves more uncertain than what ties."""
+    save(MODELS[name], "model.npz")
+    said = " ".join(embaudit("audit", "model.npz", "--gauges", 1, "--full").out.split())
+    words = (
+        "widths with shifts up to 1 typical row, lists of 8 rows under shifts up to 0.1 typical rows,",
+        "of entries not certain under the shift alone",
+    )
+    assert [word in said for word in words] == [name == "a user bias"] * 2
+    assert "of entries tied" in said, "of users, whom no shift of the items moves"
+
+
 @pytest.mark.parametrize("name", MODELS)
 def test_12_what_fix_wrote_is_told_what_its_cosines_are(embaudit, name):
     save(MODELS[name], "model.npz")
