@@ -123,8 +123,8 @@ def test_a_caption_names_the_shifts_of_its_numbers(embaudit, name):
     save(MODELS[name], "model.npz")
     said = " ".join(embaudit("audit", "model.npz", "--gauges", 1, "--full").out.split())
     words = (
-        "widths with shifts up to 1 typical row, lists of 8 rows under shifts up to 0.1 typical rows,",
-        "of entries not certain under the shift alone",
+        "widths with shifts up to 1 typical row. Lists of 8 rows: shifts up to 0.1 typical rows,",
+        "of entries uncertain",
     )
     assert [word in said for word in words] == [name == "a user bias"] * 2
     assert "of entries tied" in said, "of users, whom no shift of the items moves"
