@@ -108,7 +108,8 @@ class Audit(Drawn):
     @cached_property
     def verdict(self) -> str:
         """One paragraph in plain words."""
-        return " ".join(filter(None, (*(one.text for one in self.reasons), self.answer.advice)))
+        texts = dict.fromkeys((*(one.text for one in self.reasons), self.answer.advice))
+        return " ".join(filter(None, texts))
 
     @cached_property
     def fingerprint(self) -> str:

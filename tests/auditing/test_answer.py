@@ -110,7 +110,8 @@ def test_every_case_has_an_answer_that_its_findings_hold(name):
     assert result.answer.word in Word
     assert not set("{}") & set(result.answer.advice)
     assert "  " not in result.verdict
-    assert result.verdict == " ".join(filter(None, [*(one.text for one in result.reasons), result.answer.advice]))
+    said = dict.fromkeys([*(one.text for one in result.reasons), result.answer.advice])  # each sentence once
+    assert result.verdict == " ".join(filter(None, said))
     order = [VERDICT.index(one.code) for one in result.reasons]
     assert order == sorted(order)
     assert all(one.role in (None, evidence.role) for one in result.reasons)
