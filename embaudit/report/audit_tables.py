@@ -157,12 +157,12 @@ def limit_grids(audit: Audit) -> Iterator[Grid]:
         note = drawn_of(found[0].n_pairs, found[0].n_all_pairs, "pair") + of_drawn(audit.evidence, role, " of")
         if certificate is not None:
             headings.append(f"top-{certificate.top_n} certified")
-            lists, tied = f"lists of {counted(certificate.n_rows, 'row')}", percent(certificate.tied_share)
+            about, tied = f"lists of {counted(certificate.n_rows, 'row')}", percent(certificate.tied_share)
             if certificate.max_shift:
-                note += f", widths with shifts up to {in_typical_rows(LENGTH)}. {lists.capitalize()}: shifts up to "
+                note += f", widths with shifts up to {in_typical_rows(LENGTH)}. {about.capitalize()}: shifts up to "
                 note += f"{in_typical_rows(certificate.max_shift)}, which alone leave {tied} of entries uncertain"
             else:
-                note += f", {lists}, {tied} of entries tied"
+                note += f", {about}, {tied} of entries tied"
         by_kappa = {k: {s.group: s for s in found if s.max_condition == k} for k in sorted(kappas)}
         rows = tuple(_limit_row(kappa, by_kappa[kappa], groups, certificate) for kappa in by_kappa)
         note += f".{unseen_too(audit.evidence).removesuffix('.')}" if audit.evidence.fibre.unseen else ""
