@@ -86,9 +86,10 @@ def thresholds(
         if min(count, len(old) - count) < MIN_PAIRS:
             continue
         after_cosine = _exceeded(old, ranked, cosine)
-        if np.isnan(after_cosine):
-            continue
         replicates = np.array([_exceeded(*sample, cosine) for sample in samples])
+        # A tie in one of them would leave an interval from -1 to 1, which tells nobody anything.
+        if np.isnan([after_cosine, *replicates]).any():
+            continue
         margin = float(jackknife_margin(replicates))
         low, high = max(-1.0, after_cosine - margin), min(1.0, after_cosine + margin)
         found.append(Threshold(cosine, count / len(old), after_cosine, low, high))

@@ -169,3 +169,5 @@ def test_duplicates_carry_no_threshold_over():
     cosines = (unit @ unit.T)[upper]
     for one in thresholds(before, after, rng.permutation(400) % 20, rng):
         assert (cosines > one.after).mean() == pytest.approx(one.share, abs=1e-3)
+    some = np.where(np.arange(400)[:, None] < 148, after[0], rng.normal(size=(400, 5)))
+    assert all(one.high - one.low < 1 for one in thresholds(before, some, rng.permutation(400) % 20, rng))
