@@ -80,7 +80,7 @@ bench-quick: $(READY)
 
 # Draw pairs 2,000 times and count how often the intervals of movements hold what they promise; `make test` draws 300 times.
 coverage: $(READY)
-	EMBAUDIT_COVERAGE=2000 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -q tests/kernels/test_pair_changes.py
+	EMBAUDIT_COVERAGE=2000 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -q tests/linalg/test_pair_changes.py
 
 # Check the predictions of 2,000 random models, collapsed ones among them, and audit each; `make test` tries 200.
 tolerances: $(READY)

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from embaudit.foundation.parallel import row_blocks
+from embaudit.core.parallel import row_blocks
 from embaudit.gauges import Diagonal, GeneralLinear, Translation
-from embaudit.kernels.nearest import neighbours
-from embaudit.kernels.pairs import draw_pairs
+from embaudit.linalg.nearest import neighbours
+from embaudit.linalg.pairs import draw_pairs
 from embaudit.model import FactorModel
 from embaudit.ranges import certified_neighbours, cosine_range
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from embaudit.foundation.parallel import row_blocks
+from embaudit.core.parallel import row_blocks
 from embaudit.simulate import simulate_interactions
 
 

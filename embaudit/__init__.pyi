@@ -37,7 +37,7 @@ from .evaluation import evaluate_similarities as evaluate_similarities
 from .gauges import Gauge as Gauge
 from .io import load as load
 from .io import save as save
-from .kernels.nearest import neighbours as neighbours
+from .linalg.nearest import neighbours as neighbours
 from .model import Equivalence as Equivalence
 from .model import FactorModel as FactorModel
 from .model import Link as Link

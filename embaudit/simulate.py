@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from embaudit.errors import must_be
-from embaudit.foundation.checked import (
+from embaudit.core.checked import (
     MOST_COUNT,
     RNG,
     Floats,
@@ -22,8 +21,9 @@ from embaudit.foundation.checked import (
     is_integer,
     is_number,
 )
-from embaudit.foundation.parallel import row_blocks
-from embaudit.foundation.progress import track
+from embaudit.core.parallel import row_blocks
+from embaudit.core.progress import track
+from embaudit.errors import must_be
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

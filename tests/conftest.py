@@ -13,7 +13,7 @@ import pytest
 from hypothesis import settings
 
 from embaudit.cli import main
-from embaudit.foundation.progress import reporting
+from embaudit.core.progress import reporting
 
 if TYPE_CHECKING:
     from collections.abc import Callable

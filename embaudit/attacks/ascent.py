@@ -13,10 +13,10 @@ import numpy as np
 
 from embaudit.attacks.displacement import Budget, Displacement, clipped, within
 from embaudit.attacks.objectives import Table, Target
-from embaudit.foundation.checked import Floats
-from embaudit.foundation.parallel import raise_if_cancelled
+from embaudit.core.checked import Floats
+from embaudit.core.parallel import raise_if_cancelled
 from embaudit.gauges.group import random_rotation
-from embaudit.kernels.rows import gram
+from embaudit.linalg.rows import gram
 
 N_DRAWN, IN_ALL = 24, 400
 """Random starts compared in each set, at least, and times dimensions; the best are climbed from."""

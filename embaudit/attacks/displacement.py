@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from embaudit.foundation.checked import Floats
+from embaudit.core.checked import Floats
 from embaudit.gauges import Affine, Gauge, GaugeGroup
-from embaudit.kernels.stretch import Linear, Spanned
+from embaudit.linalg.stretch import Linear, Spanned
 from embaudit.model import Role
 
 INSIDE = 1 - 1e-12

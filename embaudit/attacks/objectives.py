@@ -9,9 +9,9 @@ from typing import NamedTuple, Protocol, TypeAlias
 import numpy as np
 
 from embaudit.attacks.displacement import Displacement, Slopes
-from embaudit.foundation.checked import Flags, Floats, Indices
-from embaudit.kernels.largest import Largest
-from embaudit.kernels.rows import row_norms
+from embaudit.core.checked import Flags, Floats, Indices
+from embaudit.linalg.largest import Largest
+from embaudit.linalg.rows import row_norms
 
 N_RIVALS = 3
 """The smooth objective of lists follows this many times N excluded rows of each list."""

@@ -16,16 +16,16 @@ import numpy as np
 from embaudit.attacks.ascent import best_displacement
 from embaudit.attacks.displacement import Budget
 from embaudit.attacks.objectives import Lists, Movement, Table, Target, cosines_of, driven_out, excluded
+from embaudit.core.checked import RNG, Floats, Indices, as_count, as_generator
+from embaudit.core.parallel import one_blas_thread
+from embaudit.core.plain import plain
+from embaudit.core.results import Result
+from embaudit.core.words import counted, in_typical_rows, percent, up
 from embaudit.errors import InputError, must_be
-from embaudit.foundation.checked import RNG, Floats, Indices, as_count, as_generator
-from embaudit.foundation.parallel import one_blas_thread
-from embaudit.foundation.plain import plain
-from embaudit.foundation.results import Result
-from embaudit.foundation.words import counted, in_typical_rows, percent, up
 from embaudit.gauges import Affine, Diagonal, Gauge, GaugeGroup, GeneralLinear
-from embaudit.kernels.nearest import tie_of
-from embaudit.kernels.pairs import draw_pairs
-from embaudit.kernels.rows import sample_rows, unit_rows
+from embaudit.linalg.nearest import tie_of
+from embaudit.linalg.pairs import draw_pairs
+from embaudit.linalg.rows import sample_rows, unit_rows
 from embaudit.model import FactorModel, Pairs, Role
 from embaudit.model.sizes import require_model
 from embaudit.ranges import certified_neighbours, cosine_range

@@ -18,9 +18,9 @@ from embaudit.auditing.fingerprint import fingerprint
 from embaudit.auditing.heads import declare
 from embaudit.auditing.score_sample import score_sample
 from embaudit.auditing.texts import VERDICT, thresholds_of
-from embaudit.foundation.checked import RNG, as_list, as_seed, named_keywords
-from embaudit.foundation.plain import frame_of, plain
-from embaudit.foundation.results import Drawn
+from embaudit.core.checked import RNG, as_list, as_seed, named_keywords
+from embaudit.core.plain import frame_of, plain
+from embaudit.core.results import Drawn
 from embaudit.gauges import GaugeGroup
 from embaudit.io import as_reading, found_norm, source_of
 from embaudit.io.files import AnyPath

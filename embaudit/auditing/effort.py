@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 
-from embaudit.foundation.checked import MOST_COUNT, as_count
-from embaudit.foundation.words import counted
+from embaudit.core.checked import MOST_COUNT, as_count
+from embaudit.core.words import counted
 from embaudit.movements.movement import QUERIES
 
 MOST = {"n_gauges": 10_000, "n_pairs": MOST_COUNT, "n_lists": 100_000, "n_starts": 1_000, "n_steps": 10_000}

@@ -14,9 +14,9 @@ from embaudit.canonical import canonical_form
 from embaudit.canonical.equivalents import CANONICAL, EquivalentModel, canonical_models, equivalent_at
 from embaudit.canonical.reduction import seen_directions
 from embaudit.canonical.span import span_basis, turned
+from embaudit.core.checked import RNG, as_generator
+from embaudit.core.parallel import raise_if_cancelled
 from embaudit.errors import must_be
-from embaudit.foundation.checked import RNG, as_generator
-from embaudit.foundation.parallel import raise_if_cancelled
 from embaudit.gauges import Affine, Diagonal, GaugeGroup, GeneralLinear, Orthogonal, Translation
 from embaudit.model import Pairs
 from embaudit.model.equivalence import Equivalence

@@ -19,11 +19,11 @@ from embaudit.auditing.score_sample import ScoreChange
 from embaudit.auditing.texts import DEFAULTS
 from embaudit.auditing.traits import Traits, all_traits
 from embaudit.canonical import Position, in_span, position
+from embaudit.core.checked import as_count, is_number
+from embaudit.core.parallel import one_blas_thread, results_of, row_blocks
+from embaudit.core.progress import announced
 from embaudit.errors import InputError, must_be
-from embaudit.foundation.checked import as_count, is_number
-from embaudit.foundation.parallel import one_blas_thread, results_of, row_blocks
-from embaudit.foundation.progress import announced
-from embaudit.kernels.rows import sample_rows
+from embaudit.linalg.rows import sample_rows
 from embaudit.model import Equivalence, Softmax
 from embaudit.model.drift import Drift, Sample
 from embaudit.model.sizes import require_ordinary_size, shape_question
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from embaudit.auditing.head_evidence import HeadReport
     from embaudit.canonical.equivalents import EquivalentModel
-    from embaudit.foundation.checked import Indices
+    from embaudit.core.checked import Indices
     from embaudit.gauges import GaugeGroup
     from embaudit.model import FactorModel, Role, SideName
     from embaudit.model.final_norm import FinalNorm

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 from typing import TYPE_CHECKING, Any
 
-from embaudit.foundation.words import in_typical_rows
+from embaudit.core.words import in_typical_rows
 
 if TYPE_CHECKING:
     from embaudit.gauges import Gauge

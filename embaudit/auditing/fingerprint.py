@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from embaudit.foundation.parallel import row_blocks
+from embaudit.core.parallel import row_blocks
 
 if TYPE_CHECKING:
     from embaudit.model import FactorModel

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from embaudit.foundation.plain import plain
-from embaudit.foundation.results import Result
-from embaudit.foundation.words import counted, percent
+from embaudit.core.plain import plain
+from embaudit.core.results import Result
+from embaudit.core.words import counted, percent
 from embaudit.model.links import Softmax
 
 if TYPE_CHECKING:

@@ -11,10 +11,10 @@ import numpy as np
 from embaudit.auditing.effort import MOST
 from embaudit.auditing.head_evidence import HeadReport
 from embaudit.canonical import in_span
+from embaudit.core.checked import RNG, as_count, as_generator, as_list, is_number
+from embaudit.core.parallel import results_of
 from embaudit.errors import InputError, must_be
-from embaudit.foundation.checked import RNG, as_count, as_generator, as_list, is_number
-from embaudit.foundation.parallel import results_of
-from embaudit.kernels.rows import sample_rows
+from embaudit.linalg.rows import sample_rows
 from embaudit.model.links import Softmax
 from embaudit.model.sizes import require_model
 from embaudit.movements.movement import QUERIES, share_of
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from embaudit.auditing.effort import Effort
-    from embaudit.foundation.checked import Indices
+    from embaudit.core.checked import Indices
     from embaudit.model import FactorModel
     from embaudit.softmax.coordinates import LabelCoordinates
 

@@ -15,10 +15,10 @@ import numpy as np
 from embaudit.attacks import Attack, worst_gauge
 from embaudit.attacks.worst import LONG
 from embaudit.attacks.worst import Objective as AttackObjective
-from embaudit.foundation.checked import RNG, as_generator
-from embaudit.foundation.progress import reporting, track
+from embaudit.core.checked import RNG, as_generator
+from embaudit.core.progress import reporting, track
 from embaudit.gauges import Affine, GeneralLinear
-from embaudit.kernels.rows import sample_rows
+from embaudit.linalg.rows import sample_rows
 from embaudit.model import Equivalence, Pairs
 from embaudit.movements.twins import once, standing_rows
 from embaudit.ranges import RangeSummary, certified_neighbours, range_summary
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from embaudit.auditing.effort import Effort
-    from embaudit.foundation.checked import Floats, Indices
+    from embaudit.core.checked import Floats, Indices
     from embaudit.gauges import GaugeGroup
     from embaudit.model import FactorModel, Role, SideName
     from embaudit.ranges import CertifiedNeighbours

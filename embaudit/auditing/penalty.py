@@ -14,7 +14,7 @@ import numpy as np
 
 from embaudit.auditing.predicted import moved_to
 from embaudit.canonical.balance import balanced_maps
-from embaudit.kernels.seen import Seen
+from embaudit.linalg.seen import Seen
 from embaudit.model import Equivalence
 from embaudit.model.trainings import known_objective
 

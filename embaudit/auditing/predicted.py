@@ -14,17 +14,17 @@ import numpy as np
 from embaudit.canonical import canonical_form
 from embaudit.canonical.identified import prediction_view
 from embaudit.canonical.reduction import seen_directions
+from embaudit.core.parallel import row_blocks
 from embaudit.errors import InputError
-from embaudit.foundation.parallel import row_blocks
-from embaudit.kernels.seen import Seen
+from embaudit.linalg.seen import Seen
 from embaudit.movements.movement import MovementProbe
 from embaudit.movements.neighbourhoods import Neighbourhood, neighbourhoods
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from embaudit.foundation.checked import Indices
-    from embaudit.kernels.seen import Mapped
+    from embaudit.core.checked import Indices
+    from embaudit.linalg.seen import Mapped
     from embaudit.model import FactorModel, Role, SideName
     from embaudit.movements.moved import Movement
 

@@ -17,9 +17,9 @@ from embaudit.auditing.effort import EFFORT, Effort
 from embaudit.auditing.fingerprint import fingerprint
 from embaudit.canonical.equivalents import EquivalentModel
 from embaudit.canonical.span import span_basis
+from embaudit.core.checked import as_count, is_number
+from embaudit.core.words import counted, nearest_to
 from embaudit.errors import escaped, must_be
-from embaudit.foundation.checked import as_count, is_number
-from embaudit.foundation.words import counted, nearest_to
 from embaudit.io import Reading, as_reading, found_norm, source_of
 from embaudit.io.files import AnyPath, existing_file
 from embaudit.io.json_text import parsed_finite

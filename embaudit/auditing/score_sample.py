@@ -10,7 +10,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from embaudit.foundation.checked import Floats, Indices
+    from embaudit.core.checked import Floats, Indices
     from embaudit.model import FactorModel
     from embaudit.model.side import Side
 

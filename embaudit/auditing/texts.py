@@ -11,9 +11,9 @@ from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from embaudit.auditing.finding import Severity
+from embaudit.core.checked import is_number
+from embaudit.core.words import nearest_to
 from embaudit.errors import must_be
-from embaudit.foundation.checked import is_number
-from embaudit.foundation.words import nearest_to
 
 PAGE = "docs/checks.md"
 """The page of all codes and words, in the source of embaudit; each has a heading of its own."""

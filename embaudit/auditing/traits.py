@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from embaudit.kernels.nearest import neighbours
-from embaudit.kernels.rows import sample_rows
+from embaudit.linalg.nearest import neighbours
+from embaudit.linalg.rows import sample_rows
 from embaudit.model import Pairs
 from embaudit.movements import Levels, Twins, levels, twins
 from embaudit.movements.bias_columns import BiasColumns, bias_columns, counts_bias
@@ -20,8 +20,8 @@ from embaudit.movements.twins import once, standing_rows
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from embaudit.foundation.checked import Indices
-    from embaudit.kernels.nearest import NeighbourLists
+    from embaudit.core.checked import Indices
+    from embaudit.linalg.nearest import NeighbourLists
     from embaudit.model import FactorModel, Role, SideName
     from embaudit.model.side import Side
 

@@ -14,11 +14,11 @@ from numpy.typing import ArrayLike
 from embaudit.blocks.cosines import BlockCosines, BlockNames
 from embaudit.blocks.sources import as_source, file_of, is_single
 from embaudit.blocks.sums import BlockSums, SharedTensor, concatenate
+from embaudit.core.checked import is_integer
+from embaudit.core.parallel import parallel_map, require_state
+from embaudit.core.progress import track
+from embaudit.core.words import counted, listed
 from embaudit.errors import must_be
-from embaudit.foundation.checked import is_integer
-from embaudit.foundation.parallel import parallel_map, require_state
-from embaudit.foundation.progress import track
-from embaudit.foundation.words import counted, listed
 from embaudit.io.codecs.arrays import UNNAMED, Arrays, Shape
 from embaudit.io.codecs.memory import Memory
 from embaudit.model import FactorModel

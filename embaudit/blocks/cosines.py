@@ -22,11 +22,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.blocks.sums import BlockSums
+from embaudit.core.checked import Flags, Floats, as_count, is_number
+from embaudit.core.plain import plain
+from embaudit.core.results import Drawn, Result
+from embaudit.core.words import counted
 from embaudit.errors import must_be
-from embaudit.foundation.checked import Flags, Floats, as_count, is_number
-from embaudit.foundation.plain import plain
-from embaudit.foundation.results import Drawn, Result
-from embaudit.foundation.words import counted
 from embaudit.io.codecs.arrays import Shape
 
 if TYPE_CHECKING:

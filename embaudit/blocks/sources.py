@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from embaudit.core.parallel import file_state
 from embaudit.errors import must_be
-from embaudit.foundation.parallel import file_state
 from embaudit.io.codecs import open_arrays
 from embaudit.io.codecs.arrays import UNNAMED, Arrays, Located
 from embaudit.io.codecs.memory import Memory

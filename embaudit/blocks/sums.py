@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from embaudit.core.checked import Floats
 from embaudit.errors import must_be
-from embaudit.foundation.checked import Floats
 from embaudit.io.codecs.arrays import Arrays
 
 Integers = NDArray[np.int64]

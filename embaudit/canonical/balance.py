@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from embaudit.foundation.checked import Floats, Matrix
-from embaudit.kernels.rows import triangular_factor
+from embaudit.core.checked import Floats, Matrix
+from embaudit.linalg.rows import triangular_factor
 from embaudit.model import FactorModel, SideName
 
 BALANCED = 1.1

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from embaudit.foundation.checked import Floats
-from embaudit.kernels.moments import Moments
+from embaudit.core.checked import Floats
+from embaudit.linalg.moments import Moments
 
 ROUNDING = 64
 """Sums of the same rows in another order differ by less than so many times what their numbers can tell from zero."""
@@ -19,7 +19,7 @@ def belongs(part: Moments, whole: Moments, *, partly: bool = False) -> bool:
 
     Examples
     --------
-    >>> from embaudit.kernels.moments import moments
+    >>> from embaudit.linalg.moments import moments
     >>> rows = np.array([[1.0, 2.0], [3.0, 5.0], [0.0, 1.0]])
     >>> whole, turned, some, other = (moments(x) for x in (rows, rows[::-1], rows[:1], 2 * rows))
     >>> belongs(turned, whole), belongs(other, whole), belongs(some, whole), belongs(some, whole, partly=True)

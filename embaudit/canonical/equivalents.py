@@ -9,11 +9,11 @@ import numpy as np
 
 from embaudit.canonical.form import EXPONENTS, CanonicalForm, at_exponent, canonical_form
 from embaudit.canonical.span import turned
-from embaudit.foundation.checked import Floats
-from embaudit.foundation.parallel import raise_if_cancelled
+from embaudit.core.checked import Floats
+from embaudit.core.parallel import raise_if_cancelled
 from embaudit.gauges import Gauge
-from embaudit.kernels.seen import Seen
-from embaudit.kernels.stretch import plainest
+from embaudit.linalg.seen import Seen
+from embaudit.linalg.stretch import plainest
 from embaudit.model import FactorModel, Role, SideName
 from embaudit.model.equivalence import Equivalence
 

@@ -21,12 +21,12 @@ import numpy as np
 from embaudit.canonical.belonging import belongs
 from embaudit.canonical.mapping import mapped
 from embaudit.canonical.span import complement
+from embaudit.core.checked import Floats, Matrix, Vector, frozen, is_number
 from embaudit.errors import EquivalenceError, InputError, must_be
-from embaudit.foundation.checked import Floats, Matrix, Vector, frozen, is_number
 from embaudit.gauges import Gauge
-from embaudit.kernels.moments import Moments
-from embaudit.kernels.passes import float64_blocks
-from embaudit.kernels.rows import gram
+from embaudit.linalg.moments import Moments
+from embaudit.linalg.passes import float64_blocks
+from embaudit.linalg.rows import gram
 from embaudit.model import FactorModel, SideName, require_two_sides
 from embaudit.model.equivalence import Equivalence
 from embaudit.model.objectives import Linear

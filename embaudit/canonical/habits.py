@@ -8,7 +8,7 @@ import numpy as np
 
 from embaudit.canonical.balance import BALANCED
 from embaudit.canonical.form import CanonicalForm
-from embaudit.foundation.checked import Matrix
+from embaudit.core.checked import Matrix
 
 SAME_SHAPE = 1e-3
 """How far a Gram matrix may be, relatively, from a shape that a library writes exactly (float32 stays below)."""

@@ -19,10 +19,10 @@ from embaudit.canonical.form import (
     require_form_of,
 )
 from embaudit.canonical.mapping import RowMap, affine, gathered, mapped_blocks
-from embaudit.foundation.checked import Floats, Matrix, Vector
-from embaudit.foundation.parallel import row_blocks
-from embaudit.kernels.pairs import as_pairs, pair_cosines, pairs_or_all
-from embaudit.kernels.seen import Mapped
+from embaudit.core.checked import Floats, Matrix, Vector
+from embaudit.core.parallel import row_blocks
+from embaudit.linalg.pairs import as_pairs, pair_cosines, pairs_or_all
+from embaudit.linalg.seen import Mapped
 from embaudit.model import FactorModel, SideName
 from embaudit.model.sizes import require_model
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from embaudit.foundation.checked import Floats, Matrix, frozen
-from embaudit.kernels.copies import spacing_of, spread
-from embaudit.kernels.rows import unit_rows
+from embaudit.core.checked import Floats, Matrix, frozen
+from embaudit.linalg.copies import spacing_of, spread
+from embaudit.linalg.rows import unit_rows
 
 EPS = float(np.finfo(np.float64).eps)
 LARGEST = 2_200

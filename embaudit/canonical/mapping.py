@@ -7,8 +7,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from embaudit.foundation.checked import Floats, Matrix, Vector
-from embaudit.kernels.passes import cached_blocks, each_as_large
+from embaudit.core.checked import Floats, Matrix, Vector
+from embaudit.linalg.passes import cached_blocks, each_as_large
 
 RowMap: TypeAlias = "Callable[[Floats], Floats]"
 """Turns a few float64 rows of a side into as many vectors."""

@@ -15,12 +15,12 @@ import numpy as np
 from embaudit.canonical.lifts import EPS, LARGEST, LARGEST_SHOWN, Span, n_forms, packed, span_of, symmetric, tangent
 from embaudit.canonical.pinning import TABLE, Flip, Moved, Pinning
 from embaudit.canonical.second_metric import certificate, cone_certificate, second_metrics
+from embaudit.core.checked import RNG, Flags, Floats, Matrix, as_generator, frozen, is_number
+from embaudit.core.words import counted
 from embaudit.errors import must_be
-from embaudit.foundation.checked import RNG, Flags, Floats, Matrix, as_generator, frozen, is_number
-from embaudit.foundation.words import counted
 from embaudit.gauges import Gauge
-from embaudit.kernels.pairs import draw_pairs, pair_cosines
-from embaudit.kernels.rows import unit_rows
+from embaudit.linalg.pairs import draw_pairs, pair_cosines
+from embaudit.linalg.rows import unit_rows
 from embaudit.model import OPPOSITE, FactorModel, SideName
 from embaudit.model.sizes import require_model
 

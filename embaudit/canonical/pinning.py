@@ -8,11 +8,11 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from embaudit.core.checked import Floats, Indices, Matrix
+from embaudit.core.results import Result
 from embaudit.errors import must_be
-from embaudit.foundation.checked import Floats, Indices, Matrix
-from embaudit.foundation.results import Result
 from embaudit.gauges import Gauge
-from embaudit.kernels.rows import unit_rows
+from embaudit.linalg.rows import unit_rows
 from embaudit.model import FactorModel, Role, SideName
 
 Status: TypeAlias = Literal["pinned", "free", "undecided"]

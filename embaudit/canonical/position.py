@@ -9,8 +9,8 @@ import numpy as np
 
 from embaudit.canonical.form import EXPONENTS, CanonicalForm
 from embaudit.canonical.habits import Habit
-from embaudit.foundation.checked import Vector
-from embaudit.foundation.results import Drawn
+from embaudit.core.checked import Vector
+from embaudit.core.results import Drawn
 from embaudit.model import Link, SideName
 
 if TYPE_CHECKING:

@@ -13,10 +13,10 @@ from embaudit.canonical.form import EXPONENTS, CanonicalForm, canonical_form, re
 from embaudit.canonical.habits import log_condition, recognise
 from embaudit.canonical.position import HiddenBias, Position
 from embaudit.canonical.span import in_span
-from embaudit.foundation.checked import Floats, frozen
+from embaudit.core.checked import Floats, frozen
 from embaudit.io import as_model
 from embaudit.io.files import AnyPath
-from embaudit.kernels.moments import Moments
+from embaudit.linalg.moments import Moments
 from embaudit.model import FactorModel, SideName
 
 
@@ -107,7 +107,7 @@ def hidden_biases(role: SideName, side: Moments) -> tuple[HiddenBias, ...]:
 
     Examples
     --------
-    >>> from embaudit.kernels.moments import moments
+    >>> from embaudit.linalg.moments import moments
     >>> hidden_biases("right", moments(np.array([[1.0, 3.0], [2.0, 3.0], [5.0, 3.0]])))
     (HiddenBias(role='right', column=1, value=3.0...),)
     """

@@ -12,9 +12,9 @@ import numpy as np
 
 from embaudit.canonical.form import absorbed_biases, require_both_sides
 from embaudit.canonical.mapping import mapped
+from embaudit.core.checked import Floats, Matrix, Vector, frozen
 from embaudit.errors import InputError
-from embaudit.foundation.checked import Floats, Matrix, Vector, frozen
-from embaudit.kernels.passes import float64_blocks
+from embaudit.linalg.passes import float64_blocks
 from embaudit.model import FactorModel, SideName
 from embaudit.model.equivalence import Equivalence
 

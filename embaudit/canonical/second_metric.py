@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from embaudit.canonical.lifts import EPS, Span, lifted, packed, symmetric, tangent
-from embaudit.foundation.checked import Floats, Matrix
-from embaudit.kernels.rows import unit_rows
+from embaudit.core.checked import Floats, Matrix
+from embaudit.linalg.rows import unit_rows
 
 STARTS = 9
 """Random starts of the search."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from embaudit.canonical.mapping import mapped
-from embaudit.foundation.checked import Floats
+from embaudit.core.checked import Floats
 from embaudit.model import FactorModel
 
 DEAR = 1_024

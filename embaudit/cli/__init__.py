@@ -33,8 +33,8 @@ def _run() -> None:
     from typer.main import get_command
 
     from embaudit.cli.app import app
+    from embaudit.core.inputs import inputs_noted
     from embaudit.errors import GONE, InputError
-    from embaudit.foundation.inputs import inputs_noted
 
     try:
         for word in sys.argv[2:]:

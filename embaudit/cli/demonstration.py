@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from embaudit.auditing import Audit, audit
+from embaudit.core.progress import track
 from embaudit.errors import must_be
-from embaudit.foundation.progress import track
 from embaudit.simulate import simulate_interactions
 from embaudit.solvers import FactorPenaltyMF, ProductPenaltyMF
 

@@ -41,9 +41,9 @@ def evaluate(
     workers: Workers,
 ) -> None:
     """Score similarities by what is known: do neighbours share a label, or were they consumed together?"""
+    from embaudit.core.words import counted
     from embaudit.errors import must_be
     from embaudit.evaluation import evaluate_similarities, last_together
-    from embaudit.foundation.words import counted
     from embaudit.io import join_texts
     from embaudit.report.document import Origin
     from embaudit.report.terminal import print_result

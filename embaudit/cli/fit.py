@@ -10,7 +10,7 @@ import typer
 
 from embaudit.cli.app import Force, Jobs, Partial, Quiet, Seed, app
 from embaudit.cli.terminal import Workers, make_console
-from embaudit.foundation.words import counted
+from embaudit.core.words import counted
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -13,7 +13,7 @@ import typer
 from embaudit.cli.app import Partial
 from embaudit.cli.groups import Group
 from embaudit.cli.terminal import reading_options
-from embaudit.foundation.progress import announced
+from embaudit.core.progress import announced
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

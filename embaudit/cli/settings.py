@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from embaudit.cli.fail_on import FailOn
+from embaudit.core.words import nearest_to
 from embaudit.errors import InputError, must_be
-from embaudit.foundation.words import nearest_to
 
 OWN, SHARED = "embaudit.toml", "pyproject.toml"
 NUMBER, COUNT, TEXT, TEXTS, FLAG = "a number", "a whole number", "a text", "a list of texts", "true or false"

@@ -14,13 +14,13 @@ import typer
 
 from embaudit.cli.app import Force, Jobs, Quiet
 from embaudit.cli.groups import Group
+from embaudit.core.progress import reporting
 from embaudit.errors import escaped
-from embaudit.foundation.progress import reporting
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from embaudit.foundation.results import Result
+    from embaudit.core.results import Result
     from embaudit.report.document import Origin
 
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from embaudit.kernels.largest import Largest
-from embaudit.kernels.nearest import TIE
-from embaudit.kernels.rows import sample_rows
+from embaudit.linalg.largest import Largest
+from embaudit.linalg.nearest import TIE
+from embaudit.linalg.rows import sample_rows
 from embaudit.model import Softmax
 from embaudit.model.equivalence import Equivalence, largest_gap, log_softmax
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from embaudit.comparison.matching import Match
-    from embaudit.foundation.checked import Floats, Indices
+    from embaudit.core.checked import Floats, Indices
     from embaudit.model import FactorModel
 
 ROWS = 512

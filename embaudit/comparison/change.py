@@ -26,9 +26,9 @@ from embaudit.comparison.fates import (
 from embaudit.comparison.fits import WORSE, Fold, held_out_error
 from embaudit.comparison.matching import Match, Pairing
 from embaudit.comparison.thresholds import Threshold, n_displaced, thresholds
-from embaudit.foundation.checked import Floats, Indices
-from embaudit.kernels.intervals import jackknife_margin, standard_error
-from embaudit.kernels.nearest import neighbours
+from embaudit.core.checked import Floats, Indices
+from embaudit.linalg.intervals import jackknife_margin, standard_error
+from embaudit.linalg.nearest import neighbours
 from embaudit.model import SideName
 from embaudit.movements.neighbourhoods import Neighbourhood, by_name
 

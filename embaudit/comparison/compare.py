@@ -16,19 +16,19 @@ from embaudit.comparison.fits import EXPLAINED, Fold, folds, held_out_error, who
 from embaudit.comparison.matching import Pairing, match, pairing
 from embaudit.comparison.result import Comparison
 from embaudit.comparison.rounded import Given, rounded, with_states
+from embaudit.core.checked import RNG, as_count, as_generator, as_list, named_keywords
+from embaudit.core.parallel import one_blas_thread
+from embaudit.core.progress import track
 from embaudit.errors import InputError
-from embaudit.foundation.checked import RNG, as_count, as_generator, as_list, named_keywords
-from embaudit.foundation.parallel import one_blas_thread
-from embaudit.foundation.progress import track
 from embaudit.io.files import AnyPath
-from embaudit.kernels.intervals import GROUPS, draw_groups
-from embaudit.kernels.rows import sample_rows
+from embaudit.linalg.intervals import GROUPS, draw_groups
+from embaudit.linalg.rows import sample_rows
 from embaudit.model import FactorModel, SideName
 from embaudit.model.sizes import require_ordinary_size
 
 if TYPE_CHECKING:
     from embaudit.comparison.matching import Match
-    from embaudit.foundation.checked import Floats
+    from embaudit.core.checked import Floats
 
 ROWS = 50_000
 """Shared entities of a side that are looked at; more are sampled."""

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from embaudit.comparison.fits import Fold
 from embaudit.comparison.matching import Pairing
-from embaudit.foundation.checked import Flags, Floats, Indices
-from embaudit.kernels.nearest import NeighbourLists, neighbours
-from embaudit.kernels.pairs import pair_cosines
-from embaudit.kernels.rows import unit_rows
+from embaudit.core.checked import Flags, Floats, Indices
+from embaudit.linalg.nearest import NeighbourLists, neighbours
+from embaudit.linalg.pairs import pair_cosines
+from embaudit.linalg.rows import unit_rows
 from embaudit.model import SideName
 
 PARTNERS = 32

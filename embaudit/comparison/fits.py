@@ -12,7 +12,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from embaudit.foundation.checked import Floats, Indices
+from embaudit.core.checked import Floats, Indices
 from embaudit.model import SideName
 
 GROUPS = ("rotation", "diagonal", "linear", "affine")

@@ -13,8 +13,8 @@ import numpy as np
 
 from embaudit.canonical.reduction import seen_directions
 from embaudit.comparison.fits import GROUPS
+from embaudit.core.checked import Indices
 from embaudit.errors import InputError, must_be
-from embaudit.foundation.checked import Indices
 from embaudit.model.equivalence import Equivalence
 from embaudit.model.ids import BY_ROW, require_lengths, require_most, require_one_kind, without_ids
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from embaudit.comparison.change import PARTS
 from embaudit.comparison.fates import OUTCOMES, TIED
+from embaudit.core.checked import as_count
+from embaudit.core.plain import plain
+from embaudit.core.results import Result
 from embaudit.errors import must_be
-from embaudit.foundation.checked import as_count
-from embaudit.foundation.plain import plain
-from embaudit.foundation.results import Result
 from embaudit.model import SideName
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from embaudit.foundation.checked import Floats
-from embaudit.foundation.parallel import row_blocks
+from embaudit.core.checked import Floats
+from embaudit.core.parallel import row_blocks
 from embaudit.io import Reading, Rounding, as_reading, norm_of, rounding_of
 from embaudit.model import FactorModel
 from embaudit.model.final_norm import FinalNorm

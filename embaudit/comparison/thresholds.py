@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from embaudit.kernels.intervals import jackknife_margin
-from embaudit.kernels.pairs import draw_pairs, pair_cosines
+from embaudit.linalg.intervals import jackknife_margin
+from embaudit.linalg.pairs import draw_pairs, pair_cosines
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from embaudit.foundation.checked import Floats
+    from embaudit.core.checked import Floats
 
 COSINES = tuple(round(0.05 * i, 2) for i in range(10, 20))
 """Thresholds in the first model, .5 to .95."""

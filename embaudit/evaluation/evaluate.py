@@ -14,18 +14,18 @@ from embaudit.canonical.form import EXPONENTS, canonical_form
 from embaudit.canonical.identified import identified_factors
 from embaudit.canonical.mapping import mapped
 from embaudit.canonical.span import in_span
+from embaudit.core.checked import RNG, as_count, as_generator, named_keywords
+from embaudit.core.parallel import row_blocks
+from embaudit.core.results import Result
+from embaudit.core.words import counted
 from embaudit.errors import InputError, must_be
 from embaudit.evaluation.measures import MEASURES, Version, query_measures
 from embaudit.evaluation.truth import Truth, as_truth
-from embaudit.foundation.checked import RNG, as_count, as_generator, named_keywords
-from embaudit.foundation.parallel import row_blocks
-from embaudit.foundation.results import Result
-from embaudit.foundation.words import counted
 from embaudit.io import as_model
 from embaudit.io.files import AnyPath
-from embaudit.kernels.intervals import draw_groups, jackknife_margin
-from embaudit.kernels.nearest import neighbours
-from embaudit.kernels.rows import sample_rows, unit_rows
+from embaudit.linalg.intervals import draw_groups, jackknife_margin
+from embaudit.linalg.nearest import neighbours
+from embaudit.linalg.rows import sample_rows, unit_rows
 from embaudit.model import Equivalence, FactorModel, SideName
 from embaudit.model.sizes import require_ordinary_size
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from embaudit.foundation.checked import Indices
+    from embaudit.core.checked import Indices
 
 CANDIDATES = 50_000
 """Rows among which neighbours are looked up; more are sampled."""

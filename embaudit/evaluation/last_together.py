@@ -13,7 +13,7 @@ from embaudit.io.tables.interactions import read_interactions
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from embaudit.foundation.checked import Indices
+    from embaudit.core.checked import Indices
     from embaudit.io.files import AnyPath
     from embaudit.model.side import Side
 

@@ -7,9 +7,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from embaudit.foundation.checked import Flags, Floats
-from embaudit.foundation.parallel import row_blocks
-from embaudit.kernels.largest import Largest
+from embaudit.core.checked import Flags, Floats
+from embaudit.core.parallel import row_blocks
+from embaudit.linalg.largest import Largest
 
 Groups: TypeAlias = NDArray[np.uint8]
 

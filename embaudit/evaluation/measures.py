@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from embaudit.core.parallel import parallel_map, row_blocks
+from embaudit.core.progress import track
 from embaudit.evaluation.leave_out import LeftOut
-from embaudit.foundation.parallel import parallel_map, row_blocks
-from embaudit.foundation.progress import track
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
+    from embaudit.core.checked import Indices
     from embaudit.evaluation.truth import Truth
-    from embaudit.foundation.checked import Indices
 
 Version: TypeAlias = "tuple[NDArray[np.float64], NDArray[np.float64]]"
 """Vectors of rows as queries, and as candidates."""

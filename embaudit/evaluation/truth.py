@@ -13,7 +13,7 @@ from embaudit.errors import InputError, must_be
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from embaudit.foundation.checked import Indices
+    from embaudit.core.checked import Indices
 
 MISSING = ("", "nan", "none", "null", "na", "n/a", "(no genres listed)")
 """Texts, in lower case, that say that there is no label."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from embaudit.foundation.checked import RNG, Vector, as_generator
+from embaudit.core.checked import RNG, Vector, as_generator
 from embaudit.gauges.gauge import EPS, Gauge
 from embaudit.gauges.group import GaugeGroup, random_linear, sample_spectrum, within_budget
 from embaudit.gauges.linear import GeneralLinear

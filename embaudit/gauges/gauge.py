@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from embaudit.core.checked import Matrix, Vector, as_count, as_factors, as_vector, frozen
 from embaudit.errors import EquivalenceError, InputError, must_be
-from embaudit.foundation.checked import Matrix, Vector, as_count, as_factors, as_vector, frozen
-from embaudit.kernels.passes import cached_blocks
-from embaudit.kernels.stretch import WIDE, Stretch, Structured
-from embaudit.kernels.stretch import Linear as Map
+from embaudit.linalg.passes import cached_blocks
+from embaudit.linalg.stretch import WIDE, Stretch, Structured
+from embaudit.linalg.stretch import Linear as Map
 from embaudit.model import FactorModel, SideName
 from embaudit.model.equivalence import Equivalence
 from embaudit.model.objectives import Linear

@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from embaudit.core.checked import RNG, Vector, as_generator, frozen, is_number
 from embaudit.errors import must_be
-from embaudit.foundation.checked import RNG, Vector, as_generator, frozen, is_number
 from embaudit.gauges.gauge import EPS, Gauge
-from embaudit.kernels.stretch import WIDE, Stretch, Turn
+from embaudit.linalg.stretch import WIDE, Stretch, Turn
 from embaudit.model import FactorModel
 from embaudit.model.equivalence import Equivalence
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from embaudit.foundation.checked import RNG, as_generator
+from embaudit.core.checked import RNG, as_generator
 from embaudit.gauges.budgeted import BudgetedLinear, is_linear, linear_budget
 from embaudit.gauges.gauge import Gauge
 from embaudit.gauges.group import GaugeGroup, covers, random_linear, sample_spectrum

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from embaudit.foundation.checked import RNG, as_generator
+from embaudit.core.checked import RNG, as_generator
 from embaudit.gauges.gauge import Gauge, require_rank
 from embaudit.gauges.group import GaugeGroup, random_rotation
-from embaudit.kernels.stretch import WIDE, Stretch, Turn
+from embaudit.linalg.stretch import WIDE, Stretch, Turn
 from embaudit.model.equivalence import Equivalence
 from embaudit.model.objectives import Linear
 

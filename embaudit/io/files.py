@@ -10,9 +10,9 @@ from pathlib import Path
 from stat import S_ISDIR, S_ISREG
 from typing import TypeAlias, TypeVar
 
+from embaudit.core.checked import as_list
+from embaudit.core.inputs import note_input, noted_inputs
 from embaudit.errors import InputError, must_be
-from embaudit.foundation.checked import as_list
-from embaudit.foundation.inputs import note_input, noted_inputs
 from embaudit.io.remote import as_url, fetched
 
 AnyPath: TypeAlias = str | os.PathLike[str]

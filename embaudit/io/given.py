@@ -8,8 +8,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from embaudit.core.checked import detached
 from embaudit.errors import InputError
-from embaudit.foundation.checked import detached
 from embaudit.io.codecs.arrow import ArrowTable
 from embaudit.io.codecs.memory import Memory
 from embaudit.io.files import AnyPath

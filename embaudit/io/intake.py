@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from embaudit.core.words import counted
 from embaudit.errors import InputError
-from embaudit.foundation.words import counted
 from embaudit.model import FactorModel, Link
 
 WORDS = {

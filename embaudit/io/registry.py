@@ -12,8 +12,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from embaudit.core.checked import Matrix, as_factors
 from embaudit.errors import InputError, must_be
-from embaudit.foundation.checked import Matrix, as_factors
 from embaudit.io.catalogue import FORMATS, Format, detected, formats, module_of, named, writer_of
 from embaudit.io.checkpoints.encoders import encoder_of, refusal_of
 from embaudit.io.codecs import open_arrays

@@ -6,8 +6,8 @@ from dataclasses import dataclass, fields
 from fnmatch import fnmatchcase
 from typing import Any, Literal, TypeAlias, get_args
 
+from embaudit.core.checked import unknown_keyword
 from embaudit.errors import InputError, KeywordError, must_be
-from embaudit.foundation.checked import unknown_keyword
 from embaudit.model import Comparison, FactorModel
 
 Kind: TypeAlias = Literal["auto", "factors", "head", "vectors"]

@@ -14,15 +14,15 @@ from typing import Any
 
 import numpy as np
 
+from embaudit.core.checked import RNG, Floats, Indices, as_generator, is_number
+from embaudit.core.parallel import row_blocks
+from embaudit.core.plain import plain
+from embaudit.core.results import Result
+from embaudit.core.words import counted
 from embaudit.errors import must_be
-from embaudit.foundation.checked import RNG, Floats, Indices, as_generator, is_number
-from embaudit.foundation.parallel import row_blocks
-from embaudit.foundation.plain import plain
-from embaudit.foundation.results import Result
-from embaudit.foundation.words import counted
-from embaudit.kernels.passes import CACHE_BYTES
-from embaudit.kernels.rows import sample_rows
-from embaudit.kernels.stretch import WIDE
+from embaudit.linalg.passes import CACHE_BYTES
+from embaudit.linalg.rows import sample_rows
+from embaudit.linalg.stretch import WIDE
 from embaudit.model.equivalence import Equivalence
 from embaudit.model.factor_model import FactorModel
 from embaudit.model.sizes import require_model

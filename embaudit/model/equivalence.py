@@ -9,7 +9,7 @@ from enum import IntEnum
 
 import numpy as np
 
-from embaudit.foundation.checked import Floats
+from embaudit.core.checked import Floats
 
 
 class Equivalence(IntEnum):

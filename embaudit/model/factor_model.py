@@ -11,11 +11,11 @@ from typing import Any, Self
 
 from numpy.typing import ArrayLike, NDArray
 
+from embaudit.core.checked import Flags, Floats, Indices, Matrix, Vector, is_number
+from embaudit.core.words import counted
 from embaudit.errors import must_be
-from embaudit.foundation.checked import Flags, Floats, Indices, Matrix, Vector, is_number
-from embaudit.foundation.words import counted
-from embaudit.kernels.moments import Moments
-from embaudit.kernels.rows import unit_rows
+from embaudit.linalg.moments import Moments
+from embaudit.linalg.rows import unit_rows
 from embaudit.model.agreement import assumed_link, require_nothing_of, require_sides
 from embaudit.model.equivalence import Equivalence
 from embaudit.model.links import Comparison, Link

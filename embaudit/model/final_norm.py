@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 import numpy as np
 
+from embaudit.core.checked import Floats, Vector, as_vector, is_number
 from embaudit.errors import must_be
-from embaudit.foundation.checked import Floats, Vector, as_vector, is_number
-from embaudit.kernels.rows import row_norms
+from embaudit.linalg.rows import row_norms
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

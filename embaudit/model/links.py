@@ -13,8 +13,8 @@ from typing import Any, ClassVar, Literal, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from embaudit.core.checked import Floats, is_number
 from embaudit.errors import must_be
-from embaudit.foundation.checked import Floats, is_number
 from embaudit.model.equivalence import Equivalence, largest_gap, log_softmax
 from embaudit.model.side import Sided, SideName
 

@@ -8,9 +8,9 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from embaudit.core.checked import RNG, Floats, Indices, Matrix
 from embaudit.errors import must_be
-from embaudit.foundation.checked import RNG, Floats, Indices, Matrix
-from embaudit.kernels.pairs import draw_pairs, n_pairs, pair_cosines, pairs_or_all
+from embaudit.linalg.pairs import draw_pairs, n_pairs, pair_cosines, pairs_or_all
 from embaudit.model.side import Sided, SideName
 
 Role: TypeAlias = Literal["left", "right", "cross"]

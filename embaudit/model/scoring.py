@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from embaudit.foundation.checked import Floats, Matrix, as_rows
-from embaudit.kernels.rows import unit_rows
+from embaudit.core.checked import Floats, Matrix, as_rows
+from embaudit.linalg.rows import unit_rows
 from embaudit.model.links import Link
 from embaudit.model.side import Side, SideName
 

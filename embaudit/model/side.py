@@ -10,8 +10,7 @@ from typing import Any, Generic, Literal, Protocol, Self, TypeAlias, TypeVar, ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from embaudit.errors import escaped, must_be
-from embaudit.foundation.checked import (
+from embaudit.core.checked import (
     Flags,
     Floats,
     Indices,
@@ -23,8 +22,9 @@ from embaudit.foundation.checked import (
     frozen,
     storage_of,
 )
-from embaudit.kernels.moments import Moments, moments, outlined
-from embaudit.kernels.rows import row_norms
+from embaudit.errors import escaped, must_be
+from embaudit.linalg.moments import Moments, moments, outlined
+from embaudit.linalg.rows import row_norms
 from embaudit.model.lazy_array import LazyArray
 
 T = TypeVar("T")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from embaudit.core.words import counted
 from embaudit.errors import must_be
-from embaudit.foundation.words import counted
 from embaudit.model.factor_model import FactorModel
 
 SIZES = {"float32": (1e-12, 1e12), "float64": (1e-100, 1e100)}

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from embaudit.foundation.checked import Indices, Matrix
-from embaudit.kernels.nearest import NeighbourLists, neighbours
+from embaudit.core.checked import Indices, Matrix
+from embaudit.linalg.nearest import NeighbourLists, neighbours
 from embaudit.model import FactorModel
 from embaudit.model.side import Side
 from embaudit.movements.neighbourhoods import Neighbourhood, by_name

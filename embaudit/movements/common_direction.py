@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from embaudit.foundation.checked import Floats, Indices, Matrix, Vector
-from embaudit.kernels.nearest import NeighbourLists, neighbours
-from embaudit.kernels.passes import cached_blocks, each_chunk, in_order
-from embaudit.kernels.rows import row_norms, unit_rows
+from embaudit.core.checked import Floats, Indices, Matrix, Vector
+from embaudit.linalg.nearest import NeighbourLists, neighbours
+from embaudit.linalg.passes import cached_blocks, each_chunk, in_order
+from embaudit.linalg.rows import row_norms, unit_rows
 from embaudit.model.side import Side
 from embaudit.movements.nearest_changed import NearestChanged
 from embaudit.movements.twins import once

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from embaudit.foundation.checked import Indices
-from embaudit.kernels.nearest import NeighbourLists
+from embaudit.core.checked import Indices
+from embaudit.linalg.nearest import NeighbourLists
 
 MOST = 10
 """Rows at most whose share of all places is told."""
@@ -47,7 +47,7 @@ def hubs(lists: NeighbourLists, standing: Indices | None = None) -> Hubs:
     --------
     Every row of a circle has the same number of neighbours.
 
-    >>> from embaudit.kernels.nearest import neighbours
+    >>> from embaudit.linalg.nearest import neighbours
     >>> turn = np.linspace(0, 2 * np.pi, 200, endpoint=False)
     >>> found = hubs(neighbours(np.column_stack([np.cos(turn), np.sin(turn)]), 2))
     >>> found.skewness, found.lists_with, found.filled

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from embaudit.foundation.checked import RNG, Floats, as_generator, as_numbers, frozen
-from embaudit.foundation.plain import plain
-from embaudit.foundation.results import Result
-from embaudit.foundation.words import counted, drawn_of
-from embaudit.kernels.nearest import TIE
-from embaudit.kernels.pairs import draw_pairs, n_pairs, pair_cosines
+from embaudit.core.checked import RNG, Floats, as_generator, as_numbers, frozen
+from embaudit.core.plain import plain
+from embaudit.core.results import Result
+from embaudit.core.words import counted, drawn_of
+from embaudit.linalg.nearest import TIE
+from embaudit.linalg.pairs import draw_pairs, n_pairs, pair_cosines
 from embaudit.model import FactorModel, SideName
 from embaudit.model.sizes import require_model
 

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from embaudit.foundation.plain import plain
-from embaudit.foundation.results import Drawn
-from embaudit.foundation.words import counted, drawn_of, percent
-from embaudit.kernels.nearest import NeighbourLists
+from embaudit.core.plain import plain
+from embaudit.core.results import Drawn
+from embaudit.core.words import counted, drawn_of, percent
+from embaudit.linalg.nearest import NeighbourLists
 from embaudit.model import Role
 
 RECORD = (

@@ -1,6 +1,6 @@
 """Movement of the cosines between two equivalent models: what may change while predictions do not.
 
-Signed mean, RMS and Pearson's r over *all* pairs need no pair (`kernels.pair_sums`); of very many rows they are taken
+Signed mean, RMS and Pearson's r over *all* pairs need no pair (`linalg.pair_sums`); of very many rows they are taken
 over the pairs of some, with an interval. The rest (mean |Δ|, maximum, quantiles, Spearman, sign flips) is that of pairs
 drawn without replacement, with intervals, or of all pairs where there are no more than asked for.
 """
@@ -15,13 +15,13 @@ from math import ceil
 import numpy as np
 from numpy.typing import NDArray
 
-from embaudit.foundation.checked import MOST_COUNT, RNG, Floats, Indices, as_count, as_generator
-from embaudit.kernels.nearest import NeighbourLists, neighbours, tie_of
-from embaudit.kernels.pair_changes import PairChanges, cell_ranks
-from embaudit.kernels.pair_sums import CosineSums, table_sums
-from embaudit.kernels.rows import sample_rows
-from embaudit.kernels.seen import Rows
-from embaudit.kernels.stretch import WIDE
+from embaudit.core.checked import MOST_COUNT, RNG, Floats, Indices, as_count, as_generator
+from embaudit.linalg.nearest import NeighbourLists, neighbours, tie_of
+from embaudit.linalg.pair_changes import PairChanges, cell_ranks
+from embaudit.linalg.pair_sums import CosineSums, table_sums
+from embaudit.linalg.rows import sample_rows
+from embaudit.linalg.seen import Rows
+from embaudit.linalg.stretch import WIDE
 from embaudit.model import FactorModel, Pairs, Role, SideName
 from embaudit.model.drift import require_same_rows
 from embaudit.movements.moved import Movement

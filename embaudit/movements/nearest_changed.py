@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Self
 
-from embaudit.kernels.intervals import wilson_interval
-from embaudit.kernels.nearest import TIE, NeighbourLists
+from embaudit.linalg.intervals import wilson_interval
+from embaudit.linalg.nearest import TIE, NeighbourLists
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class NearestChanged:
         Examples
         --------
         >>> import numpy as np
-        >>> from embaudit.kernels.nearest import neighbours
+        >>> from embaudit.linalg.nearest import neighbours
         >>> x = np.array([[9.0, 1.0], [9.0, -1.0], [11.0, 1.2], [11.0, -0.8]])
         >>> NearestChanged.of(neighbours(x, 1), neighbours(x - x.mean(axis=0), 1), exact=True).share
         1.0

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from embaudit.core.checked import Flags, Indices
 from embaudit.errors import must_be
-from embaudit.foundation.checked import Flags, Indices
-from embaudit.kernels.nearest import TIE, NeighbourLists, neighbours
-from embaudit.kernels.seen import Rows
+from embaudit.linalg.nearest import TIE, NeighbourLists, neighbours
+from embaudit.linalg.seen import Rows
 from embaudit.model import FactorModel, SideName
 from embaudit.movements.twins import twins
 

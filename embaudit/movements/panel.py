@@ -13,13 +13,13 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from embaudit.foundation.checked import Floats, Indices, Matrix
-from embaudit.foundation.parallel import row_blocks
-from embaudit.kernels.intervals import draw_groups, jackknife_margin
-from embaudit.kernels.pair_sums import CosineSums, RowSums, cross_gram, pair_sums
-from embaudit.kernels.passes import CACHE_BYTES, A, in_order
-from embaudit.kernels.rows import sample_rows, unit_rows
-from embaudit.kernels.seen import Mapped, Rows, Seen
+from embaudit.core.checked import Floats, Indices, Matrix
+from embaudit.core.parallel import row_blocks
+from embaudit.linalg.intervals import draw_groups, jackknife_margin
+from embaudit.linalg.pair_sums import CosineSums, RowSums, cross_gram, pair_sums
+from embaudit.linalg.passes import CACHE_BYTES, A, in_order
+from embaudit.linalg.rows import sample_rows, unit_rows
+from embaudit.linalg.seen import Mapped, Rows, Seen
 from embaudit.model import SideName
 
 WHOLE = 50_000

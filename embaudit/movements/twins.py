@@ -8,17 +8,17 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from embaudit.core.checked import RNG, Flags, Indices, Matrix, as_generator, frozen, is_number
+from embaudit.core.parallel import row_blocks
+from embaudit.core.plain import plain
+from embaudit.core.results import Result
+from embaudit.core.words import counted, percent, visible
 from embaudit.errors import must_be
-from embaudit.foundation.checked import RNG, Flags, Indices, Matrix, as_generator, frozen, is_number
-from embaudit.foundation.parallel import row_blocks
-from embaudit.foundation.plain import plain
-from embaudit.foundation.results import Result
-from embaudit.foundation.words import counted, percent, visible
-from embaudit.kernels.copies import first_copies, leaders, near_pairs, resolution, spacing_of, spread
-from embaudit.kernels.intervals import wilson_interval
-from embaudit.kernels.nearest import neighbours
-from embaudit.kernels.pairs import pair_cosines
-from embaudit.kernels.rows import sample_rows
+from embaudit.linalg.copies import first_copies, leaders, near_pairs, resolution, spacing_of, spread
+from embaudit.linalg.intervals import wilson_interval
+from embaudit.linalg.nearest import neighbours
+from embaudit.linalg.pairs import pair_cosines
+from embaudit.linalg.rows import sample_rows
 from embaudit.model import FactorModel, SideName
 from embaudit.model.side import Side
 from embaudit.model.sizes import require_model

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from embaudit.foundation.checked import Floats
+from embaudit.core.checked import Floats
 from embaudit.gauges import Affine, Gauge
 from embaudit.model import SideName
 from embaudit.ranges.cross import CrossLinearReach, depth_of

@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from embaudit.core.checked import Flags, Floats, Indices, Matrix, as_count, as_list, as_numbers, frozen
+from embaudit.core.plain import plain
+from embaudit.core.results import Drawn
+from embaudit.core.words import percent
 from embaudit.errors import must_be
-from embaudit.foundation.checked import Flags, Floats, Indices, Matrix, as_count, as_list, as_numbers, frozen
-from embaudit.foundation.plain import plain
-from embaudit.foundation.results import Drawn
-from embaudit.foundation.words import percent
 from embaudit.gauges import Affine, Translation
 from embaudit.gauges.gauge import EPS
-from embaudit.kernels.nearest import TIE, NeighbourLists, neighbours
+from embaudit.linalg.nearest import TIE, NeighbourLists, neighbours
 from embaudit.model import FactorModel, SideName
 from embaudit.model.sizes import require_model
 from embaudit.ranges.cosine_range import require_gauges_of

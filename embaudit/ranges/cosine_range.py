@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from embaudit.core.checked import Flags, Floats, as_count, as_numbers, frozen, is_integer, is_number
+from embaudit.core.plain import plain
+from embaudit.core.results import Drawn
+from embaudit.core.words import percent
 from embaudit.errors import EquivalenceError, InputError, must_be
-from embaudit.foundation.checked import Flags, Floats, as_count, as_numbers, frozen, is_integer, is_number
-from embaudit.foundation.plain import plain
-from embaudit.foundation.results import Drawn
-from embaudit.foundation.words import percent
 from embaudit.gauges import Affine, Diagonal, Gauge, GaugeGroup, Translation
 from embaudit.gauges.budgeted import linear_budget
 from embaudit.gauges.gauge import EPS
-from embaudit.kernels.pairs import pair_cosines, pairs_or_all
+from embaudit.linalg.pairs import pair_cosines, pairs_or_all
 from embaudit.model import FactorModel, Pairs, Role
 from embaudit.model.sizes import require_model
 from embaudit.ranges.affine import AffineReach, CrossAffineReach

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from embaudit.foundation.checked import Flags, Floats
+from embaudit.core.checked import Flags, Floats
 from embaudit.gauges.gauge import Gauge
 from embaudit.ranges.half_angle import between, compensated_dot, dots, tamed
 from embaudit.ranges.linear import SHOWN, stretch

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from embaudit.foundation.checked import Flags, Floats
+from embaudit.core.checked import Flags, Floats
 from embaudit.gauges.gauge import Gauge
 from embaudit.ranges.diagonal import weighing
 from embaudit.ranges.half_angle import between, compensated_dot, cosine_of, dots, tamed

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from embaudit.foundation.checked import Floats
+from embaudit.core.checked import Floats
 from embaudit.gauges.gauge import Gauge
 from embaudit.model import SideName
 from embaudit.ranges.half_angle import between, dots, tamed

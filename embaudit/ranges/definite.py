@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from embaudit.foundation.checked import Flags, Floats
+from embaudit.core.checked import Flags, Floats
 from embaudit.gauges.gauge import EPS
 from embaudit.ranges.half_angle import shear
 

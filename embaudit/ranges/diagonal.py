@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from embaudit.core.checked import Flags, Floats
 from embaudit.errors import InputError
-from embaudit.foundation.checked import Flags, Floats
 from embaudit.gauges.gauge import Gauge
 from embaudit.model import SideName
 from embaudit.ranges.half_angle import between, cosine_of, shear, tamed

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from embaudit.foundation.checked import Floats
+from embaudit.core.checked import Floats
 from embaudit.gauges.gauge import EPS
 
 PARALLEL = 4 * EPS

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from embaudit.foundation.checked import Floats
+from embaudit.core.checked import Floats
 from embaudit.ranges.sweep import NEVER, Ints
 
 

@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from embaudit.core.checked import Floats, as_numbers
 from embaudit.errors import InputError, must_be
-from embaudit.foundation.checked import Floats, as_numbers
 from embaudit.gauges.gauge import EPS, Gauge
 from embaudit.model import SideName
 from embaudit.ranges.half_angle import between, shear, tamed

@@ -7,11 +7,11 @@ from typing import Literal, NamedTuple, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from embaudit.core.checked import Flags, Floats, Matrix
+from embaudit.core.parallel import parallel_map, row_blocks
 from embaudit.errors import must_be
-from embaudit.foundation.checked import Flags, Floats, Matrix
-from embaudit.foundation.parallel import parallel_map, row_blocks
 from embaudit.gauges import Gauge
-from embaudit.kernels.pairs import as_pairs
+from embaudit.linalg.pairs import as_pairs
 from embaudit.ranges.half_angle import between, tamed
 
 End: TypeAlias = Literal["lower", "upper"]

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from embaudit.foundation.checked import Floats, Indices, Matrix
-from embaudit.foundation.parallel import parallel_map, row_blocks
+from embaudit.core.checked import Floats, Indices, Matrix
+from embaudit.core.parallel import parallel_map, row_blocks
 from embaudit.gauges.gauge import EPS
-from embaudit.kernels.nearest import NeighbourLists
-from embaudit.kernels.rows import row_norms, unit_rows
+from embaudit.linalg.nearest import NeighbourLists
+from embaudit.linalg.rows import row_norms, unit_rows
 from embaudit.ranges.reach import reach_of_pairs
 from embaudit.ranges.translation import TranslationReach
 

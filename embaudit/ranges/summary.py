@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from embaudit.foundation.checked import RNG, as_list
-from embaudit.foundation.plain import plain
-from embaudit.foundation.results import Result
-from embaudit.foundation.words import drawn_of, percent
+from embaudit.core.checked import RNG, as_list
+from embaudit.core.plain import plain
+from embaudit.core.results import Result
+from embaudit.core.words import drawn_of, percent
 from embaudit.gauges import Affine, Diagonal, GaugeGroup, GeneralLinear
 from embaudit.model import FactorModel, Pairs, Role, SideName
 from embaudit.model.sizes import require_model

@@ -22,7 +22,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from embaudit.foundation.checked import Floats
+from embaudit.core.checked import Floats
 
 Ints = NDArray[np.intp]
 NEVER = 2048.0

@@ -18,8 +18,8 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from embaudit.foundation.checked import Floats
-from embaudit.foundation.parallel import row_blocks
+from embaudit.core.checked import Floats
+from embaudit.core.parallel import row_blocks
 from embaudit.gauges.gauge import EPS
 from embaudit.ranges.definite import smallest_definite_cosine
 from embaudit.ranges.half_angle import between, difference_of_products, tamed

@@ -20,12 +20,12 @@ from embaudit.canonical.form import (
 from embaudit.canonical.identified import prediction_rows
 from embaudit.canonical.mapping import RowMap, affine
 from embaudit.canonical.span import span_basis, turned
+from embaudit.core.checked import RNG, Floats, Vector, as_generator, is_integer, named_keywords
 from embaudit.errors import EquivalenceError, must_be
-from embaudit.foundation.checked import RNG, Floats, Vector, as_generator, is_integer, named_keywords
 from embaudit.io import as_model, norm_of
 from embaudit.io.files import AnyPath
-from embaudit.kernels.pairs import draw_pairs, n_pairs, pair_cosines
-from embaudit.kernels.rows import unit_rows
+from embaudit.linalg.pairs import draw_pairs, n_pairs, pair_cosines
+from embaudit.linalg.rows import unit_rows
 from embaudit.model import Equivalence, FactorModel, SideName, require_two_sides
 from embaudit.model.final_norm import FinalNorm
 from embaudit.model.objectives import Linear

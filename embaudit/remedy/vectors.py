@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.canonical.mapping import RowMap, gathered, mapped_blocks
+from embaudit.core.checked import Floats, Matrix, Vector
+from embaudit.core.parallel import row_blocks
+from embaudit.core.plain import plain
+from embaudit.core.results import Result
+from embaudit.core.words import counted
 from embaudit.errors import InputError, must_be
-from embaudit.foundation.checked import Floats, Matrix, Vector
-from embaudit.foundation.parallel import row_blocks
-from embaudit.foundation.plain import plain
-from embaudit.foundation.results import Result
-from embaudit.foundation.words import counted
 from embaudit.io.codecs.arrays import Stream
 from embaudit.io.draft import Draft
 from embaudit.io.files import AnyPath, as_path, plain_suffix

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from embaudit.foundation.words import counted, drawn_of
+from embaudit.core.words import counted, drawn_of
 from embaudit.model import OPPOSITE, FactorModel, SideName
 from embaudit.model.final_norm import FinalNorm
 from embaudit.remedy.vectors import Remedy

@@ -14,7 +14,7 @@ from embaudit.auditing.findings.predicted import ALIKE
 from embaudit.auditing.findings.writing import seen_of
 from embaudit.auditing.limits import LENGTH, SHIFT, holds_shifts
 from embaudit.auditing.texts import WORDS
-from embaudit.foundation.words import counted, in_typical_rows, percent
+from embaudit.core.words import counted, in_typical_rows, percent
 from embaudit.model import Pairs
 from embaudit.report.audit_tables import (
     MOVED,

@@ -13,7 +13,7 @@ from embaudit.auditing.findings.movement import of_drawn
 from embaudit.auditing.findings.writing import seen_of
 from embaudit.auditing.limits import LENGTH, SHIFT, holds_shifts, shifted_sides
 from embaudit.canonical.equivalents import CANONICAL
-from embaudit.foundation.words import counted, drawn_of, in_typical_rows, percent, row_quoted, visible
+from embaudit.core.words import counted, drawn_of, in_typical_rows, percent, row_quoted, visible
 from embaudit.model import Equivalence, Pairs
 from embaudit.report.convention_grid import convention_grid
 from embaudit.report.document import Glance

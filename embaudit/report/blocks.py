@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from embaudit.foundation.words import counted
+from embaudit.core.words import counted
 from embaudit.report.block_display import BlockDisplay
 from embaudit.report.document import Document, Section
 from embaudit.report.grid import Grid

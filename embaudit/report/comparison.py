@@ -9,7 +9,7 @@ import numpy as np
 from embaudit.auditing.texts import WORDS
 from embaudit.comparison.change import EACH, PARTS
 from embaudit.comparison.fates import OUTCOMES, TIED
-from embaudit.foundation.words import counted, percent, visible
+from embaudit.core.words import counted, percent, visible
 from embaudit.report.display import AMBER, BLUE, SOFT, TEAL
 from embaudit.report.document import Document, Section, lists_of
 from embaudit.report.grid import Grid
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from embaudit.comparison import Comparison
     from embaudit.comparison.change import RoleChange
-    from embaudit.foundation.checked import Floats
+    from embaudit.core.checked import Floats
     from embaudit.model import SideName
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from embaudit.foundation.words import counted, percent
+from embaudit.core.words import counted, percent
 from embaudit.report.grid import Grid
 
 if TYPE_CHECKING:

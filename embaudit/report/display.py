@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from embaudit.core.words import cut, visible
 from embaudit.errors import must_be
-from embaudit.foundation.words import cut, visible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from embaudit.foundation.words import copied, cut, row_called, visible
+from embaudit.core.words import copied, cut, row_called, visible
 from embaudit.io.intake import WORDS as FIELDS
 from embaudit.report.grid import Grid
 

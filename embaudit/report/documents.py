@@ -19,7 +19,7 @@ from embaudit.report.simpson import simpson_document
 from embaudit.reversals import SimpsonReport
 
 if TYPE_CHECKING:
-    from embaudit.foundation.results import Result
+    from embaudit.core.results import Result
 
 
 @singledispatch

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from embaudit.auditing.texts import WORDS
+from embaudit.core.words import counted
 from embaudit.evaluation.measures import MEASURES
-from embaudit.foundation.words import counted
 from embaudit.report.document import Charted, Document, Section
 from embaudit.report.grid import Grid
 from embaudit.report.interval_display import IntervalDisplay

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from embaudit.core.words import cut, two_decimals
 from embaudit.errors import must_be
-from embaudit.foundation.words import cut, two_decimals
 from embaudit.report.display import TITLE, Display, drawn
 from embaudit.report.matrix_panel import draw_matrix, name_groups
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from embaudit.foundation.checked import Floats
+    from embaudit.core.checked import Floats
     from embaudit.report.heatmap_rows import Taken
 
 MOST_NAMES = 40

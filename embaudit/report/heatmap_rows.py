@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from embaudit.core.checked import RNG, as_count, as_generator, as_list
+from embaudit.core.words import counted
 from embaudit.errors import must_be
 from embaudit.evaluation.truth import labels_in
-from embaudit.foundation.checked import RNG, as_count, as_generator, as_list
-from embaudit.foundation.words import counted
 from embaudit.io import join_texts
 from embaudit.io.tables.ids import split_column
-from embaudit.kernels.pairs import cosine_matrix
-from embaudit.kernels.rows import sample_rows
+from embaudit.linalg.pairs import cosine_matrix
+from embaudit.linalg.rows import sample_rows
 from embaudit.movements.neighbourhoods import find_rows
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from embaudit.foundation.checked import Floats, Indices
+    from embaudit.core.checked import Floats, Indices
     from embaudit.model import FactorModel, Side, SideName
 
 MOST_ROWS = 1_000

@@ -16,10 +16,10 @@ from embaudit.auditing.evidence import with_probes
 from embaudit.canonical import canonical_form, in_span
 from embaudit.canonical.equivalents import PREDICTS, EquivalentModel, equivalent_at
 from embaudit.canonical.identified import prediction_view
+from embaudit.core.checked import RNG, as_generator, as_list
+from embaudit.core.words import nearest_to
 from embaudit.errors import InputError, must_be
-from embaudit.foundation.checked import RNG, as_generator, as_list
-from embaudit.foundation.words import nearest_to
-from embaudit.kernels.pairs import cosine_matrix
+from embaudit.linalg.pairs import cosine_matrix
 from embaudit.model import Pairs, with_objective
 from embaudit.model.drift import Sample
 from embaudit.model.sizes import require_ordinary_size
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
     from embaudit.auditing import Audit
     from embaudit.canonical import CanonicalForm
-    from embaudit.foundation.checked import Floats, Indices
-    from embaudit.kernels.seen import Rows
+    from embaudit.core.checked import Floats, Indices
+    from embaudit.linalg.seen import Rows
     from embaudit.model import FactorModel, Role, SideName
 
 FURTHEST = "furthest"

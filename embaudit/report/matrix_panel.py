@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from embaudit.foundation.words import cut, visible
+from embaudit.core.words import cut, visible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -13,8 +13,8 @@ from embaudit.auditing import Audit
 from embaudit.auditing.alone import in_titles
 from embaudit.auditing.answer import Word
 from embaudit.auditing.texts import CODES
+from embaudit.core.results import Drawn
 from embaudit.errors import InputError, escaped
-from embaudit.foundation.results import Drawn
 from embaudit.report.audit_document import audit_document
 from embaudit.report.displays import display
 from embaudit.report.document import LONGEST, ROWS, Origin, read_parts
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     import jinja2
     from markupsafe import Markup
 
-    from embaudit.foundation.results import Result
+    from embaudit.core.results import Result
     from embaudit.report.display import Display
     from embaudit.report.grid import Grid
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from embaudit.foundation.checked import RNG
+from embaudit.core.checked import RNG
 from embaudit.io import as_model
 from embaudit.io.files import AnyPath
 from embaudit.model import FactorModel, Role

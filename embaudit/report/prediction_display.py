@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from embaudit.canonical import identified_cosines, in_span
+from embaudit.core.checked import MOST_COUNT, RNG, as_count, as_generator
+from embaudit.core.words import counted
 from embaudit.errors import must_be
-from embaudit.foundation.checked import MOST_COUNT, RNG, as_count, as_generator
-from embaudit.foundation.words import counted
-from embaudit.kernels.pairs import draw_pairs, n_pairs
+from embaudit.linalg.pairs import draw_pairs, n_pairs
 from embaudit.model import Pairs, Softmax
 from embaudit.model.sizes import require_ordinary_size
 from embaudit.report.display import COUNTS, SOFT, TITLE, Display
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from embaudit.auditing import Audit
     from embaudit.canonical import CanonicalForm
-    from embaudit.foundation.checked import Floats, Indices
+    from embaudit.core.checked import Floats, Indices
     from embaudit.model import FactorModel, Role
 
 MOST_POINTS = 10_000

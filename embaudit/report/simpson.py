@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from embaudit.foundation.words import counted, cut
+from embaudit.core.words import counted, cut
 from embaudit.report.document import Charted, Document, Section, named
 from embaudit.report.grid import Grid
 from embaudit.report.simpson_display import SimpsonDisplay

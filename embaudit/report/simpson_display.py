@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from embaudit.core.words import cut, visible
 from embaudit.errors import must_be
-from embaudit.foundation.words import cut, visible
 from embaudit.report.display import INK, LONGEST, TITLE, Display, drawn
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from rich.text import Text
 
 from embaudit.auditing.answer import Word
 from embaudit.auditing.finding import Severity
-from embaudit.foundation.words import cut
+from embaudit.core.words import cut
 from embaudit.report.audit_document import CONVENTIONS, audit_document
 from embaudit.report.audit_tables import movement_grids
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from embaudit.auditing import Audit
     from embaudit.auditing.finding import Finding
     from embaudit.cli.demonstration import Demonstration
-    from embaudit.foundation.results import Result
+    from embaudit.core.results import Result
     from embaudit.report.document import Document, Glance, Lists, Near
     from embaudit.report.grid import Grid
     from embaudit.report.next_steps import Asked

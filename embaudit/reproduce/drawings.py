@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from embaudit.foundation.words import two_decimals
+from embaudit.core.words import two_decimals
 from embaudit.report.matrix_panel import Scale, draw_matrix, name_groups
 from embaudit.reproduce.pictures import styled
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from embaudit.foundation.checked import Floats, Indices
+    from embaudit.core.checked import Floats, Indices
 
 # Okabe and Ito's colours, ordered so that neighbours also differ in lightness; each comes with a marker of its own.
 BLUE, ORANGE, RED, INK = "#0072b2", "#e69f00", "#d55e00", "#222222"

@@ -12,11 +12,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from embaudit._version import __version__
+from embaudit.core.checked import Indices
+from embaudit.core.parallel import parallel_map
+from embaudit.core.progress import track
+from embaudit.core.words import counted, two_decimals
 from embaudit.errors import InputError, escaped, must_be
-from embaudit.foundation.checked import Indices
-from embaudit.foundation.parallel import parallel_map
-from embaudit.foundation.progress import track
-from embaudit.foundation.words import counted, two_decimals
 from embaudit.reproduce.drawings import draw_netflix, draw_remedies
 from embaudit.reproduce.netflix_models import (
     NO_TRAINING_CHANGE,

@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from embaudit.canonical import identified_factors
+from embaudit.core.checked import Floats, Indices
+from embaudit.core.parallel import row_blocks
 from embaudit.errors import must_be
-from embaudit.foundation.checked import Floats, Indices
-from embaudit.foundation.parallel import row_blocks
 from embaudit.gauges import Gauge
-from embaudit.kernels.largest import Largest
-from embaudit.kernels.pairs import cosine_matrix
-from embaudit.kernels.ranks import area_under_curve
+from embaudit.linalg.largest import Largest
+from embaudit.linalg.pairs import cosine_matrix
+from embaudit.linalg.ranks import area_under_curve
 from embaudit.model import FactorModel
 from embaudit.model.equivalence import Equivalence, largest_gap
 from embaudit.reproduce.netflix_setting import NetflixSetting, OwnInteractions

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from embaudit.core.checked import Floats, Indices, as_count, is_number
+from embaudit.core.words import counted
 from embaudit.errors import InputError, must_be
 from embaudit.evaluation.truth import labels_in
-from embaudit.foundation.checked import Floats, Indices, as_count, is_number
-from embaudit.foundation.words import counted
 from embaudit.io import Interactions, join_ids, read_interactions
 from embaudit.io.tables.ids import split_column
 from embaudit.simulate import PopularityLaw, SimulatedInteractions, simulate_interactions

@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 
 from embaudit._version import __version__
-from embaudit.foundation.checked import MOST_COUNT, Floats, Indices, as_count
-from embaudit.foundation.words import two_decimals
+from embaudit.core.checked import MOST_COUNT, Floats, Indices, as_count
+from embaudit.core.words import two_decimals
 from embaudit.gauges import Gauge
-from embaudit.kernels.pairs import all_pairs
+from embaudit.linalg.pairs import all_pairs
 from embaudit.model import FactorModel
 from embaudit.model.equivalence import log_softmax
 from embaudit.reproduce.drawings import draw_nielsen

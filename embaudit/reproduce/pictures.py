@@ -13,8 +13,8 @@ from typing import Any, ParamSpec
 
 import pandas as pd
 
+from embaudit.core.plain import plain
 from embaudit.errors import InputError
-from embaudit.foundation.plain import plain
 from embaudit.io.outputs import written_whole
 
 P = ParamSpec("P")

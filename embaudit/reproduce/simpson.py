@@ -11,9 +11,9 @@ import pandas as pd
 
 from embaudit._version import __version__
 from embaudit.blocks import block_cosines
+from embaudit.core.checked import Floats
+from embaudit.core.words import two_decimals
 from embaudit.errors import must_be
-from embaudit.foundation.checked import Floats
-from embaudit.foundation.words import two_decimals
 from embaudit.reproduce.drawings import draw_simpson
 from embaudit.reproduce.pictures import Picture, rounded, save_files
 from embaudit.reversals import Grouping

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from embaudit.foundation.checked import Flags, Floats, as_count
-from embaudit.foundation.plain import plain
-from embaudit.foundation.results import Drawn
-from embaudit.foundation.words import counted
+from embaudit.core.checked import Flags, Floats, as_count
+from embaudit.core.plain import plain
+from embaudit.core.results import Drawn
+from embaudit.core.words import counted
 from embaudit.reversals.statistics import Association, GroupMoments
 
 if TYPE_CHECKING:

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from embaudit.core.checked import MOST_COUNT, RNG, Floats, as_count, as_factors, as_generator, is_number
+from embaudit.core.progress import track
+from embaudit.core.words import counted
 from embaudit.errors import InputError, must_be
-from embaudit.foundation.checked import MOST_COUNT, RNG, Floats, as_count, as_factors, as_generator, is_number
-from embaudit.foundation.progress import track
-from embaudit.foundation.words import counted
 from embaudit.io.tables.frames import read_frame
-from embaudit.kernels.pair_sums import RowSums, pair_sums
-from embaudit.kernels.rows import unit_rows
+from embaudit.linalg.pair_sums import RowSums, pair_sums
+from embaudit.linalg.rows import unit_rows
 from embaudit.reversals.report import Grouping, Kind, Sample, SimpsonReport
 from embaudit.reversals.statistics import (
     Association,

@@ -19,7 +19,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from embaudit.foundation.checked import Floats
+from embaudit.core.checked import Floats
 
 WORK = 2**21
 """Permuted entries held at a time."""

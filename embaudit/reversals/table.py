@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from embaudit.core.checked import Floats
+from embaudit.core.words import listed
 from embaudit.errors import InputError, must_be
-from embaudit.foundation.checked import Floats
-from embaudit.foundation.words import listed
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from embaudit.foundation.checked import Flags, Floats, Indices, as_rows
-from embaudit.foundation.results import Result
-from embaudit.foundation.words import counted
+from embaudit.core.checked import Flags, Floats, Indices, as_rows
+from embaudit.core.results import Result
+from embaudit.core.words import counted
 from embaudit.model import FactorModel
 from embaudit.model.sizes import require_model
 from embaudit.softmax.coordinates import LabelCoordinates, label_coordinates

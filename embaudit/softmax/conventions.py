@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from embaudit.canonical import identified_factors
+from embaudit.core.checked import Floats, Indices, Matrix
+from embaudit.core.plain import plain
 from embaudit.errors import InputError
-from embaudit.foundation.checked import Floats, Indices, Matrix
-from embaudit.foundation.plain import plain
-from embaudit.kernels.nearest import NeighbourLists, neighbours, tie_of
-from embaudit.kernels.pairs import n_pairs
-from embaudit.kernels.rows import sample_rows, unit_rows
-from embaudit.kernels.seen import Rows
+from embaudit.linalg.nearest import NeighbourLists, neighbours, tie_of
+from embaudit.linalg.pairs import n_pairs
+from embaudit.linalg.rows import sample_rows, unit_rows
+from embaudit.linalg.seen import Rows
 from embaudit.model import FactorModel
 from embaudit.model.drift import Drift, drift
 from embaudit.model.final_norm import FinalNorm

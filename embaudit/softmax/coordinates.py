@@ -14,14 +14,14 @@ from typing import Self
 
 import numpy as np
 
+from embaudit.core.checked import Flags, Floats, Indices, Matrix, Vector, frozen
+from embaudit.core.parallel import parallel_map, row_blocks
 from embaudit.errors import InputError, must_be
-from embaudit.foundation.checked import Flags, Floats, Indices, Matrix, Vector, frozen
-from embaudit.foundation.parallel import parallel_map, row_blocks
-from embaudit.kernels.moments import Moments, moments
-from embaudit.kernels.passes import float64_blocks
-from embaudit.kernels.rows import row_norms, unit_rows
-from embaudit.kernels.screened import ROUNDOFF
-from embaudit.kernels.stretch import WIDE
+from embaudit.linalg.moments import Moments, moments
+from embaudit.linalg.passes import float64_blocks
+from embaudit.linalg.rows import row_norms, unit_rows
+from embaudit.linalg.screened import ROUNDOFF
+from embaudit.linalg.stretch import WIDE
 from embaudit.model import FactorModel, Softmax
 from embaudit.model.sizes import require_model
 

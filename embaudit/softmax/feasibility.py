@@ -28,10 +28,10 @@ from itertools import compress
 import numpy as np
 from numpy.typing import NDArray
 
+from embaudit.core.checked import Floats, Indices, as_count, is_number
+from embaudit.core.progress import track
 from embaudit.errors import must_be
-from embaudit.foundation.checked import Floats, Indices, as_count, is_number
-from embaudit.foundation.progress import track
-from embaudit.kernels.largest import Largest
+from embaudit.linalg.largest import Largest
 from embaudit.softmax.coordinates import LabelCoordinates
 from embaudit.softmax.nearest_points import nearest_point
 from embaudit.softmax.programs import best_lead

@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from embaudit.core.checked import Floats, Vector, is_number
+from embaudit.core.parallel import row_blocks
 from embaudit.errors import must_be
-from embaudit.foundation.checked import Floats, Vector, is_number
-from embaudit.foundation.parallel import row_blocks
 from embaudit.gauges import Gauge
-from embaudit.kernels.seen import Mapped, Rows, Seen
-from embaudit.kernels.stretch import Stretch
+from embaudit.linalg.seen import Mapped, Rows, Seen
+from embaudit.linalg.stretch import Stretch
 from embaudit.model import FactorModel
 from embaudit.model.final_norm import FinalNorm
 from embaudit.softmax.coordinates import require_softmax
 
 if TYPE_CHECKING:
-    from embaudit.foundation.checked import Matrix
+    from embaudit.core.checked import Matrix
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from embaudit.core.checked import Flags, Floats, Indices, Matrix
+from embaudit.core.results import Result
+from embaudit.core.words import counted
 from embaudit.errors import must_be
-from embaudit.foundation.checked import Flags, Floats, Indices, Matrix
-from embaudit.foundation.results import Result
-from embaudit.foundation.words import counted
-from embaudit.kernels.pairs import as_pairs
+from embaudit.linalg.pairs import as_pairs
 from embaudit.model import FactorModel
 from embaudit.model.sizes import require_model
 from embaudit.softmax.argmaxable import WORDS

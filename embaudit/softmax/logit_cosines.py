@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from embaudit.canonical import identified_cosines
+from embaudit.core.checked import Floats
 from embaudit.errors import InputError
-from embaudit.foundation.checked import Floats
 from embaudit.model import FactorModel
 from embaudit.softmax.coordinates import of_ordinary_size, require_different, require_softmax
 

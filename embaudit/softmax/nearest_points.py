@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from embaudit.foundation.checked import Floats, Vector
+from embaudit.core.checked import Floats, Vector
 
 
 def nearest_point(corners: Floats) -> tuple[Floats, Vector]:

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from embaudit.foundation.checked import Indices, Vector
-from embaudit.kernels.nearest import neighbours
+from embaudit.core.checked import Indices, Vector
+from embaudit.linalg.nearest import neighbours
 from embaudit.model import FactorModel
 from embaudit.movements.nearest_changed import NearestChanged
 from embaudit.movements.neighbourhoods import Neighbourhood, by_name

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from embaudit.errors import must_be
-from embaudit.foundation.checked import (
+from embaudit.core.checked import (
     MOST_COUNT,
     RNG,
     Flags,
@@ -20,10 +19,11 @@ from embaudit.foundation.checked import (
     as_generator,
     is_integer,
 )
-from embaudit.foundation.parallel import parallel_map, row_blocks
-from embaudit.kernels.moments import Moments
-from embaudit.kernels.nearest import neighbours
-from embaudit.kernels.rows import row_norms, sample_rows
+from embaudit.core.parallel import parallel_map, row_blocks
+from embaudit.errors import must_be
+from embaudit.linalg.moments import Moments
+from embaudit.linalg.nearest import neighbours
+from embaudit.linalg.rows import row_norms, sample_rows
 from embaudit.model import FactorModel
 from embaudit.model.sizes import require_ordinary_size
 from embaudit.movements.twins import twins

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from embaudit.core.checked import Floats
 from embaudit.errors import InputError
-from embaudit.foundation.checked import Floats
 
 
 def best_lead(differences: Floats) -> tuple[float, Floats]:

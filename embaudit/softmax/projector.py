@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from embaudit.foundation.checked import Floats, Indices
-from embaudit.foundation.results import Result
-from embaudit.foundation.words import counted
-from embaudit.kernels.pairs import as_pairs, pair_cosines
+from embaudit.core.checked import Floats, Indices
+from embaudit.core.results import Result
+from embaudit.core.words import counted
+from embaudit.linalg.pairs import as_pairs, pair_cosines
 from embaudit.model import FactorModel
 from embaudit.model.sizes import require_model
 from embaudit.softmax.coordinates import LabelCoordinates, label_coordinates

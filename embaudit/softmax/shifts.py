@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from embaudit.foundation.checked import Floats, Indices
-from embaudit.foundation.parallel import parallel_map, row_blocks
-from embaudit.kernels.pairs import draw_pairs, n_pairs, pair_cosines
+from embaudit.core.checked import Floats, Indices
+from embaudit.core.parallel import parallel_map, row_blocks
+from embaudit.linalg.pairs import draw_pairs, n_pairs, pair_cosines
 from embaudit.ranges.translation import shifts_to_reach
 from embaudit.softmax.panel import Panel
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from embaudit.core.checked import Flags, Floats, as_count, is_number
+from embaudit.core.progress import track
+from embaudit.core.results import Result
+from embaudit.core.words import counted
 from embaudit.errors import must_be
-from embaudit.foundation.checked import Flags, Floats, as_count, is_number
-from embaudit.foundation.progress import track
-from embaudit.foundation.results import Result
-from embaudit.foundation.words import counted
-from embaudit.kernels.rows import unit_rows
+from embaudit.linalg.rows import unit_rows
 from embaudit.model import FactorModel
 from embaudit.model.sizes import require_model
 from embaudit.softmax.feasibility import MARGIN

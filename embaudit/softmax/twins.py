@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from embaudit.foundation.checked import Flags, Floats, Indices, Vector
-from embaudit.foundation.parallel import row_blocks
+from embaudit.core.checked import Flags, Floats, Indices, Vector
+from embaudit.core.parallel import row_blocks
 from embaudit.softmax.coordinates import LabelCoordinates
 
 ROUNDING = 256 * np.finfo(np.float64).eps

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
+from embaudit.core.checked import Floats
 from embaudit.errors import must_be
-from embaudit.foundation.checked import Floats
 from embaudit.gauges import GeneralLinear, Orthogonal
 from embaudit.solvers.linear_embedding import LinearEmbedding, dot, squared_error
 

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from embaudit.foundation.checked import Floats
+from embaudit.core.checked import Floats
 
 BASIS_BYTES = 256 * 2**20
 """Memory for one basis."""

@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
+from embaudit.core.checked import Floats, as_generator, is_number
+from embaudit.core.parallel import row_blocks
 from embaudit.errors import InputError, must_be
-from embaudit.foundation.checked import Floats, as_generator, is_number
-from embaudit.foundation.parallel import row_blocks
 from embaudit.gauges import GaugeGroup
 from embaudit.model import FactorModel
 from embaudit.solvers.products import is_sparse

@@ -16,10 +16,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import DTypeLike, NDArray
 
+from embaudit.core.checked import frozen
+from embaudit.core.parallel import parallel_map, row_blocks
 from embaudit.errors import must_be
-from embaudit.foundation.checked import frozen
-from embaudit.foundation.parallel import parallel_map, row_blocks
-from embaudit.kernels.passes import in_order
+from embaudit.linalg.passes import in_order
 
 Interactions: TypeAlias = Any
 """A dense matrix or a sparse one in row order, float32 or float64."""

@@ -8,9 +8,9 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from embaudit.foundation.checked import Floats
-from embaudit.foundation.parallel import parallel_map, row_blocks
-from embaudit.kernels.passes import in_order
+from embaudit.core.checked import Floats
+from embaudit.core.parallel import parallel_map, row_blocks
+from embaudit.linalg.passes import in_order
 from embaudit.solvers.krylov import block_krylov, orthonormal
 from embaudit.solvers.products import Interactions, RowBlocks, is_sparse
 

@@ -10,10 +10,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from embaudit.core.checked import RNG, Floats, Matrix, Vector, as_generator, frozen, is_integer
+from embaudit.core.parallel import one_blas_thread
 from embaudit.errors import must_be
-from embaudit.foundation.checked import RNG, Floats, Matrix, Vector, as_generator, frozen, is_integer
-from embaudit.foundation.parallel import one_blas_thread
-from embaudit.kernels.rows import triangular_factor
+from embaudit.linalg.rows import triangular_factor
 from embaudit.solvers import routes
 from embaudit.solvers.krylov import orthonormal, value_errors
 from embaudit.solvers.products import Interactions, RowBlocks, as_interactions, is_sparse

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import solve
 
+from embaudit.core.checked import RNG, Floats, as_generator
 from embaudit.errors import must_be
-from embaudit.foundation.checked import RNG, Floats, as_generator
-from embaudit.kernels.rows import unit_rows
+from embaudit.linalg.rows import unit_rows
 from embaudit.model import FactorModel, SideName
 from embaudit.model.equivalence import Equivalence
 

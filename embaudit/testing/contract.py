@@ -18,10 +18,10 @@ import numpy as np
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from embaudit.core.checked import Floats, Matrix
 from embaudit.errors import EquivalenceError
-from embaudit.foundation.checked import Floats, Matrix
 from embaudit.gauges import Gauge, GaugeGroup, GeneralLinear, Orthogonal
-from embaudit.kernels.rows import row_norms, unit_rows
+from embaudit.linalg.rows import row_norms, unit_rows
 from embaudit.model import FactorModel
 from embaudit.model.equivalence import Equivalence, largest_gap
 from embaudit.testing.strategies import LINKS, factor_models, gauge_groups, seeds

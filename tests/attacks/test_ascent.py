@@ -12,7 +12,7 @@ from embaudit.attacks.displacement import Budget, Displacement, Slopes, clipped,
 from embaudit.attacks.objectives import Lists, Movement, Table, cosines_of, driven_out, excluded
 from embaudit.gauges import Affine, GeneralLinear
 from embaudit.gauges.group import random_rotation
-from embaudit.kernels.nearest import neighbours
+from embaudit.linalg.nearest import neighbours
 from embaudit.model import FactorModel
 from embaudit.model.drift import drift
 

@@ -7,12 +7,12 @@ import pytest
 from models import random_model
 
 from embaudit.attacks import Attack, worst, worst_gauge
+from embaudit.core.words import up
 from embaudit.errors import InputError
-from embaudit.foundation.words import up
 from embaudit.gauges import Affine, Diagonal, GaugeGroup, GeneralLinear, Orthogonal, Translation
-from embaudit.kernels.nearest import neighbours
-from embaudit.kernels.pairs import draw_pairs
-from embaudit.kernels.rows import unit_rows
+from embaudit.linalg.nearest import neighbours
+from embaudit.linalg.pairs import draw_pairs
+from embaudit.linalg.rows import unit_rows
 from embaudit.model import FactorModel
 from embaudit.ranges import certified_neighbours
 

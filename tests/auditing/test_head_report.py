@@ -14,7 +14,7 @@ from embaudit.auditing.findings.heads import origin_matters
 from embaudit.auditing.heads import head_report
 from embaudit.errors import InputError
 from embaudit.io import load
-from embaudit.kernels.pairs import all_pairs
+from embaudit.linalg.pairs import all_pairs
 from embaudit.model import Equivalence, FactorModel, Softmax
 from embaudit.softmax.panel import probe_inputs
 

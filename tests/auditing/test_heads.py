@@ -11,9 +11,9 @@ from made import HEAD, argmax, change, equal_head, head, opposite
 from embaudit.auditing.fibre import fibre_of
 from embaudit.auditing.heads import declare, head_evidence
 from embaudit.auditing.traits import traits_of
+from embaudit.core.plain import plain
 from embaudit.errors import InputError
-from embaudit.foundation.plain import plain
-from embaudit.kernels import moments
+from embaudit.linalg import moments
 from embaudit.model import FactorModel, Softmax
 from embaudit.softmax.panel import TELLING
 

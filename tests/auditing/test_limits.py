@@ -10,7 +10,7 @@ from models import random_model
 from embaudit.auditing import audit
 from embaudit.auditing import limits as module
 from embaudit.gauges import GeneralLinear
-from embaudit.kernels.nearest import neighbours
+from embaudit.linalg.nearest import neighbours
 from embaudit.model import FactorModel
 from embaudit.movements.movement import movement
 

@@ -10,8 +10,8 @@ import embaudit as ea
 from embaudit.auditing.penalty import penalty_form
 from embaudit.auditing.predicted import by_prediction, without_unseen
 from embaudit.canonical import identified_cosines
-from embaudit.foundation.plain import plain
-from embaudit.kernels.pairs import all_pairs
+from embaudit.core.plain import plain
+from embaudit.linalg.pairs import all_pairs
 from embaudit.model import FactorModel
 from embaudit.movements.movement import MovementProbe
 

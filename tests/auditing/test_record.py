@@ -20,7 +20,7 @@ from embaudit.auditing.findings.writing import names_of
 from embaudit.auditing.fingerprint import fingerprint
 from embaudit.auditing.texts import DEFAULTS
 from embaudit.canonical import position
-from embaudit.foundation.plain import plain
+from embaudit.core.plain import plain
 from embaudit.model import FactorModel
 from embaudit.movements.neighbourhoods import Neighbourhood
 

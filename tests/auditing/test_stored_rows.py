@@ -12,8 +12,8 @@ from models import random_model
 from embaudit.auditing import audit
 from embaudit.auditing.limits import holds_shifts
 from embaudit.gauges import Affine, Diagonal, Gauge, GeneralLinear
-from embaudit.kernels.nearest import neighbours
-from embaudit.kernels.pairs import pair_cosines
+from embaudit.linalg.nearest import neighbours
+from embaudit.linalg.pairs import pair_cosines
 from embaudit.model import FactorModel, Pairs, Softmax
 from embaudit.movements.movement import movement
 

@@ -12,7 +12,7 @@ from models import random_model
 
 from embaudit.canonical import identified_cosines, identified_factors
 from embaudit.gauges import Diagonal, Gauge, GeneralLinear, Orthogonal
-from embaudit.kernels.pairs import all_pairs, pair_cosines
+from embaudit.linalg.pairs import all_pairs, pair_cosines
 from embaudit.model import FactorModel
 
 SIDES = ["left", "right"]

@@ -8,7 +8,7 @@ import pytest
 from embaudit.canonical.lifts import packed, span_of
 from embaudit.canonical.pinned import _counted, pinned_test
 from embaudit.canonical.second_metric import certificate, second_metrics, shared_form
-from embaudit.kernels.rows import unit_rows
+from embaudit.linalg.rows import unit_rows
 from embaudit.model import FactorModel, Softmax
 
 UNIT = Softmax(unit_rows=True)

@@ -21,8 +21,8 @@ from safetensors.numpy import save_file
 
 import embaudit as ea
 from embaudit.cli import main
+from embaudit.core.inputs import inputs_noted
 from embaudit.errors import InputError
-from embaudit.foundation.inputs import inputs_noted
 from embaudit.io import written_whole
 from embaudit.io.files import existing_path
 from embaudit.io.json_text import parsed

@@ -12,8 +12,8 @@ import pytest
 import embaudit as ea
 from embaudit.cli import main
 from embaudit.cli.terminal import make_console
+from embaudit.core.words import visible
 from embaudit.errors import InputError, escaped, must_be
-from embaudit.foundation.words import visible
 from embaudit.io import written_whole
 from embaudit.report.display import drawn
 

@@ -23,9 +23,9 @@ from embaudit.comparison.fates import (
 )
 from embaudit.comparison.fits import folds, whole
 from embaudit.comparison.matching import Match, Pairing
-from embaudit.kernels.intervals import draw_groups
-from embaudit.kernels.nearest import neighbours
-from embaudit.kernels.pairs import pair_cosines
+from embaudit.linalg.intervals import draw_groups
+from embaudit.linalg.nearest import neighbours
+from embaudit.linalg.pairs import pair_cosines
 
 
 def path(*versions, forward=True):

@@ -20,8 +20,8 @@ from embaudit.errors import InputError
 from embaudit.evaluation import as_truth, evaluate_similarities, last_together
 from embaudit.gauges import Diagonal, GeneralLinear
 from embaudit.io import save
-from embaudit.kernels.largest import Largest
-from embaudit.kernels.ranks import area_under_curve
+from embaudit.linalg.largest import Largest
+from embaudit.linalg.ranks import area_under_curve
 from embaudit.model import FactorModel
 from embaudit.simulate import simulate_interactions
 from embaudit.solvers import FactorPenaltyMF, ProductPenaltyMF

@@ -9,7 +9,7 @@ import pytest
 
 from embaudit.evaluation.measures import query_measures
 from embaudit.evaluation.truth import as_truth
-from embaudit.kernels.intervals import draw_groups, jackknife_margin
+from embaudit.linalg.intervals import draw_groups, jackknife_margin
 
 M, SIMULATIONS = 40, 300
 

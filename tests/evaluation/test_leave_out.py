@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from embaudit.evaluation.leave_out import LeftOut
-from embaudit.kernels.intervals import draw_groups
+from embaudit.linalg.intervals import draw_groups
 
 
 def measured(scores, gains, n):

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from mpmath import matrix as mp_matrix
 from mpmath import mp
 
+from embaudit.core.parallel import row_blocks
 from embaudit.errors import EquivalenceError, InputError
-from embaudit.foundation.parallel import row_blocks
 from embaudit.gauges import Gauge, GeneralLinear
 from embaudit.model import FactorModel, Link, Softmax
 from embaudit.model.equivalence import Equivalence, largest_gap

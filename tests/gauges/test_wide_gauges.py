@@ -7,7 +7,7 @@ import pytest
 
 from embaudit.gauges import Affine, Diagonal, Gauge, GaugeGroup, GeneralLinear, Orthogonal, Translation
 from embaudit.gauges.group import random_linear
-from embaudit.kernels.stretch import WIDE, Stretch
+from embaudit.linalg.stretch import WIDE, Stretch
 from embaudit.model import FactorModel
 from embaudit.model.drift import drift
 from embaudit.model.objectives import Linear

@@ -13,7 +13,7 @@ from pyarrow import feather, ipc, parquet
 from embaudit.errors import InputError
 from embaudit.io import load, read
 from embaudit.io.codecs.gguf import Gguf
-from embaudit.kernels import scratch
+from embaudit.linalg import scratch
 
 ROWS = np.random.default_rng(0).standard_normal((37, 5)).astype(np.float16)
 WIDE = ROWS.astype(np.float32)

@@ -13,7 +13,7 @@ from embaudit.auditing import audit
 from embaudit.auditing.effort import Effort
 from embaudit.auditing.evidence import gather
 from embaudit.auditing.traits import traits_of
-from embaudit.kernels.nearest import neighbours
+from embaudit.linalg.nearest import neighbours
 from embaudit.model import FactorModel
 from embaudit.model.side import Side
 from embaudit.movements.bias_columns import beside_bias, bias_columns, counts_bias, stored_rows

@@ -7,7 +7,7 @@ import pytest
 from models import random_model
 from records import open_records
 
-from embaudit.kernels.rows import unit_rows
+from embaudit.linalg.rows import unit_rows
 from embaudit.model import FactorModel
 from embaudit.movements import levels
 

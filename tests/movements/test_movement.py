@@ -13,7 +13,7 @@ from models import random_model
 from scipy.stats import spearmanr
 
 from embaudit.gauges import Diagonal, Gauge, GeneralLinear, Orthogonal, Translation
-from embaudit.kernels.nearest import neighbours
+from embaudit.linalg.nearest import neighbours
 from embaudit.model import FactorModel
 from embaudit.movements.movement import MovementProbe, movement
 
@@ -186,7 +186,7 @@ def test_all_cosines_of_long_rows_are_multiplied_once(monkeypatch):
     monkeypatch.setattr(module, "WIDE", 4)
     monkeypatch.setattr(module, "FEW", 8)
     probe = MovementProbe(model, ROLES, n_neighbours=3, rng=0)
-    monkeypatch.setattr("embaudit.kernels.nearest._search", lambda *_: pytest.fail("multiplied again"))
+    monkeypatch.setattr("embaudit.linalg.nearest._search", lambda *_: pytest.fail("multiplied again"))
     for records, after in zip(expected, models, strict=True):
         for one, other in zip(records, probe.measure(after), strict=True):
             assert one.top_n_overlap == other.top_n_overlap or one.role == "cross"

@@ -7,7 +7,7 @@ import pytest
 
 from embaudit.canonical.equivalents import EquivalentModel, canonical_models
 from embaudit.gauges import Affine, Diagonal, GeneralLinear
-from embaudit.kernels.stretch import Stretch, plainest
+from embaudit.linalg.stretch import Stretch, plainest
 from embaudit.model import FactorModel
 from embaudit.movements.movement import MovementProbe
 

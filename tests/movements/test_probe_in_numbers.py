@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from models import random_model
 
+from embaudit.core.checked import MOST_COUNT
 from embaudit.errors import InputError
-from embaudit.foundation.checked import MOST_COUNT
 from embaudit.gauges import Gauge
-from embaudit.kernels.seen import Seen
+from embaudit.linalg.seen import Seen
 from embaudit.model import FactorModel
 from embaudit.movements.moved import Movement
 from embaudit.movements.movement import MovementProbe, movement

@@ -11,9 +11,9 @@ from models import random_model
 
 import embaudit as ea
 from embaudit.errors import InputError
-from embaudit.kernels import copies
-from embaudit.kernels.intervals import wilson_interval
-from embaudit.kernels.rows import unit_rows
+from embaudit.linalg import copies
+from embaudit.linalg.intervals import wilson_interval
+from embaudit.linalg.rows import unit_rows
 from embaudit.model import FactorModel
 from embaudit.model.side import Side
 from embaudit.movements import twins as by_package

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from embaudit.kernels.nearest import neighbours
-from embaudit.kernels.rows import row_norms
+from embaudit.linalg.nearest import neighbours
+from embaudit.linalg.rows import row_norms
 from embaudit.model.side import Side
 from embaudit.movements.common_direction import common_direction, mean_cosine
 from embaudit.movements.hubs import hubs

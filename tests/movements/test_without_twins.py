@@ -8,7 +8,7 @@ from limited import limits
 from models import random_model
 
 from embaudit.gauges import Gauge
-from embaudit.kernels.nearest import neighbours
+from embaudit.linalg.nearest import neighbours
 from embaudit.model import FactorModel
 from embaudit.movements import movement
 from embaudit.movements.neighbourhoods import neighbourhoods

@@ -29,7 +29,7 @@ MOST = 300
 """Tests of one mutant at most: to look for a thousand takes longer than to run those that tell."""
 AT_HOME = 10
 """Times as long that a test of the room itself may take: what thousands of tests touch, these look at."""
-UNFIT = ("tests/foundation/test_parallel.py",)
+UNFIT = ("tests/core/test_parallel.py",)
 """Tests that fail in a child of the server, whatever the code: workers of loky take its modules for the server's."""
 DURATION = re.compile(r"^(\d+\.\d\d)s (setup|call) +(\S.*)$", re.MULTILINE)
 

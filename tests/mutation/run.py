@@ -37,7 +37,7 @@ FEW = 30
 """Tests of each file that must pass in a copy before anything is changed."""
 BESIDE = {
     "auditing": ["tests/truth"],
-    "foundation": ["tests/kernels"],
+    "core": ["tests/linalg"],
     "movements": ["tests/auditing/test_traits.py", "tests/auditing/test_trait_checks.py"],
     "softmax": ["tests/auditing/test_heads.py", "tests/auditing/test_head_report.py"],
 }

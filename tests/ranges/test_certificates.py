@@ -11,7 +11,7 @@ from models import random_model
 from embaudit.attacks import worst_gauge
 from embaudit.errors import InputError
 from embaudit.gauges import Affine, Diagonal, Gauge, GeneralLinear, Translation
-from embaudit.kernels.nearest import neighbours
+from embaudit.linalg.nearest import neighbours
 from embaudit.model import FactorModel
 from embaudit.ranges import (
     CertifiedNeighbours,

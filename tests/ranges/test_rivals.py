@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from embaudit.kernels.nearest import neighbours
+from embaudit.linalg.nearest import neighbours
 from embaudit.ranges import rivals
 from embaudit.ranges.rivals import nearest_rivals
 from embaudit.ranges.translation import TranslationReach

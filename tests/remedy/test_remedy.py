@@ -14,7 +14,7 @@ from embaudit.canonical import at_exponent, identified_cosines
 from embaudit.errors import EquivalenceError, InputError
 from embaudit.gauges import GeneralLinear
 from embaudit.io import load, save
-from embaudit.kernels.pairs import all_pairs, pair_cosines
+from embaudit.linalg.pairs import all_pairs, pair_cosines
 from embaudit.model import FactorModel, Softmax
 from embaudit.model.equivalence import largest_gap
 from embaudit.remedy import fix
@@ -238,8 +238,8 @@ def test_a_file_that_was_altered_is_noticed(tmp_path):
 
 @pytest.mark.parametrize("suffix", [".npz", ".npy", ".safetensors", ".parquet"])
 def test_a_file_of_many_blocks_holds_every_row(tmp_path, suffix, monkeypatch):
-    from embaudit.foundation import parallel
-    from embaudit.kernels import passes
+    from embaudit.core import parallel
+    from embaudit.linalg import passes
 
     monkeypatch.setattr(passes, "row_blocks", lambda n, k, budget=5000: parallel.row_blocks(n, k, budget=budget))
     remedy = fix(make(10, p=3000), "prediction")

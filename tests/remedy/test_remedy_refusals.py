@@ -9,7 +9,7 @@ from models import random_model
 from embaudit.canonical import canonical_form
 from embaudit.canonical.span import span_basis
 from embaudit.errors import EquivalenceError, InputError
-from embaudit.kernels.pairs import draw_pairs, pair_cosines
+from embaudit.linalg.pairs import draw_pairs, pair_cosines
 from embaudit.model import FactorModel
 from embaudit.model.final_norm import FinalNorm
 from embaudit.remedy import fix

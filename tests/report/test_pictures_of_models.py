@@ -15,7 +15,7 @@ from models import random_model
 import embaudit as ea
 from embaudit.auditing import heads
 from embaudit.auditing.equivalents import equivalent_models
-from embaudit.kernels.pairs import cosine_matrix
+from embaudit.linalg.pairs import cosine_matrix
 from embaudit.report import heatmap_rows
 from embaudit.report.heatmap_rows import leaf_order, taken_rows
 from embaudit.report.heatmaps import heatmap

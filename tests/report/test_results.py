@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 
 import embaudit as ea
 from embaudit.canonical import pinned_test
-from embaudit.foundation.results import Drawn, Result
+from embaudit.core.results import Drawn, Result
 from embaudit.model.drift import drift
 from embaudit.movements import movement
 

@@ -15,7 +15,7 @@ from scipy import sparse
 from embaudit.canonical import identified_factors
 from embaudit.errors import InputError
 from embaudit.gauges import Gauge
-from embaudit.kernels.pairs import cosine_matrix
+from embaudit.linalg.pairs import cosine_matrix
 from embaudit.reproduce import NetflixSetting, netflix
 from embaudit.reproduce.netflix import spread
 from embaudit.reproduce.netflix_models import (

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from embaudit.errors import InputError
-from embaudit.kernels.pairs import cosine_matrix
+from embaudit.linalg.pairs import cosine_matrix
 from embaudit.reproduce.netflix_models import cluster_recovery, nearest, top_overlap
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from embaudit.foundation.progress import reporting
+from embaudit.core.progress import reporting
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.spatial import ConvexHull
 
 from embaudit.errors import InputError
-from embaudit.kernels.pairs import all_pairs
+from embaudit.linalg.pairs import all_pairs
 from embaudit.model import FactorModel
 from embaudit.softmax import argmaxable, feasibility
 

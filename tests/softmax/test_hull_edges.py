@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 from scipy.spatial import ConvexHull
 
 from embaudit.errors import InputError
-from embaudit.kernels.pairs import all_pairs
+from embaudit.linalg.pairs import all_pairs
 from embaudit.model import FactorModel, Softmax
 from embaudit.softmax import argmaxable, shared_halves
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from embaudit.errors import InputError
-from embaudit.kernels.pairs import all_pairs
+from embaudit.linalg.pairs import all_pairs
 from embaudit.model import FactorModel
 from embaudit.softmax import logit_cosines, projector_cosines
 

@@ -7,8 +7,8 @@ import pytest
 from head_examples import random_head
 
 from embaudit import softmax
+from embaudit.core.parallel import row_blocks
 from embaudit.errors import InputError
-from embaudit.foundation.parallel import row_blocks
 from embaudit.model import FactorModel
 from embaudit.softmax import (
     argmaxable,

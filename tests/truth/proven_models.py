@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from random_models import random_model
 
-from embaudit.kernels.rows import unit_rows
+from embaudit.linalg.rows import unit_rows
 from embaudit.model import FactorModel, Softmax
 
 GUARDS = (Softmax(), Softmax(soft_cap=3.0), Softmax(unit_rows=True), Softmax(soft_cap=3.0, unit_rows=True))

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from embaudit.auditing.finding import Finding, Kind, Scope
 from embaudit.auditing.findings.writing import FEW, MOVES, finding, is_effect, share_of, template
-from embaudit.foundation.words import counted, drawn_of, percent, row_quoted, up
-from embaudit.kernels.pairs import n_pairs
+from embaudit.core.words import counted, drawn_of, percent, row_quoted, up
+from embaudit.linalg.pairs import n_pairs
 from embaudit.model.trainings import known_objective
 from embaudit.softmax.feasibility import MARGIN
 from embaudit.softmax.folding import folding

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from embaudit.auditing.alone import is_alone, said_of
 from embaudit.auditing.finding import Finding, Kind, Severity
 from embaudit.auditing.findings.writing import CHANGED, MOVES, finding, is_effect, template
-from embaudit.foundation.words import percent
+from embaudit.core.words import percent
 from embaudit.model import Equivalence, Pairs
 from embaudit.model.objectives import OBJECTIVES, Objective, Status, usual_objectives
 from embaudit.model.trainings import known_objective

@@ -8,7 +8,7 @@ import embaudit.auditing.limits as budget
 from embaudit.auditing.finding import Finding, Kind, Scope
 from embaudit.auditing.findings.movement import of_drawn
 from embaudit.auditing.findings.writing import finding, template
-from embaudit.foundation.words import counted, down, drawn_of, percent, up
+from embaudit.core.words import counted, down, drawn_of, percent, up
 from embaudit.gauges import Affine
 from embaudit.model import Pairs
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from embaudit.auditing.finding import Finding, Kind, Scope
 from embaudit.auditing.findings.writing import finding, template
-from embaudit.foundation.words import counted, drawn_of, in_typical_rows, percent
+from embaudit.core.words import counted, drawn_of, in_typical_rows, percent
 from embaudit.gauges import Diagonal, GeneralLinear
 
 if TYPE_CHECKING:

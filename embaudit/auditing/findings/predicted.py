@@ -10,7 +10,7 @@ from embaudit.auditing.finding import Finding, Kind, Scope, Severity
 from embaudit.auditing.findings.movement import SEEN
 from embaudit.auditing.findings.writing import MOVES, finding, is_effect, seen_of, template
 from embaudit.canonical import hidden_biases
-from embaudit.foundation.words import counted, drawn_of, percent
+from embaudit.core.words import counted, drawn_of, percent
 from embaudit.model import OPPOSITE, Pairs, Softmax
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from embaudit.auditing.alone import is_alone
 from embaudit.auditing.fibre import noun
 from embaudit.auditing.finding import Finding, Kind, Scope
 from embaudit.auditing.findings.writing import finding, template
-from embaudit.foundation.words import counted
+from embaudit.core.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

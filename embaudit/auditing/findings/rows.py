@@ -9,7 +9,7 @@ from embaudit.auditing.finding import Finding, Kind, Severity
 from embaudit.auditing.findings.heads import origin_matters
 from embaudit.auditing.findings.writing import finding, names_of, template
 from embaudit.canonical.words import whitened
-from embaudit.foundation.words import counted, percent, visible
+from embaudit.core.words import counted, percent, visible
 from embaudit.model import Equivalence, Softmax
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from embaudit.auditing.alone import is_alone
 from embaudit.auditing.fibre import noun
 from embaudit.auditing.finding import AT_HAND, Finding, Kind, Scope, Severity
 from embaudit.auditing.texts import CODES, SAYS
-from embaudit.foundation.words import percent
+from embaudit.core.words import percent
 from embaudit.model import OPPOSITE, Equivalence, Pairs, Softmax
 
 if TYPE_CHECKING:

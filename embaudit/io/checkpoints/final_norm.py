@@ -23,7 +23,7 @@ from embaudit.model import FactorModel, Softmax
 from embaudit.model.final_norm import FinalNorm, NormKind
 
 if TYPE_CHECKING:
-    from embaudit.foundation.checked import Vector
+    from embaudit.core.checked import Vector
 
 NONE = "none"
 """What is named where no norm stands before the head."""

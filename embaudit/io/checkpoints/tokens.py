@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from embaudit.foundation.checked import Flags
+from embaudit.core.checked import Flags
 from embaudit.io.json_text import parsed_file
 from embaudit.model import FactorModel
 

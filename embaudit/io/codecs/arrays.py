@@ -12,9 +12,9 @@ from typing import IO, Any, Protocol, TypeAlias, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from embaudit.core.parallel import row_blocks
+from embaudit.core.progress import track
 from embaudit.errors import InputError
-from embaudit.foundation.parallel import row_blocks
-from embaudit.foundation.progress import track
 
 Shape: TypeAlias = tuple[int, ...]
 Read: TypeAlias = "Callable[[int], NDArray[Any]]"

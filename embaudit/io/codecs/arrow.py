@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from embaudit.core.checked import storage_of
+from embaudit.core.parallel import parallel_map
 from embaudit.errors import InputError, must_be
-from embaudit.foundation.checked import storage_of
-from embaudit.foundation.parallel import parallel_map
 from embaudit.io.codecs.arrow_lists import is_vectors, stack
 from embaudit.io.codecs.npy import reason
 from embaudit.io.codecs.unpacked import require_sense
-from embaudit.kernels.scratch import scratch
+from embaudit.linalg.scratch import scratch
 
 if TYPE_CHECKING:
     import pandas as pd

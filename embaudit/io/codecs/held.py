@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from embaudit.foundation.checked import storage_of
-from embaudit.foundation.parallel import parallel_map, row_blocks
-from embaudit.kernels.scratch import scratch
+from embaudit.core.checked import storage_of
+from embaudit.core.parallel import parallel_map, row_blocks
+from embaudit.linalg.scratch import scratch
 
 
 def decoded(shape: tuple[int, int], dtype: DTypeLike, block: Callable[[slice], NDArray[Any]]) -> NDArray[Any]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from embaudit.foundation.checked import detached
+from embaudit.core.checked import detached
 from embaudit.io.codecs.arrays import Read, Tensor
 
 

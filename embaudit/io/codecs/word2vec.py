@@ -16,8 +16,8 @@ from typing import IO
 import numpy as np
 from numpy.typing import NDArray
 
+from embaudit.core.parallel import row_blocks
 from embaudit.errors import InputError, must_be
-from embaudit.foundation.parallel import row_blocks
 from embaudit.io.codecs.arrays import Stream
 from embaudit.io.codecs.unpacked import open_bytes
 

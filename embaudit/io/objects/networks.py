@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from embaudit.core.checked import Floats, Indices
 from embaudit.errors import must_be
-from embaudit.foundation.checked import Floats, Indices
 from embaudit.io.checkpoints.classes import classes_of, other_task
 from embaudit.io.checkpoints.config import Config
 from embaudit.io.checkpoints.tokens import called

@@ -9,8 +9,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from embaudit.core.checked import Floats, Indices
 from embaudit.errors import InputError, must_be
-from embaudit.foundation.checked import Floats, Indices
 from embaudit.io.intake import Intake, Part
 from embaudit.io.request import Request
 from embaudit.model import FactorModel

@@ -11,8 +11,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from embaudit.core.checked import Floats, Indices
 from embaudit.errors import must_be
-from embaudit.foundation.checked import Floats, Indices
 from embaudit.io.codecs.memory import as_array
 from embaudit.io.objects.library import comes_from, has, needed
 from embaudit.io.objects.reading import Given, Reading

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from embaudit.core.checked import Floats, Indices
 from embaudit.errors import InputError, must_be
-from embaudit.foundation.checked import Floats, Indices
 from embaudit.io.objects.library import has
 from embaudit.io.objects.reading import Given, Own, Reading
 from embaudit.io.readers.assemble import two_labels

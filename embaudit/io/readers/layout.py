@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import TypeAlias
 
+from embaudit.core.words import listed
 from embaudit.errors import InputError, must_be
-from embaudit.foundation.words import listed
 from embaudit.io.request import Request
 
 Shapes: TypeAlias = "Mapping[str, tuple[int, ...]]"

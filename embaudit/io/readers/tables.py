@@ -10,8 +10,8 @@ from typing import IO, TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from embaudit.core.checked import as_texts
 from embaudit.errors import must_be
-from embaudit.foundation.checked import as_texts
 from embaudit.io.codecs import arrow_output
 from embaudit.io.codecs.arrow import COUNTS, ArrowTable
 from embaudit.io.codecs.delimited import NUMBER, Cell

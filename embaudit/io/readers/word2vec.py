@@ -9,8 +9,8 @@ from typing import IO
 import numpy as np
 from numpy.typing import NDArray
 
+from embaudit.core.checked import as_texts
 from embaudit.errors import must_be
-from embaudit.foundation.checked import as_texts
 from embaudit.io.codecs import word2vec
 from embaudit.io.draft import Draft
 from embaudit.io.intake import Contents, Source

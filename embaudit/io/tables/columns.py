@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from embaudit.core.checked import Floats, as_texts
 from embaudit.errors import InputError, must_be
-from embaudit.foundation.checked import Floats, as_texts
 from embaudit.io.advice import refuse_matrix_market
 from embaudit.io.codecs.arrow import SUFFIXES, ArrowTable
 from embaudit.io.codecs.delimited import (

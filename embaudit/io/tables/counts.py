@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from embaudit.core.checked import Floats
 from embaudit.errors import InputError, must_be
-from embaudit.foundation.checked import Floats
 from embaudit.io.codecs.arrays import UNNAMED
 from embaudit.io.codecs.npy import Npy
 from embaudit.io.files import AnyPath, existing_file

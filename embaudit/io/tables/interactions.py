@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from embaudit.core.checked import Floats, is_number
 from embaudit.errors import InputError, must_be
-from embaudit.foundation.checked import Floats, is_number
 from embaudit.io.codecs.delimited import Cell, Header
 from embaudit.io.files import AnyPath
 from embaudit.io.tables.columns import TableFile, codes, numbers, open_table, read_columns

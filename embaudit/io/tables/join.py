@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from embaudit.core.checked import as_texts
 from embaudit.errors import must_be
-from embaudit.foundation.checked import as_texts
 from embaudit.io.files import AnyPath, as_path
 from embaudit.io.tables.columns import open_table, read_columns
 from embaudit.io.tables.titles import ID_NAMES, TITLE_NAMES, listed, read_titles, texts_for

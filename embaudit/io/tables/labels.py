@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from embaudit.core.checked import as_count, as_texts
 from embaudit.errors import InputError, must_be
-from embaudit.foundation.checked import as_count, as_texts
 from embaudit.io.codecs.delimited import plain_name
 from embaudit.io.files import AnyPath, existing_file
 from embaudit.io.json_text import parsed

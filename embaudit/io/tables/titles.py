@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from embaudit.core.checked import as_texts
 from embaudit.errors import must_be
-from embaudit.foundation.checked import as_texts
 from embaudit.io.codecs.delimited import Cell, Header
 from embaudit.io.files import AnyPath
 from embaudit.io.tables.columns import codes, open_table, read_columns

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from embaudit.foundation.words import cut, row_called
+from embaudit.core.words import cut, row_called
 from embaudit.movements.twins import twins
 
 if TYPE_CHECKING:
-    from embaudit.foundation.checked import Indices
+    from embaudit.core.checked import Indices
     from embaudit.model import FactorModel, SideName
 
 ROWS, OTHERS = 300, 100

@@ -10,9 +10,9 @@ import numpy as np
 
 from embaudit.auditing.evidence import with_probes
 from embaudit.auditing.findings.heads import origin_matters
-from embaudit.foundation.plain import plain
-from embaudit.foundation.words import cut
-from embaudit.kernels.nearest import neighbours
+from embaudit.core.plain import plain
+from embaudit.core.words import cut
+from embaudit.linalg.nearest import neighbours
 from embaudit.model import OPPOSITE, Softmax
 from embaudit.report.audit_tables import shown_side
 from embaudit.report.explorer.chosen import LONGEST, chosen_rows, how_many, names_of
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from embaudit.auditing import Audit
-    from embaudit.foundation.checked import Floats, Indices
+    from embaudit.core.checked import Floats, Indices
     from embaudit.model import FactorModel, SideName
 
 LISTED = 10

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from embaudit.auditing import Audit
     from embaudit.auditing.evidence import Evidence
     from embaudit.canonical import CanonicalForm
-    from embaudit.foundation.checked import Floats
+    from embaudit.core.checked import Floats
     from embaudit.model import FactorModel, SideName
 
 EXPONENT = "exponent"

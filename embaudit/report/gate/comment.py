@@ -9,7 +9,7 @@ from embaudit.report.documents import document
 from embaudit.report.gate.forges import filled
 
 if TYPE_CHECKING:
-    from embaudit.foundation.results import Result
+    from embaudit.core.results import Result
     from embaudit.report.document import Origin
 
 

@@ -13,8 +13,8 @@ from urllib.parse import quote
 from embaudit._version import __version__
 from embaudit.auditing.finding import Severity
 from embaudit.auditing.texts import CODES
+from embaudit.core.words import cut
 from embaudit.errors import escaped
-from embaudit.foundation.words import cut
 
 if TYPE_CHECKING:
     from embaudit.auditing import Audit

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from embaudit.auditing.finding import Finding, Severity
 from embaudit.auditing.texts import CODES
+from embaudit.core.words import counted, nearest_to
 from embaudit.errors import must_be
-from embaudit.foundation.words import counted, nearest_to
 from embaudit.report.gate.baseline import Baseline
 
 if TYPE_CHECKING:

@@ -10,11 +10,11 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from embaudit._version import __version__
+from embaudit.core.words import nearest_to
 from embaudit.errors import must_be
-from embaudit.foundation.words import nearest_to
 
 if TYPE_CHECKING:
-    from embaudit.foundation.results import Result
+    from embaudit.core.results import Result
 
 NAMES = ("audit", "blocks", "compare", "evaluate", "simpson")
 """The commands that write JSON."""

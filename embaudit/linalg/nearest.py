@@ -1,0 +1,338 @@
+"""The nearest rows by cosine: the one exact search, streamed, and the lists it finds.
+
+Candidates pass by in tiles that stay in the cache. Of each row only the best so far are kept, and a tile is looked at
+closely only where it exceeds the last of them; no p×p and no m×p matrix is ever built. Where somebody else needed the
+cosines of all pairs, lists are read off these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from embaudit.core.checked import Flags, Floats, Indices, Vector, as_count, as_rows, as_vector
+from embaudit.core.parallel import parallel_map, row_blocks
+from embaudit.errors import must_be
+from embaudit.linalg.largest import Hits, Largest, hits
+from embaudit.linalg.pairs import pair_cosines
+from embaudit.linalg.rows import unit_rows
+from embaudit.linalg.screened import MANY, SPARE_IN_A_CROWD, screened
+from embaudit.linalg.seen import Rows, Seen, with_shift
+
+TIE = 1e-9
+"""Cosines closer than this are one cosine: rows of one direction differ by rounding only."""
+FIRST = 512
+"""Candidates of the first block, which sets the bar for the others; each of those is twice as large."""
+WIDEST = 2048
+"""Candidates of a block at most."""
+TILE = 2**18
+"""Cosines of a tile: in float64 they stay in the second-level cache."""
+SIFTED = 64
+"""Rows asked from which on those that another one stands for are not multiplied: for fewer, sifting takes as long."""
+
+
+def tie_of(x: Rows) -> float:
+    """Return what cosines of rows must differ by to differ at all: the rounding of their numbers may move as much.
+
+    Examples
+    --------
+    >>> [f"{tie_of(np.eye(2, dtype=kind)):.1e}" for kind in (np.float64, np.float32)]
+    ['1.0e-09', '1.9e-06']
+    """
+    return max(TIE, 16 * float(np.finfo(x.dtype).eps))
+
+
+@dataclass(frozen=True, eq=False)
+class NeighbourLists:
+    """The exact N nearest of some rows by cosine, best first, the row itself left out.
+
+    A neighbour is *kept* in other lists if it is listed there, or ties with the last one listed there: rows of one
+    direction stay tied in every equivalent model, and their order says nothing.
+    """
+
+    rows: Indices
+    """The rows asked for."""
+    indices: Indices
+    """(m, N) their neighbours; equal cosines in order of row number; -1 where no row with a direction is left."""
+    cosines: Floats
+    """(m, N) the cosines, NaN where there is no neighbour."""
+    runner_up: Floats
+    """(m,) the cosine of the first excluded row, -inf where none is left, NaN for a row without direction."""
+    searched: Rows = field(repr=False)
+    """(p, k) the rows searched."""
+    shift: Vector | None = field(default=None, repr=False)
+    """(k,) what was added to each of them."""
+    table: Floats | None = field(default=None, repr=False)
+    """(p, p) all their cosines, where these were at hand."""
+
+    @property
+    def tied(self) -> Flags:
+        """(m,) whether the last neighbour ties with the first row left out."""
+        return self.cosines[:, -1] - self.runner_up <= TIE
+
+    def first(self, n: int) -> NeighbourLists:
+        """Return the lists of the `n` nearest of them."""
+        if n >= self.indices.shape[1]:
+            return self
+        after = np.where(np.isnan(self.runner_up), np.nan, np.nan_to_num(self.cosines[:, n], nan=-np.inf))
+        return replace(self, indices=self.indices[:, :n], cosines=self.cosines[:, :n], runner_up=after)
+
+    def of(self, which: Indices) -> NeighbourLists:
+        """Return some of the lists, by their position."""
+        fields = ("rows", "indices", "cosines", "runner_up")
+        return replace(self, **{name: getattr(self, name)[which] for name in fields})
+
+    def among(self, first: Indices, n: int) -> NeighbourLists:
+        """Return the lists of the `n` nearest that stand for themselves, as `neighbours` finds them with `first`.
+
+        They are read off these where enough others are listed; only the rest are searched for.
+
+        Examples
+        --------
+        >>> x = np.array([[1.0, 0.0], [1.0, 0.1], [1.0, 0.1], [0.0, 1.0]])
+        >>> neighbours(x, 3).among(np.array([0, 1, 1, 3]), 1).indices.ravel().tolist()
+        [1, 0, 0, 1]
+        """
+        listed = self.indices >= 0
+        standing = listed & (first[self.indices] == self.indices) & (self.indices != first[self.rows, None])
+        enough = np.count_nonzero(standing, axis=1) > n
+        place = np.argsort(~standing, axis=1, kind="stable")[:, : n + 1]
+        indices, cosines = (
+            np.take_along_axis(self.indices, place, axis=1),
+            np.take_along_axis(self.cosines, place, axis=1),
+        )
+        found = replace(self, indices=indices[:, :n], cosines=cosines[:, :n], runner_up=cosines[:, -1].copy())
+        rest = np.flatnonzero(~enough)
+        if not len(rest):
+            return found
+        again = neighbours(self.searched, n, rows=self.rows[rest], shift=self.shift, first=first, table=self.table)
+        if len(rest) == len(self.rows):
+            return again
+        found = replace(found, indices=found.indices.copy(), cosines=found.cosines.copy())
+        found.indices[rest], found.cosines[rest], found.runner_up[rest] = again.indices, again.cosines, again.runner_up
+        return found
+
+    def kept_in(self, other: NeighbourLists, *, tie: float = TIE) -> Flags:
+        """Tell which neighbours are still among the nearest of the same rows elsewhere.
+
+        Parameters
+        ----------
+        other : NeighbourLists
+            Of the same rows in another matrix, row by row.
+        tie : float
+            Cosines there closer than this are one: rows stored in float32 differ by its rounding.
+
+        Returns
+        -------
+        array of shape (m, N)
+            False also where there is no neighbour, here or there.
+
+        Examples
+        --------
+        >>> x = np.array([[1.0, 0.0], [2.0, 0.0], [3.0, 0.0], [0.0, 1.0]])
+        >>> neighbours(x, 1).kept_in(neighbours(x[[0, 2, 1, 3]], 1)).ravel().tolist()
+        [True, True, True, True]
+        """
+        if not np.array_equal(self.rows, other.rows):
+            raise must_be("the lists compared", "of the same rows", f"{len(self.rows)} and {len(other.rows)} others")
+        known = self.indices >= 0
+        kept = known & _listed(self.indices, other.indices)
+        row, place = np.nonzero(known & ~kept)
+        pairs = np.column_stack([self.rows[row], self.indices[row, place]])
+        cosines = other.of_pairs(pairs)
+        last = np.nan_to_num(other.cosines, nan=np.inf).min(axis=1)
+        kept[row, place] = cosines >= last[row] - tie
+        return np.asarray(kept)
+
+    def of_pairs(self, pairs: Indices) -> Floats:
+        """Return the cosines of (m, 2) pairs of the rows searched.
+
+        Examples
+        --------
+        >>> neighbours(np.array([[1.0, 0.0], [3.0, 4.0]]), 1).of_pairs(np.array([[1, 0]]))
+        array([0.6])
+        """
+        if self.table is None:
+            return pair_cosines(self.searched, self.searched, pairs, shift=self.shift)
+        return np.asarray(self.table[pairs[:, 0], pairs[:, 1]])
+
+    def overlap(self, other: NeighbourLists, *, tie: float = TIE) -> float:
+        """Share of the neighbours that are kept in other lists."""
+        return int(np.count_nonzero(self.kept_in(other, tie=tie))) / max(1, int(np.count_nonzero(self.indices >= 0)))
+
+
+def _listed(indices: Indices, others: Indices) -> Flags:
+    """Whether each index of a row is among the others of that row."""
+    found = np.zeros(indices.shape, dtype=bool)
+    for column in others.T:
+        found |= indices == column[:, None]
+    return found
+
+
+def _blocks(n_rows: int, rank: int, keep: int) -> Iterator[slice]:
+    """Cut many candidates into blocks that grow, so that all but the first meet a bar."""
+    most = max(keep, next(row_blocks(WIDEST, rank)).stop)
+    start, size = 0, n_rows if n_rows <= most else min(max(FIRST, 2 * keep), most)
+    while start < n_rows:
+        yield slice(start, min(start + size, n_rows))
+        start, size = start + size, min(2 * size, most)
+
+
+def _shifted(x: Rows, shift: Vector | None) -> Any:
+    return x if shift is None else np.asarray(x, dtype=np.float64) + shift
+
+
+def _search(x: Rows, rows: Indices, keep: int, shift: Vector | None, first: Indices | None) -> Largest:
+    """Find the `keep` largest cosines of some rows with all others; NaN for a row without direction."""
+    if len(x) < MANY or (shift is not None and not isinstance(x, np.ndarray | Seen)):
+        return _searched(x, rows, keep, shift, first)
+    return _surely(x, rows, keep, shift, first, *screened(_seen(x, shift), rows, keep, first))
+
+
+def _seen(x: Rows, shift: Vector | None) -> Rows:
+    return with_shift(x, shift) if shift is not None and isinstance(x, np.ndarray | Seen) else x
+
+
+def _surely(
+    x: Rows, rows: Indices, keep: int, shift: Vector | None, first: Indices | None, best: Largest, settled: Flags
+) -> Largest:
+    """Search again for the rows whose largest cosines few candidates did not settle."""
+
+    def again(found: Largest, some: Indices) -> None:
+        best.columns[some], best.values[some] = found.columns, found.values
+
+    rest = np.flatnonzero(~settled)
+    if 0 < len(rest) * SPARE_IN_A_CROWD <= len(x):
+        found, now = screened(_seen(x, shift), rows[rest], keep, first, spare=SPARE_IN_A_CROWD)
+        again(found, rest)
+        rest = rest[~now]
+    if len(rest):
+        again(_searched(x, rows[rest], keep, shift, first), rest)
+    return best
+
+
+def _searched(x: Rows, rows: Indices, keep: int, shift: Vector | None, first: Indices | None) -> Largest:
+    """Search in float64 alone."""
+    queries, best = unit_rows(_shifted(x[rows], shift), none=0), Largest(len(rows), keep)
+    own = rows if first is None else first[rows]
+    sifted = first is not None and len(rows) >= SIFTED
+
+    def found(block: slice) -> list[Hits]:
+        number = np.arange(block.start, block.stop)
+        listed = np.ones(len(number), dtype=bool) if first is None else first[block] == number
+        if sifted:
+            number, listed = number[listed], listed[listed]
+        unit = unit_rows(_shifted(x[number if sifted else block], shift))
+        empty = np.isnan(unit[:, 0])
+        unit[empty] = 0
+        empty |= ~listed
+        parts = []
+        for part in row_blocks(len(rows), len(unit), budget=8 * TILE):
+            tile = queries[part] @ unit.T
+            tile[:, empty] = -np.inf
+            place = np.searchsorted(number, own[part])
+            itself = np.flatnonzero(place < len(number))
+            itself = itself[number[place[itself]] == own[part][itself]]
+            tile[itself, place[itself]] = -np.inf
+            # Nothing exceeds a cosine of 1, though its rounding may.
+            np.minimum(tile, 1, out=tile)
+            row, column, value = hits(tile, best.bar[part], keep)
+            parts.append((row + part.start, number[column], np.maximum(value, -1)))
+        return parts
+
+    for parts in parallel_map(found, _blocks(len(x), x.shape[1], keep)):
+        best.merge(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+    lost = ~queries.any(axis=1)
+    best.columns[lost], best.values[lost] = -1, np.nan
+    return best
+
+
+def _looked_up(table: Floats, rows: Indices, keep: int, first: Indices | None) -> Largest:
+    """Find the `keep` largest cosines of some rows with all others in a table of them all."""
+    best, empty = Largest(len(rows), keep), np.isnan(table.diagonal())
+    lost, own = empty[rows], rows if first is None else first[rows]
+    if first is not None:
+        empty |= first != np.arange(len(table))
+    for part in row_blocks(len(rows), len(table), budget=8 * TILE):
+        tile = table[rows[part]]
+        tile[:, empty] = -np.inf
+        tile[np.arange(len(tile)), own[part]] = -np.inf
+        tile[lost[part]] = -np.inf
+        # Nothing exceeds a cosine of 1, though its rounding may.
+        np.minimum(tile, 1, out=tile)
+        row, column, value = hits(tile, best.bar[part], keep)
+        best.merge(row + part.start, column, np.maximum(value, -1))
+    best.columns[lost], best.values[lost] = -1, np.nan
+    return best
+
+
+def neighbours(
+    x: Rows,
+    n: int = 10,
+    *,
+    rows: ArrayLike | None = None,
+    shift: Vector | None = None,
+    first: Indices | None = None,
+    table: Floats | None = None,
+) -> NeighbourLists:
+    """Find the exact `n` nearest rows by cosine.
+
+    Parameters
+    ----------
+    x : array of shape (p, k)
+        The side to search; rows without direction are nobody's neighbour and have none.
+    n : int
+        How many neighbours; at most p - 1.
+    rows : array of int, optional
+        For which rows; all by default.
+    shift : array of shape (k,), optional
+        Added to every row first, a block at a time.
+    first : array of int (p,), optional
+        The row that stands for each: only rows that stand for themselves are listed, and never for their own group.
+    table : array of shape (p, p), optional
+        Cosines of all rows, where they are at hand, NaN for a row without direction: then nothing is multiplied.
+
+    Examples
+    --------
+    >>> x = np.array([[1.0, 0.0], [1.0, 0.1], [0.0, 1.0]])
+    >>> neighbours(x, 1).indices.ravel().tolist()
+    [1, 0, 1]
+    >>> neighbours(x, 1, first=np.array([0, 0, 2])).indices.ravel().tolist()
+    [2, 2, 0]
+    """
+    if len(getattr(x, "shape", ())) != 2 or (isinstance(x, np.ndarray) and x.dtype.kind not in "fiu"):
+        raise must_be("x", "a matrix of real numbers", f"{type(x).__name__}", "np.asarray makes one of rows")
+    if len(x) < 2:
+        raise must_be("the number of rows", "at least 2 to have neighbours", len(x))
+    n = as_count(n, "the number of neighbours", most=len(x) - 1)
+    chosen: Indices = np.arange(len(x)) if rows is None else as_rows(rows, len(x))
+    shift = None if shift is None else as_vector(shift, "shift", x.shape[1])
+    first = None if first is None else as_rows(first, len(x), "first")
+    if first is not None and len(first) != len(x):
+        raise must_be("first", f"a vector of {len(x)} row numbers", f"{len(first)}")
+    if not len(chosen):
+        raise must_be("rows", "at least one row number", "none")
+    if table is not None and (np.shape(table) != (len(x), len(x)) or shift is not None):
+        raise must_be(
+            "table", f"of {len(x)} rows and columns, of rows that are not shifted", f"shape {np.shape(table)}"
+        )
+    parts = [
+        _search(x, chosen[part], n + 1, shift, first)
+        if table is None
+        else _looked_up(table, chosen[part], n + 1, first)
+        for part in row_blocks(len(chosen), x.shape[1])
+    ]
+    return _lists(chosen, parts, x, shift, table)
+
+
+def _lists(
+    rows: Indices, parts: list[Largest], x: Rows, shift: Vector | None = None, table: Floats | None = None
+) -> NeighbourLists:
+    """Make lists of what was found, and of the first row left out."""
+    indices, cosines = (np.concatenate([getattr(p, name) for p in parts]) for name in ("columns", "values"))
+    listed = np.where(indices[:, :-1] < 0, np.nan, cosines[:, :-1])
+    return NeighbourLists(rows, indices[:, :-1], listed, cosines[:, -1], x, shift, table)

@@ -1,0 +1,149 @@
+"""How the cosines of pairs changed: of all pairs, or of some drawn without replacement, then with 95 % intervals.
+
+Of N pairs n drawn without replacement say as much as `n (N − 1)/(N − n)` independent draws (Cochran, Sampling
+Techniques, 1977, chapter 2). That pairs share rows plays no part: the target is the figure over these N pairs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import ceil
+
+import numpy as np
+
+from embaudit.core.checked import Floats, Indices
+from embaudit.linalg.intervals import Z95, independent_draws, mean_interval, quantile_ranks, wilson_interval
+from embaudit.linalg.nearest import TIE
+
+LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
+"""Quantiles of |Δ| that are told."""
+CELLS = 2**16
+"""Cells over the range of the cosines: those of one cell share their rank."""
+ROUNDING = 1e-12
+"""A sign flip counts where the product of the two cosines is below minus this."""
+
+
+@dataclass(frozen=True, eq=False)
+class PairChanges:
+    """Changes Δ of the cosines of n pairs.
+
+    Parameters
+    ----------
+    before, after : array of shape (n,)
+        Cosines of the same pairs in two models.
+    total : int
+        How many pairs there are, N; all are here where this is n.
+    ranks : pair of arrays of shape (n,), optional
+        `cell_ranks` of the cosines before, where they are known.
+
+    Examples
+    --------
+    >>> changes = PairChanges(np.array([0.5, -0.5]), np.array([0.25, 0.5]), 2)
+    >>> changes.mean_abs, changes.sign_flips, changes.mean_abs_interval
+    (0.625, 0.5, (0.625, 0.625))
+    """
+
+    before: Floats
+    after: Floats
+    total: int
+    ranks: tuple[Indices, Floats] | None = None
+
+    @cached_property
+    def sizes(self) -> Floats:
+        """(n,) |Δ|."""
+        return np.abs(self.after - self.before)
+
+    @property
+    def draws(self) -> float:
+        """Independent draws that would say as much; infinitely many where these are all pairs."""
+        return independent_draws(len(self.before), self.total)
+
+    @property
+    def mean_abs(self) -> float:
+        """Mean of |Δ|."""
+        return float(self.sizes.mean())
+
+    @property
+    def mean_abs_interval(self) -> tuple[float, float]:
+        """Interval of that."""
+        low, high = mean_interval(self.sizes, self.draws)
+        return max(0.0, low), min(2.0, high)
+
+    @property
+    def max_abs(self) -> float:
+        """Largest |Δ| of these pairs."""
+        return float(self.sizes.max())
+
+    @property
+    def sign_flips(self) -> float:
+        """Share of pairs whose cosine changed sign."""
+        return float(np.count_nonzero(self.before * self.after < -ROUNDING) / len(self.before))
+
+    @property
+    def spearman(self) -> float:
+        """Correlation of mid-ranks; NaN where one side has one rank only."""
+        return self._ranked[0]
+
+    @property
+    def quantiles(self) -> dict[float, float]:
+        """Quantiles of |Δ|, interpolated between two of them."""
+        return {level: value for level, (value, _, _) in self._quantiles.items()}
+
+    @property
+    def intervals(self) -> dict[str, tuple[float, float]]:
+        """Intervals of the sign flips, of Spearman's correlation and of quantiles; none where these are all pairs."""
+        if np.isinf(self.draws):
+            return {}
+        correlation, error = self._ranked
+        ends = np.clip([correlation - Z95 * error, correlation + Z95 * error], -1, 1).tolist()
+        return {
+            "sign_flips": wilson_interval(self.sign_flips, self.draws),
+            "spearman": (ends[0], ends[1]),
+            **{f"{level:g}": (low, high) for level, (_, low, high) in self._quantiles.items()},
+        }
+
+    @cached_property
+    def _quantiles(self) -> dict[float, tuple[float, float, float]]:
+        """Each quantile with the ends of its interval, which are 0 or 2 where pairs are too few."""
+        n = len(self.sizes)
+        places = {level: (level * (n - 1), *quantile_ranks(n, level, self.draws)) for level in LEVELS}
+        needed = [place for at, low, high in places.values() for place in (int(at), ceil(at), low - 1, high - 1)]
+        # Only these few places need to be in order.
+        ordered = np.partition(self.sizes, np.unique(np.clip(needed, 0, n - 1)))
+        result = {}
+        for level, (at, low, high) in places.items():
+            here, beyond = ordered[int(at)], ordered[ceil(at)]
+            ends = float(ordered[low - 1]) if low >= 1 else 0.0, float(ordered[high - 1]) if high <= n else 2.0
+            result[level] = (float(here + (at - int(at)) * (beyond - here)), *ends)
+        return result
+
+    @cached_property
+    def _ranked(self) -> tuple[float, float]:
+        """Spearman's correlation, and its standard error.
+
+        A pair counts by the product of its own ranks and by what it adds to the ranks of the pairs above it: the
+        influence function of the correlation (Croux & Dehon, Statistical Methods & Applications 19, 2010).
+        """
+        (one, x), (other, y) = self.ranks or cell_ranks(self.before), cell_ranks(self.after)
+        scale = np.sqrt((x @ x) * (y @ y)) / len(x)
+        if scale == 0:
+            return float("nan"), float("nan")
+        influence = x * y + _above(one, y) + _above(other, x)
+        return float(x @ y / len(x) / scale), float(influence.std() / scale / np.sqrt(self.draws))
+
+
+def cell_ranks(cosines: Floats) -> tuple[Indices, Floats]:
+    """Cells of cosines over their range, and their mid-ranks from -½ to ½."""
+    lowest, width = float(cosines.min()), float(np.ptp(cosines))
+    # Cosines that differ by rounding only have one rank.
+    # Half a cell up, or rounding would decide whether the highest one is in the last cell or in the one before.
+    cells = ((cosines - lowest) * ((CELLS - 1) / width if width > TIE else 0.0) + 0.5).astype(np.intp)
+    counts = np.bincount(cells, minlength=CELLS)
+    return cells, ((np.cumsum(counts) - counts / 2) / len(cosines) - 0.5)[cells]
+
+
+def _above(cells: Indices, values: Floats) -> Floats:
+    """Sum for each pair the values of the pairs in higher cells, over n; those of its own cell count half."""
+    sums = np.bincount(cells, values, minlength=CELLS)
+    return np.asarray(((sums.sum() - np.cumsum(sums) + sums / 2) / len(cells))[cells])

@@ -1,0 +1,129 @@
+"""Rows of a matrix: their lengths, directions and Gram matrices, streamed in float64, and some of them drawn."""
+
+from __future__ import annotations
+
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from embaudit.core.checked import Floats, Indices, Matrix, Vector
+from embaudit.core.parallel import parallel_map, row_blocks
+from embaudit.linalg.passes import CACHE_BYTES, float64_blocks, in_order
+from embaudit.linalg.seen import Rows
+
+PASS_BYTES = 2**23
+"""A float64 block of a pass that several threads share."""
+
+
+def sample_rows(rows: int | Indices, size: int, rng: np.random.Generator) -> Indices:
+    """Draw `size` different rows, in order; all of them where there are no more.
+
+    `rows` says how many there are, or which. A generator is left as it is where nothing is drawn.
+
+    Examples
+    --------
+    >>> sample_rows(3, 5, np.random.default_rng(0)).tolist()
+    [0, 1, 2]
+    """
+    pool: Indices = np.arange(rows) if isinstance(rows, int) else rows
+    return np.sort(pool if len(pool) <= size else rng.choice(pool, size, replace=False))
+
+
+def row_norms(x: Rows) -> Floats:
+    """Euclidean norm of every row in float64, free of overflow and underflow.
+
+    Examples
+    --------
+    >>> row_norms(np.array([[3e200, 4e200], [3e-200, 4e-200], [0.0, 0.0]]))
+    array([5.e+200, 5.e-200, 0.e+000])
+    """
+    norms = np.empty(len(x))
+
+    def fill(rows: slice) -> None:
+        norms[rows] = _block_norms(np.ascontiguousarray(x[rows], dtype=np.float64))
+
+    list(parallel_map(fill, row_blocks(*x.shape, budget=PASS_BYTES), in_threads=True))
+    return norms
+
+
+def _block_norms(block: Floats) -> Floats:
+    with np.errstate(over="ignore", under="ignore"):
+        norms: Floats = np.sqrt(np.einsum("ij,ij->i", block, block))
+    extreme = (norms < 1e-140) | (norms > 1e140)
+    if extreme.any():
+        largest = np.abs(block[extreme]).max(axis=1, keepdims=True)
+        scaled = np.divide(block[extreme], largest, out=np.zeros_like(block[extreme]), where=largest > 0)
+        norms[extreme] = largest[:, 0] * np.sqrt(np.einsum("ij,ij->i", scaled, scaled))
+    return norms
+
+
+@overload
+def unit_rows(x: Rows, *, none: float = np.nan) -> Floats: ...
+@overload
+def unit_rows(x: Rows, *, none: float = np.nan, dtype: DTypeLike) -> Matrix: ...
+def unit_rows(x: Rows, *, none: float = np.nan, dtype: DTypeLike = np.float64) -> NDArray[Any]:
+    """Divide every row by its norm, computed in float64 whatever the result is stored as.
+
+    Parameters
+    ----------
+    x : array of shape (n, k)
+        Rows; may lie on disk.
+    none : float
+        What stands in every entry of a zero row, which has no direction: NaN, or 0 for a row similar to nothing.
+    dtype : dtype
+        How to store the result.
+
+    Examples
+    --------
+    >>> unit_rows(np.array([[3.0, 4.0], [0.0, 0.0]]))
+    array([[0.6, 0.8], [nan, nan]])
+    >>> unit_rows(np.array([[3e200, 4e200], [0.0, 0.0]]), none=0)
+    array([[0.6, 0.8],
+           [0. , 0. ]])
+    """
+    unit = np.empty(x.shape, dtype=dtype)
+    for rows in row_blocks(*x.shape, budget=CACHE_BYTES):
+        _divide(np.ascontiguousarray(x[rows], dtype=np.float64), none, unit[rows])
+    return unit
+
+
+def _divide(block: Floats, none: float, unit: NDArray[Any]) -> None:
+    """Write the directions of a block of rows."""
+    norms = _block_norms(block)
+    zero = norms == 0
+    norms[zero] = 1
+    np.divide(block, norms[:, None], out=unit, casting="same_kind")
+    unit[zero] = none
+    subnormal = np.flatnonzero(norms < 1e-290)
+    if len(subnormal):
+        # Division by the largest entry first: a subnormal norm has lost digits.
+        scaled = block[subnormal] / np.abs(block[subnormal]).max(axis=1, keepdims=True)
+        unit[subnormal] = scaled / np.sqrt(np.einsum("ij,ij->i", scaled, scaled))[:, None]
+
+
+def gram(x: Matrix, y: Matrix | None = None) -> Floats:
+    """Compute `xᵀy` (`xᵀx` without `y`), k×k, streamed over rows in float64."""
+    return in_order(
+        block.T @ (block if y is None or y is x else np.asarray(y[rows], dtype=np.float64))
+        for rows, block in float64_blocks(x)
+    )
+
+
+def triangular_factor(x: Matrix, weights: Vector | None = None) -> Floats:
+    """Compute R with `RᵀR = xᵀx` by streamed QR, which does not square the condition number as a Gram matrix does.
+
+    With weights w of the rows, (n,), it is `RᵀR = xᵀ diag(w) x`.
+
+    Examples
+    --------
+    >>> np.abs(triangular_factor(np.array([[3.0], [4.0]])))
+    array([[5.]])
+    >>> np.abs(triangular_factor(np.array([[1.0], [2.0]]), np.array([9.0, 4.0])))
+    array([[5.]])
+    """
+    factor: Floats = np.zeros((0, x.shape[1]))
+    for rows, block in float64_blocks(x):
+        part = block if weights is None else block * np.sqrt(weights[rows, None])
+        factor = np.asarray(np.linalg.qr(np.vstack([factor, part]), mode="r"))
+    return factor

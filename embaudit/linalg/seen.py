@@ -1,0 +1,160 @@
+"""Rows of a matrix as an equal model has them: mapped where they are asked for, so that no changed copy is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from embaudit.core.checked import Floats, Matrix, Vector
+from embaudit.linalg.stretch import Linear, Stretch, stretches
+
+Singles: TypeAlias = NDArray[np.float32]
+LONGER, VANISHING = 1 + 2.0**-10, 1e-15
+"""How many times as long rows may be as float32 finds them, and the length up to which squares may vanish there."""
+
+
+class Rows(Protocol):
+    """What has rows to take: a matrix, one that lies on disk, or a `Seen`."""
+
+    @property
+    def shape(self) -> tuple[Any, ...]:
+        """Number of rows, and of columns."""
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """How precisely the rows are stored."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, rows: Any, /) -> Any:
+        """Take some rows, by a slice or by their numbers."""
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """The rows `x · linear + shift`, computed in float64 whenever some of them are taken.
+
+    Examples
+    --------
+    >>> seen = Seen(np.eye(2, dtype=np.float32), np.diag([2.0, 1.0]), np.array([0.0, 1.0]))
+    >>> seen.shape, seen.dtype, seen[:1]
+    ((2, 2), dtype('float32'), array([[2., 1.]]))
+    """
+
+    x: Matrix
+    """(p, k), may lie on disk."""
+    linear: Linear
+    """(k, m)."""
+    shift: Vector
+    """(m,)."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of rows, and of columns after the map."""
+        return len(self.x), self.linear.shape[1]
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of what is stored: results are no more precise than that, whatever they are computed in."""
+        return self.x.dtype
+
+    def __len__(self) -> int:
+        return len(self.x)
+
+    def __getitem__(self, rows: Any, /) -> Floats:
+        mapped = np.asarray(np.asarray(self.x[rows], dtype=np.float64) @ self.linear)
+        return mapped + self.shift if self.shift.any() else mapped
+
+    def single(self, rows: slice) -> tuple[Singles, Vector]:
+        """Compute rows in float32, and how much rounding may have grown in each."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            # Transforms round less than the k products of a matrix, which the growth below allows for.
+            given = single(self.x, rows)[0]
+            block: Singles = np.asarray(given @ self.linear.astype(np.float32), dtype=np.float32)
+            if self.shift.any():
+                block += self.shift.astype(np.float32)
+        return block, self._amplified(given, block)
+
+    def _amplified(self, given: Singles, block: Singles) -> Vector:
+        """Compare the sizes that were added up with the lengths that came out."""
+        size, least = self._norms
+        if least > 0 and not self.shift.any():
+            return np.full(len(block), size / least)
+        far = LONGER * lengths(given).astype(np.float64)
+        vanish = ~(far > VANISHING)
+        far[vanish] = lengths(given[vanish].astype(np.float64))
+        added = far * size + np.linalg.norm(self.shift)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(np.where(added > 0, added / lengths(block), 0.0))
+
+    @cached_property
+    def _norms(self) -> tuple[float, float]:
+        """The Frobenius norm of the map, and the least stretch of any direction."""
+        s = stretches(self.linear)
+        if isinstance(self.linear, Stretch) and self.linear.first is None and self.linear.last is None:
+            # Each entry is one product, with no sum that its rounding could grow in.
+            return 4 * float(s[0]) / len(s), float(s[-1])
+        return float(np.linalg.norm(s)), float(s[-1]) if len(s) == len(self.linear) else 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Mapped:
+    """Rows that a function makes of those of a matrix, a block in float64 at a time."""
+
+    x: Matrix
+    """(p, k), may lie on disk."""
+    function: Callable[[Floats], Floats]
+    """Of some rows, which it must not keep."""
+    width: int
+    """Columns of the result."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of rows, and of columns of the result."""
+        return len(self.x), self.width
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of what is stored."""
+        return self.x.dtype
+
+    def __len__(self) -> int:
+        return len(self.x)
+
+    def __getitem__(self, rows: Any, /) -> Floats:
+        return self.function(np.array(self.x[rows], dtype=np.float64))
+
+
+def with_shift(x: Matrix | Seen, shift: Vector) -> Seen:
+    """Add a shift to all rows.
+
+    Examples
+    --------
+    >>> once = with_shift(np.eye(2), np.array([1.0, 0.0]))
+    >>> with_shift(once, np.array([1.0, 2.0]))[:]
+    array([[3., 2.],
+           [2., 3.]])
+    """
+    if isinstance(x, Seen):
+        return replace(x, shift=x.shift + shift)
+    return Seen(x, Stretch.identity(x.shape[1]), shift)
+
+
+def single(x: Rows, rows: slice) -> tuple[Singles, Vector]:
+    """Take rows in float32, and tell for each how much larger what was added up may be than what came out."""
+    if isinstance(x, Seen):
+        return x.single(rows)
+    with np.errstate(over="ignore"):
+        block = np.asarray(x[rows], dtype=np.float32)
+    return block, np.ones(len(block))
+
+
+def lengths(block: Matrix) -> Vector:
+    """Lengths of rows in their own precision, which may overflow or vanish."""
+    with np.errstate(over="ignore", under="ignore"):
+        return np.asarray(np.sqrt(np.einsum("ij,ij->i", block, block)))

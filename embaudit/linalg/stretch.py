@@ -1,0 +1,262 @@
+"""Maps of rows of very many columns for which no square matrix is made: scales, between turns that mix all columns.
+
+A dense k×k matrix takes k³ operations to draw uniformly, and k² for each row it is applied to. A turn here is made of
+random signs and of cosine transforms, which takes k numbers, and k log k operations for each row.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from typing import Any, Self, TypeAlias, overload
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from embaudit.core.checked import Floats, Matrix, Vector, frozen
+
+EPS = float(np.finfo(np.float64).eps)
+WIDE = 256
+"""Columns above which maps are drawn so."""
+
+
+@dataclass(frozen=True, eq=False)
+class Turn:
+    """The orthogonal matrix `diag(a) C diag(b) C diag(c)`, or its transpose; C is the orthonormal cosine transform.
+
+    With random signs a, b and c the first transform spreads each row over all columns, the second mixes what is spread:
+    its entries are nearly independent and normal, of variance 1/k. It is not uniform among all turns.
+
+    Examples
+    --------
+    >>> turn = Turn.sample(300, np.random.default_rng(0))
+    >>> square = turn.of(np.eye(300))
+    >>> bool(np.abs(square @ square.T - np.eye(300)).max() < 1e-14), np.allclose(turn.T.of(square), np.eye(300))
+    (True, True)
+    """
+
+    signs: NDArray[np.int8]
+    """(3, k) a, b and c."""
+    back: bool = False
+    """Whether it is the transpose."""
+
+    @classmethod
+    def sample(cls, rank: int, rng: np.random.Generator) -> Self:
+        """Draw the signs."""
+        return cls(np.where(rng.random((3, rank)) < 0.5, -1, 1).astype(np.int8))
+
+    @property
+    def T(self) -> Self:  # noqa: N802
+        """The transpose, which undoes it."""
+        return replace(self, back=not self.back)
+
+    def of(self, x: NDArray[Any]) -> NDArray[Any]:
+        """Turn rows, as precisely as they are given."""
+        from scipy.fft import dct, idct
+
+        first, *others = self.signs[::-1] if self.back else self.signs
+        transform = idct if self.back else dct
+        x = x * first.astype(x.dtype)
+        for signs in others:
+            x = transform(x, norm="ortho", overwrite_x=True)
+            x *= signs.astype(x.dtype)
+        return x
+
+
+class Structured(ABC):
+    """A square matrix that is not made: rows are multiplied by `x @ it`, and `np.asarray` makes it."""
+
+    # Products with arrays are made here, not by numpy.
+    __array_ufunc__ = None
+    scales: Vector
+    """(r,) singular values, with signs; none is 0."""
+
+    @abstractmethod
+    def __len__(self) -> int: ...
+
+    @property
+    @abstractmethod
+    def T(self) -> Structured:  # noqa: N802
+        """The transpose."""
+
+    @property
+    @abstractmethod
+    def sizes(self) -> Floats:
+        """All singular values, in no order."""
+
+    @abstractmethod
+    def of(self, x: NDArray[Any]) -> NDArray[Any]:
+        """Multiply rows, as precisely as they are given."""
+
+    @abstractmethod
+    def is_undone_by(self, other: Structured) -> bool:
+        """Whether `it · otherᵀ` is the identity, to what can be seen without making either."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """As the matrix has it."""
+        return len(self), len(self)
+
+    def astype(self, dtype: DTypeLike) -> Self:  # noqa: ARG002
+        """Return itself: it computes as precisely as the rows that it is given."""
+        return self
+
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> Floats:
+        return np.asarray(np.eye(len(self)) @ self, dtype=dtype)
+
+    def __rmatmul__(self, x: NDArray[Any]) -> NDArray[Any]:
+        x = np.asarray(x)
+        return self.of(x if x.dtype == np.float32 else x.astype(np.float64, copy=False))
+
+    @overload
+    def __matmul__(self, other: Structured) -> Structured | Floats: ...
+    @overload
+    def __matmul__(self, other: NDArray[Any]) -> Floats: ...
+    def __matmul__(self, other: Structured | NDArray[Any]) -> Structured | Floats:
+        return np.asarray((np.asarray(other).T @ self.T).T)
+
+
+@dataclass(frozen=True, eq=False)
+class Stretch(Structured):
+    """The square matrix `first · diag(scales) · last`, for turns that may be missing.
+
+    Examples
+    --------
+    >>> twice = Stretch(np.array([2.0, 4.0]))
+    >>> np.array([[1.0, 1.0]]) @ twice, twice @ np.array([1.0, 1.0]), np.asarray(twice.T)
+    (array([[2., 4.]]), array([2., 4.]), array([[2., 0.],
+           [0., 4.]]))
+    """
+
+    scales: Vector
+    """(k,) none is 0."""
+    first: Turn | None = None
+    """What is done before."""
+    last: Turn | None = None
+    """What is done after."""
+
+    @classmethod
+    def identity(cls, rank: int) -> Self:
+        """Make the map that changes nothing."""
+        return cls(frozen(np.ones(rank)))
+
+    def __len__(self) -> int:
+        return len(self.scales)
+
+    @property
+    def T(self) -> Self:  # noqa: N802
+        """The transpose."""
+        first, last = (None if turn is None else turn.T for turn in (self.last, self.first))
+        return replace(self, first=first, last=last)
+
+    @property
+    def sizes(self) -> Floats:
+        """Sizes of the scales."""
+        return np.abs(self.scales)
+
+    def of(self, x: NDArray[Any]) -> NDArray[Any]:
+        """Turn rows, scale them, and turn them again."""
+        x = (x if self.first is None else self.first.of(x)) * self.scales.astype(x.dtype)
+        return x if self.last is None else self.last.of(x)
+
+    def __matmul__(self, other: Any) -> Any:
+        if isinstance(other, Stretch) and self.last is None and other.first is None:
+            return Stretch(frozen(self.scales * other.scales), self.first, other.last)
+        return super().__matmul__(other)
+
+    def is_undone_by(self, other: Structured) -> bool:
+        """Whether the turns are the same, and the scales cancel."""
+        if not isinstance(other, Stretch):
+            return False
+        same = all(_same(*turns) for turns in ((self.first, other.first), (self.last, other.last)))
+        return same and _cancel(self.scales, other.scales)
+
+
+@dataclass(frozen=True, eq=False)
+class Spanned(Structured):
+    """The symmetric matrix `rest · I + W diag(scales − rest) Wᵀ`: scales in the span of few columns, one outside it.
+
+    Examples
+    --------
+    >>> one = Spanned(np.array([[0.6], [0.8]]), np.array([3.0]), 1.0)
+    >>> np.array([[0.6, 0.8], [0.8, -0.6]]) @ one
+    array([[ 1.8,  2.4],
+           [ 0.8, -0.6]])
+    """
+
+    axes: Matrix
+    """(k, r) W, orthonormal."""
+    scales: Vector
+    """(r,) positive."""
+    rest: float
+    """What rows at right angles to W are multiplied by."""
+
+    def __len__(self) -> int:
+        return len(self.axes)
+
+    @property
+    def T(self) -> Self:  # noqa: N802
+        """Itself."""
+        return self
+
+    @property
+    def sizes(self) -> Floats:
+        """The scales, and what is outside, if anything is."""
+        k, r = self.axes.shape
+        return np.asarray(self.scales if k == r else np.append(self.scales, self.rest))
+
+    def of(self, x: NDArray[Any]) -> NDArray[Any]:
+        """Scale rows, and their parts in the span otherwise."""
+        axes = self.axes.astype(x.dtype, copy=False)
+        inside = (x @ axes) * (self.scales - self.rest).astype(x.dtype)
+        return np.asarray(x * x.dtype.type(self.rest) + inside @ axes.T)
+
+    def is_undone_by(self, other: Structured) -> bool:
+        """Whether the span is the same, orthonormal, and the scales cancel."""
+        if not isinstance(other, Spanned) or other.axes is not self.axes:
+            return False
+        error = np.abs(self.axes.T @ self.axes - np.eye(len(self.scales))).max()
+        ends = np.append(self.scales, self.rest), np.append(other.scales, other.rest)
+        return bool(error <= 64 * len(self.scales) * EPS) and _cancel(*ends)
+
+
+Linear: TypeAlias = Matrix | Structured
+"""What rows can be multiplied by."""
+
+
+def plainest(linear: Linear) -> Linear:
+    """Return a diagonal matrix as the scales that it is: rows take k products then, and not k².
+
+    Examples
+    --------
+    >>> type(plainest(np.diag([1.0, 2.0]))).__name__, type(plainest(np.ones((2, 2)))).__name__
+    ('Stretch', 'ndarray')
+    """
+    if isinstance(linear, Structured) or linear.shape[0] != linear.shape[1]:
+        return linear
+    scales = np.diag(linear)
+    diagonal = scales.all() and np.count_nonzero(linear) == len(scales)
+    return Stretch(frozen(scales.astype(np.float64))) if diagonal else linear
+
+
+def _cancel(scales: Vector, others: Vector) -> bool:
+    return bool(np.abs(scales * others - 1).max() <= 64 * EPS)
+
+
+def _same(one: Turn | None, other: Turn | None) -> bool:
+    if one is None or other is None:
+        return one is other
+    return one.back == other.back and np.array_equal(one.signs, other.signs)
+
+
+def stretches(linear: Linear) -> Floats:
+    """Compute the singular values of a map, the largest first.
+
+    Examples
+    --------
+    >>> stretches(Stretch(np.array([1.0, -3.0]))), stretches(np.diag([1.0, -3.0]))
+    (array([3., 1.]), array([3., 1.]))
+    """
+    if isinstance(linear, Structured):
+        return np.sort(linear.sizes)[::-1]
+    return np.asarray(np.linalg.svd(linear, compute_uv=False))

@@ -1,0 +1,88 @@
+"""Copies of rows: what the hash and the tree find is what all pairs say, and they give up where they must."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from embaudit.linalg import copies
+from embaudit.linalg.copies import first_copies, near_pairs, resolution, spacing_of
+from embaudit.linalg.pairs import pair_cosines
+from embaudit.linalg.rows import unit_rows
+
+
+def crowded(seed=0, n=120, k=6, noise=0.01):
+    """Rows around a few directions, at distances on both sides of that of twins."""
+    draw = np.random.default_rng(seed)
+    rows = draw.standard_normal((8, k))[draw.integers(8, size=n)] + noise * draw.standard_normal((n, k))
+    return rows * draw.uniform(0.1, 9, size=(n, 1))
+
+
+def pairs_of(x, least):
+    unit = unit_rows(x)
+    return np.argwhere(np.triu(unit @ unit.T > least, 1)).tolist()
+
+
+@pytest.mark.parametrize("k", [2, 3, 6, 30])
+@pytest.mark.parametrize("least", [0.9999, 0.99, 0.5])
+def test_near_pairs_are_those_of_all_pairs(k, least):
+    x = crowded(k=k)
+    wanted = pairs_of(x, least)
+    assert len(wanted) > 20
+    assert sorted(near_pairs(x, np.arange(len(x)), least).tolist()) == wanted
+
+
+def test_only_the_rows_named_are_compared_by_their_places():
+    x = crowded()
+    rows = np.arange(1, len(x), 2)
+    assert sorted(near_pairs(x, rows, 0.9999).tolist()) == pairs_of(x[rows], 0.9999)
+
+
+def test_where_too_many_come_near_none_are_verified(monkeypatch):
+    x = np.random.default_rng(0).standard_normal((300, 40))
+    assert near_pairs(x, np.arange(300), 0.98).tolist() == []
+    monkeypatch.setattr(copies, "CANDIDATES", 500)
+    assert near_pairs(x[:, :3] ** 2, np.arange(300), 0.5) is None
+    assert near_pairs(x, np.arange(1), 0.5).tolist() == near_pairs(x, np.arange(0), 0.5).tolist() == []
+
+
+@pytest.mark.parametrize("digits", [8, 11, 24])
+def test_the_spacing_is_that_of_the_shortest_format_that_holds_all_numbers(digits):
+    draw = np.random.default_rng(0)
+    numbers, exponents = np.frexp(draw.standard_normal((40, 7)))
+    x = np.ldexp(np.rint(np.ldexp(numbers, digits)), exponents - digits)
+    assert spacing_of(x) == spacing_of(np.vstack([x, np.zeros((1, 7))])) == 2.0 ** (1 - digits)
+    x[3, 2] = 1 + 2.0**-digits
+    assert spacing_of(x) == {8: 2.0**-10, 11: 2.0**-23, 24: 2.0**-52}[digits]
+    assert spacing_of(np.rint(9 * x)) == 2.0**-52
+    # Below the smallest ordinary number of a format its steps no longer shrink.
+    tiny = np.array([[0.5, 2.0**-24, 3 * 2.0**-24]])
+    assert spacing_of(tiny) == 2.0**-7
+    assert spacing_of(np.float16([[0.1, 7e-8]]).astype(float)) == 2.0**-10
+
+
+def test_first_copies_are_rows_of_one_direction_whatever_their_length():
+    base = np.random.default_rng(0).standard_normal((4, 5))
+    x = np.vstack([base, 2 * base[::-1], -base, base[:1] + 1e-4])
+    assert first_copies(x, np.arange(13)).tolist() == [0, 1, 2, 3, 3, 2, 1, 0, 8, 9, 10, 11, 12]
+    assert first_copies(x, np.array([1, 5, 6, 9])).tolist() == [0, 1, 0, 3]
+    assert first_copies(x.astype(np.float32), np.arange(13)).tolist() == first_copies(x, np.arange(13)).tolist()
+
+
+def test_a_cosine_as_far_from_1_as_rounding_brings_one_is_that_of_a_copy():
+    edge = 1 - resolution(2)
+    pairs = [np.array([[1.0, 0.0], [np.cos(t), np.sin(t)]]) for t in np.arccos(edge) * np.linspace(0.9, 1.1, 400)]
+    found = {float(pair_cosines(x, x, np.array([[0, 1]]))[0]): first_copies(x, np.arange(2)).tolist() for x in pairs}
+    assert found[edge] == [0, 0]
+    assert found[np.nextafter(edge, 0)] == [0, 1]
+
+
+def test_copies_are_found_outside_the_dimensions_of_the_tree(monkeypatch):
+    monkeypatch.setattr(copies, "LOOKED_AT", 4)
+    x = np.zeros((13, 20))
+    x[::4, :4] = np.eye(4)  # the rows looked at
+    others = np.flatnonzero(~x.any(axis=1))
+    x[others, 4 + np.arange(9) % 6] = np.arange(1, 10)
+    expected = np.arange(13)
+    expected[others[6:]] = others[:3]
+    assert first_copies(x, np.arange(13)).tolist() == expected.tolist()

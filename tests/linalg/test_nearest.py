@@ -1,0 +1,295 @@
+"""Cosines of pairs, uniform sampling and exact neighbours, against brute force."""
+
+from __future__ import annotations
+
+import re
+import tracemalloc
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from embaudit.core import parallel
+from embaudit.core.checked import as_factors
+from embaudit.errors import InputError
+from embaudit.linalg import nearest as module
+from embaudit.linalg.nearest import TIE, neighbours
+from embaudit.linalg.pairs import as_pairs, pair_cosines
+from embaudit.testing import factor_matrices, seeds
+
+SENTENCE = re.compile(r"^[^\n;]+ must be [^\n;]+; got [^\n;]+(; [^\n;]+)?\.$")
+
+
+def cosine_matrix(x: np.ndarray) -> np.ndarray:
+    """All cosines in long double; a row itself and rows without direction are -inf."""
+    wide = x.astype(np.longdouble)
+    norms = np.sqrt((wide**2).sum(axis=1))
+    unit = wide / np.where(norms == 0, 1, norms)[:, None]
+    cosines = (unit @ unit.T).astype(np.float64)
+    cosines[:, norms == 0] = -np.inf
+    np.fill_diagonal(cosines, -np.inf)
+    return cosines
+
+
+def brute_force(x: np.ndarray, n: int) -> tuple[list[list[int]], list[list[float]], list[float]]:
+    """Sort everything; only for inputs whose cosines are exact, so that ties are ties."""
+    cosines = cosine_matrix(x)
+    order = [sorted(range(len(x)), key=lambda j, row=row: (-row[j], j)) for row in cosines]
+    ranked = [[row[j] for j in js] for row, js in zip(cosines, order, strict=True)]
+    return [js[:n] for js in order], [values[:n] for values in ranked], [values[n] for values in ranked]
+
+
+@st.composite
+def searches(draw: st.DrawFn) -> tuple[np.ndarray, int, np.ndarray]:
+    x = draw(factor_matrices(draw(st.integers(2, 12)), draw(st.integers(1, 4))))
+    rows = draw(st.lists(st.integers(0, len(x) - 1), min_size=1, max_size=8))
+    return x, draw(st.integers(1, len(x) - 1)), np.array(rows)
+
+
+@given(searches())
+def test_neighbours_are_the_n_largest_cosines(search: tuple[np.ndarray, int, np.ndarray]) -> None:
+    x, n, rows = search
+    found = neighbours(as_factors(x, "item factors"), n, rows=rows)
+    cosines = cosine_matrix(x)
+    np.testing.assert_array_equal(found.rows, rows)
+    assert found.indices.shape == found.cosines.shape == (len(rows), n)
+    for row, listed, values, runner_up in zip(rows, found.indices, found.cosines, found.runner_up, strict=True):
+        if not x[row].any():
+            assert (listed == -1).all()
+            assert np.isnan(values).all()
+            assert np.isnan(runner_up)
+            continue
+        best = np.sort(cosines[row])[::-1]
+        real = np.isfinite(best[:n])
+        assert len(set(listed[real])) == real.sum()
+        assert row not in listed
+        np.testing.assert_allclose(values[real], best[:n][real], rtol=0, atol=1e-14)
+        np.testing.assert_allclose(cosines[row, listed[real]], best[:n][real], rtol=0, atol=1e-14)
+        assert (listed[~real] == -1).all()
+        assert np.isnan(values[~real]).all()
+        np.testing.assert_allclose(runner_up, best[n] if n < len(best) else -np.inf, rtol=0, atol=1e-14)
+        assert (np.diff(values[real]) <= 0).all()
+        assert (np.abs(values[real]) <= 1).all()
+
+
+@given(st.integers(2, 30), st.integers(1, 4), st.data())
+def test_ties_go_by_row_number(n_rows: int, rank: int, data: st.DataObject) -> None:
+    """Rows along the axes have cosines of exactly -1, 0 and 1, so nearly everything ties."""
+    axes = data.draw(st.lists(st.integers(0, rank - 1), min_size=n_rows, max_size=n_rows))
+    lengths = data.draw(st.lists(st.sampled_from([-2.0, 0.0, 1.0, 4.0]), min_size=n_rows, max_size=n_rows))
+    x = np.eye(rank)[axes] * np.array(lengths)[:, None]
+    n = data.draw(st.integers(1, n_rows - 1))
+    indices, cosines, runner_up = brute_force(x, n)
+    found = neighbours(x, n)
+    for row in range(n_rows):
+        if x[row].any():
+            expected = [j if c > -np.inf else -1 for j, c in zip(indices[row], cosines[row], strict=True)]
+            assert found.indices[row].tolist() == expected
+            assert found.runner_up[row] == runner_up[row]
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("seed", range(3))
+def test_tiles_do_not_show(monkeypatch: pytest.MonkeyPatch, seed: int, dtype: type) -> None:
+    """Rows on a grid, so that many cosines tie: neither blocks nor tiles may choose among the equals."""
+    x = np.random.default_rng(seed).integers(-1, 2, size=(90, 4)).astype(dtype)
+    whole = neighbours(x, 7, rows=np.arange(0, 90, 2))
+    monkeypatch.setattr(module, "WIDEST", 16)
+    monkeypatch.setattr(module, "FIRST", 4)
+    monkeypatch.setattr(module, "TILE", 16 * 5)
+    for workers_ in ("1", "2", "3"):
+        monkeypatch.setenv("EMBAUDIT_WORKERS", workers_)
+        tiled = neighbours(x, 7, rows=np.arange(0, 90, 2))
+        np.testing.assert_allclose(tiled.cosines, whole.cosines, rtol=0, atol=1e-15)
+        np.testing.assert_allclose(tiled.runner_up, whole.runner_up, rtol=0, atol=1e-15)
+        np.testing.assert_array_equal(tiled.rows, whole.rows)
+        clear = ~np.isclose(np.diff(whole.cosines, axis=1), 0, atol=1e-14).any(axis=1)
+        np.testing.assert_array_equal(tiled.indices[clear], whole.indices[clear])
+
+
+def test_adversarial_orders_are_searched_exactly() -> None:
+    """Cosines that rise with the row number lift the bar at every step; falling ones never do."""
+    angles = np.linspace(3, 0, 5000)
+    for x in (
+        np.column_stack([np.cos(angles), np.sin(angles)]),
+        np.column_stack([np.cos(angles), np.sin(angles)])[::-1],
+    ):
+        at = int(np.argmax(x[:, 0]))
+        found = neighbours(x, 4, rows=[at])
+        expected = [j for j in np.argsort(-x[:, 0], kind="stable") if j != at][:5]
+        assert found.indices[0].tolist() == expected[:4]
+        assert found.runner_up[0] == pytest.approx(x[expected[4], 0], abs=1e-15)
+
+
+def test_a_shift_moves_every_row_before_the_search() -> None:
+    x = np.random.default_rng(2).standard_normal((50, 3)).astype(np.float32)
+    shift = np.array([0.5, -2.0, 1.0])
+    one, other = neighbours(x, 4, rows=[3, 9], shift=shift), neighbours(x.astype(np.float64) + shift, 4, rows=[3, 9])
+    np.testing.assert_array_equal(one.indices, other.indices)
+    np.testing.assert_allclose(one.cosines, other.cosines, rtol=0, atol=1e-15)
+    assert (one.indices != neighbours(x, 4, rows=[3, 9]).indices).any()
+
+
+def test_kept_means_listed_or_tied_with_the_last_one_listed() -> None:
+    draw = np.random.default_rng(3)
+    before, after = draw.standard_normal((2, 40, 3))
+    after[10:] = np.vstack([2 * after[:10], 0.3 * after[:10], 7 * after[:10]])  # bundles of four parallel rows
+    n = 6
+    one, other = neighbours(before, n), neighbours(after, n)
+    cosines = cosine_matrix(after)
+    last = np.sort(cosines, axis=1)[:, -n]
+    expected = np.take_along_axis(cosines, one.indices, axis=1) >= last[:, None] - TIE
+    np.testing.assert_array_equal(one.kept_in(other), expected)
+    assert one.overlap(other) == expected.mean() < 1
+    listed = [[i in row for i in mine] for mine, row in zip(one.indices, other.indices, strict=True)]
+    assert (expected & ~np.array(listed)).any(), "a tie that is not listed counts as kept"
+    wide = np.take_along_axis(cosines, one.indices, axis=1) >= last[:, None] - 0.05
+    np.testing.assert_array_equal(one.kept_in(other, tie=0.05), wide)
+    assert wide.sum() > expected.sum()
+
+
+def test_kept_lists_know_shifts_and_rows_that_lose_their_direction() -> None:
+    x = np.array([[1.0, 0.0], [1.0, 0.1], [0.0, 1.0], [1.0, 0.2]])
+    before, after = neighbours(x, 2), neighbours(x, 2, shift=-x[1])
+    assert before.indices.tolist() == [[1, 3], [3, 0], [3, 1], [1, 0]]
+    # Row 1 is at the origin now: it is nobody's neighbour and has none.
+    assert before.kept_in(after).tolist() == [[False, True], [False, False], [True, False], [False, True]]
+    nowhere = neighbours(np.vstack([np.zeros(2), x]), 2).of(np.array([0]))
+    assert not nowhere.kept_in(nowhere).any()
+    assert nowhere.overlap(nowhere) == 0
+
+
+def test_first_lists_are_those_of_a_shorter_search() -> None:
+    x = np.vstack([np.zeros(3), np.random.default_rng(4).standard_normal((9, 3))])
+    for n in (1, 4, 8, 9):
+        one, other = neighbours(x, 9).first(n), neighbours(x, n)
+        for name in ("rows", "indices", "cosines", "runner_up"):
+            np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+    assert not neighbours(x, 4).tied[1:].any()
+    assert neighbours(np.vstack([x, x]), 1).of(np.array([2])).tied.tolist() == [False]
+    assert neighbours(np.vstack([x, x, x]), 1).of(np.array([2])).tied.tolist() == [True]
+
+
+def test_lists_of_other_rows_are_refused() -> None:
+    with pytest.raises(InputError, match=r"^the lists compared must be of the same rows; got 2 and 1 others\.$"):
+        neighbours(np.eye(3), 1, rows=[0, 1]).kept_in(neighbours(np.eye(3), 1, rows=[0]))
+
+
+def test_neighbours_never_build_the_square() -> None:
+    n_rows = 9000
+    x = np.random.default_rng(0).standard_normal((n_rows, 4)).astype(np.float32)
+    tracemalloc.start()
+    try:
+        neighbours(x, 3, rows=np.arange(0, n_rows, 2))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    # What was asked for would be 324 MB of cosines, one row block of them 32 MB.
+    assert peak < parallel.BLOCK_BYTES
+
+
+@pytest.mark.parametrize("n", [0, -1, 3, 1.0, "2", None])
+def test_bad_numbers_of_neighbours(n: object) -> None:
+    with pytest.raises(InputError, match=r"^the number of neighbours must be an integer from 1 to 2; got .+\.$"):
+        neighbours(np.ones((3, 2)), n)
+
+
+def test_one_row_has_no_neighbours() -> None:
+    with pytest.raises(InputError, match=r"^the number of rows must be at least 2 to have neighbours; got 1\.$"):
+        neighbours(np.ones((1, 2)), 1)
+
+
+@pytest.mark.parametrize("rows", [[], [3], [-1], [True, False, True], [0.5]], ids=str)
+def test_bad_query_rows(rows: object) -> None:
+    with pytest.raises(InputError) as error:
+        neighbours(np.ones((3, 2)), 1, rows=rows)
+    assert SENTENCE.match(str(error.value)), error.value
+
+
+@given(st.data())
+def test_pair_cosines_against_long_double(data: st.DataObject) -> None:
+    rank = data.draw(st.integers(1, 5))
+    x, y = (data.draw(factor_matrices(data.draw(st.integers(1, 5)), rank)) for _ in range(2))
+    pairs = np.stack(np.meshgrid(np.arange(len(x)), np.arange(len(y))), axis=-1).reshape(-1, 2)
+    got = pair_cosines(x, y, pairs)
+    wide = [m.astype(np.longdouble) for m in (x, y)]
+    norms = [np.sqrt((m**2).sum(axis=1)) for m in wide]
+    for (i, j), cosine in zip(pairs, got, strict=True):
+        if norms[0][i] == 0 or norms[1][j] == 0:
+            assert np.isnan(cosine)
+        else:
+            exact = (wide[0][i] * wide[1][j]).sum() / (norms[0][i] * norms[1][j])
+            assert abs(cosine - exact) <= 16 * np.finfo(float).eps
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [[[0.0, 1.0]], [0, 1, 2], [[0, 1, 2]], [[0], [0, 1]], [["a", "b"]], [[True, False]], [[0, 5]], [[-1, 0]], None, []],
+    ids=str,
+)
+def test_bad_pairs_are_one_sentence(bad: object) -> None:
+    with pytest.raises(InputError, match=r"^pairs must be ") as error:
+        as_pairs(bad, 3, 3)
+    assert SENTENCE.match(str(error.value)), error.value
+
+
+@given(st.data())
+def test_lists_among_rows_that_stand_for_themselves_are_those_of_a_search(data: st.DataObject) -> None:
+    n_rows, n, longer = data.draw(st.integers(3, 25)), data.draw(st.integers(1, 4)), data.draw(st.integers(0, 8))
+    draw = np.random.default_rng(data.draw(seeds()))
+    x = draw.standard_normal((n_rows, 3))
+    x[draw.random(n_rows) < 0.1] = 0
+    group = np.sort(draw.integers(0, data.draw(st.integers(1, n_rows)), n_rows))
+    first = np.searchsorted(group, group)
+    rows, n = draw.integers(0, n_rows, 6), min(n, n_rows - 1)
+    found = neighbours(x, min(n + longer, n_rows - 1), rows=rows).among(first, n)
+    wanted = neighbours(x, n, rows=rows, first=first)
+    for name in ("rows", "indices"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(wanted, name))
+    for name in ("cosines", "runner_up"):
+        np.testing.assert_allclose(getattr(found, name), getattr(wanted, name), rtol=0, atol=1e-14)
+
+
+@given(searches(), st.booleans())
+def test_lists_read_off_a_table_are_those_of_a_search(
+    search: tuple[np.ndarray, int, np.ndarray], grouped: bool
+) -> None:
+    x, n, rows = search
+    x = as_factors(x, "item factors")
+    unit = module.unit_rows(x)
+    first = np.arange(len(x)) // 2 * 2 if grouped else None
+    found = neighbours(x, n, rows=rows, first=first, table=unit @ unit.T)
+    expected = neighbours(x, n, rows=rows, first=first)
+    np.testing.assert_allclose(found.cosines, expected.cosines, rtol=0, atol=1e-15)
+    np.testing.assert_allclose(found.runner_up, expected.runner_up, rtol=0, atol=1e-15)
+    assert ((found.indices < 0) == (expected.indices < 0)).all()
+    # Where rounding parts what ties, either is listed.
+    assert found.kept_in(expected).sum() == (found.indices >= 0).sum() == (expected.indices >= 0).sum()
+
+
+@pytest.mark.parametrize(("n", "sifted"), [(1, 8), (7, 8), (7, 9)])
+def test_rows_that_another_stands_for_are_in_no_list_wherever_they_lie(
+    n: int, sifted: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A whole block of candidates, and the first and last row of others, are copies of rows that lie elsewhere."""
+    monkeypatch.setattr(module, "SIFTED", sifted)
+    taken, real = [], module.unit_rows
+    monkeypatch.setattr(module, "unit_rows", lambda x, **options: taken.append(len(x)) or real(x, **options))
+    draw = np.random.default_rng(n)
+    x, first = draw.standard_normal((2_700, 3)), np.arange(2_700)
+    first[512:1_600], first[0], first[2_699], first[1_700] = 5, 2_698, 5, 1_701
+    x[2_000] = 0
+    rows = np.array([0, 5, 600, 1_700, 1_701, 2_000, 2_698, 2_699])
+    found = neighbours(x, n, rows=rows, first=first)
+    assert sum(taken[1:]) == (2_700 if sifted > len(rows) else np.count_nonzero(first == np.arange(2_700)))
+    unit = x / np.maximum(np.linalg.norm(x, axis=1), 1e-300)[:, None]
+    cosines = unit[rows] @ unit.T
+    cosines[:, (first != np.arange(2_700)) | ~x.any(axis=1)] = -np.inf
+    cosines[np.arange(len(rows)), first[rows]] = -np.inf
+    known = rows != 2_000
+    expected = np.argsort(-cosines, axis=1, kind="stable")
+    assert np.array_equal(found.indices[known], expected[known, :n])
+    assert np.array_equal(found.indices[~known], np.full((1, n), -1))
+    after = np.take_along_axis(cosines, expected[:, n : n + 1], axis=1)[known, 0]
+    np.testing.assert_allclose(found.runner_up[known], after, rtol=1e-12)
