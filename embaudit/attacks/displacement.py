@@ -26,7 +26,7 @@ class Budget(NamedTuple):
     radius: float = 0.0
     """Longest shift."""
     is_diagonal: bool = False
-    """Whether the metric is one of the coordinates."""
+    """True if the metric is diagonal in the coordinates."""
 
 
 class Slopes(NamedTuple):
@@ -35,14 +35,14 @@ class Slopes(NamedTuple):
     metric: Floats
     """(r, r) H: the metric moves by `S ← S^½ exp(H) S^½`."""
     shift: Floats
-    """(r,)."""
+    """Direction of the shift (r,)."""
 
 
 class Displacement(NamedTuple):
     """A shift, then the metric `A diag(exp(l)) Aᵀ`, of the side attacked (the left one for cross pairs)."""
 
     shift: Floats
-    """(r,)."""
+    """Shift added to each row (r,)."""
     axes: Floats | None
     """A, orthogonal; None for the coordinates."""
     logs: Floats

@@ -1,4 +1,4 @@
-"""What an attack maximises: the mean movement of pairs, or the share of list entries driven out."""
+"""Objectives of an attack: the mean movement of pairs, or the share of list entries driven out."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Table(NamedTuple):
     y: Floats | None = None
     """(n, r) rows of the other side of cross pairs, whose metric is the inverse; None within a side."""
     is_shifted: tuple[bool, bool] = (False, False)
-    """Whether shifts move x, and the second rows of pairs."""
+    """Flags: shifts move x; shifts move the second rows of pairs."""
 
     def moved(self, displacement: Displacement) -> Moved:
         """Unit rows and lengths of both sides after a displacement; rows of zeros stay so."""
@@ -128,10 +128,10 @@ class Lists:
         margins = outside[:, None, :] - inside[:, :, None]
         width = np.abs(margins).mean() / 4 + 1e-12
         push = 1 / np.cosh(np.clip(margins / width, -50, 50) / 2) ** 2
-        others = np.hstack([rivals, self.entries])
+        targets = np.hstack([rivals, self.entries])
         force = np.hstack([push.sum(axis=1), -push.sum(axis=2)])
-        first = np.repeat(self.rows, others.shape[1])
-        return self.table.slopes(displacement, moved, first, others.ravel(), force.ravel())
+        first = np.repeat(self.rows, targets.shape[1])
+        return self.table.slopes(displacement, moved, first, targets.ravel(), force.ravel())
 
 
 def cosines_of(rows: Floats, some: Indices) -> Floats:
@@ -146,9 +146,9 @@ def excluded(cosines: Floats, entries: Indices, count: int) -> Indices:
     """Return the strongest rows outside each list."""
     if not count:
         return np.zeros((len(cosines), 0), dtype=np.intp)
-    others = cosines.copy()
-    np.put_along_axis(others, entries, -np.inf, axis=1)
-    return Largest(len(others), count).add(others).columns
+    outside = cosines.copy()
+    np.put_along_axis(outside, entries, -np.inf, axis=1)
+    return Largest(len(outside), count).add(outside).columns
 
 
 def driven_out(cosines: Floats, entries: Indices, tie: float) -> Flags:

@@ -43,9 +43,9 @@ class Attack(Result):
     role: Role
     group: GaugeGroup
     achieved: float
-    """What the gauge does: mean ``|Δcos|`` over the pairs, or the share of list entries destroyed."""
+    """Effect of the gauge: mean ``|Δcos|`` over the pairs, or the share of list entries destroyed."""
     bound: float
-    """What no gauge of the set can exceed, by ranges or certificates."""
+    """Upper bound over all gauges of the set, by ranges or certificates."""
     n_items: int
     """Number of pairs, or of list entries, both numbers are about."""
     table: Indices
@@ -65,7 +65,7 @@ class Attack(Result):
         return dict(plain({"role": self.role, "objective": self.objective, "max_condition": budget, **numbers}))
 
     def explain(self, roles: tuple[str, str] = ("left", "right")) -> str:
-        r"""Say what was found, and what no gauge of the same set and budget exceeds on the same rows.
+        r"""Describe the movement found, and the bound for every gauge of the same set and budget on the same rows.
 
         Parameters
         ----------
@@ -84,19 +84,19 @@ class Attack(Result):
         left, right = roles
         pairs = {"left": f"{left}-{left}", "right": f"{right}-{right}", "cross": f"{left}-{right}"}[self.role]
         kappa = getattr(self.group, "max_condition", None) or np.inf
-        found = f"The worst {self.group.kind} gauge found within κ = {kappa:g}"
+        gauges = f"The worst {self.group.kind} gauge found within κ = {kappa:g}"
         if isinstance(self.group, Affine):
             title = right if self.group.side == "right" else left
             most = f"{self.group.max_shift:.3g}"
             if self.typical_row is not None and self.group.max_shift is not None:
                 most = in_typical_rows(self.group.max_shift / self.typical_row)
-            found += f" and shifts of {title}s up to {most}"
+            gauges += f" and shifts of {title}s up to {most}"
         if self.objective == "movement":
             sought = counted(self.n_items, f"{pairs} cosine")
-            reached = f"{found} was sought for {sought}. It moves them by {self.achieved:.2f} on average"
+            reached = f"{gauges} was sought for {sought}. It moves them by {self.achieved:.2f} on average"
             return f"{reached}. Proven: by at most {up(self.bound):.2f}."
         sought, bound = counted(len(self.table), f"{pairs} list"), up(self.bound)
-        reached = f"{found} was sought for {sought}. It drives out {percent(self.achieved)} of their entries"
+        reached = f"{gauges} was sought for {sought}. It drives out {percent(self.achieved)} of their entries"
         ties = ", because of ties" if kappa == 1 and bound > 0 else ""
         if bound >= 1 and not ties:
             return f"{reached}. More is not ruled out."
@@ -110,8 +110,8 @@ def _require_counts(objective: str, **counts: int) -> None:
     if objective not in ("movement", "neighbours"):
         raise must_be("objective", 'one of "movement", "neighbours"', repr(objective))
     unused = {"n_rows", "n"} if objective == "movement" else {"n_pairs"}
-    for name, given in counts.items():
-        as_count(given, name, least=0 if name == "n_steps" or name in unused else 1)
+    for name, count in counts.items():
+        as_count(count, name, least=0 if name == "n_steps" or name in unused else 1)
 
 
 LONG = 256
@@ -275,14 +275,15 @@ def _spanned(group: GaugeGroup, table: Table) -> tuple[Table, Floats | None]:
         return table, None
     # Lengths do not matter to what is spanned, and must not drown each other.
     columns = columns / np.maximum(np.abs(columns).max(axis=0), 1e-300)
-    others = np.random.default_rng(0).standard_normal((k, more))
-    span = np.linalg.qr(np.hstack([columns, others]))[0]
+    normals = np.random.default_rng(0).standard_normal((k, more))
+    span = np.linalg.qr(np.hstack([columns, normals]))[0]
     return Table(table.x @ span, None if table.y is None else table.y @ span, table.is_shifted), span
 
 
 def _sampled_pairs(
     model: FactorModel, group: GaugeGroup, role: Role, n_pairs: int, draw: np.random.Generator
 ) -> _Sample:
+    """Draw pairs whose cosine has a range; bound their mean movement by the ranges."""
     first, second = Pairs(role).rows(model)
     if role != "cross" and model.rank > LONG and not isinstance(group, Diagonal):
         rows = sample_rows(model.side(role).directed, SPANNED_ROWS, draw)
@@ -290,23 +291,24 @@ def _sampled_pairs(
     else:
         pairs = Pairs(role).sample(model, n_pairs, rng=draw)
     ranges = cosine_range(model, group, role=role, pairs=pairs)
-    known = ~np.isnan(ranges.before)
-    reach = np.maximum(ranges.upper - ranges.before, ranges.before - ranges.lower)[known]
-    bound = float(reach.mean()) if known.any() else 0.0
+    has_range = ~np.isnan(ranges.before)
+    reach = np.maximum(ranges.upper - ranges.before, ranges.before - ranges.lower)[has_range]
+    bound = float(reach.mean()) if has_range.any() else 0.0
     if role == "cross":
-        (rows, i), (others, j) = (np.unique(side, return_inverse=True) for side in pairs[known].T)
-        places, y = np.column_stack([i, j]), np.asarray(second[others], dtype=np.float64)
+        (rows, i), (columns, j) = (np.unique(side, return_inverse=True) for side in pairs[has_range].T)
+        places, y = np.column_stack([i, j]), np.asarray(second[columns], dtype=np.float64)
         is_shifted = _is_shifted(group, "left"), _is_shifted(group, "right")
     else:
-        rows, places = np.unique(pairs[known], return_inverse=True)
+        rows, places = np.unique(pairs[has_range], return_inverse=True)
         places, y, is_shifted = places.reshape(-1, 2), None, (_is_shifted(group, role),) * 2
     table, span = _spanned(group, Table(np.asarray(first[rows], dtype=np.float64), y, is_shifted))
-    return _Sample(Movement(table, places, ranges.before[known]), bound, int(known.sum()), pairs, span)
+    return _Sample(Movement(table, places, ranges.before[has_range]), bound, int(has_range.sum()), pairs, span)
 
 
 def _sampled_lists(
     model: FactorModel, group: GaugeGroup, role: Role, n: int, n_rows: int, draw: np.random.Generator
 ) -> _Sample:
+    """Draw lists with certificates and their nearest rivals; bound the share of entries that can leave."""
     if role == "cross":
         raise must_be("role", 'one of "left", "right" for neighbour lists', repr(role))
     factors = model.factors(role)

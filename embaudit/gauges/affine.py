@@ -73,11 +73,11 @@ class Affine(GaugeGroup):
 
     @property
     def preserves(self) -> Equivalence:
-        """What both parts preserve."""
+        """Level that both factors of the gauge preserve."""
         return min(self.linear.preserves, self.translation.preserves)
 
     def preserves_in(self, model: FactorModel) -> Equivalence:
-        """What both parts preserve; a free bias of the other side absorbs the shift."""
+        """Return the level that both factors preserve; a free bias of the other side absorbs the shift."""
         return min(self.linear.preserves_in(model), self.translation.preserves_in(model))
 
     @property
@@ -123,7 +123,7 @@ class Affine(GaugeGroup):
         return self.after(shift if self.max_shift is not None else scale * shift, linear)
 
     def contains(self, gauge: Gauge) -> bool:
-        """Whether κ and the length of the shift are within their budgets and the other side is not shifted."""
+        """Check that κ and the length of the shift are within their budgets and that the other side is not shifted."""
         if gauge.rank != self.rank or (gauge.shifts_left if self.side == "right" else gauge.shifts_right):
             return False
         if self.max_shift == 0 and (gauge.shifts_left or gauge.shifts_right):

@@ -1,4 +1,4 @@
-"""What diagonal and general linear gauges share: a bound on how far the largest scale may exceed the smallest."""
+"""Base of diagonal and general linear gauges: a bound on the largest scale over the smallest."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class BudgetedLinear(GaugeGroup):
     """
 
     most_condition: ClassVar[float]
-    """What float64 can hold."""
+    """Largest condition number that float64 can hold."""
     rank: int
     max_condition: float | None = field(default=None, kw_only=True)
 
@@ -48,7 +48,7 @@ class BudgetedLinear(GaugeGroup):
         return self.rank == 1 or self.max_condition in (None, 1)
 
     def contains(self, gauge: Gauge) -> bool:
-        """Whether κ is within the budget and nothing is shifted."""
+        """Check that κ is within the budget and nothing is shifted."""
         return (
             gauge.rank == self.rank
             and not (gauge.shifts_left or gauge.shifts_right)
@@ -57,7 +57,7 @@ class BudgetedLinear(GaugeGroup):
 
 
 def is_linear(group: GaugeGroup) -> bool:
-    """Whether the gauges of the set shift nothing."""
+    """Check that the gauges of the set shift nothing."""
     return isinstance(group, (BudgetedLinear, Orthogonal))
 
 

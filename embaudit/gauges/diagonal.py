@@ -48,7 +48,7 @@ class Diagonal(BudgetedLinear):
         return Gauge.diagonal(sample_spectrum(self.rank, self.max_condition, rng))
 
     def contains(self, gauge: Gauge) -> bool:
-        """Whether M is diagonal within rounding, κ within the budget, and nothing is shifted."""
+        """Check that M is diagonal within rounding, κ within the budget, and nothing shifted."""
         if not isinstance(gauge, Gauge):
             raise must_be("gauge", "a Gauge", repr(gauge), "Gauge.linear makes one of a matrix")
         left = np.asarray(gauge.left)

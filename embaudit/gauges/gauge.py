@@ -35,10 +35,10 @@ def require_rank(rank: int) -> None:
 def _square(array: ArrayLike | Structured, name: str) -> Map:
     if isinstance(array, Structured):
         return array
-    given = as_factors(array, name)
-    if given.shape[0] != given.shape[1]:
-        raise must_be(name, "a square matrix", f"shape {given.shape}")
-    return frozen(given.astype(np.float64))
+    matrix = as_factors(array, name)
+    if matrix.shape[0] != matrix.shape[1]:
+        raise must_be(name, "a square matrix", f"shape {matrix.shape}")
+    return frozen(matrix.astype(np.float64))
 
 
 def _still(rank: int) -> Map:
@@ -113,8 +113,8 @@ class Gauge:
         if self.right.shape != self.left.shape:
             raise must_be("the right matrix of a gauge", f"of shape {self.left.shape}", f"shape {self.right.shape}")
         for field in ("left_shift", "right_shift"):
-            given = getattr(self, field)
-            vector = np.zeros(k) if given is None else given
+            shift = getattr(self, field)
+            vector = np.zeros(k) if shift is None else shift
             object.__setattr__(self, field, as_vector(vector, f"the {field.replace('_', ' ')} of a gauge", k))
         left, right = self.left, self.right
         if isinstance(left, Structured) and isinstance(right, Structured) and left.is_undone_by(right):
@@ -199,12 +199,12 @@ class Gauge:
 
     @property
     def shifts_left(self) -> bool:
-        """Whether left rows are translated."""
+        """True if left rows are translated."""
         return bool(self.left_shift.any())
 
     @property
     def shifts_right(self) -> bool:
-        """Whether right rows are translated."""
+        """True if right rows are translated."""
         return bool(self.right_shift.any())
 
     @property
@@ -215,7 +215,7 @@ class Gauge:
 
     @property
     def linear_kind(self) -> Linear:
-        """What the linear part may do, within rounding."""
+        """Kind of the linear part (identity, rotation, similarity or any), within rounding."""
         still, rounding, left = np.eye(self.rank), 64 * self.rank * EPS, np.asarray(self.left)
         if np.abs(left - still).max() <= rounding:
             return Linear.IDENTITY
@@ -225,26 +225,26 @@ class Gauge:
 
     @property
     def is_conformal(self) -> bool:
-        """Whether the linear part only rotates, reflects and scales as a whole (κ = 1), within rounding."""
+        """True if the linear part only rotates, reflects and scales as a whole (κ = 1), within rounding."""
         return self.condition_number <= 1 + 16 * self.rank * EPS
 
     @property
     def is_isometry(self) -> bool:
-        """Whether the linear part keeps every length, within rounding."""
+        """True if the linear part keeps every length, within rounding."""
         return self.is_conformal and abs(_norm(self.left) - 1) <= 16 * self.rank * EPS
 
     @property
     def fixes_cosines(self) -> bool:
-        """Whether no same-side cosine of any model can move."""
+        """True if no same-side cosine of any model can move."""
         return self.is_conformal and not self.shifts_left and not self.shifts_right
 
     @property
     def preserves(self) -> Equivalence:
-        """What stays the same for any model, without help from its biases."""
+        """Level preserved in any model, without help from its biases."""
         return self._level(shifts_left=self.shifts_left, shifts_right=self.shifts_right)
 
     def preserves_in(self, model: FactorModel) -> Equivalence:
-        """What stays the same for this model, whose free biases absorb translations."""
+        """Return the level preserved in this model, whose free biases absorb translations."""
         # Where one side only is divided by its lengths, a common scale is not divided out of the other.
         require_model(model)
         if model.link.needs_lengths and not self.is_isometry:
@@ -326,6 +326,7 @@ class Gauge:
         return model.replace(left=left, right=right, left_bias=left_bias, right_bias=right_bias, objective=objective)
 
     def _require_equivalence(self, model: FactorModel) -> None:
+        """Refuse a model of another rank, or whose predictions the gauge changes, with the reason."""
         require_model(model)
         users, items = model.roles
         if self.rank != model.rank:

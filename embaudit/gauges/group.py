@@ -24,9 +24,9 @@ class GaugeGroup(ABC):
     """
 
     kind: ClassVar[str]
-    """What the command line and the records of an audit call such gauges."""
+    """Name of such gauges on the command line and in the records of an audit."""
     title: ClassVar[str]
-    """What tables call several random ones."""
+    """Title of several random ones in tables."""
     rank: int
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -43,32 +43,32 @@ class GaugeGroup(ABC):
     @property
     @abstractmethod
     def preserves(self) -> Equivalence:
-        """What every gauge of the set preserves in a model without biases."""
+        """Level that every gauge of the set preserves in a model without biases."""
 
     def preserves_in(self, model: FactorModel) -> Equivalence:
-        """What every gauge of the set preserves in this model, whose free biases may absorb a shift."""
+        """Return the level that every gauge preserves in this model, whose free biases may absorb a shift."""
         if model.link.needs_lengths and not self.fixes_lengths:
             return Equivalence.NOTHING
         return Equivalence.COSINES if self.fixes_cosines else self.preserves
 
     @property
     def fixes_lengths(self) -> bool:
-        """Whether no row changes its length under any gauge of the set."""
+        """True if no row changes its length under any gauge of the set."""
         return False
 
     @property
     @abstractmethod
     def fixes_cosines(self) -> bool:
-        """Whether no same-side cosine moves under any gauge of the set."""
+        """True if no same-side cosine moves under any gauge of the set."""
 
     @property
     @abstractmethod
     def is_group(self) -> bool:
-        """Whether composing two gauges of the set stays in it; false for a budget."""
+        """True if composing two gauges of the set stays in it; a budget makes it False."""
 
     @property
     def has_inverses(self) -> bool:
-        """Whether the inverse of every gauge of the set belongs to it."""
+        """True if the inverse of every gauge of the set belongs to it."""
         return True
 
     @abstractmethod
@@ -77,18 +77,18 @@ class GaugeGroup(ABC):
 
     @abstractmethod
     def contains(self, gauge: Gauge) -> bool:
-        """Whether the gauge belongs to the set, within rounding."""
+        """Check that the gauge belongs to the set, within rounding."""
 
     @abstractmethod
     def includes(self, other: GaugeGroup) -> bool:
-        """Whether every gauge of `other` belongs to the set."""
+        """Check that every gauge of `other` belongs to the set."""
 
     def identity(self) -> Gauge:
         """Return the gauge that changes nothing, a member of every set."""
         return Gauge.identity(self.rank)
 
     def is_within(self, other: GaugeGroup) -> bool:  # noqa: ARG002
-        """Whether every gauge of the set belongs to `other`, for a set that `other` cannot know of.
+        """Check that every gauge of the set belongs to `other`, for a set that `other` cannot know of.
 
         A group written elsewhere answers here for the larger sets of this package.
         """
@@ -117,12 +117,12 @@ def require_budget(name: str, budget: float | None, least: float, most: float = 
 
 
 def within_budget(spent: float, budget: float | None) -> bool:
-    """Whether a condition number or a length keeps a budget, up to rounding."""
+    """Check a condition number or a length against its budget, up to rounding."""
     return budget is None or spent <= budget * (1 + 1e-9)
 
 
 def covers(budget: float | None, other: float | None) -> bool:
-    """Whether a budget is at least as large as another, None being unbounded."""
+    """Check that a budget is at least as large as another, None being unbounded."""
     return budget is None or (other is not None and other <= budget)
 
 

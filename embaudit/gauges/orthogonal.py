@@ -60,7 +60,7 @@ class Orthogonal(GaugeGroup):
         return Gauge(rotation, rotation)
 
     def contains(self, gauge: Gauge) -> bool:
-        """Whether `M Mᵀ = I` within rounding and nothing is shifted."""
+        """Check that `M Mᵀ = I` within rounding and nothing is shifted."""
         return (
             gauge.rank == self.rank
             and not (gauge.shifts_left or gauge.shifts_right)

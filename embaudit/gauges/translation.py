@@ -54,7 +54,7 @@ class Translation(GaugeGroup):
         require_budget("max_shift", self.max_shift, 0.0)
 
     def name_in(self, model: FactorModel) -> str:
-        """Say which rows are shifted."""
+        """Name the set by the rows it shifts."""
         return f"{self.kind} of {model.title(self.side)}s"
 
     @property
@@ -92,7 +92,7 @@ class Translation(GaugeGroup):
         return Gauge.translation(self.rank, **{self.side: vector})
 
     def contains(self, gauge: Gauge) -> bool:
-        """Whether the linear part is the identity, the other side stands still and the shift is within the budget."""
+        """Check that the linear part is the identity, the other side stays and the shift is within the budget."""
         here, other = ("right", "left") if self.side == "right" else ("left", "right")
         return (
             gauge.rank == self.rank
