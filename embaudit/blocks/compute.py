@@ -84,7 +84,7 @@ def _by_label(x: Arrays, y: Arrays, labels: Any) -> tuple[Arrays, Arrays]:
     order, cuts = np.argsort(index, kind="stable"), np.bincount(index).cumsum()[:-1]
     parts = [np.split(side[order], cuts) for side in sides]
     appearance = np.argsort(first)
-    left, right = (Memory({str(values[i]): part[i] for i in appearance}) for part in parts)
+    left, right = (Memory({str(values[i]): pieces[i] for i in appearance}) for pieces in parts)
     return left, right
 
 
@@ -96,7 +96,7 @@ def _cut(blocks: Any, x: Arrays, y: Arrays, shape: Shape) -> tuple[str, Any]:
         if blocks in CUTS:
             return blocks, None
         if any(sign in blocks for sign in "*?["):
-            return "names", [part.strip() for part in blocks.split(",")]
+            return "names", [pattern.strip() for pattern in blocks.split(",")]
     elif is_single(x) and is_single(y) and np.ndim(blocks):
         return "labels", blocks
     elif isinstance(blocks, (list, tuple)) and blocks and all(isinstance(pattern, str) for pattern in blocks):
@@ -216,7 +216,7 @@ def block_cosines(x: Any, y: Any, blocks: Any = None, *, missing: Literal["error
 def explain_pair(
     vectors: FactorModel | ArrayLike, i: int, j: int, *, role: SideName | str = "right", groups: ArrayLike | None = None
 ) -> BlockCosines:
-    """Tell which dimensions, or groups of dimensions, make the cosine of two items what it is.
+    """Split the cosine of two items into the contributions of dimensions, or of groups of dimensions.
 
     Parameters
     ----------

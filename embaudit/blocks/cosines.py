@@ -58,9 +58,9 @@ class LocalThreshold(Result):
     """
 
     level: float
-    """λ."""
+    """Threshold λ of the local cosines."""
     holds: bool
-    """Whether every local cosine reaches λ."""
+    """True if every local cosine reaches λ."""
     n_below: int
     """Blocks whose local cosine is below λ."""
     n_undefined: int
@@ -79,7 +79,7 @@ class LocalThreshold(Result):
         return dict(self.__dict__)
 
     def explain(self) -> str:
-        """Say it in a sentence."""
+        """Describe the guarantee in a sentence."""
         verb = "Every" if self.holds else f"Not every ({self.n_below} below)"
         return (
             f"{verb} local cosine is at least {self.level:g}. If all were, the global cosine would be at least "
@@ -144,7 +144,7 @@ class BlockCosines(Drawn):
     names: BlockNames
     """Names of the blocks."""
     notes: tuple[str, ...] = ()
-    """What was noticed on the way: tensors left out, dtypes that differ."""
+    """Remarks: tensors left out, dtypes that differ."""
 
     def __len__(self) -> int:
         return len(self.sizes)
@@ -272,15 +272,15 @@ class BlockCosines(Drawn):
 
     @property
     def _extremes(self) -> tuple[float, float]:
-        known = self.cosines[self.is_defined]
-        return (float(known.min()), float(known.max())) if len(known) else (0.0, 0.0)
+        defined = self.cosines[self.is_defined]
+        return (float(defined.min()), float(defined.max())) if len(defined) else (0.0, 0.0)
 
     @property
     def _n_live(self) -> int:
         return int(((self.sums.xx > 0) | (self.sums.yy > 0)).sum())
 
     def local_threshold(self, level: float) -> LocalThreshold:
-        """Tell what "every local cosine ≥ λ" guarantees globally: ρλ with the norms, nothing above 0 without them.
+        """Compute the bound that "every local cosine ≥ λ" sets globally: ρλ with the norms, nothing above 0 without.
 
         Parameters
         ----------
@@ -301,7 +301,7 @@ class BlockCosines(Drawn):
         )
 
     def explain(self) -> str:
-        """Say how the local cosines make up the global one, and what else they allow."""
+        """Describe how the local cosines make up the global one, and the range they allow."""
         low, high = self.bounds
         mean = f"× {self.mean_cosine:.4f} (weighted mean" if self.norm_cosine else "(no block counts in both"
         text = (
@@ -343,6 +343,7 @@ class BlockCosines(Drawn):
         return frame
 
     def _frame(self, blocks: NDArray[np.intp]) -> pd.DataFrame:
+        """Tabulate some of the blocks, a row each."""
         import pandas as pd
 
         columns = {

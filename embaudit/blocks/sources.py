@@ -1,4 +1,4 @@
-"""What holds tensors: mappings, lists and arrays in memory, or a file read a piece at a time."""
+"""Sources of tensors: mappings, lists and arrays in memory, or a file read a piece at a time."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from embaudit.io.codecs.memory import Memory
 
 
 def _is_numbers(values: Any) -> bool:
-    """Whether nested lists hold plain numbers only."""
+    """Check that nested lists hold plain numbers only."""
     if isinstance(values, (list, tuple)):
-        return all(_is_numbers(part) for part in values)
+        return all(_is_numbers(value) for value in values)
     return isinstance(values, (int, float, np.number, np.bool_))
 
 
@@ -53,7 +53,7 @@ def file_of(source: Arrays, name: str) -> tuple[str, tuple[int, int] | None] | N
 
 
 def is_single(source: Arrays) -> bool:
-    """Whether a source is one array without a name, in memory or in a .npy file."""
+    """Check that a source is one array without a name, in memory or in a .npy file."""
     return list(source.tensors) == [UNNAMED]
 
 

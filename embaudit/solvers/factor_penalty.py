@@ -107,9 +107,9 @@ class FactorPenaltyMF(LinearEmbedding):
             raise must_be("alpha", allowed, self.alpha, "every factor would be zero: choose a smaller one")
         left, right = np.zeros_like(sigma), np.zeros_like(sigma)
         live = sigma > self.alpha
-        kept = sigma[live]
-        left[live] = np.sqrt(kept - self.alpha) / kept
-        right[live] = np.sqrt(kept - self.alpha)
+        sigma_live = sigma[live]
+        left[live] = np.sqrt(sigma_live - self.alpha) / sigma_live
+        right[live] = np.sqrt(sigma_live - self.alpha)
         return left, right
 
     @property

@@ -1,4 +1,4 @@
-"""What both factorisations share: an estimator whose user factors are a linear map of the data, `P = X A`."""
+"""Base of both factorisations: an estimator whose user factors are a linear map of the data, `P = X A`."""
 
 from __future__ import annotations
 
@@ -113,6 +113,7 @@ class LinearEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         return self._keep(svd, rows)
 
     def _keep(self, svd: TruncatedSVD, rows: Any) -> Self:
+        """Set the fitted attributes from an SVD; singular values that are zero within rounding become 0."""
         sigma = np.array(svd.singular_values, dtype=np.float64)
         sigma[sigma <= zero_below(rows.shape, float(sigma[0]))] = 0.0
         left, right = self._scales(sigma)
@@ -125,6 +126,7 @@ class LinearEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         return self
 
     def _validated(self, X: Any, *, reset: bool) -> Any:
+        """Check X as scikit-learn does, with errors in one sentence, and return it dense or in CSR."""
         try:
             rows = validate_data(
                 self, X, reset=reset, accept_sparse=["csr", "csc", "coo"], dtype=[np.float64, np.float32]

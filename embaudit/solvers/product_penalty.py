@@ -147,11 +147,12 @@ class ProductPenaltyMF(LinearEmbedding):
         s: Any = self._split
         if self.exponent is not None and self.split != 0.5:
             raise must_be("split", "given once", f"{self.split!r} and exponent {s!r}", "exponent is its earlier name")
-        known = s in RESCALINGS if isinstance(s, str) else isinstance(s, Real) and not isinstance(s, bool)
-        if not known or (not isinstance(s, str) and not 0 <= s <= 1):
+        is_valid = s in RESCALINGS if isinstance(s, str) else isinstance(s, Real) and not isinstance(s, bool)
+        if not is_valid or (not isinstance(s, str) and not 0 <= s <= 1):
             raise must_be("split", "from 0 to 1 or one of " + ", ".join(RESCALINGS), repr(s))
 
     def _scales(self, sigma: Floats) -> tuple[Floats, Floats]:
+        """Compute the diagonal factors of `P` and `Q` from the shrinkage σ²/(σ² + α) of each singular value."""
         left, right = np.zeros_like(sigma), np.zeros_like(sigma)
         live = sigma > 0
         # α/σ may exceed the largest float before it is divided again, but never the second σ of a ratio.

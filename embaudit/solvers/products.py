@@ -29,7 +29,7 @@ MIN_BLOCKS = 16
 
 
 def is_sparse(X: Any) -> bool:
-    """Whether X is a sparse array or matrix of scipy."""
+    """Check for a sparse array or matrix of scipy."""
     return bool(sp.issparse(X))
 
 
@@ -49,11 +49,11 @@ def _csr_rows(X: sp.csr_array[Any], rows: slice) -> sp.csr_array[Any]:
     """Cut rows out of a CSR matrix without copying them."""
     pointers = X.indptr[rows.start : rows.stop + 1]
     inside = slice(pointers[0], pointers[-1])
-    part = sp.csr_array((rows.stop - rows.start, X.shape[1]), dtype=X.dtype)
+    block = sp.csr_array((rows.stop - rows.start, X.shape[1]), dtype=X.dtype)
     # Set one by one: slicing and the constructor both copy a small part of a large array.
-    part.data, part.indices = frozen(X.data[inside]), frozen(X.indices[inside])
-    part.indptr = frozen(pointers - pointers[0])
-    return part
+    block.data, block.indices = frozen(X.data[inside]), frozen(X.indices[inside])
+    block.indptr = frozen(pointers - pointers[0])
+    return block
 
 
 def _even_rows(X: Interactions, columns: int) -> Iterator[slice]:
@@ -103,8 +103,8 @@ class RowBlocks:
         return cls(slices, parts, (int(X.shape[0]), int(X.shape[1])), np.dtype(dtype))
 
     def _part(self, i: int) -> Any:
-        part = self.parts[i]
-        return part if is_sparse(part) else np.asarray(part, dtype=self.dtype)
+        block = self.parts[i]
+        return block if is_sparse(block) else np.asarray(block, dtype=self.dtype)
 
     def _each(self, function: Callable[[int], NDArray[Any]]) -> Iterator[NDArray[Any]]:
         """Map over blocks, in order, in threads: each product would send the interactions on their way again."""
@@ -128,8 +128,8 @@ class RowBlocks:
         """Compute `Xᵀ X V`, p×b, never holding `X V` as a whole."""
 
         def term(i: int) -> NDArray[Any]:
-            part = self._part(i)
-            return cast("NDArray[Any]", part.T @ (part @ V))
+            block = self._part(i)
+            return cast("NDArray[Any]", block.T @ (block @ V))
 
         return in_order(self._each(term))
 

@@ -42,8 +42,8 @@ def gram_matrix(X: Interactions) -> Floats:
     m = min(n, p)
 
     def term(rows: slice) -> NDArray[Any]:
-        part = tall[rows]
-        block = part.toarray() if is_sparse(part) else part
+        stored = tall[rows]
+        block = stored.toarray() if is_sparse(stored) else stored
         block = np.asarray(block, dtype=np.float64)
         return cast("NDArray[Any]", block.T @ block)
 

@@ -76,9 +76,9 @@ class _Triplets:
         return bool(((errors <= EXACT) | dead).all())
 
     def resolves(self, k: int, floor: float) -> bool:
-        """Whether each value is either zero within rounding or within reach of a route that squares."""
-        kept = self.values[:k]
-        return not bool(((kept > floor) & (kept < RESOLVED * self.values[0])).any())
+        """Check that each value is either zero within rounding or within reach of a route that squares."""
+        leading = self.values[:k]
+        return not bool(((leading > floor) & (leading < RESOLVED * self.values[0])).any())
 
 
 def _measured(X: Interactions, values: NDArray[Any], right: NDArray[Any]) -> _Triplets:
@@ -114,7 +114,7 @@ def _auto_route(X: Interactions, k: int) -> Solver:
 
 
 def _gram_is_cheap(X: Interactions, k: int) -> bool:
-    """Whether dense arithmetic on `n·p·m` entries beats iterating over the stored ones."""
+    """Check that dense arithmetic on `n·p·m` entries beats iterating over the stored ones."""
     n, p = X.shape
     stored = X.nnz if is_sparse(X) else n * p
     slower = 20 if is_sparse(X) else 1
@@ -122,6 +122,7 @@ def _gram_is_cheap(X: Interactions, k: int) -> bool:
 
 
 def _by_name(X: Interactions, k: int, solver: str, rng: np.random.Generator) -> _Triplets:
+    """Compute triplets by a route of the user's choice; all but LAPACK's are polished in float64."""
     if solver == "lapack":
         return _measured(X, *routes.lapack(X, k))
     if solver == "gram":
@@ -137,24 +138,24 @@ def _by_name(X: Interactions, k: int, solver: str, rng: np.random.Generator) -> 
 
 def _krylov(X: Interactions, k: int, rng: np.random.Generator) -> _Triplets:
     """Iterate in float32, and only where that was not enough go on in float64 from there."""
-    found = _polished(X, routes.krylov(X, k, rng))
+    triplets = _polished(X, routes.krylov(X, k, rng))
     for _ in range(KRYLOV_RESTARTS):
-        if found.is_exact(k):
+        if triplets.is_exact(k):
             break
-        found = _polished(X, routes.krylov(X, k, rng, start=found.right))
-    return found
+        triplets = _polished(X, routes.krylov(X, k, rng, start=triplets.right))
+    return triplets
 
 
 def _automatic(X: Interactions, k: int, rng: np.random.Generator) -> tuple[_Triplets, str]:
     """Take the cheapest exact route and go on to a stronger one until the result is exact."""
     solver = _auto_route(X, k)
-    found = _by_name(X, k, solver, rng)
-    floor = zero_below(X.shape, float(found.values[0]))
-    if solver != "lapack" and not found.resolves(k, floor) and X.shape[0] * X.shape[1] <= FALLBACK_ENTRIES:
+    triplets = _by_name(X, k, solver, rng)
+    floor = zero_below(X.shape, float(triplets.values[0]))
+    if solver != "lapack" and not triplets.resolves(k, floor) and X.shape[0] * X.shape[1] <= FALLBACK_ENTRIES:
         return _by_name(X, k, "lapack", rng), "lapack"
-    if solver == "krylov" and not found.is_exact(k) and k < min(X.shape):
+    if solver == "krylov" and not triplets.is_exact(k) and k < min(X.shape):
         return _by_name(X, k, "lanczos", rng), "lanczos"
-    return found, solver
+    return triplets, solver
 
 
 def _in_range(X: Interactions) -> tuple[Interactions, float]:
@@ -219,12 +220,12 @@ def truncated_svd(X: Any, k: int, *, solver: str = "auto", rng: RNG = 0) -> Trun
     draw = as_generator(rng)
     # The products share the cores by rows; BLAS threads beside them would only spin.
     with one_blas_thread():
-        found, used = _automatic(rows, k, draw) if solver == "auto" else (_by_name(rows, k, solver, draw), solver)
-    values, right = found.values[:k], _positive_signs(found.right[:, :k])
-    if solver == "auto" and used != "lapack" and not found.resolves(k, zero_below(rows.shape, float(values[0]))):
+        triplets, used = _automatic(rows, k, draw) if solver == "auto" else (_by_name(rows, k, solver, draw), solver)
+    values, right = triplets.values[:k], _positive_signs(triplets.right[:, :k])
+    if solver == "auto" and used != "lapack" and not triplets.resolves(k, zero_below(rows.shape, float(values[0]))):
         warnings.warn(_UNRESOLVED, RuntimeWarning, stacklevel=2)
     largest = float(values[0]) ** 2
-    residual = float(found.residuals[:k].max() / largest) if largest else 0.0
+    residual = float(triplets.residuals[:k].max() / largest) if largest else 0.0
     return TruncatedSVD(frozen(values * scale), frozen(np.ascontiguousarray(right)), residual, used)
 
 

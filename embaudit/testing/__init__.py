@@ -1,4 +1,4 @@
-"""What other people's tests are made of: strategies for models and gauges, the laws of gauge groups, an adversary.
+"""Tools for other people's tests: strategies for models and gauges, the laws of gauge groups, an adversary.
 
 Strategies and laws need hypothesis, which embaudit itself does not install; the adversary does not.
 """

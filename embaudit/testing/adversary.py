@@ -38,7 +38,7 @@ class Break:
     gap: float
     """Largest change of a prediction, as the link measures it."""
     bound: float
-    """What rounding explains of it."""
+    """Largest change that rounding explains."""
     mean_abs: float
     """Mean |Δcos| over all pairs of the side."""
     max_abs: float
@@ -46,7 +46,7 @@ class Break:
 
     @property
     def found(self) -> bool:
-        """Whether a claim that nothing moves is broken."""
+        """True if the model breaks a claim that nothing moves."""
         return self.gap <= self.bound and self.max_abs > LEAST
 
 
@@ -95,9 +95,9 @@ def break_claim(model: FactorModel, *, role: SideName = "right", starts: int = 8
     search = _by_orders if whole.predicts is Equivalence.RANKINGS else _by_equations
     best = _judged(whole, whole, role)
     for twin in search(whole, starts, draw):
-        found = _judged(whole, twin, role)
-        if found.gap <= found.bound and found.max_abs > best.max_abs:
-            best = found
+        twin_break = _judged(whole, twin, role)
+        if twin_break.gap <= twin_break.bound and twin_break.max_abs > best.max_abs:
+            best = twin_break
     return best
 
 
@@ -108,8 +108,8 @@ def _with_both_sides(model: FactorModel, draw: np.random.Generator) -> FactorMod
         if "left" in units or model.predicts is Equivalence.RANKINGS:
             raise must_be("the left side", "at hand, as it decides what is equal", "none", "load both sides")
         model = model.replace(left=draw.standard_normal((2 * model.rank + 1, model.rank)), objective=None)
-    kept = model.take(**{side: model.side(side).directed for side in units})
-    return kept.replace(**{side: np.asarray(kept.factors(side), dtype=np.float64) for side in kept.sides})
+    directed = model.take(**{side: model.side(side).directed for side in units})
+    return directed.replace(**{side: np.asarray(directed.factors(side), dtype=np.float64) for side in directed.sides})
 
 
 def _judged(before: FactorModel, after: FactorModel, role: SideName) -> Break:
@@ -148,14 +148,14 @@ class _System:
         sizes = [float(np.linalg.norm(sides[side])) for side in ("right", "left")]
         even = 1.0 if self.units or not all(sizes) else float(np.sqrt(sizes[0] / sizes[1]))
         parts = [sides["left"] * even, sides["right"] / even, *(getattr(model, name) for name in self.biases)]
-        self.shapes = [part.shape for part in parts]
-        self.start = np.concatenate([part.ravel() for part in parts])
+        self.shapes = [array.shape for array in parts]
+        self.start = np.concatenate([array.ravel() for array in parts])
         self.target = self.visible(self.start)
 
     def parts(self, x: Floats) -> list[Floats]:
         """Left rows, right rows and free biases: views of a vector."""
         ends = np.cumsum([math.prod(shape) for shape in self.shapes])[:-1]
-        return [part.reshape(shape) for part, shape in zip(np.split(x, ends), self.shapes, strict=True)]
+        return [array.reshape(shape) for array, shape in zip(np.split(x, ends), self.shapes, strict=True)]
 
     def scores(self, x: Floats) -> Floats:
         """Scores of the model of a vector."""
@@ -164,7 +164,7 @@ class _System:
         return np.asarray(left @ right.T + sum(added) + (self.model.offset if self.model.link.sees_biases else 0.0))
 
     def visible(self, x: Floats) -> Floats:
-        """What predictions show of the scores, and the lengths that are 1."""
+        """Compute the scores up to changes that no prediction shows, and the squared lengths that are 1."""
         shown, cap = self.scores(x), getattr(self.model.link, "soft_cap", None)
         shown = shown if cap is None else cap * np.tanh(shown / cap)
         if self.model.link.level is Equivalence.PROBABILITIES:

@@ -222,9 +222,9 @@ class GaugeGroupContract:
         group = data.draw(self.groups)
         moved = [_movements(group.sample(rng=seed)) for seed in SEEDS]
         level = group.preserves
-        for kept in Equivalence:
-            if Equivalence.NOTHING < kept <= level:
-                assert max(gaps[kept] for gaps in moved) < 1e-9
+        for weaker in Equivalence:
+            if Equivalence.NOTHING < weaker <= level:
+                assert max(gaps[weaker] for gaps in moved) < 1e-9
         if level < Equivalence.COSINES and not group.fixes_cosines:
             stronger = Equivalence.RANKINGS if level is Equivalence.NOTHING else Equivalence(level + 1)
             assert max(gaps[stronger] for gaps in moved) > 1e-6

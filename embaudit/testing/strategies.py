@@ -123,5 +123,5 @@ def gauges(rank: int) -> st.SearchStrategy[Gauge]:
     >>> find(gauges(2), lambda gauge: gauge.shifts_left and gauge.shifts_right, settings=quick).preserves.title
     'nothing'
     """
-    one = st.builds(lambda group, seed: group.sample(rng=seed), gauge_groups(rank), seeds())
-    return one | st.builds(lambda g, h: g @ h, one, one)
+    single = st.builds(lambda group, seed: group.sample(rng=seed), gauge_groups(rank), seeds())
+    return single | st.builds(lambda g, h: g @ h, single, single)
