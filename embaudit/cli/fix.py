@@ -66,6 +66,6 @@ def fix(
         remedy.write(out, force=force)
     console = make_console(quiet=quiet)
     console.print(remedy.explain(), markup=False)
-    if note := remedy.unsaid(out):
+    if note := remedy.lost_fields(out):
         console.print(note, markup=False)
     console.print(f"{remedy!r} → {out}, read back and verified", markup=False, soft_wrap=True)

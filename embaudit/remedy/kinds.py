@@ -109,7 +109,7 @@ def fix(
         raise must_be("as", "one of " + ", ".join(KINDS), repr(as_))
     if final_norm is not None and not isinstance(final_norm, FinalNorm):
         raise must_be("final_norm", "a FinalNorm", repr(final_norm))
-    given, model, draw = model, as_model(model), as_generator(rng)
+    source, model, draw = model, as_model(model), as_generator(rng)
     require_two_sides(model, "other vectors")
     # Vectors alone have no predictions to take cosines of; centred they predict the same, or nothing that changed.
     as_ = as_ or ("prediction" if model.left is not None else "centred")
@@ -123,7 +123,7 @@ def fix(
     if as_ == "centred":
         remedy = _centred(model, roles, dimensions)
     elif as_ in FOLDED:
-        remedy = _folded(model, as_, roles, dimensions, final_norm or norm_of(given, model))
+        remedy = _folded(model, as_, roles, dimensions, final_norm or norm_of(source, model))
     else:
         _require_scores(model, as_)
         require_both_sides(model, f"{as_} vectors")
@@ -145,6 +145,7 @@ def _then_unit(function: RowMap) -> RowMap:
 def _folded(
     model: FactorModel, kind: str, roles: tuple[SideName, ...], dimensions: int | None, norm: FinalNorm | None
 ) -> Remedy:
+    """Fold the gains of the final norm into the label rows, centred as the form names it."""
     if norm is None:
         remedy = "name the tensor of its gains (--norm), or use as centred"
         raise must_be(f"{kind} vectors", "those of a head whose final norm is known", "one of which no norm is", remedy)
@@ -155,10 +156,13 @@ def _folded(
     form = centred_form(model, norm) if kind == "folded-centred" else Convention("folded", norm.gain)
     bias = form.bias(model, norm)
     biases = {} if bias is None else {"right_bias": bias}
-    return Remedy(model, kind, roles, model.rank, False, {"right": form.rows}, biases, said=folded_words(form, norm))
+    return Remedy(
+        model, kind, roles, model.rank, False, {"right": form.rows}, biases, description=folded_words(form, norm)
+    )
 
 
 def _centred(model: FactorModel, roles: tuple[SideName, ...], dimensions: int | None) -> Remedy:
+    """Subtract the mean row of each side whose shift the predictions do not see."""
     if dimensions is not None:
         raise must_be("dimensions", "left out for centred vectors, which keep them all", dimensions)
     # Vectors alone predict nothing that a shift could change; a head does.
@@ -216,12 +220,12 @@ def _after(basis: Floats, function: RowMap) -> RowMap:
 def _canonical(
     model: FactorModel, kind: str, roles: tuple[SideName, ...], dimensions: int | None, form: CanonicalForm, rng: RNG
 ) -> Remedy:
-    kept = _require_dimensions(dimensions, form, model)
-    maps = {role: _map(model, form, kind, role, kept) for role in roles}
+    n_dimensions = _require_dimensions(dimensions, form, model)
+    maps = {role: _map(model, form, kind, role, n_dimensions) for role in roles}
     biases = absorbed_biases(model, form.left_centre, form.right_centre) if kind != "prediction" else {}
-    remedy = Remedy(model, kind, roles, kept, False, maps, biases)
-    if kept < form.rank:
-        return replace(remedy, reduction=_reduction(remedy, form, kept, rng))
+    remedy = Remedy(model, kind, roles, n_dimensions, False, maps, biases)
+    if n_dimensions < form.rank:
+        return replace(remedy, reduction=_reduction(remedy, form, n_dimensions, rng))
     return replace(remedy, objective=kind if kind == "prediction" else objective_at(model, form, EXPONENTS[kind]))
 
 
@@ -234,16 +238,17 @@ def _require_dimensions(dimensions: int | None, form: CanonicalForm, model: Fact
     return int(dimensions)
 
 
-def _map(model: FactorModel, form: CanonicalForm, kind: str, role: SideName, kept: int) -> RowMap:
+def _map(model: FactorModel, form: CanonicalForm, kind: str, role: SideName, n_dimensions: int) -> RowMap:
     if kind == "prediction":
         function = prediction_rows(model, form, role)
-        return lambda block: function(block)[:, :kept]
+        return lambda block: function(block)[:, :n_dimensions]
     exponent = EXPONENTS[kind]
     linear = form.left_map(exponent) if role == "left" else form.right_map(exponent)
-    return affine(form.left_centre if role == "left" else form.right_centre, linear[:, :kept])
+    return affine(form.left_centre if role == "left" else form.right_centre, linear[:, :n_dimensions])
 
 
-def _reduction(remedy: Remedy, form: CanonicalForm, kept: int, rng: RNG) -> Reduction:
+def _reduction(remedy: Remedy, form: CanonicalForm, n_dimensions: int, rng: RNG) -> Reduction:
+    """Measure on sampled pairs how far the dropped directions move cosines."""
     energy = form.singular_values[: form.rank] ** 2
     *_, role = remedy.roles
     whole = _map(remedy.model, form, remedy.kind, role, form.rank)
@@ -253,13 +258,15 @@ def _reduction(remedy: Remedy, form: CanonicalForm, kept: int, rng: RNG) -> Redu
     wanted, where = np.unique(pairs, return_inverse=True)
     rows = whole(np.array(x[wanted], dtype=np.float64))
     index = where.reshape(pairs.shape)
-    change = np.abs(pair_cosines(rows[:, :kept], rows[:, :kept], index) - pair_cosines(rows, rows, index))
+    change = np.abs(
+        pair_cosines(rows[:, :n_dimensions], rows[:, :n_dimensions], index) - pair_cosines(rows, rows, index)
+    )
     errors = change[np.isfinite(change)] if np.isfinite(change).any() else np.zeros(1)
     return Reduction(
-        dimensions=kept,
+        dimensions=n_dimensions,
         rank=form.rank,
-        energy_lost=float(energy[kept:].sum() / energy.sum()),
-        largest_singular_value_lost=float(form.singular_values[kept]),
+        energy_lost=float(energy[n_dimensions:].sum() / energy.sum()),
+        largest_singular_value_lost=float(form.singular_values[n_dimensions]),
         mean_cosine_error=float(errors.mean()),
         max_cosine_error=float(errors.max()),
         n_pairs=len(pairs),

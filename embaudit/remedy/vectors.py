@@ -31,7 +31,7 @@ PROBES = 4096
 
 @dataclass(frozen=True)
 class Reduction:
-    """What keeping the leading directions only costs."""
+    """Cost of keeping the leading directions only."""
 
     dimensions: int
     """Directions kept."""
@@ -64,7 +64,7 @@ class Remedy(Result):
     columns: int
     """Dimensions of the vectors."""
     unit: bool
-    """Whether every vector has length 1, so that a dot product is the cosine."""
+    """True if every vector has length 1, so that a dot product is the cosine."""
     maps: dict[SideName, RowMap]
     """How rows of each side are turned into vectors."""
     biases: dict[str, Vector]
@@ -75,8 +75,8 @@ class Remedy(Result):
     """The training objective, where it keeps its value: the vectors are as good a solution then.
 
     Vectors that hold prediction cosines, none of them dropped, have the objective "prediction"."""
-    said: str = ""
-    """What the vectors are, in words, where they are a head behind a final norm."""
+    description: str = ""
+    """Description of the vectors in words, where they are a head behind a final norm."""
 
     def __repr__(self) -> str:
         sides = " and ".join(self._title(role) for role in self.roles)
@@ -111,7 +111,7 @@ class Remedy(Result):
         return np.arange(len(side)) if side.ids is None else side.ids
 
     def explain(self) -> str:
-        """Say in plain words what the vectors are, and what to do with them."""
+        """Describe in plain words the vectors, and their use."""
         from embaudit.remedy.words import explain
 
         return explain(self)
@@ -138,22 +138,23 @@ class Remedy(Result):
         return FactorModel(**{"left": None, **fields})
 
     def _places(self) -> dict[str, SideName]:
-        """Which field of a model holds which side: a table of vectors is always a right side."""
+        """Map each field of a model to the side it holds: a table of vectors is always a right side."""
         if len(self.roles) == 2:
             return {"left": "left", "right": "right"}
         return {"right": next(iter(self.roles))}
 
     def _fields(self) -> dict[str, Any]:
+        """Return the fields of the model that the vectors make: links, biases, ids and names that still hold."""
         model = self.model
         if len(self.roles) == 1:
             (role,) = self.roles
-            head = bool(self.said) or (self.kind == "centred" and model.left is None)
+            head = bool(self.description) or (self.kind == "centred" and model.left is None)
             labels = {f"right_{name}": getattr(model.side(role), name) for name in ("ids", "names", "aside")}
-            kept: dict[str, Any] = {"link": model.link, "right_bias": model.right_bias} if head else {}
-            kept |= {"objective": self.objective} if head or self.objective == "prediction" else {}
+            predicts: dict[str, Any] = {"link": model.link, "right_bias": model.right_bias} if head else {}
+            predicts |= {"objective": self.objective} if head or self.objective == "prediction" else {}
             other = OPPOSITE[role]
-            kept |= self.biases if self.said else {}
-            return {**labels, **kept, "roles": (model.title(other), model.title(role))}
+            predicts |= self.biases if self.description else {}
+            return {**labels, **predicts, "roles": (model.title(other), model.title(role))}
         names = ("link", "left_bias", "right_bias", "offset", "roles", "left_ids", "right_ids", "left_names",
                  "right_names", "left_counts", "right_counts", "left_aside", "right_aside")  # fmt: skip
         return {**{name: getattr(model, name) for name in names}, **self.biases, "objective": self.objective}
@@ -188,12 +189,21 @@ class Remedy(Result):
         self.verify(target)
         return target
 
-    def unsaid(self, path: AnyPath) -> str:
-        """Say what the audit of a file of these vectors has to be told, since the file cannot say it; else nothing."""
+    def lost_fields(self, path: AnyPath) -> str:
+        """Name a field of the vectors that a file of them loses, and the option that restores it; else nothing."""
         if self.objective != "prediction" or "objective" in room(path, Draft({}, self._fields())):
             return ""
         suffix = plain_suffix(as_path(path, "the output"))
         return f"A {suffix} file cannot say that these are prediction vectors: audit it with --objective prediction."
+
+    def unsaid(self, path: AnyPath) -> str:
+        """Return `lost_fields(path)`; the earlier name of it."""
+        return self.lost_fields(path)
+
+    @property
+    def said(self) -> str:
+        """Description of the vectors; the earlier name of `description`."""
+        return self.description
 
     def verify(self, path: Path) -> None:
         """Compare a file with what it should hold, in its first, middle and last rows.
@@ -213,9 +223,9 @@ class Remedy(Result):
                 _require_same(stored(rows), wanted, path, self.stream(role).dtype)
 
 
-def _require_same(found: NDArray[Any], wanted: Floats, path: Path, written: np.dtype[Any]) -> None:
+def _require_same(stored: NDArray[Any], wanted: Floats, path: Path, written: np.dtype[Any]) -> None:
     # Text of float32 reads back as float64, and some files hold float32 alone: the coarser of both counts.
-    precision = max(np.finfo(found.dtype).eps, np.finfo(written).eps)
+    precision = max(np.finfo(stored.dtype).eps, np.finfo(written).eps)
     tolerance = 8 * precision * np.abs(wanted).max()
-    if found.shape != wanted.shape or np.abs(found - wanted).max() > tolerance:
+    if stored.shape != wanted.shape or np.abs(stored - wanted).max() > tolerance:
         raise InputError(f"{path} must hold the vectors that were written; what was read back differs; write it again.")

@@ -16,7 +16,7 @@ _CONVENTIONS = {
 
 
 def explain(remedy: Remedy) -> str:
-    """Say what the vectors of a remedy are, and what to do with them.
+    """Describe the vectors of a remedy, and their use.
 
     Examples
     --------
@@ -28,18 +28,19 @@ def explain(remedy: Remedy) -> str:
     sides = " and ".join(map(remedy.model.title, remedy.roles))
     size = counted(remedy.columns, "dimension")
     parts = [f"{sides} vectors of {size}, {_kind(remedy, titles)}", _reduction(remedy), _use(remedy)]
-    return " ".join(part for part in parts if part)
+    return " ".join(text for text in parts if text)
 
 
 def _kind(remedy: Remedy, roles: dict[str, str]) -> str:
+    """Describe the convention of the vectors in a clause."""
     if remedy.kind == "prediction":
         is_ = "is" if remedy.reduction is None else "comes near"
         return (
             f"whose plain cosine {is_} {_prediction_cosine(remedy.model, *remedy.roles)}. Every model that predicts "
             "the same gives the same."
         )
-    if remedy.said:
-        return remedy.said
+    if remedy.description:
+        return remedy.description
     if remedy.kind == "centred":
         return (
             "with a mean of 0. What a shift of all rows can do to their cosines is gone; what stretching the "
@@ -56,7 +57,7 @@ def _kind(remedy: Remedy, roles: dict[str, str]) -> str:
 
 
 def _prediction_cosine(model: FactorModel, role: SideName) -> str:
-    """Say which cosine it is: of which numbers, over whom, centred how."""
+    """Name the cosine: of which numbers, over whom, centred how."""
     users, items = model.roles
     own, other = (items, users) if role == "right" else (users, items)
     count = len(model.factors(OPPOSITE[role]))
@@ -93,7 +94,7 @@ def _use(remedy: Remedy) -> str:
 
 
 def folded_words(form: Convention, norm: FinalNorm) -> str:
-    """Say what was multiplied in and what was taken away.
+    """Describe the factors multiplied in and the vectors taken away.
 
     Examples
     --------

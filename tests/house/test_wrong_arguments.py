@@ -129,6 +129,7 @@ CALLS = {
     ea.explain_pair: {"vectors": RIGHT, "i": 0, "j": 1},
     ea.fix: {"model": MODEL},
     REMEDY.stream: {"role": "right"},
+    REMEDY.lost_fields: {"path": "w.npz"},
     REMEDY.unsaid: {"path": "w.npz"},
     REMEDY.vectors: {},
     REMEDY.write: {"path": "w.npz", "force": True},

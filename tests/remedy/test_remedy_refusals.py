@@ -164,9 +164,9 @@ def test_an_equal_model_keeps_what_is_known_of_its_entities():
 
 @pytest.mark.parametrize("suffix", [".npy", ".txt"])
 def test_what_a_file_cannot_say_is_said(suffix):
-    assert fix(MODEL).unsaid(f"vectors{suffix}") == (
+    assert fix(MODEL).lost_fields(f"vectors{suffix}") == (
         f"A {suffix} file cannot say that these are prediction vectors: audit it with --objective prediction."
     )
-    assert fix(MODEL).unsaid("vectors.npz") == ""
-    assert fix(MODEL, "balanced", role="right").unsaid(f"vectors{suffix}") == ""
-    assert fix(MODEL, dimensions=2).unsaid(f"vectors{suffix}") == ""
+    assert fix(MODEL).lost_fields("vectors.npz") == ""
+    assert fix(MODEL, "balanced", role="right").lost_fields(f"vectors{suffix}") == ""
+    assert fix(MODEL, dimensions=2).lost_fields(f"vectors{suffix}") == ""
