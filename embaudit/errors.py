@@ -43,7 +43,7 @@ GONE = {
     ),
     "option fit --executor": "use --jobs N",
 }
-"""What was taken out, as docs/migration.md calls it, and what to do instead."""
+"""Names that were taken out, as docs/migration.md calls them, and their replacements."""
 
 
 def escaped(text: str) -> str:
@@ -99,7 +99,7 @@ def must_be(name: str, allowed: str, got: object, remedy: str = "") -> InputErro
     'alpha must be a number >= 0; got -1; 0 switches the penalty off.'
     """
     return InputError(
-        "; ".join(part for part in (f"{name} must be {allowed}", f"got {_short(got)}", remedy) if part) + "."
+        "; ".join(clause for clause in (f"{name} must be {allowed}", f"got {_short(got)}", remedy) if clause) + "."
     )
 
 

@@ -56,6 +56,7 @@ class SimulationParameters:
         self._check_activity()
 
     def _check_clusters(self) -> None:
+        """Refuse weights, exponents and laws out of range."""
         weights = as_numbers(self.cluster_weights, "cluster_weights")
         if weights.shape != (self.n_clusters,) or not (np.isfinite(weights).all() and (weights > 0).all()):
             allowed = f"{self.n_clusters} positive numbers, one for each cluster"
@@ -219,6 +220,7 @@ def simulate_interactions(
 def _popularities(
     rng: np.random.Generator, clusters: NDArray[np.int64], exponents: Floats, law: PopularityLaw
 ) -> Floats:
+    """Draw the popularity of each item by the law of its cluster, with sum 1 in each."""
     popularity = np.empty(len(clusters))
     for cluster, exponent in enumerate(exponents):
         items = np.flatnonzero(clusters == cluster)
@@ -267,9 +269,9 @@ class _Sampler:
         sorted_popularity = popularity[self.by_cluster]
         self.table = np.empty(self.n_items)
         for cluster in range(n_clusters):
-            part = slice(self.bounds[cluster], self.bounds[cluster + 1])
+            members = slice(self.bounds[cluster], self.bounds[cluster + 1])
             # Cluster c owns the interval [c, c + 1), so that one search serves all clusters.
-            self.table[part] = cluster + np.cumsum(sorted_popularity[part]) / max(self.mass[cluster], 1e-300)
+            self.table[members] = cluster + np.cumsum(sorted_popularity[members]) / max(self.mass[cluster], 1e-300)
 
     def race(self, rng: np.random.Generator, log_preferences: Floats) -> Floats:
         """Arrival times, in logarithms, of every item for every user: independent clocks with rates p_ui."""
@@ -298,6 +300,7 @@ class _Sampler:
 def _draw_rows(
     rng: np.random.Generator, sampler: _Sampler, log_preferences: Floats, counts: NDArray[np.int64]
 ) -> csr_array[Any]:
+    """Draw the items of every user, a block of users at a time."""
     from scipy.sparse import csr_array
 
     indptr = np.concatenate([[0], np.cumsum(counts)])
@@ -320,19 +323,19 @@ def _block(
     keys = _few(rng, sampler, log_preferences, np.where(counts * _DENSE_SHARE > sampler.n_items, 0, counts))
     users = keys // sampler.n_items
     short = np.flatnonzero(counts > np.bincount(users, minlength=len(counts)))
-    found = [keys]
-    for part in row_blocks(len(short), sampler.n_items):
-        who = short[part]
+    drawn = [keys]
+    for block in row_blocks(len(short), sampler.n_items):
+        who = short[block]
         times = sampler.race(rng, log_preferences[who])
         at = np.searchsorted(who, users)
         mine = (at < len(who)) & (who[np.minimum(at, len(who) - 1)] == users)
         times[at[mine], keys[mine] % sampler.n_items] = np.inf
         missing = counts[who] - np.bincount(at[mine], minlength=len(who))
-        found += [
+        drawn += [
             user * sampler.n_items + np.argpartition(row, count - 1)[:count]
             for user, row, count in zip(who, times, missing, strict=True)
         ]
-    return np.sort(np.concatenate(found)) % sampler.n_items
+    return np.sort(np.concatenate(drawn)) % sampler.n_items
 
 
 def _few(

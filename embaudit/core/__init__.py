@@ -1,1 +1,1 @@
-"""What every room stands on: validation, workers, words, plain values, progress."""
+"""Foundations of all rooms: validation, workers, words, plain values, progress."""

@@ -28,7 +28,7 @@ Floats: TypeAlias = NDArray[np.float64]
 Flags: TypeAlias = NDArray[np.bool_]
 Indices: TypeAlias = NDArray[np.integer[Any]]
 RNG: TypeAlias = np.random.Generator | int | None
-"""Where random numbers come from: a generator that moves on, a seed, or None for other numbers each time."""
+"""Source of random numbers: a generator that moves on, a seed, or None for other numbers each time."""
 
 LARGEST = float(np.finfo(np.float64).max)
 MOST_LETTERS, PADDING = 2**26, 32
@@ -45,7 +45,7 @@ def frozen(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def is_number(value: object) -> bool:
-    """Whether a parameter is one real number that float64 can hold; a truth value is none.
+    """Check for one real number that float64 can hold; a truth value is none.
 
     Examples
     --------
@@ -59,7 +59,7 @@ def is_number(value: object) -> bool:
 
 
 def is_integer(value: object) -> TypeGuard[int]:
-    """Whether a parameter is an integer; a truth value is none."""
+    """Check for an integer; a truth value is none."""
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
@@ -73,21 +73,25 @@ def named_keywords(function: Callable[P, T]) -> Callable[P, T]:
         ...
     embaudit.errors.KeywordError: a keyword of <lambda> must be one of top; got 'to'; the nearest one is top.
     """
-    known = [name for name, one in signature(function).parameters.items() if one.kind is not one.POSITIONAL_ONLY]
+    keywords = [
+        name
+        for name, parameter in signature(function).parameters.items()
+        if parameter.kind is not parameter.POSITIONAL_ONLY
+    ]
 
     @wraps(function)
     def checked(*args: P.args, **options: P.kwargs) -> T:
         for name in options:
-            if name not in known:
-                raise KeywordError(str(unknown_keyword(function.__name__, name, known)))
+            if name not in keywords:
+                raise KeywordError(str(unknown_keyword(function.__name__, name, keywords)))
         return function(*args, **options)
 
     return checked
 
 
-def unknown_keyword(function: str, name: str, known: Iterable[str]) -> InputError:
+def unknown_keyword(function: str, name: str, keywords: Iterable[str]) -> InputError:
     """Write the error of a keyword that a function does not have."""
-    allowed = [*known]
+    allowed = [*keywords]
     return must_be(f"a keyword of {function}", f"one of {', '.join(allowed)}", repr(name), nearest_to(name, allowed))
 
 
@@ -145,12 +149,12 @@ def detached(tensor: Any) -> NDArray[Any]:
 def _as_array(array: ArrayLike, name: str) -> NDArray[Any]:
     """Make an array without copying one; refuse rows of different lengths and hidden entries."""
     try:
-        given = detached(array)
+        values = detached(array)
     except ValueError as error:
         raise must_be(name, "a rectangular array", "rows that differ in length") from error
-    if np.ma.is_masked(given):
+    if np.ma.is_masked(values):
         raise must_be(name, "finite", "masked entries", "fill them or drop their rows")
-    return given
+    return values
 
 
 def as_rows(rows: ArrayLike, n_rows: int, name: str = "rows") -> NDArray[np.intp]:
@@ -163,14 +167,14 @@ def as_rows(rows: ArrayLike, n_rows: int, name: str = "rows") -> NDArray[np.intp
         ...
     embaudit.errors.InputError: rows must be a vector of integers; got bool of shape (2,); np.flatnonzero turns ...
     """
-    given = _as_array(rows, name)
-    if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
-        remedy = "np.flatnonzero turns a mask into row numbers" if given.dtype == bool else ""
-        raise must_be(name, "a vector of integers", f"{given.dtype} of shape {given.shape}", remedy)
-    outside = (given < 0) | (given >= n_rows)
+    numbers = _as_array(rows, name)
+    if numbers.ndim != 1 or (numbers.size and numbers.dtype.kind not in "iu"):
+        remedy = "np.flatnonzero turns a mask into row numbers" if numbers.dtype == bool else ""
+        raise must_be(name, "a vector of integers", f"{numbers.dtype} of shape {numbers.shape}", remedy)
+    outside = (numbers < 0) | (numbers >= n_rows)
     if outside.any():
-        raise must_be(name, f"row numbers from 0 to {n_rows - 1}", given[outside][0])
-    return given.astype(np.intp)
+        raise must_be(name, f"row numbers from 0 to {n_rows - 1}", numbers[outside][0])
+    return numbers.astype(np.intp)
 
 
 def storage_of(kind: np.dtype[Any]) -> np.dtype[Any]:
@@ -213,10 +217,10 @@ def as_numbers(values: ArrayLike, name: str) -> Floats:
         ...
     embaudit.errors.InputError: a must be a rectangular array; got rows that differ in length.
     """
-    given = _as_array(values, name)
-    if given.size and given.dtype.kind not in "fiu":
-        raise must_be(name, "an array of real numbers", repr(values) if given.ndim == 0 else f"dtype {given.dtype}")
-    return given.astype(np.float64)
+    numbers = _as_array(values, name)
+    if numbers.size and numbers.dtype.kind not in "fiu":
+        raise must_be(name, "an array of real numbers", repr(values) if numbers.ndim == 0 else f"dtype {numbers.dtype}")
+    return numbers.astype(np.float64)
 
 
 def as_texts(texts: Sequence[str], name: str) -> NDArray[np.str_]:
@@ -268,11 +272,11 @@ def as_factors(array: ArrayLike, name: str) -> Matrix:
         ...
     embaudit.errors.InputError: item_factors must be finite; got nan at row 0, column 1; repair or drop that row.
     """
-    given = _as_array(array, name)
-    if given.ndim != 2 or 0 in given.shape:
-        got = f"shape {given.shape}" if given.ndim else f"one {type(array).__name__}"
+    matrix = _as_array(array, name)
+    if matrix.ndim != 2 or 0 in matrix.shape:
+        got = f"shape {matrix.shape}" if matrix.ndim else f"one {type(array).__name__}"
         raise must_be(name, "a matrix with at least one row and one column", got)
-    stored = _storage(given, name)
+    stored = _storage(matrix, name)
     _require_finite(stored, name)
     return frozen(stored)
 
@@ -287,10 +291,10 @@ def as_vector(array: ArrayLike, name: str, length: int) -> Vector:
         ...
     embaudit.errors.InputError: item_bias must be a vector of 3 numbers; got shape (2,).
     """
-    given = _as_array(array, name)
-    if given.shape != (length,):
-        raise must_be(name, f"a vector of {length} numbers", f"shape {given.shape}")
-    stored = np.array(_storage(given, name), dtype=np.float64)
+    vector = _as_array(array, name)
+    if vector.shape != (length,):
+        raise must_be(name, f"a vector of {length} numbers", f"shape {vector.shape}")
+    stored = np.array(_storage(vector, name), dtype=np.float64)
     _require_finite(stored[:, None], name)
     return frozen(stored)
 

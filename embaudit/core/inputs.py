@@ -1,4 +1,4 @@
-"""Which files a command has read: a note that lasts as long as the command, so that nothing writes over them."""
+"""Files that a command has read: a note that lasts as long as the command, so that nothing writes over them."""
 
 from __future__ import annotations
 

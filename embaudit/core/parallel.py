@@ -48,7 +48,7 @@ class _Thread(threading.local):
     """The state of this thread."""
 
     is_worker = False
-    """Whether it computes a block: maps within are plain loops."""
+    """True while the thread computes a block: maps within are plain loops."""
     cancelled: threading.Event | None = None
     """Set once nobody waits for its blocks."""
 
@@ -167,6 +167,7 @@ def _default_count() -> int:
 
 def _in_threads(block: Callable[[S], T], items: Iterable[S], count: int) -> Iterator[T]:
     # Not joblib's own threads: those are polled every 10 ms, and ended inside the BLAS when Ctrl-C is pressed.
+    """Compute the blocks in threads and yield results in order; end all threads if one fails or the reader stops."""
     cancelled = threading.Event()
 
     def begin() -> None:
@@ -322,26 +323,26 @@ class _BlasLimit:
             if self.modules != (modules := (len(sys.modules), next(reversed(sys.modules)))):
                 self._look()
                 self.modules = modules
-            found = [library.num_threads for library in self.libraries]
+            n_threads = [library.num_threads for library in self.libraries]
             # A library that came while others are limited has no number yet.
-            self.before = found if self.holders == 0 else [*self.before, *found[len(self.before) :]]
+            self.before = n_threads if self.holders == 0 else [*self.before, *n_threads[len(self.before) :]]
             self.holders += 1
             for library in self.libraries:
                 _set_threads(library, 1)
-            return found
+            return n_threads
 
     def _look(self) -> None:
         from threadpoolctl import ThreadpoolController
 
-        known = {library.filepath for library in self.libraries}
+        paths = {library.filepath for library in self.libraries}
         loaded = ThreadpoolController().select(user_api="blas").lib_controllers
-        self.libraries += [library for library in loaded if library.filepath not in known]
+        self.libraries += [library for library in loaded if library.filepath not in paths]
 
-    def leave(self, found: list[int]) -> None:
+    def leave(self, n_threads: list[int]) -> None:
         """Restore what this thread found in libraries with a limit for each thread; in others once all have left."""
         with self.lock:
             self.holders -= 1
-            for library, of_thread, of_process in zip(self.libraries, found, self.before, strict=False):
+            for library, of_thread, of_process in zip(self.libraries, n_threads, self.before, strict=False):
                 # MKL and OpenMP have a limit for each thread.
                 if library.internal_api == "mkl" or getattr(library, "threading_layer", None) == "openmp":
                     _set_threads(library, of_thread)
@@ -374,8 +375,8 @@ def one_blas_thread() -> Iterator[None]:
     ...     {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
     {1}
     """
-    found = _blas_limit.enter()
+    n_threads = _blas_limit.enter()
     try:
         yield
     finally:
-        _blas_limit.leave(found)
+        _blas_limit.leave(n_threads)

@@ -1,4 +1,4 @@
-"""What JSON can hold: results as plain values."""
+"""Results as the plain values that JSON can hold."""
 
 from __future__ import annotations
 

@@ -93,6 +93,7 @@ class _Bars:
                 self.progress.advance(work.task)
 
     def _end(self, work: _Work) -> None:
+        """Take the bar of a piece of work away, and with the last one the display."""
         with self.lock:
             self.under_way.remove(work)
             if self.progress is not None and work.task is not None:
@@ -118,6 +119,7 @@ def _is_watched() -> bool:
 
 
 def _made_progress() -> Progress:
+    """Build the display of rich on stderr: description, bar, count and time left."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 

@@ -1,4 +1,4 @@
-"""What every result can do: plain values, a table, words, a page, and a picture where one helps."""
+"""Base of all results: plain values, a table, words, a page, and a picture where one helps."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Result(Protocol):
 
     @abstractmethod
     def explain(self) -> str:
-        """Say in plain words what was found."""
+        """Describe the result in plain words."""
 
     def __str__(self) -> str:
         return self.explain()

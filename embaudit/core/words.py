@@ -117,15 +117,15 @@ def row_quoted(title: str, name: str) -> str:
     return f"{title} {name}" if name.isdecimal() else repr(name)
 
 
-def nearest_to(name: str, known: Iterable[str]) -> str:
-    """Say which known name is most like one that is not.
+def nearest_to(name: str, names: Iterable[str]) -> str:
+    """Write which allowed name is most like one that is not.
 
     Examples
     --------
     >>> nearest_to("fail_on", ["ignore", "fail-on"])
     'the nearest one is fail-on'
     """
-    return f"the nearest one is {get_close_matches(name, list(known), n=1, cutoff=0)[0]}"
+    return f"the nearest one is {get_close_matches(name, list(names), n=1, cutoff=0)[0]}"
 
 
 def listed(names: Sequence[str], most: int) -> str:

@@ -1,4 +1,4 @@
-"""Where the truth is known: which similarity finds the entities that share a label, or were consumed together."""
+"""Evaluation on labels: which similarity finds the entities that share one, or were consumed together."""
 
 from embaudit.evaluation.evaluate import Evaluation, evaluate_similarities
 from embaudit.evaluation.last_together import last_together

@@ -1,4 +1,4 @@
-"""Which similarity serves entities best, judged by labels that the model never saw."""
+"""Evaluation of similarities by labels that the model never saw."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 CANDIDATES = 50_000
 """Rows among which neighbours are looked up; more are sampled."""
 RAW, CSLS = "cosine", "CSLS"
-"""What the others are compared with, and the same less what makes hubs."""
+"""Baseline similarity, the cosine of the stored factors; and the same less the local mean that makes hubs."""
 PREDICTION = "prediction cosine"
 """Also the plain cosine of right rows in the left-whitened gauge, and of left rows in the right-whitened one."""
 
@@ -49,9 +49,9 @@ class Evaluation(Result):
     """Precision, AUC and NDCG of every similarity, query by query."""
 
     role: SideName
-    """Which side."""
+    """Side of the entities."""
     title: str
-    """What people call it."""
+    """Title of an entity, such as "item"."""
     n: int
     """Length of the neighbour lists."""
     n_candidates: int
@@ -69,7 +69,7 @@ class Evaluation(Result):
     n_rows: int
     """Rows of the side."""
     relation: str = "share a label"
-    """What two related rows do."""
+    """Verb phrase of two related rows, such as "share a label"."""
     counts: NDArray[np.float64] | None = None
     """(q,) interactions behind each query; None where they are not known."""
 
@@ -173,7 +173,7 @@ class Evaluation(Result):
         return float(max(unseen, jackknife_margin(replicates, n_intervals)))
 
     def explain(self) -> str:
-        """Say in plain words which similarity serves these entities best."""
+        """Describe in plain words which similarity serves these entities best."""
         best = self.best()
         among = "all" if self.n_candidates == self.n_rows else f"{self.n_candidates:,}"
         start = (
@@ -258,8 +258,8 @@ def evaluate_similarities(
     model = in_span(model)
     role = model.side_name(role)
     x = model.factors(role)
-    known = as_truth(truth, len(x), separator=separator)
-    rows = np.arange(len(x)) if known.is_complete else known.labelled
+    labels = as_truth(truth, len(x), separator=separator)
+    rows = np.arange(len(x)) if labels.is_complete else labels.labelled
     rows = rows[model.side(role).norms[rows] > 0]
     left_out = len(x) - len(rows)
     if len(rows) < 3:
@@ -270,16 +270,16 @@ def evaluate_similarities(
     as_count(n_queries, "n_queries", least=2)
     draw = as_generator(rng)
     rows = sample_rows(rows, CANDIDATES, draw)
-    labelled = np.flatnonzero(np.isin(rows, known.labelled))
+    labelled = np.flatnonzero(np.isin(rows, labels.labelled))
     queries = np.sort(labelled[draw.permutation(len(labelled))[:n_queries]])
-    chance, answerable = _chance(known, rows, queries)
+    chance, answerable = _chance(labels, rows, queries)
     queries = queries[answerable]
     if len(queries) < 2:
         raise InputError("truth must relate some rows and not all; got labels that leave nothing to tell apart.")
     vectors = {name: make(rows) for name, make in similarities(model, role)}
     versions: dict[str, Version] = {name: (x, x) for name, x in vectors.items()}
     versions[CSLS] = scaled_locally(vectors[RAW])
-    measured = query_measures(versions, known, rows, queries, draw_groups(len(rows), draw), n=n)
+    measured = query_measures(versions, labels, rows, queries, draw_groups(len(rows), draw), n=n)
     counts = model.side(role).counts
     behind = None if counts is None else np.asarray(counts, dtype=np.float64)[rows[queries]]
     return Evaluation(
@@ -292,7 +292,7 @@ def evaluate_similarities(
         *measured,
         chance,
         len(x),
-        known.relation,
+        labels.relation,
         behind,
     )
 
@@ -315,7 +315,7 @@ def scaled_locally(unit: NDArray[np.float64], n: int = 10) -> Version:
 
 def _chance(truth: Truth, rows: Indices, queries: Indices) -> tuple[float, NDArray[np.bool_]]:
     """Compute the mean share of related candidates, and which queries have some but not all of them related."""
-    blocks = (queries[part] for part in row_blocks(len(queries), 4 * len(rows)))
+    blocks = (queries[block] for block in row_blocks(len(queries), 4 * len(rows)))
     related = np.concatenate([(truth.gains(rows[block], rows) > 0).sum(axis=1) - 1 for block in blocks])
     answerable = (related > 0) & (related < len(rows) - 1)
     share = related[answerable] / (len(rows) - 1)

@@ -63,14 +63,14 @@ def last_together(path: AnyPath, side: Side, *, time: str | None = None) -> Trut
 
     if side.ids is None:
         raise InputError(f"the {side.title}s must have ids, to be found in {path}; add them with ids (--ids).")
-    seen = read_interactions(path, rating=_times(path, time), duplicates="last")
-    rows = _rows_of(side.ids, seen.item_ids)
+    interactions = read_interactions(path, rating=_times(path, time), duplicates="last")
+    rows = _rows_of(side.ids, interactions.item_ids)
     columns, users = [], []
-    matrix = seen.matrix
+    matrix = interactions.matrix
     for user in range(matrix.shape[0]):
-        part = slice(matrix.indptr[user], matrix.indptr[user + 1])
-        known = rows[matrix.indices[part]] >= 0
-        items, times = matrix.indices[part][known], matrix.data[part][known]
+        stored = slice(matrix.indptr[user], matrix.indptr[user + 1])
+        in_model = rows[matrix.indices[stored]] >= 0
+        items, times = matrix.indices[stored][in_model], matrix.data[stored][in_model]
         order = np.argsort(times, kind="stable")[::-1][:3]
         # Three at one time: nobody knows which two were the last.
         if len(order) < 2 or (len(order) == 3 and times[order[1]] == times[order[2]]):
@@ -82,10 +82,11 @@ def last_together(path: AnyPath, side: Side, *, time: str | None = None) -> Trut
         raise must_be("users whose last two items of the model are known", "at least 2", len(users), remedy)
     places = (np.concatenate(columns), np.repeat(np.arange(len(users)), 2))
     table = csr_array((np.ones(2 * len(users), dtype=np.float32), places), shape=(len(side), len(users)))
-    return Truth(tuple(map(str, seen.user_ids[users])), table, "were consumed together last", is_complete=True)
+    return Truth(tuple(map(str, interactions.user_ids[users])), table, "were consumed together last", is_complete=True)
 
 
 def _times(path: AnyPath, time: str | None) -> str:
+    """Return the column of times, by name or by a customary one."""
     from embaudit.io.tables.columns import open_table
 
     if time is not None:
@@ -98,10 +99,10 @@ def _times(path: AnyPath, time: str | None) -> str:
     raise must_be(what, names, table.listed(), "name it by time (--interactions FILE:COLUMN)")
 
 
-def _rows_of(ids: NDArray[Any], others: NDArray[Any]) -> Indices:
+def _rows_of(ids: NDArray[Any], wanted: NDArray[Any]) -> Indices:
     """Return the row of each of some ids; -1 where there is none."""
     import pandas as pd
 
-    if (ids.dtype.kind in "US") != (others.dtype.kind in "US"):
-        ids, others = ids.astype(np.str_), others.astype(np.str_)
-    return np.asarray(pd.Index(ids).get_indexer(pd.Index(others)))
+    if (ids.dtype.kind in "US") != (wanted.dtype.kind in "US"):
+        ids, wanted = ids.astype(np.str_), wanted.astype(np.str_)
+    return np.asarray(pd.Index(ids).get_indexer(pd.Index(wanted)))

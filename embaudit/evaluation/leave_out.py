@@ -1,4 +1,4 @@
-"""What queries' measures are without some of the candidates: the replicates of an interval."""
+"""Measures of queries without some of the candidates: the replicates of an interval."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ class LeftOut:
         self.n_groups = int(groups.max()) + 1
         self.starts = np.searchsorted(np.sort(groups), np.arange(self.n_groups + 1))
         members = np.eye(self.n_groups, dtype=np.float32)[groups]
-        related, known = (self._remaining(flags @ members) for flags in (self.related, gains > -np.inf))
-        self.pairs = related * (known - related)
+        related, comparable = (self._remaining(flags @ members) for flags in (self.related, gains > -np.inf))
+        self.pairs = related * (comparable - related)
         self.ideal = self._best(gains)[1]
 
     def measures(self, scores: Floats) -> Floats:
@@ -65,14 +65,14 @@ class LeftOut:
         array of shape (q, groups + 1, 3)
             Precision, AUC and NDCG; NaN where what remains is all related or all unrelated.
         """
-        found = np.empty((*self.pairs.shape, 3))
-        found[..., 0], gained = self._best(scores)
+        measures = np.empty((*self.pairs.shape, 3))
+        measures[..., 0], gained = self._best(scores)
         with np.errstate(invalid="ignore", divide="ignore"):
-            found[..., 2] = gained / self.ideal
-            for part in row_blocks(len(scores), scores.shape[1], budget=TILE):
-                found[part, :, 1] = self._concordance(scores[part], self.related[part]) / self.pairs[part]
-        found[self.pairs == 0] = np.nan
-        return found
+            measures[..., 2] = gained / self.ideal
+            for block in row_blocks(len(scores), scores.shape[1], budget=TILE):
+                measures[block, :, 1] = self._concordance(scores[block], self.related[block]) / self.pairs[block]
+        measures[self.pairs == 0] = np.nan
+        return measures
 
     @staticmethod
     def _remaining(counts: NDArray[np.floating]) -> Floats:
@@ -87,13 +87,13 @@ class LeftOut:
         while True:
             keep = min(keep, scores.shape[1] - 1)
             best = Largest(len(scores), keep).add(scores.astype(np.float64, copy=False)).columns
-            kept = self.groups[best][:, None] != np.arange(self.n_groups + 1)[:, None]
-            place = np.cumsum(kept, axis=2)
-            if keep == scores.shape[1] - 1 or kept.sum(axis=2).min() >= self.n:
+            remains = self.groups[best][:, None] != np.arange(self.n_groups + 1)[:, None]
+            place = np.cumsum(remains, axis=2)
+            if keep == scores.shape[1] - 1 or remains.sum(axis=2).min() >= self.n:
                 break
             keep *= 2
         gains = np.take_along_axis(self.gains, best, axis=1).astype(np.float64)
-        weights = discounts[np.minimum(place, self.n + 1) * kept]
+        weights = discounts[np.minimum(place, self.n + 1) * remains]
         listed = weights > 0
         share = np.einsum("qgl,ql->qg", listed, gains > 0, dtype=np.float64) / np.maximum(listed.sum(axis=2), 1)
         return share, np.einsum("qgl,ql->qg", weights, gains)

@@ -59,27 +59,28 @@ def query_measures(
         Their means without each group; NaN where nothing can be measured without it.
     """
 
-    def block(part: slice) -> NDArray[np.float64]:
-        chosen = queries[part]
-        itself = (np.arange(len(chosen)), chosen)
-        gains = truth.gains(rows[chosen], rows).astype(np.float64)
+    def block(block: slice) -> NDArray[np.float64]:
+        """Measure some of the queries under every similarity."""
+        positions = queries[block]
+        itself = (np.arange(len(positions)), positions)
+        gains = truth.gains(rows[positions], rows).astype(np.float64)
         gains[itself] = -np.inf
-        left_out, found = LeftOut(gains, groups, n), []
+        left_out, measured = LeftOut(gains, groups, n), []
         for asking, listed in versions.values():
-            scores = asking[chosen] @ listed.T
+            scores = asking[positions] @ listed.T
             scores[itself] = -np.inf
-            found.append(left_out.measures(scores))
-        return np.stack(found)
+            measured.append(left_out.measures(scores))
+        return np.stack(measured)
 
     blocks = list(row_blocks(len(queries), 4 * len(rows)))
-    found = np.concatenate(list(track(parallel_map(block, blocks), "judging similarities", len(blocks))), axis=1)
-    replicates = _means(found[:, :, :-1], groups[queries])
-    return dict(zip(versions, found[:, :, -1], strict=True)), dict(zip(versions, replicates, strict=True))
+    measured = np.concatenate(list(track(parallel_map(block, blocks), "judging similarities", len(blocks))), axis=1)
+    replicates = _means(measured[:, :, :-1], groups[queries])
+    return dict(zip(versions, measured[:, :, -1], strict=True)), dict(zip(versions, replicates, strict=True))
 
 
-def _means(found: NDArray[np.float64], own: NDArray[np.uint8]) -> NDArray[np.float64]:
+def _means(measured: NDArray[np.float64], own: NDArray[np.uint8]) -> NDArray[np.float64]:
     """Average over the queries that are not themselves in the group left out, and have an answer without it."""
-    others = (own[:, None] != np.arange(found.shape[2]))[..., None] & np.isfinite(found)
-    counts = others.sum(axis=1)
-    means = np.where(others, found, 0).sum(axis=1) / np.maximum(counts, 1)
+    counts_in = (own[:, None] != np.arange(measured.shape[2]))[..., None] & np.isfinite(measured)
+    counts = counts_in.sum(axis=1)
+    means = np.where(counts_in, measured, 0).sum(axis=1) / np.maximum(counts, 1)
     return np.asarray(np.where(counts > 0, means, np.nan))

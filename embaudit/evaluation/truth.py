@@ -21,16 +21,16 @@ MISSING = ("", "nan", "none", "null", "na", "n/a", "(no genres listed)")
 
 @dataclass(frozen=True, eq=False)
 class Truth:
-    """Which labels each row has."""
+    """Labels of the rows of a side."""
 
     labels: tuple[str, ...]
     """All labels, sorted."""
     table: Any
     """(n, labels) scipy sparse array of 0 and 1, in float32."""
     relation: str = "share a label"
-    """What two rows with a common label do."""
+    """Verb phrase of two rows with a common label."""
     is_complete: bool = False
-    """Whether a row without a label is known to be related to none; else nothing is known of it."""
+    """True if a row without a label is related to none; else nothing is known of it."""
 
     def __repr__(self) -> str:
         return f"Truth({self.table.shape[0]:,} rows, {len(self.labels)} labels, {self.table.nnz:,} assignments)"
@@ -80,7 +80,7 @@ def as_truth(truth: Truth | Sequence[Any] | NDArray[Any], n_rows: int, *, separa
     from scipy.sparse import csr_array
 
     if isinstance(truth, Truth):
-        found = truth
+        result = truth
     else:
         sets = [_labels(value, separator) for value in _rows_of(truth)]
         labels = sorted(set().union(*sets))
@@ -89,13 +89,13 @@ def as_truth(truth: Truth | Sequence[Any] | NDArray[Any], n_rows: int, *, separa
         starts = np.concatenate([[0], np.cumsum([len(row) for row in sets])])
         ones = np.ones(len(columns), dtype=np.float32)
         shape = (len(sets), len(labels))
-        found = Truth(tuple(labels), csr_array((ones, np.array(columns, dtype=np.int64), starts), shape=shape))
-    if found.table.shape[0] != n_rows:
-        raise must_be("truth", f"labels of {n_rows} rows", found.table.shape[0], "give one entry a row, None for none")
-    if len(found.labels) < 2:
-        got = found.labels[0] if found.labels else "none"
+        result = Truth(tuple(labels), csr_array((ones, np.array(columns, dtype=np.int64), starts), shape=shape))
+    if result.table.shape[0] != n_rows:
+        raise must_be("truth", f"labels of {n_rows} rows", result.table.shape[0], "give one entry a row, None for none")
+    if len(result.labels) < 2:
+        got = result.labels[0] if result.labels else "none"
         raise InputError(f"truth must hold at least two labels, to tell related rows from others; got {got}.")
-    return found
+    return result
 
 
 def _rows_of(truth: Any) -> Iterable[Any]:
@@ -113,7 +113,7 @@ def labels_in(text: str | None, separator: str = "|") -> tuple[str, ...]:
     (('Drama', 'Comedy'), ('Drama',), (), ())
     """
     parts = (text or "").split(separator) if separator else [text or ""]
-    return tuple(part.strip() for part in parts if part.strip().lower() not in MISSING)
+    return tuple(label.strip() for label in parts if label.strip().lower() not in MISSING)
 
 
 def _labels(value: Any, separator: str) -> set[str]:

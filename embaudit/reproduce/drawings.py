@@ -165,9 +165,11 @@ def draw_simpson(numbers: Any) -> Any:
     first.set(ylabel="entry", ylim=(0, 2.5), title=f"every block agrees, global cosine {numbers.global_cosine:.4f}")
     first.legend(loc="upper left", frameon=False, ncols=2)
 
-    for (local, part), style in zip(numbers.sweep.groupby("local_cosine", sort=False), ("-", "--", ":"), strict=True):
+    for (local, members), style in zip(
+        numbers.sweep.groupby("local_cosine", sort=False), ("-", "--", ":"), strict=True
+    ):
         line = {"color": INK, "linewidth": 1.5, "label": f"local cosines {local:g}"}
-        second.plot(part["ratio"], part["global_cosine"], style, **line)
+        second.plot(members["ratio"], members["global_cosine"], style, **line)
     second.axhline(0, color="#999999", linewidth=0.7)
     second.set(xscale="log", xlabel="ratio of block norms, opposite in x and y", ylabel="global cosine")
     second.set_title("norms alone drive it to 0")
@@ -175,11 +177,11 @@ def draw_simpson(numbers: Any) -> Any:
 
     points = numbers.points
     groups: Any = numbers.groups.set_index("group")
-    for (name, part), colour, marker in zip(points.groupby("group"), (BLUE, ORANGE), ("o", "s"), strict=True):
+    for (name, members), colour, marker in zip(points.groupby("group"), (BLUE, ORANGE), ("o", "s"), strict=True):
         label = f"group {name}: r = {two_decimals(groups.loc[name, 'r'])}"
         dots = {"s": 13, "color": colour, "marker": marker, "alpha": 0.75, "linewidths": 0, "label": label}
-        third.scatter(part["x"], part["y"], **dots)
-        third.plot(*_fitted_line(part, groups.loc[name, "slope"]), color=INK, linewidth=1.2)
+        third.scatter(members["x"], members["y"], **dots)
+        third.plot(*_fitted_line(members, groups.loc[name, "slope"]), color=INK, linewidth=1.2)
     whole = groups.loc["all"]
     dashed = {"color": RED, "linewidth": 1.8, "linestyle": "--"}
     third.plot(*_fitted_line(points, whole.slope), **dashed, label=f"all: r = {two_decimals(whole.r)}")

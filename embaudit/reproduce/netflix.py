@@ -51,7 +51,7 @@ class NetflixFigure:
     spread: pd.DataFrame
     """Mean, standard deviation, smallest and largest value over the seeds."""
     remedies: pd.DataFrame
-    """What the remedies make of the same data: one row a remedy and kind of similarity, best first."""
+    """Scores of each remedy on the same data: one row a remedy and kind of similarity, best first."""
     remedy_records: pd.DataFrame
     """Every remedy, similarity and seed."""
     full_rank: pd.DataFrame
@@ -75,7 +75,7 @@ class NetflixFigure:
 
     @property
     def caption(self) -> str:
-        """What the figure shows, in the numbers of the table."""
+        """Describe the figure in the numbers of the table."""
         first, second = self.numbers.iloc[0], self.numbers.iloc[-1]
         equal = self.numbers.loc[self.numbers["objective"] == "Eq. 1", "prediction_change"].max()
         parts = "; ".join(
@@ -103,7 +103,7 @@ class NetflixFigure:
 
     @property
     def notes(self) -> list[str]:
-        """What to know before relying on the numbers."""
+        """Return remarks to know before relying on the numbers."""
         best = self.remedies[self.remedies["unique"]].iloc[0]
         free = self.remedies.loc[~self.remedies["unique"], "remedy"].drop_duplicates()
         changed = free[free != NO_TRAINING_CHANGE].tolist()
@@ -212,11 +212,13 @@ def netflix(*, size: str | NetflixSetting = "small", seed: int = 0, n_seeds: int
     if n_seeds < 1:
         raise must_be("n_seeds", "a whole number >= 1", n_seeds)
     seeds = tuple(range(seed, seed + n_seeds))
-    work = parallel_map(lambda one: _tables_of(setting, one, with_cosines=one == seed), seeds)
+    work = parallel_map(lambda run_seed: _tables_of(setting, run_seed, with_cosines=run_seed == seed), seeds)
     runs = list(track(work, "fitting", n_seeds))
     first = runs[0]
     numbers, records = (
-        pd.concat([run[name].assign(seed=one) for one, run in zip(seeds, runs, strict=True)], ignore_index=True)
+        pd.concat(
+            [run[name].assign(seed=run_seed) for run_seed, run in zip(seeds, runs, strict=True)], ignore_index=True
+        )
         for name in ("numbers", "remedies")
     )
     tables = {

@@ -42,7 +42,7 @@ NO_TRAINING_CHANGE = "Eq. 1 as it is"
 NO_MODEL = "no model"
 EQ2_INSTEAD = "Eq. 2 instead"
 NOTHING, PREDICTIONS, PENALTY, DATA = "nothing", "the predictions", "the penalty", "the data"
-"""What makes a similarity unique: nothing does, or which of these."""
+"""Reasons that a similarity is unique: nothing, the predictions, the penalty or the data."""
 PREDICTION_COSINE = "prediction cosine"
 
 
@@ -84,13 +84,13 @@ def rescaled(model: FactorModel, singular_values: Floats, alpha: float) -> dict[
 
 def solve(data: SimulatedInteractions | OwnInteractions, setting: NetflixSetting) -> Solved:
     """Fit both objectives to one data set."""
-    taken = np.bincount(data.matrix.indices, minlength=data.matrix.shape[1]) > 0
-    matrix = data.matrix if taken.all() else data.matrix[:, taken]
+    is_consumed = np.bincount(data.matrix.indices, minlength=data.matrix.shape[1]) > 0
+    matrix = data.matrix if is_consumed.all() else data.matrix[:, is_consumed]
     first = ProductPenaltyMF(setting.rank, alpha=setting.alpha_product, split="identity").fit(matrix)
     second = FactorPenaltyMF(setting.rank, alpha=setting.alpha_factors).fit(matrix)
     models = rescaled(first.model(matrix), first.singular_values_, setting.alpha_product)
     models[EQ2] = second.model(matrix)
-    return Solved(matrix, data.clusters[taken], data.popularity[taken], models, int((~taken).sum()))
+    return Solved(matrix, data.clusters[is_consumed], data.popularity[is_consumed], models, int((~is_consumed).sum()))
 
 
 def prediction_changes(models: dict[str, FactorModel], reference: str = "identity") -> dict[str, float]:
@@ -107,9 +107,9 @@ def prediction_changes(models: dict[str, FactorModel], reference: str = "identit
 
 def nearest(cosines: Floats, n: int = N_NEIGHBOURS) -> Indices:
     """Return the columns of the `n` largest cosines of every row, itself left out, best first."""
-    others = cosines.copy()
-    np.fill_diagonal(others, -np.inf)
-    return Largest(len(others), n).add(others).columns
+    off_diagonal = cosines.copy()
+    np.fill_diagonal(off_diagonal, -np.inf)
+    return Largest(len(off_diagonal), n).add(off_diagonal).columns
 
 
 def top_overlap(first: Indices, second: Indices) -> float:

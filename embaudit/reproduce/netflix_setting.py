@@ -38,15 +38,15 @@ class OwnInteractions:
     popularity: Floats
     """(p,) users who took each item, those left out counted in."""
     labels: tuple[str, ...]
-    """What each cluster is called, the largest first."""
+    """Label of each cluster, the largest first."""
     n_users_given: int
     """Users of the table."""
     n_takers: int
-    """Of these, users who took an item of the figure."""
+    """Users of the table who took an item of the figure."""
     n_items_given: int
     """Items of the table."""
     n_unlabelled: int
-    """Of these, items without a label."""
+    """Items of the table without a label."""
     n_of_several: int
     """Items of the figure with more than one label, of which the first counts."""
 
@@ -55,7 +55,7 @@ class OwnInteractions:
         return f"OwnInteractions({n:,} users, {p:,} items, {counted(len(self.labels), 'cluster')})"
 
     def explain(self) -> str:
-        """Say which part of the table the figure is of."""
+        """Describe the part of the table that the figure is of."""
         n, p = self.matrix.shape
         labelled = self.n_items_given - self.n_unlabelled
         return (
@@ -79,15 +79,15 @@ class OwnInteractions:
         }
 
 
-def _part(kept: int, given: int, noun: str, how: str) -> str:
-    """Say how many of how many were kept.
+def _part(count: int, total: int, noun: str, how: str) -> str:
+    """Describe how many of all rows are in the figure.
 
     Examples
     --------
     >>> _part(3, 3, "user", "most active"), _part(3, 40, "user", "most active")
     ('all 3 users', 'the 3 most active of 40 users')
     """
-    return f"all {counted(kept, noun)}" if kept == given else f"the {kept:,} {how} of {counted(given, noun)}"
+    return f"all {counted(count, noun)}" if count == total else f"the {count:,} {how} of {counted(total, noun)}"
 
 
 def read_own(
@@ -124,8 +124,8 @@ def read_own(
     read = read_interactions(data, user=user, item=item, rating="none", duplicates="max")
     listed = [labels_in(text) for text in _texts(read, data, truth, id)]
     popularity = read.counts("right")
-    known = np.flatnonzero(list(map(len, listed)))
-    items = np.sort(_largest(popularity, known, n_items))
+    has_label = np.flatnonzero(list(map(len, listed)))
+    items = np.sort(_largest(popularity, has_label, n_items))
     activity = np.asarray(read.matrix[:, items].sum(axis=1), dtype=np.float64).ravel()
     takers = np.flatnonzero(activity)
     users = np.sort(_largest(activity, takers, n_users))
@@ -140,7 +140,7 @@ def read_own(
         n_users_given=read.matrix.shape[0],
         n_takers=len(takers),
         n_items_given=len(listed),
-        n_unlabelled=len(listed) - len(known),
+        n_unlabelled=len(listed) - len(has_label),
         n_of_several=sum(len(listed[item]) > 1 for item in items),
     )
 
@@ -186,9 +186,9 @@ class NetflixSetting:
     """
 
     n_users: int = 20_000
-    """Of data of one's own at most so many, the most active."""
+    """Number of users; of data of one's own at most so many, the most active."""
     n_items: int = 1_000
-    """Of data of one's own at most so many, the most popular."""
+    """Number of items; of data of one's own at most so many, the most popular."""
     n_clusters: int = 5
     alpha_product: float = 10_000.0
     """Weight λ of `‖A Bᵀ‖²` in Eq. 1."""
@@ -198,9 +198,9 @@ class NetflixSetting:
     max_share: float = 0.4
     """Nobody takes more than this share of the catalogue (not in the paper)."""
     concentration: float = 1.0
-    """Of the users' preferences (not in the paper)."""
+    """Concentration of the users' preferences (not in the paper)."""
     popularity_law: PopularityLaw = "zipf"
-    """What a power law of popularities means (not in the paper)."""
+    """Meaning of a power law of popularities (not in the paper)."""
     cluster_weights: tuple[float, ...] | None = None
     """Relative probability of each cluster to receive an item; equal by default (not in the paper)."""
     data: str | None = None
@@ -253,9 +253,9 @@ class NetflixSetting:
         if self.data is None or self.truth is None:
             return self.simulate(seed)
         size = {"n_users": self.n_users, "n_items": self.n_items}
-        found = read_own(self.data, self.truth, **size, user=self.user, item=self.item, id=self.id)
-        self.require_rank(*found.matrix.shape)
-        return found
+        own = read_own(self.data, self.truth, **size, user=self.user, item=self.item, id=self.id)
+        self.require_rank(*own.matrix.shape)
+        return own
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields that take part."""

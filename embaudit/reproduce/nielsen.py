@@ -57,7 +57,7 @@ class NielsenFigure:
 
     @property
     def caption(self) -> str:
-        """What the figures show, in the numbers of the tables."""
+        """Describe the figures in the numbers of the tables."""
         moved: Any = self.translations
         cosines = ", ".join(
             f"{two_decimals(row.cosine)} ({row.panel}, v = ({row.shift_x:g}, {row.shift_y:g}))"
@@ -143,15 +143,15 @@ def nielsen(*, n_inputs: int = 1_000, seed: int = 0) -> NielsenFigure:
     """
     as_count(n_inputs, "n_inputs", most=MOST_COUNT)
     inputs = np.random.default_rng(as_count(seed, "seed", least=0)).standard_normal((n_inputs, 2))
-    given = FactorModel.from_softmax(FIGURE_1, embeddings=inputs)
-    models = {name: Gauge.translation(2, right=shift).act(given) for name, shift in shifts(FIGURE_1).items()}
+    original = FactorModel.from_softmax(FIGURE_1, embeddings=inputs)
+    models = {name: Gauge.translation(2, right=shift).act(original) for name, shift in shifts(FIGURE_1).items()}
     return NielsenFigure(
         seed=seed,
-        translations=rounded(_translations(given, models)),
+        translations=rounded(_translations(original, models)),
         pairs=rounded(pd.concat([_pairs(name, rows) for name, rows in HEADS.items()], ignore_index=True)),
         rows={name: np.asarray(model.right) for name, model in models.items()},
         inputs=inputs,
-        most_probable=given.scores().argmax(axis=1),
+        most_probable=original.scores().argmax(axis=1),
     )
 
 
@@ -167,8 +167,9 @@ def shifts(rows: Floats) -> dict[str, Floats]:
     return {"given": np.zeros(2), "made opposite": -(a + b) / 2, "made parallel": -a + (b - a) / 2}
 
 
-def _translations(given: FactorModel, models: dict[str, FactorModel]) -> pd.DataFrame:
-    before, vectors = given.predictions(), shifts(FIGURE_1)
+def _translations(original: FactorModel, models: dict[str, FactorModel]) -> pd.DataFrame:
+    """Tabulate the cosine of the two labels after each shift, and the largest change of a probability."""
+    before, vectors = original.predictions(), shifts(FIGURE_1)
     return pd.DataFrame(
         {
             "panel": name,

@@ -49,7 +49,7 @@ class SimpsonFigure:
 
     @property
     def caption(self) -> str:
-        """What the figure shows, in the numbers of the tables."""
+        """Describe the figure in the numbers of the tables."""
         last = self.sweep[self.sweep["local_cosine"] == 1.0].iloc[-1]
         whole = self.groups.iloc[-1]
         inside = " and ".join(two_decimals(r) for r in self.groups["r"].iloc[:-1])

@@ -140,7 +140,7 @@ class Grouping:
 
     @cached_property
     def kind(self) -> Kind:
-        """What the grouping does."""
+        """Kind of reversal that the grouping shows."""
         pooled, within = self.pooled.r, self.within.r
         if math.isnan(within) or self.votes.sum() < 2:
             return Kind.UNDECIDED
@@ -157,17 +157,17 @@ class Grouping:
 
     @property
     def is_finding(self) -> bool:
-        """Whether the grouping changes the answer."""
+        """True if the grouping changes the answer."""
         return self.kind not in (Kind.NONE, Kind.UNDECIDED)
 
     @property
     def is_significant(self) -> bool:
-        """Whether a random grouping would hardly change the correlation as much, all groupings considered."""
+        """True if a random grouping would hardly change the correlation as much, all groupings considered."""
         return self.p_adjusted <= self.alpha
 
     @property
     def is_confirmed(self) -> bool:
-        """Whether in addition the associations that the finding rests on are each beyond chance.
+        """True if in addition the associations that the finding rests on are each beyond chance.
 
         Both signs of a reversal (the larger of two p-values tests the two together), the pooled one of a vanishing,
         the one within groups of a masked association.
@@ -180,7 +180,7 @@ class Grouping:
         return all(association.p <= self.alpha for association in rests_on)
 
     def explain(self, x: str, y: str) -> str:
-        """Say in words what happens and where it comes from."""
+        """Describe the reversal and its source."""
         cov, n_groups = self.covariance, int(self.votes.sum())
         text = (
             f"{self.kind.capitalize()} by {self.name}: over all {self.pooled.n:,} rows r({x}, {y}) = "
@@ -195,7 +195,7 @@ class Grouping:
         return text + "."
 
     def notes(self) -> list[str]:
-        """Say what was left aside and why."""
+        """Return a remark on every row or group left aside."""
         small, constant = int(self.is_small.sum()), int((self.is_constant & ~self.is_small).sum())
         notes = [
             (self.n_missing, f"{counted(self.n_missing, 'row')} without a group left out"),
@@ -243,8 +243,8 @@ def shortened(lines: Sequence[str], limit: int | None) -> list[str]:
     """
     if limit is not None:
         as_count(limit, "limit")
-    kept, n_more = list(lines[:limit]), len(lines) - (len(lines) if limit is None else limit)
-    return [*kept, f"… and {n_more:,} more"] if n_more > 0 else kept
+    head, n_more = list(lines[:limit]), len(lines) - (len(lines) if limit is None else limit)
+    return [*head, f"… and {n_more:,} more"] if n_more > 0 else head
 
 
 @dataclass(frozen=True, eq=False)
@@ -256,29 +256,27 @@ class SimpsonReport(Drawn):
     """
 
     x: str
-    """What is on the horizontal axis."""
+    """Column on the horizontal axis."""
     y: str
-    """What is on the vertical axis."""
+    """Column on the vertical axis."""
     pooled: Association
     """Over all rows."""
     groupings: tuple[Grouping, ...]
-    """Ranked."""
+    """Groupings tried, the strongest first."""
     n_missing: int = 0
     """Rows left out because x or y is missing."""
     notes: tuple[str, ...] = ()
-    """What was noticed on the way: codes of categories, bins, columns and groups left aside."""
+    """Remarks: codes of categories, bins, columns and groups left aside."""
     alpha: float = 0.05
     """Level below which an adjusted p-value counts."""
     titles: tuple[str, str] | None = None
-    """What to call x and y in sentences and pictures, where not by their names."""
+    """Titles of x and y in sentences and pictures, where they are not their names."""
 
     def __repr__(self) -> str:
-        found = self.findings
-        best = f", first {found[0]!r}" if found else ""
-        return (
-            f"SimpsonReport({self.y} on {self.x}, {counted(self.pooled.n, 'row')}: {counted(len(found), 'finding')} in "
-            f"{counted(len(self.groupings), 'grouping')}{best})"
-        )
+        findings = self.findings
+        best = f", first {findings[0]!r}" if findings else ""
+        counts = f"{counted(len(findings), 'finding')} in {counted(len(self.groupings), 'grouping')}"
+        return f"SimpsonReport({self.y} on {self.x}, {counted(self.pooled.n, 'row')}: {counts}{best})"
 
     @property
     def findings(self) -> tuple[Grouping, ...]:
@@ -298,7 +296,7 @@ class SimpsonReport(Drawn):
         return tuple(grouping for grouping in self.groupings if grouping.kind is Kind.UNDECIDED)
 
     def explain(self, *, limit: int | None = None) -> str:
-        """Say what was found, a line each.
+        """Describe the findings, a line each.
 
         Parameters
         ----------

@@ -187,11 +187,11 @@ def simpson(
         raise must_be("alpha", "above 0 and at most 1", repr(alpha))
     table = _table(frame, x, y, counts)
     (a, title_x, notes_x), (b, title_y, notes_y) = as_numbers(table, x, "x"), as_numbers(table, y, "y")
-    known = ~(np.isnan(a) | np.isnan(b))
-    a, b, n_missing = a[known], b[known], int((~known).sum())
+    has_both = ~(np.isnan(a) | np.isnan(b))
+    a, b, n_missing = a[has_both], b[has_both], int((~has_both).sum())
     if len(a) < 3 or np.ptp(a) == 0 or np.ptp(b) == 0:
         raise InputError(f"x and y must both vary over at least 3 rows that have both; got {len(a)} such rows.")
-    labelled, notes = find_groupings(table[known], groups, (x, y), bins, depth)
+    labelled, notes = find_groupings(table[has_both], groups, (x, y), bins, depth)
     notes = notes_x + notes_y + notes
     everything, groupings = _pooled(a, b, n_permutations, rng), []
     for columns, levels in track(labelled.items(), "trying groupings", len(labelled)):
@@ -203,7 +203,7 @@ def simpson(
     ranked = _ranked(groupings)
     notes += [note for grouping in ranked for note in grouping.notes()]
     if n_missing:
-        notes.insert(0, f"{n_missing} of {len(known)} rows left out: {x} or {y} is missing")
+        notes.insert(0, f"{n_missing} of {len(has_both)} rows left out: {x} or {y} is missing")
     return SimpsonReport(x, y, everything, ranked, n_missing, tuple(notes), alpha, (title_x, title_y))
 
 
@@ -251,9 +251,9 @@ def similarity_reversal(before: ArrayLike, after: ArrayLike, clusters: ArrayLike
             f"before, after and clusters must have one row an item; got {len(x)}, {len(y)} and {labels.size}."
         )
     u, v = unit_rows(x), unit_rows(y)
-    known = ~(np.isnan(u[:, 0]) | np.isnan(v[:, 0]))
-    u, v = u[known], v[known]
-    names, codes = np.unique(labels.ravel()[known].astype(str), return_inverse=True)
+    has_direction = ~(np.isnan(u[:, 0]) | np.isnan(v[:, 0]))
+    u, v = u[has_direction], v[has_direction]
+    names, codes = np.unique(labels.ravel()[has_direction].astype(str), return_inverse=True)
     if len(names) < 2:
         raise must_be("clusters", "at least two among the items that have a direction", len(names))
     sums = np.array([_pair_sums(u[codes == c], v[codes == c]) for c in range(len(names))])
@@ -269,7 +269,7 @@ def similarity_reversal(before: ArrayLike, after: ArrayLike, clusters: ArrayLike
     levels = (*names[has_pairs].tolist(), BETWEEN)
     nothing = np.full(len(levels), math.nan)
     grouping = Grouping(("cluster",), levels, moments, pooled, within, nothing, nothing, math.nan)
-    lost, single = int((~known).sum()), int((~has_pairs).sum())
+    lost, single = int((~has_direction).sum()), int((~has_pairs).sum())
     notes = [f"{counted(lost, 'item')} without direction left out"] * bool(lost)
     notes += [f"{counted(single, 'cluster')} of one item, without a pair"] * bool(single)
     return SimpsonReport("cosine before", "cosine after", pooled, (grouping,), notes=(*notes, *grouping.notes()))

@@ -48,7 +48,7 @@ class Association:
     """The association of x and y over some rows; a number is NaN where it does not exist."""
 
     n: int
-    """Rows."""
+    """Number of rows."""
     r: float
     """Pearson's correlation, the cosine after centring."""
     slope: float
@@ -163,7 +163,7 @@ class GroupedRows:
         """Rank correlation within each group, ties at their mean rank."""
         from scipy.stats import rankdata
 
-        x, y = (np.concatenate([rankdata(side[part]) for part in self.slices()]) for side in (self.x, self.y))
+        x, y = (np.concatenate([rankdata(side[group]) for group in self.slices()]) for side in (self.x, self.y))
         return GroupedRows(x, y, self.starts).moments().r
 
 
@@ -209,8 +209,8 @@ def within_p_values(rows: GroupedRows, n_permutations: int, rng: np.random.Gener
     """
     moments, (x, y) = rows.moments(), rows.centred()
     extreme, total = np.zeros(len(rows.starts), dtype=np.intp), np.zeros(n_permutations)
-    for g, part in enumerate(rows.slices()):
-        sums = _shuffled_products(x[part], y[part], n_permutations, rng)
+    for g, group in enumerate(rows.slices()):
+        sums = _shuffled_products(x[group], y[group], n_permutations, rng)
         extreme[g] = np.count_nonzero(np.abs(sums) >= abs(moments.sxy[g]) * (1 - TIE))
         total += sums
     together = int(np.count_nonzero(np.abs(total) >= abs(moments.within[2]) * (1 - TIE)))

@@ -92,10 +92,10 @@ def as_numbers(frame: pd.DataFrame, column: str, role: str) -> tuple[Floats, str
         title, notes = f"{column}={levels[1]}", [f"{column}: {levels[0]} counts as 0, {levels[1]} as 1"]
     if np.isinf(values).any():
         raise must_be(name, "finite", "infinity", "repair those rows or mark them missing")
-    known = values[~np.isnan(values)]
-    if not len(known) or known.min() == known.max():
-        raise must_be(name, "a column that varies", "one value only" if len(known) else "no value")
-    largest = float(np.abs(known).max())
+    present = values[~np.isnan(values)]
+    if not len(present) or present.min() == present.max():
+        raise must_be(name, "a column that varies", "one value only" if len(present) else "no value")
+    largest = float(np.abs(present).max())
     if not ORDINARY[0] <= largest <= ORDINARY[1]:
         raise must_be(name, "between 1e-60 and 1e60 at its largest", f"{largest:g}", "take another unit")
     return values, title, notes
@@ -122,11 +122,11 @@ def _labelled(frame: pd.DataFrame, column: str, bins: int) -> tuple[Levels, list
 
 def _crossed(first: Levels, second: Levels) -> Levels:
     """Group by both at once; only combinations that occur are groups."""
-    (codes, names), (others, other_names) = first, second
-    known = (codes >= 0) & (others >= 0)
-    present, numbers = np.unique((codes * len(other_names) + others)[known], return_inverse=True)
+    (codes, names), (other_codes, other_names) = first, second
+    in_both = (codes >= 0) & (other_codes >= 0)
+    present, numbers = np.unique((codes * len(other_names) + other_codes)[in_both], return_inverse=True)
     both = np.full(len(codes), -1, dtype=np.intp)
-    both[known] = numbers
+    both[in_both] = numbers
     return both, [f"{names[code // len(other_names)]}, {other_names[code % len(other_names)]}" for code in present]
 
 
@@ -149,10 +149,10 @@ def _unsuitable(frame: pd.DataFrame, column: str) -> str | None:
     return None if numeric or count <= MAX_LEVELS else f"{count} categories"
 
 
-def _wanted(frame: pd.DataFrame, groups: Groups | None, taken: tuple[str, str]) -> tuple[list[Any], list[str]]:
+def _wanted(frame: pd.DataFrame, groups: Groups | None, axes: tuple[str, str]) -> tuple[list[Any], list[str]]:
     """List columns and combinations to group by, all that are suitable by default, and notes on others."""
     if groups is None:
-        reasons = {name: _unsuitable(frame, name) for name in map(str, frame.columns) if name not in taken}
+        reasons = {name: _unsuitable(frame, name) for name in map(str, frame.columns) if name not in axes}
         notes = [f"{name}: not tried as a grouping, it has {reason}" for name, reason in reasons.items() if reason]
         return [name for name, reason in reasons.items() if not reason], notes
     several = isinstance(groups, Iterable) and not isinstance(groups, str) and getattr(groups, "ndim", True)
@@ -161,16 +161,16 @@ def _wanted(frame: pd.DataFrame, groups: Groups | None, taken: tuple[str, str]) 
     if not all(isinstance(name, (str, tuple)) and name and all(isinstance(c, str) for c in name) for name in wanted):
         raise must_be("groups", "names of columns, or tuples of them", repr(groups))
     for column in (c for name in wanted for c in ((name,) if isinstance(name, str) else name)):
-        if column in taken:
+        if column in axes:
             raise must_be("groups", "other columns than x and y", repr(column))
     return wanted, []
 
 
 def find_groupings(
-    frame: pd.DataFrame, groups: Groups | None, taken: tuple[str, str], bins: int, depth: int
+    frame: pd.DataFrame, groups: Groups | None, axes: tuple[str, str], bins: int, depth: int
 ) -> tuple[dict[tuple[str, ...], Levels], list[str]]:
     """Return the groupings to try by their columns, and notes on columns cut into bins or left out."""
-    wanted, notes = _wanted(frame, groups, taken)
+    wanted, notes = _wanted(frame, groups, axes)
     singles = list(dict.fromkeys(name for name in wanted if isinstance(name, str)))
     named = dict.fromkeys(name for name in wanted if not isinstance(name, str))
     sizes = range(1, min(depth, len(singles)) + 1)
