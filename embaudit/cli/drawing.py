@@ -54,7 +54,7 @@ class Heatmap(Group):
     def drawn(self, audit: Audit, show: Sequence[str]) -> bytes:
         """Draw an audit: the rows to show if they are two or more, as the cosine of a row with itself says nothing."""
         from embaudit.report.drawn_file import drawn_file, picture_format
-        from embaudit.report.heatmaps import heatmap_of_audit
+        from embaudit.report.heatmap import heatmap_of_audit
 
         drawn = heatmap_of_audit(audit, groups=self.heatmap_groups, show=show if len(show) > 1 else ())
         return drawn_file(drawn, picture_format(self.heatmap or ""))

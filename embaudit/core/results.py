@@ -75,6 +75,6 @@ class Drawn(Result, Protocol):
         return self._drawn(ax)
 
     def _drawn(self, ax: Any, picture: str = "", **options: Any) -> Display:
-        from embaudit.report.displays import display
+        from embaudit.report.pictures import display
 
         return display(self, picture, **options).plot(ax)

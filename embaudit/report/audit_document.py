@@ -127,7 +127,7 @@ def _movement(audit: Audit, *, drawn: bool) -> Section:
     for index, grid in enumerate(movement_grids(audit)):
         figures: tuple[Display, ...] = ()
         if drawn:
-            from embaudit.report.movement_display import MovementDisplay
+            from embaudit.report.figures import MovementDisplay
 
             title = Pairs(evidence.movement[0][index].role).titled(evidence.model)
             moved = {name: [record for _, record, _ in some] for name, some in families(audit, index).items()}
@@ -142,7 +142,7 @@ def _movement(audit: Audit, *, drawn: bool) -> Section:
 
 def _pictures(audit: Audit) -> Iterator[Charted]:
     """Draw cosines beside those of predictions, and the cosines of every pair of a few rows."""
-    from embaudit.report.heatmaps import heatmap_of_page
+    from embaudit.report.heatmap import heatmap_of_page
     from embaudit.report.prediction_display import PredictionDisplay
 
     if audit.evidence.predicted is not None and audit.predictions_hold:
@@ -175,7 +175,7 @@ def _limits(audit: Audit, *, drawn: bool) -> Section:
     for role, grid in zip(roles, limit_grids(audit), strict=True):
         figures: tuple[Display, ...] = ()
         if drawn and role in curves:
-            from embaudit.report.certified_curve_display import CertifiedCurveDisplay
+            from embaudit.report.figures import CertifiedCurveDisplay
 
             figures = (CertifiedCurveDisplay.of_audit(audit, role=role),)
         parts.append(Charted(f"{Pairs(role).titled(model)} cosines", grid, figures))

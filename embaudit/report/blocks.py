@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from embaudit.core.words import counted
-from embaudit.report.block_display import BlockDisplay
 from embaudit.report.document import Document, Section
+from embaudit.report.figures import BlockDisplay
 from embaudit.report.grid import Grid
 
 if TYPE_CHECKING:

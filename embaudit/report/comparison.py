@@ -12,8 +12,8 @@ from embaudit.comparison.fates import OUTCOMES, TIED
 from embaudit.core.words import counted, percent, visible
 from embaudit.report.display import AMBER, BLUE, SOFT, TEAL
 from embaudit.report.document import Document, Section, lists_of
+from embaudit.report.figures import StackDisplay
 from embaudit.report.grid import Grid
-from embaudit.report.stack_display import StackDisplay
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
+
 from embaudit.core.words import cut, visible
 from embaudit.errors import must_be
 
@@ -43,7 +45,7 @@ def drawn(name: object, longest: int = LONGEST) -> str:
 def name_rows(ax: Any, names: Sequence[str]) -> None:
     """Name rows from the top down, long names in two lines, and leave no more room than rows need."""
     lines = [wrap(drawn(name), NAME, max_lines=LINES, placeholder=" …") if name else [] for name in names]
-    ax.set_yticks(range(len(names)), ["\n".join(one) for one in lines])
+    ax.set_yticks(range(len(names)), ["\n".join(each) for each in lines])
     ax.set_ylim(len(names) - 0.5, -0.5)
     ax.grid(visible=False, axis="y")
 
@@ -55,15 +57,17 @@ def legend_above(ax: Any) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Display(ABC):
-    """What every picture of a result shares; kinds of picture add their numbers and how these are drawn."""
+    """Base of the pictures of results; kinds of picture add their numbers and how these are drawn."""
 
     SIZE: ClassVar[tuple[float, float]] = (5.2, 3.4)
     """`size`, where it is always the same."""
+    CAPTION: ClassVar[str] = ""
+    """`caption`, where it is always the same but for the title."""
 
     ax_: Any = field(default=None, init=False, repr=False)
     """The axes drawn on, once plotted."""
     figure_: Any = field(default=None, init=False, repr=False)
-    """Their figure."""
+    """Figure of these axes."""
 
     @property
     def size(self) -> tuple[float, float]:
@@ -71,9 +75,9 @@ class Display(ABC):
         return self.SIZE
 
     @property
-    @abstractmethod
     def caption(self) -> str:
-        """What the picture shows, for those who do not see it, too."""
+        """Sentence on what the picture shows, for those who do not see it, too."""
+        return self.CAPTION.format(title=vars(self).get("title", ""))
 
     def plot(self, ax: Any = None) -> Self:
         """Draw on the axes given, or on new ones, and return the same numbers with what was drawn on."""
@@ -89,11 +93,26 @@ class Display(ABC):
             if ax.figure.get_layout_engine() is None:
                 # Names of rows reach into the axes beside, unless these make room.
                 ax.figure.figure.set_layout_engine("constrained")
-        self._draw(ax)
+        self._draw_scaled(ax)
         drawn = copy(self)
         for name, value in (("ax_", ax), ("figure_", ax.figure)):
             object.__setattr__(drawn, name, value)
         return drawn
+
+    def _draw_scaled(self, ax: Any) -> None:
+        """Draw with letters as much smaller as the axes have less room than a figure of its own."""
+        import matplotlib as mpl
+
+        figure = ax.figure.figure
+        margins, place = figure.subplotpars, ax.get_subplotspec()
+        box = ax.get_position() if place is None else place.get_position(figure)
+        room = box.width / (margins.right - margins.left), box.height / (margins.top - margins.bottom)
+        scale = min(1.0, *np.multiply(room, figure.get_size_inches()) / self.size)
+        with mpl.rc_context({"font.size": mpl.rcParams["font.size"] * scale}):
+            for axis, name in ((ax.xaxis, "xtick"), (ax.yaxis, "ytick")) if scale < 1 else ():
+                axis.label.set_fontsize(mpl.rcParams["axes.labelsize"])
+                axis.set_tick_params("both", labelsize=mpl.rcParams[f"{name}.labelsize"])
+            self._draw(ax)
 
     @abstractmethod
     def frame(self) -> pd.DataFrame:
@@ -111,9 +130,9 @@ class RowDisplay(Display):
     Parameters
     ----------
     names : sequence of str
-        Of the rows, from the top down; what has the same name shares a row.
+        Names of the rows, from the top down; values of one name share a row.
     title : str
-        What the picture shows.
+        Subject of the picture.
     """
 
     AXIS: ClassVar[float] = 1.15
@@ -130,5 +149,5 @@ class RowDisplay(Display):
 
     @property
     def caption(self) -> str:
-        """What the picture shows."""
+        """Title as a sentence."""
         return f"{self.title[0].upper()}{self.title[1:]}."

@@ -10,8 +10,8 @@ from embaudit.auditing.texts import WORDS
 from embaudit.core.words import counted
 from embaudit.evaluation.measures import MEASURES
 from embaudit.report.document import Charted, Document, Section
+from embaudit.report.figures import IntervalDisplay
 from embaudit.report.grid import Grid
-from embaudit.report.interval_display import IntervalDisplay
 
 if TYPE_CHECKING:
     from embaudit.evaluation import Evaluation

@@ -16,12 +16,12 @@ from embaudit.auditing.texts import CODES
 from embaudit.core.results import Drawn
 from embaudit.errors import InputError, escaped
 from embaudit.report.audit_document import audit_document
-from embaudit.report.displays import display
 from embaudit.report.document import LONGEST, ROWS, Origin, read_parts
 from embaudit.report.documents import document
 from embaudit.report.drawn_file import drawn_inline
 from embaudit.report.explorer import explorer
 from embaudit.report.explorer.parts import explorer_parts
+from embaudit.report.pictures import display
 
 KINDS = {Word.YES: "yes", Word.NO: "no", Word.CONVENTION: "convention", Word.UNSAID: "unsaid"}
 """How an answer is coloured."""

@@ -1,17 +1,58 @@
-"""Pictures of models that need no audit."""
+"""Pictures: which one belongs to a result, and those of models that need no audit."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from embaudit.auditing import Audit
+from embaudit.blocks import BlockCosines
+from embaudit.canonical import Position
 from embaudit.core.checked import RNG
 from embaudit.io import as_model
 from embaudit.io.files import AnyPath
 from embaudit.model import FactorModel, Role
-from embaudit.report.heatmap_display import HeatmapDisplay
-from embaudit.report.heatmaps import heatmap
+from embaudit.movements import Movement
+from embaudit.ranges import CertifiedNeighbours, CosineRange
+from embaudit.report.display import Display
+from embaudit.report.figures import (
+    BlockDisplay,
+    CertifiedCurveDisplay,
+    MovementDisplay,
+    PositionDisplay,
+    RangeDisplay,
+    SimpsonDisplay,
+)
+from embaudit.report.heatmap import HeatmapDisplay, heatmap, heatmap_of_audit
 from embaudit.report.prediction_display import PredictionDisplay
+from embaudit.reversals import SimpsonReport
+
+_MAKERS: dict[object, Any] = {
+    Audit: MovementDisplay.of_audit,
+    BlockCosines: BlockDisplay.of,
+    CertifiedNeighbours: CertifiedCurveDisplay.of,
+    CosineRange: RangeDisplay.of,
+    Movement: MovementDisplay.of,
+    Position: PositionDisplay.of,
+    SimpsonReport: SimpsonDisplay.of,
+    "certified": CertifiedCurveDisplay.of_audit,
+    "heatmap": heatmap_of_audit,
+    "prediction": PredictionDisplay.of_audit,
+}
+"""By type of the result, or by the name of what else an audit can draw."""
+
+
+def display(result: object, picture: str = "", **options: Any) -> Display:
+    """Compute the picture of a result, the one named where it has several, without drawing it.
+
+    Examples
+    --------
+    >>> from embaudit.blocks import block_cosines
+    >>> display(block_cosines([1, 1], [1, 2])).cosines
+    array([1., 1.])
+    """
+    made: Display = _MAKERS[picture or type(result)](result, **options)
+    return made
 
 
 def plot_heatmap(
@@ -67,8 +108,8 @@ def plot_heatmap(
     >>> plot_heatmap(model, Figure().add_subplot(), groups=["a", "b", "a"], beside=[]).caption
     'Item-item cosines of all 3 items with a direction and a group, by group, then by length. Panels: model at hand.'
     """
-    found = heatmap(as_model(model), role=role, groups=groups, show=show, n_rows=n_rows, beside=beside, rng=rng)
-    return found.plot(ax)
+    shown = heatmap(as_model(model), role=role, groups=groups, show=show, n_rows=n_rows, beside=beside, rng=rng)
+    return shown.plot(ax)
 
 
 def plot_prediction_cosines(

@@ -128,8 +128,8 @@ class PredictionDisplay(Display):
         return cls.of(audit.model, role=chosen, n_pairs=n_pairs, form=form, rng=seed)
 
     @property
-    def taken(self) -> str:
-        """Which pairs these are, in words."""
+    def title(self) -> str:
+        """Name and number of the pairs."""
         seen = len(self.pairs) + self.n_undefined
         some = f"all {seen:,}" if seen == self.n_pairs else f"a sample of {seen:,} of {self.n_pairs:,}"
         without = f", {self.n_undefined:,} without a {self.word} left out" if self.n_undefined else ""
@@ -146,7 +146,7 @@ class PredictionDisplay(Display):
     def caption(self) -> str:
         """What the picture shows, and of how many pairs."""
         r = "" if np.isnan(self.correlation) else f" Pearson's r of these is {self.correlation:.2f}."
-        return f"Cosine at hand against {self.word}: {self.taken}.{r}"
+        return f"Cosine at hand against {self.word}: {self.title}.{r}"
 
     def frame(self) -> pd.DataFrame:
         """Return one row a pair: the numbers of its rows, the cosine at hand, and its prediction (or logit) cosine."""
@@ -165,7 +165,7 @@ class PredictionDisplay(Display):
             dense = len(self.pairs) > 1_000
             ax.scatter(self.predicted, self.cosines, s=8, color=COUNTS[0], alpha=0.5, linewidths=0, rasterized=dense)
         r = "" if np.isnan(self.correlation) else f"\nPearson's r of these {self.correlation:.2f}"
-        ax.set_title(f"{self.taken}{r}", fontsize="medium", gid=TITLE)
+        ax.set_title(f"{self.title}{r}", fontsize="medium", gid=TITLE)
         ends, ticks = (-1.03, 1.03), (-1, -0.5, 0, 0.5, 1)
         ax.set(xlim=ends, ylim=ends, xticks=ticks, yticks=ticks, aspect="equal")
         ax.set(xlabel=self.word, ylabel="cosine at hand")

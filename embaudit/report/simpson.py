@@ -9,8 +9,8 @@ import numpy as np
 
 from embaudit.core.words import counted, cut
 from embaudit.report.document import Charted, Document, Section, named
+from embaudit.report.figures import SimpsonDisplay
 from embaudit.report.grid import Grid
-from embaudit.report.simpson_display import SimpsonDisplay
 from embaudit.reversals import Kind
 
 if TYPE_CHECKING:

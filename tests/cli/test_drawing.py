@@ -44,7 +44,7 @@ def test_rows_stand_by_group_or_are_those_shown_where_they_are_several(embaudit,
     drawn(embaudit, model, "--heatmap", "b.svg", "--show", "film 3", "--show", "film 5")
     drawn(embaudit, model, "--heatmap", "c.svg", "--show", "film 3")
     grouped, shown, alone = taken
-    assert grouped.taken.groups == ("a",) * 6 + ("b",) * 6
+    assert grouped.selection.groups == ("a",) * 6 + ("b",) * 6
     assert sorted(shown.names) == ["film 3", "film 5"]
     assert len(alone.names) == 12
     assert [panel.name for panel in shown.panels][::2] == ["model at hand", "prediction cosine"]

@@ -21,7 +21,7 @@ from embaudit.ranges import (
     range_summary,
 )
 from embaudit.ranges.cosine_range import reach_for
-from embaudit.report.range_display import RangeDisplay
+from embaudit.report.figures import RangeDisplay
 
 
 def vectors(p: int, k: int, seed: int = 0) -> FactorModel:

@@ -16,9 +16,8 @@ from results_shown import KINDS, shown
 import embaudit as ea
 from embaudit.movements import movement
 from embaudit.report.drawn_file import NAMES, drawn_inline
-from embaudit.report.heatmaps import FEW, heatmap_of_page
-from embaudit.report.interval_display import IntervalDisplay
-from embaudit.report.movement_display import MovementDisplay
+from embaudit.report.figures import IntervalDisplay, MovementDisplay
+from embaudit.report.heatmap import FEW, heatmap_of_page
 
 pytestmark = pytest.mark.usefixtures("without_attacks")
 TEMPLATES = Path(ea.report.__file__).parent / "templates"

@@ -16,9 +16,8 @@ import embaudit as ea
 from embaudit.auditing import heads
 from embaudit.auditing.equivalents import equivalent_models
 from embaudit.linalg.pairs import cosine_matrix
-from embaudit.report import heatmap_rows
-from embaudit.report.heatmap_rows import leaf_order, taken_rows
-from embaudit.report.heatmaps import heatmap
+from embaudit.report import heatmap as heatmap_module
+from embaudit.report.heatmap import heatmap, leaf_order, select_rows
 from embaudit.report.matrix_panel import edges_of
 from embaudit.report.prediction_display import MOST_POINTS, PredictionDisplay
 
@@ -81,9 +80,9 @@ def test_both_cosines_of_every_pair_are_those_of_the_definition(name):
 
 
 def test_pairs_are_all_up_to_the_number_asked_for_and_a_sample_of_them_above():
-    assert PredictionDisplay.of(MODEL, n_pairs=190).taken == "all 190 item-item pairs"
+    assert PredictionDisplay.of(MODEL, n_pairs=190).title == "all 190 item-item pairs"
     few = PredictionDisplay.of(MODEL, n_pairs=189)
-    assert few.taken == "a sample of 189 of 190 item-item pairs"
+    assert few.title == "a sample of 189 of 190 item-item pairs"
     assert "a sample of 189 of 190 item-item pairs" in few.caption
     assert len(few.frame()) == 189
     assert (few.pairs[:, 0] < few.pairs[:, 1]).all()
@@ -141,7 +140,7 @@ def test_every_panel_holds_the_cosines_of_its_model():
     made = {one.name: one for one in equivalent_models(MODEL, n_gauges=1, rng=np.random.default_rng(3))}
     wanted = ["exponent 0.5 (balanced)", "linear 1", "prediction cosine"]
     shown = heatmap(MODEL, groups=LETTERS, beside=wanted, equals=tuple(made.values()))
-    rows, frame = shown.taken.rows, shown.frame()
+    rows, frame = shown.selection.rows, shown.frame()
     assert frame[["first", "second"]].to_numpy().tolist() == [list(pair) for pair in combinations(rows.tolist(), 2)]
     columns = [name for name in frame if name not in ("first", "second") and "_" not in name]
     kappas = [f"{name}, κ = {made[name].condition_number:.3g}" for name in wanted[:2]]
@@ -163,7 +162,7 @@ def test_the_panel_of_predictions_is_that_of_the_definition(name):
     expected = np.eye(20)
     expected[np.triu_indices(20, 1)] = between_columns(scores)
     expected = np.triu(expected) + np.triu(expected, 1).T
-    rows = shown.taken.rows
+    rows = shown.selection.rows
     np.testing.assert_allclose(shown.panels[1].cosines, expected[np.ix_(rows, rows)], atol=1e-9)
 
 
@@ -208,16 +207,16 @@ def test_unknown_models_are_refused_with_the_nearest_name():
 
 
 def test_rows_stand_by_label_then_by_length_or_interactions():
-    found = taken_rows(MODEL, "right", groups=LETTERS)
+    found = select_rows(MODEL, "right", groups=LETTERS)
     norms = np.linalg.norm(MODEL.right, axis=1)
     expected = [row for label in "ab" for row in sorted(range(20), key=lambda i: -norms[i]) if LETTERS[row] == label]
     assert found.rows.tolist() == expected
     assert found.groups == ("a",) * 5 + ("b",) * 10
-    assert found.said == "all 15 items with a direction and a group, by group, then by length"
+    assert found.text == "all 15 items with a direction and a group, by group, then by length"
     counts = np.arange(20.0)
-    counted = taken_rows(MODEL.replace(right_counts=counts), "right", groups=LETTERS)
+    counted = select_rows(MODEL.replace(right_counts=counts), "right", groups=LETTERS)
     assert counted.rows.tolist() == [17, 13, 9, 5, 1, 19, 16, 15, 12, 11, 8, 7, 4, 3, 0]
-    assert counted.said.endswith("by group, then by interactions")
+    assert counted.text.endswith("by group, then by interactions")
 
 
 @pytest.mark.parametrize(
@@ -237,12 +236,12 @@ def test_groups_that_cannot_be_read_are_refused(groups, words):
 
 
 def test_not_more_rows_are_named_than_a_picture_holds(monkeypatch):
-    monkeypatch.setattr(heatmap_rows, "MOST_ROWS", 3)
-    assert len(taken_rows(MODEL, "right", show=["0", "1", "2"], n_rows=2).rows) == 3
+    monkeypatch.setattr(heatmap_module, "MOST_ROWS", 3)
+    assert len(select_rows(MODEL, "right", show=["0", "1", "2"], n_rows=2).rows) == 3
     with pytest.raises(ea.InputError, match=r"^show must be at most 3 rows; got 4\.$"):
-        taken_rows(MODEL, "right", show=["0", "1", "2", "3"], n_rows=2)
+        select_rows(MODEL, "right", show=["0", "1", "2", "3"], n_rows=2)
     with pytest.raises(ea.InputError, match=r"^show must be an id or title in the model; got 'x'"):
-        taken_rows(MODEL, "right", show=["0", "x"], n_rows=2)
+        select_rows(MODEL, "right", show=["0", "x"], n_rows=2)
 
 
 def test_like_stands_beside_like_and_rows_without_cosine_come_last():
@@ -266,7 +265,7 @@ def test_means_are_those_of_pairs_within_and_between_labels():
         assert means["within"] == pytest.approx(frame.loc[same, panel.name].mean())
         assert means["between"] == pytest.approx(frame.loc[~same, panel.name].mean())
     assert means["moved"] == pytest.approx((frame["prediction cosine"] - frame["model at hand"]).abs().mean())
-    odd = replace(shown, taken=replace(shown.taken, groups=("a", "a", *[""] * 13)))
+    odd = replace(shown, selection=replace(shown.selection, groups=("a", "a", *[""] * 13)))
     assert odd.means(odd.panels[0]) == {"within": pytest.approx(frame["model at hand"][0])}
 
 
@@ -276,7 +275,7 @@ def test_a_heatmap_is_drawn_on_one_scale_with_groups_and_numbers():
     assert shown.ax_ is place
     assert not place.axison
     assert not words.axison
-    assert words.texts[0].get_text().replace("\n", " ") == shown.said
+    assert words.texts[0].get_text().replace("\n", " ") == shown.title
     assert len(panels) == len(shown.panels) == 3
     for ax, panel in zip(panels, shown.panels, strict=True):
         (image,) = ax.images
@@ -321,7 +320,7 @@ def test_an_audit_draws_its_own_equal_models_and_the_worst_found(audit):
     shown = audit.plot_heatmap(Figure().add_subplot(), beside=[worst, names[3]], groups=LETTERS)
     (attack,) = (a for a in audit.evidence.limits.attacks if a.role == "right" and a.objective == "movement")
     equal = attack.gauge.act(MODEL)
-    np.testing.assert_allclose(shown.frame().iloc[:, -2], by_loops(equal.right, shown.taken.rows), atol=1e-9)
+    np.testing.assert_allclose(shown.frame().iloc[:, -2], by_loops(equal.right, shown.selection.rows), atol=1e-9)
     assert shown.panels[1].name == f"{worst}, κ = {attack.gauge.condition_number:.3g}"
     assert [panel.note for panel in shown.panels] == ["", "same predictions", "same predictions"]
     usual = audit.plot_heatmap(Figure().add_subplot())
@@ -366,10 +365,10 @@ def test_all_labels_of_a_head_can_be_shown_where_some_were_looked_at(monkeypatch
     found = ea.audit(head, n_gauges=1, n_pairs=50, n_neighbours=3)
     assert found.evidence.model.n_right == 12
     shown = found.plot_heatmap(Figure().add_subplot(), beside=["exponent 0.5 (balanced)", "logit cosine"])
-    assert shown.said.startswith("label-label cosines of all 20 labels")
+    assert shown.title.startswith("label-label cosines of all 20 labels")
     balanced = ea.at_exponent(head, 0.5)
-    np.testing.assert_allclose(shown.frame().iloc[:, -2], by_loops(balanced.right, shown.taken.rows), atol=1e-9)
+    np.testing.assert_allclose(shown.frame().iloc[:, -2], by_loops(balanced.right, shown.selection.rows), atol=1e-9)
     np.testing.assert_allclose(
-        shown.frame().iloc[:, -1], by_loops(centred(head.scores(), 0, 1).T, shown.taken.rows), atol=1e-9
+        shown.frame().iloc[:, -1], by_loops(centred(head.scores(), 0, 1).T, shown.selection.rows), atol=1e-9
     )
     assert [panel.note for panel in shown.panels[1:]] == ["same predictions", "of the same model"]

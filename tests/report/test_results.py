@@ -186,6 +186,24 @@ def test_names_of_rows_stay_clear_of_the_axes_beside():
     plt.close(figure)
 
 
+@pytest.mark.parametrize("name", sorted(DRAWN))
+def test_nothing_is_cut_in_a_grid_of_four_pictures_and_letters_keep_their_size_in_one(name):
+    figure, axes = plt.subplots(2, 2)
+    for ax in axes.flat:
+        results()[name].plot(ax)
+    figure.canvas.draw()
+    whole = figure.bbox.padded(1)
+    for ax in axes.flat:
+        box = ax.get_tightbbox()
+        assert whole.x0 <= box.x0 < box.x1 <= whole.x1
+        assert whole.y0 <= box.y0 < box.y1 <= whole.y1
+    alone = results()[name].plot()
+    alone.figure_.canvas.draw()
+    sizes = [ax.xaxis.label.get_fontsize() for ax in (axes[0, 0], alone.ax_)]
+    assert sizes[0] < sizes[1] == mpl.rcParams["font.size"]
+    plt.close("all")
+
+
 def test_the_picture_of_an_audit_shows_the_role_asked_for():
     audit = results()["Audit"]
     means = [record.mean_abs for records in audit.evidence.movement for record in records if record.role == "left"]

@@ -7,7 +7,7 @@ import pytest
 from table import NEVER, NEVER_ALONE, TABLE
 
 from embaudit.auditing.alone import is_alone
-from embaudit.report.heatmaps import heatmap
+from embaudit.report.heatmap import heatmap
 
 SHOWN = 1e-6
 """What rounding does not do."""
@@ -55,4 +55,4 @@ def test_a_sample_is_called_one_and_everything_is_not():
     assert f"{n - 1:,} of {n:,} items with a direction, drawn at random" in some.caption
     assert f"all {n:,} items with a direction" in everything.caption
     assert "drawn at random" not in everything.caption
-    assert np.isin(some.taken.rows, everything.taken.rows).all()
+    assert np.isin(some.selection.rows, everything.selection.rows).all()
