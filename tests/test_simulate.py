@@ -78,14 +78,6 @@ def test_shapes_and_truth():
     assert data.seed == 3
 
 
-def test_order_is_by_cluster_then_descending_popularity():
-    data = simulate_interactions(10, 50, 3, rng=0)
-    order = data.item_order
-    steps = np.diff(data.clusters[order])
-    assert (steps >= 0).all()
-    assert (np.diff(data.popularity[order])[steps == 0] <= 0).all()
-
-
 def test_same_seed_same_data_other_seed_other_data():
     first, again, other = (simulate_interactions(200, 80, 3, rng=seed) for seed in (7, 7, 8))
     np.testing.assert_array_equal(first.matrix.indices, again.matrix.indices)
@@ -94,15 +86,6 @@ def test_same_seed_same_data_other_seed_other_data():
     generator = simulate_interactions(200, 80, 3, rng=np.random.default_rng(7))
     np.testing.assert_array_equal(first.matrix.indices, generator.matrix.indices)
     assert generator.seed is None
-
-
-def test_number_of_items_follows_the_power_law():
-    data = simulate_interactions(20_000, 40, 2, min_items=3, max_items=12, activity_exponent=0.5, rng=1)
-    support = np.arange(3, 13)
-    expected = support**-0.5
-    observed = np.bincount(np.diff(data.matrix.indptr), minlength=13)[3:]
-    assert observed.sum() == 20_000
-    assert stats.chisquare(observed, 20_000 * expected / expected.sum()).pvalue > 1e-3
 
 
 def test_zipf_popularity_is_rank_to_the_minus_exponent_in_every_cluster():
@@ -121,38 +104,6 @@ def test_density_popularity_inverts_the_distribution_of_a_truncated_power_law(ex
     total = integrate.quad(lambda t: t**-exponent, 0.01, 1)[0]
     below = [integrate.quad(lambda t: t**-exponent, 0.01, edge)[0] / total for edge in x]
     np.testing.assert_allclose(below, uniform, atol=1e-8)
-
-
-def test_density_popularities_are_shares_with_the_spread_of_their_law():
-    data = simulate_interactions(2, 5_000, 1, exponent_range=(1, 1), popularity_law="density", max_items=1, rng=4)
-    assert data.popularity.sum() == pytest.approx(1)
-    relative = np.log(data.popularity / data.popularity.max()) / np.log(5_000) + 1
-    # The exponent 1 on [1/p, 1] is uniform in the logarithm.
-    assert stats.kstest(relative, "uniform").pvalue > 1e-3
-
-
-def test_cluster_weights_are_shares_of_items():
-    data = simulate_interactions(2, 20_000, 3, cluster_weights=(1, 2, 5), max_items=1, rng=0)
-    assert stats.chisquare(np.bincount(data.clusters), [2_500, 5_000, 12_500]).pvalue > 1e-3
-
-
-@pytest.mark.parametrize("concentration", [0.3, 1.0, 4.0])
-def test_preferences_are_dirichlet(concentration):
-    data = simulate_interactions(5_000, 4, 3, concentration=concentration, rng=0)
-    marginal = stats.beta(concentration, 2 * concentration)
-    assert stats.kstest(data.preferences[:, 1], marginal.cdf).pvalue > 1e-3
-
-
-def test_tiny_concentration_still_serves_every_item():
-    """Preferences that underflow as numbers do not as logarithms: a full row needs every item."""
-    data = simulate_interactions(20, 6, 3, concentration=1e-4, min_items=6, max_items=6, rng=0)
-    assert data.matrix.nnz == 120
-
-
-def test_a_cluster_without_items_is_never_drawn():
-    data = simulate_interactions(300, 12, 2, cluster_weights=(1, 1e-12), max_items=1, rng=0)
-    assert set(data.clusters) == {0}
-    assert data.matrix.nnz == 300
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import math
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -100,12 +100,6 @@ def test_merging_and_refining_blocks(case: tuple[np.ndarray, np.ndarray, np.ndar
         assert merged.contributions[b] == pytest.approx(fine.contributions[parts].sum(), abs=1e-14)
 
 
-def test_norm_cosine_is_not_kept_by_refinement() -> None:
-    x, y = np.array([1.0, 1.0]), np.array([1.0, 2.0])
-    assert block_cosines(x, y, blocks="tensors").norm_cosine == 1
-    assert block_cosines(x, y, blocks="coordinates").norm_cosine < 0.95
-
-
 def turned(x: np.ndarray, cosine: float, norm: float) -> np.ndarray:
     """A plane vector of a given cosine with x and a given norm."""
     sine = math.sqrt(1 - cosine**2)
@@ -142,12 +136,6 @@ def test_the_published_upper_bound_fails_when_all_local_cosines_are_negative() -
     assert result.global_cosine <= result.bounds_without_norms[1]
 
 
-def test_one_block_needs_no_norms() -> None:
-    result = block_cosines([[3.0, 4.0]], [[4.0, 3.0]])
-    assert result.bounds_without_norms == pytest.approx((0.96, 0.96))
-    assert result.local_threshold(0.9).guaranteed_without_norms == 0.9
-
-
 def test_zero_blocks_have_no_cosine_and_no_weight() -> None:
     x, y = [[1.0], [0.0], [0.0], [2.0]], [[1.0], [1.0], [0.0], [0.0]]
     result = block_cosines(x, y)
@@ -157,14 +145,6 @@ def test_zero_blocks_have_no_cosine_and_no_weight() -> None:
     assert result.global_cosine == pytest.approx(1 / math.sqrt(5 * 2))
     assert result.local_threshold(0.0).n_undefined == 3
     assert "1 in x only, 1 in y only, 1 in both" in result._repr_html_()
-
-
-def test_disjoint_supports_have_global_cosine_zero() -> None:
-    result = block_cosines([[1.0], [0.0]], [[0.0], [1.0]])
-    assert result.global_cosine == 0
-    assert result.norm_cosine == 0
-    assert result.to_dict()["mean_cosine"] is None
-    assert result.bounds == (0, 0)
 
 
 def test_explain_names_the_fewest_blocks() -> None:
@@ -180,30 +160,6 @@ def test_explain_names_the_fewest_blocks() -> None:
     for outside in (0, 1.5):
         with pytest.raises(InputError, match="share must be"):
             block_cosines(x, y).largest_gaps(share=outside)
-
-
-def test_identical_vectors_leave_no_gap_to_explain() -> None:
-    x = {"a": np.arange(1.0, 4.0), "b": np.ones(2)}
-    result = block_cosines(x, x)
-    assert result.global_cosine == 1
-    assert result.largest_gaps().empty
-    assert len(result.largest_gaps(share=None)) == 2
-    assert result.gaps.sum() < 1e-15
-
-
-def test_names_are_escaped_in_html() -> None:
-    assert "<script>" not in block_cosines({"<script>": [1.0]}, {"<script>": [2.0]})._repr_html_()
-
-
-@settings(max_examples=20)
-@given(st.integers(-900, 900), st.integers(-900, 900))
-def test_powers_of_two_change_nothing(i: int, j: int) -> None:
-    x, y = np.array([[1.0, 2.0], [3.0, -1.0], [0.5, 0.5]]), np.array([[2.0, 2.0], [1.0, 1.0], [-1.0, 0.25]])
-    plain, scaled = block_cosines(x, y), block_cosines(np.ldexp(x, i), np.ldexp(y, j))
-    np.testing.assert_array_equal(plain.cosines, scaled.cosines)
-    assert plain.global_cosine == scaled.global_cosine
-    assert scaled.x_norm == pytest.approx(math.ldexp(plain.x_norm, i), rel=1e-14)
-    np.testing.assert_allclose(plain.weights, scaled.weights, rtol=1e-15)
 
 
 def test_blocks_of_very_different_size_keep_their_own_cosine() -> None:
@@ -238,29 +194,6 @@ def test_explain_pair_takes_a_side_of_a_model() -> None:
     assert blocks.explain_pair(model, 0, 1, role="left").global_cosine == pytest.approx(math.sqrt(0.5))
 
 
-def test_no_cosine_of_profiles_is_above_1():
-    draw = np.random.default_rng(0)
-    passed = 0
-    for _ in range(200):
-        x = np.abs(draw.standard_normal((5, 3)))
-        found = block_cosines(x, 3.7 * x, blocks="rows")
-        own, whole = found.sums.weights()
-        passed += own.sum() / whole > 1
-        assert 1 - 1e-15 <= found.norm_cosine <= 1
-    assert passed, "what there is to cut off"
-
-
-@pytest.mark.parametrize(("share", "listed"), [(0.25, 1), (0.5, 2), (0.5 + 1e-9, 3), (0.75, 3), (1.0, 4), (None, 4)])
-def test_blocks_are_listed_until_their_share_is_reached(share, listed):
-    found = block_cosines([[1.0]] * 4, [[-1.0]] * 4)
-    frame = found.largest_gaps(share=share)
-    assert len(frame) == listed
-    assert frame["gap_share"].tolist() == [0.25] * listed
-    assert frame["cumulative_share"].tolist() == [0.25 * (i + 1) for i in range(listed)]
-    assert len(found.largest_gaps(share=share, limit=1)) == 1
-    assert len(block_cosines([[1.0]] * 4, [[2.0]] * 4).largest_gaps(share=share)) == (4 if share is None else 0)
-
-
 def test_local_threshold_says_what_holds() -> None:
     result = block_cosines([[1.0, 0.0], [1.0, 0.0]], [[1.0, 0.0], [3.0, 4.0]])
     threshold = result.local_threshold(0.7)
@@ -271,9 +204,3 @@ def test_local_threshold_says_what_holds() -> None:
     assert result.local_threshold(-0.5).guaranteed_without_norms == -0.5
     assert result.local_threshold(0.6).holds
     assert "Not every (1 below)" in str(threshold)
-
-
-@pytest.mark.parametrize("value", [1.5, -1.01, float("nan")])
-def test_a_level_that_no_cosine_reaches_is_refused(value: float) -> None:
-    with pytest.raises(InputError, match="the local threshold must be a cosine, from -1 to 1; got"):
-        block_cosines([1, 1], [1, 2]).local_threshold(value)

@@ -70,27 +70,3 @@ def test_local_cosines_of_sign_and_muon_have_closed_forms(network: dict[str, Any
     for cosine, g in zip(by_muon.cosines, matrices.values(), strict=True):
         values = np.linalg.svd(g, compute_uv=False)
         assert cosine == pytest.approx(values.sum() / np.sqrt(len(values)) / np.linalg.norm(g))
-
-
-def test_under_the_sign_rule_the_whole_lies_below_every_layer(network: dict[str, Any]) -> None:
-    below, identity = [], []
-
-    def watch(step: int, update: dict[str, np.ndarray], gradient: dict[str, np.ndarray]) -> None:
-        result = block_cosines(update, gradient)
-        below.append(result.global_cosine < result.cosines.min())
-        identity.append(result.identity_error)
-
-    network["train"](network["sign"], 0.001, watch, steps=60)
-    assert np.mean(below[20:]) > 0.8
-    assert max(identity) < 1e-13
-
-
-def test_under_sgd_nothing_differs(network: dict[str, Any]) -> None:
-    seen = []
-    network["train"](
-        network["sgd"], 0.3, lambda step, update, gradient: seen.append(block_cosines(update, gradient)), 5
-    )
-    assert len(seen) == 5
-    for result in seen:
-        np.testing.assert_allclose(result.cosines, 1)
-        assert result.norm_cosine == pytest.approx(1)

@@ -47,17 +47,6 @@ def test_the_form_of_another_model_is_refused(name, other, got):
     assert refusal(TAKES[name], other) == ANOTHER.format(got)
 
 
-def test_a_form_knows_whether_a_bias_absorbs_a_shift():
-    """Softmax models centre both sides, but only with a bias does a gauge centre the left one."""
-    head = MODEL.replace(link="softmax")
-    free = head.replace(right_bias=np.zeros(9))
-    assert [canonical_form(model).shifts_left for model in (head, free)] == [False, True]
-    for model, other in ((head, free), (free, head)):
-        TAKES["at_exponent"](model, canonical_form(model))
-        said = refusal(TAKES["at_exponent"], model, canonical_form(other))
-        assert said == ANOTHER.format("that of one with other biases or another link")
-
-
 @pytest.mark.parametrize("fields", [{}, {"biases": ["left_bias", "right_bias"]}, {"link": "softmax"}, {"k": 20}])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_some_rows_of_a_model_are_taken_with_the_form_of_the_whole(fields, dtype):
@@ -76,13 +65,6 @@ def test_some_rows_of_a_model_are_taken_with_the_form_of_the_whole(fields, dtype
     assert np.allclose(identified_factors(shuffled, "right", form=form), factors, rtol=0, atol=1e-5)
 
 
-def test_fewer_rows_are_refused_where_the_whole_is_asked_for():
-    some = MODEL.take(right=np.arange(8))
-    for name in ("fix", "position"):
-        assert refusal(TAKES[name], some) == ANOTHER.format("that of another one")
-    assert refusal(TAKES["identified_factors"], MODEL.take(left=np.arange(11))) == ANOTHER.format("that of another one")
-
-
 def test_rows_in_a_direction_that_the_form_does_not_know_are_refused():
     """Their predictions would be lost with the direction."""
     flat = MODEL.replace(right=MODEL.right * [1.0, 1.0, 0.0])
@@ -91,13 +73,3 @@ def test_rows_in_a_direction_that_the_form_does_not_know_are_refused():
     at_exponent(flat.take(right=np.array([0])), 0.5, form=form)
     tilted = flat.take(right=np.array([0, 1])).replace(right=[[0.0, 0.0, 1e-3], [0.1, 0.0, 0.0]])
     assert refusal(lambda: at_exponent(tilted, 0.5, form=form)) == ANOTHER.format("that of another one")
-
-
-def test_a_form_in_the_span_of_the_rows_is_that_of_the_model():
-    """`position` looks at few rows of very many columns in the dimensions they span, and keeps the form of those."""
-    wide = random_model(n=4, p=3, k=1_030)
-    where = position(wide)
-    assert len(where.form.left_centre) == 7
-    assert position(wide, form=where.form).to_dict() == where.to_dict()
-    other = position(random_model(1, n=4, p=3, k=1_030)).form
-    assert refusal(lambda: position(wide, form=other)) == ANOTHER.format("that of another one")

@@ -5,10 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from embaudit.canonical.equivalents import EquivalentModel, canonical_models
+from embaudit.canonical.equivalents import canonical_models
 from embaudit.canonical.identified import identified_factors
-from embaudit.canonical.lifts import span_of
-from embaudit.gauges import Gauge
 from embaudit.model import FactorModel
 
 SPREAD, EYE = np.diag([9.0, 4.0, 1.0]), np.eye(3)
@@ -39,31 +37,6 @@ def test_canonical_models_have_names_and_conditions(left, kappas):
         np.testing.assert_allclose(made.scores(), model.scores(), atol=1e-12)
         for side in ("left", "right"):
             np.testing.assert_allclose(one.rows(model, side)[:], made.factors(side), atol=1e-12)
-
-
-def test_one_side_alone_and_cosines_have_no_canonical_models():
-    assert list(canonical_models(FactorModel.from_vectors(EYE))) == []
-    assert list(canonical_models(FactorModel(EYE, EYE, link="cosine"))) == []
-
-
-def test_in_a_basis_the_gauge_acts_on_its_columns_alone():
-    draw = np.random.default_rng(0)
-    basis = np.linalg.qr(draw.standard_normal((9, 2)))[0]
-    model = FactorModel.from_vectors(draw.standard_normal((4, 2)) @ basis.T)
-    one = EquivalentModel("n", "k", "t", 3.0, 0.0, Gauge.diagonal([3.0, 1.0]), basis=basis)
-    inside = Gauge.diagonal([3.0, 1.0]).act(FactorModel.from_vectors(model.right @ basis))
-    np.testing.assert_allclose(one.of(model).right, inside.right @ basis.T, atol=1e-12)
-
-
-def test_what_says_nothing_spans_nothing():
-    nothing = span_of(np.zeros((3, 2)), np.eye(2))
-    assert (nothing.rank, nothing.needed, nothing.clear, nothing.is_full) == (0, 3, True, False)
-    assert nothing.free.shape == (3, 3)
-    first = span_of(np.array([[1.0, 0.0], [0.0, 0.0]]), np.eye(2))
-    assert first.rank == 1
-    np.testing.assert_allclose(np.abs(first.held[:, 0]), [1, 0, 0], atol=1e-12)
-    many = span_of(np.vstack([[[0.6, 0.8]], np.tile([1.0, 0.0], (20, 1))]), np.eye(2))
-    assert many.rank == 2, "the first row counts, however many follow it"
 
 
 def test_rows_that_all_but_vanish_in_centring_become_zero():

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from models import random_model
 
 from embaudit.canonical import identified_cosines, identified_factors
-from embaudit.gauges import Diagonal, Gauge, GeneralLinear, Orthogonal
+from embaudit.gauges import Diagonal, Gauge, GeneralLinear
 from embaudit.linalg.pairs import all_pairs, pair_cosines
 from embaudit.model import FactorModel
 
@@ -92,15 +92,6 @@ def test_the_plain_cosines_of_the_same_models_do_move():
     other = GeneralLinear(4, max_condition=100.0).sample(rng=2).act(model)
     pairs = all_pairs(15)
     assert np.abs(other.cosines("right", pairs) - model.cosines("right", pairs)).max() > 0.5
-
-
-def test_a_model_of_cosines_ignores_lengths():
-    model = make(4, link="cosine")
-    lengths = np.random.default_rng(0).uniform(0.1, 10, 15)
-    other = Orthogonal(4).sample(rng=0).act(model.replace(right=model.right * lengths[:, None]))
-    pairs = all_pairs(15)
-    before, after = (identified_cosines(m, role="right", pairs=pairs) for m in (model, other))
-    np.testing.assert_allclose(after, before, atol=1e-12)
 
 
 def test_an_item_whose_scores_vanish_has_no_cosine():

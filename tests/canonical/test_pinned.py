@@ -169,13 +169,6 @@ def test_what_the_other_side_does_not_have_is_free(link, bias):
     assert found.largest > 0.1
 
 
-def test_one_row_makes_no_pair_that_moves():
-    found = pinned_test(FactorModel([[1.0, 0.0, 0.0]], rows(7, 3), link="cosine"))
-    assert found.status == "free"
-    assert (found.moved["left"].n_pairs, found.moved["left"].max_abs) == (0, 0.0)
-    assert found.moved["right"].n_pairs == 21
-
-
 def test_rows_that_leave_dimensions_empty():
     plane = np.eye(3)[:2]
     many = FactorModel(rows(50, 2) @ plane, rows(50, 2, 1) @ plane, link="cosine")
@@ -196,13 +189,6 @@ def test_rows_of_float32_are_not_told_from_a_quadric_they_lie_on():
     turned = (x @ np.linalg.qr(rows(4, 4))[0]).astype(np.float32)
     assert pinned_test(model.replace(right=turned)).status == "undecided"
     assert pinned_test(model.replace(right=rows(2000, 4).astype(np.float32))).status == "pinned"
-
-
-def test_what_is_too_large_says_so():
-    wide = FactorModel(None, rows(200, 70), link=UNIT)
-    assert (pinned_test(wide).status, pinned_test(wide).witness) == ("free", None)
-    assert pinned_test(FactorModel(None, rows(200, 70) * (np.arange(70) < 20), link=UNIT)).status == "undecided"
-    assert "Up to 8,400" in pinned_test(FactorModel(rows(80, 70), rows(200, 70), link="cosine")).explain()
 
 
 @pytest.mark.parametrize(("n", "k"), [(2, 2), (7, 4), (1, 3)])
@@ -252,39 +238,6 @@ def test_the_rounding_of_storage_fixes_no_number(stored, widened):
         assert pinned_test(FactorModel(None, q, link=UNIT)).status == "pinned"
 
 
-def test_rows_that_use_few_directions_are_missing_none():
-    """Their spectrum falls below rounding: forms in the directions left are nearly fixed, and more rows add none."""
-    scales = np.r_[[40, 35, 31, 27.0], np.geomspace(0.05, 1.6e-6, 28)]
-    p, q = (unit(np.linalg.qr(rows(n, 32, n))[0] * scales).astype(np.float32) for n in (300, 350))
-    found = pinned_test(FactorModel(p, q, link="cosine"))
-    assert (found.status, found.rows_missing) == ("undecided", {})
-    few = pinned_test(FactorModel(None, q[:40], link="cosine"))
-    assert (few.needed, few.rows_missing) == (528, {"right": 528 - few.rank})
-
-
-def test_of_two_sides_the_one_that_lacks_fewer_rows_is_named():
-    corner, skew = np.eye(2), np.array([[1.0, 0.0], [0.6, 0.8], [2.0, 0.0]])
-    found = pinned_test(FactorModel(corner, skew, link="cosine"))
-    assert (found.status, found.rows_missing) == ("undecided", {"left": 1, "right": 1})
-    decided = pinned_test(FactorModel(np.vstack([corner, [[0.6, 0.8]]]), skew, link="cosine"))
-    assert (decided.status, decided.rows_missing) == ("pinned", {})
-    assert pinned_test(cosine_model(30, 30, 16)).rows_missing == {}  # free, with an equal model at hand
-
-
-@pytest.mark.parametrize(
-    ("k", "needed", "ends"),
-    [
-        (64, 2_080, "more item rows in general position would decide it"),
-        (384, 73_920, "a proof by one side would take "),
-    ],
-)
-def test_wide_rows_name_the_number_that_is_missing(k, needed, ends):
-    found = pinned_test(FactorModel(None, rows(40, k), link="cosine"))
-    assert (found.needed, found.rows_missing) == (needed, {"right": needed - 40})
-    assert f"{needed - 40:,} more item rows" in found.explain()
-    assert ends in found.explain()
-
-
 def test_twin_and_arguments_are_refused_where_there_is_nothing():
     model = cosine_model(20, 20, 2)
     with pytest.raises(InputError, match="an equal model must be asked for where one was found; got none: pinned"):
@@ -327,14 +280,3 @@ def test_rows_that_all_but_leave_a_metric_free_pin_nothing(gap, dtype, status, l
     found = pinned_test(FactorModel(left, rows, link=link))
     assert found.status == ("undecided" if capped else status), found
     assert capped or found.status == "pinned" or "nearly" in found.because
-
-
-@pytest.mark.parametrize("affine", [False, True])
-@pytest.mark.parametrize("n", [9, 24, 400])
-def test_a_span_is_full_only_where_no_direction_of_it_is_weak(n, affine):
-    """Whether rows are many or few: weak directions are neither held nor free."""
-    found = {gap: span_of(nearly_on_a_cone(gap, n)[0], np.eye(3), affine=affine) for gap in (0, 1e-7, 1e-6, 1e-3)}
-    needed = 9 if affine else 6
-    assert [span.is_full for span in found.values()] == [False, False, False, True]
-    assert [span.clear for span in found.values()] == [True, False, False, True]
-    assert [span.rank for span in found.values()] == [needed - 1, needed, needed, needed]

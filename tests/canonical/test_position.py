@@ -54,14 +54,6 @@ def test_where_every_exponent_is_the_same_gauge_the_balanced_one_is_named(scale)
     assert position(model).exponent == 0.5
 
 
-def test_no_rotation_and_no_scale_moves_it():
-    model = GeneralLinear(6, max_condition=5.0).sample(rng=3).act(make(2))
-    turned = Orthogonal(6).sample(rng=0).act(model)
-    scaled = model.replace(left=model.left * 7, right=model.right / 3)
-    for other in (turned, scaled):
-        assert position(other).distances == pytest.approx(position(model).distances, rel=1e-9)
-
-
 def test_balancedness_is_the_spectrum_it_says():
     model = make(4)
     root = np.linalg.inv(np.real(sqrtm(model.left.T @ model.left)))

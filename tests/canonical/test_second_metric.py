@@ -6,12 +6,8 @@ import numpy as np
 import pytest
 
 from embaudit.canonical.lifts import packed, span_of
-from embaudit.canonical.pinned import _counted, pinned_test
 from embaudit.canonical.second_metric import certificate, second_metrics, shared_form
 from embaudit.linalg.rows import unit_rows
-from embaudit.model import FactorModel, Softmax
-
-UNIT = Softmax(unit_rows=True)
 
 
 def rows(n, k, seed=0):
@@ -51,24 +47,3 @@ def test_second_metrics_keep_every_length_on_both_sides():
     conditions = np.sort([np.sqrt(np.linalg.cond(metric)) for metric in found])
     for most, kept in ((conditions[-1] * 1.001, len(found)), (conditions[-1] * 0.999, len(found) - 1)):
         assert len(second_metrics(span(x), span(y), 4, np.random.default_rng(0), most)) == kept
-
-
-def test_a_head_of_too_many_numbers_is_counted_or_left_open(monkeypatch):
-    for module in ("pinned", "lifts"):
-        monkeypatch.setattr(f"embaudit.canonical.{module}.LARGEST", 4)
-        monkeypatch.setattr(f"embaudit.canonical.{module}.LARGEST_SHOWN", 8)
-    two = pinned_test(FactorModel(None, rows(2, 2), link=UNIT))
-    assert (two.status, two.rank, two.needed) == ("free", 2, 3)
-    assert two.because == "2 items fix at most as many numbers of a gauge"
-    assert _counted(FactorModel(None, rows(3, 2), link=UNIT)) is None
-    assert _counted(FactorModel(None, np.outer([1.0, 2.0], [1.0, 1.0]), link=UNIT)) is None
-    line = pinned_test(FactorModel(None, np.outer([1.0, 2.0], [1.0, 1.0]), link=UNIT))
-    assert (line.status, line.because, line.rank) == (
-        "undecided",
-        "up to 8 numbers of a gauge a proof by one side is tried, up to 4 all else, and this one has 5",
-        0,
-    )
-    alone = pinned_test(FactorModel(None, rows(3, 3), link="cosine"))
-    assert (alone.status, alone.needed) == ("undecided", 6)
-    missing = "; 3 more item rows in general position would decide it"
-    assert alone.because == line.because.replace("has 5", "has 6") + missing

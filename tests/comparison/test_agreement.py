@@ -7,7 +7,6 @@ from inspect import signature
 
 import numpy as np
 import pytest
-from models import random_model
 
 from embaudit.comparison.agreement import agreement
 from embaudit.comparison.matching import Match
@@ -79,33 +78,6 @@ def test_what_must_agree_depends_on_what_is_predicted():
     assert agreement(level, level, everyone(9), everyone(9), rng=draw).same
 
 
-def test_undefined_cosines_must_be_undefined_in_both():
-    p, q = np.random.default_rng(0).standard_normal((2, 9, 3))
-    q[0] = 0
-    one = FactorModel.from_user_item(p, q, link="cosine")
-    found = agreement(one, one, everyone(9), everyone(9), rng=np.random.default_rng(0))
-    assert (found.same, found.score_distance) == (True, 0)
-    # A cosine of 0 is one.
-    q, p[:, 2] = q.copy(), 0
-    q[0] = 0, 0, 1
-    some = one.replace(left=p)
-    found = agreement(some, some.replace(right=q), everyone(9), everyone(9), rng=np.random.default_rng(0))
-    assert (found.same, found.score_distance) == (False, 0)
-
-
-def test_scores_of_any_size_are_compared():
-    p, q = np.random.default_rng(0).standard_normal((2, 9, 3))
-    # A score of nothing says nothing of their size.
-    p[0] = 0
-    one = FactorModel.from_user_item(1e100 * p, 1e100 * q)
-    for two in (one.replace(left=0 * p), one.replace(left=1e99 * p)):
-        found = agreement(one, two, everyone(9), everyone(9), rng=np.random.default_rng(0))
-        expected = 1 if not two.left.any() else 0.9
-        assert (found.score_distance, found.difference_distance) == pytest.approx((expected, expected))
-        back = agreement(two, one, everyone(9), everyone(9), rng=np.random.default_rng(0))
-        assert back.score_distance == pytest.approx(1 if not two.left.any() else 9)
-
-
 def test_a_divergence_is_that_of_softmax_models_alone():
     draw = np.random.default_rng(0)
     p, q = draw.standard_normal((2, 9, 3))
@@ -120,12 +92,3 @@ def test_a_divergence_is_that_of_softmax_models_alone():
         told = agreement(*pair, everyone(9), everyone(9), rng=draw)
         assert (told.kl_divergence, told.same) == (None, False)
         assert told.predicts == tuple(model.predicts.title for model in pair)
-
-
-def test_predictions_are_compared_of_a_sample(monkeypatch):
-    module = import_module("embaudit.comparison.agreement")
-    monkeypatch.setattr(module, "ROWS", 5)
-    monkeypatch.setattr(module, "COLUMNS", 6)
-    model = random_model(n=9, p=8, k=2)
-    found = agreement(model, model, everyone(9), everyone(8), rng=np.random.default_rng(0))
-    assert (found.n_rows, found.n_columns, found.top_n) == (5, 6, 5)

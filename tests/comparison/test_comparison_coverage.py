@@ -75,25 +75,3 @@ def test_other_seeds(monkeypatch):
     monkeypatch.setattr(MODULE, "HALVINGS", 1)
     once = np.std([change(0, seed).mean_total for seed in range(30)]) / changes[0].mean_total
     assert spread < 0.6 * once
-
-
-def test_intervals_shrink_with_the_entities_and_are_shown():
-    wide, narrow = (np.diff(change(0, n=n).interval("total"))[0] for n in (40, 640))
-    assert wide / narrow == pytest.approx(4, rel=0.5)
-
-
-def test_the_interval_is_that_of_a_jackknife_and_of_the_draw_of_halves():
-    from scipy.stats import t
-
-    found = change(3, n=16)
-    for name in NAMES:
-        without, cuts = found.replicates[name], found.halvings[name]
-        assert (len(without), len(cuts)) == (16, 5)
-        entities, halves = 15 / 16 * ((without - without.mean()) ** 2).sum(), cuts.var(ddof=1) / 5
-        assert entities > 0 < halves
-        margin = t.ppf(0.975, 15) * np.sqrt(entities + halves)
-        low, high = found.interval(name)
-        assert low == pytest.approx(max(0, value(found, name) - margin))
-        assert high == pytest.approx(
-            min(2 if name in ("total", "gauge", "remainder") else 1, value(found, name) + margin)
-        )

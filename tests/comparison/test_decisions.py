@@ -7,7 +7,6 @@ import pytest
 
 import embaudit as ea
 from embaudit.comparison.thresholds import MIN_PAIRS, thresholds
-from embaudit.errors import InputError
 from embaudit.gauges import Gauge
 from embaudit.io import save
 
@@ -100,19 +99,6 @@ def test_other_vectors_under_the_same_ids_are_noticed_and_a_change_of_seed_is_no
     assert "learned" not in nudged.explain()
 
 
-def test_one_side_alone_has_no_predictions_to_ask_for():
-    one = ea.FactorModel.from_vectors(ITEMS)
-    changed = ea.compare(one, ea.FactorModel.from_vectors(ITEMS + 0.5))
-    assert changed.changes["right"].predicted_kept is None
-    assert set(changed.shares_kept()) == {"kept"}
-    with pytest.raises(InputError, match="without both sides"):
-        changed.below({"scores": 0.5})
-    with pytest.raises(InputError, match="one of kept"):
-        changed.below({"lists": 0.5})
-    with pytest.raises(InputError, match="at most 1"):
-        changed.below({"kept": 70})
-
-
 def test_the_command_exits_1_below_a_limit(tmp_path, embaudit):
     save(model(), tmp_path / "a.npz")
     save(Gauge.diagonal([9.0, 1.0, 0.2, 1.0]).act(model()), tmp_path / "b.npz")
@@ -138,26 +124,6 @@ def test_lists_that_changed_are_told_although_cosines_hardly_did():
     assert changed.shares_kept()["kept"] < 0.6
     assert "Of 10 nearest items" in changed.explain()
     assert "Nothing to do" not in changed.explain()
-
-
-def test_rankings_leave_prediction_cosines_open():
-    scales = np.exp(2 * np.random.default_rng(1).normal(size=(200, 1)))
-    ranked = [model(x).replace(link="ranking") for x in (USERS, USERS * scales)]
-    changed = ea.compare(*ranked)
-    assert changed.agreement.same
-    assert changed.changes["right"].predicted_kept < 1
-    assert "compare what the models rank" in changed.explain()
-    assert "fix MODEL" not in changed.explain()
-
-
-def test_the_same_vectors_are_no_other_vectors():
-    """Other users look at other dimensions of the same items: lists by prediction cosine change, and no cosine."""
-    rng = np.random.default_rng(0)
-    items, mask = rng.normal(size=(400, 40)), np.where(np.arange(40) < 20, 1, 1e-3)
-    one, two = (model(rng.normal(size=(300, 40)) * x, items) for x in (mask, mask[::-1]))
-    changed = ea.compare(one, two, roles=["right"])
-    assert changed.changes["right"].predicted_kept < 0.2
-    assert "other vectors" not in changed.explain()
 
 
 def test_duplicates_carry_no_threshold_over():

@@ -7,7 +7,7 @@ import pytest
 from models import random_model
 
 from embaudit.comparison import compare
-from embaudit.comparison.change import EACH, example_rows, examples
+from embaudit.comparison.change import examples
 from embaudit.comparison.matching import match
 from embaudit.gauges import Gauge
 
@@ -46,29 +46,6 @@ def test_lists_are_those_of_either_model_among_all_that_are_shared(models, found
         assert example.kept == len(sets[0] & sets[1]) < 10
 
 
-def test_two_moved_most_and_two_stand_in_the_middle(found):
-    frame = found.changes["right"].to_frame()
-    names = [one.name for one in found.changes["right"].examples]
-    assert names == frame["name"].iloc[[0, 1, 15, 16]].tolist()
-    assert EACH == 2
-
-
-@pytest.mark.parametrize(
-    ("moved", "chosen"),
-    [
-        ([0.5], [0]),
-        ([0.5, 0.6], [1, 0]),
-        ([0.1, 0.2, 0.3], [2, 1, 0]),
-        ([0.1, 0.2, 0.3, 0.4], [3, 2, 1, 0]),
-        ([0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7], [6, 5, 3, 2]),
-        ([2e-6, np.nan, 1e-6], [0]),
-        ([0.0, np.nan], []),
-    ],
-)
-def test_who_is_chosen(moved, chosen):
-    assert example_rows(np.array(moved)).tolist() == chosen
-
-
 def test_who_did_not_move_is_not_shown_and_float32_counts_as_equal(models):
     model = models[0]
     turned = Gauge.diagonal([1.0, 1.0, 1.0, 1.0]).act(model)
@@ -78,23 +55,3 @@ def test_who_did_not_move_is_not_shown_and_float32_counts_as_equal(models):
     shown = examples(shared, (model.right, rounded.right.astype(float)), np.ones(30), n=40)
     assert [len(one.before) for one in shown] == [29] * 4
     assert all(one.kept == 29 and all(one.stayed) for one in shown)
-
-
-def test_the_json_has_the_lists(found):
-    lists = found.to_dict()["neighbours"]
-    assert list(lists) == ["left", "right"]
-    first = found.changes["right"].examples[0]
-    assert lists["right"][0] == {
-        "name": first.name,
-        "before": [list(row) for row in first.before],
-        "after": [list(row) for row in first.after],
-        "left_out": 0,
-    }
-
-
-def test_what_is_said_one_by_one_is_what_is_said_together(found):
-    assert found.explain() == " ".join(found.statements)
-    assert found.statements[0] == "Compared: 40 users and 30 items, matched by the order of their rows."
-    assert found.statements[-1].startswith("Compare models by prediction cosines")
-    sides = [text.split()[1] for text in found.statements if "cosines differ by" in text]
-    assert sides == ["users'", "items'"]

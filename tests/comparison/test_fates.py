@@ -10,13 +10,10 @@ import pytest
 from embaudit.comparison.change import role_change
 from embaudit.comparison.fates import (
     OUTCOMES,
-    PARTNERS,
     SEARCHED,
     TIED,
     Path,
-    draw_pairs,
     fates,
-    mean_size,
     outcomes,
     path_of,
     refit_effects,
@@ -89,44 +86,6 @@ def test_counts_of_neighbours_and_their_shares_without_each_group():
     assert outcomes(paths, groups, 9, np.random.default_rng(0)).n == 5
 
 
-@pytest.mark.parametrize("zero", [0, 8])
-@pytest.mark.parametrize("forward", [True, False])
-def test_what_refitting_changes_is_measured_on_all_pairs(forward, zero):
-    found, parts, groups = halves()
-    x, other = found.raw["right"]
-    other[:zero] = 0
-    found = replace(found, forward=forward, seen={"right": (x, other * 1)})
-    refits = [(fold, fold.without(found.fitted, {"right": groups}, ())) for fold in parts]
-    effects = refit_effects("right", found, refits, n=3, rng=np.random.default_rng(0))
-    assert set(effects) == {"gauge", "remainder", *OUTCOMES}
-    expected = {name: np.zeros(4) for name in effects}
-    for fold, others in refits:
-        told = []
-        for each in (fold, *others):
-            half = path_of("right", found, each)
-            pairs = np.array([(i, j) for i in range(6) for j in range(6) if i != j])
-            gauged, end = (pair_cosines(x, x, pairs) for x in (half.versions[2], half.versions[half.end]))
-            lists = outcomes([half], groups, 3, np.random.default_rng(0))
-            told.append([mean_size(end - gauged), *(lists.counts[name].sum() / 18 for name in OUTCOMES)])
-        change = np.array(told[1:]) - told[0]
-        for name, effect in zip(("remainder", *OUTCOMES), change.T, strict=True):
-            expected[name] += effect / 2
-        expected["gauge"] -= change[:, 0] / 2
-    assert np.abs(expected["remainder"]).max() > 1e-3
-    for name, effect in effects.items():
-        np.testing.assert_allclose(effect, expected[name], atol=1e-12)
-
-
-def test_each_row_of_a_half_is_paired_with_others_of_it():
-    assert PARTNERS == 32
-    pairs = draw_pairs(40, np.random.default_rng(0))
-    assert len(pairs) == 32 * 40
-    assert (pairs[:, 0] != pairs[:, 1]).all()
-    assert len({tuple(pair) for pair in pairs}) == len(pairs)
-    assert np.bincount(pairs.ravel()).tolist() == [64] * 40
-    assert len(draw_pairs(5, np.random.default_rng(0))) == 20
-
-
 def test_the_change_of_a_row_is_the_mean_over_all_its_pairs():
     draw = np.random.default_rng(0)
     x, other = draw.standard_normal((2, 9, 2))
@@ -155,23 +114,3 @@ def test_the_change_of_a_row_is_the_mean_over_all_its_pairs():
     assert any(effects[name].any() for name in OUTCOMES)
     for name in OUTCOMES:
         np.testing.assert_allclose(told.replicates[name], shares_without[name] + effects[name])
-
-
-def test_cosines_along_a_path():
-    draw = np.random.default_rng(0)
-    versions = tuple(draw.standard_normal((5, 4, 2)))
-    pairs = np.array([[0, 1], [2, 3]])
-    cosines = [pair_cosines(x, x, pairs) for x in versions]
-    for forward, end in ((True, 3), (False, 1)):
-        way = path(*versions, forward=forward)
-        assert (way.end, way.hides) == (end, True)
-        for found, expected in zip(
-            way.changes(pairs),
-            (cosines[0], cosines[4], cosines[2], cosines[end], cosines[3] - cosines[1]),
-            strict=True,
-        ):
-            np.testing.assert_array_equal(found, expected)
-    a, b, c, d, e = versions
-    assert not path(a, a, c, e, e).hides
-    assert path(a, b, c, e, e).hides
-    assert path(a, a, c, d, e).hides

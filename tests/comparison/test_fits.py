@@ -3,78 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from importlib import import_module
 
 import numpy as np
 import pytest
-from models import random_model
 
-from embaudit.comparison import compare
 from embaudit.comparison.change import serving
 from embaudit.comparison.fits import fit_gauge, folds, held_out_error, unexplained
 from embaudit.comparison.matching import Pairing
 from embaudit.comparison.rounded import Given
-from embaudit.errors import InputError
 from embaudit.gauges import GeneralLinear
 from embaudit.model import FactorModel
 from embaudit.model.final_norm import FinalNorm
-
-COMPARE = import_module("embaudit.comparison.compare")
-
-
-def vectors(n=9, k=3, seed=0, **fields):
-    return FactorModel.from_vectors(np.random.default_rng(seed).standard_normal((n, k)), **fields)
-
-
-def test_a_rotation_carries_the_scale_of_both_sides():
-    x, y = (np.random.default_rng(seed).standard_normal((10, 2)) for seed in (0, 1))
-    turn = np.array([[0.6, -0.8], [0.8, 0.6]])
-    for rows in (
-        {"left": (x, 3 * x @ turn)},
-        {"right": (y, y @ turn / 3)},
-        {"left": (x, 3 * x @ turn), "right": (y, y @ turn / 3)},
-    ):
-        fit = fit_gauge(rows, "rotation")
-        np.testing.assert_allclose(fit.left, 3 * turn, atol=1e-12)
-        np.testing.assert_allclose(fit.right, turn / 3, atol=1e-12)
-        assert fit.condition_number == pytest.approx(1)
-    mixed = fit_gauge({"left": (x, 4 * x), "right": (y, y)}, "rotation")
-    np.testing.assert_allclose(mixed.left, 2 * np.eye(2), atol=1e-12)
-    np.testing.assert_allclose(mixed.right, np.eye(2) / 2, atol=1e-12)
-
-
-@pytest.mark.parametrize("group", ["diagonal", "linear", "affine"])
-@pytest.mark.parametrize("role", ["left", "right"])
-def test_where_a_group_is_singular_its_rotation_is_taken(group, role):
-    """One direction is flattened: no gauge does that."""
-    x = np.random.default_rng(0).standard_normal((10, 2))
-    x -= x.mean(axis=0)
-    for flat in (x * [1, 0], x * [1, 1e-14]):
-        rows = {role: (x, flat)}
-        turn, fit = fit_gauge(rows, "rotation"), fit_gauge(rows, group)
-        if group == "diagonal" and not flat.any(axis=0).all():
-            np.testing.assert_allclose(np.diag(fit.left if role == "left" else fit.right), [1, 1], rtol=1e-9)
-        else:
-            np.testing.assert_allclose(fit.left, turn.left, atol=1e-9)
-            np.testing.assert_allclose(fit.right, turn.right, atol=1e-9)
-        assert fit.group == group
-    rows = {role: (x, x * [1, 1e-6])}
-    fit = fit_gauge(rows, group)
-    np.testing.assert_allclose(fit.left if role == "left" else fit.right, np.diag([1, 1e-6]), atol=1e-9)
-    assert fit.condition_number == pytest.approx(1e6, rel=1e-3)
-
-
-def test_only_sides_that_may_be_shifted_are():
-    draw = np.random.default_rng(0)
-    x, y = draw.standard_normal((10, 2)), draw.standard_normal((12, 2))
-    rows = {"left": (x, x + 3), "right": (y, y - 2)}
-    both = fit_gauge(rows, "affine")
-    np.testing.assert_allclose([both.left_shift, both.right_shift], [[3, 3], [-2, -2]], atol=1e-9)
-    assert unexplained(both, "right", rows) < 1e-20
-    right = fit_gauge(rows, "affine", ("right",))
-    assert right.left_shift.tolist() == [0, 0]
-    assert right.right_shift.any()
-    assert not fit_gauge(rows, "linear").right_shift.any()
 
 
 def test_a_linear_gauge_weighs_both_sides_whatever_their_scale():
@@ -142,38 +81,6 @@ def test_halves_are_judged_by_what_was_fitted_on_the_others():
         assert error[group] == pytest.approx(np.mean(left))
 
 
-def test_a_side_of_many_entities_is_sampled(monkeypatch):
-    monkeypatch.setattr(COMPARE, "ROWS", 20)
-    found = compare(vectors(21), vectors(21)).changes["right"]
-    assert len(found.match) == 20
-    assert len(compare(vectors(20), vectors(20)).changes["right"].match) == 20
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"n_neighbours": 0}, "n_neighbours must be an integer >= 1; got 0"),
-        ({"roles": []}, r"roles must name each side once; got \[\]\."),
-        ({"roles": ["right", "item"]}, r"roles must name each side once; got \['right', 'item'\]\."),
-    ],
-)
-def test_options_that_ask_for_nothing_are_refused(options, message):
-    model = random_model(n=10, p=10, k=2)
-    with pytest.raises(InputError, match=message):
-        compare(model, model, **options)
-    assert compare(model, model, n_neighbours=1).changes["right"].n_neighbours == 1
-    assert list(compare(model, model, roles=["item"]).changes) == ["right"]
-
-
-def test_both_models_must_have_the_side_that_is_named():
-    both, one = random_model(n=10, p=10, k=2), vectors(10, 2)
-    for models in ((both, one), (one, both)):
-        with pytest.raises(InputError, match="user factors must be at hand"):
-            compare(*models, roles=["left"])
-        assert list(compare(*models).changes) == ["right"]
-        assert compare(*models).agreement is None
-
-
 def test_a_gauge_that_brings_cosines_no_nearer_is_not_kept():
     """A map that the factors need and the cosines do not: a far longer row decides the fit."""
     draw = np.random.default_rng(0)
@@ -193,14 +100,6 @@ def test_a_gauge_that_brings_cosines_no_nearer_is_not_kept():
     real = Pairing({"right": (x, moved)}, {"right": (x, moved)}, ("rotation", "linear"), (), True)
     good = [replace(fold, chosen="linear") for fold in folds(real.fitted, draw, ("rotation", "linear"), ())]
     assert serving(real, good, draw) is good
-
-
-@pytest.mark.parametrize(("users", "items", "groups"), [(25, 30, 20), (25, 9, 9), (10, 30, 10)])
-def test_as_many_groups_are_left_out_as_the_smaller_side_has_rows_and_at_most_twenty(users, items, groups):
-    model, other = (random_model(seed, n=users, p=items, k=2) for seed in (0, 1))
-    for role, change in compare(model, other).changes.items():
-        assert change.role == role
-        assert {len(values) for values in change.replicates.values()} == {groups}
 
 
 def test_a_head_behind_a_norm_keeps_what_its_shift_adds_to_the_logits():

@@ -35,12 +35,6 @@ def test_rows_with_ids_are_matched_by_them_and_those_of_one_model_are_counted():
     assert (some.role, some.only_before, some.only_after, some.by_ids) == ("right", 1, 3, True)
 
 
-def test_numbers_meet_texts_whichever_model_holds_them():
-    numbers, texts = np.arange(9), [str(i) for i in range(8, -1, -1)]
-    for one, two in ((numbers, texts), (texts, numbers)):
-        assert match(vectors(ids=one), vectors(ids=two), "right").after.tolist() == list(range(8, -1, -1))
-
-
 @pytest.mark.parametrize(
     ("one", "two", "message"),
     [
@@ -136,25 +130,6 @@ def test_one_id_of_two_titles_is_refused():
     assert len(match(titled(), titled(*range(10)), "right", by_row=True)) == 10
 
 
-def test_files_without_ids_are_not_joined_by_row_unasked(tmp_path):
-    np.save(tmp_path / "a.npy", vectors().right)
-    with pytest.raises(InputError, match="item ids must be in the first model"):
-        compare(str(tmp_path / "a.npy"), vectors())
-    assert len(compare(str(tmp_path / "a.npy"), vectors(), by_row=True).changes["right"].match) == 9
-
-
-def test_eight_rows_with_a_direction_in_both_models_are_enough():
-    one, two = vectors(10).right.copy(), vectors(10).right.copy()
-    one[0], two[1] = 0, 0
-    models = [FactorModel.from_vectors(rows) for rows in (one, two)]
-    assert len(compare(*models).changes["right"].match) == 10
-    two[2] = 0
-    with pytest.raises(
-        InputError, match=r"the shared items that are not zero in both models must be at least 8; got 7; a "
-    ):
-        compare(FactorModel.from_vectors(one), FactorModel.from_vectors(two))
-
-
 def paired(before, after):
     return pairing(before, after, {role: match(before, after, role) for role in before.sides})
 
@@ -172,38 +147,6 @@ def test_the_groups_that_may_explain_are_those_that_keep_predictions():
     assert (
         paired(cosine, cosine).groups == paired(plain, cosine).groups == paired(cosine, plain).groups == ("rotation",)
     )
-
-
-def test_the_gauge_goes_from_the_lower_rank_to_the_higher():
-    one = random_model(n=20, p=15, k=3)
-    wide = random_model(1, n=20, p=15, k=4)
-    assert paired(one, wide).forward
-    assert not paired(wide, one).forward
-    assert paired(one, one).forward
-    back = paired(wide, one)
-    for role in ("left", "right"):
-        assert [x.shape[1] for x in back.fitted[role]] == [3, 4]
-        assert [x.shape[1] for x in back.seen[role]] == [4, 3]
-        np.testing.assert_array_equal(back.raw[role][0], wide.factors(role))
-    assert back.groups == ("rotation", "linear")
-
-
-def test_columns_are_scaled_apart_only_where_predictions_see_columns():
-    one = random_model(n=20, p=15, k=2)
-    plane = np.array([[1.0, 0, 0], [0, 0.6, 0.8]])
-    wide = one.replace(left=one.left @ plane, right=np.column_stack([one.right, np.random.default_rng(0).random(15)]))
-    assert paired(wide, wide).groups == ("rotation", "linear")
-    assert paired(one, wide).groups == paired(wide, one).groups == ("rotation", "linear")
-    assert paired(wide, wide).seen["right"][0].shape == (15, 2)
-
-
-def test_columns_that_no_prediction_sees_are_left_out_as_they_stand():
-    one = random_model(n=20, p=15, k=3)
-    wide = one.replace(left=np.column_stack([one.left, np.zeros(20)]), right=np.column_stack([one.right, np.ones(15)]))
-    found = paired(one, wide)
-    np.testing.assert_array_equal(found.seen["right"][1], one.right)
-    assert found.seen["right"][0] is found.raw["right"][0]
-    assert "diagonal" in found.groups
 
 
 def test_rows_without_ids_are_matched_by_names_that_occur_once():

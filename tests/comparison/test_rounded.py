@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from embaudit.comparison.matching import Match
-from embaudit.comparison.rounded import FLOAT32, Given, rounded, with_states
+from embaudit.comparison.rounded import Given, rounded, with_states
 from embaudit.model import FactorModel
 from embaudit.model.final_norm import FinalNorm
 
@@ -58,41 +58,6 @@ def test_the_mean_row_may_differ_where_no_prediction_shows_it():
     seen = Given(FactorModel.from_vectors(ROWS), None, rounding(0.01))
     found = rounded(seen, Given(FactorModel.from_vectors(ROWS + AWAY)), match(EVERY))
     assert (found.beyond, found.largest) == (1.0, pytest.approx(500, rel=1e-3))
-
-
-@pytest.mark.parametrize("rows", [[0, 1, 2], [0, 30, 39], [39, 3], [25]])
-def test_steps_are_those_of_the_rows_however_far_apart_they_lie(rows):
-    away = np.where(EVERY < 20, 1, EVERY)[:, None] * 0.5 * np.array([1.0, -1.0])
-    other = EVERY[::-1]
-    before, after = given(ROWS, None, rounding(0.5)), given((ROWS + 0.999 * away)[other])
-    back = match(rows, 39 - np.array(rows))
-    found = rounded(before, after, back)
-    assert (found.beyond, found.largest) == (0.0, pytest.approx(0.999, rel=1e-5))
-
-
-@pytest.mark.parametrize(("rows", "reads"), [([3, 6], [(3, 7)]), ([3, 7], [(3, 4), (7, 8)]), ([6, 3, 4], [(3, 7)])])
-def test_rows_that_lie_together_are_read_together(rows, reads):
-    """What is read may be twice as long as what is asked for."""
-    asked = []
-    found = rounding(0.5)
-    spied = SimpleNamespace(kind="Q8_0", steps=lambda part: asked.append((part.start, part.stop)) or found.steps(part))
-    seen = [Given(FactorModel.from_vectors(ROWS), None, kind) for kind in (spied, None)]
-    assert rounded(*seen, match(rows)).explains
-    assert asked == reads
-
-
-def test_float32_numbers_may_differ_by_their_own_rounding():
-    still = rounding(0.0)
-    for times, explains in ((1.9, True), (2.1, False)):
-        other = FactorModel.from_vectors(ROWS * (1 + times * FLOAT32))
-        found = rounded(Given(FactorModel.from_vectors(ROWS), None, still), Given(other), match(EVERY))
-        assert found.explains == explains
-
-
-def test_the_mean_row_counts_where_either_model_shows_it():
-    shown, hidden = FactorModel.from_vectors(ROWS), FactorModel.from_softmax(ROWS + AWAY)
-    for one, other in ((shown, hidden), (hidden, shown)):
-        assert rounded(Given(one, None, rounding(0.01)), Given(other), match(EVERY)).beyond == 1.0
 
 
 def test_nothing_is_said_without_rounding_or_where_the_gauge_is_not_known():

@@ -6,7 +6,6 @@ import gc
 import importlib
 import os
 import signal
-import subprocess
 import sys
 import threading
 import time
@@ -21,7 +20,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 import embaudit as ea
 from embaudit.core import parallel
-from embaudit.core.parallel import one_blas_thread, parallel_map, raise_if_cancelled, worker_count
+from embaudit.core.parallel import one_blas_thread, parallel_map, raise_if_cancelled
 from embaudit.errors import InputError
 from embaudit.linalg.moments import moments
 from embaudit.linalg.nearest import neighbours
@@ -84,29 +83,6 @@ def test_one_item_or_one_worker_is_a_plain_loop_on_one_blas_thread(items, worker
     with parallel_config(n_jobs=workers):
         found = list(parallel_map(lambda _: (in_thread(_), blas()), range(items)))
     assert found == [(threading.current_thread().name, {1})] * items
-
-
-def test_a_map_within_a_block_stays_in_its_thread():
-    def inner(_):
-        return set(parallel_map(in_thread, range(5))) == {in_thread(_)} and worker_count() == 1
-
-    with parallel_config(n_jobs=3):
-        assert all(parallel_map(inner, range(6)))
-
-
-@pytest.mark.parametrize("text", ["0", "-1", "two", "1.5", "²"])
-def test_the_number_of_threads_is_that_of_joblib_then_the_environment_then_the_cores(monkeypatch, text):
-    monkeypatch.setenv("EMBAUDIT_WORKERS", "5")
-    assert worker_count() == 5
-    for options in ({}, {"backend": "threading"}):
-        with parallel_config(n_jobs=3, **options):
-            assert worker_count() == 3
-    monkeypatch.setenv("EMBAUDIT_WORKERS", "")
-    monkeypatch.setattr("os.sched_getaffinity", lambda _: {0, 2, 5}, raising=False)
-    assert worker_count() == 3
-    monkeypatch.setenv("EMBAUDIT_WORKERS", text)
-    with pytest.raises(InputError, match=r"^EMBAUDIT_WORKERS must be an integer >= 1; got .+\.$"):
-        moments(np.ones((600_000, 8)))
 
 
 def test_a_reader_who_stops_leaves_no_thread_and_no_limit():
@@ -197,36 +173,6 @@ def test_the_last_of_several_threads_restores_the_limit_in_any_order():
     assert blas() == {2}
     with one_blas_thread():
         assert blas() == {1}
-
-
-def test_a_library_that_comes_while_others_are_limited_is_limited_too():
-    """FAISS brings a BLAS on OpenMP, which starts with all processors whatever OPENBLAS_NUM_THREADS says."""
-    script = (
-        "import threadpoolctl, numpy\n"
-        "info = threadpoolctl.threadpool_info\n"
-        "from embaudit.core.parallel import one_blas_thread\n"
-        "def limits(): return {pool['num_threads'] for pool in info() if pool['user_api'] == 'blas'}\n"
-        "with one_blas_thread():\n"
-        "    import faiss\n"
-        "    late = limits()\n"
-        "    with one_blas_thread(): held = limits()\n"
-        "print(late == {1, 2}, held == {1}, limits() == late)\n"
-    )
-    host = os.environ | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "2"}
-    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, env=host)
-    assert run.stdout.split() == ["True"] * 3
-
-
-def test_two_audits_at_once_leave_the_host_as_it_was():
-    before, found = threadpool_info(), []
-    model = ea.FactorModel.from_vectors(DRAW.normal(size=(40, 3)))
-    threads = [threading.Thread(target=lambda: found.append(ea.audit(model, n_gauges=1))) for _ in range(2)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert threadpool_info() == before
-    assert found[0].to_dict() == found[1].to_dict()
 
 
 def digits(path):

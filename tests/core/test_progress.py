@@ -30,28 +30,6 @@ class Recorder:
             yield step
 
 
-def test_steps_pass_unchanged_with_and_without_a_reporter() -> None:
-    recorder = Recorder()
-    assert list(track(range(3), "silent")) == [0, 1, 2]
-    with reporting(recorder):
-        assert list(track(range(3), "counting", 3)) == [0, 1, 2]
-        assert list(track(iter("ab"), "spelling")) == ["a", "b"]
-    assert recorder.told == [("counting", 3), ("spelling", None)]
-    assert recorder.steps == [0, 1, 2, "a", "b"]
-
-
-def test_the_reporter_before_comes_back_even_after_an_error() -> None:
-    outer, inner = Recorder(), Recorder()
-    with reporting(outer):
-        with pytest.raises(ZeroDivisionError), reporting(inner):
-            raise ZeroDivisionError
-        list(track("a", "outer"))
-        with reporting(None):
-            list(track("b", "nobody"))
-    list(track("c", "nobody"))
-    assert (outer.told, inner.told) == ([("outer", None)], [])
-
-
 def test_steps_are_announced_as_they_are_taken() -> None:
     recorder = Recorder()
     with reporting(recorder):

@@ -129,16 +129,3 @@ def test_there_is_no_block_that_no_test_runs():
         for block in blocks(PAGES[page].read_text()):
             language = block.language.split()[0] if block.language else ""
             assert language in run or language in drawn or language.startswith("{grid"), f"{page}: {block.language!r}"
-
-
-def test_what_is_not_printed_is_noticed():
-    printed = "a 1.00\nb 2\n\nc 3e-15 of 1,000"
-    for shown in ("a 1.00\n", "a 1.01\nb 2\n", "a 1.00\n...\nc 2e-16 of 1,010\n", "...\nb 2\n", ""):
-        assert differences(shown, printed) == []
-    for shown in ("a 1.05\n", "A 1.00\n", "a 1.00\nc 3e-15 of 1,000\n", "b 2\n...\na 1.00\n", "c 3e-15 of 1,100\n"):
-        assert differences(shown, printed) != []
-
-
-def test_commands_and_their_outputs_are_told_apart():
-    block = Block("console", "$ a b \\\n    c\nd\n\ne $ f\n$ g\n")
-    assert block.commands == [("a b      c", "d\n\ne $ f\n"), ("g", "")]

@@ -10,15 +10,12 @@ import tomllib
 from xml.etree import ElementTree as ET
 
 import pytest
-from pages import ALONE, DOCS, PAGES, ROOT, anchors, links, prose
-from reading import too_long
+from pages import ALONE, DOCS, PAGES, ROOT, anchors, links
 
 import embaudit as ea
 from embaudit.auditing.texts import CODES, WORDS
 from embaudit.io import formats
 from embaudit.io.catalogue import PACKAGES
-from embaudit.model.objectives import OBJECTIVES
-from embaudit.model.trainings import trainings
 
 TEXTS = {page: path.read_text(encoding="utf-8") for page, path in PAGES.items()}
 AWAY = ("https://arxiv.org/abs/", "https://kexue.fm/archives/", "https://grouplens.org/datasets/")
@@ -66,14 +63,6 @@ def test_every_code_and_word_is_where_its_address_says():
     assert WORDS["prediction cosine"].address == "docs/checks.md#prediction-cosine"
 
 
-def test_a_page_without_its_marks_is_refused(generate):
-    begin, end = "<!-- formats, by `python docs/generate.py` -->", "<!-- end of formats -->"
-    assert generate["filled"](f"a\n{begin}\nold\n{end}\nb", "formats", "new") == f"a\n{begin}\n\nnew\n\n{end}\nb"
-    for page, mark in ((f"a {end}", begin), (f"a {begin}", end), (f"{begin} {begin} {end}", begin)):
-        with pytest.raises(ValueError, match=re.escape(f"a page must have the mark {mark} once")):
-            generate["filled"](page, "formats", "new")
-
-
 def test_the_picture_is_of_models_that_predict_the_same(generate):
     drawn = generate["neighbours_picture"]()
     assert (DOCS / "neighbours.svg").read_text(encoding="utf-8") == drawn, "run `python docs/generate.py`"
@@ -83,12 +72,6 @@ def test_the_picture_is_of_models_that_predict_the_same(generate):
     assert len(first) == len(second) == len(third) == 6
     assert len(second & third) == 2
     assert "All 18,000 predictions are the same. The cosines beside the items are not." in said
-
-
-def test_every_objective_is_listed():
-    cells = re.findall(r"^\| (`[a-z][^|]*`) \|", TEXTS["docs/reading.md"], re.MULTILINE)
-    listed = re.findall(r"`([a-z0-9-]+)`", " ".join(cells))
-    assert set(listed) == set(OBJECTIVES) | {word for row in trainings() for word in row.words}
 
 
 def test_every_extra_of_a_format_is_one_of_the_package():
@@ -129,9 +112,3 @@ def test_every_benchmark_is_run_and_described():
     scripts = sorted(path.name for path in folder.glob("bench_*.py"))
     assert sorted(re.findall(r'^    "(bench_\w+\.py)":', (folder / "run.py").read_text(), re.MULTILINE)) == scripts
     assert sorted(re.findall(r"^## `(bench_\w+\.py)`", (folder / "README.md").read_text(), re.MULTILINE)) == scripts
-
-
-def test_sentences_are_read_at_once():
-    for page in ("start", "questions", "index", "outputs", "scale", "contributing"):
-        paragraphs = re.split(r"\n\n|^- ", prose(TEXTS[f"docs/{page}.md"]).replace("**", ""), flags=re.MULTILINE)
-        assert too_long(*(" ".join(part.split()) for part in paragraphs if not part.startswith("|"))) == []

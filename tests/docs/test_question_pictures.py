@@ -91,32 +91,3 @@ def test_the_gate_passes_what_is_known_and_stops_at_what_is_new(draw):
     assert said[-4:] == ["gate", "passes", "passes", "stops"]
     at = said.index("50 % of item rows are copies of another row")
     assert said[at - 1 : at + 4] == ["EMB401", said[at], "–", "–", "issue, new"]
-
-
-def test_a_number_that_moved_and_a_word_that_changed_are_noticed():
-    assert moved("x 1.0 y -2", "x 1.2 y -2") == pytest.approx(0.2)
-    assert moved("x 1", "x 9") == 8
-    assert moved("x 1", "y 1") == np.inf
-    assert moved("x 1", "x 1 2") == np.inf
-
-
-def test_pictures_say_what_their_pages_say():
-    assert texts("indexed")[1] == "All 18,000 predictions are the same, and so are the cosines of what is predicted."
-    lists = texts("indexed")[-39:]
-    columns = [[lists[at + 13 * i] for at in range(1, 13)] for i in range(3)]
-    assert columns[0] == columns[1] == columns[2]
-    assert columns[0][:2] == ["item 59", "0.91"]
-    assert "together 0.55, their cosine." in " ".join(texts("dimensions"))
-    assert "what so many of all 1,770 pairs of items stay below." in " ".join(texts("high"))
-
-
-@pytest.mark.parametrize("name", DRAWN)
-def test_a_picture_stands_alone_on_white(name):
-    text = (FOLDER / f"{name}.svg").read_text(encoding="utf-8")
-    root = ET.fromstring(text)
-    assert root.get("role") == "img"
-    assert root.get("aria-label")
-    card = next(root.iter("{http://www.w3.org/2000/svg}rect"))
-    width, height = map(float, root.get("viewBox").split()[2:])
-    assert (card.get("fill"), float(card.get("width")), float(card.get("height"))) == ("#ffffff", width - 2, height - 2)
-    assert not re.search(r"var\(|url\(|href=\"(?!data:image/png)|<script|@import", text)

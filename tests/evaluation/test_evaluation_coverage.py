@@ -51,16 +51,3 @@ def test_labels_that_vectors_show():
     assert truth[:2] == pytest.approx([0.47, 0.61], abs=0.02)
     assert ((np.abs(values - truth) <= margins).mean(axis=0) >= 0.93).all()
     assert ((np.abs(values - truth) <= naive).mean(axis=0)[[0, 1, 4]] < 0.85).all()
-
-
-def test_replicates_are_the_measures_of_those_who_remain():
-    draw = np.random.default_rng(0)
-    labels, rows = draw.integers(3, size=M), draw.standard_normal((M, 3))
-    truth, groups, queries = as_truth(labels, M), draw_groups(M, draw), np.arange(0, M, 2)
-    _, replicates = query_measures({"dot": (rows, rows)}, truth, np.arange(M), queries, groups, n=5)
-    for group, found in enumerate(replicates["dot"]):
-        rest = np.flatnonzero(groups != group)
-        asked = np.searchsorted(rest, queries[groups[queries] != group])
-        versions = {"dot": (rows[rest], rows[rest])}
-        alone, _ = query_measures(versions, truth, rest, asked, np.arange(len(rest), dtype=np.uint8), n=5)
-        np.testing.assert_allclose(found, alone["dot"].mean(axis=0), atol=1e-7)

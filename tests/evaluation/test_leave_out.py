@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -38,19 +37,3 @@ def test_equal_to_measuring_what_remains(seed, m, n, ties):
         if rest.sum() >= n:
             expected = measured(scores[query, rest], gains[query, rest], n)
             np.testing.assert_allclose(found[query, group], expected, atol=1e-6)
-
-
-def test_lists_are_long_enough_where_one_group_holds_all_that_come_first():
-    groups = np.repeat(np.arange(2, dtype=np.uint8), 100)
-    scores, gains = -np.arange(200.0)[None], np.ones((1, 200))
-    gains[0, 99:105], scores[0, -1], gains[0, -1] = 0, -np.inf, -np.inf
-    found = LeftOut(gains, groups, 10).measures(scores)
-    assert found[0, :, 0].tolist() == [0.5, 1, 1]
-
-
-def test_a_group_that_holds_every_related_candidate_leaves_nothing_to_measure():
-    gains = np.array([[1, 1, 0, 0, 0, -np.inf]])
-    scores = np.array([[0.0, 1, 2, 3, 4, -np.inf]])
-    found = LeftOut(gains, np.array([0, 0, 1, 1, 2, 2], dtype=np.uint8), 2).measures(scores)[0]
-    assert np.isnan(found[0]).all()
-    assert found[1:, 1] == pytest.approx(0)

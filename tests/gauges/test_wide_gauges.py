@@ -10,7 +10,6 @@ from embaudit.gauges.group import random_linear
 from embaudit.linalg.stretch import WIDE, Stretch
 from embaudit.model import FactorModel
 from embaudit.model.drift import drift
-from embaudit.model.objectives import Linear
 from embaudit.movements.movement import movement
 
 K = WIDE + 1
@@ -59,12 +58,6 @@ def test_budgets_are_spent() -> None:
     assert np.linalg.norm(affine.shift_of(affine.sample(rng=2))) == pytest.approx(2, rel=1e-12)
 
 
-def test_the_volume_changes_by_the_product_of_the_scales() -> None:
-    scales = np.linspace(0.5, 2, K)
-    _, size = np.linalg.slogdet(np.asarray(random_linear(scales, np.random.default_rng(0)).left))
-    assert size == pytest.approx(np.log(scales).sum(), rel=1e-10)
-
-
 @pytest.mark.parametrize("group", GROUPS[:5], ids=repr)
 def test_predictions_stay_and_cosines_move(group: GaugeGroup, head: FactorModel) -> None:
     gauge = group.sample(rng=3)
@@ -108,21 +101,3 @@ def test_gauges_compose_and_are_undone() -> None:
     assert undone.condition_number == pytest.approx(3, rel=1e-12)
     assert np.abs(np.asarray(undone.left) @ np.asarray(stretch.left) - np.eye(K)).max() < 1e-13
     assert (stretch @ undone).condition_number == pytest.approx(1, abs=1e-12)
-
-
-def test_two_matrices_that_are_not_inverse_are_refused() -> None:
-    from embaudit.errors import InputError
-
-    with pytest.raises(InputError, match="must be the identity; got an error of"):
-        Gauge(Stretch(np.full(K, 2.0)), Stretch(np.full(K, 2.0)))
-
-
-def test_kinds_of_wide_maps() -> None:
-    turn = Orthogonal(K).sample(rng=0)
-    assert Gauge.identity(K).linear_kind is Linear.IDENTITY
-    assert turn.linear_kind is Linear.ROTATION
-    assert Gauge.diagonal(np.full(K, 3.0)).linear_kind is Linear.SIMILARITY
-    assert Gauge.diagonal(np.linspace(1, 2, K)).linear_kind is Linear.ANY
-    assert isinstance(Gauge.identity(WIDE).left, np.ndarray)
-    assert isinstance(GeneralLinear(WIDE).sample(rng=0).left, np.ndarray)
-    assert isinstance(Diagonal(WIDE).sample(rng=0).left, np.ndarray)

@@ -83,14 +83,3 @@ def test_rows_left_at_zero_stop_the_release_until_somebody_accepts_them(project,
     assert embaudit(*ACCEPT).code == 0
     (_, *words), *_ = COMMANDS
     assert embaudit(*words, "--force").code == 0
-
-
-def test_the_audit_of_another_model_is_refused(project, embaudit):
-    save(trained(2), "today.npz")
-    project()
-    assert embaudit("verify", "today.json", "yesterday.npz").code == 1
-
-
-def test_a_model_that_cannot_be_read_has_not_passed(project):
-    Path("today.npz").write_bytes(b"nothing")
-    assert [result.code for result in project()] == [2, 2, 2]

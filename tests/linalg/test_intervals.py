@@ -7,9 +7,7 @@ import pytest
 from scipy.stats import binom, t
 
 from embaudit.linalg.intervals import (
-    draw_groups,
     jackknife_margin,
-    standard_error,
     wilson_interval,
 )
 
@@ -33,15 +31,3 @@ def test_leaving_out_one_of_a_sample_gives_the_standard_error_of_its_mean():
     np.testing.assert_allclose(jackknife_margin(replicates, beside=3.0), t.ppf(0.975, 11) * np.hypot(error, 3))
     replicates[3, 0] = np.nan
     assert np.isinf(jackknife_margin(replicates)).tolist() == [True, False]
-
-
-def test_the_error_of_a_mean_of_draws():
-    assert standard_error(np.array([1.0, 2.0, 6.0])) == pytest.approx(np.sqrt(7 / 3))
-    assert standard_error(np.array([5.0])) == 0
-
-
-def test_groups_are_of_equal_size_and_cover_everyone():
-    assert set(np.bincount(draw_groups(107, np.random.default_rng(0)))) == {5, 6}
-    assert np.bincount(draw_groups(107, np.random.default_rng(0), most=7)).tolist() == [16, 16] + [15] * 5
-    assert sorted(draw_groups(3, np.random.default_rng(0))) == [0, 1, 2]
-    assert not np.array_equal(*(draw_groups(107, np.random.default_rng(seed)) for seed in (0, 1)))

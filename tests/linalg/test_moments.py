@@ -70,21 +70,6 @@ def test_wide_rows_are_summed_in_strips(monkeypatch, normalise, spread):
     assert found.rank == 11
 
 
-def wide_moments(monkeypatch, rows):
-    monkeypatch.setattr(module, "AFFORDABLE", 0)
-    monkeypatch.setattr(module, "WIDE", 8)
-    return moments(rows.astype(np.float32))
-
-
-def test_wide_rows_that_leave_dimensions_out_have_axes(monkeypatch):
-    draw = np.random.default_rng(2)
-    flat = draw.standard_normal((60, 5)) @ draw.standard_normal((5, 11))
-    found = wide_moments(monkeypatch, flat)
-    assert found.rank == 5
-    np.testing.assert_allclose(found.axes[0][:5], np.linalg.svd(flat - flat.mean(axis=0))[1][:5], rtol=1e-6)
-    assert wide_moments(monkeypatch, np.zeros((60, 11))).rank == 0
-
-
 def test_a_right_inverse_is_proven_or_not_given(monkeypatch):
     monkeypatch.setattr(module, "WIDE", 10)
     draw = np.random.default_rng(3)
@@ -121,25 +106,6 @@ def test_very_many_long_rows_are_whitened_in_float32(large):
     assert np.abs(found.centred_root.T @ found.centred_root - centred.T @ centred).max() > 1e-9
     np.testing.assert_allclose(found.centred_root @ found.inverse_root, np.eye(11), atol=1e-12)
     assert (found.n_rows, found.rank, moments(large).lengths) == (140, 11, None)
-
-
-def test_all_products_are_exact_where_some_rows_prove_nothing_or_all_cost_little(large, monkeypatch):
-    hidden = large.copy()
-    hidden[:, 4] = np.arange(140) == 1
-    assert module.outlined(hidden) is None
-    assert moments(hidden).rank == 11, "a row that is not among them spans one more"
-    far = large * np.where(np.arange(140) % 4 == 1, np.float32(1e9), np.float32(1))[:, None]
-    assert module.outlined(far) is None, "beside rows that large the others may be rounding"
-    assert module.outlined(large.astype(np.float64)) is None
-    monkeypatch.setattr(module, "EXACT_CELLS", 140 * 11**2)
-    assert module.outlined(large) is None
-    monkeypatch.setattr(module, "EXACT_CELLS", 0)
-    assert module.outlined(large[:132]) is not None
-    assert module.outlined(large[:131]) is None
-    monkeypatch.setattr(
-        module, "_triangles", lambda gram, own=module._triangles: None if gram[0, 0] > 100 else own(gram)
-    )
-    assert module.outlined(large) is None
 
 
 def test_a_rank_beside_a_large_mean_is_that_of_the_rows():

@@ -108,20 +108,6 @@ def test_tiles_do_not_show(monkeypatch: pytest.MonkeyPatch, seed: int, dtype: ty
         np.testing.assert_array_equal(tiled.indices[clear], whole.indices[clear])
 
 
-def test_adversarial_orders_are_searched_exactly() -> None:
-    """Cosines that rise with the row number lift the bar at every step; falling ones never do."""
-    angles = np.linspace(3, 0, 5000)
-    for x in (
-        np.column_stack([np.cos(angles), np.sin(angles)]),
-        np.column_stack([np.cos(angles), np.sin(angles)])[::-1],
-    ):
-        at = int(np.argmax(x[:, 0]))
-        found = neighbours(x, 4, rows=[at])
-        expected = [j for j in np.argsort(-x[:, 0], kind="stable") if j != at][:5]
-        assert found.indices[0].tolist() == expected[:4]
-        assert found.runner_up[0] == pytest.approx(x[expected[4], 0], abs=1e-15)
-
-
 def test_a_shift_moves_every_row_before_the_search() -> None:
     x = np.random.default_rng(2).standard_normal((50, 3)).astype(np.float32)
     shift = np.array([0.5, -2.0, 1.0])
@@ -160,22 +146,6 @@ def test_kept_lists_know_shifts_and_rows_that_lose_their_direction() -> None:
     assert nowhere.overlap(nowhere) == 0
 
 
-def test_first_lists_are_those_of_a_shorter_search() -> None:
-    x = np.vstack([np.zeros(3), np.random.default_rng(4).standard_normal((9, 3))])
-    for n in (1, 4, 8, 9):
-        one, other = neighbours(x, 9).first(n), neighbours(x, n)
-        for name in ("rows", "indices", "cosines", "runner_up"):
-            np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
-    assert not neighbours(x, 4).tied[1:].any()
-    assert neighbours(np.vstack([x, x]), 1).of(np.array([2])).tied.tolist() == [False]
-    assert neighbours(np.vstack([x, x, x]), 1).of(np.array([2])).tied.tolist() == [True]
-
-
-def test_lists_of_other_rows_are_refused() -> None:
-    with pytest.raises(InputError, match=r"^the lists compared must be of the same rows; got 2 and 1 others\.$"):
-        neighbours(np.eye(3), 1, rows=[0, 1]).kept_in(neighbours(np.eye(3), 1, rows=[0]))
-
-
 def test_neighbours_never_build_the_square() -> None:
     n_rows = 9000
     x = np.random.default_rng(0).standard_normal((n_rows, 4)).astype(np.float32)
@@ -193,18 +163,6 @@ def test_neighbours_never_build_the_square() -> None:
 def test_bad_numbers_of_neighbours(n: object) -> None:
     with pytest.raises(InputError, match=r"^the number of neighbours must be an integer from 1 to 2; got .+\.$"):
         neighbours(np.ones((3, 2)), n)
-
-
-def test_one_row_has_no_neighbours() -> None:
-    with pytest.raises(InputError, match=r"^the number of rows must be at least 2 to have neighbours; got 1\.$"):
-        neighbours(np.ones((1, 2)), 1)
-
-
-@pytest.mark.parametrize("rows", [[], [3], [-1], [True, False, True], [0.5]], ids=str)
-def test_bad_query_rows(rows: object) -> None:
-    with pytest.raises(InputError) as error:
-        neighbours(np.ones((3, 2)), 1, rows=rows)
-    assert SENTENCE.match(str(error.value)), error.value
 
 
 @given(st.data())
@@ -266,30 +224,3 @@ def test_lists_read_off_a_table_are_those_of_a_search(
     assert ((found.indices < 0) == (expected.indices < 0)).all()
     # Where rounding parts what ties, either is listed.
     assert found.kept_in(expected).sum() == (found.indices >= 0).sum() == (expected.indices >= 0).sum()
-
-
-@pytest.mark.parametrize(("n", "sifted"), [(1, 8), (7, 8), (7, 9)])
-def test_rows_that_another_stands_for_are_in_no_list_wherever_they_lie(
-    n: int, sifted: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A whole block of candidates, and the first and last row of others, are copies of rows that lie elsewhere."""
-    monkeypatch.setattr(module, "SIFTED", sifted)
-    taken, real = [], module.unit_rows
-    monkeypatch.setattr(module, "unit_rows", lambda x, **options: taken.append(len(x)) or real(x, **options))
-    draw = np.random.default_rng(n)
-    x, first = draw.standard_normal((2_700, 3)), np.arange(2_700)
-    first[512:1_600], first[0], first[2_699], first[1_700] = 5, 2_698, 5, 1_701
-    x[2_000] = 0
-    rows = np.array([0, 5, 600, 1_700, 1_701, 2_000, 2_698, 2_699])
-    found = neighbours(x, n, rows=rows, first=first)
-    assert sum(taken[1:]) == (2_700 if sifted > len(rows) else np.count_nonzero(first == np.arange(2_700)))
-    unit = x / np.maximum(np.linalg.norm(x, axis=1), 1e-300)[:, None]
-    cosines = unit[rows] @ unit.T
-    cosines[:, (first != np.arange(2_700)) | ~x.any(axis=1)] = -np.inf
-    cosines[np.arange(len(rows)), first[rows]] = -np.inf
-    known = rows != 2_000
-    expected = np.argsort(-cosines, axis=1, kind="stable")
-    assert np.array_equal(found.indices[known], expected[known, :n])
-    assert np.array_equal(found.indices[~known], np.full((1, n), -1))
-    after = np.take_along_axis(cosines, expected[:, n : n + 1], axis=1)[known, 0]
-    np.testing.assert_allclose(found.runner_up[known], after, rtol=1e-12)

@@ -58,33 +58,6 @@ def test_figures_of_all_pairs_are_those_of_the_definition():
     assert changes.intervals == {}
 
 
-def test_edges_of_what_is_counted():
-    flips = of_all(np.array([-1.0, -1.001, 1.0]) * 1e-12, np.ones(3))
-    assert flips.sign_flips == pytest.approx(1 / 3)
-    opposite = of_all(np.full(3, -1.0), np.ones(3))
-    assert opposite.max_abs == 2.0
-    still = of_all(np.array([0.25, 0.25 + 1e-12, 0.25]), np.array([0.1, 0.2, 0.3]))
-    assert np.isnan(still.spearman)
-    order = np.array([0.1, 0.5, 0.9, -0.3])
-    assert [of_all(order, sign * order).spearman for sign in (1, -1)] == [1.0, -1.0]
-
-
-def test_one_pair_of_many_says_that_nothing_is_known():
-    one = PairChanges(np.array([0.25]), np.array([0.5]), 10)
-    assert one.mean_abs_interval == (0.0, 2.0)
-    assert one.intervals["0.5"] == (0.0, 2.0)
-
-
-def test_intervals_become_narrow_as_fewer_pairs_are_left():
-    """With n of n + 1 pairs an interval is as wide as what the last one can change."""
-    before, after = (cosines[:2_000] for cosines in EVERY)
-    few, most = (PairChanges(before[:n], after[:n], 2_000) for n in (100, 1_999))
-    width, little = (np.ptp(one.mean_abs_interval) for one in (few, most))
-    assert little < 0.02 * width
-    for name, (low, high) in most.intervals.items():
-        assert low <= figures(of_all(before, after))[name] <= high
-
-
 @pytest.mark.parametrize("size", [2_000, 20_000])
 def test_intervals_hold_what_they_promise(size):
     """Of 44,850 pairs half are drawn, and few."""

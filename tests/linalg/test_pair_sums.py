@@ -48,14 +48,3 @@ def test_sums_of_two_sides_are_those_of_all_their_pairs():
     x, u, y, v = (np.delete(side, 2, axis=0) for side in (x, u, y, v))
     wanted = compared((x @ y.T).ravel(), (u @ v.T).ravel())
     assert {name: getattr(found, name) for name in wanted} == pytest.approx(wanted, rel=1e-10)
-
-
-def test_row_sums_add_up_and_know_rows_without_direction():
-    unit, _ = two_models(9, 3)
-    whole, parts = RowSums.of(unit), RowSums.of(unit[:4]) + RowSums.of(unit[4:])
-    assert (whole.count, parts.count) == (8, 8)
-    known = np.delete(unit, 2, axis=0)
-    for found in (whole, parts):
-        np.testing.assert_allclose(found.total, known.sum(axis=0), atol=1e-14)
-        np.testing.assert_allclose(found.gram, known.T @ known, atol=1e-14)
-    assert RowSums.of(unit[:2]).count == 2

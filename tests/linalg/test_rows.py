@@ -13,7 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 from scipy import stats
-from scipy.sparse import csr_array
 
 from embaudit.core import parallel
 from embaudit.core.checked import as_factors, as_rows, as_vector
@@ -21,7 +20,6 @@ from embaudit.core.parallel import BLOCK_BYTES, row_blocks
 from embaudit.errors import InputError
 from embaudit.linalg.pairs import pair_cosines
 from embaudit.linalg.rows import gram, row_norms, sample_rows, triangular_factor, unit_rows
-from embaudit.testing import factor_matrices
 
 SENTENCE = re.compile(r"^[^\n;]+ must be [^\n;]+; got [^\n;]+(; [^\n;]+)?\.$")
 EPS = np.finfo(np.float64).eps
@@ -79,22 +77,6 @@ def test_pair_cosines_at_extreme_norms(data: st.DataObject) -> None:
     assert -1 <= got <= 1
 
 
-@given(st.data())
-def test_norms_and_directions_of_stored_factors(data: st.DataObject) -> None:
-    """Any precision and memory order gives the long double answer for the numbers as stored."""
-    x = data.draw(factor_matrices(data.draw(st.integers(1, 6)), data.draw(st.integers(1, 5))))
-    before = x.copy()
-    exact = np.sqrt((x.astype(np.longdouble) ** 2).sum(axis=1))
-    factors = as_factors(x, "factors")
-    np.testing.assert_allclose(row_norms(factors), exact.astype(np.float64), rtol=8 * EPS)
-    zero = exact == 0
-    unit = unit_rows(factors)
-    np.testing.assert_array_equal(np.isnan(unit).all(axis=1), zero)
-    directions = (x.astype(np.longdouble)[~zero] / exact[~zero, None]).astype(np.float64)
-    np.testing.assert_allclose(unit[~zero], directions, rtol=0, atol=8 * EPS)
-    np.testing.assert_array_equal(x, before)
-
-
 @given(st.integers(0, 200), st.integers(1, 20), st.integers(1, 400))
 def test_row_blocks_cover_every_row_once_within_budget(n_rows: int, n_columns: int, budget: int) -> None:
     blocks = list(row_blocks(n_rows, n_columns, budget=budget))
@@ -112,14 +94,6 @@ def test_gram_against_fractions(data: st.DataObject) -> None:
     exact = [[sum(Fraction(x[i][a]) * Fraction(y[i][b]) for i in range(n)) for b in range(k)] for a in range(k)]
     np.testing.assert_array_equal(gram(np.array(x, np.float32), np.array(y)), np.array(exact, float))
     np.testing.assert_array_equal(gram(np.array(x)), gram(np.array(x), np.array(x)))
-
-
-@pytest.mark.parametrize("shape", [(2, 5), (5, 5), (500, 5)])
-def test_triangular_factor_is_a_root_of_the_gram_matrix(shape: tuple[int, int]) -> None:
-    x = np.random.default_rng(0).standard_normal(shape)
-    r = triangular_factor(x)
-    np.testing.assert_allclose(r.T @ r, gram(x), atol=1e-12 * shape[0])
-    np.testing.assert_array_equal(r, np.triu(r))
 
 
 def test_triangular_factor_resolves_what_a_gram_matrix_cannot() -> None:
@@ -188,15 +162,6 @@ def test_factors_are_read_only_and_the_callers_stay_writeable() -> None:
     assert mine.flags.writeable
 
 
-def test_vectors_are_copies() -> None:
-    mine = np.ones(2)
-    vector = as_vector(mine, "item bias", 2)
-    mine[0] = 5
-    assert vector[0] == 1
-    with pytest.raises(ValueError, match="read-only"):
-        vector[0] = 2
-
-
 BAD_FACTORS = {
     "not a number": [[1.0, np.nan]],
     "infinity": [[np.inf]],
@@ -229,11 +194,6 @@ def test_bad_factors_are_one_sentence(bad: object) -> None:
     assert SENTENCE.match(str(error.value)), error.value
 
 
-def test_sparse_factors_are_named() -> None:
-    with pytest.raises(InputError, match="got one csr_array"):
-        as_factors(csr_array(np.eye(2)), "item factors")
-
-
 def test_the_first_bad_entry_is_located(monkeypatch: pytest.MonkeyPatch) -> None:
     x = np.zeros((100, 3), dtype=np.float32)
     x[71, 2] = np.inf
@@ -262,20 +222,9 @@ def test_bad_rows_are_one_sentence(bad: object) -> None:
     assert SENTENCE.match(str(error.value)), error.value
 
 
-def test_rows_may_be_few_or_repeated() -> None:
-    assert as_rows([], 3).tolist() == []
-    assert as_rows(np.array([2, 2], dtype=np.uint8), 3).tolist() == [2, 2]
-
-
 def test_rows_are_drawn_once_each_in_order_and_uniformly() -> None:
     draw = np.random.default_rng(0)
     found = [sample_rows(5, 2, draw) for _ in range(4000)]
     assert all(a < b for a, b in found)
     assert stats.chisquare(np.bincount(np.concatenate(found), minlength=5)).pvalue > 0.01
     assert set(sample_rows(np.array([9, 4, 6]), 2, draw).tolist()) < {4, 6, 9}
-
-
-def test_few_rows_are_all_taken_and_nothing_is_drawn() -> None:
-    draw, untouched = np.random.default_rng(0), np.random.default_rng(0)
-    assert sample_rows(np.array([9, 4]), 2, draw).tolist() == [4, 9]
-    assert draw.random() == untouched.random()

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import os
 import tempfile
-from contextlib import nullcontext
 
 import numpy as np
-import pytest
 
 from embaudit.linalg import scratch as module
 from embaudit.linalg.scratch import scratch
@@ -35,29 +33,3 @@ def test_without_room_it_is_held(monkeypatch):
         found = scratch((3, 5), np.float32)
         assert not isinstance(found, np.memmap)
         assert (found.shape, found.dtype) == ((3, 5), np.float32)
-
-
-@pytest.mark.parametrize("piece", [1, 59, 60, 61])
-def test_where_a_system_sets_no_room_aside_zeros_do(monkeypatch, tmp_path, piece):
-    monkeypatch.setattr(module, "HELD", 0)
-    monkeypatch.setattr(module, "PIECE", piece)
-    monkeypatch.delattr(os, "posix_fallocate", raising=False)
-    with (tmp_path / "room").open("w+b") as file:
-        monkeypatch.setattr(tempfile, "TemporaryFile", lambda **_: nullcontext(file))
-        sizes = mapped_sizes(monkeypatch, file)
-        large = scratch((3, 5), np.float32)
-        assert sizes == [60]
-    large[2] = 7
-    assert large.sum() == 35
-
-
-def mapped_sizes(monkeypatch, file):
-    """Note how long the file is when it is mapped: what is longer by then cannot fail for want of room."""
-    sizes, mapped = [], np.memmap
-
-    def noted(*given, **named):
-        sizes.append(os.fstat(file.fileno()).st_size)
-        return mapped(*given, **named)
-
-    monkeypatch.setattr(module.np, "memmap", noted)
-    return sizes

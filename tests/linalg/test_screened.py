@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from embaudit.linalg import nearest, screened
 from embaudit.linalg.nearest import neighbours
 from embaudit.linalg.rows import unit_rows
-from embaudit.linalg.seen import Mapped, Seen
+from embaudit.linalg.seen import Seen
 
 
 def rows_of(kind, draw, p=400, k=6):
@@ -52,28 +52,6 @@ def test_lists_are_those_of_float64(monkeypatch, kind, dtype, how):
     apart = np.abs(np.diff(np.column_stack([plain.cosines, plain.runner_up]), axis=1)) > 1e-12
     sure = apart & np.column_stack([np.ones(len(rows), dtype=bool), apart[:, :-1]])
     assert (quick.indices == plain.indices)[sure].all()
-
-
-@pytest.mark.parametrize("searched", ["stored", "seen", "mapped"])
-def test_a_shift_is_added_to_rows_that_are_seen_too(monkeypatch, searched):
-    draw = np.random.default_rng(7)
-    x, linear, shift = draw.standard_normal((400, 6)), draw.standard_normal((6, 6)), draw.standard_normal(6)
-    views = {
-        "stored": x @ linear,
-        "seen": Seen(x, linear, np.ones(6)),
-        "mapped": Mapped(x, lambda row: row @ linear, 6),
-    }
-    rows = np.arange(0, 400, 17)
-    expected = neighbours(x @ linear + (searched == "seen") + shift, 5, rows=rows)
-    monkeypatch.setattr(nearest, "MANY", 1)
-    slow = []
-    monkeypatch.setattr(
-        nearest, "_searched", lambda *given, own=nearest._searched: slow.append(given[1]) or own(*given)
-    )
-    found = neighbours(views[searched], 5, rows=rows, shift=shift)
-    assert (found.indices == expected.indices).all()
-    np.testing.assert_allclose(found.cosines, expected.cosines, atol=1e-14)
-    assert len(slow) == (searched == "mapped")
 
 
 def test_ties_are_in_order_of_rows(monkeypatch):

@@ -30,18 +30,6 @@ def test_a_layernorm_takes_the_mean_off_and_adds_its_shift():
     assert np.abs(norm.normalised(STATES).sum(axis=1)).max() < 1e-13
 
 
-@pytest.mark.parametrize("kind", ["rms", "layer"])
-@pytest.mark.parametrize("size", [1e-200, 1e-3, 1.0, 1e200])
-def test_epsilon_keeps_small_states_small(kind, size):
-    norm = FinalNorm(kind, GAIN, SHIFT, epsilon=1e-5)
-    x = STATES - STATES.mean(axis=1, keepdims=True) if kind == "layer" else STATES
-    with np.errstate(over="ignore"):
-        whole = np.sqrt((x**2).mean(axis=1, keepdims=True) + 1e-5 / size / size)
-    np.testing.assert_allclose(norm.applied(STATES * size), x / whole * GAIN + SHIFT, rtol=1e-12, atol=1e-190)
-    np.testing.assert_array_equal(norm.normalised(np.zeros((1, 5))), np.zeros((1, 5)))
-    assert np.isnan(FinalNorm(kind, GAIN).normalised(np.zeros((1, 5)))).all()
-
-
 def test_its_condition_is_that_of_its_gains_whatever_their_signs():
     norm = FinalNorm("rms", GAIN)
     assert norm.condition_number == 6.0
@@ -49,15 +37,6 @@ def test_its_condition_is_that_of_its_gains_whatever_their_signs():
     assert (norm.width, norm.shift) == (5, None)
     assert repr(norm) == "FinalNorm(RMSNorm, width 5, κ = 6)"
     assert repr(FinalNorm("layer", GAIN, SHIFT)) == "FinalNorm(LayerNorm, width 5, κ = 6, with a shift)"
-
-
-def test_its_numbers_cannot_be_changed():
-    gain = GAIN.copy()
-    norm = FinalNorm("rms", gain)
-    gain[0] = 9.0
-    assert norm.gain[0] == 1.0
-    with pytest.raises(ValueError, match="read-only"):
-        norm.gain[0] = 2.0
 
 
 @pytest.mark.parametrize(

@@ -140,30 +140,7 @@ def test_one_side_answers_what_it_can_and_refuses_the_rest(model: FactorModel) -
             ask()
 
 
-def test_names_fall_back_on_ids_and_numbers() -> None:
-    model = FactorModel(LEFT, RIGHT)
-    assert model.names("right").tolist() == [0, 1]
-    assert model.replace(right_ids=["x", "y"]).names("right").tolist() == ["x", "y"]
-    assert model.replace(right_ids=["x", "y"], right_names=["X", "X"]).names("right").tolist() == ["X", "X"]
-    with pytest.raises(InputError, match=r"^role must be one of"):
-        model.names("bogus")
-
-
 # --- nobody's to change ------------------------------------------------------------------------------------------
-
-
-def test_everything_is_read_only() -> None:
-    bias, ids = np.zeros(2), np.array(["a", "b"])
-    model = FactorModel(LEFT, RIGHT, right_bias=bias, right_ids=ids)
-    for field in ("left", "right", "right_bias", "right_ids"):
-        with pytest.raises(ValueError, match="read-only"):
-            getattr(model, field)[0] = 0
-    bias[0], ids[0] = 9, "z"
-    assert model.right_bias[0] == 0
-    assert model.right_ids[0] == "a"
-    assert LEFT.flags.writeable
-    with pytest.raises(AttributeError):
-        model.offset = 1.0
 
 
 def test_memory_maps_stay_on_disk(tmp_path: Path) -> None:
@@ -172,19 +149,6 @@ def test_memory_maps_stay_on_disk(tmp_path: Path) -> None:
     model = FactorModel.from_user_item(LEFT, stored)
     assert np.shares_memory(model.right, stored)
     assert np.shares_memory(model.replace(offset=1.0).right, stored)
-
-
-@given(factor_models())
-def test_repr_shows_shapes_never_values(model: FactorModel) -> None:
-    shown = repr(model.replace(left_names=["secret"] * model.n_left, right_names=["secret"] * model.n_right))
-    sizes = re.match(
-        r"^FactorModel\((\d+) users? × (\d+) items?, (\d+) dimensions?, (\w+) link, (float32|float64)", shown
-    )
-    assert sizes
-    assert sizes.groups()[:4] == (str(model.n_left), str(model.n_right), str(model.rank), str(model.link))
-    assert "secret" not in shown
-    assert ("user bias" in shown) == (model.left_bias is not None)
-    assert ("item bias" in shown) == (model.right_bias is not None)
 
 
 # --- bad input ---------------------------------------------------------------------------------------------------
@@ -243,8 +207,3 @@ def test_bad_input_to_the_constructors_is_one_sentence() -> None:
             with pytest.raises(InputError, match=f"^{name} must ") as error:
                 build(bad)
             assert SENTENCE.match(str(error.value)), error.value
-
-
-def test_roles_name_what_is_wrong() -> None:
-    with pytest.raises(InputError, match=r"^buyer bias must be a vector of 3 numbers; got shape \(1,\)\.$"):
-        FactorModel(LEFT, RIGHT, roles=("buyer", "good"), left_bias=[1.0])

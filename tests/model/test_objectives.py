@@ -9,8 +9,7 @@ import embaudit as ea
 from embaudit.errors import InputError
 from embaudit.gauges import Diagonal, Gauge, GeneralLinear, Orthogonal
 from embaudit.model import Link
-from embaudit.model.objectives import OBJECTIVES, usual_objectives
-from embaudit.model.trainings import require_agreement
+from embaudit.model.objectives import OBJECTIVES
 
 N, P, K = 12, 9, 3
 DRAW = np.random.default_rng(0)
@@ -140,27 +139,6 @@ def test_centring_keeps_an_objective_where_it_keeps_its_value(name):
     assert after.objective == (name if keeps_its_value(name, model, after) else None)
 
 
-def test_dimensions_that_no_prediction_sees_leave_weight_decay_undecided():
-    left, right = DRAW.standard_normal((N, K)), DRAW.standard_normal((P, K)) * [1, 1, 0]
-    for name, kept in (("product", "product"), ("none", "none"), ("factors", None)):
-        model = ea.FactorModel(left, right, objective=name)
-        assert ea.at_exponent(model, 0.5).objective == kept
-    model = ea.FactorModel(left, right, link="softmax", objective="softmax")
-    assert ea.at_exponent(model, 0.5).right_bias is not None
-    assert ea.at_exponent(model, 0.5).objective is None, "a bias that was not there is a larger family"
-
-
-def test_a_head_keeps_what_a_shift_of_its_labels_leaves():
-    for name, kept in (("softmax", "softmax"), ("logistic", "logistic"), ("softmax-decay", None)):
-        head = ea.FactorModel.from_softmax(DRAW.standard_normal((P, K)), objective=name)
-        assert ea.fix(head, "centred").to_model().objective == kept
-
-
-def test_an_objective_of_another_name_is_not_passed_on():
-    model = ea.FactorModel([[1.0]], [[2.0]], objective="magic")
-    assert Gauge.identity(1).act(model).objective is None
-
-
 @pytest.mark.parametrize("kind", GAUGES)
 def test_vectors_that_hold_prediction_cosines_keep_their_name_while_they_hold_them(kind):
     vectors = ea.FactorModel.from_vectors(DRAW.standard_normal((P, K))).replace(objective="prediction")
@@ -197,16 +175,3 @@ def test_a_link_and_an_objective_that_contradict_are_refused(name, link, sides):
         return
     with pytest.raises(ea.InputError, match="choose link"):
         make(link, name).replace(link="cosine")
-
-
-def test_the_objectives_on_offer_are_those_that_may_be_named():
-    for link in Link:
-        for row in usual_objectives(link):
-            require_agreement(row.name, link, sides=2)
-    assert "prediction" not in [row.name for row in usual_objectives("identity")]
-
-
-def test_vectors_with_their_other_side_cannot_be_of_one_side():
-    vectors = ea.FactorModel.from_vectors(np.eye(K)).replace(objective="prediction")
-    with pytest.raises(ea.InputError, match="one side"):
-        vectors.replace(left=np.eye(K))

@@ -8,7 +8,6 @@ import pytest
 from imitations import Tensor
 
 from embaudit import FactorModel
-from embaudit.errors import InputError
 
 ROWS = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 7.0]])
 
@@ -24,12 +23,6 @@ def test_the_index_of_a_data_frame_is_its_ids(index: object) -> None:
     assert both.left_ids is not None
     assert both.right_ids is not None
     assert (both.left_ids.tolist(), both.right_ids.tolist()) == (expected, ["x", "y", "z"])
-
-
-def test_row_numbers_of_a_data_frame_are_no_ids() -> None:
-    assert FactorModel.from_vectors(pd.DataFrame(ROWS)).right_ids is None
-    with pytest.raises(InputError, match="item ids must be unique; got a 2 times"):
-        FactorModel.from_vectors(pd.DataFrame(ROWS, index=["a", "a", "b"]))
 
 
 def test_a_tensor_may_still_be_trained() -> None:

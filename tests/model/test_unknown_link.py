@@ -7,13 +7,11 @@ import pytest
 
 import embaudit as ea
 from embaudit.auditing.fibre import fibre_of
-from embaudit.errors import EquivalenceError, InputError
+from embaudit.errors import EquivalenceError
 from embaudit.gauges import Gauge, Orthogonal
 from embaudit.model import Equivalence, FactorModel, Link
 from embaudit.model.links import Identity
-from embaudit.model.one_table import with_objective
 
-DRAW = np.random.default_rng(0)
 FEW = {"n_gauges": 1, "n_pairs": 50, "n_starts": 1, "n_steps": 2}
 
 
@@ -60,22 +58,6 @@ def test_a_link_is_unknown_exactly_where_all_rows_with_a_direction_have_length_o
     assert (model.predicts is Equivalence.COSINES) == unknown
     assert FactorModel.from_user_item(users, items, link="identity").link == "identity"
     assert FactorModel(users, items).link == "identity"
-
-
-def test_an_objective_decides_a_link_that_nobody_told():
-    assert FactorModel.from_user_item(USERS, ITEMS, objective="cosine").link == "cosine"
-    assert FactorModel.from_user_item(3 * USERS, ITEMS, objective="cosine").link == "cosine"
-    assert FactorModel.from_user_item(USERS, ITEMS, objective="factors").link == "identity"
-    for model in (OPEN, FactorModel.from_user_item(3 * USERS, ITEMS)):
-        assert [str(with_objective(model, name).link) for name in ("cosine", "factors")] == ["cosine", "identity"]
-    told = OPEN.replace(link="identity")
-    assert not told.link.is_assumed
-    with pytest.raises(InputError, match="choose link cosine for it"):
-        with_objective(told, "cosine")
-    with pytest.raises(
-        InputError, match=r"objective must be one of .* identity link; got 'softmax'; choose link softmax"
-    ):
-        with_objective(OPEN, "softmax")
 
 
 def test_only_what_keeps_dot_products_and_lengths_acts_on_an_unknown_link():
@@ -126,21 +108,3 @@ def test_it_stays_in_files_and_records(tmp_path):
     record = ea.audit(tmp_path / "raw.npz", objective="cosine", **FEW).to_dict()
     assert (record["model"]["link"], record["options"]["objective"]) == ("cosine", "cosine")
     assert ea.verify(record, tmp_path / "raw.npz").ok
-
-
-def test_two_files_of_unit_rows_leave_it_open_as_one_does(tmp_path):
-    np.save(tmp_path / "items.npy", ITEMS)
-    np.save(tmp_path / "users.npy", USERS)
-    assert ea.load(tmp_path / "items.npy", left=str(tmp_path / "users.npy")).link == "unknown"
-    assert ea.load(tmp_path / "items.npy", inputs=str(tmp_path / "users.npy")).link == "unknown"
-    assert ea.load(tmp_path / "items.npy").link == "identity"
-
-
-def test_fix_writes_prediction_vectors_and_asks_before_all_else(tmp_path):
-    vectors = ea.fix(OPEN, unit=True).vectors()
-    scores = OPEN.scores()
-    cosine = scores.T @ scores / np.outer(*2 * [np.linalg.norm(scores, axis=0)])
-    np.testing.assert_allclose(vectors @ vectors.T, cosine, atol=1e-12)
-    with pytest.raises(EquivalenceError, match=r"name the link .--link identity. or the objective"):
-        ea.fix(OPEN, "balanced")
-    assert ea.fix(OPEN.replace(link="identity"), "balanced").to_model().link == "identity"

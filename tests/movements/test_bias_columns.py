@@ -16,7 +16,7 @@ from embaudit.auditing.traits import traits_of
 from embaudit.linalg.nearest import neighbours
 from embaudit.model import FactorModel
 from embaudit.model.side import Side
-from embaudit.movements.bias_columns import beside_bias, bias_columns, counts_bias, stored_rows
+from embaudit.movements.bias_columns import beside_bias, bias_columns, stored_rows
 from embaudit.report.audit_document import audit_document
 from embaudit.report.terminal import print_audit
 
@@ -44,23 +44,6 @@ def test_lists_are_compared_with_those_of_the_columns_that_implicit_stores(both:
     assert (found.n_neighbours, found.n_rows, found.columns) == (10, 80, 1 + both)
 
 
-def test_a_bias_that_tells_nothing_apart_is_not_counted() -> None:
-    model = FactorModel(ROWS[:40], ROWS, right_bias=BIAS)
-    assert counts_bias(model)
-    for other in (
-        model.replace(right_bias=None), model.replace(right_bias=np.full(80, 3.0)), model.replace(link="cosine"),
-        model.replace(left=None, link="softmax"),
-    ):  # fmt: skip
-        assert not counts_bias(other)
-
-
-def test_models_of_very_many_rows_are_not_held_twice(monkeypatch: pytest.MonkeyPatch) -> None:
-    model = FactorModel(ROWS[:40], ROWS, right_bias=BIAS)
-    for most, counts in ((80, True), (79, False)):
-        monkeypatch.setattr("embaudit.movements.bias_columns.MOST", most)
-        assert counts_bias(model) == counts
-
-
 @pytest.mark.parametrize("both", [True, False])
 def test_the_nearest_of_a_row_are_listed_without_and_with_its_bias(both: bool) -> None:
     side = Side(ROWS, "item", bias=BIAS, ids=np.arange(80) + 500)
@@ -77,15 +60,6 @@ def test_the_nearest_of_a_row_are_listed_without_and_with_its_bias(both: bool) -
             assert [cosine for _, cosine in listed] == pytest.approx(cosines[expected].tolist(), abs=1e-5)
         assert found.kept == len({name for name, _ in found.before} & {name for name, _ in found.after})
         assert found.kept < 10
-
-
-def test_rows_that_differ_in_their_bias_alone_are_no_copies_of_each_other() -> None:
-    rows, bias = np.vstack([ROWS, ROWS[:2]]), np.append(BIAS, [BIAS[0], BIAS[1] + 5])
-    same, apart = beside_bias(Side(rows, "item", bias=bias), np.array([0, 1]), 10, both=False)
-    assert same.left_out == 1
-    assert "80" not in {name for name, _ in same.before}
-    assert apart.before[0] == ("81", pytest.approx(1.0))
-    assert apart.after[0][0] != "81"
 
 
 @pytest.mark.usefixtures("without_attacks")

@@ -5,10 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from models import random_model
-from records import open_records
 
 from embaudit.linalg.rows import unit_rows
-from embaudit.model import FactorModel
 from embaudit.movements import levels
 
 QUANTILES = ["0.01", "0.05", "0.25", "0.5", "0.75", "0.95", "0.99", "0.999"]
@@ -33,13 +31,6 @@ def test_few_rows_are_read_against_all_their_pairs():
     assert repr(found) == "Levels(435 pairs of items)"
 
 
-def test_a_value_is_not_higher_than_itself():
-    found = levels(FactorModel.from_vectors([[1.0, 0.0], [0.6, 0.8], [0.6, 0.8], [0.0, 1.0]]))
-    assert found.below([0.6, 0.6 + 2e-9, 0.6 - 2e-9, np.nan])[:3].tolist() == [1 / 6, 3 / 6, 1 / 6]
-    assert np.isnan(found.below([np.nan])).all()
-    assert found.below(1.0) == 5 / 6
-
-
 def test_many_rows_are_read_against_drawn_pairs():
     model = random_model(p=201, n=200)
     found = levels(model)
@@ -50,22 +41,3 @@ def test_many_rows_are_read_against_drawn_pairs():
     left = levels(model, role="user")
     assert (left.n_pairs, left.exact) == (19_900, True)
     assert levels(model, rng=1).cosines.tolist() != found.cosines.tolist()
-
-
-def test_rows_without_direction_are_left_out():
-    found = levels(FactorModel.from_vectors([[0.0, 0.0], [1.0, 0.0], [0.0, 0.0], [0.6, 0.8], [0.0, 2.0]]))
-    np.testing.assert_allclose(found.cosines, [0.0, 0.6, 0.8], atol=1e-15)
-
-
-def test_what_is_said():
-    found = levels(random_model(p=30))
-    half, high = np.quantile(found.cosines, [0.5, 0.99])
-    assert (
-        found.explain()
-        == f"Of all 435 pairs of items half have a cosine above {half:.2f}, one in a hundred above {high:.2f}."
-    )
-    assert levels(random_model(p=300)).explain().startswith("Of 20,000 of 44,850 pairs of items half have")
-
-
-def test_records_are_closed():
-    assert open_records("movements") == set()

@@ -27,10 +27,3 @@ def test_a_tie_with_the_last_one_listed_is_kept():
     assert (found.kept, found.stay) == (2, (True, True))
     (other,) = neighbourhoods(after, before.right, rows=np.array([1]), n=1)
     assert other.stay == other.stayed == (True,)
-
-
-def test_places_that_nothing_fills_are_left_out():
-    before, after = named([[1, 0.1], [1, 0], [0, 1], [-1, 0]]), named([[1, 0.1], [1, 0], [0, 0], [0, 0]])
-    (found,) = neighbourhoods(before, after.right, rows=np.array([1]), n=3)
-    assert len(found.before) == len(found.after) == len(found.stay) == found.kept == 1
-    assert set(found.to_dict()) == {"name", "before", "after", "left_out"}

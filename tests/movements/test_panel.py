@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from embaudit.canonical.equivalents import EquivalentModel, canonical_models
-from embaudit.gauges import Affine, Diagonal, GeneralLinear
-from embaudit.linalg.stretch import Stretch, plainest
+from embaudit.gauges import Affine, GeneralLinear
 from embaudit.model import FactorModel
 from embaudit.movements.movement import MovementProbe
 
@@ -48,21 +47,6 @@ def test_rows_made_where_they_are_asked_for_are_those_of_the_equal_model(number)
         assert one.rows(model, side).shape == made.factors(side).shape
 
 
-def test_a_rescaling_is_no_product_of_matrices():
-    model = model_of()
-    gauge = Diagonal(model.rank, max_condition=3.0).sample(rng=0)
-    seen = EquivalentModel.by(gauge, "diagonal", "diagonal").rows(model, "right")
-    assert isinstance(seen.linear, Stretch)
-    np.testing.assert_array_equal(seen[:], gauge.act(model).right)
-    full = EquivalentModel.by(GeneralLinear(model.rank).sample(rng=0), "linear", "linear").rows(model, "right")
-    assert not isinstance(full.linear, Stretch)
-
-
-@pytest.mark.parametrize("linear", [np.diag([1.0, 0.0]), np.array([[1.0, 1.0], [0.0, 1.0]]), np.ones((2, 1))])
-def test_what_is_not_diagonal_or_loses_a_direction_stays_a_matrix(linear):
-    assert plainest(linear) is linear
-
-
 def test_a_canonical_model_of_some_rows_is_that_of_the_whole():
     model = model_of()
     for one in canonical_models(model):
@@ -91,22 +75,6 @@ def test_a_panel_changes_no_list_and_no_sampled_pair_within_a_side(monkeypatch):
         assert (one.n_zero, one.n_lists) == (other.n_zero, other.n_lists)
     assert all(record.margins == {} for record in everything)
     assert all(set(record.margins) == {"mean", "rms", "pearson"} for record in some)
-
-
-def test_left_right_pairs_are_of_rows_that_are_held(monkeypatch):
-    probe, (right, left, cross) = measured(model_of(), monkeypatch, whole=10)
-    assert np.isin(cross.pairs[:, 0], left.pairs).all()
-    assert np.isin(cross.pairs[:, 1], right.pairs).all()
-    assert len(cross.pairs) == 400
-    assert probe.before.panels["left"].rows.tolist() == np.unique(left.pairs).tolist()
-    # Either end of a pair within a side may be one of a left-right pair: its first end has the lower number.
-    assert np.mean(cross.pairs[:, 1]) == pytest.approx(np.mean(right.pairs), rel=0.1)
-
-
-def test_all_rows_are_held_where_all_pairs_are_visited(monkeypatch):
-    monkeypatch.setattr(MOVEMENT, "WHOLE", 10)
-    probe = MovementProbe(model_of(), ROLES)
-    assert all(panel.rows is None for panel in probe.before.panels.values())
 
 
 def test_intervals_of_sums_over_some_rows_hold(monkeypatch):

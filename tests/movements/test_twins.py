@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import sys
 
 import numpy as np
 import pytest
-from models import random_model
 
 import embaudit as ea
-from embaudit.errors import InputError
-from embaudit.linalg import copies
-from embaudit.linalg.intervals import wilson_interval
 from embaudit.linalg.rows import unit_rows
 from embaudit.model import FactorModel
 from embaudit.model.side import Side
@@ -138,12 +133,6 @@ def test_distinct_rows_in_few_dimensions_have_no_copies(dtype):
     assert some.share > 0.004
 
 
-def test_whole_numbers_are_not_rounded():
-    x = np.array([[100, 1, 0], [101, 1, 0], [200, 2, 0], [0, 1, 5]])
-    for dtype in (np.int64, np.float32, np.float64):
-        assert twins(FactorModel.from_vectors(x.astype(dtype))).first.tolist() == [0, 1, 0, 3]
-
-
 @pytest.mark.parametrize("k", [3, 50, 900])
 def test_the_tolerance_is_that_of_the_shortest_format(k):
     x = np.random.default_rng(0).standard_normal((60, k))
@@ -160,54 +149,6 @@ def test_rows_without_direction_are_no_twins():
     assert (found.n_pairs, found.n_rows, found.names, found.share) == (1, 3, ("b", "d"), 2 / 3)
     assert found.first.tolist() == [0, 1, 2, 1, 4]
     assert found.alone.tolist() == [True, False, True, False, True]
-
-
-def test_on_a_line_no_rows_are_called_twins():
-    for x in ([[1.0], [-2.0], [3.0]], np.outer([1.0, 2, -3, 4], [1, 1, 2])):
-        found = twins(FactorModel.from_vectors(x))
-        assert found.on_a_line
-        assert (found.n_pairs, found.share) == (0, 0.0)
-        assert found.explain() == "All item rows lie on one line, so none are called copies."
-    assert not twins(FactorModel.from_vectors([[1.0, 0.0], [2.0, 0.0], [1.0, 1e-6]])).on_a_line
-
-
-def test_what_is_said_of_twins():
-    rows = [[1.0, 0.0, 0.0], [2.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 2.0, 0.0], [3.0, 0.0, 0.0], [4.0, 0.0, 0.0]]
-    found = twins(FactorModel.from_vectors([*rows, [0.0, 0.0, 1.0], [1.0, 1.0, 1.0]], ids=list("abcdef h")))
-    assert found.explain() == (
-        "75 % of 8 item rows have a copy (cosine above 1−2.2e-15): 7 pairs, 2 groups, the largest of 4 rows "
-        "(a, b, e, …)."
-    )
-    found = twins(FactorModel.from_vectors(rows[:3]))
-    assert found.explain().endswith("1 pair, 1 group, the largest of 2 rows (0, 1).")
-    assert repr(found) == "Twins(1 pair of 3 items)"
-    none = twins(random_model(p=20), role="item", tolerance=1e-3)
-    assert none.explain() == "No two of 20 item rows have a cosine above 1−0.001."
-    assert (none.names, none.largest, none.n_groups) == ((), 0, 0)
-
-
-def test_findings_are_told_apart_by_which_they_are():
-    model = pair(0.5)
-    found, other = twins(model, rng=1), twins(model, rng=2)
-    assert len({found, other}) == 2
-    assert found != other
-    assert twins(model, rng=1) is found
-
-
-def test_the_record_is_plain():
-    record = twins(FactorModel.from_vectors([[1.0, 0.0], [2.0, 0.0], [0.0, 1.0]])).to_dict()
-    assert json.loads(json.dumps(record)) == record
-    assert record == {
-        "role": "right", "tolerance": pytest.approx((8 + 2**0.5) * 2.0**-52), "n_rows": 3, "exact": True, "n_pairs": 1,
-        "n_groups": 1, "largest": 2,
-        "names": ["0", "1"], "share": 2 / 3, "ci_low": 2 / 3, "ci_high": 2 / 3, "on_a_line": False,
-    }  # fmt: skip
-
-
-@pytest.mark.parametrize("bad", [-1e-9, 1, "x", np.nan])
-def test_a_tolerance_is_a_number_below_one(bad):
-    with pytest.raises(InputError, match=r"^tolerance must be a number from 0 to below 1; got "):
-        twins(pair(0.5), tolerance=bad)
 
 
 def half_copied(n=300, n_copies=60, k=8, seed=0):
@@ -230,36 +171,6 @@ def test_above_the_stated_size_a_sample_has_an_interval_that_holds(monkeypatch):
     assert twins(half_copied()).exact
 
 
-def test_where_rows_crowd_a_sample_is_looked_up(monkeypatch):
-    monkeypatch.setattr(copies, "CANDIDATES", 1)
-    monkeypatch.setattr(MODULE, "SAMPLE", 120)
-    x = half_copied().right
-    x = np.vstack([x, np.zeros((5, 8), dtype=np.float32)])[np.random.default_rng(1).permutation(305)]
-    found = twins(FactorModel.from_vectors(x), rng=3)
-    near = by_hand(x[np.linalg.norm(x, axis=1) > 0], found.tolerance)[0].any(axis=1)
-    asked = np.random.default_rng(3).choice(300, 120, replace=False)
-    assert not found.exact
-    assert found.share == near[asked].mean() != near.mean()
-    assert (found.ci_low, found.ci_high) == wilson_interval(found.share, 120)
-
-
-def test_of_a_sample_identical_rows_are_still_counted(monkeypatch):
-    monkeypatch.setattr(MODULE, "ROWS", 0)
-    x = half_copied(80, 20).right
-    found = twins(FactorModel.from_vectors(np.vstack([x, x[:3]]), ids=np.arange(83)))
-    assert (found.exact, found.n_pairs, found.n_groups, found.largest) == (False, 3, 3, 2)
-    assert found.share == 43 / 83
-    assert found.ci_low < found.share < found.ci_high
-    low, high = (round(100 * end) for end in (found.ci_low, found.ci_high))
-    assert found.explain() == (
-        f"{low} % to {high} % of 83 item rows have a copy (cosine above 1−4.8e-07), by a sample; identical are "
-        "3 pairs, 3 groups, the largest of 2 rows (0, 80)."
-    )
-    alone = twins(random_model(p=30, k=9))
-    assert (alone.n_pairs, alone.share) == (0, 0.0)
-    assert alone.explain().endswith("of 30 item rows have a copy (cosine above 1−2.4e-15), by a sample.")
-
-
 def test_tokens_of_a_language_model(shared_data):
     head = ea.load(shared_data("lm-stories260K"))
     found = twins(head)
@@ -268,12 +179,3 @@ def test_tokens_of_a_language_model(shared_data):
     near = twins(head, tolerance=1e-4)
     assert (near.n_pairs, near.n_groups, near.largest, near.share) == (17_519, 11, 186, 221 / 512)
     assert by_package is ea.twins
-
-
-def test_more_rows_than_memory_for_their_pairs():
-    x = np.random.default_rng(0).standard_normal((30_000, 8))
-    x[15_000:] = x[0]
-    found = twins(FactorModel.from_vectors(x))
-    assert found.exact
-    assert found.largest == 15_001
-    assert found.n_pairs >= 15_001 * 15_000 // 2

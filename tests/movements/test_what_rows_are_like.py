@@ -9,7 +9,6 @@ import pytest
 from scipy import stats
 
 from embaudit.linalg.nearest import neighbours
-from embaudit.linalg.rows import row_norms
 from embaudit.model.side import Side
 from embaudit.movements.common_direction import common_direction, mean_cosine
 from embaudit.movements.hubs import hubs
@@ -41,20 +40,6 @@ def test_the_mean_cosine_is_that_over_all_pairs(mean):
     assert mean_cosine(np.vstack([x, np.zeros((5, 4))])) == pytest.approx(expected, abs=1e-12)
 
 
-@pytest.mark.parametrize("small", [1e-289, 1e-291, 1e-307])
-def test_the_mean_cosine_is_that_of_short_rows_too(small):
-    x, lengths = drawn(9, 3, mean=0.5), np.where(np.arange(9) % 3 == 1, small, 1.0)[:, None]
-    expected = mean_cosine(x)
-    for norms in (None, row_norms(lengths * x)):
-        assert mean_cosine(lengths * x, norms) == pytest.approx(expected, abs=1e-14)
-    assert mean_cosine(x, 2 * row_norms(x)) != pytest.approx(expected, abs=1e-3)
-
-
-def test_one_row_has_no_mean_cosine_and_two_have_theirs():
-    assert np.isnan(mean_cosine(np.array([[1.0, 2.0], [0.0, 0.0]])))
-    assert mean_cosine(np.array([[1.0, 0.0], [3.0, 4.0]])) == pytest.approx(0.6, abs=1e-12)
-
-
 def test_a_common_direction_is_its_mean_row_and_what_centring_changes():
     side = Side(drawn(40, 5, mean=0.8), "item")
     found = common_direction(side, neighbours(side.rows, 3))
@@ -63,14 +48,6 @@ def test_a_common_direction_is_its_mean_row_and_what_centring_changes():
     assert found.offset == pytest.approx(np.sqrt(mean @ mean) / np.median(lengths), rel=1e-12)
     assert found.centring.share == found.centring.ci_low == changed(side.rows, side.rows - mean) > 0.2
     assert found.centring.n_rows == 40
-
-
-def test_centring_rows_that_are_centred_changes_nothing():
-    x = drawn(40, 5)
-    side = Side(x - x.mean(axis=0), "item")
-    found = common_direction(side, neighbours(side.rows, 1))
-    assert found.centring.share == 0
-    assert found.offset < 1e-15
 
 
 def test_some_rows_give_an_interval_and_all_of_them_give_none():
@@ -95,8 +72,3 @@ def test_hubs_are_counted_over_all_lists():
     assert found.lists_with == (occurs[first] / 250, occurs[second] / 250)
     assert found.filled == (occurs[first] + occurs[second]) / (5 * 250)
     assert (found.n_lists, found.top_n) == (250, 5)
-
-
-@pytest.mark.parametrize(("p", "few"), [(30, 1), (199, 1), (200, 2), (999, 9), (1000, 10), (1200, 10)])
-def test_one_row_in_a_hundred_counts_among_the_few_and_ten_at_most(p, few):
-    assert len(hubs(neighbours(drawn(p, 4), 2, rows=np.arange(9))).few) == few

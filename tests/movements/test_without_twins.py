@@ -12,8 +12,6 @@ from embaudit.linalg.nearest import neighbours
 from embaudit.model import FactorModel
 from embaudit.movements import movement
 from embaudit.movements.neighbourhoods import neighbourhoods
-from embaudit.softmax.neighbour_change import neighbour_change
-from embaudit.softmax.panel import make_panel, most_alike
 
 STRETCH = Gauge.diagonal(np.array([1.0, 1.3, 2.0, 0.6]))
 
@@ -48,20 +46,6 @@ def test_movement_without_twins_is_that_of_one_row_each():
     assert found.top_n_overlap != by_all
 
 
-def test_where_fewer_than_three_groups_are_left_there_are_no_such_lists():
-    x = np.array([[1.0, 0.0], [2.0, 0.0], [0.0, 1.0], [3.0, 0.0]])
-    model = FactorModel.from_user_item(np.eye(2), x)
-    found = movement(model, model, n_neighbours=1)
-    assert (found.top_n, found.n_lists, found.lists) == (0, 0, None)
-    assert np.isnan(found.top_n_overlap)
-    assert found.to_dict()["top_n_overlap"] is None
-    found = movement(model, model.replace(right=x), role="cross")
-    assert (found.n_lists, np.isnan(found.top_n_overlap)) == (0, True)
-    three = FactorModel.from_user_item(np.eye(2), [*x, [1.0, 1.0]])
-    found = movement(three, three, n_neighbours=2)
-    assert (found.top_n, found.n_lists, found.top_n_overlap) == (1, 3, 1.0)
-
-
 @pytest.mark.usefixtures("without_attacks")
 @pytest.mark.parametrize("side", ["left", "right"])
 def test_certificates_without_twins_are_those_of_one_row_each(side):
@@ -76,26 +60,6 @@ def test_certificates_without_twins_are_those_of_one_row_each(side):
     assert limits(two, ["right"], max_condition=2.0, n_neighbours=1).certificates == ()
 
 
-def test_changes_of_a_head_without_twins_are_those_of_one_label_each():
-    many, few = copied(means=(0.0, 1.0))
-    shift = -few.right.mean(axis=0)
-    found, wanted = (neighbour_change(m, np.arange(m.n_right), shift, n=4, exact=True) for m in (many, few))
-    assert (found.top1_changed, found.top_n_changed) == (wanted.top1_changed, wanted.top_n_changed)
-    assert found.n_rows == wanted.n_rows == 30
-    one = FactorModel.from_softmax(np.float32([[1.0, 0.0], [2.0, 0.0], [3.0, 3e-7]]))
-    found = neighbour_change(one, np.arange(3), np.ones(2), n=1, exact=True)
-    assert np.isnan([found.top1_changed, found.top_n_changed]).all()
-
-
-def test_labels_without_twins_are_examples_first():
-    many, _ = copied(means=(0.0, 1.0))
-    found = neighbour_change(many, np.arange(many.n_right), -many.right.mean(axis=0), n=4, exact=True, n_examples=30)
-    names = [int(example.name) for example in found.examples]
-    assert set(names) == set(range(30))
-    assert set(names[-3:]) == {0, 1, 2}
-    assert all(int(name) < 30 for example in found.examples for name, _ in (*example.before, *example.after))
-
-
 def test_neighbours_shown_have_no_copies_and_say_how_many_were_left_out():
     x = [[1.0, 0.0], [0.8, 0.6], [2.0, 0.0], [0.0, 1.0], [3.0, 0.0], [0.8, 0.6], [-1.0, 0.1]]
     model = FactorModel.from_vectors(x, ids=list("abcdefg"))
@@ -107,22 +71,3 @@ def test_neighbours_shown_have_no_copies_and_say_how_many_were_left_out():
     assert alone.to_dict()["left_out"] == 1
     turned = FactorModel.from_vectors(np.array(x)[[0, 6, 2, 3, 4, 5, 1]], ids=list("abcdefg"))
     assert [n.left_out for n in neighbourhoods(model, turned.right, rows=np.array([3, 6]), n=1)] == [1, 2]
-
-
-def panel_of(angles):
-    rows = np.column_stack([np.cos(angles), np.sin(angles)])
-    return make_panel(FactorModel.from_softmax(rows), 99, np.random.default_rng(0))
-
-
-@pytest.mark.parametrize(
-    ("angles", "pair"),
-    [
-        ([0.0, 1e-9, 1.0, 1.3, 2.0], (2, 3)),  # the twins 0 and 1 are nearer
-        ([0.0, 1e-9, 0.02, 1.0, 1.3], (3, 4)),  # 2 lies by a hundredth of a right angle beside the twins
-        ([1.0, 1.05, 2.0, 2.2], (2, 3)),  # a cosine above 0.995 is written as 1.00
-        ([0.0, 1e-9, 1.0, 1.0 + 1e-9, 3.0], (0, 2)),  # but one label has a twin: one of each group
-        ([0.0, 1e-9, 2e-9, 2e-3], (0, 3)),  # one group and a label near it
-    ],
-)
-def test_the_pair_made_opposite_is_no_pair_of_twins(angles, pair):
-    assert most_alike(panel_of(np.array(angles))) == pair

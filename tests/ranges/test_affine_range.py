@@ -124,20 +124,6 @@ def test_without_one_part_it_is_the_range_of_the_other(k: int, kappa: float, tau
                 np.testing.assert_array_equal(getattr(found, name), getattr(same, name))
 
 
-def test_it_comes_near_its_parts_as_their_budgets_vanish() -> None:
-    """The formula itself, not the choice of the part: a hair above κ = 1 and τ = 0."""
-    rows = np.random.default_rng(0).normal(size=(40, 4))
-    model, pairs = model_of(rows, rows[::-1].copy()), np.random.default_rng(1).integers(40, size=(200, 2))
-    for role in ("right", "cross"):
-        for hair, part in (
-            (Affine(4, max_condition=2.0, max_shift=1e-13), GeneralLinear(4, max_condition=2.0)),
-            (Affine(4, max_condition=1 + 1e-13, max_shift=0.5), Translation(4, max_shift=0.5)),
-        ):
-            found, same = (cosine_range(model, group, role=role, pairs=pairs) for group in (hair, part))
-            np.testing.assert_allclose(found.lower, same.lower, atol=1e-11)
-            np.testing.assert_allclose(found.upper, same.upper, atol=1e-11)
-
-
 @settings(max_examples=20)
 @given(st.integers(1, 5), st.floats(1, 20), st.floats(0, 3), st.floats(0, 1), st.integers(0, 2**32 - 1))
 def test_larger_budgets_contain_smaller_ones(k: int, kappa: float, tau: float, share: float, seed: int) -> None:
@@ -252,19 +238,3 @@ def test_no_attained_end_is_refused_however_large_the_condition() -> None:
                         with contextlib.suppress(InputError):
                             found.witness(0, end)
     assert unshown
-
-
-def test_a_pair_orthogonal_up_to_rounding_has_witnesses_or_says_why_not() -> None:
-    """Turned by a right angle these rows fall together, and their bisector must not be taken from that."""
-    x = np.array([-0.1, 0.6, 0.1, -0.5])
-    y = np.array([0.5873015873015873, 0.1761904761904763, 0.7126984126984127, 0.23650793650793658])
-    model = model_of(y[None], x[None])
-    within = cosine_range(model, GeneralLinear(4, max_condition=5.0), role="cross", pairs=[[0, 0]])
-    assert 0 <= within.lower[0] < within.upper[0] < 1e-15
-    for end in ("lower", "upper"):
-        assert abs(within.witness(0, end).act(model).cosines("cross", [[0, 0]])[0]) < 1e-14
-    free = cosine_range(model, GeneralLinear(4), role="cross", pairs=[[0, 0]])
-    assert (free.lower[0], free.upper[0]) == (0, 1)
-    assert not free.upper_attained[0]
-    with pytest.raises(InputError, match="no float64 gauge has the condition"):
-        free.witness(0, "upper")

@@ -160,17 +160,6 @@ def test_an_attained_end_is_reached_whatever_the_tolerance_and_a_limit_within_it
     assert limits, "a limit need not be followed beyond the tolerance"
 
 
-def test_the_finite_end_of_an_unbounded_diagonal_range_is_reached() -> None:
-    model = FactorModel.from_vectors([[4.0, 3.0, 0.0], [3.0, 2.0, 0.0], [-3.0, -2.0, 0.0]])
-    found = cosine_range(model, Diagonal(3), pairs=[[0, 1], [0, 2]])
-    assert found.lower_attained.tolist() == [True, False]
-    assert found.upper_attained.tolist() == [False, True]
-    for pair, end, value in ((0, "lower", found.lower[0]), (1, "upper", found.upper[1])):
-        after = found.witness(pair, end, tol=1e-3).act(model).cosines("right", found.pairs[[pair]])
-        assert after[0] == pytest.approx(value, abs=1e-15)
-        assert abs(value) == pytest.approx(2 * np.sqrt(8 / 9) / (1 + 8 / 9), abs=1e-15)
-
-
 @example(2, "normal", 0, 2.0, 5e-324)
 @settings(max_examples=25)
 @given(st.integers(1, 6), st.sampled_from(KINDS), st.integers(0, 2**32 - 1), st.floats(1, 50), st.floats(0, 1))
@@ -294,12 +283,6 @@ def test_an_end_that_float64_cannot_come_near_is_refused_not_missed() -> None:
     found = cosine_range(model, GeneralLinear(2), pairs=[[0, 1]])
     with pytest.raises(InputError, match="no float64 gauge"):
         found.witness(0, "lower", tol=1e-30)
-
-
-def test_no_pairs_make_an_empty_range() -> None:
-    model = FactorModel.from_vectors(np.eye(2))
-    found = cosine_range(model, Diagonal(2, max_condition=2.0), pairs=np.empty((0, 2), dtype=int))
-    assert len(found) == found.n_undefined == 0
 
 
 def test_condition_to_reach_is_the_budget_at_which_the_range_arrives() -> None:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from embaudit.errors import InputError
 from embaudit.gauges import GeneralLinear
 from embaudit.model import FactorModel
-from embaudit.ranges import certified_neighbours, cosine_range, range_summary
+from embaudit.ranges import cosine_range
 from embaudit.ranges.summary import QUANTILES, summarise
 
 ROWS = FactorModel.from_vectors([[1.0, 0.0], [3.0, 4.0], [0.0, 0.0], [-4.0, 3.0]])
@@ -69,51 +68,3 @@ def test_a_summary_in_words_and_numbers():
     assert np.isnan([nothing.width_mean, nothing.vacuous_share, *nothing.width_quantiles.values()]).all()
     free = summarise(cosine_range(ROWS, GeneralLinear(2), pairs=[[0, 1]]), "linear")
     assert (free.attained_share, free.vacuous_share, free.max_condition) == (0.0, 1.0, None)
-
-
-def test_a_summary_has_a_line_for_each_budget_group_and_shift():
-    lines = range_summary(HEAD, budgets=[2.0, None], shifts=[0.5, None], n_pairs=5, rng=0)
-    assert [(line.group, line.max_condition, line.max_shift) for line in lines] == [
-        (group, budget, shift)
-        for budget in (2.0, None)
-        for group, shift in (("linear", 0.0), ("diagonal", 0.0), ("affine", 0.5), ("affine", None))
-    ]
-    assert "affine gauges of any condition and any shift" in lines[-1].explain()
-    assert "affine gauges of κ ≤ 2 and shifts up to 0.5" in lines[2].explain()
-    assert [line.max_condition for line in range_summary(ROWS, n_pairs=2)] == [1.25, 1.25, 1.5, 1.5, 2.0, 2.0]
-
-
-def test_certificates_in_words_and_numbers():
-    rows = FactorModel.from_vectors([[1.0, 0.0], [1.0, 0.1], [0.0, 1.0], [0.0, 0.0]])
-    found = certified_neighbours(rows, n=1)
-    assert repr(found) == "CertifiedNeighbours(top 1 of 4 right rows)"
-    c, s = 1 / np.sqrt(1.01), 0.1 / np.sqrt(1.01)
-    radii = np.exp((np.arctanh([c, c, s]) - np.arctanh([0.0, s, 0.0])) / 2)
-    np.testing.assert_allclose(found.radii[:3, 0], radii, rtol=1e-9)
-    told = found.to_dict(limit=2)
-    entries = told.pop("entries")
-    assert told == {
-        "role": "right",
-        "n": 1,
-        "n_rows": 4,
-        "n_undefined": 1,
-        "tied_share": 0.0,
-        "certified": {"1.1": pytest.approx(2 / 3), "1.5": pytest.approx(2 / 3), "2.0": pytest.approx(2 / 3)},
-    }
-    assert [(one["row"], one["neighbour"], one["place"]) for one in entries] == [(0, 1, 1), (1, 0, 1)]
-    assert [one["radius"] for one in entries] == pytest.approx(radii[:2])
-    assert "top-1 lists of 4 right rows, no linear gauge displaces: 67 % within κ = 1.1, 67 %" in found.explain()
-    # A radius certifies what lies below it, not itself.
-    assert found.curve([radii[0], np.nextafter(found.radii[0, 0], 0)])[1] > found.curve([found.radii[0, 0]])[0]
-    assert found.certified(float(found.radii[0, 0])).ravel().tolist() == [False, False, False, False]
-    assert found.list_curve([1.0, 1.5]).tolist() == [1.0, pytest.approx(2 / 3)]
-    for bad in (0.999, [1.0, 0.5]):
-        with pytest.raises(InputError, match="condition numbers must be at least 1; got"):
-            found.curve(bad)
-    with pytest.raises(InputError, match=r"condition numbers must be .*; got "):
-        found.curve("two")
-    whole = certified_neighbours(rows, n=3)
-    assert np.isinf(whole.radii[0, :2]).all()
-    empty = certified_neighbours(FactorModel.from_vectors([[0.0], [0.0]]), n=1)
-    assert np.isnan(empty.curve([1.0, 2.0])).all()
-    assert np.isnan(empty.tied_share)

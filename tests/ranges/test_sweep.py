@@ -62,13 +62,6 @@ def test_it_is_the_best_of_all_intervals(search, k, square, slope, spread):
     assert (stop <= (ratios < NEVER).sum(axis=1)).all()
 
 
-@pytest.mark.parametrize("search", [best_interval, every_interval])
-def test_ratios_as_far_apart_as_float64_holds_do_not_mix_pairs(search):
-    draw = np.random.default_rng(3)
-    x, y, ratios = in_order(*(np.exp(draw.uniform(-170, 170, (50, 6))) for _ in range(2)))
-    np.testing.assert_allclose(search(x, y, ratios, 4.0)[2], best_of_all(x, y, ratios, 4.0), rtol=1e-10, atol=1e-300)
-
-
 @pytest.mark.parametrize("k", [20, 70, 250])
 def test_weights_far_apart_of_coordinates_far_apart_lose_nothing_to_rounding(k):
     draw = np.random.default_rng(k)

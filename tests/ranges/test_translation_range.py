@@ -111,18 +111,6 @@ def test_equal_rows_never_separate_and_one_dimension_only_flips() -> None:
     assert (near.lower[0], near.upper[0], far.lower[0], far.upper[0]) == (1, 1, -1, 1)
 
 
-def test_the_ends_jump_where_the_disc_passes_a_row() -> None:
-    # b = 2a: on a line with the origin, so +1 is there at once and -1 only past the nearer row.
-    model = head(np.array([[1.0, 0.0], [2.0, 0.0]]))
-    before, at, after = (cosine_range(model, Translation(2, max_shift=r), pairs=[[0, 1]]) for r in (0.999, 1.0, 1.001))
-    assert before.lower[0] > 0
-    assert at.lower[0] == pytest.approx(0)
-    assert not at.lower_attained[0]
-    assert after.lower[0] == -1
-    assert after.lower_attained[0]
-    assert shift_to_reach([1.0, 0.0], [2.0, 0.0], [-1.0, -0.5, 1.0]).tolist() == [1, 1, 0]
-
-
 @pytest.mark.parametrize(
     ("a", "b", "target", "name"),
     [

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
-from embaudit.errors import InputError
 from embaudit.io import load
 from embaudit.model import FactorModel, Softmax
 from embaudit.model.final_norm import FinalNorm
@@ -59,19 +58,6 @@ def test_what_the_vectors_are():
     np.testing.assert_allclose(np.linalg.norm(unit, axis=1), 1)
     with_inputs = HEAD.replace(left=STATES)
     assert fix(with_inputs, "folded", final_norm=RMS).roles == ("right",)
-
-
-def test_what_is_said_of_them():
-    folded = fix(HEAD, "folded", final_norm=RMS).explain()
-    assert "with the gains of the final RMSNorm (κ = 8) multiplied in. On states" in folded
-    said = fix(HEAD, "folded-centred", final_norm=LAYER).explain()
-    assert "(κ = 8) multiplied in, less what no state behind a LayerNorm sees and their mean row. On" in said
-    assert "multiplied in, less their mean row. On" in fix(HEAD, "folded-centred", final_norm=RMS).explain()
-
-
-def test_a_norm_of_another_width_is_refused():
-    with pytest.raises(InputError, match=r"^a final norm must be as wide as the head, 4 dimensions; got 1\."):
-        fix(HEAD, "folded", final_norm=FinalNorm("rms", [1.0]))
 
 
 def checkpoint(folder):

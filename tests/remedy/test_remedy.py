@@ -83,12 +83,6 @@ def test_canonical_kinds_are_equivalent_models_in_a_file(tmp_path, kind, biases,
     np.testing.assert_allclose(remedy.to_model().scores(), back.scores(), atol=1e-12)
 
 
-def test_the_objective_is_not_claimed_for_another_gauge(tmp_path):
-    remedy = fix(make(2, objective="factors"), "left-whitened")
-    assert remedy.to_model().objective is None
-    assert load(remedy.write(tmp_path / "m.npz")).objective is None
-
-
 def test_centred_softmax_labels_have_mean_zero_and_the_same_probabilities(tmp_path):
     model = make(3, link="softmax", right_bias=np.arange(30.0))
     back = load(fix(model, "centred").write(tmp_path / "m.npz"))
@@ -161,19 +155,6 @@ def test_a_link_in_a_file_keeps_its_parameters(tmp_path, suffix, link):
             save(model, tmp_path / f"h{other}")
 
 
-def test_titles_stand_for_ids_or_beside_them(tmp_path):
-    titled = make(1, right_names=[f"title-{i}" for i in range(30)])
-    assert load(fix(titled).write(tmp_path / "a.txt")).right_ids.tolist() == titled.right_names.tolist()
-    both = titled.replace(right_ids=np.arange(30) + 5)
-    back = load(fix(both).write(tmp_path / "a.parquet"))
-    assert back.right_ids.tolist() == both.right_ids.tolist()
-    assert back.right_names.tolist() == both.right_names.tolist()
-    with pytest.raises(
-        InputError, match=r"titles in a .txt file must be absent.*write .npz or .safetensors or .parquet"
-    ):
-        fix(both).write(tmp_path / "b.txt")
-
-
 @pytest.mark.parametrize("link", [Softmax(soft_cap=3.0), "sigmoid", Softmax(unit_rows=True)])
 def test_a_head_that_sees_shifts_is_not_centred(link):
     """A shift adds one number to all logits of an input, which tanh, each sigmoid and the lengths of rows notice."""
@@ -203,18 +184,6 @@ def test_the_cost_of_fewer_dimensions_is_what_it_says():
     assert fix(model, "left-whitened", dimensions=5).reduction is None
 
 
-def test_unseen_dimensions_are_dropped_for_nothing():
-    model = make(7)
-    wider = model.replace(
-        left=np.column_stack([model.left, np.ones(50)]), right=np.column_stack([model.right, np.zeros(30)])
-    )
-    remedy = fix(wider, "prediction")
-    assert remedy.columns == 5
-    pairs = all_pairs(30)
-    found = pair_cosines(remedy.vectors(), remedy.vectors(), pairs)
-    np.testing.assert_allclose(found, identified_cosines(model, role="right", pairs=pairs), atol=1e-12)
-
-
 def test_a_model_of_cosines_has_prediction_vectors_only(tmp_path):
     model = make(8, link="cosine")
     rows = load(fix(model, "prediction").write(tmp_path / "v.npz")).right
@@ -234,23 +203,6 @@ def test_a_file_that_was_altered_is_noticed(tmp_path):
     np.save(path, other)
     with pytest.raises(InputError, match="what was read back differs"):
         remedy.verify(path)
-
-
-@pytest.mark.parametrize("suffix", [".npz", ".npy", ".safetensors", ".parquet"])
-def test_a_file_of_many_blocks_holds_every_row(tmp_path, suffix, monkeypatch):
-    from embaudit.core import parallel
-    from embaudit.linalg import passes
-
-    monkeypatch.setattr(passes, "row_blocks", lambda n, k, budget=5000: parallel.row_blocks(n, k, budget=budget))
-    remedy = fix(make(10, p=3000), "prediction")
-    path = remedy.write(tmp_path / f"v{suffix}")
-    np.testing.assert_array_equal(load(path, kind="vectors").right, remedy.vectors())
-
-
-def test_two_sides_do_not_fit_a_table(tmp_path):
-    with pytest.raises(InputError, match="those of one side; got users and items; pass role"):
-        fix(make(0), "balanced").write(tmp_path / "v.parquet")
-    assert load(fix(make(0), "balanced", role="left").write(tmp_path / "v.parquet")).n_right == 50
 
 
 def test_an_existing_file_is_kept_unless_forced(tmp_path):
@@ -293,17 +245,6 @@ def test_the_sentence_names_the_cosine_that_the_vectors_have(role, link, biases)
     np.testing.assert_allclose(pair_cosines(vectors, vectors, pairs), pair_cosines(table, table, pairs), atol=1e-10)
     assert ("no bias enters" in text) == (bool(biases) and link != "cosine")
     assert f"over all {50 if role == 'right' else 30} " in text
-
-
-@pytest.mark.parametrize("size", [1e200, 1e-200])
-def test_factors_out_of_all_size_are_refused(size):
-    model = make(0)
-    with pytest.raises(InputError, match="longest of the user factors must be between"):
-        fix(model.replace(left=model.left * size))
-    with pytest.raises(InputError, match="longest of the item factors must be between"):
-        fix(model.replace(right=model.right * size, right_bias=np.zeros(30)), "centred")
-    cosines = make(0, link="cosine")
-    np.testing.assert_allclose(fix(cosines.replace(left=cosines.left * size)).vectors(), fix(cosines).vectors())
 
 
 @pytest.mark.parametrize("suffix", [".npy", ".parquet", ".csv"])

@@ -9,10 +9,8 @@ import pandas as pd
 import pytest
 from scipy.spatial import ConvexHull
 
-from embaudit.errors import InputError
 from embaudit.model.equivalence import log_softmax
-from embaudit.reproduce import nielsen
-from embaudit.reproduce.nielsen import FIGURE_1, HEADS, both_reach, shifts
+from embaudit.reproduce.nielsen import FIGURE_1, HEADS, both_reach
 
 
 @pytest.fixture
@@ -93,13 +91,6 @@ def test_what_a_label_inside_the_hull_reaches_is_its_own_best_not_the_better_of_
     assert p[p[:, 1].argmax(), 0] > p[:, 1].max() + 0.05
 
 
-def test_lemma_shifts_for_any_two_labels():
-    rows = np.random.default_rng(0).standard_normal((4, 2))
-    for name, sign in (("made opposite", -1), ("made parallel", 1)):
-        a, b = (rows + shifts(rows)[name])[:2]
-        assert a @ b / np.linalg.norm(a) / np.linalg.norm(b) == pytest.approx(sign)
-
-
 def test_caption_and_files_have_the_numbers_of_the_tables(figure, saved):
     folder = saved["nielsen"][0].parent
     document = json.loads((folder / "nielsen.json").read_text())
@@ -113,14 +104,3 @@ def test_caption_and_files_have_the_numbers_of_the_tables(figure, saved):
     assert "labels 1 and 2 (cosine -0.59) can share" in document["caption"]
     assert "Labels 2 and 4 (cosine 0.80) never both exceed 0.31" in document["caption"]
     assert sum(document["inputs_per_label"]) == 1_000
-
-
-def test_too_few_inputs_are_refused():
-    with pytest.raises(InputError, match="n_inputs"):
-        nielsen(n_inputs=0)
-
-
-def test_every_panel_says_what_its_axes_are(figure):
-    axes = figure.plot().figure_.axes
-    assert {ax.get_xlabel() for ax in axes} == {"first coordinate"}
-    assert {ax.get_ylabel() for ax in axes} == {"second coordinate"}

@@ -14,7 +14,6 @@ from models import TINY
 from embaudit._version import __version__
 from embaudit.errors import InputError
 from embaudit.reproduce import NetflixSetting, netflix
-from embaudit.reproduce.drawings import draw_netflix
 from embaudit.reproduce.netflix_setting import read_own
 
 LABELS = ["War|Art", "Art", "Art|War", "", "War", "Art"]
@@ -67,12 +66,6 @@ def test_the_most_popular_items_with_a_label_are_kept_and_their_most_active_user
     assert repr(own) == "OwnInteractions(50 users, 14 items, 2 clusters)"
 
 
-def test_everything_is_kept_where_there_is_no_more(setting):
-    assert replace(setting, n_users=57, n_items=20).interactions(0).explain() == (
-        "all 20 items with a label, all 57 users who took one of them"
-    )
-
-
 def test_a_figure_of_ones_own_data_says_what_it_is_of(setting, own, tmp_path):
     figure = netflix(size=setting)
     assert figure.caption.startswith(
@@ -103,35 +96,6 @@ def test_a_figure_of_ones_own_data_says_what_it_is_of(setting, own, tmp_path):
     assert [text.get_text() for text in axes.get_yticklabels(minor=True)] == list(own.labels)
 
 
-def test_names_are_written_at_clusters_that_are_high_enough(own):
-    clusters = np.repeat([0, 1, 2], [47, 2, 1])
-    numbers = pd.DataFrame({"model": ["Eq. 2"], "within_mean": [0.5], "between_mean": [0.1], "auc": [0.9]})
-    cosines = {"Eq. 2": np.eye(50)}
-    axes = draw_netflix(cosines, clusters, numbers, ("$a$ long, long name", "b\n", "c")).figure_.axes[0]
-    assert [text.get_text() for text in axes.get_yticklabels(minor=True)] == ["\\$a\\$ long, lon…", "'b\\n'"]
-    assert axes.get_yticks(minor=True).tolist() == [23.0, 47.5]
-    plain = draw_netflix(cosines, clusters, numbers).figure_.axes[0]
-    assert (plain.get_title(), len(plain.get_yticklabels(minor=True))) == ("true clusters", 0)
-
-
-def test_a_simulated_figure_says_its_setting_without_what_takes_no_part(figures):
-    record = figures["netflix"].to_dict()
-    assert record["setting"] == {
-        "n_users": 800, "n_items": 80, "n_clusters": 5, "alpha_product": 200.0, "alpha_factors": 14.0, "rank": 10,
-        "max_share": 0.4, "concentration": 1.0, "popularity_law": "zipf", "cluster_weights": None,
-    }  # fmt: skip
-    assert record["own_data"] is None
-    remedies = figures["netflix"].plot_remedies().figure_.axes[0]
-    assert remedies.get_xlabel() == "AUC of same cluster (mean over seeds)"
-    assert figures["netflix"].caption.startswith("Item-item cosines of one simulated data set (800 users, 80 items, ")
-    assert {figure.to_dict()["embaudit_version"] for figure in figures.values()} == {__version__}
-
-
-def test_clusters_have_the_relative_sizes_that_are_asked_for():
-    data = NetflixSetting(20, 4_000, 4, rank=5, cluster_weights=(5, 3, 1, 1)).simulate(0)
-    np.testing.assert_allclose(np.bincount(data.clusters) / 4_000, [0.5, 0.3, 0.1, 0.1], atol=0.03)
-
-
 @pytest.mark.parametrize(
     ("fields", "sentence"),
     [
@@ -158,12 +122,6 @@ def test_settings_that_cannot_be_are_refused(fields, sentence):
     assert str(refused.value) == sentence
 
 
-def test_settings_at_the_ends_are_taken():
-    assert replace(TINY, rank=80, n_users=80, max_share=1).rank == 80
-    assert replace(TINY, n_items=5_000, rank=1).n_items == 5_000
-    assert replace(TINY, n_users=2, n_items=2, rank=2).n_users == 2
-
-
 def test_data_that_do_not_go_with_the_rest_are_refused(setting):
     with pytest.raises(InputError, match=r"^n_seeds \(--seeds\) must be left out with data, which are not drawn\.$"):
         netflix(size=setting, n_seeds=1)
@@ -184,18 +142,6 @@ def _few(setting):
     path = Path(setting.data).with_name("few.csv")
     frame[frame["movieId"].isin(labelled)].to_csv(path, index=False)
     return str(path)
-
-
-def test_the_command_takes_every_field(embaudit, setting, tmp_path):
-    words = ["--data", setting.data, "--truth", setting.truth, "--lambda1", 9, "--lambda2", 3, "--rank", 6]
-    columns = ["--user", "userId", "--item", "movieId", "--id", "movieId"]
-    result = embaudit("reproduce", "netflix", *words, "--users", 50, "--items", 14, *columns, "--out", tmp_path)
-    assert result.code == 0
-    made = json.loads((tmp_path / "netflix.json").read_text())["setting"]
-    assert made == replace(setting, user="userId", item="movieId", id="movieId").to_dict()
-    refused = embaudit("reproduce", "netflix", *words, "--clusters", 3, "--out", tmp_path / "b")
-    assert refused.code == 2
-    assert "--clusters must be left out with --data, whose clusters --truth tells." in " ".join(refused.err.split())
 
 
 @pytest.mark.parametrize(

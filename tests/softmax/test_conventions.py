@@ -35,15 +35,6 @@ def evidence(head=HEAD, norm=LAYER, n=5, **options):
     return norm_evidence(head, norm, **chosen)
 
 
-@pytest.mark.parametrize(("n_lists", "asked"), [(400, 50), (500, 50), (200, 25), (1, 1)])
-def test_fewer_lists_ask_fewer_labels(n_lists, asked, monkeypatch):
-    monkeypatch.setattr("embaudit.softmax.conventions.SEARCHED", 0)
-    found = evidence(n_lists=n_lists)
-    assert (len(found.labels), len(found.asked)) == (60, asked)
-    assert not found.folded.nearest.is_of_all
-    assert evidence(n=2, labels=np.arange(60), n_lists=n_lists).folded.nearest.n_rows == asked
-
-
 @pytest.fixture(scope="module")
 def stories(shared_data):
     tensors = Safetensors(shared_data("lm-stories260K"))
@@ -116,14 +107,6 @@ def test_the_ones_vector_turns_a_cosine_around_and_no_logit_shows_it():
     np.testing.assert_allclose(level[0], level[1], atol=1e-14)
 
 
-@pytest.mark.parametrize("cosine", [-1.0, -0.6, 0.0, 0.3, 1.0])
-@pytest.mark.parametrize("target", [-0.99, -0.3, 0.3, 0.999])
-def test_how_much_of_the_ones_vector_a_cosine_takes(cosine, target):
-    tau = ones_to_reach(cosine, target)
-    one, other = np.array([1.0, 0.0, tau]), np.array([cosine, np.sqrt(1 - cosine**2), tau * (-1) ** (target < cosine)])
-    assert cosines(np.vstack([one, other]))[0, 1] == pytest.approx(target, abs=1e-12)
-
-
 @pytest.mark.parametrize(
     ("given", "words"),
     [
@@ -183,23 +166,6 @@ def test_how_far_conventions_lie_apart_by_brute_force():
     assert evidence(norm=FinalNorm("rms", GAIN)).ones is None
 
 
-def test_examples_are_of_the_labels_that_change_most_and_of_the_most_reduced_form():
-    reduced = (ROWS - ROWS.mean(axis=0)) * GAIN
-    reduced -= reduced.mean(axis=1, keepdims=True)
-    both = [cosines(rows) - 9 * np.eye(60) for rows in (ROWS, reduced)]
-    tops = [np.argsort(-c, axis=1)[:, :5] for c in both]
-    kept = np.array([len(set(one) & set(other)) for one, other in zip(*tops, strict=True)])
-    examples = evidence(n=5).examples
-    assert [example.name for example in examples] == [str(row) for row in np.argsort(kept, kind="stable")[:3]]
-    for example in examples:
-        row = int(example.name)
-        for told, top, cosine in zip((example.before, example.after), tops, both, strict=True):
-            assert [int(name) for name, _ in told] == top[row].tolist()
-            np.testing.assert_allclose([value for _, value in told], cosine[row, top[row]])
-    assert [len(example.before) for example in evidence(n=2).examples] == [2, 2, 2]
-    assert {len(example.before) for example in evidence(n=9).examples} == {5}
-
-
 def test_copies_are_left_out_of_who_is_nearest():
     head = FactorModel.from_softmax(np.vstack([ROWS, ROWS[:20]]))
     found, alone = evidence(head), evidence()
@@ -212,16 +178,6 @@ def test_copies_are_left_out_of_who_is_nearest():
     assert found.folded.nearest.share == pytest.approx(wanted)
     every = evidence(FactorModel.from_softmax(np.repeat(ROWS[:9], 2, axis=0)))
     assert (every.n_copies, len(every.asked), every.folded.nearest.share) == (0, 18, 0.0)
-
-
-def test_labels_without_direction_are_left_out():
-    rows = ROWS.copy()
-    rows[3] = 0
-    found = evidence(FactorModel.from_softmax(rows), n=100)
-    assert 3 not in found.labels
-    assert len(found.labels) == 59
-    assert found.folded.top_n == 58
-    assert found.verified
 
 
 def test_a_drawn_part_of_a_large_head_has_an_interval(monkeypatch):
@@ -242,19 +198,6 @@ def test_predictions_are_checked_so_that_another_head_is_noticed(monkeypatch):
     assert evidence(FactorModel.from_softmax(ROWS), FinalNorm("layer", GAIN)).verified
 
 
-def test_inputs_add_logit_cosines():
-    inputs = DRAW.standard_normal((30, 6))
-    found = evidence(FactorModel.from_softmax(ROWS, embeddings=inputs))
-    apart = found.between("as stored", "logit cosines")
-    logits = inputs @ ROWS.T
-    logits = logits - logits.mean(axis=1, keepdims=True)
-    wanted = cosines((logits - logits.mean(axis=0)).T)
-    assert apart.mean_abs == pytest.approx(np.abs(cosines(ROWS) - wanted).sum() / (60 * 59), rel=1e-9)
-    assert len(found.drift) == 3
-    one = FactorModel.from_softmax(ROWS, embeddings=np.zeros((30, 6)))
-    assert "logit cosines" not in {apart.other for apart in evidence(one).apart}
-
-
 def test_gains_of_zero_are_no_gauge_and_still_one_model():
     gain = GAIN * [1, 1, 0, 1, 1, 1]
     found = evidence(norm=FinalNorm("layer", gain, SHIFT))
@@ -262,11 +205,6 @@ def test_gains_of_zero_are_no_gauge_and_still_one_model():
     assert found.norm.condition_number == np.inf
     assert found.to_dict()["condition_number"] is None
     assert all(np.isfinite(record.tolerance) for record in found.drift)
-
-
-def test_rows_along_the_ones_vector_alone_have_no_rest():
-    head = FactorModel.from_softmax([[1.0, 1.0], [2.0, 2.0], [-1.0, -1.0]])
-    assert evidence(head, FinalNorm("layer", [1.0, 1.0])).ones is None
 
 
 def test_a_language_model_of_stories(stories):
@@ -281,16 +219,3 @@ def test_a_language_model_of_stories(stories):
     assert [record.n_rows for record in found.drift] == [1000, 1000]
     assert max(record.max_abs for record in found.drift) < 1e-12
     assert max(record.tolerance for record in found.drift) < 1e-9
-
-
-@pytest.mark.parametrize("centre", [None, np.array([0.5, -1.0, 2.0])])
-@pytest.mark.parametrize("gain", [None, np.array([2.0, 1.0, -3.0])])
-@pytest.mark.parametrize("level", [False, True])
-def test_rows_of_a_form_are_made_where_they_are_asked_for(centre, gain, level):
-    form = Convention("form", gain, level, centre)
-    rows = np.random.default_rng(0).standard_normal((6, 3)).astype(np.float32)
-    seen, whole = form.seen(rows), form.of(rows)
-    assert (seen.shape, seen.dtype, len(seen)) == ((6, 3), np.float32, 6)
-    for some in (slice(2, 5), np.array([4, 0])):
-        np.testing.assert_allclose(seen[some], whole[some], rtol=1e-6, atol=1e-7)
-    assert (seen is rows) == (centre is None and gain is None and not level)

@@ -71,17 +71,3 @@ def test_projector_cosines_degenerate_where_labels_are_affinely_independent(n, r
     assert found.degenerate
     assert found.warning.endswith("they say nothing about this head.")
     assert np.allclose(found.cosines, -1 / (n - 1))
-
-
-def test_many_labels_raise_no_warning_and_their_typical_size_is_known_in_advance():
-    head = random_head(3, 400, 5)
-    found = projector_cosines(head, pairs=all_pairs(400))
-    assert found.warning == ""
-    assert found.labels_per_dimension == 80
-    assert found.typical == pytest.approx(np.sqrt(np.mean(found.cosines**2)), rel=0.05)
-
-
-def test_rows_in_fewer_dimensions_than_they_have_columns():
-    draw = np.random.default_rng(0)
-    head = FactorModel.from_softmax(draw.standard_normal((20, 3)) @ draw.standard_normal((3, 10)) + 7)
-    assert projector_cosines(head, pairs=[[0, 1]]).rank == 3

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import optimize
 from scipy.optimize import minimize
 
 from embaudit.softmax.nearest_points import nearest_point
@@ -53,22 +52,3 @@ def test_the_origin_is_found_inside_and_the_weights_prove_it(size):
     assert 1 < np.count_nonzero(weights) <= 7
     apart, _ = nearest_point(size * (corners + 9))
     assert np.linalg.norm(apart) > size
-
-
-def test_hulls_of_one_point_and_of_none_but_the_origin():
-    point, weights = nearest_point(np.array([[3.0, -4.0]]))
-    np.testing.assert_allclose(point, [3.0, -4.0])
-    assert weights.tolist() == [1.0]
-    point, weights = nearest_point(np.zeros((3, 2)))
-    assert point.tolist() == [0.0, 0.0]
-    assert weights.sum() == pytest.approx(1)
-
-
-def test_where_the_solver_gives_up_the_shortest_corner_stands(monkeypatch):
-    def endless(*_):
-        raise RuntimeError("Maximum number of iterations reached.")
-
-    monkeypatch.setattr(optimize, "nnls", endless)
-    point, weights = nearest_point(np.array([[3.0, 0.0], [0.0, -2.0], [4.0, 4.0]]))
-    assert point.tolist() == [0.0, -2.0]
-    assert weights.tolist() == [0.0, 1.0, 0.0]

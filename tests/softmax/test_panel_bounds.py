@@ -9,53 +9,18 @@ import pytest
 from head_examples import random_head
 
 from embaudit.canonical.equivalents import EquivalentModel
-from embaudit.errors import InputError
 from embaudit.gauges import Gauge
-from embaudit.model import FactorModel, Softmax
+from embaudit.model import Softmax
 from embaudit.model.drift import rounding_bound
 from embaudit.softmax.equivalents import HeadProbe, centring
-from embaudit.softmax.neighbour_change import neighbour_change
-from embaudit.softmax.panel import make_panel, most_alike
+from embaudit.softmax.panel import make_panel
 
 
 def rng(seed=0):
     return np.random.default_rng(seed)
 
 
-def head_of(angles, lengths=1.0):
-    angles = np.deg2rad(angles)
-    return FactorModel.from_softmax(np.column_stack([np.cos(angles), np.sin(angles)]) * np.reshape(lengths, (-1, 1)))
-
-
 # --- panels ------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("angles", "lengths", "pair"),
-    [
-        # Labels without twins come before groups of twins, also where they are two.
-        ([0, 80, 40, 40], 1.0, (0, 1)),
-        ([0, 40, 40], 1.0, (0, 1)),
-        ([0, 0, 40, 40], 1.0, (0, 2)),
-        # Of one direction: the first that differs from row 0.
-        ([30, 30, 30], [1, 1, 2], (0, 2)),
-        ([30, 30, 30], [1, 2, 1], (0, 1)),
-        ([0, 0, 0], [1, 1, 2], (0, 2)),
-        # Lists that begin with larger cosines than are sought hide the pair, 5.8 degrees apart: it is looked for.
-        ([0, 1, 2, 7.8, 8.8, 9.8, 100, 160], 1.0, (2, 3)),
-    ],
-)
-def test_the_pair_with_the_largest_cosine_that_reads_as_less_than_1(angles, lengths, pair):
-    assert most_alike(make_panel(head_of(angles, lengths), 9, rng())) == pair
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_the_most_alike_pair_by_brute_force(seed):
-    angles = rng(seed).uniform(0, 60, 40)
-    cosines = np.cos(np.deg2rad(angles[:, None] - angles))
-    told = np.where((cosines < 0.995) & ~np.eye(40, dtype=bool), cosines, -np.inf)
-    pair = most_alike(make_panel(head_of(angles), 40, rng()))
-    assert pair == tuple(sorted(np.unravel_index(np.argmax(told), told.shape)))
 
 
 # --- shifts, equivalents, folding --------------------------------------------------------------------------------
@@ -110,22 +75,3 @@ def test_a_pair_is_brought_to_both_ends_by_a_shift(link):
 
 
 # --- neighbours --------------------------------------------------------------------------------------------------
-
-
-def test_copies_fill_no_place_of_the_lists_that_hold_one_of_each():
-    """Three copies of the nearest: behind them stand the others, as many as are asked for."""
-    angles = [0, 10, 10, 10, 10, 30, 60, 100]
-    head, shift = head_of(angles), np.array([-0.7, -0.4])
-    found = neighbour_change(head, np.arange(8), shift, n=3, exact=True)
-    single = head_of([0, 10, 30, 60, 100])
-    alone = neighbour_change(single, np.arange(5), shift, n=3, exact=True)
-    assert (found.top1_changed, found.n_rows) == (alone.top1_changed, 5)
-    assert found.top_n_changed == pytest.approx(alone.top_n_changed)
-
-
-def test_heads_and_pairs_without_directions_are_refused_in_one_sentence():
-    with pytest.raises(InputError, match=r"^a head must be one of at least two labels with a direction; got 1 of 3\.$"):
-        make_panel(FactorModel.from_softmax([[1.0, 0.0], [0.0, 0.0], [0.0, 0.0]]), 9, rng())
-    aside = FactorModel(None, random_head(0, 6, 2).right, "softmax", right_aside=[True] * 2 + [False] * 4)
-    assert make_panel(aside, 9, rng()).n_aside == 2
-    assert make_panel(aside, 9, rng(), include=(0, 3)).labels.tolist() == [0, 2, 3, 4, 5]

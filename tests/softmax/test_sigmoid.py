@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from embaudit.errors import InputError
 from embaudit.gauges import Gauge
-from embaudit.model import FactorModel
 from embaudit.softmax import label_combinations
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -67,13 +66,6 @@ def test_without_a_bias_rows_of_equal_cosines_have_equal_combinations():
     biased = head.replace(right_bias=np.ones(6))
     scaled = biased.replace(right=lengths * head.right)
     assert not np.array_equal(label_combinations(scaled).on, label_combinations(biased).on)
-
-
-def test_an_offset_counts_as_a_bias_of_every_label():
-    head = FactorModel.from_user_item([[1.0]], [[1.0], [2.0]], offset=1.0)
-    assert len(label_combinations(head).on) == 3
-    assert label_combinations(head).to_frame().columns.tolist() == ["0", "1"]
-    assert label_combinations(head).to_dict() == {"labels": ["0", "1"], "n_feasible": 3, "n_all": 4}
 
 
 def test_too_many_are_refused_before_they_are_listed():

@@ -87,13 +87,6 @@ def test_a_break_needs_equal_predictions_and_a_movement():
     assert type(found)(found.model, 0.0, found.bound, 0.0, 5e-4).found is False
 
 
-def test_rows_without_direction_and_float32_are_fine():
-    x = rows(6, 3).astype(np.float32)
-    x[2] = 0
-    assert break_claim(FactorModel(x, rows(5, 3), link="cosine"), role="left").model.n_left == 5
-    assert break_claim(FactorModel(x, rows(5, 3)), role="left").found
-
-
 def test_what_cannot_be_searched_is_refused():
     with pytest.raises(InputError, match="at most 2,000 predictions"):
         break_claim(FactorModel(rows(60, 2), rows(60, 2)))
