@@ -1,8 +1,14 @@
-"""The errors a user can mend, each one sentence on one line: name must be SET; got VALUE; what to do."""
+"""The errors a user can mend, each one sentence on one line: name must be SET; got VALUE; what to do.
+
+A sentence is written with options, `--kind=head`: `str` of an error turns them into keywords, `kind='head'`, the
+command line into what one types, `--kind head`.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
+from shlex import quote, split
 from unicodedata import category
 
 UNSEEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
@@ -12,6 +18,15 @@ JOINERS = "\u200c\u200d"
 
 LONGEST = 300
 """Characters of what was given that an error shows; the longest name a file may have is shorter."""
+
+OPTION = re.compile(
+    r"""`[^`]*`|(?<![\w'"/-])--([a-z][a-z0-9-]*)(?:=((?:'[^']*'|"[^"]*"|[^\s'"])+?)(?=[.:;,)]*(?:\s|$)))?"""
+)
+"""An option in a sentence with its value, where it has one; what is in backticks is a command, and stays."""
+FLAGS = ("binarise", "by-row", "force", "normalised", "partial", "quick", "unit")
+"""Options that take no value; in Python they are True."""
+KEYWORDS = {"as": "as_", "norm": "final_norm"}
+"""Options whose keyword in Python has another name."""
 
 CUTS = (
     "Boundaries",
@@ -32,7 +47,7 @@ GONE = {
     "format llama2c": "docs/reading.md has the line that converts it",
     "name embaudit.resume_in": "run the audit again, it is short enough",
     "option audit --resume": "run the audit again, it is short enough",
-    "option audit --time": "use --quick for fewer samples, or set --pairs, --lists, --gauges, --starts and --steps",
+    "option audit --time": "use --quick for fewer samples",
     "name embaudit.softmax.label_rankings": "softmax.argmaxable says which labels can be first",
     "name embaudit.Proof": "embaudit.verify recomputes an audit from its JSON",
     "option audit --proof": "--json FILE writes what `embaudit verify` recomputes",
@@ -60,10 +75,62 @@ def escaped(text: str) -> str:
 
 
 class InputError(ValueError):
-    """Something the caller gave cannot be used; the command line turns it into exit code 2."""
+    """Something the caller gave cannot be used; the command line turns it into exit code 2.
+
+    Examples
+    --------
+    >>> error = InputError("name it with --weight=W, or go on with --partial.")
+    >>> print(error)
+    name it with weight=W, or go on with partial=True.
+    >>> error.typed()
+    'name it with --weight W, or go on with --partial.'
+    """
 
     def __init__(self, sentence: str) -> None:
         super().__init__(escaped(sentence))
+
+    @property
+    def sentence(self) -> str:
+        """The sentence as it is written, to be put into another one."""
+        return str(self.args[0])
+
+    def __str__(self) -> str:
+        return OPTION.sub(_keyword, self.sentence)
+
+    def typed(self, options: Collection[str] = ()) -> str:
+        """Write the sentence for the command line, where a parameter that is one of its options is called so, too.
+
+        Examples
+        --------
+        >>> InputError("n_pairs must be an integer >= 1; got 0.").typed(["n_pairs"])
+        '--n-pairs must be an integer >= 1; got 0.'
+        """
+        subject, rest = re.fullmatch(r"(\w*)(.*)", self.sentence, re.DOTALL).groups()  # type: ignore[union-attr]
+        subject = f"--{subject.replace('_', '-')}" if subject in options else subject
+        return OPTION.sub(lambda match: match[0].replace("=", " ", 1) if match[1] else match[0], subject + rest)
+
+
+def _keyword(match: re.Match[str]) -> str:
+    """Write an option as the keyword of a function; capitals stand for a value and are no text."""
+    if match[1] is None:
+        return match[0]
+    name = KEYWORDS.get(match[1], match[1].replace("-", "_"))
+    if match[2] is None:
+        return f"{name}=True" if match[1] in FLAGS else name
+    value = split(match[2])[0]
+    mark = '"' if "'" in value else "'"
+    return f"{name}={value}" if re.fullmatch(r"[A-Z:]+|\d+", value) else f"{name}={mark}{value}{mark}"
+
+
+def option(name: str, value: object) -> str:
+    """Write an option with a value that anybody may have named, for a sentence.
+
+    Examples
+    --------
+    >>> option("ignore", "avg rating")
+    "--ignore='avg rating'"
+    """
+    return f"--{name}={quote(str(value))}"
 
 
 class KeywordError(InputError, TypeError):

@@ -154,7 +154,7 @@ def default_roles(model: FactorModel) -> tuple[Role, ...]:
     roles: list[Role] = [side for side in reversed(model.sides) if rows[side] > 1]
     if not roles:
         alone = model.n_right == 1 and shape_question(model) is not None
-        remedy = "if its columns are the entities, read it with --transpose right" if alone else ""
+        remedy = "if its columns are the entities, read it with --transpose=right" if alone else ""
         raise must_be("a model to audit", "of two rows or more that are not zero on one side", f"{model!r}", remedy)
     cross = min(rows.values()) > 0 and model.left is not None and model.predicts is not Equivalence.COSINES
     return (*roles, "cross") if cross else tuple(roles)

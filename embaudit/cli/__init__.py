@@ -7,6 +7,7 @@ import sys
 TYPE_CHECKING = False  # not from typing: while that is imported, nothing catches Ctrl-C
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any
 
 INTERRUPTED = 128 + 2
 """What shells report of a program that Ctrl-C ended."""
@@ -48,9 +49,24 @@ def _run() -> None:
     except SystemExit as ended:
         # Libraries that print end with the code that means findings where the reader went away.
         sys.exit(CLOSED_PIPE if isinstance(ended.__context__, BrokenPipeError) else ended.code)
-    except (InputError, OSError, MemoryError) as error:
+    except InputError as error:
+        _complain(error.typed(_options()))
+        sys.exit(2)
+    except (OSError, MemoryError) as error:
         _complain(_in_one_line(error))
         sys.exit(2)
+
+
+def _options() -> set[str]:
+    """Names of the options of the command that runs."""
+    from typer.main import get_command
+
+    from embaudit.cli.app import app
+
+    commands: Any = get_command(app)
+    command = commands.get_command(None, sys.argv[1]) if len(sys.argv) > 1 else None
+    options = [one for one in (command.params if command else ()) if one.param_type_name == "option"]
+    return {word.removeprefix("--").replace("-", "_") for one in options for word in one.opts}
 
 
 def _complain(sentence: str) -> None:
@@ -77,7 +93,7 @@ def _in_one_line(error: Exception) -> str:
     if isinstance(error, OSError):
         where = error.filename if error.filename is not None else "a file or device"
         return escaped(f"{where} cannot be used: {error.strerror or error}.")
-    return str(error) if not isinstance(error, MemoryError) else f"there is not enough memory: {error or 'none left'}."
+    return f"there is not enough memory: {error or 'none left'}."
 
 
 def _until_ended(run: Callable[[], None]) -> None:

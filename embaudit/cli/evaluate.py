@@ -30,8 +30,9 @@ def evaluate(
     ] = None,
     interactions: Annotated[
         str | None,
-        typer.Option(help="FILE or FILE:TIMES instead: judge by what users consumed together last."),
+        typer.Option(help="A file of these instead: judge by what users consumed together last."),
     ] = None,
+    time: Annotated[str | None, typer.Option(help="Its column of times.")] = None,
     separator: Annotated[str, typer.Option(help="Between the labels of one item.")] = "|",
     n_neighbours: Annotated[int, typer.Option(help="Length of the neighbour lists.")] = 10,
     reading: Given,
@@ -48,7 +49,7 @@ def evaluate(
     from embaudit.report.document import Origin
     from embaudit.report.terminal import print_result
 
-    seen, _, time = (interactions or "").partition(":")
+    seen, _, column = (interactions or "").partition(":")
     if bool(interactions) == bool(truth and items):
         got = "both" if interactions else "neither"
         raise must_be("what to judge by", "--items with --truth, or --interactions", got)
@@ -63,7 +64,7 @@ def evaluate(
                 )
                 judged = f"judged by {', '.join(truth)}: {matched}"
             else:
-                known = last_together(seen, model.right_side, time=time or None)
+                known = last_together(seen, model.right_side, time=time or column or None)
                 users = counted(len(known.labels), "user")
                 judged = f"judged by the last two items of {users} in {seen}; leave these out of training."
             found = evaluate_similarities(model, known, n=n_neighbours, separator=separator, rng=seed)

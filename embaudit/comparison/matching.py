@@ -143,7 +143,7 @@ def _by_ids(sides: tuple[Side, Side], option: str, *, partial: bool) -> tuple[In
         which = "second" if second is None else "first"
         raise InputError(
             f"{title} ids must be in both models or in neither; the {which} has none; add them to it with "
-            f"{option} (--{option.replace('_', '-')}), or {BY_ROW}."
+            f"--{option.replace('_', '-')}, or {BY_ROW}."
         )
     require_one_kind(first, second, MODELS, what=f"{title} ids")
     one, two = _shared(first, second)
@@ -171,7 +171,7 @@ def _other_titles(sides: tuple[Side, Side], one: Indices, two: Indices) -> Input
     title = sides[0].title
     names = [str(np.asarray(side.names)[rows[0]]) for side, rows in zip(sides, (one, two), strict=True)]
     got = f"{len(one):,} with two, such as {names[0]!r} and {names[1]!r} for {np.asarray(sides[0].ids)[one[0]]}"
-    remedy = "compare models of the same ids, or leave these out with partial (--partial)"
+    remedy = "compare models of the same ids, or leave these out with --partial"
     return must_be(f"the {title}s of one id", "of one title in both models", got, remedy)
 
 

@@ -62,7 +62,7 @@ def last_together(path: AnyPath, side: Side, *, time: str | None = None) -> Trut
     from scipy.sparse import csr_array
 
     if side.ids is None:
-        raise InputError(f"the {side.title}s must have ids, to be found in {path}; add them with ids (--ids).")
+        raise InputError(f"the {side.title}s must have ids, to be found in {path}; add them with --ids.")
     interactions = read_interactions(path, rating=_times(path, time), duplicates="last")
     rows = _rows_of(side.ids, interactions.item_ids)
     columns, users = [], []
@@ -96,7 +96,7 @@ def _times(path: AnyPath, time: str | None) -> str:
         if name.lower() in TIMES:
             return name
     what, names = f"the column of times in {path}", f"one of {', '.join(TIMES)}"
-    raise must_be(what, names, table.listed(), "name it by time (--interactions FILE:COLUMN)")
+    raise must_be(what, names, table.listed(), "name it with --time")
 
 
 def _rows_of(ids: NDArray[Any], wanted: NDArray[Any]) -> Indices:

@@ -20,7 +20,7 @@ MAGIC = {
 _VECTORS = "export the vectors in Python: numpy.save('vectors.npy', {})"
 _ANNOY = _VECTORS.format("[index.get_item_vector(i) for i in range(index.get_n_items())]")
 _HNSW = _VECTORS.format("index.get_items(sorted(index.get_ids_list()))")
-_FIT = "factorize it first: embaudit fit {path} --objective product"
+_FIT = "factorize it first: `embaudit fit {path} --objective product`"
 _UNPACK = "unpack it, and give what is in it"
 ADVICE = {
     ".ann": ("an index of Annoy", _ANNOY),
@@ -72,7 +72,7 @@ numpy.save('vectors.npy', [index.get_item_vector(i) for i in range(index.get_n_i
         kind, ending = found
         remedy = f"rename it so that it ends in {ending}"
         return must_be("the input", "a file whose name tells its format", f"{path}, which is {kind}", remedy)
-    remedy = "write the vectors as .npy or .parquet, or name its format with format (--format) if it is one of these"
+    remedy = "write the vectors as .npy or .parquet, or name its format with --format if it is one of these"
     return must_be("the input", "a model in a format known by its suffix: " + " ".join(suffixes), path, remedy)
 
 

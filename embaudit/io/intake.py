@@ -126,7 +126,7 @@ class Intake:
             if side in found and f"{side}_ids" not in found:
                 named = f"{side}_names" in found
                 # Tokens and classes are nothing to a reader without their names.
-                give = "; `labels` (--labels FILE) names them" if title == "label" and not named else ""
+                give = "; a file of labels names them" if title == "label" and not named else ""
                 yield f"{title.capitalize()} ids: none, so rows go by their {'names' if named else 'number'}{give}."
 
     def line(self) -> str:

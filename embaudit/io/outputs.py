@@ -52,7 +52,7 @@ def writable(path: AnyPath, *, force: bool) -> Path:
     if not isinstance(force, bool):
         raise must_be("force", "True or False", repr(force))
     if is_there and not force:
-        raise must_be("the output", "a file that does not exist yet", path, "pass force (--force) to overwrite it")
+        raise must_be("the output", "a file that does not exist yet", path, "overwrite it with --force")
     return target
 
 

@@ -259,7 +259,7 @@ def with_states(model: FactorModel, request: Request, source: Any) -> FactorMode
 
     norm = norm_of(source, model)
     if norm is None:
-        remedy = "give what reaches the head as inputs (--inputs)"
+        remedy = "give what reaches the head with --inputs"
         raise must_be("a head that states are given for", "one whose final norm is known", "one of none", remedy)
     if request.inputs is not None:
         raise InputError("inputs must be left out beside states, which the final norm makes inputs of.")

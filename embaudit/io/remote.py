@@ -115,8 +115,8 @@ def naming(path: str) -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        said = with_urls(str(error) if path in str(error) else f"{path}: {error}")
-        if said == str(error):
+        said = with_urls(error.sentence if path in error.sentence else f"{path}: {error.sentence}")
+        if said == error.sentence:
             raise
         raise type(error)(said) from error
 

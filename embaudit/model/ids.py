@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from embaudit.errors import InputError, must_be
 
-BY_ROW = "join by the order of the rows with by_row (--by-row) if that is what they share"
+BY_ROW = "join by the order of the rows with --by-row if that is what they share"
 LEAST_SHARE = 0.5
 """Below this share of matched rows a join is refused unless asked for."""
 
@@ -77,7 +77,7 @@ def require_most(matched: int, of: int, what: str, where: str, *, partial: bool)
     embaudit.errors.InputError: at least half of the items must be found in movies.csv; got 4 of 10; check the ids, ...
     """
     if not partial and matched < LEAST_SHARE * of:
-        remedy = "check the ids, or go on with those that match with partial (--partial)"
+        remedy = "check the ids, or go on with those that match with --partial"
         raise must_be(f"at least half of the {what}", f"found in {where}", f"{matched:,} of {of:,}", remedy)
 
 
@@ -102,7 +102,7 @@ def without_ids(what: str, where: str, other: str, *, option: str = "ids") -> In
     Examples
     --------
     >>> str(without_ids("item", "the model", "movies.csv"))
-    'item ids must be in the model, to find its rows in movies.csv; got none; add them with ids (--ids), or ...'
+    'item ids must be in the model, to find its rows in movies.csv; got none; add them with ids, or ...'
     """
-    remedy = f"add them with {option} (--{option.replace('_', '-')}), or {BY_ROW}"
+    remedy = f"add them with --{option.replace('_', '-')}, or {BY_ROW}"
     return must_be(f"{what} ids", f"in {where}, to find its rows in {other}", "none", remedy)

@@ -70,7 +70,7 @@ class LazyArray:
                 called = f"{title} ({self.name})" if self.name else title
                 self._held["numbers"] = None if numbers is None else check(numbers, called)
             except InputError as error:
-                if self.path in str(error):
+                if self.path in error.sentence:
                     raise
-                raise type(error)(f"{self.path}: {error}") from error
+                raise type(error)(f"{self.path}: {error.sentence}") from error
         return self._held["numbers"]

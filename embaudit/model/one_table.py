@@ -34,7 +34,7 @@ def comparing(model: FactorModel, compared: Comparison | None) -> FactorModel:
         return model
     link = Link.comparing(compared)
     if model.left_side is None and model.compared is None and model.link not in ("identity", "cosine"):
-        got, remedy = f"a model with {model.link} link", "read it as vectors (--kind vectors)"
+        got, remedy = f"a model with {model.link} link", "read it with --kind=vectors"
         raise must_be("rows to compare with each other", "those of one table of vectors", got, remedy)
     return model.replace(link=link)
 

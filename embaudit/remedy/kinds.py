@@ -147,7 +147,7 @@ def _folded(
 ) -> Remedy:
     """Fold the gains of the final norm into the label rows, centred as the form names it."""
     if norm is None:
-        remedy = "name the tensor of its gains (--norm), or use as centred"
+        remedy = "give that norm with --norm, or use --as=centred"
         raise must_be(f"{kind} vectors", "those of a head whose final norm is known", "one of which no norm is", remedy)
     if dimensions is not None or roles != ("right",):
         got = "dimensions" if dimensions is not None else f"the {model.title('left')}s"
@@ -172,7 +172,7 @@ def _centred(model: FactorModel, roles: tuple[SideName, ...], dimensions: int | 
         sides = " or ".join(f"{model.title(role)}s" for role in roles)
         raise EquivalenceError(
             f"centring must keep the predictions; got a model with {model.link} link whose predictions change "
-            f'when {sides} are shifted, since no free bias absorbs it; use as "prediction".'
+            f"when {sides} are shifted, since no free bias absorbs it; use --as=prediction."
         )
     basis = span_basis(model)
     small = turned(model, basis)
@@ -191,12 +191,12 @@ def _less(centre: Vector) -> RowMap:
 def _require_scores(model: FactorModel, kind: str) -> None:
     if model.link == "unknown" and kind != "prediction":
         raise EquivalenceError(
-            "a model of rows of length 1 must say whether dot products or cosines were trained; got neither; name the "
-            "link (--link identity) or the objective (--objective cosine)."
+            "a model of rows of length 1 must say whether dot products or cosines were trained; got neither; say "
+            "--link=identity or --objective=cosine."
         )
     if model.predicts is Equivalence.COSINES and kind != "prediction":
         raise EquivalenceError(
-            f'a model that predicts cosines must keep its lengths and angles; got as "{kind}"; use as "prediction".'
+            f"a model that predicts cosines must keep its lengths and angles; got as {kind!r}; use --as=prediction."
         )
 
 

@@ -207,7 +207,7 @@ def netflix(*, size: str | NetflixSetting = "small", seed: int = 0, n_seeds: int
     """
     setting = as_setting(size)
     if setting.data is not None and n_seeds is not None:
-        raise InputError("n_seeds (--seeds) must be left out with data, which are not drawn.")
+        raise InputError("n_seeds must be left out with data, which are not drawn.")
     n_seeds = (5 if setting.data is None else 1) if n_seeds is None else n_seeds
     if n_seeds < 1:
         raise must_be("n_seeds", "a whole number >= 1", n_seeds)

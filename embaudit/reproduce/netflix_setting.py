@@ -148,14 +148,14 @@ def read_own(
 def _texts(read: Interactions, data: str, truth: str, column_of_ids: str | None) -> tuple[str | None, ...]:
     table, column = split_column(truth)
     if column is None:
-        raise must_be("truth (--truth)", "FILE:COLUMN, a table of the items and its column of labels", repr(truth))
+        raise must_be("--truth", "FILE:COLUMN, a table of the items and its column of labels", repr(truth))
     return join_ids(read.item_ids, table, source=data, id=column_of_ids, title=column).texts
 
 
 def _largest(values: Floats, among: NDArray[Any], most: int) -> NDArray[Any]:
     """Return at most so many of the places with the largest values; the earlier of equal ones."""
     if not len(among):
-        raise InputError("truth (--truth) must hold a label of an item of the data; got none.")
+        raise InputError("--truth must hold a label of an item of the data; got none.")
     return among[np.argsort(-values[among], kind="stable")[:most]]
 
 
@@ -215,16 +215,16 @@ class NetflixSetting:
     """Column of the items' ids in the table of labels."""
 
     def __post_init__(self) -> None:
-        as_count(self.n_users, "n_users (--users)", least=2)
-        as_count(self.n_items, "n_items (--items)", least=2, most=MOST_ITEMS)
-        for name, flag in (("alpha_product", "--lambda1"), ("alpha_factors", "--lambda2")):
+        as_count(self.n_users, "n_users", least=2)
+        as_count(self.n_items, "n_items", least=2, most=MOST_ITEMS)
+        for name in ("alpha_product", "alpha_factors"):
             value = getattr(self, name)
             if not (is_number(value) and value > 0):
-                raise must_be(f"{name} ({flag})", "a finite number > 0", value)
+                raise must_be(name, "a finite number > 0", value)
         if not 0 < self.max_share <= 1:
             raise must_be("max_share", "a share above 0 and at most 1", self.max_share)
         if (self.data is None) != (self.truth is None):
-            raise InputError("data and truth (--data, --truth) must be given together: interactions, and clusters.")
+            raise InputError("--data and --truth must be given together: interactions, and clusters.")
         if self.data is not None and self.cluster_weights is not None:
             raise InputError("cluster_weights must be left out with data, whose clusters truth tells.")
         self.require_rank(self.n_users, self.n_items)

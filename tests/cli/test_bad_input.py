@@ -116,8 +116,8 @@ def test_damaged_foreign_and_newer_model_files_are_refused(embaudit, model, tmp_
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (("--gauges", 0), ("n_gauges",)),
-        (("--max-condition", 0.5), ("max_condition",)),
+        (("--gauges", 0), ("--n-gauges",)),
+        (("--max-condition", 0.5), ("--max-condition",)),
         (("--objective", "magic"), ("objective must be a word of",)),
         (("--kind", "magic"), ("kind must be",)),
         (("--group", "translation"), ("group must be",)),
@@ -140,7 +140,7 @@ def test_a_header_is_auto_yes_or_no(embaudit, ratings, tmp_path):
 def test_one_array_too_many_or_too_few(embaudit, tmp_path):
     draw = np.random.default_rng(0)
     np.savez("two.npz", A=draw.standard_normal((9, 3)), B=draw.standard_normal((7, 3)))
-    assert_refused(embaudit("audit", "two.npz"), "--left A --weight B")
+    assert_refused(embaudit("audit", "two.npz"), "--left A and --weight B")
     assert_refused(embaudit("audit", "two.npz", "--left", "A"), "--weight")
     assert_refused(embaudit("audit", "two.npz", "--left", "A", "--weight", "C"), "weight must be one of A (9, 3)")
 

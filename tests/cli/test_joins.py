@@ -77,7 +77,7 @@ def test_a_look_at_a_file_says_what_it_would_be_read_as(model, embaudit):
     np.savez("m.npz", P=model.left, Q=model.right, i_bias=np.ones(30))
     refused = embaudit("formats", "m.npz")
     assert refused.code == 2
-    assert "got i_bias (30,), one value for each entity of Q; name it with bias (--bias i_bias)" in refused.err
+    assert "got i_bias (30,), one value for each entity of Q; name it with --bias i_bias" in refused.err
     said = "Read as npz: P (20 × 3) as left factors, Q (30 × 3) as right factors, i_bias (30) as right bias."
     assert embaudit("formats", "m.npz", "--bias", "i_bias").out.startswith(said)
     assert "Left over: i_bias (30)." in embaudit("formats", "m.npz", "--ignore", "i_*").out

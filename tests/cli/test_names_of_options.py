@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import ast
 import json
+import re
+import shlex
 from pathlib import Path
 
 import numpy as np
 import pytest
+from typer.main import get_command
 
 import embaudit as ea
-from embaudit.errors import InputError
+from embaudit.cli.app import app
+from embaudit.cli.commands import COMMANDS
+from embaudit.errors import InputError, option
 
 FEW = ("--n-gauges", 1, "--n-pairs", 50, "--n-starts", 1, "--n-steps", 2, "--n-lists", 5)
 
@@ -80,3 +86,64 @@ def test_one_side_alone_is_centred_and_a_frame_holds_its_vectors(model, embaudit
 def test_answers_are_explained(embaudit, word):
     result = embaudit("explain", *word.split())
     assert (result.code, result.out.split(" (also")[0].splitlines()[0]) == (0, word.upper())
+
+
+def sentences():
+    """Yield the texts of the source that name options, with N for each value that is put into one."""
+    package = Path(ea.__file__).parent
+    for path in sorted(package.rglob("*.py")):
+        if path.relative_to(package).parts[0] in ("cli", "report"):
+            continue
+        inside = set()
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.JoinedStr):
+                inside |= set(node.values)
+                text = "".join(part.value if isinstance(part, ast.Constant) else "N" for part in node.values)
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in inside:
+                text = node.value
+            else:
+                continue
+            if "--" in text and "\n" not in text:
+                yield path.name, text
+
+
+TYPED_ONLY = ("sizes.py", "neighbourhoods.py", "vectors.py", "errors.py")
+"""Texts that are no errors, and hints to those who type an option that is gone."""
+
+
+def options():
+    """Return the options of all commands."""
+    commands = (get_command(app).get_command(None, name) for name in COMMANDS)
+    return {word for command in commands for one in command.params for word in (*one.opts, *one.secondary_opts)}
+
+
+@pytest.mark.parametrize(("file", "text"), [pytest.param(*one, id=one[1][:60]) for one in sentences()])
+def test_errors_name_keywords_in_python_and_options_on_the_command_line(file, text):
+    if file in TYPED_ONLY:
+        return
+    error = InputError(text)
+    without = re.sub("`[^`]*`", "", text)
+    named = set(re.findall(r"(?<![\w-])--[a-z][a-z0-9-]*", without))
+    assert not re.search(r"\(--", text), "one form is enough"
+    assert named <= options()
+    assert not set(re.findall(r"--[a-z]", re.sub("`[^`]*`", "", str(error))))
+    assert all(name in error.typed() for name in named)
+    assert not re.search(r"--[a-z-]+=", error.typed())
+
+
+@pytest.mark.parametrize("value", ["b", "avg rating", "it's", "a=b", "--left=a", "a\tb"])
+def test_a_value_is_quoted_as_each_front_needs_it(value):
+    error = InputError(f"leave it out with {option('ignore', value)}.")
+    typed = error.typed().removeprefix("leave it out with ").removesuffix(".")
+    assert shlex.split(typed.replace("\\t", "\t")) == ["--ignore", value]
+    keyword = str(error).removeprefix("leave it out with ").removesuffix(".")
+    assert ast.parse(f"f({keyword})").body[0].value.keywords[0].value.value == value
+
+
+def test_a_parameter_is_called_as_the_front_calls_it(model, embaudit):
+    with pytest.raises(InputError, match=r"^n_pairs must be"):
+        ea.audit(model, n_pairs=0)
+    assert embaudit("audit", model, "--pairs", 0).err.startswith("embaudit: --n-pairs must be")
+    with pytest.raises(InputError, match=r"name two factors with left=A and weight=B"):
+        np.savez("two.npz", a=np.ones((3, 2)), b=np.ones((4, 2))) or ea.load("two.npz")
+    assert "name two factors with --left A and --weight B, or" in embaudit("audit", "two.npz").err

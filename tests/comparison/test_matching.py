@@ -76,12 +76,12 @@ def refused(one, two, role="right", **options):
 def test_a_join_by_row_is_refused_until_asked_for_and_needs_as_many_rows():
     named, plain = vectors(ids=list("abcdefghi")), random_model(n=9, p=9, k=3)
     assert refused(vectors(), vectors(), by_row=False).startswith("item ids must be in the first model, to find its")
-    assert "the second has none; add them to it with ids (--ids), or join by the order" in refused(named, vectors())
+    assert "the second has none; add them to it with ids, or join by the order" in refused(named, vectors())
     other = vectors().replace(roles=("reader", "book"))
     assert refused(named, other).startswith("item ids must be in both models or in neither;")
     users = refused(plain.replace(left_ids=range(9)), plain, "left")
     assert "user ids must be in both models" in users
-    assert "left_ids (--left-ids)" in users
+    assert "left_ids" in users
     for one, two in ((named, vectors(ids=list("jklmnopqr"))), (vectors(), vectors())):
         found = match(one, two, "right", by_row=True)
         assert (found.before.tolist(), found.after.tolist(), found.by_ids) == ([*range(9)], [*range(9)], False)

@@ -32,7 +32,7 @@ def refused(path: Path) -> str:
          "[index.get_item_vector(i) for i in range(index.get_n_items())])."),
         ("a.hnsw", "an index of hnswlib; export the vectors in Python: numpy.save('vectors.npy', "
          "index.get_items(sorted(index.get_ids_list())))."),
-        ("u.data", "a table of interactions by its name; factorize it first: embaudit fit PATH --objective product."),
+        ("u.data", "a table of interactions by its name; factorize it first: `embaudit fit PATH --objective product`."),
         ("A.MAT", "a file of MATLAB; convert it in Python: numpy.savez('model.npz', **{k: v for k, v in "
          "scipy.io.loadmat('PATH').items() if k[0] != '_'})."),
         ("a.npz.zip", "an archive; unpack it, and give what is in it."),
@@ -94,8 +94,7 @@ def test_what_is_not_known_is_not_to_be_renamed(tmp_path: Path) -> None:
     path = tmp_path / "a.xyz"
     path.write_text("1")
     assert refused(path).endswith(
-        f"got {path}; write the vectors as .npy or .parquet, or name its format with format (--format) if it is one of "
-        "these."
+        f"got {path}; write the vectors as .npy or .parquet, or name its format with format if it is one of these."
     )
 
 

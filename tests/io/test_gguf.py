@@ -223,7 +223,7 @@ def test_an_encoder_has_no_head(tmp_path: Path, said: dict[str, Any]) -> None:
     path = gguf_file(tmp_path / "m.gguf", TIED, architecture="bert", **LAYER, **said)
     assert refused(path) == (
         f"the head of {path} must be there; got only token_embd.weight, the input embeddings of an encoder; read them "
-        "with kind vectors (--kind vectors --weight token_embd.weight)."
+        "with kind='vectors' and weight='token_embd.weight'."
     )
     np.testing.assert_array_equal(load(path, kind="vectors", weight="token_embd.weight").right, W)
     assert load(path, kind="head").link == "softmax"
@@ -315,8 +315,8 @@ def test_one_part_of_many_is_no_model(tmp_path: Path) -> None:
     path = tmp_path / "m-00001-of-00003.gguf"
     path.write_bytes(header(said, tensors=(entry("token_embd.weight", 8, 2),)) + bytes(128))
     assert refused(path) == (
-        f"{path} must be a whole model; got one part of 3; merge them with llama-gguf-split --merge, or name a tensor "
-        "of this part with weight (--weight)."
+        f"{path} must be a whole model; got one part of 3; merge them with `llama-gguf-split --merge`, or name a "
+        "tensor of this part with weight."
     )
     assert load(path, weight="token_embd.weight").n_right == 2
     path.write_bytes(path.read_bytes().replace(said, text("split.count") + struct.pack("<IH", 2, 1)))

@@ -102,7 +102,7 @@ def test_one_of_several_embeddings_has_to_be_chosen(tmp_path: Path) -> None:
     path = anndata(tmp_path / "a.h5ad", obsm__X_pca=P, obsm__X_umap=P + 1, varm__PCs=Q[:3])
     assert refused(path) == (
         f"the embedding of {path} must be one; got obsm/X_pca (5, 2), obsm/X_umap (5, 2), varm/PCs (3, 2); choose one "
-        "with weight (--weight obsm/X_pca), or take what was measured (--weight X)."
+        "with weight='obsm/X_pca', or take what was measured with weight=X."
     )
     for weight, expected, first in (
         ("obsm/X_umap", P + 1, "cell 0"),
@@ -114,7 +114,7 @@ def test_one_of_several_embeddings_has_to_be_chosen(tmp_path: Path) -> None:
         assert model.names("right")[0] == first
     assert refused(anndata(tmp_path / "b.h5ad")) == (
         f"the embedding of {tmp_path / 'b.h5ad'} must be one; got none; compute one, or take what was measured "
-        "(--weight X)."
+        "with weight=X."
     )
 
 

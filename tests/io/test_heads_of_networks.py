@@ -119,9 +119,7 @@ def test_classes_of_a_folder_are_called_by_its_configuration(tmp_path: Path, row
 def test_names_of_other_classes_are_passed_over(tmp_path: Path, rows: int, config: dict[str, Any]) -> None:
     found = read(classifier(tmp_path, rows, **config))
     assert found.model.right_names is None
-    assert found.intake.explain().endswith(
-        "Label ids: none, so rows go by their number; `labels` (--labels FILE) names them."
-    )
+    assert found.intake.explain().endswith("Label ids: none, so rows go by their number; a file of labels names them.")
 
 
 def test_names_of_classes_are_those_of_no_tokens(tmp_path: Path) -> None:
@@ -151,7 +149,7 @@ def test_input_embeddings_of_a_network_without_tokens_to_choose_are_no_head(tmp_
             reading(folder)
         assert str(caught.value) == (
             f"the head of {folder} must be there, for it is a {name}; got only model.shared.weight; name its head with "
-            "weight and kind head (--weight NAME --kind head), or name them with weight (--weight model.shared.weight)."
+            "weight=NAME and kind='head', or name them with weight='model.shared.weight'."
         )
     np.testing.assert_array_equal(load(folder, weight="model.shared.weight").right, WORDS)
     for architectures in (

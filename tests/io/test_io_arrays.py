@@ -138,7 +138,7 @@ def test_biases_offsets_and_ids_come_along(tmp_path: Path) -> None:
 
 def test_chosen_arrays(tmp_path: Path) -> None:
     path = saved(tmp_path / "m.npz", a=USERS, b=ITEMS.T, c=B)
-    with pytest.raises(InputError, match=r"a \(6, 3\).*--left A --weight B.*--weight B --kind head or vectors"):
+    with pytest.raises(InputError, match=r"a \(6, 3\).*left=A and weight=B, or .*kind='vectors'"):
         load(path)
     for options in ({"transpose": "right"}, {}):
         model = load(path, left="a", right="b", bias="c", **options)
@@ -157,13 +157,13 @@ def test_chosen_arrays(tmp_path: Path) -> None:
     ("options", "sentence"),
     [
         ({"left": "x", "right": "b"}, r"left must be one of a \(6, 3\)"),
-        ({"left": "a"}, "must both be named, with left and weight"),
-        ({"right": "b"}, "must both be named, with left and weight"),
-        ({"weight": "a"}, "say whether a is one with kind head or kind vectors"),
+        ({"left": "a"}, "must both be named, with left=A and weight=B"),
+        ({"right": "b"}, "must both be named, with left=A and weight=B"),
+        ({"weight": "a"}, "say whether a is one with kind='head' or kind='vectors'"),
         ({"left": "a", "right": "b", "weight": "a"}, "weight must not be given with right"),
         ({"left": "a", "weight": "b", "kind": "head"}, "must be chosen with weight"),
         ({"left": "a", "right": "b", "kind": "head"}, "must be chosen with weight"),
-        ({"weight": "a", "kind": "factors"}, "--left A --weight B"),
+        ({"weight": "a", "kind": "factors"}, "left=A and weight=B"),
         ({"kind": "heads"}, "kind must be one of auto"),
         ({"wieght": "a"}, "a keyword of load must be one of"),
         ({"transpose": "up"}, "transpose must be one of"),
@@ -207,7 +207,7 @@ def test_customary_heads(tmp_path: Path, weight: str, bias: str) -> None:
 def test_the_bias_tells_which_way_weights_lie(tmp_path: Path) -> None:
     np.testing.assert_array_equal(load(saved(tmp_path / "m.npz", W=ITEMS.T, b=B)).right, ITEMS)
     square = saved(tmp_path / "s.npz", W=ITEMS[:3], b=B[:3])
-    with pytest.raises(InputError, match=r"--transpose none.* if each row is a label"):
+    with pytest.raises(InputError, match=r"transpose='none' if each row is a label"):
         load(square)
     np.testing.assert_array_equal(load(square, transpose="right").right, ITEMS[:3].T)
     np.testing.assert_array_equal(load(square, transpose=False).right, ITEMS[:3])
@@ -285,7 +285,7 @@ def test_npy_with_files_beside_it(tmp_path: Path) -> None:
     head = load(tmp_path / "q.npy", bias=str(tmp_path / "b.npy"))
     assert head.link is Link.SOFTMAX
     assert load(tmp_path / "q.npy", kind="head").link is Link.SOFTMAX
-    with pytest.raises(InputError, match="--left A --weight B"):
+    with pytest.raises(InputError, match="left=A and weight=B"):
         load(tmp_path / "q.npy", kind="factors")
     np.save(tmp_path / "v.npy", B)
     with pytest.raises(InputError, match="a matrix, one row an entity"):

@@ -43,7 +43,7 @@ def test_an_exception_leaves_everything_as_it_was(tmp_path: Path, old: bytes | N
 def test_an_existing_file_is_kept_unless_forced(tmp_path: Path) -> None:
     target = tmp_path / "out"
     target.write_bytes(b"old")
-    with pytest.raises(InputError, match=r"does not exist yet; got .*out; pass force \(--force\) to overwrite it"):
+    with pytest.raises(InputError, match=r"does not exist yet; got .*out; overwrite it with force=True"):
         written_whole(target)
     assert target.read_bytes() == b"old"
     with written_whole(target, force=True) as file:

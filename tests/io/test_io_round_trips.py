@@ -236,7 +236,7 @@ def test_ids_that_would_be_lost_are_refused(tmp_path: Path) -> None:
 
 def test_saving_over_a_file_needs_force(tmp_path: Path) -> None:
     save(two_sided(), tmp_path / "a.npz")
-    with pytest.raises(InputError, match="--force"):
+    with pytest.raises(InputError, match="force=True"):
         save(two_sided(), tmp_path / "a.npz")
     save(FactorModel.from_vectors(np.eye(2)), tmp_path / "a.npz", force=True)
     assert load(tmp_path / "a.npz").left is None

@@ -38,8 +38,8 @@ def test_rows_are_joined_only_when_asked(tmp_path: Path) -> None:
     with pytest.raises(InputError) as refused:
         join_texts(items().right_side, path)
     assert str(refused.value) == (
-        f"item ids must be in the model, to find its rows in {path}; got none; add them with ids (--ids), or join by "
-        "the order of the rows with by_row (--by-row) if that is what they share."
+        f"item ids must be in the model, to find its rows in {path}; got none; add them with ids, or join by "
+        "the order of the rows with by_row=True if that is what they share."
     )
     for model in (items(), items([3, 5, 7, 9])):
         named, joined = with_titles(model, path, by_row=True)

@@ -65,7 +65,7 @@ def test_lines(tmp_path: Path, suffix: str) -> None:
 
 def test_a_bias_of_records_is_settled_as_in_tables(tmp_path: Path) -> None:
     path = written(tmp_path / "v.json", [one | {"bias": 0.5} for one in RECORDS])
-    with pytest.raises(InputError, match=r"got bias, which is called a bias; name it with bias \(--bias bias\)"):
+    with pytest.raises(InputError, match=r"got bias, which is called a bias; name it with bias='bias'"):
         load(path)
     np.testing.assert_array_equal(load(path, bias="bias").right_bias, np.full(6, 0.5))
     assert load(path, ignore="bias", id="title").names("right")[0] == "ITEM 0"
@@ -81,7 +81,7 @@ def test_a_bias_of_records_is_settled_as_in_tables(tmp_path: Path) -> None:
         ("[[1, 2], [3, true]]", "got list; write vectors with"),
         ("[]", "got list; write vectors with"),
         ("3", "got int; write vectors with"),
-        ('{"a": 0, "b": 1}', "got a vocabulary; give the head, and this with labels (--labels PATH)."),
+        ('{"a": 0, "b": 1}', "got a vocabulary; give the head, and this with labels=PATH."),
         ('{"model_type": "llama"}', "got a configuration; give its folder."),
         ('{"added_tokens": [], "model": {}}', "got a tokenizer; give its folder."),
         ('{"embaudit_version": "1"}', "got an audit; give the model that was audited."),

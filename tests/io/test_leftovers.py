@@ -30,19 +30,19 @@ def sentence(array: str, why: str, ways: str) -> str:
     ("arrays", "expected"),
     [
         ({"u_bias": A}, sentence("u_bias (5,)", "one value for each entity of P",
-         "name it with left_bias (--left-bias u_bias), or leave it out with ignore (--ignore u_bias)")),
+         "name it with left_bias='u_bias', or leave it out with ignore='u_bias'")),
         ({"item_intercept": B}, sentence("item_intercept (7,)", "one value for each entity of Q",
-         "name it with bias (--bias item_intercept), or leave it out with ignore (--ignore item_intercept)")),
+         "name it with bias='item_intercept', or leave it out with ignore='item_intercept'")),
         ({"x": B[:, None]}, sentence("x (7, 1)", "one value for each entity of Q",
-         "name it with bias (--bias x), or leave it out with ignore (--ignore x)")),
+         "name it with bias='x', or leave it out with ignore='x'")),
         ({"x": B.astype(int)}, sentence("x (7,)", "one value for each entity of Q",
-         "leave it out with ignore (--ignore x)")),
+         "leave it out with ignore='x'")),
         ({"strength": np.ones(2)}, sentence("strength (2,)", "one number for each dimension of Q",
-         "leave it out with ignore (--ignore strength)")),
+         "leave it out with ignore='strength'")),
         ({"yj": Q}, sentence("yj (7, 2)", "the shape of Q",
-         "name it with weight (--weight yj), or leave it out with ignore (--ignore yj)")),
+         "name it with weight='yj', or leave it out with ignore='yj'")),
         ({"yi": P}, sentence("yi (5, 2)", "the shape of P",
-         "name it with left (--left yi), or leave it out with ignore (--ignore yi)")),
+         "name it with left='yi', or leave it out with ignore='yi'")),
     ],
 )  # fmt: skip
 def test_an_array_that_could_matter_stops_the_read(arrays: dict[str, Any], expected: str) -> None:
@@ -139,8 +139,8 @@ def test_fractions_are_no_ids(name: str) -> None:
     with pytest.raises(InputError) as refused:
         from_object({"P": P, "Q": Q, name: np.where(B == 3, 3.5, B)})
     assert str(refused.value) == (
-        f"{name} must be ids or names, whole numbers or text; got fractions such as 3.5; leave it out with ignore "
-        f"(--ignore {name})."
+        f"{name} must be ids or names, whole numbers or text; got fractions such as 3.5; leave it out with "
+        f"ignore='{name}'."
     )
 
 
@@ -158,7 +158,7 @@ def test_one_part_of_a_checkpoint_is_no_model(tmp_path: Path) -> None:
         load(path)
     assert str(refused.value) == (
         f"{path} must be a whole checkpoint; got one part of 2; give its folder or its .safetensors.index.json, or "
-        "name an array of this part with weight (--weight)."
+        "name an array of this part with weight."
     )
     assert load(path, weight="lm_head.weight").n_right == 7
     assert load(checkpoint(tmp_path / "model-00001-of-00001.safetensors", lm_head__weight=Q)).n_right == 7

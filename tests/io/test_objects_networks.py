@@ -195,7 +195,7 @@ def test_layers_after_the_tables_make_other_vectors() -> None:
     assert str(refused.value) == (
         "every array of the state dictionary that could matter must be named or left out; got item_mlp.2.weight "
         "(3, 3), a layer beside the tables; export the outputs of both towers and read these, "
-        "or leave it out with ignore (--ignore item_mlp.2.weight)."
+        "or leave it out with ignore='item_mlp.2.weight'."
     )
     wrapped = {f"module._orig_mod.{name}": values for name, values in towers.items()}
     np.testing.assert_allclose(from_object(wrapped).scores(), SCORES, atol=1e-12)

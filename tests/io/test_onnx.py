@@ -62,8 +62,8 @@ def test_heads(tmp_path: Path, head: str) -> None:
     with pytest.raises(InputError) as refused:
         load(scores)
     assert str(refused.value) == (
-        f"the outputs of {scores} must be probabilities of labels; got those of w as they are; say with kind head "
-        "(--kind head) that the outputs are scores of labels."
+        f"the outputs of {scores} must be probabilities of labels; got those of w as they are; say with kind='head' "
+        "that the outputs are scores of labels."
     )
     assert load(scores, kind="head").link == "softmax"
 

@@ -76,7 +76,7 @@ def test_one_of_two_lists_has_to_be_chosen(tmp_path: Path) -> None:
     with pytest.raises(InputError) as refused:
         load(path)
     assert str(refused.value) == (
-        f"the vectors of {path} must be in one column; got a and b; keep one, or choose it with vector (--vector)."
+        f"the vectors of {path} must be in one column; got a and b; keep one, or choose it with vector."
     )
     np.testing.assert_array_equal(load(path, vector="b").right, [[3, 4], [7, 8], [0, 8]])
     with pytest.raises(InputError) as refused:
@@ -188,7 +188,7 @@ def test_a_bias_among_columns_stops_the_read_until_it_is_settled(
             reading(path)
         assert str(refused.value) == (
             f"every column of {path} that could matter must be named or left out; got {name}, which is called a bias; "
-            f"name it with bias (--bias {name}), or leave it out with ignore (--ignore {name})."
+            f"name it with bias='{name}', or leave it out with ignore='{name}'."
         )
     biased = load(path, bias=name)
     np.testing.assert_array_equal(biased.right_bias, BIAS)
@@ -238,7 +238,7 @@ def test_ratings_are_to_be_factorized_first(tmp_path: Path, header: str) -> None
         load(path)
     assert str(refused.value) == (
         f"{path} must be a table of vectors, one a row; got interactions ({header.replace(',', ', ')}); factorize them "
-        f"first: embaudit fit {path} --objective product."
+        f"first: `embaudit fit {path} --objective product`."
     )
 
 

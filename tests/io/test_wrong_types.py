@@ -15,8 +15,8 @@ TABLE = pd.DataFrame({"a": np.arange(30.0), "b": np.arange(30.0) % 7, "g": list(
 @pytest.mark.parametrize(
     ("command", "words"),
     [
-        (("audit", "m.npz", "--gauges", "1000000000"), "n_gauges must be an integer from 1 to 10000"),
-        (("audit", "m.npz", "--pairs", "100000000000"), "n_pairs must be an integer from 1 to 100000000"),
+        (("audit", "m.npz", "--gauges", "1000000000"), "--n-gauges must be an integer from 1 to 10000"),
+        (("audit", "m.npz", "--pairs", "100000000000"), "--n-pairs must be an integer from 1 to 100000000"),
         (
             ("simpson", "t.csv", "--x", "a", "--y", "b", "--group", "g", "--permutations", "100000000"),
             "n_permutations must be an integer from 0 to 1000000",

@@ -66,7 +66,7 @@ def test_only_what_keeps_dot_products_and_lengths_acts_on_an_unknown_link():
     np.testing.assert_allclose(after.scores(), OPEN.scores(), atol=1e-14)
     assert after.link == "unknown"
     for gauge in (Gauge.diagonal([1.0, 2.0, 3.0]), Gauge.translation(3, right=[1.0, 0.0, 0.0])):
-        with pytest.raises(EquivalenceError, match='say link="identity" if their dot products were trained'):
+        with pytest.raises(EquivalenceError, match="say link='identity' if their dot products were trained"):
             gauge.act(OPEN)
     assert Gauge.diagonal([1.0, 2.0, 3.0]).act(OPEN.replace(link="identity")).link == "identity"
 

@@ -191,7 +191,7 @@ def test_a_model_of_cosines_has_prediction_vectors_only(tmp_path):
     np.testing.assert_allclose(
         pair_cosines(rows, rows, pairs), identified_cosines(model, role="right", pairs=pairs), atol=1e-12
     )
-    with pytest.raises(EquivalenceError, match='use as "prediction"'):
+    with pytest.raises(EquivalenceError, match="use as_='prediction'"):
         fix(model, "balanced")
 
 

@@ -17,7 +17,7 @@ HEAD = FactorModel.from_softmax(MODEL.right)
 RMS = FinalNorm("rms", [1.0, 2.0, 4.0])
 SEEN = "; the predictions see 3 of the 3 dimensions."
 CENTRED = "centring must keep the predictions; got a model with {} link whose predictions change when {} are shifted, "
-CENTRED += 'since no free bias absorbs it; use as "prediction".'
+CENTRED += "since no free bias absorbs it; use as_='prediction'."
 
 
 @pytest.mark.parametrize(
@@ -42,11 +42,11 @@ CENTRED += 'since no free bias absorbs it; use as "prediction".'
         (MODEL.replace(link="sigmoid", left=None), "centred", {}, CENTRED.format("sigmoid", "items")),
         (
             MODEL.replace(link="cosine"), "balanced", {},
-            'a model that predicts cosines must keep its lengths and angles; got as "balanced"; use as "prediction".',
+            "a model that predicts cosines must keep its lengths and angles; got as 'balanced'; use as_='prediction'.",
         ),
         (
             HEAD, "folded", {}, "folded vectors must be those of a head whose final norm is known; got one of which no "
-            "norm is; name the tensor of its gains (--norm), or use as centred.",
+            "norm is; give that norm with final_norm, or use as_='centred'.",
         ),
         (
             HEAD, "folded-centred", {"final_norm": RMS, "dimensions": 2},

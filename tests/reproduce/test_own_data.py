@@ -99,17 +99,17 @@ def test_a_figure_of_ones_own_data_says_what_it_is_of(setting, own, tmp_path):
 @pytest.mark.parametrize(
     ("fields", "sentence"),
     [
-        ({"alpha_product": 0}, "alpha_product (--lambda1) must be a finite number > 0; got 0."),
-        ({"alpha_factors": -1.0}, "alpha_factors (--lambda2) must be a finite number > 0; got -1.0."),
-        ({"alpha_factors": float("inf")}, "alpha_factors (--lambda2) must be a finite number > 0; got inf."),
+        ({"alpha_product": 0}, "alpha_product must be a finite number > 0; got 0."),
+        ({"alpha_factors": -1.0}, "alpha_factors must be a finite number > 0; got -1.0."),
+        ({"alpha_factors": float("inf")}, "alpha_factors must be a finite number > 0; got inf."),
         ({"rank": 81}, "rank must be from 1 to 80, the fewer of users and items; got 81."),
         ({"rank": 0}, "rank must be from 1 to 80, the fewer of users and items; got 0."),
-        ({"n_users": 1}, "n_users (--users) must be an integer >= 2; got 1."),
-        ({"n_items": 5_001}, "n_items (--items) must be an integer from 2 to 5000; got 5001."),
+        ({"n_users": 1}, "n_users must be an integer >= 2; got 1."),
+        ({"n_items": 5_001}, "n_items must be an integer from 2 to 5000; got 5001."),
         ({"max_share": 0}, "max_share must be a share above 0 and at most 1; got 0."),
         ({"max_share": 1.1}, "max_share must be a share above 0 and at most 1; got 1.1."),
-        ({"data": "a.csv"}, "data and truth (--data, --truth) must be given together: interactions, and clusters."),
-        ({"truth": "a.csv:b"}, "data and truth (--data, --truth) must be given together: interactions, and clusters."),
+        ({"data": "a.csv"}, "data and truth must be given together: interactions, and clusters."),
+        ({"truth": "a.csv:b"}, "data and truth must be given together: interactions, and clusters."),
         (
             {"data": "a.csv", "truth": "b.csv:c", "cluster_weights": (1, 2)},
             "cluster_weights must be left out with data, whose clusters truth tells.",
@@ -123,15 +123,15 @@ def test_settings_that_cannot_be_are_refused(fields, sentence):
 
 
 def test_data_that_do_not_go_with_the_rest_are_refused(setting):
-    with pytest.raises(InputError, match=r"^n_seeds \(--seeds\) must be left out with data, which are not drawn\.$"):
+    with pytest.raises(InputError, match=r"^n_seeds must be left out with data, which are not drawn\.$"):
         netflix(size=setting, n_seeds=1)
-    with pytest.raises(InputError, match=r"^truth \(--truth\) must be FILE:COLUMN, a table of the items and its colum"):
+    with pytest.raises(InputError, match=r"^truth must be FILE:COLUMN, a table of the items and its colum"):
         netflix(size=replace(setting, truth=setting.truth.removesuffix(":genres")))
     with pytest.raises(InputError, match=r"^rank must be from 1 to 14, the fewer of users and items; got 15"):
         netflix(size=replace(setting, n_items=20, rank=15, data=_few(setting)))
     blank = Path(setting.data).with_name("blank.csv")
     blank.write_text(Path(setting.data).with_name("movies.csv").read_text().replace("Art", "").replace("War", ""))
-    with pytest.raises(InputError, match=r"^truth \(--truth\) must hold a label of an item of the data; got none\.$"):
+    with pytest.raises(InputError, match=r"^truth must hold a label of an item of the data; got none\.$"):
         netflix(size=replace(setting, truth=f"{blank}:genres"))
 
 
@@ -148,8 +148,8 @@ def _few(setting):
     ("words", "sentence"),
     [
         (["netflix", "--clusters", "5,3"], "Invalid value for '--clusters': Input should be a valid integer"),
-        (["netflix", "--rank", "301"], "rank must be from 1 to 300, the fewer of users and items; got 301."),
-        (["netflix", "--lambda1", "0"], "alpha_product (--lambda1) must be a finite number > 0; got 0.0."),
+        (["netflix", "--rank", "301"], "--rank must be from 1 to 300, the fewer of users and items; got 301."),
+        (["netflix", "--lambda1", "0"], "alpha_product must be a finite number > 0; got 0.0."),
         (["nielsen", "--rank", "3"], "nielsen has no setting; penalties, sizes and data of your own go with netflix."),
     ],
 )

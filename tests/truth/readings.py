@@ -27,7 +27,7 @@ A, B = DRAW.normal(size=5), DRAW.normal(size=7)
 IDS = np.arange(70, 77)
 NO_IDS = "{} ids: none, so rows go by their number."
 NO_USERS, NO_ITEMS = (NO_IDS.format(side) for side in ("User", "Item"))
-NO_LABELS = "Label ids: none, so rows go by their number; `labels` (--labels FILE) names them."
+NO_LABELS = "Label ids: none, so rows go by their number; a file of labels names them."
 BY_NAME = "Label ids: none, so rows go by their names."
 
 
@@ -254,12 +254,12 @@ def refused() -> Iterator[Refused]:
     """What must not be read in silence."""
     yield Refused(
         "a bias under another name", npz(P=P, Q=Q, u_bias=A),
-        ("u_bias (5,)", "one value for each entity of P", "left_bias (--left-bias u_bias)", "--ignore u_bias"),
+        ("u_bias (5,)", "one value for each entity of P", "left_bias='u_bias'", "ignore='u_bias'"),
         {"left_bias": "u_bias"}, fields={"left_bias": A},
     )  # fmt: skip
     yield Refused(
         "the bias of a weight that was chosen", tensors(a__0__weight=Q, a__0__extra=B, b__weight=P),
-        ("a.0.extra (7,)", "one value for each entity of a.0.weight", "bias (--bias a.0.extra)"),
+        ("a.0.extra (7,)", "one value for each entity of a.0.weight", "bias='a.0.extra'"),
         {"bias": "a.0.extra"}, {"weight": "a.0.weight", "kind": "head"}, {"right_bias": B},
     )  # fmt: skip
     yield Refused(
@@ -273,7 +273,7 @@ def refused() -> Iterator[Refused]:
     )  # fmt: skip
     yield Refused(
         "a column that is called a bias", parquet(id=IDS, vector=list(Q), bias=B),
-        ("bias (--bias bias)", "--ignore bias"), {"bias": "bias"}, fields={"right_bias": B},
+        ("bias='bias'", "ignore='bias'"), {"bias": "bias"}, fields={"right_bias": B},
     )  # fmt: skip
 
 

@@ -123,9 +123,7 @@ def sniff(
             if rows and ((sep is not None and not found.literal) or _is_even(rows)):
                 return _with_header(replace(found, first_rows=tuple(rows)), header, known)
     tried = "equally many columns in every line, cut by one of :: tab , ; | space"
-    raise must_be(
-        f"{path}", f"a table with {tried}", "other lines", "repair it; fit takes other separators (sep, --sep)"
-    )
+    raise must_be(f"{path}", f"a table with {tried}", "other lines", "repair it; fit takes other separators with --sep")
 
 
 def _is_even(rows: list[tuple[str, ...]]) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from embaudit.errors import InputError, must_be
+from embaudit.errors import InputError, must_be, option
 from embaudit.io.codecs.unpacked import open_bytes
 from embaudit.io.files import plain_suffix
 from embaudit.io.json_text import parsed, parsed_once
@@ -110,7 +110,7 @@ def _other(content: Any, path: Path) -> InputError:
         if "embaudit_version" in content:
             got, remedy = "an audit", "give the model that was audited"
         elif content and all(type(value) is int for value in content.values()):
-            got, remedy = "a vocabulary", f"give the head, and this with labels (--labels {path})"
+            got, remedy = "a vocabulary", f"give the head, and this with {option('labels', path)}"
         elif "model_type" in content or "architectures" in content:
             got, remedy = "a configuration", "give its folder"
         elif "added_tokens" in content:

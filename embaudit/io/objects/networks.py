@@ -165,14 +165,14 @@ def _of_examples(network: Any, reading: Reading, inputs: Any) -> Reading:
             hook.remove()
     name, n_right = type(network).__name__, reading.model.n_right
     if len(seen) < len(hooks):
-        remedy = 'say link= if it multiplies them all the same, or read them with kind="vectors"'
+        remedy = "say link= if it multiplies them all the same, or read them with --kind=vectors"
         raise must_be(f"the arrays read from {name}", "layers that forward calls", "others", remedy)
     if reading.model.left is not None:
         left, right, theirs = (array.ravel()[:FEW] for array in (seen["left"], seen["right"], theirs))
         return replace(reading, method="forward", pairs=(left, right, theirs))
     states = seen["right"].reshape(-1, seen["right"].shape[-1])
     if theirs.shape[-1] != n_right or theirs.size != len(states) * n_right:
-        remedy = 'read the layer with kind="vectors" if it is no head'
+        remedy = "read the layer with --kind=vectors if it is no head"
         raise must_be(f"the outputs of {name}", f"{n_right} scores an input, one a label", theirs.shape, remedy)
     theirs = theirs.reshape(-1, n_right)
     return replace(
@@ -241,7 +241,7 @@ def keras_model(model: Any, given: Given) -> Reading:
     if reading.model.left is None or order not in (["u", "i"], ["i", "u"]):
         if reading.model.left is not None and "link" not in contents.fields and given.request.link is None:
             what, got = f"the predictions of {type(model).__name__}", "layers that its configuration does not name"
-            raise must_be(what, "compared with its own", got, 'say link="identity" if it multiplies its two tables')
+            raise must_be(what, "compared with its own", got, "say --link=identity if it multiplies its two tables")
         return reading
 
     def own(users: Indices, items: Indices) -> Floats:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from embaudit.errors import InputError, must_be
+from embaudit.errors import InputError, must_be, option
 from embaudit.io.checkpoints.tokens import Tokens, tokens_of, vocabulary_of
 from embaudit.io.codecs.arrays import UNNAMED, Arrays
 from embaudit.io.codecs.held import as_stored
@@ -135,7 +135,7 @@ def _extra(arrays: Arrays, source: str, name: str) -> Any:
     if name.endswith(("_ids", "_names")) and array.dtype.kind == "f" and (array != np.floor(array)).any():
         # Whatever it is called, it is none: a bias perhaps.
         got = f"fractions such as {array[array != np.floor(array)].flat[0]}"
-        remedy = f"leave it out with ignore (--ignore {source})"
+        remedy = f"leave it out with {option('ignore', source)}"
         raise must_be(source, "ids or names, whole numbers or text", got, remedy)
     # Embedding layers keep a bias as a column, networks that add it to all logits as a row.
     return array.reshape(-1) if array.ndim == 2 and 1 in array.shape else array

@@ -66,7 +66,7 @@ def _require_whole(file: Gguf, request: Request) -> None:
     """Refuse one part of many, unless the caller names what is wanted of it."""
     parts = file.metadata.get("split.count")
     if isinstance(parts, int) and parts > 1 and request.weight is None:
-        remedy = "merge them with llama-gguf-split --merge, or name a tensor of this part with weight (--weight)"
+        remedy = "merge them with `llama-gguf-split --merge`, or name a tensor of this part with --weight"
         raise must_be(f"{file.path}", "a whole model", f"one part of {parts}", remedy)
 
 
@@ -78,6 +78,6 @@ def _require_head(file: Gguf, request: Request) -> None:
     pooled = file.metadata.get(f"{architecture}.pooling_type")
     encodes = architecture in ENCODERS or file.metadata.get("general.type") == "adapter"
     if encodes or pooled or file.metadata.get(f"{architecture}.attention.causal") is False:
-        remedy = f"read them with kind vectors (--kind vectors --weight {EMBEDDING})"
+        remedy = f"read them with --kind=vectors and --weight={EMBEDDING}"
         what = f"only {EMBEDDING}, the input embeddings of an encoder"
         raise must_be(f"the head of {file.path}", "there", what, remedy)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from embaudit.errors import must_be
+from embaudit.errors import must_be, option
 from embaudit.io.codecs.arrays import Arrays
 from embaudit.io.codecs.hdf5 import Hdf5
 from embaudit.io.intake import Contents, Source
@@ -54,7 +54,7 @@ def of_keras(arrays: Arrays, config: Any, request: Request, where: object) -> Co
         return found
     others = [f"{kind} {said.get('activation') or ''}".strip() for kind, said in layers if kind not in (*PASSED, "Dot")]
     if others:
-        remedy = "say what becomes of their product with link (--link identity, cosine or sigmoid)"
+        remedy = "say what becomes of their product with --link=identity (or cosine, sigmoid)"
         raise must_be(f"the layers of {where} behind its tables", "a Dot", ", ".join(dict.fromkeys(others)), remedy)
     cosine = any(kind == "Dot" and said.get("normalize") for kind, said in layers)
     link = Source.of("its Dot layer", "cosine" if cosine else "identity")
@@ -78,8 +78,8 @@ def _of_anndata(stored: Hdf5, request: Request) -> Request:
         of_rows = [name for name in found if name.startswith("obsm/")]
         if len(of_rows) != 1:
             listed = ", ".join(f"{name} {shape}" for name, shape in found.items())
-            choice = f"choose one with weight (--weight {next(iter(found))})" if found else "compute one"
-            remedy = f"{choice}, or take what was measured (--weight X)"
+            choice = f"choose one with {option('weight', next(iter(found)))}" if found else "compute one"
+            remedy = f"{choice}, or take what was measured with --weight=X"
             raise must_be(f"the embedding of {stored.path}", "one", listed or "none", remedy)
         chosen = of_rows[0]
     side = SIDES.get(chosen.split("/")[0])

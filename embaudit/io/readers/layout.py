@@ -167,8 +167,7 @@ def _ambiguous(shapes: Shapes, where: object) -> InputError:
         f"the arrays of {where}",
         "one recognised table, pair or head",
         _listed({name: shape for name, shape in shapes.items() if len(shape) > 1}) or "no matrix",
-        "name two factors with left and weight (--left A --weight B), or one table with weight and its kind "
-        "(--weight B --kind head or vectors)",
+        "name two factors with --left=A and --weight=B, or one table with --weight=B and --kind=head or --kind=vectors",
     )
 
 
@@ -178,11 +177,11 @@ def _chosen_pair(shapes: Shapes, request: Request, where: object) -> Layout:
     right = request.right or request.weight
     if request.left is None or right is None:
         raise InputError(
-            f"the factors in {where} must both be named, with left and weight (--left A --weight B); one alone is "
-            "a table of vectors, named with weight and kind vectors (--weight B --kind vectors)."
+            f"the factors in {where} must both be named, with --left=A and --weight=B; one alone is a table "
+            "of vectors, named with --weight=B and --kind=vectors."
         )
     if request.kind == "head":
-        raise InputError("a head must be chosen with weight (--weight), its inputs in Python with embedding.")
+        raise InputError("a head must be chosen with --weight, its inputs with embedding, in Python alone.")
     return _pair(shapes, request, request.left, right, where)
 
 
@@ -191,16 +190,16 @@ def _chosen_weight(shapes: Shapes, request: Request, where: object) -> Layout:
     known = any(_ends(request.weight, name) for name in (*HEADS, *TIED)) or is_kernel(request.weight)
     known = known or bool(request.bias or request.embedding)
     if request.kind == "factors":
-        raise InputError("factors must be named on both sides, with left and weight (--left A --weight B).")
+        raise InputError("factors must be named on both sides, with --left=A and --weight=B.")
     if request.kind == "head" or (request.kind == "auto" and known):
         return _head(shapes, request, request.weight, where)
     if request.kind == "vectors":
         return _table(shapes, request, request.weight)
     raise must_be(
         "kind",
-        "given with weight",
+        "given with --weight",
         "auto",
-        f"say whether {request.weight} is one with kind head or kind vectors (--kind)",
+        f"say whether {request.weight} is one with --kind=head or --kind=vectors",
     )
 
 
@@ -343,7 +342,7 @@ def _transposed_head(shapes: Shapes, request: Request, weight: str, bias: str | 
             f"the labels of {weight} in {where}",
             "rows or columns",
             f"{rows} × {columns}, which both could be",
-            "choose transpose none (--transpose none) if each row is a label, right if each column is one",
+            "choose --transpose=none if each row is a label, --transpose=right if each column is one",
         )
     return size == columns
 

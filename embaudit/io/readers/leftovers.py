@@ -8,7 +8,7 @@ from math import prod
 
 import numpy as np
 
-from embaudit.errors import must_be
+from embaudit.errors import must_be, option
 from embaudit.io.codecs.arrays import Tensor
 from embaudit.io.readers.layout import ROWS_BY_CUSTOM, Layout, is_head, is_kernel, is_tied
 from embaudit.io.request import Request
@@ -17,14 +17,14 @@ CODED = re.compile(
     r"(?:^|[._])(?:scales|weight_scale(?:_inv)?|kernel_scale|absmax|quant_(?:map|state)\S*|qzeros|zero_points?|SCB)$"
 )
 """What arrays are called that numbers of a quantised matrix are multiplied with."""
-OPTIONS = {"left": ("left_bias", "--left-bias"), "right": ("bias", "--bias")}
+OPTIONS = {"left": "left-bias", "right": "bias"}
 ADAPTED = re.compile(r"\.(?:lora_\w+|base_layer|modules_to_save|original_module)\b")
 """What PEFT puts behind the name of a layer that it changes."""
 EMBEDS = re.compile("emb|wte|tok|shared")
 """What the names of input embeddings contain."""
 GENERIC = re.compile(r"(?:^|\.)(?:fc|linear|output|head)\.weight$")
 """Names of heads that other layers have, too."""
-NAMED = {"left": ("left", "--left"), "right": ("weight", "--weight")}
+NAMED = {"left": "left", "right": "weight"}
 """How a bias and the factors of a side are named."""
 
 
@@ -64,7 +64,7 @@ def require_settled(layout: Layout, tensors: Mapping[str, Tensor], request: Requ
         for why, remedy in _could_be(name, tensor, layout, tensors):
             what = f"every array of {where} that could matter"
             ways = [remedy] if remedy else []
-            ways.append(f"leave it out with ignore (--ignore {name})")
+            ways.append(f"leave it out with {option('ignore', name)}")
             raise must_be(what, "named or left out", f"{name} {tensor.shape}, {why}", ", or ".join(ways))
 
 
@@ -96,11 +96,11 @@ def require_head(layout: Layout, tensors: Mapping[str, Tensor], where: object) -
     if is_tied(layout.right):
         rival = next((x for x in others if matrices[x] in (shape, shape[::-1]) and not EMBEDS.search(x)), None)
         if rival is not None:
-            remedy = f"name the head with weight and kind head (--weight {rival} --kind head)"
+            remedy = f"name the head with {option('weight', rival)} and --kind=head"
             got = f"{layout.right} and {rival}, both {shape}"
             raise must_be(f"the head of {where}", "the only matrix of its shape", got, remedy)
     if GENERIC.search(layout.right):
-        remedy = f"name it with weight and kind head (--weight {layout.right} --kind head) if a softmax follows it"
+        remedy = f"name it with {option('weight', layout.right)} and --kind=head if a softmax follows it"
         n_labels = shape["right" in layout.transposed]
         after = next((x for x in others if matrices[x][1] == n_labels and n_labels > 1 and x.endswith(".weight")), None)
         if after is not None:
@@ -141,16 +141,15 @@ def _could_be(
     pair = layout.left is not None and not layout.head
     for side, source, (rows, columns) in _sides(layout, tensors):
         if _is_vector(tensor, rows) and not _of_another_layer(name, layout, tensors):
-            option, flag = OPTIONS[side]
             yield (
                 f"one value for each entity of {source}",
-                f"name it with {option} ({flag} {name})" if numeric else None,
+                f"name it with {option(OPTIONS[side], name)}" if numeric else None,
             )
         by_custom = source.endswith(ROWS_BY_CUSTOM) or is_kernel(source)
         if numeric and _is_vector(tensor, columns) and not (layout.head and by_custom):
             yield f"one number for each dimension of {source}", None
         if pair and tensor.shape == tensors[source].shape:
-            yield f"the shape of {source}", f"name it with {NAMED[side][0]} ({NAMED[side][1]} {name})"
+            yield f"the shape of {source}", f"name it with {option(NAMED[side], name)}"
     is_layer = (name.endswith(".weight") or is_kernel(name)) and len(tensor.shape) > 1 and 1 not in tensor.shape
     if pair and numeric and is_layer:
         yield "a layer beside the tables", "export the outputs of both towers and read these"

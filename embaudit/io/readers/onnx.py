@@ -21,7 +21,7 @@ def contents(path: Path, request: Request) -> Contents:
     """
     head = head_of(path)
     if request.kind == "auto" and not head.softmax:
-        remedy = "say with kind head (--kind head) that the outputs are scores of labels"
+        remedy = "say with --kind=head that the outputs are scores of labels"
         raise must_be(f"the outputs of {path}", "probabilities of labels", f"those of {head.name} as they are", remedy)
     fields = {"right": Source(head.name, lambda: head.weight, head.weight.shape)}
     if request.kind == "vectors":

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
 
-from embaudit.errors import must_be
+from embaudit.errors import must_be, option
 from embaudit.io.checkpoints.classes import classes_of, is_classifier, other_task, without_tokens
 from embaudit.io.checkpoints.config import Config, config_of
 from embaudit.io.checkpoints.tokens import Tokens, tokens_of, vocabulary_of
@@ -106,7 +106,7 @@ def _opened(path: Path, request: Request) -> Safetensors:
     """Open a checkpoint; one part of many is no model unless the caller names what is wanted of it."""
     part = SHARD.search(path.name)
     if part and int(part[1]) > 1 and request.weight is None and request.left is None:
-        remedy = "give its folder or its .safetensors.index.json, or name an array of this part with weight (--weight)"
+        remedy = "give its folder or its .safetensors.index.json, or name an array of this part with --weight"
         raise must_be(f"{path}", "a whole checkpoint", f"one part of {int(part[1])}", remedy)
     checkpoint = Safetensors(path)
     if config_of(checkpoint.path.parent).model_type == MODEL2VEC:
@@ -127,13 +127,13 @@ def _require_head(checkpoint: Safetensors, request: Request, path: Path) -> Layo
         if request.kind != "head" and request.link is None:
             _require_softmax(config, chosen.right, path)
         return chosen
-    named = f"name them with weight (--weight {chosen.right})"
+    named = f"name them with {option('weight', chosen.right)}"
     if False in said and True not in said:
         remedy = f"fetch the rest of the checkpoint, or {named}"
         raise must_be(f"the head of {path}", f"there, for {TIE} is false", f"only {chosen.right}", remedy)
     other = without_tokens(config_of(checkpoint.path.parent).architectures)
     if other is not None:
-        remedy = f"name its head with weight and kind head (--weight NAME --kind head), or {named}"
+        remedy = f"name its head with --weight=NAME and --kind=head, or {named}"
         raise must_be(f"the head of {path}", f"there, for it is a {other}", f"only {chosen.right}", remedy)
     return chosen
 
@@ -144,7 +144,7 @@ def _require_softmax(config: Mapping[str, Any], head: str, path: Path) -> None:
     if "activation_function" in config and "in_features" in config:
         other = f"a Dense layer of sentence-transformers with {config['activation_function']}"
     if other is not None:
-        remedy = f"say kind head (--kind head) if a softmax follows {head}, or --link sigmoid for labels apart"
+        remedy = f"say --kind=head if a softmax follows {head}, or --link=sigmoid for labels apart"
         raise must_be(f"the head of {path}", "a softmax over labels", other, remedy)
 
 

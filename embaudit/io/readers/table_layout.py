@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from embaudit.errors import InputError, must_be
+from embaudit.errors import InputError, must_be, option
 from embaudit.io.codecs import arrow
 from embaudit.io.codecs.arrow_lists import is_vectors
 from embaudit.io.codecs.delimited import NUMBER, plain_name
@@ -99,7 +99,7 @@ def of_text(table: TableFile, request: Request) -> TableLayout:
     if ids is None and 0 not in lists and not all(NUMBER.fullmatch(row[0]) for row in rows):
         ids = 0
     if ids is None and not lists and table.names is None and all(row[0].isdigit() for row in rows):
-        remedy = "write a header that calls ids id, or choose them with id (--id)"
+        remedy = "write a header that calls ids id, or choose them with --id"
         what = f"the first column of {table.path}"
         raise must_be(what, "ids or numbers of the vectors", "integers, which both could be", remedy)
     index = 0 if table.names is not None and table.names[0] in UNNAMED else None
@@ -175,7 +175,7 @@ def _family(table: TableFile, places: list[int], request: Request) -> tuple[int,
             families.setdefault(match[1], {})[int(match[2])] = i
     whole = [family for family in families.values() if len(family) > 1 and _is_counted(family)]
     if len(whole) != 1:
-        remedy = "choose them with vector, as FIRST:LAST or the name before its number (--vector FIRST:LAST)"
+        remedy = "choose them with --vector=FIRST:LAST, or with the name before their number"
         got = f"{len(whole)} such families in {table.listed()}" if whole else table.listed()
         raise must_be(f"the vectors of {table.path}", "a column of lists, or columns such as e0 to e63", got, remedy)
     return tuple(whole[0][number] for number in sorted(whole[0]))
@@ -234,7 +234,7 @@ def _chosen(table: TableFile, lists: list[int], request: Request) -> list[int]:
         return [position]
     if len(lists) > 1:
         got = " and ".join(table.names[i] if table.names else str(i) for i in lists)
-        remedy = "keep one, or choose it with vector (--vector)"
+        remedy = "keep one, or choose it with --vector"
         raise must_be(f"the vectors of {table.path}", "in one column", got, remedy)
     return lists
 
@@ -250,7 +250,7 @@ def _bias(table: TableFile, request: Request, taken: set[int | None], *, dimensi
         # Vectors asked for as such need no bias; a dimension of them must be none.
         could_matter = dimensions or request.kind != "vectors"
         if i not in taken and could_matter and plain_name(name) in BIAS_NAMES and not request.ignores(name):
-            remedy = f"name it with bias (--bias {name}), or leave it out with ignore (--ignore {name})"
+            remedy = f"name it with {option('bias', name)}, or leave it out with {option('ignore', name)}"
             what = f"every column of {table.path} that could matter"
             raise must_be(what, "named or left out", f"{name}, which is called a bias", remedy)
     return None
@@ -260,7 +260,7 @@ def _require_vectors(table: TableFile) -> None:
     """Refuse a table of interactions, which holds nothing that was learned."""
     plain = [plain_name(name) for name in table.names or ()]
     if {*plain} & USER_NAMES and {*plain} & (ID_NAMES - {"id"}) and ({*plain} & RATING_NAMES or table.width <= 4):
-        remedy = f"factorize them first: embaudit fit {table.path} --objective product"
+        remedy = f"factorize them first: `embaudit fit {table.path} --objective product`"
         raise _interactions(table, remedy)
 
 

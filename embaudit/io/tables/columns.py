@@ -114,9 +114,9 @@ def chosen_with(option: str) -> str:
     Examples
     --------
     >>> chosen_with("user")
-    'choose it with user (--user)'
+    'choose it with --user'
     """
-    return f"choose it with {option} (--{option})"
+    return f"choose it with --{option}"
 
 
 def open_table(

@@ -179,7 +179,7 @@ def _read(
     del items
     values = np.ones(len(key)) if rating is None else numbers(table, read.pop(rating), rating)
     if guessed and table.names is None and rating is not None and values.size and values.min() > TIMES:
-        remedy = "choose rating none (--rating none) if these are times, 2 (--rating 2) if they are ratings"
+        remedy = "choose --rating=none if these are times, --rating=2 if they are ratings"
         raise must_be(f"the third column of {table.path}", "ratings", f"numbers from {values.min():.0f} on", remedy)
     return key, user_ids, item_ids, values
 
@@ -241,7 +241,7 @@ def _duplicate_error(
         f"the rows of {table.path}",
         "one for each user and item",
         f"{got} ({repeated.count:,} such rows)",
-        "choose how to merge them with duplicates (--duplicates sum, mean, last or max)",
+        "merge them with --duplicates=sum (or mean, last, max)",
     )
 
 

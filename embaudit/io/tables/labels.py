@@ -70,7 +70,7 @@ def read_labels(path: AnyPath, n_rows: int, *, what: str = "label") -> NDArray[n
         raise must_be("the file of labels", "text in UTF-8", f"other bytes in {where}", LATIN.format(where)) from error
     except ValueError as error:
         if isinstance(error, InputError):
-            raise InputError(f"{where}: {error}") from error
+            raise InputError(f"{where}: {error.sentence}") from error
         raise must_be("the file of labels", "valid JSON", f"{where} ({error})") from error
     if len(labels) != n_rows:
         raise must_be(

@@ -157,5 +157,5 @@ def texts_for(item_ids: NDArray[Any], ids: NDArray[Any], texts: NDArray[np.str_]
     found = [known.get(each) for each in wanted]
     if not any(text is not None for text in found):
         got = f"{ids[0]} against {wanted[0]}, for instance" if len(ids) and wanted else "nothing"
-        raise must_be("the ids of the titles", "ids of items", got, "choose their column with id (--id)")
+        raise must_be("the ids of the titles", "ids of items", got, "choose their column with --id")
     return found

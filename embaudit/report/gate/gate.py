@@ -147,7 +147,7 @@ class Gate:
         for pair in severities:
             code, _, name = pair.partition("=")
             if name.upper() not in Severity.__members__:
-                raise must_be("a severity", "CODE=issue or CODE=tip", repr(pair), "name codes to leave out by ignore")
+                raise must_be("a severity", "CODE=issue or CODE=tip", repr(pair), "leave codes out with --ignore")
             own[known_code(code)] = Severity[name.upper()]
         return cls(fail_on, frozenset(map(known_code, ignore)), own, baseline, written)
 
