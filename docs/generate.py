@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from neighbours_picture import neighbours_picture
 from pictures import PICTURES
+from survey import survey_lessons, survey_reasons, survey_sources, survey_table
 
 from embaudit.auditing.texts import ANSWERS, CODES, WORDS, Entry
 from embaudit.io import formats
@@ -96,6 +97,10 @@ def pages() -> dict[Path, str]:
         ("checks.md", "table of answers", answers()),
         ("reading.md", "formats", table_of_formats()),
         ("reading.md", "words of training", table_of_trainings()),
+        ("survey.md", "survey", survey_table()),
+        ("survey.md", "lessons", survey_lessons()),
+        ("survey.md", "reasons", survey_reasons()),
+        ("survey.md", "sources", survey_sources()),
     )
     texts = {page: (HERE / page).read_text(encoding="utf-8") for page, *_ in parts}
     for page, name, content in parts:

@@ -9,6 +9,7 @@ import numpy as np
 from gate_picture import gate_picture
 from neighbours_picture import ASKED, neighbours_picture
 from standalone import standalone
+from survey import survey_picture
 
 import embaudit as ea
 from embaudit.movements.levels import levels
@@ -125,6 +126,7 @@ PICTURES: dict[str, Callable[[], str]] = {
     "serves": serves,
     "again": again,
     "gate": gate_picture,
+    "survey": survey_picture,
 }
 """What draws each file of `docs/pictures`."""
 

@@ -86,8 +86,8 @@ SCOPES = {
 
 def _too_large(scope: str, needed: int) -> Pinning:
     because = (
-        f"up to {LARGEST_SHOWN:,} numbers of a gauge a proof by one side is tried, up to {LARGEST:,} all else, "
-        f"and this one has {needed:,}"
+        f"a gauge has {needed:,} numbers here, and a proof is tried for up to {LARGEST:,}, by one side for up to "
+        f"{LARGEST_SHOWN:,}"
     )
     return Pinning("undecided", because, scope, 0, needed)
 
@@ -108,9 +108,9 @@ def _with_missing(model: FactorModel, found: Pinning, spans: Mapping[SideName, S
         return found
     fewest = min(missing, key=lambda side: missing[side])
     rows = counted(missing[fewest], f"more {model.title(fewest)} row")
-    told = f"{rows} in general position would decide it"
-    told = told if needed <= LARGEST_SHOWN else f"a proof by one side would take {rows}"
-    return replace(found, because=f"{found.because}; {told}", needed=needed, rows_missing=missing)
+    told = f"; {rows} in general position would decide it"
+    told = told if needed <= LARGEST_SHOWN else f". A proof by one side would take {rows}"
+    return replace(found, because=f"{found.because}{told}", needed=needed, rows_missing=missing)
 
 
 def _one_table(model: FactorModel) -> Pinning:

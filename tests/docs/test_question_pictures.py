@@ -70,7 +70,7 @@ def test_there_are_twelve_questions_each_with_a_command_and_a_picture():
 
 
 def test_every_picture_is_shown_and_small(draw):
-    shown = [path for question in QUESTIONS for path, *_ in re.findall(FIGURES, question)]
+    shown = [path for page in PAGES.values() for path, *_ in re.findall(FIGURES, page.read_text(encoding="utf-8"))]
     assert sorted(path for path in shown if path.startswith("pictures/")) == [f"pictures/{name}.svg" for name in DRAWN]
     assert sorted(draw) == DRAWN
     assert max((FOLDER / f"{name}.svg").stat().st_size for name in DRAWN) < MOST_BYTES

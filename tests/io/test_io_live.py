@@ -13,6 +13,7 @@ from scipy.sparse import csr_matrix
 from embaudit import FactorModel, Link
 from embaudit.errors import InputError
 from embaudit.io import from_object
+from embaudit.model import with_objective
 
 DRAW = np.random.default_rng(7)
 USERS, ITEMS, A, B = DRAW.normal(size=(6, 3)), DRAW.normal(size=(8, 3)), DRAW.normal(size=6), DRAW.normal(size=8)
@@ -289,6 +290,7 @@ def test_gensim() -> None:
     both = from_object(imitation("gensim.models.fasttext.FastText", W2V, wv=vectors, syn1neg=contexts))
     check(both, contexts @ ITEMS.T)
     assert (both.link, both.roles, both.names("left")[3]) == (Link.SIGMOID, ("context", "word"), "w3")
+    assert with_objective(both, "word2vec").link == Link.SIGMOID
     assert from_object(imitation(W2V, wv=vectors, syn1neg=contexts), kind="vectors").left is None
     with pytest.raises(
         InputError, match=r"Doc2Vec, which has documents in dv and words in wv; pass model.dv, or model.wv"

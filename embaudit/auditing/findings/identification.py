@@ -54,11 +54,13 @@ def undecided(evidence: Evidence) -> Iterator[Finding]:
         missing = " or ".join(
             f"{n:,} more {model.title(side)}{'s' * (n > 1)}" for side, n in pinning.rows_missing.items()
         )
+        # Rows that are too long for a proof were counted, not decomposed: each fixes one number at most.
+        most = pinning.needed - min(pinning.rows_missing.values())
         yield finding(
             "rows_missing",
             evidence,
             Kind.MEASURED,
-            fixed=f"{pinning.rank:,}",
+            fixed=f"{pinning.rank:,}" if pinning.rank >= most else f"at most {most:,}",
             needed=f"{pinning.needed:,}",
             missing=missing,
         )

@@ -1,0 +1,323 @@
+"""Audit real models, and write what the audits say to docs/survey.json: `python benchmarks/survey.py DATA`.
+
+DATA is a folder with the models and ratings that docs/survey.md names; none of them is part of this project. Models
+that need a library which is not installed are left out and named. `python docs/generate.py` makes the page.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import warnings
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from scipy.sparse import csr_matrix
+
+import embaudit as ea
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+RESULTS = Path(__file__).parents[1] / "docs" / "survey.json"
+MIN_RATINGS = 10
+"""Ratings that a film must have to take part: neighbours of a film rated once say nothing in any model."""
+SHARES = (0.5, 0.95, 0.99)
+"""Shares of random pairs whose cosines are recorded."""
+
+
+@dataclass(frozen=True)
+class Ratings:
+    """MovieLens ratings of films with enough of them, in the order of their time."""
+
+    frame: pd.DataFrame
+    films: pd.DataFrame
+
+    @classmethod
+    def read(cls, folder: Path) -> Ratings:
+        """Read both tables."""
+        frame = pd.read_csv(folder / "ratings.csv").sort_values("timestamp", kind="stable")
+        counts = frame.groupby("movieId")["rating"].transform("size")
+        return cls(frame[counts >= MIN_RATINGS].reset_index(drop=True), pd.read_csv(folder / "movies.csv"))
+
+    @cached_property
+    def users(self) -> Any:
+        """Ids of users, one a row of `matrix`."""
+        return np.unique(self.frame["userId"])
+
+    @cached_property
+    def items(self) -> Any:
+        """Ids of films, one a column of `matrix`."""
+        return np.unique(self.frame["movieId"])
+
+    @cached_property
+    def rows(self) -> Any:
+        """Row of each rating in `matrix`."""
+        return np.searchsorted(self.users, self.frame["userId"])
+
+    @cached_property
+    def columns(self) -> Any:
+        """Column of each rating in `matrix`."""
+        return np.searchsorted(self.items, self.frame["movieId"])
+
+    @cached_property
+    def matrix(self) -> csr_matrix:
+        """Ratings as a sparse matrix."""
+        values = self.frame["rating"].to_numpy(np.float32)
+        return csr_matrix((values, (self.rows, self.columns)), shape=(len(self.users), len(self.items)))
+
+    @property
+    def ids(self) -> dict[str, Any]:
+        """Ids of both sides, as `embaudit.io.from_object` takes them."""
+        return {"user_ids": self.users, "item_ids": self.items}
+
+
+@dataclass(frozen=True)
+class Subject:
+    """One model of the survey."""
+
+    name: str
+    source: str
+    """Where it comes from, with its licence."""
+    compared: str
+    """Products that its training compared, and how it was trained."""
+    model: Callable[[Path], Any]
+    """Return what `embaudit.audit` takes, from the folder of data."""
+    options: dict[str, Any] = field(default_factory=dict)
+    """Parameters of the audit."""
+    library: str | None = None
+    """Package that trains it; None for a file."""
+
+
+def als(iterations: int) -> Callable[[Path], Any]:
+    """Return what trains implicit's ALS for so many iterations."""
+
+    def train(folder: Path) -> Any:
+        from implicit.als import AlternatingLeastSquares
+
+        ratings = Ratings.read(folder / "ml-latest-small")
+        live = AlternatingLeastSquares(iterations=iterations, random_state=0, num_threads=1)
+        live.fit(ratings.matrix, show_progress=False)
+        return ea.io.from_object(live, **ratings.ids)
+
+    return train
+
+
+def implicit_bpr(folder: Path) -> Any:
+    """Train implicit's BPR at its defaults."""
+    from implicit.bpr import BayesianPersonalizedRanking
+
+    ratings = Ratings.read(folder / "ml-latest-small")
+    live = BayesianPersonalizedRanking(random_state=0, num_threads=1)
+    live.fit(ratings.matrix, show_progress=False)
+    return ea.io.from_object(live, **ratings.ids)
+
+
+def spark_als(folder: Path) -> Any:
+    """Train Spark's ALS at its defaults."""
+    from pyspark.ml.recommendation import ALS
+    from pyspark.sql import SparkSession
+
+    ratings = Ratings.read(folder / "ml-latest-small")
+    session = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
+    frame = session.createDataFrame(ratings.frame[["userId", "movieId", "rating"]])
+    live = ALS(userCol="userId", itemCol="movieId", ratingCol="rating", seed=0).fit(frame)
+    return ea.io.from_object(live)
+
+
+def surprise_svd(folder: Path) -> Any:
+    """Train Surprise's SVD at its defaults."""
+    import surprise
+
+    ratings = Ratings.read(folder / "ml-latest-small")
+    table = ratings.frame[["userId", "movieId", "rating"]]
+    data = surprise.Dataset.load_from_df(table, surprise.Reader(rating_scale=(0.5, 5))).build_full_trainset()
+    return ea.io.from_object(surprise.SVD(random_state=0).fit(data))
+
+
+def lightfm_warp(folder: Path) -> Any:
+    """Train LightFM with the WARP loss, on films rated 4 and better."""
+    from lightfm import LightFM
+
+    ratings = Ratings.read(folder / "ml-latest-small")
+    live = LightFM(loss="warp", random_state=0)
+    live.fit((ratings.matrix >= 4).astype(np.float32), epochs=30)
+    return ea.io.from_object(live, **ratings.ids)
+
+
+def nmf(folder: Path) -> Any:
+    """Train scikit-learn's NMF with 50 components."""
+    from sklearn.decomposition import NMF
+
+    ratings = Ratings.read(folder / "ml-latest-small")
+    live = NMF(n_components=50, random_state=0, max_iter=500)
+    users = live.fit_transform(ratings.matrix)
+    return ea.FactorModel.from_user_item(users, live.components_.T, objective="nmf", **ratings.ids)
+
+
+def truncated_svd(folder: Path) -> Any:
+    """Train scikit-learn's TruncatedSVD with 50 components, as PureSVD does."""
+    from sklearn.decomposition import TruncatedSVD
+
+    ratings = Ratings.read(folder / "ml-latest-small")
+    live = TruncatedSVD(n_components=50, random_state=0)
+    users = live.fit_transform(ratings.matrix)
+    return ea.FactorModel.from_user_item(users, live.components_.T, **ratings.ids)
+
+
+def logistic_regression(folder: Path) -> Any:
+    """Train scikit-learn's LogisticRegression to tell the first genre of a film from the words of its title."""
+    from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.linear_model import LogisticRegression
+
+    films = Ratings.read(folder / "ml-latest-small").films
+    genres = films["genres"].str.split("|").str[0]
+    words = TfidfVectorizer(min_df=5).fit_transform(films["title"])
+    return LogisticRegression(max_iter=1000).fit(words, genres)
+
+
+def unit_towers(folder: Path) -> Any:
+    """Train two tables of unit rows with PyTorch: cosine over a temperature, softmax over the films of a batch."""
+    import torch
+
+    ratings = Ratings.read(folder / "ml-latest-small")
+    torch.manual_seed(0)
+    torch.set_num_threads(1)
+    users, items = (torch.nn.Embedding(len(ids), 32) for ids in (ratings.users, ratings.items))
+    pairs = torch.tensor(np.column_stack([ratings.rows, ratings.columns]))
+    adam = torch.optim.Adam([*users.parameters(), *items.parameters()], lr=0.01)
+    unit = torch.nn.functional.normalize
+    for _ in range(10):
+        for batch in torch.randperm(len(pairs)).split(1024):
+            left, right = unit(users(pairs[batch, 0])), unit(items(pairs[batch, 1]))
+            loss = torch.nn.functional.cross_entropy(left @ right.T / 0.1, torch.arange(len(batch)))
+            adam.zero_grad()
+            loss.backward()
+            adam.step()
+    left, right = (unit(table.weight.detach()).numpy() for table in (users, items))
+    return ea.FactorModel.from_user_item(left, right, link="cosine", **ratings.ids)
+
+
+def word2vec(folder: Path) -> Any:
+    """Train gensim's Word2Vec at its defaults; a user is a sentence, the films in the order of their ratings."""
+    from gensim.models import Word2Vec
+
+    ratings = Ratings.read(folder / "ml-latest-small")
+    sentences = ratings.frame.groupby("userId")["movieId"].agg(lambda films: [str(film) for film in films])
+    return Word2Vec(list(sentences), seed=0, workers=1)
+
+
+def file(path: str) -> Callable[[Path], Any]:
+    """Return what names a file in the folder of data."""
+    return lambda folder: folder / path
+
+
+ML5 = "ml5 data and models, MIT"
+MOVIELENS = "MovieLens ml-latest-small (GroupLens, non-commercial)"
+SUBJECTS = (
+    Subject("stories260K", "tinyllamas of llama2.c, MIT", "language model: softmax over tokens, tied embedding behind "
+            "a norm; AdamW", file("lm-stories260K"), {"objective": "adamw"}),
+    Subject("charRNN, Shakespeare", ML5, "language model: softmax over characters, with bias; training not declared",
+            file("heads-charrnn/shakespeare/head.npz")),
+    Subject("charRNN, Brontë", ML5, "language model: softmax over characters, with bias; training not declared",
+            file("heads-charrnn/charlotte_bronte/head.npz")),
+    Subject("DoodleNet", ML5, "image classifier: softmax over 345 classes, with bias; training not declared",
+            lambda folder: ea.load(folder / "head-doodlenet-345/head.npz", kind="head")),
+    Subject("model2vec", "MinishLab semhash, MIT", "token vectors distilled from a text encoder, averaged to texts; "
+            "training of the tokens not declared", file("survey/model2vec")),
+    Subject("node2vec, karate club", "aditya-grover/node2vec, MIT", "input · context, one of two tables",
+            file("survey/karate/karate.emb"), {"objective": "node2vec"}),
+    Subject("CLIP class names", "ibaiGorordo/ONNX-YOLO-World, MIT", "cosine of text with image, text side alone",
+            file("survey/clip-classes/class_embeddings.npz"), {"objective": "clip"}),
+    Subject("word vectors", ML5, "input · context, one of two tables, divided by their lengths",
+            file("survey/wordvecs/wordvecs1000.json"), {"objective": "word2vec"}),
+    Subject("implicit ALS, 15 iterations", MOVIELENS, "user · item, weighted squares, same decay on both sides",
+            als(15), {"objective": "implicit-als"}, "implicit"),
+    Subject("implicit ALS, 300 iterations", MOVIELENS, "user · item, weighted squares, same decay on both sides",
+            als(300), {"objective": "implicit-als"}, "implicit"),
+    Subject("implicit BPR", MOVIELENS, "user · item + item bias, order of the films of a user; SGD with decay",
+            implicit_bpr, {"objective": "bpr"}, "implicit"),
+    Subject("Spark ALS", MOVIELENS, "user · item, squares, decay counted by ratings", spark_als,
+            {"objective": "spark-als"}, "pyspark"),
+    Subject("Surprise SVD", MOVIELENS, "user · item + biases, squares; SGD with decay at every rating", surprise_svd,
+            {"objective": "surprise-svd"}, "scikit-surprise"),
+    Subject("LightFM WARP, 30 epochs", MOVIELENS, "user · item + biases, order of the films of a user", lightfm_warp,
+            {"objective": "warp"}, "lightfm-next"),
+    Subject("scikit-learn NMF, 50 components", MOVIELENS, "user · item, neither negative, squares", nmf, {},
+            "scikit-learn"),
+    Subject("scikit-learn TruncatedSVD, 50 components", MOVIELENS, "user · item, squares: users UΣ, films V",
+            truncated_svd, {}, "scikit-learn"),
+    Subject("scikit-learn LogisticRegression", MOVIELENS, "softmax over genres of words in titles, L2",
+            logistic_regression, {}, "scikit-learn"),
+    Subject("PyTorch towers of unit rows", MOVIELENS, "cosine of user with film, softmax over a batch; Adam",
+            unit_towers, {"objective": "two-tower-cosine"}, "torch"),
+    Subject("gensim Word2Vec", MOVIELENS, "input · context, films rated by a user as a sentence", word2vec,
+            {"objective": "word2vec"}, "gensim"),
+)  # fmt: skip
+"""Models of the survey, files before those that are trained here."""
+
+
+def surveyed(subject: Subject, folder: Path) -> dict[str, Any]:
+    """Audit one model, and return its row."""
+    what = subject.model(folder)
+    audit = ea.audit(what, **subject.options)
+    role = audit.evidence.role
+    moved = audit.to_frame().query("role == @role")
+    model = audit.model
+    levels = ea.levels(model, role=role)
+    return {
+        "name": subject.name,
+        "source": subject.source,
+        "library": subject.library and f"{subject.library} {version(subject.library)}",
+        "compared": subject.compared,
+        "model": f"{getattr(model, f'n_{role}'):,} {model.title(role)}s × {model.rank:,}",
+        "answer": str(audit.answer.word),
+        "because": audit.answer.because,
+        "lists": _share(1 - moved["top_n_overlap"].min()),
+        "fix": _fixed(what, audit, role),
+        "levels": [round(float(np.quantile(levels.cosines, share)), 2) for share in SHARES],
+        "findings": sorted({finding.code for finding in audit.findings}),
+    }
+
+
+def _fixed(what: Any, audit: ea.Audit, role: str) -> dict[str, Any]:
+    """Return how many neighbours change where `fix` is followed, and which kind of vectors the audit suggests."""
+    model, is_behind_norm = audit.model, audit.evidence.norm is not None
+    if str(audit.answer.word) not in ("NO", "AS A CONVENTION"):
+        return {"kind": None, "lists": None}
+    kind = "prediction" if model.left is not None else "folded-centred" if is_behind_norm else "centred"
+    # The norm is beside the head in its folder.
+    vectors = ea.fix(what if is_behind_norm else model, kind, role=role).vectors()
+    before, after = (ea.FactorModel.from_vectors(rows) for rows in (model.side(role).rows, vectors))
+    return {"kind": kind, "lists": _share(1 - ea.movement(before, after).top_n_overlap)}
+
+
+def _share(value: float) -> float | None:
+    return None if np.isnan(value) else round(float(value), 3)
+
+
+def main(folder: Path) -> None:
+    """Survey all models whose library is installed."""
+    rows, missing = [], []
+    for subject in SUBJECTS:
+        try:
+            if subject.library:
+                version(subject.library)
+        except PackageNotFoundError:
+            missing.append({"name": subject.name, "library": subject.library})
+            continue
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            rows.append(surveyed(subject, folder))
+        print(json.dumps(rows[-1], ensure_ascii=False), flush=True)
+    results = {"models": rows, "missing": missing}
+    RESULTS.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

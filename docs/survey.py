@@ -1,0 +1,161 @@
+"""Table, lessons and picture of docs/survey.md, written from what benchmarks/survey.py measured.
+
+No number is typed here: all of them come from docs/survey.json.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from functools import cache
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+RESULTS = Path(__file__).with_name("survey.json")
+COLOURS = {"NO": "#a8201a", "AS A CONVENTION": "#9a6700", "CANNOT BE SAID": "#56606b", "YES": "#1a6b3c"}
+"""Of the answers; on white the contrast of each is above 4.5."""
+
+
+@cache
+def results() -> dict[str, Any]:
+    """Read what was measured."""
+    return dict(json.loads(RESULTS.read_text(encoding="utf-8")))
+
+
+def survey_table() -> str:
+    """Write a row for each model."""
+    heads = ["model", "compared and trained", "answer", "lists that differ", "lists that `fix` changes",
+             "1 % of pairs above", "findings"]  # fmt: skip
+    rows = [f"| {' | '.join(_cells(row))} |" for row in results()["models"]]
+    return "\n".join([f"| {' | '.join(heads)} |", "|---" * len(heads) + "|", *rows])
+
+
+def _cells(row: dict[str, Any]) -> list[str]:
+    fixed = row["fix"]
+    codes = [f"[{code}](checks.md#{code.lower()})" for code in row["findings"]]
+    return [
+        f"**{row['name']}**, {row['model']}",
+        row["compared"],
+        row["answer"],
+        _percent(row["lists"]),
+        f"{_percent(fixed['lists'])} ({fixed['kind']})" if fixed["kind"] else "–",
+        f"{row['levels'][-1]:.2f}",
+        ", ".join(codes) or "none",
+    ]
+
+
+def survey_reasons() -> str:
+    """Write why each model has its answer."""
+    return "\n".join(f"- **{row['name']}**, {row['answer']}: {row['because']}." for row in results()["models"])
+
+
+def survey_sources() -> str:
+    """Name where models and data come from, the versions that trained them, and what was left out."""
+    of: dict[str, list[str]] = {}
+    for row in results()["models"]:
+        of.setdefault(row["source"], []).append(row["name"] + (f" ({row['library']})" if row["library"] else ""))
+    lines = [f"- {source}: {'; '.join(names)}." for source, names in of.items()]
+    missing = ", ".join(f"{row['name']} ({row['library']})" for row in results()["missing"])
+    return "\n".join(
+        [*lines, *([f"- Not installed where this was measured, and left out: {missing}."] * bool(missing))]
+    )
+
+
+def survey_lessons() -> str:
+    """Write what the whole table shows."""
+    rows = results()["models"]
+    answers = Counter(row["answer"] for row in rows)
+    changed = sorted((row for row in rows if row["lists"]), key=lambda row: row["lists"])
+    fixed = sorted((row for row in rows if row["fix"]["lists"] is not None), key=lambda row: row["fix"]["lists"])
+    predicted = [row for row in fixed if row["fix"]["kind"] == "prediction"]
+    scale = sorted(rows, key=lambda row: row["levels"][-1])
+    short, long = (next(row for row in rows if row["name"] == f"implicit ALS, {n} iterations") for n in (15, 300))
+    high = sum(row["levels"][-1] < 0.8 for row in rows)
+    return "\n\n".join([
+        f"**The answer follows the training.** Of {len(rows)} models {answers['YES']} gets a YES, {answers['NO']} a "
+        f"NO, {answers['AS A CONVENTION']} AS A CONVENTION and {answers['CANNOT BE SAID']} CANNOT BE SAID. "
+        f"YES is for {_names(rows, 'YES')}, which compares cosines in training. A convention is what weight decay "
+        f"leaves: {_names(rows, 'AS A CONVENTION')}. More iterations bring such a model nearer to its convention, "
+        f"slowly: implicit's penalty would have changed {_number(short)} of the neighbours after 15 iterations, and "
+        f"{_number(long)} after 300. CANNOT BE SAID is for files that lack something: the second table, the inputs, "
+        "or enough rows.",
+        f"**The neighbours are not safe.** In {len(changed)} of {len(rows)} models an equivalent model has other "
+        f"neighbours: from {_percent(changed[0]['lists'])} ({changed[0]['name']}) to "
+        f"{_percent(changed[-1]['lists'])} ({changed[-1]['name']}), and {_percent(_median(changed))} in the middle. "
+        f"Cosines of what is predicted differ from those at hand by {_percent(predicted[0]['fix']['lists'])} "
+        f"({predicted[0]['name']}) to {_percent(predicted[-1]['fix']['lists'])} ({predicted[-1]['name']}) of the "
+        "neighbours, on the same ratings. Which of the two serves you is a question for labels or users "
+        "(`embaudit evaluate`); which of them another training run can change is not.",
+        f"**No cosine is high by itself.** One random pair in a hundred lies above {scale[0]['levels'][-1]:.2f} in "
+        f"{scale[0]['name']}, and above {scale[-1]['levels'][-1]:.2f} in {scale[-1]['name']}. A cosine of 0.80 is "
+        f"above that mark in {high} models, and an ordinary value in the other {len(rows) - high}. So a threshold "
+        "belongs to one model, and does not carry over to the next one.",
+    ])  # fmt: skip
+
+
+def _names(rows: list[dict[str, Any]], answer: str) -> str:
+    return "; ".join(row["name"] for row in rows if row["answer"] == answer)
+
+
+def _number(row: dict[str, Any]) -> str:
+    """Find the share of neighbours that the reason of an answer names."""
+    words = row["because"].split()
+    return " ".join(words[words.index("%") - 1 : words.index("%") + 1])
+
+
+def _median(rows: list[dict[str, Any]]) -> float:
+    return float(rows[len(rows) // 2]["lists"])
+
+
+def _percent(share: float | None) -> str:
+    return "–" if share is None else f"{100 * share:.0f} %"
+
+
+def survey_picture() -> str:
+    """Draw, for each model, the neighbours that an equivalent model changes, and the scale of its cosines."""
+    rows = results()["models"][::-1]
+    at, colours = range(len(rows)), [COLOURS[row["answer"]] for row in rows]
+    plain = {"svg.fonttype": "none", "svg.hashsalt": "embaudit", "font.family": "sans-serif", "font.size": 10}
+    with mpl.rc_context(plain):
+        figure = Figure(
+            figsize=(9.6, 0.3 * len(rows) + 1.5), layout=ConstrainedLayoutEngine(rect=(0.02, 0.02, 0.96, 0.96))
+        )
+        lists, scale = figure.subplots(1, 2, sharey=True)
+        lists.barh(at, [100 * (row["lists"] or 0) for row in rows], height=0.55, color=colours, alpha=0.35)
+        for y, row, colour in zip(at, rows, colours, strict=True):
+            if row["fix"]["lists"] is not None:
+                lists.plot(100 * row["fix"]["lists"], y, "D", color=colour, markersize=5)
+            scale.plot(row["levels"], [y] * 3, color=colour, linewidth=2)
+            scale.plot(row["levels"][0], y, "|", color=colour, markersize=9)
+            scale.plot(row["levels"][-1], y, "o", color=colour, markersize=5)
+        lists.set_yticks(at, [row["name"] for row in rows])
+        lists.set(xlim=(0, 100), xlabel="% of the 10 nearest that differ", ylim=(-0.7, len(rows) - 0.3))
+        scale.set(xlim=(-0.1, 1.05), xlabel="cosines of random pairs")
+        lists.set_title("bar: an equivalent model · diamond: `fix`", fontsize=10, loc="left")
+        scale.set_title("tick: half are below · dot: 99 % are below", fontsize=10, loc="left")
+        for axes in (lists, scale):
+            axes.spines[["top", "right"]].set_visible(False)
+            axes.grid(axis="x", color="#dedad1", linewidth=0.8)
+            axes.set_axisbelow(True)
+        for answer, colour in COLOURS.items():
+            lists.plot([], [], "s", color=colour, label=answer)
+        figure.legend(loc="outside lower center", ncols=4, frameon=False)
+        file = StringIO()
+        unsigned = dict.fromkeys(("Date", "Creator", "Format", "Type"))
+        figure.savefig(file, format="svg", transparent=True, metadata=unsigned)
+    body = file.getvalue().partition("<svg ")[2].partition(">")[2]
+    for number, name in enumerate(dict.fromkeys(re.findall(r'id="([mp][0-9a-f]{10})"', body))):
+        body = body.replace(name, f"shape_{number}")
+    width, height = (round(72 * length) for length in figure.get_size_inches())
+    label = "For each surveyed model: neighbours that differ in an equivalent model, and the scale of its cosines"
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" '
+        f'viewBox="0 0 {width} {height}" role="img" aria-label="{label}">\n'
+        f'<rect x="1" y="1" width="{width - 2}" height="{height - 2}" rx="10" fill="#ffffff" stroke="#8b949e"/>{body}'
+    )
