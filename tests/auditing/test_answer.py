@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from itertools import combinations
-
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from models import random_model
 from raised import ALONE, COSINE, HEAD, MODEL, WITH_INPUTS, cases
 
 from embaudit import audit
 from embaudit.auditing import Audit
-from embaudit.auditing.answer import Answer, Word, answer
+from embaudit.auditing.answer import Word, answer
 from embaudit.auditing.finding import Finding, Kind, Scope, Severity
 from embaudit.auditing.findings.writing import kind_of, names_of
 from embaudit.auditing.texts import ADVICE, ANSWERS, CODES, SAYS, VERDICT
@@ -21,8 +17,6 @@ from embaudit.errors import InputError
 WHOLE = Scope("every model of rank 2 with the same predictions", whole=True)
 RANKED = MODEL.replace(link="ranking")
 MODELS = [MODEL, RANKED, COSINE, ALONE, HEAD, WITH_INPUTS]
-DECIDING = ("free", "pinned", "undecided", "EMB001")
-"""One of these is drawn by every audit."""
 COSINES = "item-item cosines"
 
 
@@ -63,15 +57,6 @@ def test_an_answer_is_one_of_four_words_and_every_word_and_advice_is_used():
     assert len({row.needs for row in ANSWERS}) == len(ANSWERS)
     assert {need.split()[0] for row in ANSWERS for need in row.needs} <= set(SAYS)
     assert set(VERDICT) <= set(SAYS)
-
-
-@given(st.sets(st.sampled_from(sorted({need for row in ANSWERS for need in row.needs}))), st.sampled_from(DECIDING))
-def test_what_is_drawn_besides_never_lets_a_later_row_answer(needs, deciding):
-    first = next(i for i, row in enumerate(ANSWERS) if set(row.needs) <= {*needs, deciding})
-    # A code that is asked for with its severity is drawn once.
-    findings = {need.split()[0]: drawn(need) for need in sorted({*needs, deciding})}.values()
-    found = answered(*findings)
-    assert ANSWERS.index(next(row for row in ANSWERS if found.findings == names(row))) <= first
 
 
 def names(row):
@@ -115,26 +100,6 @@ def test_every_case_has_an_answer_that_its_findings_hold(name):
     order = [VERDICT.index(one.code) for one in result.reasons]
     assert order == sorted(order)
     assert all(one.role in (None, evidence.role) for one in result.reasons)
-
-
-@pytest.mark.parametrize(("first", "second"), [*combinations(range(len(MODELS)), 2)])
-def test_advice_differs_by_the_kind_of_model_alone(first, second):
-    one, other = (answered("free", model=MODELS[at]) for at in (first, second))
-    assert (one.word, one.because) == (other.word, other.because)
-    assert one.advice != other.advice
-
-
-def test_the_question_names_the_cosines_and_the_record_is_plain():
-    found = answered("pinned")
-    assert found.question == "Can these item-item cosines be read as similarity?"
-    assert found.to_dict() == {
-        "word": "YES",
-        "because": f"{COSINES} are the same in every model of rank 2 with the same predictions",
-        "findings": ["pinned"],
-        "cosines": COSINES,
-        "advice": "Read these cosines as part of what the model predicts.",
-    }
-    assert found == Answer(**vars(found))
 
 
 @pytest.mark.usefixtures("without_attacks")

@@ -20,8 +20,6 @@ from made import (
     head,
     moved,
     of_head,
-    opposite,
-    projector,
     quiet,
 )
 from raised import (
@@ -29,10 +27,8 @@ from raised import (
     CAPPED,
     COSINE,
     LISTS,
-    UNIT,
     blind,
     compared,
-    constant,
     decayed,
     gauged,
     like,
@@ -43,10 +39,9 @@ from raised import (
 from embaudit.auditing.finding import Kind, Severity
 from embaudit.auditing.findings import CHECKS, conclusions
 from embaudit.auditing.findings.heads import origin_matters
-from embaudit.auditing.findings.writing import is_effect, names_of
+from embaudit.auditing.findings.writing import is_effect
 from embaudit.auditing.texts import THRESHOLDS
-from embaudit.canonical import position
-from embaudit.model import FactorModel, Softmax
+from embaudit.model import Softmax
 from embaudit.model.final_norm import FinalNorm
 from embaudit.model.objectives import OBJECTIVES, Status
 from embaudit.movements.common_direction import CommonDirection
@@ -98,12 +93,6 @@ def test_cosines_count_from_a_twentieth_on_average(mean_abs, effect):
     assert not origin_matters(tied), "a capped head has no other origin"
 
 
-def test_what_two_decimals_would_not_show_is_no_tip():
-    for mean_abs, most, tip in ((0.0049, 0.049, False), (0.005, 0.0, True), (0.0, 0.05, True)):
-        assert drawn(blind(mean_abs, most), "EMB203") == ({"EMB203": TIP} if tip else {})
-    assert drawn(evidence(fibre=fibre(outside={"right": 0.9}, seen_rank=1)), "EMB203") == {}, "by effect alone"
-
-
 def test_a_penalty_cannot_have_chosen_from_a_quarter_of_the_lists_on():
     for overlap, severity in ((0.75, ISSUE), (0.7501, TIP)):
         assert drawn(decayed(0.0, **kept(overlap)), "EMB104") == {"EMB104": severity}
@@ -120,13 +109,6 @@ def test_what_rounding_may_have_moved_is_no_movement():
         case = compared(1e-9, max_abs=most, **LISTS)
         assert list(drawn(case, "cosines_agree", "cosines_near")) == [code]
         assert bool(drawn(case, "lists_differ")) == (code == "cosines_near")
-
-
-def test_the_equal_model_that_moves_most_on_average_is_told():
-    visits = (equal("linear 1"), moved(mean_abs=0.1, max_abs=1.9)), (equal("linear 2"), moved(mean_abs=0.4))
-    (most,) = [one for one in conclusions(evidence(MODEL, *visits)) if one.code == "moved"]
-    assert (most.value, most.scope.models, most.witness) == (0.4, "linear 2", visits[1][0].gauge)
-    assert value(evidence(MODEL, *visits), "drawn") == pytest.approx(0.25)
 
 
 def test_where_the_check_failed_nothing_else_is_told():
@@ -160,32 +142,6 @@ def test_cosines_that_a_test_of_unit_rows_leaves_free_are_shown():
     assert drawn(changed(case, model=COSINE.replace(objective="cosine")), "EMB101") == {"EMB101": ISSUE}
 
 
-def test_a_bias_is_told_where_it_differs_and_is_seen():
-    items = MODEL.replace(right_bias=[1.0, 1.25, 1, 1.5, 1])
-    assert value(evidence(items), "EMB202") == 0.5
-    alike = MODEL.replace(right_bias=np.full(5, 2.0))
-    for other in (MODEL, alike, items.replace(link="cosine"), MODEL.replace(left_bias=np.arange(6.0))):
-        assert drawn(evidence(other), "EMB202") == {}
-
-
-def test_a_constant_column_that_meets_zeros_acts_as_nothing():
-    case = constant("left", 0)
-    assert drawn(case, "EMB204") == {"EMB204": TIP}
-    items = np.array(case.model.right)
-    items[:, 0] = 0
-    assert drawn(changed(case, model=case.model.replace(right=items)), "EMB204") == {}
-    assert drawn(evidence(position=position(MODEL)), "EMB204") == {}
-
-
-def test_vectors_alone_that_are_nearly_constant_are_no_bias():
-    rows = np.column_stack([np.random.default_rng(0).standard_normal((12, 3)), np.full(12, 2.5)])
-    assert drawn(evidence(FactorModel.from_vectors(rows)), "EMB407") == {"EMB407": TIP}
-    almost = rows + 1e-9 * np.arange(12)[:, None]
-    for model in (FactorModel.from_vectors(almost), FactorModel.from_user_item(rows, rows)):
-        assert drawn(evidence(model), "EMB407") == {}
-    assert drawn(of_head(head(FactorModel.from_softmax(rows))), "EMB407") == {}
-
-
 @pytest.mark.parametrize("objective", ["softmax-decay", "logistic-decay"])
 def test_a_mean_row_contradicts_weight_decay_from_a_hundredth_on(objective):
     model = HEAD.replace(objective=objective)
@@ -193,36 +149,6 @@ def test_a_mean_row_contradicts_weight_decay_from_a_hundredth_on(objective):
     others = head(model, mean_norm=0.02), head(CAPPED.replace(objective=objective))
     for other in (*others, head(HEAD.replace(objective="softmax"))):
         assert drawn(of_head(other), "EMB306") == {}
-
-
-def test_labels_are_few_below_two_a_dimension_and_independent_up_to_one_more():
-    codes = ("EMB302", "EMB303")
-    for labels, rank, code in ((4, 3, "EMB302"), (5, 3, "EMB303"), (6, 3, None), (3, 3, "EMB302")):
-        assert list(drawn(of_head(head(projector=projector(labels, rank))), *codes)) == ([code] if code else [])
-
-
-def test_what_a_declared_head_says_of_its_origin():
-    for model in (CAPPED, UNIT):
-        assert drawn(of_head(head(model)), "EMB301", "origin", "EMB305") == {"EMB305": TIP}
-    assert drawn(of_head(), "EMB305") == {}
-
-
-def test_a_shortest_shift_needs_a_pair_that_turns():
-    assert value(of_head(head(shifts=(opposite(0.3, 1.0), opposite()))), "shortest") == 0.9
-    nothing = [{"shifts": ()}, {"shifts": (opposite(0.3, 1.0),)}, {"constructions": ()}]
-    for fields in (*nothing, {"shifts": (replace(opposite(), quantiles={}),)}):
-        assert drawn(of_head(head(**fields)), "shortest") == {}
-
-
-def test_a_final_norm_of_equal_gains_and_rows_without_ones_say_nothing():
-    assert drawn(normed(FinalNorm("rms", [2.0, -2.0, 2.0])), "norm", "EMB307") == {}
-    zero = normed(FinalNorm("rms", [1.0, 0.0, 4.0]))
-    (one,) = [one for one in conclusions(zero) if one.code == "EMB307"]
-    assert (one.kind, one.witness) == (Kind.MEASURED, None), "gains of zero have no gauge to show"
-    (one,) = [one for one in conclusions(normed(RMS)) if one.code == "EMB307"]
-    np.testing.assert_array_equal(one.witness.right, np.diag([1.0, 2.0, 4.0]))
-    for ones, told in ((0.1, True), (float("nan"), False), (None, False)):
-        assert bool(drawn(normed(RMS, ones=ones), "ones")) is told
 
 
 @pytest.mark.parametrize("name", ["hubs", "common-direction"])
@@ -234,15 +160,6 @@ def test_traits_are_told_from_their_threshold_on(name):
         case = like(MODEL, **({"hubs": hubs} if name == "hubs" else {"direction": shared}))
         assert bool(drawn(case, code)) is told
         assert drawn(changed(case, thresholds=case.thresholds | {name: 1.0}), code) == {}
-
-
-def test_a_common_direction_is_not_repeated_of_a_head_whose_origin_matters():
-    shared = CommonDirection(0.64, 0.8, NearestChanged(0.25, 0.2, 0.3, 400))
-    case = like(HEAD.replace(left=np.eye(3)), direction=shared)
-    traits = (*case.traits, replace(case.traits[0], role="left"))
-    for found, roles in ((head(case.model), ["left"]), (quiet(model=case.model), ["right", "left"])):
-        case = of_head(found, traits=traits)
-        assert [one.role for one in conclusions(case) if one.code == "EMB403"] == roles
 
 
 @pytest.mark.parametrize(
@@ -258,23 +175,6 @@ def test_a_common_direction_is_not_repeated_of_a_head_whose_origin_matters():
 )
 def test_rows_of_length_one_are_asked_about_where_training_is_not_known(model, off_unit, told):
     assert bool(drawn(like(model, off_unit=off_unit), "EMB409")) is told
-
-
-def test_orthonormal_columns_are_told_of_vectors_alone_and_of_several_columns():
-    line = FactorModel.from_vectors([[1.0], [2.0], [-1.0]])
-    for model, told in ((ALONE, True), (MODEL, False), (HEAD, False), (line, False)):
-        assert bool(drawn(like(model, orthonormal=True), "EMB410")) is told
-
-
-def test_names_are_those_of_the_side_asked_about():
-    for role, item, user, cosines in (
-        ("right", "item", "user", "item-item"), ("left", "user", "item", "user-user"),
-        ("cross", "item", "user", "user-item"),
-    ):  # fmt: skip
-        names = names_of(MODEL, role)
-        assert (names["item"], names["users"], names["cosines"]) == (item, f"{user}s", f"{cosines} cosines")
-    assert names_of(ALONE)["predictions"] == "scores"
-    assert names_of(HEAD)["predictions"] == "predictions"
 
 
 def test_every_check_is_silent_of_evidence_that_has_nothing_to_tell():

@@ -7,8 +7,6 @@ import pytest
 from limited import limits
 from models import random_model
 
-from embaudit.auditing import audit
-from embaudit.auditing import limits as module
 from embaudit.gauges import GeneralLinear
 from embaudit.linalg.nearest import neighbours
 from embaudit.model import FactorModel
@@ -58,32 +56,6 @@ def test_attacks_lie_between_chance_and_proof(model, found):
         assert GeneralLinear(4, max_condition=3.0).contains(attack.gauge)
     drawn = [movement(model, GeneralLinear(4, max_condition=3.0).sample(rng=s).act(model)).mean_abs for s in range(20)]
     assert by_kind["movement"].achieved > np.median(drawn)
-
-
-@pytest.mark.parametrize("change", [{"link": "cosine"}, {"left": np.ones((3, 1)), "right": np.arange(1.0, 5)[:, None]}])
-def test_where_nothing_can_move_there_is_nothing_to_bound(model, change):
-    changed = model.replace(**change)
-    assert limits(changed, ["right"], max_condition=2.0) == module.Limits(rank=changed.rank)
-
-
-def test_the_work_is_bounded_where_there_is_very_much(model, monkeypatch):
-    monkeypatch.setattr(module, "SEARCHED", 60 * 100)
-    monkeypatch.setattr(module, "ATTACKED_ROWS", 59)
-    draw = np.random.default_rng(1)
-    many = FactorModel.from_vectors(draw.standard_normal((150, 3)))
-    found = limits(many, ["right"], max_condition=2.0)
-    assert (found.certificates[0].n_rows, found.certificates[0].exact) == (100, False)
-    assert [attack.objective for attack in found.attacks] == ["movement"]
-    monkeypatch.setattr(module, "ATTACKED_RANK", 2)
-    assert limits(many, ["right"], max_condition=2.0).attacks == ()
-
-
-def test_shifts_are_named_in_typical_rows_whatever_the_scale_of_the_head():
-    draw = np.random.default_rng(0)
-    head = FactorModel.from_softmax(40 * draw.standard_normal((20, 3)))
-    found = audit(head, n_gauges=1)
-    shifts = {one.scope.max_shift for one in found.conclusions if one.scope.models == "affine gauges"}
-    assert shifts == {1.0, 0.1}
 
 
 def test_what_an_attack_drives_out_of_lists_without_copies(model):

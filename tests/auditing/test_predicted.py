@@ -12,10 +12,7 @@ from embaudit.auditing.predicted import by_prediction, without_unseen
 from embaudit.canonical import identified_cosines
 from embaudit.core.plain import plain
 from embaudit.linalg.pairs import all_pairs
-from embaudit.model import FactorModel
 from embaudit.movements.movement import MovementProbe
-
-ROW = {"side": "right", "rows": np.array([0]), "n": 1}
 
 
 @pytest.fixture(scope="module")
@@ -45,23 +42,6 @@ def test_what_is_predicted_is_compared_pair_by_pair_and_list_by_list(skewed):
     nearest = seen[np.argsort(-cosines(skewed.scores()[:, seen].T)[0])][1:4]
     assert [name for name, _ in example.after] == [str(row) for row in nearest]
     assert plain(found)["movement"][1]["n_pairs"] == 55
-
-
-def test_where_rows_are_left_out_as_many_are_drawn_anew_from_the_same_seed(skewed):
-    sizes = {"n_pairs": 20, "n_neighbours": 2, "n_lists": 5}
-    first, again, other = (
-        by_prediction(MovementProbe(skewed, ["right"], **sizes, rng=seed), **ROW).of("right") for seed in (3, 3, 4)
-    )
-    assert first.mean_abs == again.mean_abs != other.mean_abs
-    assert (first.n_pairs, first.top_n, first.n_lists) == (20, 2, 5)
-    assert 5 not in first.pairs
-    assert 5 not in first.lists.rows
-
-
-def test_where_nothing_is_predicted_nothing_is_compared():
-    assert by_prediction(MovementProbe(FactorModel.from_vectors(np.eye(3)), ["right"]), **ROW) is None
-    alike = FactorModel.from_user_item([[1.0], [2.0]], [[2.0], [2.0]], user_bias=[0.0, 0.0])
-    assert by_prediction(MovementProbe(alike, ["right"]), **ROW) is None
 
 
 def test_what_no_prediction_sees_is_removed_from_the_sides_that_hold_it(skewed):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 
-import numpy as np
 import pytest
 from models import random_model
 from schemas import misfits
@@ -32,19 +31,6 @@ def test_a_quick_audit_takes_fewer_samples_which_repeat_it():
     assert again | {"options": record["options"]} == record
 
 
-@pytest.mark.usefixtures("without_attacks")
-def test_usual_sizes_are_those_that_are_documented():
-    assert ea.audit(MODEL, groups=["orthogonal"]).effort == Effort(8, 100_000, 400, 3, 20)
-
-
-@pytest.mark.usefixtures("without_attacks")
-def test_a_quick_audit_of_a_head_looks_at_fewer_labels():
-    head = ea.FactorModel.from_softmax(np.random.default_rng(0).standard_normal((600, 4)) + 0.5)
-    record = ea.audit(head, quick=True).to_dict()["head"]
-    assert (record["n_labels"], record["n_panel"]) == (600, 512)
-    assert record["neighbours"]["ci_low"] < record["neighbours"]["ci_high"]
-
-
 def test_the_command_tells_the_sizes_of_a_quick_audit_in_one_line(embaudit, tmp_path):
     ea.save(MODEL, tmp_path / "m.npz")
     quick = embaudit("audit", "m.npz", "--quick", "--json", "a.json")
@@ -57,10 +43,3 @@ def test_the_command_tells_the_sizes_of_a_quick_audit_in_one_line(embaudit, tmp_
     assert "Quick audit" not in again.out
     assert json.loads((tmp_path / "b.json").read_text()) | {"options": record["options"]} == record
     assert LINE in embaudit("audit", "m.npz", "--quick", "--full").out
-
-
-def test_the_command_names_what_is_there_instead_of_a_time(embaudit):
-    for words in (["--time", "60s"], ["--time=60s"]):
-        refused = embaudit("audit", "m.npz", *words)
-        assert (refused.code, refused.out) == (2, "")
-        assert refused.err.startswith("embaudit: --time is gone; use --quick for fewer samples, or set --pairs,")

@@ -82,6 +82,13 @@ def test_patterns_join_tensors(pair: tuple[Arrays, Arrays]) -> None:
     assert joined.cosines[0] == pytest.approx(merged[0] @ merged[1] / math.prod(map(np.linalg.norm, merged)))
 
 
+def test_patterns_that_match_nothing_are_refused_or_noted(pair: tuple[Arrays, Arrays]) -> None:
+    with pytest.raises(InputError, match=r"patterns that match some name; got 'foo\*'; the names are 'emb.weight', "):
+        block_cosines(*pair, "foo*")
+    assert "no name matches 'foo*'" in block_cosines(*pair, "foo*,conv").notes
+    assert block_cosines(*pair, "conv*").notes == ()
+
+
 @pytest.mark.usefixtures("pieces")
 def test_labels_cut_one_array() -> None:
     rng = np.random.default_rng(0)
@@ -264,6 +271,14 @@ def test_ways_to_cut_that_went_name_their_replacement() -> None:
 
     with pytest.raises(AttributeError, match=r"^embaudit.blocks.Heads is gone; block_cosines takes words, patterns"):
         embaudit.blocks.Heads  # noqa: B018
+
+
+def test_too_many_blocks_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    from embaudit.blocks import compute
+
+    monkeypatch.setattr(compute, "MAX_BLOCKS", 3)
+    with pytest.raises(InputError, match="number of blocks must be at most 3; got 4; cut into larger blocks"):
+        block_cosines(np.ones(4), np.ones(4))
 
 
 def test_damaged_and_absent_files_are_refused(tmp_path: Path) -> None:

@@ -169,6 +169,13 @@ def test_what_the_other_side_does_not_have_is_free(link, bias):
     assert found.largest > 0.1
 
 
+def test_one_row_makes_no_pair_that_moves():
+    found = pinned_test(FactorModel([[1.0, 0.0, 0.0]], rows(7, 3), link="cosine"))
+    assert found.status == "free"
+    assert (found.moved["left"].n_pairs, found.moved["left"].max_abs) == (0, 0.0)
+    assert found.moved["right"].n_pairs == 21
+
+
 def test_rows_that_leave_dimensions_empty():
     plane = np.eye(3)[:2]
     many = FactorModel(rows(50, 2) @ plane, rows(50, 2, 1) @ plane, link="cosine")
@@ -189,6 +196,13 @@ def test_rows_of_float32_are_not_told_from_a_quadric_they_lie_on():
     turned = (x @ np.linalg.qr(rows(4, 4))[0]).astype(np.float32)
     assert pinned_test(model.replace(right=turned)).status == "undecided"
     assert pinned_test(model.replace(right=rows(2000, 4).astype(np.float32))).status == "pinned"
+
+
+def test_what_is_too_large_says_so():
+    wide = FactorModel(None, rows(200, 70), link=UNIT)
+    assert (pinned_test(wide).status, pinned_test(wide).witness) == ("free", None)
+    assert pinned_test(FactorModel(None, rows(200, 70) * (np.arange(70) < 20), link=UNIT)).status == "undecided"
+    assert "Up to 8,400" in pinned_test(FactorModel(rows(80, 70), rows(200, 70), link="cosine")).explain()
 
 
 @pytest.mark.parametrize(("n", "k"), [(2, 2), (7, 4), (1, 3)])

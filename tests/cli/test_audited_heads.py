@@ -97,36 +97,3 @@ def test_a_checkpoint_is_audited_with_the_cap_of_its_configuration(embaudit, tmp
     for part in ("head", "movement", "drift", "findings", "verdict"):
         assert found["configured"][part] == found["declared"][part]
         assert found["configured"][part] != found["plain"][part]
-
-
-def test_guards_are_refused_where_there_is_no_softmax(embaudit, tmp_path):
-    np.savez(tmp_path / "m.npz", user_factors=np.eye(3), item_factors=np.eye(3))
-    result = embaudit("audit", "m.npz", "--soft-cap", 30)
-    assert result.code == 2
-    assert "softmax head" in result.err
-
-
-@pytest.mark.usefixtures("without_attacks")
-def test_many_labels_are_sampled_and_said_so(embaudit, tmp_path):
-    draw = np.random.default_rng(0)
-    np.savez(tmp_path / "big.npz", W=draw.standard_normal((3000, 8)).astype(np.float32))
-    result = embaudit("audit", "big.npz", "--full", "--kind", "head", "--gauges", 1, "--json", "a.json")
-    assert result.code == 0
-    found = json.loads(Path("a.json").read_text())
-    assert found["model"]["n_right"] == 3000
-    assert found["head"]["n_panel"] == 2048
-    assert "128 labels asked" in result.out
-
-
-@pytest.mark.usefixtures("without_attacks")
-def test_a_capped_head_is_still_trained_as_a_head(embaudit, head):
-    for options in ((), ("--soft-cap", 30)):
-        found = embaudit("audit", head, "--full", "--kind", "head", "--gauges", 1, *options).out
-        assert "softmax-decay" in found
-        assert "product" not in " ".join(found.split()).split("depends on its objective.")[1]
-
-
-def test_objectives_of_other_models_are_refused(embaudit, head):
-    refused = embaudit("audit", head, "--kind", "head", "--objective", "product")
-    assert refused.code == 2
-    assert "softmax" in refused.err

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -89,33 +87,3 @@ def test_simpson_refuses_bad_columns(table, embaudit, options):
     assert result.code == 2
     assert result.err.startswith("embaudit: ")
     assert result.err.count("\n") == 1
-
-
-def test_names_that_look_like_markup_are_shown_as_they_are(tmp_path, embaudit):
-    for name in ("x", "y"):
-        np.savez(tmp_path / f"{name}.npz", **{"w[/]": np.arange(3.0) + (name == "y"), "[red]v": np.ones(2)})
-    result = embaudit("blocks", "x.npz", "y.npz")
-    assert result.code == 0
-    assert "w[/]" in result.out
-    assert "w[/]" in embaudit("blocks", "x.npz", "y.npz", "--full").out
-
-
-def test_many_blocks_have_one_screen_and_all_of_them_a_page(tmp_path, embaudit):
-    draw = np.random.default_rng(0)
-    for name in ("x", "y"):
-        np.savez(
-            tmp_path / f"{name}.npz", **{f"a_layer_with_a_long_name_indeed_{i}": draw.normal(size=4) for i in range(40)}
-        )
-    brief = embaudit("blocks", "x.npz", "y.npz").out.splitlines()
-    assert len(brief) <= 25
-    assert max(map(len, brief)) <= 80
-    assert brief[-1] == "Everything: --full"
-    assert len(embaudit("blocks", "x.npz", "y.npz", "--full").out.splitlines()) > 25
-
-
-def test_a_closed_pipe_costs_no_result_and_is_no_finding(tensors):
-    program = f"{sys.executable} -m embaudit blocks x.npz y.npz --json b.json"
-    script = f"set -o pipefail; {program} | true; echo ${{PIPESTATUS[0]}}"
-    found = subprocess.run(["bash", "-c", script], capture_output=True, text=True, cwd=tensors)
-    assert found.stdout.strip() in ("0", "141")
-    assert json.loads((tensors / "b.json").read_text())["global_cosine"] == pytest.approx(3 / np.sqrt(10))

@@ -117,50 +117,6 @@ def test_states_become_inputs_by_the_final_norm(embaudit, folder):
     np.testing.assert_allclose(*(np.load(name)["right"] for name in ("v.npz", "w.npz")), atol=1e-10)
 
 
-@pytest.mark.parametrize(
-    ("norm", "options", "width", "words"),
-    [
-        (
-            "layer.weight",
-            (),
-            5,
-            "a head that states are given for must be one whose final norm is known; got one of none",
-        ),
-        ("model.norm.weight", (), 4, "states must be vectors of 5 numbers, as wide as the final norm; got 4."),
-        ("model.norm.weight", ("--inputs", "x.npy"), 5, "inputs must be left out beside states, which the final norm"),
-        (
-            "model.norm.weight",
-            ("--kind", "vectors", "--weight", "lm_head.weight"),
-            5,
-            "a head that states are given for",
-        ),
-    ],
-)
-def test_states_that_no_norm_takes_are_refused(embaudit, tmp_path, norm, options, width, words):
-    save_file({"lm_head.weight": HEAD, norm: GAIN}, tmp_path / "model.safetensors")
-    (tmp_path / "config.json").write_text(json.dumps({"model_type": "llama"}))
-    np.save("x.npy", np.ones((3, width)))
-    result = embaudit("audit", tmp_path, "--states", "x.npy", *options)
-    assert result.code == 2
-    assert words in result.err
-
-
-@pytest.mark.usefixtures("without_attacks")
-def test_vectors_of_a_checkpoint_have_no_norm(embaudit, folder):
-    result = embaudit("audit", folder, *FEW, "--kind", "vectors", "--weight", "lm_head.weight", "--json", "a.json")
-    assert (result.code, result.err) == (0, "")
-    assert json.loads(Path("a.json").read_text())["final_norm"] is None
-
-
-@pytest.mark.usefixtures("without_attacks")
-def test_a_norm_of_another_width_is_left_unless_it_is_named(embaudit, folder):
-    save_file({"lm_head.weight": HEAD, "model.norm.weight": GAIN[:4]}, folder / "model.safetensors")
-    assert embaudit("audit", folder, *FEW).err == ""
-    result = embaudit("audit", folder, *FEW, "--norm", "model.norm")
-    assert result.code == 2
-    assert "a final norm must be as wide as the head, 5 dimensions; got 4." in result.err
-
-
 @pytest.mark.usefixtures("without_attacks")
 def test_a_file_of_llama_cpp_is_audited_as_the_checkpoint_is(embaudit, folder):
     tensors = {"output.weight": HEAD - HEAD.mean(axis=0), "output_norm.weight": GAIN, "token_embd.weight": HEAD}

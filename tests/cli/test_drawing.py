@@ -65,30 +65,3 @@ def test_what_cannot_be_drawn_is_refused_before_the_work(embaudit, model, monkey
     monkeypatch.setattr("embaudit.auditing.audit", lambda *_, **__: pytest.fail("worked first"))
     refused = embaudit("audit", model, *options)
     assert (refused.code, refused.err) == (2, f"embaudit: {sentence}\n")
-
-
-def test_a_picture_that_is_there_is_kept(embaudit, model):
-    Path("heat.png").write_text("mine")
-    refused = embaudit("audit", model, "--heatmap", "heat.png")
-    assert refused.code == 2
-    assert "--force" in refused.err
-    assert Path("heat.png").read_text() == "mine"
-
-
-def test_no_file_that_orders_rows_is_drawn_over(embaudit, model):
-    before = Path("films.csv").read_bytes()
-    Path("films.svg").write_bytes(before)
-    for groups in ("films.svg:kind", "films.svg"):
-        refused = embaudit("audit", model, "--heatmap-groups", groups, "--heatmap", "films.svg", "--force")
-        assert refused.code == 2
-        assert "films.svg" in refused.err
-    assert Path("films.svg").read_bytes() == before
-
-
-def test_groups_that_are_not_there_leave_no_picture_behind(embaudit, model):
-    refused = embaudit(
-        "audit", model, "--quiet", "--gauges", 1, "--heatmap", "h.svg", "--heatmap-groups", "films.csv:sort"
-    )
-    assert refused.code == 2
-    assert "sort" in refused.err
-    assert not Path("h.svg").exists()

@@ -23,12 +23,6 @@ def test_a_code_is_explained_within_eighty_columns(embaudit):
     )
 
 
-def test_a_word_of_several_words_needs_no_quotes(embaudit):
-    result = embaudit("explain", "prediction", "cosine")
-    assert result.out.startswith("prediction cosine (also cosine of the predictions, users whitened,\n")
-    assert result.out == embaudit("explain", "Users whitened").out
-
-
 def test_without_a_name_everything_is_listed(embaudit):
     result = embaudit("explain")
     lines = result.out.splitlines()

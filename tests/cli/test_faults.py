@@ -8,7 +8,6 @@ import json
 import os
 import resource
 import signal
-import stat
 import subprocess
 import sys
 from contextlib import contextmanager
@@ -21,12 +20,8 @@ from safetensors.numpy import save_file
 
 import embaudit as ea
 from embaudit.cli import main
-from embaudit.core.inputs import inputs_noted
 from embaudit.errors import InputError
 from embaudit.io import written_whole
-from embaudit.io.files import existing_path
-from embaudit.io.json_text import parsed
-from embaudit.reproduce.pictures import save_files
 
 
 @pytest.fixture
@@ -120,19 +115,6 @@ def test_force_never_writes_over_what_an_option_names(embaudit, tmp_path, victim
     assert names(tmp_path) == ["items.npy", "names.txt", "users.npy"]
 
 
-def test_inputs_are_noted_in_a_command_and_not_in_a_session(tmp_path):
-    target = tmp_path / "x"
-    target.write_text("old")
-    with inputs_noted():
-        existing_path(target)
-        with pytest.raises(InputError, match="another file than the input"), written_whole(target, force=True):
-            pass
-    existing_path(target)
-    with written_whole(target, force=True) as file:
-        file.write(b"new")
-    assert target.read_text() == "new"
-
-
 # Files that appear meanwhile
 
 
@@ -165,16 +147,6 @@ def test_without_hard_links_nothing_is_replaced_either(tmp_path, monkeypatch, th
     assert target.read_bytes() == b"theirs"
 
 
-def test_force_keeps_permissions(tmp_path):
-    target = tmp_path / "out"
-    target.write_bytes(b"old")
-    target.chmod(0o640)
-    with written_whole(target, force=True) as file:
-        file.write(b"new")
-    assert stat.S_IMODE(target.stat().st_mode) == 0o640
-    assert target.read_bytes() == b"new"
-
-
 # No room
 
 
@@ -193,21 +165,6 @@ def test_a_report_too_large_is_one_sentence(embaudit, model, tmp_path):
     assert names(tmp_path) == ["model.npz"]
 
 
-def test_figures_without_room_leave_no_files(tmp_path):
-    with pytest.raises(InputError, match="File too large"), no_room():
-        save_files(tmp_path / "a" / "b", pictures={}, tables={}, documents={"one": {"x": 1}, "two": {"y": "z" * 5000}})
-    assert names(tmp_path / "a" / "b") == []
-
-
-def test_long_names_in_any_script_are_written(tmp_path):
-    for name in ("é" * 127, "e" * 255, "語" * 85):
-        with written_whole(tmp_path / name) as file:
-            file.write(b"x")
-    assert len(names(tmp_path)) == 3
-    with pytest.raises(InputError, match="cannot be written: File name too long"):
-        written_whole(tmp_path / ("é" * 128))
-
-
 @pytest.mark.parametrize("path", ["/dev/full", "/dev/zero"])
 def test_devices_are_no_files(embaudit, model, path):
     refused(embaudit("compare", model, model, "--by-row", "--json", path, "--force"), "a device, pipe or stream")
@@ -217,14 +174,6 @@ def test_devices_are_no_files(embaudit, model, path):
 def test_a_pipe_is_refused_as_an_input_at_once(embaudit, tmp_path):
     os.mkfifo(tmp_path / "pipe.npy")
     refused(embaudit("audit", "pipe.npy"), "a pipe or device; save it to a file first")
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may enter every folder")
-def test_closed_folders_are_one_sentence(embaudit, model, tmp_path):
-    (tmp_path / "closed").mkdir(mode=0o000)
-    refused(embaudit("compare", model, model, "--by-row", "--json", "closed/out.json"), "Permission denied")
-    refused(embaudit("audit", "closed/model.npz"), "Permission denied")
-    (tmp_path / "closed").chmod(0o700)
 
 
 # Signals and killed runs
@@ -275,12 +224,6 @@ def test_a_part_that_somebody_is_writing_stays(tmp_path):
     assert names(tmp_path) == [".other.abcdefgh.part", ".out.my own.part", "out"]
 
 
-def test_signals_are_those_of_before_when_a_command_ends(embaudit, model):
-    before = [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)]
-    embaudit("compare", model, model, "--by-row", "--quiet")
-    assert [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)] == before
-
-
 # Damaged and crafted texts
 
 
@@ -302,20 +245,6 @@ def test_a_damaged_index_is_one_sentence(tmp_path, text):
     index.write_bytes(text.encode("latin-1"))
     with pytest.raises(InputError, match="an index of safetensors shards"):
         ea.load(index)
-
-
-@pytest.mark.parametrize("text", ["null", "[" * 100_000, '{"text_config": null}', "\xff", ""])
-def test_a_damaged_configuration_says_nothing(tmp_path, text):
-    save_file({"lm_head.weight": np.eye(4, dtype=np.float32)}, tmp_path / "model.safetensors")
-    (tmp_path / "config.json").write_bytes(text.encode("latin-1"))
-    assert ea.load(tmp_path).link == "softmax"
-
-
-def test_json_is_parsed_or_refused():
-    assert parsed('{"a": [1]}') == {"a": [1]}
-    for text in ("[" * 100_000, "{", b"\xff"):
-        with pytest.raises(ValueError):  # noqa: PT011
-            parsed(text)
 
 
 class Closed(io.StringIO):

@@ -164,43 +164,6 @@ def test_commands_repeat_how_the_model_was_read(embaudit, models):
 
 
 @pytest.mark.usefixtures("without_attacks")
-def test_the_other_side_is_asked_for_where_a_file_beside_can_hold_it(embaudit, models):
-    model = models["it's two sided"][0]
-    np.save("v.npy", model.right)
-    wanted, *others = commands(embaudit("audit", "v.npy", "--gauges", 1).out)
-    assert wanted == ["embaudit", "audit", "v.npy", "--left", "OTHER-SIDE.npy"]
-    assert [words[-1] for words in others] == ["cosine", "--full"]
-    refused = embaudit(*wanted[1:])
-    assert refused.code == 2
-    assert "a file that exists; got OTHER-SIDE.npy" in refused.err
-    np.save("OTHER-SIDE.npy", model.left)
-    assert "v.npy: 40 users × 20 items, 3 dimensions\n" in embaudit(*wanted[1:], "--gauges", 1).out
-
-
-@pytest.mark.usefixtures("without_attacks")
-def test_titles_may_come_from_a_table_and_are_asked_for_where_there_are_none(embaudit, ratings):
-    embaudit("fit", ratings, "--objective", "product", "--rank", 3, "--out", "m.npz")
-    refused = embaudit("audit", "m.npz", "--show", "Film, number 7")
-    assert refused.code == 2
-    assert "got 'Film, number 7'; no titles: add --items movies.csv." in refused.err
-    shown = embaudit("audit", "m.npz", "--show", "Film, number 7", "--items", "movies.csv", "--gauges", 1)
-    assert "nearest to Film, number 7" in shown.out
-    fix, judge, again = commands(shown.out)
-    table = Path("movies.csv").read_text().splitlines()
-    Path("movies.csv").write_text("\n".join(f"{line},{'ab'[i % 2] if i else 'kind'}" for i, line in enumerate(table)))
-    assert judge[-2:] == ["--truth", "LABELS"]
-    for words in (fix, [*judge[:-1], "kind"], again):
-        assert words[3:5] == ["--items", "movies.csv"]
-        assert embaudit(*words[1:]).code == 0
-    two = embaudit("audit", "m.npz", "--show", "Film, number 7", "--show", "Film, number 8", "--items", "movies.csv")
-    assert len(two.out.splitlines()) <= HEIGHT
-    assert two.out.count("nearest to Film, number ") == 2
-    unread = embaudit("audit", "m.npz", "--title", "title")
-    assert unread.code == 2
-    assert "--title must be given with --items, the table whose column it names." in unread.err
-
-
-@pytest.mark.usefixtures("without_attacks")
 def test_a_screen_has_room_for_long_names_and_many_findings(embaudit, models):
     model = models["it's two sided"][0]
     rows = model.right.copy()
@@ -215,15 +178,3 @@ def test_a_screen_has_room_for_long_names_and_many_findings(embaudit, models):
     assert "nearest to 'a title that is" in screen
     assert "every table and finding" in screen
     assert screen.count("\nEMB") == 3
-
-
-@pytest.mark.usefixtures("without_attacks")
-@pytest.mark.parametrize("left", [None, [[1.0, 2.0], [2.0, -1.0], [1.0, 1.0]]])
-def test_a_row_without_direction_is_told_to_have_no_neighbours(embaudit, left):
-    items = [[1.0, 0.0], [0.0, 0.0], [0.6, 0.8], [0.0, 1.0], [1.0, 2.0]]
-    model = ea.FactorModel.from_vectors(items, ids=list("abcde"))
-    ea.save(model if left is None else model.replace(left=np.array(left)), "m.npz")
-    screen = embaudit("audit", "m.npz", "--show", "b", "--gauges", 1).out
-    assert "\nb has no direction, so it has no neighbours.\n" in screen
-    assert "nearest to" not in screen
-    assert "nan" not in screen

@@ -89,32 +89,6 @@ def test_settings_are_read_said_and_overridden(model, embaudit, name, tmp_path, 
     assert own.code == 1
 
 
-def test_ignored_codes_of_settings_give_way_to_typed_ones(model, embaudit, tmp_path):
-    (tmp_path / "embaudit.toml").write_text('fail-on = "issue"\nignore = ["EMB101"]\n')
-    assert embaudit("audit", model, *FEW).code == 0
-    assert embaudit("audit", model, *FEW, "--ignore", "EMB404").code == 1
-
-
-def test_a_baseline_in_settings_lies_beside_them(model, embaudit, tmp_path, monkeypatch):
-    assert embaudit("audit", model, *FEW, "--quiet", "--json", "base.json").code == 0
-    (tmp_path / "embaudit.toml").write_text('fail-on = "tip"\nbaseline = "base.json"\n')
-    (tmp_path / "below").mkdir()
-    monkeypatch.chdir(tmp_path / "below")
-    assert embaudit("audit", Path("..") / model, *FEW).code == 0
-
-
-def test_other_tools_and_other_commands_are_left_alone(model, embaudit, tmp_path):
-    (tmp_path / "pyproject.toml").write_text("[tool.ruff]\nline-length = 100\n")
-    assert embaudit("audit", model, *FEW).err == ""
-    (tmp_path / "pyproject.toml").write_text("[tool.ruff\n")
-    assert embaudit("audit", model, *FEW).err == ""
-    (tmp_path / "pyproject.toml").write_text("tool = 3\n")
-    assert embaudit("audit", model, *FEW).err == ""
-    (tmp_path / "embaudit.toml").write_text("what = 3\n")
-    assert embaudit("explain", "EMB101").code == 0
-    assert embaudit("audit", model, *FEW).code == 2
-
-
 @pytest.mark.parametrize(
     ("text", "words"),
     [
@@ -146,16 +120,3 @@ def test_settings_that_mean_nothing_are_refused(model, embaudit, tmp_path, text,
     assert result.code == 2
     assert words.format(path=path) in result.err
     assert len(result.err.splitlines()) <= 2
-
-
-def test_settings_that_are_a_folder_are_refused_where_others_would_be_read(model, embaudit, tmp_path):
-    (tmp_path / "embaudit.toml").mkdir()
-    refused = embaudit("audit", model, *FEW)
-    assert (refused.code, refused.err) == (
-        2,
-        f"embaudit: {tmp_path / 'embaudit.toml'} must be a file; got a folder; rename it, or put a file of settings in "
-        "its place.\n",
-    )
-    (tmp_path / "embaudit.toml").rmdir()
-    (tmp_path / "pyproject.toml").mkdir()
-    assert embaudit("audit", model, *FEW).code == 0

@@ -28,20 +28,6 @@ def model(tmp_path):
 JUDGED = ("--items", "items.csv", "--id", "item", "--truth", "group", "--top", 3)
 
 
-def test_an_evaluation_by_row_has_the_numbers_of_one_by_id(model, embaudit):
-    refused = embaudit("evaluate", "rows.npz", *JUDGED)
-    assert refused.code == 2
-    assert "item ids must be in the model, to find its rows in items.csv; got none" in refused.err
-    by_id = embaudit("evaluate", "ids.npz", *JUDGED, "--json", "a.json")
-    by_row = embaudit("evaluate", "rows.npz", *JUDGED, "--by-row", "--json", "b.json")
-    assert "judged by group: 30 of 30 items matched by id." in by_id.out
-    assert "judged by group: 30 of 30 items matched by row." in by_row.out
-    assert json.loads(Path("a.json").read_text()) == json.loads(Path("b.json").read_text())
-    given = embaudit("evaluate", "rows.npz", *JUDGED, "--ids", "items.csv:item", "--json", "c.json")
-    assert "30 of 30 items matched by id." in given.out
-    assert json.loads(Path("a.json").read_text()) == json.loads(Path("c.json").read_text())
-
-
 def test_row_numbers_are_not_joined_with_foreign_ids(model, embaudit):
     ea.save(model.replace(right_ids=np.arange(30)), "numbers.npz")
     refused = embaudit("evaluate", "numbers.npz", *JUDGED)
@@ -51,14 +37,6 @@ def test_row_numbers_are_not_joined_with_foreign_ids(model, embaudit):
         both = embaudit("compare", "ids.npz", "numbers.npz", *options)
         assert both.code == 2
         assert "must be" in both.err
-
-
-def test_half_of_a_table_is_refused_without_partial(model, embaudit):
-    lines = Path("items.csv").read_text().splitlines()
-    Path("items.csv").write_text("\n".join(lines[:15]) + "\n")
-    refused = embaudit("evaluate", "ids.npz", *JUDGED)
-    assert (refused.code, "got 14 of 30" in refused.err) == (2, True)
-    assert "14 of 30 items matched by id." in embaudit("evaluate", "ids.npz", *JUDGED, "--partial").out
 
 
 def test_titles_come_from_a_table_on_every_command(model, embaudit):
@@ -71,30 +49,6 @@ def test_titles_come_from_a_table_on_every_command(model, embaudit):
     assert compared.err == 2 * "titles: 30 of 30 items matched by row.\n"
     judged = embaudit("evaluate", "ids.npz", "--truth", "group", "--top", 3, *titles)
     assert (judged.code, judged.err) == (0, "titles: 30 of 30 items matched by id.\n")
-
-
-def test_a_look_at_a_file_says_what_it_would_be_read_as(model, embaudit):
-    np.savez("m.npz", P=model.left, Q=model.right, i_bias=np.ones(30))
-    refused = embaudit("formats", "m.npz")
-    assert refused.code == 2
-    assert "got i_bias (30,), one value for each entity of Q; name it with --bias i_bias" in refused.err
-    said = "Read as npz: P (20 × 3) as left factors, Q (30 × 3) as right factors, i_bias (30) as right bias."
-    assert embaudit("formats", "m.npz", "--bias", "i_bias").out.startswith(said)
-    assert "Left over: i_bias (30)." in embaudit("formats", "m.npz", "--ignore", "i_*").out
-    assert "embaudit's own model file" in embaudit("formats").out
-
-
-@pytest.mark.usefixtures("without_attacks")
-def test_an_audit_shows_its_intake(model, embaudit):
-    np.savez("m.npz", P=model.left, Q=model.right, i_bias=np.ones(30))
-    options = ("--ignore", "i_bias", "--gauges", 1, "--full", "--json", "a.json", "--out", "a.html")
-    shown = embaudit("audit", "m.npz", *options)
-    said = "Left over: i_bias (30). Assumed: the identity link."
-    assert said in " ".join(shown.out.split())
-    assert said in json.loads(Path("a.json").read_text())["input"]["intake"]["explanation"]
-    assert said in Path("a.html").read_text()
-    again = embaudit("audit", "m.npz", "--ignore", "i_bias", "--gauges", 1)
-    assert "--ignore i_bias" in again.out
 
 
 def test_fit_says_how_many_titles_matched_and_refuses_less_than_half(embaudit, tmp_path, monkeypatch):

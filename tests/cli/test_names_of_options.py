@@ -62,32 +62,6 @@ def test_a_wrong_keyword_names_the_nearest(model, call, near):
     assert isinstance(refused.value, TypeError)
 
 
-def test_labels_judge_the_model_of_a_path(model):
-    found = ea.evaluate_similarities(model, ["a", "b"] * 15)
-    assert found.to_dict() == ea.evaluate_similarities(ea.load(model), ["a", "b"] * 15).to_dict()
-
-
-def test_one_side_alone_is_centred_and_a_frame_holds_its_vectors(model, embaudit):
-    rows = np.load(model)["item_factors"]
-    remedy = ea.fix(ea.FactorModel.from_vectors(rows, ids=[f"i{n}" for n in range(30)]), unit=True)
-    frame = remedy.to_frame()
-    assert (remedy.kind, list(frame), frame["id"][3]) == ("centred", ["id", "title", "vector"], "i3")
-    centred = rows - rows.mean(axis=0)
-    np.testing.assert_allclose(np.stack(frame["vector"]), centred / np.linalg.norm(centred, axis=1, keepdims=True))
-    np.save("v.npy", rows)
-    assert embaudit("fix", "v.npy", "--out", "f.npy").code == 0
-    np.testing.assert_allclose(np.load("f.npy"), centred)
-    assert list(ea.fix(model, "balanced").to_frame()) == ["role", "id", "title", "vector"]
-    with pytest.raises(InputError, match="prediction vectors must be read from the predictions"):
-        ea.fix("v.npy", "prediction")
-
-
-@pytest.mark.parametrize("word", ["YES", "NO", "as a convention", "CANNOT BE SAID"])
-def test_answers_are_explained(embaudit, word):
-    result = embaudit("explain", *word.split())
-    assert (result.code, result.out.split(" (also")[0].splitlines()[0]) == (0, word.upper())
-
-
 def sentences():
     """Yield the texts of the source that name options, with N for each value that is put into one."""
     package = Path(ea.__file__).parent

@@ -11,11 +11,8 @@ import pytest
 
 import embaudit as ea
 from embaudit.cli import main
-from embaudit.cli.terminal import make_console
 from embaudit.core.words import visible
 from embaudit.errors import InputError, escaped, must_be
-from embaudit.io import written_whole
-from embaudit.report.display import drawn
 
 ODD = {
     "a\nb": r"a\nb",
@@ -42,11 +39,6 @@ def test_one_function_escapes(name):
     assert visible(name) == (name if ODD[name] == name else f"'{ODD[name]}'")
 
 
-def test_names_that_nobody_would_see_are_quoted():
-    assert [visible(name) for name in ("", " ", " a", "a ", "a b")] == ["''", "' '", "' a'", "'a '", "a b"]
-    assert drawn("US$ and $x^2$") == r"US\$ and \$x^2\$"
-
-
 def test_halves_of_letters_become_escapes_where_names_enter():
     names = np.array(["\ud800", "a\udc80", "é"])
     model = ea.FactorModel(None, np.eye(3), right_ids=names, right_names=names.astype(">U2"), roles=("u\n", "\u202ei"))
@@ -58,13 +50,6 @@ def test_halves_of_letters_become_escapes_where_names_enter():
     assert ea.FactorModel.from_vectors(np.eye(2), ids=kept).right_ids.tolist() == kept.tolist()
     with pytest.raises(InputError, match="ids must be unique"):
         ea.FactorModel.from_vectors(np.eye(2), ids=["\ud800", r"\ud800"])
-
-
-def test_halves_of_letters_become_escapes_where_files_are_written(tmp_path):
-    with written_whole(tmp_path / "a.json", mode="w") as file:
-        json.dump({"name": "\ud800é"}, file, ensure_ascii=False)
-    assert (tmp_path / "a.json").read_bytes() == '{"name": "\\ud800é"}'.encode()
-    assert json.loads((tmp_path / "a.json").read_text()) == {"name": "\ud800é"}
 
 
 @pytest.fixture
@@ -113,18 +98,3 @@ def test_commands_print_and_write_odd_names(embaudit, tmp_path, monkeypatch, com
     assert page.replace("\n", "") == escaped(page.replace("\n", ""))
     assert "<script>&" not in page
     assert json.loads((tmp_path / "a.json").read_text("utf-8"))
-
-
-def test_an_error_of_the_system_is_one_line(embaudit, tmp_path):
-    result = embaudit("audit", "no\nsuch\x1b.npz")
-    assert result.code == 2
-    assert result.err == "embaudit: the input must be a file that exists; got no\\nsuch\\x1b.npz; check the path.\n"
-
-
-def test_the_console_keeps_lines_and_colours(capsys):
-    from rich.text import Text
-
-    console = make_console(quiet=False)
-    console.print("one\ntwo\x1b[2J", markup=False)
-    console.print(Text("three\u202e"))
-    assert capsys.readouterr().out == "one\ntwo\\x1b[2J\nthree\\u202e\n"

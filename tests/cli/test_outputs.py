@@ -73,28 +73,6 @@ def test_every_command_refuses_a_pipe(embaudit, model, vectors, ratings, tmp_pat
     assert all(stat.S_ISFIFO((tmp_path / name).stat().st_mode) for name in ("pipe", "pipe.npz"))
 
 
-@pytest.mark.parametrize("name", ["/dev/stdout", "/dev/../dev/stdout", "/dev/fd/1", "/proc/self/fd/1"])
-def test_streams_are_refused_even_where_they_lead_to_a_file(name):
-    with pytest.raises(InputError, match="a device, pipe or stream"):
-        writable(name, force=True)
-
-
-def test_links_in_a_circle_and_names_without_end_are_one_sentence(tmp_path):
-    (tmp_path / "a").symlink_to(tmp_path / "b")
-    (tmp_path / "b").symlink_to(tmp_path / "a")
-    for name in ("a", "x" * 5000):
-        with pytest.raises(InputError, match="cannot be written"):
-            writable(tmp_path / name, force=True)
-
-
-def test_a_regular_file_may_be_replaced_and_a_new_one_made(tmp_path):
-    (tmp_path / "old").write_text("old")
-    assert writable(tmp_path / "old", force=True) == tmp_path / "old"
-    assert writable(tmp_path / "new", force=False) == tmp_path / "new"
-    (tmp_path / "link").symlink_to("to-come")
-    assert writable(tmp_path / "link", force=False) == tmp_path / "to-come"
-
-
 # Outputs are neither inputs nor one another
 
 
@@ -165,52 +143,6 @@ def test_figures_replace_no_pipe_and_are_written_whole_or_not_at_all(tmp_path):
 # What a command says and keeps
 
 
-@pytest.mark.parametrize("positions", [(), ("--user", 0, "--item", 1, "--rating", 2)])
-@pytest.mark.parametrize("header", [(), ("--header", "no")])
-def test_fit_reads_a_table_without_a_header(embaudit, ratings, tmp_path, positions, header):
-    bare = tmp_path / "bare.csv"
-    bare.write_text(ratings.read_text().split("\n", 1)[1])
-    n_rows = bare.read_text().count("\n")
-    result = embaudit("fit", bare, "--objective", "product", "--rank", 4, *positions, *header)
-    assert result.code == 0
-    assert f"{n_rows} rows read" in result.out
-    assert "columns: users 0, items 1, ratings 2" in result.out
-
-
-def test_fit_takes_a_first_line_for_a_header_when_told(embaudit, ratings, tmp_path):
-    bare = tmp_path / "bare.csv"
-    bare.write_text(ratings.read_text().replace("userId,movieId,rating", "1,2,3"))
-    options = ("--objective", "product", "--rank", 4, "--user", 1, "--item", 2, "--rating", 3, "--quiet")
-    assert embaudit("fit", bare, *options, "--header", "yes", "--out", "a.npz").code == 0
-    assert embaudit("fit", ratings, "--objective", "product", "--rank", 4, "--out", "b.npz").code == 0
-    np.testing.assert_array_equal(ea.load("a.npz").right, ea.load("b.npz").right)
-
-
-def test_fit_says_which_columns_it_used(embaudit, tmp_path):
-    (tmp_path / "c.csv").write_text("a,b,c\n" + "".join(f"{i % 5},{i % 7},{i}\n" for i in range(1, 36)))
-    options = ("--objective", "product", "--rank", 2, "--user", "a", "--item", "b", "--force")
-    assert "users a, items b; no ratings, every row counts 1" in embaudit("fit", "c.csv", *options).out
-    rated = embaudit("fit", "c.csv", *options, "--rating", "c").out
-    assert "users a, items b, ratings c\n" in rated
-    assert "counts 1" not in rated
-    assert "ratings c, every one kept counts 1" in embaudit("fit", "c.csv", *options, "--rating", "c", "--binarise").out
-
-
-def test_one_duplicate_is_one(embaudit, ratings):
-    ratings.write_text(ratings.read_text() + ratings.read_text().splitlines()[1] + "\n")
-    result = embaudit("fit", ratings, "--objective", "product", "--rank", 4, "--duplicates", "last")
-    assert "1 duplicate merged" in result.out
-
-
-@pytest.mark.usefixtures("without_attacks")
-def test_two_named_arrays_are_audited(embaudit, tmp_path):
-    draw = np.random.default_rng(0)
-    np.savez("two.npz", A=draw.standard_normal((9, 3)), B=draw.standard_normal((7, 3)))
-    result = embaudit("audit", "two.npz", "--left", "A", "--weight", "B", "--gauges", 1, "--json", "a.json")
-    assert result.code == 0
-    assert "9 users × 7 items" in result.out
-
-
 def balanced(path):
     draw = np.random.default_rng(2)
     p, q = (np.linalg.qr(draw.standard_normal((n, 3)))[0] * np.array([3.0, 2.0, 1.0]) for n in (9, 8))
@@ -246,11 +178,6 @@ def test_gauge_keeps_an_objective_only_where_it_is_still_minimised(embaudit, tmp
         assert np.isclose(*decay, rtol=1e-9) == kept
 
 
-def test_the_balanced_form_of_unbalanced_factors_is_no_minimiser_either_way(embaudit, model):
-    ea.save(ea.load(model).replace(objective="factors"), model, force=True)
-    assert "objective factors dropped" in embaudit("gauge", model, "--out", "g.npz", "--exponent", 0.5).out
-
-
 @pytest.mark.usefixtures("without_attacks")
 @pytest.mark.parametrize(("users", "items"), [(500, 80), (20, 1000), (20, 20)])
 def test_a_small_demonstration_tells_the_same_story(embaudit, users, items):
@@ -274,15 +201,3 @@ def test_capitals_tell_labels_apart_only_where_they_have_to(embaudit, tmp_path):
     for wanted, found in (("e", "e"), ("E", "E"), ("APPLE", "apple"), ("apf", "Apfel")):
         assert f"nearest to {found}" in embaudit("audit", "head.npz", "--show", wanted, "--gauges", 1, "--top", 1).out
     assert_refused(embaudit("audit", "head.npz", "--show", "ap"), "show must be one id or title", "'apple', 'Apfel'")
-
-
-def test_text_is_not_written_into_what_is_called_packed(embaudit, model):
-    for option, name in (("--json", "a.json.gz"), ("--out", "a.html.ZIP"), ("--markdown", "a.md.xz")):
-        suffix = Path(name).suffix
-        refused = embaudit("audit", model, option, name)
-        assert refused.err == (
-            f"embaudit: the output must be a name without {suffix}; got {name}; it is written as text; pack it "
-            "afterwards.\n"
-        )
-        assert refused.code == 2
-        assert not Path(name).exists()

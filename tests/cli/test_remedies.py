@@ -41,20 +41,6 @@ def test_fix_writes_vectors_whose_cosine_is_that_of_the_scores(model, embaudit):
     assert vectors.right_ids.tolist() == model.right_ids.tolist()
 
 
-@pytest.mark.parametrize("kind", ["balanced", "left-whitened", "right-whitened"])
-def test_fix_writes_equivalent_models(model, embaudit, kind):
-    result = embaudit("fix", "model.npz", "--as", kind, "--out", "fixed.npz")
-    assert result.code == 0
-    np.testing.assert_allclose(ea.load("fixed.npz").scores(), model.scores(), atol=1e-10)
-
-
-def test_fix_refuses_to_centre_what_would_predict_otherwise(model, embaudit):
-    refused = embaudit("fix", "model.npz", "--as", "centred", "--out", "fixed.npz")
-    assert refused.code == 2
-    assert "keep the predictions" in refused.err
-    assert not Path("fixed.npz").exists()
-
-
 def test_fix_says_what_fewer_dimensions_cost_and_refuses_nonsense(model, embaudit):
     assert "2 dimensions" in embaudit("fix", "model.npz", "--dimensions", 2, "--out", "small.npz").out
     for options in (("--dimensions", 9, "--out", "a.npz"), ("--out", "small.npz"), ("--out", "a.xyz")):
@@ -145,25 +131,6 @@ def test_reproduce_netflix_prints_the_numbers_it_writes(embaudit, monkeypatch):
     assert " ".join(caption.split()) in " ".join(result.out.split())
 
 
-def test_reproduce_refuses_another_name(embaudit):
-    assert embaudit("reproduce", "mona-lisa").code == 2
-
-
-@pytest.mark.usefixtures("without_attacks")
-def test_models_under_other_names_can_be_read_by_every_command(tmp_path, embaudit):
-    draw = np.random.default_rng(0)
-    users, items = draw.standard_normal((20, 3)), draw.standard_normal((15, 3))
-    np.savez(tmp_path / "odd.npz", enc=users, dec=items)
-    reading = ("--load", "left=enc", "--load", "right=dec")
-    assert embaudit("audit", "odd.npz", "--left", "enc", "--weight", "dec", "--gauges", 1).code == 0
-    assert embaudit("gauge", "odd.npz", *reading, "--out", "g.npz").code == 0
-    np.testing.assert_allclose(ea.load("g.npz").scores(), users @ items.T, atol=1e-12)
-    assert embaudit("fix", "odd.npz", *reading, "--out", "f.npz").code == 0
-    assert embaudit("compare", "odd.npz", "odd.npz", "--by-row", *reading).code == 0
-    for wrong in ("left", "=enc", "magic=1"):
-        assert embaudit("fix", "odd.npz", "--load", wrong, "--out", "h.npz").code == 2
-
-
 @pytest.mark.parametrize("suffix", ["npz", "parquet", "safetensors", "npy", "txt"])
 def test_prediction_vectors_say_what_they_are_or_the_command_does(model, embaudit, suffix):
     ea.save(model.replace(right_ids=None), "bare.npz")
@@ -174,24 +141,6 @@ def test_prediction_vectors_say_what_they_are_or_the_command_does(model, embaudi
     assert (told in " ".join(result.out.split())) is not keeps
     assert ea.load(f"v.{suffix}").objective == ("prediction" if keeps else None)
     assert ea.load(f"v.{suffix}", objective="prediction").objective == "prediction"
-
-
-@pytest.mark.parametrize(
-    "options", [("--dimensions", 2), ("--as", "balanced"), ("--as", "balanced", "--role", "right")]
-)
-def test_other_vectors_are_not_called_predictions(model, embaudit, options):
-    result = embaudit("fix", "model.npz", *options, "--out", "v.npz")
-    assert "prediction vectors:" not in result.out
-    assert ea.load("v.npz").objective is None
-
-
-def test_a_model_that_was_mended_keeps_its_counts(model, embaudit):
-    ea.save(model.replace(left_counts=np.arange(60), right_counts=np.arange(40)), "counted.npz")
-    for command in (("fix", "counted.npz", "--as", "balanced"), ("gauge", "counted.npz")):
-        assert embaudit(*command, "--out", f"{command[0]}.npz").code == 0
-        after = ea.load(f"{command[0]}.npz")
-        assert after.left_counts.tolist() == list(range(60))
-        assert after.right_counts.tolist() == list(range(40))
 
 
 def test_fit_stores_what_is_behind_each_row_and_audit_reads_it(embaudit, tmp_path, without_attacks):

@@ -8,10 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from embaudit import compare, fix, load, position, save
-from embaudit.auditing import head_report
-from embaudit.auditing.equivalents import one_equivalent
-from embaudit.evaluation import evaluate_similarities
+from embaudit import fix, load, save
 from embaudit.model import FactorModel
 from tests.models import random_model
 
@@ -89,21 +86,6 @@ def widened():
     return narrow, narrow.replace(left=narrow.left @ turn, right=narrow.right @ turn)
 
 
-def test_a_place_among_equal_models_is_the_same(widened):
-    narrow, wide = (position(model) for model in widened)
-    assert (wide.rank, wide.effective_rank) == (1_100, 6)
-    assert wide.singular_values == pytest.approx(narrow.singular_values, rel=1e-9)
-    assert wide.distances == pytest.approx(narrow.distances, abs=1e-8)
-    assert wide.exponent == pytest.approx(narrow.exponent, abs=1e-5)
-
-
-@pytest.mark.parametrize("kind", ["prediction", "balanced", "left-whitened", "right-whitened"])
-def test_vectors_to_use_instead_have_the_same_products(widened, kind):
-    narrow, wide = (fix(model, kind, role="right").vectors() for model in widened)
-    assert wide.shape == narrow.shape == (20, 6)
-    assert wide @ wide.T == pytest.approx(narrow @ narrow.T, abs=1e-9 * np.abs(narrow @ narrow.T).max())
-
-
 def test_centred_rows_keep_their_columns(widened):
     x = widened[1].right
     found = fix(FactorModel.from_vectors(x), "centred")
@@ -112,32 +94,3 @@ def test_centred_rows_keep_their_columns(widened):
     mended = fix(head, "centred").to_model()
     assert mended.right.mean(axis=0) == pytest.approx(np.zeros(1_100), abs=1e-12)
     assert mended.predictions() == pytest.approx(head.predictions(), rel=1e-9)
-
-
-@pytest.mark.parametrize("kind", ["diagonal", "linear", "orthogonal"])
-def test_a_gauge_changes_rows_within_what_they_span(widened, kind):
-    wide = widened[1]
-    after = one_equivalent(wide, kind=kind, rng=0).of(wide)
-    assert after.rank == wide.rank
-    assert after.scores() == pytest.approx(wide.scores(), abs=1e-9)
-    moved = np.abs(after.cosines("right") - wide.cosines("right")).max()
-    assert (moved > 0.01) == (kind != "orthogonal")
-    assert after.right.sum(axis=1) != pytest.approx(wide.right.sum(axis=1))
-
-
-def test_labels_and_heads_are_judged_the_same(widened):
-    truth = list("abcd" * 5)
-    narrow, wide = (evaluate_similarities(model, truth, n=3) for model in widened)
-    assert {name: wide.value(name) for name in wide.by_query} == pytest.approx(
-        {name: narrow.value(name) for name in narrow.by_query}
-    )
-    narrow, wide = (head_report(FactorModel.from_softmax(model.right), n_gauges=0) for model in widened)
-    assert (wide.mean_norm, wide.median_norm) == pytest.approx((narrow.mean_norm, narrow.median_norm))
-    assert wide.neighbours.top1_changed == narrow.neighbours.top1_changed
-    assert [shift.quantiles for shift in wide.shifts] == [pytest.approx(shift.quantiles) for shift in narrow.shifts]
-
-
-def test_a_rotation_into_very_many_columns_explains_all(widened):
-    found = compare(*widened)
-    assert (found.group, found.explained) == ("rotation", True)
-    assert found.condition_number == pytest.approx(1)

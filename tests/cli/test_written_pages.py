@@ -68,9 +68,3 @@ def test_a_comment_holds_what_the_terminal_says(inputs, embaudit, name):
     assert again.code == 2
     assert "comment.md" in again.err
     assert embaudit(*FOUND[name], "--markdown", "comment.md", "--force", "--quiet").code == 0
-
-
-def test_a_file_is_written_once(inputs, embaudit):
-    refused = embaudit(*FOUND["compare"], "--markdown", "same", "--out", "same")
-    assert refused.code == 2
-    assert not Path("same").exists()

@@ -407,6 +407,14 @@ def test_a_larger_model_that_adds_noise_shows_the_gauge_of_the_shared_part():
         assert not compare(*models).explained
 
 
+def test_models_of_one_prediction_with_hardly_more_rows_than_dimensions_differ_by_a_gauge():
+    draw = np.random.default_rng(7)
+    model = user_item(draw.standard_normal((20, 15)), draw.standard_normal((18, 15)))
+    found = compare(model, GeneralLinear(15, max_condition=9.0).sample(rng=0).act(model))
+    assert found.explained
+    assert found.changes["right"].mean_remainder < 1e-9
+
+
 def test_a_zero_row_is_reported_as_nothing_and_a_zero_side_refused():
     p, q = pair()
     q = q[:9].copy()

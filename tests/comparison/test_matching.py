@@ -35,6 +35,12 @@ def test_rows_with_ids_are_matched_by_them_and_those_of_one_model_are_counted():
     assert (some.role, some.only_before, some.only_after, some.by_ids) == ("right", 1, 3, True)
 
 
+def test_numbers_meet_texts_whichever_model_holds_them():
+    numbers, texts = np.arange(9), [str(i) for i in range(8, -1, -1)]
+    for one, two in ((numbers, texts), (texts, numbers)):
+        assert match(vectors(ids=one), vectors(ids=two), "right").after.tolist() == list(range(8, -1, -1))
+
+
 @pytest.mark.parametrize(
     ("one", "two", "message"),
     [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,11 +17,59 @@ import embaudit.gauges
 from embaudit.errors import InputError
 from embaudit.gauges import Affine, Diagonal, Gauge, GaugeGroup, GeneralLinear, Orthogonal, Translation
 from embaudit.gauges.group import random_rotation
+from embaudit.model import FactorModel
 from embaudit.model.equivalence import Equivalence
-from embaudit.testing import EPS, LAW, GaugeGroupContract, gauge_groups, seeds
+from embaudit.testing import EPS, LAW, GaugeGroupContract, factor_models, gauge_groups, ranks, seeds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+CONDITIONS = st.none() | st.sampled_from([1.0, 1.01, 2.0, 10.0])
+SHIFTS = st.none() | st.sampled_from([0.0, 0.5, 3.0])
+
+
+class TestDiagonal(GaugeGroupContract):
+    groups = st.builds(Diagonal, ranks(), max_condition=CONDITIONS)
+
+
+class TestGeneralLinear(GaugeGroupContract):
+    groups = st.builds(GeneralLinear, ranks(), max_condition=CONDITIONS)
+
+
+class TestOrthogonal(GaugeGroupContract):
+    groups = st.builds(Orthogonal, ranks())
+
+
+class TestTranslation(GaugeGroupContract):
+    groups = st.builds(Translation, ranks(), side=st.sampled_from(["left", "right"]), max_shift=SHIFTS)
+
+
+class TestAffine(GaugeGroupContract):
+    groups = st.builds(
+        Affine, ranks(), side=st.sampled_from(["left", "right"]), max_condition=CONDITIONS, max_shift=SHIFTS
+    )
+
+
+@dataclass(frozen=True)
+class Permutations(Orthogonal):
+    """A group that this package does not know, as somebody else would write it."""
+
+    def sample(self, *, rng: np.random.Generator | int | None = None) -> Gauge:
+        matrix = np.eye(self.rank)[np.random.default_rng(rng).permutation(self.rank)]
+        return Gauge(matrix, matrix)
+
+    def contains(self, gauge: Gauge) -> bool:
+        return super().contains(gauge) and bool(np.isin(gauge.left, (0, 1)).all())
+
+    def includes(self, other: GaugeGroup) -> bool:
+        return isinstance(other, Permutations)
+
+    def is_within(self, other: GaugeGroup) -> bool:
+        return Orthogonal(self.rank) <= other
+
+
+class TestPermutations(GaugeGroupContract):
+    groups = st.builds(Permutations, st.integers(2, 5))
 
 
 def shipped(kind: type[GaugeGroup] = GaugeGroup) -> Iterator[type[GaugeGroup]]:
@@ -177,6 +226,14 @@ def test_the_identity_alone_lies_in_every_set_of_its_rank(larger: GaugeGroup) ->
         )
         assert not Translation(2, side=side, max_shift=0) <= larger
         assert not larger <= Translation(3, side=side, max_shift=0)
+
+
+@given(gauge_groups(3) | st.builds(Translation, st.just(3), max_shift=st.just(0.0)), factor_models(3), seeds())
+def test_a_set_preserves_in_a_model_what_its_gauges_do(group: GaugeGroup, model: FactorModel, seed: int) -> None:
+    gauge = group.sample(rng=seed)
+    assert group.preserves_in(model) <= gauge.preserves_in(model)
+    # With κ = 1 and no length to keep, the draw is the identity, though other members scale all rows.
+    assert group.preserves_in(model) == gauge.preserves_in(model) or (gauge.is_isometry and not group.fixes_lengths)
 
 
 def test_rotations_are_uniform() -> None:

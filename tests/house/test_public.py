@@ -180,3 +180,10 @@ def test_pairs_may_be_one_or_all(name):
     for bad in (3, (1, 2, 3), "ab", [[[1, 2]]], (0, 99)):
         with pytest.raises(ea.InputError, match=r"^pairs must be"):
             run("right", bad)
+
+
+def test_all_pairs_of_many_rows_are_refused():
+    large = ea.FactorModel.from_user_item(np.ones((2, 1)), np.ones((3164, 1)))
+    assert large.cosines("cross").shape == (6328,)
+    with pytest.raises(ea.InputError, match=r"^pairs must be named where .* 5,000,000; got None for 5,003,866; pass"):
+        large.cosines("right")

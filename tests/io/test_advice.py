@@ -10,11 +10,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from pyarrow import feather, parquet
-from safetensors.numpy import save_file
 
 from embaudit.errors import InputError
-from embaudit.io import catalogue, formats, load, read_interactions
-from embaudit.io.advice import ADVICE
+from embaudit.io import catalogue, formats, load
 
 ROWS = np.array([[1.0, 2.0], [3.0, 4.5], [5.0, 7.0]])
 
@@ -45,10 +43,6 @@ def test_what_a_suffix_tells(tmp_path: Path, name: str, sentence: str) -> None:
     assert refused(path) == expected.replace("PATH", str(path))
 
 
-def test_every_advice_is_for_a_suffix_that_is_not_read() -> None:
-    assert not set(ADVICE) & {suffix for one in formats() if one.reads for suffix in one.suffixes}
-
-
 def test_an_index_of_hnswlib_is_not_read_as_words(tmp_path: Path) -> None:
     path = tmp_path / "index.bin"
     path.write_bytes(bytes(8) + (100).to_bytes(8, "little") + b"\x07" * 40)
@@ -58,14 +52,6 @@ def test_an_index_of_hnswlib_is_not_read_as_words(tmp_path: Path) -> None:
     )
     path.write_bytes(b"1 2\na " + np.array([1.0, 2.0], "<f4").tobytes())
     assert load(path).n_right == 1
-
-
-@pytest.mark.parametrize("name", ["v.mtx", "other.name"])
-def test_matrix_market_is_converted_first(tmp_path: Path, name: str) -> None:
-    (tmp_path / name).write_text("%%MatrixMarket matrix array real general\n1 1\n1\n")
-    assert "a matrix in Matrix Market; convert it in Python: import scipy.io" in refused(tmp_path / name)
-    with pytest.raises(InputError, match="the input must be a table; got"):
-        read_interactions(tmp_path / name)
 
 
 @pytest.mark.parametrize(
@@ -88,14 +74,6 @@ def test_renaming_is_advised_where_it_helps(tmp_path: Path, suffix: str, kind: s
     )
     other.rename(path)
     np.testing.assert_array_equal(load(path).right, ROWS)
-
-
-def test_what_is_not_known_is_not_to_be_renamed(tmp_path: Path) -> None:
-    path = tmp_path / "a.xyz"
-    path.write_text("1")
-    assert refused(path).endswith(
-        f"got {path}; write the vectors as .npy or .parquet, or name its format with format if it is one of these."
-    )
 
 
 def test_a_package_that_is_not_there_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -165,28 +143,4 @@ def test_all_parts_of_a_checkpoint_are_converted_together(tmp_path: Path) -> Non
     first = tmp_path / "pytorch_model-00001-of-00002.bin"
     assert refused(tmp_path) == (
         f"{first} must be a file of plain numbers; it is a pickle, which could run code; convert it in Python: {whole}"
-    )
-
-
-def test_a_folder_of_a_pickled_checkpoint_is_told_where_its_weights_should_go(tmp_path: Path) -> None:
-    (tmp_path / "config.json").write_text("{}")
-    assert "a folder without a model that is known" in refused(tmp_path)
-    path, out = tmp_path / "pytorch_model.bin", str(tmp_path / "model.safetensors")
-    path.write_bytes(pickled(*TENSORS))
-    saved = SAVED.replace("'model.safetensors'", repr(out))
-    assert refused(tmp_path) == (
-        f"{path} must be a file of plain numbers; it is a pickle, which could run code; convert it in Python: import "
-        f"safetensors.torch, torch; state = torch.load({str(path)!r}, map_location='cpu', weights_only=True); {saved}, "
-        "or embaudit.io.from_object(model) with the live model."
-    )
-    save_file({"lm_head.weight": ROWS}, out)
-    assert load(tmp_path).n_right == 3
-
-
-def test_the_conversion_of_gensim_keeps_contexts(tmp_path: Path) -> None:
-    path = tmp_path / "w.model"
-    path.write_bytes(b"\x80\x04.")
-    assert refused(path).endswith(
-        "convert it in Python, if gensim wrote it: embaudit.save(embaudit.io.from_object(gensim.models.Word2Vec.load("
-        "'w.model')), 'model.npz'), which keeps words and contexts."
     )

@@ -16,7 +16,7 @@ from pyarrow import feather, ipc, parquet
 import embaudit as ea
 from embaudit.blocks import block_cosines
 from embaudit.errors import InputError
-from embaudit.io import read_interactions, read_labels, read_titles
+from embaudit.io import read_interactions, read_titles
 from embaudit.io.codecs import arrow
 from embaudit.io.codecs.unpacked import FREE, TEXT_FREE, open_bytes
 from embaudit.io.tables.columns import open_table
@@ -94,30 +94,6 @@ def test_a_dictionary_of_one_long_text(tmp_path):
     assert open_table(path).names == ("movieId", "title")
 
 
-LONG = "x" * 10**6
-
-
-def test_a_dictionary_of_one_long_text_in_an_arrow_file(tmp_path):
-    texts = pa.DictionaryArray.from_arrays(pa.array(np.zeros(1000, np.int32)), pa.array([LONG]))
-    written = pa.table({"movieId": np.arange(1000), "title": texts})
-    feather.write_feather(written, str(tmp_path / "a.feather"))
-    refused_at_once(read_titles, tmp_path / "a.feather")
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "read"),
-    [
-        ("a.csv", f"movieId,title\n0,{LONG}\n" + "".join(f"{i},a\n" for i in range(1, 100)), read_titles),
-        ("b.csv", f"id,x0,x1\n{LONG},1,2\n" + "".join(f"{i},1,2\n" for i in range(1, 100)), ea.load),
-        ("c.txt", f"{LONG}\n" + "".join(f"l{i}\n" for i in range(1, 100)), lambda path: read_labels(path, 100)),
-    ],
-)
-def test_one_long_text_among_short_ones(tmp_path, name, content, read):
-    (tmp_path / name).write_text(content)
-    words = r"must be of like length; got one of 1,000,000 letters among 100; cut it\.$"
-    refused_at_once(read, tmp_path / name, words)
-
-
 @pytest.mark.parametrize("name", ["a.parquet", "a.feather", "a.arrows"])
 def test_tables_that_claim_more_than_fits(tmp_path, name, monkeypatch):
     path, zeros = tmp_path / name, pa.array(np.zeros(10**6))
@@ -139,13 +115,6 @@ def test_tables_that_claim_more_than_fits(tmp_path, name, monkeypatch):
     # Files that are larger than memory themselves are read in batches.
     monkeypatch.setattr(arrow, "UNPACKED", 10**6)
     assert ea.load(path, ignore="x").right.shape == (10**6, 10)
-
-
-def test_one_name_for_two_columns(tmp_path):
-    twice = pa.table([pa.array([1.0]), pa.array([2.0])], names=["x", "x"])
-    parquet.write_table(twice, tmp_path / "a.parquet")
-    with pytest.raises(InputError, match="of different names; got 'x' more than once; rename one"):
-        ea.load(tmp_path / "a.parquet")
 
 
 # Headers of arrays
@@ -175,10 +144,3 @@ def test_what_a_header_may_say(tmp_path, descr, shape, words):
         with pytest.raises(InputError, match=words) as error:
             read(path)
         assert str(error.value).startswith(f"{path} must be a whole .npy file")
-
-
-@pytest.mark.parametrize("metadata", [{b"link\xc0": b"x"}, {b"pandas": b"[[["}, {b"pandas": b"[]"}, {b"link": b"\xff"}])
-def test_metadata_that_is_no_text_says_nothing(tmp_path, metadata):
-    written = pa.table({"id": ["a", "b"], "vector": [[1.0, 2.0], [3.0, 4.0]]}).replace_schema_metadata(metadata)
-    parquet.write_table(written, tmp_path / "a.parquet")
-    assert ea.load(tmp_path / "a.parquet").right_ids.tolist() == ["a", "b"]

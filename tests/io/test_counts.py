@@ -69,11 +69,6 @@ def test_arrays_and_binary_tables_of_counts(stored: Path, tmp_path: Path) -> Non
     assert taken.left_counts.tolist() == [1.0, 2.0]
 
 
-def test_rows_without_ids_are_numbered(tmp_path: Path) -> None:
-    save(FactorModel.from_vectors(np.ones((3, 1))), tmp_path / "m.npz")
-    assert read(tmp_path / "m.npz", "c.csv", "id,count\n2,7\n0,4\n1,0\n") == COUNTS
-
-
 @pytest.mark.parametrize(
     ("name", "content", "sentence"),
     [
@@ -91,16 +86,3 @@ def test_rows_without_ids_are_numbered(tmp_path: Path) -> None:
 def test_counts_that_do_not_fit_are_refused(stored: Path, name: str, content: str, sentence: str) -> None:
     with pytest.raises(InputError, match=sentence):
         read(stored, name, content)
-
-
-def test_arrays_that_are_no_counts_are_refused(stored: Path, tmp_path: Path) -> None:
-    np.save(tmp_path / "c.npy", np.ones((3, 1)))
-    with pytest.raises(InputError, match="one number a row; got float64 of shape"):
-        load(stored, right_counts=tmp_path / "c.npy")
-    with pytest.raises(InputError, match="item counts must"):
-        load(stored, right_counts=[1, 2])
-    with pytest.raises(InputError, match="a file that exists"):
-        load(stored, right_counts=tmp_path / "absent.csv")
-    save(FactorModel.from_vectors(np.ones((3, 1))), tmp_path / "v.npz")
-    with pytest.raises(InputError, match="user factors must be at hand"):
-        load(tmp_path / "v.npz", left_counts=[1, 2])

@@ -52,16 +52,6 @@ def test_vectors_are_those_that_were_added(tmp_path: Path, kind: str, ids: str |
     assert (vectors.shape, [part.became for part in rest]) == ((160, 6), ["right_ids"] * (ids is not None))
 
 
-def test_lists_with_ids_of_their_own(tmp_path: Path) -> None:
-    index = inverted()
-    index.add_with_ids(X, IDS)
-    faiss.write_index(index, str(tmp_path / "i.index"))
-    model = load(tmp_path / "i.index")
-    assert model.right_ids is not None
-    np.testing.assert_array_equal(model.right_ids, np.sort(IDS))
-    np.testing.assert_array_equal(model.right, X[np.argsort(IDS)])
-
-
 @pytest.mark.parametrize(
     ("kind", "name"), [("PQ2x4", "IndexPQ"), ("PCA3,Flat", "IndexPreTransform"), ("SQ8", "IndexScalarQuantizer")]
 )

@@ -12,7 +12,6 @@ from llama_files import LAYER, RMS, gguf_file
 
 from embaudit.errors import InputError
 from embaudit.io import final_norm_of, load, look, norm_of
-from embaudit.io.codecs import gguf as codec
 from embaudit.model import Softmax
 
 if TYPE_CHECKING:
@@ -72,30 +71,6 @@ def test_each_type_is_read_to_its_resolution(tmp_path: Path) -> None:
     far = [np.abs(read(kind) - W).max() for kind in ("Q8_0", "Q5_1", "Q4_1", "Q4_0")]
     assert far == sorted(far)
     assert 0.001 < far[0] < 0.03 < far[-1] < 0.5
-
-
-def test_an_intake_says_how_numbers_are_rounded(tmp_path: Path) -> None:
-    path = gguf_file(tmp_path / "m.gguf", {**TIED, "output.weight": E}, kinds={"output.weight": "Q8_0"}, tokens=TOKENS)
-    found = look(path)
-    assert found.explain() == (
-        "Read as gguf: output.weight (9 × 64, Q8_0) as right factors, its name as link, tokenizer.ggml.tokens (9) as "
-        "right names. Left over: token_embd.weight (9 × 64), output_norm.weight (64), blk.0.attn_q.weight (5 × 64). "
-        "Label ids: none, so rows go by their names."
-    )
-    assert found.to_dict()["parts"][0] == {
-        "name": "output.weight", "became": "right", "shape": [9, 64], "rounded": "Q8_0",
-    }  # fmt: skip
-    assert "rounded" not in found.to_dict()["left_over"][0]
-    model = load(path)
-    assert model.link == "softmax"
-    assert model.right_names.tolist() == TOKENS
-    np.testing.assert_allclose(model.right, rounded_to_8_bits(E)[0], rtol=1e-6)
-    other = load(path, weight="token_embd.weight")
-    np.testing.assert_array_equal(other.right, W)
-    assert (other.link, other.right_names.tolist()) == ("softmax", TOKENS)
-    assert load(path, weight="token_embd.weight", kind="vectors").link == "identity"
-    layer = load(path, weight="blk.0.attn_q.weight", kind="vectors")
-    assert (layer.n_right, layer.right_names) == (5, None)
 
 
 @pytest.mark.parametrize("count", [7, 9, 10])
@@ -158,51 +133,6 @@ def test_the_kind_of_norm_is_told_by_its_epsilon(
 
 
 @pytest.mark.parametrize(
-    ("keys", "epsilon"),
-    [
-        ({"attention__layer_norm_rms_epsilon": 0.25}, 0.25),
-        ({"attention__layer_norm_epsilon": 0.125}, 0.125),
-        ({"attention__layer_norm_rms_epsilon": 0.25, "attention__layer_norm_epsilon": 0.125}, 0.25),
-        ({}, 1e-5),
-    ],
-)
-def test_the_epsilon_is_that_of_the_kind(tmp_path: Path, keys: dict[str, float], epsilon: float) -> None:
-    assert final_norm_of(gguf_file(tmp_path / "m.gguf", TIED, **keys)).norm.epsilon == epsilon
-
-
-@pytest.mark.parametrize(
-    ("architecture", "keys", "factor"),
-    [
-        ("command-r", {"logit_scale": 0.0625}, 0.0625),
-        ("granite", {"logit_scale": 8.0}, 0.125),
-        ("granitemoe", {"logit_scale": 8.0}, 0.125),
-        ("granitehybrid", {"logit_scale": 8.0}, 0.125),
-        ("minicpm", {"logit_scale": 4.0}, 0.25),
-        ("grok", {"logit_scale": 0.5}, 0.5),
-        ("grok", {}, 3**-0.5),
-        ("llama", {}, 1.0),
-    ],
-)
-def test_the_scale_of_logits_is_that_of_llama_cpp(
-    tmp_path: Path, architecture: str, keys: dict[str, float], factor: float
-) -> None:
-    path = gguf_file(tmp_path / "m.gguf", TIED, architecture=architecture, **RMS, **keys)
-    np.testing.assert_allclose(final_norm_of(path).norm.gain, factor * GAIN.astype(np.float64), rtol=1e-15)
-
-
-def test_a_norm_without_gains_and_one_by_word(tmp_path: Path) -> None:
-    path = gguf_file(tmp_path / "m.gguf", {"token_embd.weight": W}, architecture="olmo", embedding_length=64, **LAYER)
-    found = final_norm_of(path)
-    assert (found.norm.kind, found.name) == ("layer", "no tensor")
-    np.testing.assert_array_equal(found.norm.gain, np.ones(64))
-    path = gguf_file(tmp_path / "n.gguf", {**TIED, "enc.norm.weight": 3 * GAIN}, **RMS)
-    assert final_norm_of(path, name="none") is None
-    np.testing.assert_array_equal(final_norm_of(path, name="enc.norm").norm.gain, 3 * GAIN)
-    assert final_norm_of(path, kind="layer").norm.kind == "layer"
-    assert final_norm_of(gguf_file(tmp_path / "o.gguf", {"token_embd.weight": W}, **RMS)) is None
-
-
-@pytest.mark.parametrize(
     ("architecture", "keys", "cap"),
     [
         ("gemma2", {"final_logit_softcapping": 20.0}, 20.0),
@@ -229,17 +159,6 @@ def test_an_encoder_has_no_head(tmp_path: Path, said: dict[str, Any]) -> None:
     assert load(path, kind="head").link == "softmax"
     with_head = gguf_file(tmp_path / "n.gguf", {**TIED, "output.weight": E}, architecture="dream", **RMS, **said)
     np.testing.assert_array_equal(load(with_head).right, E)
-
-
-@pytest.mark.parametrize("said", [{"architecture": "t5encoder"}, {"architecture": "general", "type": "adapter"}])
-def test_encoders_that_say_nothing_and_adapters_have_no_head(tmp_path: Path, said: dict[str, Any]) -> None:
-    path = gguf_file(tmp_path / "m.gguf", TIED, **RMS, **said)
-    assert "must be there; got only token_embd.weight, the input embeddings of an encoder" in refused(path)
-
-
-@pytest.mark.parametrize("said", [{"attention__causal": True}, {"pooling_type": 0}])
-def test_a_network_that_predicts_tokens_ties_its_embeddings(tmp_path: Path, said: dict[str, Any]) -> None:
-    np.testing.assert_array_equal(load(gguf_file(tmp_path / "m.gguf", TIED, **RMS, **said)).right, W)
 
 
 # Damage
@@ -289,15 +208,6 @@ def test_damage_ends_in_one_sentence(tmp_path: Path, content: bytes, got: str) -
     assert time.process_time() - start < 1
 
 
-@pytest.mark.parametrize("version", [1, 4, 0x03000000])
-def test_other_versions_are_refused(tmp_path: Path, version: int) -> None:
-    path = tmp_path / "m.gguf"
-    path.write_bytes(header(version=version))
-    assert refused(path) == (f"{path} must be GGUF of version 2 or 3, little-endian; got {version}; convert it anew.")
-    path.write_bytes(header(version=2))
-    assert "no matrix" in refused(path)
-
-
 def test_types_that_nobody_can_read_matter_only_where_they_are_asked_for(tmp_path: Path) -> None:
     head = entry("token_embd.weight", 8, 2)
     for kind, called in ((999, "type 999"), (9, "Q8_1")):
@@ -321,20 +231,6 @@ def test_one_part_of_many_is_no_model(tmp_path: Path) -> None:
     assert load(path, weight="token_embd.weight").n_right == 2
     path.write_bytes(path.read_bytes().replace(said, text("split.count") + struct.pack("<IH", 2, 1)))
     assert load(path).n_right == 2
-
-
-def test_tokens_that_are_no_text_are_shown_as_bytes(tmp_path: Path) -> None:
-    listed = LISTED + struct.pack("<Q", 2) + struct.pack("<Q", 1) + b"\xff" + text("ö")
-    path = tmp_path / "m.gguf"
-    path.write_bytes(header(listed, tensors=(entry("token_embd.weight", 8, 2),)) + bytes(192))
-    assert load(path).right_names.tolist() == ["\\xff", "ö"]
-
-
-def test_a_tensor_is_read_in_pieces(tmp_path: Path) -> None:
-    file = codec.Gguf(gguf_file(tmp_path / "m.gguf", TIED, kinds="Q8_0"))
-    whole = file["token_embd.weight"].ravel()
-    with file.open("token_embd.weight") as read:
-        np.testing.assert_array_equal(np.concatenate([read(100), read(476)]), whole)
 
 
 def test_a_file_without_an_architecture_has_no_norm_unless_it_is_named(tmp_path: Path) -> None:

@@ -161,29 +161,6 @@ def test_the_layer_with_the_softmax_is_the_head(tmp_path: Path, activation: Any)
     assert load(path, weight="hidden.kernel", kind="vectors").right.shape == (2, 3)
 
 
-def test_layers_without_a_softmax_have_to_be_chosen(tmp_path: Path) -> None:
-    path = keras(tmp_path / "m.keras", [dense("hidden", "relu"), dense("out", "linear")], two_layers)
-    for one in (path, path.with_suffix(".weights.h5")):
-        assert "got hidden.kernel (3, 2), out.kernel (2, 7); name two factors" in refused(one)
-        model = load(one, weight="out.kernel")
-        np.testing.assert_array_equal(model.right, Q)
-        np.testing.assert_array_equal(model.right_bias, B)
-        assert model.link == "softmax"
-    both = keras(tmp_path / "two.keras", [dense("hidden", "softmax"), dense("out", "softmax")], two_layers)
-    assert "must be one recognised table, pair or head" in refused(both)
-    lone = keras(tmp_path / "one.keras", [], lambda file: layer(file, "layers/dense", "d", Q.T, B))
-    assert "got d.bias (7,), one value for each entity of d.kernel" in refused(lone)
-
-
-def test_embeddings_of_keras_are_factors(tmp_path: Path) -> None:
-    def weights(file: Any) -> None:
-        layer(file, "layers/embedding", "user_embedding", P)
-        layer(file, "layers/embedding_1", "item_embedding", Q)
-
-    model = load(keras(tmp_path / "m.keras", [], weights))
-    np.testing.assert_array_equal(model.scores(), P @ Q.T)
-
-
 @pytest.mark.parametrize(
     ("layers", "link"),
     [([("Dot", {"normalize": True})], "cosine"), ([("Dot", {}), ("Dropout", {})], "identity"),
@@ -213,17 +190,3 @@ def test_what_keras_says_of_two_tables_is_their_link(tmp_path: Path, layers: Any
     live.weights[0].numpy = lambda: P + 1
     with pytest.raises(InputError, match="scores read from Model must be its own"):
         from_object(live, link="cosine")
-
-
-def test_weights_that_older_versions_of_keras_wrote(tmp_path: Path) -> None:
-    path = written(tmp_path / "m.h5", model_weights__out__out__kernel=0)
-    with h5py.File(path, "w") as file:
-        file["model_weights/hidden/hidden/kernel:0"] = np.ones((3, 2))
-        file["model_weights/hidden/hidden/bias:0"] = np.ones(2)
-        file["model_weights/out/out/kernel:0"] = Q.T
-        file["model_weights/out/out/bias:0"] = B
-        file["optimizer_weights/out/kernel:0"] = Q.T
-        file.attrs["model_config"] = json.dumps({"config": [dense("hidden", "relu"), dense("out", "softmax")]})
-    model = load(path)
-    np.testing.assert_array_equal(model.right, Q)
-    np.testing.assert_array_equal(model.right_bias, B)

@@ -49,37 +49,6 @@ def test_tied_embeddings_are_the_head_that_a_bias_belongs_to(tmp_path: Path, wor
     assert model.link is Link.SOFTMAX
 
 
-def test_embeddings_of_an_encoder_without_a_head_are_none(tmp_path: Path) -> None:
-    encoder = {"embeddings.word_embeddings.weight": WORDS, "embeddings.position_embeddings.weight": PLACES}
-    save_file(encoder, tmp_path / "bare.safetensors")
-    # A bias of another length belongs to another head.
-    save_file({**encoder, "lm_head.bias": BIAS[:5]}, tmp_path / "other.safetensors")
-    for name in ("bare", "other"):
-        with pytest.raises(InputError, match="must be one recognised table, pair or head"):
-            load(tmp_path / f"{name}.safetensors")
-
-
-@pytest.mark.parametrize(
-    ("head", "inner"),
-    [
-        ("shared.weight", "decoder.block.1.layer.2.mlp.router.classifier.weight"),
-        ("shared.weight", "block.1.router.classifier.weight"),
-        ("led.shared.weight", "led.encoder.layers.0.self_attn.output.weight"),
-        ("transformer.wte.weight", "transformer.h.3.mlp.fc.weight"),
-        ("lm_head.weight", "layers.0.attention.output.weight"),
-    ],
-)
-def test_what_lies_in_one_of_many_layers_is_no_head(tmp_path: Path, head: str, inner: str) -> None:
-    save_file({head: WORDS, inner: PLACES}, tmp_path / "model.safetensors")
-    np.testing.assert_array_equal(load(tmp_path).right, WORDS)
-    assert [part.name for part in look(tmp_path).left_over] == [inner]
-
-
-def test_a_head_of_several_is_no_layer(tmp_path: Path) -> None:
-    save_file({"heads.0.classifier.weight": WORDS, "shared.weight": PLACES}, tmp_path / "model.safetensors")
-    np.testing.assert_array_equal(load(tmp_path).right, WORDS)
-
-
 NAMED = {"id2label": {"0": "bad", "2": "ugly", "1": "good"}}
 
 
@@ -101,42 +70,6 @@ def test_classes_of_a_folder_are_called_by_its_configuration(tmp_path: Path, row
         f"Read as shards: classifier.weight ({rows} × 3) as right factors, its name as link, id2label of config.json "
         "(3) as right names. Left over: other.weight (5 × 3). Label ids: none, so rows go by their names."
     )
-
-
-@pytest.mark.parametrize(
-    ("rows", "config"),
-    [
-        (2, NAMED),
-        (3, {"id2label": {"0": "LABEL_0", "1": "LABEL_1", "2": "LABEL_2"}}),
-        (3, {"id2label": {"0": "bad"}}),
-        (3, {"id2label": ["bad", "good", "ugly"]}),
-        (3, {"id2label": None}),
-        (3, {"id2label": {"a": "bad", "b": "good"}}),
-        (1, {"id2label": {"0": "score"}}),
-        (3, {}),
-    ],
-)
-def test_names_of_other_classes_are_passed_over(tmp_path: Path, rows: int, config: dict[str, Any]) -> None:
-    found = read(classifier(tmp_path, rows, **config))
-    assert found.model.right_names is None
-    assert found.intake.explain().endswith("Label ids: none, so rows go by their number; a file of labels names them.")
-
-
-def test_names_of_classes_are_those_of_no_tokens(tmp_path: Path) -> None:
-    (tmp_path / "vocab.json").write_text(json.dumps({"a": 0, "b": 1}))
-    tokens = read(classifier(tmp_path, 3, "lm_head.weight", **NAMED, architectures=["XForMaskedLM"]))
-    assert tokens.model.names("right").tolist() == ["a", "b", "<padding 2>"]
-    assert "vocab.json (2) as right names" in tokens.intake.explain()
-    assert load(classifier(tmp_path, 3)).right_names is None, "tokens name no classes"
-    # A head of another name is one of classes where its network says so.
-    named = {**NAMED, "architectures": ["XForImageClassification"]}
-    other = load(classifier(tmp_path, 3, "last.weight", **named), weight="last.weight", kind="head")
-    assert other.names("right").tolist() == ["bad", "good", "ugly"]
-    (tmp_path / "tokenizer.json").write_text(json.dumps({"model": {"vocab": {"x": 0, "y": 1, "z": 2}}}))
-    assert "tokenizer.json (3) as right names" in look(classifier(tmp_path, 3, "lm_head.weight")).explain()
-    one = read(classifier(tmp_path, 1, id2label={"0": "no", "1": "yes"}))
-    assert one.model.names("right").tolist() == ["no", "yes"]
-    assert one.intake == look(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -165,28 +98,6 @@ def test_input_embeddings_of_a_network_without_tokens_to_choose_are_no_head(tmp_
     ):
         classifier(tmp_path, 8, "model.shared.weight", architectures=architectures)
         np.testing.assert_array_equal(load(folder).right, WORDS)
-
-
-def test_heads_of_classifiers_go_before_embeddings(tmp_path: Path) -> None:
-    for name in ("classification_head.out_proj.weight", "logits_proj.weight"):
-        beside = {name: PLACES, name.replace("weight", "bias"): BIAS[:5], "model.shared.weight": WORDS}
-        save_file({**beside, "final_logits_bias": BIAS[None]}, tmp_path / "model.safetensors")
-        model = load(tmp_path, ignore="final_logits_bias")
-        np.testing.assert_array_equal(model.right, PLACES)
-        assert model.right_bias is not None
-        np.testing.assert_array_equal(model.right_bias, BIAS[:5])
-
-
-@pytest.mark.parametrize("weight", ["model.shared.weight", "lm_head.weight"])
-def test_a_bias_that_is_added_to_all_logits_is_the_heads(tmp_path: Path, weight: str) -> None:
-    save_file({weight: WORDS, "final_logits_bias": BIAS[None]}, tmp_path / "m.safetensors")
-    model = load(tmp_path / "m.safetensors")
-    assert model.right_bias is not None
-    np.testing.assert_array_equal(model.right_bias, BIAS)
-    both = {weight: WORDS, "final_logits_bias": BIAS[None], "lm_head.bias": BIAS}
-    save_file(both, tmp_path / "two.safetensors")
-    with pytest.raises(InputError, match=r"must be named or left out; got final_logits_bias \(1, 8\)"):
-        load(tmp_path / "two.safetensors")
 
 
 def live(config: dict[str, Any], bias: Any = None, **attributes: Any) -> Any:
@@ -324,29 +235,6 @@ def test_a_head_that_a_name_alone_chose_is_asked_for(tmp_path: Path, tensors: di
     assert load(path, weight=name, kind="head").link is Link.SOFTMAX
 
 
-def test_other_embeddings_and_layers_inside_are_no_rivals_of_a_head(tmp_path: Path) -> None:
-    path = stored(tmp_path, {"model.decoder.embed_tokens.weight": WORDS, "model.encoder.embed_tokens.weight": WORDS,
-                             "model.layers.0.mlp.lora_A.weight": PLACES})  # fmt: skip
-    np.testing.assert_array_equal(load(path).right, WORDS)
-    path = stored(
-        tmp_path, {"body.weight": WORDS, "fc.weight": DRAW.normal(size=(5, 8)), "moe.gate.classifier.weight": PLACES}
-    )
-    assert load(path).n_right == 5
-
-
-def test_weights_alone_are_no_head_and_beside_their_bias_they_are(tmp_path: Path) -> None:
-    assert load(stored(tmp_path, {"weight": WORDS})).link == "identity"
-    assert load(tmp_path, kind="head").link == "softmax"
-    assert load(stored(tmp_path, {"weight": WORDS, "bias": BIAS})).link == "softmax"
-
-
-def test_a_kernel_of_flax_holds_one_column_a_label(tmp_path: Path) -> None:
-    np.savez(tmp_path / "m.npz", **{"params/Dense_1/kernel": PLACES, "params/Dense_1/bias": BIAS[:3]})
-    head = load(tmp_path / "m.npz", weight="params/Dense_1/kernel", kind="head")
-    np.testing.assert_array_equal(head.right, PLACES.T)
-    np.testing.assert_array_equal(head.right_bias, BIAS[:3])
-
-
 OTHER_TASKS = (
     ({"problem_type": "multi_label_classification"}, 3, "XForSequenceClassification", "the problem_type multi_label_"),
     ({"problem_type": "regression"}, 3, "XForSequenceClassification", "the problem_type regression"),
@@ -369,14 +257,6 @@ def test_a_last_layer_without_a_softmax_is_refused(
         with pytest.raises(InputError, match=f"must be a softmax over labels; got {got}"):
             reading(given)
         assert reading(given, kind="head").link is Link.SOFTMAX
-
-
-def test_a_dense_layer_of_sentence_transformers_is_no_head(tmp_path: Path) -> None:
-    said = {"in_features": 3, "out_features": 8, "activation_function": "torch.nn.modules.activation.Tanh"}
-    path = stored(tmp_path, {"linear.weight": WORDS, "linear.bias": BIAS}, said)
-    with pytest.raises(InputError, match=r"got a Dense layer of sentence-transformers with torch\.nn"):
-        load(path)
-    assert load(path, kind="vectors").link == "identity"
 
 
 def test_a_live_head_with_adapters_is_refused() -> None:

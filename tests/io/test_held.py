@@ -10,7 +10,6 @@ import pyarrow as pa
 import pytest
 from pyarrow import feather, ipc, parquet
 
-from embaudit.errors import InputError
 from embaudit.io import load, read
 from embaudit.io.codecs.gguf import Gguf
 from embaudit.linalg import scratch
@@ -76,16 +75,3 @@ def test_tables_are_decoded_there(name, tmp_path, monkeypatch):
     half = load(written(tmp_path / f"half_{name}", ROWS))
     assert (half.right.dtype, half.right.tolist()) == (np.float32, WIDE.tolist())
     assert read(path).intake.parts[0].shape[0] == 37
-
-
-@pytest.mark.parametrize("name", ["wide.parquet", "wide.feather"])
-def test_missing_numbers_of_all_batches_are_counted(name, tmp_path):
-    gaps = WIDE.copy()
-    path = written(tmp_path / name, gaps)
-    table = (parquet.read_table if path.suffix == ".parquet" else feather.read_table)(path)
-    holes = pa.array([None if row in (2, 20) else 1.0 for row in range(37)], pa.float32())
-    table = table.set_column(2, "d1", holes)
-    (parquet.write_table if path.suffix == ".parquet" else feather.write_feather)(table, str(path))
-    with pytest.raises(InputError) as caught:
-        load(path)
-    assert str(caught.value) == f"the vectors of {path} must be free of missing numbers; got 2 missing."

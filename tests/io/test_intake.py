@@ -10,12 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from models import random_model
 
-from embaudit.auditing import audit
 from embaudit.errors import InputError
-from embaudit.io import load, look, read, read_ids, save
-from embaudit.io.intake import Intake, Part
+from embaudit.io import look, read, read_ids
+from embaudit.io.intake import Part
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -50,30 +48,6 @@ def test_an_intake_says_what_became_what(tmp_path: Path) -> None:
     }
 
 
-def test_what_was_said_is_not_assumed(tmp_path: Path) -> None:
-    path = npz(tmp_path, P=P, Q=Q.T)
-    assert read(path, link="ranking", transpose="right").intake.assumed == ()
-    assert read(path, kind="vectors", weight="P").intake.assumed == ()
-    (tmp_path / "ids.txt").write_text("".join(f"{i}\n" for i in range(10, 17)))
-    given = read(path, ids=str(tmp_path / "ids.txt"), right_counts=np.ones(7))
-    assert given.model.right_ids.tolist() == list(range(10, 17))
-    assert [part.name for part in given.intake.parts[2:]] == [str(tmp_path / "ids.txt"), "what was given"]
-    assert given.intake.files == (str(path), str(tmp_path / "ids.txt"))
-
-
-@pytest.mark.parametrize("suffix", [".npz", ".npy", ".safetensors", ".parquet", ".txt"])
-def test_a_look_says_what_reading_says_of_parts(tmp_path: Path, suffix: str) -> None:
-    model = random_model(n=None, p=6, k=3, dtype=np.float32).replace(right_ids=np.arange(5, 11))
-    path = tmp_path / f"m{suffix}"
-    save(model if suffix != ".npy" else model.replace(right_ids=None), path)
-    looked, found = look(path), read(path).intake
-    assert [(part.name, part.became) for part in looked.parts] == [(part.name, part.became) for part in found.parts]
-    assert (looked.left_over, looked.files, looked.format) == (found.left_over, found.files, found.format)
-    (right,) = (part for part in found.parts if part.became == "right")
-    assert right.shape == (6, 3)
-    assert ("right_ids" in {part.became for part in looked.parts}) == (suffix != ".npy")
-
-
 @pytest.mark.parametrize("suffix", [".npy", ".safetensors"])
 def test_a_look_reads_no_numbers(tmp_path: Path, suffix: str) -> None:
     rows, path = 10**7, tmp_path / f"m{suffix}"
@@ -99,37 +73,6 @@ def test_a_look_refuses_what_reading_refuses(tmp_path: Path) -> None:
             reading(path)
     assert look(path, left_bias="u_bias").parts[2] == Part("u_bias", "left_bias", (5,))
     assert [part.name for part in look(path, ignore="u_*").left_over] == ["u_bias"]
-
-
-def test_a_look_calls_rows_of_a_head_labels(tmp_path: Path) -> None:
-    (tmp_path / "v.csv").write_text("id,e0,e1\nx,1.5,2\ny,3,4.5\n")
-    found = read(tmp_path / "v.csv", kind="head")
-    assert found.intake.explain() == (
-        "Read as csv: columns e0 to e1 (2 × 2) as right factors, id (2) as right names. Label ids: none, so rows go by "
-        "their names."
-    )
-    assert found.model.names("right").tolist() == ["x", "y"]
-    path = npz(tmp_path, W=Q, b=B)
-    for intake in (look(tmp_path / "v.csv", kind="head"), look(path), read(path).intake):
-        assert intake.titles == ("input", "label")
-    assert look(path, kind="vectors", weight="W").titles == ("user", "item")
-
-
-def test_many_arrays_left_over_are_counted() -> None:
-    rest = tuple(Part(f"x{i}", "") for i in range(8))
-    assert Intake("npz", (), left_over=rest).explain() == "Read as npz. Left over: x0, x1, x2, x3, x4, x5 and 2 others."
-    assert Intake("npz", (), left_over=rest[:6]).line() == "read as npz; left over: 6 others"
-
-
-@pytest.mark.usefixtures("without_attacks")
-def test_an_audit_keeps_its_intake(tmp_path: Path) -> None:
-    path = npz(tmp_path, P=P, Q=Q)
-    found = audit(path, n_gauges=1)
-    assert found.intake == read(path).intake
-    assert found.to_dict()["input"]["intake"] == found.intake.to_dict()
-    assert found.intake.explain() in found.report()
-    assert audit(read(path), n_gauges=1).intake == found.intake
-    assert audit(load(path), n_gauges=1).to_dict()["input"]["intake"] is None
 
 
 def test_ids_come_from_lines_columns_and_arrays(tmp_path: Path) -> None:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -47,18 +46,6 @@ def test_customary_tables_are_read_without_options(tmp_path: Path, separator: st
     text = lines(separator, header).encode()
     path = tmp_path / ("ratings.dat.gz" if packed else "ratings.dat")
     path.write_bytes(gzip.compress(text) if packed else text)
-    expect(path)
-
-
-def test_recbole_names_and_windows_line_ends(tmp_path: Path) -> None:
-    path = tmp_path / "a.inter"
-    path.write_bytes(lines("\t", "user_id:token,item_id:token,rating:float").replace("\n", "\r\n").encode())
-    expect(path)
-
-
-def test_a_byte_order_mark_is_no_part_of_a_name(tmp_path: Path) -> None:
-    path = tmp_path / "a.csv"
-    path.write_bytes(b"\xef\xbb\xbf" + lines(",", "userId,itemId,rating").encode())
     expect(path)
 
 
@@ -107,21 +94,6 @@ def test_ids_keep_their_kind(tmp_path: Path) -> None:
     # An id that is no integer, far below where the first look ends.
     path.write_text("user,item\n" + "".join(f"{n},{n % 7}\n" for n in range(20_000)) + "x1,3\n")
     assert read_interactions(path).user_ids[-1] == "x1"
-
-
-@pytest.mark.parametrize("threads", [1, 2])
-def test_ids_keep_their_kind_on_any_number_of_cores(tmp_path: Path, threads: int) -> None:
-    """What the parser says of the first id that is no integer is worded otherwise by one thread."""
-    (tmp_path / "a.csv").write_text("user,item,rating\n1,7,3\nann,8,2\n")
-    before = pa.cpu_count()
-    pa.set_cpu_count(threads)
-    try:
-        assert read_interactions(tmp_path / "a.csv").user_ids.tolist() == ["1", "ann"]
-        (tmp_path / "a.csv").write_text("user,item,rating\n1,7,3\nann,8,x\n")
-        with pytest.raises(InputError, match=r"column rating of .* must be numbers; got 'x' in line 3"):
-            read_interactions(tmp_path / "a.csv")
-    finally:
-        pa.set_cpu_count(before)
 
 
 @settings(max_examples=40)
@@ -210,36 +182,6 @@ def test_any_content_is_read_or_told(tmp_path_factory: Any, content: Any, suffix
             assert "a." + suffix in str(error) or "columns" in str(error)  # noqa: PT017
 
 
-def test_faults_of_files_and_options(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="a file that exists"):
-        read_interactions(tmp_path / "none.csv")
-    with pytest.raises(InputError, match="the directory"):
-        read_interactions(tmp_path)
-    for name, content in (
-        ("a.csv.gz", gzip.compress(lines(",").encode() * 50)[:60]),
-        ("a.parquet", b"PAR1"),
-        ("b.csv", b"\0\1"),
-    ):
-        (tmp_path / name).write_bytes(content)
-        with pytest.raises(InputError):
-            read_interactions(tmp_path / name)
-    (tmp_path / "c.csv").write_text(lines(","))
-    for options in ({"duplicates": "first"}, {"threshold": np.nan}, {"sep": "ab"}, {"user": 9}, {"user": "name"}):
-        with pytest.raises(InputError):
-            read_interactions(tmp_path / "c.csv", **options)
-    with pytest.raises(InputError, match="lower the threshold"):
-        read_interactions(tmp_path / "c.csv", threshold=9)
-
-
-def test_events_with_times_but_no_ratings(tmp_path: Path) -> None:
-    path = tmp_path / "a.tsv"
-    path.write_text("1\t2\t881250949\n2\t1\t881250950\n")
-    found = read_interactions(path, rating="none")
-    assert found.columns == ("0", "1", None)
-    np.testing.assert_array_equal(found.matrix.toarray(), [[0, 1], [1, 0]])
-    assert read_interactions(path, rating=2).matrix.max() > 8e8
-
-
 def test_movielens(shared_data: Callable[[str], Path]) -> None:
     folder = shared_data("ml-latest-small")
     found = read_interactions(folder / "ratings.csv")
@@ -269,17 +211,3 @@ def test_titles_match_whatever_type_ids_have(tmp_path: Path) -> None:
         assert (names.tolist(), unmatched) == (["Heat\t(1995)", "3"], 1)
     with pytest.raises(InputError, match="choose their column with id"):
         titles_for(np.array([8, 9]), ids, titles)
-
-
-def test_titles_with_quotes_line_ends_and_clashes(tmp_path: Path) -> None:
-    path = tmp_path / "a.csv"
-    path.write_text('id,title\n5,"Two\nlines, and ""quotes"""\n4,Plain\n4,Plain\n')
-    ids, titles = read_titles(path)
-    assert ids.tolist() == [4, 5]
-    assert titles.tolist() == ["Plain", 'Two\nlines, and "quotes"']
-    path.write_text("id,title\n4,Plain\n5,x\n4,Other\n")
-    with pytest.raises(InputError, match="'Plain' and 'Other' for 4"):
-        read_titles(path)
-    path.write_text("id,year\n4,1990\n")
-    with pytest.raises(InputError, match="the title column"):
-        read_titles(path)

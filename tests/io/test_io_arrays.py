@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from imitations import imitation
 
-from embaudit import FactorModel, Link
+from embaudit import Link
 from embaudit.errors import InputError
-from embaudit.io import from_object, load, read_labels
+from embaudit.io import load, read_labels
 from embaudit.io.readers.implicit import split_columns
 
 if TYPE_CHECKING:
@@ -39,25 +38,6 @@ def test_implicit_als(tmp_path: Path) -> None:
     np.testing.assert_array_equal(model.left, USERS)
     np.testing.assert_array_equal(model.right, ITEMS)
     assert (model.link, model.right_bias, model.objective) == (Link.IDENTITY, None, "factors")
-
-
-@pytest.mark.parametrize(
-    ("strength", "objective"),
-    [(0.01, "factors"), (0, "none"), (0.0, "none"), (np.nan, None), (np.inf, None), (-1.0, None), ([0.1, 0.2], None),
-     ("weak", None)],
-)  # fmt: skip
-def test_an_objective_is_told_by_a_strength_that_is_one(tmp_path: Path, strength: Any, objective: str | None) -> None:
-    path = saved(tmp_path / "m.npz", user_factors=USERS, item_factors=ITEMS, regularization=strength, factors=3)
-    assert load(path).objective == objective
-    parts = {"user_factors": USERS, "item_factors": ITEMS, "regularization": strength, "factors": 3}
-    trained = imitation("implicit.cpu.als.AlternatingLeastSquares", **parts)
-    assert from_object(trained).objective == objective
-
-
-@pytest.mark.parametrize("rank", ["x", 3.0, np.nan])
-def test_a_number_of_factors_that_is_none_is_refused(tmp_path: Path, rank: Any) -> None:
-    with pytest.raises(InputError, match=r"factors in .* must be one whole number"):
-        load(saved(tmp_path / "m.npz", user_factors=USERS, item_factors=ITEMS, factors=rank))
 
 
 def test_implicit_bpr_keeps_scores_without_the_bias_in_the_factors(tmp_path: Path) -> None:
@@ -182,13 +162,6 @@ def test_singular_values_apart_are_no_silent_guess(tmp_path: Path) -> None:
         load(saved(tmp_path / "m.npz", U=USERS, s=np.ones(3), Vt=ITEMS.T))
 
 
-def test_two_readings_are_ambiguous(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="one recognised table"):
-        load(saved(tmp_path / "m.npz", U=USERS, V=ITEMS, P=USERS, Q=ITEMS))
-    with pytest.raises(InputError, match="one recognised table"):
-        load(saved(tmp_path / "m.npz", W=USERS, H=ITEMS.T, b=A))
-
-
 # Heads
 
 
@@ -290,22 +263,3 @@ def test_npy_with_files_beside_it(tmp_path: Path) -> None:
     np.save(tmp_path / "v.npy", B)
     with pytest.raises(InputError, match="a matrix, one row an entity"):
         load(tmp_path / "v.npy")
-
-
-def test_objective_and_link_can_be_said(tmp_path: Path) -> None:
-    path = saved(tmp_path / "m.npz", U=USERS, V=ITEMS)
-    model = load(path, objective="cosine", link="cosine")
-    assert (model.objective, model.link) == ("cosine", Link.COSINE)
-    with pytest.raises(InputError, match="model with cosine link; got 'product'; choose link identity or ranking"):
-        load(path, objective="product", link="cosine")
-
-
-def test_kinds_that_the_file_does_not_hold(tmp_path: Path) -> None:
-    from embaudit.io import save
-
-    save(FactorModel.from_vectors(ITEMS), tmp_path / "v.npz")
-    save(FactorModel.from_user_item(USERS, ITEMS), tmp_path / "f.npz")
-    for name, kind in (("v", "factors"), ("v", "head"), ("f", "head")):
-        with pytest.raises(InputError, match="kind must be"):
-            load(tmp_path / f"{name}.npz", kind=kind)
-    assert load(tmp_path / "f.npz", kind="vectors").left is None

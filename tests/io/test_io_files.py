@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import stat
 from typing import TYPE_CHECKING, Literal
 
 import pytest
 
 from embaudit.errors import InputError
 from embaudit.io import written_whole
-from embaudit.io.files import existing_file, existing_path, plain_suffix
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -57,30 +55,3 @@ def test_what_cannot_be_written_is_said_before_any_work(tmp_path: Path) -> None:
     assert not (tmp_path / "no").exists()
     with pytest.raises(InputError, match="the directory"):
         written_whole(tmp_path, force=True)
-
-
-def test_a_link_is_followed_and_stays_a_link(tmp_path: Path) -> None:
-    (tmp_path / "real").write_bytes(b"old")
-    (tmp_path / "link").symlink_to(tmp_path / "real")
-    with written_whole(tmp_path / "link", force=True) as file:
-        file.write(b"new")
-    assert (tmp_path / "link").is_symlink()
-    assert (tmp_path / "real").read_bytes() == b"new"
-
-
-def test_permissions_are_those_of_any_new_file(tmp_path: Path) -> None:
-    (tmp_path / "plain").touch()
-    with written_whole(tmp_path / "ours"):
-        pass
-    modes = {stat.S_IMODE((tmp_path / name).stat().st_mode) for name in ("plain", "ours")}
-    assert len(modes) == 1
-
-
-def test_inputs_are_there_and_hold_something(tmp_path: Path) -> None:
-    (tmp_path / "empty").touch()
-    with pytest.raises(InputError, match="which is empty"):
-        existing_path(tmp_path / "empty")
-    with pytest.raises(InputError, match="the directory"):
-        existing_file(tmp_path)
-    assert existing_path(tmp_path) == tmp_path
-    assert plain_suffix(tmp_path / "a.CSV.gz") == ".csv"

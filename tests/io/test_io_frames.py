@@ -41,12 +41,6 @@ def test_the_index_of_a_data_frame_is_its_ids(
     assert model.right_ids.tolist() == ids
 
 
-def test_column_numbers_without_an_index_are_a_header(tmp_path: Path) -> None:
-    model = load(written_csv(tmp_path, pd.DataFrame(FRAME), index=False))
-    np.testing.assert_array_equal(model.right, FRAME)
-    assert model.right_ids is None
-
-
 def test_row_numbers_beside_ids_are_no_dimension(tmp_path: Path) -> None:
     frame = pd.DataFrame(FRAME).add_prefix("d")
     frame.insert(0, "id", list("abcdefgh"))
@@ -66,22 +60,9 @@ def test_a_first_column_without_a_name_must_be_an_index(tmp_path: Path, index: A
         load(written_csv(tmp_path, pd.DataFrame(FRAME, index=index)))
 
 
-@pytest.mark.parametrize("text", ["a,0,1,2\nb,3,4,5\nc,6,7,8\n", "a,0,1\nb,1,0\nc,0,0\n"])
-def test_whole_numbers_above_whole_numbers_are_a_vector(tmp_path: Path, text: str) -> None:
-    (tmp_path / "v.csv").write_text(text)
-    model = load(tmp_path / "v.csv")
-    assert model.right_ids is not None
-    assert model.right_ids.tolist() == ["a", "b", "c"]
-
-
 def test_the_index_that_pandas_keeps_in_parquet(tmp_path: Path) -> None:
     pd.DataFrame(FRAME, index=list("abcdefgh")).add_prefix("d").to_parquet(tmp_path / "frame.parquet")
     model = load(tmp_path / "frame.parquet")
     np.testing.assert_array_equal(model.right, FRAME)
     assert model.right_ids is not None
     assert model.right_ids[7] == "h"
-
-
-def test_a_named_column_of_numbers_is_no_dimension(tmp_path: Path) -> None:
-    frame = pd.DataFrame(FRAME, columns=["x0", "x1", "x2"]).rename_axis("thing")
-    assert load(written_csv(tmp_path, frame)).right.shape == (8, 3)

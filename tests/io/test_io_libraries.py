@@ -13,9 +13,9 @@ import pytest
 from pyarrow import feather, parquet
 from safetensors.numpy import save_file
 
-from embaudit import FactorModel, Link
+from embaudit import Link
 from embaudit.errors import InputError
-from embaudit.io import load, look, save
+from embaudit.io import load, look
 from embaudit.model import Softmax
 
 if TYPE_CHECKING:
@@ -77,26 +77,6 @@ def test_a_pipeline_of_spark_is_the_model_in_its_stages(tmp_path: Path) -> None:
     )
 
 
-def test_positive_factors_of_spark_name_no_objective(tmp_path: Path) -> None:
-    spark_side(tmp_path / "userFactors", np.arange(9), np.abs(X), pa.float32())
-    spark_side(tmp_path / "itemFactors", np.arange(5), np.abs(Y), pa.float32())
-    assert load(tmp_path).objective is None
-
-
-def test_spark_without_a_side_or_with_other_rows(tmp_path: Path) -> None:
-    spark_side(tmp_path / "userFactors", np.arange(9), X, pa.float32())
-    with pytest.raises(InputError, match="no itemFactors"):
-        load(tmp_path)
-    (tmp_path / "itemFactors").mkdir()
-    with pytest.raises(InputError, match="itemFactors"):
-        load(tmp_path)
-    parquet.write_table(
-        pa.table({"id": [1, 2], "features": [[1.0], [1.0, 2.0]]}), tmp_path / "itemFactors" / "a.parquet"
-    )
-    with pytest.raises(InputError, match="vectors of 1 numbers, as the first is; got 2 in row 1"):
-        load(tmp_path)
-
-
 # word2vec and GloVe
 
 TOKENS = ["the", "at name@domain.com", ". . .", "3", "naïve", "x", "y", "z", "2.5"]
@@ -118,13 +98,6 @@ def test_text_vectors(tmp_path: Path, header: bytes, end: str, packed: bool) -> 
     np.testing.assert_array_equal(model.right, X)
     assert model.right_ids is not None
     assert model.right_ids.tolist() == TOKENS
-
-
-def test_tokens_that_are_no_utf8_stay_apart(tmp_path: Path) -> None:
-    (tmp_path / "v.txt").write_bytes(b"\xff\xfe 1 2\n\xff\xfd 3 4\n\xc3\xa9 5 6\n")
-    ids = load(tmp_path / "v.txt").right_ids
-    assert ids is not None
-    assert ids.tolist() == ["\\xff\\xfe", "\\xff\\xfd", "é"]
 
 
 @pytest.mark.parametrize("newline", [b"", b"\n"])
@@ -199,20 +172,6 @@ def test_every_float_type(tmp_path: Path, dtype: str, stored: str | None) -> Non
     assert isinstance(on_disk, np.memmap) == (dtype in ("F32", "F64"))
 
 
-def test_every_bfloat16_is_widened_exactly(tmp_path: Path) -> None:
-    powers = np.array([[np.float32(2.0) ** e * s for e in range(-126, 128)] for s in (1, -1.5)], dtype=np.float32)
-    # More than numpy converts at a time.
-    exact = np.tile(powers, (200, 1))
-    raw_safetensors(tmp_path / "m.safetensors", {"weight": ("BF16", bfloat16(exact))})
-    np.testing.assert_array_equal(load(tmp_path / "m.safetensors", kind="head").right, exact)
-
-
-def test_other_types_are_refused(tmp_path: Path) -> None:
-    raw_safetensors(tmp_path / "m.safetensors", {"lm_head.weight": ("F8_E4M3", np.zeros((2, 2), np.uint8))})
-    with pytest.raises(InputError, match="F8_E4M3"):
-        load(tmp_path / "m.safetensors")
-
-
 @pytest.mark.parametrize("tied", ["model.embed_tokens.weight", "transformer.wte.weight", "wte.weight"])
 def test_tied_embeddings_serve_as_head_unless_there_is_one(tmp_path: Path, tied: str) -> None:
     body = {tied: X, "model.layers.0.mlp.weight": Y, "model.norm.weight": np.ones(4, np.float32)}
@@ -264,14 +223,6 @@ def test_a_cap_in_the_configuration_caps_the_softmax(tmp_path: Path, nested: boo
         else:
             with pytest.raises(InputError, match="soft_cap must be a positive number"):
                 load(tmp_path)
-
-
-def test_what_a_head_says_itself_counts_before_the_configuration_beside_it(tmp_path: Path) -> None:
-    (tmp_path / "config.json").write_text(json.dumps({"final_logit_softcapping": 30.0}))
-    for link in (Softmax(), Softmax(soft_cap=5.0), Softmax(unit_rows=True)):
-        model = FactorModel(left=None, right=X, link=link)
-        save(model, tmp_path / "fixed.safetensors", force=True)
-        assert load(tmp_path / "fixed.safetensors").link == link
 
 
 @pytest.mark.parametrize(
@@ -333,19 +284,6 @@ def test_numeric_columns(tmp_path: Path) -> None:
         assert model.right_ids is not None
         assert model.right_ids.tolist() == IDS
     assert load(tmp_path / "v.csv", kind="head").names("right")[0] == "item 0"
-
-
-def test_numbers_without_ids(tmp_path: Path) -> None:
-    np.savetxt(tmp_path / "v.csv", X, delimiter=",")
-    model = load(tmp_path / "v.csv")
-    assert model.right_ids is None
-    np.testing.assert_allclose(model.right, X)
-    (tmp_path / "v.csv").write_text("1,0.5,0.5\n2,0.1,0.2\n")
-    with pytest.raises(InputError, match="calls ids id"):
-        load(tmp_path / "v.csv")
-    ids = load(tmp_path / "v.csv", id="0").right_ids
-    assert ids is not None
-    assert ids.tolist() == [1, 2]
 
 
 @pytest.mark.parametrize(

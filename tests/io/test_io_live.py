@@ -17,9 +17,6 @@ from embaudit.model import with_objective
 
 DRAW = np.random.default_rng(7)
 USERS, ITEMS, A, B = DRAW.normal(size=(6, 3)), DRAW.normal(size=(8, 3)), DRAW.normal(size=6), DRAW.normal(size=8)
-X = DRAW.normal(size=(60, 4))
-THREE = np.array(["ant", "bee", "cat"])[(X[:, 0] > 0).astype(int) + (X[:, 1] > 0)]
-TWO = np.where(X[:, 0] + 0.3 * X[:, 1] > 0, "yes", "no")
 
 
 def embedding(array: Any) -> SimpleNamespace:
@@ -61,18 +58,6 @@ def test_implicit() -> None:
     assert (model.link, model.objective, model.rank) == (Link.RANKING, "factors-counted", 3)
 
 
-def test_vectors_of_a_model_are_its_rows_and_their_ids() -> None:
-    users, items = np.column_stack([USERS, np.ones(6)]), np.column_stack([ITEMS, B])
-    bpr = imitation("implicit.cpu.bpr.BayesianPersonalizedRanking", user_factors=users, item_factors=items, factors=3)
-    model = from_object(
-        bpr, kind="vectors", user_ids=np.arange(6), item_ids=np.arange(8) + 10, item_names=list("abcdefgh")
-    )
-    np.testing.assert_array_equal(model.right, ITEMS)
-    assert (model.left, model.left_ids, model.right_bias, model.link) == (None, None, None, Link.IDENTITY)
-    assert model.right_ids is not None
-    assert (model.right_ids[0], model.names("right")[7]) == (10, "h")
-
-
 def test_a_score_that_the_object_does_not_give_is_refused_with_both() -> None:
     def other(model: Any, user: int, _: None, **options: Any) -> Any:
         found, scores = recommend(model, user, _, **options)
@@ -87,36 +72,6 @@ def test_a_score_that_the_object_does_not_give_is_refused_with_both() -> None:
         f"{ours + 0.5:.6g} (row 5 of the left side, row 7 of the right); it does more than multiply these factors: "
         "pass the tables it really multiplies to FactorModel.from_user_item, or its vectors alone to from_vectors."
     )
-
-
-@pytest.mark.parametrize(("off", "agrees"), [(0.9e-4, True), (1.1e-4, False)])
-def test_scores_agree_to_one_in_ten_thousand(off: float, agrees: bool) -> None:
-    users, items = np.ones((2, 1)), np.array([[10.0], [1.0], [1.0]])
-
-    def near(model: Any, user: int, _: None, **options: Any) -> Any:
-        found, scores = recommend(model, user, _, **options)
-        return found, scores + (found == 1) * off * 10
-
-    model = imitation(*ALS, user_factors=users, item_factors=items, factors=1, recommend=near)
-    if agrees:
-        assert from_object(model).rank == 1
-    else:
-        with pytest.raises(InputError, match=r"must be its own; got 1 where its recommend says 1.0011"):
-            from_object(model)
-
-
-def test_a_library_is_known_by_its_class_and_not_by_names_of_attributes() -> None:
-    for attributes in (
-        {"user_factors": USERS, "item_factors": ITEMS, "factors": 3},
-        {"pu": USERS, "qi": ITEMS, "trainset": SimpleNamespace(global_mean=1.0)},
-        {"u_factors": USERS, "i_factors": ITEMS},
-        {"user_embedding": embedding(USERS), "item_embedding": embedding(ITEMS)},
-        {"weight": Tensor(ITEMS), "out_features": 8},
-        {"vectors": ITEMS, "index_to_key": list("abcdefgh")},
-        {"coef_": ITEMS, "classes_": np.arange(8), "intercept_": B},
-    ):
-        with pytest.raises(InputError, match=r"known library; got SimpleNamespace; use FactorModel.from_user_item"):
-            from_object(SimpleNamespace(**attributes))
 
 
 def predict_lightfm(model: Any, users: Any, items: Any, *, user_features: Any, item_features: Any) -> Any:
@@ -148,23 +103,6 @@ def test_lightfm_rows_are_features(loss: str, link: Link) -> None:
         from_object(model, user_features="identity", item_features="none")
     with pytest.raises(InputError, match="only LightFM"):
         from_object(cornac(), item_features=features)
-
-
-def test_lightfm_says_nothing_of_its_features_so_that_the_caller_must() -> None:
-    model = imitation(*LIGHTFM, user_embeddings=USERS, item_embeddings=ITEMS, user_biases=A, item_biases=B)
-    with pytest.raises(InputError) as refused:
-        from_object(model, user_features="none")
-    assert str(refused.value) == (
-        "item_features must be the matrix LightFM was trained with, because its 8 item rows are features; got none; "
-        'pass it, or item_features="none" if each item was its own feature.'
-    )
-    # As many ids as rows say that the rows are entities.
-    named = from_object(model, user_ids=np.arange(6) + 10, item_ids=list("abcdefgh"))
-    assert named.left_ids is not None
-    assert named.right_ids is not None
-    assert (named.left_ids[0], named.right_ids[7]) == (10, "h")
-    with pytest.raises(InputError, match="item_features must be the matrix"):
-        from_object(model, user_features="none", item_ids=list("abc"))
 
 
 def surprise_set(**more: Any) -> Any:
@@ -203,18 +141,6 @@ def test_surprise() -> None:
     check(from_object(plain), scores(False))
 
 
-def test_users_of_svd_plus_plus_have_what_they_rated_added() -> None:
-    rated = [[0, 3], [1], [], [2, 4, 5, 7], [6], [0, 1, 2]]
-    yj = DRAW.normal(size=(8, 3))
-    implied = np.array([sum((yj[j] for j in items), np.zeros(3)) / max(len(items), 1) ** 0.5 for items in rated])
-    expected = (USERS + implied) @ ITEMS.T + A[:, None] + B + 3.5
-    trainset = surprise_set(ur={u: [(j, 4.0) for j in items] for u, items in enumerate(rated)})
-    model = imitation(
-        MF + "SVDpp", pu=USERS, qi=ITEMS, bu=A, bi=B, yj=yj, trainset=trainset, predict=estimate(expected)
-    )
-    check(from_object(model), expected)
-
-
 def cornac_score(expected: Any) -> Any:
     return lambda _, user: expected[user]
 
@@ -235,24 +161,6 @@ def full_sort(users: Any, items: Any) -> Any:
 def recbole(name: str, **attributes: Any) -> Any:
     tables = {"user_embedding": embedding(USERS), "item_embedding": embedding(ITEMS), "USER_ID": "user_id"}
     return imitation(f"recbole.model.general_recommender.{name}", RECBOLE[1], RECBOLE[0], **{**tables, **attributes})
-
-
-def test_recbole_leaves_the_padding_row_out_and_its_own_row_numbers() -> None:
-    def forward(model: Any, user: Any, item: Any) -> None: ...
-
-    pairwise = SimpleNamespace(name="PAIRWISE")
-    bpr = recbole("bpr.BPR", forward=forward, input_type=pairwise, full_sort_predict=full_sort(USERS, ITEMS))
-    model = from_object(bpr)
-    check(model, scores(False)[1:, 1:])
-    assert model.link is Link.RANKING
-    assert model.right_ids is None
-    assert from_object(bpr, item_ids=list("bcdefgh")).names("right")[0] == "b"
-    with pytest.raises(InputError, match="item ids must be a list of 7, one a row"):
-        from_object(bpr, item_ids=list("abcdefgh"))
-    pointwise = recbole(
-        "dmf.X", input_type=SimpleNamespace(name="POINTWISE"), full_sort_predict=full_sort(USERS, ITEMS)
-    )
-    assert from_object(pointwise).link is Link.IDENTITY
 
 
 def test_graph_models_of_recbole_are_read_as_they_score() -> None:

@@ -112,30 +112,6 @@ def test_arrow_keeps_vectors_ids_and_titles(suffix: str, data: st.DataObject) ->
     same(model, through(model, suffix))
 
 
-@pytest.mark.parametrize("suffix", [".npz", ".safetensors", ".parquet"])
-@pytest.mark.parametrize("objective", [None, "prediction", "factors-counted"])
-@pytest.mark.parametrize("counted", [True, False])
-def test_vectors_keep_objective_and_counts(suffix: str, objective: str | None, counted: bool) -> None:
-    vectors = np.random.default_rng(2).normal(size=(5, 3))
-    beside = {"objective": objective, "right_counts": [4, 0, 2, 7, 1] if counted else None}
-    model = FactorModel.from_vectors(vectors, ids=np.arange(5)).replace(**beside)
-    same(model, through(model, suffix))
-
-
-@pytest.mark.parametrize("suffix", [".safetensors", ".parquet"])
-def test_a_head_keeps_its_objective(suffix: str) -> None:
-    draw = np.random.default_rng(3)
-    head = FactorModel.from_softmax(draw.normal(size=(5, 3)), objective="softmax-decay")
-    assert through(head, suffix).objective == "softmax-decay"
-
-
-@pytest.mark.parametrize("suffix", [".npy", ".txt"])
-def test_counts_are_not_dropped_in_silence(tmp_path: Path, suffix: str) -> None:
-    model = FactorModel.from_vectors(np.ones((2, 1))).replace(right_counts=[1, 2])
-    with pytest.raises(InputError, match=rf"counts in a {suffix} file must be absent"):
-        save(model, tmp_path / f"a{suffix}")
-
-
 CELLS = st.text(st.characters(codec="utf-8", exclude_characters="\0\r"), min_size=1, max_size=6).map(lambda s: "i" + s)
 """Texts that no reader takes for numbers; line ends of their own are one character in a table."""
 
@@ -150,15 +126,6 @@ def test_csv_keeps_vectors_ids_titles_and_counts(data: st.DataObject) -> None:
     model = FactorModel.from_vectors(data.draw(matrices(p, 2)).astype(np.float64), ids=data.draw(texts | whole))
     model = model.replace(right_names=data.draw(maybe(names)), right_counts=data.draw(maybe(counted)))
     same(model, through(model, ".csv"))
-
-
-def test_csv_is_what_copy_takes(tmp_path: Path) -> None:
-    model = FactorModel.from_vectors(np.array([[0.1, -2.5e-8], [3.0, 4.0]], dtype=np.float32), ids=[5, 7])
-    save(model.replace(right_names=['Heat, "The"', "Ran"]), tmp_path / "v.csv")
-    assert (tmp_path / "v.csv").read_text() == (
-        'id,title,vector\n5,"Heat, ""The""","[0.1,-2.5e-08]"\n7,Ran,"[3.0,4.0]"\n'
-    )
-    np.testing.assert_array_equal(load(tmp_path / "v.csv").right.astype(np.float32), model.right)
 
 
 @settings(max_examples=25)
@@ -188,13 +155,6 @@ def test_safetensors_keeps_a_head(dtype: type, with_bias: bool) -> None:
     draw = np.random.default_rng(0)
     model = FactorModel.from_softmax(draw.normal(size=(5, 3)).astype(dtype), draw.normal(size=5) if with_bias else None)
     same(model, through(model, ".safetensors"))
-
-
-@pytest.mark.parametrize("suffix", [".npy", ".safetensors"])
-def test_bare_vectors_keep_their_precision(suffix: str) -> None:
-    for dtype in (np.float32, np.float64):
-        model = FactorModel.from_vectors(np.random.default_rng(1).normal(size=(6, 2)).astype(dtype))
-        same(model, through(model, suffix))
 
 
 def two_sided() -> FactorModel:
@@ -232,16 +192,3 @@ def test_ids_that_would_be_lost_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"an id in a \.csv file must be text that is not empty; got ''; save it as"):
         save(named.replace(right_ids=["x", ""]), tmp_path / "a.csv")
     assert not list(tmp_path.iterdir())
-
-
-def test_saving_over_a_file_needs_force(tmp_path: Path) -> None:
-    save(two_sided(), tmp_path / "a.npz")
-    with pytest.raises(InputError, match="force=True"):
-        save(two_sided(), tmp_path / "a.npz")
-    save(FactorModel.from_vectors(np.eye(2)), tmp_path / "a.npz", force=True)
-    assert load(tmp_path / "a.npz").left is None
-
-
-def test_an_unknown_suffix_lists_the_known_ones(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"\.npz .*\.parquet"):
-        save(two_sided(), tmp_path / "a.xyz")

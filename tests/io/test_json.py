@@ -63,14 +63,6 @@ def test_lines(tmp_path: Path, suffix: str) -> None:
     np.testing.assert_array_equal(load(written(tmp_path / f"x{suffix}", whole, lines=True)).right[3], [3, 4, 5])
 
 
-def test_a_bias_of_records_is_settled_as_in_tables(tmp_path: Path) -> None:
-    path = written(tmp_path / "v.json", [one | {"bias": 0.5} for one in RECORDS])
-    with pytest.raises(InputError, match=r"got bias, which is called a bias; name it with bias='bias'"):
-        load(path)
-    np.testing.assert_array_equal(load(path, bias="bias").right_bias, np.full(6, 0.5))
-    assert load(path, ignore="bias", id="title").names("right")[0] == "ITEM 0"
-
-
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
@@ -97,10 +89,3 @@ def test_other_documents(tmp_path: Path, text: str, sentence: str) -> None:
         load(path)
     assert sentence.replace("PATH", str(path)) in str(refused.value)
     assert str(path) in str(refused.value)
-
-
-@pytest.mark.parametrize("text", ['{"id": 1, "v": [1]\n', '{"id": 1, "v": [1]}\n{"id": 2, "v": [1', "[1]\n[2"])
-def test_lines_that_are_cut_off(tmp_path: Path, text: str) -> None:
-    (tmp_path / "v.jsonl").write_text(text)
-    with pytest.raises(InputError, match="must be JSON of vectors"):
-        load(tmp_path / "v.jsonl")

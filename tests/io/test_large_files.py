@@ -17,7 +17,6 @@ from pyarrow import parquet
 import embaudit as ea
 from embaudit.errors import InputError
 from embaudit.io import load, save
-from embaudit.io.codecs.arrow import ArrowTable
 from embaudit.model import lazy_array
 
 if TYPE_CHECKING:
@@ -120,14 +119,6 @@ def test_nobody_sees_what_is_no_number(name: str, tmp_path: Path) -> None:
     assert str(caught.value) == SENTENCE.format(path=items, what="item factors")
 
 
-@pytest.mark.parametrize("name", OF_HEADS)
-def test_nobody_sees_a_head_that_is_no_number(name: str, tmp_path: Path) -> None:
-    path = stored(tmp_path / "w.npy")
-    with pytest.raises(InputError) as caught:
-        OF_HEADS[name](load(path, kind="head"))
-    assert str(caught.value) == SENTENCE.format(path=path, what="label factors")
-
-
 @pytest.mark.parametrize("command", ["audit", "fix", "compare", "evaluate", "gauge"])
 def test_commands_refuse_with_the_sentence(command: str, tmp_path: Path, embaudit: Callable[..., Any]) -> None:
     path = stored(tmp_path / "q.npy")
@@ -164,45 +155,6 @@ def test_the_sentence_names_file_array_and_row(name: str, what: str, tmp_path: P
     assert str(caught.value) == SENTENCE.format(path=path, what=what)
 
 
-def test_a_file_beside_is_named_itself(tmp_path: Path) -> None:
-    items, users = stored(tmp_path / "q.npy", ROWS), stored(tmp_path / "p.npy")
-    model = load(items, left=str(users))
-    assert model.right.tolist() == ROWS.tolist()
-    with pytest.raises(InputError) as caught:
-        model.scores()
-    assert str(caught.value) == SENTENCE.format(path=users, what="user factors")
-
-
-def test_at_once_is_what_is_not_larger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = stored(tmp_path / "v.npy", ROWS)
-    for most, waits in ((ROWS.nbytes, False), (ROWS.nbytes - 1, True)):
-        monkeypatch.setattr(lazy_array, "AT_ONCE", most)
-        assert ("rows" in load(path).right_side.unread) == waits
-    monkeypatch.undo()
-    assert lazy_array.AT_ONCE == 1 << 26
-
-
-def test_half_numbers_and_columns_are_as_when_read_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    np.save(tmp_path / "half.npy", ROWS.astype(np.float16))
-    np.save(tmp_path / "whole.npy", np.arange(12.0).reshape(6, 2))
-    np.save(tmp_path / "columns.npy", np.asfortranarray(ROWS))
-    models = [load(tmp_path / f"{name}.npy") for name in ("half", "whole", "columns")]
-    turned = load(tmp_path / "columns.npy", transpose="right")
-    assert [str(model.right_side.dtype) for model in models] == ["float32", "float64", "float32"]
-    assert all(model.right.dtype == model.right_side.dtype for model in models)
-    assert turned.right_side.shape == (3, 9)
-    assert turned.right.tolist() == ROWS.T.tolist()
-    monkeypatch.setattr(lazy_array, "AT_ONCE", 1 << 26)
-    for model, name in zip(models, ("half", "whole", "columns"), strict=True):
-        np.testing.assert_array_equal(model.right, load(tmp_path / f"{name}.npy").right)
-
-
-def test_sides_that_do_not_fit_are_refused_when_they_are_opened(tmp_path: Path) -> None:
-    items, users = stored(tmp_path / "q.npy", ROWS), stored(tmp_path / "p.npy", ROWS[:, :2])
-    with pytest.raises(InputError, match="user and item factors must have the same number of columns; got 2 and 3"):
-        load(items, left=str(users), transpose="none")
-
-
 def test_ids_titles_and_counts_of_a_table_wait_too(tmp_path: Path) -> None:
     model = random_model(n=None, p=9, k=3).replace(
         right_ids=np.arange(9) * 5, right_names=list("abcdefghi"), right_counts=np.arange(9.0)
@@ -225,43 +177,6 @@ def test_ids_titles_and_counts_of_a_table_wait_too(tmp_path: Path) -> None:
     assert load(tmp_path / "v.parquet").take(right=np.array([1, 2])).right_ids.tolist() == [5, 10]  # type: ignore[union-attr]
     with pytest.raises(InputError, match="item ids must be a list of 4, one a row; got shape"):
         _ = load(tmp_path / "v.parquet").replace(right=np.ones((4, 2))).right_ids
-
-
-def test_titles_that_are_not_whole_are_none(tmp_path: Path) -> None:
-    path = table(tmp_path / "v.parquet", ROWS, title=["a", None, *"cdefghi"], interactions=[1, None, *range(7)])
-    model = load(path)
-    assert (model.right_names, model.right_counts) == (None, None)
-    assert model.names("right").tolist() == list(range(70, 79))
-
-
-def test_ids_that_are_wrong_are_told_at_their_first_use(tmp_path: Path) -> None:
-    path = table(tmp_path / "v.parquet", ROWS, ids=[1, 1, *range(2, 9)])
-    model = load(path)
-    with pytest.raises(InputError) as caught:
-        model.names("right")
-    assert str(caught.value) == f"{path}: item ids must be unique; got 1 2 times; keep one row for each id."
-    path = table(tmp_path / "w.parquet", ROWS, ids=pa.array([1, None, *range(2, 9)]))
-    with pytest.raises(InputError, match=rf"^column id of {path} must be an id in every row; got none in row 1"):
-        _ = load(path).right_ids
-
-
-def test_a_bias_and_a_head_in_a_table_wait(tmp_path: Path) -> None:
-    path = table(tmp_path / "v.parquet", ROWS, b0=np.arange(9.0))
-    model = load(path, bias="b0", kind="head")
-    assert set(model.right_side.unread) == {"rows", "bias", "names"}
-    assert "label bias" in repr(model)
-    assert model.right_bias is not None
-    assert model.right_bias.tolist() == list(range(9))
-    assert model.names("right").tolist() == list(range(70, 79))
-
-
-@pytest.mark.parametrize("fixed", [True, False])
-def test_the_footer_tells_how_long_lists_are(fixed: bool, tmp_path: Path) -> None:
-    kind = pa.list_(pa.float32(), 3) if fixed else pa.list_(pa.float32())
-    written = pa.table({"id": range(9), "vector": pa.array(list(ROWS), type=kind)})
-    parquet.write_table(written, tmp_path / "v.parquet", row_group_size=4)
-    assert ArrowTable.open(tmp_path / "v.parquet").width("vector") == 3
-    assert load(tmp_path / "v.parquet").right.tolist() == ROWS.tolist()
 
 
 def test_a_table_that_changed_since_is_refused(tmp_path: Path) -> None:

@@ -54,35 +54,6 @@ def test_an_array_that_could_matter_stops_the_read(arrays: dict[str, Any], expec
     assert from_object({"P": P, "Q": Q, **arrays}, kind="vectors").left is None
 
 
-@pytest.mark.parametrize("arrays", [{"x": np.ones(3)}, {"x": np.float64(3)}, {"x": np.ones((5, 4))},
-                                    {"x": np.ones(2, dtype=int)}, {"x": np.ones((1, 7, 1))}])  # fmt: skip
-def test_what_fits_no_side_is_left_over(arrays: dict[str, Any]) -> None:
-    model = from_object({"P": P, "Q": Q, **arrays})
-    assert (model.n_left, model.n_right, model.left_bias, model.right_bias) == (5, 7, None, None)
-
-
-def test_patterns_leave_out_several() -> None:
-    arrays = {"P": P, "Q": Q, "other.a": A, "other.b": B}
-    assert from_object(arrays, ignore=("other.*",)).right_bias is None
-    with pytest.raises(InputError, match=r"got other\.b"):
-        from_object(arrays, ignore=["other.a"])
-
-
-def test_the_bias_beside_a_chosen_weight_is_its_bias() -> None:
-    model = from_object({"classifier.1.weight": Q, "classifier.1.bias": B, "x.weight": P}, weight="classifier.1.weight",
-                        kind="head")  # fmt: skip
-    np.testing.assert_array_equal(model.right_bias, B)
-    np.testing.assert_array_equal(model.right, Q)
-
-
-def test_a_bias_named_beside_one_table_makes_a_head() -> None:
-    model = from_object({"X": Q, "b": B}, bias="b")
-    assert model.link == "softmax"
-    np.testing.assert_array_equal(model.right_bias, B)
-    with pytest.raises(InputError, match=r"got b \(7,\), one value for each entity of X"):
-        from_object({"X": Q, "b": B})
-
-
 def test_arrays_of_other_layers_do_not_stop_a_head() -> None:
     norm = {"norm.weight": B, "norm.bias": B}
     layer = {"dense.weight": np.ones((7, 3)), "dense.bias": B}
@@ -177,42 +148,3 @@ def test_tied_embeddings_are_a_head(tmp_path: Path, config: dict[str, Any]) -> N
     path = checkpoint(tmp_path / "model.safetensors", model__embed_tokens__weight=Q)
     (tmp_path / "config.json").write_text(json.dumps(config))
     assert load(path).link == "softmax"
-
-
-def binary(path: Path, end: bytes, tokens: tuple[bytes, ...] = (b"a", b"b")) -> Path:
-    rows = (token + b" " + np.array([1.5, i], "<f4").tobytes() for i, token in enumerate(tokens))
-    path.write_bytes(b"2 2\n" + b"\n".join(rows) + end)
-    return path
-
-
-def test_bytes_after_the_vectors_of_word2vec_are_refused(tmp_path: Path) -> None:
-    for end in (b"", b"\n"):
-        np.testing.assert_array_equal(load(binary(tmp_path / "m.bin", end)).right, [[1.5, 0], [1.5, 1]])
-    for end in (b"x", b"\nxy", b"\0" * 10):
-        with pytest.raises(InputError) as refused:
-            load(binary(tmp_path / "m.bin", end))
-        assert str(refused.value) == (
-            f"{tmp_path / 'm.bin'} must be at its end after 2 vectors, as its header says; got more bytes; fetch it "
-            "again; a token that holds a space also shifts what follows, so save such vectors as text."
-        )
-
-
-@pytest.mark.parametrize("token", [b"New York", b"a b", b"ab cde", b"abc d e"])
-def test_tokens_with_spaces_are_refused_in_binary(tmp_path: Path, token: bytes) -> None:
-    with pytest.raises(InputError, match="must be tokens without spaces and their numbers; got other bytes at token"):
-        load(binary(tmp_path / "m.bin", b"\n", (token, b"b")))
-
-
-def test_a_number_that_no_embedding_holds_is_refused_in_binary(tmp_path: Path) -> None:
-    for number, fine in ((9e14, True), (1.1e15, False), (-1.1e15, False), (np.nan, False)):
-        path = tmp_path / "m.bin"
-        path.write_bytes(b"1 2\na " + np.array([1.0, number], "<f4").tobytes())
-        if fine:
-            assert load(path).n_right == 1
-            continue
-        with pytest.raises(InputError) as refused:
-            load(path)
-        assert str(refused.value) == (
-            f"{path} must be tokens without spaces and their numbers; got other bytes at token 'a'; a token that holds "
-            "a space shifts what follows, so save such vectors as text."
-        )

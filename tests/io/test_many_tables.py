@@ -58,14 +58,6 @@ def test_a_folder_a_pattern_and_a_list_are_one_table(tmp_path: Path, suffix: str
         assert [(part.became, part.shape[0]) for part in look(given).parts] == [("right", 12), ("right_ids", 12)]
 
 
-def test_a_list_goes_by_its_order(tmp_path: Path) -> None:
-    folder = shards(tmp_path / "shards")
-    model = load([folder / "part-2.parquet", folder / "part-0.parquet"])
-    assert model.right_ids is not None
-    assert model.right_ids.tolist() == [*range(75, 82), *range(70, 75)]
-    np.testing.assert_array_equal(model.right, np.concatenate([ROWS[5:], ROWS[:5]]))
-
-
 def test_partitions_are_columns(tmp_path: Path) -> None:
     table = TABLE.set_column(2, "year", pa.array([2000] * 5 + [2001] * 7))
     dataset.write_dataset(table, tmp_path / "d", format="parquet", partitioning=["year"], partitioning_flavor="hive")
@@ -95,14 +87,6 @@ def test_files_of_other_columns_and_kinds_are_refused(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     with pytest.raises(InputError, match="a folder without a model that is known"):
         load(tmp_path / "empty")
-
-
-def test_a_damaged_shard_is_named(tmp_path: Path) -> None:
-    folder = shards(tmp_path / "shards")
-    path = folder / "part-2.parquet"
-    path.write_bytes(path.read_bytes()[:-9])
-    with pytest.raises(InputError, match=r"part-2.parquet must be a readable .parquet table"):
-        load(folder)
 
 
 def test_a_shard_that_changed_since_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -29,13 +29,6 @@ def checkpoint(folder, tensors, **config):
     return folder
 
 
-def test_the_last_of_many_layers_is_no_customary_norm(tmp_path):
-    tensors = {"model.decoder.layers.1.final_layer_norm.weight": GAIN}
-    assert final_norm_of(checkpoint(tmp_path, tensors)) is None
-    assert final_norm_of(checkpoint(tmp_path, {"model.decoder.layers.x.final_layer_norm.weight": GAIN})) is None
-    assert final_norm_of(checkpoint(tmp_path, {"model.norm.weight": GAIN}, model_type="bart")) is None
-
-
 @pytest.mark.parametrize("name", sorted(ARCHITECTURES))
 def test_every_architecture_is_read_from_a_checkpoint(tmp_path, name):
     known = ARCHITECTURES[name]
@@ -84,16 +77,6 @@ def test_heads_and_norms_are_found_together(tmp_path, head, norm, model_type):
     assert norm_of(tmp_path, model).kind == ARCHITECTURES[model_type].kind
 
 
-def test_what_was_taken_is_said(tmp_path):
-    found = final_norm_of(checkpoint(tmp_path, {"model.norm.weight": GAIN}, model_type="llama"))
-    assert str(found) == ("final norm: model.norm.weight (RMSNorm, κ = 4), by the model_type llama of config.json")
-    tensors = {"transformer.ln_f.weight": GAIN, "transformer.ln_f.bias": SHIFT}
-    found = final_norm_of(checkpoint(tmp_path, tensors, model_type="gpt2"))
-    assert str(found) == (
-        "final norm: transformer.ln_f.weight (LayerNorm, κ = 4, with a bias), by the model_type gpt2 of config.json"
-    )
-
-
 @pytest.mark.parametrize(
     ("config", "factor"),
     [
@@ -110,22 +93,6 @@ def test_a_scale_of_the_logits_is_part_of_the_gains(tmp_path, config, factor):
     found = final_norm_of(checkpoint(tmp_path, {"model.norm.weight": GAIN, "model.norm.bias": SHIFT}, **config))
     np.testing.assert_allclose(found.norm.gain, factor * GAIN)
     np.testing.assert_allclose(found.norm.shift, factor * SHIFT)
-
-
-@pytest.mark.parametrize("layer", ["model.norm", "model.language_model.norm", "language_model.model.norm"])
-def test_the_part_that_reads_text_is_asked(tmp_path, layer):
-    tensors = {f"{layer}.weight": GAIN, "vision_tower.norm.weight": SHIFT}
-    folder = checkpoint(tmp_path, tensors, model_type="paligemma", text_config={"model_type": "gemma", "vocab_size": 9})
-    found = final_norm_of(folder)
-    assert found.name == f"{layer}.weight"
-    np.testing.assert_array_equal(found.norm.gain, 1 + GAIN)
-    config = config_of(folder)
-    assert (config.model_type, config.vocab_size) == ("gemma", 9)
-
-
-def test_a_bare_network_has_no_prefix(tmp_path):
-    tensors = {"ln_f.weight": GAIN, "ln_f.bias": SHIFT}
-    assert final_norm_of(checkpoint(tmp_path, tensors, model_type="gpt2")).name == "ln_f.weight"
 
 
 def test_a_norm_without_gains_is_a_norm(tmp_path):
@@ -151,11 +118,6 @@ def test_an_unknown_architecture_is_told_by_names(tmp_path, tensors, config, kin
     assert (found.norm.shift is None) == (len(tensors) == 1)
 
 
-def test_two_customary_norms_are_none(tmp_path):
-    tensors = {"model.norm.weight": GAIN, "transformer.ln_f.weight": GAIN}
-    assert final_norm_of(checkpoint(tmp_path, tensors)) is None
-
-
 def test_a_norm_may_be_named_or_left_out(tmp_path):
     folder = checkpoint(tmp_path, {"model.norm.weight": GAIN, "own.scale": SHIFT, "own.norm.weight": GAIN}, a=1)
     assert final_norm_of(folder, name="none") is None
@@ -165,13 +127,6 @@ def test_a_norm_may_be_named_or_left_out(tmp_path):
     found = final_norm_of(folder, name="own.scale", kind="layer")
     np.testing.assert_array_equal(found.norm.gain, SHIFT)
     assert (found.name, found.norm.kind) == ("own.scale", "layer")
-    assert final_norm_of(folder, kind="layer").norm.kind == "layer"
-
-
-def test_a_named_norm_of_a_known_architecture_keeps_its_convention(tmp_path):
-    folder = checkpoint(tmp_path, {"model.norm.weight": GAIN, "model.layers.0.norm.weight": GAIN}, model_type="gemma")
-    np.testing.assert_array_equal(final_norm_of(folder, name="model.norm.weight").norm.gain, 1 + GAIN)
-    np.testing.assert_array_equal(final_norm_of(folder, name="model.layers.0.norm").norm.gain, GAIN)
     assert final_norm_of(folder, kind="layer").norm.kind == "layer"
 
 
@@ -190,15 +145,6 @@ def test_what_is_no_norm_is_refused(tmp_path, options, words):
     assert str(refused.value).startswith(words)
     if "nrom" in options.get("name", ""):
         assert str(refused.value).endswith("got 'model.nrom'; norms there: model.norm.weight.")
-
-
-def test_a_file_that_is_no_checkpoint_has_none(tmp_path):
-    np.savez(tmp_path / "head.npz", W=HEAD)
-    assert final_norm_of(tmp_path / "head.npz") is None
-    assert final_norm_of(tmp_path / "head.npz", name="none") is None
-    said = r"^norm must be asked of a checkpoint in safetensors files or GGUF; got .*; leave it"
-    with pytest.raises(InputError, match=said):
-        final_norm_of(tmp_path / "head.npz", name="model.norm")
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"model_type": 3}'])

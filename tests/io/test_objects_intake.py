@@ -7,12 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 from imitations import Tensor, imitation
-from sklearn.decomposition import PCA
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from embaudit.io import from_object, read_object
+from embaudit.io import read_object
 
 DRAW = np.random.default_rng(7)
 USERS, ITEMS, A, B = DRAW.normal(size=(6, 3)), DRAW.normal(size=(8, 3)), DRAW.normal(size=6), DRAW.normal(size=8)
@@ -26,37 +25,6 @@ CORNAC = imitation(
     u_biases=A, i_biases=B, global_mean=2.0, iid_map={f"i{row}": row for row in range(8)},
     score=lambda _, user: USERS[user] @ ITEMS.T + A[user] + B + 2.0,
 )  # fmt: skip
-MIXED = {
-    "user_emb.weight": Tensor(USERS),
-    "item_emb.weight": Tensor(ITEMS),
-    "user_bias": Tensor(A),
-    "deep.0": Tensor(X),
-}
-
-
-@pytest.mark.parametrize(
-    ("model", "options", "said"),
-    [
-        (BPR, {"item_ids": np.arange(8) + 10}, "a column of item_factors (8) as right bias, its class as link, what"),
-        (
-            CORNAC,
-            {"item_names": list("abcdefgh")},
-            "u_biases (6) as left bias, i_biases (8) as right bias, global_mean as offset, iid_map",
-        ),
-        (CORNAC, {"kind": "vectors"}, "Read as MF of cornac: i_factors (8 × 3) as right factors, iid_map (8) as right"),
-        (
-            MIXED,
-            {},
-            "user_bias (6) as left bias. Left over: deep.0 (30 × 3). Assumed: the identity link. User ids: none",
-        ),
-        (PCA(2).fit(X), {"inputs": X}, "mean_ (3) as right bias, what was given (30 × 2) as left factors. Assumed:"),
-    ],
-)
-def test_the_intake_of_an_object(model: Any, options: Any, said: str) -> None:
-    read = read_object(model, **options)
-    assert said in read.intake.explain()
-    assert read.intake.files == ()
-    assert repr(read.model) == repr(from_object(model, **options))
 
 
 @pytest.mark.parametrize(

@@ -78,20 +78,6 @@ def test_state_dictionaries_and_networks_are_read_by_their_names() -> None:
         from_object(state, weight="fc.weight")
 
 
-def test_biases_of_a_network_are_nobodys_recbole() -> None:
-    state = {
-        "user_embedding.weight": USERS, "item_embedding.weight": ITEMS,
-        "user_bias.weight": A[:, None], "item_bias.weight": B[:, None],
-    }  # fmt: skip
-    expected = SCORES + A[:, None] + B
-
-    def forward(_: Any, users: Any, items: Any) -> Tensor:
-        return Tensor(expected[users.array, items.array])
-
-    net = module(state, forward)
-    np.testing.assert_allclose(from_object(net).scores(), expected, atol=1e-12)
-
-
 @pytest.mark.parametrize(("link", "fits"), [(None, False), ("sigmoid", True), ("identity", False)])
 def test_what_a_network_makes_of_a_user_and_an_item_is_held_against_its_factors(link: str | None, fits: bool) -> None:
     def forward(_: Any, user: Any, item: Any) -> Tensor:
@@ -104,13 +90,6 @@ def test_what_a_network_makes_of_a_user_and_an_item_is_held_against_its_factors(
     else:
         with pytest.raises(InputError, match=r"scores read from Net must be its own; got .* where its forward says"):
             from_object(net, **options)
-
-
-@pytest.mark.parametrize("names", [("u_factors", "i_factors"), ("user_embeddings", "item_embeddings")])
-def test_modules_under_names_of_other_libraries_are_read_by_their_arrays(names: tuple[str, str]) -> None:
-    layers = {name: SimpleNamespace(weight=Tensor(x)) for name, x in zip(names, (USERS, ITEMS), strict=True)}
-    net = module({f"{name}.weight": x for name, x in zip(names, (USERS, ITEMS), strict=True)}, **layers)
-    np.testing.assert_allclose(from_object(net, link="identity").scores(), SCORES, atol=1e-12)
 
 
 class Batched:
@@ -188,37 +167,6 @@ def test_example_inputs_reach_a_head(last: str) -> None:
         from_object(other, inputs=USERS)
 
 
-def test_layers_after_the_tables_make_other_vectors() -> None:
-    towers = {"user_emb.weight": Tensor(USERS), "item_emb.weight": Tensor(ITEMS)}
-    with pytest.raises(InputError) as refused:
-        from_object({**towers, "item_mlp.2.weight": Tensor(np.ones((3, 3)))})
-    assert str(refused.value) == (
-        "every array of the state dictionary that could matter must be named or left out; got item_mlp.2.weight "
-        "(3, 3), a layer beside the tables; export the outputs of both towers and read these, "
-        "or leave it out with ignore='item_mlp.2.weight'."
-    )
-    wrapped = {f"module._orig_mod.{name}": values for name, values in towers.items()}
-    np.testing.assert_allclose(from_object(wrapped).scores(), SCORES, atol=1e-12)
-
-
-def test_layers_of_torch_that_are_no_heads_or_hold_no_numbers() -> None:
-    bag = imitation("torch.nn.modules.sparse.EmbeddingBag", MODULE, weight=Tensor(ITEMS))
-    assert from_object(bag).link == Link.IDENTITY
-    with pytest.raises(InputError, match="one softmax; got AdaptiveLogSoftmaxWithLoss, which has one a cluster"):
-        from_object(imitation("torch.nn.modules.adaptive.AdaptiveLogSoftmaxWithLoss", MODULE))
-    packed = imitation(*LINEAR, weight=Tensor(np.ones((4, 3), np.int8), "torch.int8"), bias=None)
-    for layer in (imitation(*LINEAR, weight=lambda _: ITEMS, bias=None), packed):
-        with pytest.raises(InputError, match="weights of Linear must be floating-point numbers; got quantised ones"):
-            from_object(layer)
-    nowhere = Tensor(ITEMS)
-    nowhere.is_meta = True  # type: ignore[attr-defined]
-    with pytest.raises(InputError, match="must be in memory; got one on the meta device"):
-        from_object(imitation(*LINEAR, weight=nowhere, bias=None))
-    compiled = imitation("torch._dynamo.eval_frame.OptimizedModule", MODULE, _orig_mod=bag)
-    parallel = imitation("torch.nn.parallel.data_parallel.DataParallel", MODULE, module=compiled)
-    np.testing.assert_array_equal(from_object(parallel).right, ITEMS)
-
-
 def language_model(state: Any, config: dict[str, Any], head: Any, **attributes: Any) -> Any:
     said = SimpleNamespace(to_dict=lambda: config, **config)
     return imitation(
@@ -277,14 +225,6 @@ def test_transformer_lens_holds_a_column_a_token(cap: float | None, link: Softma
     head = from_object(model, inputs=USERS)
     np.testing.assert_allclose(head.scores(), SCORES + B, atol=1e-12)
     assert head.link == link
-
-
-def test_a_state_of_transformer_lens_holds_a_column_a_token_and_one_of_a_bridge_a_row() -> None:
-    state = {"embed.W_E": Tensor(ITEMS), "unembed.W_U": Tensor(ITEMS.T), "unembed.b_U": Tensor(B)}
-    bridged = {"embed.weight": Tensor(ITEMS), "unembed.weight": Tensor(ITEMS), "unembed.bias": Tensor(B)}
-    for head in (from_object(state, inputs=USERS), from_object(bridged, inputs=USERS)):
-        np.testing.assert_allclose(head.scores(), SCORES + B, atol=1e-12)
-        assert head.link is Link.SOFTMAX
 
 
 def dense(activation: str, kernel: Any = ITEMS.T, bias: Any = B) -> Any:

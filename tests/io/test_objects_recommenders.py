@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from types import SimpleNamespace
 from typing import Any
 
@@ -48,56 +47,9 @@ def test_lenskit_of_both_ages() -> None:
         assert model.left_ids[0] == 10
 
 
-def test_lenskit_of_today_is_asked_for_its_scores(monkeypatch: pytest.MonkeyPatch) -> None:
-    queries = SimpleNamespace(RecQuery=lambda user_id: user_id, ItemList=lambda item_ids: np.asarray(item_ids))
-    monkeypatch.setitem(sys.modules, "lenskit.data", queries)
-    named = {side: SimpleNamespace(ids=lambda n=n: np.arange(n) + 10) for side, n in (("users", 6), ("items", 8))}
-    for factor in (1, 2):
-        of = imitation("lenskit.als._implicit.ImplicitMFScorer", user_embeddings=USERS, item_embeddings=ITEMS, **named)
-        type(of).__call__ = lambda _, user, items, by=factor: SimpleNamespace(
-            scores=lambda: by * scores(False)[user - 10, items - 10]
-        )
-        if factor == 1:
-            check(from_object(of), scores(False))
-        else:
-            with pytest.raises(
-                InputError, match=r"scores read from ImplicitMFScorer must be its own; .* __call__ says"
-            ):
-                from_object(of)
-
-
 def component(name: str, **attributes: Any) -> Any:
     named = {side: SimpleNamespace(ids=lambda n=n: np.arange(n) + 10) for side, n in (("users", 6), ("items", 8))}
     return imitation(f"lenskit.{name}", **{**named, **attributes})
-
-
-def test_columns_that_lenskit_keeps_of_implicit_are_no_factors() -> None:
-    users, items = np.column_stack([USERS, np.ones(6)]), np.column_stack([ITEMS, B])
-    model = from_object(component("implicit.BPR", user_embeddings=users, item_embeddings=items))
-    np.testing.assert_array_equal(model.right, ITEMS)
-    assert model.right_bias is not None
-    np.testing.assert_array_equal(model.right_bias, B)
-    assert model.link is Link.RANKING
-    assert model.right_ids is not None
-    assert model.right_ids[7] == 17
-    # ALS keeps none.
-    assert from_object(component("implicit.ALS", user_embeddings=users, item_embeddings=items)).rank == 4
-
-
-def test_lenskit_keeps_users_and_items_under_many_names() -> None:
-    bias = SimpleNamespace(global_bias=3.0, user_biases=A, item_biases=None)
-    svd = component("sklearn.svd.BiasedSVDScorer", user_components_=USERS, bias_=bias,
-                    factorization_=SimpleNamespace(components_=ITEMS.T))  # fmt: skip
-    check(from_object(svd), USERS @ ITEMS.T + A[:, None] + 3.0)
-    underscored = imitation("lenskit.hpf.HPFScorer", user_features_=USERS, item_features_=ITEMS,
-                            users_=np.arange(6) + 10, items_=np.arange(8) + 10)  # fmt: skip
-    nmf = component("sklearn.nmf.NMFScorer", user_components=USERS, item_components=ITEMS)
-    for model in map(from_object, (underscored, nmf)):
-        check(model, scores(False))
-        assert model.left_ids is not None
-        assert model.left_ids[5] == 15
-    with pytest.raises(InputError, match="must be fitted, with factors of users and items; got NMFScorer without them"):
-        from_object(component("sklearn.nmf.NMFScorer"))
 
 
 def layer(rows: Any) -> Any:
@@ -118,12 +70,6 @@ def test_flexible_factors_of_lenskit(config: Any, link: Link, objective: str | N
     model = from_object(component("flexmf.X", model=network, config=SimpleNamespace(**config), global_bias=2.0))
     check(model, USERS @ ITEMS.T + B + 2.0)
     assert (model.link, model.objective) == (link, objective)
-
-
-def test_flexible_factors_with_layers_score_by_their_mean() -> None:
-    users, items = DRAW.normal(size=(3, 6, 3)), DRAW.normal(size=(3, 8, 3))
-    network = SimpleNamespace(u_embed=layer(USERS), i_embed=layer(ITEMS), u_layers=users, i_layers=items)
-    check(from_object(component("flexmf.X", model=network)), users.mean(0) @ items.mean(0).T)
 
 
 def pipeline(**components: Any) -> Any:
@@ -171,22 +117,6 @@ def test_cornac() -> None:
         from_object(imitation(*of))
 
 
-@pytest.mark.parametrize("biases", [{"i_biases": B}, {}])
-def test_bpr_of_cornac_orders_items_with_a_bias_or_without(biases: Any) -> None:
-    of = (
-        "cornac.models.bpr.recom_bpr.WBPR",
-        "cornac.models.recommender.Recommender",
-        "cornac.models.bpr.recom_bpr.BPR",
-    )
-    expected = USERS @ ITEMS.T + biases.get("i_biases", 0)
-    bpr = from_object(imitation(*of, u_factors=USERS, i_factors=ITEMS, **biases, score=cornac_score(expected)))
-    check(bpr, expected)
-    assert bpr.link is Link.RANKING
-    wmf = imitation("cornac.models.wmf.recom_wmf.WMF", "cornac.models.recommender.Recommender", U=USERS, V=ITEMS,
-                    score=cornac_score(scores(False)))  # fmt: skip
-    assert from_object(wmf).link is Link.IDENTITY
-
-
 def fitted(name: str, **attributes: Any) -> Any:
     return imitation(f"cornac.models.x.{name}", RECOMMENDER, score=cornac_score(scores(False)), **attributes)
 
@@ -207,15 +137,3 @@ def test_classes_of_cornac_predict_in_their_own_ways(
     model = from_object(fitted(name, U=USERS, V=ITEMS, **attributes))
     check(model, scores(False))
     assert (model.link, model.objective) == (link, objective)
-
-
-def test_cornac_without_named_factors_is_read_by_what_it_searches_by() -> None:
-    indexed = {"get_user_vectors": lambda _: USERS, "get_item_vectors": lambda _: ITEMS}
-    hpf = fitted("HPF", **indexed, get_vector_measure=lambda _: "dot product aka. inner product")
-    check(from_object(hpf), scores(False))
-    for other in ("L2 distance", "cosine similarity"):
-        with pytest.raises(InputError, match="must be fitted, with factors of users and items; got HPF"):
-            from_object(fitted("HPF", **indexed, get_vector_measure=lambda _, m=other: m))
-    wrong = {**indexed, "get_item_vectors": lambda _: ITEMS + 1}
-    with pytest.raises(InputError, match="scores read from HPF must be its own"):
-        from_object(fitted("HPF", **wrong, get_vector_measure=lambda _: "dot product"))

@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING
 import gguf
 import numpy as np
 import pytest
-from llama_files import RMS, gguf_file
+from llama_files import gguf_file
 
-from embaudit.io import read, rounding_of
 from embaudit.io.codecs.gguf import Gguf
-from embaudit.io.codecs.npz import Npz
 from embaudit.io.codecs.steps import LOWEST, steps_of
 
 if TYPE_CHECKING:
@@ -67,38 +65,3 @@ def test_the_numbers_of_a_block_lie_on_its_steps(tmp_path: Path, kind: str) -> N
     assert np.isclose(np.diff(np.sort(np.round(counts), axis=1), axis=1), 1).any()
     assert counts.max() < 2 ** int(kind[1])
     assert known.mean() > 0.8
-
-
-@pytest.mark.parametrize(("kind", "exponent"), [("BF16", 7), ("F16", 10)])
-def test_floats_have_the_steps_of_their_size(tmp_path: Path, kind: str, exponent: int) -> None:
-    rows = W.copy()
-    rows[0, :2] = 1e-7, 0.0
-    file = Gguf(gguf_file(tmp_path / "m.gguf", {"token_embd.weight": rows}, kinds=kind))
-    steps = steps_of(file, "token_embd.weight", slice(0, 6))
-    held = file["token_embd.weight"]
-    assert (np.abs(held - rows) <= steps).all()
-    np.testing.assert_array_equal(steps[1:], np.abs(held[1:]) * np.float32(2.0**-exponent))
-    assert steps[0, 1] == (2.0**-24 if kind == "F16" else 0)
-
-
-def test_what_is_not_rounded_has_no_steps(tmp_path: Path) -> None:
-    tensors = {"token_embd.weight": W, "output_norm.weight": np.ones(512)}
-    for kind, rounded in (("F32", False), ("Q8_0", True)):
-        found = read(gguf_file(tmp_path / f"{kind}.gguf", tensors, kinds=kind, **RMS))
-        rounding = rounding_of(found.model, found.intake)
-        assert (rounding is not None) == rounded
-        assert not rounded or rounding.steps(slice(0, 2)).shape == (2, 512)
-        assert rounding_of(found.model.replace(right=W[:5]), found.intake) is None
-        assert rounding_of(found.model, None) is None
-    np.savez(tmp_path / "m.npz", W=W)
-    assert steps_of(Npz(tmp_path / "m.npz"), "W", slice(0, 1)) is None
-    raw = np.zeros((2, 2 * 18), np.uint8)
-    writer = gguf.GGUFWriter(tmp_path / "n.gguf", "llama")
-    writer.add_tensor("token_embd.weight", raw, raw_dtype=gguf.GGMLQuantizationType.IQ4_NL)
-    for write in (writer.write_header_to_file, writer.write_kv_data_to_file, writer.write_tensors_to_file):
-        write()
-    writer.close()
-    assert steps_of(Gguf(tmp_path / "n.gguf"), "token_embd.weight", slice(0, 1)) is None
-    found = read(tmp_path / "n.gguf")
-    assert found.intake.parts[0].rounded == "IQ4_NL"
-    assert rounding_of(found.model, found.intake) is None

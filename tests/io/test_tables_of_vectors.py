@@ -10,11 +10,10 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from pyarrow import feather, ipc, parquet
+from pyarrow import ipc
 
 from embaudit.errors import InputError
 from embaudit.io import load, look
-from embaudit.io.codecs.lists import is_list
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,24 +51,6 @@ def test_lists_in_a_column_of_text(tmp_path: Path, written: str, suffix: str, se
     )
 
 
-def test_lists_before_their_names(tmp_path: Path) -> None:
-    path = tmp_path / "v.csv"
-    frame = pd.DataFrame({"vector": [json.dumps(row.tolist()) for row in X], "asin": IDS})
-    frame.to_csv(path, index=False)
-    model = load(path)
-    assert (model.names("right")[0], model.right.shape) == ("item 0", (9, 4))
-    frame.rename(columns={"asin": "what"}).to_csv(path, index=False)
-    assert load(path).right_ids is None
-    assert load(path, id="what").names("right")[8] == "item 8"
-
-
-def test_a_list_longer_than_the_csv_module_takes(tmp_path: Path) -> None:
-    rows = np.random.default_rng(0).normal(size=(3, 16384))
-    path = tmp_path / "v.csv"
-    pd.DataFrame({"id": list("abc"), "v": [json.dumps(row.tolist()) for row in rows]}).to_csv(path, index=False)
-    np.testing.assert_array_equal(load(path).right, rows)
-
-
 def test_one_of_two_lists_has_to_be_chosen(tmp_path: Path) -> None:
     path = tmp_path / "v.csv"
     path.write_text('id,a,b\nx,"[1,2]","[3,4]"\ny,"[5,6]","[7,8]"\nz,"[0,6]","[0,8]"\n')
@@ -105,13 +86,6 @@ def test_a_cell_that_is_no_list(tmp_path: Path, cell: str, sentence: str) -> Non
     assert str(refused.value) == sentence.replace("PATH", str(path))
 
 
-def test_titles_in_brackets_are_no_lists() -> None:
-    assert [
-        cell for cell in ("(500) Days of Summer (2009)", "[REC]", "300", "(1984) x", "[]", "1-2") if is_list(cell)
-    ] == []
-    assert all(is_list(cell) for cell in ("[1]", "(1.5e-3,nan)", " [ 1.\n 2.] ", "array([1, inf])", "1;2", "-1 .5"))
-
-
 # Arrow
 
 
@@ -129,33 +103,6 @@ def test_arrow_streams(tmp_path: Path, suffix: str) -> None:
         path.write_bytes(whole[:size])
         with pytest.raises(InputError, match=rf"must be a readable {suffix} table"):
             load(path)
-
-
-@pytest.mark.parametrize("suffix", [".feather", ".parquet", ".arrows"])
-def test_views_of_text(tmp_path: Path, suffix: str) -> None:
-    views = pa.array(IDS, pa.string_view())
-    table = pa.table({"id": views, "title": pa.array(IDS[::-1], pa.string_view()), "v": X.tolist()})
-    path = tmp_path / f"v{suffix}"
-    if suffix == ".arrows":
-        with ipc.new_stream(path, table.schema) as writer:
-            writer.write_table(table)
-    elif suffix == ".feather":
-        feather.write_feather(table, str(path))
-    else:
-        try:
-            parquet.write_table(table, path)
-        except pa.ArrowNotImplementedError:
-            pytest.skip("this Arrow reads views in Parquet and does not write them")
-    model = load(path)
-    assert model.right_ids is not None
-    assert (model.right_ids.tolist(), model.names("right").tolist()) == (IDS, IDS[::-1])
-    np.testing.assert_array_equal(model.right, X)
-
-
-def test_titles_of_large_strings_are_titles(tmp_path: Path) -> None:
-    titles = pa.array(IDS[::-1], pa.large_string())
-    parquet.write_table(pa.table({"id": IDS, "title": titles, "v": X.tolist()}), tmp_path / "v.parquet")
-    assert load(tmp_path / "v.parquet").names("right").tolist() == IDS[::-1]
 
 
 # Biases
@@ -202,28 +149,6 @@ def test_a_bias_among_columns_stops_the_read_until_it_is_settled(
     assert [part.became for part in look(path, bias=name).parts if part.name == name] == ["right_bias"]
 
 
-@pytest.mark.parametrize("lists", [True, False])
-def test_vectors_asked_for_need_no_bias_but_it_is_no_dimension(tmp_path: Path, lists: bool) -> None:
-    path = with_bias(tmp_path, ".parquet", "bias", lists=lists)
-    if lists:
-        assert load(path, kind="vectors").right.shape == (9, 4)
-        return
-    with pytest.raises(InputError, match="got bias, which is called a bias"):
-        load(path, kind="vectors")
-
-
-def test_a_bias_is_a_column_of_its_own(tmp_path: Path) -> None:
-    path = with_bias(tmp_path, ".parquet", "bias", lists=True)
-    with pytest.raises(InputError) as refused:
-        load(path, bias="id")
-    assert str(refused.value) == (
-        f"{path}: bias must be a column of its own; got 'id'; choose another of id, embedding, bias."
-    )
-    for name in ("b", "bi", "bu", "year"):
-        assert load(with_bias(tmp_path, ".parquet", name, lists=True)).right_bias is None
-        assert load(with_bias(tmp_path, ".parquet", name, lists=False)).right.shape == (9, 4)
-
-
 # Interactions
 
 
@@ -266,19 +191,3 @@ def test_rows_shorter_than_those_at_the_beginning(tmp_path: Path) -> None:
     path.write_text("id,e1,e2,e3\n" + "".join(lines) + "x,1,2,y\n")
     with pytest.raises(InputError, match="must be numbers; got 'y' in line 10002"):
         load(path)
-
-
-def test_rows_of_parquet_in_several_groups(tmp_path: Path) -> None:
-    path = tmp_path / "v.parquet"
-    for vectors in (X.tolist(), pa.FixedSizeListArray.from_arrays(pa.array(X.reshape(-1)), 4)):
-        parquet.write_table(pa.table({"title": IDS, "v": vectors, "year": range(9)}), path, row_group_size=2)
-        model = load(path)
-        np.testing.assert_array_equal(model.right, X)
-        assert model.names("right")[8] == "item 8"
-    for wrong, sentence in ((None, "a vector in every row; got none in row 5; drop that row."),
-                            ([1.0], "vectors of 4 numbers, as the first is; got 1 in row 5.")):  # fmt: skip
-        rows = [*X.tolist()[:5], wrong, *X.tolist()[6:]]
-        parquet.write_table(pa.table({"v": rows, "id": IDS}), path, row_group_size=2)
-        with pytest.raises(InputError) as refused:
-            load(path)
-        assert str(refused.value) == f"column v of {path} must be {sentence}"

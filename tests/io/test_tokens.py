@@ -48,12 +48,6 @@ def test_added_tokens_are_set_aside_where_they_are_called_special(tmp_path):
     assert found.aside.tolist() == [False, False, True, True]
 
 
-@pytest.mark.parametrize("text", ["", "[]", "3", '{"model": {"vocab": 3}}', '{"model": {"vocab": [3, []]}}'])
-def test_what_names_nothing_is_passed_over(tmp_path, text):
-    (tmp_path / "tokenizer.json").write_text(text)
-    assert tokens_of(tmp_path, 4) is None
-
-
 def test_rows_of_a_vocabulary_are_its_tokens(tmp_path):
     save_file({"lm_head.weight": np.eye(4)}, tmp_path / "model.safetensors")
     (tmp_path / "vocab.json").write_text(json.dumps({w: i for i, w in enumerate(WORDS)}))
@@ -63,9 +57,3 @@ def test_rows_of_a_vocabulary_are_its_tokens(tmp_path):
     assert load(tmp_path, kind="vectors", weight="lm_head.weight").right_names.tolist() == WORDS
     save_file({"vectors": np.eye(5)}, tmp_path / "model.safetensors")
     assert load(tmp_path).right_names is None
-
-
-@pytest.mark.parametrize("text", ["[", '["a"]', '{"a": 1}'])
-def test_titles_in_a_header_that_are_none_are_passed_over(tmp_path, text):
-    save_file({"lm_head.weight": np.eye(4)}, tmp_path / "head.safetensors", {"embaudit_names": text})
-    assert load(tmp_path / "head.safetensors").right_names is None

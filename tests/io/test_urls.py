@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import builtins
 import re
-import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -52,26 +51,6 @@ def test_a_url_reads_as_its_file_does(elsewhere: Any, tmp_path: Path) -> None:
     assert load(local.as_uri()).right.tolist() == ROWS.tolist()
 
 
-def test_a_folder_is_copied_whole(elsewhere: Any, tmp_path: Path) -> None:
-    folder = tmp_path / "model"
-    (folder / "deep").mkdir(parents=True)
-    np.save(folder / "a.npy", ROWS)
-    np.save(folder / "deep" / "b.npy", ROWS[:2])
-    here = fetched(elsewhere(folder, "model"))
-    assert sorted(str(path.relative_to(here)) for path in here.rglob("*.npy")) == ["a.npy", "deep/b.npy"]
-
-
-def test_it_is_copied_once_and_again_when_it_changed(elsewhere: Any) -> None:
-    url = elsewhere(ROWS, "v.npy")
-    first = fetched(url)
-    assert fetched(url) == first
-    elsewhere(ROWS[:4], "v.npy")
-    assert len(load(url).right) == 4
-    assert fetched(url) != first
-    shutil.rmtree(fetched(url).parent)
-    assert len(load(url).right) == 4
-
-
 def test_files_beside_and_tables_may_be_urls(elsewhere: Any, tmp_path: Path) -> None:
     right, left = elsewhere(ROWS, "q.npy"), elsewhere(ROWS[:4], "p.npy")
     table = tmp_path / "r.csv"
@@ -83,19 +62,6 @@ def test_files_beside_and_tables_may_be_urls(elsewhere: Any, tmp_path: Path) -> 
     assert read_frame(ratings).shape == (3, 3)
     assert open_arrays(Path(left)).tensors[""].shape == (4, 3)
     assert read_ids(f"{ratings}:userId", 3).tolist() == [7, 7, 8]
-
-
-@pytest.mark.usefixtures("without_attacks")
-def test_the_command_line_takes_them(elsewhere: Any, embaudit: Callable[..., Any], tmp_path: Path) -> None:
-    url, out = elsewhere(ROWS, "v.npy"), tmp_path / "a.json"
-    found = embaudit("audit", url, "--gauges", "1", "--json", out)
-    assert found.code in (0, 1)
-    assert url in out.read_text()
-    missing = embaudit("audit", "memory://models/none.npy")
-    assert missing.code == 2
-    assert "the input must be a file that exists; got memory://models/none.npy; check the URL." in missing.err.replace(
-        "\n", " "
-    )
 
 
 def test_errors_name_the_url(elsewhere: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -145,16 +111,6 @@ def test_libraries_that_are_missing_are_named(monkeypatch: pytest.MonkeyPatch) -
     with pytest.raises(InputError) as caught:
         load("s3://a/v.npy")
     assert str(caught.value) == "reading s3://a/v.npy needs fsspec: pip install 'embaudit[remote]'."
-
-
-def test_trouble_on_the_way_is_one_sentence(elsewhere: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(*_: Any, **__: Any) -> None:
-        raise RuntimeError("the line is dead")
-
-    monkeypatch.setattr("fsspec.implementations.memory.MemoryFileSystem.get", broken)
-    with pytest.raises(InputError) as caught:
-        load(elsewhere(ROWS, "other.npy"))
-    assert str(caught.value) == "memory://models/other.npy cannot be read: the line is dead."
 
 
 def test_what_is_no_url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from embaudit.errors import InputError
 from embaudit.linalg.pairs import all_pairs, draw_pairs, n_pairs
 from embaudit.model import FactorModel, Pairs
 
@@ -63,3 +64,10 @@ def test_pairs_of_a_model_are_drawn_of_its_sides():
     assert [Pairs(role).n_pairs(model) for role in ("left", "right", "cross")] == [0, 3, 3]
     assert Pairs("right").sample(model, 9).tolist() == [[0, 2], [0, 3], [2, 3]]
     assert Pairs("cross").sample(model, 9).tolist() == [[0, 0], [0, 2], [0, 3]]
+
+
+def test_bad_draws_are_one_sentence():
+    with pytest.raises(InputError, match=r"^the number of rows must be at least 2 to form a pair; got 1\.$"):
+        draw_pairs(1, 5)
+    with pytest.raises(InputError, match=r"^the number of pairs must be an integer from 0 to 100000000; got -1\.$"):
+        draw_pairs(3, -1)

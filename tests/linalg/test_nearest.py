@@ -146,6 +146,11 @@ def test_kept_lists_know_shifts_and_rows_that_lose_their_direction() -> None:
     assert nowhere.overlap(nowhere) == 0
 
 
+def test_lists_of_other_rows_are_refused() -> None:
+    with pytest.raises(InputError, match=r"^the lists compared must be of the same rows; got 2 and 1 others\.$"):
+        neighbours(np.eye(3), 1, rows=[0, 1]).kept_in(neighbours(np.eye(3), 1, rows=[0]))
+
+
 def test_neighbours_never_build_the_square() -> None:
     n_rows = 9000
     x = np.random.default_rng(0).standard_normal((n_rows, 4)).astype(np.float32)
@@ -163,6 +168,18 @@ def test_neighbours_never_build_the_square() -> None:
 def test_bad_numbers_of_neighbours(n: object) -> None:
     with pytest.raises(InputError, match=r"^the number of neighbours must be an integer from 1 to 2; got .+\.$"):
         neighbours(np.ones((3, 2)), n)
+
+
+def test_one_row_has_no_neighbours() -> None:
+    with pytest.raises(InputError, match=r"^the number of rows must be at least 2 to have neighbours; got 1\.$"):
+        neighbours(np.ones((1, 2)), 1)
+
+
+@pytest.mark.parametrize("rows", [[], [3], [-1], [True, False, True], [0.5]], ids=str)
+def test_bad_query_rows(rows: object) -> None:
+    with pytest.raises(InputError) as error:
+        neighbours(np.ones((3, 2)), 1, rows=rows)
+    assert SENTENCE.match(str(error.value)), error.value
 
 
 @given(st.data())

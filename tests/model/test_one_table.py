@@ -129,6 +129,17 @@ def test_cosines_through_a_temperature_fix_the_order_and_not_the_level():
 
 
 @both
+def test_what_needs_two_sides_is_refused_in_one_sentence(by):
+    model = TABLES[by]
+    for ask in (ea.canonical_form, ea.position, ea.reduced, lambda m: ea.identified_cosines(m, role="item")):
+        with pytest.raises(InputError, match=f"rows compared by {by}; use them as they are"):
+            ask(model)
+    for kind in ("prediction", "centred", "balanced"):
+        with pytest.raises(InputError, match="use them as they are: its predictions fix their cosines"):
+            ea.fix(model, kind)
+
+
+@both
 @pytest.mark.parametrize(
     ("changes", "got"),
     [

@@ -205,6 +205,12 @@ def test_a_file_that_was_altered_is_noticed(tmp_path):
         remedy.verify(path)
 
 
+def test_two_sides_do_not_fit_a_table(tmp_path):
+    with pytest.raises(InputError, match="those of one side; got users and items; pass role"):
+        fix(make(0), "balanced").write(tmp_path / "v.parquet")
+    assert load(fix(make(0), "balanced", role="left").write(tmp_path / "v.parquet")).n_right == 50
+
+
 def test_an_existing_file_is_kept_unless_forced(tmp_path):
     path = fix(make(0)).write(tmp_path / "v.npz")
     with pytest.raises(InputError, match="does not exist yet"):

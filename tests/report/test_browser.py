@@ -118,25 +118,6 @@ def test_cosines_and_predictions_are_those_of_the_package(audits, opened, name):
     assert {one.kind for one in found.families} == KINDS.get(name, {"exponent", "worst"})
 
 
-@pytest.mark.parametrize("name", ["scores", "softmax", "head"])
-def test_shifted_cosines_are_those_of_the_package(audits, opened, name):
-    audit, page = audits[name], opened(name)
-    found = explorer(audit)
-    at = next(i for i, one in enumerate(found.families) if one.kind == "worst")
-    shift = np.array([-0.6, 0.45])
-    vector = shift @ found.pad.directions
-    model = rows_of(audit, found)
-    equal = equal_model(audit, found, "worst", 0.5)
-    moved = model.replace(left=None, left_bias=None, right=model.right + vector)
-    gauge = next(one for one in audit.evidence.limits.attacks if one.objective == "neighbours").gauge
-    u, s, _ = np.linalg.svd(gauge.right)
-    rows = (moved.right @ u) * s**0.5
-    unit = rows / np.linalg.norm(rows, axis=1, keepdims=True)
-    cosines = page.evaluate(f"explorer.cosines({at}, 0.5, {shift.tolist()}, 3)")
-    assert np.abs(np.array(cosines) - unit @ unit[3]).max() < 1e-6
-    assert np.abs(np.array(cosines) - equal.cosines("right", [[3, j] for j in range(model.n_right)])).max() > 0.1
-
-
 @pytest.mark.parametrize("name", ["scores", "head", "vectors"])
 def test_ranges_are_exact(audits, opened, name):
     audit, page = audits[name], opened(name)
@@ -258,16 +239,6 @@ def test_items_are_found_by_a_part_of_their_title(opened):
     assert page.locator("#predicted-1 li").count() == 3
 
 
-def test_a_page_opens_at_no_model_whose_lists_are_those_at_hand(opened):
-    page = opened("predicted")
-    assert page.locator("#show-0").text_content() == "Prediction cosine"
-    assert page.locator("#shows [aria-pressed=true]").all_text_contents() == ["Balanced"]
-    assert page.locator("#opened-at").text_content() == "Balanced"
-    page = opened("cosine")
-    assert page.locator("#opened").is_hidden()
-    assert page.locator("#reset").get_attribute("aria-pressed") == "true"
-
-
 def test_a_page_opens_at_an_equal_model_and_a_button_leads_to_each(opened, audits):
     for name in ("scores", "head"):
         page, found = opened(name), explorer(audits[name])
@@ -325,14 +296,6 @@ def test_names_are_text_wherever_they_stand(opened):
     assert names[2] == "'\\u202eabc\\u2066'"
     assert len(names[3]) == 80
     assert page.locator("img").count() == 0
-
-
-def test_a_page_prints_without_what_only_works_on_a_screen(opened):
-    page = opened("scores")
-    page.emulate_media(media="print")
-    assert not page.locator("nav").is_visible()
-    assert not page.locator("#explorer").is_visible()
-    assert page.locator("#findings").is_visible()
 
 
 def test_figures_take_the_colours_and_letters_of_the_page(showing, tmp_path):

@@ -114,17 +114,6 @@ def test_shifts_are_those_of_all_rows_and_end_at_the_centre(shifted):
     assert np.abs(found.pad.points - model.right @ found.pad.directions.T / unit**2).max() < 1e-4
 
 
-def test_the_row_shown_first_is_well_known_and_one_of_its_neighbours_goes():
-    counts = np.random.default_rng(0).permutation(40)
-    model = random_model(p=40, scales=([5, 3, 2, 1, 0.5], 1), right_counts=counts)
-    found = explorer(ea.audit(model, n_gauges=1))
-    first, second = found.first
-    assert first in np.argsort(-counts)[:20]
-    before, after = (np.argsort(-cosines(rows)[first])[1:11] for rows in (model.right, at_exponent(model, 0.0).right))
-    assert second in before
-    assert second not in after
-
-
 def test_there_is_no_explorer_where_it_would_show_nothing_or_what_is_not_known(audited):
     line = ea.FactorModel.from_user_item([[1.0], [2.0]], [[1.0], [-3.0], [2.0]])
     assert explorer(ea.audit(line, n_gauges=1)) is None
@@ -133,24 +122,6 @@ def test_there_is_no_explorer_where_it_would_show_nothing_or_what_is_not_known(a
     drift = tuple(replace(one, max_abs=1.0, tolerance=0.0) for one in audited.evidence.drift)
     assert explorer(replace(audited, evidence=replace(audited.evidence, drift=drift))) is None
     assert explorer(ea.audit(random_model(link="softmax"), role="left", n_gauges=1)) is None
-
-
-def test_the_page_of_a_wide_model_stays_small(without_attacks):
-    model = random_model(n=None, p=400, k=260, link="softmax")
-    html = ea.audit(model, n_gauges=1, n_pairs=100, n_neighbours=3).report()
-    assert 200_000 < len(html.encode()) < 500_000
-
-
-def test_rows_are_of_the_model_at_hand_whose_predictions_see_fewer_dimensions():
-    model = random_model(n=9, k=3)
-    model = model.replace(left=model.left * [1, 1, 0])
-    found = explorer(ea.audit(model, n_gauges=1))
-    assert [one.kind for one in found.families] == ["exponent", "worst"]
-    assert not of_kind(found, "exponent").known
-    worst = of_kind(found, "worst").rows
-    np.testing.assert_allclose(worst @ worst.T, model.right @ model.right.T, atol=1e-12)
-    rows, others = at(of_kind(found, "exponent"), 0.2)
-    assert np.abs(others @ rows.T - model.scores()).max() < 1e-12
 
 
 def test_the_page_allows_its_own_script_and_no_name_ends_its_data():

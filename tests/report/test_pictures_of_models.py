@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import FrozenInstanceError, replace
+from dataclasses import replace
 from itertools import combinations
 
 import matplotlib as mpl
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
@@ -15,11 +14,8 @@ from models import random_model
 import embaudit as ea
 from embaudit.auditing import heads
 from embaudit.auditing.equivalents import equivalent_models
-from embaudit.linalg.pairs import cosine_matrix
-from embaudit.report import heatmap as heatmap_module
-from embaudit.report.heatmap import heatmap, leaf_order, select_rows
-from embaudit.report.matrix_panel import edges_of
-from embaudit.report.prediction_display import MOST_POINTS, PredictionDisplay
+from embaudit.report.heatmap import heatmap
+from embaudit.report.prediction_display import PredictionDisplay
 
 mpl.use("agg")
 
@@ -79,19 +75,6 @@ def test_both_cosines_of_every_pair_are_those_of_the_definition(name):
     )
 
 
-def test_pairs_are_all_up_to_the_number_asked_for_and_a_sample_of_them_above():
-    assert PredictionDisplay.of(MODEL, n_pairs=190).title == "all 190 item-item pairs"
-    few = PredictionDisplay.of(MODEL, n_pairs=189)
-    assert few.title == "a sample of 189 of 190 item-item pairs"
-    assert "a sample of 189 of 190 item-item pairs" in few.caption
-    assert len(few.frame()) == 189
-    assert (few.pairs[:, 0] < few.pairs[:, 1]).all()
-    for first, second, at_hand, _ in few.frame().itertuples(index=False):
-        assert at_hand == pytest.approx(cosine(MODEL.right[int(first)], MODEL.right[int(second)]))
-    other = PredictionDisplay.of(MODEL, n_pairs=189, rng=1)
-    assert other.pairs.tolist() != few.pairs.tolist() == PredictionDisplay.of(MODEL, n_pairs=189, rng=0).pairs.tolist()
-
-
 def test_what_cannot_be_compared_is_refused():
     with pytest.raises(ea.InputError, match=r"^the prediction cosine must be read from the predictions, user"):
         ea.plot_prediction_cosines(ea.FactorModel.from_vectors(MODEL.right))
@@ -99,37 +82,6 @@ def test_what_cannot_be_compared_is_refused():
         ea.plot_prediction_cosines(MODEL, role="cross")
     with pytest.raises(ea.InputError, match=r"^item factors must be two rows or more with a direction; got 1 row\.$"):
         PredictionDisplay.of(ea.FactorModel.from_user_item([[1.0]], [[1.0], [0.0]]))
-
-
-def with_points(count):
-    draw = np.random.default_rng(0)
-    cosines = np.clip(draw.normal(size=(2, count)), -1, 1)
-    return PredictionDisplay(np.zeros((count, 2), int), *cosines, count, 0, "item-item", "prediction cosine")
-
-
-def test_many_pairs_are_counted_and_every_one_of_them_is():
-    points = with_points(MOST_POINTS).plot(Figure().add_subplot()).ax_.collections
-    assert [len(one.get_offsets()) for one in points] == [MOST_POINTS]
-    shown = with_points(MOST_POINTS + 1).plot(Figure().add_subplot())
-    (hexagons,) = shown.ax_.collections
-    # A tenth of the values lies at an end of either axis, where hexagons end, too.
-    assert hexagons.get_array().sum() == MOST_POINTS + 1
-    assert hexagons.get_array().min() == 1
-    assert [ax.get_ylabel() for ax in shown.figure_.axes] == ["cosine at hand", "pairs in a hexagon"]
-    assert shown.ax_.get_xlabel() == "prediction cosine"
-    assert shown.ax_.get_xlim() == shown.ax_.get_ylim() == (-1.03, 1.03)
-
-
-def test_a_picture_is_a_value_and_leaves_pyplot_alone_where_axes_are_given():
-    plt.close("all")
-    for shown in (PredictionDisplay.of(MODEL), heatmap(MODEL, groups=LETTERS)):
-        with pytest.raises(FrozenInstanceError):
-            shown.kind = "other"
-        drawn = shown.plot(Figure(figsize=(9, 4)).add_subplot())
-        assert plt.get_fignums() == []
-        assert (shown.ax_, shown.figure_) == (None, None)
-        assert drawn.ax_.figure is drawn.figure_
-        assert drawn.frame().equals(shown.frame())
 
 
 def by_loops(x, rows):
@@ -206,56 +158,6 @@ def test_unknown_models_are_refused_with_the_nearest_name():
         heatmap(MODEL, beside=["furthest"], equals=[])
 
 
-def test_rows_stand_by_label_then_by_length_or_interactions():
-    found = select_rows(MODEL, "right", groups=LETTERS)
-    norms = np.linalg.norm(MODEL.right, axis=1)
-    expected = [row for label in "ab" for row in sorted(range(20), key=lambda i: -norms[i]) if LETTERS[row] == label]
-    assert found.rows.tolist() == expected
-    assert found.groups == ("a",) * 5 + ("b",) * 10
-    assert found.text == "all 15 items with a direction and a group, by group, then by length"
-    counts = np.arange(20.0)
-    counted = select_rows(MODEL.replace(right_counts=counts), "right", groups=LETTERS)
-    assert counted.rows.tolist() == [17, 13, 9, 5, 1, 19, 16, 15, 12, 11, 8, 7, 4, 3, 0]
-    assert counted.text.endswith("by group, then by interactions")
-
-
-@pytest.mark.parametrize(
-    ("groups", "words"),
-    [
-        (["a"] * 19, "groups must be a label for each of 20 items, or FILE:COLUMN; got 19."),
-        (3, 'groups must be a list, such as ["Comedy", "Drama"]; got 3.'),
-        ("genres", "groups must be FILE:COLUMN, such as movies.csv:genres; got 'genres'; pass a label"),
-        ("no.csv:genres", "no.csv"),
-        (["a"] + [None] * 19, "item factors must be two rows or more to show; got 1 row."),
-    ],
-)
-def test_groups_that_cannot_be_read_are_refused(groups, words):
-    with pytest.raises(ea.InputError) as refused:
-        heatmap(MODEL.replace(right_ids=np.arange(20)), groups=groups)
-    assert words in str(refused.value)
-
-
-def test_not_more_rows_are_named_than_a_picture_holds(monkeypatch):
-    monkeypatch.setattr(heatmap_module, "MOST_ROWS", 3)
-    assert len(select_rows(MODEL, "right", show=["0", "1", "2"], n_rows=2).rows) == 3
-    with pytest.raises(ea.InputError, match=r"^show must be at most 3 rows; got 4\.$"):
-        select_rows(MODEL, "right", show=["0", "1", "2", "3"], n_rows=2)
-    with pytest.raises(ea.InputError, match=r"^show must be an id or title in the model; got 'x'"):
-        select_rows(MODEL, "right", show=["0", "x"], n_rows=2)
-
-
-def test_like_stands_beside_like_and_rows_without_cosine_come_last():
-    draw = np.random.default_rng(0)
-    kinds = draw.permutation(np.repeat([0, 1, 2], 5))
-    rows = np.eye(3)[kinds] + 0.1 * draw.normal(size=(15, 3))
-    rows = np.insert(rows, 4, 0, axis=0)
-    order = leaf_order(cosine_matrix(rows))
-    assert sorted(order.tolist()) == list(range(16))
-    assert order[-1] == 4
-    assert len(edges_of(np.insert(kinds, 4, 9)[order][:-1])) == 2
-    assert leaf_order(np.full((2, 2), np.nan)).tolist() == [0, 1]
-
-
 def test_means_are_those_of_pairs_within_and_between_labels():
     shown = heatmap(MODEL, groups=LETTERS, beside=["prediction cosine"])
     frame = shown.frame()
@@ -294,50 +196,9 @@ def test_a_heatmap_is_drawn_on_one_scale_with_groups_and_numbers():
     assert bar.get_ylabel() == "cosine"
 
 
-def test_free_axes_hold_no_panels():
-    with pytest.raises(
-        ea.InputError, match=r"^ax must be Axes of a grid, whose place panels can share; got free ones; "
-    ):
-        heatmap(MODEL, beside=[]).plot(Figure().add_axes((0, 0, 1, 1)))
-
-
-def test_a_figure_of_its_own_is_as_wide_as_its_panels():
-    one, two = (heatmap(MODEL, beside=beside) for beside in ([], ["prediction cosine"]))
-    assert two.size[0] - one.size[0] == pytest.approx(3.1)
-    drawn = one.plot()
-    assert tuple(drawn.figure_.get_size_inches()) == one.size
-    plt.close(drawn.figure_)
-
-
 @pytest.fixture(scope="module")
 def audit():
     return ea.audit(MODEL, n_gauges=2, n_pairs=100, n_neighbours=3)
-
-
-def test_an_audit_draws_its_own_equal_models_and_the_worst_found(audit):
-    names = [one.name for one in audit.evidence.equivalents]
-    worst = "worst found for item cosines"
-    shown = audit.plot_heatmap(Figure().add_subplot(), beside=[worst, names[3]], groups=LETTERS)
-    (attack,) = (a for a in audit.evidence.limits.attacks if a.role == "right" and a.objective == "movement")
-    equal = attack.gauge.act(MODEL)
-    np.testing.assert_allclose(shown.frame().iloc[:, -2], by_loops(equal.right, shown.selection.rows), atol=1e-9)
-    assert shown.panels[1].name == f"{worst}, κ = {attack.gauge.condition_number:.3g}"
-    assert [panel.note for panel in shown.panels] == ["", "same predictions", "same predictions"]
-    usual = audit.plot_heatmap(Figure().add_subplot())
-    assert usual.panels[1].note == f"same predictions, furthest of {len(names) - 1}"  # less exponent 0
-    assert audit.plot_heatmap(Figure().add_subplot(), role="user", beside=[]).kind == "user-user"
-
-
-def test_an_audit_draws_prediction_cosines_of_the_side_it_speaks_of(audit):
-    shown = audit.plot_prediction_cosines(Figure().add_subplot(), n_pairs=100)
-    assert shown.frame().equals(PredictionDisplay.of(MODEL, n_pairs=100, rng=0).frame())
-    assert audit.plot_prediction_cosines(Figure().add_subplot(), role="left").kind == "user-user"
-    about = replace(audit, evidence=replace(audit.evidence, about="left"))
-    assert about.plot_prediction_cosines(Figure().add_subplot()).kind == "user-user"
-    assert about.plot_heatmap(Figure().add_subplot(), beside=[]).kind == "user-user"
-    across = replace(audit, evidence=replace(audit.evidence, about="cross"))
-    assert across.plot_prediction_cosines(Figure().add_subplot()).kind == "item-item"
-    assert across.plot_heatmap(Figure().add_subplot(), beside=[]).kind == "item-item"
 
 
 def test_an_audit_draws_what_is_certain_to_stay(audit):

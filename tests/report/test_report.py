@@ -10,12 +10,10 @@ from models import random_model
 from rich.console import Console
 
 import embaudit as ea
-from embaudit.blocks import block_cosines
-from embaudit.movements import movement
 from embaudit.report.audit_document import audit_document
 from embaudit.report.audit_tables import grids, sentences
 from embaudit.report.definitions import definitions
-from embaudit.report.page import coded, page
+from embaudit.report.page import coded
 from embaudit.report.terminal import print_audit
 
 
@@ -69,13 +67,6 @@ def test_words_are_defined_before_they_are_met(result):
     ]
 
 
-def test_names_are_shown_as_they_are(result):
-    example = result.evidence.examples[0]
-    assert example.name in printed(result, 200)
-    assert "<i>" not in result.report()
-    assert "&lt;i&gt;" in result.report().split("nearest to <bdi>")[1].split("</article>")[0]
-
-
 def test_narrow_terminals_get_fewer_columns_and_no_column_of_single_letters(result):
     text = printed(result, 60)
     assert "mean |Δcos|" in text.replace("\n", " ") or "mean" in text
@@ -84,33 +75,3 @@ def test_narrow_terminals_get_fewer_columns_and_no_column_of_single_letters(resu
     first = grids(result)[0]
     assert first.narrow().headings[0] == first.headings[0]
     assert len(first.narrow().headings) < len(first.headings)
-
-
-def test_a_page_has_the_picture_and_escapes_its_title():
-    found = block_cosines([1.0, 1.0], [1.0, 2.0])
-    shown = page(found, "<script>a & b")
-    assert "<script" not in shown
-    assert "<bdi>&lt;script&gt;a &amp; b</bdi>" in shown
-    assert "<title>&lt;script&gt;a &amp; b</title>" in shown
-    assert '<svg viewBox="0 0 374.4 244.8" role="img"' in found._repr_html_()
-    assert "matplotlib" not in shown
-    model = random_model(p=9, k=2)
-    moved = movement(model, model)
-    assert '<section id="picture">' in page(moved)
-    assert "<svg" not in moved._repr_html_()
-
-
-def test_neighbours_are_shown_with_what_their_cosines_mean_and_without_copies():
-    x = [[1.0, 0.0], [0.8, 0.6], [2.0, 0.0], [0.0, 1.0], [0.0, 0.0], [0.8, 0.6], [-1.0, 0.1]]
-    model = ea.FactorModel.from_user_item([[1.0, 2.0], [2.0, -1.0], [1.0, 1.0]], x, item_ids=list("abcdefg"))
-    result = ea.audit(model, n_gauges=1, n_pairs=50, show=["a", "e", "g"])
-    one, alone = (lists.grid for lists in audit_document(result, drawn=False).lists)
-    assert one.caption == "nearest to a (2 copies left out)"
-    assert one.headings[:3] == ("by cosine", "", "higher than")
-    assert [row[:3] for row in one.rows] == [
-        ("b", "0.80", "60 % of pairs"), ("d", "0.00", "27 % of pairs"), ("g", "-1.00", "0 % of pairs"),
-    ]  # fmt: skip
-    assert (alone.title, alone.words, len(alone.rows)) == ("nearest to g", (0, 3), 3)
-    assert "e has no direction, so it has no neighbours." in sentences(result)
-    for mark in (mark for grid in (one, alone) for mark in grid.marked):
-        assert mark[1] in (0, 3)

@@ -71,18 +71,6 @@ def test_a_notebook_keeps_its_own_style_and_the_result_has_enough_contrast(showi
     assert named == []
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_notebook_shows_the_top_of_the_page(kind):
-    html, whole = shown(kind)._repr_html_(), shown(kind).report()
-    verdict = whole.split('id="verdict">')[1].split("</div>")[0]
-    assert verdict in html
-    card = whole.split('<div class="card">')[1].split("</header>")[0].rsplit("</div>", 2)[0].strip()
-    assert card in html
-    assert ' id="' not in html
-    assert "</style>" in html
-    assert html.count('<div class="embaudit">') == 1
-
-
 def test_a_notebook_shows_the_answer_of_an_audit_and_its_findings():
     audit = ea.audit(random_model(p=30, k=3, objective="product"), n_gauges=1, n_pairs=50)
     # A notebook holds no end of a page that codes could lead to.

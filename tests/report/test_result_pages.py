@@ -6,9 +6,9 @@ import re
 
 import numpy as np
 import pytest
-from browsing import LOADED, read, text_of
+from browsing import LOADED, text_of
 from matplotlib.figure import Figure
-from results_shown import KINDS, reversing, shown
+from results_shown import KINDS, shown
 
 import embaudit as ea
 from embaudit.comparison.change import PARTS
@@ -36,15 +36,6 @@ def test_nothing_is_loaded_and_nothing_does_harm(kind):
     assert len(html) < 300_000
 
 
-def test_what_was_read_is_listed():
-    part = page(shown("compare"), "t", ORIGIN).split('id="intake"')[1].split("</section>")[0]
-    assert text_of(part) == (
-        "> What was read judged by <u>: all <i>m.npz Read as npz: Q (7 × 2) as right factors. Left over: <b>seed. "
-        "Item ids: none, so rows go by their number. 2 parts part became Q (7 × 2) right factors "
-        "<b>seed left over n.npz"
-    )  # fmt: skip
-
-
 def test_the_parts_of_a_change_are_drawn_as_they_are():
     found = shown("compare")
     changed, former = (one.frame() for one in document(found).top)
@@ -57,14 +48,6 @@ def test_the_parts_of_a_change_are_drawn_as_they_are():
     assert [text.get_text() for text in drawn.ax_.get_legend().get_texts()] == ["by the gauge", "remains"]
     ends = [bar.get_x() + bar.get_width() for bar in drawn.ax_.patches[-2:]]
     assert ends == pytest.approx(changed.iloc[:, 1:].sum(axis=1).tolist())
-
-
-def test_models_that_are_the_same_have_no_chart_and_nothing_that_moved():
-    same = ea.FactorModel.from_user_item(*np.random.default_rng(0).standard_normal((2, 20, 3)))
-    view = document(ea.compare(same, same))
-    assert [section.id for section in view.shown_sections] == ["changed"]
-    assert [drawn.label for drawn in view.top] == ["share of former neighbours"]
-    assert len(document(shown("compare")).shown_sections) == 4
 
 
 def test_similarities_stand_beside_chance_and_the_cosine_with_their_intervals():
@@ -83,13 +66,6 @@ def test_similarities_stand_beside_chance_and_the_cosine_with_their_intervals():
     assert view.top[0].level == ("chance", found.chance)
 
 
-def test_blocks_without_weight_have_no_picture():
-    found = ea.block_cosines([1.0, 0.0], [0.0, 1.0])
-    view = document(found)
-    assert [section.id for section in view.shown_sections] == ["gaps"]
-    assert view.top == ()
-
-
 @pytest.mark.parametrize("count", [20, 3000])
 def test_the_area_of_the_blocks_is_the_global_cosine_and_the_page_stays_small(count):
     draw = np.random.default_rng(count)
@@ -99,28 +75,3 @@ def test_the_area_of_the_blocks_is_the_global_cosine_and_the_page_stays_small(co
     (drawn,) = document(found).top
     assert drawn.cosines @ drawn.weights == pytest.approx(found.global_cosine)
     assert len(found.report()) < 150_000
-
-
-def test_lines_of_groups_are_least_squares_and_no_single_row_is_drawn():
-    found, table = shown("simpson"), reversing()
-    (drawn,) = document(found).top
-    x = table.columns[0]
-    assert drawn.points is None
-    for at, level in enumerate(found.groupings[0].levels):
-        rows = table[table["ward"] == level]
-        slope, start = np.polyfit(rows[x], rows["y"], 1)
-        across, up = drawn.group_line(at)
-        np.testing.assert_allclose(up, start + slope * across)
-    slope, start = np.polyfit(table[x], table["y"], 1)
-    across, up = drawn.pooled_line()
-    np.testing.assert_allclose(up, start + slope * across)
-
-
-def test_a_report_of_no_grouping_has_no_picture():
-    found = ea.simpson(
-        {"x": [1.0, 2, 3], "y": [1.0, 3, 2], "g": list("aaa")}, x="x", y="y", groups="g", n_permutations=9
-    )
-    view = document(found)
-    assert view.top == ()
-    assert view.shown_sections == ()
-    read(found.report())

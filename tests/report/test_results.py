@@ -177,15 +177,6 @@ def test_a_picture_is_drawn_where_told_or_on_a_figure_of_its_own(name):
     plt.close(alone.figure_)
 
 
-def test_names_of_rows_stay_clear_of_the_axes_beside():
-    figure, (beside, ax) = plt.subplots(1, 2)
-    results()["Audit"].plot(ax)
-    figure.canvas.draw()
-    starts = [label.get_window_extent().x0 for label in ax.get_yticklabels()]
-    assert min(starts) > beside.get_window_extent().x1
-    plt.close(figure)
-
-
 @pytest.mark.parametrize("name", sorted(DRAWN))
 def test_nothing_is_cut_in_a_grid_of_four_pictures_and_letters_keep_their_size_in_one(name):
     figure, axes = plt.subplots(2, 2)
@@ -202,26 +193,3 @@ def test_nothing_is_cut_in_a_grid_of_four_pictures_and_letters_keep_their_size_i
     sizes = [ax.xaxis.label.get_fontsize() for ax in (axes[0, 0], alone.ax_)]
     assert sizes[0] < sizes[1] == mpl.rcParams["font.size"]
     plt.close("all")
-
-
-def test_the_picture_of_an_audit_shows_the_role_asked_for():
-    audit = results()["Audit"]
-    means = [record.mean_abs for records in audit.evidence.movement for record in records if record.role == "left"]
-    shown = audit.plot(Figure().add_subplot(), role="left")
-    assert shown.means.tolist() == means
-    assert (np.diff(shown.quantiles) >= 0).all()
-    with pytest.raises(ea.errors.InputError, match="role must be one of right, left, cross"):
-        audit.plot(role="middle")
-
-
-class Half(Result):
-    """Lacks its plain values."""
-
-    def explain(self) -> str:
-        return "half"
-
-
-def test_a_result_without_plain_values_cannot_be_made():
-    with pytest.raises(TypeError, match="abstract"):
-        Half()
-    assert not isinstance(results()["Audit"].model, Result)

@@ -12,18 +12,11 @@ from jsonschema import Draft202012Validator
 from schemas import exactly, misfits
 
 import embaudit as ea
-from embaudit._version import __version__
-from embaudit.auditing.texts import WORDS
 from embaudit.errors import InputError
 from embaudit.report.schemas import NAMES, record, schema
 
 PUBLISHED = Path(__file__).parent / "published"
 """The first schemas of each `schema_version`, as they were published: never edited, only replaced by a next version."""
-OF_WORDS = {
-    "drift_of_equal_model": "drift", "drift_of_form": "drift", "movement": "movement", "range": "range",
-    "certificate": "certified", "attack": "attack", "twins": "copy", "position": "exponent", "finding": "finding",
-    "equivalent_head": "equal model",
-}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -100,39 +93,6 @@ def test_what_breaks_readers_is_named():
     now["$defs"]["movement"]["properties"]["quantiles"]["additionalProperties"] = {"type": "string"}
     now["properties"]["added"] = {"type": "string"}
     assert broken(first, now) == ["$.model.rank", "$.verdict", "$.finding.kind", "$.movement.quantiles[]"]
-
-
-def test_records_say_who_wrote_them_and_in_which_form(written):
-    forms = {name: (one["embaudit_version"], one["schema_version"]) for name, (one, *_) in written.items()}
-    assert forms == {name: (__version__, 3 if name == "audit" else 1) for name in NAMES}
-    assert list(written["blocks"][0])[:2] == ["embaudit_version", "schema_version"]
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_every_field_is_described(name):
-    assert list(undescribed(json.loads(schema(name)))) == []
-
-
-def undescribed(part):
-    if isinstance(part, dict):
-        for name, one in part.get("properties", {}).items() if "type" in part else ():
-            if not one.get("description") and "$ref" not in one:
-                yield name
-        for one in part.values():
-            yield from undescribed(one)
-
-
-def test_words_are_described_as_the_glossary_does():
-    found = json.loads(schema("audit"))
-    assert {name: found["$defs"][name]["description"] for name in OF_WORDS} == {
-        name: WORDS[word].meaning for name, word in OF_WORDS.items()
-    }
-    movement = found["$defs"]["movement"]["properties"]
-    assert (movement["condition_number"]["description"], movement["shift"]["description"]) == (
-        WORDS["κ"].meaning, WORDS["shift"].meaning,
-    )  # fmt: skip
-    model = found["properties"]["model"]["properties"]
-    assert model["objective"]["description"] == WORDS["objective"].meaning
 
 
 def test_the_command_prints_them(embaudit):

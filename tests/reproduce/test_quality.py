@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from embaudit.errors import InputError
 from embaudit.linalg.pairs import cosine_matrix
 from embaudit.reproduce.netflix_models import cluster_recovery
 
@@ -31,3 +32,8 @@ def test_recovery_agrees_with_loops_over_pairs(vectors):
         order = [j for j in np.argsort(-cosines[i]) if j != i][:10]
         shares.append(np.mean(clusters[order] == clusters[i]))
     assert found["top10_in_cluster"] == pytest.approx(np.mean(shares))
+
+
+def test_too_few_items_are_refused():
+    with pytest.raises(InputError, match="number of items"):
+        cluster_recovery(np.eye(10), np.arange(10) % 2)

@@ -370,3 +370,9 @@ def test_clear_errors_of_files(tmp_path: Path) -> None:
         simpson(tmp_path / "p.csv", x="x", y="y")
     with pytest.raises(InputError, match=r"the table must be a .csv, .tsv or .parquet file; got t.xlsx"):
         simpson(tmp_path / "t.xlsx", x="x", y="y")
+
+
+def test_two_columns_of_one_name_are_refused() -> None:
+    frame = pd.DataFrame(np.arange(12.0).reshape(4, 3) ** 2, columns=["x", "y", "x"])
+    with pytest.raises(InputError, match="several columns 'x'; rename them"):
+        simpson(frame, x="x", y="y")

@@ -34,15 +34,6 @@ def test_a_comment_has_words_a_table_and_notes_in_this_order():
     ])  # fmt: skip
 
 
-def test_what_to_do_is_bold_and_without_a_title_the_question_stands_above():
-    found = shown("compare")
-    lines = comment(found).splitlines()
-    assert lines[0] == "### embaudit: What changed between two models, and how much of it does a gauge explain?"
-    assert lines[2] == plain_text(found.statements[0])
-    assert f"**{plain_text(found.statements[-1])}**" in lines
-    assert lines[-1] == f"embaudit {ea.__version__}"
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_names_are_text_and_lines_stay_lines(kind):
     text = comment(shown(kind), "<script>|@all\n# x", Origin())
@@ -56,10 +47,3 @@ def test_names_are_text_and_lines_stay_lines(kind):
     assert len(table) <= 22
     for said in document(shown(kind)).said:
         assert plain_text(said) in text
-
-
-def test_notes_follow_the_table():
-    found = ea.block_cosines({"a": [1.0, 2.0], "b": [1.0]}, {"a": [1.0, 2.0]}, missing="skip")
-    assert found.notes
-    text = comment(found)
-    assert text.index("| a |") < text.index(plain_text(found.notes[0])) < text.index("embaudit 0")

@@ -52,12 +52,6 @@ def test_ignored_codes_do_not_count_and_are_named():
     assert outcome(Gate.of(TIP, ignore=["EMB401"]), finding()).passes
 
 
-def test_codes_are_as_grave_as_they_are_called():
-    gate = Gate.of(ISSUE, severities=["EMB401=ISSUE", "EMB101=tip"])
-    found = outcome(gate, finding(), finding("EMB101", ISSUE))
-    assert [(one.severity, one.stops) for one in found.judged] == [(ISSUE, True), (TIP, False)]
-
-
 @pytest.mark.parametrize(
     ("now", "status"),
     [
@@ -78,30 +72,6 @@ def test_a_baseline_tells_new_worse_and_known(tmp_path, now, status):
     found = outcome(Gate.of(TIP, baseline=Baseline.load(file)), now)
     assert found.judged[0].status == status
     assert found.passes == (status == "known")
-
-
-@pytest.mark.parametrize(
-    ("before", "now", "status"), [(None, 0.1, "worse"), (None, None, "known"), (0.0, 0.1, "worse")]
-)
-def test_numbers_that_were_none(before, now, status):
-    baseline = Baseline({("EMB401", "right"): (TIP, before)})
-    assert baseline.status(finding(value=now)) == status
-
-
-def test_a_number_without_direction_is_never_worse():
-    baseline = Baseline({("EMB204", "right"): (TIP, 0.5)})
-    assert baseline.status(finding("EMB204", value=50.0)) == "known"
-    assert baseline.status(finding("EMB204", ISSUE, value=50.0)) == "worse"
-
-
-def test_what_a_project_calls_a_code_makes_nothing_worse():
-    baseline = Baseline({("EMB401", "right"): (TIP, 0.2)})
-    found = outcome(Gate.of(ISSUE, severities=["EMB401=issue"], baseline=baseline), finding())
-    assert [(one.severity, one.status, one.stops) for one in found.judged] == [(ISSUE, "known", False)]
-
-
-def test_a_tip_that_was_an_issue_is_known():
-    assert Baseline({("EMB401", "right"): (ISSUE, 0.2)}).status(finding()) == "known"
 
 
 @pytest.mark.parametrize("text", ["", "[]", "3", "{}", '{"findings": 3}', '{"findings": [{}]}', '{"findings": [3]}'])
@@ -128,18 +98,3 @@ def test_what_is_no_code_or_severity_is_refused(given, words):
     with pytest.raises(InputError) as error:
         Gate.of(TIP, **given)
     assert words in str(error.value)
-
-
-@pytest.mark.parametrize(
-    ("gate", "asked"),
-    [
-        (Gate.of(None), False),
-        (Gate.of(TIP), True),
-        (Gate.of(None, ignore=["EMB104"]), True),
-        (Gate.of(None, severities=["EMB104=tip"]), True),
-        (Gate.of(None, baseline=Baseline()), True),
-    ],
-)
-def test_whether_a_gate_is_asked_for(gate, asked):
-    assert gate.is_asked == asked
-    assert outcome(gate).is_asked == asked
