@@ -20,12 +20,12 @@ LONGEST = 300
 """Characters of what was given that an error shows; the longest name a file may have is shorter."""
 
 OPTION = re.compile(
-    r"""`[^`]*`|(?<![\w'"/-])--([a-z][a-z0-9-]*)(?:=((?:'[^']*'|"[^"]*"|[^\s'"])+?)(?=[.:;,)]*(?:\s|$)))?"""
+    r"""`[^`]*`|(?<![\w'"/-])--([a-z][a-z0-9-]*)(?:=((?:'[^']*'|"'"|[^\s'"\\])+?)(?=[.:;,)]*(?:\s|$)))?"""
 )
 """An option in a sentence with its value, where it has one; what is in backticks is a command, and stays."""
 FLAGS = ("binarise", "by-row", "force", "normalised", "partial", "quick", "unit")
 """Options that take no value; in Python they are True."""
-KEYWORDS = {"as": "as_", "norm": "final_norm"}
+KEYWORDS = {"as": "as_"}
 """Options whose keyword in Python has another name."""
 
 CUTS = (

@@ -22,7 +22,7 @@ from embaudit.core.checked import RNG, as_list, as_seed, named_keywords
 from embaudit.core.plain import frame_of, plain
 from embaudit.core.results import Drawn
 from embaudit.gauges import GaugeGroup
-from embaudit.io import as_reading, found_norm, source_of
+from embaudit.io import as_reading, source_of
 from embaudit.io.files import AnyPath
 from embaudit.model import Comparison, FactorModel, Pairs, Role, comparing, with_objective
 from embaudit.model.final_norm import FinalNorm
@@ -334,8 +334,7 @@ def audit(
     normalised : bool
         Declares that a softmax head divides its label rows by their lengths: then only rotations keep them.
     final_norm : FinalNorm, optional
-        What normalises the states of a network before its head; of a path or a live network of transformers, what it
-        says by default.
+        What normalises the states of a network before its head; by default what was read with the model.
     thresholds : mapping of str to float, optional
         From which numbers on something is reported, by the names in `embaudit.auditing.texts`.
     source : str, optional
@@ -359,9 +358,7 @@ def audit(
     beside = {"left": left, "bias": bias, "ids": ids, "labels": labels, "inputs": inputs}
     read, intake = as_reading(given, **beside)
     model = declared(read, compared=compared, objective=objective, soft_cap=soft_cap, normalised=normalised)
-    found = None if final_norm is not None else found_norm(given, model)
-    if found is not None:
-        final_norm, intake = found.norm, None if intake is None else found.recorded(intake)
+    final_norm = model.final_norm if final_norm is None else final_norm
     sizes = {"n_gauges": n_gauges, "n_pairs": n_pairs, "n_lists": n_lists, "n_starts": n_starts, "n_steps": n_steps}
     effort = effort_of(quick=quick, **sizes)
     asked: dict[str, Any] = {

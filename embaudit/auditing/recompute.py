@@ -20,7 +20,7 @@ from embaudit.canonical.span import span_basis
 from embaudit.core.checked import as_count, is_number
 from embaudit.core.words import counted, nearest_to
 from embaudit.errors import escaped, must_be
-from embaudit.io import Reading, as_reading, found_norm, source_of
+from embaudit.io import Reading, as_reading, source_of
 from embaudit.io.files import AnyPath, existing_file
 from embaudit.io.json_text import parsed_finite
 from embaudit.model import FactorModel
@@ -168,10 +168,6 @@ def verify(
     hashes = record["input"].get("fingerprint", ABSENT), fingerprint(declared)
     if hashes[0] != hashes[1]:
         return Verification(0, Difference("input.fingerprint", *map(_shown, hashes)))
-    found = None if final_norm is not None else found_norm(model, declared)
-    if found is not None:
-        final_norm = found.norm
-        reading = Reading(reading.model, found.recorded(reading.intake)) if isinstance(reading, Reading) else reading
     source = source_of(model) if source is None else source
     current = audit(reading, **options, final_norm=final_norm, source=source).to_dict()
     n_numbers, limit = 0, _largest_tolerance(current)

@@ -11,7 +11,7 @@ from embaudit.cli.app import Model, Seed, app
 from embaudit.cli.drawing import Heatmap
 from embaudit.cli.gating import Gating, forge, numbers_in
 from embaudit.cli.groups import grouped
-from embaudit.cli.reading import Given, Norm, Titles, read_for_audit
+from embaudit.cli.reading import Given, Titles, read_for_audit
 from embaudit.cli.terminal import Output, Workers
 
 if TYPE_CHECKING:
@@ -73,7 +73,6 @@ def audit(
     seed: Seed = 0,
     reading: Given,
     titles: Titles,
-    norm: Norm,
     output: Output,
     picture: Heatmap,
     workers: Workers,
@@ -85,7 +84,7 @@ def audit(
 
     reading, codes = reading.without_codes()
     given = {"soft_cap": soft_cap, "items": titles.items, "id": titles.joining["id"],
-             "title": titles.title, "role": role, "norm": norm.norm, "norm_kind": norm.norm_kind}  # fmt: skip
+             "title": titles.title, "role": role}  # fmt: skip
     effort: dict[str, Any] = {"quick": quick, "n_gauges": n_gauges, "n_pairs": n_pairs, "n_lists": n_lists,
                               "n_starts": n_starts, "n_steps": n_steps, "max_condition": max_condition}  # fmt: skip
     asked = _asked(path, reading, given, {"normalised": normalised, "by-row": titles.by_row, "partial": titles.partial})
@@ -98,11 +97,8 @@ def audit(
     forges = ((gating.sarif, forge("sarif")), (gating.junit, forge("junit")))
     with output.promised(inputs, drawn, *forges, comment=forge("markdown")) as write:
         with workers.at_work(quiet=output.quiet):
-            model, final_norm = read_for_audit(
-                path, reading, titles, norm.beside(normalised=normalised), quiet=output.quiet
-            )
             result = auditing.audit(
-                model,
+                read_for_audit(path, reading, titles, normalised=normalised, quiet=output.quiet),
                 role=role,
                 groups=group,
                 n_neighbours=n_neighbours,
@@ -111,7 +107,6 @@ def audit(
                 **training,
                 soft_cap=soft_cap,
                 normalised=normalised,
-                final_norm=final_norm,
                 thresholds=numbers_in(gating.threshold, "threshold", "hubs=0.2"),
                 rng=seed,
                 source=str(path),

@@ -10,7 +10,7 @@ import typer
 
 from embaudit.cli.app import Force, Model, Quiet, Seed, app
 from embaudit.cli.groups import grouped
-from embaudit.cli.reading import Given, Norm, Titles
+from embaudit.cli.reading import Given, Titles, say_norm
 from embaudit.cli.terminal import Workers, make_console
 
 Kind = StrEnum("Kind", [
@@ -36,7 +36,6 @@ def fix(
     ] = None,
     dimensions: Annotated[int | None, typer.Option(help="Keep so many leading directions.")] = None,
     unit: Annotated[bool, typer.Option("--unit", help="Length 1, so that a dot product is the cosine.")] = False,
-    norm: Norm,
     reading: Given,
     titles: Titles,
     seed: Seed = 0,
@@ -50,8 +49,10 @@ def fix(
 
     distinct_outputs([path, titles.items, *reading.files(path)], [out])
     require_output(out, force=force)
-    model = titles.on(reading.read(path).model, quiet=quiet)
-    before = norm.before(model, path, quiet=quiet) if str(as_).startswith("folded") else None
+    source = reading.read(path)
+    model = titles.on(source.model, quiet=quiet)
+    if str(as_).startswith("folded"):
+        say_norm(source, quiet=quiet)
     side = None if role is None else role.value
     with workers.at_work(quiet=quiet):
         remedy = mend(
@@ -60,7 +61,6 @@ def fix(
             role=side,
             dimensions=dimensions,
             unit=unit,
-            final_norm=before.norm if before else None,
             rng=seed,
         )
         remedy.write(out, force=force)

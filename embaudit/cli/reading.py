@@ -18,9 +18,8 @@ from embaudit.core.progress import announced
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from embaudit.io import FoundNorm, Reading
+    from embaudit.io import Reading
     from embaudit.model import FactorModel
-    from embaudit.model.final_norm import FinalNorm
 
 Text = str | None
 # fmt: off
@@ -44,6 +43,8 @@ OPTIONS: dict[str, tuple[Any, Any]] = {
     "objective": (Annotated[Text, typer.Option(help="How it was trained: implicit-als, clip, word2vec, ...")], None),
     "inputs": (Annotated[Path | None, typer.Option(help="File of inputs that the head is multiplied with.")], None),
     "states": (Annotated[Path | None, typer.Option(help="File of states before its final norm.")], None),
+    "norm": (Annotated[Text, typer.Option(help="Tensor of the gains of the final norm before it, or none.")], None),
+    "norm_kind": (Annotated[Text, typer.Option(help="What that norm is: rms or layer.")], None),
     "load": (Annotated[list[str] | None, typer.Option(help="The same as NAME=VALUE, such as right=items.")], None),
 }
 # fmt: on
@@ -184,41 +185,17 @@ class Titles(Group):
         return named
 
 
-@dataclass(frozen=True)
-class Norm(Group):
-    """The final norm before a head."""
+def read_for_audit(path: Path, reading: Given, titles: Titles, *, normalised: bool = False, quiet: bool) -> Reading:
+    """Read a model with its titles, and say which tensor was taken for the final norm before it.
 
-    norm: Annotated[
-        Text, typer.Option("--norm", help="Tensor that holds the gains of the final norm before the head, or none.")
-    ] = None
-    norm_kind: Annotated[Text, typer.Option("--norm-kind", help="What that norm is: rms or layer.")] = None
-
-    def beside(self, *, normalised: bool) -> Norm:
-        """Look for none beside label rows of length 1, unless one is named."""
-        return replace(self, norm="none") if normalised and not self.norm else self
-
-    def before(self, model: FactorModel, path: Path, *, quiet: bool) -> FoundNorm | None:
-        """Find the final norm before a head, and say on the side which tensor was taken for it."""
-        from embaudit.io import final_norm_of, fits
-
-        if model.link != "softmax" and self.norm is None and self.norm_kind is None:
-            return None
-        found = final_norm_of(path, name=self.norm, kind=self.norm_kind)  # type: ignore[arg-type]
-        if found is None or (self.norm is None and not fits(found.norm, model)):
-            return None
-        if not quiet:
-            sys.stderr.write(f"{found}; --norm none reads the head without it.\n")
-        return found
-
-
-def read_for_audit(
-    path: Path, reading: Given, titles: Titles, norm: Norm, *, quiet: bool
-) -> tuple[Reading, FinalNorm | None]:
-    """Read a model with its titles, and the final norm before it, which arrays that were left over become."""
-    from embaudit.io import Reading
-
+    Label rows of length 1 have none.
+    """
     source = announced(f"reading {path.name}")(reading.read)(path)
-    model = titles.on(source.model, quiet=quiet)
-    before = norm.before(model, path, quiet=quiet)
-    intake = source.intake if before is None else before.recorded(source.intake)
-    return Reading(model, intake), before.norm if before else None
+    say_norm(source, quiet=quiet or normalised)
+    return replace(source, model=titles.on(source.model, quiet=quiet))
+
+
+def say_norm(source: Reading, *, quiet: bool) -> None:
+    """Say which tensor was taken for the final norm, where there is one."""
+    if source.norm is not None and not quiet:
+        sys.stderr.write(f"{source.norm}; --norm none reads the head without it.\n")

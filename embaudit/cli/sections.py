@@ -22,12 +22,12 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     "Effort": ("n_neighbours", "quick", "jobs", "seed"),
 }  # fmt: skip
 """Options of every command by what they are about; those of one command alone come first."""
-RARE = ("format", "left_bias", "transpose", "vector", "counts", "left_counts", "states", "dask")
+RARE = ("format", "left_bias", "transpose", "vector", "counts", "left_counts", "states", "dask", "norm", "norm_kind")
 """Options that few users need: help names them, and `embaudit explain COMMAND` explains them."""
 RARE_IN = {
     "audit": (
-        "group", "max_condition", "n_pairs", "n_lists", "n_gauges", "n_starts", "n_steps", "by_row", "partial", "norm",
-        "norm_kind", "heatmap_groups", "severity", "threshold",
+        "group", "max_condition", "n_pairs", "n_lists", "n_gauges", "n_starts", "n_steps", "by_row", "partial",
+        "heatmap_groups", "severity", "threshold",
     ),
 }  # fmt: skip
 """The same of one command."""

@@ -9,7 +9,7 @@ import typer
 
 from embaudit.cli.app import Model, Quiet, app
 from embaudit.cli.groups import grouped
-from embaudit.cli.reading import Given, Norm, Titles, read_for_audit
+from embaudit.cli.reading import Given, Titles, read_for_audit
 from embaudit.cli.terminal import make_console, progress_bars
 
 
@@ -21,7 +21,6 @@ def verify(
     *,
     reading: Given,
     titles: Titles,
-    norm: Norm,
     quiet: Quiet = False,
 ) -> None:
     """Recompute an audit with the seed and options in its JSON; exit 1 at the first number or text that differs.
@@ -32,10 +31,8 @@ def verify(
     from embaudit.auditing.recompute import verify as compared
 
     record = recorded(audit)
-    options = record.get("options")
-    normalised = isinstance(options, dict) and options.get("normalised") is True
     with progress_bars(quiet=quiet):
-        model, final_norm = read_for_audit(path, reading, titles, norm.beside(normalised=normalised), quiet=quiet)
-        verification = compared(record, model, final_norm=final_norm, source=str(path))
+        model = read_for_audit(path, reading, titles, quiet=quiet)
+        verification = compared(record, model, source=str(path))
     make_console(quiet=quiet).print(verification.explain(), markup=False, soft_wrap=True)
     raise typer.Exit(int(not verification.ok))

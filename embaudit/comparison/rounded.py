@@ -15,7 +15,7 @@ import numpy as np
 
 from embaudit.core.checked import Floats
 from embaudit.core.parallel import row_blocks
-from embaudit.io import Reading, Rounding, as_reading, norm_of, rounding_of
+from embaudit.io import Rounding, as_reading, rounding_of
 from embaudit.model import FactorModel
 from embaudit.model.final_norm import FinalNorm
 from embaudit.softmax.folding import Convention
@@ -51,8 +51,7 @@ class Given:
         True
         """
         model, intake = as_reading(given)
-        source = intake.files[0] if isinstance(given, Reading) and intake is not None and intake.files else given
-        norm = norm_of(source, model) if model.left is None else None
+        norm = model.final_norm if model.left is None else None
         return cls(model, norm, rounding_of(model, intake))
 
     def behind(self, states: Floats) -> Given:

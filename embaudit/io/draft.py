@@ -20,7 +20,7 @@ LABELS = (
     "left_bias", "right_bias", "left_ids", "right_ids", "left_names", "right_names", "left_counts", "right_counts",
     "left_aside", "right_aside",
 )  # fmt: skip
-FIELDS = ("link", "offset", "roles", "objective", *LABELS)
+FIELDS = ("link", "offset", "roles", "objective", "final_norm", *LABELS)
 """What a model has beside its factors."""
 LINK = "embaudit_link"
 """Under which name the metadata of a file says how scores become predictions."""
@@ -134,7 +134,7 @@ class Draft:
     def losses(self, kept: frozenset[str]) -> dict[str, str]:
         """Say in words which fields would be lost in a format that keeps the right factors and those `kept`."""
         user, item = self.roles
-        given = {name for name in LABELS if self.fields.get(name) is not None} | set(self.streams)
+        given = {name for name in (*LABELS, "final_norm") if self.fields.get(name) is not None} | set(self.streams)
         words = {
             "left": f"{user} factors",
             "right_bias": f"the {item} bias",
@@ -142,6 +142,7 @@ class Draft:
             "right_names": "titles",
             "right_counts": "counts",
             "link": f"the {self.link} link",
+            "final_norm": "the final norm",
         }
         if LINK in self.metadata:
             given.add("link")

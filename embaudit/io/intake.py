@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from embaudit.core.words import counted
 from embaudit.errors import InputError
 from embaudit.model import FactorModel, Link
+
+if TYPE_CHECKING:
+    from embaudit.io.checkpoints.final_norm import FoundNorm
 
 WORDS = {
     "left": "left factors", "right": "right factors", "left_bias": "left bias", "right_bias": "right bias",
@@ -170,6 +173,8 @@ class Reading:
 
     model: FactorModel
     intake: Intake
+    norm: FoundNorm | None = None
+    """The final norm that was found, and by what."""
 
 
 @dataclass(frozen=True, eq=False)

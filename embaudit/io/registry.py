@@ -16,6 +16,7 @@ from embaudit.core.checked import Matrix, as_factors
 from embaudit.errors import InputError, must_be
 from embaudit.io.catalogue import FORMATS, Format, detected, formats, module_of, named, writer_of
 from embaudit.io.checkpoints.encoders import encoder_of, refusal_of
+from embaudit.io.checkpoints.final_norm import FoundNorm, found_norm
 from embaudit.io.codecs import open_arrays
 from embaudit.io.draft import Draft
 from embaudit.io.files import AnyPath, as_path, located, plain_suffix
@@ -28,7 +29,7 @@ from embaudit.model import FactorModel, Link, comparing, with_objective
 from embaudit.model.trainings import require_agreement, training
 
 ALWAYS = ("ids", "left_ids", "labels", "link", "compared", "objective", "left_counts", "right_counts", "inputs",
-          "states")  # fmt: skip
+          "states", "norm", "norm_kind")  # fmt: skip
 """Options that every format takes."""
 
 
@@ -64,7 +65,9 @@ def load(
         or "word2vec", which sets the link, too (`embaudit explain objectives` lists them); `compared` ("cosine" or
         "dot") says that the model compares the rows of this one table with each other, as sentence encoders do;
         `inputs` are vectors that the head, or the vectors, are multiplied with, or a file of them; `states` are states
-        of a network before the final norm of its head, which is applied to them, or a file of them.
+        of a network before the final norm of its head, which is applied to them, or a file of them; `norm` names the
+        gains of that norm, "none" where there is none, and `norm_kind` its kind ("rms", "layer"): by default what the
+        architecture of the checkpoint says.
 
     Raises
     ------
@@ -125,12 +128,13 @@ def reading_of(contents: Contents, request: Request, name: str, where: Path | No
         option: None for option in ("ids", "left_ids")
         if isinstance(getattr(request, option), str) and getattr(request, option) in arrays
     }  # fmt: skip
-    model = finish(contents.model(), replace(request, **inside), where)
+    model, norm = finish(contents.model(), replace(request, **inside), where)
     encoder = encoder_of(where.parent) if where is not None and _is_open(model, request) else None
     if encoder is not None:
         model, intake = with_objective(model, encoder[0]), intake.beside(Part(encoder[1], "objective"))
     intake = _elsewhere(_with_shapes(intake, model).of(model, said=request.given))
-    return Reading(model, intake.trained(model.objective, said=request.objective is not None))
+    intake = intake if norm is None else norm.recorded(intake)
+    return Reading(model, intake.trained(model.objective, said=request.objective is not None), norm)
 
 
 def look(path: AnyPath | Sequence[AnyPath], *, kind: str = "auto", format: str | None = None, **options: Any) -> Intake:  # noqa: A002
@@ -215,8 +219,8 @@ def _require_known(request: Request, chosen: Format) -> None:
         raise must_be(f"an option for {chosen.name} files", f"one of {known}", unused[0])
 
 
-def finish(model: FactorModel, request: Request, source: Any) -> FactorModel:
-    """Add what the file or object, which is the source, could not say."""
+def finish(model: FactorModel, request: Request, source: Any) -> tuple[FactorModel, FoundNorm | None]:
+    """Add the final norm of the file or object, which is the source, and what it could not say."""
     from embaudit.io.tables.counts import counts_of
     from embaudit.io.tables.ids import read_ids
     from embaudit.io.tables.labels import labels_of
@@ -242,22 +246,22 @@ def finish(model: FactorModel, request: Request, source: Any) -> FactorModel:
     model = comparing(model, request.compared)
     model = model.replace(**changes) if changes else model
     model = with_objective(model, request.objective) if request.inputs is None else model
+    norm = found_norm(source, model, name=request.norm, kind=request.norm_kind)
+    model = model if norm is None else model.replace(final_norm=norm.norm)
     if request.states is not None:
-        return with_states(model, request, source)
-    return model if request.inputs is None else with_inputs(model, request.inputs)
+        return with_states(model, request), norm
+    return model if request.inputs is None else with_inputs(model, request.inputs), norm
 
 
-def with_states(model: FactorModel, request: Request, source: Any) -> FactorModel:
-    """Put to the left of a head what its final norm makes of states; the norm is that of the source.
+def with_states(model: FactorModel, request: Request) -> FactorModel:
+    """Put to the left of a head what its final norm makes of states.
 
     Raises
     ------
     InputError
         If no final norm is known there, the states are not as wide as it, or inputs are given, too.
     """
-    from embaudit.io.checkpoints.final_norm import norm_of
-
-    norm = norm_of(source, model)
+    norm = model.final_norm
     if norm is None:
         remedy = "give what reaches the head with --inputs"
         raise must_be("a head that states are given for", "one whose final norm is known", "one of none", remedy)

@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeAlias, get_args
 from embaudit.core.checked import unknown_keyword
 from embaudit.errors import InputError, KeywordError, must_be
 from embaudit.model import Comparison, FactorModel
+from embaudit.model.final_norm import NormKind
 
 Kind: TypeAlias = Literal["auto", "factors", "head", "vectors"]
 Transpose: TypeAlias = Literal["none", "left", "right", "both"]
@@ -67,6 +68,10 @@ class Request:
     """How a model of one table compares its rows with each other."""
     objective: str | None = None
     """Which training objective made the model."""
+    norm: str | None = None
+    """Name of the gains of the final norm before a head, or none."""
+    norm_kind: NormKind | None = None
+    """Which kind of norm that is."""
     ignore: tuple[str, ...] | None = None
     """Names of arrays to leave out, `*` standing for any letters."""
 

@@ -18,6 +18,7 @@ from embaudit.linalg.moments import Moments
 from embaudit.linalg.rows import unit_rows
 from embaudit.model.agreement import assumed_link, require_nothing_of, require_sides
 from embaudit.model.equivalence import Equivalence
+from embaudit.model.final_norm import FinalNorm, require_fit
 from embaudit.model.links import Comparison, Link
 from embaudit.model.pairs import Pairs, Role
 from embaudit.model.scoring import scores_of
@@ -57,6 +58,8 @@ class FactorModel:
         Interactions behind each row.
     left_aside, right_aside : array of bool of shape (n,) and (p,), optional
         Rows about whose neighbours nobody asks, such as the special tokens of a language model.
+    final_norm : FinalNorm, optional
+        What normalises the states of a network before they reach this softmax head.
 
     Raises
     ------
@@ -80,6 +83,7 @@ class FactorModel:
     offset: float
     roles: tuple[str, str]
     objective: str | None
+    final_norm: FinalNorm | None
 
     # Of a side, under the names of the constructor; None where the side, or what is asked of it, is not at hand.
     left = OfSide[Matrix | None]("left", "rows")
@@ -108,6 +112,7 @@ class FactorModel:
         right_counts: ArrayLike | None = None,
         left_aside: ArrayLike | None = None,
         right_aside: ArrayLike | None = None,
+        final_norm: FinalNorm | None = None,
     ) -> None:
         users, items = as_titles(roles)
         given = dict(zip(OPTIONAL, (left_bias, left_ids, left_names, left_counts, left_aside), strict=True))
@@ -115,17 +120,27 @@ class FactorModel:
         known = dict(zip(OPTIONAL, (right_bias, right_ids, right_names, right_counts, right_aside), strict=True))
         right_side = Side(right, items, **known)
         left_side = None if left is None else Side(left, users, **given)
-        self._hold(left_side, right_side, link, offset, (users, items), objective)
+        self._hold(left_side, right_side, link, offset, (users, items), objective, final_norm)
 
     def _hold(
-        self, left: Side | None, right: Side, link: Any, offset: float, roles: tuple[str, str], objective: str | None
+        self,
+        left: Side | None,
+        right: Side,
+        link: Any,
+        offset: float,
+        roles: tuple[str, str],
+        objective: str | None,
+        norm: FinalNorm | None,
     ) -> Self:
         if not is_number(offset):
             raise must_be("offset", "a finite number", repr(offset))
         link = assumed_link(objective, left, right) if link is None else Link.of(link)
         require_sides(link, left, right, offset)
         require_agreement(objective, link, sides=1 if left is None else 2)
-        for field, value in zip(fields(self), (left, right, link, float(offset), roles, objective), strict=True):
+        if norm is not None:
+            require_fit(norm, link, right.shape[1])
+        values = (left, right, link, float(offset), roles, objective, norm)
+        for field, value in zip(fields(self), values, strict=True):
             object.__setattr__(self, field.name, value)
         return self
 
@@ -373,21 +388,25 @@ class FactorModel:
         """Return the model of some rows only, with all that is known of them."""
         left_side = self.left_side if left is None else self.side("left").take(left)
         right_side = self.right_side if right is None else self.right_side.take(right)
-        return self._of(left_side, right_side, self.link, self.offset, self.roles, self.objective)
+        return self._of(left_side, right_side, self.link, self.offset, self.roles, self.objective, self.final_norm)
 
     def replace(self, **changes: Any) -> Self:
         """Return a copy with some fields changed and checked; what is not named is kept, with what is known of it.
 
         Without left factors, what belongs to their rows goes with them. A named objective decides a link of no source.
+        The final norm is that of these right rows behind this kind of head: other ones have none.
         """
         renewed = self.link.is_assumed and changes.get("objective") is not None
         changes.setdefault("link", None if renewed else self.link)
         roles = as_titles(changes.pop("roles", self.roles))
+        norm = changes.pop("final_norm", None if "right" in changes else self.final_norm)
         left, right = (self._changed(side, changes) for side in ("left", "right"))
         link, offset, objective = (changes.pop(x, getattr(self, x)) for x in ("link", "offset", "objective"))
         if changes:
             raise TypeError(f"a model has no field {', '.join(changes)}")
-        return self._of(*map(_titled, (left, right), roles), link, offset, roles, objective)
+        if norm is self.final_norm and norm is not None and not norm.fits(Link.of(link), self.rank):
+            norm = None
+        return self._of(*map(_titled, (left, right), roles), link, offset, roles, objective, norm)
 
     def _changed(self, role: SideName, changes: dict[str, Any]) -> Side | None:
         here: Side | None = getattr(self, f"{role}_side")

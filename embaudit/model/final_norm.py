@@ -10,6 +10,7 @@ import numpy as np
 from embaudit.core.checked import Floats, Vector, as_vector, is_number
 from embaudit.errors import must_be
 from embaudit.linalg.rows import row_norms
+from embaudit.model.links import Link, Softmax
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -94,6 +95,10 @@ class FinalNorm:
         """Whether x̂ has no part along the ones vector."""
         return self.kind == "layer"
 
+    def fits(self, link: Link, width: int) -> bool:
+        """Whether it can stand before a head: not before a projection, nor where rows lose their lengths."""
+        return isinstance(link, Softmax) and not link.unit_rows and width == self.width
+
     def normalised(self, states: ArrayLike) -> Floats:
         """Return x̂ for each state."""
         x = np.asarray(states, dtype=np.float64)
@@ -105,3 +110,12 @@ class FinalNorm:
     def applied(self, states: ArrayLike) -> Floats:
         """Return what the head is given for each state: `γ ⊙ x̂ + β`."""
         return self.gain * self.normalised(states) + (0.0 if self.shift is None else self.shift)
+
+
+def require_fit(norm: FinalNorm, link: Link, width: int) -> None:
+    """Refuse what is no norm, and one that cannot stand before a head."""
+    if not isinstance(norm, FinalNorm):
+        raise must_be("final_norm", "a FinalNorm", repr(norm))
+    if not norm.fits(link, width):
+        head = f"a softmax head of {norm.width} dimensions that keeps the lengths of its rows"
+        raise must_be("final_norm", f"that of {head}", f"{link} link and {width} dimensions")

@@ -22,7 +22,7 @@ from embaudit.canonical.mapping import RowMap, affine
 from embaudit.canonical.span import span_basis, turned
 from embaudit.core.checked import RNG, Floats, Vector, as_generator, is_integer, named_keywords
 from embaudit.errors import EquivalenceError, must_be
-from embaudit.io import as_model, norm_of
+from embaudit.io import as_model
 from embaudit.io.files import AnyPath
 from embaudit.linalg.pairs import draw_pairs, n_pairs, pair_cosines
 from embaudit.linalg.rows import unit_rows
@@ -109,7 +109,7 @@ def fix(
         raise must_be("as", "one of " + ", ".join(KINDS), repr(as_))
     if final_norm is not None and not isinstance(final_norm, FinalNorm):
         raise must_be("final_norm", "a FinalNorm", repr(final_norm))
-    source, model, draw = model, as_model(model), as_generator(rng)
+    model, draw = as_model(model), as_generator(rng)
     require_two_sides(model, "other vectors")
     # Vectors alone have no predictions to take cosines of; centred they predict the same, or nothing that changed.
     as_ = as_ or ("prediction" if model.left is not None else "centred")
@@ -123,7 +123,7 @@ def fix(
     if as_ == "centred":
         remedy = _centred(model, roles, dimensions)
     elif as_ in FOLDED:
-        remedy = _folded(model, as_, roles, dimensions, final_norm or norm_of(source, model))
+        remedy = _folded(model, as_, roles, dimensions, final_norm or model.final_norm)
     else:
         _require_scores(model, as_)
         require_both_sides(model, f"{as_} vectors")
@@ -147,7 +147,7 @@ def _folded(
 ) -> Remedy:
     """Fold the gains of the final norm into the label rows, centred as the form names it."""
     if norm is None:
-        remedy = "give that norm with --norm, or use --as=centred"
+        remedy = "read it with --norm, or use --as=centred"
         raise must_be(f"{kind} vectors", "those of a head whose final norm is known", "one of which no norm is", remedy)
     if dimensions is not None or roles != ("right",):
         got = "dimensions" if dimensions is not None else f"the {model.title('left')}s"

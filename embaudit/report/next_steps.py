@@ -63,17 +63,6 @@ class Asked:
         flags = tuple(word for word in ("--by-row", "--partial") if word in self.told)
         return (*self._told("--items", "--id", "--title"), *flags)
 
-    @property
-    def norm(self) -> tuple[str, ...]:
-        """What was told of the final norm.
-
-        Examples
-        --------
-        >>> Asked("m", told=("--role", "label", "--norm", "ln", "--norm-kind", "rms")).norm
-        ('--norm', 'ln', '--norm-kind', 'rms')
-        """
-        return self._told("--norm", "--norm-kind")
-
     def _told(self, *names: str) -> tuple[str, ...]:
         pairs = zip(self.told, self.told[1:], strict=False)
         return tuple(word for pair in pairs if pair[0] in names for word in pair)
@@ -127,7 +116,7 @@ embaudit fix h.npz --inputs INPUTS.npy --as prediction --unit --out h-prediction
     what = f"with {kind} (put their file's name for {file}), to write vectors that compare "
     yield (
         f"{what}{audit.model.title('right')}s by their logits",
-        asked.fix(option, file, "--as", "prediction", *asked.norm, "--unit", "--out", asked.out("prediction")),
+        asked.fix(option, file, "--as", "prediction", "--unit", "--out", asked.out("prediction")),
     )
 
 
@@ -164,7 +153,7 @@ def _deciding(audit: Audit, asked: Asked) -> Iterator[tuple[str, str]]:
         made = ", norm folded in and" * (form != "centred") + " centred"
         yield (
             f"to write labels{made} (a convention, no similarity)",
-            asked.fix("--as", form, *asked.norm, "--out", asked.out(form)),
+            asked.fix("--as", form, "--out", asked.out(form)),
         )
     elif model.objective is None and chosen and model.predicts is not Equivalence.COSINES:
         yield from _declaring(audit, asked, chosen)

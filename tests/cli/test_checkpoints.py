@@ -75,7 +75,7 @@ def test_another_norm_is_taken_by_word(embaudit, folder, options, said, kappa, k
     if options[0].startswith("--norm-kind"):
         pasted = " ".join(result.out.replace("\\\n", "").split())
         assert f"embaudit audit {folder} --norm-kind layer --full" in pasted
-        assert f"embaudit fix {folder} --as folded-centred --norm-kind layer --out " in pasted
+        assert f"embaudit fix {folder} --norm-kind layer --as folded-centred --out " in pasted
     assert ("--as folded-centred" in result.out) == (norm is not None and options != ("--quiet",))
 
 

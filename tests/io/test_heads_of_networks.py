@@ -102,6 +102,7 @@ def test_input_embeddings_of_a_network_without_tokens_to_choose_are_no_head(tmp_
 
 def live(config: dict[str, Any], bias: Any = None, **attributes: Any) -> Any:
     head = SimpleNamespace(weight=Tensor(WORDS), bias=None if bias is None else Tensor(bias))
+    attributes = {"state_dict": lambda _: {"lm_head.weight": Tensor(WORDS)}, **attributes}
     return imitation(
         "transformers.models.x.modeling_x.X", "transformers.modeling_utils.PreTrainedModel",
         config=SimpleNamespace(to_dict=lambda: config), get_output_embeddings=lambda _: head, **attributes,
@@ -190,7 +191,7 @@ def test_the_final_norm_of_a_live_network(config: Any, name: str, gain: float | 
     network = live(config, state_dict=lambda _: {name: Tensor(np.ones(3)), "lm_head.weight": Tensor(WORDS)})
     head = from_object(network)
     found = norm_of(network, head)
-    assert (found is None) == (gain is None)
+    assert (found is None) == (gain is None) == (head.final_norm is None)
     if found is not None:
         np.testing.assert_array_equal(found.gain, np.full(3, gain))
     # One before a projection is none before the head, nor is one before vectors.

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
+import embaudit as ea
 from embaudit.errors import InputError
 from embaudit.io import final_norm_of, fits, load, norm_of
 from embaudit.io.checkpoints.architectures import ARCHITECTURES
@@ -164,6 +165,50 @@ def test_a_path_brings_the_norm_that_fits_its_head(tmp_path):
     assert norm_of(folder, FactorModel.from_softmax(HEAD[:, :3])) is None
     assert norm_of(folder, FactorModel.from_vectors(HEAD)) is None
     assert not fits(FinalNorm("rms", GAIN), FactorModel.from_vectors(HEAD))
+
+
+LM = Path(__file__).parents[2] / ".." / "shared" / "data" / "lm-stories260K"
+FEW = {"n_gauges": 1, "n_pairs": 200, "n_lists": 20, "n_starts": 1, "n_steps": 2}
+
+
+@pytest.mark.parametrize("folder", ["imitation", LM], ids=["imitation", "stories"])
+def test_a_model_that_was_loaded_is_audited_as_its_folder_is(tmp_path, folder):
+    if folder == "imitation":
+        folder = checkpoint(tmp_path, {"model.norm.weight": GAIN, "model.norm.bias": SHIFT}, model_type="llama")
+    elif not folder.is_dir():
+        pytest.skip("the model is not beside the checkout")
+    model = load(folder)
+    ea.save(model, tmp_path / "m.npz")
+    expected = ea.audit(folder, **FEW).to_dict()
+    assert expected["final_norm"] is not None
+    for other in (model, load(tmp_path / "m.npz"), tmp_path / "m.npz"):
+        record = ea.audit(other, **FEW).to_dict()
+        assert {name: record[name] for name in record.keys() - {"input"}} == {
+            name: expected[name] for name in expected.keys() - {"input"}
+        }
+        assert record["input"]["fingerprint"] == expected["input"]["fingerprint"]
+    np.testing.assert_array_equal(
+        ea.fix(model, "folded").vectors(), model.right * model.final_norm.gain.astype(model.right.dtype)
+    )
+    assert ea.audit(load(folder, norm="none"), **FEW).to_dict()["final_norm"] is None
+
+
+def test_a_norm_stays_with_its_rows_and_its_head(tmp_path):
+    head = load(checkpoint(tmp_path, {"model.norm.weight": GAIN}, model_type="llama"))
+    assert head.take(right=np.arange(3)).final_norm is head.final_norm
+    assert head.replace(right_names=[f"t{i}" for i in range(9)], left=HEAD).final_norm is head.final_norm
+    assert head.replace(right=2 * HEAD).final_norm is None
+    assert head.replace(link="identity").final_norm is None
+    assert head.replace(link=Softmax(unit_rows=True)).final_norm is None
+    assert ea.gauges.Orthogonal(4).sample(rng=0).act(head).final_norm is None
+    assert load(tmp_path, kind="vectors").final_norm is None
+    assert load(tmp_path, norm="model.norm", norm_kind="layer").final_norm.kind == "layer"
+    for wrong in (FactorModel.from_vectors(HEAD), FactorModel.from_softmax(HEAD[:, :3])):
+        with pytest.raises(InputError, match="final_norm must be that of a softmax head of 4 dimensions"):
+            wrong.replace(final_norm=head.final_norm)
+    with pytest.raises(InputError, match=r"the final norm in a .safetensors file must be absent"):
+        ea.save(head, tmp_path / "head.safetensors")
+    ea.save(head.replace(final_norm=None), tmp_path / "head.safetensors")
 
 
 def test_the_logits_are_those_of_the_network(tmp_path):

@@ -46,7 +46,7 @@ CENTRED += "since no free bias absorbs it; use as_='prediction'."
         ),
         (
             HEAD, "folded", {}, "folded vectors must be those of a head whose final norm is known; got one of which no "
-            "norm is; give that norm with final_norm, or use as_='centred'.",
+            "norm is; read it with norm, or use as_='centred'.",
         ),
         (
             HEAD, "folded-centred", {"final_norm": RMS, "dimensions": 2},

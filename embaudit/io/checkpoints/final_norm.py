@@ -187,27 +187,36 @@ def _norm(checkpoint: Arrays, layer: str, known: Architecture, config: Config, s
 
 
 def fits(norm: FinalNorm, head: FactorModel) -> bool:
-    """Whether a norm can stand right before a head: not before a projection, nor where rows lose their lengths.
+    """Whether a norm can stand right before a head; see `FinalNorm.fits`.
 
     Examples
     --------
     >>> [fits(FinalNorm("rms", gain), FactorModel.from_softmax([[1.0, 2.0]])) for gain in ([1.0, 2.0], [1.0])]
     [True, False]
     """
-    return isinstance(head.link, Softmax) and not head.link.unit_rows and norm.width == head.rank
+    return norm.fits(head.link, head.rank)
 
 
-def found_norm(source: Any, head: FactorModel) -> FoundNorm | None:
-    """Find the final norm before a head: that of its checkpoint, given as a path, or of a live network."""
-    if not isinstance(head.link, Softmax):
+def found_norm(
+    source: Any, head: FactorModel, *, name: str | None = None, kind: NormKind | None = None
+) -> FoundNorm | None:
+    """Find the final norm before a head: that of its checkpoint, given as a path, or of a live network.
+
+    Name and kind are those of `final_norm_of`; a norm that is named stands before the head, or is refused.
+    """
+    if not isinstance(head.link, Softmax) and name is None and kind is None:
         return None
     if isinstance(source, (str, os.PathLike)):
-        found = final_norm_of(source)
+        found = final_norm_of(source, name=name, kind=kind)
+    elif name not in (None, NONE):
+        raise must_be("norm", "asked of a checkpoint in safetensors files or GGUF", repr(name), "leave it out")
+    elif name == NONE:
+        return None
     elif comes_from(source, ("transformers",), ("PreTrainedModel",)):
         found = _found(Memory(source.state_dict()), Config.of(source.config.to_dict()))
     else:
         return None
-    return found if found is not None and fits(found.norm, head) else None
+    return found if found is not None and (name is not None or fits(found.norm, head)) else None
 
 
 def norm_of(given: Any, head: FactorModel) -> FinalNorm | None:

@@ -121,12 +121,12 @@ def _read(model: Any, given: Given) -> Taken:
     if reader not in (networks.module, networks.mapping, networks.keras_model) and unused:
         raise InputError(f"{unused[0]} must be left out here; only state dictionaries leave open what is what.")
     reading = reader(model, given)
-    made = finish(as_kind(given.named(reading.model), given.request.kind), given.request, model)
+    made, norm = finish(as_kind(given.named(reading.model), given.request.kind), given.request, model)
     if made.left_side is not None or reading.probes is not None:
         require_agreement(reading, made, type(model).__name__)
     if given.inputs is not None and reading.pairs is None and (made.left is None or made.roles[0] != "input"):
         made = with_inputs(made, given.inputs if reading.inputs is None else reading.inputs)
-    return Taken(made, reading.intake(made, library, given))
+    return Taken(made, reading.intake(made, library, given), norm)
 
 
 def _reader(model: Any) -> tuple[str, Reader]:

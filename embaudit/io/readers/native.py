@@ -14,10 +14,12 @@ from embaudit.io.codecs.npz import Npz
 from embaudit.io.draft import FIELDS, LABELS, Draft, link_of, text_of
 from embaudit.io.intake import Contents, Part, Source
 from embaudit.io.request import Request
+from embaudit.model.final_norm import FinalNorm
 
 VERSION = 1
 MARK = "embaudit_format"
 ARRAYS = ("left", "right", *LABELS)
+NORM, SHIFT, KIND = "final_norm_gain", "final_norm_shift", "final_norm_kind"
 
 
 def recognises(path: Path) -> bool:
@@ -44,10 +46,23 @@ def contents(path: Path, request: Request) -> Contents:  # noqa: ARG001
     fields["link"] = Source("link", lambda: link_of(_scalar(stored, "link", "U")))
     fields["offset"] = Source("offset", lambda: _scalar(stored, "offset", "f"))
     fields["objective"] = Source("objective", lambda: _scalar(stored, "objective", "U") or None)
-    known = {*fields, MARK, "left_role", "right_role"}
+    if NORM in stored:
+        fields["final_norm"] = Source(NORM, partial(_norm, stored), stored.tensors[NORM].shape)
+    known = {*fields, MARK, NORM, SHIFT, KIND, "left_role", "right_role"}
     rest = (Part(name, "", tensor.shape) for name, tensor in stored.tensors.items() if name not in known)
     roles = _scalar(stored, "left_role", "U"), _scalar(stored, "right_role", "U")
     return Contents(fields, tuple(rest), roles=roles)
+
+
+def _norm(stored: Npz) -> FinalNorm:
+    kind, _, epsilon = str(_scalar(stored, KIND, "U")).partition(" ")
+    try:
+        shift = stored[SHIFT] if SHIFT in stored.tensors else None
+        return FinalNorm(kind, stored[NORM], shift, float(epsilon))  # type: ignore[arg-type]
+    except ValueError as error:
+        raise must_be(
+            f"the final norm in {stored.path}", "one that embaudit wrote", repr(kind), "save it again"
+        ) from error
 
 
 def _scalar(stored: Npz, name: str, kinds: str) -> Any:
@@ -74,4 +89,8 @@ def write(file: IO[bytes], draft: Draft) -> None:
         "objective": draft.fields.get("objective") or "",
     }
     labels = {name: draft.fields[name] for name in LABELS if draft.fields.get(name) is not None}
+    norm: FinalNorm | None = draft.fields.get("final_norm")
+    if norm is not None:
+        labels |= {NORM: norm.gain, KIND: f"{norm.kind} {norm.epsilon!r}"}
+        labels |= {} if norm.shift is None else {SHIFT: norm.shift}
     npz.write(file, {name: np.asarray(value) for name, value in {**scalars, **labels}.items()}, draft.streams)
