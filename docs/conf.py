@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import shutil
+from base64 import b64decode
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +14,8 @@ from docutils.nodes import SkipNode
 from embaudit import __version__
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from docutils.nodes import math, math_block
     from sphinx.application import Sphinx
     from sphinx.writers.html5 import HTML5Translator
@@ -60,7 +65,7 @@ html_css_files = ["embaudit.css"]
 html_theme_options = {
     "navbar_align": "left",
     "navbar_end": ["theme-switcher"],
-    "header_links_before_dropdown": 7,
+    "header_links_before_dropdown": 6,
     "show_prev_next": False,
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],
@@ -76,14 +81,27 @@ copybutton_prompt_is_regexp = True
 
 
 def link_notebooks(_app: Sphinx) -> None:
-    """Put the notebooks of the repository where Sphinx finds pages; only those that changed are executed anew."""
+    """Put the notebooks of the repository where Sphinx finds pages, each with its first picture for the gallery.
+
+    Only those that changed are executed anew.
+    """
     GALLERY.mkdir(exist_ok=True)
     wanted = {path.name: path for path in NOTEBOOKS.glob("*.ipynb")}
     for name, path in wanted.items():
         if not (GALLERY / name).exists() or (GALLERY / name).read_bytes() != path.read_bytes():
             shutil.copyfile(path, GALLERY / name)
+            for picture in islice(pictures(path), 1):
+                (GALLERY / name).with_suffix(".png").write_bytes(picture)
     for gone in {path.name for path in GALLERY.glob("*.ipynb")} - set(wanted):
         (GALLERY / gone).unlink()
+
+
+def pictures(notebook: Path) -> Iterator[bytes]:
+    """Yield the pictures that a notebook was stored with."""
+    for cell in json.loads(notebook.read_text(encoding="utf-8"))["cells"]:
+        for output in cell.get("outputs", []):
+            if "image/png" in output.get("data", {}):
+                yield b64decode(output["data"]["image/png"])
 
 
 def write_mathml(writer: HTML5Translator, node: math | math_block) -> None:

@@ -1,14 +1,19 @@
-"""The pictures of the twelve questions, each drawn from what the command beside it finds."""
+"""The pictures of these pages, each drawn from what the command beside it computes."""
 
 from __future__ import annotations
 
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
+import matplotlib as mpl
 import numpy as np
 from gate_picture import gate_picture
+from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 from neighbours_picture import ASKED, neighbours_picture
-from standalone import standalone
+from scale_picture import scale_picture
+from screen_picture import screen_picture
+from standalone import PLAIN, WITHIN, on_card, standalone
 from survey import survey_picture
 
 import embaudit as ea
@@ -42,7 +47,7 @@ class Made(NamedTuple):
 
 @cache
 def made() -> Made:
-    """Fit the model that Start makes."""
+    """Fit the model of the recommender's page."""
     data = ea.simulate_interactions(300, 60, 3, max_items=25, rng=0)
     model = ea.ProductPenaltyMF(10, alpha=10.0).fit(data.matrix).model(data.matrix)
     return Made(model, [str(cluster) for cluster in data.clusters])
@@ -116,6 +121,29 @@ def again() -> str:
     return standalone("Two runs that predict the same", document(ea.compare(model, second)).top)
 
 
+def topics() -> str:
+    """Draw the cosines of all pairs of the texts of the encoder's page, by whether they share a topic."""
+    draw = np.random.default_rng(0)
+    topic = np.repeat(draw.normal(size=(12, 32)), 20, axis=0)
+    vectors = topic + 0.7 * draw.normal(size=(240, 32)) + 0.8
+    unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    first, second = np.triu_indices(240, 1)
+    cosines, same = np.sum(unit[first] * unit[second], axis=1), first // 20 == second // 20
+    with mpl.rc_context(PLAIN):
+        figure = Figure(figsize=(8.4, 3.0), layout=ConstrainedLayoutEngine(rect=WITHIN))
+        axes, edges = figure.subplots(), np.linspace(-0.2, 1, 61)
+        axes.hist(cosines[~same], edges, color="#56606b", alpha=0.6, label="two topics")
+        axes.hist(cosines[same], edges, color="#0b5cad", alpha=0.8, label="one topic")
+        mark = np.quantile(cosines, 0.99)
+        axes.axvline(mark, color="#a8201a")
+        axes.annotate(f"99 % of pairs are below {mark:.2f}", (mark, 900), xytext=(-8, 0), textcoords="offset points",
+                      ha="right", color="#a8201a")  # fmt: skip
+        axes.set(xlabel="cosine of two texts", ylabel="pairs", xlim=(-0.2, 1))
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.legend(frameon=False)
+        return on_card(figure, "Cosines of all pairs of 240 texts, of one topic and of two")
+
+
 PICTURES: dict[str, Callable[[], str]] = {
     "high": high,
     "at-odds": at_odds,
@@ -127,6 +155,9 @@ PICTURES: dict[str, Callable[[], str]] = {
     "again": again,
     "gate": gate_picture,
     "survey": survey_picture,
+    "topics": topics,
+    "audit-time": scale_picture,
+    "screen": screen_picture,
 }
 """What draws each file of `docs/pictures`."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from html import escape
+from io import StringIO
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
@@ -12,12 +13,34 @@ from embaudit.report.drawn_file import NAMES, drawn_inline
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from matplotlib.figure import Figure
+
     from embaudit.report.display import Display
 
 FONT = "system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-serif"
 HEADING = 'font-size="15" font-weight="600"'
 MARGIN, LINE, LONGEST, SHORT = 16, 16, 62, 40
 """Around everything, from one line of text to the next, and characters of one and of one of a heading."""
+
+PLAIN = {"svg.fonttype": "none", "svg.hashsalt": "embaudit", "font.family": "sans-serif", "font.size": 10}
+"""How matplotlib draws figures of these pages."""
+WITHIN = (0.02, 0.02, 0.96, 0.96)
+"""The part of a card that a figure takes."""
+
+
+def on_card(figure: Figure, label: str) -> str:
+    """Write a figure of matplotlib on a white card: the same bytes for the same numbers."""
+    file = StringIO()
+    figure.savefig(file, format="svg", transparent=True, metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
+    body = file.getvalue().partition("<svg ")[2].partition(">")[2]
+    for number, name in enumerate(dict.fromkeys(re.findall(r'id="([mp][0-9a-f]{10})"', body))):
+        body = body.replace(name, f"shape_{number}")
+    width, height = (round(72 * length) for length in figure.get_size_inches())
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" '
+        f'viewBox="0 0 {width} {height}" role="img" aria-label="{escape(label)}">\n'
+        f'<rect x="1" y="1" width="{width - 2}" height="{height - 2}" rx="10" fill="#ffffff" stroke="#8b949e"/>{body}'
+    )
 
 
 def standalone(heading: str, displays: Sequence[Display]) -> str:

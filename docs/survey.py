@@ -6,16 +6,15 @@ No number is typed here: all of them come from docs/survey.json.
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 from functools import cache
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
+from standalone import PLAIN, WITHIN, on_card
 
 RESULTS = Path(__file__).with_name("survey.json")
 COLOURS = {"NO": "#a8201a", "AS A CONVENTION": "#9a6700", "CANNOT BE SAID": "#56606b", "YES": "#1a6b3c"}
@@ -121,11 +120,8 @@ def survey_picture() -> str:
     """Draw, for each model, the neighbours that an equivalent model changes, and the scale of its cosines."""
     rows = results()["models"][::-1]
     at, colours = range(len(rows)), [COLOURS[row["answer"]] for row in rows]
-    plain = {"svg.fonttype": "none", "svg.hashsalt": "embaudit", "font.family": "sans-serif", "font.size": 10}
-    with mpl.rc_context(plain):
-        figure = Figure(
-            figsize=(9.6, 0.3 * len(rows) + 1.5), layout=ConstrainedLayoutEngine(rect=(0.02, 0.02, 0.96, 0.96))
-        )
+    with mpl.rc_context(PLAIN):
+        figure = Figure(figsize=(9.6, 0.3 * len(rows) + 1.5), layout=ConstrainedLayoutEngine(rect=WITHIN))
         lists, scale = figure.subplots(1, 2, sharey=True)
         lists.barh(at, [100 * (row["lists"] or 0) for row in rows], height=0.55, color=colours, alpha=0.35)
         for y, row, colour in zip(at, rows, colours, strict=True):
@@ -146,16 +142,5 @@ def survey_picture() -> str:
         for answer, colour in COLOURS.items():
             lists.plot([], [], "s", color=colour, label=answer)
         figure.legend(loc="outside lower center", ncols=4, frameon=False)
-        file = StringIO()
-        unsigned = dict.fromkeys(("Date", "Creator", "Format", "Type"))
-        figure.savefig(file, format="svg", transparent=True, metadata=unsigned)
-    body = file.getvalue().partition("<svg ")[2].partition(">")[2]
-    for number, name in enumerate(dict.fromkeys(re.findall(r'id="([mp][0-9a-f]{10})"', body))):
-        body = body.replace(name, f"shape_{number}")
-    width, height = (round(72 * length) for length in figure.get_size_inches())
-    label = "For each surveyed model: neighbours that differ in an equivalent model, and the scale of its cosines"
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" '
-        f'viewBox="0 0 {width} {height}" role="img" aria-label="{label}">\n'
-        f'<rect x="1" y="1" width="{width - 2}" height="{height - 2}" rx="10" fill="#ffffff" stroke="#8b949e"/>{body}'
-    )
+        label = "For each surveyed model: neighbours that differ in an equivalent model, and the scale of its cosines"
+        return on_card(figure, label)

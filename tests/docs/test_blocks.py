@@ -21,9 +21,6 @@ from embaudit.cli import main
 MADE = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
 SHELL = (". .venv/bin/activate", "pip install .", "pip install 'embaudit[faiss]'")
 """What is typed beside commands of this project; the tests install nothing."""
-FIT = "embaudit fit ratings.csv --objective product --rank 5 --items movies.csv --id movieId --title title"
-HAS = {"README.md": f"{FIT} --out model.npz"}
-"""What makes the models that the readers of a page have."""
 ELSEWHERE = {"docs/gate.md"}
 """A recipe as a whole, which tests/house/test_gate_recipe.py follows."""
 
@@ -44,6 +41,8 @@ def folder(tmp_path, monkeypatch):
     for name in ("update", "gradient"):
         np.savez(f"{name}.npz", **{f"layer{i}": draw.standard_normal((4, 3)) for i in range(3)})
     mmwrite("vectors.mtx", draw.standard_normal((12, 4)))
+    np.save("texts.npy", draw.standard_normal((240, 32)))
+    np.save("states.npy", draw.standard_normal((40, 4)))
     Path("stories.bin").write_bytes(struct.pack("<7i", 4, 4, 1, 1, 1, 12, 4) + bytes(4 * 12 * 4))
     people = draw.integers(2, size=(300, 3))
     Path("admissions.csv").write_text("men,admitted,department\n" + "".join(f"{m},{a},{d}\n" for m, a, d in people))
@@ -91,8 +90,6 @@ def with_blocks(language: str) -> list[str]:
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("page", with_blocks("console"))
 def test_every_command_runs_and_prints_what_is_shown(page, typed):
-    if page in HAS:
-        typed(HAS[page], "")
     for block in of(page, "console"):
         assert block.commands
         for command, shown in block.commands:

@@ -20,6 +20,7 @@ from embaudit.io.catalogue import PACKAGES
 TEXTS = {page: path.read_text(encoding="utf-8") for page, path in PAGES.items()}
 AWAY = ("https://arxiv.org/abs/", "https://kexue.fm/archives/", "https://grouplens.org/datasets/")
 """Where pages lead that are no part of this project."""
+DOORS = ("recommender", "classifier", "encoder", "researcher")
 
 
 @pytest.fixture(scope="module")
