@@ -1,4 +1,4 @@
-"""What the sides, the link and the training of a model must have in common, and the link where nobody told it."""
+"""Agreement of the sides, the link and the training of a model, and the link where none is declared."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from embaudit.model.side import Side
 from embaudit.model.trainings import known_training, link_of_training
 
 
-def require_nothing_of(title: str, given: dict[str, Any]) -> None:
+def require_nothing_of(title: str, fields: dict[str, Any]) -> None:
     """Refuse what belongs to rows that are not at hand."""
-    for field, value in given.items():
+    for field, value in fields.items():
         if value is not None:
             raise must_be(f"{title} {field}", f"given beside {title} factors", f"no {title} factors", "leave it out")
 
@@ -26,8 +26,8 @@ def require_sides(link: Link, left: Side | None, right: Side, offset: float) -> 
         )
     if link.compares is None:
         return
-    others = {"another side": left is not None, "a bias": "bias" in right.given, "an offset": bool(offset)}
-    for got in (name for name, is_given in others.items() if is_given):
+    extras = {"another side": left is not None, "a bias": "bias" in right.given, "an offset": bool(offset)}
+    for got in (name for name, is_given in extras.items() if is_given):
         raise must_be(f"a model compared by {link.compares}", "one table of rows alone", got, "leave one of them out")
 
 

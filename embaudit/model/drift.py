@@ -22,7 +22,7 @@ from embaudit.core.words import counted
 from embaudit.errors import must_be
 from embaudit.linalg.passes import CACHE_BYTES
 from embaudit.linalg.rows import sample_rows
-from embaudit.linalg.stretch import WIDE
+from embaudit.linalg.structured import WIDE
 from embaudit.model.equivalence import Equivalence
 from embaudit.model.factor_model import FactorModel
 from embaudit.model.sizes import require_model
@@ -43,23 +43,23 @@ class Drift(Result):
     """The largest change of the predictions at the level the model predicts."""
 
     level: Equivalence
-    """What was compared: scores, log-probabilities, order or cosines."""
+    """Level of the predictions compared: scores, log-probabilities, order or cosines."""
     max_abs: float
     """The largest change."""
     max_rel: float
     """The same over the largest prediction compared."""
     tolerance: float
-    """What rounding can explain."""
+    """Largest change that rounding can explain."""
     n_rows: int
     """Left rows compared."""
     exact: bool
-    """Whether all scores were."""
+    """True if all scores were compared."""
     n_columns: int | None = None
     """Right rows they were compared with; None for all of them."""
 
     @property
     def ok(self) -> bool:
-        """Whether rounding explains the change."""
+        """True if rounding explains the change."""
         return self.max_abs <= self.tolerance
 
     def to_dict(self) -> dict[str, Any]:
@@ -67,7 +67,7 @@ class Drift(Result):
         return dict(plain(asdict(self) | {"level": self.level.title, "ok": self.ok}))
 
     def explain(self) -> str:
-        """Say how far the predictions moved, and whether rounding explains it."""
+        """Describe how far the predictions moved, and whether rounding explains it."""
         cause = "which rounding explains" if self.ok else "more than rounding explains"
         rows = f"{'all ' * self.exact}{counted(self.n_rows, 'left row')}"
         rows += "" if self.n_columns is None else f" and {counted(self.n_columns, 'right row')}"
@@ -126,9 +126,9 @@ class Sample:
     """The model of the rows whose predictions are compared: as many as `compared` says."""
 
     model: FactorModel
-    """Of these rows."""
+    """Model of the sampled rows."""
     exact: bool
-    """Whether these are all rows."""
+    """True if these are all rows."""
     n_columns: int | None
     """Right rows; None for all of them."""
 
@@ -166,10 +166,10 @@ class Sample:
         >>> first is second
         True
         """
-        found: list[Sample] = []
-        while len(found) < count:
-            found.append(found[0] if found and (found[0].exact or model.rank > WIDE) else cls.of(model, rng))
-        return found
+        samples: list[Sample] = []
+        while len(samples) < count:
+            samples.append(samples[0] if samples and (samples[0].exact or model.rank > WIDE) else cls.of(model, rng))
+        return samples
 
     @cached_property
     def scores(self) -> Floats:
@@ -182,8 +182,8 @@ class Sample:
         # Of rows that stand for all models they serve each; of rows drawn for one model they would only be kept.
         scores = self.scores if self.exact or self.model.rank > WIDE else None
         rows = np.arange(len(self.model.side(self.model.link.scored_role)))
-        found = _drift(self.model, after, condition_number, rows, scores)
-        return replace(found, exact=self.exact, n_columns=self.n_columns)
+        change = _drift(self.model, after, condition_number, rows, scores)
+        return replace(change, exact=self.exact, n_columns=self.n_columns)
 
 
 def require_same_rows(before: FactorModel, after: FactorModel) -> None:
@@ -240,10 +240,10 @@ def _drift(
     for block in row_blocks(len(rows), before.n_right):
         old = before.scores(rows[block]) if scores is None else scores[block]
         new = after.scores(rows[block])
-        for part in row_blocks(*old.shape, budget=CACHE_BYTES):
-            gap = max(gap, before.link.gap(old[part], new[part]))
+        for cells in row_blocks(*old.shape, budget=CACHE_BYTES):
+            gap = max(gap, before.link.gap(old[cells], new[cells]))
             # A row without direction has no cosine to any other.
-            scale = max(scale, float(np.nanmax(np.abs(old[part]), initial=0.0)))
+            scale = max(scale, float(np.nanmax(np.abs(old[cells]), initial=0.0)))
     return Drift(
         level=before.link.level,
         max_abs=gap,

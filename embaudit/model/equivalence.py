@@ -1,4 +1,4 @@
-"""What two equivalent models agree on, from strongest to weakest, and by how much they miss it.
+"""Levels at which two equivalent models agree, from strongest to weakest, and by how much they miss it.
 
 Sources: Steck, Ekanadham & Kallus (2024) for scores; Nielsen (2026) for probabilities.
 """
@@ -95,5 +95,5 @@ def largest_gap(level: Equivalence, before: Floats, after: Floats) -> float:
     if (undefined != np.isnan(after)).any():
         return float("inf")
     # Looking at each mark takes several times as long as the largest of all.
-    known = ~undefined if undefined.any() else np.True_
-    return float(np.abs(after - before).max(initial=0, where=known))
+    defined = ~undefined if undefined.any() else np.True_
+    return float(np.abs(after - before).max(initial=0, where=defined))

@@ -115,11 +115,11 @@ class FactorModel:
         final_norm: FinalNorm | None = None,
     ) -> None:
         users, items = as_titles(roles)
-        given = dict(zip(OPTIONAL, (left_bias, left_ids, left_names, left_counts, left_aside), strict=True))
-        require_nothing_of(users, given if left is None else {})
-        known = dict(zip(OPTIONAL, (right_bias, right_ids, right_names, right_counts, right_aside), strict=True))
-        right_side = Side(right, items, **known)
-        left_side = None if left is None else Side(left, users, **given)
+        left_fields = dict(zip(OPTIONAL, (left_bias, left_ids, left_names, left_counts, left_aside), strict=True))
+        require_nothing_of(users, left_fields if left is None else {})
+        right_fields = dict(zip(OPTIONAL, (right_bias, right_ids, right_names, right_counts, right_aside), strict=True))
+        right_side = Side(right, items, **right_fields)
+        left_side = None if left is None else Side(left, users, **left_fields)
         self._hold(left_side, right_side, link, offset, (users, items), objective, final_norm)
 
     def _hold(
@@ -132,6 +132,7 @@ class FactorModel:
         objective: str | None,
         norm: FinalNorm | None,
     ) -> Self:
+        """Check that the sides, the link and the objective agree, and set the fields."""
         if not is_number(offset):
             raise must_be("offset", "a finite number", repr(offset))
         link = assumed_link(objective, left, right) if link is None else Link.of(link)

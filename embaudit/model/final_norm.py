@@ -50,7 +50,7 @@ class FinalNorm:
     """
 
     kind: NormKind
-    """Whether the mean of a state is taken off."""
+    """Kind of the norm: a LayerNorm takes the mean of a state off, an RMSNorm does not."""
     gain: Vector
     """(k,) γ."""
     shift: Vector | None = field(default=None)
@@ -76,7 +76,7 @@ class FinalNorm:
 
     @property
     def title(self) -> str:
-        """What people call it."""
+        """Name of the kind, as people write it."""
         return TITLES[self.kind]
 
     @property
@@ -92,11 +92,11 @@ class FinalNorm:
 
     @property
     def sums_to_zero(self) -> bool:
-        """Whether x̂ has no part along the ones vector."""
+        """True if x̂ has no part along the ones vector."""
         return self.kind == "layer"
 
     def fits(self, link: Link, width: int) -> bool:
-        """Whether it can stand before a head: not before a projection, nor where rows lose their lengths."""
+        """Check that the norm can precede a head: not a projection, nor rows that lose their lengths."""
         return isinstance(link, Softmax) and not link.unit_rows and width == self.width
 
     def normalised(self, states: ArrayLike) -> Floats:

@@ -1,4 +1,4 @@
-"""What ids can be told from each other: which kinds name the same things, and how many must match for a join."""
+"""Kinds of ids: which name the same things, and how many must match for a join."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LEAST_SHARE = 0.5
 
 
 def are_row_numbers(ids: NDArray[Any]) -> bool:
-    """Whether ids only count the rows, from 0 on and in order, as numbers or as text.
+    """Check for ids that only count the rows, from 0 on and in order, as numbers or as text.
 
     Examples
     --------
@@ -25,14 +25,14 @@ def are_row_numbers(ids: NDArray[Any]) -> bool:
     return bool(np.array_equal(ids.astype(np.str_), np.arange(len(ids)).astype(np.str_)))
 
 
-def require_one_kind(one: NDArray[Any], two: NDArray[Any], names: tuple[str, str], *, what: str) -> None:
+def require_one_kind(first: NDArray[Any], two: NDArray[Any], names: tuple[str, str], *, what: str) -> None:
     """Refuse ids that cannot name the same things: row numbers of one table and ids of another world.
 
     Row numbers are ids where all of them are found on the other side, or the other side has no others.
 
     Parameters
     ----------
-    one, two : array of shape (n,) and (m,)
+    first, two : array of shape (n,) and (m,)
         The ids of two sides of a join.
     names : (str, str)
         Whose they are, in an error.
@@ -52,14 +52,14 @@ def require_one_kind(one: NDArray[Any], two: NDArray[Any], names: tuple[str, str
     embaudit.errors.InputError: item ids must be of one kind on both sides; got row numbers 0 to 2 in the model and ...
     >>> require_one_kind(np.arange(3), np.array([1, 2]), ("the model", "movies.csv"), what="item ids")
     """
-    counting = [are_row_numbers(ids) for ids in (one, two)]
+    counting = [are_row_numbers(ids) for ids in (first, two)]
     if counting[0] == counting[1]:
         return
-    numbers, ids = (one, two) if counting[0] else (two, one)
+    numbers, ids = (first, two) if counting[0] else (two, first)
     numbered, named = names if counting[0] else names[::-1]
-    texts, others = numbers.astype(np.str_), ids.astype(np.str_)
-    foreign = others[~np.isin(others, texts)]
-    if len(foreign) and not np.isin(texts, others).all():
+    texts, texts_of_ids = numbers.astype(np.str_), ids.astype(np.str_)
+    foreign = texts_of_ids[~np.isin(texts_of_ids, texts)]
+    if len(foreign) and not np.isin(texts, texts_of_ids).all():
         got = f"row numbers 0 to {len(numbers) - 1} in {numbered} and ids such as {foreign[0]} in {named}"
         raise must_be(what, "of one kind on both sides", got, f"give both the same ids, or {BY_ROW}")
 
@@ -81,7 +81,7 @@ def require_most(matched: int, of: int, what: str, where: str, *, partial: bool)
         raise must_be(f"at least half of the {what}", f"found in {where}", f"{matched:,} of {of:,}", remedy)
 
 
-def require_lengths(one: int, two: int, names: tuple[str, str], *, what: str) -> None:
+def require_lengths(first: int, two: int, names: tuple[str, str], *, what: str) -> None:
     """Refuse a join by row of sides of different length.
 
     Examples
@@ -91,13 +91,13 @@ def require_lengths(one: int, two: int, names: tuple[str, str], *, what: str) ->
         ...
     embaudit.errors.InputError: items joined by row must be as many on both sides; got 3 in the model and 4 in ...
     """
-    if one != two:
-        got = f"{one:,} in {names[0]} and {two:,} in {names[1]}"
+    if first != two:
+        got = f"{first:,} in {names[0]} and {two:,} in {names[1]}"
         raise must_be(f"{what} joined by row", "as many on both sides", got, "join them by id")
 
 
 def without_ids(what: str, where: str, other: str, *, option: str = "ids") -> InputError:
-    """Say that a join needs ids.
+    """Write the error of a join that needs ids.
 
     Examples
     --------

@@ -42,7 +42,7 @@ class LazyArray:
     read: Callable[[], NDArray[Any] | None]
     """Reads it; None for what the file does not hold after all."""
     on_disk: bool
-    """Whether its numbers are still there, and not in memory."""
+    """True while its numbers are still there, and not in memory."""
     _held: dict[str, Any] = field(default_factory=dict, repr=False)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -53,7 +53,7 @@ class LazyArray:
 
     @property
     def is_deferred(self) -> bool:
-        """Whether it is so large that it is left alone until it is used."""
+        """True if it is so large that it is left alone until it is used."""
         return self.on_disk and prod(self.shape) * self.dtype.itemsize > AT_ONCE
 
     def checked(self, check: Callable[[NDArray[Any], str], Any], title: str) -> Any:

@@ -54,21 +54,21 @@ class Link(metaclass=_Named):
     RANKING: ClassVar[Ranking]
 
     name: ClassVar[str]
-    """What a file or the command line calls it."""
+    """Name in a file or on the command line."""
     level: ClassVar[Equivalence]
-    """What a prediction is: the level at which two models are compared."""
+    """Level at which two models are compared: scores, probabilities, order or cosines."""
     noun: ClassVar[str] = "scores"
-    """What people call the scores."""
+    """Name of the scores in sentences."""
     sensitivity: ClassVar[float] = 1.0
     """How far `gap` can grow where every score moves by 1: a log-probability, or an order, moves by up to 2."""
     sees_biases: ClassVar[bool] = True
-    """Whether biases and offset enter the scores."""
+    """True if biases and offset enter the scores."""
     compares: ClassVar[Comparison | None] = None
     """How rows of the right side are compared with each other, where that is the prediction; there is no left side."""
 
     @property
     def is_assumed(self) -> bool:
-        """Whether nobody said it: neither a file nor the caller."""
+        """True if neither a file nor the caller declared the link."""
         return False
 
     @property
@@ -78,7 +78,7 @@ class Link(metaclass=_Named):
 
     @property
     def needs_lengths(self) -> bool:
-        """Whether a gauge must keep the lengths of rows: no other side makes up for a common scale."""
+        """True if a gauge must keep the lengths of rows: no other side makes up for a common scale."""
         return len(self.unit_sides) == 1
 
     @property
@@ -233,7 +233,7 @@ class Softmax(Link):
 
     @property
     def guard(self) -> str:
-        """What is declared of the head beyond `x·w + b`, in words; empty for a plain softmax."""
+        """Guards declared of the head beyond `x·w + b`, in words; empty for a plain softmax."""
         parts = [f"a logit soft-cap of {self.soft_cap:g}"] if self.soft_cap is not None else []
         return " and ".join([*parts, "label rows of length 1"] if self.unit_rows else parts)
 

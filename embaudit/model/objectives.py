@@ -22,9 +22,9 @@ class Linear(IntEnum):
     """How much a linear change of the latent coordinates does; each kind contains the ones before."""
 
     IDENTITY = 0
-    """Nothing."""
+    """The identity: no coordinate changes."""
     ROTATION = 1
-    """It keeps every length: a rotation or a reflection."""
+    """A rotation or a reflection: every length stays."""
     SIMILARITY = 2
     """A rotation with one scale for all directions: it keeps every cosine."""
     ANY = 3
@@ -32,7 +32,7 @@ class Linear(IntEnum):
 
 
 class Status(StrEnum):
-    """What the training objective says about cosines."""
+    """Statement of a training objective about cosines."""
 
     FREE = "free"
     """Nothing: equally good solutions have other cosines."""
@@ -53,15 +53,15 @@ class Objective:
     """A kind of training: what it minimises, the gauges it leaves free, what that makes of cosines."""
 
     name: str
-    """What `--objective` calls it."""
+    """Name of the objective for `--objective`."""
     loss: str
-    """What is minimised, in words."""
+    """Loss that is minimised, in words."""
     linear: Linear
     """The largest kind of linear gauge that leaves its value unchanged."""
     shifts: tuple[SideName, ...]
     """Sides that may be shifted, as far as the predictions allow it, with its value unchanged."""
     status: Status
-    """What it says about cosines."""
+    """Statement of the objective about cosines."""
     cosines: str
     """The same in a sentence that follows "the cosines are"."""
     links: tuple[str, ...]
@@ -70,7 +70,7 @@ class Objective:
     """1 where only vectors of one side are made so, which then are no trained model."""
 
     def keeps(self, linear: Linear, shifts: Iterable[SideName]) -> bool:
-        """Whether a gauge that keeps the predictions lies in the symmetry of the objective, so that its value stays.
+        """Check that a gauge of equal predictions lies in the symmetry of the objective, so that its value stays.
 
         Examples
         --------

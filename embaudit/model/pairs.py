@@ -40,14 +40,14 @@ class Pairs(StrEnum):
         ['cross', 'right', 'left', 'right', 'cross']
         """
         users, items = titles
-        known: dict[str, Pairs] = {}
+        by_name: dict[str, Pairs] = {}
         # Where both sides are called the same, that name tells neither.
         for pairs, title in ((cls.LEFT, users), (cls.RIGHT, items)) if users != items else ():
-            known |= dict.fromkeys((title, f"{title}s", f"{title}-{title}"), pairs) | {f"{users}-{items}": cls.CROSS}
-        known |= {str(pairs): pairs for pairs in cls}
-        if not isinstance(role, str) or role not in known:
+            by_name |= dict.fromkeys((title, f"{title}s", f"{title}-{title}"), pairs) | {f"{users}-{items}": cls.CROSS}
+        by_name |= {str(pairs): pairs for pairs in cls}
+        if not isinstance(role, str) or role not in by_name:
             raise must_be("role", f'one of "left" ({users}), "right" ({items}), "cross" ({users}-{items})', repr(role))
-        return known[role]
+        return by_name[role]
 
     @classmethod
     def _missing_(cls, value: object) -> Pairs:
@@ -72,7 +72,7 @@ class Pairs(StrEnum):
         return self.sides[0]
 
     def titled(self, model: Sided) -> str:
-        """What people call such pairs, "item-item" say."""
+        """Return the title of such pairs, such as "item-item"."""
         titles = [model.side(side).title for side in self.sides]
         return f"{titles[0]}-{titles[-1]}"
 

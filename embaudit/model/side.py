@@ -40,19 +40,20 @@ Labels: TypeAlias = NDArray[Any] | None
 
 
 def _as_labels(labels: ArrayLike, name: str, length: int, *, unique: bool) -> NDArray[Any]:
+    """Check labels, one a row, and return them as an array of text or numbers."""
     try:
-        given = np.array(labels)
+        values = np.array(labels)
     except ValueError as error:
         raise must_be(name, f"a list of {length}, one a row", "entries that are lists themselves") from error
-    if given.shape != (length,):
-        raise must_be(name, f"a list of {length}, one a row", f"shape {given.shape}")
-    given = _encodable(given.astype(str) if given.dtype == object else given)
+    if values.shape != (length,):
+        raise must_be(name, f"a list of {length}, one a row", f"shape {values.shape}")
+    values = _encodable(values.astype(str) if values.dtype == object else values)
     if unique:
-        values, counts = np.unique(given, return_counts=True)
-        if len(values) < length:
-            first = values[counts > 1][0]
+        distinct, counts = np.unique(values, return_counts=True)
+        if len(distinct) < length:
+            first = distinct[counts > 1][0]
             raise must_be(name, "unique", f"{first!s} {counts[counts > 1][0]} times", "keep one row for each id")
-    return frozen(given)
+    return frozen(values)
 
 
 def as_titles(roles: Any) -> tuple[str, str]:
@@ -72,27 +73,27 @@ def as_titles(roles: Any) -> tuple[str, str]:
     return escaped(roles[0]), escaped(roles[1])
 
 
-def _encodable(given: NDArray[Any]) -> NDArray[Any]:
+def _encodable(texts: NDArray[Any]) -> NDArray[Any]:
     """Keep halves of letters, which no file and no terminal takes, as escapes."""
-    if given.dtype.kind == "U":
-        codes = np.ascontiguousarray(given).view(np.dtype("u4").newbyteorder(given.dtype.byteorder))
+    if texts.dtype.kind == "U":
+        codes = np.ascontiguousarray(texts).view(np.dtype("u4").newbyteorder(texts.dtype.byteorder))
         if ((codes >= 0xD800) & (codes < 0xE000)).any():
-            return np.array([name.encode("utf-8", "backslashreplace").decode() for name in given.tolist()])
-    return given
+            return np.array([name.encode("utf-8", "backslashreplace").decode() for name in texts.tolist()])
+    return texts
 
 
 def _as_counts(counts: ArrayLike, name: str, length: int) -> Vector:
-    given = as_vector(counts, name, length)
-    if (given < 0).any():
-        raise must_be(name, "numbers >= 0", f"{given[given < 0][0]:g}")
-    return given
+    numbers = as_vector(counts, name, length)
+    if (numbers < 0).any():
+        raise must_be(name, "numbers >= 0", f"{numbers[numbers < 0][0]:g}")
+    return numbers
 
 
 def _as_aside(aside: ArrayLike, name: str, length: int) -> Flags:
-    given = np.asarray(aside)
-    if given.dtype != np.bool_ or given.shape != (length,):
-        raise must_be(name, f"{length} values True or False, one a row", f"{given.dtype} of shape {given.shape}")
-    return frozen(given)
+    flags = np.asarray(aside)
+    if flags.dtype != np.bool_ or flags.shape != (length,):
+        raise must_be(name, f"{length} values True or False, one a row", f"{flags.dtype} of shape {flags.shape}")
+    return frozen(flags)
 
 
 def _index_of(rows: Any) -> Any:
@@ -104,15 +105,15 @@ def _index_of(rows: Any) -> Any:
 
 
 def _are_unit(norms: Floats) -> bool:
-    """Whether all rows that have a direction have length 1."""
+    """Check that all rows that have a direction have length 1."""
     return bool((np.abs(norms[norms > 0] - 1) <= UNIT).all())
 
 
-def _waits(field: str, given: Any) -> bool:
-    """Whether a field may stay in its file until it is used; rows that are no matrix of numbers are refused now."""
-    if not (isinstance(given, LazyArray) and given.is_deferred):
+def _waits(field: str, value: Any) -> bool:
+    """Check that a field may stay in its file until it is used; rows that are no matrix of numbers are refused now."""
+    if not (isinstance(value, LazyArray) and value.is_deferred):
         return False
-    return field != "rows" or (len(given.shape) == 2 and given.dtype.kind in "fiu")
+    return field != "rows" or (len(value.shape) == 2 and value.dtype.kind in "fiu")
 
 
 class OnFirstUse(Generic[T]):
@@ -123,8 +124,8 @@ class OnFirstUse(Generic[T]):
 
     def __get__(self, side: Side, _owner: type | None = None) -> T:
         # Python asks here only for what the side does not hold yet.
-        found = vars(side)[self.name] = side.checked(self.name, side.unread[self.name])
-        return cast("T", found)
+        value = vars(side)[self.name] = side.checked(self.name, side.unread[self.name])
+        return cast("T", value)
 
 
 OPTIONAL: dict[str, Callable[[Any, str, int], Any]] = {
@@ -134,7 +135,7 @@ OPTIONAL: dict[str, Callable[[Any, str, int], Any]] = {
     "counts": _as_counts,
     "aside": _as_aside,
 }
-"""What may be known of the rows, and how it is checked."""
+"""Optional fields of the rows, and their checks."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -192,30 +193,30 @@ class Side:
         beside = dict(zip(OPTIONAL, (bias, ids, names, counts, aside), strict=True))
         self._hold(title, {"rows": rows, **beside}, {})
 
-    def _hold(self, title: str, given: dict[str, Any], known: dict[str, Any]) -> Self:
+    def _hold(self, title: str, fresh: dict[str, Any], current: dict[str, Any]) -> Self:
         """Take what is given, checked unless it waits in a file, beside what is known."""
-        waiting = {name: value for name, value in given.items() if _waits(name, value)}
-        unread = {name: value for name, value in known.get("unread", {}).items() if name not in given} | waiting
-        held = {name: value for name, value in known.items() if name not in waiting}
+        waiting = {name: value for name, value in fresh.items() if _waits(name, value)}
+        unread = {name: value for name, value in current.get("unread", {}).items() if name not in fresh} | waiting
+        held = {name: value for name, value in current.items() if name not in waiting}
         vars(self).update(held | {"title": escaped(title), "unread": unread})
         # What belongs to rows is checked against their number.
         for name in ("rows", *OPTIONAL):
-            if name in given and name not in waiting:
-                vars(self)[name] = self.checked(name, given[name])
+            if name in fresh and name not in waiting:
+                vars(self)[name] = self.checked(name, fresh[name])
         return self
 
-    def checked(self, field: str, given: Any) -> Any:
+    def checked(self, field: str, value: Any) -> Any:
         """Check what was given for a field, which a file may still hold."""
-        if isinstance(given, LazyArray):
-            return given.checked(partial(self._checked, field), self._called(field))
-        here = given is not None or field == "rows"
-        return self._checked(field, given, self._called(field)) if here else None
+        if isinstance(value, LazyArray):
+            return value.checked(partial(self._checked, field), self._called(field))
+        here = value is not None or field == "rows"
+        return self._checked(field, value, self._called(field)) if here else None
 
     def _called(self, field: str) -> str:
         return f"{self.title} {'factors' if field == 'rows' else field}"
 
-    def _checked(self, field: str, given: Any, called: str) -> Any:
-        return as_factors(given, called) if field == "rows" else OPTIONAL[field](given, called, len(self))
+    def _checked(self, field: str, value: Any, called: str) -> Any:
+        return as_factors(value, called) if field == "rows" else OPTIONAL[field](value, called, len(self))
 
     def _given(self, field: str) -> Any:
         """Return a field as it is held, be it in a file."""
@@ -224,9 +225,9 @@ class Side:
     def replace(self, **changes: Any) -> Self:
         """Return a copy with some fields changed; only those are checked, and what was computed of the rows is kept."""
         title = changes.pop("title", self.title)
-        # Who is asked about is told by what is set aside.
-        stale = ("asked",) if "aside" in changes else ()
-        known = {name: value for name, value in vars(self).items() if name not in stale}
+        # Rows that are set aside decide which are eligible.
+        stale = ("eligible_rows",) if "aside" in changes else ()
+        current = {name: value for name, value in vars(self).items() if name not in stale}
         if "rows" in changes and changes["rows"] is not vars(self).get("rows", ...):
             new = object.__new__(type(self))._hold(title, {"rows": changes.pop("rows")}, {})
             beside = {name: self._given(name) for name in OPTIONAL if name not in changes}
@@ -234,9 +235,9 @@ class Side:
                 return new._hold(title, beside | changes, vars(new))
             waiting = {name: x for name, x in beside.items() if isinstance(x, LazyArray)}
             held = {name: x for name, x in beside.items() if name not in waiting}
-            known = vars(new) | held | {"unread": {**new.unread, **waiting}}
+            current = vars(new) | held | {"unread": {**new.unread, **waiting}}
         changes.pop("rows", None)
-        return object.__new__(type(self))._hold(title, changes, known)
+        return object.__new__(type(self))._hold(title, changes, current)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -273,18 +274,23 @@ class Side:
         return np.flatnonzero(self.norms > 0)
 
     @cached_property
-    def asked(self) -> Indices:
+    def eligible_rows(self) -> Indices:
         """Rows that are not set aside; all of them where that would leave fewer than two with a direction."""
         everyone = np.arange(len(self))
-        kept = everyone if self.aside is None else np.flatnonzero(~self.aside)
-        return kept if np.count_nonzero(self.norms[kept]) > 1 else everyone
+        eligible = everyone if self.aside is None else np.flatnonzero(~self.aside)
+        return eligible if np.count_nonzero(self.norms[eligible]) > 1 else everyone
+
+    @property
+    def asked(self) -> Indices:
+        """Return `eligible_rows`; the earlier name of it."""
+        return self.eligible_rows
 
     @cached_property
     def is_unit(self) -> bool:
-        """Whether some rows have a direction, and all of those have length 1."""
+        """True if some rows have a direction, and all of those have length 1."""
         # Rows that wait in a large file are looked through only if the first ones, as a rule, do not settle it.
-        given = self._given("rows")
-        start = given.read() if isinstance(given, LazyArray) and given.on_disk else self.rows
+        stored = self._given("rows")
+        start = stored.read() if isinstance(stored, LazyArray) and stored.on_disk else self.rows
         if start is not None and not _are_unit(row_norms(np.asarray(start[:FIRST]))):
             return False
         return bool(self.norms.any()) and _are_unit(self.norms)
@@ -311,20 +317,20 @@ class Side:
 
     @property
     def labels(self) -> NDArray[Any]:
-        """What to call each row: its title, else its id, else its number."""
+        """Label of each row: its title, else its id, else its number."""
         if self.names is not None:
             return self.names
         return np.arange(len(self)) if self.ids is None else self.ids
 
-    def take(self, chosen: Indices) -> Self:
+    def take(self, rows: Indices) -> Self:
         """Return the side of some rows only."""
-        chosen = as_rows(chosen, len(self))
-        kept = {name: getattr(self, name) for name in OPTIONAL}
-        return self.replace(rows=self.rows[chosen], **{n: None if x is None else x[chosen] for n, x in kept.items()})
+        rows = as_rows(rows, len(self))
+        optional = {name: getattr(self, name) for name in OPTIONAL}
+        return self.replace(rows=self.rows[rows], **{n: None if x is None else x[rows] for n, x in optional.items()})
 
 
 class Sided(Protocol):
-    """What has two sides: a model."""
+    """Protocol of a model with two sides."""
 
     @property
     def left_side(self) -> Side | None:

@@ -20,7 +20,7 @@ from embaudit.model.side import SideName
 
 @dataclass(frozen=True)
 class Training:
-    """What people call a kind of training, and what it sets: the law, the link and how one table is compared."""
+    """Kind of training under its usual names, and what it sets: the law, the link and how one table is compared."""
 
     words: tuple[str, ...]
     """Names of it that `--objective` accepts."""
@@ -51,7 +51,7 @@ class Training:
         return Objective(self.words[0], loss, Linear.IDENTITY, (), Status.UNKNOWN, leaves, self.links)
 
     def allows(self, link: Link) -> bool:
-        """Tell whether models of a link may have been trained so."""
+        """Check that models of a link may have been trained so."""
         if link.compares is not None:
             return link.compares == self.compared
         return not self.links or str(link) in self.links
@@ -201,8 +201,8 @@ def require_agreement(name: str | None, link: Link, *, sides: int, is_declared: 
         field, got, right = "link", str(link), " or ".join(row.links)
         if link.compares is not None:
             field, got, right = "compared", link.compares, row.compared or "left out"
-        said = f"for the objective {name} ({row.predictions})"
-        raise must_be(field, f"{right} {said}", repr(got), "leave one of them out")
+        reason = f"for the objective {name} ({row.predictions})"
+        raise must_be(field, f"{right} {reason}", repr(got), "leave one of them out")
     if link.compares is not None:
         raise must_be("objective", f"left out where rows are compared by {link.compares}", repr(name))
     usual = ", ".join(other.name for other in usual_objectives(link))

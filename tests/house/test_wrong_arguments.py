@@ -70,7 +70,7 @@ CALLS = {
     MODEL.title: {"role": "right"},
     MODEL.zero_rows: {"role": "right"},
     ea.Side: {"rows": RIGHT, "title": "item"},
-    MODEL.right_side.take: {"chosen": [0]},
+    MODEL.right_side.take: {"rows": [0]},
     ea.Gauge: {"left": np.eye(3), "right": np.eye(3)},
     GAUGE.act: {"model": MODEL},
     GAUGE.on: {"side": "right"},
