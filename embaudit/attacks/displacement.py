@@ -11,7 +11,7 @@ import numpy as np
 
 from embaudit.core.checked import Floats
 from embaudit.gauges import Affine, Gauge, GaugeGroup
-from embaudit.linalg.stretch import Linear, Spanned
+from embaudit.linalg.structured import Linear, Spanned
 from embaudit.model import Role
 
 INSIDE = 1 - 1e-12

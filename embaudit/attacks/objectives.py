@@ -10,8 +10,8 @@ import numpy as np
 
 from embaudit.attacks.displacement import Displacement, Slopes
 from embaudit.core.checked import Flags, Floats, Indices
-from embaudit.linalg.largest import Largest
 from embaudit.linalg.rows import row_norms
+from embaudit.linalg.topk import TopK
 
 N_RIVALS = 3
 """The smooth objective of lists follows this many times N excluded rows of each list."""
@@ -70,8 +70,8 @@ class Table(NamedTuple):
         if self.is_shifted[0]:
             shift += displacement.stretched((force / x_lengths[first]) @ b - (pulled / x_lengths[first]) @ a)
         if self.is_shifted[1]:
-            drag = (force / y_lengths[second]) @ a - (pulled / y_lengths[second]) @ b
-            shift += displacement.stretched(drag, 1.0 if self.y is None else -1.0)
+            shift_gradient = (force / y_lengths[second]) @ a - (pulled / y_lengths[second]) @ b
+            shift += displacement.stretched(shift_gradient, 1.0 if self.y is None else -1.0)
         return Slopes(metric, shift)
 
 
@@ -83,7 +83,7 @@ def _moved(rows: Floats, displacement: Displacement, is_shifted: bool, sign: flo
 
 
 @dataclass(frozen=True, eq=False)
-class Movement:
+class MeanShiftObjective:
     """Mean |Δcos| of pairs."""
 
     table: Table
@@ -102,7 +102,7 @@ class Movement:
 
 
 @dataclass(frozen=True, eq=False)
-class Lists:
+class NeighbourLossObjective:
     """Share of the entries of top-N lists that the rows of a table drive out."""
 
     table: Table
@@ -148,7 +148,7 @@ def excluded(cosines: Floats, entries: Indices, count: int) -> Indices:
         return np.zeros((len(cosines), 0), dtype=np.intp)
     outside = cosines.copy()
     np.put_along_axis(outside, entries, -np.inf, axis=1)
-    return Largest(len(outside), count).add(outside).columns
+    return TopK(len(outside), count).add(outside).columns
 
 
 def driven_out(cosines: Floats, entries: Indices, tie: float) -> Flags:
@@ -157,5 +157,5 @@ def driven_out(cosines: Floats, entries: Indices, tie: float) -> Flags:
     No search for neighbours: a few rows are compared under very many metrics, and only the n-th cosine counts.
     """
     last = -entries.shape[1]
-    bar = np.partition(cosines, last, axis=1)[:, last, None]
-    return np.asarray(np.take_along_axis(cosines, entries, axis=1) < bar - tie)
+    threshold = np.partition(cosines, last, axis=1)[:, last, None]
+    return np.asarray(np.take_along_axis(cosines, entries, axis=1) < threshold - tie)

@@ -15,7 +15,15 @@ import numpy as np
 
 from embaudit.attacks.ascent import best_displacement
 from embaudit.attacks.displacement import Budget
-from embaudit.attacks.objectives import Lists, Movement, Table, Target, cosines_of, driven_out, excluded
+from embaudit.attacks.objectives import (
+    MeanShiftObjective,
+    NeighbourLossObjective,
+    Table,
+    Target,
+    cosines_of,
+    driven_out,
+    excluded,
+)
 from embaudit.core.checked import RNG, Floats, Indices, as_count, as_generator
 from embaudit.core.parallel import one_blas_thread
 from embaudit.core.plain import plain
@@ -302,7 +310,9 @@ def _sampled_pairs(
         rows, places = np.unique(pairs[has_range], return_inverse=True)
         places, y, is_shifted = places.reshape(-1, 2), None, (_is_shifted(group, role),) * 2
     table, span = _spanned(group, Table(np.asarray(first[rows], dtype=np.float64), y, is_shifted))
-    return _Sample(Movement(table, places, ranges.before[has_range]), bound, int(has_range.sum()), pairs, span)
+    return _Sample(
+        MeanShiftObjective(table, places, ranges.before[has_range]), bound, int(has_range.sum()), pairs, span
+    )
 
 
 def _sampled_lists(
@@ -327,7 +337,7 @@ def _sampled_lists(
     places = places.reshape(groups.shape)
     x = np.asarray(factors[nearest], dtype=np.float64)
     table, span = _spanned(group, Table(x, is_shifted=(_is_shifted(group, role),) * 2))
-    lists = Lists(table, places[:, 0], places[:, 1 : 1 + entries.shape[1]], tie_of(factors))
+    lists = NeighbourLossObjective(table, places[:, 0], places[:, 1 : 1 + entries.shape[1]], tie_of(factors))
     kappa = getattr(group, "max_condition", None) or 1.0
     bound = float((radii <= kappa).mean()) if radii.size else 0.0
     size = int(radii.size) if n_outside else 0

@@ -13,7 +13,7 @@ from embaudit.auditing.fibre import held_rank
 from embaudit.canonical import canonical_form
 from embaudit.canonical.equivalents import CANONICAL, EquivalentModel, canonical_models, equivalent_at
 from embaudit.canonical.reduction import seen_directions
-from embaudit.canonical.span import span_basis, turned
+from embaudit.canonical.row_span import span_basis, turned
 from embaudit.core.checked import RNG, as_generator
 from embaudit.core.parallel import raise_if_cancelled
 from embaudit.errors import must_be

@@ -32,7 +32,7 @@ from embaudit.movements.bias_columns import beside_bias, counts_bias
 from embaudit.movements.movement import MovementProbe
 from embaudit.movements.neighbourhoods import find_rows, neighbourhoods
 from embaudit.softmax.conventions import norm_evidence
-from embaudit.softmax.panel import only_labels
+from embaudit.softmax.label_sample import only_labels
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     from embaudit.gauges import GaugeGroup
     from embaudit.model import FactorModel, Role, SideName
     from embaudit.model.final_norm import FinalNorm
-    from embaudit.movements.moved import Movement
     from embaudit.movements.neighbourhoods import Neighbourhood
+    from embaudit.movements.result import Movement
     from embaudit.softmax.conventions import NormEvidence
 
 _Visit: TypeAlias = "tuple[Drift, tuple[Movement, ...]]"
@@ -122,7 +122,7 @@ class Evidence:
 
     def n_drawn(self, role: Role) -> int | None:
         """How many labels of a head that has more to ask about stand in pairs; None where nobody was left out."""
-        some = self.head is not None and len(self.head.model.right_side.asked) > self.model.n_right
+        some = self.head is not None and len(self.head.model.right_side.eligible_rows) > self.model.n_right
         return self.model.n_right if some and role != "left" else None
 
     @property
@@ -190,7 +190,7 @@ def with_probes(model: FactorModel, rng: np.random.Generator) -> FactorModel:
 def labels_looked_at(head: FactorModel, seed: int, n_lists: int) -> Indices:
     """Choose the labels of a head that take part beside those of its own evidence: in a small one all not set aside."""
     size = panel_size(head.rank, n_lists)
-    return sample_rows(head.right_side.asked, size, np.random.default_rng(seed))
+    return sample_rows(head.right_side.eligible_rows, size, np.random.default_rng(seed))
 
 
 def _require_sizes(n_neighbours: int, max_condition: float) -> None:

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from embaudit.model import FactorModel
     from embaudit.softmax.argmaxable import Argmaxable
     from embaudit.softmax.equivalents import Construction, EquivalentHead
+    from embaudit.softmax.label_sample import LabelSample
     from embaudit.softmax.neighbour_change import NeighbourChange
-    from embaudit.softmax.panel import Panel
     from embaudit.softmax.projector import ProjectorCosines
     from embaudit.softmax.shifts import ShiftSummary
 
@@ -66,7 +66,7 @@ class HeadReport(Result):
     """Projector cosines of the pairs, with V/k; of no pair where rows are very many and long."""
     logit_agreement: float | None
     """Correlation of label cosines with logit cosines over the model's inputs; None without inputs."""
-    panel: Panel
+    panel: LabelSample
     """The labels looked at one by one, and the inputs."""
     chosen: tuple[int, int]
     """The pair of them that `constructions` are made for."""

@@ -21,9 +21,9 @@ from embaudit.movements.movement import QUERIES, share_of
 from embaudit.softmax.argmaxable import Argmaxable, argmaxable_in
 from embaudit.softmax.coordinates import label_coordinates
 from embaudit.softmax.equivalents import HeadProbe, centring, random_heads
+from embaudit.softmax.label_sample import LabelSample, make_panel, most_alike
 from embaudit.softmax.logit_cosines import logit_cosines
 from embaudit.softmax.neighbour_change import NeighbourChange, neighbour_change
-from embaudit.softmax.panel import Panel, make_panel, most_alike
 from embaudit.softmax.projector import projector_cosines_in
 from embaudit.softmax.shifts import panel_pairs, shift_summaries
 
@@ -265,7 +265,9 @@ def asked_for_neighbours(n_labels: int, rank: int, n_lists: int = QUERIES, n_pan
     return share_of(min(max(PANEL, n_panel), most), n_lists)
 
 
-def _neighbours(model: FactorModel, panel: Panel, n: int, n_lists: int, rng: np.random.Generator) -> NeighbourChange:
+def _neighbours(
+    model: FactorModel, panel: LabelSample, n: int, n_lists: int, rng: np.random.Generator
+) -> NeighbourChange:
     most, n_panel = model.n_right - panel.n_zero - 1, len(panel.labels)
     asked = sample_rows(panel.labels, asked_for_neighbours(model.n_right, model.rank, n_lists, n_panel), rng)
     exact = not panel.is_sample and len(asked) == n_panel
@@ -278,7 +280,7 @@ def _argmax(space: LabelCoordinates, model: FactorModel, n_lists: int, rng: np.r
     return argmaxable_in(space, model, pool, max_cells=ARGMAX_CELLS)
 
 
-def _agreement(model: FactorModel, panel: Panel, pairs: Indices) -> float | None:
+def _agreement(model: FactorModel, panel: LabelSample, pairs: Indices) -> float | None:
     """Correlate label cosines with logit cosines over all inputs of the model."""
     if model.left is None:
         return None

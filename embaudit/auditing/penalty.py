@@ -14,13 +14,13 @@ import numpy as np
 
 from embaudit.auditing.predicted import moved_to
 from embaudit.canonical.balance import balanced_maps
-from embaudit.linalg.seen import Seen
+from embaudit.linalg.transformed_rows import TransformedRows
 from embaudit.model import Equivalence
 from embaudit.model.trainings import known_objective
 
 if TYPE_CHECKING:
-    from embaudit.movements.moved import Movement
     from embaudit.movements.movement import MovementProbe
+    from embaudit.movements.result import Movement
 
 PENALTIES = {"factors": False, "factors-counted": True}
 """Objectives whose penalty has this law, and whether it counts the interactions of each row."""
@@ -59,5 +59,8 @@ def penalty_form(probe: MovementProbe) -> PenaltyForm | None:
     maps = balanced_maps(model, counted=PENALTIES[law.name])
     if maps is None:
         return None
-    rows = {side: Seen(model.factors(side), linear, np.zeros(linear.shape[1])) for side, linear in maps.linear.items()}
+    rows = {
+        side: TransformedRows(model.factors(side), linear, np.zeros(linear.shape[1]))
+        for side, linear in maps.linear.items()
+    }
     return PenaltyForm(maps.condition_number, moved_to(probe, rows))

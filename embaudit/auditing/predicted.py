@@ -16,7 +16,7 @@ from embaudit.canonical.identified import prediction_view
 from embaudit.canonical.reduction import seen_directions
 from embaudit.core.parallel import row_blocks
 from embaudit.errors import InputError
-from embaudit.linalg.seen import Seen
+from embaudit.linalg.transformed_rows import TransformedRows
 from embaudit.movements.movement import MovementProbe
 from embaudit.movements.neighbourhoods import Neighbourhood, neighbourhoods
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from embaudit.core.checked import Indices
-    from embaudit.linalg.seen import Mapped
+    from embaudit.linalg.transformed_rows import Mapped
     from embaudit.model import FactorModel, Role, SideName
-    from embaudit.movements.moved import Movement
+    from embaudit.movements.result import Movement
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ def by_prediction(probe: MovementProbe, *, side: SideName, rows: Indices, n: int
     return Predicted(found, examples)
 
 
-def moved_to(probe: MovementProbe, rows: Mapping[SideName, Mapped | Seen]) -> tuple[Movement, ...]:
+def moved_to(probe: MovementProbe, rows: Mapping[SideName, Mapped | TransformedRows]) -> tuple[Movement, ...]:
     """Measure how the cosines within some sides move to other rows, which may leave rows without a direction.
 
     Such rows are left out before and after, and the probe is drawn anew; left-right cosines are not measured.
@@ -107,11 +107,11 @@ def without_unseen(probe: MovementProbe, outside: Collection[SideName]) -> tuple
         return ()
     model, basis = probe.model, seen_directions(probe.model, ())
     nothing = np.zeros(model.rank)
-    return moved_to(probe, {side: Seen(model.factors(side), basis @ basis.T, nothing) for side in outside})
+    return moved_to(probe, {side: TransformedRows(model.factors(side), basis @ basis.T, nothing) for side in outside})
 
 
 def _measured(
-    probe: MovementProbe, after: Mapping[SideName, Mapped | Seen]
+    probe: MovementProbe, after: Mapping[SideName, Mapped | TransformedRows]
 ) -> tuple[FactorModel, tuple[Movement, ...]]:
     """Return the model before, of rows that have a direction in both, and how cosines within the sides move."""
     model = probe.model
@@ -128,7 +128,7 @@ def _measured(
     return before, probe.measure_rows({**rest, **after}, within)
 
 
-def _of_seen_rows(model: FactorModel, vectors: Mapping[SideName, Mapped | Seen]) -> FactorModel:
+def _of_seen_rows(model: FactorModel, vectors: Mapping[SideName, Mapped | TransformedRows]) -> FactorModel:
     """Leave out rows that no prediction sees: they have a direction, and their predictions have none."""
     some = {}
     for side, mapped in vectors.items():

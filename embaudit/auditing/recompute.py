@@ -16,7 +16,7 @@ from embaudit.auditing.audit import SCHEMA_VERSION, audit, declared
 from embaudit.auditing.effort import EFFORT, Effort
 from embaudit.auditing.fingerprint import fingerprint
 from embaudit.canonical.equivalents import EquivalentModel
-from embaudit.canonical.span import span_basis
+from embaudit.canonical.row_span import span_basis
 from embaudit.core.checked import as_count, is_number
 from embaudit.core.words import counted, nearest_to
 from embaudit.errors import escaped, must_be

@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from embaudit.canonical.form import EXPONENTS, CanonicalForm, at_exponent, canonical_form
-from embaudit.canonical.span import turned
+from embaudit.canonical.row_span import turned
 from embaudit.core.checked import Floats
 from embaudit.core.parallel import raise_if_cancelled
 from embaudit.gauges import Gauge
-from embaudit.linalg.seen import Seen
-from embaudit.linalg.stretch import plainest
+from embaudit.linalg.structured import as_simplest
+from embaudit.linalg.transformed_rows import TransformedRows
 from embaudit.model import FactorModel, Role, SideName
 from embaudit.model.equivalence import Equivalence
 
@@ -32,7 +32,7 @@ class EquivalentModel:
     kind: str
     """`kind` of the gauge group it was drawn from, "canonical", or what the gauge was made for."""
     title: str
-    """What a table calls its family; its name where it has none."""
+    """Title of its family in a table; its name where it has none."""
     condition_number: float
     """κ of the gauge; NaN where there is none."""
     shift: float
@@ -46,7 +46,7 @@ class EquivalentModel:
     basis: Floats | None = None
     """(k, m) columns that span the rows of a model of very many columns: what the gauge acts on."""
     form: CanonicalForm | None = None
-    """What a canonical model is made with, of all rows."""
+    """Canonical form that a canonical model is made with, of all rows."""
 
     @property
     def amplification(self) -> float:
@@ -107,7 +107,7 @@ class EquivalentModel:
         assert self.exponent is not None
         return at_exponent(model, self.exponent, form=self.form)
 
-    def rows(self, model: FactorModel, side: SideName) -> Seen:
+    def rows(self, model: FactorModel, side: SideName) -> TransformedRows:
         """Return the rows of one side in the equivalent model, made where they are asked for.
 
         Examples
@@ -120,12 +120,12 @@ class EquivalentModel:
         x = model.factors(side)
         if self.gauge is not None:
             linear, shift = self.gauge.on(side)
-            return Seen(x, plainest(linear), shift)
+            return TransformedRows(x, as_simplest(linear), shift)
         assert self.form is not None
         assert self.exponent is not None
         linear = self.form.maps(self.exponent)[side]
         centre = self.form.right_centre if side == "right" else self.form.left_centre
-        return Seen(x, linear, -(centre @ linear))
+        return TransformedRows(x, linear, -(centre @ linear))
 
 
 def canonical_models(model: FactorModel) -> Iterator[EquivalentModel]:

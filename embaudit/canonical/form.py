@@ -18,9 +18,9 @@ from functools import cached_property
 
 import numpy as np
 
-from embaudit.canonical.belonging import belongs
+from embaudit.canonical.form_matching import belongs
 from embaudit.canonical.mapping import mapped
-from embaudit.canonical.span import complement
+from embaudit.canonical.row_span import complement
 from embaudit.core.checked import Floats, Matrix, Vector, frozen, is_number
 from embaudit.errors import EquivalenceError, InputError, must_be
 from embaudit.gauges import Gauge
@@ -65,7 +65,7 @@ class CanonicalForm:
     """Number r of directions that the predictions see."""
     resolution: float
     """Singular values up to here cannot be told from zero, as precisely as the rows are stored."""
-    seen: int
+    n_seen: int
     """Number of directions that float64 tells from zero."""
     firm: int
     """Number of those that a gauge changes; it leaves the others alone."""
@@ -86,7 +86,7 @@ class CanonicalForm:
     v: Matrix
     """(k, k) of `R_P R_Qᵀ = u s vᵀ`."""
     shifts_left: bool
-    """Whether a gauge can centre the left rows of this model, a free right bias absorbing it."""
+    """True if a gauge can centre the left rows of this model, a free right bias absorbing it."""
 
     def __repr__(self) -> str:
         s = self.singular_values
@@ -94,7 +94,7 @@ class CanonicalForm:
 
     @property
     def is_full_rank(self) -> bool:
-        """Whether the predictions see every latent dimension; if not, no gauge reaches the canonical form."""
+        """True if the predictions see every latent dimension; if not, no gauge reaches the canonical form."""
         return self.rank == len(self.singular_values)
 
     @cached_property
@@ -119,8 +119,8 @@ class CanonicalForm:
 
     @property
     def leaves_alone(self) -> bool:
-        """Whether directions stay as they are beside the canonical ones, in all models of the family."""
-        return self.firm < self.seen
+        """True if directions stay as they are beside the canonical ones, in all models of the family."""
+        return self.firm < self.n_seen
 
     @cached_property
     def family(self) -> tuple[Floats, Floats, Vector]:
@@ -207,7 +207,7 @@ def canonical_form(model: FactorModel) -> CanonicalForm:
     resolution, rounding = max(left.precision, right.precision) * scale, model.rank * EPS * scale
     # What a root was computed with, not what its rows are stored with, decides which directions it can whiten.
     roots = max((side.precision for side in (left, right) if side.route == "gram"), default=0.0) * scale
-    rank, seen, firm = (int((s > least).sum()) for least in (resolution, rounding, max(rounding, roots, FIRM * s[0])))
+    rank, n_seen, firm = (int((s > least).sum()) for least in (resolution, rounding, max(rounding, roots, FIRM * s[0])))
     if rank == 0:
         raise InputError("the scores must differ from zero; got factors whose products all vanish; check the input.")
     zero = np.zeros(model.rank)
@@ -215,7 +215,7 @@ def canonical_form(model: FactorModel) -> CanonicalForm:
         singular_values=frozen(s),
         rank=rank,
         resolution=resolution,
-        seen=seen,
+        n_seen=n_seen,
         firm=firm,
         left_centre=left.mean if centre_left else zero,
         right_centre=right.mean if centre_right else zero,
@@ -277,7 +277,7 @@ def _another(got: str) -> Exception:
 
 
 def _is_ordinary(side: Moments) -> bool:
-    """Whether products of two such sides surely fit into float64; others are looked at row by row."""
+    """Check that products of two such sides surely fit into float64; others are looked at row by row."""
     return bool(1e-90 < np.abs(side.root).max() < 1e90)
 
 
@@ -337,6 +337,7 @@ def at_exponent(model: FactorModel, exponent: float, *, form: CanonicalForm | No
 
 
 def _at(model: FactorModel, form: CanonicalForm, exponent: float) -> FactorModel:
+    """Return the canonical model at an exponent, centred where its link allows it."""
     if model.predicts is Equivalence.COSINES:
         text = "a model at another exponent must predict the same; got one that predicts cosines, which every exponent"
         raise EquivalenceError(f"{text} but its own changes; read its identified cosines instead.")

@@ -22,7 +22,7 @@ from embaudit.canonical.mapping import RowMap, affine, gathered, mapped_blocks
 from embaudit.core.checked import Floats, Matrix, Vector
 from embaudit.core.parallel import row_blocks
 from embaudit.linalg.pairs import as_pairs, pair_cosines, pairs_or_all
-from embaudit.linalg.seen import Mapped
+from embaudit.linalg.transformed_rows import Mapped
 from embaudit.model import FactorModel, SideName
 from embaudit.model.sizes import require_model
 
@@ -205,8 +205,8 @@ def identified_cosines(
     index = as_pairs(pairs_or_all(pairs, len(x)), len(x), len(x))
     function = prediction_rows(model, form, role)
     cosines = np.empty(len(index))
-    for part in row_blocks(len(index), 8 * model.rank):
-        wanted, where = np.unique(index[part], return_inverse=True)
+    for block in row_blocks(len(index), 8 * model.rank):
+        wanted, where = np.unique(index[block], return_inverse=True)
         rows = function(np.asarray(x[wanted], dtype=np.float64))
-        cosines[part] = pair_cosines(rows, rows, where.reshape(-1, 2))
+        cosines[block] = pair_cosines(rows, rows, where.reshape(-1, 2))
     return cosines

@@ -1,4 +1,4 @@
-"""Whether models that divide rows by their length have cosines within a side that their predictions pin.
+"""Cosines within a side that predictions pin, in models that divide rows by their length.
 
 A model of cosines keeps `p̂ · q̂`: gauges `S = M Mᵀ` with `p̂ᵀ S p̂ = 1` and `q̂ᵀ S⁻¹ q̂ = 1` on all rows. A normalised
 head keeps `x · ŵ` up to a number for each x, and x is learned, so only the labels have a say: `ŵ' = N ŵ + v` may be
@@ -12,8 +12,18 @@ from dataclasses import replace
 
 import numpy as np
 
-from embaudit.canonical.lifts import EPS, LARGEST, LARGEST_SHOWN, Span, n_forms, packed, span_of, symmetric, tangent
 from embaudit.canonical.pinning import TABLE, Flip, Moved, Pinning
+from embaudit.canonical.quadratic_span import (
+    EPS,
+    LARGEST,
+    LARGEST_SHOWN,
+    Span,
+    n_forms,
+    packed,
+    span_of,
+    symmetric,
+    tangent,
+)
 from embaudit.canonical.second_metric import certificate, cone_certificate, second_metrics
 from embaudit.core.checked import RNG, Flags, Floats, Matrix, as_generator, frozen, is_number
 from embaudit.core.words import counted
@@ -92,7 +102,7 @@ def _too_large(scope: str, needed: int) -> Pinning:
     return Pinning("undecided", because, scope, 0, needed)
 
 
-def _with_missing(model: FactorModel, found: Pinning, spans: Mapping[SideName, Span]) -> Pinning:
+def _with_missing(model: FactorModel, pinning: Pinning, spans: Mapping[SideName, Span]) -> Pinning:
     """Add to a test that is undecided how many rows more of one side would span all forms, and so decide it."""
     needed = n_forms(model.rank)
     missing: dict[SideName, int] = {}
@@ -105,12 +115,12 @@ def _with_missing(model: FactorModel, found: Pinning, spans: Mapping[SideName, S
         if rank < span.needed and not confined:
             missing[side] = needed - rank
     if not missing:
-        return found
+        return pinning
     fewest = min(missing, key=lambda side: missing[side])
     rows = counted(missing[fewest], f"more {model.title(fewest)} row")
     told = f"; {rows} in general position would decide it"
     told = told if needed <= LARGEST_SHOWN else f". A proof by one side would take {rows}"
-    return replace(found, because=f"{found.because}{told}", needed=needed, rows_missing=missing)
+    return replace(pinning, because=f"{pinning.because}{told}", needed=needed, rows_missing=missing)
 
 
 def _one_table(model: FactorModel) -> Pinning:
@@ -168,24 +178,24 @@ def _unseen_by(model: FactorModel, side: SideName, scope: str) -> Pinning | None
     flip = Flip(side, frozen(np.flatnonzero(_half(outside @ first))), frozen(unseen))
     hidden = f"{counted(model.rank - space.shape[1], 'direction')} no {model.title(other)} has"
     because = f"{model.title(side)} rows reach into {hidden}"
-    found = Pinning("free", because, scope, 0, n_forms(model.rank), flip=flip)
-    return _with_movement(model, found)
+    pinning = Pinning("free", because, scope, 0, n_forms(model.rank), flip=flip)
+    return _with_movement(model, pinning)
 
 
 def _half(shares: Floats) -> Flags:
     """Choose every second of the rows that lie in one direction, so that pairs of them come apart."""
     order = np.argsort(-np.abs(shares), kind="stable")
-    chosen = np.zeros(len(shares), dtype=bool)
-    chosen[order[::2]] = True
-    return chosen
+    is_second = np.zeros(len(shares), dtype=bool)
+    is_second[order[::2]] = True
+    return is_second
 
 
-def _with_movement(model: FactorModel, found: Pinning) -> Pinning | None:
+def _with_movement(model: FactorModel, pinning: Pinning) -> Pinning | None:
     """Add what the equal model moves; None where that is nothing."""
-    twin = found.twin(model)
+    twin = pinning.twin(model)
     moved = {side: _moved(model.factors(side), twin.factors(side)) for side in model.sides}
     lengths = [np.abs(twin.side(s).norms[model.side(s).directed] - 1).max(initial=0.0) for s in model.link.unit_sides]
-    result = Pinning(**vars(found) | {"moved": moved, "residual": float(max(lengths))})
+    result = Pinning(**vars(pinning) | {"moved": moved, "residual": float(max(lengths))})
     watched = {side: m for side, m in moved.items() if side in model.link.unit_sides}
     return result if max(m.max_abs for m in watched.values()) > LEAST else None
 
@@ -201,6 +211,7 @@ def _moved(before: Matrix, after: Matrix) -> Moved:
 
 
 def _both_sides(model: FactorModel, most: float, draw: np.random.Generator) -> Pinning:
+    """Decide from both sides: unseen directions, a proof, or a search for a second metric."""
     scope = SCOPES["cosine"]
     for side in model.sides:
         if (shown := _unseen_by(model, side, scope)) is not None:
@@ -214,8 +225,8 @@ def _both_sides(model: FactorModel, most: float, draw: np.random.Generator) -> P
     if proof is not None:
         return Pinning("pinned", proof, scope, rank, n_forms(m))
     large = right.needed > LARGEST
-    found = _too_large(scope, right.needed) if large else _searched(model, (left, right), basis, rank, most, draw)
-    return found if found.status != "undecided" else _with_missing(model, found, {"left": left, "right": right})
+    pinning = _too_large(scope, right.needed) if large else _searched(model, (left, right), basis, rank, most, draw)
+    return pinning if pinning.status != "undecided" else _with_missing(model, pinning, {"left": left, "right": right})
 
 
 def _proof(model: FactorModel, left: Span, right: Span, basis: Floats) -> str | None:
@@ -243,9 +254,9 @@ def _searched(
     for metric in metrics:
         gauge = _in_all_directions(metric, basis)
         because = "another metric keeps every length on both sides"
-        found = _with_movement(model, Pinning("free", because, scope, rank, needed, witness=gauge))
-        if found is not None and found.residual <= 64 * model.rank * EPS * most and found.largest > best.largest:
-            best = found
+        pinning = _with_movement(model, Pinning("free", because, scope, rank, needed, witness=gauge))
+        if pinning is not None and pinning.residual <= 64 * model.rank * EPS * most and pinning.largest > best.largest:
+            best = pinning
     if best.status == "free":
         return best
     first_order = "to first order nothing is free" if rank == needed else "some directions are free to first order"
@@ -292,15 +303,15 @@ def _head(model: FactorModel, most: float, draw: np.random.Generator) -> Pinning
     shown = []
     for free in _candidates(span, units, draw, affine=affine):
         witness = _head_gauge(free, k, most)
-        found = _with_movement(model, Pinning("free", because, scope, span.rank, span.needed, witness=witness))
-        shown += [found] if found is not None and found.residual <= 64 * k * EPS * most**2 else []
+        pinning = _with_movement(model, Pinning("free", because, scope, span.rank, span.needed, witness=witness))
+        shown += [pinning] if pinning is not None and pinning.residual <= 64 * k * EPS * most**2 else []
     because = "what the rows leave free moved no cosine"
     unknown = Pinning("undecided", because, scope, span.rank, span.needed)
-    return max(shown, key=lambda found: found.moved["right"].max_abs if found.moved else 0.0, default=unknown)
+    return max(shown, key=lambda pinning: pinning.moved["right"].max_abs if pinning.moved else 0.0, default=unknown)
 
 
 def _counted(model: FactorModel) -> Pinning | None:
-    """Say without a witness that fewer labels than numbers leave some free: if labels span, some cosine moves."""
+    """Show without a witness that fewer labels than numbers leave some free: if labels span, some cosine moves."""
     k, n = model.rank, len(model.right_side.directed)
     if n >= n_forms(k) or _rows_space(model, "right").shape[1] < k:
         return None

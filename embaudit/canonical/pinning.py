@@ -1,4 +1,4 @@
-"""What the test of unit rows found: pinned, free with an equal model at hand, or undecided."""
+"""Results of the test of unit rows: pinned, free with an equivalent model at hand, or undecided."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Flip:
     side: SideName
     """Whose rows."""
     rows: Indices
-    """Which."""
+    """Row numbers of those reflected."""
     unseen: Matrix
     """(k, k) projector onto the directions that no row of the other side has, or all have alike if a bias is free."""
 
@@ -55,10 +55,10 @@ class Flip:
 
 @dataclass(frozen=True, eq=False)
 class Pinning(Result):
-    """What predictions of rows of length 1 leave free of the cosines between rows of one side."""
+    """Freedom that predictions of rows of length 1 leave to the cosines between rows of one side."""
 
     status: Status
-    """Whether nothing moves them (proven), an equal model moves them (shown), or neither is known."""
+    """Answer: no model moves them (proven), an equivalent model moves them (shown), or neither is decided."""
     because: str
     """The argument, one sentence."""
     scope: str
@@ -70,9 +70,9 @@ class Pinning(Result):
     witness: Gauge | None = None
     """A gauge of rows of length 1 that keeps every length, hence every prediction."""
     flip: Flip | None = None
-    """Where the equal model is no gauge."""
+    """Reflection of some rows, if the equivalent model is no gauge."""
     moved: dict[SideName, Moved] | None = None
-    """What the equal model does to the cosines of either side."""
+    """Movement of the cosines of either side in the equivalent model."""
     residual: float = 0.0
     """How far the rows of the equal model are from length 1 before they are divided by it."""
     rows_missing: Mapping[SideName, int] = field(default_factory=dict)
@@ -83,7 +83,7 @@ class Pinning(Result):
 
     def moved_of(self, role: Role) -> Moved | None:
         """Return what the equal model does to the cosines of a role; None of left-right pairs, which are no side's."""
-        return next((found for side, found in (self.moved or {}).items() if side == role), None)
+        return next((moved for side, moved in (self.moved or {}).items() if side == role), None)
 
     @property
     def largest(self) -> float:
@@ -111,7 +111,7 @@ class Pinning(Result):
         return model.replace(**rows)
 
     def explain(self) -> str:
-        """Say in plain words what the test found."""
+        """Describe in plain words the result of the test."""
         count = "" if self.flip is not None else f" {self.rank} of {self.needed} numbers of a gauge are fixed."
         because = f"{self.because[0].upper()}{self.because[1:]}.{'' if self.scope == TABLE else count}"
         if self.scope == TABLE:

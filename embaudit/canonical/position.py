@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from embaudit.canonical.form import EXPONENTS, CanonicalForm
-from embaudit.canonical.habits import Habit
+from embaudit.canonical.library_scaling import FactorScaling
 from embaudit.core.checked import Vector
 from embaudit.core.results import Drawn
 from embaudit.model import Link, SideName
@@ -24,17 +24,17 @@ class HiddenBias:
     role: SideName
     """The side that is constant."""
     column: int | None
-    """Which column; None where it is a mixture of several, as after a rotation."""
+    """Column number; None where it is a mixture of several, as after a rotation."""
     value: float
     """The constant; for a mixture, in units of its unit direction."""
 
 
 @dataclass(frozen=True, eq=False)
 class Position(Drawn):
-    """Where a model's factors sit among all equivalent ones."""
+    """Place of a model's factors among all equivalent ones."""
 
     roles: tuple[str, str]
-    """What people call the two sides."""
+    """Titles of the two sides, such as "user" and "item"."""
     link: Link
     """How scores become predictions."""
     exponent: float
@@ -53,8 +53,8 @@ class Position(Drawn):
     """Latent dimensions k of the factors."""
     resolution: float
     """Singular values up to here could not be told from zero."""
-    habit: Habit
-    """Which library's split it looks like."""
+    habit: FactorScaling
+    """Library's split that the factors look like."""
     hidden_biases: tuple[HiddenBias, ...]
     """Constant columns and directions found in the factors."""
     form: CanonicalForm
@@ -86,7 +86,7 @@ class Position(Drawn):
         return pd.DataFrame.from_dict(places, orient="index", columns=["exponent", "condition"]).rename_axis("gauge")
 
     def explain(self) -> str:
-        """Say in plain words where the cosines sit, and what to do next."""
+        """Describe in plain words the place of the cosines, and the next step."""
         from embaudit.canonical.words import explain
 
         return explain(self)

@@ -1,4 +1,4 @@
-"""Where a model sits among its equivalents: the nearest exponent and how far every canonical gauge is.
+"""Place of a model among its equivalents: the nearest exponent and how far every canonical gauge is.
 
 The distance between two gauges that cosines can feel is ln κ of the step between them, which is half of
 Hilbert's projective metric between their metrics `S = M Mᵀ`.
@@ -10,9 +10,9 @@ import numpy as np
 
 from embaudit.canonical.balance import balanced_maps
 from embaudit.canonical.form import EXPONENTS, CanonicalForm, canonical_form, require_both_sides, require_form_of
-from embaudit.canonical.habits import log_condition, recognise
+from embaudit.canonical.library_scaling import log_condition, recognise
 from embaudit.canonical.position import HiddenBias, Position
-from embaudit.canonical.span import in_span
+from embaudit.canonical.row_span import in_span
 from embaudit.core.checked import Floats, frozen
 from embaudit.io import as_model
 from embaudit.io.files import AnyPath
@@ -90,8 +90,10 @@ def nearest_exponent(form: CanonicalForm) -> tuple[float, float]:
         return 0.5, log_condition(form, 0.5)  # every exponent is the same gauge
     from scipy.optimize import minimize_scalar
 
-    found = minimize_scalar(lambda e: log_condition(form, e), bounds=(0, 1), method="bounded", options={"xatol": 1e-6})
-    candidates = {float(found.x): float(found.fun)} | {e: log_condition(form, e) for e in EXPONENTS.values()}
+    minimum = minimize_scalar(
+        lambda e: log_condition(form, e), bounds=(0, 1), method="bounded", options={"xatol": 1e-6}
+    )
+    candidates = {float(minimum.x): float(minimum.fun)} | {e: log_condition(form, e) for e in EXPONENTS.values()}
     return min(((e, d) for e, d in candidates.items()), key=lambda pair: pair[1])
 
 
@@ -120,5 +122,5 @@ def hidden_biases(role: SideName, side: Moments) -> tuple[HiddenBias, ...]:
     still = directions[spread <= 16 * side.precision * max(spread[0], np.linalg.norm(side.mean))]
     levels = still @ side.mean
     value = float(np.linalg.norm(levels))
-    seen = value > np.sqrt(side.precision) * np.linalg.norm(side.mean)
-    return (HiddenBias(role, None, value),) if seen and value else ()
+    is_bias = value > np.sqrt(side.precision) * np.linalg.norm(side.mean)
+    return (HiddenBias(role, None, value),) if is_bias and value else ()

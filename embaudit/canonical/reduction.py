@@ -42,7 +42,7 @@ class Reduction:
 
     @property
     def is_whole(self) -> bool:
-        """Whether the predictions see every dimension."""
+        """True if the predictions see every dimension."""
         return self.effective_rank == len(self.basis)
 
 

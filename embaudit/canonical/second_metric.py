@@ -1,4 +1,4 @@
-"""Whether two sides of unit rows leave a metric S other than I: proof that there is none, or one that is found.
+"""Search for a metric S other than I that two sides of unit rows leave, or a proof that there is none.
 
 A linear gauge with `S = M Mᵀ` keeps predicted cosines if `pᵀ S p = 1` for unit left rows and `qᵀ S⁻¹ q = 1` for unit
 right ones. Where some G ≻ 0 lies in the span of the `p pᵀ` and in that of the `q qᵀ`, every such S has
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from embaudit.canonical.lifts import EPS, Span, lifted, packed, symmetric, tangent
+from embaudit.canonical.quadratic_span import EPS, Span, lifted, packed, symmetric, tangent
 from embaudit.core.checked import Floats, Matrix
 from embaudit.linalg.rows import unit_rows
 
@@ -26,7 +26,7 @@ def certificate(left: Span, right: Span, k: int) -> float:
 
     Examples
     --------
-    >>> from embaudit.canonical.lifts import span_of
+    >>> from embaudit.canonical.quadratic_span import span_of
     >>> corner = span_of(np.eye(2), np.eye(2))
     >>> corner.rank, corner.needed, certificate(corner, corner, 2)
     (2, 3, 1.0)
@@ -59,7 +59,7 @@ def shared_form(left: Span, right: Span, k: int) -> Floats | None:
 
 
 def cone_certificate(left: Matrix, right: Matrix, basis: Floats) -> bool:
-    """Whether I is a sum of `p pᵀ`, and one of `q qᵀ`, with weights ≥ 0.
+    """Check that I is a sum of `p pᵀ`, and one of `q qᵀ`, with weights ≥ 0.
 
     Then S = I even among metrics with `pᵀ S p ≤ 1` and `qᵀ S⁻¹ q ≤ 1`: those of models that also use directions
     in which no row lies.
@@ -94,7 +94,7 @@ def second_metrics(left: Span, right: Span, k: int, rng: np.random.Generator, mo
     list of (k, k) arrays
         Those that converged; some may be I.
     """
-    found, along = [], tangent(left, right)
+    metrics, along = [], tangent(left, right)
     along = along if len(along) else np.eye(left.needed)
     for start in range(STARTS):
         direction = symmetric(rng.standard_normal(len(along)) @ along, k)
@@ -102,8 +102,8 @@ def second_metrics(left: Span, right: Span, k: int, rng: np.random.Generator, mo
         metric, gap = _solved(np.eye(k) + stretch * direction, left, right)
         values = np.linalg.eigvalsh(metric)
         if gap <= 64 * k * EPS * values[-1] / values[0] and values[-1] <= most**2 * values[0]:
-            found.append(metric)
-    return found
+            metrics.append(metric)
+    return metrics
 
 
 def _solved(metric: Floats, left: Span, right: Span) -> tuple[Floats, float]:
@@ -113,12 +113,14 @@ def _solved(metric: Floats, left: Span, right: Span) -> tuple[Floats, float]:
     k = len(metric)
     assert left.held is not None
     assert right.held is not None
-    one, rows = packed(np.eye(k)), symmetric(np.asarray(right.held.T), k)
+    identity, rows = packed(np.eye(k)), symmetric(np.asarray(right.held.T), k)
     gap, best = np.inf, metric
     for _ in range(40):
         inverse = np.linalg.inv(metric)
         inverse = (inverse + inverse.T) / 2
-        misses = np.concatenate([left.held.T @ (packed(metric) - one), right.held.T @ (packed(inverse) - one)])
+        misses = np.concatenate(
+            [left.held.T @ (packed(metric) - identity), right.held.T @ (packed(inverse) - identity)]
+        )
         size = float(np.abs(misses).max())
         if size < gap:
             gap, best = size, metric

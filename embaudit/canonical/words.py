@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from embaudit.canonical.balance import BALANCED
-from embaudit.canonical.habits import NEAR, Habit
+from embaudit.canonical.library_scaling import NEAR, FactorScaling
 from embaudit.canonical.position import Position
 from embaudit.model import Equivalence
 
@@ -14,7 +14,7 @@ AT = 0.01
 
 
 def explain(position: Position) -> str:
-    """Say where the cosines of a model sit and what to do next.
+    """Describe the place of the cosines of a model, and the next step.
 
     Examples
     --------
@@ -31,10 +31,11 @@ def explain(position: Position) -> str:
         _biases(position),
         _next(position),
     ]
-    return " ".join(part for part in parts if part)
+    return " ".join(sentence for sentence in parts if sentence)
 
 
 def _where(position: Position) -> str:
+    """Describe the exponent nearest to the factors, and its distance."""
     users, items = position.roles
     if position.link.predicts is Equivalence.COSINES:
         return "This model predicts cosines, so nothing but a rotation can be told from its own factors by them."
@@ -67,6 +68,7 @@ def _between(position: Position) -> str:
 
 
 def _meaning(name: str, near: str, kappa: float, users: str, items: str) -> str:
+    """Describe the cosines at an exponent with a name."""
     if name == "right-whitened":
         return f"{whitened(items, near)}."
     if name == "left-whitened":
@@ -82,7 +84,7 @@ def _meaning(name: str, near: str, kappa: float, users: str, items: str) -> str:
 
 
 def whitened(items: str, near: str = "") -> str:
-    """Say what it means that columns are orthonormal, of a side whose other one may be at hand or not.
+    """Describe cosines of a side whose columns are orthonormal; the other side may be at hand or not.
 
     Examples
     --------
@@ -96,7 +98,7 @@ def whitened(items: str, near: str = "") -> str:
 
 
 def _counted(position: Position) -> str:
-    """Say how far the factors are from what decay at every interaction leaves, where the interactions are known."""
+    """Describe the distance of the factors from those that decay at every interaction leaves, where these are known."""
     if position.counted_distance is None:
         return ""
     kappa = float(np.exp(position.counted_distance))
@@ -109,9 +111,13 @@ def _counted(position: Position) -> str:
 
 
 _LIBRARIES = {
-    Habit.TRUNCATED_SVD: "TruncatedSVD of scikit-learn and BiasedSVD of LensKit write factors of this shape (UΣ, V).",
-    Habit.PURE_SVD: "RecTools' PureSVD writes factors of this shape (U, VΣ).",
-    Habit.ALIGNED: "The columns are singular directions with scales of their own, as a product penalty leaves them.",
+    FactorScaling.TRUNCATED_SVD: (
+        "TruncatedSVD of scikit-learn and BiasedSVD of LensKit write factors of this shape (UΣ, V)."
+    ),
+    FactorScaling.PURE_SVD: "RecTools' PureSVD writes factors of this shape (U, VΣ).",
+    FactorScaling.ALIGNED: (
+        "The columns are singular directions with scales of their own, as a product penalty leaves them."
+    ),
 }
 
 
@@ -119,11 +125,12 @@ def _rank(position: Position) -> str:
     lost = position.rank - position.effective_rank
     if not lost:
         return ""
-    seen = "is seen by no prediction; it moves" if lost == 1 else "are seen by no prediction; they move"
-    return f"{lost} of the {position.rank} dimensions {seen} the cosines and nothing else."
+    verb = "is seen by no prediction; it moves" if lost == 1 else "are seen by no prediction; they move"
+    return f"{lost} of the {position.rank} dimensions {verb} the cosines and nothing else."
 
 
 def _biases(position: Position) -> str:
+    """Name each bias that is hidden in a constant direction of the other side."""
     sentences = []
     for bias in position.hidden_biases:
         users, items = position.roles
@@ -137,6 +144,7 @@ def _biases(position: Position) -> str:
 
 
 def _next(position: Position) -> str:
+    """Name the next step."""
     users, items = position.roles
     if position.link.predicts is Equivalence.COSINES:
         return "Check with the rank test whether training on the cosine pinned the factors."

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from embaudit.linalg.largest import Largest
 from embaudit.linalg.nearest import TIE
 from embaudit.linalg.rows import sample_rows
+from embaudit.linalg.topk import TopK
 from embaudit.model import Softmax
 from embaudit.model.equivalence import Equivalence, largest_gap, log_softmax
 
@@ -150,7 +150,7 @@ def _correlation(one: NDArray[np.float64], two: NDArray[np.float64]) -> float:
 
 def _overlap(one: NDArray[np.float64], two: NDArray[np.float64], n: int) -> float:
     """Mean share of a row's best `n` in one table of scores that are kept, ties included, in the other."""
-    first, last = Largest(len(one), n).add(one), Largest(len(two), n).add(two).bar
+    first, last = TopK(len(one), n).add(one), TopK(len(two), n).add(two).threshold
     return float((np.take_along_axis(two, first.columns, axis=1) >= last[:, None] - TIE).mean())
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from embaudit.canonical.form import canonical_form
 from embaudit.canonical.identified import prediction_rows
-from embaudit.canonical.span import in_span
+from embaudit.canonical.row_span import in_span
 from embaudit.comparison.agreement import Agreement, agreement
 from embaudit.comparison.change import role_change, serving
 from embaudit.comparison.fits import EXPLAINED, Fold, folds, held_out_error, whole

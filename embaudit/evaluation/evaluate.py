@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from embaudit.canonical.form import EXPONENTS, canonical_form
 from embaudit.canonical.identified import identified_factors
 from embaudit.canonical.mapping import mapped
-from embaudit.canonical.span import in_span
+from embaudit.canonical.row_span import in_span
 from embaudit.core.checked import RNG, as_count, as_generator, named_keywords
 from embaudit.core.parallel import row_blocks
 from embaudit.core.results import Result

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from embaudit.core.checked import Flags, Floats
 from embaudit.core.parallel import row_blocks
-from embaudit.linalg.largest import Largest
+from embaudit.linalg.topk import TopK
 
 Groups: TypeAlias = NDArray[np.uint8]
 
@@ -86,7 +86,7 @@ class LeftOut:
         keep = self.n + SPARE
         while True:
             keep = min(keep, scores.shape[1] - 1)
-            best = Largest(len(scores), keep).add(scores.astype(np.float64, copy=False)).columns
+            best = TopK(len(scores), keep).add(scores.astype(np.float64, copy=False)).columns
             remains = self.groups[best][:, None] != np.arange(self.n_groups + 1)[:, None]
             place = np.cumsum(remains, axis=2)
             if keep == scores.shape[1] - 1 or remains.sum(axis=2).min() >= self.n:

@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 from embaudit.core.checked import Matrix, Vector, as_count, as_factors, as_vector, frozen
 from embaudit.errors import EquivalenceError, InputError, must_be
 from embaudit.linalg.passes import cached_blocks
-from embaudit.linalg.stretch import WIDE, Stretch, Structured
-from embaudit.linalg.stretch import Linear as Map
+from embaudit.linalg.structured import WIDE, Structured, StructuredLinearMap
+from embaudit.linalg.structured import Linear as Map
 from embaudit.model import FactorModel, SideName
 from embaudit.model.equivalence import Equivalence
 from embaudit.model.objectives import Linear
@@ -42,7 +42,7 @@ def _square(array: ArrayLike | Structured, name: str) -> Map:
 
 
 def _still(rank: int) -> Map:
-    return Stretch.identity(rank) if rank > WIDE else np.eye(rank)
+    return StructuredLinearMap.identity(rank) if rank > WIDE else np.eye(rank)
 
 
 def _norm(linear: Map) -> float:
@@ -147,7 +147,11 @@ class Gauge:
         if not np.isfinite(inverse).all():
             at = int(np.argmin(np.isfinite(inverse)))
             raise must_be("scales", "numbers whose inverse is finite", f"{d[at]} in column {at}", "drop that column")
-        return cls(Stretch(d), Stretch(frozen(inverse))) if len(d) > WIDE else cls(np.diag(d), np.diag(inverse))
+        return (
+            cls(StructuredLinearMap(d), StructuredLinearMap(frozen(inverse)))
+            if len(d) > WIDE
+            else cls(np.diag(d), np.diag(inverse))
+        )
 
     @classmethod
     def linear(cls, matrix: ArrayLike) -> Gauge:

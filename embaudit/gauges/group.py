@@ -11,7 +11,7 @@ import numpy as np
 from embaudit.core.checked import RNG, Vector, as_generator, frozen, is_number
 from embaudit.errors import must_be
 from embaudit.gauges.gauge import EPS, Gauge
-from embaudit.linalg.stretch import WIDE, Stretch, Turn
+from embaudit.linalg.structured import WIDE, StructuredLinearMap, StructuredRotation
 from embaudit.model import FactorModel
 from embaudit.model.equivalence import Equivalence
 
@@ -150,7 +150,7 @@ def random_rotation(rank: int, rng: np.random.Generator) -> np.ndarray[tuple[int
 
 
 def random_linear(scales: Vector, rng: np.random.Generator) -> Gauge:
-    """Draw `M = U diag(scales) Vᵀ` with uniform U and V; in very many dimensions U is a `Turn`, and V the identity.
+    """Draw `M = U diag(scales) Vᵀ`, U and V uniform; in very many dimensions U is structured, and V the identity.
 
     Examples
     --------
@@ -161,5 +161,5 @@ def random_linear(scales: Vector, rng: np.random.Generator) -> Gauge:
     rank = len(scales)
     if rank <= WIDE:
         return Gauge.from_svd(random_rotation(rank, rng), scales, random_rotation(rank, rng))
-    turn = Turn.sample(rank, rng)
-    return Gauge(Stretch(frozen(scales), turn), Stretch(frozen(1 / scales), turn))
+    turn = StructuredRotation.sample(rank, rng)
+    return Gauge(StructuredLinearMap(frozen(scales), turn), StructuredLinearMap(frozen(1 / scales), turn))

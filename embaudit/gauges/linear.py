@@ -43,7 +43,7 @@ class GeneralLinear(BudgetedLinear):
     def sample(self, *, rng: RNG = 0) -> Gauge:
         """Draw `M = U diag(s) Vᵀ`: U and V uniform, s log-normal, stretched to spend the budget exactly.
 
-        Above 256 dimensions `M = U diag(s)`, and U is a `Turn`, which is not quite uniform. No cosine sees V.
+        Above 256 dimensions `M = U diag(s)`, and U is a `StructuredRotation`, not quite uniform. No cosine sees V.
         """
         draw = as_generator(rng)
         return random_linear(sample_spectrum(self.rank, self.max_condition, draw), draw)

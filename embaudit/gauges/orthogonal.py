@@ -9,7 +9,7 @@ import numpy as np
 from embaudit.core.checked import RNG, as_generator
 from embaudit.gauges.gauge import Gauge, require_rank
 from embaudit.gauges.group import GaugeGroup, random_rotation
-from embaudit.linalg.stretch import WIDE, Stretch, Turn
+from embaudit.linalg.structured import WIDE, StructuredLinearMap, StructuredRotation
 from embaudit.model.equivalence import Equivalence
 from embaudit.model.objectives import Linear
 
@@ -52,9 +52,9 @@ class Orthogonal(GaugeGroup):
         return True
 
     def sample(self, *, rng: RNG = 0) -> Gauge:
-        """Draw uniformly (Haar measure); above 256 dimensions a `Turn`, which is not quite uniform."""
+        """Draw uniformly (Haar measure); above 256 dimensions a `StructuredRotation`, which is not quite uniform."""
         if self.rank > WIDE:
-            turn = Stretch(np.ones(self.rank), Turn.sample(self.rank, as_generator(rng)))
+            turn = StructuredLinearMap(np.ones(self.rank), StructuredRotation.sample(self.rank, as_generator(rng)))
             return Gauge(turn, turn)
         rotation = random_rotation(self.rank, as_generator(rng))
         return Gauge(rotation, rotation)

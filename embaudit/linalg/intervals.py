@@ -17,7 +17,7 @@ from embaudit.core.checked import Floats
 Z95 = 1.959963984540054
 """95 % of a normal distribution lie within this many standard deviations."""
 TAIL = 0.025
-"""What such an interval leaves out at either end."""
+"""Probability that such an interval leaves out at either end."""
 GROUPS = 20
 """Parts of the entities that are left out in turn."""
 

@@ -18,7 +18,7 @@ from embaudit.core.parallel import one_blas_thread, parallel_map, row_blocks
 from embaudit.linalg.passes import cached_blocks, each_chunk, in_order
 from embaudit.linalg.rows import unit_rows
 from embaudit.linalg.spanned import rank_by_inverse, spans
-from embaudit.linalg.stretch import WIDE
+from embaudit.linalg.structured import WIDE
 
 EPS = float(np.finfo(np.float64).eps)
 Route: TypeAlias = Literal["qr", "gram"]
@@ -38,7 +38,7 @@ EVEN = 16.0
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """What one pass over an n×k factor matrix keeps of it."""
+    """Sums of one pass over an n×k factor matrix."""
 
     n_rows: int
     """Number of rows n."""
@@ -222,16 +222,16 @@ def outlined(x: Matrix) -> Moments | None:
     every = int(n // (ENTERING * k))
     if n * k * k <= EXACT_CELLS or every < FEWER or x.dtype != np.float32:
         return None
-    part, (total, squares) = moments(x[::every]), _column_sums(x)
+    sampled, (total, squares) = moments(x[::every]), _column_sums(x)
     mean, most = total / n, float(np.sqrt(squares.sum()))
-    if part.inverse_root is None or not spans(part.centred_root, part.inverse_root, most, part.precision):
+    if sampled.inverse_root is None or not spans(sampled.centred_root, sampled.inverse_root, most, sampled.precision):
         return None
     roots = _triangles(_single_gram(x, mean))
     if roots is None:
         return None
     root, inverse = map(frozen, roots)
     lengths = frozen(np.sqrt(squares))
-    return Moments(n, frozen(mean), root, part.precision, "gram", inverse_root=inverse, lengths=lengths)
+    return Moments(n, frozen(mean), root, sampled.precision, "gram", inverse_root=inverse, lengths=lengths)
 
 
 def _single_gram(x: Matrix, mean: Floats) -> Floats:
@@ -269,6 +269,7 @@ def _qr(blocks: list[Floats]) -> Floats:
 
 
 def _by_qr(x: Matrix, *, normalise: bool) -> tuple[Vector, Matrix]:
+    """Compute mean and centred root by QR of the rows with a column of ones before them."""
     k = x.shape[1]
 
     def triangle(chunk: slice) -> Floats:
@@ -277,9 +278,9 @@ def _by_qr(x: Matrix, *, normalise: bool) -> tuple[Vector, Matrix]:
             factor = _qr([factor, np.column_stack([np.ones(len(block)), block])])
         return factor
 
-    factor, *others = each_chunk(x, triangle)
-    for part in others:
-        factor = _qr([factor, part])
+    factor, *factors = each_chunk(x, triangle)
+    for other in factors:
+        factor = _qr([factor, other])
     missing = np.zeros((k + 1 - len(factor), k + 1))
     return factor[0, 1:] / factor[0, 0], np.vstack([factor, missing])[1:, 1:]
 

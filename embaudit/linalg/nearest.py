@@ -17,16 +17,16 @@ from numpy.typing import ArrayLike
 from embaudit.core.checked import Flags, Floats, Indices, Vector, as_count, as_rows, as_vector
 from embaudit.core.parallel import parallel_map, row_blocks
 from embaudit.errors import must_be
-from embaudit.linalg.largest import Hits, Largest, hits
 from embaudit.linalg.pairs import pair_cosines
 from embaudit.linalg.rows import unit_rows
-from embaudit.linalg.screened import MANY, SPARE_IN_A_CROWD, screened
-from embaudit.linalg.seen import Rows, Seen, with_shift
+from embaudit.linalg.topk import Hits, TopK, topk_above
+from embaudit.linalg.transformed_rows import Rows, TransformedRows, with_shift
+from embaudit.linalg.two_stage import MANY, SPARE_IN_A_CROWD, two_stage_topk
 
 TIE = 1e-9
 """Cosines closer than this are one cosine: rows of one direction differ by rounding only."""
 FIRST = 512
-"""Candidates of the first block, which sets the bar for the others; each of those is twice as large."""
+"""Candidates of the first block, which sets the threshold for the others; each of those is twice as large."""
 WIDEST = 2048
 """Candidates of a block at most."""
 TILE = 2**18
@@ -105,19 +105,19 @@ class NeighbourLists:
             np.take_along_axis(self.indices, place, axis=1),
             np.take_along_axis(self.cosines, place, axis=1),
         )
-        found = replace(self, indices=indices[:, :n], cosines=cosines[:, :n], runner_up=cosines[:, -1].copy())
+        lists = replace(self, indices=indices[:, :n], cosines=cosines[:, :n], runner_up=cosines[:, -1].copy())
         rest = np.flatnonzero(~enough)
         if not len(rest):
-            return found
+            return lists
         again = neighbours(self.searched, n, rows=self.rows[rest], shift=self.shift, first=first, table=self.table)
         if len(rest) == len(self.rows):
             return again
-        found = replace(found, indices=found.indices.copy(), cosines=found.cosines.copy())
-        found.indices[rest], found.cosines[rest], found.runner_up[rest] = again.indices, again.cosines, again.runner_up
-        return found
+        lists = replace(lists, indices=lists.indices.copy(), cosines=lists.cosines.copy())
+        lists.indices[rest], lists.cosines[rest], lists.runner_up[rest] = again.indices, again.cosines, again.runner_up
+        return lists
 
     def kept_in(self, other: NeighbourLists, *, tie: float = TIE) -> Flags:
-        """Tell which neighbours are still among the nearest of the same rows elsewhere.
+        """Flag neighbours that are still among the nearest of the same rows elsewhere.
 
         Parameters
         ----------
@@ -139,14 +139,14 @@ class NeighbourLists:
         """
         if not np.array_equal(self.rows, other.rows):
             raise must_be("the lists compared", "of the same rows", f"{len(self.rows)} and {len(other.rows)} others")
-        known = self.indices >= 0
-        kept = known & _listed(self.indices, other.indices)
-        row, place = np.nonzero(known & ~kept)
+        is_entry = self.indices >= 0
+        stays = is_entry & _listed(self.indices, other.indices)
+        row, place = np.nonzero(is_entry & ~stays)
         pairs = np.column_stack([self.rows[row], self.indices[row, place]])
         cosines = other.of_pairs(pairs)
         last = np.nan_to_num(other.cosines, nan=np.inf).min(axis=1)
-        kept[row, place] = cosines >= last[row] - tie
-        return np.asarray(kept)
+        stays[row, place] = cosines >= last[row] - tie
+        return np.asarray(stays)
 
     def of_pairs(self, pairs: Indices) -> Floats:
         """Return the cosines of (m, 2) pairs of the rows searched.
@@ -165,16 +165,16 @@ class NeighbourLists:
         return int(np.count_nonzero(self.kept_in(other, tie=tie))) / max(1, int(np.count_nonzero(self.indices >= 0)))
 
 
-def _listed(indices: Indices, others: Indices) -> Flags:
-    """Whether each index of a row is among the others of that row."""
-    found = np.zeros(indices.shape, dtype=bool)
-    for column in others.T:
-        found |= indices == column[:, None]
-    return found
+def _listed(indices: Indices, other_indices: Indices) -> Flags:
+    """Flag each index of a row that is among the other ones of that row."""
+    is_listed = np.zeros(indices.shape, dtype=bool)
+    for column in other_indices.T:
+        is_listed |= indices == column[:, None]
+    return is_listed
 
 
 def _blocks(n_rows: int, rank: int, keep: int) -> Iterator[slice]:
-    """Cut many candidates into blocks that grow, so that all but the first meet a bar."""
+    """Cut many candidates into blocks that grow, so that all but the first meet a threshold."""
     most = max(keep, next(row_blocks(WIDEST, rank)).stop)
     start, size = 0, n_rows if n_rows <= most else min(max(FIRST, 2 * keep), most)
     while start < n_rows:
@@ -186,42 +186,43 @@ def _shifted(x: Rows, shift: Vector | None) -> Any:
     return x if shift is None else np.asarray(x, dtype=np.float64) + shift
 
 
-def _search(x: Rows, rows: Indices, keep: int, shift: Vector | None, first: Indices | None) -> Largest:
+def _search(x: Rows, rows: Indices, keep: int, shift: Vector | None, first: Indices | None) -> TopK:
     """Find the `keep` largest cosines of some rows with all others; NaN for a row without direction."""
-    if len(x) < MANY or (shift is not None and not isinstance(x, np.ndarray | Seen)):
+    if len(x) < MANY or (shift is not None and not isinstance(x, np.ndarray | TransformedRows)):
         return _searched(x, rows, keep, shift, first)
-    return _surely(x, rows, keep, shift, first, *screened(_seen(x, shift), rows, keep, first))
+    return _surely(x, rows, keep, shift, first, *two_stage_topk(_seen(x, shift), rows, keep, first))
 
 
 def _seen(x: Rows, shift: Vector | None) -> Rows:
-    return with_shift(x, shift) if shift is not None and isinstance(x, np.ndarray | Seen) else x
+    return with_shift(x, shift) if shift is not None and isinstance(x, np.ndarray | TransformedRows) else x
 
 
 def _surely(
-    x: Rows, rows: Indices, keep: int, shift: Vector | None, first: Indices | None, best: Largest, settled: Flags
-) -> Largest:
+    x: Rows, rows: Indices, keep: int, shift: Vector | None, first: Indices | None, best: TopK, settled: Flags
+) -> TopK:
     """Search again for the rows whose largest cosines few candidates did not settle."""
 
-    def again(found: Largest, some: Indices) -> None:
-        best.columns[some], best.values[some] = found.columns, found.values
+    def again(top: TopK, some: Indices) -> None:
+        best.columns[some], best.values[some] = top.columns, top.values
 
     rest = np.flatnonzero(~settled)
     if 0 < len(rest) * SPARE_IN_A_CROWD <= len(x):
-        found, now = screened(_seen(x, shift), rows[rest], keep, first, spare=SPARE_IN_A_CROWD)
-        again(found, rest)
+        top, now = two_stage_topk(_seen(x, shift), rows[rest], keep, first, spare=SPARE_IN_A_CROWD)
+        again(top, rest)
         rest = rest[~now]
     if len(rest):
         again(_searched(x, rows[rest], keep, shift, first), rest)
     return best
 
 
-def _searched(x: Rows, rows: Indices, keep: int, shift: Vector | None, first: Indices | None) -> Largest:
+def _searched(x: Rows, rows: Indices, keep: int, shift: Vector | None, first: Indices | None) -> TopK:
     """Search in float64 alone."""
-    queries, best = unit_rows(_shifted(x[rows], shift), none=0), Largest(len(rows), keep)
+    queries, best = unit_rows(_shifted(x[rows], shift), none=0), TopK(len(rows), keep)
     own = rows if first is None else first[rows]
     sifted = first is not None and len(rows) >= SIFTED
 
     def found(block: slice) -> list[Hits]:
+        """Find the largest cosines of a block of candidates for every query."""
         number = np.arange(block.start, block.stop)
         listed = np.ones(len(number), dtype=bool) if first is None else first[block] == number
         if sifted:
@@ -231,17 +232,17 @@ def _searched(x: Rows, rows: Indices, keep: int, shift: Vector | None, first: In
         unit[empty] = 0
         empty |= ~listed
         parts = []
-        for part in row_blocks(len(rows), len(unit), budget=8 * TILE):
-            tile = queries[part] @ unit.T
+        for batch in row_blocks(len(rows), len(unit), budget=8 * TILE):
+            tile = queries[batch] @ unit.T
             tile[:, empty] = -np.inf
-            place = np.searchsorted(number, own[part])
+            place = np.searchsorted(number, own[batch])
             itself = np.flatnonzero(place < len(number))
-            itself = itself[number[place[itself]] == own[part][itself]]
+            itself = itself[number[place[itself]] == own[batch][itself]]
             tile[itself, place[itself]] = -np.inf
             # Nothing exceeds a cosine of 1, though its rounding may.
             np.minimum(tile, 1, out=tile)
-            row, column, value = hits(tile, best.bar[part], keep)
-            parts.append((row + part.start, number[column], np.maximum(value, -1)))
+            row, column, value = topk_above(tile, best.threshold[batch], keep)
+            parts.append((row + batch.start, number[column], np.maximum(value, -1)))
         return parts
 
     for parts in parallel_map(found, _blocks(len(x), x.shape[1], keep)):
@@ -251,21 +252,21 @@ def _searched(x: Rows, rows: Indices, keep: int, shift: Vector | None, first: In
     return best
 
 
-def _looked_up(table: Floats, rows: Indices, keep: int, first: Indices | None) -> Largest:
+def _looked_up(table: Floats, rows: Indices, keep: int, first: Indices | None) -> TopK:
     """Find the `keep` largest cosines of some rows with all others in a table of them all."""
-    best, empty = Largest(len(rows), keep), np.isnan(table.diagonal())
+    best, empty = TopK(len(rows), keep), np.isnan(table.diagonal())
     lost, own = empty[rows], rows if first is None else first[rows]
     if first is not None:
         empty |= first != np.arange(len(table))
-    for part in row_blocks(len(rows), len(table), budget=8 * TILE):
-        tile = table[rows[part]]
+    for batch in row_blocks(len(rows), len(table), budget=8 * TILE):
+        tile = table[rows[batch]]
         tile[:, empty] = -np.inf
-        tile[np.arange(len(tile)), own[part]] = -np.inf
-        tile[lost[part]] = -np.inf
+        tile[np.arange(len(tile)), own[batch]] = -np.inf
+        tile[lost[batch]] = -np.inf
         # Nothing exceeds a cosine of 1, though its rounding may.
         np.minimum(tile, 1, out=tile)
-        row, column, value = hits(tile, best.bar[part], keep)
-        best.merge(row + part.start, column, np.maximum(value, -1))
+        row, column, value = topk_above(tile, best.threshold[batch], keep)
+        best.merge(row + batch.start, column, np.maximum(value, -1))
     best.columns[lost], best.values[lost] = -1, np.nan
     return best
 
@@ -309,28 +310,28 @@ def neighbours(
     if len(x) < 2:
         raise must_be("the number of rows", "at least 2 to have neighbours", len(x))
     n = as_count(n, "the number of neighbours", most=len(x) - 1)
-    chosen: Indices = np.arange(len(x)) if rows is None else as_rows(rows, len(x))
+    queries: Indices = np.arange(len(x)) if rows is None else as_rows(rows, len(x))
     shift = None if shift is None else as_vector(shift, "shift", x.shape[1])
     first = None if first is None else as_rows(first, len(x), "first")
     if first is not None and len(first) != len(x):
         raise must_be("first", f"a vector of {len(x)} row numbers", f"{len(first)}")
-    if not len(chosen):
+    if not len(queries):
         raise must_be("rows", "at least one row number", "none")
     if table is not None and (np.shape(table) != (len(x), len(x)) or shift is not None):
         raise must_be(
             "table", f"of {len(x)} rows and columns, of rows that are not shifted", f"shape {np.shape(table)}"
         )
     parts = [
-        _search(x, chosen[part], n + 1, shift, first)
+        _search(x, queries[batch], n + 1, shift, first)
         if table is None
-        else _looked_up(table, chosen[part], n + 1, first)
-        for part in row_blocks(len(chosen), x.shape[1])
+        else _looked_up(table, queries[batch], n + 1, first)
+        for batch in row_blocks(len(queries), x.shape[1])
     ]
-    return _lists(chosen, parts, x, shift, table)
+    return _lists(queries, parts, x, shift, table)
 
 
 def _lists(
-    rows: Indices, parts: list[Largest], x: Rows, shift: Vector | None = None, table: Floats | None = None
+    rows: Indices, parts: list[TopK], x: Rows, shift: Vector | None = None, table: Floats | None = None
 ) -> NeighbourLists:
     """Make lists of what was found, and of the first row left out."""
     indices, cosines = (np.concatenate([getattr(p, name) for p in parts]) for name in ("columns", "values"))

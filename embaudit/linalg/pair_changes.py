@@ -125,11 +125,11 @@ class PairChanges:
         A pair counts by the product of its own ranks and by what it adds to the ranks of the pairs above it: the
         influence function of the correlation (Croux & Dehon, Statistical Methods & Applications 19, 2010).
         """
-        (one, x), (other, y) = self.ranks or cell_ranks(self.before), cell_ranks(self.after)
+        (cells_before, x), (other, y) = self.ranks or cell_ranks(self.before), cell_ranks(self.after)
         scale = np.sqrt((x @ x) * (y @ y)) / len(x)
         if scale == 0:
             return float("nan"), float("nan")
-        influence = x * y + _above(one, y) + _above(other, x)
+        influence = x * y + _above(cells_before, y) + _above(other, x)
         return float(x @ y / len(x) / scale), float(influence.std() / scale / np.sqrt(self.draws))
 
 

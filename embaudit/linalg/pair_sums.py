@@ -80,10 +80,10 @@ class RowSums:
         k = unit.shape[1]
         count, total, square = 0, np.zeros(k), np.zeros((k, k))
         for _, block in float64_blocks(unit):
-            known = _known(block)
-            count += int(np.count_nonzero(known.any(axis=1)))
-            total += known.sum(axis=0)
-            square += known.T @ known
+            units = _known(block)
+            count += int(np.count_nonzero(units.any(axis=1)))
+            total += units.sum(axis=0)
+            square += units.T @ units
         return cls(count, total, square)
 
 

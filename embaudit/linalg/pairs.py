@@ -11,7 +11,7 @@ from embaudit.core.checked import MOST_COUNT, RNG, Floats, Vector, as_count, as_
 from embaudit.core.parallel import parallel_map, row_blocks
 from embaudit.errors import must_be
 from embaudit.linalg.rows import unit_rows
-from embaudit.linalg.seen import Rows
+from embaudit.linalg.transformed_rows import Rows
 
 ALL_PAIRS = 5_000_000
 """Pairs of a model up to which all of them are taken where none were named."""
@@ -51,17 +51,17 @@ def as_pairs(pairs: ArrayLike, n_rows: int, n_columns: int) -> NDArray[np.intp]:
     embaudit.errors.InputError: pairs must be row numbers from 0 to 1 and from 0 to 1; got (0, 3).
     """
     try:
-        given = np.asarray(pairs)
+        index = np.asarray(pairs)
     except ValueError as error:
         raise must_be("pairs", "integers of shape (m, 2)", "rows that differ in length") from error
-    given = given[None] if given.shape == (2,) else given
-    if given.ndim != 2 or given.shape[1] != 2 or (given.size and given.dtype.kind not in "iu"):
-        raise must_be("pairs", "integers of shape (m, 2)", f"{given.dtype} of shape {given.shape}")
-    outside = (given < 0) | (given >= (n_rows, n_columns))
+    index = index[None] if index.shape == (2,) else index
+    if index.ndim != 2 or index.shape[1] != 2 or (index.size and index.dtype.kind not in "iu"):
+        raise must_be("pairs", "integers of shape (m, 2)", f"{index.dtype} of shape {index.shape}")
+    outside = (index < 0) | (index >= (n_rows, n_columns))
     if outside.any():
-        i, j = given[outside.any(axis=1)][0]
+        i, j = index[outside.any(axis=1)][0]
         raise must_be("pairs", f"row numbers from 0 to {n_rows - 1} and from 0 to {n_columns - 1}", f"({i}, {j})")
-    return given.astype(np.intp)
+    return index.astype(np.intp)
 
 
 def pair_cosines(x: Rows, y: Rows, pairs: ArrayLike, *, shift: Vector | None = None) -> Floats:
@@ -96,7 +96,7 @@ def pair_cosines(x: Rows, y: Rows, pairs: ArrayLike, *, shift: Vector | None = N
     shared = len(index) > len(x) + len(y) and max(math.prod(side.shape) for side in (x, y)) <= AT_ONCE
     sides = (x, y)
     if shared:
-        sides = ((one := unit(x)), one if y is x else unit(y))
+        sides = ((unit_x := unit(x)), unit_x if y is x else unit(y))
     cosines = np.empty(len(index))
 
     def fill(rows: slice) -> None:
@@ -119,8 +119,8 @@ def cosine_matrix(x: Rows) -> Floats:
     """
     unit = unit_rows(x)
     cosines = np.clip(unit @ unit.T, -1, 1)
-    known = np.flatnonzero(~np.isnan(unit).any(axis=1))
-    cosines[known, known] = 1
+    directed = np.flatnonzero(~np.isnan(unit).any(axis=1))
+    cosines[directed, directed] = 1
     return cosines
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from embaudit.core.checked import Floats, Matrix
 from embaudit.core.parallel import parallel_map, row_blocks
-from embaudit.linalg.seen import Rows
+from embaudit.linalg.transformed_rows import Rows
 
 T = TypeVar("T")
 CACHE_BYTES = 2**20
@@ -21,7 +21,7 @@ LONG = 256
 
 
 class Addable(Protocol):
-    """What adds up."""
+    """Protocol of values that add up."""
 
     def __add__(self, other: Self, /) -> Self:
         """Return the sum."""
@@ -57,10 +57,10 @@ def cached_blocks(x: Matrix, chunk: slice, *, least: int = 1) -> Iterator[tuple[
     The block is a buffer, overwritten by the next one.
     """
     buffer: Floats | None = None
-    for part in row_blocks(chunk.stop - chunk.start, x.shape[1], budget=max(CACHE_BYTES, 8 * least * x.shape[1])):
-        rows = slice(chunk.start + part.start, chunk.start + part.stop)
-        buffer = np.empty((part.stop, x.shape[1])) if buffer is None else buffer
-        block = buffer[: part.stop - part.start]
+    for local in row_blocks(chunk.stop - chunk.start, x.shape[1], budget=max(CACHE_BYTES, 8 * least * x.shape[1])):
+        rows = slice(chunk.start + local.start, chunk.start + local.stop)
+        buffer = np.empty((local.stop, x.shape[1])) if buffer is None else buffer
+        block = buffer[: local.stop - local.start]
         block[...] = x[rows]
         yield rows, block
 

@@ -1,4 +1,4 @@
-"""Whether some values rank above others."""
+"""Ranks of values, and tests of some values against others by them."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from numpy.typing import DTypeLike, NDArray
 from embaudit.core.checked import Floats, Indices, Matrix, Vector
 from embaudit.core.parallel import parallel_map, row_blocks
 from embaudit.linalg.passes import CACHE_BYTES, float64_blocks, in_order
-from embaudit.linalg.seen import Rows
+from embaudit.linalg.transformed_rows import Rows
 
 PASS_BYTES = 2**23
 """A float64 block of a pass that several threads share."""
@@ -124,6 +124,6 @@ def triangular_factor(x: Matrix, weights: Vector | None = None) -> Floats:
     """
     factor: Floats = np.zeros((0, x.shape[1]))
     for rows, block in float64_blocks(x):
-        part = block if weights is None else block * np.sqrt(weights[rows, None])
-        factor = np.asarray(np.linalg.qr(np.vstack([factor, part]), mode="r"))
+        weighted = block if weights is None else block * np.sqrt(weights[rows, None])
+        factor = np.asarray(np.linalg.qr(np.vstack([factor, weighted]), mode="r"))
     return factor

@@ -8,7 +8,7 @@ from embaudit.core.checked import Matrix, Vector
 
 
 def spans(root: Matrix, inverse: Matrix, size: float, precision: float) -> bool:
-    """Whether a root R surely spans all dimensions, beside a mean of a size.
+    """Check that a root R surely spans all dimensions, beside a mean of a size.
 
     In Frobenius norms no singular value is larger than `‖R‖`, and none smaller than `1/‖R⁻¹‖`.
     """

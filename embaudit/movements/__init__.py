@@ -1,8 +1,8 @@
 """How far cosines moved between two models, which neighbours stayed, and which rows are twins."""
 
 from embaudit.movements.levels import Levels, levels
-from embaudit.movements.moved import Movement
 from embaudit.movements.movement import MovementProbe, movement
+from embaudit.movements.result import Movement
 from embaudit.movements.twins import Twins, twins
 
 __all__ = ["Levels", "Movement", "MovementProbe", "Twins", "levels", "movement", "twins"]

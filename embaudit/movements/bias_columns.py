@@ -1,4 +1,4 @@
-"""What a bias kept as a column of the factors does to the neighbours of a side."""
+"""Effect on the neighbours of a side of a bias that is kept as a column of the factors."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class BiasColumns:
 
 
 def counts_bias(model: FactorModel) -> bool:
-    """Whether a library that keeps the right bias among the factors would list other neighbours for it.
+    """Check for a bias that a library which keeps it among the factors would count in other neighbour lists.
 
     Examples
     --------

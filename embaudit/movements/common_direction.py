@@ -27,7 +27,7 @@ class CommonDirection:
     offset: float
     """Length of the mean row, in median rows."""
     centring: NearestChanged
-    """What removing the mean row does to the nearest rows."""
+    """Change of the nearest rows when the mean row is removed."""
 
 
 def mean_cosine(x: Matrix, norms: Vector | None = None) -> float:

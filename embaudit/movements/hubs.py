@@ -12,7 +12,7 @@ from embaudit.linalg.nearest import NeighbourLists
 MOST = 10
 """Rows at most whose share of all places is told."""
 ONE_IN = 100
-"""Of so many rows one is counted among the few."""
+"""Hubs are one row in so many."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Hubs:
     top_n: int
     """Length of the lists."""
     skewness: float
-    """Of how often a row occurs in them; 0 where all occur alike. Chance alone leaves 1/√mean."""
+    """Skewness of how often a row occurs in them; 0 where all occur alike. Chance alone leaves 1/√mean."""
     few: tuple[int, ...]
     """The rows that occur most, one in a hundred and ten at most, the most frequent first."""
     lists_with: tuple[float, ...]

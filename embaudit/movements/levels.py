@@ -27,15 +27,15 @@ class Levels(Result):
     """The cosines of random pairs of one side, against which a value is read."""
 
     role: SideName
-    """Which side."""
+    """Side of the rows."""
     title: str
-    """What people call one of its rows."""
+    """Title of a row, such as "item"."""
     n_pairs: int
     """Pairs behind the figures, drawn without replacement."""
     n_all_pairs: int
     """Pairs of rows that have a direction."""
     exact: bool
-    """Whether all were taken."""
+    """True if all pairs were taken."""
     cosines: Floats = field(repr=False)
     """(n_pairs,) their cosines, in order."""
 
@@ -66,12 +66,12 @@ class Levels(Result):
         )
 
     def explain(self) -> str:
-        """Say what is usual, and what is high."""
+        """Describe usual and high cosines."""
         pairs = drawn_of(self.n_pairs, self.n_all_pairs, "pair")
-        found = self.quantiles
+        quantiles = self.quantiles
         return (
-            f"Of {pairs} of {self.title}s half have a cosine above {found[0.5]:.2f}, one in a hundred above "
-            f"{found[0.99]:.2f}."
+            f"Of {pairs} of {self.title}s half have a cosine above {quantiles[0.5]:.2f}, one in a hundred above "
+            f"{quantiles[0.99]:.2f}."
         )
 
 

@@ -20,12 +20,12 @@ from embaudit.linalg.nearest import NeighbourLists, neighbours, tie_of
 from embaudit.linalg.pair_changes import PairChanges, cell_ranks
 from embaudit.linalg.pair_sums import CosineSums, table_sums
 from embaudit.linalg.rows import sample_rows
-from embaudit.linalg.seen import Rows
-from embaudit.linalg.stretch import WIDE
+from embaudit.linalg.structured import WIDE
+from embaudit.linalg.transformed_rows import Rows
 from embaudit.model import FactorModel, Pairs, Role, SideName
 from embaudit.model.drift import require_same_rows
-from embaudit.movements.moved import Movement
-from embaudit.movements.panel import WHOLE, Panel, Shot, margins
+from embaudit.movements.result import Movement
+from embaudit.movements.row_sample import WHOLE, RowSample, SampleSnapshot, margins
 from embaudit.movements.twins import once, standing_rows
 
 ASIDE = 5_000_000
@@ -55,7 +55,7 @@ def share_of(most: int, n_lists: int) -> int:
 
 @dataclass(frozen=True, eq=False)
 class _Plan:
-    """What is measured of one role: the rows with a direction, pairs, neighbour lists."""
+    """Sample of one role: the rows with a direction, pairs, neighbour lists."""
 
     role: Role
     sides: tuple[SideName, ...]
@@ -68,7 +68,7 @@ class _Plan:
     lists: NeighbourLists | None
     """Lists of one row of each group of copies, and of such rows; None where too few are left."""
     first: Indices | None
-    """Which row stands for each of its copies; None where no rows are copies."""
+    """Representative of each row among its copies; None where no rows are copies."""
 
     def ends(self, side: SideName) -> Indices:
         """Rows of a side that stand in the pairs."""
@@ -76,7 +76,7 @@ class _Plan:
 
     @property
     def exact(self) -> bool:
-        """Whether all pairs are visited."""
+        """True if all pairs are visited."""
         return len(self.pairs) == self.total
 
     @property
@@ -123,7 +123,7 @@ class MovementProbe:
         self.aside = np.random.default_rng(deepcopy(self.rng).integers(2**63, size=4))
         self.drawn: dict[Role, NDArray[np.intp]] = {}
         self.plans = [self._plan(role) for role in roles]
-        self.before = Shot({side: self._panel(side) for side in self.sides}, self._rows(model))
+        self.before = SampleSnapshot({side: self._sample(side) for side in self.sides}, self._rows(model))
         self.ends = {role: self.before.places(Pairs(role).sides, pairs) for role, pairs in self.drawn.items()}
         self.tables = {plan.role: self._table(plan, self.before) for plan in self.plans}
         self.cosines = {plan.role: self._cosines(plan, self.before, self.tables[plan.role]) for plan in self.plans}
@@ -167,12 +167,12 @@ class MovementProbe:
             return drawn
         return np.asarray(self.aside.choice(within, len(rows), replace=False)[np.searchsorted(rows, drawn)])
 
-    def _panel(self, side: SideName) -> Panel:
+    def _sample(self, side: SideName) -> RowSample:
         """Hold all rows of a side, or those of its sampled pairs where there are very many."""
         plans = [plan for plan in self.plans if side in plan.sides]
         if len(self.model.side(side)) <= WHOLE or any(plan.exact for plan in plans):
-            return Panel(self.model.factors(side))
-        return Panel.of(self.model.factors(side), np.concatenate([plan.ends(side) for plan in plans]), self.rng)
+            return RowSample(self.model.factors(side))
+        return RowSample.of(self.model.factors(side), np.concatenate([plan.ends(side) for plan in plans]), self.rng)
 
     def _neighbour_lists(self, role: Role, first: Indices | None) -> NeighbourLists | None:
         if role == "cross":
@@ -190,10 +190,11 @@ class MovementProbe:
 
     def measure_rows(self, after: Mapping[SideName, Rows], roles: Sequence[Role] | None = None) -> tuple[Movement, ...]:
         """Measure the movement of every role, or of some, to other rows of the same entities."""
-        now = Shot(self.before.panels, after, self.before)
+        now = SampleSnapshot(self.before.samples, after, self.before)
         return tuple(self._measure(plan, now) for plan in self.plans if roles is None or plan.role in roles)
 
-    def _measure(self, plan: _Plan, now: Shot) -> Movement:
+    def _measure(self, plan: _Plan, now: SampleSnapshot) -> Movement:
+        """Compare the cosines of the sample before and now."""
         table = self._table(plan, now)
         role = plan.role
         changes = PairChanges(self.cosines[role], self._cosines(plan, now, table), plan.total, self.ranks[role])
@@ -225,25 +226,25 @@ class MovementProbe:
             lists=plan.lists,
         )
 
-    def _table(self, plan: _Plan, shot: Shot) -> Floats | None:
+    def _table(self, plan: _Plan, snapshot: SampleSnapshot) -> Floats | None:
         """Multiply all rows where these are few: the products serve pairs, sums and lists."""
         sizes, k = [len(self.model.side(side)) for side in plan.sides], self.model.rank
         products = sizes[0] * sizes[-1]
         few = products <= GATHERED * len(plan.pairs) or (k > WIDE and max(sizes) <= FEW * k)
-        return shot.table(plan.sides) if few and products <= TABLE else None
+        return snapshot.table(plan.sides) if few and products <= TABLE else None
 
-    def _cosines(self, plan: _Plan, shot: Shot, table: Floats | None) -> Floats:
+    def _cosines(self, plan: _Plan, snapshot: SampleSnapshot, table: Floats | None) -> Floats:
         """Cosines of the pairs."""
         if table is None:
-            return shot.cosines(plan.sides, self.ends[plan.role])
+            return snapshot.cosines(plan.sides, self.ends[plan.role])
         return np.clip(table[tuple(self.ends[plan.role])], -1, 1)
 
-    def _sums(self, plan: _Plan, now: Shot, table: Floats | None) -> tuple[CosineSums, list[CosineSums]]:
+    def _sums(self, plan: _Plan, now: SampleSnapshot, table: Floats | None) -> tuple[CosineSums, list[CosineSums]]:
         """Sum over all pairs, or over those of some rows, then also without each group of these."""
         before = self.tables[plan.role]
         if table is None or before is None:
             return now.sums_from(self.before, plan.sides)
-        both = (self._directed(plan, one) for one in (before, table))
+        both = (self._directed(plan, cosines) for cosines in (before, table))
         return table_sums(*both, symmetric=len(plan.sides) == 1), []
 
     def _directed(self, plan: _Plan, table: Floats) -> Floats:

@@ -24,7 +24,7 @@ class NearestChanged:
 
     @property
     def is_of_all(self) -> bool:
-        """Whether the share needs no interval, since all rows were asked."""
+        """True if the share needs no interval, since all rows were compared."""
         return self.ci_low == self.ci_high
 
     @classmethod

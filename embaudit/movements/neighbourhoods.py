@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from embaudit.core.checked import Flags, Indices
 from embaudit.errors import must_be
 from embaudit.linalg.nearest import TIE, NeighbourLists, neighbours
-from embaudit.linalg.seen import Rows
+from embaudit.linalg.transformed_rows import Rows
 from embaudit.model import FactorModel, SideName
 from embaudit.movements.twins import twins
 
@@ -28,9 +28,9 @@ class Neighbourhood:
     after: tuple[tuple[str, float], ...]
     """The same in the equivalent model."""
     stay: tuple[bool, ...]
-    """Which of `before` are kept in the equivalent model, as `NeighbourLists` means it: rows, whatever their names."""
+    """Flags of `before` that stay in the equivalent model, by row as in `NeighbourLists`, whatever their names."""
     stayed: tuple[bool, ...]
-    """Which of `after` are kept in the model at hand: the others are new."""
+    """Flags of `after` that were in the list of the model at hand; the others are new."""
     left_out: int = 0
     """Twins, of it or of those listed, that would have filled lines with copies."""
 
@@ -71,13 +71,14 @@ def find_rows(model: FactorModel, role: SideName, wanted: Sequence[str]) -> Indi
 
 
 def _without_titles(model: FactorModel, role: SideName) -> str:
-    """Say how to add titles, where there are none and a file may hold them."""
+    """Write how to add titles, where there are none and a file may hold them."""
     if role == "left" or model.right_names is not None:
         return ""
     return "no titles: add " + ("--labels labels.txt" if model.title(role) == "label" else "--items movies.csv")
 
 
 def _find_row(texts: list[Any], names: Any, low: Any, entity: str, remedy: str) -> int:
+    """Find the row of an id or a title: exactly, in any case of letters, or by its beginning."""
     if not isinstance(entity, str):
         raise must_be("show", "a list of ids or titles as text", repr(entity))
     searches = [np.flatnonzero(text == entity) for text in texts]
@@ -119,15 +120,16 @@ def by_name(
     marks = zip(before.kept_in(after, tie=tie), after.kept_in(before, tie=tie), strict=True)
 
     def written(at: int, stay: Flags, stayed: Flags) -> Neighbourhood:
+        """Return the neighbours of one row in both models under their names, and the copies left out."""
         n = min(int(np.count_nonzero(lists.indices[at] >= 0)) for lists in pair)
-        one, other = (
+        near, other = (
             tuple(zip(texts[lists.indices[at, :n]].tolist(), lists.cosines[at, :n].tolist(), strict=True))
             for lists in pair
         )
         met = [first[before.rows[at]], *(row for lists in pair for row in lists.indices[at, :n].tolist())]
         return Neighbourhood(
             name=str(texts[before.rows[at]]),
-            before=one,
+            before=near,
             after=other,
             stay=tuple(stay[:n].tolist()),
             stayed=tuple(stayed[:n].tolist()),

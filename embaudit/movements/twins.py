@@ -14,7 +14,14 @@ from embaudit.core.plain import plain
 from embaudit.core.results import Result
 from embaudit.core.words import counted, percent, visible
 from embaudit.errors import must_be
-from embaudit.linalg.copies import first_copies, leaders, near_pairs, resolution, spacing_of, spread
+from embaudit.linalg.duplicates import (
+    cluster_representatives,
+    duplicate_representatives,
+    near_pairs,
+    resolution,
+    spacing_of,
+    spread,
+)
 from embaudit.linalg.intervals import wilson_interval
 from embaudit.linalg.nearest import neighbours
 from embaudit.linalg.pairs import pair_cosines
@@ -35,7 +42,7 @@ NAMED = 3
 
 @dataclass(frozen=True, eq=False)
 class Twins(Result):
-    """Which rows of one side are twins: their cosine exceeds `1 − tolerance`.
+    """Twins among the rows of one side: pairs whose cosine exceeds `1 − tolerance`.
 
     A group is a first row with all later ones that are its twins and in no earlier group. So every row of a group is
     a twin of the first, which can stand for it; chains of twins, as connected components have them, would join rows
@@ -43,15 +50,15 @@ class Twins(Result):
     """
 
     role: SideName
-    """Which side."""
+    """Side of the rows."""
     title: str
-    """What people call one of its rows."""
+    """Title of a row, such as "item"."""
     tolerance: float
     """How far from 1 the cosine of twins may be."""
     n_rows: int
     """Rows that have a direction."""
     exact: bool
-    """Whether all pairs were looked at; else pairs and groups are of identical rows only, and there may be more."""
+    """True if all pairs were compared; else pairs and groups are of identical rows only, and there may be more."""
     n_pairs: int
     """Pairs of twins."""
     n_groups: int
@@ -71,7 +78,7 @@ class Twins(Result):
     alone: Flags = field(repr=False)
     """(n,) which rows were found to have no twin."""
     on_a_line: bool = False
-    """Whether all cosines are 1 or −1: then no rows are called twins."""
+    """True if all cosines are 1 or −1: then no rows are called twins."""
 
     def __repr__(self) -> str:
         return f"Twins({counted(self.n_pairs, 'pair')} of {counted(self.n_rows, self.title)})"
@@ -87,22 +94,22 @@ class Twins(Result):
         return dict(plain({name: value for name, value in vars(self).items() if name not in left_out}))
 
     def explain(self) -> str:
-        """Say how many rows are twins, and name some."""
+        """Describe how many rows are twins, and name some."""
         above = f"cosine above 1−{self.tolerance:.2g}"
         if self.on_a_line:
             return f"All {self.title} rows lie on one line, so none are called copies."
         names = ", ".join(visible(name) for name in self.names) + ", …" * (self.largest > len(self.names))
-        found = (
+        counts = (
             f"{counted(self.n_pairs, 'pair')}, {counted(self.n_groups, 'group')}, the largest of {self.largest:,} rows "
             f"({names})"
         )
         if not self.exact:
-            known = f"; identical are {found}" if self.n_pairs else ""
+            identical = f"; identical are {counts}" if self.n_pairs else ""
             between = f"{percent(self.ci_low)} to {percent(self.ci_high)}"
-            return f"{between} of {self.n_rows:,} {self.title} rows have a copy ({above}), by a sample{known}."
+            return f"{between} of {self.n_rows:,} {self.title} rows have a copy ({above}), by a sample{identical}."
         if not self.n_pairs:
             return f"No two of {self.n_rows:,} {self.title} rows have a {above}."
-        return f"{percent(self.share)} of {self.n_rows:,} {self.title} rows have a copy ({above}): {found}."
+        return f"{percent(self.share)} of {self.n_rows:,} {self.title} rows have a copy ({above}): {counts}."
 
 
 def twins(model: FactorModel, *, role: SideName | str = "right", tolerance: float | None = None, rng: RNG = 0) -> Twins:
@@ -150,10 +157,10 @@ def twins(model: FactorModel, *, role: SideName | str = "right", tolerance: floa
     side = model.side(role)
     if tolerance is not None or not isinstance(rng, int):
         return _twins(side, role, copy_tolerance(side) if tolerance is None else tolerance, draw)
-    found = _FOUND.setdefault(side, {})
-    if rng not in found:
-        found[rng] = _twins(side, role, copy_tolerance(side), draw)
-    return found[rng]
+    by_seed = _TWINS.setdefault(side, {})
+    if rng not in by_seed:
+        by_seed[rng] = _twins(side, role, copy_tolerance(side), draw)
+    return by_seed[rng]
 
 
 def copy_tolerance(side: Side) -> float:
@@ -177,8 +184,8 @@ def standing_rows(model: FactorModel, role: SideName) -> Indices | None:
     >>> standing_rows(FactorModel.from_vectors([[1.0, 0.0], [0.0, 1.0], [2.0, 0.0]]), "right").tolist()
     [0, 1, 0]
     """
-    found = twins(model, role=role)
-    return found.first if found.copies.any() else None
+    groups = twins(model, role=role)
+    return groups.first if groups.copies.any() else None
 
 
 def once(rows: Indices, first: Indices | None) -> Indices:
@@ -192,11 +199,12 @@ def once(rows: Indices, first: Indices | None) -> Indices:
     return rows if first is None else np.unique(first[rows])
 
 
-_FOUND: WeakKeyDictionary[Side, dict[int, Twins]] = WeakKeyDictionary()
-"""What was found with the usual tolerance, by side and seed: many parts of an audit ask."""
+_TWINS: WeakKeyDictionary[Side, dict[int, Twins]] = WeakKeyDictionary()
+"""Twins at the usual tolerance, by side and seed: many steps of an audit need them."""
 
 
 def _twins(side: Side, role: SideName, tolerance: float, draw: np.random.Generator) -> Twins:
+    """Search the twins of a side, or estimate their share where a search of all pairs takes too long."""
     x, rows = side.rows, side.directed
     least = 1 - max(tolerance, resolution(x.shape[1]))
     line = _on_a_line(x, rows)
@@ -227,7 +235,7 @@ def _twins(side: Side, role: SideName, tolerance: float, draw: np.random.Generat
 
 @dataclass(frozen=True, eq=False)
 class _Search:
-    """What was found among the rows that have a direction."""
+    """Groups of twins among the rows that have a direction."""
 
     first: Indices
     """(m,) the place of the row that stands for each."""
@@ -243,26 +251,30 @@ class _Search:
 
 
 def _on_a_line(x: Matrix, rows: Indices) -> bool:
-    """Whether every row points as the first one does, or against it; most are not read, as some soon does not."""
+    """Check that every row points as the first one does, or against it; most are not read, as some soon does not."""
     pairs, least = np.column_stack([np.resize(rows[:1], len(rows)), rows]), 1 - resolution(x.shape[1])
     parts = row_blocks(len(rows), x.shape[1])
-    return all(bool((np.abs(pair_cosines(x, x, pairs[part])) >= least).all()) for part in parts)
+    return all(bool((np.abs(pair_cosines(x, x, pairs[block])) >= least).all()) for block in parts)
 
 
 def _search(x: Matrix, rows: Indices, least: float) -> _Search:
     """Find copies first, so that only different directions are compared, each with the weight of its copies."""
-    copy_of = first_copies(x, rows)
+    copy_of = duplicate_representatives(x, rows)
     distinct, which, weight = np.unique(copy_of, return_inverse=True, return_counts=True)
     pairs = near_pairs(x, rows[distinct], least) if len(distinct) <= ROWS else None
     exact = pairs is not None
     pairs = np.empty((0, 2), dtype=np.intp) if pairs is None else pairs
-    one, other = pairs.T
-    n_twins = weight - 1 + np.bincount(one, weight[other], len(weight)) + np.bincount(other, weight[one], len(weight))
-    return _Search(distinct[leaders(len(distinct), pairs)][which], n_twins.astype(np.intp)[which], exact)
+    first, other = pairs.T
+    n_twins = (
+        weight - 1 + np.bincount(first, weight[other], len(weight)) + np.bincount(other, weight[first], len(weight))
+    )
+    return _Search(
+        distinct[cluster_representatives(len(distinct), pairs)][which], n_twins.astype(np.intp)[which], exact
+    )
 
 
 def _sampled(x: Matrix, rows: Indices, least: float, draw: np.random.Generator) -> tuple[float, float, float]:
     """Estimate the share of rows that have a twin from some of them, with its interval."""
-    asked = sample_rows(len(rows), max(100, min(SAMPLE, SEARCHED // len(rows))), draw)
-    share = float((neighbours(x, 1, rows=rows[asked]).cosines[:, 0] > least).mean())
-    return (share, *wilson_interval(share, len(asked)))
+    sample = sample_rows(len(rows), max(100, min(SAMPLE, SEARCHED // len(rows))), draw)
+    share = float((neighbours(x, 1, rows=rows[sample]).cosines[:, 0] > least).mean())
+    return (share, *wilson_interval(share, len(sample)))

@@ -21,15 +21,15 @@ import numpy as np
 from embaudit.core.checked import Floats
 from embaudit.gauges import Affine, Gauge
 from embaudit.model import SideName
-from embaudit.ranges.cross import CrossLinearReach, depth_of
-from embaudit.ranges.cross_translation import CrossTranslationReach
-from embaudit.ranges.half_angle import tamed
-from embaudit.ranges.linear import LinearReach, stretched
-from embaudit.ranges.reach import End, Ends
-from embaudit.ranges.translation import TranslationReach
+from embaudit.ranges.cross import CrossLinearRangeSolver, depth_of
+from embaudit.ranges.cross_translation import CrossTranslationRangeSolver
+from embaudit.ranges.half_angle import normalise_exponent
+from embaudit.ranges.linear import LinearRangeSolver, stretched
+from embaudit.ranges.range_solver import End, RangeEnds
+from embaudit.ranges.translation import TranslationRangeSolver
 
 
-class AffineReach(NamedTuple):
+class AffineRangeSolver(NamedTuple):
     """Pairs of the side that is shifted by at most `max_shift > 0`, k >= 2; None for no bound."""
 
     side: SideName
@@ -37,16 +37,16 @@ class AffineReach(NamedTuple):
     max_shift: float | None
     block_bytes: int = 2**21
 
-    def ends(self, x: Floats, y: Floats) -> Ends:
+    def ends(self, x: Floats, y: Floats) -> RangeEnds:
         """Both ends; equal rows keep a cosine of 1."""
-        shifted = TranslationReach(self.side, self.max_shift).ends(x, y)
+        shifted = TranslationRangeSolver(self.side, self.max_shift).ends(x, y)
         if self.max_condition is not None:
             return stretched(shifted, self.max_condition)
         # One point that is 1 or -1 is all a translation reaches of equal rows: they never separate.
         still = (shifted.lower == shifted.upper) & ((shifted.lower == 0) | np.isinf(shifted.lower))
         lower, upper = np.where(still, shifted.lower, np.inf), np.where(still, shifted.upper, 0.0)
         lower[np.isnan(shifted.lower)] = upper[np.isnan(shifted.upper)] = np.nan
-        return Ends(
+        return RangeEnds(
             lower,
             upper,
             shifted.lower_attained & (shifted.lower == lower),
@@ -55,15 +55,15 @@ class AffineReach(NamedTuple):
 
     def witness(self, x: Floats, y: Floats, end: End, tol: float) -> Gauge:
         """Shift to the end of the translation's range, then stretch the shifted pair."""
-        translation = TranslationReach(self.side, self.max_shift)
+        translation = TranslationRangeSolver(self.side, self.max_shift)
         shift = translation.shift(x, y, end, tol, self.max_condition or 1.0)
-        linear = LinearReach(self.side, self.max_condition).witness(
-            tamed(x[None] + shift)[0], tamed(y[None] + shift)[0], end, tol
+        linear = LinearRangeSolver(self.side, self.max_condition).witness(
+            normalise_exponent(x[None] + shift)[0], normalise_exponent(y[None] + shift)[0], end, tol
         )
         return Affine(len(x), side=self.side).after(shift, linear)
 
 
-class CrossAffineReach(NamedTuple):
+class CrossAffineRangeSolver(NamedTuple):
     """Left-right pairs, `side` shifted by at most `max_shift > 0`, k >= 2; None for no bound."""
 
     side: SideName
@@ -71,12 +71,12 @@ class CrossAffineReach(NamedTuple):
     max_shift: float | None
     block_bytes: int = 2**21
 
-    def ends(self, x: Floats, y: Floats) -> Ends:
+    def ends(self, x: Floats, y: Floats) -> RangeEnds:
         """Both ends; a shift may turn the sign over, the linear part does not."""
-        shifted = CrossTranslationReach(self.side, self.max_shift).ends(x, y)
-        linear = CrossLinearReach(self.max_condition)
+        shifted = CrossTranslationRangeSolver(self.side, self.max_shift).ends(x, y)
+        linear = CrossLinearRangeSolver(self.max_condition)
         lower, upper = (linear.around(*depth_of(tangent)) for tangent in shifted[:2])
-        return Ends(
+        return RangeEnds(
             lower.lower,
             upper.upper,
             lower.lower_attained & shifted.lower_attained,
@@ -85,8 +85,8 @@ class CrossAffineReach(NamedTuple):
 
     def witness(self, x: Floats, y: Floats, end: End, tol: float) -> Gauge:
         """Shift to the end of the translation's range, then stretch what was shifted against what was not."""
-        translation = CrossTranslationReach(self.side, self.max_shift).witness(x, y, end, tol)
+        translation = CrossTranslationRangeSolver(self.side, self.max_shift).witness(x, y, end, tol)
         shift = translation.right_shift if self.side == "right" else translation.left_shift
         moved = (x, y + shift) if self.side == "right" else (x + shift, y)
-        linear = CrossLinearReach(self.max_condition).witness(*moved, end, tol)
+        linear = CrossLinearRangeSolver(self.max_condition).witness(*moved, end, tol)
         return Affine(len(x), side=self.side).after(shift, linear)

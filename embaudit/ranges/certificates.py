@@ -27,9 +27,9 @@ from embaudit.model import FactorModel, SideName
 from embaudit.model.sizes import require_model
 from embaudit.ranges.cosine_range import require_gauges_of
 from embaudit.ranges.half_angle import tangent_of
-from embaudit.ranges.reach import Fixed, reach_of_pairs
+from embaudit.ranges.range_solver import InvariantCosine, ranges_of_pairs
 from embaudit.ranges.rivals import SLACK, nearest_rivals
-from embaudit.ranges.translation import TranslationReach
+from embaudit.ranges.translation import TranslationRangeSolver
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -81,8 +81,8 @@ class CertifiedNeighbours(Drawn):
     @property
     def tied_share(self) -> float:
         """Share of entries of radius 1: tied with the first excluded item."""
-        known = self.radii[~np.isnan(self.radii)]
-        return float((known <= 1).mean()) if known.size else float("nan")
+        radii = self.radii[~np.isnan(self.radii)]
+        return float((radii <= 1).mean()) if radii.size else float("nan")
 
     def curve(self, kappas: ArrayLike) -> Floats:
         """Compute the share of entries that stay in their list under every gauge of condition κ (and `max_shift`).
@@ -97,12 +97,12 @@ class CertifiedNeighbours(Drawn):
 
     def list_curve(self, kappas: ArrayLike) -> Floats:
         """Compute the share of rows whose whole list is certified at κ."""
-        known = ~np.isnan(self.radii)
-        shortest = np.where(known, self.radii, np.inf).min(axis=1, initial=np.inf)
-        return _share_above(shortest[known.any(axis=1)], kappas)
+        is_entry = ~np.isnan(self.radii)
+        shortest = np.where(is_entry, self.radii, np.inf).min(axis=1, initial=np.inf)
+        return _share_above(shortest[is_entry.any(axis=1)], kappas)
 
     def certified(self, kappa: float) -> Flags:
-        """Which entries, as (m, N), are certified at κ."""
+        """Flag the entries, as (m, N), that are certified at κ."""
         return np.asarray(self.radii > _as_conditions(kappa))
 
     def to_frame(self) -> pd.DataFrame:
@@ -134,7 +134,7 @@ class CertifiedNeighbours(Drawn):
         )
 
     def explain(self) -> str:
-        """Say which share of the entries is certain to stay."""
+        """Describe the share of the entries that is certain to stay."""
         stay = ", ".join(
             f"{percent(share)} within κ = {kappa:g}" for kappa, share in zip(STATED, self.curve(STATED), strict=True)
         )
@@ -149,10 +149,10 @@ class CertifiedNeighbours(Drawn):
 
 
 def _as_conditions(kappas: ArrayLike) -> Floats:
-    given = as_numbers(kappas, "condition numbers")
-    if not (given >= 1).all():
-        raise must_be("condition numbers", "at least 1", given.min())
-    return given
+    conditions = as_numbers(kappas, "condition numbers")
+    if not (conditions >= 1).all():
+        raise must_be("condition numbers", "at least 1", conditions.min())
+    return conditions
 
 
 def _share_above(radii: Floats, kappas: ArrayLike) -> Floats:
@@ -208,15 +208,15 @@ def certified_neighbours(
     role = model.side_name(role)
     factors = model.factors(role)
     max_shift = _shift_of(model, role, group)
-    found = neighbours(factors, n, rows=rows)
-    radii = _radii(factors, found) if max_shift == 0 else _shifted_radii(factors, found, max_shift)
-    radii[np.isin(found.rows, model.zero_rows(role))] = np.nan
+    lists = neighbours(factors, n, rows=rows)
+    radii = _radii(factors, lists) if max_shift == 0 else _shifted_radii(factors, lists, max_shift)
+    radii[np.isin(lists.rows, model.zero_rows(role))] = np.nan
     return CertifiedNeighbours(
         role,
-        frozen(found.rows),
-        frozen(found.indices),
-        frozen(found.cosines),
-        frozen(found.runner_up),
+        frozen(lists.rows),
+        frozen(lists.indices),
+        frozen(lists.cosines),
+        frozen(lists.runner_up),
         frozen(radii),
         max_shift,
     )
@@ -232,39 +232,41 @@ def _shift_of(model: FactorModel, role: SideName, group: Affine | Translation | 
     return group.max_shift if role == group.side else 0.0
 
 
-def _shifted_radii(factors: Matrix, found: NeighbourLists, max_shift: float | None) -> Floats:
+def _shifted_radii(factors: Matrix, lists: NeighbourLists, max_shift: float | None) -> Floats:
+    """Compute radii against shifts followed by a linear gauge, by the smallest tangent any rival can get."""
     radius = np.inf if max_shift is None else max_shift
-    here = np.argwhere(found.indices >= 0)
-    table = np.column_stack([found.rows[here[:, 0]], found.indices[tuple(here.T)]]).astype(np.intp)
-    reach = TranslationReach("right", None if max_shift is None else radius * (1 + SLACK))
-    apart = np.full(found.indices.shape, np.nan)
-    apart[tuple(here.T)] = reach_of_pairs(reach, factors, factors, table).lower * (1 + SLACK)
-    rivals = nearest_rivals(factors, found, radius)
+    here = np.argwhere(lists.indices >= 0)
+    table = np.column_stack([lists.rows[here[:, 0]], lists.indices[tuple(here.T)]]).astype(np.intp)
+    solver = TranslationRangeSolver("right", None if max_shift is None else radius * (1 + SLACK))
+    apart = np.full(lists.indices.shape, np.nan)
+    apart[tuple(here.T)] = ranges_of_pairs(solver, factors, factors, table).lower * (1 + SLACK)
+    rivals = nearest_rivals(factors, lists, radius)
     with np.errstate(divide="ignore", invalid="ignore"):
         radii = np.sqrt(rivals[:, None] / apart)
-    filled = found.indices >= 0
+    filled = lists.indices >= 0
     # Nothing over nothing: an entry and a rival of exactly the row's direction.
     radii[np.isnan(radii) & filled] = 1.0
     radii[np.isinf(rivals)[:, None] & filled] = np.inf
-    tied = found.cosines <= found.runner_up[:, None] + TIE
+    tied = lists.cosines <= lists.runner_up[:, None] + TIE
     return np.asarray(np.where(tied, 1.0, np.maximum(radii, 1.0)))
 
 
-def _radii(factors: Matrix, found: NeighbourLists) -> Floats:
+def _radii(factors: Matrix, lists: NeighbourLists) -> Floats:
     # A list is only as sure as its cosines: the entry is taken a rounding lower, the excluded item one higher.
+    """Compute radii against linear gauges from the cosines of each entry and of the first row left out."""
     rounding = 4 * (8 + np.sqrt(factors.shape[1])) * EPS
-    depth = _depth(found.cosines - rounding)
-    near = np.argwhere(found.cosines > _NEAR)
+    depth = _depth(lists.cosines - rounding)
+    near = np.argwhere(lists.cosines > _NEAR)
     if len(near):
-        table = np.column_stack([found.rows[near[:, 0]], found.indices[tuple(near.T)]]).astype(np.intp)
-        tangent = reach_of_pairs(Fixed(factors.shape[1]), factors, factors, table).lower
+        table = np.column_stack([lists.rows[near[:, 0]], lists.indices[tuple(near.T)]]).astype(np.intp)
+        tangent = ranges_of_pairs(InvariantCosine(factors.shape[1]), factors, factors, table).lower
         with np.errstate(divide="ignore"):
             depth[tuple(near.T)] = -np.log(tangent)
     with np.errstate(over="ignore", invalid="ignore"):
-        radii = np.exp((depth - _depth(found.runner_up + rounding)[:, None]) / 2)
-    tied = found.cosines <= found.runner_up[:, None] + TIE
+        radii = np.exp((depth - _depth(lists.runner_up + rounding)[:, None]) / 2)
+    tied = lists.cosines <= lists.runner_up[:, None] + TIE
     radii = np.where(tied, 1.0, np.maximum(radii, 1.0))
-    radii[np.isneginf(found.cosines)] = np.nan
+    radii[np.isneginf(lists.cosines)] = np.nan
     return np.asarray(radii)
 
 

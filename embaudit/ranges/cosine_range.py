@@ -19,21 +19,21 @@ from embaudit.gauges.gauge import EPS
 from embaudit.linalg.pairs import pair_cosines, pairs_or_all
 from embaudit.model import FactorModel, Pairs, Role
 from embaudit.model.sizes import require_model
-from embaudit.ranges.affine import AffineReach, CrossAffineReach
-from embaudit.ranges.cross import CrossLinearReach
-from embaudit.ranges.cross_diagonal import CrossDiagonalReach
-from embaudit.ranges.cross_translation import CrossTranslationReach
-from embaudit.ranges.diagonal import BoundedDiagonalReach, DiagonalReach
+from embaudit.ranges.affine import AffineRangeSolver, CrossAffineRangeSolver
+from embaudit.ranges.cross import CrossLinearRangeSolver
+from embaudit.ranges.cross_diagonal import CrossDiagonalRangeSolver
+from embaudit.ranges.cross_translation import CrossTranslationRangeSolver
+from embaudit.ranges.diagonal import BoundedDiagonalRangeSolver, DiagonalRangeSolver
 from embaudit.ranges.half_angle import cosine_of
-from embaudit.ranges.linear import LinearReach
-from embaudit.ranges.reach import End, Fixed, Reach, as_pair_table, paired_rows, reach_of_pairs
-from embaudit.ranges.translation import TranslationReach
+from embaudit.ranges.linear import LinearRangeSolver
+from embaudit.ranges.range_solver import End, InvariantCosine, RangeSolver, as_pair_table, paired_rows, ranges_of_pairs
+from embaudit.ranges.translation import TranslationRangeSolver
 
 if TYPE_CHECKING:
     import pandas as pd
 
 SLACK = 1e-9
-"""What rounding may add to a cosine at an end of its range."""
+"""Rounding that a cosine at an end of its range may carry."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +84,7 @@ class CosineRange(Drawn):
         x, y = Pairs(self.role).rows(self.model)
         if self.pairs.shape[1] == 2:
             return pair_cosines(x, y, self.pairs)
-        fixed = reach_of_pairs(Fixed(self.model.rank), x, y, np.asarray(self.pairs, dtype=np.intp))
+        fixed = ranges_of_pairs(InvariantCosine(self.model.rank), x, y, np.asarray(self.pairs, dtype=np.intp))
         return cosine_of(fixed.lower)
 
     @property
@@ -95,12 +95,12 @@ class CosineRange(Drawn):
 
     @property
     def is_vacuous(self) -> Flags:
-        """Whether the range says nothing: it goes from -1 to 1."""
+        """Flags of ranges that go from -1 to 1 and so say nothing."""
         return np.asarray(self.width >= 2 - SLACK)
 
     @property
     def is_sign_definite(self) -> Flags:
-        """Whether no gauge of the set turns the sign over."""
+        """Flags of pairs whose sign no gauge of the set turns over."""
         return np.asarray((self.lower >= 0) | (self.upper <= 0))
 
     @property
@@ -109,9 +109,9 @@ class CosineRange(Drawn):
         return int(np.isnan(self.lower).sum())
 
     def contains(self, cosines: ArrayLike) -> Flags:
-        """Whether each cosine lies in its range, up to a rounding of 1e-9; False for NaN."""
-        given = as_numbers(cosines, "cosines")
-        return np.asarray((given >= self.lower - SLACK) & (given <= self.upper + SLACK))
+        """Flag cosines that lie in their range, up to a rounding of 1e-9; False for NaN."""
+        values = as_numbers(cosines, "cosines")
+        return np.asarray((values >= self.lower - SLACK) & (values <= self.upper + SLACK))
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row a pair: its row numbers, its cosine, the ends of its range and whether they are attained."""
@@ -132,15 +132,15 @@ class CosineRange(Drawn):
         return dict(plain({"role": self.role, "group": str(self.group), **numbers}))
 
     def explain(self) -> str:
-        """Say how wide the ranges are, and how many signs are certain."""
-        known = ~np.isnan(self.lower)
-        if not known.any():
+        """Describe how wide the ranges are, and how many signs are certain."""
+        ranged = ~np.isnan(self.lower)
+        if not ranged.any():
             return f"None of {len(self):,} {self.role} pairs has a cosine."
         undefined = f" {self.n_undefined:,} more have no cosine." if self.n_undefined else ""
         return (
-            f"Under {self.group} the cosines of {known.sum():,} {self.role} pairs have ranges "
-            f"{self.width[known].mean():.2f} wide on average; {percent(self.is_sign_definite[known].mean())} keep "
-            f"their sign and {percent(self.is_vacuous[known].mean())} can be anything.{undefined}"
+            f"Under {self.group} the cosines of {ranged.sum():,} {self.role} pairs have ranges "
+            f"{self.width[ranged].mean():.2f} wide on average; {percent(self.is_sign_definite[ranged].mean())} keep "
+            f"their sign and {percent(self.is_vacuous[ranged].mean())} can be anything.{undefined}"
         )
 
     def witness(self, pair: int, end: End, tol: float = 1e-7) -> Gauge:
@@ -185,7 +185,7 @@ class CosineRange(Drawn):
             raise InputError(f"pair {pair} has no range: one of its rows is zero.")
         x, y = paired_rows(*Pairs(self.role).rows(self.model), np.asarray(self.pairs[[pair]], dtype=np.intp))
         near = min(tol, EPS) if getattr(self, f"{end}_attained")[pair] else tol
-        gauge = reach_for(self.group, self.role, self.pairs.shape[1]).witness(x[0], y[0], end, near)
+        gauge = range_solver_for(self.group, self.role, self.pairs.shape[1]).witness(x[0], y[0], end, near)
         missed = abs(self._under(gauge, pair) - getattr(self, end)[pair])
         if not missed <= tol:
             raise InputError(
@@ -210,37 +210,37 @@ class CosineRange(Drawn):
         return float(pair_cosines(first[None], second[None], table)[0])
 
 
-def reach_for(group: GaugeGroup, role: Role, columns: int) -> Reach:
+def range_solver_for(group: GaugeGroup, role: Role, columns: int) -> RangeSolver:
     """Choose the mathematics for a set of gauges and a kind of pair."""
     if isinstance(group, Affine):
-        return _affine_reach(group, role, columns)
+        return _affine_solver(group, role, columns)
     if isinstance(group, Translation):
         moves = role == "cross" or (role == group.side and columns == 2)
         if not moves or group.max_shift == 0:
-            return Fixed(group.rank)
+            return InvariantCosine(group.rank)
         if role == "cross":
-            return CrossTranslationReach(group.side, group.max_shift)
-        return TranslationReach(group.side, group.max_shift)
+            return CrossTranslationRangeSolver(group.side, group.max_shift)
+        return TranslationRangeSolver(group.side, group.max_shift)
     if group.fixes_cosines:
-        return Fixed(group.rank)
+        return InvariantCosine(group.rank)
     budget = linear_budget(group)
     if role == "cross":
-        return CrossDiagonalReach(budget) if isinstance(group, Diagonal) else CrossLinearReach(budget)
+        return CrossDiagonalRangeSolver(budget) if isinstance(group, Diagonal) else CrossLinearRangeSolver(budget)
     if not isinstance(group, Diagonal):
-        return LinearReach(role, budget)
-    return DiagonalReach(role) if budget is None else BoundedDiagonalReach(role, budget)
+        return LinearRangeSolver(role, budget)
+    return DiagonalRangeSolver(role) if budget is None else BoundedDiagonalRangeSolver(role, budget)
 
 
-def _affine_reach(group: Affine, role: Role, columns: int) -> Reach:
+def _affine_solver(group: Affine, role: Role, columns: int) -> RangeSolver:
     """Choose the reach of the part that moves the pair, or of both."""
     shifted = group.max_shift != 0 and (role == "cross" or (role == group.side and columns == 2))
     if not shifted:
-        return reach_for(group.linear, role, columns)
+        return range_solver_for(group.linear, role, columns)
     if group.linear.fixes_cosines:
-        return reach_for(group.translation, role, columns)
+        return range_solver_for(group.translation, role, columns)
     if role == "cross":
-        return CrossAffineReach(group.side, group.max_condition, group.max_shift)
-    return AffineReach(group.side, group.max_condition, group.max_shift)
+        return CrossAffineRangeSolver(group.side, group.max_condition, group.max_shift)
+    return AffineRangeSolver(group.side, group.max_condition, group.max_shift)
 
 
 def require_gauges_of(model: FactorModel, group: GaugeGroup) -> None:
@@ -312,7 +312,7 @@ def cosine_range(
     table = as_pair_table(pairs_or_all(pairs, *Pairs(role).shape(model)), len(x), len(y))
     if role == "cross" and table.shape[1] == 4:
         raise must_be("pairs", "of shape (m, 2) for cross pairs", f"shape {table.shape}")
-    ends = reach_of_pairs(reach_for(group, role, table.shape[1]), x, y, table)
+    ends = ranges_of_pairs(range_solver_for(group, role, table.shape[1]), x, y, table)
     return CosineRange(
         frozen(cosine_of(ends.lower)),
         frozen(cosine_of(ends.upper)),

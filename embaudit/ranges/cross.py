@@ -12,25 +12,25 @@ import numpy as np
 
 from embaudit.core.checked import Flags, Floats
 from embaudit.gauges.gauge import Gauge
-from embaudit.ranges.half_angle import between, compensated_dot, dots, tamed
+from embaudit.ranges.half_angle import between, compensated_dot, dots, normalise_exponent
 from embaudit.ranges.linear import SHOWN, stretch
-from embaudit.ranges.reach import End, Ends
+from embaudit.ranges.range_solver import End, RangeEnds
 
 _CANCELLED = 1e-4
 """Below this |cosine| the dot product is summed in twice the precision: its relative error is what counts."""
 
 
-class CrossLinearReach(NamedTuple):
+class CrossLinearRangeSolver(NamedTuple):
     """Left-right pairs under GL(k), k >= 2, with `κ(M) <= max_condition` (None: unbounded)."""
 
     max_condition: float | None
     block_bytes: int = 2**21
 
-    def ends(self, x: Floats, y: Floats) -> Ends:
+    def ends(self, x: Floats, y: Floats) -> RangeEnds:
         """Both ends; a cosine of 0 stays 0, without a budget every other one comes as near to 0 as you like."""
         return self.around(*signed_depth(x, y))
 
-    def around(self, depth: Floats, negative: Flags) -> Ends:
+    def around(self, depth: Floats, negative: Flags) -> RangeEnds:
         """Both ends for cosines of `± sech(depth)`; one counts as reached where float64 rows can show it."""
         if self.max_condition is None:
             # Infinite depth is a cosine of 0, which stays; any other goes down to 0 without reaching it.
@@ -63,7 +63,7 @@ class CrossLinearReach(NamedTuple):
 
 def signed_depth(x: Floats, y: Floats) -> tuple[Floats, Flags]:
     """Compute `w = arsech|cos|`, from 0 (parallel) to infinity (orthogonal), and whether the cosine is negative."""
-    x, y = tamed(x), tamed(y)
+    x, y = normalise_exponent(x), normalise_exponent(y)
     tangent = between(x, y)
     depth, negative = depth_of(tangent)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -83,11 +83,13 @@ def depth_of(tangent: Floats) -> tuple[Floats, Flags]:
         return 2 * np.arctanh(np.minimum(tangent, 1 / tangent)), tangent > 1
 
 
-def signed_ends(deep: Floats, shallow: Floats, negative: Flags, deep_attained: Flags, shallow_attained: Flags) -> Ends:
+def signed_ends(
+    deep: Floats, shallow: Floats, negative: Flags, deep_attained: Flags, shallow_attained: Flags
+) -> RangeEnds:
     """Order the ends of |cos| = sech(depth) by the sign of the cosine."""
     near_zero, far = np.tanh(deep / 2), np.tanh(shallow / 2)
     with np.errstate(divide="ignore", over="ignore"):
-        return Ends(
+        return RangeEnds(
             np.where(negative, 1 / far, near_zero),
             np.where(negative, 1 / near_zero, far),
             np.where(negative, shallow_attained, deep_attained),
@@ -100,7 +102,7 @@ def _turned_axes(x: Floats, y: Floats) -> tuple[Floats, Floats]:
 
     Orthogonal rows fall together when turned, so the angle comes from their cosine.
     """
-    x, y = tamed(x[None])[0], tamed(y[None])[0]
+    x, y = normalise_exponent(x[None])[0], normalise_exponent(y[None])[0]
     x, y = x / np.linalg.norm(x), y / np.linalg.norm(y)
     across = y if between(x[None], y[None])[0] > 0 else np.eye(len(x))[np.argmin(np.abs(x))]
     for _ in range(2):

@@ -15,9 +15,9 @@ import numpy as np
 
 from embaudit.core.checked import Flags, Floats
 from embaudit.gauges.gauge import Gauge
-from embaudit.ranges.diagonal import weighing
-from embaudit.ranges.half_angle import between, compensated_dot, cosine_of, dots, tamed
-from embaudit.ranges.reach import End, Ends
+from embaudit.ranges.diagonal import gauge_from_weights
+from embaudit.ranges.half_angle import between, compensated_dot, cosine_of, dots, normalise_exponent
+from embaudit.ranges.range_solver import End, RangeEnds
 
 
 class _Far(NamedTuple):
@@ -28,15 +28,15 @@ class _Far(NamedTuple):
     weights: Floats
 
 
-class CrossDiagonalReach(NamedTuple):
+class CrossDiagonalRangeSolver(NamedTuple):
     """Left-right pairs under diagonal gauges, k >= 2, with `κ(D) <= max_condition` (None: unbounded)."""
 
     max_condition: float | None
     block_bytes: int = 2**18
 
-    def ends(self, x: Floats, y: Floats) -> Ends:
+    def ends(self, x: Floats, y: Floats) -> RangeEnds:
         """Both ends; a cosine of 0 stays 0 and no cosine changes its sign."""
-        x, y = tamed(x), tamed(y)
+        x, y = normalise_exponent(x), normalise_exponent(y)
         dot = compensated_dot(x, y)
         if self.max_condition is None:
             far, near = _unbounded_far(x, y, dot), _unbounded_near(x, y)
@@ -53,11 +53,11 @@ class CrossDiagonalReach(NamedTuple):
         lower, upper = (np.where(still, 1.0, end) for end in (lower, upper))
         lower[~_directed(x, y)] = upper[~_directed(x, y)] = np.nan
         lower_attained = np.where(negative, near_attained, far.attained) | still
-        return Ends(lower, upper, lower_attained, np.where(negative, far.attained, near_attained) | still)
+        return RangeEnds(lower, upper, lower_attained, np.where(negative, far.attained, near_attained) | still)
 
     def witness(self, x: Floats, y: Floats, end: End, tol: float) -> Gauge:
         """Return the gauge of the best weights known; the end towards 0 of a bounded range may have none."""
-        x, y = tamed(x[None]), tamed(y[None])
+        x, y = normalise_exponent(x[None]), normalise_exponent(y[None])
         dot = compensated_dot(x, y)
         if dot[0] == 0:
             return Gauge.identity(x.shape[1])
@@ -65,13 +65,13 @@ class CrossDiagonalReach(NamedTuple):
         if self.max_condition is not None:
             square = self.max_condition**2
             best = _longest_shadow(x, y, square) if away_from_zero else _bounded_far(x, y, dot, square).weights
-            return weighing(best[0], "left")
+            return gauge_from_weights(best[0], "left")
         limit = _shadow_limit if away_from_zero else _far_limit
         wanted = cosine_of(getattr(self.ends(x, y), end))[0]
         share = 1.0
         while share > 1e-290 and abs(cosine_of(_after(x, y, limit(x, y, share)))[0] - wanted) > tol / 2:
             share /= 4
-        return weighing(limit(x, y, share)[0], "left")
+        return gauge_from_weights(limit(x, y, share)[0], "left")
 
 
 def _directed(x: Floats, y: Floats) -> Flags:
@@ -81,7 +81,7 @@ def _directed(x: Floats, y: Floats) -> Flags:
 def _after(x: Floats, y: Floats, weights: Floats) -> Floats:
     """Half-angle tangent of each pair under the gauge `D² = weights`."""
     roots = np.sqrt(weights)
-    return between(tamed(roots * x), tamed(y / roots))
+    return between(normalise_exponent(roots * x), normalise_exponent(y / roots))
 
 
 def _acute(tangent: Floats) -> Floats:
@@ -133,11 +133,11 @@ def _bounded_far(x: Floats, y: Floats, dot: Floats, square: float) -> _Far:
     value = (left[:, :-1] + share * rise) * (right[:, :-1] - share * fall)
     lines = np.arange(len(x))
     edge = value.argmax(axis=1)
-    best, part = np.sqrt(value[lines, edge]), share[lines, edge]
+    best, fraction = np.sqrt(value[lines, edge]), share[lines, edge]
     vertex = np.argmax(left * right, axis=1)
     weights = np.empty(x.shape)
     np.put_along_axis(weights, order, np.where(np.arange(x.shape[1]) < vertex[:, None], square, 1.0), axis=1)
-    attained = (part == 0) | (part == 1)
+    attained = (fraction == 0) | (fraction == 1)
     with np.errstate(divide="ignore", invalid="ignore"):
         bound = np.sqrt(np.maximum(best - np.abs(dot), 0) / (best + np.abs(dot)))
         reached = _acute(_after(x, y, weights))
@@ -156,8 +156,8 @@ def _shadow_limit(x: Floats, y: Floats, share: float) -> Floats:
     """Weights |y/x|; a lone zero is given the weight that makes it vanish as `share` does."""
     with np.errstate(divide="ignore", invalid="ignore"):
         weights = np.abs(y) / np.abs(x)
-    known = weights[(weights > 0) & np.isfinite(weights)]
-    return np.where(np.isnan(weights), known.mean(), np.clip(weights, share * known.min(), known.max() / share))
+    finite = weights[(weights > 0) & np.isfinite(weights)]
+    return np.where(np.isnan(weights), finite.mean(), np.clip(weights, share * finite.min(), finite.max() / share))
 
 
 def _far_limit(x: Floats, y: Floats, share: float) -> Floats:

@@ -9,11 +9,11 @@ import numpy as np
 from embaudit.core.checked import Floats
 from embaudit.gauges.gauge import Gauge
 from embaudit.model import SideName
-from embaudit.ranges.half_angle import between, dots, tamed
-from embaudit.ranges.reach import End, Ends
+from embaudit.ranges.half_angle import between, dots, normalise_exponent
+from embaudit.ranges.range_solver import End, RangeEnds
 
 
-class CrossTranslationReach(NamedTuple):
+class CrossTranslationRangeSolver(NamedTuple):
     """Left-right pairs where `side` is shifted by at most `max_shift` (None: unbounded)."""
 
     side: SideName
@@ -30,9 +30,9 @@ class CrossTranslationReach(NamedTuple):
             radius: Floats = np.ldexp(self.max_shift, -exponent) / np.sqrt(dots(scaled, scaled))
         return radius
 
-    def ends(self, x: Floats, y: Floats) -> Ends:
+    def ends(self, x: Floats, y: Floats) -> RangeEnds:
         """Turn by at most a right angle; a shift longer than the row points it anywhere."""
-        tangent = between(tamed(x), tamed(y))
+        tangent = between(normalise_exponent(x), normalise_exponent(y))
         radius = self._radius(y if self.side == "right" else x)
         free = radius > 1
         sine = np.where(free, 0, radius)
@@ -43,7 +43,7 @@ class CrossTranslationReach(NamedTuple):
             high = np.where(np.isinf(tangent), 1 / turn, (tangent - turn) / (1 + product))
         high = np.where(free, 0.0, np.maximum(high, 0.0))
         low[np.isnan(tangent)] = high[np.isnan(tangent)] = np.nan
-        return Ends(low, high, radius != 1, radius != 1)
+        return RangeEnds(low, high, radius != 1, radius != 1)
 
     def witness(self, x: Floats, y: Floats, end: End, tol: float) -> Gauge:
         """Take the moving row to the nearest point of the wanted direction, or just beyond the origin."""

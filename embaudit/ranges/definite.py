@@ -33,10 +33,10 @@ class _Pairs:
         self.rest = shear(x, y, self.s0)
         self.product = x * y
 
-    def keep(self, chosen: Flags) -> None:
+    def keep(self, is_open: Flags) -> None:
         """Drop the pairs that are done."""
         for name in ("x", "y", "rest", "product", "s0"):
-            setattr(self, name, getattr(self, name)[..., chosen])
+            setattr(self, name, getattr(self, name)[..., is_open])
 
     def moments(self, weights: Floats) -> Floats:
         """(5, m) weighted sums: dot product, first and second moment of `y - s0 x`, squared lengths."""
@@ -84,9 +84,9 @@ class _Side:
         self.offset, self.s = np.full(m, at - 1), np.full(m, at)
         self.known = np.zeros(m, dtype=np.bool_)
 
-    def keep(self, chosen: Flags) -> None:
+    def keep(self, is_open: Flags) -> None:
         for name in ("weights", "moments", "offset", "s", "known"):
-            setattr(self, name, getattr(self, name)[..., chosen])
+            setattr(self, name, getattr(self, name)[..., is_open])
 
     def store(self, here: Flags, weights: Floats, moments: Floats, offset: Floats, s: Floats) -> None:
         self.weights[:, here], self.moments[:, here] = weights[:, here], moments[:, here]
@@ -176,7 +176,7 @@ def _next(pairs: _Pairs, low: _Side, high: _Side, *, halve: bool) -> tuple[Float
 
 
 def _best_share(low: Floats, high: Floats) -> Floats:
-    """Where between two sets of moments tan² θ = (p · second - first²) / dot² is largest: its slope is linear."""
+    """Find the share between two sets of moments where tan² θ = (p · second - first²) / dot² is largest."""
     step = high - low
 
     def slope(at: Floats) -> Floats:

@@ -16,22 +16,22 @@ from embaudit.core.checked import Flags, Floats
 from embaudit.errors import InputError
 from embaudit.gauges.gauge import Gauge
 from embaudit.model import SideName
-from embaudit.ranges.half_angle import between, cosine_of, shear, tamed
-from embaudit.ranges.reach import End, Ends, point
+from embaudit.ranges.half_angle import between, cosine_of, normalise_exponent, shear
+from embaudit.ranges.range_solver import End, RangeEnds, point
 from embaudit.ranges.weights import largest_cosine
 
 _NEAR = 1e-3
 
 
-class DiagonalReach(NamedTuple):
+class DiagonalRangeSolver(NamedTuple):
     """Pairs of one side under diagonal gauges without a budget."""
 
     side: SideName
     block_bytes: int = 2**20
 
-    def ends(self, x: Floats, y: Floats) -> Ends:
+    def ends(self, x: Floats, y: Floats) -> RangeEnds:
         """Both ends, mostly limits; a pair with coordinates of both signs can be given any cosine."""
-        x, y = tamed(x), tamed(y)
+        x, y = normalise_exponent(x), normalise_exponent(y)
         tangent = between(x, y)
         signs = np.sign(x) * np.sign(y)
         positive, negative = (signs > 0).any(axis=1), (signs < 0).any(axis=1)
@@ -43,18 +43,18 @@ class DiagonalReach(NamedTuple):
             lower = np.where(negative, np.inf, least)
             upper = np.where(positive, 0.0, 1 / least)
         still = (tangent == 0) | np.isinf(tangent) | np.isnan(tangent)
-        moving = Ends(lower, upper, ~negative & attained, ~positive & attained)
-        return Ends(*(np.where(still, fixed, end) for fixed, end in zip(point(tangent), moving, strict=True)))
+        moving = RangeEnds(lower, upper, ~negative & attained, ~positive & attained)
+        return RangeEnds(*(np.where(still, fixed, end) for fixed, end in zip(point(tangent), moving, strict=True)))
 
     def witness(self, x: Floats, y: Floats, end: End, tol: float) -> Gauge:
         """Give nearly all the weight to one coordinate, or to the two of extreme ratio."""
-        x, y = tamed(x[None])[0], tamed(y[None])[0]
+        x, y = normalise_exponent(x[None])[0], normalise_exponent(y[None])[0]
         ends = self.ends(x[None], y[None])
         wanted = cosine_of(getattr(ends, end))[0]
         if getattr(ends, f"{end}_attained")[0] and ends.lower[0] != ends.upper[0]:
             # Only the two extreme ratios occur, so nothing has to vanish beside them.
             weights = _extreme_ratios(x, y)
-            return weighing(np.where(weights == 0, weights.max(), weights), self.side)
+            return gauge_from_weights(np.where(weights == 0, weights.max(), weights), self.side)
         if abs(_weighted_cosine(x, y, np.ones(len(x))) - wanted) <= tol / 2:
             return Gauge.identity(len(x))
         weights = np.zeros(len(x))
@@ -66,33 +66,33 @@ class DiagonalReach(NamedTuple):
         share = 1.0
         while share > 1e-290 and abs(_weighted_cosine(x, y, weights + share * rest) - wanted) > tol / 2:
             share /= 4
-        return weighing(weights + share * rest, self.side)
+        return gauge_from_weights(weights + share * rest, self.side)
 
 
-class BoundedDiagonalReach(NamedTuple):
+class BoundedDiagonalRangeSolver(NamedTuple):
     """Pairs of one side under diagonal gauges with `κ(D) <= max_condition`, for k >= 2."""
 
     side: SideName
     max_condition: float
     block_bytes: int = 2**18
 
-    def ends(self, x: Floats, y: Floats) -> Ends:
+    def ends(self, x: Floats, y: Floats) -> RangeEnds:
         """Both ends, exact and attained."""
-        x, y = tamed(x), tamed(y)
+        x, y = normalise_exponent(x), normalise_exponent(y)
         upper = largest_cosine(x, y, self.max_condition).tangent
         with np.errstate(divide="ignore"):
             lower = 1 / largest_cosine(x, -y, self.max_condition).tangent
         reached = np.ones(len(x), dtype=np.bool_)
-        return Ends(lower, upper, reached, reached)
+        return RangeEnds(lower, upper, reached, reached)
 
     def witness(self, x: Floats, y: Floats, end: End, tol: float) -> Gauge:  # noqa: ARG002
         """Return the gauge with the optimal weights."""
-        x, y = tamed(x[None]), tamed(y[None])
+        x, y = normalise_exponent(x[None]), normalise_exponent(y[None])
         best = largest_cosine(x, y if end == "upper" else -y, self.max_condition)
-        return weighing(best.weights[0], self.side)
+        return gauge_from_weights(best.weights[0], self.side)
 
 
-def weighing(weights: Floats, side: SideName) -> Gauge:
+def gauge_from_weights(weights: Floats, side: SideName) -> Gauge:
     """Gauge that puts the metric `diag(weights)` on one side.
 
     Raises
@@ -117,15 +117,15 @@ def _ratio_spread(x: Floats, y: Floats) -> tuple[Floats, Flags]:
         if len(near):
             a, b, s = np.abs(x[near]), np.abs(y[near]), top[near, None]
             rest = shear(a, b, s) / (s * a)
-            known = ~np.isnan(rest)
-            high, low = (f(rest, axis=1, initial=i, where=known) for f, i in ((np.max, -1), (np.min, 0)))
+            has_ratio = ~np.isnan(rest)
+            high, low = (f(rest, axis=1, initial=i, where=has_ratio) for f, i in ((np.max, -1), (np.min, 0)))
             spread[near] = np.log1p(high) - np.log1p(low)
     return spread, extreme.all(axis=1) & np.isfinite(spread)
 
 
 def _weighted_cosine(x: Floats, y: Floats, weights: Floats) -> float:
     roots = np.sqrt(weights / weights.max())
-    return float(cosine_of(between(tamed((roots * x)[None]), tamed((roots * y)[None])))[0])
+    return float(cosine_of(between(normalise_exponent((roots * x)[None]), normalise_exponent((roots * y)[None])))[0])
 
 
 def _extreme_ratios(x: Floats, y: Floats) -> Floats:
@@ -134,8 +134,8 @@ def _extreme_ratios(x: Floats, y: Floats) -> Floats:
     product = np.abs(x * y)
     ratio = np.divide(np.abs(y), np.abs(x), out=np.full(len(x), np.nan), where=product > 0)
     for extreme in (np.nanmax(ratio), np.nanmin(ratio)):
-        chosen = ratio == extreme
-        weights[chosen] = 1 / (product[chosen] * chosen.sum())
+        is_extreme = ratio == extreme
+        weights[is_extreme] = 1 / (product[is_extreme] * is_extreme.sum())
     return weights
 
 

@@ -85,8 +85,8 @@ def compensated_dot(x: Floats, y: Floats) -> Floats:
     for a, b in zip(x.T, y.T, strict=True):
         product = a * b
         added = total + product
-        part = added - total
-        lost += (total - (added - part)) + (product - part) + product_error(a, b, product)
+        rounded = added - total
+        lost += (total - (added - rounded)) + (product - rounded) + product_error(a, b, product)
         total = added
     return total + lost
 
@@ -97,7 +97,7 @@ def dots(x: Floats, y: Floats) -> Floats:
     return product
 
 
-def tamed(x: Floats) -> Floats:
+def normalise_exponent(x: Floats) -> Floats:
     """Scale rows of extreme length to about 1 by powers of two, which rounds nothing; the others stay.
 
     Products of up to eight entries of what remains still fit into float64.
@@ -130,7 +130,7 @@ def between(x: Floats, y: Floats) -> Floats:
     Parameters
     ----------
     x, y : array of shape (m, k)
-        Rows whose squares neither overflow nor vanish (see `tamed`).
+        Rows whose squares neither overflow nor vanish (see `normalise_exponent`).
 
     Returns
     -------

@@ -28,7 +28,7 @@ def every_interval(x: Floats, y: Floats, ratios: Floats, square: float) -> tuple
     # In units of κ² - 1: what all weights of 1 contribute, then the sums over the interval.
     base = [product.sum(axis=0) / (square - 1) for product in products]
     terms = [np.where(may_be_high[:k], product[:k], 0) for product in products]
-    sums = [np.repeat(part[None], k, axis=0) for part in base]
+    sums = [np.repeat(value[None], k, axis=0) for value in base]
     best = np.full((k, len(x)), -np.inf)
     for longer in range(k):
         n = k - longer
@@ -47,7 +47,7 @@ def _best_stop(base: list[Floats], terms: list[Floats], start: Ints) -> tuple[In
     inside = place < k
     place[~inside] = 0
     picked = [np.where(inside, np.take_along_axis(term, place, axis=0), 0) for term in terms]
-    dot, p, q = (part + np.cumsum(term, axis=0) for part, term in zip(base, picked, strict=True))
+    dot, p, q = (value + np.cumsum(term, axis=0) for value, term in zip(base, picked, strict=True))
     cosine = dot / np.sqrt(p * q)
     length = cosine.argmax(axis=0)
     return start + length + 1, np.take_along_axis(cosine, length[None], axis=0)[0]

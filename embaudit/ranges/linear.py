@@ -15,33 +15,33 @@ from embaudit.core.checked import Floats, as_numbers
 from embaudit.errors import InputError, must_be
 from embaudit.gauges.gauge import EPS, Gauge
 from embaudit.model import SideName
-from embaudit.ranges.half_angle import between, shear, tamed
-from embaudit.ranges.reach import End, Ends, point
+from embaudit.ranges.half_angle import between, normalise_exponent, shear
+from embaudit.ranges.range_solver import End, RangeEnds, point
 
 SHOWN = 1e-9 / EPS
 """A gauge that magnifies rounding more than this can no longer show the end of a range to nine digits."""
 
 
-class LinearReach(NamedTuple):
+class LinearRangeSolver(NamedTuple):
     """Pairs of one side under GL(k), k >= 2, with `κ(M) <= max_condition` (None: unbounded)."""
 
     side: SideName
     max_condition: float | None
     block_bytes: int = 2**21
 
-    def ends(self, x: Floats, y: Floats) -> Ends:
+    def ends(self, x: Floats, y: Floats) -> RangeEnds:
         """Both ends; without a budget every value strictly between -1 and 1, unless the rows are parallel."""
-        tangent = between(tamed(x), tamed(y))
+        tangent = between(normalise_exponent(x), normalise_exponent(y))
         parallel = (tangent == 0) | np.isinf(tangent)
         if self.max_condition is None:
             low, high = np.where(parallel, tangent, np.inf), np.where(parallel, tangent, 0.0)
             low[np.isnan(tangent)] = high[np.isnan(tangent)] = np.nan
-            return Ends(low, high, parallel, parallel)
+            return RangeEnds(low, high, parallel, parallel)
         return stretched(point(tangent), self.max_condition)
 
     def witness(self, x: Floats, y: Floats, end: End, tol: float) -> Gauge:
         """Stretch along the bisector (upper end) or along its normal in the plane of the rows (lower end)."""
-        tangent = between(tamed(x[None]), tamed(y[None]))[0]
+        tangent = between(normalise_exponent(x[None]), normalise_exponent(y[None]))[0]
         if tangent == 0 or np.isinf(tangent):
             return Gauge.identity(len(x))
         factor = self.max_condition
@@ -52,7 +52,7 @@ class LinearReach(NamedTuple):
         return stretch(bisector, normal, factor if end == "lower" else 1 / factor, self.side)
 
 
-def stretched(ends: Ends, condition: float) -> Ends:
+def stretched(ends: RangeEnds, condition: float) -> RangeEnds:
     """Move both ends on by a linear gauge of that condition.
 
     An end counts as reached where a float64 gauge can show it: rounding turns a row by about eps, and the gauge
@@ -60,7 +60,7 @@ def stretched(ends: Ends, condition: float) -> Ends:
     """
     lower, upper = ends.lower * condition, ends.upper / condition
     shown = (magnified(end, start) <= SHOWN for end, start in ((lower, ends.lower), (upper, ends.upper)))
-    return Ends(lower, upper, *(flag & ok for flag, ok in zip(ends[2:], shown, strict=True)))
+    return RangeEnds(lower, upper, *(flag & ok for flag, ok in zip(ends[2:], shown, strict=True)))
 
 
 def magnified(end: Floats, start: Floats) -> Floats:
@@ -72,7 +72,7 @@ def magnified(end: Floats, start: Floats) -> Floats:
 
 def bisector_and_normal(x: Floats, y: Floats) -> tuple[Floats, Floats]:
     """Orthonormal vectors along `x̂ + ŷ` and `ŷ - x̂`, exact also for nearly parallel rows (which must not be)."""
-    x, y = tamed(x[None])[0], tamed(y[None])[0]
+    x, y = normalise_exponent(x[None])[0], normalise_exponent(y[None])[0]
     x, y = x / np.linalg.norm(x), y / np.linalg.norm(y)
     flip = -1.0 if x @ y < 0 else 1.0
     ratio = np.asarray(flip * (x @ y) / (x @ x))
@@ -113,11 +113,11 @@ def stretch(bisector: Floats, normal: Floats, factor: float, side: SideName) -> 
 
 def require_cosines(values: ArrayLike, name: str) -> Floats:
     """Check cosines; NaN, the cosine of a zero row, passes."""
-    given = as_numbers(values, name)
-    outside = np.abs(given) > 1
+    cosines = as_numbers(values, name)
+    outside = np.abs(cosines) > 1
     if outside.any():
-        raise must_be(name, "a cosine, from -1 to 1", f"{given[outside].flat[0]:g}")
-    return given
+        raise must_be(name, "a cosine, from -1 to 1", f"{cosines[outside].flat[0]:g}")
+    return cosines
 
 
 def condition_to_reach(cosine: ArrayLike, target: ArrayLike) -> Floats:
@@ -148,11 +148,11 @@ def condition_to_reach(cosine: ArrayLike, target: ArrayLike) -> Floats:
     >>> condition_to_reach([0.5, 1.0], 1.0)
     array([inf,  1.])
     """
-    given = require_cosines(cosine, "cosine"), require_cosines(target, "target")
+    ends = require_cosines(cosine, "cosine"), require_cosines(target, "target")
     try:
-        start, goal = np.broadcast_arrays(*given)
+        start, goal = np.broadcast_arrays(*ends)
     except ValueError as error:
-        raise must_be("cosine and target", "of one shape", f"{given[0].shape} and {given[1].shape}") from error
+        raise must_be("cosine and target", "of one shape", f"{ends[0].shape} and {ends[1].shape}") from error
     with np.errstate(divide="ignore", invalid="ignore"):
         condition = np.exp(np.abs(np.arctanh(start) - np.arctanh(goal)))
     smallest: Floats = np.where(start == goal, 1.0, condition)[()]

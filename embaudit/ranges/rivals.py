@@ -15,24 +15,24 @@ from embaudit.core.parallel import parallel_map, row_blocks
 from embaudit.gauges.gauge import EPS
 from embaudit.linalg.nearest import NeighbourLists
 from embaudit.linalg.rows import row_norms, unit_rows
-from embaudit.ranges.reach import reach_of_pairs
-from embaudit.ranges.translation import TranslationReach
+from embaudit.ranges.range_solver import ranges_of_pairs
+from embaudit.ranges.translation import TranslationRangeSolver
 
 SLACK = 64 * EPS
-"""What rounding may take from a tangent, relative to it."""
+"""Rounding that a tangent may lose, relative to it."""
 BLOCK_BYTES = 4 * 2**20
 BATCH = 4096
 """Exact values asked for at once."""
 
 
-def nearest_rivals(factors: Matrix, found: NeighbourLists, max_shift: float) -> Floats:
+def nearest_rivals(factors: Matrix, lists: NeighbourLists, max_shift: float) -> Floats:
     """Compute the smallest half-angle tangent that a shift gives each row with any row outside its list.
 
     Parameters
     ----------
     factors : array of shape (p, k)
         The side that is shifted.
-    found : NeighbourLists
+    lists : NeighbourLists
         The lists.
     max_shift : float
         Longest shift, above 0.
@@ -45,33 +45,33 @@ def nearest_rivals(factors: Matrix, found: NeighbourLists, max_shift: float) -> 
     """
     lengths = row_norms(factors)
     directed = int((lengths > 0).sum())
-    nearest = np.full(len(found.rows), np.inf)
+    nearest = np.full(len(lists.rows), np.inf)
     if directed < len(lengths):
         return np.zeros(len(nearest))
-    if directed <= found.indices.shape[1] + 1:
+    if directed <= lists.indices.shape[1] + 1:
         return nearest
     # A shift as long as the row points it anywhere: no search is needed to say so.
-    nearest[lengths[found.rows] <= max_shift] = 0
-    lists = np.flatnonzero(lengths[found.rows] > max_shift)
+    nearest[lengths[lists.rows] <= max_shift] = 0
+    searched = np.flatnonzero(lengths[lists.rows] > max_shift)
     unit = unit_rows(factors)
 
-    def least(part: slice) -> Floats:
-        rows = found.rows[lists[part]]
+    def least(batch: slice) -> Floats:
+        rows = lists.rows[searched[batch]]
         cosines = np.clip(unit[rows] @ unit.T, -1, 1)
         cosines[np.arange(len(rows)), rows] = -np.inf
-        np.put_along_axis(cosines, found.indices[lists[part]], -np.inf, axis=1)
+        np.put_along_axis(cosines, lists.indices[searched[batch]], -np.inf, axis=1)
         bounds = _bounds(cosines, lengths[rows], lengths, max_shift, factors.shape[1])
         return _least(factors, rows, bounds, max_shift)
 
-    parts = row_blocks(len(lists), len(factors), budget=BLOCK_BYTES)
-    nearest[lists] = np.concatenate([*parallel_map(least, parts), np.empty(0)])
+    parts = row_blocks(len(searched), len(factors), budget=BLOCK_BYTES)
+    nearest[searched] = np.concatenate([*parallel_map(least, parts), np.empty(0)])
     return nearest * (1 - SLACK)
 
 
-def _bounds(cosines: Floats, own: Floats, others: Floats, radius: float, k: int) -> Floats:
+def _bounds(cosines: Floats, own: Floats, rival_lengths: Floats, radius: float, k: int) -> Floats:
     """Bound the smallest tangent of each pair of a tile from below; infinite for what is no rival."""
-    unit = np.maximum(own[:, None], others)
-    a, b, r = own[:, None] / unit, others / unit, radius * (1 + SLACK) / unit
+    unit = np.maximum(own[:, None], rival_lengths)
+    a, b, r = own[:, None] / unit, rival_lengths / unit, radius * (1 + SLACK) / unit
     c = np.minimum(cosines + 4 * (8 + np.sqrt(k)) * EPS, 1)
     with np.errstate(invalid="ignore", divide="ignore"):
         turn = r * np.sqrt((a - b) ** 2 + 2 * a * b * (1 - c))
@@ -88,16 +88,16 @@ def _bounds(cosines: Floats, own: Floats, others: Floats, radius: float, k: int)
 
 def _least(factors: Matrix, rows: Indices, bounds: Floats, max_shift: float) -> Floats:
     """Smallest exact tangent of each row: first where the bound is least, then wherever it does not rule out less."""
-    reach = TranslationReach("right", max_shift * (1 + SLACK))
+    solver = TranslationRangeSolver("right", max_shift * (1 + SLACK))
     lines = np.arange(len(rows))
     first = bounds.argmin(axis=1)
-    best = reach_of_pairs(reach, factors, factors, np.column_stack([rows, first])).upper
+    best = ranges_of_pairs(solver, factors, factors, np.column_stack([rows, first])).upper
     bounds[lines, first] = np.inf
     waiting = np.argwhere(bounds < best[:, None])
     for start in range(0, len(waiting), BATCH):
         line, column = waiting[start : start + BATCH].T
         able = bounds[line, column] < best[line]
         line, column = line[able], column[able]
-        exact = reach_of_pairs(reach, factors, factors, np.column_stack([rows[line], column])).upper
+        exact = ranges_of_pairs(solver, factors, factors, np.column_stack([rows[line], column])).upper
         np.minimum.at(best, line, exact)
     return best

@@ -47,15 +47,20 @@ class RangeSummary(Result):
     """Share of pairs whose cosine keeps its sign under every gauge of the set."""
     attained_share: float
     """Share of ends that a gauge reaches, the others being limits."""
-    found: CosineRange = field(repr=False, compare=False)
+    ranges: CosineRange = field(repr=False, compare=False)
     """The ranges themselves."""
+
+    @property
+    def found(self) -> CosineRange:
+        """Return `ranges`; the earlier name of it."""
+        return self.ranges
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers, for a report."""
-        return dict(plain({name: value for name, value in vars(self).items() if name != "found"}))
+        return dict(plain({name: value for name, value in vars(self).items() if name != "ranges"}))
 
     def explain(self) -> str:
-        """Say how wide the ranges are, and how many signs are certain."""
+        """Describe how wide the ranges are, and how many signs are certain."""
         budget = "any condition" if self.max_condition is None else f"κ ≤ {self.max_condition:g}"
         if self.max_shift != 0:
             budget += " and any shift" if self.max_shift is None else f" and shifts up to {self.max_shift:.3g}"
@@ -68,30 +73,30 @@ class RangeSummary(Result):
         )
 
 
-def summarise(found: CosineRange, name: str) -> RangeSummary:
+def summarise(ranges: CosineRange, name: str) -> RangeSummary:
     """Reduce ranges to their summary."""
-    known = ~np.isnan(found.lower)
-    width = found.width[known]
+    has_range = ~np.isnan(ranges.lower)
+    width = ranges.width[has_range]
     if not len(width):
         width = np.array([np.nan])
 
     def share(flags: Any) -> float:
-        return float(flags[known].mean()) if known.any() else float("nan")
+        return float(flags[has_range].mean()) if has_range.any() else float("nan")
 
     return RangeSummary(
-        role=found.role,
+        role=ranges.role,
         group=name,
-        max_condition=getattr(found.group, "max_condition", None),
-        max_shift=getattr(found.group, "max_shift", 0.0),
-        n_pairs=int(known.sum()),
-        n_all_pairs=Pairs(found.role).n_pairs(found.model),
-        n_undefined=found.n_undefined,
+        max_condition=getattr(ranges.group, "max_condition", None),
+        max_shift=getattr(ranges.group, "max_shift", 0.0),
+        n_pairs=int(has_range.sum()),
+        n_all_pairs=Pairs(ranges.role).n_pairs(ranges.model),
+        n_undefined=ranges.n_undefined,
         width_mean=float(width.mean()),
         width_quantiles=dict(zip(QUANTILES, np.quantile(width, QUANTILES).tolist(), strict=True)),
-        vacuous_share=share(found.is_vacuous),
-        sign_definite_share=share(found.is_sign_definite),
-        attained_share=share((found.lower_attained + found.upper_attained.astype(float)) / 2),
-        found=found,
+        vacuous_share=share(ranges.is_vacuous),
+        sign_definite_share=share(ranges.is_sign_definite),
+        attained_share=share((ranges.lower_attained + ranges.upper_attained.astype(float)) / 2),
+        ranges=ranges,
     )
 
 

@@ -59,10 +59,10 @@ def best_interval(x: Floats, y: Floats, ratios: Floats, square: float) -> tuple[
     while len(open_still):  # cosines grow each time, and are those of windows: there is an end
         some = pairs.some(open_still)
         followed = _followed(some, best.some(open_still))
-        found = followed.or_better(_round(some, followed.cosine))
-        for whole, part in zip(best, found, strict=True):
-            whole[open_still] = part
-        open_still = open_still[found.cosine > followed.cosine]
+        improved = followed.or_better(_round(some, followed.cosine))
+        for whole, values in zip(best, improved, strict=True):
+            whole[open_still] = values
+        open_still = open_still[improved.cosine > followed.cosine]
     return best.start, best.stop, best.cosine
 
 
@@ -77,18 +77,18 @@ class Windows(NamedTuple):
         """Take those of some of the pairs."""
         return Windows(self.start[lines], self.stop[lines], self.cosine[lines])
 
-    def or_better(self, others: Windows) -> Windows:
+    def or_better(self, other: Windows) -> Windows:
         """Take the others where they give more."""
-        better = others.cosine > self.cosine
+        better = other.cosine > self.cosine
         return Windows(
-            np.where(better, others.start, self.start),
-            np.where(better, others.stop, self.stop),
-            np.where(better, others.cosine, self.cosine),
+            np.where(better, other.start, self.start),
+            np.where(better, other.stop, self.stop),
+            np.where(better, other.cosine, self.cosine),
         )
 
 
 class _Pairs(NamedTuple):
-    """What windows are computed from; sums are of r, p and q, and in units of κ² - 1."""
+    """Sums that windows are computed from: of r, p and q, and in units of κ² - 1."""
 
     base: Floats
     """(3, m) sums over all coordinates."""
@@ -102,10 +102,10 @@ class _Pairs(NamedTuple):
         """Sum up rows."""
         m, k = len(x), int((ratios < NEVER).sum(axis=1).max())
         base, sums = np.empty((3, m)), np.zeros((3, m, k + 1))
-        for whole, part, (a, b) in zip(base, sums, ((x, y), (x, x), (y, y)), strict=True):
+        for whole, partial, (a, b) in zip(base, sums, ((x, y), (x, x), (y, y)), strict=True):
             term = a * b
             term.sum(axis=1, out=whole)
-            np.cumsum(term[:, :k], axis=1, out=part[:, 1:])
+            np.cumsum(term[:, :k], axis=1, out=partial[:, 1:])
         return cls(base / (square - 1), sums, ratios[:, :k])
 
     def some(self, lines: Ints) -> _Pairs:
@@ -142,10 +142,10 @@ def _followed(pairs: _Pairs, window: Windows) -> Windows:
         centre, half = np.log(q / p) / 2, _width(window.cosine) / 2
         start = _below(pairs.ratios, (centre - half)[:, None])[:, 0]
         stop = _below(pairs.ratios, (centre + half)[:, None], "right")[:, 0]
-        found = window.or_better(pairs.window(start, stop))
-        if not (found.cosine > window.cosine).any():
+        better = window.or_better(pairs.window(start, stop))
+        if not (better.cosine > window.cosine).any():
             return window
-        window = found
+        window = better
 
 
 def _round(pairs: _Pairs, cosine: Floats) -> Windows:
@@ -159,7 +159,7 @@ def _round(pairs: _Pairs, cosine: Floats) -> Windows:
     # before it leaves.
     after_entry = pairs.sums[:, :, 1:] - flat.take(left + each, axis=1)
     after_exit = flat.take(before_exit + each, axis=1) - pairs.sums[:, :, 1:]
-    cosines = np.hstack([_cosines(pairs.base[:, :, None] + part) for part in (after_entry, after_exit)])
+    cosines = np.hstack([_cosines(pairs.base[:, :, None] + sums) for sums in (after_entry, after_exit)])
     best = cosines.argmax(axis=1)
     enters, place = best < k, best % k
     start = np.where(enters, left[lines, place], entered[place])

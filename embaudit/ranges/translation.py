@@ -22,13 +22,13 @@ from embaudit.core.checked import Flags, Floats, as_numbers
 from embaudit.errors import must_be
 from embaudit.gauges.gauge import EPS, Gauge
 from embaudit.model import SideName
-from embaudit.ranges.half_angle import between, cosine_of, dots, tamed
+from embaudit.ranges.half_angle import between, cosine_of, dots, normalise_exponent
 from embaudit.ranges.linear import require_cosines
-from embaudit.ranges.reach import End, Ends, point
+from embaudit.ranges.range_solver import End, RangeEnds, point
 
 
-class _Scene(NamedTuple):
-    """What decides how the origin sees the segments from a to b (lengths in units that neither overflow nor vanish)."""
+class _PairGeometry(NamedTuple):
+    """Geometry of the origin and the segments from a to b (lengths in units that neither overflow nor vanish)."""
 
     tangent: Floats
     a: Floats
@@ -44,44 +44,45 @@ class _Scene(NamedTuple):
     unit: Floats
 
     @classmethod
-    def of(cls, x: Floats, y: Floats) -> _Scene:
+    def of(cls, x: Floats, y: Floats) -> _PairGeometry:
+        """Compute lengths, area and feet of both rows, scaled by a power of two that loses no digit."""
         largest = np.maximum(np.abs(x).max(axis=1, initial=0), np.abs(y).max(axis=1, initial=0))
         exponent = np.frexp(largest)[1]
         x, y = np.ldexp(x, -exponent[:, None]), np.ldexp(y, -exponent[:, None])
         gap = y - x
-        tangent = between(tamed(x), tamed(y))
+        tangent = between(normalise_exponent(x), normalise_exponent(y))
         a, b, base = (np.sqrt(dots(z, z)) for z in (x, y, gap))
         small = np.where(tangent > 1, 1 / np.where(tangent > 1, tangent, 1), tangent)
         area, dot = a * b * 2 * small / (1 + small * small), dots(x, y)
         nearest, offset, inward = (
-            np.divide(part, base, out=np.zeros_like(a), where=base > 0)
-            for part in (area, dots(x + y, gap) / 2, np.where(a <= b, -dots(x, gap), dots(y, gap)))
+            np.divide(numerator, base, out=np.zeros_like(a), where=base > 0)
+            for numerator in (area, dots(x + y, gap) / 2, np.where(a <= b, -dots(x, gap), dots(y, gap)))
         )
         corner = np.minimum(a, b)
         return cls(tangent, a, b, area, base, dot, offset, inward, nearest, corner, np.ldexp(1.0, exponent))
 
     @property
     def inside(self) -> Flags:
-        """Whether that foot lies strictly between a and b."""
+        """Flags of pairs whose foot lies strictly between a and b."""
         return self.inward > 0
 
 
-class TranslationReach(NamedTuple):
+class TranslationRangeSolver(NamedTuple):
     """Pairs of the side that is shifted by at most `max_shift` (None: unbounded)."""
 
     side: SideName
     max_shift: float | None
     block_bytes: int = 2**21
 
-    def ends(self, x: Floats, y: Floats) -> Ends:
+    def ends(self, x: Floats, y: Floats) -> RangeEnds:
         """Both ends; in one dimension, where a cosine is 1 or -1 only, the hull of what is reached."""
-        scene = _Scene.of(x, y)
+        geometry = _PairGeometry.of(x, y)
         flat = x.shape[1] == 1
-        radius = np.full(len(x), np.inf) if self.max_shift is None else self.max_shift / scene.unit
-        ends = _ends(scene, radius, flat=flat)
-        same = (scene.base == 0) | np.isnan(scene.tangent)
-        still = point(scene.tangent)
-        return Ends(*(np.where(same, fixed, end) for fixed, end in zip(still, ends, strict=True)))
+        radius = np.full(len(x), np.inf) if self.max_shift is None else self.max_shift / geometry.unit
+        ends = _ends(geometry, radius, flat=flat)
+        same = (geometry.base == 0) | np.isnan(geometry.tangent)
+        still = point(geometry.tangent)
+        return RangeEnds(*(np.where(same, fixed, end) for fixed, end in zip(still, ends, strict=True)))
 
     def witness(self, x: Floats, y: Floats, end: End, tol: float) -> Gauge:
         """Shift the origin to where the arc touches the disc, or onto the line through the rows."""
@@ -89,66 +90,70 @@ class TranslationReach(NamedTuple):
 
     def shift(self, x: Floats, y: Floats, end: End, tol: float, condition: float = 1.0) -> Floats:
         """Find the shift that reaches an end, or comes within `tol` of it once `condition` has widened the range."""
-        scene = _Scene.of(x[None], y[None])
-        radius = np.inf if self.max_shift is None else float(self.max_shift / scene.unit[0])
-        if scene.base[0] == 0 or radius == 0:
+        geometry = _PairGeometry.of(x[None], y[None])
+        radius = np.inf if self.max_shift is None else float(self.max_shift / geometry.unit[0])
+        if geometry.base[0] == 0 or radius == 0:
             return np.zeros(len(x))
-        unit = float(scene.unit[0])
-        radius = _short_of(scene, radius, end, tol, condition)
-        return np.asarray(unit * _touching_shift(x / unit, y / unit, scene, radius, end))
+        unit = float(geometry.unit[0])
+        radius = _short_of(geometry, radius, end, tol, condition)
+        return np.asarray(unit * _touching_shift(x / unit, y / unit, geometry, radius, end))
 
 
-def _short_of(scene: _Scene, radius: float, end: End, tol: float, condition: float) -> float:
+def _short_of(geometry: _PairGeometry, radius: float, end: End, tol: float, condition: float) -> float:
     """A radius whose end is reached: where it is a limit, one shorter by as little as `tol` asks for."""
-    ends = _ends(scene, np.array([radius]), flat=False)
+    ends = _ends(geometry, np.array([radius]), flat=False)
     if getattr(ends, f"{end}_attained")[0]:
         return radius
     widened = condition if end == "lower" else 1 / condition
     goal = cosine_of(getattr(ends, end) * widened)
     for places in range(4, 53):
         shorter = radius * (1 - 2.0**-places)
-        reached = getattr(_ends(scene, np.array([shorter]), flat=False), end)
+        reached = getattr(_ends(geometry, np.array([shorter]), flat=False), end)
         if abs(cosine_of(reached * widened) - goal)[0] <= tol / 2:
             break
     return shorter
 
 
-def _ends(scene: _Scene, radius: Floats, *, flat: bool) -> Ends:
+def _ends(geometry: _PairGeometry, radius: Floats, *, flat: bool) -> RangeEnds:
     """Ends for a scene: tangents to the disc, until it meets the line."""
-    beyond = radius > scene.corner
-    opposite = np.where(scene.inside, radius >= scene.nearest, beyond)
-    same = np.where(scene.inside | flat, beyond, radius >= scene.nearest)
-    same |= ~scene.inside & (scene.tangent == 0)
+    beyond = radius > geometry.corner
+    opposite = np.where(geometry.inside, radius >= geometry.nearest, beyond)
+    same = np.where(geometry.inside | flat, beyond, radius >= geometry.nearest)
+    same |= ~geometry.inside & (geometry.tangent == 0)
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         reach = np.where(beyond, 0, radius)
-        tangents = np.sqrt((scene.a - reach) * (scene.a + reach) * (scene.b - reach) * (scene.b + reach))
-        turn = reach * scene.base
-        inner = scene.dot - reach * reach
+        tangents = np.sqrt((geometry.a - reach) * (geometry.a + reach) * (geometry.b - reach) * (geometry.b + reach))
+        turn = reach * geometry.base
+        inner = geometry.dot - reach * reach
         # Two forms of one number: neither may cancel.
-        acute = (inner > 0) | ~scene.inside
-        lower = np.where(acute, (scene.area + turn) / (inner + tangents), (tangents - inner) / (scene.area - turn))
-        upper = np.where(acute, (scene.area - turn) / (inner + tangents), (tangents - inner) / (scene.area + turn))
+        acute = (inner > 0) | ~geometry.inside
+        lower = np.where(
+            acute, (geometry.area + turn) / (inner + tangents), (tangents - inner) / (geometry.area - turn)
+        )
+        upper = np.where(
+            acute, (geometry.area - turn) / (inner + tangents), (tangents - inner) / (geometry.area + turn)
+        )
     # Where rounding cannot tell whether the disc touches the line, it does.
-    same |= ~scene.inside & (scene.area - turn <= 16 * EPS * scene.area)
+    same |= ~geometry.inside & (geometry.area - turn <= 16 * EPS * geometry.area)
     if flat:
-        lower = upper = scene.tangent
+        lower = upper = geometry.tangent
     lower, upper = np.where(opposite, np.inf, lower), np.where(same, 0.0, upper)
     # A budget of a row's own length, as rounding leaves it, may or may not get past that row.
-    touching = np.abs(radius - scene.corner) <= 8 * EPS * scene.corner
-    return Ends(
-        np.where(radius == 0, scene.tangent, lower),
-        np.where(radius == 0, scene.tangent, upper),
-        (opposite & scene.inside) | ~touching,
-        (same & (radius > scene.nearest) & ~scene.inside & (not flat)) | ~touching,
+    touching = np.abs(radius - geometry.corner) <= 8 * EPS * geometry.corner
+    return RangeEnds(
+        np.where(radius == 0, geometry.tangent, lower),
+        np.where(radius == 0, geometry.tangent, upper),
+        (opposite & geometry.inside) | ~touching,
+        (same & (radius > geometry.nearest) & ~geometry.inside & (not flat)) | ~touching,
     )
 
 
-def _touching_shift(x: Floats, y: Floats, scene: _Scene, radius: float, end: End) -> Floats:
+def _touching_shift(x: Floats, y: Floats, geometry: _PairGeometry, radius: float, end: End) -> Floats:
     """Shift v of length at most `radius` that reaches an end; rows and radius in the units of the scene."""
-    ends = _ends(scene, np.array([radius]), flat=len(x) == 1)
-    half = float(scene.base[0]) / 2
+    ends = _ends(geometry, np.array([radius]), flat=len(x) == 1)
+    half = float(geometry.base[0]) / 2
     along, up = _frame(x, y)
-    u, h = -float((x + y) @ along) / 2, float(scene.nearest[0])
+    u, h = -float((x + y) @ along) / 2, float(geometry.nearest[0])
     tangent = float(getattr(ends, end)[0])
     if np.isinf(tangent):
         pieces = [(-half, half)]
@@ -228,8 +233,8 @@ def shift_to_reach(a: ArrayLike, b: ArrayLike, target: ArrayLike) -> Floats:
         shapes = f"{first.shape}, {second.shape} and {goal.shape}"
         raise must_be("a, b and target", "as many rows of one length, and cosines", f"shapes {shapes}") from error
     table = (math.prod(shape), first.shape[-1])
-    scene = _Scene.of(np.broadcast_to(first, table), np.broadcast_to(second, table))
-    lengths = _shortest(scene, np.broadcast_to(goal, shape).ravel()) * scene.unit
+    geometry = _PairGeometry.of(np.broadcast_to(first, table), np.broadcast_to(second, table))
+    lengths = _shortest(geometry, np.broadcast_to(goal, shape).ravel()) * geometry.unit
     result: Floats = lengths.reshape(shape)[()]
     return result
 
@@ -243,8 +248,8 @@ def shifts_to_reach(a: Floats, b: Floats, targets: Sequence[float]) -> Floats:
     array([[1.0607],
            [1.118 ]])
     """
-    scene = _Scene.of(a, b)
-    return np.array([_shortest(scene, np.full(len(a), target)) * scene.unit for target in targets])
+    geometry = _PairGeometry.of(a, b)
+    return np.array([_shortest(geometry, np.full(len(a), target)) * geometry.unit for target in targets])
 
 
 def _described(rows: Floats) -> str:
@@ -252,19 +257,20 @@ def _described(rows: Floats) -> str:
     return str(bad[0]) if bad.size else f"shape {rows.shape}"
 
 
-def _shortest(scene: _Scene, cosine: Floats) -> Floats:
+def _shortest(geometry: _PairGeometry, cosine: Floats) -> Floats:
+    """Compute the length of the shortest shift that gives each pair a cosine."""
     sine = np.sqrt((1 - cosine) * (1 + cosine))
-    half = scene.base / 2
+    half = geometry.base / 2
     with np.errstate(invalid="ignore", divide="ignore"):
         # Everything times sin θ, so that a straight angle is no exception.
-        rise = scene.nearest * sine - half * cosine
-        distance = np.hypot(scene.offset * sine, rise)
-        arc = np.abs(scene.dot * sine - scene.area * cosine) / (half + distance)
+        rise = geometry.nearest * sine - half * cosine
+        distance = np.hypot(geometry.offset * sine, rise)
+        arc = np.abs(geometry.dot * sine - geometry.area * cosine) / (half + distance)
     # Compared without a difference of lengths that are nearly equal where one row is far longer than the other.
-    on_arc = scene.nearest * sine >= cosine * scene.inward
-    on_arc = np.where(cosine == 1, ~scene.inside, np.where(cosine == -1, scene.inside, on_arc))
-    arc = np.where(sine == 0, scene.nearest, arc)
-    shortest = np.where(on_arc, arc, scene.corner)
+    on_arc = geometry.nearest * sine >= cosine * geometry.inward
+    on_arc = np.where(cosine == 1, ~geometry.inside, np.where(cosine == -1, geometry.inside, on_arc))
+    arc = np.where(sine == 0, geometry.nearest, arc)
+    shortest = np.where(on_arc, arc, geometry.corner)
     equal = np.where(cosine == 1, 0.0, np.inf)
-    shortest = np.where(scene.base == 0, equal, shortest)
-    return np.where(np.isnan(scene.tangent) | np.isnan(cosine), np.nan, shortest)
+    shortest = np.where(geometry.base == 0, equal, shortest)
+    return np.where(np.isnan(geometry.tangent) | np.isnan(cosine), np.nan, shortest)

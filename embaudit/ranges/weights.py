@@ -22,7 +22,7 @@ from embaudit.core.checked import Floats
 from embaudit.core.parallel import row_blocks
 from embaudit.gauges.gauge import EPS
 from embaudit.ranges.definite import smallest_definite_cosine
-from embaudit.ranges.half_angle import between, difference_of_products, tamed
+from embaudit.ranges.half_angle import between, difference_of_products, normalise_exponent
 from embaudit.ranges.intervals import every_interval
 from embaudit.ranges.sweep import NEVER, best_interval
 
@@ -97,14 +97,14 @@ def _best_vertex(x: Floats, y: Floats, square: float) -> Best:
     plain = np.empty(len(x))
     fine, count = np.flatnonzero(cosine > 1 - _FINE**2), positive.sum(axis=1)
     for rows in row_blocks(len(fine), x.shape[1] ** 2, budget=2**20):
-        part = fine[rows]
-        start[part], stop[part], plain[part] = _fine_scan(p[part].T, q[part].T, count[part], square)
+        near = fine[rows]
+        start[near], stop[near], plain[near] = _fine_scan(p[near].T, q[near].T, count[near], square)
     place = np.arange(x.shape[1])
     high = (place >= start[:, None]) & (place < stop[:, None])
     weights = np.empty(order.shape)
     np.put_along_axis(weights, order, np.where(high, square, 1.0), axis=1)
     roots = np.sqrt(weights)
-    tangent = between(tamed(roots * x), tamed(roots * y))
+    tangent = between(normalise_exponent(roots * x), normalise_exponent(roots * y))
     # Rounding the weighted rows would turn nearly parallel ones.
     tangent[fine] = plain[fine] / (1 + np.sqrt(1 + plain[fine] ** 2))
     return Best(tangent, weights)

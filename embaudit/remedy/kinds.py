@@ -19,7 +19,7 @@ from embaudit.canonical.form import (
 )
 from embaudit.canonical.identified import prediction_rows
 from embaudit.canonical.mapping import RowMap, affine
-from embaudit.canonical.span import span_basis, turned
+from embaudit.canonical.row_span import span_basis, turned
 from embaudit.core.checked import RNG, Floats, Vector, as_generator, is_integer, named_keywords
 from embaudit.errors import EquivalenceError, must_be
 from embaudit.io import as_model

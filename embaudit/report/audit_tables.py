@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from embaudit.canonical.equivalents import EquivalentModel
     from embaudit.model import FactorModel, Role, SideName
     from embaudit.model.drift import Drift
-    from embaudit.movements.moved import Movement
+    from embaudit.movements.result import Movement
     from embaudit.ranges import RangeSummary
 
     Visit = tuple[EquivalentModel, Movement, Drift]

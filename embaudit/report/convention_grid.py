@@ -26,7 +26,7 @@ def convention_grid(norm: NormEvidence) -> Grid:
     >>> [row[:2] for row in convention_grid(found).rows]
     [('as stored', 'folded'), ('as stored', 'folded and centred'), ('folded', 'folded and centred')]
     """
-    asked = counted(len(norm.asked), "label")
+    asked = counted(len(norm.queries), "label")
     note = f"{asked} without a copy, {norm.n_copies:,} left out" if norm.n_copies else asked
     top = norm.folded.top_n
     return Grid(
@@ -35,8 +35,8 @@ def convention_grid(norm: NormEvidence) -> Grid:
         ("one", "the other", "top-1 changed", f"top-{top} changed", "mean |Δcos|"),
         tuple(
             (
-                found.one,
-                found.other,
+                found.first,
+                found.second,
                 percent(found.nearest.share),
                 percent(found.top_n_changed),
                 f"{found.mean_abs:.3f}",

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from embaudit.auditing import Audit
     from embaudit.canonical import CanonicalForm
     from embaudit.core.checked import Floats, Indices
-    from embaudit.linalg.seen import Rows
+    from embaudit.linalg.transformed_rows import Rows
     from embaudit.model import FactorModel, Role, Side, SideName
 
 MOST_ROWS = 1_000
@@ -142,12 +142,12 @@ def _named_rows(model: FactorModel, role: SideName, show: Sequence[str]) -> tupl
 
 def _drawn_rows(side: Side, labels: list[tuple[str, ...]] | None, size: int, rng: RNG) -> tuple[Indices, str]:
     """Draw from the rows with a direction, and a label where there are some; nobody asks about those set aside."""
-    pool = side.asked[side.norms[side.asked] > 0]
+    pool = side.eligible_rows[side.norms[side.eligible_rows] > 0]
     if labels is not None:
         pool = np.array([row for row in pool.tolist() if labels[row]], dtype=np.intp)
     rows = sample_rows(pool, size, as_generator(rng))
     text = f"{counted(len(pool), side.title)} with a direction{'' if labels is None else ' and a group'}"
-    text += " that are not set aside" if len(side.asked) < len(side) else ""
+    text += " that are not set aside" if len(side.eligible_rows) < len(side) else ""
     return rows, f"all {text}" if len(rows) == len(pool) else f"{len(rows):,} of {text}, drawn at random"
 
 

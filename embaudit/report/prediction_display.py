@@ -190,7 +190,7 @@ class PredictionDisplay(Display):
 
 def _drawn_from(model: FactorModel, side: Any) -> tuple[Indices, int]:
     """Return the rows of a side about which anybody asks and that have a direction, and how many pairs they form."""
-    rows = model.side(side).asked
+    rows = model.side(side).eligible_rows
     rows = rows[model.side(side).norms[rows] > 0]
     if len(rows) < 2:
         title = model.title(side)

@@ -21,9 +21,9 @@ from embaudit.core.checked import Floats, Indices
 from embaudit.core.parallel import row_blocks
 from embaudit.errors import must_be
 from embaudit.gauges import Gauge
-from embaudit.linalg.largest import Largest
 from embaudit.linalg.pairs import cosine_matrix
 from embaudit.linalg.ranks import area_under_curve
+from embaudit.linalg.topk import TopK
 from embaudit.model import FactorModel
 from embaudit.model.equivalence import Equivalence, largest_gap
 from embaudit.reproduce.netflix_setting import NetflixSetting, OwnInteractions
@@ -109,7 +109,7 @@ def nearest(cosines: Floats, n: int = N_NEIGHBOURS) -> Indices:
     """Return the columns of the `n` largest cosines of every row, itself left out, best first."""
     off_diagonal = cosines.copy()
     np.fill_diagonal(off_diagonal, -np.inf)
-    return Largest(len(off_diagonal), n).add(off_diagonal).columns
+    return TopK(len(off_diagonal), n).add(off_diagonal).columns
 
 
 def top_overlap(first: Indices, second: Indices) -> float:

@@ -1,10 +1,10 @@
-"""What a softmax head pins down, whatever its gauge, and what label cosines can mean."""
+"""Properties of a softmax head that no gauge changes, and what label cosines can mean."""
 
 from embaudit.errors import GONE
 from embaudit.softmax.argmaxable import Argmaxable, argmaxable
 from embaudit.softmax.hull_edges import SharedHalves, shared_halves
+from embaudit.softmax.label_sample import probe_inputs
 from embaudit.softmax.logit_cosines import logit_cosines
-from embaudit.softmax.panel import probe_inputs
 from embaudit.softmax.projector import ProjectorCosines, projector_cosines
 from embaudit.softmax.sigmoid import LabelCombinations, label_combinations
 

@@ -1,4 +1,4 @@
-"""Which labels can be the most probable one at all, for some input."""
+"""Labels that can be the most probable one at all, for some input."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ class Argmaxable(Result):
     labels: Indices
     """The rows asked about."""
     names: NDArray[Any]
-    """What they are called."""
+    """Names of these labels."""
     can_lead: Flags
-    """Whether an input was found."""
+    """Flags of labels that some input makes the most probable one."""
     decided: Flags
     """False where neither an input nor an obstacle was found within the size of linear program allowed."""
     lead: Floats
@@ -42,8 +42,7 @@ class Argmaxable(Result):
     n_labels: int
     """Labels of the head; all of them compete, asked about or not."""
     tied: Flags
-    """Whether an input was found that makes the label lead together with labels of equal row and bias, but none
-    alone: greedy decoding then emits one of them."""
+    """Flags of labels that lead only with labels of equal row and bias; greedy decoding then emits one of them."""
 
     def __repr__(self) -> str:
         tied = f"{self.n_tied:,} only tied with equal labels, " if self.n_tied else ""
@@ -54,7 +53,7 @@ class Argmaxable(Result):
 
     @property
     def is_sample(self) -> bool:
-        """Whether some labels of the head were not asked about."""
+        """True if some labels of the head were not examined."""
         return len(self.labels) < self.n_labels
 
     @property
@@ -74,7 +73,7 @@ class Argmaxable(Result):
 
     @property
     def cannot(self) -> Flags:
-        """Whether no input can make the label the argmax, alone or tied."""
+        """Flags of labels that no input can make the argmax, alone or tied."""
         return np.asarray(self.decided & ~self.can_lead & ~self.tied)
 
     @property
@@ -104,13 +103,14 @@ class Argmaxable(Result):
         }
 
     def explain(self) -> str:
-        """Say how many labels can be the most probable one; the others can by less than the margin, or not at all."""
-        asked = f"{counted(len(self.labels), 'label')} asked" if self.is_sample else f"{self.n_labels:,} labels"
+        """Describe how many labels can be the most probable one, by the margin at least."""
+        labels = f"{self.n_labels:,} labels"
+        if self.is_sample:
+            labels = f"{counted(len(self.labels), 'label')} asked"
         tied = f", {self.n_tied:,} only together with an equal one" if self.n_tied else ""
         undecided = f", {self.n_undecided:,} are undecided" if self.n_undecided else ""
-        return (
-            f"Of {asked}, {self.n_can:,} can be the most probable one, {self.n_cannot:,} hardly can{tied}{undecided}."
-        )
+        rest = f"{self.n_cannot:,} hardly can{tied}{undecided}"
+        return f"Of {labels}, {self.n_can:,} can be the most probable one, {rest}."
 
 
 def argmaxable(
@@ -158,8 +158,8 @@ def argmaxable(
     Unargmaxable Classes in Theory but Rarely in Practice", ACL 2022.
     """
     require_model(model)
-    asked = np.arange(model.n_right) if rows is None else as_rows(rows, model.n_right)
-    return argmaxable_in(label_coordinates(model), model, asked, margin, max_cells)
+    examined = np.arange(model.n_right) if rows is None else as_rows(rows, model.n_right)
+    return argmaxable_in(label_coordinates(model), model, examined, margin, max_cells)
 
 
 def argmaxable_in(
@@ -168,18 +168,18 @@ def argmaxable_in(
     """Answer `argmaxable` where the coordinates of the model's labels are at hand already."""
     first = first_twins(space, model.right_bias)
     is_twin = first != np.arange(len(first))
-    asked, where = np.unique(first[rows], return_inverse=True)
+    distinct, where = np.unique(first[rows], return_inverse=True)
     field = replace(space, twins=is_twin) if is_twin.any() else space
-    pairs = np.column_stack([asked, asked])
-    found = solve_feasibility(field, pairs, margin=margin, max_cells=max_cells, title="argmaxable labels")
-    leads = (found.status == YES)[where]
+    pairs = np.column_stack([distinct, distinct])
+    feasible = solve_feasibility(field, pairs, margin=margin, max_cells=max_cells, title="argmaxable labels")
+    leads = (feasible.status == YES)[where]
     alone = ~np.isin(first[rows], first[is_twin])
     return Argmaxable(
         labels=rows,
         names=model.names("right")[rows],
         can_lead=leads & alone,
-        decided=(found.status != OPEN)[where],
-        lead=found.lead[where],
+        decided=(feasible.status != OPEN)[where],
+        lead=feasible.lead[where],
         n_labels=model.n_right,
         tied=leads & ~alone,
     )

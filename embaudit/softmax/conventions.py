@@ -16,7 +16,7 @@ from embaudit.errors import InputError
 from embaudit.linalg.nearest import NeighbourLists, neighbours, tie_of
 from embaudit.linalg.pairs import n_pairs
 from embaudit.linalg.rows import sample_rows, unit_rows
-from embaudit.linalg.seen import Rows
+from embaudit.linalg.transformed_rows import Rows
 from embaudit.model import FactorModel
 from embaudit.model.drift import Drift, drift
 from embaudit.model.final_norm import FinalNorm
@@ -25,7 +25,7 @@ from embaudit.movements.nearest_changed import NearestChanged
 from embaudit.movements.neighbourhoods import Neighbourhood, by_name
 from embaudit.movements.twins import copy_tolerance, twins
 from embaudit.softmax.folding import Convention, conventions
-from embaudit.softmax.panel import only_labels
+from embaudit.softmax.label_sample import only_labels
 
 N_STATES = 1_000
 """Random states, normalised as the model does, on which logits are compared."""
@@ -41,13 +41,13 @@ LOGITS = "logit cosines"
 
 
 @dataclass(frozen=True)
-class Apart:
-    """How far two conventions lie from each other."""
+class ConventionDistance:
+    """Changes of nearest labels and of cosines between two conventions."""
 
-    one: str
-    """The first."""
-    other: str
-    """The second."""
+    first: str
+    """Name of the first convention."""
+    second: str
+    """Name of the second one."""
     nearest: NearestChanged
     """Labels without a copy that have another nearest label in the second; ties count as kept."""
     first_changed: float
@@ -59,10 +59,16 @@ class Apart:
     mean_abs: float
     """Mean |Δcos| over all pairs of the labels looked at."""
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the record of the audit's JSON, which calls the two conventions `one` and `other`."""
+        names = {"first": "one", "second": "other"}
+        record = {names.get(name, name): value for name, value in vars(self).items()}
+        return record | {"nearest": vars(self.nearest)}
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class NormEvidence:
-    """What a final norm leaves open of the cosines of a head."""
+    """Differences that a final norm leaves open between the cosines of a head."""
 
     norm: FinalNorm
     """The norm."""
@@ -70,11 +76,11 @@ class NormEvidence:
     """The forms of the head, as stored first."""
     drift: tuple[Drift, ...]
     """How far the predictions of each form but the first lie from those of the head as stored."""
-    apart: tuple[Apart, ...]
+    apart: tuple[ConventionDistance, ...]
     """How far each two conventions lie from each other."""
     labels: Indices
     """Labels among which cosines were compared."""
-    asked: Indices
+    queries: Indices
     """Labels whose nearest ones, among all, were compared: of all or of drawn ones those that are no copies."""
     lists: NeighbourLists
     """The nearest label of each of them in the head as stored."""
@@ -85,24 +91,24 @@ class NormEvidence:
     examples: tuple[Neighbourhood, ...] = ()
     """A few labels with their neighbours as stored and in the form most reduced, those that change most first."""
 
-    def between(self, one: str, other: str) -> Apart:
+    def between(self, first: str, second: str) -> ConventionDistance:
         """Return how far two conventions lie from each other."""
-        return next(found for found in self.apart if (found.one, found.other) == (one, other))
+        return next(distance for distance in self.apart if (distance.first, distance.second) == (first, second))
 
     @property
-    def folded(self) -> Apart:
-        """What folding the gains does to the head as stored."""
+    def folded(self) -> ConventionDistance:
+        """Distance between the head as stored and with its gains folded in."""
         return self.between(STORED, FOLDED)
 
     @property
-    def furthest(self) -> Apart:
+    def furthest(self) -> ConventionDistance:
         """The two conventions between which most labels get another nearest one."""
-        return max(self.apart, key=lambda found: found.nearest.share)
+        return max(self.apart, key=lambda distance: distance.nearest.share)
 
     @property
     def verified(self) -> bool:
-        """Whether rounding explains every change of a prediction."""
-        return all(found.ok for found in self.drift)
+        """True if rounding explains every change of a prediction."""
+        return all(change.ok for change in self.drift)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the `final_norm` of the audit's JSON."""
@@ -116,10 +122,10 @@ class NormEvidence:
                     "shift": norm.shift is not None,
                     "ones": self.ones,
                     "n_labels": len(self.labels),
-                    "n_asked": len(self.asked),
+                    "n_asked": len(self.queries),
                     "n_copies": self.n_copies,
-                    "drift": [{"form": form.name, **found.to_dict()} for form, found in named],
-                    "apart": [{**vars(found), "nearest": vars(found.nearest)} for found in self.apart],
+                    "drift": [{"form": form.name, **change.to_dict()} for form, change in named],
+                    "apart": [distance.to_dict() for distance in self.apart],
                 }
             )
         )
@@ -169,39 +175,39 @@ def norm_evidence(
     forms = conventions(head, norm)
     alive = labels[head.right_side.norms[labels] > 0]
     size = min(max(50, SEARCHED // head.n_right), max(150, CELLS // head.right.size))
-    asked = sample_rows(alive, share_of(size, n_lists), rng)
+    queries = sample_rows(alive, share_of(size, n_lists), rng)
     rows: dict[str, Rows] = {form.name: form.seen(head.right) for form in forms} | _of_logits(head)
     n = min(n_neighbours, int((head.right_side.norms > 0).sum()) - 1)
-    lists = _lists(rows, n, asked)
-    every = np.intersect1d(head.right_side.asked, head.right_side.directed)
-    exact, single = len(asked) == len(every), _without_copies(lists[STORED], copy_tolerance(head.right_side))
+    lists = _lists(rows, n, queries)
+    every = np.intersect1d(head.right_side.eligible_rows, head.right_side.directed)
+    exact, single = len(queries) == len(every), _without_copies(lists[STORED], copy_tolerance(head.right_side))
     cosines = {name: unit @ unit.T for name, x in rows.items() for unit in [unit_rows(x[alive], none=0)]}
     return NormEvidence(
         norm=norm,
         forms=forms,
         drift=_drifts(only_labels(head, alive), norm, forms, rng),
         apart=tuple(
-            _apart((one, lists[one], cosines[one]), (other, lists[other], cosines[other]), single, exact=exact)
-            for one, other in combinations(rows, 2)
+            _distance((first, lists[first], cosines[first]), (other, lists[other], cosines[other]), single, exact=exact)
+            for first, other in combinations(rows, 2)
         ),
         labels=alive,
-        asked=asked[single],
+        queries=queries[single],
         lists=lists[STORED].of(single).first(1),
-        n_copies=len(asked) - len(single),
+        n_copies=len(queries) - len(single),
         ones=_ones(rows[FOLDED][alive]) if norm.sums_to_zero else None,
         examples=_examples(head, lists[STORED].of(single), lists[forms[-1].name].of(single)),
     )
 
 
-def _lists(rows: Mapping[str, Rows], n: int, asked: Indices) -> dict[str, NeighbourLists]:
+def _lists(rows: Mapping[str, Rows], n: int, queries: Indices) -> dict[str, NeighbourLists]:
     """Find the nearest labels in each form."""
-    return {name: neighbours(x, n, rows=asked) for name, x in rows.items()}
+    return {name: neighbours(x, n, rows=queries) for name, x in rows.items()}
 
 
 def _examples(head: FactorModel, before: NeighbourLists, after: NeighbourLists) -> tuple[Neighbourhood, ...]:
     most = np.argsort(before.kept_in(after).sum(axis=1), kind="stable")[:EXAMPLES]
     first, n = twins(head).first, min(LISTED, before.indices.shape[1])
-    return by_name(head.names("right"), *(one.of(most).among(first, n) for one in (before, after)), first=first)
+    return by_name(head.names("right"), *(lists.of(most).among(first, n) for lists in (before, after)), first=first)
 
 
 def _of_logits(head: FactorModel) -> dict[str, Matrix]:
@@ -220,10 +226,10 @@ def _drifts(
     """Compare predictions on random states, in float64."""
     head = head.replace(right=np.asarray(head.right, dtype=np.float64))
     states = rng.standard_normal((N_STATES, norm.width))
-    stored, *others = (form.model(head, norm, states) for form in forms)
+    stored, *equivalents = (form.model(head, norm, states) for form in forms)
     # A gain of 0 takes its dimension out of both; the others say how far rounding is stretched.
     sizes = np.abs(norm.gain[norm.gain != 0])
-    return tuple(drift(stored, other, condition_number=float(sizes.max() / sizes.min())) for other in others)
+    return tuple(drift(stored, other, condition_number=float(sizes.max() / sizes.min())) for other in equivalents)
 
 
 def _without_copies(lists: NeighbourLists, tolerance: float) -> Indices:
@@ -232,20 +238,21 @@ def _without_copies(lists: NeighbourLists, tolerance: float) -> Indices:
     return single if len(single) else np.arange(len(lists.rows))
 
 
-def _apart(
+def _distance(
     first: tuple[str, NeighbourLists, Floats],
     second: tuple[str, NeighbourLists, Floats],
     single: Indices,
     *,
     exact: bool,
-) -> Apart:
-    (one, of_all, x), (other, later, y) = first, second
+) -> ConventionDistance:
+    """Compare two conventions: nearest labels without copies, longer lists, and all cosines of the panel."""
+    (name, of_all, x), (other, later, y) = first, second
     before, after = of_all.of(single), later.of(single)
     tie = tie_of(after.searched)
     pairs = max(1, n_pairs(len(x)))
-    return Apart(
-        one=one,
-        other=other,
+    return ConventionDistance(
+        first=name,
+        second=other,
         nearest=NearestChanged.of(before, after, exact=exact, tie=tie),
         first_changed=float((of_all.indices[:, 0] != later.indices[:, 0]).mean()),
         top_n=before.indices.shape[1],

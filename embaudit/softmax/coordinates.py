@@ -20,8 +20,8 @@ from embaudit.errors import InputError, must_be
 from embaudit.linalg.moments import Moments, moments
 from embaudit.linalg.passes import float64_blocks
 from embaudit.linalg.rows import row_norms, unit_rows
-from embaudit.linalg.screened import ROUNDOFF
-from embaudit.linalg.stretch import WIDE
+from embaudit.linalg.structured import WIDE
+from embaudit.linalg.two_stage import ROUNDOFF
 from embaudit.model import FactorModel, Softmax
 from embaudit.model.sizes import require_model
 
@@ -97,12 +97,12 @@ class LabelCoordinates:
 
     @property
     def is_simplex(self) -> bool:
-        """Whether the rows are affinely independent: then inputs can make any logits at all."""
+        """True if the rows are affinely independent: then inputs can make any logits at all."""
         return self.n_labels <= self.rank + 1
 
     @property
     def is_long(self) -> bool:
-        """Whether the rows are very long ones in float32."""
+        """True for very long rows in float32."""
         return self.rows.dtype == np.float32 and self.rows.shape[1] > WIDE
 
     @cached_property
@@ -144,10 +144,10 @@ class LabelCoordinates:
         middle, kind = self.mean @ weights, np.float32 if quick and self.is_long else np.float64
 
         def logits(labels: slice) -> tuple[slice, Floats]:
-            found = np.asarray(np.asarray(self.rows[labels], dtype=kind) @ weights.astype(kind), dtype=np.float64)
-            found -= middle
-            found += np.multiply.outer(self.residual[labels], inputs[:, -1])
-            return labels, found
+            values = np.asarray(np.asarray(self.rows[labels], dtype=kind) @ weights.astype(kind), dtype=np.float64)
+            values -= middle
+            values += np.multiply.outer(self.residual[labels], inputs[:, -1])
+            return labels, values
 
         yield from parallel_map(logits, row_blocks(*self.rows.shape), in_threads=True)
 

@@ -13,17 +13,17 @@ from embaudit.gauges import Gauge, GeneralLinear, Translation
 from embaudit.model import FactorModel
 from embaudit.model.drift import rounding_bound
 from embaudit.model.equivalence import Equivalence
-from embaudit.movements.moved import Movement
 from embaudit.movements.movement import QUERIES, MovementProbe
-from embaudit.softmax.panel import Panel
+from embaudit.movements.result import Movement
+from embaudit.softmax.label_sample import LabelSample
 
 
 @dataclass(frozen=True)
 class EquivalentHead:
-    """What a gauge did to the probabilities (nothing, if it is one of this head) and to the label cosines."""
+    """Effect of a gauge on the probabilities (none, if it is one of this head) and on the label cosines."""
 
     name: str
-    """What the gauge is called."""
+    """Name of the gauge."""
     kind: str
     """One of centring, construction, translation, linear, affine."""
     condition_number: float
@@ -33,7 +33,7 @@ class EquivalentHead:
     change: float
     """Largest relative change of a probability over the inputs."""
     tolerance: float
-    """What rounding in float64 can explain."""
+    """Largest change that rounding in float64 can explain."""
     movement: Movement
     """How far the label cosines moved."""
     gauge: Gauge | None = None
@@ -41,7 +41,7 @@ class EquivalentHead:
 
     @property
     def ok(self) -> bool:
-        """Whether rounding explains the change of the probabilities."""
+        """True if rounding explains the change of the probabilities."""
         return self.change <= self.tolerance
 
     def to_dict(self) -> dict[str, Any]:
@@ -69,7 +69,7 @@ class Construction:
 
 
 def random_heads(
-    panel: Panel, n_gauges: int, max_condition: float, rng: np.random.Generator
+    panel: LabelSample, n_gauges: int, max_condition: float, rng: np.random.Generator
 ) -> Iterator[EquivalentModel]:
     """Yield translations one median row long, linear gauges of the condition number given, and both together.
 
@@ -89,7 +89,7 @@ def random_heads(
             yield EquivalentModel.by(shift @ stretch, f"affine {i}", "affine")
 
 
-def centring(panel: Panel) -> EquivalentModel:
+def centring(panel: LabelSample) -> EquivalentModel:
     """Make the translation that removes the mean row of the whole head."""
     gauge = Gauge.translation(panel.model.rank, right=-panel.mean)
     return EquivalentModel.by(gauge, "mean row removed", "centring")
@@ -109,7 +109,7 @@ class HeadProbe:
     """
 
     def __init__(
-        self, panel: Panel, *, n_pairs: int, n_neighbours: int, n_lists: int = QUERIES, rng: np.random.Generator
+        self, panel: LabelSample, *, n_pairs: int, n_neighbours: int, n_lists: int = QUERIES, rng: np.random.Generator
     ) -> None:
         self.panel, self.scores = panel, panel.model.scores()
         sizes = {"n_pairs": n_pairs, "n_neighbours": n_neighbours, "n_lists": n_lists}

@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from embaudit.core.checked import Floats, Indices, as_count, is_number
 from embaudit.core.progress import track
 from embaudit.errors import must_be
-from embaudit.linalg.largest import Largest
+from embaudit.linalg.topk import TopK
 from embaudit.softmax.coordinates import LabelCoordinates
 from embaudit.softmax.nearest_points import nearest_point
 from embaudit.softmax.programs import best_lead
@@ -155,8 +155,8 @@ def solve_feasibility(
     if space.is_simplex:
         return Feasibility(np.full_like(result.status, YES), np.ones_like(result.lead))
     for start in range(0, len(members), CHUNK):
-        part = slice(start, start + CHUNK)
-        leaders, status, lead = _Leaders.of(space, members[part]), result.status[part], result.lead[part]
+        chunk = slice(start, start + CHUNK)
+        leaders, status, lead = _Leaders.of(space, members[chunk]), result.status[chunk], result.lead[chunk]
         inputs = _by_nearest_points(leaders, margin, status, lead)
         rest = np.flatnonzero(status == OPEN)
         for i in track(rest, title, len(rest)) if len(rest) else ():
@@ -170,8 +170,8 @@ def _by_nearest_points(leaders: _Leaders, margin: float, status: NDArray[np.int8
     rest, corners = np.arange(len(leaders)), [inputs[:0]] * len(leaders)
     n_rounds = min(ROUNDS, max(LEAST_ROUNDS, PASSED // space.rows.size))
     for turn in range(n_rounds + 1):
-        part = leaders.take(rest)
-        gaps = _gaps(part, inputs[rest], leaders.n_rivals)
+        some = leaders.take(rest)
+        gaps = _gaps(some, inputs[rest], leaders.n_rivals)
         status[rest], lead[rest] = np.where(gaps.lead > margin, YES, OPEN), np.where(gaps.lead > margin, gaps.lead, 0)
         is_open = status[rest] == OPEN
         rest, corners, closest = rest[is_open], list(compress(corners, is_open)), gaps.closest[is_open]
@@ -205,14 +205,14 @@ def _by_programs(leaders: _Leaders, point: Floats, margin: float, max_cells: int
     # Over no more labels than dimensions, inputs have any gaps: nearest points come further.
     if room <= space.rank:
         return OPEN, 0.0
-    entrants, others = np.zeros(0, dtype=np.intp), np.setdiff1d(space.competitors, leaders.members)
+    entrants, rivals = np.zeros(0, dtype=np.intp), np.setdiff1d(space.competitors, leaders.members)
     while True:
         gaps = _gaps(leaders, point[None], min(max(size, len(entrants)), room, space.n_labels))
         if gaps.lead[0] > margin:
             return YES, float(gaps.lead[0])
-        new = np.setdiff1d(np.intersect1d(gaps.closest, others), entrants)
+        new = np.setdiff1d(np.intersect1d(gaps.closest, rivals), entrants)
         # A lead is a share of the gap to the last label, which is none of the closest.
-        new = new if len(new) else np.setdiff1d(others, entrants)
+        new = new if len(new) else np.setdiff1d(rivals, entrants)
         entrants = np.append(entrants, new)
         if not len(new) or len(entrants) > room:
             return OPEN, 0.0
@@ -245,7 +245,7 @@ def _compared(leaders: _Leaders, inputs: Floats, n_closest: int, weights: Floats
     """
     m, space = len(leaders), leaders.space
     own = np.einsum("eij,ij->ei", leaders.ends, inputs).min(axis=0)
-    best, lowest = Largest(m, n_closest), np.full(m, np.inf)
+    best, lowest = TopK(m, n_closest), np.full(m, np.inf)
     for labels, logits in space.logit_blocks(inputs, weights=weights, quick=quick):
         tile = np.ascontiguousarray(logits.T)
         which, column = np.nonzero((leaders.members >= labels.start) & (leaders.members < labels.stop))

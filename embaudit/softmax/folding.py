@@ -15,8 +15,8 @@ from embaudit.core.checked import Floats, Vector, is_number
 from embaudit.core.parallel import row_blocks
 from embaudit.errors import must_be
 from embaudit.gauges import Gauge
-from embaudit.linalg.seen import Mapped, Rows, Seen
-from embaudit.linalg.stretch import Stretch
+from embaudit.linalg.structured import StructuredLinearMap
+from embaudit.linalg.transformed_rows import Mapped, Rows, TransformedRows
 from embaudit.model import FactorModel
 from embaudit.model.final_norm import FinalNorm
 from embaudit.softmax.coordinates import require_softmax
@@ -38,11 +38,11 @@ class Convention:
     """
 
     name: str
-    """What people call it."""
+    """Name of the form, such as "folded"."""
     gain: Vector | None = None
     """γ, where it is folded in."""
     level: bool = False
-    """Whether the part along the ones vector is removed."""
+    """True if the part along the ones vector is removed."""
     centre: Vector | None = None
     """The mean row of W, where it is removed."""
 
@@ -56,10 +56,10 @@ class Convention:
         """Bring all rows to this form, in the precision they are stored in; rows as stored are not copied."""
         if self.gain is None and not self.level and self.centre is None:
             return rows
-        found = np.empty_like(rows)
-        for part in row_blocks(*rows.shape):
-            found[part] = self.rows(np.asarray(rows[part], dtype=np.float64))
-        return found
+        result = np.empty_like(rows)
+        for block in row_blocks(*rows.shape):
+            result[block] = self.rows(np.asarray(rows[block], dtype=np.float64))
+        return result
 
     def seen(self, rows: Matrix) -> Rows:
         """Bring rows to this form where they are asked for, so that no changed copy is kept.
@@ -74,7 +74,9 @@ class Convention:
         if self.level:
             return Mapped(rows, self.rows, rows.shape[1])
         gain = np.ones(rows.shape[1]) if self.gain is None else np.asarray(self.gain, dtype=np.float64)
-        return Seen(rows, Stretch(gain), 0 * gain if self.centre is None else -self.centre * gain)
+        return TransformedRows(
+            rows, StructuredLinearMap(gain), 0 * gain if self.centre is None else -self.centre * gain
+        )
 
     def bias(self, head: FactorModel, norm: FinalNorm) -> Vector | None:
         """Return what the head of this form adds to its logits: `b + (W − centre)β` where γ is folded in."""
@@ -137,9 +139,9 @@ def conventions(head: FactorModel, norm: FinalNorm) -> tuple[Convention, ...]:
     """
     require_norm(head, norm)
     level = Convention("folded, less ones", norm.gain, level=True)
-    found = [Convention("as stored"), Convention("folded", norm.gain), *([level] if norm.sums_to_zero else [])]
+    forms = [Convention("as stored"), Convention("folded", norm.gain), *([level] if norm.sums_to_zero else [])]
     last = centred_form(head, norm)
-    return (*found, last) if last.centre is not None else tuple(found)
+    return (*forms, last) if last.centre is not None else tuple(forms)
 
 
 def centred_form(head: FactorModel, norm: FinalNorm) -> Convention:

@@ -1,4 +1,4 @@
-"""Which two labels can share the probability ½/½: the edges of the convex hull of the label rows."""
+"""Pairs of labels that can share the probability ½/½: the edges of the convex hull of the label rows."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class SharedHalves(Result):
     names: NDArray[Any]
     """(m, 2) what they are called."""
     can_share: Flags
-    """Whether a direction was found along which the two leave all others behind."""
+    """Flags of pairs with a direction along which the two leave all others behind."""
     decided: Flags
     """False where neither a direction nor an obstacle was found within the size of linear program allowed."""
     lead: Floats
@@ -58,7 +58,7 @@ class SharedHalves(Result):
         return {"n_pairs": n, "n_can": can, "n_cannot": n - can - undecided, "n_undecided": undecided}
 
     def explain(self) -> str:
-        """Say how many pairs can share the probability ½/½."""
+        """Describe how many pairs can share the probability ½/½."""
         n = self.to_dict()
         undecided = f", {n['n_undecided']:,} are undecided" if n["n_undecided"] else ""
         pairs = counted(n["n_pairs"], "pair")
@@ -107,19 +107,19 @@ def shared_halves(
     if equal.size:
         raise must_be("pairs", "of two different labels", f"label {equal[0, 0]} with itself")
     space = label_coordinates(model).without_bias()
-    found = solve_feasibility(space, index, margin=margin, max_cells=max_cells, title="edges of the hull")
+    feasible = solve_feasibility(space, index, margin=margin, max_cells=max_cells, title="edges of the hull")
     apart = _only_bias_differs(model, space.rows, index)
     return SharedHalves(
         pairs=index,
         names=model.names("right")[index],
-        can_share=(found.status == YES) & ~apart,
-        decided=(found.status != OPEN) | apart,
-        lead=np.where(apart, 0.0, found.lead),
+        can_share=(feasible.status == YES) & ~apart,
+        decided=(feasible.status != OPEN) | apart,
+        lead=np.where(apart, 0.0, feasible.lead),
     )
 
 
 def _only_bias_differs(model: FactorModel, rows: Matrix, pairs: Indices) -> Flags:
-    """Whether two labels have one row, as the head multiplies it, but two biases: their odds are fixed, not even."""
+    """Flag pairs of one row, as the head multiplies it, but two biases: their odds are fixed, not even."""
     if model.right_bias is None:
         return np.zeros(len(pairs), dtype=bool)
     first, second = pairs.T

@@ -20,12 +20,12 @@ SHOWN = 5
 
 @dataclass(frozen=True)
 class NeighbourChange:
-    """What a translation does to the nearest labels."""
+    """Effect of a translation on the nearest labels."""
 
     n_rows: int
     """Labels whose neighbours were compared, among all labels: one of each group of copies, as in the lists."""
     exact: bool
-    """Whether these were all labels with a direction."""
+    """True if these were all labels with a direction."""
     top1_changed: float
     """Share whose nearest label became another one; ties count as kept."""
     ci_low: float
@@ -38,13 +38,13 @@ class NeighbourChange:
     """Mean share of a label's N nearest that are no longer among them."""
     examples: tuple[Neighbourhood, ...]
     """A few labels with their neighbours before and after, those that changed most first; twins come last."""
-    asked: tuple[int, ...] = ()
+    compared: tuple[int, ...] = ()
     """The labels whose neighbours were compared."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
         record = asdict(self) | {"examples": tuple(example.to_dict() for example in self.examples)}
-        del record["asked"]
+        del record["compared"]
         return record
 
 
@@ -67,11 +67,13 @@ def neighbour_change(
         nothing = float("nan")
         return NeighbourChange(len(labels), exact, nothing, nothing, nothing, 0, nothing, (), tuple(labels.tolist()))
     before, after = (neighbours(model.right, n, rows=labels, first=first, shift=moved) for moved in (None, shift))
-    one, others = NearestChanged.of(before, after, exact=exact), 1 - before.overlap(after)
+    nearest, changed = NearestChanged.of(before, after, exact=exact), 1 - before.overlap(after)
     lost = np.count_nonzero((before.indices >= 0) & ~before.kept_in(after), axis=1)
     other = ~before.first(1).kept_in(after.first(1))[:, 0]
     most = np.lexsort((-lost - other, ~copies.alone[labels]))[:n_examples]
     shown = (lists.of(most).first(SHOWN) for lists in (before, after))
     examples = by_name(model.names("right"), *shown, first=copies.first)
-    asked = tuple(labels.tolist())
-    return NeighbourChange(len(labels), exact, one.share, one.ci_low, one.ci_high, n, others, examples, asked)
+    compared = tuple(labels.tolist())
+    return NeighbourChange(
+        len(labels), exact, nearest.share, nearest.ci_low, nearest.ci_high, n, changed, examples, compared
+    )

@@ -47,12 +47,12 @@ class ProjectorCosines(Result):
 
     @property
     def degenerate(self) -> bool:
-        """Whether V <= r + 1: every cosine is then −1/(V − 1), whatever the head says."""
+        """True for V <= r + 1: every cosine is then −1/(V − 1), whatever the head says."""
         return self.n_labels <= self.rank + 1
 
     @property
     def thin(self) -> bool:
-        """Whether there are fewer than 2 labels a dimension."""
+        """True for fewer than 2 labels a dimension."""
         return self.labels_per_dimension < THIN
 
     @property
@@ -66,7 +66,7 @@ class ProjectorCosines(Result):
 
     @property
     def warning(self) -> str:
-        """What to keep in mind, empty where nothing."""
+        """Caution about these cosines, empty where there is none."""
         if self.degenerate:
             return (
                 f"With {self.n_labels:,} labels in {counted(self.rank, 'dimension')} the labels are "
@@ -88,14 +88,14 @@ class ProjectorCosines(Result):
         return pd.DataFrame({"first": first, "second": second, "cosine": self.cosines})
 
     def to_dict(self) -> dict[str, Any]:
-        """What can be said without the pairs."""
+        """Return the numbers that do not depend on the pairs."""
         names = ("n_labels", "rank", "labels_per_dimension", "degenerate", "thin", "typical", "warning")
         return {name: getattr(self, name) for name in names}
 
     def explain(self) -> str:
-        """Say how large the projector cosines are, and what to keep in mind."""
-        known = np.abs(self.cosines[~np.isnan(self.cosines)])
-        size = f"{known.mean():.3f} on average in size" if len(known) else "undefined"
+        """Describe how large the projector cosines are, with the caution that applies."""
+        sizes = np.abs(self.cosines[~np.isnan(self.cosines)])
+        size = f"{sizes.mean():.3f} on average in size" if len(sizes) else "undefined"
         pairs = f"{counted(len(self.pairs), 'pair')} of {self.n_labels:,} labels"
         text = f"The projector cosines of {pairs} are {size}; even shares would give {self.typical:.3f}."
         return f"{text} {self.warning}".rstrip()

@@ -10,7 +10,7 @@ from embaudit.core.checked import Floats, Indices
 from embaudit.core.parallel import parallel_map, row_blocks
 from embaudit.linalg.pairs import draw_pairs, n_pairs, pair_cosines
 from embaudit.ranges.translation import shifts_to_reach
-from embaudit.softmax.panel import Panel
+from embaudit.softmax.label_sample import LabelSample
 
 TARGETS = (0.0, -1.0, 1.0)
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -43,7 +43,7 @@ class ShiftSummary:
     n_fixed: int
     """Pairs that no shift brings there: equal rows keep cosine 1."""
     exact: bool
-    """Whether these were all pairs of labels."""
+    """True if these were all pairs of labels."""
     quantiles: dict[float, float]
     """Quantiles of the shift."""
     within_one: float
@@ -54,22 +54,22 @@ class ShiftSummary:
     """Pairs with the longest."""
 
 
-def panel_pairs(panel: Panel, size: int, rng: np.random.Generator) -> tuple[Indices, bool]:
+def panel_pairs(panel: LabelSample, size: int, rng: np.random.Generator) -> tuple[Indices, bool]:
     """All pairs of the panel, or `size` drawn ones, and whether they are all pairs of the head."""
     count = len(panel.labels)
     return draw_pairs(count, size, rng=rng), n_pairs(count) <= size and not panel.is_sample
 
 
-def shift_summaries(panel: Panel, pairs: Indices, *, exact: bool) -> tuple[ShiftSummary, ...]:
+def shift_summaries(panel: LabelSample, pairs: Indices, *, exact: bool) -> tuple[ShiftSummary, ...]:
     """Summarise the shifts of pairs of the panel for each target; in one dimension cosines are signs, so none."""
     rows = np.asarray(panel.model.right, dtype=np.float64)
     if rows.shape[1] < 2:
         return ()
     shifts = np.empty((len(TARGETS), len(pairs)))
 
-    def fill(part: slice) -> None:
-        a, b = (rows[pairs[part, side]] for side in (0, 1))
-        shifts[:, part] = shifts_to_reach(a, b, TARGETS) / panel.median_norm
+    def fill(block: slice) -> None:
+        a, b = (rows[pairs[block, side]] for side in (0, 1))
+        shifts[:, block] = shifts_to_reach(a, b, TARGETS) / panel.median_norm
 
     list(parallel_map(fill, row_blocks(len(pairs), 8 * rows.shape[1]), in_threads=True))
     cosines = pair_cosines(rows, rows, pairs)
@@ -80,8 +80,9 @@ def shift_summaries(panel: Panel, pairs: Indices, *, exact: bool) -> tuple[Shift
 
 
 def _summary(
-    panel: Panel, pairs: Indices, cosines: Floats, shifts: Floats, target: float, *, exact: bool
+    panel: LabelSample, pairs: Indices, cosines: Floats, shifts: Floats, target: float, *, exact: bool
 ) -> ShiftSummary:
+    """Summarise the shortest shifts of all pairs to one target, with the easiest and the hardest pairs."""
     movable = np.flatnonzero(np.isfinite(shifts))
     order = movable[np.argsort(shifts[movable], kind="stable")]
     names = panel.model.names("right").astype(str)

@@ -1,4 +1,4 @@
-"""What a sigmoid (multi-label) head pins down: which combinations of labels can be on together."""
+"""Label combinations that a sigmoid (multi-label) head can predict."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class LabelCombinations(Result):
         return {"labels": names, "n_feasible": len(self.on), "n_all": 2 ** len(names)}
 
     def explain(self) -> str:
-        """Say how many combinations of labels some input gives."""
+        """Describe how many combinations of labels some input gives."""
         n = len(self.names)
         return f"Some input gives {len(self.on):,} of the {2**n:,} combinations of {counted(n, 'label')}."
 

@@ -33,8 +33,8 @@ def first_twins(space: LabelCoordinates, bias: Vector | None) -> Indices:
     near = np.diff(keys[order]) <= np.sqrt(space.rank) * tolerance + 2 * ROUNDING
     near &= np.abs(np.diff(biases[order])) <= ROUNDING * level
     candidates = np.flatnonzero(near)
-    for part in row_blocks(len(candidates), 2 * space.rank):
-        pair = candidates[part]
+    for block in row_blocks(len(candidates), 2 * space.rank):
+        pair = candidates[block]
         gap = space.of(order[pair])[:, :-1] - space.of(order[pair + 1])[:, :-1]
         near[pair] = np.linalg.norm(gap, axis=1) <= tolerance
     return _first_of_each(order, near)
@@ -51,7 +51,7 @@ def _keys(space: LabelCoordinates) -> Floats:
 
 
 def _tolerance(space: LabelCoordinates) -> float:
-    """What rounding can make of equal rows once they are centred and whitened, by a map of orthogonal columns."""
+    """Bound the rounding of equal rows once they are centred and whitened, by a map of orthogonal columns."""
     return float(ROUNDING * space.longest * np.linalg.norm(space.whitening, axis=0).max())
 
 

@@ -15,7 +15,7 @@ from embaudit.canonical.equivalents import EquivalentModel
 from embaudit.gauges import Gauge
 from embaudit.model import Equivalence, FactorModel
 from embaudit.model.drift import Drift
-from embaudit.movements.moved import Movement
+from embaudit.movements.result import Movement
 from embaudit.softmax.argmaxable import Argmaxable
 from embaudit.softmax.equivalents import Construction, EquivalentHead
 from embaudit.softmax.neighbour_change import NeighbourChange

@@ -137,7 +137,7 @@ def normed(norm: FinalNorm, *, share: float = 0.32, n_rows: int = 400, sampled: 
 def bounded(model: FactorModel = MODEL, **fields: Any) -> Evidence:
     """Bounds and what attacks reached, of linear gauges and with shifts."""
     widths = {0.25: 0.1, 0.5: 0.625, 0.75: 0.9}
-    ranged = RangeSummary("right", "linear", 1.5, 0.0, 1234, 20_000, 0, 0.5, widths, 0, 0, 1, found=None)
+    ranged = RangeSummary("right", "linear", 1.5, 0.0, 1234, 20_000, 0, 0.5, widths, 0, 0, 1, ranges=None)
     shifted = replace(ranged, role="cross", group="affine", max_shift=3.7)
     lists = {1.1: 0.75, 2.0: 0.5}
     certain = Certificate("right", "linear", 0.0, 10, 1500, False, lists, lists, 0.0, found=None)

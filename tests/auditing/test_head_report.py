@@ -14,7 +14,7 @@ from embaudit.errors import InputError
 from embaudit.io import load
 from embaudit.linalg.pairs import all_pairs
 from embaudit.model import Equivalence, FactorModel, Softmax
-from embaudit.softmax.panel import probe_inputs
+from embaudit.softmax.label_sample import probe_inputs
 
 FIGURE_1 = np.array([[1, 0.5], [0.5, 1], [-1, 0.4], [-0.8, -0.8], [0.9, -1.2]])
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from embaudit.canonical import pinned_test
-from embaudit.canonical.lifts import span_of
+from embaudit.canonical.quadratic_span import span_of
 from embaudit.canonical.second_metric import certificate
 from embaudit.errors import EquivalenceError, InputError
 from embaudit.model import FactorModel, Softmax

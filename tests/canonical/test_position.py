@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from models import random_model
 from scipy.linalg import sqrtm
 
-from embaudit.canonical import EXPONENTS, Habit, at_exponent, canonical_form, position
-from embaudit.canonical.habits import log_condition
+from embaudit.canonical import EXPONENTS, FactorScaling, at_exponent, canonical_form, position
+from embaudit.canonical.library_scaling import log_condition
 from embaudit.gauges import Diagonal, GeneralLinear, Orthogonal
 from embaudit.model import FactorModel
 
@@ -63,12 +63,17 @@ def test_balancedness_is_the_spectrum_it_says():
 
 def test_habits():
     model = make(6)
-    expected = {0.0: Habit.PURE_SVD, 0.5: Habit.BALANCED, 1.0: Habit.TRUNCATED_SVD, 0.8: Habit.ALIGNED}
+    expected = {
+        0.0: FactorScaling.PURE_SVD,
+        0.5: FactorScaling.BALANCED,
+        1.0: FactorScaling.TRUNCATED_SVD,
+        0.8: FactorScaling.ALIGNED,
+    }
     for exponent, habit in expected.items():
         assert position(at_exponent(model, exponent)).habit is habit
-    assert position(GeneralLinear(6, max_condition=9.0).sample(rng=0).act(model)).habit is Habit.UNKNOWN
+    assert position(GeneralLinear(6, max_condition=9.0).sample(rng=0).act(model)).habit is FactorScaling.UNKNOWN
     scaled = Diagonal(6, max_condition=9.0).sample(rng=0).act(at_exponent(model, 0.5))
-    assert position(scaled).habit is Habit.ALIGNED
+    assert position(scaled).habit is FactorScaling.ALIGNED
 
 
 def test_factors_of_scikit_learn_are_recognised():
@@ -81,7 +86,7 @@ def test_factors_of_scikit_learn_are_recognised():
         fitted.fit_transform(table).astype(np.float32), fitted.components_.T.astype(np.float32)
     )
     where = position(model)
-    assert where.habit is Habit.TRUNCATED_SVD
+    assert where.habit is FactorScaling.TRUNCATED_SVD
     assert where.exponent == pytest.approx(1, abs=1e-4)
     assert "TruncatedSVD" in where.explain()
     np.testing.assert_allclose(where.singular_values, fitted.singular_values_, rtol=1e-5)

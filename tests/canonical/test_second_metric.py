@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from embaudit.canonical.lifts import packed, span_of
+from embaudit.canonical.quadratic_span import packed, span_of
 from embaudit.canonical.second_metric import certificate, second_metrics, shared_form
 from embaudit.linalg.rows import unit_rows
 

@@ -7,7 +7,7 @@ import pytest
 
 from embaudit.gauges import Affine, Diagonal, Gauge, GaugeGroup, GeneralLinear, Orthogonal, Translation
 from embaudit.gauges.group import random_linear
-from embaudit.linalg.stretch import WIDE, Stretch
+from embaudit.linalg.structured import WIDE, StructuredLinearMap
 from embaudit.model import FactorModel
 from embaudit.model.drift import drift
 from embaudit.movements.movement import movement
@@ -38,7 +38,7 @@ def head() -> FactorModel:
 def test_a_draw_is_what_its_matrix_is(group: GaugeGroup, head: FactorModel) -> None:
     gauge = group.sample(rng=1)
     matrix = dense(gauge)
-    assert isinstance(gauge.left, Stretch)
+    assert isinstance(gauge.left, StructuredLinearMap)
     assert isinstance(matrix.left, np.ndarray)
     assert gauge.condition_number == pytest.approx(matrix.condition_number, rel=1e-12)
     assert gauge.condition_number == pytest.approx(np.linalg.cond(matrix.left), rel=1e-11)
@@ -92,11 +92,11 @@ def test_linear_draws_move_cosines_as_uniform_ones_do() -> None:
 def test_gauges_compose_and_are_undone() -> None:
     shift, stretch = Translation(K, max_shift=2.0).sample(rng=0), GeneralLinear(K, max_condition=3.0).sample(rng=0)
     both, expected = shift @ stretch, dense(shift) @ dense(stretch)
-    assert isinstance(both.left, Stretch)
+    assert isinstance(both.left, StructuredLinearMap)
     assert np.abs(np.asarray(both.left) - expected.left).max() < 1e-13
     assert np.abs(both.right_shift - expected.right_shift).max() < 1e-13
     other = stretch @ shift
-    assert isinstance(other.left, Stretch) or np.abs(other.left - np.asarray(stretch.left)).max() < 1e-13
+    assert isinstance(other.left, StructuredLinearMap) or np.abs(other.left - np.asarray(stretch.left)).max() < 1e-13
     undone = stretch.inverse()
     assert undone.condition_number == pytest.approx(3, rel=1e-12)
     assert np.abs(np.asarray(undone.left) @ np.asarray(stretch.left) - np.eye(K)).max() < 1e-13

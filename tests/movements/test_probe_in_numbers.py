@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from models import random_model
 
-from embaudit.movements.moved import Movement
 from embaudit.movements.neighbourhoods import find_rows
-from embaudit.movements.panel import Panel, Shot
+from embaudit.movements.result import Movement
+from embaudit.movements.row_sample import RowSample, SampleSnapshot
 
 
 def moved(**fields):
@@ -25,12 +25,12 @@ def moved(**fields):
 def test_no_cosine_lies_beyond_one():
     x = random_model(p=400, k=7).right
     both = np.vstack([x, -x])
-    panel = Panel(both)
-    shot, rows = Shot({"right": panel}, {"right": both}), np.arange(400)
-    unit = panel.units(both)
+    sample = RowSample(both)
+    snapshot, rows = SampleSnapshot({"right": sample}, {"right": both}), np.arange(400)
+    unit = sample.units(both)
     assert (unit[rows] ** 2).sum(axis=1).max() > 1
-    assert shot.cosines(("right",), [rows, rows]).max() == 1
-    assert shot.cosines(("right",), [rows, rows + 400]).min() == -1
+    assert snapshot.cosines(("right",), [rows, rows]).max() == 1
+    assert snapshot.cosines(("right",), [rows, rows + 400]).min() == -1
 
 
 TITLES = ["Heat", "heat wave", "Heathers", "Solaris", "Solaris", "Alien"]

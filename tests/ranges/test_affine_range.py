@@ -14,7 +14,7 @@ from embaudit.errors import InputError
 from embaudit.gauges import Affine, GeneralLinear, Translation
 from embaudit.model import FactorModel
 from embaudit.ranges import cosine_range
-from embaudit.ranges.cosine_range import reach_for
+from embaudit.ranges.cosine_range import range_solver_for
 from embaudit.ranges.half_angle import cosine_of
 
 mpf = mpmath.mpf
@@ -55,7 +55,7 @@ def test_no_random_affine_gauge_leaves_its_range() -> None:
         turned = [np.einsum("ij,ijk->ik", z, axes) for z in (x, y, shifts)]
         moved = (turned[0] + turned[2]) * scales, (turned[1] + turned[2]) * scales
         for role, one, other in (("right", *moved), ("cross", turned[0] / scales, moved[1])):
-            ends = reach_for(Affine(k, max_condition=kappa, max_shift=tau), role, 2).ends(x, y)
+            ends = range_solver_for(Affine(k, max_condition=kappa, max_shift=tau), role, 2).ends(x, y)
             after, lower, upper = cosines(one, other), cosine_of(ends.lower), cosine_of(ends.upper)
             outside += int(((after > upper + 1e-9) | (after < lower - 1e-9)).sum())
             widest.append(float((np.abs(after - cosines(x, y)) / np.maximum(upper - lower, 1e-12)).max()))
@@ -191,7 +191,7 @@ def test_ends_in_extended_precision(angle: float, tau: float, kappa: float) -> N
         a /= np.linalg.norm(a)
         across -= (across @ a) * a
         b = 1.5 * a + 1.5 * np.tan(angle) * across / np.linalg.norm(across)
-        ends = reach_for(Affine(3, max_condition=kappa, max_shift=tau), "right", 2).ends(a[None], b[None])
+        ends = range_solver_for(Affine(3, max_condition=kappa, max_shift=tau), "right", 2).ends(a[None], b[None])
         lower, upper = mp_ends(a, b, tau, kappa)
         assert abs(mpf(float(ends.lower[0])) / lower - 1) < 1e-9
         # Where the disc meets the line through the rows they become parallel.
@@ -205,7 +205,7 @@ def test_ends_in_extended_precision(angle: float, tau: float, kappa: float) -> N
 def test_rows_through_the_origin_part_at_the_rate_of_the_shift() -> None:
     """Parallel rows a and 2a: a shift across them of length τ opens the angle whose tangent is known in closed form."""
     a, tau, kappa = np.array([[1.0, 0.0, 0.0]]), 1e-7, 1e3
-    ends = reach_for(Affine(3, max_condition=kappa, max_shift=tau), "right", 2).ends(a, 2 * a)
+    ends = range_solver_for(Affine(3, max_condition=kappa, max_shift=tau), "right", 2).ends(a, 2 * a)
     with mpmath.workdps(60):
         r = mpf(tau)
         inner, tangents = 2 - r * r, mpmath.sqrt((1 - r * r) * (4 - r * r))

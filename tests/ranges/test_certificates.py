@@ -19,7 +19,7 @@ from embaudit.ranges import (
     condition_to_reach,
     cosine_range,
 )
-from embaudit.ranges.cosine_range import reach_for
+from embaudit.ranges.cosine_range import range_solver_for
 from embaudit.report.figures import RangeDisplay
 
 
@@ -72,7 +72,7 @@ def brute_radii(rows: np.ndarray, indices: np.ndarray, cosines: np.ndarray, shif
     """By the ends of all pairs: what z_ij can fall to against what the z of any excluded row can rise to."""
     n, k = rows.shape
     i, j = np.divmod(np.arange(n * n), n)
-    ends = reach_for(Translation(k, max_shift=shift), "right", 2).ends(rows[i], rows[j])
+    ends = range_solver_for(Translation(k, max_shift=shift), "right", 2).ends(rows[i], rows[j])
     nearest = ends.upper.reshape(n, n).copy()
     np.fill_diagonal(nearest, np.inf)
     np.put_along_axis(nearest, indices, np.inf, axis=1)

@@ -13,7 +13,7 @@ from embaudit.errors import EquivalenceError, InputError
 from embaudit.gauges import Diagonal, GeneralLinear, Orthogonal, Translation
 from embaudit.model import FactorModel
 from embaudit.ranges import condition_to_reach, cosine_range
-from embaudit.ranges.cosine_range import reach_for
+from embaudit.ranges.cosine_range import range_solver_for
 from embaudit.ranges.half_angle import cosine_of
 
 BULK = {1: 20_000, 2: 60_000, 3: 60_000, 4: 40_000, 8: 15_000, 32: 1_000}
@@ -60,7 +60,7 @@ def spectra(draw: np.random.Generator, shape: tuple[int, int], budget: float) ->
 
 
 def assert_inside(group: object, role: str, x: np.ndarray, y: np.ndarray, moved: np.ndarray) -> None:
-    ends = reach_for(group, role, 2).ends(x, y)
+    ends = range_solver_for(group, role, 2).ends(x, y)
     known = ~np.isnan(ends.lower) & ~np.isnan(moved)
     assert known.mean() > 0.2
     assert (moved - cosine_of(ends.upper))[known].max() <= 1e-9

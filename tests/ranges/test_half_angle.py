@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from embaudit.gauges import Diagonal, GeneralLinear, Translation
-from embaudit.ranges.cosine_range import reach_for
+from embaudit.ranges.cosine_range import range_solver_for
 
 mpmath.mp.dps = 120
 RELATIVE = 1e-9
@@ -51,7 +51,7 @@ def close(value: float, truth: mpf) -> None:
 @pytest.mark.parametrize("budget", [1.0, 1.0 + 1e-9, 1.5, 1e8])
 def test_linear_ends(k: int, budget: float) -> None:
     for x, y in near_pairs(k):
-        ends = reach_for(GeneralLinear(k, max_condition=budget), "right", 2).ends(x[None], y[None])
+        ends = range_solver_for(GeneralLinear(k, max_condition=budget), "right", 2).ends(x[None], y[None])
         truth = mp_tangent(exact(x), exact(y))
         close(ends.lower[0], truth * budget)
         close(ends.upper[0], truth / budget)
@@ -62,7 +62,7 @@ def test_cross_ends(budget: float) -> None:
     draw = np.random.default_rng(1)
     orthogonal = [(np.array([1.0, e, 1.0]), np.array([1.0, 1.0, -1.0 + e])) for e in (1e-12, -1e-9, 1e-6, 0.1)]
     for x, y in [*near_pairs(3), *orthogonal, *draw.normal(size=(5, 2, 3))]:
-        ends = reach_for(GeneralLinear(3, max_condition=budget), "cross", 2).ends(x[None], y[None])
+        ends = range_solver_for(GeneralLinear(3, max_condition=budget), "cross", 2).ends(x[None], y[None])
         p, q = exact(x), exact(y)
         cosine = mp_dot(p, q) / mpmath.sqrt(mp_dot(p, p) * mp_dot(q, q))
         depth = mpmath.acosh(1 / abs(cosine))
@@ -115,7 +115,7 @@ def test_bounded_diagonal_ends(budget: float) -> None:
     chosen = near_pairs(3, seed=3)[::4]
     for x, y in chosen:
         p, q = exact(x), exact(y)
-        ends = reach_for(Diagonal(3, max_condition=budget), "left", 2).ends(x[None], y[None])
+        ends = range_solver_for(Diagonal(3, max_condition=budget), "left", 2).ends(x[None], y[None])
         for value, other in ((ends.upper[0], q), (1 / ends.lower[0], [-b for b in q])):
             products = [a * b for a, b in zip(p, other, strict=True)]
             best = mpmath.fsum(max(r, r * square) for r in products)
@@ -129,7 +129,7 @@ def test_unbounded_diagonal_ends() -> None:
     # Of the second rows no ratio is exact in float64.
     for angle, x in itertools.product(ANGLES, (np.array([1.0, 2.0, 3.0]), np.array([1.1, 2.3, 0.7]))):
         y = x * np.array([1.0, 1.0 + angle, 1.0 + angle / 3])
-        ends = reach_for(Diagonal(3), "left", 2).ends(x[None], y[None])
+        ends = range_solver_for(Diagonal(3), "left", 2).ends(x[None], y[None])
         ratios = [b / a for a, b in zip(exact(x), exact(y), strict=True)]
         close(ends.lower[0], mpmath.tanh(mpmath.log(max(ratios) / min(ratios)) / 4))
         assert ends.upper[0] == 0
@@ -146,7 +146,7 @@ def test_translation_ends(radius: float) -> None:
         area = mpmath.sqrt(mp_dot(p, p) * mp_dot(q, q) - mp_dot(p, q) ** 2)
         base = mpmath.sqrt(mpmath.fsum((s - t) ** 2 for s, t in zip(p, q, strict=True)))
         tangents = mpmath.sqrt((mp_dot(p, p) - r * r) * (mp_dot(q, q) - r * r))
-        ends = reach_for(Translation(3, max_shift=radius * size), "right", 2).ends(a[None], b[None])
+        ends = range_solver_for(Translation(3, max_shift=radius * size), "right", 2).ends(a[None], b[None])
         if mp_dot(p, q) > max(r * r, mp_dot(p, p)):
             close(ends.lower[0], (area + r * base) / (mp_dot(p, q) - r * r + tangents))
             upper = (area - r * base) / (mp_dot(p, q) - r * r + tangents)

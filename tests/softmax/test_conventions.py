@@ -145,12 +145,12 @@ def test_a_head_is_asked_whether_the_norm_is_its_own():
 def test_how_far_conventions_lie_apart_by_brute_force():
     found = evidence()
     rows = {form.name: form.of(ROWS) for form in conventions(HEAD, LAYER)}
-    assert [(a.one, a.other) for a in found.apart] == [
+    assert [(a.first, a.second) for a in found.apart] == [
         ("as stored", "folded"), ("as stored", "folded, less ones"), ("as stored", "folded and centred"),
         ("folded", "folded, less ones"), ("folded", "folded and centred"), ("folded, less ones", "folded and centred"),
     ]  # fmt: skip
     for apart in found.apart:
-        one, other = (cosines(rows[name]) - 9 * np.eye(60) for name in (apart.one, apart.other))
+        one, other = (cosines(rows[name]) - 9 * np.eye(60) for name in (apart.first, apart.second))
         assert apart.nearest.share == pytest.approx((one.argmax(axis=1) != other.argmax(axis=1)).mean())
         assert apart.first_changed == apart.nearest.share
         tops = [np.argsort(-c, axis=1)[:, :5] for c in (one, other)]
@@ -171,13 +171,13 @@ def test_copies_are_left_out_of_who_is_nearest():
     found, alone = evidence(head), evidence()
     assert found.n_copies == 40
     assert alone.n_copies == 0
-    np.testing.assert_array_equal(found.asked, np.arange(20, 60))
+    np.testing.assert_array_equal(found.queries, np.arange(20, 60))
     assert found.folded.nearest.n_rows == 40
     one, other = (cosines(x)[20:60] - 9 * np.eye(80)[20:60] for x in (head.right, head.right * GAIN))
     wanted = np.mean([c[j] < c.max() - 1e-9 for c, j in zip(other, one.argmax(axis=1), strict=True)])
     assert found.folded.nearest.share == pytest.approx(wanted)
     every = evidence(FactorModel.from_softmax(np.repeat(ROWS[:9], 2, axis=0)))
-    assert (every.n_copies, len(every.asked), every.folded.nearest.share) == (0, 18, 0.0)
+    assert (every.n_copies, len(every.queries), every.folded.nearest.share) == (0, 18, 0.0)
 
 
 def test_a_drawn_part_of_a_large_head_has_an_interval(monkeypatch):
@@ -213,7 +213,7 @@ def test_a_language_model_of_stories(stories):
     found = evidence(head, norm, 10)
     assert found.folded.first_changed == pytest.approx(0.32, abs=0.005)
     assert found.folded.nearest.share == pytest.approx(127 / 512)
-    assert (len(found.asked), found.n_copies) == (512, 0)
+    assert (len(found.queries), found.n_copies) == (512, 0)
     assert found.folded.mean_abs == pytest.approx(0.0568, abs=0.0001)
     assert found.verified
     assert [record.n_rows for record in found.drift] == [1000, 1000]

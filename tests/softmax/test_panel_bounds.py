@@ -13,7 +13,7 @@ from embaudit.gauges import Gauge
 from embaudit.model import Softmax
 from embaudit.model.drift import rounding_bound
 from embaudit.softmax.equivalents import HeadProbe, centring
-from embaudit.softmax.panel import make_panel
+from embaudit.softmax.label_sample import make_panel
 
 
 def rng(seed=0):

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from embaudit.auditing.evidence import Evidence
     from embaudit.auditing.head_evidence import HeadReport
-    from embaudit.softmax.conventions import Apart, NormEvidence
+    from embaudit.softmax.conventions import ConventionDistance, NormEvidence
 
 LABELS = "label cosines"
 CENTRED = 1e-3
@@ -203,7 +203,7 @@ def declared(evidence: Evidence) -> Iterator[Finding]:
     )
 
 
-def _changed(norm: NormEvidence, apart: Apart) -> str:
+def _changed(norm: NormEvidence, apart: ConventionDistance) -> str:
     """Write how many labels get another nearest one."""
     which = "labels" if not norm.n_copies else "labels without a copy"
     return f"{percent(apart.nearest.share)} of {which}{'' if apart.nearest.is_of_all else ' asked'}"
@@ -233,8 +233,8 @@ def final_norm(evidence: Evidence) -> Iterator[Finding]:
         nearest="nearest labels" if nearest.is_of_all else "the nearest labels asked for",
         aside=" (copies aside)" if norm.n_copies else "",
         mean=norm.folded.mean_abs,
-        one=norm.furthest.one,
-        other=norm.furthest.other,
+        one=norm.furthest.first,
+        other=norm.furthest.second,
         furthest=_changed(norm, norm.furthest),
     )
 

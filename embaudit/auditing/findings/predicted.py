@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from embaudit.auditing.evidence import Evidence
-    from embaudit.movements.moved import Movement
+    from embaudit.movements.result import Movement
 
 
 ALIKE = 0.005

@@ -48,7 +48,7 @@ def chosen_rows(model: FactorModel, role: SideName, most: int) -> Indices:
     side = model.side(role)
     weight = np.asarray(side.norms if side.counts is None else side.counts, dtype=np.float64)
     alone = twins(model, role=role).first == np.arange(len(side))
-    able = side.asked[(alone & (side.norms > 0))[side.asked]]
+    able = side.eligible_rows[(alone & (side.norms > 0))[side.eligible_rows]]
     return np.sort(able[np.argsort(-weight[able], kind="stable")[:most]])
 
 

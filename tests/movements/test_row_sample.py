@@ -11,7 +11,7 @@ from embaudit.model import FactorModel
 from embaudit.movements.movement import MovementProbe
 
 MOVEMENT = import_module("embaudit.movements.movement")
-PANEL = import_module("embaudit.movements.panel")
+ROW_SAMPLE = import_module("embaudit.movements.row_sample")
 ROLES = ["right", "left", "cross"]
 
 
@@ -57,7 +57,7 @@ def test_a_canonical_model_of_some_rows_is_that_of_the_whole():
 
 def measured(model, monkeypatch, *, whole, summed=10**6, n_pairs=400, seed=0):
     monkeypatch.setattr(MOVEMENT, "WHOLE", whole)
-    monkeypatch.setattr(PANEL, "SUMMED", summed)
+    monkeypatch.setattr(ROW_SAMPLE, "SUMMED", summed)
     probe = MovementProbe(model, ROLES, n_pairs=n_pairs, n_neighbours=4, rng=seed)
     one = next(equal_models(model))
     return probe, probe.measure_rows({side: one.rows(model, side) for side in probe.sides})
@@ -67,7 +67,7 @@ def test_a_panel_changes_no_list_and_no_sampled_pair_within_a_side(monkeypatch):
     model = model_of()
     _, everything = measured(model, monkeypatch, whole=10**6)
     probe, some = measured(model, monkeypatch, whole=10)
-    assert all(panel.rows is not None for panel in probe.before.panels.values())
+    assert all(panel.rows is not None for panel in probe.before.samples.values())
     for one, other in zip(everything[:2], some[:2], strict=True):
         assert one.role == other.role
         assert one.top_n_overlap == other.top_n_overlap

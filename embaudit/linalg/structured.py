@@ -21,7 +21,7 @@ WIDE = 256
 
 
 @dataclass(frozen=True, eq=False)
-class Turn:
+class StructuredRotation:
     """The orthogonal matrix `diag(a) C diag(b) C diag(c)`, or its transpose; C is the orthonormal cosine transform.
 
     With random signs a, b and c the first transform spreads each row over all columns, the second mixes what is spread:
@@ -29,7 +29,7 @@ class Turn:
 
     Examples
     --------
-    >>> turn = Turn.sample(300, np.random.default_rng(0))
+    >>> turn = StructuredRotation.sample(300, np.random.default_rng(0))
     >>> square = turn.of(np.eye(300))
     >>> bool(np.abs(square @ square.T - np.eye(300)).max() < 1e-14), np.allclose(turn.T.of(square), np.eye(300))
     (True, True)
@@ -38,7 +38,7 @@ class Turn:
     signs: NDArray[np.int8]
     """(3, k) a, b and c."""
     back: bool = False
-    """Whether it is the transpose."""
+    """True for the transpose."""
 
     @classmethod
     def sample(cls, rank: int, rng: np.random.Generator) -> Self:
@@ -54,10 +54,10 @@ class Turn:
         """Turn rows, as precisely as they are given."""
         from scipy.fft import dct, idct
 
-        first, *others = self.signs[::-1] if self.back else self.signs
+        first, *rest = self.signs[::-1] if self.back else self.signs
         transform = idct if self.back else dct
         x = x * first.astype(x.dtype)
-        for signs in others:
+        for signs in rest:
             x = transform(x, norm="ortho", overwrite_x=True)
             x *= signs.astype(x.dtype)
         return x
@@ -90,7 +90,7 @@ class Structured(ABC):
 
     @abstractmethod
     def is_undone_by(self, other: Structured) -> bool:
-        """Whether `it · otherᵀ` is the identity, to what can be seen without making either."""
+        """Check that `it · otherᵀ` is the identity, to what can be seen without making either."""
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -117,12 +117,12 @@ class Structured(ABC):
 
 
 @dataclass(frozen=True, eq=False)
-class Stretch(Structured):
+class StructuredLinearMap(Structured):
     """The square matrix `first · diag(scales) · last`, for turns that may be missing.
 
     Examples
     --------
-    >>> twice = Stretch(np.array([2.0, 4.0]))
+    >>> twice = StructuredLinearMap(np.array([2.0, 4.0]))
     >>> np.array([[1.0, 1.0]]) @ twice, twice @ np.array([1.0, 1.0]), np.asarray(twice.T)
     (array([[2., 4.]]), array([2., 4.]), array([[2., 0.],
            [0., 4.]]))
@@ -130,10 +130,10 @@ class Stretch(Structured):
 
     scales: Vector
     """(k,) none is 0."""
-    first: Turn | None = None
-    """What is done before."""
-    last: Turn | None = None
-    """What is done after."""
+    first: StructuredRotation | None = None
+    """Rotation before the scales."""
+    last: StructuredRotation | None = None
+    """Rotation after the scales."""
 
     @classmethod
     def identity(cls, rank: int) -> Self:
@@ -160,13 +160,13 @@ class Stretch(Structured):
         return x if self.last is None else self.last.of(x)
 
     def __matmul__(self, other: Any) -> Any:
-        if isinstance(other, Stretch) and self.last is None and other.first is None:
-            return Stretch(frozen(self.scales * other.scales), self.first, other.last)
+        if isinstance(other, StructuredLinearMap) and self.last is None and other.first is None:
+            return StructuredLinearMap(frozen(self.scales * other.scales), self.first, other.last)
         return super().__matmul__(other)
 
     def is_undone_by(self, other: Structured) -> bool:
-        """Whether the turns are the same, and the scales cancel."""
-        if not isinstance(other, Stretch):
+        """Check that the rotations are the same, and the scales cancel."""
+        if not isinstance(other, StructuredLinearMap):
             return False
         same = all(_same(*turns) for turns in ((self.first, other.first), (self.last, other.last)))
         return same and _cancel(self.scales, other.scales)
@@ -189,7 +189,7 @@ class Spanned(Structured):
     scales: Vector
     """(r,) positive."""
     rest: float
-    """What rows at right angles to W are multiplied by."""
+    """Scale of rows at right angles to W."""
 
     def __len__(self) -> int:
         return len(self.axes)
@@ -212,7 +212,7 @@ class Spanned(Structured):
         return np.asarray(x * x.dtype.type(self.rest) + inside @ axes.T)
 
     def is_undone_by(self, other: Structured) -> bool:
-        """Whether the span is the same, orthonormal, and the scales cancel."""
+        """Check that the span is the same, orthonormal, and the scales cancel."""
         if not isinstance(other, Spanned) or other.axes is not self.axes:
             return False
         error = np.abs(self.axes.T @ self.axes - np.eye(len(self.scales))).max()
@@ -221,32 +221,32 @@ class Spanned(Structured):
 
 
 Linear: TypeAlias = Matrix | Structured
-"""What rows can be multiplied by."""
+"""Linear map that rows can be multiplied by."""
 
 
-def plainest(linear: Linear) -> Linear:
+def as_simplest(linear: Linear) -> Linear:
     """Return a diagonal matrix as the scales that it is: rows take k products then, and not k².
 
     Examples
     --------
-    >>> type(plainest(np.diag([1.0, 2.0]))).__name__, type(plainest(np.ones((2, 2)))).__name__
-    ('Stretch', 'ndarray')
+    >>> type(as_simplest(np.diag([1.0, 2.0]))).__name__, type(as_simplest(np.ones((2, 2)))).__name__
+    ('StructuredLinearMap', 'ndarray')
     """
     if isinstance(linear, Structured) or linear.shape[0] != linear.shape[1]:
         return linear
     scales = np.diag(linear)
     diagonal = scales.all() and np.count_nonzero(linear) == len(scales)
-    return Stretch(frozen(scales.astype(np.float64))) if diagonal else linear
+    return StructuredLinearMap(frozen(scales.astype(np.float64))) if diagonal else linear
 
 
-def _cancel(scales: Vector, others: Vector) -> bool:
-    return bool(np.abs(scales * others - 1).max() <= 64 * EPS)
+def _cancel(scales: Vector, inverse: Vector) -> bool:
+    return bool(np.abs(scales * inverse - 1).max() <= 64 * EPS)
 
 
-def _same(one: Turn | None, other: Turn | None) -> bool:
-    if one is None or other is None:
-        return one is other
-    return one.back == other.back and np.array_equal(one.signs, other.signs)
+def _same(rotation: StructuredRotation | None, other: StructuredRotation | None) -> bool:
+    if rotation is None or other is None:
+        return rotation is other
+    return rotation.back == other.back and np.array_equal(rotation.signs, other.signs)
 
 
 def stretches(linear: Linear) -> Floats:
@@ -254,7 +254,7 @@ def stretches(linear: Linear) -> Floats:
 
     Examples
     --------
-    >>> stretches(Stretch(np.array([1.0, -3.0]))), stretches(np.diag([1.0, -3.0]))
+    >>> stretches(StructuredLinearMap(np.array([1.0, -3.0]))), stretches(np.diag([1.0, -3.0]))
     (array([3., 1.]), array([3., 1.]))
     """
     if isinstance(linear, Structured):

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.core.checked import Floats, Matrix, Vector
-from embaudit.linalg.stretch import Linear, Stretch, stretches
+from embaudit.linalg.structured import Linear, StructuredLinearMap, stretches
 
 Singles: TypeAlias = NDArray[np.float32]
 LONGER, VANISHING = 1 + 2.0**-10, 1e-15
@@ -19,7 +19,7 @@ LONGER, VANISHING = 1 + 2.0**-10, 1e-15
 
 
 class Rows(Protocol):
-    """What has rows to take: a matrix, one that lies on disk, or a `Seen`."""
+    """Protocol of row-sliceable matrices: ndarray, memmap or `TransformedRows`."""
 
     @property
     def shape(self) -> tuple[Any, ...]:
@@ -36,12 +36,12 @@ class Rows(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Seen:
+class TransformedRows:
     """The rows `x · linear + shift`, computed in float64 whenever some of them are taken.
 
     Examples
     --------
-    >>> seen = Seen(np.eye(2, dtype=np.float32), np.diag([2.0, 1.0]), np.array([0.0, 1.0]))
+    >>> seen = TransformedRows(np.eye(2, dtype=np.float32), np.diag([2.0, 1.0]), np.array([0.0, 1.0]))
     >>> seen.shape, seen.dtype, seen[:1]
     ((2, 2), dtype('float32'), array([[2., 1.]]))
     """
@@ -51,7 +51,7 @@ class Seen:
     linear: Linear
     """(k, m)."""
     shift: Vector
-    """(m,)."""
+    """Shift added to every row (m,)."""
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -74,20 +74,20 @@ class Seen:
         """Compute rows in float32, and how much rounding may have grown in each."""
         with np.errstate(over="ignore", invalid="ignore"):
             # Transforms round less than the k products of a matrix, which the growth below allows for.
-            given = single(self.x, rows)[0]
-            block: Singles = np.asarray(given @ self.linear.astype(np.float32), dtype=np.float32)
+            stored = single(self.x, rows)[0]
+            block: Singles = np.asarray(stored @ self.linear.astype(np.float32), dtype=np.float32)
             if self.shift.any():
                 block += self.shift.astype(np.float32)
-        return block, self._amplified(given, block)
+        return block, self._amplified(stored, block)
 
-    def _amplified(self, given: Singles, block: Singles) -> Vector:
+    def _amplified(self, stored: Singles, block: Singles) -> Vector:
         """Compare the sizes that were added up with the lengths that came out."""
         size, least = self._norms
         if least > 0 and not self.shift.any():
             return np.full(len(block), size / least)
-        far = LONGER * lengths(given).astype(np.float64)
+        far = LONGER * lengths(stored).astype(np.float64)
         vanish = ~(far > VANISHING)
-        far[vanish] = lengths(given[vanish].astype(np.float64))
+        far[vanish] = lengths(stored[vanish].astype(np.float64))
         added = far * size + np.linalg.norm(self.shift)
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.asarray(np.where(added > 0, added / lengths(block), 0.0))
@@ -96,7 +96,7 @@ class Seen:
     def _norms(self) -> tuple[float, float]:
         """The Frobenius norm of the map, and the least stretch of any direction."""
         s = stretches(self.linear)
-        if isinstance(self.linear, Stretch) and self.linear.first is None and self.linear.last is None:
+        if isinstance(self.linear, StructuredLinearMap) and self.linear.first is None and self.linear.last is None:
             # Each entry is one product, with no sum that its rounding could grow in.
             return 4 * float(s[0]) / len(s), float(s[-1])
         return float(np.linalg.norm(s)), float(s[-1]) if len(s) == len(self.linear) else 0.0
@@ -109,7 +109,7 @@ class Mapped:
     x: Matrix
     """(p, k), may lie on disk."""
     function: Callable[[Floats], Floats]
-    """Of some rows, which it must not keep."""
+    """Function of some rows, which it must not keep."""
     width: int
     """Columns of the result."""
 
@@ -130,7 +130,7 @@ class Mapped:
         return self.function(np.array(self.x[rows], dtype=np.float64))
 
 
-def with_shift(x: Matrix | Seen, shift: Vector) -> Seen:
+def with_shift(x: Matrix | TransformedRows, shift: Vector) -> TransformedRows:
     """Add a shift to all rows.
 
     Examples
@@ -140,14 +140,14 @@ def with_shift(x: Matrix | Seen, shift: Vector) -> Seen:
     array([[3., 2.],
            [2., 3.]])
     """
-    if isinstance(x, Seen):
+    if isinstance(x, TransformedRows):
         return replace(x, shift=x.shift + shift)
-    return Seen(x, Stretch.identity(x.shape[1]), shift)
+    return TransformedRows(x, StructuredLinearMap.identity(x.shape[1]), shift)
 
 
 def single(x: Rows, rows: slice) -> tuple[Singles, Vector]:
     """Take rows in float32, and tell for each how much larger what was added up may be than what came out."""
-    if isinstance(x, Seen):
+    if isinstance(x, TransformedRows):
         return x.single(rows)
     with np.errstate(over="ignore"):
         block = np.asarray(x[rows], dtype=np.float32)

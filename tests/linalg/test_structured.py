@@ -8,19 +8,21 @@ import numpy as np
 import pytest
 from scipy.fft import dct
 
-from embaudit.linalg.seen import Seen
-from embaudit.linalg.stretch import Spanned, Stretch, Turn, stretches
+from embaudit.linalg.structured import Spanned, StructuredLinearMap, StructuredRotation, stretches
+from embaudit.linalg.transformed_rows import TransformedRows
 
 K = 37
 
 
-def turn(seed: int = 0, rank: int = K) -> Turn:
-    return Turn.sample(rank, np.random.default_rng(seed))
+def turn(seed: int = 0, rank: int = K) -> StructuredRotation:
+    return StructuredRotation.sample(rank, np.random.default_rng(seed))
 
 
-def full(seed: int = 0) -> Stretch:
+def full(seed: int = 0) -> StructuredLinearMap:
     draw = np.random.default_rng(seed)
-    return Stretch(draw.uniform(0.5, 3, K) * np.sign(draw.standard_normal(K)), turn(seed + 1), turn(seed + 2))
+    return StructuredLinearMap(
+        draw.uniform(0.5, 3, K) * np.sign(draw.standard_normal(K)), turn(seed + 1), turn(seed + 2)
+    )
 
 
 def test_a_turn_is_the_product_of_its_signs_and_cosine_transforms() -> None:
@@ -55,9 +57,9 @@ def test_products_are_those_of_the_matrix() -> None:
 
 def test_what_float32_rounds_stays_within_what_the_search_allows_for() -> None:
     rank = 512
-    one = Stretch(np.random.default_rng(2).uniform(0.5, 2, rank), turn(0, rank), turn(1, rank))
+    one = StructuredLinearMap(np.random.default_rng(2).uniform(0.5, 2, rank), turn(0, rank), turn(1, rank))
     x = np.random.default_rng(1).standard_normal((50, rank)).astype(np.float32)
-    seen = Seen(x, one, np.zeros(rank))
+    seen = TransformedRows(x, one, np.zeros(rank))
     block, growth = seen.single(slice(0, 50))
     off = np.linalg.norm(block - seen[:50], axis=1) / np.linalg.norm(seen[:50], axis=1)
     allowed = (rank + 8) * 2.0**-24 * growth
@@ -93,11 +95,11 @@ def test_what_float32_rounds_of_scaled_and_shifted_columns_is_no_sum() -> None:
     rank, draw = 600, np.random.default_rng(0)
     x = (draw.standard_normal((40, rank)) + 1).astype(np.float32)
     for one, shift in (
-        (Stretch(np.ones(rank)), -np.ones(rank)),
-        (Stretch(draw.uniform(0.5, 2, rank)), np.zeros(rank)),
-        (Stretch(draw.uniform(0.5, 2, rank)), draw.standard_normal(rank)),
+        (StructuredLinearMap(np.ones(rank)), -np.ones(rank)),
+        (StructuredLinearMap(draw.uniform(0.5, 2, rank)), np.zeros(rank)),
+        (StructuredLinearMap(draw.uniform(0.5, 2, rank)), draw.standard_normal(rank)),
     ):
-        seen = Seen(x, one, shift)
+        seen = TransformedRows(x, one, shift)
         block, growth = seen.single(slice(0, 40))
         off = np.linalg.norm(block - seen[:40], axis=1) / np.linalg.norm(seen[:40], axis=1)
         allowed = (rank + 8) * 2.0**-24 * growth

@@ -16,8 +16,8 @@ NEAR = float(np.log(1.25))
 """A gauge of condition below 1.25 moves no cosine by more than 0.22: it counts as near."""
 
 
-class Habit(StrEnum):
-    """Which library's way of splitting the scores the two factor matrices look like."""
+class FactorScaling(StrEnum):
+    """Split of the scores between the two factor matrices by which a library can be recognised."""
 
     TRUNCATED_SVD = "UΣ, V"
     """Scaled left and orthonormal right factors: scikit-learn TruncatedSVD, LensKit BiasedSVD."""
@@ -57,21 +57,21 @@ def _log_largest(metric: Matrix, form: CanonicalForm, power: float) -> float:
     return float(np.log(largest) + 2 * power * np.log(form.singular_values[0]))
 
 
-def recognise(form: CanonicalForm) -> Habit:
+def recognise(form: CanonicalForm) -> FactorScaling:
     """Recognise a split of the scores by the two Gram matrices of the factors as they are, not centred."""
     grams = [side.root.T @ side.root for side in (form.left, form.right)]
     used = (np.diag(grams[0]) > 0) & (np.diag(grams[1]) > 0)
     left, right = (g[np.ix_(used, used)] for g in grams)
     if used.sum() < 2:
-        return Habit.UNKNOWN
+        return FactorScaling.UNKNOWN
     aligned = _is_diagonal(left) and _is_diagonal(right)
     if aligned and _is_level(right) and not _is_level(left):
-        return Habit.TRUNCATED_SVD
+        return FactorScaling.TRUNCATED_SVD
     if aligned and _is_level(left) and not _is_level(right):
-        return Habit.PURE_SVD
+        return FactorScaling.PURE_SVD
     if log_condition(form, 0.5) <= np.log(BALANCED):
-        return Habit.BALANCED
-    return Habit.ALIGNED if aligned else Habit.UNKNOWN
+        return FactorScaling.BALANCED
+    return FactorScaling.ALIGNED if aligned else FactorScaling.UNKNOWN
 
 
 def _is_diagonal(gram: Matrix) -> bool:

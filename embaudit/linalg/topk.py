@@ -25,20 +25,20 @@ def _foremost(tile: Matrix, keep: int) -> Flags:
     return np.asarray(marked)
 
 
-def hits(tile: Matrix, bar: Vector, keep: int) -> Hits:
-    """Take what exceeds the bar of its row, at most `keep` a row where that is much."""
-    marked = tile > bar[:, None]
+def topk_above(tile: Matrix, threshold: Vector, keep: int) -> Hits:
+    """Take what exceeds the threshold of its row, at most `keep` a row where that is much."""
+    marked = tile > threshold[:, None]
     if np.count_nonzero(marked) > keep * (8 + 4 * len(tile)):
         marked = _foremost(tile, keep)
     flat = np.flatnonzero(marked)
     return *np.divmod(flat, tile.shape[1]), tile.ravel()[flat]
 
 
-class Largest:
+class TopK:
     """The `keep` largest entries so far of each row of a wide matrix that passes by in blocks of columns.
 
     Best first, equals in the order of their columns; -1 at -inf where too few passed by. A block may be compared with
-    the bar of an earlier moment: then more of it is merged, with the same result.
+    the threshold of an earlier moment: then more of it is merged, with the same result.
     """
 
     def __init__(self, n_rows: int, keep: int) -> None:
@@ -47,16 +47,16 @@ class Largest:
         self.values = np.full((n_rows, keep), -np.inf)
 
     @property
-    def bar(self) -> Vector:
+    def threshold(self) -> Vector:
         """(m,) what an entry of a later column must exceed."""
         return self.values[:, -1]
 
-    def add(self, tile: Matrix, first: int = 0) -> Largest:
+    def add(self, tile: Matrix, first: int = 0) -> TopK:
         """Merge a block of columns, the first of which is number `first`."""
-        row, column, value = hits(tile, self.bar, self.keep)
+        row, column, value = topk_above(tile, self.threshold, self.keep)
         return self.merge(row, column + first, value)
 
-    def merge(self, row: Indices, column: Indices, value: Vector) -> Largest:
+    def merge(self, row: Indices, column: Indices, value: Vector) -> TopK:
         """Merge entries of later columns, given in order of rows and then of columns."""
         starts = np.flatnonzero(np.diff(row, prepend=-1))
         touched, counts = row[starts], np.diff(np.append(starts, len(row)))

@@ -33,7 +33,7 @@ class Movement(Drawn):
     n_all_pairs: int
     """Pairs there are."""
     exact: bool
-    """Whether these were all pairs."""
+    """True if these were all pairs."""
     n_zero: int
     """Rows without direction, left out."""
     mean: float
@@ -82,14 +82,14 @@ class Movement(Drawn):
         return dict(plain(record | {"quantiles": {f"{level:g}": value for level, value in self.quantiles.items()}}))
 
     def explain(self) -> str:
-        """Say how far the cosines moved, and how many neighbours stayed."""
+        """Describe how far the cosines moved, and how many neighbours stayed."""
         pairs, among = (
             drawn_of(self.n_pairs, self.n_all_pairs, f"{self.role} pair"),
             "" if self.exact else " among these",
         )
-        kept = f" and {percent(self.top_n_overlap)} of the {self.top_n} nearest rows stay" if self.top_n else ""
+        overlap = f" and {percent(self.top_n_overlap)} of the {self.top_n} nearest rows stay" if self.top_n else ""
         zero = f" {counted(self.n_zero, 'row')} without direction left out." if self.n_zero else ""
         return (
             f"Over {pairs} cosines moved by {self.mean_abs:.3f} on average and by at most "
-            f"{self.max_abs:.2f}{among}; {percent(self.sign_flips)} change their sign{kept}.{zero}"
+            f"{self.max_abs:.2f}{among}; {percent(self.sign_flips)} change their sign{overlap}.{zero}"
         )

@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from embaudit.linalg import nearest, screened
+from embaudit.linalg import nearest, two_stage
 from embaudit.linalg.nearest import neighbours
 from embaudit.linalg.rows import unit_rows
-from embaudit.linalg.seen import Seen
+from embaudit.linalg.transformed_rows import TransformedRows
 
 
 def rows_of(kind, draw, p=400, k=6):
@@ -38,14 +38,14 @@ def test_lists_are_those_of_float64(monkeypatch, kind, dtype, how):
     first = None
     if how in ("stretched", "shifted"):
         shift = np.zeros(6) if how == "stretched" else draw.standard_normal(6)
-        x = Seen(x, draw.standard_normal((6, 6)), shift)
+        x = TransformedRows(x, draw.standard_normal((6, 6)), shift)
     elif how != "as stored":
         first = np.where((np.arange(400) >= 100) & (np.arange(400) < 200), np.arange(400) - 100, np.arange(400))
     rows = np.sort(draw.choice(400, 30, replace=False))
     monkeypatch.setattr(nearest, "MANY", 1_000)
     plain = neighbours(x, 5, rows=rows, first=first)
     monkeypatch.setattr(nearest, "MANY", 1)
-    monkeypatch.setattr(screened, "WIDEST", 64)
+    monkeypatch.setattr(two_stage, "WIDEST", 64)
     quick = neighbours(x, 5, rows=rows, first=first)
     np.testing.assert_allclose(quick.cosines, plain.cosines, atol=1e-12)
     np.testing.assert_allclose(quick.runner_up, plain.runner_up, atol=1e-12)
@@ -65,9 +65,11 @@ def test_ties_are_in_order_of_rows(monkeypatch):
 def test_no_cosine_exceeds_its_bound(seed, k, power, shift):
     draw = np.random.default_rng(seed)
     x = draw.standard_normal((60, k)).astype(np.float32)
-    seen = Seen(x, draw.standard_normal((k, k)) * 10.0 ** draw.uniform(-power, 0, k), shift * draw.standard_normal(k))
+    seen = TransformedRows(
+        x, draw.standard_normal((k, k)) * 10.0 ** draw.uniform(-power, 0, k), shift * draw.standard_normal(k)
+    )
     queries = unit_rows(seen[np.arange(8)])
-    rows, inverse, slack = screened._inverse_lengths(seen, slice(0, 60))
+    rows, inverse, slack = two_stage._inverse_lengths(seen, slice(0, 60))
     found = (queries.astype(np.float32) @ rows.T) * inverse
     exact = queries @ unit_rows(seen).T
     assert (np.abs(found - exact) <= slack).all()

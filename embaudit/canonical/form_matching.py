@@ -1,4 +1,4 @@
-"""Whether rows are those that sums are of: their number, their mean and their Gram matrix tell, k×k numbers in all.
+"""Moments of some of the rows against those of all: number, mean and Gram matrix, k×k numbers in all.
 
 Of some of the rows the sums are less; what is missing must be the sums of the rows that were left out.
 """
@@ -14,8 +14,8 @@ ROUNDING = 64
 """Sums of the same rows in another order differ by less than so many times what their numbers can tell from zero."""
 
 
-def belongs(part: Moments, whole: Moments, *, partly: bool = False) -> bool:
-    """Whether rows with some sums may be those of which the whole is made, or some of them where that is allowed.
+def belongs(some: Moments, whole: Moments, *, partly: bool = False) -> bool:
+    """Check that rows with some sums may be those of the whole, or some of them where that is allowed.
 
     Examples
     --------
@@ -25,17 +25,17 @@ def belongs(part: Moments, whole: Moments, *, partly: bool = False) -> bool:
     >>> belongs(turned, whole), belongs(other, whole), belongs(some, whole), belongs(some, whole, partly=True)
     (True, False, False, True)
     """
-    if part is whole:
+    if some is whole:
         return True
-    missing = whole.n_rows - part.n_rows
+    missing = whole.n_rows - some.n_rows
     if missing < 0 or (missing > 0 and not partly):
         return False
-    roots = [_with_count(side) for side in (whole, part)]
+    roots = [_with_count(side) for side in (whole, some)]
     scale = np.maximum(*(np.linalg.norm(root, axis=0) for root in roots))
     scale[scale == 0] = 1
     of_whole, of_part = (root / scale for root in roots)
     left_out = np.linalg.eigvalsh(of_whole.T @ of_whole - of_part.T @ of_part)
-    rounding = ROUNDING * max(whole.precision, part.precision)
+    rounding = ROUNDING * max(whole.precision, some.precision)
     # So many rows as are left out have a Gram matrix of no higher rank, and no negative eigenvalue.
     return bool(left_out[0] >= -rounding and np.count_nonzero(left_out > rounding) <= missing)
 

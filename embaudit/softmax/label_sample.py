@@ -44,7 +44,7 @@ LOGIT_SPREAD = 4.0
 
 
 @dataclass(frozen=True, eq=False)
-class Panel:
+class LabelSample:
     """A head cut down to some labels, in float64, with inputs to verify probabilities on.
 
     Probabilities among some of the labels (given that one of them is meant) are kept by a gauge whenever
@@ -73,7 +73,7 @@ class Panel:
 
     @property
     def is_sample(self) -> bool:
-        """Whether the head has more labels to ask about than the panel."""
+        """True if the head has more eligible labels than the sample."""
         return len(self.labels) + self.n_zero + self.n_aside < self.n_labels
 
     def place(self, pair: tuple[int, int]) -> tuple[int, int]:
@@ -127,25 +127,27 @@ def _probes(summary: Moments, n: int, rng: np.random.Generator) -> Floats:
     return scale * rng.standard_normal((n, len(summary.mean)))
 
 
-def make_panel(model: FactorModel, n_labels: int, rng: np.random.Generator, *, include: Sequence[int] = ()) -> Panel:
+def make_panel(
+    model: FactorModel, n_labels: int, rng: np.random.Generator, *, include: Sequence[int] = ()
+) -> LabelSample:
     """Choose up to `n_labels` labels that have a direction, and inputs; sums over all rows are streamed.
 
     Labels of `include`, two or none, are taken in any case; those set aside are in no panel else.
     """
     norms, summary, alive = _survey(model)
     _require_pair(include, alive, len(norms))
-    asked = np.intersect1d(alive, model.right_side.asked)
-    asked = asked if len(asked) > 1 else alive
-    drawn = asked if len(asked) <= n_labels else rng.choice(asked, n_labels, replace=False)
+    eligible = np.intersect1d(alive, model.right_side.eligible_rows)
+    eligible = eligible if len(eligible) > 1 else alive
+    drawn = eligible if len(eligible) <= n_labels else rng.choice(eligible, n_labels, replace=False)
     labels = np.union1d(drawn, np.asarray(include, dtype=np.intp))
-    return Panel(
+    return LabelSample(
         labels=labels,
         model=_with_inputs(only_labels(model, labels), summary, rng),
         n_labels=model.n_right,
         summary=summary,
         median_norm=float(np.median(norms)),
         n_zero=len(norms) - len(alive),
-        n_aside=len(np.setdiff1d(alive, np.union1d(asked, include))),
+        n_aside=len(np.setdiff1d(alive, np.union1d(eligible, include))),
     )
 
 
@@ -189,15 +191,15 @@ def _require_pair(pair: Sequence[int], alive: Indices, n_labels: int) -> None:
         raise must_be("pair", f"rows from 0 to {n_labels - 1} that are neither zero nor the mean row", tuple(pair))
 
 
-def most_alike(panel: Panel) -> tuple[int, int]:
+def most_alike(panel: LabelSample) -> tuple[int, int]:
     """Find the pair of the panel with the largest cosine below 0.995, of labels without twins where there are some.
 
     Where there is none it is a pair of two groups of twins, or else one that is not one direction twice; where all
     rows share a direction it is the first two that differ.
     """
-    x, found = panel.model.right, twins(panel.model)
+    x, groups = panel.model.right, twins(panel.model)
     everyone = np.arange(len(x))
-    tried = (np.flatnonzero(found.alone), TELLING), (np.unique(found.first), 1), (everyone, 1 - ONE_DIRECTION)
+    tried = (np.flatnonzero(groups.alone), TELLING), (np.unique(groups.first), 1), (everyone, 1 - ONE_DIRECTION)
     for rows, below in tried:
         pair = _nearest_pair(x[rows], below) if len(rows) > 1 else None
         if pair is not None:
@@ -221,13 +223,13 @@ def _nearest_pair(x: Matrix, below: float) -> tuple[int, int] | None:
 
 
 def _are_away(x: Matrix, norms: Vector, mean: Vector) -> Flags:
-    """Tell which rows lie apart from the mean; the distance of one that is longer or shorter need not be computed."""
+    """Flag rows that lie apart from the mean; the distance of one that is longer or shorter need not be computed."""
     length = float(np.linalg.norm(mean))
     alike = np.flatnonzero(np.abs(norms - length) <= SURELY * AT_MEAN * np.maximum(norms, length))
     away = np.ones(len(norms), dtype=bool)
 
-    def fill(part: slice) -> None:
-        rows = alike[part]
+    def fill(block: slice) -> None:
+        rows = alike[block]
         away[rows] = row_norms(np.asarray(x[rows], dtype=np.float64) - mean) > AT_MEAN * norms[rows]
 
     list(parallel_map(fill, row_blocks(len(alike), x.shape[1]), in_threads=True))

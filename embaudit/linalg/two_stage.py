@@ -2,8 +2,9 @@
 
 With u the unit roundoff of float32 and `γ = (k + 8) u`, a row y = x·linear + shift computed in float32 is off by
 at most `γ (‖x‖‖linear‖ + ‖shift‖)`, its direction by at most 2.5 times that over its length, and a product of two
-directions by `3 γ` more. What may exceed the bar within these bounds is kept, and its cosine computed in float64. A
-list is settled if its last cosine exceeds every bound that was left out; the few others are searched again in float64.
+directions by `3 γ` more. Candidates that may exceed the threshold within these bounds are kept, and their cosines
+computed in float64. A list is settled if its last cosine exceeds every bound that was left out; the few others are
+searched again in float64.
 """
 
 from __future__ import annotations
@@ -14,9 +15,9 @@ import numpy as np
 
 from embaudit.core.checked import Flags, Floats, Indices, Vector
 from embaudit.core.parallel import parallel_map, row_blocks
-from embaudit.linalg.largest import Hits, Largest, hits
 from embaudit.linalg.rows import unit_rows
-from embaudit.linalg.seen import Rows, Singles, lengths, single
+from embaudit.linalg.topk import Hits, TopK, topk_above
+from embaudit.linalg.transformed_rows import Rows, Singles, lengths, single
 
 MANY = 30_000
 """Rows from which two steps take less time than one, of 64 columns or more; of 16, it takes some 100,000."""
@@ -43,9 +44,9 @@ SIZES = (1e-15, 1e15)
 """Lengths between which squares in float32 neither overflow nor vanish."""
 
 
-def screened(
+def two_stage_topk(
     x: Rows, rows: Indices, keep: int, first: Indices | None = None, *, spare: int | None = None
-) -> tuple[Largest, Flags]:
+) -> tuple[TopK, Flags]:
     """Find the `keep` largest cosines of some rows with all others, and tell which lists are settled.
 
     Parameters
@@ -71,61 +72,61 @@ def screened(
     Examples
     --------
     >>> x = np.array([[1.0, 0.0], [1.0, 0.1], [0.0, 1.0]])
-    >>> best, settled = screened(x, np.array([0]), 1)
+    >>> best, settled = two_stage_topk(x, np.array([0]), 1)
     >>> best.columns.tolist(), settled.tolist()
     ([[1]], [True])
     """
     queries = unit_rows(x[rows], none=0)
-    kept = keep + (spare_of(x) if spare is None else spare)
-    return settled(x, queries, _upper_bounds(x, rows, queries.astype(np.float32), kept, first), keep)
+    n_candidates = keep + (n_extra_candidates(x) if spare is None else spare)
+    return settled(x, queries, _upper_bounds(x, rows, queries.astype(np.float32), n_candidates, first), keep)
 
 
-def spare_of(x: Rows) -> int:
+def n_extra_candidates(x: Rows) -> int:
     """Return how many candidates are kept beside those asked for.
 
     Examples
     --------
-    >>> spare_of(np.eye(3, 128))
+    >>> n_extra_candidates(np.eye(3, 128))
     18
     """
     return int(SPARE + x.shape[1] // COLUMNS_A_SPARE)
 
 
-def settled(x: Rows, queries: Floats, bounds: Largest, keep: int) -> tuple[Largest, Flags]:
+def settled(x: Rows, queries: Floats, bounds: TopK, keep: int) -> tuple[TopK, Flags]:
     """Find the largest cosines among those of the largest bounds, and tell where no other one can be larger."""
     exact = _exact(x, queries, bounds, keep)
     order = np.lexsort((bounds.columns, -exact), axis=1)[:, :keep]
-    best = Largest(len(queries), keep)
+    best = TopK(len(queries), keep)
     best.columns = np.take_along_axis(bounds.columns, order, axis=1)
     best.values = np.take_along_axis(exact, order, axis=1)
     best.columns[best.values == -np.inf] = -1
-    sure = (best.values[:, -1] > bounds.bar) | (bounds.bar == -np.inf)
+    sure = (best.values[:, -1] > bounds.threshold) | (bounds.threshold == -np.inf)
     lost = ~queries.any(axis=1)
     best.columns[lost], best.values[lost] = -1, np.nan
     return best, sure | lost
 
 
-def _exact(x: Rows, queries: Floats, bounds: Largest, keep: int) -> Floats:
+def _exact(x: Rows, queries: Floats, bounds: TopK, keep: int) -> Floats:
     """Compute the cosines of each query with its candidates in float64; -inf where there is none.
 
     The `keep` of the largest bounds come first. A bound below all of their cosines is that of none among the largest.
     """
-    found = np.full(bounds.columns.shape, -np.inf)
+    exact = np.full(bounds.columns.shape, -np.inf)
 
     def look_up(wanted: Flags) -> None:
         row, place = np.nonzero(wanted & (bounds.columns >= 0))
 
-        def fill(part: slice) -> None:
-            units = unit_rows(x[bounds.columns[row[part], place[part]]])
-            cosines = np.clip(np.einsum("mk,mk->m", queries[row[part]], units), -1, 1)
-            found[row[part], place[part]] = np.where(np.isnan(cosines), -np.inf, cosines)
+        def fill(batch: slice) -> None:
+            units = unit_rows(x[bounds.columns[row[batch], place[batch]]])
+            cosines = np.clip(np.einsum("mk,mk->m", queries[row[batch]], units), -1, 1)
+            exact[row[batch], place[batch]] = np.where(np.isnan(cosines), -np.inf, cosines)
 
         list(parallel_map(fill, row_blocks(len(row), x.shape[1], budget=LOOKED_UP), in_threads=True))
 
     foremost = np.arange(bounds.keep) < keep
-    look_up(np.broadcast_to(foremost, found.shape))
-    look_up(~foremost & (bounds.values >= found[:, :keep].min(axis=1)[:, None]))
-    return found
+    look_up(np.broadcast_to(foremost, exact.shape))
+    look_up(~foremost & (bounds.values >= exact[:, :keep].min(axis=1)[:, None]))
+    return exact
 
 
 def block_size(n_queries: int, n_columns: int) -> int:
@@ -139,13 +140,13 @@ def block_size(n_queries: int, n_columns: int) -> int:
     return min(WIDEST, max(FEWEST, TILE // max(1, n_queries)), max(FEWEST, NUMBERS // n_columns))
 
 
-def _upper_bounds(x: Rows, rows: Indices, queries: Singles, keep: int, first: Indices | None) -> Largest:
+def _upper_bounds(x: Rows, rows: Indices, queries: Singles, keep: int, first: Indices | None) -> TopK:
     """Find the `keep` largest upper bounds of cosines of each query."""
     merged, own = Merged(len(rows), keep), rows if first is None else first[rows]
     best = merged.best
 
     def found(block: slice) -> list[Hits]:
-        return multiplied(x, block, own, queries, best.bar, keep, first)
+        return multiplied(x, block, own, queries, best.threshold, keep, first)
 
     for parts in parallel_map(found, blocks_of(x, len(rows))):
         merged.add(parts)
@@ -159,39 +160,39 @@ def blocks_of(x: Rows, n_queries: int) -> Iterator[slice]:
 
 
 def multiplied(
-    x: Rows, block: slice, own: Indices, queries: Singles, bar: Vector, keep: int, first: Indices | None = None
+    x: Rows, block: slice, own: Indices, queries: Singles, threshold: Vector, keep: int, first: Indices | None = None
 ) -> list[Hits]:
-    """Find the upper bounds of cosines of queries with the rows of a block that exceed a bar."""
+    """Find the upper bounds of cosines of queries with the rows of a block that exceed a threshold."""
     candidates, inverse, slack = _inverse_lengths(x, block)
     if first is not None:
         slack[first[block] != np.arange(len(x))[block]] = -np.inf
     even = float(slack[0]) if 0 < slack.min() == slack.max() else 0.0
     parts: list[Hits] = []
-    for part in row_blocks(len(queries), len(candidates), budget=8 * TILE):
-        tile = queries[part] @ candidates.T
+    for batch in row_blocks(len(queries), len(candidates), budget=8 * TILE):
+        tile = queries[batch] @ candidates.T
         tile *= inverse
         if not even:
             tile += slack
-        parts.append(taken(tile, part, block, own, bar, np.full(len(queries), even), keep))
+        parts.append(taken(tile, batch, block, own, threshold, np.full(len(queries), even), keep))
     return parts
 
 
-def taken(tile: Singles, part: slice, block: slice, own: Indices, bar: Vector, slack: Vector, keep: int) -> Hits:
-    """Take what exceeds a bar, with the slack of its query; nothing is taken of a row and itself."""
-    itself = np.flatnonzero((own[part] >= block.start) & (own[part] < block.stop))
-    tile[itself, own[part][itself] - block.start] = -np.inf
-    row, column, value = hits(tile, _rounded_down(bar[part] - slack[part]), keep)
-    return row + part.start, column + block.start, value.astype(np.float64) + slack[part][row]
+def taken(tile: Singles, batch: slice, block: slice, own: Indices, threshold: Vector, slack: Vector, keep: int) -> Hits:
+    """Take what exceeds a threshold, with the slack of its query; nothing is taken of a row and itself."""
+    itself = np.flatnonzero((own[batch] >= block.start) & (own[batch] < block.stop))
+    tile[itself, own[batch][itself] - block.start] = -np.inf
+    row, column, value = topk_above(tile, _rounded_down(threshold[batch] - slack[batch]), keep)
+    return row + batch.start, column + block.start, value.astype(np.float64) + slack[batch][row]
 
 
 class Merged:
     """The largest bounds of each query so far, and those that wait.
 
-    A few hits more, against a bar that is a little old, take less time than a merge for each block.
+    A few hits more, against a threshold that is a little old, take less time than a merge for each block.
     """
 
     def __init__(self, n_queries: int, keep: int) -> None:
-        self.best, self.waiting = Largest(n_queries, keep), list[Hits]()
+        self.best, self.waiting = TopK(n_queries, keep), list[Hits]()
 
     def add(self, parts: list[Hits]) -> None:
         """Take those of the next block."""
@@ -199,7 +200,7 @@ class Merged:
         if sum(len(row) for row, _, _ in self.waiting) >= len(self.best.values) * WAITING:
             self.done()
 
-    def done(self) -> Largest:
+    def done(self) -> TopK:
         """Merge those that wait."""
         if self.waiting:
             self.best.merge(*_together(self.waiting))
@@ -214,8 +215,8 @@ def _together(parts: list[Hits]) -> Hits:
     return row[order], column[order], value[order]
 
 
-def _rounded_down(bar: Vector) -> Singles:
-    return np.nextafter(bar.astype(np.float32), np.float32(-np.inf))
+def _rounded_down(threshold: Vector) -> Singles:
+    return np.nextafter(threshold.astype(np.float32), np.float32(-np.inf))
 
 
 def _inverse_lengths(x: Rows, block: slice) -> tuple[Singles, Singles, Singles]:
@@ -226,12 +227,12 @@ def _inverse_lengths(x: Rows, block: slice) -> tuple[Singles, Singles, Singles]:
     """
     rows, growth = single(x, block)
     norms, gamma = lengths(rows), (rows.shape[1] + 8) * ROUNDOFF
-    known = (norms > SIZES[0]) & (norms < SIZES[1]) & (gamma * growth < 0.1)
-    inverse = np.divide(1, norms, out=np.zeros_like(norms), where=known)
-    slack = np.where(known, gamma * (2.5 * growth + 3), 2).astype(np.float32)
-    others = block.start + np.flatnonzero(~known)
-    if len(others):
-        slack[others[~np.asarray(x[others]).any(axis=1)] - block.start] = -np.inf
+    is_ordinary = (norms > SIZES[0]) & (norms < SIZES[1]) & (gamma * growth < 0.1)
+    inverse = np.divide(1, norms, out=np.zeros_like(norms), where=is_ordinary)
+    slack = np.where(is_ordinary, gamma * (2.5 * growth + 3), 2).astype(np.float32)
+    extreme = block.start + np.flatnonzero(~is_ordinary)
+    if len(extreme):
+        slack[extreme[~np.asarray(x[extreme]).any(axis=1)] - block.start] = -np.inf
         # What float32 cannot hold is infinite here, and times 0 no number.
-        rows = np.where(known[:, None], rows, np.float32(0))
+        rows = np.where(is_ordinary[:, None], rows, np.float32(0))
     return rows, inverse, slack

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from embaudit.core.checked import Floats, Matrix, frozen
-from embaudit.linalg.copies import spacing_of, spread
+from embaudit.linalg.duplicates import spacing_of, spread
 from embaudit.linalg.rows import unit_rows
 
 EPS = float(np.finfo(np.float64).eps)
@@ -23,8 +23,8 @@ FIRM = 1e-5
 """A span whose least singular value is below this share of the largest is neither full nor short of it: some metric
 keeps every length to five digits, which is more than training in float32 shows, whatever the rows are stored in."""
 ROUNDED = 1.25
-"""What rounding to a format of spacing s adds to a form of norm 1 at a unit row, over s. It moves the row by at most
-s/2, hence `rᵀ T r + g · r` by s/2 (2‖T‖ + ‖g‖) ≤ 1.12 s; the rest is for the new length of the row and for s²."""
+"""Largest change that rounding to a format of spacing s makes to a form of norm 1 at a unit row, over s. The row moves
+by at most s/2, hence `rᵀ T r + g · r` by s/2 (2‖T‖ + ‖g‖) ≤ 1.12 s; the rest is for its new length and for s²."""
 
 
 def lifted(block: Floats) -> Floats:
@@ -69,7 +69,7 @@ class Span:
     needed: int
     """N, the dimension of all forms."""
     clear: bool
-    """Whether no singular value lies between what rounding explains and what is firm."""
+    """True if no singular value lies between what rounding explains and what is firm."""
     held: Matrix | None
     """(N, rank) orthonormal basis of it, None where it is everything."""
     free: Matrix | None
@@ -77,12 +77,12 @@ class Span:
 
     @property
     def is_full(self) -> bool:
-        """Whether no form but 0 vanishes on every row, beyond doubt."""
+        """True if no form but 0 vanishes on every row, beyond doubt."""
         return self.clear and self.rank == self.needed
 
     @property
     def is_nearly_full(self) -> bool:
-        """Whether some form vanishes on every row but for what may be rounding, and none beyond doubt."""
+        """True if some form vanishes on every row but for what may be rounding, and none beyond doubt."""
         return not self.clear and self.rank == self.needed
 
 

@@ -18,7 +18,7 @@ CELLS = 2**20
 MARKS = 4
 """Drawn directions along which it counts."""
 ODD = 0x9E3779B97F4A7C15 - 2**64
-"""What brings these counts together in one number of 64 bits."""
+"""Odd multiplier that hashes these counts to one number of 64 bits: 2⁶⁴ over the golden ratio."""
 DIMENSIONS = 8
 """Dimensions of the tree: more of them leave fewer candidates and cost more."""
 CANDIDATES = 2_000_000
@@ -64,16 +64,16 @@ def resolution(rank: int, spacing: float = float(np.finfo(np.float64).eps)) -> f
 
 def _along(x: Matrix, rows: Indices, basis: Floats) -> Floats:
     """Multiply directions with a few others."""
-    found = np.empty((len(rows), basis.shape[1]))
+    projections = np.empty((len(rows), basis.shape[1]))
 
-    def fill(part: slice) -> None:
-        found[part] = unit_rows(x[rows[part]]) @ basis
+    def fill(block: slice) -> None:
+        projections[block] = unit_rows(x[rows[block]]) @ basis
 
     list(parallel_map(fill, row_blocks(len(rows), x.shape[1], budget=PASS_BYTES), in_threads=True))
-    return found
+    return projections
 
 
-def first_copies(x: Matrix, rows: Indices) -> Indices:
+def duplicate_representatives(x: Matrix, rows: Indices) -> Indices:
     """Find for each of some rows the first one of exactly its direction, by its place among them.
 
     Directions that differ by rounding may be taken for different ones; different ones are never taken for one.
@@ -91,7 +91,7 @@ def first_copies(x: Matrix, rows: Indices) -> Indices:
 
     Examples
     --------
-    >>> first_copies(np.array([[1.0, 0.0], [0.0, 1.0], [2.0, 0.0], [0.0, -1.0]]), np.arange(4)).tolist()
+    >>> duplicate_representatives(np.array([[1.0, 0.0], [0.0, 1.0], [2.0, 0.0], [0.0, -1.0]]), np.arange(4)).tolist()
     [0, 1, 0, 3]
     """
     marks = _along(x, rows, np.random.default_rng(0).standard_normal((x.shape[1], MARKS)))
@@ -102,9 +102,9 @@ def first_copies(x: Matrix, rows: Indices) -> Indices:
     lengths = np.diff(np.concatenate([[0], begins, [len(rows)]]))
     first = np.empty(len(rows), dtype=np.intp)
     first[order] = np.repeat(order[np.concatenate([[0], begins])], lengths)
-    others = np.flatnonzero(first != np.arange(len(rows)))
-    same = pair_cosines(x, x, np.column_stack([rows[first[others]], rows[others]])) >= 1 - resolution(x.shape[1])
-    first[others[~same]] = others[~same]
+    later = np.flatnonzero(first != np.arange(len(rows)))
+    same = pair_cosines(x, x, np.column_stack([rows[first[later]], rows[later]])) >= 1 - resolution(x.shape[1])
+    first[later[~same]] = later[~same]
     return first
 
 
@@ -163,7 +163,7 @@ def _widest(x: Matrix, rows: Indices) -> Floats:
         return np.asarray(np.linalg.svd(some - some.mean(axis=0), full_matrices=False)[2][:DIMENSIONS].T)
 
 
-def leaders(n: int, pairs: Indices) -> Indices:
+def cluster_representatives(n: int, pairs: Indices) -> Indices:
     """Gather rows around leaders: the first row that is free takes all free ones it is paired with, and so on.
 
     Parameters
@@ -180,15 +180,15 @@ def leaders(n: int, pairs: Indices) -> Indices:
 
     Examples
     --------
-    >>> leaders(5, np.array([[0, 1], [1, 2], [2, 4]])).tolist()
+    >>> cluster_representatives(5, np.array([[0, 1], [1, 2], [2, 4]])).tolist()
     [0, 0, 2, 3, 2]
     """
-    first, taken = np.arange(n), np.zeros(n, dtype=bool)
-    one, other = pairs[np.argsort(pairs[:, 0], kind="stable")].T
-    bounds = [*np.flatnonzero(np.diff(one, prepend=-1)), len(one)]
+    first, is_taken = np.arange(n), np.zeros(n, dtype=bool)
+    lower, other = pairs[np.argsort(pairs[:, 0], kind="stable")].T
+    bounds = [*np.flatnonzero(np.diff(lower, prepend=-1)), len(lower)]
     for start, end in pairwise(bounds):
-        row, others = one[start], other[start:end]
-        if not taken[row]:
-            others = others[~taken[others]]
-            first[others], taken[others] = row, True
+        row, paired = lower[start], other[start:end]
+        if not is_taken[row]:
+            paired = paired[~is_taken[paired]]
+            first[paired], is_taken[paired] = row, True
     return first

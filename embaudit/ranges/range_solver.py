@@ -1,4 +1,4 @@
-"""What every kind of range answers, and how pairs of rows are read for it."""
+"""Protocol of every kind of range, and the pairs of rows that are read for it."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from embaudit.core.parallel import parallel_map, row_blocks
 from embaudit.errors import must_be
 from embaudit.gauges import Gauge
 from embaudit.linalg.pairs import as_pairs
-from embaudit.ranges.half_angle import between, tamed
+from embaudit.ranges.half_angle import between, normalise_exponent
 
 End: TypeAlias = Literal["lower", "upper"]
 
 
-class Ends(NamedTuple):
+class RangeEnds(NamedTuple):
     """The ends of many ranges."""
 
     lower: Floats
@@ -29,7 +29,7 @@ class Ends(NamedTuple):
     upper_attained: Flags
 
 
-class Reach(Protocol):
+class RangeSolver(Protocol):
     """How far one kind of pair moves under one set of gauges."""
 
     @property
@@ -37,7 +37,7 @@ class Reach(Protocol):
         """How many bytes of rows to treat at once."""
         ...
 
-    def ends(self, x: Floats, y: Floats) -> Ends:
+    def ends(self, x: Floats, y: Floats) -> RangeEnds:
         """Both ends for each pair of rows of two (m, k) arrays."""
         ...
 
@@ -46,21 +46,21 @@ class Reach(Protocol):
         ...
 
 
-def point(tangent: Floats) -> Ends:
+def point(tangent: Floats) -> RangeEnds:
     """Range of a cosine that cannot move."""
     fixed = np.ones(len(tangent), dtype=np.bool_)
-    return Ends(tangent, tangent, fixed, fixed)
+    return RangeEnds(tangent, tangent, fixed, fixed)
 
 
-class Fixed(NamedTuple):
+class InvariantCosine(NamedTuple):
     """No gauge of the set moves the cosine."""
 
     rank: int
     block_bytes: int = 2**21
 
-    def ends(self, x: Floats, y: Floats) -> Ends:
+    def ends(self, x: Floats, y: Floats) -> RangeEnds:
         """One point for each pair."""
-        return point(between(tamed(x), tamed(y)))
+        return point(between(normalise_exponent(x), normalise_exponent(y)))
 
     def witness(self, x: Floats, y: Floats, end: End, tol: float) -> Gauge:  # noqa: ARG002
         """Return the identity, which is already there."""
@@ -93,12 +93,12 @@ def paired_rows(x: Matrix, y: Matrix, table: NDArray[np.intp]) -> tuple[Floats, 
     return (rows[0], rows[1]) if len(rows) == 2 else (rows[0] - rows[1], rows[2] - rows[3])
 
 
-def reach_of_pairs(reach: Reach, x: Matrix, y: Matrix, table: NDArray[np.intp]) -> Ends:
+def ranges_of_pairs(solver: RangeSolver, x: Matrix, y: Matrix, table: NDArray[np.intp]) -> RangeEnds:
     """Apply `reach.ends` to all pairs, a block at a time in two threads."""
-    blocks = list(row_blocks(len(table), x.shape[1], budget=reach.block_bytes))
-    parts = list(parallel_map(lambda rows: reach.ends(*paired_rows(x, y, table[rows])), blocks))
+    blocks = list(row_blocks(len(table), x.shape[1], budget=solver.block_bytes))
+    parts = list(parallel_map(lambda rows: solver.ends(*paired_rows(x, y, table[rows])), blocks))
     if not parts:
         return point(np.empty(0))
     lower, upper, *attained = (np.concatenate(column) for column in zip(*parts, strict=True))
     # Nothing reaches the end of a range that is not there.
-    return Ends(lower, upper, attained[0] & ~np.isnan(lower), attained[1] & ~np.isnan(upper))
+    return RangeEnds(lower, upper, attained[0] & ~np.isnan(lower), attained[1] & ~np.isnan(upper))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from embaudit.linalg.copies import first_copies, near_pairs, resolution, spacing_of
+from embaudit.linalg.duplicates import duplicate_representatives, near_pairs, resolution, spacing_of
 from embaudit.linalg.pairs import pair_cosines
 from embaudit.linalg.rows import unit_rows
 
@@ -49,14 +49,20 @@ def test_the_spacing_is_that_of_the_shortest_format_that_holds_all_numbers(digit
 def test_first_copies_are_rows_of_one_direction_whatever_their_length():
     base = np.random.default_rng(0).standard_normal((4, 5))
     x = np.vstack([base, 2 * base[::-1], -base, base[:1] + 1e-4])
-    assert first_copies(x, np.arange(13)).tolist() == [0, 1, 2, 3, 3, 2, 1, 0, 8, 9, 10, 11, 12]
-    assert first_copies(x, np.array([1, 5, 6, 9])).tolist() == [0, 1, 0, 3]
-    assert first_copies(x.astype(np.float32), np.arange(13)).tolist() == first_copies(x, np.arange(13)).tolist()
+    assert duplicate_representatives(x, np.arange(13)).tolist() == [0, 1, 2, 3, 3, 2, 1, 0, 8, 9, 10, 11, 12]
+    assert duplicate_representatives(x, np.array([1, 5, 6, 9])).tolist() == [0, 1, 0, 3]
+    assert (
+        duplicate_representatives(x.astype(np.float32), np.arange(13)).tolist()
+        == duplicate_representatives(x, np.arange(13)).tolist()
+    )
 
 
 def test_a_cosine_as_far_from_1_as_rounding_brings_one_is_that_of_a_copy():
     edge = 1 - resolution(2)
     pairs = [np.array([[1.0, 0.0], [np.cos(t), np.sin(t)]]) for t in np.arccos(edge) * np.linspace(0.9, 1.1, 400)]
-    found = {float(pair_cosines(x, x, np.array([[0, 1]]))[0]): first_copies(x, np.arange(2)).tolist() for x in pairs}
+    found = {
+        float(pair_cosines(x, x, np.array([[0, 1]]))[0]): duplicate_representatives(x, np.arange(2)).tolist()
+        for x in pairs
+    }
     assert found[edge] == [0, 0]
     assert found[np.nextafter(edge, 0)] == [0, 1]
