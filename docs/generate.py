@@ -1,6 +1,6 @@
 """Write what these pages say of the code from the code: `python docs/generate.py`; the tests tell when to.
 
-That is the page of checks, the table of formats, and the pictures of the README and of the questions.
+That is the page of checks, tables of formats and words, the survey, the rooms, and every picture.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from house_picture import rooms
 from neighbours_picture import neighbours_picture
 from pictures import PICTURES
 from survey import survey_lessons, survey_reasons, survey_sources, survey_table
@@ -97,6 +98,7 @@ def pages() -> dict[Path, str]:
         ("checks.md", "table of answers", answers()),
         ("reading.md", "formats", table_of_formats()),
         ("reading.md", "words of training", table_of_trainings()),
+        ("contributing.md", "rooms", rooms()),
         ("survey.md", "survey", survey_table()),
         ("survey.md", "lessons", survey_lessons()),
         ("survey.md", "reasons", survey_reasons()),

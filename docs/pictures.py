@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import matplotlib as mpl
 import numpy as np
 from gate_picture import gate_picture
+from house_picture import house_picture
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from neighbours_picture import ASKED, neighbours_picture
@@ -78,7 +79,7 @@ def high() -> str:
 
 def at_odds() -> str:
     """Draw cosines at hand against those of what is predicted."""
-    return standalone("Likeness by cosine, and by what is recommended", [PredictionDisplay.of_audit(audited())])
+    return standalone("Similarity by cosine, and by what is recommended", [PredictionDisplay.of_audit(audited())])
 
 
 def stays() -> str:
@@ -158,6 +159,7 @@ PICTURES: dict[str, Callable[[], str]] = {
     "topics": topics,
     "audit-time": scale_picture,
     "screen": screen_picture,
+    "house": house_picture,
 }
 """What draws each file of `docs/pictures`."""
 

@@ -77,20 +77,21 @@ def survey_lessons() -> str:
     short, long = (next(row for row in rows if row["name"] == f"implicit ALS, {n} iterations") for n in (15, 300))
     high = sum(row["levels"][-1] < 0.8 for row in rows)
     return "\n\n".join([
-        f"**The answer follows the training.** Of {len(rows)} models {answers['YES']} gets a YES, {answers['NO']} a "
-        f"NO, {answers['AS A CONVENTION']} AS A CONVENTION and {answers['CANNOT BE SAID']} CANNOT BE SAID. "
-        f"YES is for {_names(rows, 'YES')}, which compares cosines in training. A convention is what weight decay "
+        f"**The answer follows the training.** The answers for {len(rows)} models: {answers['NO']} NO, "
+        f"{answers['AS A CONVENTION']} AS A CONVENTION, {answers['CANNOT BE SAID']} CANNOT BE SAID, {answers['YES']} YES. "
+        f"YES is for training that compares cosines: {_names(rows, 'YES')}. A convention is what weight decay "
         f"leaves: {_names(rows, 'AS A CONVENTION')}. More iterations bring such a model nearer to its convention, "
         f"slowly: implicit's penalty would have changed {_number(short)} of the neighbours after 15 iterations, and "
         f"{_number(long)} after 300. CANNOT BE SAID is for files that lack something: the second table, the inputs, "
         "or enough rows.",
         f"**The neighbours are not safe.** In {len(changed)} of {len(rows)} models an equivalent model has other "
         f"neighbours: from {_percent(changed[0]['lists'])} ({changed[0]['name']}) to "
-        f"{_percent(changed[-1]['lists'])} ({changed[-1]['name']}), and {_percent(_median(changed))} in the middle. "
+        f"{_percent(changed[-1]['lists'])} ({changed[-1]['name']}); in half of them {_percent(_median(changed))} or "
+        "more. "
         f"Cosines of what is predicted differ from those at hand by {_percent(predicted[0]['fix']['lists'])} "
         f"({predicted[0]['name']}) to {_percent(predicted[-1]['fix']['lists'])} ({predicted[-1]['name']}) of the "
-        "neighbours, on the same ratings. Which of the two serves you is a question for labels or users "
-        "(`embaudit evaluate`); which of them another training run can change is not.",
+        "neighbours, on the same ratings. No change of coordinates moves the former; any may move the latter. Labels "
+        "or users decide which of the two is more useful (`embaudit evaluate`).",
         f"**No cosine is high by itself.** One random pair in a hundred lies above {scale[0]['levels'][-1]:.2f} in "
         f"{scale[0]['name']}, and above {scale[-1]['levels'][-1]:.2f} in {scale[-1]['name']}. A cosine of 0.80 is "
         f"above that mark in {high} models, and an ordinary value in the other {len(rows) - high}. So a threshold "

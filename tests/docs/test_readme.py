@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import tomllib
 
+import yaml
 from pages import ALONE, PAGES, ROOT, links
 
 from embaudit import __version__
@@ -21,6 +23,20 @@ def test_the_two_commands_exist():
         assert f"`make {target}`" in README
         assert re.search(rf"^{target}:", makefile, re.MULTILINE)
     assert "make test" in (ROOT / ".ci" / "run").read_text()
+
+
+def test_continuous_integration_runs_both_on_every_python():
+    job = yaml.safe_load((ROOT / ".github" / "workflows" / "ci.yml").read_text())["jobs"]["readme"]
+    assert job["strategy"]["matrix"]["python"] == ["3.11", "3.12", "3.13"]
+    assert [step["run"] for step in job["steps"] if "run" in step] == ["make demo", "make test"]
+
+
+def test_hooks_run_tools_of_the_project():
+    hooks = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"][0]["hooks"]
+    tools = [hook["entry"].split()[0].removeprefix(".venv/bin/") for hook in hooks]
+    tools_of_tests = tomllib.loads((ROOT / "pyproject.toml").read_text())["dependency-groups"]["test"]
+    assert tools == ["ruff", "ruff", "codespell"]
+    assert {*tools} <= {re.split("[>=]", tool)[0] for tool in tools_of_tests}
 
 
 def test_it_leads_to_every_page():
