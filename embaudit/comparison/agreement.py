@@ -49,13 +49,13 @@ class Agreement:
     kl_divergence: float | None
     """Mean Kullback-Leibler divergence of the probabilities; None unless both models are softmax."""
     predicts: tuple[str, str]
-    """What each model predicts: scores, probabilities, rankings or cosines."""
+    """Level of each model's predictions: scores, probabilities, rankings or cosines."""
     same: bool
-    """Whether the two models predict at the same level and agree there."""
+    """True if the two models predict at the same level and agree there."""
 
     @property
     def kl_warning(self) -> str:
-        """What a small divergence does not show; empty where there is none."""
+        """Caution about a small divergence; empty where there is none."""
         if self.kl_divergence is None:
             return ""
         return (
@@ -85,24 +85,24 @@ def agreement(
     Agreement
     """
     rows, columns = sample_rows(len(left), ROWS, rng), sample_rows(len(right), COLUMNS, rng)
-    one = _scores(before, left.before[rows], right.before[columns])
-    two = _scores(after, left.after[rows], right.after[columns])
+    old = _scores(before, left.before[rows], right.before[columns])
+    new = _scores(after, left.after[rows], right.after[columns])
     n = min(top_n, len(columns) - 1)
     softmax = all(isinstance(model.link, Softmax) for model in (before, after))
-    divergence = _divergence(one, two) if softmax else None
-    one, two, alike = _comparable(one, two)
-    centred = [s - s.mean(axis=1, keepdims=True) for s in (one, two)]
+    divergence = _divergence(old, new) if softmax else None
+    old, new, alike = _comparable(old, new)
+    centred = [s - s.mean(axis=1, keepdims=True) for s in (old, new)]
     return Agreement(
         n_rows=len(rows),
         n_columns=len(columns),
         score_correlation=_correlation(*centred),
         top_n=n,
-        ranking_overlap=_overlap(one, two, n),
-        score_distance=_distance(one, two),
+        ranking_overlap=_overlap(old, new, n),
+        score_distance=_distance(old, new),
         difference_distance=_distance(*centred),
         kl_divergence=divergence,
         predicts=(before.predicts.title, after.predicts.title),
-        same=alike and before.link == after.link and _same(before.link.level, one, two, centred),
+        same=alike and before.link == after.link and _same(before.link.level, old, new, centred),
     )
 
 
@@ -115,45 +115,45 @@ def _scores(model: FactorModel, left: Indices, right: Indices) -> Floats:
 
 
 def _comparable(
-    one: NDArray[np.float64], two: NDArray[np.float64]
+    old: NDArray[np.float64], new: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], bool]:
     """Bring scores to a common ordinary size; undefined cosines become 0, and must be undefined in both models."""
-    undefined = np.isnan(one), np.isnan(two)
-    one, two = np.nan_to_num(one), np.nan_to_num(two)
-    largest = max(np.abs(one).max(), np.abs(two).max()) or 1.0
-    return one / largest, two / largest, bool((undefined[0] == undefined[1]).all())
+    undefined = np.isnan(old), np.isnan(new)
+    old, new = np.nan_to_num(old), np.nan_to_num(new)
+    largest = max(np.abs(old).max(), np.abs(new).max()) or 1.0
+    return old / largest, new / largest, bool((undefined[0] == undefined[1]).all())
 
 
 def _same(
-    level: Equivalence, one: NDArray[np.float64], two: NDArray[np.float64], centred: list[NDArray[np.float64]]
+    level: Equivalence, old: NDArray[np.float64], new: NDArray[np.float64], centred: list[NDArray[np.float64]]
 ) -> bool:
     if level is Equivalence.RANKINGS:
-        return largest_gap(Equivalence.RANKINGS, one, two) <= SAME * _rms(centred[0])
-    return (_distance(*centred) if level is Equivalence.PROBABILITIES else _distance(one, two)) <= SAME
+        return largest_gap(Equivalence.RANKINGS, old, new) <= SAME * _rms(centred[0])
+    return (_distance(*centred) if level is Equivalence.PROBABILITIES else _distance(old, new)) <= SAME
 
 
-def _distance(one: NDArray[np.float64], two: NDArray[np.float64]) -> float:
+def _distance(old: NDArray[np.float64], new: NDArray[np.float64]) -> float:
     """Root mean square of the difference, relative to the first; 0 where both vanish."""
-    size = _rms(one)
-    return _rms(two - one) / size if size else float(_rms(two) > 0)
+    size = _rms(old)
+    return _rms(new - old) / size if size else float(_rms(new) > 0)
 
 
 def _rms(x: NDArray[np.float64]) -> float:
     return float(np.sqrt(np.mean(x * x)))
 
 
-def _correlation(one: NDArray[np.float64], two: NDArray[np.float64]) -> float:
-    lengths = np.linalg.norm(one, axis=1) * np.linalg.norm(two, axis=1)
+def _correlation(old: NDArray[np.float64], new: NDArray[np.float64]) -> float:
+    lengths = np.linalg.norm(old, axis=1) * np.linalg.norm(new, axis=1)
     rows = lengths > 0
-    return float(np.mean(np.einsum("ij,ij->i", one[rows], two[rows]) / lengths[rows])) if rows.any() else 0.0
+    return float(np.mean(np.einsum("ij,ij->i", old[rows], new[rows]) / lengths[rows])) if rows.any() else 0.0
 
 
-def _overlap(one: NDArray[np.float64], two: NDArray[np.float64], n: int) -> float:
+def _overlap(old: NDArray[np.float64], new: NDArray[np.float64], n: int) -> float:
     """Mean share of a row's best `n` in one table of scores that are kept, ties included, in the other."""
-    first, last = TopK(len(one), n).add(one), TopK(len(two), n).add(two).threshold
-    return float((np.take_along_axis(two, first.columns, axis=1) >= last[:, None] - TIE).mean())
+    first, last = TopK(len(old), n).add(old), TopK(len(new), n).add(new).threshold
+    return float((np.take_along_axis(new, first.columns, axis=1) >= last[:, None] - TIE).mean())
 
 
-def _divergence(one: NDArray[np.float64], two: NDArray[np.float64]) -> float:
-    p, q = log_softmax(one), log_softmax(two)
+def _divergence(old: NDArray[np.float64], new: NDArray[np.float64]) -> float:
+    p, q = log_softmax(old), log_softmax(new)
     return max(0.0, float(np.mean((np.exp(p) * (p - q)).sum(axis=1))))

@@ -12,19 +12,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from embaudit.comparison.fates import (
+from embaudit.comparison.fits import WORSE, CrossFitHalf, held_out_error
+from embaudit.comparison.matching import Match, Pairing
+from embaudit.comparison.neighbour_attribution import (
     OUTCOMES,
     TIED,
+    attribution_steps,
     draw_pairs,
     mean_size,
-    outcomes,
-    path_of,
-    plain_path,
+    neighbour_attribution,
+    plain_steps,
     refit_effects,
     shares,
 )
-from embaudit.comparison.fits import WORSE, Fold, held_out_error
-from embaudit.comparison.matching import Match, Pairing
 from embaudit.comparison.thresholds import Threshold, n_displaced, thresholds
 from embaudit.core.checked import Floats, Indices
 from embaudit.linalg.intervals import jackknife_margin, standard_error
@@ -46,7 +46,7 @@ class RoleChange:
     """The change of one side's cosines, its gauge part and the remainder, on rows held out of every fit."""
 
     role: SideName
-    """Which side."""
+    """Side whose cosines are compared."""
     match: Match
     """The shared entities that were judged, in the order of the arrays below."""
     unexplained: dict[str, float]
@@ -95,11 +95,11 @@ class RoleChange:
         Of the part and the losses that a gauge of the group found explains: what another group would, is not in it.
         Pairs share entities, so groups of entities are left out in turn; which halves were drawn is chance besides.
         """
-        found: dict[str, float | None] = {**self.neighbour_shares, "predicted_kept": self.predicted_kept}
-        share = found.get(name)
+        by_name: dict[str, float | None] = {**self.neighbour_shares, "predicted_kept": self.predicted_kept}
+        share = by_name.get(name)
         value = float(np.nanmean(getattr(self, name))) if share is None else share
         margin = float(jackknife_margin(self.replicates[name], beside=standard_error(self.halvings[name])))
-        return max(0.0, value - margin), min(1.0 if name in found else 2.0, value + margin)
+        return max(0.0, value - margin), min(1.0 if name in by_name else 2.0, value + margin)
 
     @property
     def mean_total(self) -> float:
@@ -141,10 +141,10 @@ class RoleChange:
 def role_change(
     role: SideName,
     match: Match,
-    found: Pairing,
-    parts: list[Fold],
+    paired: Pairing,
+    parts: list[CrossFitHalf],
     groups: NDArray[np.uint8],
-    refits: Sequence[tuple[Fold, Sequence[Fold]]],
+    refits: Sequence[tuple[CrossFitHalf, Sequence[CrossFitHalf]]],
     *,
     n: int,
     rng: np.random.Generator,
@@ -158,7 +158,7 @@ def role_change(
         Which side.
     match : Match
         Its shared entities.
-    found : Pairing
+    paired : Pairing
         Their rows.
     parts : list of Fold
         Two halves of each cut, one after the other, or all rows.
@@ -177,39 +177,41 @@ def role_change(
     -------
     RoleChange
     """
-    paths = [path_of(role, found, fold) for fold in parts]
+    paths = [attribution_steps(role, paired, fold) for fold in parts]
     drawn = [draw_pairs(len(path.rows), rng) for path in paths]
     pairs = np.concatenate([path.rows[pair] for path, pair in zip(paths, drawn, strict=True)])
     steps = [path.changes(pair) for path, pair in zip(paths, drawn, strict=True)]
-    old, new, gauged, end, seen = map(np.concatenate, zip(*steps, strict=True))
-    rows = (_row_means(np.abs(change), pairs, groups) for change in (new - old, seen, end - gauged))
+    old, new, gauged, end, visible = map(np.concatenate, zip(*steps, strict=True))
+    rows = (_row_means(np.abs(change), pairs, groups) for change in (new - old, visible, end - gauged))
     means = _split(*rows, hides=paths[0].hides)
-    lists = outcomes(paths, groups, n, rng)
+    lists = neighbour_attribution(paths, groups, n, rng)
     replicates = {name: _without(values[:, :-1], groups) for name, values in means.items()} | lists.replicates
-    for name, effect in refit_effects(role, found, refits, n=lists.n, rng=rng).items():
+    for name, effect in refit_effects(role, paired, refits, n=lists.n, rng=rng).items():
         replicates[name] = replicates[name] + effect
-    sizes = np.array([[mean_size(x) for x in (new - old, seen, end - gauged)] for old, new, gauged, end, seen in steps])
+    sizes = np.array(
+        [[mean_size(x) for x in (new - old, visible, end - gauged)] for old, new, gauged, end, visible in steps]
+    )
     halvings = _split(*_halvings(sizes.T).mean(axis=2), hides=paths[0].hides)
     by_row: dict[str, Any] = {name: values[:, -1] for name, values in means.items()} | lists.counts
     predicted_kept = None
     if predicted is not None:
         # Looked up as the cosines' lists are, within halves, so that the two shares can be compared.
-        scored = outcomes([plain_path(*predicted, path.rows) for path in paths], groups, n, rng)
+        scored = neighbour_attribution([plain_steps(*predicted, path.rows) for path in paths], groups, n, rng)
         predicted_kept = float(shares(scored.by_part.sum(axis=1))[0])
         replicates["predicted_kept"] = scored.replicates["kept"]
         halvings["predicted_kept"] = shares(_halvings(scored.by_part).sum(axis=2))[0]
-    before, after = found.raw[role]
+    before, after = paired.raw[role]
     return RoleChange(
         role=role,
         match=match,
-        unexplained=held_out_error(role, found.fitted, parts),
+        unexplained=held_out_error(role, paired.fitted, parts),
         correlation=_pearson(old, new),
         gauged_correlation=_pearson(gauged, end),
         n_neighbours=lists.n,
         searched=lists.searched,
         replicates=replicates,
         halvings=halvings | dict(zip(OUTCOMES, shares(_halvings(lists.by_part).sum(axis=2)), strict=True)),
-        examples=examples(match, found.raw[role], by_row["total"], n=n),
+        examples=examples(match, paired.raw[role], by_row["total"], n=n),
         predicted_kept=predicted_kept,
         thresholds=thresholds(before, after, groups, rng),
         n_displaced=n_displaced(before, after),
@@ -223,25 +225,25 @@ def _halvings(by_part: NDArray[np.number]) -> NDArray[np.number]:
     return np.stack(np.split(by_part, max(1, n_parts // 2), axis=1), axis=1)
 
 
-def _split(total: Floats, seen: Floats, remainder: Floats, *, hides: bool) -> dict[str, Floats]:
+def _split(total: Floats, visible: Floats, remainder: Floats, *, hides: bool) -> dict[str, Floats]:
     """Split mean changes of rows into what the gauge takes away, unseen dimensions do, and what is left."""
     remainder = np.minimum(remainder, total)
-    unseen = np.clip(total - seen, 0, total - remainder) if hides else np.where(np.isnan(total), np.nan, 0.0)
+    unseen = np.clip(total - visible, 0, total - remainder) if hides else np.where(np.isnan(total), np.nan, 0.0)
     return dict(zip(PARTS, (total, total - remainder - unseen, unseen, remainder), strict=True))
 
 
-def serving(found: Pairing, parts: list[Fold], rng: np.random.Generator) -> list[Fold]:
+def serving(paired: Pairing, parts: list[CrossFitHalf], rng: np.random.Generator) -> list[CrossFitHalf]:
     """Keep the chosen gauges if they bring the cosines of all sides together nearer, else take a rotation.
 
     A gauge acts on both sides: one that helps one side and spoils the other is not what happened.
     """
     apart, still_apart = 0.0, 0.0
-    for role in found.raw:
-        paths = [path_of(role, found, fold) for fold in parts]
+    for role in paired.raw:
+        paths = [attribution_steps(role, paired, fold) for fold in parts]
         steps = [path.changes(draw_pairs(len(path.rows), rng)) for path in paths]
-        apart += mean_size(np.concatenate([seen for *_, seen in steps]))
+        apart += mean_size(np.concatenate([visible for *_, visible in steps]))
         still_apart += mean_size(np.concatenate([end - gauged for _, _, gauged, end, _ in steps]))
-    return parts if still_apart * WORSE <= apart else [replace(fold, chosen="rotation") for fold in parts]
+    return parts if still_apart * WORSE <= apart else [replace(fold, group="rotation") for fold in parts]
 
 
 def _row_means(values: Floats, pairs: Indices, groups: NDArray[np.uint8]) -> Floats:
@@ -251,13 +253,13 @@ def _row_means(values: Floats, pairs: Indices, groups: NDArray[np.uint8]) -> Flo
     -------
     array of shape (m, groups + 1)
     """
-    known = np.isfinite(values)
-    rows, partners = pairs[known].ravel(), pairs[known][:, ::-1].ravel()
+    defined = np.isfinite(values)
+    rows, partners = pairs[defined].ravel(), pairs[defined][:, ::-1].ravel()
     shape = len(groups), int(groups.max()) + 1
     cells = rows * shape[1] + groups[partners]
     sums, counts = (
         np.bincount(cells, weights, minlength=shape[0] * shape[1]).reshape(shape)
-        for weights in (np.repeat(values[known], 2), None)
+        for weights in (np.repeat(values[defined], 2), None)
     )
     sums, counts = (np.hstack([(total := x.sum(axis=1, keepdims=True)) - x, total]) for x in (sums, counts))
     return np.asarray(np.divide(sums, counts, out=np.full(sums.shape, np.nan), where=counts > 0))
@@ -270,8 +272,8 @@ def _without(values: Floats, groups: NDArray[np.uint8]) -> Floats:
 
 
 def _pearson(x: Floats, y: Floats) -> float:
-    known = np.isfinite(x) & np.isfinite(y)
-    x, y = x[known] - x[known].mean(), y[known] - y[known].mean()
+    defined = np.isfinite(x) & np.isfinite(y)
+    x, y = x[defined] - x[defined].mean(), y[defined] - y[defined].mean()
     size = float(np.linalg.norm(x) * np.linalg.norm(y))
     return float(x @ y) / size if size else float("nan")
 
@@ -290,11 +292,11 @@ def examples(match: Match, rows: tuple[Floats, Floats], moved: Floats, *, n: int
     n : int
         Length of the lists.
     """
-    chosen = example_rows(moved)
-    if not len(chosen):
+    rows_shown = example_rows(moved)
+    if not len(rows_shown):
         return ()
     # Neighbours are judged among all that are shared: a list within one half would be nobody's.
-    lists = [neighbours(x, min(n, len(moved) - 1), rows=chosen) for x in rows]
+    lists = [neighbours(x, min(n, len(moved) - 1), rows=rows_shown) for x in rows]
     return by_name(match.names, lists[0], lists[1], first=np.arange(len(moved)), tie=TIED)
 
 

@@ -12,10 +12,10 @@ from embaudit.canonical.identified import prediction_rows
 from embaudit.canonical.row_span import in_span
 from embaudit.comparison.agreement import Agreement, agreement
 from embaudit.comparison.change import role_change, serving
-from embaudit.comparison.fits import EXPLAINED, Fold, folds, held_out_error, whole
+from embaudit.comparison.fits import EXPLAINED, CrossFitHalf, folds, held_out_error, whole
 from embaudit.comparison.matching import Pairing, match, pairing
 from embaudit.comparison.result import Comparison
-from embaudit.comparison.rounded import Given, rounded, with_states
+from embaudit.comparison.rounded import LoadedModel, rounded, with_states
 from embaudit.core.checked import RNG, as_count, as_generator, as_list, named_keywords
 from embaudit.core.parallel import one_blas_thread
 from embaudit.core.progress import track
@@ -93,33 +93,33 @@ def compare(
     draw = as_generator(rng)
     if by_row is None and not (isinstance(before, FactorModel) and isinstance(after, FactorModel)):
         by_row = False
-    first, second = Given.of(before), Given.of(after)
-    chosen = _roles(first.model, second.model, roles)
+    first, second = LoadedModel.of(before), LoadedModel.of(after)
+    compared = _roles(first.model, second.model, roles)
     as_count(n_neighbours, "n_neighbours")
-    for one in (first, second):
-        require_ordinary_size(one.model)
+    for loaded in (first, second):
+        require_ordinary_size(loaded.model)
     first, second, n_states = with_states(first, second, draw)
     before, after = in_span(first.model), in_span(second.model)
     # All sides at hand are fitted: one alone would leave the other, and with it the predictions, out of sight.
     sides = _roles(before, after, None)
     by = {"right": by_row, "left": True if n_states else by_row}
     matches = {role: _limited(match(before, after, role, by_row=by[role], partial=partial), draw) for role in sides}
-    found = pairing(before, after, matches)
+    paired = pairing(before, after, matches)
     # Rows that are compared with each other stand on both sides of what is predicted.
     left = matches.get("left") if None in (before.compared, after.compared) else matches["right"]
     predictions = None if left is None else agreement(before, after, left, matches["right"], rng=draw)
-    parts, fits = _gauges(found, predictions, draw)
+    parts, fits = _gauges(paired, predictions, draw)
     fewest = min(GROUPS, *map(len, matches.values()))
     groups = {role: draw_groups(len(shared), draw, most=fewest) for role, shared in matches.items()}
     # Of one halving: an average over several would vary less than their gauges do.
-    refits = [(fold, fold.without(found.fitted, groups, found.shifts)) for fold in parts[:2]]
+    refits = [(fold, fold.without(paired.fitted, groups, paired.shifts)) for fold in parts[:2]]
     # Neighbours are looked up so in any case; setting it anew for each small list takes longer than the list.
     with one_blas_thread():
         changes = {
             role: role_change(
                 role,
                 matches[role],
-                found,
+                paired,
                 parts,
                 groups[role],
                 refits,
@@ -127,11 +127,11 @@ def compare(
                 rng=draw,
                 predicted=_prediction_rows(before, after, matches[role]),
             )
-            for role in track(chosen, "comparing cosines", len(chosen))
+            for role in track(compared, "comparing cosines", len(compared))
         }
     typical = _typical(parts)
     in_steps = rounded(first, second, matches["right"]) if "right" in matches else None
-    gauge = typical.chosen, typical.gauge.condition_number
+    gauge = typical.group, typical.gauge.condition_number
     return Comparison(before.roles, changes, predictions, *gauge, fits, n_states=n_states, rounded=in_steps)
 
 
@@ -150,29 +150,31 @@ def _prediction_rows(before: FactorModel, after: FactorModel, shared: Match) -> 
     return old, new
 
 
-def _gauges(found: Pairing, predictions: Agreement | None, draw: np.random.Generator) -> tuple[list[Fold], bool]:
+def _gauges(
+    paired: Pairing, predictions: Agreement | None, draw: np.random.Generator
+) -> tuple[list[CrossFitHalf], bool]:
     """Fit the gauges, on halves or, where the predictions are the same and halves hold too few rows, on all."""
-    options = (found.groups, found.shifts)
-    halvings = HALVED // sum(len(x) for x, _ in found.fitted.values())
+    options = (paired.groups, paired.shifts)
+    halvings = HALVED // sum(len(x) for x, _ in paired.fitted.values())
     cuts = range(min(HALVINGS, max(1, halvings)))
-    parts = [fold for _ in cuts for fold in folds(found.fitted, draw, *options)]
-    if _fits(found, parts):
+    parts = [fold for _ in cuts for fold in folds(paired.fitted, draw, *options)]
+    if _fits(paired, parts):
         return parts, True
     if predictions is not None and predictions.same:
-        together = whole(found.fitted, *options)
-        if _fits(found, together):
+        together = whole(paired.fitted, *options)
+        if _fits(paired, together):
             return together, True
-    return serving(found, parts, draw), False
+    return serving(paired, parts, draw), False
 
 
-def _fits(found: Pairing, parts: list[Fold]) -> bool:
-    group = _typical(parts).chosen
-    return bool(np.mean([held_out_error(role, found.fitted, parts)[group] for role in found.fitted]) <= EXPLAINED)
+def _fits(paired: Pairing, parts: list[CrossFitHalf]) -> bool:
+    group = _typical(parts).group
+    return bool(np.mean([held_out_error(role, paired.fitted, parts)[group] for role in paired.fitted]) <= EXPLAINED)
 
 
-def _typical(parts: list[Fold]) -> Fold:
+def _typical(parts: list[CrossFitHalf]) -> CrossFitHalf:
     """Take the fold whose group is the upper median: of two the larger, of many no odd one out."""
-    by_size = sorted(parts, key=lambda fold: list(fold.fits).index(fold.chosen), reverse=True)
+    by_size = sorted(parts, key=lambda fold: list(fold.fits).index(fold.group), reverse=True)
     return by_size[(len(parts) - 1) // 2]
 
 
@@ -188,5 +190,5 @@ def _roles(before: FactorModel, after: FactorModel, roles: Sequence[SideName | s
     return named
 
 
-def _limited(found: Match, rng: np.random.Generator) -> Match:
-    return found if len(found) <= ROWS else found.take(sample_rows(len(found), ROWS, rng))
+def _limited(shared: Match, rng: np.random.Generator) -> Match:
+    return shared if len(shared) <= ROWS else shared.take(sample_rows(len(shared), ROWS, rng))

@@ -128,18 +128,18 @@ def _diagonal(rows: Rows) -> Pair | None:
         below = below + weight * squares
         most = most + weight * np.sqrt(squares * np.einsum("ij,ij->j", target, target))
     # A column that says nothing, or whose two sides contradict each other, gets the scale of the others.
-    known = np.abs(above) > LOST * most
-    if not known.any():
+    has_scale = np.abs(above) > LOST * most
+    if not has_scale.any():
         return None
-    d = np.divide(above, below, out=np.full_like(above, np.nan), where=known)
-    d = np.where(known, d, np.nanmax(np.abs(d)))
+    d = np.divide(above, below, out=np.full_like(above, np.nan), where=has_scale)
+    d = np.where(has_scale, d, np.nanmax(np.abs(d)))
     return (np.diag(d), np.diag(1 / d)) if _keeps_all(np.abs(d), _scale(rows)) else None
 
 
 def _linear(rows: Rows) -> Pair | None:
     if "left" not in rows:
-        found = _with_inverse(_least_squares(*rows["right"]), 1 / _scale(rows))
-        return found and found[::-1]
+        pair = _with_inverse(_least_squares(*rows["right"]), 1 / _scale(rows))
+        return pair and pair[::-1]
     left = _sylvester(*rows["left"], *rows["right"]) if "right" in rows else _least_squares(*rows["left"])
     return _with_inverse(left, _scale(rows))
 
@@ -155,7 +155,7 @@ def _with_inverse(linear: Floats, scale: float) -> Pair | None:
 
 
 def _keeps_all(sizes: Floats, scale: float) -> bool:
-    """Whether no direction is lost on either side; by the scale of all, which κ of a single dimension lacks."""
+    """Check that no direction is lost on either side; by the scale of all, which κ of a single dimension lacks."""
     return bool(sizes.min() > LOST * scale and sizes.max() * LOST < scale)
 
 
@@ -166,8 +166,8 @@ def _sylvester(p: Floats, p_after: Floats, q: Floats, q_after: Floats) -> Floats
     beta, z = np.linalg.eigh(v * (q_after.T @ q_after))
     target = u.T @ (w * (p.T @ p_after) + v * (q.T @ q_after)) @ z
     total = alpha[:, None] + beta
-    seen = total > 1e-14 * total.max()
-    return np.asarray(u @ np.divide(target, total, out=np.zeros_like(target), where=seen) @ z.T)
+    visible = total > 1e-14 * total.max()
+    return np.asarray(u @ np.divide(target, total, out=np.zeros_like(target), where=visible) @ z.T)
 
 
 def unexplained(fit: GaugeFit, role: SideName, rows: Rows) -> float:
@@ -179,7 +179,7 @@ def unexplained(fit: GaugeFit, role: SideName, rows: Rows) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class Fold:
+class CrossFitHalf:
     """One half of the shared rows, and the gauge fitted on the other half."""
 
     held_out: dict[SideName, Indices]
@@ -188,44 +188,46 @@ class Fold:
     """The same of the rows that the gauge was fitted on."""
     fits: dict[str, GaugeFit]
     """The best gauge of each group."""
-    chosen: str
+    group: str
     """The smallest group that served a part of the training half, kept out of its own fit, as well as any."""
 
     @property
     def gauge(self) -> GaugeFit:
         """The gauge that judges this half."""
-        return self.fits[self.chosen]
+        return self.fits[self.group]
 
-    def without(self, rows: Rows, groups: Sides, shifts: Shifts) -> list[Fold]:
+    def without(self, rows: Rows, groups: Sides, shifts: Shifts) -> list[CrossFitHalf]:
         """Fit its gauge again without each group of entities, of all sides at once."""
         variants = []
         for group in range(min(int(g.max()) for g in groups.values()) + 1):
             rest = {role: train[groups[role][train] != group] for role, train in self.trained_on.items()}
-            fit = fit_gauge(_part(rows, rest), self.chosen, shifts)
-            variants.append(replace(self, fits=self.fits | {self.chosen: fit}))
+            fit = fit_gauge(_part(rows, rest), self.group, shifts)
+            variants.append(replace(self, fits=self.fits | {self.group: fit}))
         return variants
 
 
-def _part(rows: Rows, chosen: dict[SideName, Indices]) -> Rows:
-    return {role: (x[chosen[role]], y[chosen[role]]) for role, (x, y) in rows.items()}
+def _part(rows: Rows, positions: dict[SideName, Indices]) -> Rows:
+    return {role: (x[positions[role]], y[positions[role]]) for role, (x, y) in rows.items()}
 
 
-def folds(rows: Rows, rng: np.random.Generator, groups: tuple[str, ...] = GROUPS, shifts: Shifts = BOTH) -> list[Fold]:
+def folds(
+    rows: Rows, rng: np.random.Generator, groups: tuple[str, ...] = GROUPS, shifts: Shifts = BOTH
+) -> list[CrossFitHalf]:
     """Cut the rows in halves at random, and fit on each half the gauges that judge the other."""
     halves: list[dict[SideName, Indices]] = [{}, {}]
     for role, (x, _) in rows.items():
         order = rng.permutation(len(x))
-        for half, part in zip(halves, np.array_split(order, 2), strict=True):
-            half[role] = part
+        for half, positions in zip(halves, np.array_split(order, 2), strict=True):
+            half[role] = positions
     return [_fold(rows, train, held_out, groups, shifts) for held_out, train in (halves, halves[::-1])]
 
 
-def whole(rows: Rows, groups: tuple[str, ...] = GROUPS, shifts: Shifts = BOTH) -> list[Fold]:
+def whole(rows: Rows, groups: tuple[str, ...] = GROUPS, shifts: Shifts = BOTH) -> list[CrossFitHalf]:
     """Fit on all rows and judge them all: for models of one prediction, where a gauge is there to be found."""
     everything: dict[SideName, Indices] = {role: np.arange(len(x)) for role, (x, _) in rows.items()}
     fits = {group: fit_gauge(rows, group, shifts) for group in groups}
     left = {group: _mean_unexplained(fit, rows) for group, fit in fits.items()}
-    return [Fold(everything, everything, fits, _smallest(left))]
+    return [CrossFitHalf(everything, everything, fits, _smallest(left))]
 
 
 def _fold(
@@ -234,10 +236,10 @@ def _fold(
     held_out: dict[SideName, Indices],
     groups: tuple[str, ...],
     shifts: Shifts,
-) -> Fold:
+) -> CrossFitHalf:
     training = _part(rows, train)
     fits = {group: fit_gauge(training, group, shifts) for group in groups}
-    return Fold(held_out, train, fits, _choose(training, groups, shifts))
+    return CrossFitHalf(held_out, train, fits, _choose(training, groups, shifts))
 
 
 def _choose(training: Rows, groups: tuple[str, ...], shifts: Shifts) -> str:
@@ -257,10 +259,14 @@ def _mean_unexplained(fit: GaugeFit, rows: Rows) -> float:
     return float(np.mean([unexplained(fit, role, rows) for role in rows]))
 
 
-def held_out_error(role: SideName, rows: Rows, parts: list[Fold]) -> dict[str, float]:
+def held_out_error(role: SideName, rows: Rows, parts: list[CrossFitHalf]) -> dict[str, float]:
     """Compute for each group the share of the held-out rows' spread that its gauges leave."""
     judged = [_part(rows, fold.held_out) for fold in parts]
     return {
-        group: float(np.mean([unexplained(f.fits[group], role, part) for f, part in zip(parts, judged, strict=True)]))
+        group: float(
+            np.mean(
+                [unexplained(f.fits[group], role, rows_judged) for f, rows_judged in zip(parts, judged, strict=True)]
+            )
+        )
         for group in parts[0].fits
     }

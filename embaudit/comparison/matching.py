@@ -37,7 +37,7 @@ class Match:
     """The entities of one side that both models hold."""
 
     role: SideName
-    """Which side."""
+    """Side of the entities."""
     before: Indices
     """(m,) their rows in the first model."""
     after: Indices
@@ -49,17 +49,17 @@ class Match:
     only_after: int
     """Entities that the first model lacks."""
     by_ids: bool
-    """Whether ids told which is which; otherwise the order of the rows did."""
+    """True if entities were matched by ids; else by names or by the order of the rows."""
     by_names: bool = False
-    """Whether names that occur once, such as the texts of tokens, served as ids."""
+    """True if names that occur once, such as the texts of tokens, served as ids."""
 
     def __len__(self) -> int:
         return len(self.before)
 
-    def take(self, chosen: Indices) -> Match:
+    def take(self, rows: Indices) -> Match:
         """Keep some of the shared entities."""
         return Match(
-            self.role, self.before[chosen], self.after[chosen], self.names[chosen],
+            self.role, self.before[rows], self.after[rows], self.names[rows],
             self.only_before, self.only_after, self.by_ids, self.by_names,
         )  # fmt: skip
 
@@ -98,13 +98,13 @@ def match(
     by_names = not rows and bare and all(side.names is not None for side in sides)
     if by_names:
         sides = _named(sides[0]), _named(sides[1])
-    one, two = _in_order(sides, bare=bare) if rows else _by_ids(sides, OPTIONS[role], partial=partial)
-    names = np.asarray(before.names(role))[one]
-    found = Match(role, one, two, names, sizes[0] - len(one), sizes[1] - len(two), not rows, by_names)
-    if len(found) < LEAST:
+    first, second = _in_order(sides, bare=bare) if rows else _by_ids(sides, OPTIONS[role], partial=partial)
+    names = np.asarray(before.names(role))[first]
+    shared = Match(role, first, second, names, sizes[0] - len(first), sizes[1] - len(second), not rows, by_names)
+    if len(shared) < LEAST:
         title = before.title(role)
-        raise must_be(f"the {title}s that both models hold", f"at least {LEAST}", len(found), _same_data(sides))
-    return found
+        raise must_be(f"the {title}s that both models hold", f"at least {LEAST}", len(shared), _same_data(sides))
+    return shared
 
 
 def _named(side: Side) -> Side:
@@ -116,19 +116,21 @@ def _named(side: Side) -> Side:
 
 
 def _in_order(sides: tuple[Side, Side], *, bare: bool) -> tuple[Indices, Indices]:
-    one, two = map(len, sides)
+    n_before, n_after = map(len, sides)
     what = f"{sides[0].title}s"
-    if bare and one != two:
-        raise must_be(f"{what} without ids", "as many in both models", f"{one} and {two}", "add ids, to match them by")
-    require_lengths(one, two, MODELS, what=what)
-    return np.arange(one), np.arange(one)
+    if bare and n_before != n_after:
+        raise must_be(
+            f"{what} without ids", "as many in both models", f"{n_before} and {n_after}", "add ids, to match them by"
+        )
+    require_lengths(n_before, n_after, MODELS, what=what)
+    return np.arange(n_before), np.arange(n_before)
 
 
 def _same_data(sides: tuple[Side, Side]) -> str:
     ids = [side.ids for side in sides if side.ids is not None]
     if len(ids) < len(sides):
         return "compare the same data"
-    first, second = (repr(one[:1].tolist()[0]) for one in ids)
+    first, second = (repr(row_ids[:1].tolist()[0]) for row_ids in ids)
     return (
         f"compare the same data, under the same ids: the first model's start with {first}, the second's with {second}"
     )
@@ -146,49 +148,53 @@ def _by_ids(sides: tuple[Side, Side], option: str, *, partial: bool) -> tuple[In
             f"--{option.replace('_', '-')}, or {BY_ROW}."
         )
     require_one_kind(first, second, MODELS, what=f"{title} ids")
-    one, two = _shared(first, second)
-    if len(one) >= LEAST:
-        same = _same_titles(sides, one, two)
+    rows_before, rows_after = _shared(first, second)
+    if len(rows_before) >= LEAST:
+        same = _same_titles(sides, rows_before, rows_after)
         if not (partial or same.all()):
-            raise _other_titles(sides, one[~same], two[~same])
-        one, two = one[same], two[same]
-        require_most(len(one), min(map(len, sides)), f"{title}s of the smaller model", "the other", partial=partial)
-    return one, two
+            raise _other_titles(sides, rows_before[~same], rows_after[~same])
+        rows_before, rows_after = rows_before[same], rows_after[same]
+        require_most(
+            len(rows_before), min(map(len, sides)), f"{title}s of the smaller model", "the other", partial=partial
+        )
+    return rows_before, rows_after
 
 
-def _same_titles(sides: tuple[Side, Side], one: Indices, two: Indices) -> NDArray[np.bool_]:
-    """Whether titles agree up to capitals; a row called by its id has none."""
+def _same_titles(sides: tuple[Side, Side], rows_before: Indices, rows_after: Indices) -> NDArray[np.bool_]:
+    """Flag entities whose titles agree up to capitals; a row called by its id has none."""
     if any(side.names is None for side in sides):
-        return np.ones(len(one), dtype=bool)
+        return np.ones(len(rows_before), dtype=bool)
     first, second = (
-        np.char.lower(np.asarray(side.names)[rows].astype(str)) for side, rows in zip(sides, (one, two), strict=True)
+        np.char.lower(np.asarray(side.names)[rows].astype(str))
+        for side, rows in zip(sides, (rows_before, rows_after), strict=True)
     )
-    untitled = np.char.lower(np.asarray(sides[0].ids)[one].astype(str))
+    untitled = np.char.lower(np.asarray(sides[0].ids)[rows_before].astype(str))
     return np.asarray((first == second) | (first == untitled) | (second == untitled))
 
 
-def _other_titles(sides: tuple[Side, Side], one: Indices, two: Indices) -> InputError:
+def _other_titles(sides: tuple[Side, Side], rows_before: Indices, rows_after: Indices) -> InputError:
     title = sides[0].title
-    names = [str(np.asarray(side.names)[rows[0]]) for side, rows in zip(sides, (one, two), strict=True)]
-    got = f"{len(one):,} with two, such as {names[0]!r} and {names[1]!r} for {np.asarray(sides[0].ids)[one[0]]}"
+    names = [str(np.asarray(side.names)[rows[0]]) for side, rows in zip(sides, (rows_before, rows_after), strict=True)]
+    shared = np.asarray(sides[0].ids)[rows_before[0]]
+    got = f"{len(rows_before):,} with two, such as {names[0]!r} and {names[1]!r} for {shared}"
     remedy = "compare models of the same ids, or leave these out with --partial"
     return must_be(f"the {title}s of one id", "of one title in both models", got, remedy)
 
 
-def _shared(one: NDArray[Any], two: NDArray[Any]) -> tuple[Indices, Indices]:
+def _shared(ids_before: NDArray[Any], ids_after: NDArray[Any]) -> tuple[Indices, Indices]:
     """Return the rows of the shared ids, in the order of the first model.
 
     Numbers are read as text where the other model's ids are text, as formats of text leave them.
     """
-    if (one.dtype.kind in "US") != (two.dtype.kind in "US"):
-        one, two = one.astype(np.str_), two.astype(np.str_)
-    first, second = (np.argsort(ids, kind="stable") for ids in (one, two))
-    place = np.searchsorted(two[second], one[first])
-    found = np.minimum(place, len(two) - 1)
-    shared = two[second][found] == one[first]
-    rows, others = first[shared], second[found[shared]]
+    if (ids_before.dtype.kind in "US") != (ids_after.dtype.kind in "US"):
+        ids_before, ids_after = ids_before.astype(np.str_), ids_after.astype(np.str_)
+    first, second = (np.argsort(ids, kind="stable") for ids in (ids_before, ids_after))
+    place = np.searchsorted(ids_after[second], ids_before[first])
+    nearest = np.minimum(place, len(ids_after) - 1)
+    shared = ids_after[second][nearest] == ids_before[first]
+    rows, counterparts = first[shared], second[nearest[shared]]
     order = np.argsort(rows)
-    return rows[order], others[order]
+    return rows[order], counterparts[order]
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,19 +203,19 @@ class Pairing:
 
     raw: Rows
     """Rows before and after, of length 1 where a model predicts cosines."""
-    seen: Rows
+    visible: Rows
     """The same without what no prediction sees, in fewer dimensions where there are such."""
     groups: tuple[str, ...]
     """Gauge groups that keep the predictions."""
     shifts: tuple[SideName, ...]
     """Sides that a translation may move."""
     forward: bool
-    """Whether the gauge carries the first model to the second; the other way where the second has a lower rank."""
+    """True if the gauge carries the first model to the second; the other way where the second has a lower rank."""
 
     @property
     def fitted(self) -> Rows:
         """The seen rows as (source, target) of the gauge."""
-        return self.seen if self.forward else {role: (y, x) for role, (x, y) in self.seen.items()}
+        return self.visible if self.forward else {role: (y, x) for role, (x, y) in self.visible.items()}
 
 
 def pairing(before: FactorModel, after: FactorModel, matches: dict[SideName, Match]) -> Pairing:
@@ -218,16 +224,20 @@ def pairing(before: FactorModel, after: FactorModel, matches: dict[SideName, Mat
     for role, (x, y) in raw.items():
         _require_directions(x, y, before.title(role))
     shifts = tuple(side for side in before.free_shifts if side in after.free_shifts)
-    one, two = (seen_directions(model, shifts) for model in (before, after))
-    seen = {role: (_in(x, one), _in(y, two)) for role, (x, y) in raw.items()}
+    basis_before, basis_after = (seen_directions(model, shifts) for model in (before, after))
+    visible = {role: (_in(x, basis_before), _in(y, basis_after)) for role, (x, y) in raw.items()}
     cosines = Equivalence.COSINES in (before.predicts, after.predicts)
-    aligned = one.shape[1] == two.shape[1] and all(_picks_columns(basis) for basis in (one, two))
+    aligned = basis_before.shape[1] == basis_after.shape[1] and all(
+        _picks_columns(basis) for basis in (basis_before, basis_after)
+    )
     groups = [g for g in GROUPS if (g != "diagonal" or aligned) and (g != "affine" or shifts)]
-    return Pairing(raw, seen, ("rotation",) if cosines else tuple(groups), shifts, one.shape[1] <= two.shape[1])
+    return Pairing(
+        raw, visible, ("rotation",) if cosines else tuple(groups), shifts, basis_before.shape[1] <= basis_after.shape[1]
+    )
 
 
-def _rows(model: FactorModel, role: SideName, chosen: Indices) -> NDArray[np.float64]:
-    rows = np.asarray(model.factors(role)[chosen], dtype=np.float64)
+def _rows(model: FactorModel, role: SideName, places: Indices) -> NDArray[np.float64]:
+    rows = np.asarray(model.factors(role)[places], dtype=np.float64)
     return model.seen(role, rows)
 
 

@@ -1,4 +1,4 @@
-"""What changed between two models: the numbers, and how they are shown."""
+"""Result of a comparison of two models: the numbers, and how they are shown."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from embaudit.comparison.change import PARTS
-from embaudit.comparison.fates import OUTCOMES, TIED
+from embaudit.comparison.neighbour_attribution import OUTCOMES, TIED
 from embaudit.core.checked import as_count
 from embaudit.core.plain import plain
 from embaudit.core.results import Result
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Comparison(Result):
-    """What changed between two models, split into what a gauge explains and the rest."""
+    """Change between two models, split into the part that a gauge explains and the rest."""
 
     roles: tuple[str, str]
-    """What people call the two sides."""
+    """Titles of the two sides, such as "user" and "item"."""
     changes: dict[SideName, RoleChange]
     """One for each side compared."""
     agreement: Agreement | None
@@ -37,11 +37,11 @@ class Comparison(Result):
     condition_number: float
     """κ of that gauge: how much it can move cosines."""
     fits: bool
-    """Whether it leaves nothing of the factors, as far as predictions see them, that float32 could show."""
+    """True if it leaves nothing of the factors, as far as predictions see them, that float32 could show."""
     n_states: int = 0
     """Random states that stood before the final norms of two heads; 0 where the models have inputs or users."""
     rounded: Rounded | None = None
-    """Whether rounding alone makes the one of the other; None where neither is rounded."""
+    """Differences against the steps of rounding; None where neither model is rounded."""
 
     def __repr__(self) -> str:
         moved = ", ".join(
@@ -52,7 +52,7 @@ class Comparison(Result):
 
     @property
     def explained(self) -> bool:
-        """Whether the predictions are known to be the same, and the gauge carries one model into the other."""
+        """True if the predictions are the same and the gauge carries one model into the other."""
         return self.fits and self.agreement is not None and self.agreement.same
 
     def title(self, role: SideName) -> str:
@@ -75,6 +75,7 @@ class Comparison(Result):
         return pd.DataFrame([self._record(role) for role in self.changes])
 
     def _record(self, role: SideName) -> dict[str, Any]:
+        """Return the means, shares and intervals of one side as a row."""
         change = self.changes[role]
         names = dict(zip(PARTS, ("change", "gauge", "unseen", "remainder"), strict=True))
         ends = {f"mean_abs_{title}": change.interval(name) for name, title in names.items()}
@@ -123,8 +124,13 @@ class Comparison(Result):
             "rounded": None if self.rounded is None else plain(asdict(self.rounded)),
             "changes": [plain(self._record(role)) for role in self.changes],
             "moved_most": moved,
-            "thresholds": {role: [asdict(one) for one in change.thresholds] for role, change in self.changes.items()},
-            "neighbours": {role: [one.to_dict() for one in change.examples] for role, change in self.changes.items()},
+            "thresholds": {
+                role: [asdict(threshold) for threshold in change.thresholds] for role, change in self.changes.items()
+            },
+            "neighbours": {
+                role: [neighbourhood.to_dict() for neighbourhood in change.examples]
+                for role, change in self.changes.items()
+            },
             "explanation": self.explain(),
         }
 
@@ -169,12 +175,12 @@ class Comparison(Result):
         return {name: (values[name], limit) for name, limit in limits.items() if not values[name] >= limit}
 
     def explain(self) -> str:
-        """Say in plain words what changed, and what to do next."""
+        """Describe in plain words the change, and the next step."""
         return " ".join(self.statements)
 
     @property
     def statements(self) -> tuple[str, ...]:
-        """What `explain` says, one by one; the last one says what to do next."""
+        """Sentences of `explain`; the last one names the next step."""
         from embaudit.comparison.words import statements
 
         return statements(self)

@@ -1,4 +1,4 @@
-"""What is known of heads that are compared beside their numbers: the norms before them, and how they were rounded.
+"""Final norms and rounding of the heads that are compared.
 
 Rounding alone may make the numbers of one head from those of another, in the gauge of their final norms.
 
@@ -32,29 +32,29 @@ FLOAT32 = 2.0**-22
 
 
 @dataclass(frozen=True, eq=False)
-class Given:
+class LoadedModel:
     """A model, and what its file or network says of it."""
 
     model: FactorModel
     norm: FinalNorm | None = None
-    """What stands before a head that has no inputs of its own."""
+    """Norm before a head that has no inputs of its own."""
     rounding: Rounding | None = None
     """How its right rows are rounded; None where they are not."""
 
     @classmethod
-    def of(cls, given: object) -> Given:
+    def of(cls, source: object) -> LoadedModel:
         """Read what a caller gave.
 
         Examples
         --------
-        >>> Given.of(FactorModel.from_vectors([[1.0, 2.0]])).norm is None
+        >>> LoadedModel.of(FactorModel.from_vectors([[1.0, 2.0]])).norm is None
         True
         """
-        model, intake = as_reading(given)
+        model, intake = as_reading(source)
         norm = model.final_norm if model.left is None else None
         return cls(model, norm, rounding_of(model, intake))
 
-    def behind(self, states: Floats) -> Given:
+    def behind(self, states: Floats) -> LoadedModel:
         """Put normalised states through the norm, as inputs of the head.
 
         A shift β adds `Wβ` to the logits, so it is put there: then inputs leave out what no state reaches.
@@ -66,17 +66,19 @@ class Given:
         return replace(self, model=head.replace(left=left, right_bias=bias, objective=None))
 
 
-def with_states(before: Given, after: Given, draw: np.random.Generator) -> tuple[Given, Given, int]:
+def with_states(
+    before: LoadedModel, after: LoadedModel, draw: np.random.Generator
+) -> tuple[LoadedModel, LoadedModel, int]:
     """Give two heads behind norms of one kind the same random states; they are left as they are where they differ.
 
     Returns
     -------
     pair of Given, and how many states
     """
-    one, two = before.norm, after.norm
-    if one is None or two is None or one.kind != two.kind or one.width != two.width:
+    first, second = before.norm, after.norm
+    if first is None or second is None or first.kind != second.kind or first.width != second.width:
         return before, after, 0
-    states = one.normalised(draw.standard_normal((STATES + 2 * one.width, one.width)))
+    states = first.normalised(draw.standard_normal((STATES + 2 * first.width, first.width)))
     return before.behind(states), after.behind(states), len(states)
 
 
@@ -95,11 +97,11 @@ class Rounded:
 
     @property
     def explains(self) -> bool:
-        """Whether rounding alone can make the one of the other, in that gauge."""
+        """True if rounding alone can make one model of the other, in that gauge."""
         return self.beyond == 0.0
 
 
-def rounded(before: Given, after: Given, match: Match) -> Rounded | None:
+def rounded(before: LoadedModel, after: LoadedModel, match: Match) -> Rounded | None:
     """Count the numbers that are further from their counterparts than a step.
 
     Where no prediction shows the mean row, it may differ too.
@@ -116,20 +118,22 @@ def rounded(before: Given, after: Given, match: Match) -> Rounded | None:
     Rounded or None
         None where neither is rounded, or the gauge between them is not known: one has a norm and the other none.
     """
-    kinds = tuple("" if given.rounding is None else given.rounding.kind for given in (before, after))
+    kinds = tuple("" if loaded.rounding is None else loaded.rounding.kind for loaded in (before, after))
     scale = _between(before, after)
     if not any(kinds) or scale is None:
         return None
     free = "right" in before.model.free_shifts and "right" in after.model.free_shifts
-    found = _counted(before, after, match, scale, 0.0)
-    if free and found[0] > 0:
-        found = min(found, _counted(before, after, match, scale, _mean_apart(before, after, match, scale)))
-    beyond, largest = found
+    counted_steps = _counted(before, after, match, scale, 0.0)
+    if free and counted_steps[0] > 0:
+        counted_steps = min(
+            counted_steps, _counted(before, after, match, scale, _mean_apart(before, after, match, scale))
+        )
+    beyond, largest = counted_steps
     sizes = np.abs(scale)
     return Rounded((kinds[0], kinds[1]), beyond, largest, float(sizes.max() / sizes.min()))
 
 
-def _between(before: Given, after: Given) -> Floats | None:
+def _between(before: LoadedModel, after: LoadedModel) -> Floats | None:
     """Return γ/γ', ones where neither model has a norm; None where it is not known."""
     if before.model.rank != after.model.rank:
         return None
@@ -141,14 +145,14 @@ def _between(before: Given, after: Given) -> Floats | None:
     return gains[0] / gains[1] if gains[0].all() and gains[1].all() else None
 
 
-def _apart(before: Given, after: Given, match: Match, scale: Floats) -> Iterator[tuple[Floats, Floats]]:
+def _apart(before: LoadedModel, after: LoadedModel, match: Match, scale: Floats) -> Iterator[tuple[Floats, Floats]]:
     """Yield blocks of differences, and of how large a step is there."""
-    for part in row_blocks(len(match), len(scale)):
-        one, two = match.before[part], match.after[part]
-        old = np.asarray(before.model.right[one], dtype=np.float64) * scale
-        new = np.asarray(after.model.right[two], dtype=np.float64)
+    for block in row_blocks(len(match), len(scale)):
+        rows_before, rows_after = match.before[block], match.after[block]
+        old = np.asarray(before.model.right[rows_before], dtype=np.float64) * scale
+        new = np.asarray(after.model.right[rows_after], dtype=np.float64)
         steps = FLOAT32 * (np.abs(old) + np.abs(new))
-        steps += _steps(before.rounding, one) * np.abs(scale) + _steps(after.rounding, two)
+        steps += _steps(before.rounding, rows_before) * np.abs(scale) + _steps(after.rounding, rows_after)
         yield new - old, steps
 
 
@@ -162,14 +166,16 @@ def _steps(rounding: Rounding | None, rows: np.ndarray) -> Floats | float:
     return np.vstack([rounding.steps(slice(row, row + 1)) for row in rows.tolist()]).astype(np.float64)
 
 
-def _mean_apart(before: Given, after: Given, match: Match, scale: Floats) -> Floats:
+def _mean_apart(before: LoadedModel, after: LoadedModel, match: Match, scale: Floats) -> Floats:
     total = np.zeros(len(scale))
     for difference, _ in _apart(before, after, match, scale):
         total += difference.sum(axis=0)
     return total / len(match)
 
 
-def _counted(before: Given, after: Given, match: Match, scale: Floats, shift: Floats | float) -> tuple[float, float]:
+def _counted(
+    before: LoadedModel, after: LoadedModel, match: Match, scale: Floats, shift: Floats | float
+) -> tuple[float, float]:
     """Return the share of numbers that are further than a step, and the largest distance in steps."""
     count, largest = 0, 0.0
     for difference, steps in _apart(before, after, match, scale):

@@ -80,7 +80,7 @@ def thresholds(
     # A pair is left out with either of its entities.
     samples = [(old[rest], np.sort(new[rest])) for rest in ((ends != label).all(axis=1) for label in labels)]
     ranked = np.sort(new)
-    found = []
+    carried = []
     for cosine in COSINES:
         count = int((old >= cosine).sum())
         if min(count, len(old) - count) < MIN_PAIRS:
@@ -92,8 +92,8 @@ def thresholds(
             continue
         margin = float(jackknife_margin(replicates))
         low, high = max(-1.0, after_cosine - margin), min(1.0, after_cosine + margin)
-        found.append(Threshold(cosine, count / len(old), after_cosine, low, high))
-    return tuple(found)
+        carried.append(Threshold(cosine, count / len(old), after_cosine, low, high))
+    return tuple(carried)
 
 
 def _exceeded(old: Floats, ranked: Floats, cosine: float) -> float:

@@ -32,17 +32,17 @@ USUAL = 0.8
 
 
 def statements(comparison: Comparison) -> tuple[str, ...]:
-    """Say what was compared, what changed and why; the last one says what to do next."""
+    """Describe the entities compared, the change and its reasons; the last sentence names the next step."""
     parts = [_matching(comparison), _states(comparison), _predictions(comparison), _rounding(comparison)]
     for role in comparison.changes:
         parts += [_side(comparison, role), _predicted(comparison, role), _displaced(comparison, role)]
         parts += [_threshold(comparison, role)]
     parts += [_next(comparison)]
-    return tuple(part for part in parts if part)
+    return tuple(sentence for sentence in parts if sentence)
 
 
 def _states(comparison: Comparison) -> str:
-    """Say which inputs heads without any were given."""
+    """Describe the inputs that heads without any were given."""
     if comparison.agreement is None or not comparison.n_states:
         return ""
     count = f"{comparison.agreement.n_rows:,} random states"
@@ -50,43 +50,44 @@ def _states(comparison: Comparison) -> str:
 
 
 def _rounding(comparison: Comparison) -> str:
-    """Say which model is rounded, and whether that alone can make it of the other one."""
-    found = comparison.rounded
-    if found is None:
+    """Name the model that is rounded, and whether that alone can make it of the other one."""
+    rounded = comparison.rounded
+    if rounded is None:
         return ""
-    sides = [f"the {which} model" for which, kind in zip(("first", "second"), found.kinds, strict=True) if kind]
-    names = " and ".join(dict.fromkeys(kind for kind in found.kinds if kind))
+    sides = [f"the {which} model" for which, kind in zip(("first", "second"), rounded.kinds, strict=True) if kind]
+    names = " and ".join(dict.fromkeys(kind for kind in rounded.kinds if kind))
     start = f"{' and '.join(sides).capitalize()} {'is' if len(sides) == 1 else 'are'} rounded to {names}"
-    if found.largest == 0:
+    if rounded.largest == 0:
         return f"{start}, which moved none of the numbers."
-    folded = "Once the final norms are folded in, " if found.condition_number > 1 + STILL else ""
-    if found.explains:
+    folded = "Once the final norms are folded in, " if rounded.condition_number > 1 + STILL else ""
+    if rounded.explains:
         far = f"{folded}no number is further than one step from its counterpart"
         return f"{start}. {far[0].upper()}{far[1:]}. So rounding can explain all that no gauge does."
-    far = f"{folded}{percent(found.beyond)} of the numbers are further than one step from their counterparts"
+    far = f"{folded}{percent(rounded.beyond)} of the numbers are further than one step from their counterparts"
     return f"{start}. {far}. So rounding alone does not explain the change."
 
 
 def _predictions(comparison: Comparison) -> str:
-    found = comparison.agreement
-    if found is None:
+    """Describe how far the predictions agree."""
+    agreement = comparison.agreement
+    if agreement is None:
         return "Only one side is at hand, so what the models predict could not be compared."
-    if found.same:
+    if agreement.same:
         return "The two models predict the same."
     text = ""
-    if found.predicts[0] != found.predicts[1]:
-        text = f"The first model predicts {found.predicts[0]}, the second {found.predicts[1]}. "
-    text += f"Their scores correlate by {found.score_correlation:.3f} within a row, and "
-    text += f"{percent(found.ranking_overlap)} of their top {found.top_n} are shared."
-    return text + _divergence(found)
+    if agreement.predicts[0] != agreement.predicts[1]:
+        text = f"The first model predicts {agreement.predicts[0]}, the second {agreement.predicts[1]}. "
+    text += f"Their scores correlate by {agreement.score_correlation:.3f} within a row, and "
+    text += f"{percent(agreement.ranking_overlap)} of their top {agreement.top_n} are shared."
+    return text + _divergence(agreement)
 
 
-def _divergence(found: Agreement) -> str:
-    if found.kl_divergence is None:
+def _divergence(agreement: Agreement) -> str:
+    if agreement.kl_divergence is None:
         return ""
     return (
-        f" KL divergence {found.kl_divergence:.2g}, distance of log-probability differences "
-        f"{found.difference_distance:.2g} of their size. {found.kl_warning}"
+        f" KL divergence {agreement.kl_divergence:.2g}, distance of log-probability differences "
+        f"{agreement.difference_distance:.2g} of their size. {agreement.kl_warning}"
     )
 
 
@@ -101,22 +102,23 @@ def _side(comparison: Comparison, role: SideName) -> str:
 
 
 def _is_still(change: RoleChange) -> bool:
-    """Whether neither the cosines nor the lists of a side changed so that anybody would notice."""
+    """Check that neither the cosines nor the lists of a side changed so that anybody would notice."""
     return change.mean_total < STILL and change.neighbour_shares["kept"] > 1 - LISTS
 
 
 def _mean(change: RoleChange, name: str, label: str = "") -> str:
-    """Tell a mean and its interval, unless two digits show none."""
+    """Write a mean and its interval, unless two digits show none."""
     value, *ends = (f"{x:.2f}" for x in (getattr(change, f"mean_{name}"), *change.interval(name)))
     return value if set(ends) == {value} else f"{value} ({label}{' to '.join(ends)})"
 
 
 def _parts(comparison: Comparison, change: RoleChange, title: str) -> str:
-    known = comparison.agreement is not None
+    """Describe the parts of a mean change that a gauge and unseen dimensions explain, and the rest."""
+    is_checked = comparison.agreement is not None
     parts = []
     if change.mean_gauge >= SHOWN:
         cause = f"{_GAUGES[comparison.group]} (condition number {comparison.condition_number:.3g})"
-        parts.append(f"{_mean(change, 'gauge')} {'is' if known else 'could be'} the work of {cause}")
+        parts.append(f"{_mean(change, 'gauge')} {'is' if is_checked else 'could be'} the work of {cause}")
     if change.mean_unseen >= SHOWN:
         parts.append(f"{_mean(change, 'unseen')} comes from dimensions that no prediction sees")
     if not parts:
@@ -129,9 +131,10 @@ def _parts(comparison: Comparison, change: RoleChange, title: str) -> str:
 
 
 def _neighbours(comparison: Comparison, change: RoleChange, title: str) -> str:
-    known = comparison.agreement is not None
+    """Describe the share of nearest neighbours that changed, by reason."""
+    is_checked = comparison.agreement is not None
     reasons = {
-        "lost_to_gauge": "because of the gauge" if known else "as a gauge could do",
+        "lost_to_gauge": "because of the gauge" if is_checked else "as a gauge could do",
         "lost_to_unseen": "because of dimensions that no prediction sees",
         "lost_to_learning": "as rounding does" if _is_rounding(comparison) else "otherwise",
     }
@@ -158,7 +161,7 @@ def _predicted(comparison: Comparison, role: SideName) -> str:
 
 
 def _displaced(comparison: Comparison, role: SideName) -> str:
-    """Say where ids and vectors were mixed up, or look as if they were."""
+    """Name ids and vectors that were mixed up, or look as if they were."""
     change, title, scores = comparison.changes[role], comparison.title(role), comparison.agreement
     count, n = change.n_displaced, len(change.match)
     by = "name" if change.match.by_names else "id" if change.match.by_ids else "row number"
@@ -180,14 +183,15 @@ def _displaced(comparison: Comparison, role: SideName) -> str:
 def _threshold(comparison: Comparison, role: SideName) -> str:
     """Carry one threshold over; the table has all."""
     change, title = comparison.changes[role], comparison.title(role)
-    moved = [one for one in change.thresholds if abs(one.after - one.before) >= STILL]
+    moved = [threshold for threshold in change.thresholds if abs(threshold.after - threshold.before) >= STILL]
     if not moved or change.mean_total < STILL:
         return ""
-    usual = min(moved, key=lambda one: abs(one.before - USUAL))
+    usual = min(moved, key=lambda threshold: abs(threshold.before - USUAL))
     return f"For {title}-{title} cosines, {usual}: the same share of pairs ({percent(usual.share)}) lies above."
 
 
 def _matching(comparison: Comparison) -> str:
+    """Describe the entities compared, how they were matched, and those left out."""
     sides = comparison.changes.items()
     shared = [counted(len(change.match), comparison.title(role)) for role, change in sides]
     how = [f"by {_key(change.match)}" for _, change in sides]
@@ -210,16 +214,17 @@ def _key(match: Match) -> str:
 
 
 def _next(comparison: Comparison) -> str:
-    found, changes = comparison.agreement, comparison.changes.values()
+    """Name the next step."""
+    agreement, changes = comparison.agreement, comparison.changes.values()
     if _is_rounding(comparison):
         return "No gauge undoes rounding: read cosines from a model that is not rounded."
-    if found is None:
+    if agreement is None:
         return _one_sided(comparison)
     still = all(map(_is_still, changes))
     served = all(change.predicted_kept is None or change.predicted_kept > 1 - LISTS for change in changes)
-    if found.same and still and served:
+    if agreement.same and still and served:
         return "Nothing to do: whoever used the one can use the other."
-    if "rankings" in found.predicts and not (still and served):
+    if "rankings" in agreement.predicts and not (still and served):
         start = "The models are the same up to that gauge. " if comparison.explained else ""
         return f"{start}Rankings leave lengths of users open, and so prediction cosines: compare what the models rank."
     if comparison.explained:
@@ -229,7 +234,7 @@ def _next(comparison: Comparison) -> str:
             f"The models are the same up to that gauge{beside}. Compare and index them by "
             f"`embaudit fix MODEL --as {_common_form(comparison)}`, which gives both the same cosines."
         )
-    if found.same:
+    if agreement.same:
         return "No prediction asks for what differs in the cosines: compare what the models predict."
     if comparison.fits or still:
         what = "cosines agree" if still else "factors agree up to that gauge"
@@ -251,9 +256,9 @@ def _common_form(comparison: Comparison) -> str:
 
 
 def _is_rounding(comparison: Comparison) -> bool:
-    """Whether rounding moved numbers, and can be all that no gauge undoes."""
-    found, same = comparison.rounded, comparison.agreement is not None and comparison.agreement.same
-    return found is not None and found.explains and found.largest > 0 and not same
+    """Check that rounding moved numbers, and can be all that no gauge undoes."""
+    rounded, same = comparison.rounded, comparison.agreement is not None and comparison.agreement.same
+    return rounded is not None and rounded.explains and rounded.largest > 0 and not same
 
 
 def _one_sided(comparison: Comparison) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 
 from embaudit.auditing.texts import WORDS
 from embaudit.comparison.change import EACH, PARTS
-from embaudit.comparison.fates import OUTCOMES, TIED
+from embaudit.comparison.neighbour_attribution import OUTCOMES, TIED
 from embaudit.core.words import counted, percent, visible
 from embaudit.report.display import AMBER, BLUE, SOFT, TEAL
 from embaudit.report.document import Document, Section, lists_of

@@ -10,7 +10,7 @@ import pytest
 from embaudit.comparison.change import serving
 from embaudit.comparison.fits import fit_gauge, folds, held_out_error, unexplained
 from embaudit.comparison.matching import Pairing
-from embaudit.comparison.rounded import Given
+from embaudit.comparison.rounded import LoadedModel
 from embaudit.gauges import GeneralLinear
 from embaudit.model import FactorModel
 from embaudit.model.final_norm import FinalNorm
@@ -72,7 +72,7 @@ def test_halves_are_judged_by_what_was_fitted_on_the_others():
         np.testing.assert_array_equal(fold.trained_on["right"], other.held_out["right"])
         train = {"right": (x[fold.trained_on["right"]], y[fold.trained_on["right"]])}
         np.testing.assert_array_equal(fold.fits["linear"].right, fit_gauge(train, "linear").right)
-        assert fold.gauge is fold.fits[fold.chosen]
+        assert fold.gauge is fold.fits[fold.group]
         assert list(fold.fits) == ["rotation", "linear"]
     error = held_out_error("right", rows, [one, two])
     for group in ("rotation", "linear"):
@@ -87,7 +87,7 @@ def test_a_gauge_that_brings_cosines_no_nearer_is_not_kept():
     x = draw.standard_normal((40, 3))
     turned = x @ np.linalg.qr(draw.standard_normal((3, 3)))[0]
     found = Pairing({"right": (x, turned)}, {"right": (x, turned)}, ("rotation", "linear"), (), True)
-    parts = [replace(fold, chosen="linear") for fold in folds(found.fitted, draw, ("rotation", "linear"), ())]
+    parts = [replace(fold, group="linear") for fold in folds(found.fitted, draw, ("rotation", "linear"), ())]
     spoilt = GeneralLinear(3, max_condition=9.0).sample(rng=0).left
     bad = [
         replace(
@@ -95,10 +95,10 @@ def test_a_gauge_that_brings_cosines_no_nearer_is_not_kept():
         )
         for fold in parts
     ]
-    assert {fold.chosen for fold in serving(found, bad, draw)} == {"rotation"}
+    assert {fold.group for fold in serving(found, bad, draw)} == {"rotation"}
     moved = x @ spoilt
     real = Pairing({"right": (x, moved)}, {"right": (x, moved)}, ("rotation", "linear"), (), True)
-    good = [replace(fold, chosen="linear") for fold in folds(real.fitted, draw, ("rotation", "linear"), ())]
+    good = [replace(fold, group="linear") for fold in folds(real.fitted, draw, ("rotation", "linear"), ())]
     assert serving(real, good, draw) is good
 
 
@@ -106,5 +106,5 @@ def test_a_head_behind_a_norm_keeps_what_its_shift_adds_to_the_logits():
     draw = np.random.default_rng(0)
     rows, gain, shift, states = (draw.standard_normal(size) for size in ((6, 3), 3, 3, (4, 3)))
     norm = FinalNorm("layer", gain, shift)
-    found = Given(FactorModel.from_softmax(rows, np.arange(6.0)), norm).behind(states).model
+    found = LoadedModel(FactorModel.from_softmax(rows, np.arange(6.0)), norm).behind(states).model
     np.testing.assert_allclose(found.scores(), (gain * states + shift) @ rows.T + np.arange(6.0), atol=1e-12)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from embaudit.comparison.matching import Match
-from embaudit.comparison.rounded import Given, rounded, with_states
+from embaudit.comparison.rounded import LoadedModel, rounded, with_states
 from embaudit.model import FactorModel
 from embaudit.model.final_norm import FinalNorm
 
@@ -27,7 +27,7 @@ def rounding(step, kind="Q8_0"):
 
 def given(rows, gains=None, found=None, **fields):
     norm = None if gains is None else FinalNorm("rms", gains)
-    return Given(FactorModel.from_softmax(rows, **fields), norm, found)
+    return LoadedModel(FactorModel.from_softmax(rows, **fields), norm, found)
 
 
 def match(before, after=None):
@@ -40,8 +40,8 @@ def test_distances_are_counted_in_steps_of_both_types_in_the_gauge_between_the_n
     away = np.zeros((40, 2))
     # A step of 0.5 is 2 and 1.5 long in the other norm; one of 0.25 there is added.
     away[0], away[1], away[2] = (2.24, -1.74), (2.26, 0.0), (0.0, -1.76)
-    before = Given(FactorModel.from_vectors(ROWS), FinalNorm("rms", GAINS), rounding(0.5))
-    after = Given(FactorModel.from_vectors(ROWS * SCALE + away), FinalNorm("rms", OTHERS), rounding(0.25, "Q6_K"))
+    before = LoadedModel(FactorModel.from_vectors(ROWS), FinalNorm("rms", GAINS), rounding(0.5))
+    after = LoadedModel(FactorModel.from_vectors(ROWS * SCALE + away), FinalNorm("rms", OTHERS), rounding(0.25, "Q6_K"))
     found = rounded(before, after, match(EVERY[:20]))
     assert found.kinds == ("Q8_0", "Q6_K")
     assert found.condition_number == pytest.approx(4 / 3, rel=1e-12)
@@ -55,15 +55,15 @@ def test_the_mean_row_may_differ_where_no_prediction_shows_it():
     found = rounded(before, after, match(EVERY))
     assert (found.beyond, found.explains, found.kinds, found.condition_number) == (0.0, True, ("Q8_0", ""), 1.0)
     assert found.largest < 1e-9
-    seen = Given(FactorModel.from_vectors(ROWS), None, rounding(0.01))
-    found = rounded(seen, Given(FactorModel.from_vectors(ROWS + AWAY)), match(EVERY))
+    seen = LoadedModel(FactorModel.from_vectors(ROWS), None, rounding(0.01))
+    found = rounded(seen, LoadedModel(FactorModel.from_vectors(ROWS + AWAY)), match(EVERY))
     assert (found.beyond, found.largest) == (1.0, pytest.approx(500, rel=1e-3))
 
 
 def test_nothing_is_said_without_rounding_or_where_the_gauge_is_not_known():
     found = rounding(0.5)
     plain, normed, lost = given(ROWS), given(ROWS, GAINS), given(ROWS, np.array([1.0, 0.0]), found)
-    layered = Given(plain.model, FinalNorm("layer", GAINS), found)
+    layered = LoadedModel(plain.model, FinalNorm("layer", GAINS), found)
     wide = given(np.column_stack([ROWS, ROWS]), None, found)
     for before, after in ((plain, plain), (given(ROWS, None, found), normed), (normed, lost), (lost, normed),
                           (layered, normed), (wide, plain)):  # fmt: skip

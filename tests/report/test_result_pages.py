@@ -12,7 +12,7 @@ from results_shown import KINDS, shown
 
 import embaudit as ea
 from embaudit.comparison.change import PARTS
-from embaudit.comparison.fates import OUTCOMES
+from embaudit.comparison.neighbour_attribution import OUTCOMES
 from embaudit.evaluation.measures import MEASURES
 from embaudit.io.intake import Intake, Part
 from embaudit.report.document import Origin

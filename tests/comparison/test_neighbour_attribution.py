@@ -8,18 +8,18 @@ import numpy as np
 import pytest
 
 from embaudit.comparison.change import role_change
-from embaudit.comparison.fates import (
+from embaudit.comparison.fits import folds, whole
+from embaudit.comparison.matching import Match, Pairing
+from embaudit.comparison.neighbour_attribution import (
     OUTCOMES,
     SEARCHED,
     TIED,
-    Path,
-    fates,
-    outcomes,
-    path_of,
+    AttributionSteps,
+    attribution_steps,
+    first_step_losing_neighbour,
+    neighbour_attribution,
     refit_effects,
 )
-from embaudit.comparison.fits import folds, whole
-from embaudit.comparison.matching import Match, Pairing
 from embaudit.linalg.intervals import draw_groups
 from embaudit.linalg.nearest import neighbours
 from embaudit.linalg.pairs import pair_cosines
@@ -27,7 +27,7 @@ from embaudit.linalg.pairs import pair_cosines
 
 def path(*versions, forward=True):
     steps = ("gauge", "learning") if forward else ("learning", "gauge")
-    return Path(np.arange(len(versions[0])), versions, ("unseen", *steps, "unseen"))
+    return AttributionSteps(np.arange(len(versions[0])), versions, ("unseen", *steps, "unseen"))
 
 
 def test_a_neighbour_is_lost_to_the_first_step_that_drives_it_out():
@@ -40,14 +40,16 @@ def test_a_neighbour_is_lost_to_the_first_step_that_drives_it_out():
         3: [[True, True, True, False, True, True]],
         4: [[True, False, False, False, False, True]],
     }
-    found = fates(path(x, x + 1, x + 2, x + 3, x + 4), known, lambda i: np.array(kept[i]))
+    found = first_step_losing_neighbour(path(x, x + 1, x + 2, x + 3, x + 4), known, lambda i: np.array(kept[i]))
     assert dict(zip(OUTCOMES, found[:, 0].astype(int).tolist(), strict=True)) == {
         "kept": [1, 0, 0, 0, 0, 0],
         "lost_to_gauge": [0, 0, 1, 0, 0, 0],
         "lost_to_unseen": [0, 1, 0, 0, 1, 0],
         "lost_to_learning": [0, 0, 0, 1, 0, 0],
     }
-    other = fates(path(x, x + 1, x + 2, x + 3, x + 4, forward=False), known, lambda i: np.array(kept[i]))
+    other = first_step_losing_neighbour(
+        path(x, x + 1, x + 2, x + 3, x + 4, forward=False), known, lambda i: np.array(kept[i])
+    )
     np.testing.assert_array_equal(other[[0, 3, 2, 1]], found)
 
 
@@ -56,14 +58,14 @@ def halves(seed=0, m=12, k=2):
     x = draw.standard_normal((m, k))
     other = x @ np.diag([1.0, 3.0]) + 0.5 * draw.standard_normal((m, k))
     found = Pairing({"right": (x, other)}, {"right": (x, other)}, ("rotation", "linear"), (), True)
-    parts = [replace(fold, chosen="linear") for fold in folds(found.fitted, draw, ("rotation", "linear"), ())]
+    parts = [replace(fold, group="linear") for fold in folds(found.fitted, draw, ("rotation", "linear"), ())]
     return found, parts, draw_groups(m, draw, most=4)
 
 
 def test_counts_of_neighbours_and_their_shares_without_each_group():
     found, parts, groups = halves()
-    paths = [path_of("right", found, fold) for fold in parts]
-    told = outcomes(paths, groups, 3, np.random.default_rng(0))
+    paths = [attribution_steps("right", found, fold) for fold in parts]
+    told = neighbour_attribution(paths, groups, 3, np.random.default_rng(0))
     assert (SEARCHED, TIED, told.n) == (2_000, 1e-6, 3)
     cells = []
     for half in paths:
@@ -83,7 +85,7 @@ def test_counts_of_neighbours_and_their_shares_without_each_group():
     halves_of = [[fate for one, _, fate in cells if one in half.rows] for half in paths]
     expected = [[fates_.count(name) for fates_ in halves_of] for name in OUTCOMES]
     assert told.by_part.tolist() == expected
-    assert outcomes(paths, groups, 9, np.random.default_rng(0)).n == 5
+    assert neighbour_attribution(paths, groups, 9, np.random.default_rng(0)).n == 5
 
 
 def test_the_change_of_a_row_is_the_mean_over_all_its_pairs():
@@ -109,7 +111,7 @@ def test_the_change_of_a_row_is_the_mean_over_all_its_pairs():
         rest = groups != group
         cells = [abs(c) for c, (i, j) in zip((new - old).ravel(), pairs, strict=True) if rest[i] and rest[j]]
         assert told.replicates["total"][group] == pytest.approx(np.mean(cells))
-    shares_without = outcomes([path_of("right", found, parts[0])], groups, 3, draw).replicates
+    shares_without = neighbour_attribution([attribution_steps("right", found, parts[0])], groups, 3, draw).replicates
     effects = refit_effects("right", found, refits, n=3, rng=draw)
     assert any(effects[name].any() for name in OUTCOMES)
     for name in OUTCOMES:

@@ -1,4 +1,4 @@
-"""What becomes of cosines and former neighbours on the way from one model to the other, and which step does it.
+"""Attribution of changed cosines and lost neighbours to the steps from one model to the other.
 
 Only pairs and neighbours within a half are looked at, by the gauge that was fitted on the other half. What all of it
 would be had some entities not helped to fit the gauges is measured on fewer rows.
@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from embaudit.comparison.fits import Fold
+from embaudit.comparison.fits import CrossFitHalf
 from embaudit.comparison.matching import Pairing
 from embaudit.core.checked import Flags, Floats, Indices
 from embaudit.linalg.nearest import NeighbourLists, neighbours
@@ -25,7 +25,7 @@ PARTNERS = 32
 REASONS = ("gauge", "unseen", "learning")
 """Why a former neighbour is gone."""
 OUTCOMES = ("kept", *(f"lost_to_{reason}" for reason in REASONS))
-"""What can have become of a former neighbour."""
+"""Outcomes of a former neighbour: it stays, or is lost for one of the reasons."""
 SEARCHED = 2_000
 """Rows whose neighbours are looked up."""
 TIED = 1e-6
@@ -35,7 +35,7 @@ PROBED = 100
 
 
 @dataclass(frozen=True, eq=False)
-class Path:
+class AttributionSteps:
     """Rows of a half on the way from the first model to the second, each step for one reason."""
 
     rows: Indices
@@ -47,40 +47,40 @@ class Path:
 
     @property
     def hides(self) -> bool:
-        """Whether a model has dimensions that no prediction sees."""
+        """True if a model has dimensions that no prediction sees."""
         old, old_seen, _, new_seen, new = self.versions
         return old_seen is not old or new_seen is not new
 
     @property
     def end(self) -> int:
-        """Which version the gauge should lead to."""
+        """Number of the version that the gauge should lead to."""
         return 3 if self.reasons[1] == "gauge" else 1
 
     def changes(self, pairs: Indices) -> tuple[Floats, ...]:
         """Compute cosines before, after, gauged and where the gauge should lead, and as far as seen, of each pair."""
         cosines = {key: pair_cosines(x, x, pairs) for key, x in {id(x): x for x in self.versions}.items()}
-        found = [cosines[id(x)] for x in self.versions]
-        return found[0], found[4], found[2], found[self.end], found[3] - found[1]
+        by_version = [cosines[id(x)] for x in self.versions]
+        return by_version[0], by_version[4], by_version[2], by_version[self.end], by_version[3] - by_version[1]
 
 
-def path_of(role: SideName, found: Pairing, fold: Fold) -> Path:
+def attribution_steps(role: SideName, paired: Pairing, fold: CrossFitHalf) -> AttributionSteps:
     """Follow the rows of one side that a fold judges."""
     rows = fold.held_out[role]
-    raw = [x[rows] for x in found.raw[role]]
+    raw = [x[rows] for x in paired.raw[role]]
     # What predictions see in full is the same array, so that no step is taken, and searched, in vain.
     old_seen, new_seen = (
-        cut if seen is whole else seen[rows]
-        for cut, seen, whole in zip(raw, found.seen[role], found.raw[role], strict=True)
+        cut if visible is whole else visible[rows]
+        for cut, visible, whole in zip(raw, paired.visible[role], paired.raw[role], strict=True)
     )
-    gauged = fold.gauge.apply(role, found.fitted[role][0][rows])
-    steps = ("gauge", "learning") if found.forward else ("learning", "gauge")
-    return Path(rows, (raw[0], old_seen, gauged, new_seen, raw[1]), ("unseen", *steps, "unseen"))
+    gauged = fold.gauge.apply(role, paired.fitted[role][0][rows])
+    steps = ("gauge", "learning") if paired.forward else ("learning", "gauge")
+    return AttributionSteps(rows, (raw[0], old_seen, gauged, new_seen, raw[1]), ("unseen", *steps, "unseen"))
 
 
-def plain_path(x: Floats, y: Floats, rows: Indices) -> Path:
+def plain_steps(x: Floats, y: Floats, rows: Indices) -> AttributionSteps:
     """Follow rows from one table to another, in which no gauge and no unseen dimension has a part."""
     old, new = x[rows], y[rows]
-    return Path(rows, (old, old, old, new, new), ("unseen", "gauge", "learning", "unseen"))
+    return AttributionSteps(rows, (old, old, old, new, new), ("unseen", "gauge", "learning", "unseen"))
 
 
 def draw_pairs(n_rows: int, rng: np.random.Generator) -> Indices:
@@ -94,13 +94,13 @@ def draw_pairs(n_rows: int, rng: np.random.Generator) -> Indices:
 
 def mean_size(change: Floats) -> float:
     """Average how large changes are, where they are defined; 0 where none is."""
-    known = np.abs(change[np.isfinite(change)])
-    return float(known.mean()) if len(known) else 0.0
+    sizes = np.abs(change[np.isfinite(change)])
+    return float(sizes.mean()) if len(sizes) else 0.0
 
 
 @dataclass(frozen=True, eq=False)
-class Outcomes:
-    """What became of former neighbours."""
+class NeighbourOutcomes:
+    """Outcomes of former neighbours."""
 
     n: int
     """Length of the lists."""
@@ -114,24 +114,26 @@ class Outcomes:
     """(outcomes, parts) how many neighbours each is that of in each part."""
 
 
-def outcomes(paths: list[Path], groups: NDArray[np.integer], n: int, rng: np.random.Generator) -> Outcomes:
+def neighbour_attribution(
+    paths: list[AttributionSteps], groups: NDArray[np.integer], n: int, rng: np.random.Generator
+) -> NeighbourOutcomes:
     """Count former neighbours that stayed, and the others by the first step that drives them out, within each half."""
     n = min(n, min(len(path.rows) for path in paths) - 1)
     groups, n_groups = groups.astype(np.intp), int(groups.max()) + 1
     searched, flags, tables = [], [], np.zeros((len(OUTCOMES), n_groups, n_groups))
     for path in paths:
         rows = np.sort(rng.permutation(len(path.rows))[: SEARCHED // len(paths)])
-        found, former = _searched(path, rows, n, {})
+        labels, former = _searched(path, rows, n, {})
         cells = groups[path.rows[rows]][:, None] * n_groups + groups[path.rows[former]]
-        for table, flag in zip(tables, found, strict=True):
+        for table, flag in zip(tables, labels, strict=True):
             table += np.bincount(cells[flag], minlength=n_groups**2).reshape(table.shape)
         searched.append(path.rows[rows])
-        flags.append(found.sum(axis=2))
-    counts, by_part = np.concatenate(flags, axis=1), np.stack([found.sum(axis=1) for found in flags], axis=1)
+        flags.append(labels.sum(axis=2))
+    counts, by_part = np.concatenate(flags, axis=1), np.stack([labels.sum(axis=1) for labels in flags], axis=1)
     diagonal = np.arange(n_groups)
     left = tables.sum(axis=(1, 2))[:, None] - tables.sum(axis=1) - tables.sum(axis=2) + tables[:, diagonal, diagonal]
     by_row, replicates = (dict(zip(OUTCOMES, values, strict=True)) for values in (counts, shares(left)))
-    return Outcomes(n, np.concatenate(searched), by_row, replicates, by_part)
+    return NeighbourOutcomes(n, np.concatenate(searched), by_row, replicates, by_part)
 
 
 def shares(counts: NDArray[np.number]) -> Floats:
@@ -146,7 +148,7 @@ def shares(counts: NDArray[np.number]) -> Floats:
     return np.asarray(counts / np.maximum(counts.sum(axis=0), 1))
 
 
-def _searched(path: Path, rows: Indices, n: int, lists: dict[int, NeighbourLists]) -> tuple[Flags, Indices]:
+def _searched(path: AttributionSteps, rows: Indices, n: int, lists: dict[int, NeighbourLists]) -> tuple[Flags, Indices]:
     """Return the outcome of each former neighbour of some rows, and who these are; lists at hand are not made again."""
 
     def nearest(version: int) -> NeighbourLists:
@@ -156,41 +158,43 @@ def _searched(path: Path, rows: Indices, n: int, lists: dict[int, NeighbourLists
         return lists[id(x)]
 
     old = nearest(0)
-    found = fates(path, old.indices >= 0, lambda version: old.kept_in(nearest(version), tie=TIED))
-    return found, old.indices
+    labels = first_step_losing_neighbour(
+        path, old.indices >= 0, lambda version: old.kept_in(nearest(version), tie=TIED)
+    )
+    return labels, old.indices
 
 
-def fates(path: Path, known: Flags, kept: Callable[[int], Flags]) -> Flags:
-    """Tell of each former neighbour which outcome is its own.
+def first_step_losing_neighbour(path: AttributionSteps, is_entry: Flags, stays_in: Callable[[int], Flags]) -> Flags:
+    """Label each lost neighbour with the first attribution step at which it leaves the list.
 
     Parameters
     ----------
     path : Path
         The steps.
-    known : array of shape (m, n)
+    is_entry : array of shape (m, n)
         Where there is a former neighbour.
-    kept : function
+    stays_in : function
         From the number of a version to an array that tells which of them are still near there.
 
     Returns
     -------
     array of shape (outcomes, m, n)
     """
-    open_ = known & ~kept(4)
-    found = {"kept": known & ~open_} | {f"lost_to_{reason}": np.zeros(known.shape, bool) for reason in REASONS}
+    open_ = is_entry & ~stays_in(4)
+    labels = {"kept": is_entry & ~open_} | {f"lost_to_{reason}": np.zeros(is_entry.shape, bool) for reason in REASONS}
     for i, reason in enumerate(path.reasons, start=1):
         if path.versions[i] is path.versions[i - 1]:
             continue
-        out = open_ if i == 4 else open_ & ~kept(i)
-        found[f"lost_to_{reason}"] |= out
+        out = open_ if i == 4 else open_ & ~stays_in(i)
+        labels[f"lost_to_{reason}"] |= out
         open_ = open_ & ~out
-    return np.stack([found[name] for name in OUTCOMES])
+    return np.stack([labels[name] for name in OUTCOMES])
 
 
 def refit_effects(
     role: SideName,
-    found: Pairing,
-    refits: Sequence[tuple[Fold, Sequence[Fold]]],
+    paired: Pairing,
+    refits: Sequence[tuple[CrossFitHalf, Sequence[CrossFitHalf]]],
     *,
     n: int,
     rng: np.random.Generator,
@@ -201,7 +205,7 @@ def refit_effects(
     ----------
     role : {"left", "right"}
         The side judged.
-    found : Pairing
+    paired : Pairing
         Its rows.
     refits : sequence of (Fold, sequence of Fold)
         A fold and what it is without each group.
@@ -216,13 +220,13 @@ def refit_effects(
         For each mean and share that a gauge has a part in, by how much it is larger without each group.
     """
     effects = []
-    for fold, others in refits:
-        path = path_of(role, found, fold)
+    for fold, variants in refits:
+        path = attribution_steps(role, paired, fold)
         rows = np.sort(rng.permutation(len(path.rows))[:PROBED])
-        source, end = found.fitted[role][0][path.rows], _cosines_of(path.versions[path.end], rows)
+        source, end = paired.fitted[role][0][path.rows], _cosines_of(path.versions[path.end], rows)
         lists: dict[int, NeighbourLists] = {}
         remains = []
-        for each in (fold, *others):
+        for each in (fold, *variants):
             gauged = each.gauge.apply(role, source)
             variant = replace(path, versions=(*path.versions[:2], gauged, *path.versions[3:]))
             counts = _searched(variant, rows, n, lists)[0].sum(axis=(1, 2))
