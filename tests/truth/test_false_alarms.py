@@ -83,7 +83,7 @@ def test_directions_left_alone_stay_as_they_are_beside_the_canonical_ones():
     """Their rows keep all inner products among themselves up to one number, and do not mix with the others."""
     model = collapsed_towers(1e-5, dtype=np.float64)
     form = ea.canonical_form(model)
-    assert (form.firm, form.seen, form.leaves_alone) == (4, 16, True)
+    assert (form.firm, form.n_seen, form.leaves_alone) == (4, 16, True)
     for exponent in (0.0, 0.5, 1.0):
         made = ea.at_exponent(model, exponent)
         s = form.singular_values[:4]
