@@ -78,12 +78,12 @@ def survey_lessons() -> str:
     high = sum(row["levels"][-1] < 0.8 for row in rows)
     return "\n\n".join([
         f"**The answer follows the training.** The answers for {len(rows)} models: {answers['NO']} NO, "
-        f"{answers['AS A CONVENTION']} AS A CONVENTION, {answers['CANNOT BE SAID']} CANNOT BE SAID, {answers['YES']} YES. "
-        f"YES is for training that compares cosines: {_names(rows, 'YES')}. A convention is what weight decay "
-        f"leaves: {_names(rows, 'AS A CONVENTION')}. More iterations bring such a model nearer to its convention, "
-        f"slowly: implicit's penalty would have changed {_number(short)} of the neighbours after 15 iterations, and "
-        f"{_number(long)} after 300. CANNOT BE SAID is for files that lack something: the second table, the inputs, "
-        "or enough rows.",
+        f"{answers['AS A CONVENTION']} AS A CONVENTION, {answers['CANNOT BE SAID']} CANNOT BE SAID, "
+        f"{answers['YES']} YES. YES is for training that compares cosines: {_names(rows, 'YES')}. "
+        f"A convention is what weight decay leaves: {_names(rows, 'AS A CONVENTION')}. "
+        "More iterations bring such a model nearer to its convention, slowly: implicit's penalty would have changed "
+        f"{_number(short)} of the neighbours after 15 iterations, and {_number(long)} after 300. "
+        "CANNOT BE SAID is for files that lack something: the second table, the inputs, or enough rows.",
         f"**The neighbours are not safe.** In {len(changed)} of {len(rows)} models an equivalent model has other "
         f"neighbours: from {_percent(changed[0]['lists'])} ({changed[0]['name']}) to "
         f"{_percent(changed[-1]['lists'])} ({changed[-1]['name']}); in half of them {_percent(_median(changed))} or "

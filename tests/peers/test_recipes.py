@@ -1,20 +1,13 @@
 """Blocks of the documentation that need another library run with it."""
 
-from __future__ import annotations
-
 import doctest
-import sys
-from pathlib import Path
+import re
 
 import pytest
+from peers.table import PAGE
 
-sys.path.append(str(Path(__file__).parents[1] / "docs"))
-from pages import PAGES, blocks
-
-PEERS = "python peers"
-RECIPES = {
-    page: [b.text for b in blocks(path.read_text("utf-8")) if b.language == PEERS] for page, path in PAGES.items()
-}
+RECIPES = {path.name: re.findall(r"```python peers\n(.*?)```", path.read_text("utf-8"), re.DOTALL)
+           for path in PAGE.parent.glob("*.md")}  # fmt: skip
 
 
 @pytest.mark.parametrize("page", [page for page, texts in RECIPES.items() if texts])
