@@ -8,12 +8,15 @@ from functools import partial
 import numpy as np
 import pytest
 from models import random_model
+from schemas import misfits
 
 import embaudit as ea
 from embaudit.auditing import audit
+from embaudit.auditing.effort import QUICK, Effort
 from embaudit.auditing.texts import DEFAULTS, THRESHOLDS
 from embaudit.errors import InputError
 from embaudit.model.final_norm import FinalNorm
+from embaudit.report.page import page
 
 make = partial(random_model, scales=([5, 3, 2, 1, 0.5], 1))
 FEW = {"n_gauges": 1, "n_pairs": 50}
@@ -132,20 +135,34 @@ def test_thresholds_decide_what_is_reported_and_nothing_that_is_proven_or_shown(
         assert [one.severity.title for one in found if one.code == "EMB401"] == [severity]
 
 
-def test_settings_and_options_set_thresholds(measured, embaudit, tmp_path):
-    ea.save(measured, "m.npz")
-    few = ("audit", "m.npz", "--gauges", 1, "--pairs", 50, "--fail-on", "tip", "--ignore", "EMB102")
-    assert "EMB401 (tip)" in embaudit(*few).out.splitlines()[-1]
-    assert "EMB401" not in embaudit(*few, "--threshold=copies=1").out.splitlines()[-1]
-    settings = tmp_path / "embaudit.toml"
-    settings.write_text("[thresholds]\ncopies = 0.5\n")
-    result = embaudit(*few)
-    assert "EMB401" not in result.out.splitlines()[-1]
-    assert "settings: threshold of " in result.err
-    assert "EMB401 (tip)" in embaudit(*few, "--threshold", "copies=0.01").out.splitlines()[-1]
-    for text, said in (("thresholds = 3", "a table of names with numbers"), ("[thresholds]\nhub = 1", "is hubs.")):
-        settings.write_text(text)
-        refused = embaudit(*few)
-        assert (refused.code, said in refused.err) == (2, True)
-    settings.unlink()
-    assert "got 'hubs'; write for example hubs=0.2." in embaudit(*few, "--threshold", "hubs").err
+MODEL = random_model(n=60, p=50, k=4, objective="product")
+LINE = "Quick audit: 2 models a group, 20,000 pairs, 100 lists, attacks of 1 × 5 steps."
+
+
+@pytest.mark.usefixtures("without_attacks")
+def test_a_quick_audit_takes_fewer_samples_which_repeat_it():
+    result = ea.audit(MODEL, quick=True, n_pairs=500, rng=1)
+    assert (result.quick, result.effort) == (True, Effort(2, 500, 100, 1, 5))
+    record = result.to_dict()
+    drawn = [row for row in record["movement"] if not row["exact"]]
+    assert {row["n_pairs"] for row in drawn} == {500}
+    assert [row["kind"] for row in record["drift"]].count("linear") == 2
+    assert misfits("audit", record) == []
+    assert "2 models a group, 500 pairs, 100 lists, attacks of 1 × 5 steps" in page(result)
+    assert ea.audit(MODEL, rng=1, **record["options"]).to_dict() == record
+    again = ea.audit(MODEL, rng=1, **record["options"] | {"quick": False}).to_dict()
+    assert again | {"options": record["options"]} == record
+
+
+def test_the_command_tells_the_sizes_of_a_quick_audit_in_one_line(embaudit, tmp_path):
+    ea.save(MODEL, tmp_path / "m.npz")
+    quick = embaudit("audit", "m.npz", "--quick", "--json", "a.json")
+    assert quick.out.splitlines()[1] == LINE
+    assert len(quick.out.splitlines()) <= 25
+    record = json.loads((tmp_path / "a.json").read_text())
+    assert record["options"].items() >= {"quick": True, **vars(QUICK)}.items()
+    sizes = [word for name in vars(QUICK) for word in (f"--{name.removeprefix('n_')}", record["options"][name])]
+    again = embaudit("audit", "m.npz", *sizes, "--full", "--json", "b.json")
+    assert "Quick audit" not in again.out
+    assert json.loads((tmp_path / "b.json").read_text()) | {"options": record["options"]} == record
+    assert LINE in embaudit("audit", "m.npz", "--quick", "--full").out

@@ -73,17 +73,6 @@ def test_every_public_group_is_drawn_from_and_has_a_name_and_a_title_of_its_own(
     assert all("kind" in vars(group) and "gauges" not in group.title for group in public)
 
 
-def test_directions_no_prediction_sees_have_canonical_models_without_a_gauge():
-    model = make(scales=([1, 1, 1, 0], 1))
-    canonical = [e for e in equivalent_models(model, rng=np.random.default_rng(0)) if e.kind == "canonical"]
-    assert len(canonical) == 3
-    for equivalent in canonical:
-        assert equivalent.gauge is None
-        after = equivalent.of(model)
-        assert after.rank == 3
-        np.testing.assert_allclose(after.scores(), model.scores(), atol=1e-12)
-
-
 def test_the_groups_that_keep_predictions_and_their_budgets():
     model = MODELS["biases"]
     rotations, stretches, maps, right, both, left, also = default_groups(model, max_condition=3.0)

@@ -8,10 +8,9 @@ from models import random_model
 
 from embaudit.auditing.fibre import Freedom, fibre_of
 from embaudit.auditing.finding import Kind
-from embaudit.model import FactorModel, Softmax
+from embaudit.model import Softmax
 
 BOTH = ("right", "left")
-SIDES = ("right", "left", "cross")
 PLANE = random_model(n=7, p=6, k=2)
 LINE = random_model(n=7, p=6, k=1)
 CAPPED, UNIT = Softmax(soft_cap=3.0), Softmax(unit_rows=True)
@@ -21,27 +20,12 @@ LINEAR = (
     "short "
     "of ±1."
 )
-CROSS = (
-    "A linear change of the axes changes no score and, unbounded, can give two rows, one of each side, any cosine of "
-    "the same sign. None changes its sign, and 0 stays 0."
-)
 SIGNS = "In one dimension {} cosines are signs, and no model of one dimension with the same predictions turns one{}."
 PROVEN, UNDECIDED = Kind.PROVEN, Kind.UNDECIDED
 
 
 def biased(model, *sides):
     return model.replace(**{f"{side}_bias": np.zeros(len(model.factors(side))) for side in sides})
-
-
-@pytest.mark.parametrize("link", ["identity", "sigmoid"])
-def test_a_plane_is_moved_by_linear_maps(link):
-    found = fibre_of(PLANE.replace(link=link), SIDES)
-    assert all(found.freedom[role] == Freedom(True, PROVEN, LINEAR.format("score")) for role in BOTH)
-    assert found.freedom["cross"] == Freedom(True, PROVEN, CROSS)
-    assert str(found.scope) == "every model of rank 2 with the same predictions"
-    assert (found.scope.whole, found.outside, found.pinning, found.seen_rank) == (True, {}, None, 2)
-    assert found.unseen == 0
-    assert found.moves("left") is True
 
 
 def test_what_a_free_bias_lets_move():
@@ -81,30 +65,6 @@ def test_what_a_free_bias_lets_move():
 def test_the_set_is_called_whole_only_where_it_is(link, sides, scope, whole):
     found = fibre_of(biased(PLANE, *sides).replace(link=link), BOTH)
     assert (str(found.scope), found.scope.whole) == (scope, whole)
-
-
-def test_vectors_alone():
-    vectors = FactorModel.from_vectors(np.array(PLANE.right))
-    found = fibre_of(vectors, ["right"])
-    assert str(found.scope) == "vectors of rank 2, whatever they are multiplied with, if no bias takes part"
-    assert (found.scope.whole, found.seen_rank, found.unseen, found.outside) == (False, 2, 0, {})
-    assert found.freedom == {"right": Freedom(True, PROVEN, LINEAR.format("score"))}
-    line = fibre_of(FactorModel.from_vectors(np.array(LINE.right)), ["right"])
-    signs = SIGNS.format("item-item", ", if no bias takes part").replace("predictions", "scores")
-    assert line.freedom["right"] == Freedom(False, PROVEN, signs)
-    narrow = fibre_of(FactorModel.from_vectors(np.outer([1.0, 2, -3], [1, 1])), ["right"])
-    assert narrow.freedom["right"].because.startswith("No score shows more than 1 of 2 dimensions")
-    parallel = fibre_of(FactorModel.from_vectors(np.outer([1.0, 2, -3], [1, 1, 1])), ["right"])
-    assert parallel.seen_rank == 1
-    assert parallel.freedom["right"].because == (
-        "No score shows more than 1 of 3 dimensions: item-item cosines also count the others, where rows of an equal "
-        "model may hold anything."
-    )
-    for scale in (1e8, 1.0, 1e-8):
-        thin = FactorModel.from_vectors(scale * np.array([[1.0, 0], [0, 1e-20], [1, 0]]))
-        assert fibre_of(thin, ["right"]).seen_rank == 1
-    sigmoid = fibre_of(vectors.replace(link="sigmoid"), ["right"])
-    assert str(sigmoid.scope) == "every model of rank 2 with the same predictions"
 
 
 # Links that divide by lengths

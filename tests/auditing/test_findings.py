@@ -14,7 +14,6 @@ from made import (
     changed,
     drift,
     equal,
-    equal_head,
     evidence,
     fibre,
     head,
@@ -25,12 +24,10 @@ from made import (
 from raised import (
     ALONE,
     CAPPED,
-    COSINE,
     LISTS,
     blind,
     compared,
     decayed,
-    gauged,
     like,
     normed,
     trained,
@@ -38,7 +35,6 @@ from raised import (
 
 from embaudit.auditing.finding import Kind, Severity
 from embaudit.auditing.findings import CHECKS, conclusions
-from embaudit.auditing.findings.heads import origin_matters
 from embaudit.auditing.findings.writing import is_effect
 from embaudit.auditing.texts import THRESHOLDS
 from embaudit.model import Softmax
@@ -81,34 +77,11 @@ def test_lists_count_from_a_twentieth_on_and_more_than_five_of_them(share, n_lis
     assert bool(drawn(of_head(quiet(neighbours=neighbours)), "EMB301")) is effect
 
 
-@pytest.mark.parametrize(("mean_abs", "effect"), [(0.05, True), (0.0499, False)])
-def test_cosines_count_from_a_twentieth_on_average(mean_abs, effect):
-    differ = drawn(compared(mean_abs), "cosines_near", "cosines_differ")
-    assert list(differ) == ["cosines_differ" if effect else "cosines_near"]
-    assert drawn(decayed(mean_abs), "EMB104") == ({"EMB104": TIP} if effect else {})
-    assert drawn(blind(mean_abs, 0.5), "EMB203") == {"EMB203": ISSUE if effect else TIP}
-    centred = quiet(centred=equal_head("mean row removed", "centring", mean_abs))
-    assert drawn(of_head(centred), "EMB301", "origin") == ({"EMB301": ISSUE} if effect else {"origin": Severity.NOTE})
-    tied = replace(centred, model=CAPPED)
-    assert not origin_matters(tied), "a capped head has no other origin"
-
-
 def test_a_penalty_cannot_have_chosen_from_a_quarter_of_the_lists_on():
     for overlap, severity in ((0.75, ISSUE), (0.7501, TIP)):
         assert drawn(decayed(0.0, **kept(overlap)), "EMB104") == {"EMB104": severity}
     assert drawn(decayed(0.5, **kept(0.0, 5)), "EMB104") == {"EMB104": TIP}, "five lists are a handful"
     assert drawn(evidence(MODEL.replace(objective="factors")), "EMB104") == {}
-
-
-def test_what_rounding_may_have_moved_is_no_movement():
-    still = (equal(), moved(mean_abs=1e-7, max_abs=1e-6))
-    assert drawn(evidence(MODEL, still), "moved", "drawn") == {}
-    case = evidence(MODEL, still, (equal("linear 2"), moved(mean_abs=1e-8, max_abs=1.1e-6)))
-    assert (value(case, "moved"), value(case, "drawn")) == (1e-8, pytest.approx(5.5e-8))
-    for most, code in ((1e-6, "cosines_agree"), (1.1e-6, "cosines_near")):
-        case = compared(1e-9, max_abs=most, **LISTS)
-        assert list(drawn(case, "cosines_agree", "cosines_near")) == [code]
-        assert bool(drawn(case, "lists_differ")) == (code == "cosines_near")
 
 
 def test_where_the_check_failed_nothing_else_is_told():
@@ -132,16 +105,6 @@ def test_what_training_says_of_free_cosines_follows_its_law(name):
     assert drawn(pinned, "EMB101", "EMB102", "EMB103", "EMB105", "made") == {}, "nothing is left to training"
 
 
-def test_cosines_that_a_test_of_unit_rows_leaves_free_are_shown():
-    case = evidence(COSINE, **gauged("right", "left"))
-    shown = [one for one in conclusions(case) if one.code in ("free", "rearranged")]
-    assert {(one.code, one.role, one.value) for one in shown} == {
-        ("free", "right", 0.3), ("rearranged", "right", 0.3), ("free", "left", 0.1), ("rearranged", "left", 0.1),
-    }  # fmt: skip
-    assert drawn(case, "EMB101", "EMB102") == {"EMB101": ISSUE}
-    assert drawn(changed(case, model=COSINE.replace(objective="cosine")), "EMB101") == {"EMB101": ISSUE}
-
-
 @pytest.mark.parametrize("objective", ["softmax-decay", "logistic-decay"])
 def test_a_mean_row_contradicts_weight_decay_from_a_hundredth_on(objective):
     model = HEAD.replace(objective=objective)
@@ -160,21 +123,6 @@ def test_traits_are_told_from_their_threshold_on(name):
         case = like(MODEL, **({"hubs": hubs} if name == "hubs" else {"direction": shared}))
         assert bool(drawn(case, code)) is told
         assert drawn(changed(case, thresholds=case.thresholds | {name: 1.0}), code) == {}
-
-
-@pytest.mark.parametrize(
-    ("model", "off_unit", "told"),
-    [
-        (ALONE, 1e-3, True),
-        (ALONE, 1.1e-3, False),
-        (MODEL, 0.0, False),
-        (HEAD, 0.0, False),
-        (ALONE.replace(link="cosine"), 0.0, False),
-        (ALONE.replace(objective="factors"), 0.0, False),
-    ],
-)
-def test_rows_of_length_one_are_asked_about_where_training_is_not_known(model, off_unit, told):
-    assert bool(drawn(like(model, off_unit=off_unit), "EMB409")) is told
 
 
 def test_every_check_is_silent_of_evidence_that_has_nothing_to_tell():

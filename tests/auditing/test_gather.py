@@ -9,7 +9,6 @@ from models import random_model
 from embaudit.auditing.effort import Effort
 from embaudit.auditing.evidence import gather
 from embaudit.model import FactorModel
-from embaudit.model.one_table import with_objective
 from embaudit.movements.bias_columns import beside_bias
 
 pytestmark = pytest.mark.usefixtures("without_attacks")
@@ -44,14 +43,3 @@ def test_one_side_alone_has_no_position_and_is_checked_on_probes():
     assert found.position is None
     assert {record.n_rows for record in found.drift} == {256}
     assert found.model.left is None
-
-
-def test_a_declared_objective_is_that_of_the_model_and_cosines_are_compared_where_it_trained_them():
-    vectors, head = FactorModel.from_vectors(ROWS), FactorModel.from_softmax(ROWS)
-    assert with_objective(vectors) is vectors
-    declared = with_objective(vectors, "cosine")
-    assert (declared.objective, declared.link) == ("cosine", "cosine")
-    assert with_objective(declared) is declared
-    assert with_objective(declared, "cosine") is declared
-    made = [(one.objective, one.link) for one in (with_objective(SMALL, "product"), with_objective(head, "softmax"))]
-    assert made == [("product", "identity"), ("softmax", "softmax")]

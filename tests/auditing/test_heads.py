@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from embaudit.auditing.heads import declare, head_evidence
-from embaudit.errors import InputError
-from embaudit.model import FactorModel, Softmax
+from embaudit.auditing.heads import head_evidence
+from embaudit.model import FactorModel
 
 ROWS = np.random.default_rng(3).standard_normal((30, 3)) + np.eye(3)[0]
 INPUTS = np.random.default_rng(4).standard_normal((50, 3)) * [1, 2, 4]
@@ -16,20 +15,6 @@ INPUTS = np.random.default_rng(4).standard_normal((50, 3)) * [1, 2, 4]
 def measured(model, rng=0, **options):
     known = {"n_neighbours": 5, "max_condition": 3.0}
     return head_evidence(model, rng=np.random.default_rng(rng), **known | options)
-
-
-def test_what_is_declared_of_a_head():
-    plain = FactorModel.from_softmax(ROWS)
-    assert declare(plain, None, normalised=False) is plain
-    assert declare(plain, 5.0, normalised=False).link == Softmax(soft_cap=5.0)
-    assert declare(plain, None, normalised=True).link == Softmax(unit_rows=True)
-    capped = declare(plain, 5.0, normalised=True)
-    assert capped.link == Softmax(soft_cap=5.0, unit_rows=True)
-    assert declare(capped, 2.0, normalised=False).link == Softmax(soft_cap=2.0, unit_rows=True)
-    message = "a soft-cap or normalisation must be declared of a softmax head; got a model with identity link"
-    for options in ((5.0, False), (None, True)):
-        with pytest.raises(InputError, match=message):
-            declare(FactorModel.from_vectors(ROWS), options[0], normalised=options[1])
 
 
 def test_what_is_measured_of_a_head_is_computed_again():

@@ -8,10 +8,8 @@ from models import random_model
 
 import embaudit as ea
 from embaudit.auditing.penalty import penalty_form
-from embaudit.auditing.predicted import by_prediction, without_unseen
-from embaudit.canonical import identified_cosines
+from embaudit.auditing.predicted import without_unseen
 from embaudit.core.plain import plain
-from embaudit.linalg.pairs import all_pairs
 from embaudit.movements.movement import MovementProbe
 
 
@@ -26,22 +24,6 @@ def skewed():
 
 def cosines(x):
     return x @ x.T / np.outer(*2 * [np.linalg.norm(x, axis=1)])
-
-
-def test_what_is_predicted_is_compared_pair_by_pair_and_list_by_list(skewed):
-    probe = MovementProbe(skewed, ["left", "right", "cross"], n_neighbours=3)
-    found = by_prediction(probe, side="right", rows=np.array([0, 5]), n=3)
-    seen = np.delete(np.arange(12), 5)
-    pairs = seen[all_pairs(11)]
-    moved = np.abs(identified_cosines(skewed, role="right", pairs=pairs) - skewed.cosines("right", pairs))
-    assert found.of("right").mean_abs == pytest.approx(moved.mean())
-    assert found.of("right").max_abs == pytest.approx(moved.max())
-    assert (found.of("right").n_zero, found.of("cross")) == (1, None)
-    assert [record.role for record in found.movement] == ["left", "right"]
-    (example,) = found.examples  # a row without predictions has no neighbours by them
-    nearest = seen[np.argsort(-cosines(skewed.scores()[:, seen].T)[0])][1:4]
-    assert [name for name, _ in example.after] == [str(row) for row in nearest]
-    assert plain(found)["movement"][1]["n_pairs"] == 55
 
 
 def test_what_no_prediction_sees_is_removed_from_the_sides_that_hold_it(skewed):

@@ -136,32 +136,6 @@ def test_the_published_upper_bound_fails_when_all_local_cosines_are_negative() -
     assert result.global_cosine <= result.bounds_without_norms[1]
 
 
-def test_zero_blocks_have_no_cosine_and_no_weight() -> None:
-    x, y = [[1.0], [0.0], [0.0], [2.0]], [[1.0], [1.0], [0.0], [0.0]]
-    result = block_cosines(x, y)
-    assert result.zero_blocks == {"x": 1, "y": 1, "both": 1}
-    assert np.isnan(result.cosines[1:]).all()
-    assert result.weights[1:].tolist() == [0, 0, 0]
-    assert result.global_cosine == pytest.approx(1 / math.sqrt(5 * 2))
-    assert result.local_threshold(0.0).n_undefined == 3
-    assert "1 in x only, 1 in y only, 1 in both" in result._repr_html_()
-
-
-def test_explain_names_the_fewest_blocks() -> None:
-    x = {f"layer.{i}": np.ones(4) for i in range(10)}
-    y = {name: values * (30.0 if name == "layer.7" else 1.0) for name, values in x.items()}
-    frame = block_cosines(x, y).largest_gaps(share=0.35)
-    assert frame.index.tolist() == ["layer.7"]
-    assert frame["cumulative_share"].iloc[-1] >= 0.35
-    assert frame["without"].iloc[0] == 1
-    whole = block_cosines(x, y).largest_gaps(share=1.0)
-    assert whole["gap_share"].sum() == pytest.approx(1.0)
-    assert len(block_cosines(x, y).largest_gaps(share=1.0, limit=3)) == 3
-    for outside in (0, 1.5):
-        with pytest.raises(InputError, match="share must be"):
-            block_cosines(x, y).largest_gaps(share=outside)
-
-
 def test_blocks_of_very_different_size_keep_their_own_cosine() -> None:
     x = np.array([[1e-250, 1e-250], [1.0, 0.0], [1e200, 1e200]])
     y = np.array([[1e-250, 0.0], [1.0, 1.0], [1e200, -1e200]])
@@ -192,15 +166,3 @@ def test_explain_pair_takes_a_side_of_a_model() -> None:
 
     model = FactorModel.from_user_item([[1.0, 0.0], [1.0, 1.0]], [[2.0, 1.0], [0.0, 3.0]])
     assert blocks.explain_pair(model, 0, 1, role="left").global_cosine == pytest.approx(math.sqrt(0.5))
-
-
-def test_local_threshold_says_what_holds() -> None:
-    result = block_cosines([[1.0, 0.0], [1.0, 0.0]], [[1.0, 0.0], [3.0, 4.0]])
-    threshold = result.local_threshold(0.7)
-    assert not threshold.holds
-    assert threshold.n_below == 1
-    assert threshold.guaranteed == pytest.approx(0.7 * result.norm_cosine)
-    assert threshold.guaranteed_without_norms == 0
-    assert result.local_threshold(-0.5).guaranteed_without_norms == -0.5
-    assert result.local_threshold(0.6).holds
-    assert "Not every (1 below)" in str(threshold)

@@ -33,31 +33,6 @@ def pieces(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> N
         monkeypatch.setattr(sums, "READ", 2)
 
 
-def by_hand(x: Arrays, y: Arrays, cut: Callable[[np.ndarray], list[np.ndarray]]) -> np.ndarray:
-    parts = [(a, b) for name in x if x[name].size for a, b in zip(cut(x[name]), cut(y[name]), strict=True)]
-    wide = [(np.ravel(a).astype(float), np.ravel(b).astype(float)) for a, b in parts]
-    return np.array([a @ b / math.sqrt((a @ a) * (b @ b)) for a, b in wide])
-
-
-CUTS: dict[str, Callable[[np.ndarray], list[np.ndarray]]] = {
-    "tensors": lambda a: [a],
-    "rows": lambda a: list(a) if a.ndim > 1 else [a],
-    "coordinates": lambda a: list(a.ravel()),
-}
-
-
-@pytest.mark.usefixtures("pieces")
-@pytest.mark.parametrize("kind", CUTS)
-def test_blocks_match_slicing(kind: str, pair: tuple[Arrays, Arrays]) -> None:
-    cut = CUTS[kind]
-    result = block_cosines(*pair, kind)
-    np.testing.assert_allclose(result.cosines, by_hand(*pair, cut), atol=1e-14)
-    assert result.sizes.tolist() == [p.size for v in pair[0].values() if v.size for p in map(np.asarray, cut(v))]
-    names = result.names[range(len(result))]
-    assert len(set(names)) == len(names)
-    assert result.identity_error < 1e-14
-
-
 def test_block_names_say_where_they_are(pair: tuple[Arrays, Arrays]) -> None:
     def names(blocks: str) -> list[str]:
         result = block_cosines(*pair, blocks)
@@ -87,20 +62,6 @@ def test_patterns_that_match_nothing_are_refused_or_noted(pair: tuple[Arrays, Ar
         block_cosines(*pair, "foo*")
     assert "no name matches 'foo*'" in block_cosines(*pair, "foo*,conv").notes
     assert block_cosines(*pair, "conv*").notes == ()
-
-
-@pytest.mark.usefixtures("pieces")
-def test_labels_cut_one_array() -> None:
-    rng = np.random.default_rng(0)
-    x, y = rng.standard_normal((2, 60))
-    labels = rng.integers(0, 4, 60)
-    result = block_cosines(x, y, labels)
-    for name, cosine in zip(result.names[range(4)], result.cosines, strict=True):
-        part = labels == int(name)
-        assert cosine == pytest.approx(x[part] @ y[part] / np.linalg.norm(x[part]) / np.linalg.norm(y[part]), abs=1e-14)
-    mixed = block_cosines([1.0, 2.0, 3.0, 4.0], [1.0, 1.0, 1.0, 1.0], np.array([1, "b", None, "1"], dtype=object))
-    assert mixed.names[range(3)] == ["1", "b", "None"]
-    assert mixed.sizes.tolist() == [2, 1, 1]
 
 
 def test_natural_parts_by_default() -> None:
@@ -210,20 +171,6 @@ def test_torch_tensors(dtype: str, pair: tuple[Arrays, Arrays]) -> None:
     assert block_cosines(wrapped, y).global_cosine == block_cosines(x, y).global_cosine
 
 
-def test_sums_do_not_lose_digits_with_size() -> None:
-    rng = np.random.default_rng(1)
-    x = rng.standard_normal(300_000) * 10.0 ** rng.integers(-6, 6, 300_000)
-    y = rng.standard_normal(300_000)
-    result = block_cosines({"a": x}, {"a": y})
-    exact = math.fsum((x * x).tolist())
-    assert abs(result.sums.xx[0] - exact) <= 4 * np.spacing(exact)
-    # Numbers a running sum would lose one after another.
-    lost = np.full(2**20, 2.0**-27)
-    lost[0] = 1.0
-    assert block_cosines({"a": lost}, {"a": lost}).sums.xx[0] == pytest.approx(1 + (2**20 - 1) * 2.0**-54, rel=3e-16)
-    assert np.cumsum(lost * lost)[-1] == 1.0
-
-
 BAD: dict[str, tuple[Callable[[], object], str]] = {
     "keys": (
         lambda: block_cosines({"a": [1.0], "b": [1.0]}, {"a": [1.0], "c": [1.0]}),
@@ -304,30 +251,3 @@ def arrays(tmp_path: Path) -> dict[str, np.ndarray]:
     np.savez(tmp_path / "one.npz", weight=made["n"])
     np.savez(tmp_path / "two.npz", weight=made["n"], bias=made["v"])
     return made
-
-
-@pytest.mark.parametrize("blocks", [None, "rows", "coordinates", list("aabbccaabbcc")])
-def test_a_path_says_what_its_array_says(tmp_path, arrays, blocks):
-    m, n = tmp_path / "m.npy", tmp_path / "n.npy"
-    expected = block_cosines(arrays["m"], arrays["n"], blocks=blocks)
-    for x, y in ((m, n), (m, arrays["n"]), (arrays["m"], n)):
-        found = block_cosines(x, y, blocks=blocks)
-        assert found.to_frame().equals(expected.to_frame())
-        assert found.names.cut == expected.names.cut
-        assert found.notes == ()
-
-
-def test_an_unnamed_array_matches_the_only_array_of_the_other_side_and_nothing_else(tmp_path, arrays):
-    expected = block_cosines(arrays["m"], arrays["n"], blocks="rows").cosines
-    for x, y in (("m.npy", "one.npz"), ("one.npz", "m.npy")):
-        found = block_cosines(tmp_path / x, tmp_path / y, blocks="rows")
-        assert np.array_equal(found.cosines, expected)
-        assert found.names[0] == "weight[0]"
-    with pytest.raises(InputError, match="only x has an array without a name"):
-        block_cosines(tmp_path / "m.npy", tmp_path / "two.npz")
-    with pytest.raises(InputError, match="only x has 'a', only y has 'b'"):
-        block_cosines({"a": arrays["v"]}, {"b": arrays["v"]})
-    many = dict.fromkeys("abcde", arrays["v"])
-    for missing, said in (("bcd", "x alone has 'b', 'c', 'd'"), ("bcde", "x alone has 'b', 'c', 'd' and 1 more")):
-        x = {name: many[name] for name in ("a", *missing)}
-        assert block_cosines(x, {"a": arrays["v"]}, missing="skip").notes == (f"{said}: left out",)

@@ -28,34 +28,6 @@ def network() -> dict[str, Any]:
         yield names
 
 
-def test_the_gradient_is_the_slope_of_the_loss(network: dict[str, Any]) -> None:
-    rng = np.random.default_rng(1)
-    layers = network["initial"](rng)
-    layers = {name: values + 0.1 * rng.standard_normal(values.shape) for name, values in layers.items()}
-    x, labels = network["X"][:40], network["LABELS"][:40]
-    _, gradient = network["loss_and_gradient"](layers, x, labels)
-    for name, values in layers.items():
-        direction = rng.standard_normal(values.shape)
-        ends = [
-            network["loss_and_gradient"]({**layers, name: values + h * direction}, x, labels)[0] for h in (1e-6, -1e-6)
-        ]
-        assert (ends[0] - ends[1]) / 2e-6 == pytest.approx((gradient[name] * direction).sum(), rel=1e-4, abs=1e-7)
-
-
-def test_rules_are_what_they_are_called(network: dict[str, Any]) -> None:
-    rng = np.random.default_rng(2)
-    g, h = rng.standard_normal((2, 6, 4))
-    turned = network["muon"](g, {}, 1)
-    np.testing.assert_allclose(turned.T @ turned, np.eye(4), atol=1e-12)
-    assert (turned * g).sum() == pytest.approx(np.linalg.svd(g, compute_uv=False).sum())
-    memory: dict[str, Any] = {}
-    network["momentum"](g, memory, 1)
-    np.testing.assert_allclose(network["momentum"](h, memory, 2), 0.9 * g + h)
-    np.testing.assert_allclose(network["adam"](g, {}, 1), np.sign(g), atol=1e-6)
-    np.testing.assert_array_equal(network["sign"](g, {}, 1), np.sign(g))
-    assert network["sgd"](g, {}, 1) is g
-
-
 def test_local_cosines_of_sign_and_muon_have_closed_forms(network: dict[str, Any]) -> None:
     """Sign: ‖g‖₁/(√n‖g‖₂); first Muon step: nuclear norm/(√k‖G‖)."""
     layers = network["initial"](np.random.default_rng(3))

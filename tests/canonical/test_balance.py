@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from embaudit.canonical import position
-from embaudit.canonical.balance import BALANCED, balance, balanced_maps
+from embaudit.canonical.balance import balance, balanced_maps
 from embaudit.model import FactorModel
 
 
@@ -70,35 +69,6 @@ def counting(ratings):
     p, q, seen = als(ratings, 3, 0.05, counted=True)
     counts = {"user_counts": seen.sum(axis=1), "item_counts": seen.sum(axis=0)}
     return FactorModel.from_user_item(p, q, **counts, objective="factors-counted")
-
-
-def test_a_position_with_counts_is_that_of_the_law_of_counting_decay(counting):
-    where = position(counting)
-    assert f"{np.exp(where.counted_distance):.3f}" == "1.000"
-    assert np.exp(where.distances["balanced"]) > 1.01
-    assert where.to_dict()["counted_distance"] == where.counted_distance
-    assert "Weighted by interactions, they are balanced within κ = 1.000." in where.explain()
-    for missing in ("left_counts", "right_counts"):
-        unknown = position(counting.replace(**{missing: None}))
-        assert unknown.counted_distance is None
-        assert unknown.to_dict()["counted_distance"] is None
-        assert "Weighted" not in unknown.explain()
-
-
-@pytest.mark.parametrize("stretch", [1.05, 1.2, 3.0])
-def test_a_rescaled_model_is_as_far_from_the_counted_law_as_it_was_rescaled(counting, stretch):
-    m = np.diag([stretch, 1.0, 1.0])
-    turned = np.linalg.svd(np.sqrt(counting.left_counts)[:, None] * counting.left)[2].T @ m
-    moved = counting.replace(left=counting.left @ turned, right=counting.right @ np.linalg.inv(turned).T)
-    where = position(moved)
-    assert np.exp(where.counted_distance) == pytest.approx(stretch, rel=1e-5)
-    near = stretch <= BALANCED
-    words = (
-        "Weighted by interactions, they are balanced within κ = "
-        if near
-        else "other factors: these, with axes stretched by up to "
-    )
-    assert f"{words}{stretch:.3f}" in where.explain()
 
 
 def test_balanced_maps_keep_every_score_and_leave_equal_gram_matrices(counting):

@@ -47,24 +47,6 @@ def test_the_form_of_another_model_is_refused(name, other, got):
     assert refusal(TAKES[name], other) == ANOTHER.format(got)
 
 
-@pytest.mark.parametrize("fields", [{}, {"biases": ["left_bias", "right_bias"]}, {"link": "softmax"}, {"k": 20}])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_some_rows_of_a_model_are_taken_with_the_form_of_the_whole(fields, dtype):
-    model = random_model(n=30, p=19, **{"k": 5, "dtype": dtype, **fields})
-    form = canonical_form(model)
-    rows = np.array([7, 2, 11])
-    exponent, factors = at_exponent(model, 0.3, form=form), identified_factors(model, "right", form=form)
-    for some in (model.take(left=rows, right=rows), model.take(left=rows), model.take(right=rows)):
-        made = at_exponent(some, 0.3, form=form)
-        assert np.allclose(made.predictions(), some.predictions(), rtol=0, atol=500 * np.finfo(dtype).eps)
-        wanted = exponent.right[rows] if some.n_right == 3 else exponent.right
-        assert np.allclose(made.right, wanted, rtol=0, atol=1e-5)
-    some = model.take(right=rows)
-    assert np.allclose(identified_factors(some, "right", form=form), factors[rows], rtol=0, atol=1e-5)
-    shuffled = model.take(left=np.arange(30)[::-1])
-    assert np.allclose(identified_factors(shuffled, "right", form=form), factors, rtol=0, atol=1e-5)
-
-
 def test_rows_in_a_direction_that_the_form_does_not_know_are_refused():
     """Their predictions would be lost with the direction."""
     flat = MODEL.replace(right=MODEL.right * [1.0, 1.0, 0.0])

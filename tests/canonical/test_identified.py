@@ -50,19 +50,6 @@ def test_equal_to_cosines_of_the_dense_scores(role, link, biases, whole):
     np.testing.assert_allclose(found, expected, atol=1e-10)
 
 
-@pytest.mark.parametrize("role", SIDES)
-@pytest.mark.parametrize("link", LINKS)
-def test_factors_have_them_as_plain_cosines(role, link):
-    model = make(1, link=link)
-    rows = identified_factors(model, role)
-    table = dense(model) if role == "left" else dense(model).T
-    np.testing.assert_allclose(rows @ rows.T, table @ table.T, atol=1e-10)
-    pairs = all_pairs(len(rows))
-    np.testing.assert_allclose(
-        pair_cosines(rows, rows, pairs), identified_cosines(model, role=role, pairs=pairs), atol=1e-13
-    )
-
-
 @given(
     seed=st.integers(0, 2**32 - 1),
     kappa=st.floats(1, 1e4),

@@ -6,15 +6,12 @@ import numpy as np
 import pytest
 
 from embaudit.canonical import pinned_test
-from embaudit.canonical.quadratic_span import span_of
-from embaudit.canonical.second_metric import certificate
 from embaudit.errors import EquivalenceError, InputError
 from embaudit.model import FactorModel, Softmax
 from embaudit.testing import break_claim
 
 UNIT = Softmax(unit_rows=True)
 CAPPED = Softmax(unit_rows=True, soft_cap=3.0)
-AXES = np.vstack([np.eye(3), -np.eye(3)])
 
 
 def rows(n, k, seed=0):
@@ -62,18 +59,6 @@ def test_axes_on_both_sides_are_pinned_by_both_sides_together(k):
     assert "both sides hold one positive form" in found.because
 
 
-def test_a_form_that_both_spans_hold_pins_generic_rows_of_which_neither_side_spans():
-    model = cosine_model(8, 8, 4)
-    left, right = (span_of(model.factors(side), np.eye(4)) for side in model.sides)
-    assert max(left.rank, right.rank) == 8 < left.needed == 10
-    assert certificate(left, right, 4) > 0
-    assert pinned_test(model).status == "pinned"
-    # Users e1, e2 and items e1, b: the only form in both spans is that of e1, and it is not positive.
-    corner, skew = np.eye(2), np.array([[1.0, 0.0], [0.6, 0.8]])
-    assert certificate(span_of(corner, np.eye(2)), span_of(skew, np.eye(2)), 2) == 0
-    assert pinned_test(FactorModel(corner, skew, link="cosine")).status == "undecided"
-
-
 def test_the_adversary_agrees_with_every_answer():
     answers = {"pinned": 0, "free": 0, "undecided": 0}
     for seed in range(21):
@@ -95,17 +80,6 @@ def test_the_adversary_agrees_with_every_answer():
     assert answers["free"] >= 4
 
 
-def test_three_axes_and_their_opposites_reach_cosine_point_eight():
-    model = FactorModel(rows(50, 3), AXES, link=UNIT, right_bias=rows(6, 1)[:, 0])
-    found = pinned_test(model)
-    twin = found.twin(model)
-    assert found.status == "free"
-    assert found.witness.condition_number == pytest.approx(3.0)
-    assert changes(AXES, twin.right).max() == pytest.approx(0.8)
-    np.testing.assert_allclose(np.linalg.norm(twin.right, axis=1), 1, atol=1e-14)
-    np.testing.assert_allclose(twin.predictions(), model.predictions(), rtol=1e-12)
-
-
 def test_sixty_labels_of_rank_16_are_free():
     model = FactorModel(rows(40, 16), rows(60, 16, 1), link=UNIT)
     found = pinned_test(model)
@@ -113,33 +87,6 @@ def test_sixty_labels_of_rank_16_are_free():
     assert found.largest > 0.5
     assert found.moved["right"].mean_abs > 0.05
     np.testing.assert_allclose(found.twin(model).predictions(), model.predictions(), rtol=1e-11)
-
-
-@pytest.mark.parametrize(("n", "status"), [(3, "free"), (4, "free"), (5, "pinned")])
-def test_labels_that_fix_every_metric_may_still_move_along_a_translation(n, status):
-    """Four points of a circle lie on other ellipses, whose centres are elsewhere: five are needed, not three."""
-    labels = rows(n, 2)
-    model = FactorModel(rows(9, 2, 1), labels, link=UNIT)
-    found = pinned_test(model)
-    assert found.status == status
-    if status == "free":
-        assert np.linalg.norm(found.witness.right_shift) > 0.1
-        twin = found.twin(model)
-        np.testing.assert_allclose(twin.predictions(), model.predictions(), rtol=1e-12)
-        assert changes(labels, twin.right).max() > 0.5
-
-
-def test_under_a_cap_nothing_is_pinned_by_gauges_alone():
-    """Inputs of rank 2 meet the probabilities of any three labels: no gauge says how, the adversary does."""
-    model = FactorModel(rows(9, 2, 1), rows(3, 2), link=CAPPED)
-    assert pinned_test(model).status == "undecided"
-    assert "under a cap" in pinned_test(model).explain()
-    assert break_claim(model).found
-    two = model.replace(right=rows(2, 2))
-    found = pinned_test(two)
-    assert (found.status, found.needed) == ("free", 3)
-    assert not found.witness.shifts_right
-    np.testing.assert_allclose(found.twin(two).scores(), two.scores(), atol=1e-13)
 
 
 def test_many_generic_rows_are_pinned_by_one_side():
@@ -202,7 +149,7 @@ def test_what_is_too_large_says_so():
     wide = FactorModel(None, rows(200, 70), link=UNIT)
     assert (pinned_test(wide).status, pinned_test(wide).witness) == ("free", None)
     assert pinned_test(FactorModel(None, rows(200, 70) * (np.arange(70) < 20), link=UNIT)).status == "undecided"
-    assert "Up to 8,400" in pinned_test(FactorModel(rows(80, 70), rows(200, 70), link="cosine")).explain()
+    assert "up to 8,400" in pinned_test(FactorModel(rows(80, 70), rows(200, 70), link="cosine")).explain()
 
 
 @pytest.mark.parametrize(("n", "k"), [(2, 2), (7, 4), (1, 3)])

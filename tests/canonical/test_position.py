@@ -12,6 +12,7 @@ from models import random_model
 from scipy.linalg import sqrtm
 
 from embaudit.canonical import EXPONENTS, FactorScaling, at_exponent, canonical_form, position
+from embaudit.canonical.equivalents import canonical_models
 from embaudit.canonical.library_scaling import log_condition
 from embaudit.gauges import Diagonal, GeneralLinear, Orthogonal
 from embaudit.model import FactorModel
@@ -42,16 +43,6 @@ def test_the_nearest_exponent_beats_a_grid():
     assert where.distance <= min(grid) + 1e-9
     assert where.distance >= min(grid) - 0.05  # and is one of the family
     assert 0 < where.distance <= np.log(5.0) + max(position(make(2)).distances.values())
-
-
-@pytest.mark.parametrize("scale", [1e-9, 1.0, 1e9])
-def test_where_every_exponent_is_the_same_gauge_the_balanced_one_is_named(scale):
-    """Rounding of equal singular values is relative to them, and says nothing of the exponent."""
-    turn = np.linalg.qr(np.random.default_rng(0).normal(size=(9, 9)))[0]
-    model = FactorModel(turn @ np.linalg.qr(turn + 1)[0] * scale, turn)
-    s = canonical_form(model).singular_values
-    assert 0 < s[0] - s[-1] < 1e-14 * s[0]
-    assert position(model).exponent == 0.5
 
 
 def test_balancedness_is_the_spectrum_it_says():
@@ -124,11 +115,31 @@ def test_a_rank_deficient_model_is_placed_on_what_predictions_see():
     assert len(where.balancedness) == 6
 
 
-def test_the_position_of_balanced_factors_is_found_whatever_the_rounding() -> None:
-    """Their metrics are multiples of the identity up to rounding, on some of which eigenvalue routines give up."""
-    draw = np.random.default_rng(0)
-    for _ in range(400):
-        k = int(draw.integers(2, 12))
-        sigma = np.sort(draw.uniform(1, 100, k))[::-1]
-        p, q = (np.linalg.qr(draw.standard_normal((20, k)))[0] * np.sqrt(sigma) for _ in range(2))
-        assert log_condition(canonical_form(FactorModel(p, q)), 0.5) < 1e-10
+SPREAD, EYE = np.diag([9.0, 4.0, 1.0]), np.eye(3)
+NAMES = [("exponent 0 (users whitened)", "users whitened"), ("exponent 0.5 (balanced)", "balanced")]
+NAMES += [("exponent 1 (items whitened)", "items whitened")]
+
+
+@pytest.mark.parametrize(("left", "kappas"), [(SPREAD, [9.0, 3.0, 1.0]), (np.diag([9.0, 4.0, 0.0]), [2.25, 1.5, 1.0])])
+def test_canonical_models_have_names_and_conditions(left, kappas):
+    model = FactorModel.from_user_item(left, EYE)
+    found = list(canonical_models(model))
+    assert [(one.name, one.title) for one in found] == NAMES
+    assert [one.exponent for one in found] == [0.0, 0.5, 1.0]
+    assert {one.kind for one in found} == {"canonical"}
+    assert {one.shift for one in found} == {0.0}
+    assert [one.amplification for one in found] == pytest.approx(kappas)
+    whole = left[2, 2] > 0
+    assert [one.gauge is not None for one in found] == [whole] * 3
+    assert np.isnan([one.condition_number for one in found]).tolist() == [not whole] * 3
+    assert np.isnan([one.map_condition for one in found]).tolist() == [whole] * 3
+    called = [[one.called(role) for one in found] for role in ("right", "left", "cross")]
+    titles = [title for _, title in NAMES]
+    assert called[0] == ["users whitened (prediction cosine)", *titles[1:]]
+    assert called[1] == [*titles[:2], "items whitened (prediction cosine)"]
+    assert called[2] == titles
+    for one in found:
+        made = one.of(model)
+        np.testing.assert_allclose(made.scores(), model.scores(), atol=1e-12)
+        for side in ("left", "right"):
+            np.testing.assert_allclose(one.rows(model, side)[:], made.factors(side), atol=1e-12)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
-from embaudit.canonical import reduced
+from embaudit import audit, verify
+from embaudit.canonical import in_span, reduced
 from embaudit.errors import InputError
 from embaudit.model import FactorModel
+from tests.models import random_model
 
 
 def rows(n, k, seed=0):
@@ -31,18 +35,6 @@ def test_the_reduced_model_predicts_the_same_at_the_rank_of_the_scores(link, lef
     assert found.effective_rank == np.linalg.matrix_rank(products, tol=1e-10) == found.model.rank < 5
 
 
-def test_shares_outside_are_what_the_other_side_never_sees():
-    left = rows(6, 3) * [1, 1, 0]
-    right = np.array([[3.0, 0.0, 4.0], [0.0, 1.0, 0.0], [0.0, 0.0, 2.0], [0.0, 0.0, 0.0], [1.0, 1.0, 1.0]])
-    found = reduced(FactorModel(left, right))
-    np.testing.assert_allclose(found.right_outside, [0.64, 0, 1, 0, 1 / 3])
-    np.testing.assert_allclose(found.left_outside, 0)
-    assert not found.is_whole
-    # Negative side: zeroing what lies outside keeps every score, zeroing as much of what lies inside does not.
-    assert np.abs(left @ (right * [1, 1, 0]).T - left @ right.T).max() == 0
-    assert np.abs(left @ (right * [1, 0, 1]).T - left @ right.T).max() > 0.1
-
-
 def test_a_whole_model_and_a_model_of_cosines_stay_as_they_are():
     model = FactorModel(rows(6, 3), rows(7, 3, 1))
     assert reduced(model).model is model
@@ -54,3 +46,43 @@ def test_a_whole_model_and_a_model_of_cosines_stay_as_they_are():
 def test_one_side_has_no_effective_rank():
     with pytest.raises(InputError, match="the effective rank must be read from the predictions"):
         reduced(FactorModel(None, rows(4, 2)))
+
+
+@pytest.mark.parametrize("link", ["identity", "softmax", "cosine", "ranking"])
+@pytest.mark.parametrize(("n", "biases"), [(4, ()), (4, ("left_bias", "right_bias")), (None, ())])
+def test_products_and_cosines_are_the_same(link, n, biases):
+    model = random_model(3, n=n, p=6, k=40, link=link, biases=biases, means=(0, 1), scales=(1e-9, 1e9))
+    small = in_span(model, most=30)
+    assert small.rank == (n or 0) + 6 + bool(model.free_shifts)
+    assert small.cosines("right") == pytest.approx(model.cosines("right"), abs=1e-12)
+    products = model.right @ model.right.T
+    assert small.right @ small.right.T == pytest.approx(products, rel=1e-12, abs=1e-12 * products.max())
+    if n is not None:
+        assert small.scores() == pytest.approx(model.scores(), abs=1e-12 * np.abs(model.scores()).max())
+
+
+def test_a_direction_outside_the_rows_is_kept_for_shifts():
+    small = in_span(random_model(0, n=None, p=6, k=40, link="softmax"), most=30)
+    assert np.linalg.matrix_rank(small.right) == 6 < small.rank == 7
+
+
+@pytest.mark.parametrize(("k", "most", "rank"), [(11, 5, 10), (10, 5, 10), (31, 30, 10), (30, 30, 30)])
+def test_few_columns_are_left_alone(k, most, rank):
+    model = random_model(0, n=4, p=6, k=k)
+    small = in_span(model, most=most)
+    assert small.rank == rank
+    assert (small is model) == (k == rank)
+
+
+@pytest.mark.usefixtures("without_attacks")
+def test_five_rows_of_six_thousand_columns_take_no_matrix_of_columns():
+    model = FactorModel.from_vectors(np.random.default_rng(0).standard_normal((5, 6040)))
+    tracemalloc.start()
+    found = audit(model, n_gauges=1)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 6040 * 6040  # an eighth of one such matrix
+    assert found.predictions_hold
+    assert found.model.rank == 6040
+    assert "6040" not in found.verdict
+    assert verify(found.to_dict(), model).ok

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from embaudit.canonical import pinned_test
 from embaudit.canonical.quadratic_span import packed, span_of
 from embaudit.canonical.second_metric import certificate, second_metrics, shared_form
 from embaudit.linalg.rows import unit_rows
+from embaudit.model import FactorModel
 
 
 def rows(n, k, seed=0):
@@ -47,3 +51,25 @@ def test_second_metrics_keep_every_length_on_both_sides():
     conditions = np.sort([np.sqrt(np.linalg.cond(metric)) for metric in found])
     for most, kept in ((conditions[-1] * 1.001, len(found)), (conditions[-1] * 0.999, len(found) - 1)):
         assert len(second_metrics(span(x), span(y), 4, np.random.default_rng(0), most)) == kept
+
+
+def vectors(n, k, seed=0):
+    return np.random.default_rng(seed).standard_normal((n, k))
+
+
+@given(n=st.integers(1, 20), k=st.integers(1, 5), seed=st.integers(0, 99))
+@settings(max_examples=40)
+def test_rank_is_that_of_the_flattened_products(n, k, seed):
+    x = unit_rows(vectors(n, k, seed))
+    expected = np.linalg.matrix_rank(np.einsum("ni,nj->nij", x, x).reshape(n, -1), tol=1e-5)
+    found = pinned_test(FactorModel(None, x, link="cosine"))
+    assert (found.rank, found.needed) == (expected, k * (k + 1) // 2)
+    assert found.rows_missing == ({"right": found.needed - expected} if expected < found.needed else {})
+
+
+def test_rows_on_a_cone_pin_nothing_however_many():
+    """Rows with one coordinate fixed in a share of their length lie on a quadric, a matrix T of their own."""
+    x = vectors(5000, 3)
+    x = np.column_stack([x / np.linalg.norm(x, axis=1, keepdims=True), np.full(5000, 0.7)])
+    found = pinned_test(FactorModel(None, x, link="cosine"))
+    assert (found.status, found.rank, found.needed, found.rows_missing) == ("undecided", 9, 10, {"right": 1})

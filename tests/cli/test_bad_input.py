@@ -75,20 +75,6 @@ def model(tmp_path):
     return path
 
 
-def test_existing_outputs_are_kept_unless_forced(embaudit, ratings, model, tmp_path):
-    before = model.read_bytes()
-    fit = ("fit", ratings, "--objective", "product", "--rank", 4)
-    assert_refused(embaudit(*fit), "--force")
-    assert model.read_bytes() == before
-    assert embaudit(*fit, "--force").code == 0
-    assert model.read_bytes() != before
-    for option in ("--json", "--out"):
-        output = tmp_path / "report"
-        output.write_text("mine")
-        assert_refused(embaudit("audit", model, option, output), "--force")
-        assert output.read_text() == "mine"
-
-
 def test_damaged_foreign_and_newer_model_files_are_refused(embaudit, model, tmp_path):
     whole = model.read_bytes()
     cut = tmp_path / "cut.npz"

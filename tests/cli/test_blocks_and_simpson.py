@@ -28,19 +28,6 @@ def test_blocks_shows_the_example_of_the_literature(tensors, embaudit):
     assert "<svg" in page
 
 
-def test_blocks_refuses_other_names_unless_told_to_skip_them(tensors, embaudit):
-    refused = embaudit("blocks", "x.npz", "z.npz")
-    assert refused.code == 2
-    assert refused.err.count("\n") == 1
-    skipped = embaudit("blocks", "x.npz", "z.npz", "--skip-missing")
-    assert skipped.code == 0
-    assert "1.0000" in skipped.out
-    assert embaudit("blocks", "x.npz", "none.npz").code == 2
-    assert embaudit("blocks", "x.npz", "y.npz", "--blocks", "magic:3").code == 2
-    for spelling in ("--blocks", "--partition"):
-        assert "by coordinates" in " ".join(embaudit("blocks", "x.npz", "y.npz", spelling, "coordinates").out.split())
-
-
 @pytest.fixture
 def table(tmp_path):
     rows = ["dose,health,age,noise"]

@@ -55,47 +55,6 @@ def test_python_and_the_command_record_a_norm_alike(embaudit, folder):
 
 
 @pytest.mark.usefixtures("without_attacks")
-@pytest.mark.parametrize(
-    ("options", "said", "kappa", "kind"),
-    [
-        (("--norm", "none"), "", None, None),
-        (("--normalised",), "", None, None),
-        (("--norm", "other"), "final norm: other.weight (RMSNorm, κ = 100), by your word; ", 100, "rms"),
-        (("--norm-kind", "layer"), "final norm: model.norm.weight (LayerNorm, κ = 10), by the model_type", 10, "layer"),
-        (("--quiet",), "", 10, "rms"),
-    ],
-)
-def test_another_norm_is_taken_by_word(embaudit, folder, options, said, kappa, kind):
-    result = embaudit("audit", folder, *FEW, *options, "--json", "a.json")
-    assert result.code == 0
-    assert result.err.startswith(said)
-    assert bool(result.err) == bool(said)
-    norm = json.loads(Path("a.json").read_text())["final_norm"]
-    assert (norm and norm["condition_number"], norm and norm["kind"]) == (kappa, kind)
-    if options[0].startswith("--norm-kind"):
-        pasted = " ".join(result.out.replace("\\\n", "").split())
-        assert f"embaudit audit {folder} --norm-kind layer --full" in pasted
-        assert f"embaudit fix {folder} --norm-kind layer --as folded-centred --out " in pasted
-    assert ("--as folded-centred" in result.out) == (norm is not None and options != ("--quiet",))
-
-
-@pytest.mark.usefixtures("without_attacks")
-def test_special_tokens_and_padding_are_set_aside_and_the_audit_of_the_rest_stands(embaudit, folder, monkeypatch):
-    vocabulary = {f"t{row}": row for row in range(36)}
-    added = [{"id": 36, "content": "<eos>", "special": True}, {"id": 37, "content": "hm", "special": False}]
-    text = json.dumps({"model": {"vocab": vocabulary}, "added_tokens": added})
-    (folder / "tokenizer.json").write_text(text)
-    monkeypatch.chdir(folder.parent)
-    result = embaudit("audit", folder.name, *FEW, "--json", "a.json")
-    assert result.code == 0
-    assert ": 40 labels (3 set aside)" in result.out.splitlines()[0]
-    found = json.loads(Path("a.json").read_text())
-    assert [found["head"][name] for name in ("n_labels", "n_panel", "n_aside", "n_zero")] == [40, 37, 3, 0]
-    assert found["final_norm"]["n_labels"] == 37
-    assert embaudit("verify", "a.json", folder).code == 0
-
-
-@pytest.mark.usefixtures("without_attacks")
 def test_states_become_inputs_by_the_final_norm(embaudit, folder):
     (folder / "config.json").write_text(json.dumps({"model_type": "llama", "rms_norm_eps": 0.25}))
     states = np.random.default_rng(0).standard_normal((60, 5)) * [[1, 2, 3, 1, 2]] + 1

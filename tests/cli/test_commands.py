@@ -125,22 +125,3 @@ def test_help_imports_nothing_heavy():
     loaded = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stderr.split()
     assert not {"numpy", "scipy", "sklearn", "pandas", "matplotlib", "pyarrow"} & set(loaded)
     assert not {f"embaudit.cli.{name}" for name in COMMANDS} & set(loaded)
-
-
-def test_an_audit_of_few_rows_loads_nothing_that_draws_or_reads_tables(tmp_path):
-    """Each takes as long to load as such an audit has for everything else."""
-    draw = np.random.default_rng(0)
-    # Some rows twice, so that there are twins to judge.
-    items = np.repeat(draw.normal(size=(40, 4)), 2, axis=0)
-    np.savez(tmp_path / "m.npz", user_factors=draw.normal(size=(20, 4)), item_factors=items)
-    script = (
-        f"import sys; sys.argv=['embaudit', 'audit', {str(tmp_path / 'm.npz')!r}]\n"
-        "from embaudit.cli import main\n"
-        "try: main()\n"
-        "except SystemExit: pass\n"
-        "sys.stderr.write(' '.join(sys.modules))"
-    )
-    loaded = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stderr.split()
-    assert "embaudit.report.terminal" in loaded
-    assert not {"sklearn", "pandas", "matplotlib", "pyarrow", "jinja2"} & {name.split(".")[0] for name in loaded}
-    assert not {"embaudit.report.page", "embaudit.report.gate.comment", "embaudit.report.gate.forges"} & set(loaded)

@@ -161,20 +161,3 @@ def test_commands_repeat_how_the_model_was_read(embaudit, models):
         assert embaudit(*words[1:]).code == 0
     assert "user-user cosines be read" in screen
     assert "nearest to name" not in screen  # those are items
-
-
-@pytest.mark.usefixtures("without_attacks")
-def test_a_screen_has_room_for_long_names_and_many_findings(embaudit, models):
-    model = models["it's two sided"][0]
-    rows = model.right.copy()
-    rows[4] = 0
-    names = [f"a title that is much longer than half of a screen, number {i}\n" for i in range(20)]
-    biased = model.replace(right=rows, right_bias=np.arange(20.0), right_names=names, objective="product")
-    users = np.column_stack([biased.left, np.full(40, 2.0)])
-    wide = biased.replace(left=users, right=np.column_stack([rows, np.ones(20)]), right_ids=np.arange(20))
-    ea.save(wide, "wide.npz")
-    screen = embaudit("audit", "wide.npz", "--gauges", 1, "--show", "7").out
-    assert_a_screen(screen)
-    assert "nearest to 'a title that is" in screen
-    assert "every table and finding" in screen
-    assert screen.count("\nEMB") == 3

@@ -29,21 +29,6 @@ def last(result):
     return result.out.splitlines()[-1]
 
 
-def test_the_gate_has_the_last_word(model, embaudit):
-    plain = embaudit("audit", model, *FEW)
-    assert plain.code == 0
-    assert "gate" not in plain.out
-    stopped = embaudit("audit", model, *FEW, "--fail-on", "issue")
-    assert stopped.code == 1
-    assert last(stopped).startswith("gate: stops at EMB101 (issue)")
-    assert stopped.out.startswith(plain.out)
-    passed = embaudit("audit", model, *FEW, "--fail-on", "issue", "--ignore", "EMB101")
-    assert passed.code == 0
-    assert last(passed).startswith("gate: passes; not counted: EMB101 (issue, ignored)")
-    assert embaudit("audit", model, *FEW, "--fail-on", "issue", "--severity", "EMB101=tip").code == 0
-    assert embaudit("audit", model, *FEW, "--fail-on", "issue", "--quiet").out == ""
-
-
 def test_only_what_is_new_counts_beside_a_baseline(model, embaudit):
     assert embaudit("audit", model, *FEW, "--quiet", "--json", "base.json").code == 0
     known = embaudit("audit", model, *FEW, "--fail-on", "tip", "--baseline", "base.json")

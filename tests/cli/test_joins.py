@@ -11,46 +11,6 @@ import pytest
 import embaudit as ea
 
 
-@pytest.fixture
-def model(tmp_path):
-    """Items of three clusters under ids from 100 on, and a table that knows their clusters and titles."""
-    draw = np.random.default_rng(0)
-    clusters = draw.integers(3, size=30)
-    items = np.eye(3)[clusters] + 0.1 * draw.standard_normal((30, 3))
-    made = ea.FactorModel.from_user_item(draw.standard_normal((20, 3)), items, item_ids=np.arange(100, 130))
-    ea.save(made, tmp_path / "ids.npz")
-    ea.save(made.replace(right_ids=None), tmp_path / "rows.npz")
-    rows = "".join(f"{100 + i},group {c},Film {i}\n" for i, c in enumerate(clusters))
-    (tmp_path / "items.csv").write_text("item,group,title\n" + rows)
-    return made
-
-
-JUDGED = ("--items", "items.csv", "--id", "item", "--truth", "group", "--top", 3)
-
-
-def test_row_numbers_are_not_joined_with_foreign_ids(model, embaudit):
-    ea.save(model.replace(right_ids=np.arange(30)), "numbers.npz")
-    refused = embaudit("evaluate", "numbers.npz", *JUDGED)
-    assert refused.code == 2
-    assert "row numbers 0 to 29 in the model and ids such as 100 in items.csv" in refused.err
-    for options in ((), ("--partial",)):
-        both = embaudit("compare", "ids.npz", "numbers.npz", *options)
-        assert both.code == 2
-        assert "must be" in both.err
-
-
-def test_titles_come_from_a_table_on_every_command(model, embaudit):
-    titles = ("--items", "items.csv", "--id", "item", "--title", "title")
-    fixed = embaudit("fix", "ids.npz", *titles, "--out", "f.npz")
-    assert (fixed.code, fixed.err) == (0, "titles: 30 of 30 items matched by id.\n")
-    assert ea.load("f.npz").right_names[:2].tolist() == ["Film 0", "Film 1"]
-    assert embaudit("fix", "ids.npz", *titles, "--quiet", "--out", "g.npz").err == ""
-    compared = embaudit("compare", "ids.npz", "f.npz", "--by-row", *titles)
-    assert compared.err == 2 * "titles: 30 of 30 items matched by row.\n"
-    judged = embaudit("evaluate", "ids.npz", "--truth", "group", "--top", 3, *titles)
-    assert (judged.code, judged.err) == (0, "titles: 30 of 30 items matched by id.\n")
-
-
 def test_fit_says_how_many_titles_matched_and_refuses_less_than_half(embaudit, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     pairs = [(u, i) for u in range(8) for i in range(6) if (u * i) % 5 < 3]

@@ -7,15 +7,10 @@ import stat
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 from models import random_model
 
 import embaudit as ea
-from embaudit.errors import InputError
-from embaudit.io import distinct_outputs
-from embaudit.io.outputs import writable
-from embaudit.reproduce.pictures import save_files
 
 
 @pytest.fixture
@@ -43,19 +38,6 @@ def assert_refused(result, *words):
 # Only regular files are replaced
 
 
-@pytest.mark.parametrize("force", [False, True])
-@pytest.mark.parametrize("through_link", [False, True])
-def test_a_pipe_is_never_replaced(tmp_path, force, through_link):
-    os.mkfifo(tmp_path / "pipe")
-    target = tmp_path / "pipe"
-    if through_link:
-        target = tmp_path / "link"
-        target.symlink_to(tmp_path / "pipe")
-    with pytest.raises(InputError, match=r"must be a regular file; got .*, a device, pipe or stream"):
-        writable(target, force=force)
-    assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
-
-
 def test_every_command_refuses_a_pipe(embaudit, model, vectors, ratings, tmp_path):
     os.mkfifo(tmp_path / "pipe")
     os.mkfifo(tmp_path / "pipe.npz")
@@ -76,24 +58,6 @@ def test_every_command_refuses_a_pipe(embaudit, model, vectors, ratings, tmp_pat
 # Outputs are neither inputs nor one another
 
 
-def test_outputs_are_told_apart_by_the_file_behind_the_name(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "in").write_text("mine")
-    (tmp_path / "soft").symlink_to("in")
-    (tmp_path / "hard").hardlink_to(tmp_path / "in")
-    (tmp_path / "folder").mkdir()
-    (tmp_path / "folder" / "shard").write_text("part")
-    for name in ("in", "./in", tmp_path / "in", "folder/../in", "soft", "hard"):
-        with pytest.raises(InputError, match="another file than the input"):
-            distinct_outputs([None, "in"], [None, name])
-    with pytest.raises(InputError, match="another file than the input"):
-        distinct_outputs(["folder"], ["folder/shard"])
-    for one, two in (("new", "./new"), ("hard", "soft")):
-        with pytest.raises(InputError, match="another file than another output"):
-            distinct_outputs([], [one, two])
-    distinct_outputs(["in", None, "folder"], ["other", "another", None, "folder/new"])
-
-
 def test_no_command_writes_over_what_it_reads(embaudit, model, vectors, ratings, tmp_path):
     title = ("--items", "movies.csv")
     for path, arguments in (
@@ -110,17 +74,6 @@ def test_no_command_writes_over_what_it_reads(embaudit, model, vectors, ratings,
         assert Path(path).read_bytes() == before
 
 
-def test_no_two_outputs_are_one_file(embaudit, model, vectors, ratings, tmp_path):
-    for arguments in (
-        ("compare", model, model),
-        ("blocks", vectors, vectors),
-        ("simpson", ratings, "--x", "userId", "--y", "rating"),
-    ):
-        assert_refused(embaudit(*arguments, "--json", "same", "--out", "./same"), "another output")
-    assert not (tmp_path / "same").exists()
-    assert embaudit("compare", model, model, "--by-row", "--json", "a.json", "--out", "a.html").code == 0
-
-
 def test_figures_there_already_are_refused_before_the_work(embaudit, monkeypatch, tmp_path):
     monkeypatch.setattr("embaudit.reproduce.simpson", lambda **_: pytest.fail("worked first"))
     (tmp_path / "figures").mkdir()
@@ -128,16 +81,6 @@ def test_figures_there_already_are_refused_before_the_work(embaudit, monkeypatch
     (tmp_path / "file").write_text("mine")
     assert_refused(embaudit("reproduce", "simpson"), "--force")
     assert_refused(embaudit("reproduce", "simpson", "--out", "file", "--force"), "folder")
-
-
-def test_figures_replace_no_pipe_and_are_written_whole_or_not_at_all(tmp_path):
-    tables = {"a": pd.DataFrame({"x": [1]}), "b": pd.DataFrame({"x": [2]})}
-    os.mkfifo(tmp_path / "b.csv")
-    with pytest.raises(InputError, match="regular file"):
-        save_files(tmp_path, pictures={}, tables=tables, documents={}, force=True)
-    assert [path.name for path in tmp_path.iterdir()] == ["b.csv"]
-    (tmp_path / "b.csv").unlink()
-    assert save_files(tmp_path, pictures={}, tables=tables, documents={}) == [tmp_path / "a.csv", tmp_path / "b.csv"]
 
 
 # What a command says and keeps

@@ -41,33 +41,6 @@ def test_fix_writes_vectors_whose_cosine_is_that_of_the_scores(model, embaudit):
     assert vectors.right_ids.tolist() == model.right_ids.tolist()
 
 
-def test_fix_says_what_fewer_dimensions_cost_and_refuses_nonsense(model, embaudit):
-    assert "2 dimensions" in embaudit("fix", "model.npz", "--dimensions", 2, "--out", "small.npz").out
-    for options in (("--dimensions", 9, "--out", "a.npz"), ("--out", "small.npz"), ("--out", "a.xyz")):
-        refused = embaudit("fix", "model.npz", *options)
-        assert refused.code == 2
-        assert refused.err.count("\n") == 1
-    ea.save(ea.FactorModel.from_vectors(model.right), "alone.npz")
-    assert "user factors" in embaudit("fix", "alone.npz", "--as", "prediction", "--out", "a.npz").err
-
-
-def test_one_hot_columns_are_the_labels_that_they_name(model, embaudit):
-    flags = np.arange(model.n_right)[:, None] % [2, 3] == 0
-    names = ["|".join(np.array(["Horror", "Comedy"])[row]) for row in flags]
-    rows = (
-        f"{each},{int(horror)},{int(comedy)},{name}\n"
-        for each, (horror, comedy), name in zip(model.names("right"), flags, names, strict=True)
-    )
-    Path("genres.csv").write_text("item,Horror,Comedy,genres\n" + "".join(rows))
-    found = []
-    for truth in (("Horror", "Comedy"), ("genres",)):
-        asked = [word for column in truth for word in ("--truth", column)]
-        asked += ["--items", "genres.csv", "--id", "item", "--json", f"{len(truth)}.json"]
-        assert embaudit("evaluate", "model.npz", *asked).code == 0
-        found.append(json.loads(Path(f"{len(truth)}.json").read_text())["records"])
-    assert found[0] == found[1]
-
-
 def test_evaluate_scores_similarities_by_known_labels(model, embaudit):
     result = embaudit("evaluate", "model.npz", "--items", "items.csv", "--id", "item", "--truth", "group", "--top", 5)
     assert result.code == 0

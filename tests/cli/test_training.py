@@ -45,17 +45,6 @@ def test_gauges_of_compared_rows_are_rotations(rows, embaudit):
     assert embaudit("compare", "rows.npy", "g.npz", "--compared", "dot", "--by-row").code == 0
 
 
-def test_towers_of_unit_rows_are_settled_by_their_objective(rows, embaudit):
-    assert "CANNOT BE SAID" in embaudit("audit", "towers.npz", *FEW).out
-    settled = embaudit("audit", "towers.npz", "--objective", "cosine", *FEW, "--json", "a.json")
-    assert "YES" in settled.out
-    assert embaudit("verify", "a.json", "towers.npz").code == 0
-    assert "NO" in embaudit("audit", "towers.npz", "--link", "identity", *FEW).out
-    refused = embaudit("audit", "towers.npz", "--link", "identity", "--objective", "cosine", *FEW)
-    assert refused.code == 2
-    assert "choose link cosine for it" in refused.err
-
-
 def test_fix_takes_the_objective(rows, embaudit):
     refused = embaudit("fix", "towers.npz", "--as", "balanced", "--out", "f.npz")
     assert refused.code == 2

@@ -8,9 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from embaudit import fix, load, save
+from embaudit import save
 from embaudit.model import FactorModel
-from tests.models import random_model
 
 COLUMNS = 6_040
 ASKED = (
@@ -65,32 +64,3 @@ def test_no_command_makes_a_matrix_of_columns(embaudit, name):
 def test_every_command_asks_whether_columns_are_entities(embaudit, command, rest):
     result = embaudit(command, "alone.npy", *rest, "--kind", "vectors")
     assert result.err.startswith(ASKED)
-
-
-@pytest.mark.usefixtures("files")
-def test_an_equal_model_has_as_many_columns_and_says_which_dimensions_changed(embaudit):
-    result = embaudit("gauge", "pair.npz", "--out", "other.npz")
-    said = "6,040 columns, of which the rows span 17 dimensions at most: only these are changed\n"
-    assert result.out.startswith(said)
-    before, after = load("pair.npz"), load("other.npz")
-    assert after.rank == COLUMNS
-    assert after.scores() == pytest.approx(before.scores(), rel=1e-9)
-    assert np.abs(after.cosines("right") - before.cosines("right")).max() > 0.05
-
-
-@pytest.fixture(scope="module")
-def widened():
-    """A model, and the same one turned into very many columns."""
-    narrow = random_model(0, n=30, p=20, k=6)
-    turn = np.linalg.qr(np.random.default_rng(1).standard_normal((1_100, 6)))[0].T
-    return narrow, narrow.replace(left=narrow.left @ turn, right=narrow.right @ turn)
-
-
-def test_centred_rows_keep_their_columns(widened):
-    x = widened[1].right
-    found = fix(FactorModel.from_vectors(x), "centred")
-    assert found.vectors() == pytest.approx(x - x.mean(axis=0), abs=1e-12)
-    head = FactorModel.from_softmax(x, np.arange(20.0), embeddings=widened[1].left)
-    mended = fix(head, "centred").to_model()
-    assert mended.right.mean(axis=0) == pytest.approx(np.zeros(1_100), abs=1e-12)
-    assert mended.predictions() == pytest.approx(head.predictions(), rel=1e-9)

@@ -6,34 +6,26 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from models import random_model
 
-from embaudit.comparison.change import serving
-from embaudit.comparison.fits import fit_gauge, folds, held_out_error, unexplained
-from embaudit.comparison.matching import Pairing
+from embaudit.comparison import compare
+from embaudit.comparison.change import role_change, serving
+from embaudit.comparison.fits import fit_gauge, folds, unexplained, whole
+from embaudit.comparison.matching import Match, Pairing
+from embaudit.comparison.neighbour_attribution import (
+    OUTCOMES,
+    AttributionSteps,
+    attribution_steps,
+    first_step_losing_neighbour,
+    neighbour_attribution,
+    refit_effects,
+)
 from embaudit.comparison.rounded import LoadedModel
 from embaudit.gauges import GeneralLinear
+from embaudit.linalg.intervals import draw_groups
+from embaudit.linalg.pairs import pair_cosines
 from embaudit.model import FactorModel
 from embaudit.model.final_norm import FinalNorm
-
-
-def test_a_linear_gauge_weighs_both_sides_whatever_their_scale():
-    """The normal equations of both problems, each over the size of what it should meet."""
-    draw = np.random.default_rng(3)
-    p, p2 = draw.standard_normal((2, 9, 2))
-    q, q2 = 100 * draw.standard_normal((2, 7, 2))
-    m = fit_gauge({"left": (p, p2), "right": (q, q2)}, "linear").left
-    w, v = 1 / (p2**2).sum(), 1 / (q**2).sum()
-    np.testing.assert_allclose(w * p.T @ (p @ m - p2) + v * (m @ q2.T - q.T) @ q2, 0, atol=1e-12)
-
-
-def test_a_gauge_of_any_size_is_found():
-    x, y = np.random.default_rng(0).standard_normal((2, 10, 2))
-    for size in (1e-9, 1e9):
-        gauge = size * np.array([[1.0, 0.2], [0, 3]])
-        rows = {"left": (x, x @ gauge), "right": (y, y @ np.linalg.inv(gauge).T)}
-        fit = fit_gauge(rows, "linear")
-        np.testing.assert_allclose(fit.left, gauge, rtol=1e-9, atol=1e-9 * size)
-        np.testing.assert_allclose(fit.right, np.linalg.inv(gauge).T, rtol=1e-9, atol=1e-9 / size)
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -60,25 +52,6 @@ def test_the_share_that_a_gauge_leaves():
     assert unexplained(replace(fit, right=0 * fit.right), "right", {"right": (x, level / 128)}) == 1
     same = replace(fit, right=np.eye(2))
     assert unexplained(same, "right", {"right": (level, level)}) == 0
-
-
-def test_halves_are_judged_by_what_was_fitted_on_the_others():
-    x, y = (np.random.default_rng(seed).standard_normal((11, 2)) for seed in (0, 1))
-    rows = {"right": (x, y)}
-    one, two = folds(rows, np.random.default_rng(2), ("rotation", "linear"), ())
-    assert sorted([*one.held_out["right"], *two.held_out["right"]]) == list(range(11))
-    assert (len(one.held_out["right"]), len(two.held_out["right"])) == (6, 5)
-    for fold, other in ((one, two), (two, one)):
-        np.testing.assert_array_equal(fold.trained_on["right"], other.held_out["right"])
-        train = {"right": (x[fold.trained_on["right"]], y[fold.trained_on["right"]])}
-        np.testing.assert_array_equal(fold.fits["linear"].right, fit_gauge(train, "linear").right)
-        assert fold.gauge is fold.fits[fold.group]
-        assert list(fold.fits) == ["rotation", "linear"]
-    error = held_out_error("right", rows, [one, two])
-    for group in ("rotation", "linear"):
-        parts = [{"right": (x[f.held_out["right"]], y[f.held_out["right"]])} for f in (one, two)]
-        left = [unexplained(f.fits[group], "right", part) for f, part in zip((one, two), parts, strict=True)]
-        assert error[group] == pytest.approx(np.mean(left))
 
 
 def test_a_gauge_that_brings_cosines_no_nearer_is_not_kept():
@@ -108,3 +81,95 @@ def test_a_head_behind_a_norm_keeps_what_its_shift_adds_to_the_logits():
     norm = FinalNorm("layer", gain, shift)
     found = LoadedModel(FactorModel.from_softmax(rows, np.arange(6.0)), norm).behind(states).model
     np.testing.assert_allclose(found.scores(), (gain * states + shift) @ rows.T + np.arange(6.0), atol=1e-12)
+
+
+def path(*versions, forward=True):
+    steps = ("gauge", "learning") if forward else ("learning", "gauge")
+    return AttributionSteps(np.arange(len(versions[0])), versions, ("unseen", *steps, "unseen"))
+
+
+def test_a_neighbour_is_lost_to_the_first_step_that_drives_it_out():
+    x = np.eye(3)
+    known = np.array([[True, True, True, True, True, False]])
+    # Of five neighbours, one stays; the others leave at steps 1 to 4; the last was none.
+    kept = {
+        1: [[True, False, True, True, True, True]],
+        2: [[True, True, False, True, True, True]],
+        3: [[True, True, True, False, True, True]],
+        4: [[True, False, False, False, False, True]],
+    }
+    found = first_step_losing_neighbour(path(x, x + 1, x + 2, x + 3, x + 4), known, lambda i: np.array(kept[i]))
+    assert dict(zip(OUTCOMES, found[:, 0].astype(int).tolist(), strict=True)) == {
+        "kept": [1, 0, 0, 0, 0, 0],
+        "lost_to_gauge": [0, 0, 1, 0, 0, 0],
+        "lost_to_unseen": [0, 1, 0, 0, 1, 0],
+        "lost_to_learning": [0, 0, 0, 1, 0, 0],
+    }
+    other = first_step_losing_neighbour(
+        path(x, x + 1, x + 2, x + 3, x + 4, forward=False), known, lambda i: np.array(kept[i])
+    )
+    np.testing.assert_array_equal(other[[0, 3, 2, 1]], found)
+
+
+def test_the_change_of_a_row_is_the_mean_over_all_its_pairs():
+    draw = np.random.default_rng(0)
+    x, other = draw.standard_normal((2, 9, 2))
+    found = Pairing({"right": (x, other)}, {"right": (x, other)}, ("linear",), (), True)
+    parts, groups = whole(found.fitted, found.groups, ()), draw_groups(9, draw)
+    refits = [(fold, fold.without(found.fitted, {"right": groups}, ())) for fold in parts]
+    shared = Match("right", np.arange(9), np.arange(9), np.array(list("abcdefghi")), 0, 0, by_ids=False)
+    told = role_change("right", shared, found, parts, groups, refits, n=3, rng=draw)
+    pairs = np.array([(i, j) for i in range(9) for j in range(9) if i != j])
+    gauged = parts[0].gauge.apply("right", x)
+    old, new, carried = (pair_cosines(rows, rows, pairs).reshape(9, 8) for rows in (x, other, gauged))
+    total, remainder = np.abs(new - old).mean(axis=1), np.abs(new - carried).mean(axis=1)
+    np.testing.assert_allclose(told.total, total)
+    np.testing.assert_allclose(told.remainder, np.minimum(remainder, total))
+    np.testing.assert_allclose(told.gauge, np.maximum(total - remainder, 0), atol=1e-12)
+    assert told.unseen.tolist() == [0] * 9
+    assert told.correlation == pytest.approx(np.corrcoef(old.ravel(), new.ravel())[0, 1])
+    assert told.gauged_correlation == pytest.approx(np.corrcoef(carried.ravel(), new.ravel())[0, 1])
+    assert told.halvings["total"] == pytest.approx([total.mean()])
+    for group in range(9):
+        rest = groups != group
+        cells = [abs(c) for c, (i, j) in zip((new - old).ravel(), pairs, strict=True) if rest[i] and rest[j]]
+        assert told.replicates["total"][group] == pytest.approx(np.mean(cells))
+    shares_without = neighbour_attribution([attribution_steps("right", found, parts[0])], groups, 3, draw).replicates
+    effects = refit_effects("right", found, refits, n=3, rng=draw)
+    assert any(effects[name].any() for name in OUTCOMES)
+    for name in OUTCOMES:
+        np.testing.assert_allclose(told.replicates[name], shares_without[name] + effects[name])
+
+
+@pytest.fixture(scope="module")
+def models():
+    names = np.array([f"item {i}" for i in range(30)])
+    one = random_model(n=40, p=30, k=4).replace(right_names=names)
+    return one, random_model(n=40, p=30, k=4, seed=1).replace(right_names=names)
+
+
+@pytest.fixture(scope="module")
+def found(models):
+    return compare(*models)
+
+
+def nearest(rows, at, n):
+    unit = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    cosines = unit @ unit[at]
+    order = np.argsort(-cosines)
+    return [(int(i), cosines[i]) for i in order if i != at][:n]
+
+
+def test_lists_are_those_of_either_model_among_all_that_are_shared(models, found):
+    change = found.changes["right"]
+    assert len(change.examples) == 4
+    for example in change.examples:
+        at = int(example.name.removeprefix("item "))
+        lists = [nearest(model.right, at, 10) for model in models]
+        for shown, known in zip((example.before, example.after), lists, strict=True):
+            assert [name for name, _ in shown] == [f"item {i}" for i, _ in known]
+            assert [cosine for _, cosine in shown] == pytest.approx([cosine for _, cosine in known])
+        sets = [{i for i, _ in known} for known in lists]
+        assert example.stay == tuple(i in sets[1] for i, _ in lists[0])
+        assert example.stayed == tuple(i in sets[0] for i, _ in lists[1])
+        assert example.kept == len(sets[0] & sets[1]) < 10

@@ -9,11 +9,17 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import redirect_stderr
 from io import StringIO
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from embaudit.cli.terminal import progress_bars
 from embaudit.core import progress
+from embaudit.core.checked import as_seed
 from embaudit.core.progress import reporting, track
+from embaudit.core.words import percent
+from embaudit.errors import EquivalenceError, InputError, must_be
 
 
 class Recorder:
@@ -101,3 +107,44 @@ def test_the_display_goes_when_work_fails_whoever_still_holds_its_error() -> Non
             work()
         assert error.tb is not None
         assert screen.getvalue().count("\x1b[?25l") == screen.getvalue().count("\x1b[?25h") == 1
+
+
+WORDS = st.text(st.characters(categories=["L"]), min_size=1)
+
+
+@given(WORDS, WORDS, WORDS, WORDS)
+def test_the_sentence_has_four_parts(name: str, allowed: str, got: str, remedy: str) -> None:
+    assert str(must_be(name, allowed, got, remedy)) == f"{name} must be {allowed}; got {got}; {remedy}."
+    assert str(must_be(name, allowed, got)) == f"{name} must be {allowed}; got {got}."
+
+
+def test_kinds() -> None:
+    assert issubclass(InputError, ValueError)
+    assert issubclass(EquivalenceError, InputError)
+    assert type(must_be("a", "b", "c")) is InputError
+
+
+@pytest.mark.parametrize(
+    ("share", "said"),
+    [
+        (0.0, "0 %"),
+        (0.0001, "0.1 %"),
+        (0.0099, "1.0 %"),
+        (0.01, "1 %"),
+        (0.5, "50 %"),
+        (0.99, "99 %"),
+        (0.9901, "99.0 %"),
+        (0.99999, "99.9 %"),
+        (1.0, "100 %"),
+        (np.nan, "–"),
+    ],
+)
+def test_shares_are_never_rounded_to_all_or_nothing(share, said):
+    assert percent(share) == said
+
+
+def test_seeds_are_kept_and_drawn_ones_can_be_given_again():
+    assert as_seed(np.int64(7)) == 7
+    assert 0 <= as_seed(None) < 2**31
+    draw = np.random.default_rng(0)
+    assert as_seed(draw) == np.random.default_rng(0).integers(2**31)

@@ -10,9 +10,12 @@ import tomllib
 from xml.etree import ElementTree as ET
 
 import pytest
+import yaml
 from pages import ALONE, DOCS, PAGES, ROOT, anchors, links
+from peers.table import BEGIN, COLUMNS, END, PAGE, rendered, replaced, stored
 
 import embaudit as ea
+from embaudit import __version__
 from embaudit.auditing.texts import CODES, WORDS
 from embaudit.io import formats
 from embaudit.io.catalogue import PACKAGES
@@ -113,3 +116,71 @@ def test_every_benchmark_is_run_and_described():
     scripts = sorted(path.name for path in folder.glob("bench_*.py"))
     assert sorted(re.findall(r'^    "(bench_\w+\.py)":', (folder / "run.py").read_text(), re.MULTILINE)) == scripts
     assert sorted(re.findall(r"^## `(bench_\w+\.py)`", (folder / "README.md").read_text(), re.MULTILINE)) == scripts
+
+
+README = (ROOT / "README.md").read_text()
+
+
+def test_it_is_about_a_screen():
+    assert 50 <= README.count("\n") <= 80
+
+
+def test_the_two_commands_exist():
+    makefile = (ROOT / "Makefile").read_text()
+    for target in ("demo", "test", "docs"):
+        assert f"`make {target}`" in README
+        assert re.search(rf"^{target}:", makefile, re.MULTILINE)
+    assert "make test" in (ROOT / ".ci" / "run").read_text()
+
+
+def test_continuous_integration_runs_both_on_every_python():
+    job = yaml.safe_load((ROOT / ".github" / "workflows" / "ci.yml").read_text())["jobs"]["readme"]
+    assert job["strategy"]["matrix"]["python"] == ["3.11", "3.12", "3.13"]
+    assert [step["run"] for step in job["steps"] if "run" in step] == ["make demo", "make test"]
+
+
+def test_hooks_run_tools_of_the_project():
+    hooks = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"][0]["hooks"]
+    assert [hook["entry"].split()[0] for hook in hooks] == [
+        f".venv/bin/{tool}" for tool in ("ruff", "ruff", "codespell")
+    ]
+
+
+def test_it_leads_to_every_page():
+    of_the_theme = {"docs/index.md", "docs/gallery.md", "docs/api.md"}
+    assert set(PAGES) - {"README.md", *of_the_theme} - ALONE <= set(links(README))
+
+
+def test_the_citation_is_of_this_version():
+    cited = (ROOT / "CITATION.cff").read_text()
+    assert f"\nversion: {__version__}\n" in cited
+    assert cited.startswith("cff-version: 1.2.0\n")
+    for number in ("2403.05440", "2603.29488"):
+        assert number in cited
+        assert number in README
+
+
+def test_the_table_of_other_libraries_is_that_of_their_last_run() -> None:
+    held = stored()
+    text = PAGE.read_text(encoding="utf-8")
+    assert text.count(BEGIN) == text.count(END) == 1
+    assert replaced(text, rendered(held)) == text
+    assert {column for library in held.values() for found in library["models"].values() for column in found} <= set(
+        COLUMNS
+    )
+
+
+def test_nothing_that_was_found_wrong_is_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("peers.table.MISSING", {"c": "it needs d", "e": "gone"})
+    models = {"N": {"scores": "yes"}, "O": {"scores": "NO"}, "M": {"scores": "yes", "file": "NO"}}
+    held = {"a": {"version": "1", "models": models},
+            "B": {"version": None, "models": {"K": {"scores": "not installed"}}}}  # fmt: skip
+    assert rendered(held) == (
+        "| library | models | its own scores or vectors | its own files | ids and titles | written, read by others "
+        "| audited live |\n"
+        "|---|---|---|---|---|---|---|\n"
+        "| a 1 | M, N, O | NO: O; yes: M, N | NO | – | – | – |\n"
+        "| B – | K | not installed | – | – | – | – |\n\n"
+        "Not tried: c (it needs d); e (gone)."
+    )
+    assert replaced(f"a\n{BEGIN}\nold\n{END}\nb", "new") == f"a\n{BEGIN}\n\nnew\n\n{END}\nb"

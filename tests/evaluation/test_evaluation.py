@@ -11,13 +11,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from models import random_model
-from scipy.stats import binom
+from scipy.stats import binom, t
 from sklearn.metrics import ndcg_score, roc_auc_score
 
 from embaudit.canonical import at_exponent, identified_cosines
 from embaudit.errors import InputError
-from embaudit.evaluation import as_truth, evaluate_similarities, last_together
+from embaudit.evaluation import Evaluation, as_truth, evaluate_similarities, last_together
+from embaudit.evaluation.evaluate import similarities
+from embaudit.evaluation.leave_out import LeftOut
 from embaudit.io import save
+from embaudit.linalg.intervals import draw_groups
 from embaudit.linalg.ranks import area_under_curve
 from embaudit.model import FactorModel
 from embaudit.simulate import simulate_interactions
@@ -187,16 +190,6 @@ def test_noise_is_seldom_called_a_win():
     assert naive >= 10
 
 
-def test_intervals_of_differences_hold_together():
-    """Labels that no vector shows: every difference is 0, and all intervals of a measure hold it at once."""
-    held = []
-    for seed in range(100):
-        frame = noise(seed).to_frame()
-        inside = (frame["difference_ci_low"] <= 0) & (frame["difference_ci_high"] >= 0)
-        held.append(inside.groupby(frame["measure"]).all())
-    assert (pd.DataFrame(held).mean() >= 0.95).all()
-
-
 def test_joint_intervals_are_those_of_bonferroni_from_what_remains_without_each_group():
     from scipy.stats import t
 
@@ -209,16 +202,6 @@ def test_joint_intervals_are_those_of_bonferroni_from_what_remains_without_each_
         margin, row = max(t.ppf(1 - 0.025 / 6, 19) * error, -np.log(0.05) / 50), frame.loc[name, measure]
         assert row["difference_ci_high"] - row["difference"] == pytest.approx(margin)
         assert row["difference"] - row["difference_ci_low"] == pytest.approx(margin)
-
-
-def test_what_never_happened_is_not_called_impossible():
-    clusters = np.arange(30) % 3
-    found = evaluate_similarities(FactorModel.from_vectors(np.eye(3)[clusters]), clusters, n=3)
-    frame = found.to_frame().set_index(["similarity", "measure"])
-    row = frame.loc["cosine", "precision"]
-    assert (row["value"], row["ci_high"]) == (1, 1)
-    assert row["ci_low"] == pytest.approx(1 + np.log(0.05) / 30)
-    assert frame.loc["dot product", "difference_ci_high"]["precision"] == pytest.approx(-np.log(0.05) / 30)
 
 
 def test_what_users_consumed_last_is_held_against_a_loop_over_users(tmp_path):
@@ -258,3 +241,97 @@ def test_interactions_without_times_or_without_common_ids_are_refused(tmp_path, 
     both = embaudit("evaluate", tmp_path / "m.npz")
     assert both.code == 2
     assert "got neither" in both.err
+
+
+def measured(scores, gains, n):
+    """Precision, AUC and NDCG from their definitions, pair by pair."""
+    related = gains > 0
+    if related.all() or not related.any():
+        return (np.nan, np.nan, np.nan)
+    listed = gains[np.argsort(-scores, kind="stable")[:n]]
+    ahead = scores[related][:, None] - scores[~related]
+    discounts = 1 / np.log2(np.arange(len(listed)) + 2)
+    ideal = np.sort(gains)[::-1][:n]
+    return (listed > 0).mean(), ((ahead > 0) + (ahead == 0) / 2).mean(), listed @ discounts / (ideal @ discounts)
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(3, 40), st.integers(1, 5), st.booleans())
+def test_equal_to_measuring_what_remains(seed, m, n, ties):
+    draw = np.random.default_rng(seed)
+    scores = draw.integers(4, size=(2, m)).astype(float) if ties else draw.standard_normal((2, m))
+    gains = draw.choice([0, 0, 0.5, 1], size=(2, m)).astype(np.float32)
+    itself = ([0, 1], draw.integers(m, size=2))
+    scores[itself] = gains[itself] = -np.inf
+    groups = draw_groups(m, draw)
+    found = LeftOut(gains, groups, n).measures(scores)
+    assert found.shape == (2, min(m, 20) + 1, 3)
+    for group, query in np.ndindex(found.shape[1], 2):
+        rest = (groups != group) & (gains[query] >= 0)
+        if rest.sum() >= n:
+            expected = measured(scores[query, rest], gains[query, rest], n)
+            np.testing.assert_allclose(found[query, group], expected, atol=1e-6)
+
+
+Q = 1_000
+
+
+def evaluation(margin=0.0, queries=Q, **values):
+    """Similarities with a precision, AUC and NDCG each, and two replicates that put them `margin` from a neighbour."""
+    by_query = {name.replace("_", " "): np.tile(found, (queries, 1)) for name, found in values.items()}
+    spread = np.array([[1.0], [-1]]) * margin / t.ppf(0.975, 1)
+    replicates = {name: rows[0] + (spread if name != "cosine" else 0 * spread) for name, rows in by_query.items()}
+    return Evaluation("right", "item", 5, 70, 3, np.arange(queries), by_query, replicates, 0.25, 80)
+
+
+# labels
+
+
+def test_labels_of_any_kind_are_read_as_texts():
+    found = as_truth(
+        ["b | a", ["c", None, float("nan"), ""], {"a"}, np.array([1, 2]), ("x",), 2.5, None, float("nan")], 8
+    )
+    assert found.labels == ("1", "2", "2.5", "a", "b", "c", "x")
+    assert found.table.toarray().astype(int).tolist() == [
+        [0, 0, 0, 1, 1, 0, 0],
+        [0, 0, 0, 0, 0, 1, 0],
+        [0, 0, 0, 1, 0, 0, 0],
+        [1, 1, 0, 0, 0, 0, 0],
+        [0, 0, 0, 0, 0, 0, 1],
+        [0, 0, 1, 0, 0, 0, 0],
+        [0, 0, 0, 0, 0, 0, 0],
+        [0, 0, 0, 0, 0, 0, 0],
+    ]
+    assert found.table.dtype == np.float32
+    assert found.labelled.tolist() == [0, 1, 2, 3, 4, 5]
+    assert repr(found) == "Truth(8 rows, 7 labels, 8 assignments)"
+    assert as_truth(found, 8) is found
+
+
+@pytest.mark.parametrize("missing", ["", " ", "nan", "None", "NULL", "na", "N/A", "(no genres listed)"])
+def test_words_for_no_label_are_none(missing):
+    assert as_truth([missing, "a", "b"], 3).labelled.tolist() == [1, 2]
+
+
+# what is judged
+
+
+@pytest.mark.parametrize("role", ["left", "right"])
+@pytest.mark.parametrize("biases", [(), ("left_bias",), ("right_bias",)])
+def test_cosines_in_a_canonical_gauge_are_those_of_the_model_in_it(role, biases):
+    model = random_model(n=12, p=8, k=3, means=(2.0, 1.0), biases=biases)
+    vectors = {name: make(np.arange(len(model.factors(role)))) for name, make in similarities(model, role)}
+    prediction = 0 if role == "right" else 1
+    for name, exponent in {"left-whitened": 0, "balanced": 0.5, "right-whitened": 1}.items():
+        found = vectors["prediction cosine" if exponent == prediction else f"{name} cosine"]
+        factors = at_exponent(model, exponent).factors(role)
+        expected = factors / np.linalg.norm(factors, axis=1, keepdims=True)
+        np.testing.assert_allclose(found @ found.T, expected @ expected.T, atol=1e-9)
+
+
+def test_queries_that_nothing_answers_are_left_out():
+    """One label of every row, one of a single row, one of two rows: chance is over queries that can be answered."""
+    labels = ["a", "b", "b", "c", "c", "c", "a|b|c|d"]
+    found = evaluate_similarities(random_model(n=9, p=7, k=2), labels, n=2)
+    # The last row is related to all others, the first to the last alone.
+    assert found.queries.tolist() == [0, 1, 2, 3, 4, 5]
+    assert found.chance == pytest.approx(np.mean([1, 2, 2, 3, 3, 3]) / 6)

@@ -10,10 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from embaudit.io import load, read_interactions
-from embaudit.model import FactorModel
-from embaudit.reproduce.nielsen import FIGURE_1, HEADS
-from embaudit.softmax import shared_halves
+from embaudit.io import read_interactions
 
 DATA = Path(__file__).parents[2] / "data"
 SUMS = dict(line.split("  ")[::-1] for line in (DATA / "SHA256SUMS").read_text().splitlines())
@@ -47,19 +44,6 @@ def test_tables_can_be_made_again(make):
     for name, content in again.items():
         assert hashlib.sha256(content).hexdigest() == SUMS[name], name
     assert set(SUMS) - set(again) == {name for name in SUMS if name.startswith("figures/")}
-
-
-def test_heads_are_those_of_the_figures():
-    expected = {
-        "figure_1": FIGURE_1,
-        "figure_2_centred": HEADS["centred"],
-        "figure_2_unit": HEADS["centred, unit length"],
-    }
-    for name, rows in expected.items():
-        vectors = load(DATA / f"heads/{name}.csv").right
-        np.testing.assert_allclose(vectors, rows, atol=1e-9)
-    head = FactorModel.from_softmax(load(DATA / "heads/figure_2_centred.csv").right)
-    assert shared_halves(head, [[1, 2], [2, 4]]).can_share.tolist() == [True, False]
 
 
 def test_interactions_can_be_read_and_their_clusters_are_known():

@@ -3,8 +3,16 @@
 from __future__ import annotations
 
 import ast
+import pkgutil
 import re
+import subprocess
+import sys
 from pathlib import Path
+
+import pytest
+from records import open_records, records_of
+
+import embaudit
 
 PACKAGE = Path(__file__).parents[2] / "embaudit"
 MODULES = sorted(PACKAGE.rglob("*.py"))
@@ -49,3 +57,39 @@ def test_no_test_is_left_out_for_a_package_that_the_lock_may_hold():
 def test_every_file_of_tests_has_a_name_of_its_own():
     names = [path.name for path in (PACKAGE.parent / "tests").rglob("test_*.py")]
     assert {name for name in names if names.count(name) > 1} == set()
+
+
+ROOMS = sorted(found.name for found in pkgutil.iter_modules(embaudit.__path__) if found.ispkg)
+OPEN = {"_Subspace", "_Work", "Reading", "Stream"}
+"""Records that change while they are at work, and those of a file that is read, which nobody compares."""
+
+
+@pytest.mark.parametrize("room", [room for room in ROOMS if records_of(room)])
+def test_records_are_closed(room):
+    assert open_records(room) <= OPEN
+
+
+def test_import_loads_nothing_heavy() -> None:
+    loaded = {name.split(".")[0] for name in loaded_by("import embaudit")}
+    assert not {"scipy", "sklearn", "pandas", "matplotlib", "pyarrow", "numpy"} & set(loaded)
+
+
+def test_every_public_name_resolves() -> None:
+    assert [name for name in dir(embaudit) if getattr(embaudit, name) is None] == []
+
+
+def loaded_by(script: str) -> set[str]:
+    run = [sys.executable, "-c", f"import sys; before = set(sys.modules); {script}; print(*set(sys.modules) - before)"]
+    return set(subprocess.run(run, capture_output=True, text=True, check=True).stdout.split())
+
+
+def test_the_command_starts_with_next_to_nothing_so_that_ctrl_c_meets_it_at_work() -> None:
+    assert loaded_by("from embaudit.cli import main") <= {"__future__", "embaudit", "embaudit.cli"}
+
+
+def test_every_way_to_list_the_names_works_before_one_is_used() -> None:
+    names = "import embaudit; print(*embaudit.__all__); print(*dir(embaudit)); from embaudit import *; print(audit)"
+    run = subprocess.run([sys.executable, "-c", names], capture_output=True, text=True, check=True)
+    listed, by_dir, _ = run.stdout.splitlines()
+    assert listed.split() == embaudit.__all__
+    assert set(by_dir.split()) == set(embaudit.__all__)

@@ -18,7 +18,7 @@ from embaudit.blocks import block_cosines
 from embaudit.errors import InputError
 from embaudit.io import read_interactions, read_titles
 from embaudit.io.codecs import arrow
-from embaudit.io.codecs.unpacked import FREE, TEXT_FREE, open_bytes
+from embaudit.io.codecs.unpacked import FREE, TEXT_FREE
 from embaudit.io.tables.columns import open_table
 from embaudit.io.tables.frames import read_frame
 
@@ -70,18 +70,6 @@ def test_archives_are_measured_before_they_are_unpacked(tmp_path, read):
         refused_at_once(read, tmp_path / f"{kind}.npz", r"'W.npy' is packed otherwise\)")
     np.savez_compressed(tmp_path / "fine.npz", W=np.eye(9))
     read(tmp_path / "fine.npz")
-
-
-def test_text_that_shrinks_well_is_read(tmp_path):
-    draw = np.random.default_rng(0)
-    content = b"".join(b"%d,%d,%d\n" % tuple(row) for row in draw.integers(1000, size=(2**19, 3)).tolist())
-    assert len(content) > TEXT_FREE
-    (tmp_path / "a.csv.gz").write_bytes(gzip.compress(content, 1))
-    with open_bytes(tmp_path / "a.csv.gz") as file:
-        assert file.read() == content
-    (tmp_path / "a.csv").write_bytes(content)
-    with open_bytes(tmp_path / "a.csv") as file:
-        assert file.read() == content
 
 
 def test_a_dictionary_of_one_long_text(tmp_path):

@@ -37,21 +37,6 @@ def read(stored: Path, name: str, content: str) -> Any:
     return counts.tolist()
 
 
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [
-        ("one.csv", "4\n0\n7\n"),
-        ("one.txt", "count\n4\n0\n7\n"),
-        ("two.csv", "c,7\na,4\nb,0\nz,9\n"),
-        ("two.tsv", "item\tplays\nc\t7\na\t4\nb\t0\n"),
-        ("odd.csv", "id,how many\nb,0\nc,7\na,4\n"),
-        ("many.csv", "item_id,title,count\nb,B,0\nc,C,7\na,A,4\n"),
-    ],
-)
-def test_text_of_counts(stored: Path, name: str, content: str) -> None:
-    assert read(stored, name, content) == COUNTS
-
-
 def test_arrays_and_binary_tables_of_counts(stored: Path, tmp_path: Path) -> None:
     np.save(tmp_path / "c.npy", np.array(COUNTS, dtype=np.int32))
     parquet.write_table(pa.table({"id": ["c", "b", "a"], "count": [7, 0, 4]}), tmp_path / "c.parquet")

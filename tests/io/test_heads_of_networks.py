@@ -109,37 +109,6 @@ def live(config: dict[str, Any], bias: Any = None, **attributes: Any) -> Any:
     )  # fmt: skip
 
 
-def test_a_live_network_adds_the_biases_that_it_has() -> None:
-    for bias, apart, expected in (
-        (None, None, None),
-        (BIAS, None, BIAS),
-        (None, BIAS[None], BIAS),
-        (BIAS, BIAS[None] + 1, 2 * BIAS + 1),
-    ):
-        more = {} if apart is None else {"final_logits_bias": Tensor(apart)}
-        found = from_object(live({}, bias, **more)).right_bias
-        assert (found is None) == (expected is None)
-        if found is not None:
-            np.testing.assert_allclose(found, expected, atol=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("config", "factor"),
-    [
-        ({"model_type": "cohere", "logit_scale": 0.25}, 0.25),
-        ({"model_type": "granite", "logits_scaling": 8}, 0.125),
-        ({"text_config": {"model_type": "cohere", "logit_scale": 0.5}}, 0.5),
-        ({"model_type": "llama", "logit_scale": 0.25}, 1.0),
-        ({}, 1.0),
-    ],
-)
-def test_what_multiplies_the_logits_multiplies_the_states_that_were_given(config: Any, factor: float) -> None:
-    states = DRAW.normal(size=(4, 3))
-    model = from_object(live(config), inputs=states)
-    np.testing.assert_allclose(model.scores(), factor * states @ WORDS.T, atol=1e-12)
-    np.testing.assert_array_equal(from_object(live(config)).right, WORDS)
-
-
 @pytest.mark.parametrize(
     ("name", "config", "factor"),
     [
@@ -156,25 +125,6 @@ def test_tied_embeddings_of_t5_see_smaller_states(name: str, config: Any, factor
     assert ARCHITECTURES[name].factor(config) == factor
     # The states that reach the head are those.
     assert ARCHITECTURES[name].after(config) == 1.0
-
-
-def test_a_classifier_in_a_sequence_of_layers_keeps_its_bias(tmp_path: Path) -> None:
-    state = {"classifier.1.weight": WORDS, "classifier.1.bias": BIAS, "embedder.weight": DRAW.normal(size=(4, 3, 2, 2))}
-    config = SimpleNamespace(to_dict=dict, id2label=None)
-    resnet = imitation(
-        "transformers.models.resnet.X", "transformers.modeling_utils.PreTrainedModel", config=config,
-        get_output_embeddings=lambda _: None, state_dict=lambda _: {name: Tensor(x) for name, x in state.items()},
-    )  # fmt: skip
-    save_file({name: np.asarray(x, np.float32) for name, x in state.items()}, tmp_path / "model.safetensors")
-    for model in (from_object(resnet), load(tmp_path, kind="head"), load(tmp_path, bias="classifier.1.bias")):
-        np.testing.assert_array_equal(model.right, WORDS)
-        assert model.right_bias is not None
-        np.testing.assert_array_equal(model.right_bias, BIAS)
-        assert model.link is Link.SOFTMAX
-    with pytest.raises(
-        InputError, match=r"got classifier.1.bias \(8,\), one value for each entity of classifier.1.weight"
-    ):
-        load(tmp_path)
 
 
 @pytest.mark.parametrize(

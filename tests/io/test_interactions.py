@@ -10,7 +10,6 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.sparse import coo_matrix
 
 from embaudit.errors import InputError
 from embaudit.io import load, read_interactions, read_titles, titles_for
@@ -49,16 +48,6 @@ def test_customary_tables_are_read_without_options(tmp_path: Path, separator: st
     expect(path)
 
 
-@pytest.mark.parametrize("suffix", [".parquet", ".feather"])
-def test_binary_tables(tmp_path: Path, suffix: str) -> None:
-    frame = pd.DataFrame(ROWS, columns=["user", "item", "count"])
-    path = tmp_path / f"a{suffix}"
-    frame.to_parquet(path) if suffix == ".parquet" else frame.to_feather(path)
-    expect(path)
-    frame.astype({"user": "float64"}).to_parquet(tmp_path / "b.parquet")
-    expect(tmp_path / "b.parquet")
-
-
 def test_columns_by_name_and_by_position(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("x,score of it,who,what\n" + "\n".join(f"0,{r},{u},{i}" for u, i, r in ROWS))
@@ -70,30 +59,6 @@ def test_columns_by_name_and_by_position(tmp_path: Path) -> None:
         read_interactions(path)
     with pytest.raises(InputError, match="different ones"):
         read_interactions(path, user="who", item="who")
-
-
-def test_a_long_file_with_a_separator_of_two(tmp_path: Path) -> None:
-    path = tmp_path / "a.dat"
-    rows = [(u, i, (u * i) % 5 + 1) for u in range(1, 700) for i in range(1, 400)]
-    path.write_text("".join(f"{u}::{i}::{r}\n" for u, i, r in rows))
-    assert path.stat().st_size > 2**21
-    found = read_interactions(path)
-    u, i, r = np.array(rows).T
-    np.testing.assert_array_equal(found.matrix.toarray(), coo_matrix((r, (u - 1, i - 1))).toarray())
-
-
-def test_ids_keep_their_kind(tmp_path: Path) -> None:
-    path = tmp_path / "a.csv"
-    path.write_text("user,item\nbob,1\nann,07\nbob,07\n")
-    found = read_interactions(path)
-    assert found.user_ids.tolist() == ["ann", "bob"]
-    assert found.item_ids.tolist() == ["07", "1"]
-    assert found.user_ids.dtype.kind == "U"
-    assert found.columns == ("user", "item", None)
-    np.testing.assert_array_equal(found.matrix.toarray(), [[1, 0], [1, 1]])
-    # An id that is no integer, far below where the first look ends.
-    path.write_text("user,item\n" + "".join(f"{n},{n % 7}\n" for n in range(20_000)) + "x1,3\n")
-    assert read_interactions(path).user_ids[-1] == "x1"
 
 
 @settings(max_examples=40)
@@ -199,15 +164,3 @@ def test_movielens(shared_data: Callable[[str], Path]) -> None:
     assert len(ids) == 9742
     names, unmatched = titles_for(found.item_ids.astype(str), ids, titles)
     assert (names[0], unmatched) == ("Toy Story (1995)", 0)
-
-
-def test_titles_match_whatever_type_ids_have(tmp_path: Path) -> None:
-    path = tmp_path / "movies.dat"
-    path.write_bytes("1::Amélie: a film::x\n2::Heat\t(1995)::y\n".encode("latin-1"))
-    ids, titles = read_titles(path)
-    assert titles.tolist() == ["Amélie: a film", "Heat\t(1995)"]
-    for wanted in (np.array([2, 3]), np.array(["2", "3"])):
-        names, unmatched = titles_for(wanted, ids, titles)
-        assert (names.tolist(), unmatched) == (["Heat\t(1995)", "3"], 1)
-    with pytest.raises(InputError, match="choose their column with id"):
-        titles_for(np.array([8, 9]), ids, titles)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -101,21 +100,6 @@ def test_a_side_stored_by_columns(tmp_path: Path, left: str, right: str) -> None
     np.testing.assert_allclose(model.scores(), USERS.astype(float) @ ITEMS.T.astype(float))
 
 
-def test_biases_offsets_and_ids_come_along(tmp_path: Path) -> None:
-    path = saved(
-        tmp_path / "m.npz", user_factors=USERS, item_factors=ITEMS, user_bias=A[:, None], item_biases=B,
-        global_mean=3.5, user_ids=np.arange(6) + 100, item_ids=list("abcdefgh"),
-    )  # fmt: skip
-    model = load(path)
-    np.testing.assert_allclose(model.scores(), USERS.astype(float) @ ITEMS.T.astype(float) + A[:, None] + B + 3.5)
-    assert model.left_ids is not None
-    assert model.left_ids[0] == 100
-    assert model.right_ids is not None
-    assert model.right_ids[7] == "h"
-    one_side = load(path, kind="vectors")
-    assert (one_side.left, one_side.right_bias, one_side.n_right) == (None, None, 8)
-
-
 def test_chosen_arrays(tmp_path: Path) -> None:
     path = saved(tmp_path / "m.npz", a=USERS, b=ITEMS.T, c=B)
     with pytest.raises(InputError, match=r"a \(6, 3\).*left=A and weight=B, or .*kind='vectors'"):
@@ -165,18 +149,6 @@ def test_singular_values_apart_are_no_silent_guess(tmp_path: Path) -> None:
 # Heads
 
 
-@pytest.mark.parametrize(
-    ("weight", "bias"),
-    [("W", "b"), ("softmax_w", "softmax_b"), ("weight", "bias"), ("lm_head.weight", "lm_head.bias"),
-     ("model.classifier.weight", "model.classifier.bias"), ("coef_", "intercept_")],
-)  # fmt: skip
-def test_customary_heads(tmp_path: Path, weight: str, bias: str) -> None:
-    model = load(saved(tmp_path / "m.npz", **{weight: ITEMS, bias: B, "embedding": ITEMS}))
-    assert (model.link, model.left, model.roles) == (Link.SOFTMAX, None, ("input", "label"))
-    np.testing.assert_array_equal(model.right, ITEMS)
-    np.testing.assert_array_equal(model.right_bias, B)
-
-
 def test_the_bias_tells_which_way_weights_lie(tmp_path: Path) -> None:
     np.testing.assert_array_equal(load(saved(tmp_path / "m.npz", W=ITEMS.T, b=B)).right, ITEMS)
     square = saved(tmp_path / "s.npz", W=ITEMS[:3], b=B[:3])
@@ -193,24 +165,6 @@ def test_a_binary_head_is_two_labels(tmp_path: Path) -> None:
     probabilities = model.replace(left=x).predictions()
     np.testing.assert_allclose(probabilities[:, 1], 1 / (1 + np.exp(-(x @ w[0] + b[0]))), rtol=1e-12)
     assert model.names("right").tolist() == ["no", "yes"]
-
-
-@pytest.mark.parametrize("suffix", ["txt", "json list", "label to row", "row to label", "id2label"])
-def test_labels(tmp_path: Path, suffix: str) -> None:
-    names = ["a b", "\n", "c", "ü", "\x0c", "0", "true", "x"]
-    if suffix == "txt":
-        names[1] = ""
-    content = {
-        "txt": "\n".join(names) + "\n",
-        "json list": json.dumps(names),
-        "label to row": json.dumps({name: row for row, name in reversed(list(enumerate(names)))}),
-        "row to label": json.dumps(dict(enumerate(names))),
-        "id2label": json.dumps({"id2label": dict(enumerate(names)), "hidden_size": 3}),
-    }[suffix]
-    labels = tmp_path / ("vocab.txt" if suffix == "txt" else "vocab.json")
-    labels.write_text(content, encoding="utf-8", newline="")
-    model = load(saved(tmp_path / "m.npz", W=ITEMS, b=B), labels=str(labels))
-    assert model.names("right").tolist() == names
 
 
 @pytest.mark.parametrize(

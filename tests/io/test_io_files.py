@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+import pickle
+from pathlib import Path
+from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 
+from embaudit import FactorModel
 from embaudit.errors import InputError
-from embaudit.io import written_whole
+from embaudit.io import load, save, written_whole
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -15,16 +19,6 @@ if TYPE_CHECKING:
 
 class StoppedError(RuntimeError):
     """What goes wrong half way."""
-
-
-@pytest.mark.parametrize(("mode", "content"), [("wb", b"new\r\n"), ("w", "néw\r\n")])
-def test_a_file_appears_whole(tmp_path: Path, mode: Literal["w"], content: str) -> None:
-    target = tmp_path / "out"
-    with written_whole(target, mode=mode) as file:
-        file.write(content)
-        assert not target.exists()
-    assert target.read_bytes() == (content if isinstance(content, bytes) else content.encode())
-    assert [p.name for p in tmp_path.iterdir()] == ["out"]
 
 
 @pytest.mark.parametrize("old", [None, b"old"])
@@ -38,20 +32,72 @@ def test_an_exception_leaves_everything_as_it_was(tmp_path: Path, old: bytes | N
     assert [p.read_bytes() for p in tmp_path.iterdir()] == ([] if old is None else [old])
 
 
-def test_an_existing_file_is_kept_unless_forced(tmp_path: Path) -> None:
-    target = tmp_path / "out"
-    target.write_bytes(b"old")
-    with pytest.raises(InputError, match=r"does not exist yet; got .*out; overwrite it with force=True"):
-        written_whole(target)
-    assert target.read_bytes() == b"old"
-    with written_whole(target, force=True) as file:
-        file.write(b"new")
-    assert target.read_bytes() == b"new"
-
-
 def test_what_cannot_be_written_is_said_before_any_work(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="create it first"):
         written_whole(tmp_path / "no" / "such" / "out")
     assert not (tmp_path / "no").exists()
     with pytest.raises(InputError, match="the directory"):
         written_whole(tmp_path, force=True)
+
+
+DRAW = np.random.default_rng(0)
+MODEL = FactorModel.from_vectors(DRAW.normal(size=(7, 3)), ids=[f"item{i}" for i in range(7)])
+
+
+class Mine:
+    """An object whose unpickling would be seen."""
+
+    def __reduce__(self) -> tuple[object, tuple[str]]:
+        return (pytest.fail, ("it was unpickled",))
+
+
+@pytest.mark.parametrize("name", ["a.npz", "a.npy"])
+def test_pickled_arrays_are_not_opened(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    array = np.array([[Mine(), 1], [2, 3]], dtype=object)
+    if name.endswith("npz"):
+        np.savez(path, user_factors=array, item_factors=array)
+    else:
+        np.save(path, array)
+    with pytest.raises(InputError, match="pickled, which could run code"):
+        load(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "remedy"),
+    [("a.kv", "save_word2vec_format"), ("a.pth", "weights_only=True"), ("a.pt", "safetensors"),
+     ("a.pkl", "from_object"),      ("a.joblib", "from_object"), ("a.bin", "safetensors"), ("a.npz", "from_object"),
+     ("a.txt", "from_object")],
+)  # fmt: skip
+def test_pickles_are_refused_with_the_conversion(tmp_path: Path, name: str, remedy: str) -> None:
+    path = tmp_path / name
+    path.write_bytes(pickle.dumps(Mine(), protocol=4))
+    with pytest.raises(InputError, match="pickle, which could run code") as error:
+        load(path)
+    assert remedy in str(error.value)
+
+
+def test_a_newer_version_says_what_is_understood(tmp_path: Path) -> None:
+    path = tmp_path / "a.npz"
+    save(MODEL, path)
+    with np.load(path) as stored:
+        arrays = dict(stored)
+    arrays["embaudit_format"] = np.array(2)
+    np.savez(path, **arrays)
+    with pytest.raises(InputError, match="at most 1; got 2; upgrade embaudit"):
+        load(path)
+    del arrays["right"]
+    arrays["embaudit_format"] = np.array(1)
+    np.savez(path, **arrays)
+    with pytest.raises(InputError, match="an array named right"):
+        load(path)
+
+
+def test_what_is_not_there_or_not_known(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="a file that exists"):
+        load(tmp_path / "a.npz")
+    with pytest.raises(InputError, match="a folder without a model that is known; name the file in it"):
+        load(tmp_path)
+    (tmp_path / "a.xyz").write_text("1")
+    with pytest.raises(InputError, match="known by its suffix"):
+        load(tmp_path / "a.xyz")

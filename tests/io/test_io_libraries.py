@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 import pytest
-from pyarrow import feather, parquet
+from pyarrow import parquet
 from safetensors.numpy import save_file
 
 from embaudit import Link
@@ -43,24 +41,6 @@ def spark_side(folder: Path, ids: Any, rows: Any, kind: Any, parts: int = 3) -> 
     (folder / "_SUCCESS").touch()
 
 
-@pytest.mark.parametrize("layout", [("userFactors", "itemFactors"), ("data/user", "data/product")])
-def test_spark_rows_follow_their_ids(tmp_path: Path, layout: tuple[str, str]) -> None:
-    users, items = DRAW.permutation(100)[:9], DRAW.permutation(100)[:5]
-    kind = pa.float32() if layout[0] == "userFactors" else pa.float64()
-    spark_side(tmp_path / layout[0], users, X, kind)
-    spark_side(tmp_path / layout[1], items, Y, kind)
-    (tmp_path / "metadata").mkdir()
-    (tmp_path / "metadata" / "part-00000").write_text('{"class":"org.apache.spark.ml.recommendation.ALSModel"}\n')
-    model = load(tmp_path)
-    for ids, read_ids, rows, read in ((users, model.left_ids, X, model.left), (items, model.right_ids, Y, model.right)):
-        assert read_ids is not None
-        assert read is not None
-        assert read_ids.tolist() == sorted(ids.tolist())
-        np.testing.assert_array_equal(read, rows[np.argsort(ids)])
-        assert read.dtype == (np.float32 if kind == pa.float32() else np.float64)
-    assert model.objective == "factors-counted"
-
-
 def test_a_pipeline_of_spark_is_the_model_in_its_stages(tmp_path: Path) -> None:
     for number, name in enumerate(("ALS_1", "ALS_2")):
         stage = tmp_path / "stages" / f"{number + 1}_{name}"
@@ -78,26 +58,6 @@ def test_a_pipeline_of_spark_is_the_model_in_its_stages(tmp_path: Path) -> None:
 
 
 # word2vec and GloVe
-
-TOKENS = ["the", "at name@domain.com", ". . .", "3", "naïve", "x", "y", "z", "2.5"]
-
-
-def text_rows(end: str = "\n") -> bytes:
-    rows = (f"{token} {' '.join(map(str, row))}{end}" for token, row in zip(TOKENS, X, strict=True))
-    return "".join(rows).encode()
-
-
-@pytest.mark.parametrize("header", [b"9 4\n", b""])
-@pytest.mark.parametrize("end", ["\n", " \n", "\r\n"])
-@pytest.mark.parametrize("packed", [False, True])
-def test_text_vectors(tmp_path: Path, header: bytes, end: str, packed: bool) -> None:
-    path = tmp_path / ("v.txt.gz" if packed else "v.txt")
-    content = header + text_rows(end)
-    path.write_bytes(gzip.compress(content) if packed else content)
-    model = load(path)
-    np.testing.assert_array_equal(model.right, X)
-    assert model.right_ids is not None
-    assert model.right_ids.tolist() == TOKENS
 
 
 @pytest.mark.parametrize("newline", [b"", b"\n"])
@@ -172,19 +132,6 @@ def test_every_float_type(tmp_path: Path, dtype: str, stored: str | None) -> Non
     assert isinstance(on_disk, np.memmap) == (dtype in ("F32", "F64"))
 
 
-@pytest.mark.parametrize("tied", ["model.embed_tokens.weight", "transformer.wte.weight", "wte.weight"])
-def test_tied_embeddings_serve_as_head_unless_there_is_one(tmp_path: Path, tied: str) -> None:
-    body = {tied: X, "model.layers.0.mlp.weight": Y, "model.norm.weight": np.ones(4, np.float32)}
-    save_file(body, tmp_path / "model.safetensors")
-    np.testing.assert_array_equal(load(tmp_path).right, X)
-    save_file({**body, "lm_head.weight": Y}, tmp_path / "model.safetensors")
-    np.testing.assert_array_equal(load(tmp_path).right, Y)
-    chosen = load(tmp_path / "model.safetensors", weight="model.layers.0.mlp.weight", kind="vectors")
-    assert chosen.link == Link.IDENTITY
-    with pytest.raises(InputError, match="weight must be one of"):
-        load(tmp_path, weight="lm_head")
-
-
 def test_shards(tmp_path: Path) -> None:
     save_file({"model.embed_tokens.weight": X}, tmp_path / "model-00001-of-00002.safetensors")
     save_file({"lm_head.weight": Y}, tmp_path / "model-00002-of-00002.safetensors")
@@ -255,35 +202,6 @@ def test_a_header_that_lies_is_refused(tmp_path: Path, changes: dict[str, Any], 
 
 
 # Tables
-
-IDS = [f"item {i}" for i in range(9)]
-
-
-def test_parquet_with_lists_fixed_or_not(tmp_path: Path) -> None:
-    fixed = pa.FixedSizeListArray.from_arrays(pa.array(X.reshape(-1)), 4)
-    for column in (fixed, pa.array(list(X)), pa.array(list(X), pa.large_list(pa.float32()))):
-        table = pa.table({"item_id": IDS, "year": list(range(9)), "embedding": column})
-        parquet.write_table(table, tmp_path / "v.parquet", row_group_size=2)
-        feather.write_feather(table, str(tmp_path / "v.feather"))
-        for name in ("v.parquet", "v.feather"):
-            model = load(tmp_path / name)
-            np.testing.assert_array_equal(model.right, X)
-            assert model.right_ids is not None
-            assert model.right_ids.tolist() == IDS
-
-
-def test_numeric_columns(tmp_path: Path) -> None:
-    frame = pd.DataFrame(X, columns=["v1", "v2", "v3", "v4"])
-    frame.insert(0, "id", IDS)
-    frame.to_parquet(tmp_path / "v.parquet", index=False)
-    frame.to_csv(tmp_path / "v.csv", index=False)
-    frame.to_csv(tmp_path / "bare.tsv", index=False, header=False, sep="\t")
-    for name in ("v.parquet", "v.csv", "bare.tsv"):
-        model = load(tmp_path / name)
-        np.testing.assert_allclose(model.right, X, rtol=1e-6)
-        assert model.right_ids is not None
-        assert model.right_ids.tolist() == IDS
-    assert load(tmp_path / "v.csv", kind="head").names("right")[0] == "item 0"
 
 
 @pytest.mark.parametrize(

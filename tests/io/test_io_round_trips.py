@@ -22,7 +22,6 @@ FIELDS = (
     "right_counts",
 )  # fmt: skip
 WORDS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=6)
-TOKENS = st.text(st.characters(codec="utf-8", exclude_characters="\0 \r\n"), min_size=1, max_size=6)
 
 
 def same(a: FactorModel, b: FactorModel) -> None:
@@ -137,16 +136,6 @@ def test_word2vec_binary_keeps_vectors_and_tokens(data: st.DataObject) -> None:
     tokens = data.draw(st.lists(plain, min_size=p, max_size=p, unique=True))
     vectors = np.where(np.abs(vectors) < 1e15, vectors, np.float32(1.0))
     same(FactorModel.from_vectors(vectors, ids=tokens), through(FactorModel.from_vectors(vectors, ids=tokens), ".bin"))
-
-
-@settings(max_examples=40)
-@given(st.data())
-def test_word2vec_text_keeps_vectors_and_tokens(data: st.DataObject) -> None:
-    p = data.draw(st.integers(1, 4))
-    vectors = data.draw(matrices(p, 2)).astype(np.float32)
-    tokens = data.draw(ids(p, TOKENS)).tolist()
-    model = FactorModel.from_vectors(vectors, ids=[str(token) for token in tokens])
-    same(model, through(model, ".txt"))
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

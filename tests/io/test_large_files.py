@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import pickle
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -119,21 +118,6 @@ def test_nobody_sees_what_is_no_number(name: str, tmp_path: Path) -> None:
     assert str(caught.value) == SENTENCE.format(path=items, what="item factors")
 
 
-@pytest.mark.parametrize("command", ["audit", "fix", "compare", "evaluate", "gauge"])
-def test_commands_refuse_with_the_sentence(command: str, tmp_path: Path, embaudit: Callable[..., Any]) -> None:
-    path = stored(tmp_path / "q.npy")
-    (tmp_path / "truth.csv").write_text("id,kind\n" + "".join(f"{i},{i % 2}\n" for i in range(9)))
-    out = tmp_path / "out.npy"
-    beside = {
-        "compare": [path], "evaluate": ["--items", tmp_path / "truth.csv", "--truth", "kind", "--by-row"],
-        "fix": ["--out", out], "gauge": ["--out", out],
-    }  # fmt: skip
-    found = embaudit(command, path, *beside.get(command, []))
-    assert SENTENCE.format(path=path, what="item factors") in re.sub(r"\s+", " ", found.err)
-    assert found.code == 2
-    assert not out.exists()
-
-
 @pytest.mark.parametrize(
     ("name", "what"),
     [
@@ -189,13 +173,3 @@ def test_a_table_that_changed_since_is_refused(tmp_path: Path) -> None:
     path.unlink()
     with pytest.raises(InputError, match="must be the file that was opened"):
         model.names("right")
-
-
-@pytest.mark.usefixtures("without_attacks")
-@pytest.mark.parametrize("suffix", [".npy", ".parquet"])
-def test_an_audit_finds_the_same(suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / f"v{suffix}"
-    save(random_model(n=None, p=20, k=3), path)
-    later = ea.audit(path, n_gauges=1).to_dict()
-    monkeypatch.setattr(lazy_array, "AT_ONCE", 1 << 26)
-    assert ea.audit(path, n_gauges=1).to_dict() == later

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -104,17 +103,6 @@ def test_no_file_is_read_without_the_bias_of_a_side(data: st.DataObject) -> None
                 np.testing.assert_array_equal(bias, expected)
 
 
-@pytest.mark.parametrize("name", ["item_ids", "labels"])
-def test_fractions_are_no_ids(name: str) -> None:
-    assert from_object({"P": P, "Q": Q, name: B}).names("right").tolist() == B.tolist()
-    with pytest.raises(InputError) as refused:
-        from_object({"P": P, "Q": Q, name: np.where(B == 3, 3.5, B)})
-    assert str(refused.value) == (
-        f"{name} must be ids or names, whole numbers or text; got fractions such as 3.5; leave it out with "
-        f"ignore='{name}'."
-    )
-
-
 # Checkpoints
 
 
@@ -133,18 +121,3 @@ def test_one_part_of_a_checkpoint_is_no_model(tmp_path: Path) -> None:
     )
     assert load(path, weight="lm_head.weight").n_right == 7
     assert load(checkpoint(tmp_path / "model-00001-of-00001.safetensors", lm_head__weight=Q)).n_right == 7
-
-
-@pytest.mark.parametrize(
-    "config",
-    [
-        {},
-        {"tie_word_embeddings": True},
-        {"text_config": None},
-        {"tie_word_embeddings": False, "text_config": {"tie_word_embeddings": True}},
-    ],
-)
-def test_tied_embeddings_are_a_head(tmp_path: Path, config: dict[str, Any]) -> None:
-    path = checkpoint(tmp_path / "model.safetensors", model__embed_tokens__weight=Q)
-    (tmp_path / "config.json").write_text(json.dumps(config))
-    assert load(path).link == "softmax"

@@ -104,35 +104,6 @@ def test_the_command_line_takes_folders_and_patterns(embaudit: Callable[..., Any
         assert "vector" in embaudit("formats", given).out
 
 
-class Frame:
-    """A table of a library that gives Arrow its columns, as polars and DuckDB do."""
-
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        return TABLE.__arrow_c_stream__(requested_schema)
-
-
-class LazyFrame:
-    """A table that is computed when it is collected."""
-
-    def collect(self) -> Frame:
-        return Frame()
-
-
-def test_data_frames() -> None:
-    for frame in (TABLE, TABLE.to_pandas(), TABLE.to_pandas().set_index("id"), Frame(), LazyFrame()):
-        model, intake = as_reading(frame)
-        assert model.right.tolist() == ROWS.tolist()
-        assert model.right_ids is not None
-        assert model.right_ids.tolist() == list(range(70, 82))
-        assert intake is not None
-        assert (intake.format, [part.name for part in intake.left_over]) == ("data frame", ["year"])
-    wide = pd.DataFrame(ROWS, index=[f"i{row}" for row in range(12)]).add_prefix("e").assign(price=1.5)
-    assert as_model(wide).right.tolist() == ROWS.tolist()
-    assert as_model(wide).names("right")[11] == "i11"
-    with pytest.raises(InputError, match="the vectors of the data frame must be a column of lists, or columns such as"):
-        as_model(wide.rename(columns={"e1": "x"}))
-
-
 def test_embeddings_of_anndata() -> None:
     data = SimpleNamespace(obsm={"X_pca": ROWS}, obs_names=pd.Index([f"cell {row}" for row in range(12)]))
     assert as_model(data).names("right")[3] == "cell 3"

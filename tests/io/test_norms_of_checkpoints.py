@@ -11,11 +11,10 @@ from safetensors.numpy import save_file
 
 import embaudit as ea
 from embaudit.errors import InputError
-from embaudit.io import final_norm_of, fits, load, norm_of
+from embaudit.io import final_norm_of, load, norm_of
 from embaudit.io.checkpoints.architectures import ARCHITECTURES
 from embaudit.io.checkpoints.config import config_of
 from embaudit.model import FactorModel, Softmax
-from embaudit.model.final_norm import FinalNorm
 
 DRAW = np.random.default_rng(0)
 HEAD = DRAW.standard_normal((9, 4)).astype(np.float32)
@@ -78,45 +77,12 @@ def test_heads_and_norms_are_found_together(tmp_path, head, norm, model_type):
     assert norm_of(tmp_path, model).kind == ARCHITECTURES[model_type].kind
 
 
-@pytest.mark.parametrize(
-    ("config", "factor"),
-    [
-        ({"model_type": "cohere", "logit_scale": 0.0625}, 0.0625),
-        ({"model_type": "granite", "logits_scaling": 8.0}, 0.125),
-        ({"model_type": "cohere"}, 1.0),
-        ({"model_type": "cohere", "logit_scale": "much"}, 1.0),
-        ({"model_type": "cohere", "logit_scale": True}, 1.0),
-        ({"model_type": "granite", "logits_scaling": 0}, 1.0),
-        ({"model_type": "llama", "logit_scale": 0.5}, 1.0),
-    ],
-)
-def test_a_scale_of_the_logits_is_part_of_the_gains(tmp_path, config, factor):
-    found = final_norm_of(checkpoint(tmp_path, {"model.norm.weight": GAIN, "model.norm.bias": SHIFT}, **config))
-    np.testing.assert_allclose(found.norm.gain, factor * GAIN)
-    np.testing.assert_allclose(found.norm.shift, factor * SHIFT)
-
-
 def test_a_norm_without_gains_is_a_norm(tmp_path):
     found = final_norm_of(checkpoint(tmp_path, {}, model_type="olmo", hidden_size=4))
     np.testing.assert_array_equal(found.norm.gain, np.ones(4))
     assert (found.norm.kind, found.name) == ("layer", "no tensor")
     for config in ({"model_type": "olmo"}, {"model_type": "olmo", "hidden_size": "4"}, {"model_type": "llama"}):
         assert final_norm_of(checkpoint(tmp_path, {}, **config)) is None
-
-
-@pytest.mark.parametrize(
-    ("tensors", "config", "kind"),
-    [
-        ({"model.norm.weight": GAIN}, {}, "rms"),
-        ({"model.norm.weight": GAIN, "model.norm.bias": SHIFT}, {"model_type": "new"}, "layer"),
-        ({"model.norm.weight": GAIN}, {"layer_norm_epsilon": 1e-5}, "layer"),
-        ({"model.norm.weight": GAIN}, {"layer_norm_eps": 1e-5, "rms_norm_eps": 1e-5}, "rms"),
-    ],
-)
-def test_an_unknown_architecture_is_told_by_names(tmp_path, tensors, config, kind):
-    found = final_norm_of(checkpoint(tmp_path, tensors, **config))
-    assert (found.norm.kind, found.name, found.because) == (kind, "model.norm.weight", "its name")
-    assert (found.norm.shift is None) == (len(tensors) == 1)
 
 
 def test_a_norm_may_be_named_or_left_out(tmp_path):
@@ -153,18 +119,6 @@ def test_a_configuration_that_says_nothing(tmp_path, text):
     Path(tmp_path / "config.json").write_text(text)
     config = config_of(tmp_path)
     assert (config.model_type, config.vocab_size) == ("", None)
-
-
-def test_a_path_brings_the_norm_that_fits_its_head(tmp_path):
-    folder = checkpoint(tmp_path, {"model.norm.weight": GAIN}, model_type="llama")
-    head = load(folder)
-    assert norm_of(folder, head).condition_number == 4
-    assert norm_of(str(folder), head).condition_number == 4
-    assert norm_of(head, head) is None
-    assert norm_of(folder, head.replace(link=Softmax(unit_rows=True))) is None
-    assert norm_of(folder, FactorModel.from_softmax(HEAD[:, :3])) is None
-    assert norm_of(folder, FactorModel.from_vectors(HEAD)) is None
-    assert not fits(FinalNorm("rms", GAIN), FactorModel.from_vectors(HEAD))
 
 
 LM = Path(__file__).parents[2] / ".." / "shared" / "data" / "lm-stories260K"

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 from imitations import Tensor, imitation
-from safetensors.numpy import save_file
 
 from embaudit import Link
 from embaudit.errors import InputError
-from embaudit.io import from_object, load
+from embaudit.io import from_object
 from embaudit.model import Softmax
 
 DRAW = np.random.default_rng(7)
@@ -63,19 +60,6 @@ def test_a_linear_layer_with_one_output_is_a_head_only_where_somebody_says_so() 
     assert head.roles == ("input", "label")
     bare = from_object(imitation(*LINEAR, weight=Tensor(ITEMS[:1]), bias=None), kind="head")
     np.testing.assert_array_equal(bare.right_bias, [0, 0])
-
-
-def test_state_dictionaries_and_networks_are_read_by_their_names() -> None:
-    state = {"classifier.weight": Tensor(ITEMS, "torch.bfloat16"), "classifier.bias": Tensor(B), "steps": 3}
-    for model in (state, imitation("mine.Net", MODULE, state_dict=lambda _: state)):
-        head = from_object(model, kind="head")
-        assert head.link is Link.SOFTMAX
-        np.testing.assert_array_equal(head.right, ITEMS)
-    towers = {"user_emb.weight": Tensor(USERS), "item_emb.weight": Tensor(ITEMS)}
-    np.testing.assert_allclose(from_object(towers).scores(), SCORES, atol=1e-12)
-    assert from_object(towers, link="cosine").link is Link.COSINE
-    with pytest.raises(InputError, match="weight must be one of"):
-        from_object(state, weight="fc.weight")
 
 
 @pytest.mark.parametrize(("link", "fits"), [(None, False), ("sigmoid", True), ("identity", False)])
@@ -174,20 +158,6 @@ def language_model(state: Any, config: dict[str, Any], head: Any, **attributes: 
         "transformers.modeling_utils.PreTrainedModel", config=said, get_output_embeddings=lambda _: head,
         state_dict=lambda _: {name: Tensor(x) for name, x in state.items()}, **attributes,
     )  # fmt: skip
-
-
-def test_a_soft_cap_is_that_of_the_configuration_live_as_on_disk(tmp_path: Path) -> None:
-    state = {"model.embed_tokens.weight": ITEMS.astype(np.float32)}
-    save_file(state, tmp_path / "model.safetensors")
-    (tmp_path / "config.json").write_text(json.dumps({"final_logit_softcapping": 30.0}))
-    head = imitation(*LINEAR, weight=Tensor(state["model.embed_tokens.weight"]), bias=None)
-    live = from_object(language_model(state, {"final_logit_softcapping": 30.0, "text_config": None}, head))
-    stored = load(tmp_path)
-    assert live.link == stored.link == Softmax(soft_cap=30.0)
-    np.testing.assert_array_equal(live.right, stored.right)
-    plain = from_object(language_model(state, {}, imitation(*LINEAR, weight=Tensor(ITEMS), bias=Tensor(B))))
-    assert plain.link == Softmax()
-    np.testing.assert_array_equal(plain.right_bias, B)
 
 
 def test_input_embeddings_are_no_head() -> None:

@@ -52,26 +52,6 @@ def component(name: str, **attributes: Any) -> Any:
     return imitation(f"lenskit.{name}", **{**named, **attributes})
 
 
-def layer(rows: Any) -> Any:
-    return SimpleNamespace(weight=Tensor(rows))
-
-
-@pytest.mark.parametrize(
-    ("config", "link", "objective"),
-    [
-        ({"reg_method": "L2"}, Link.IDENTITY, None),
-        ({"reg_method": "AdamW", "loss": "logistic"}, Link.SIGMOID, "decoupled-decay"),
-        ({"reg_method": None, "loss": "pairwise"}, Link.RANKING, "none"),
-        ({"reg_method": "AdamW", "loss": "warp"}, Link.RANKING, "decoupled-decay"),
-    ],
-)
-def test_flexible_factors_of_lenskit(config: Any, link: Link, objective: str | None) -> None:
-    network = SimpleNamespace(u_embed=layer(USERS), i_embed=layer(ITEMS), u_bias=None, i_bias=layer(B[:, None]))
-    model = from_object(component("flexmf.X", model=network, config=SimpleNamespace(**config), global_bias=2.0))
-    check(model, USERS @ ITEMS.T + B + 2.0)
-    assert (model.link, model.objective) == (link, objective)
-
-
 def pipeline(**components: Any) -> Any:
     return imitation("lenskit.pipeline._impl.Pipeline", component_names=lambda _: list(components),
                      component=lambda _, name: components[name])  # fmt: skip

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
-import struct
 from pathlib import Path
 from typing import Any
 
-import faiss
 import h5py
 import numpy as np
-import onnx
 import pandas as pd
 import pytest
 from safetensors.numpy import save_file
@@ -131,44 +127,6 @@ def test_real_files_of_others_are_read_as_given() -> None:
 # Hostile files
 
 
-def test_an_index_that_says_more_than_it_holds(tmp_path: Path) -> None:
-    index = faiss.IndexFlatIP(4)
-    index.add(ROWS)
-    stored = bytearray(faiss.serialize_index(index).tobytes())
-    place = stored.index(struct.pack("<Q", ROWS.size))
-    stored[place : place + 8] = struct.pack("<Q", 2**31)
-    (tmp_path / "v.faiss").write_bytes(stored)
-    assert "must be a whole FAISS index" in refused(tmp_path / "v.faiss")
-
-
-@pytest.mark.parametrize("name", ["config.json", "tokenizer.json", "vocab.json"])
-@pytest.mark.parametrize("kind", ["pipe", "device"])
-def test_pipes_and_devices_beside_a_checkpoint_are_passed_over(tmp_path: Path, name: str, kind: str) -> None:
-    save_file({"lm_head.weight": ROWS}, tmp_path / "model.safetensors")
-    if kind == "pipe":
-        os.mkfifo(tmp_path / name)
-    else:
-        (tmp_path / name).symlink_to("/dev/zero")
-    assert load(tmp_path).right.tolist() == ROWS.tolist()
-
-
 def test_tables_without_columns(tmp_path: Path) -> None:
     pd.DataFrame(index=range(3)).to_parquet(tmp_path / "a.parquet", index=False)
     assert "must be a table with columns; got none" in refused(tmp_path / "a.parquet")
-
-
-def test_damaged_networks(tmp_path: Path) -> None:
-    helper = onnx.helper
-    weight = helper.make_tensor("W", onnx.TensorProto.FLOAT, [4, 6], ROWS.tobytes(), raw=True)
-    nodes = [helper.make_node("MatMul", ["x", "W"], ["y"]), helper.make_node("Softmax", ["y"], ["p"])]
-    ends = [helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, None) for name in "xp"]
-    graph = helper.make_graph(nodes, "g", ends[:1], ends[1:], [weight])
-    onnx.save(helper.make_model(graph), tmp_path / "m.onnx")
-    assert load(tmp_path / "m.onnx").right.shape == (6, 4)
-    weight.dims[0] = 5
-    onnx.save(helper.make_model(helper.make_graph(nodes, "g", ends[:1], ends[1:], [weight])), tmp_path / "m.onnx")
-    assert "must be a whole ONNX file" in refused(tmp_path / "m.onnx")
-    weight.dims[0] = 4
-    circle = [helper.make_node("Identity", ["p"], ["q"]), helper.make_node("Identity", ["q"], ["p"])]
-    onnx.save(helper.make_model(helper.make_graph(circle, "g", ends[:1], ends[1:], [weight])), tmp_path / "m.onnx")
-    assert "must be a whole ONNX file" in refused(tmp_path / "m.onnx")

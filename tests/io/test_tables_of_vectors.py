@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -65,25 +64,6 @@ def test_one_of_two_lists_has_to_be_chosen(tmp_path: Path) -> None:
     assert str(refused.value) == (
         f"{path}: vector must be a column of lists; got 'id'; or name columns of numbers, FIRST:LAST."
     )
-
-
-@pytest.mark.parametrize(
-    ("cell", "sentence"),
-    [
-        ('"[1,2,3]"', "column v of PATH must be vectors of 2 numbers, as the first is; got 3 in row 3."),
-        ("", "column v of PATH must be a vector in every row; got none in row 3; drop that row."),
-        ('"[1,x]"', "column v of PATH must be lists of numbers; got '[1,x]' in row 3; repair that row."),
-        ("[1 ... 2]", "column v of PATH must be lists of numbers; got '[1 ... 2]' in row 3; numpy printed it "
-         "shortened: write it with .tolist()."),
-        ('"[1,inf]"', "PATH: item factors must be finite; got inf at row 3, column 1; repair or drop that row."),
-    ],
-)  # fmt: skip
-def test_a_cell_that_is_no_list(tmp_path: Path, cell: str, sentence: str) -> None:
-    path = tmp_path / "v.csv"
-    path.write_text(f'id,v\na,"[1,2]"\nb,"[3,4]"\nc,"[5,6]"\nd,{cell}\n')
-    with pytest.raises(InputError) as refused:
-        load(path)
-    assert str(refused.value) == sentence.replace("PATH", str(path))
 
 
 # Arrow
@@ -168,26 +148,3 @@ def test_ratings_are_to_be_factorized_first(tmp_path: Path, header: str) -> None
 
 
 # Many rows
-
-
-def test_rows_shorter_than_those_at_the_beginning(tmp_path: Path) -> None:
-    rows = np.concatenate([np.random.default_rng(1).normal(size=(1000, 3)), np.ones((9000, 3))])
-    lines = [f"i{i},{','.join(f'{x:.17g}' for x in row)}\n" for i, row in enumerate(rows)]
-    path = tmp_path / "v.csv"
-    path.write_text("id,e1,e2,e3\n" + "".join(lines))
-    model = load(path)
-    np.testing.assert_array_equal(model.right, rows)
-    assert model.names("right")[9999] == "i9999"
-    with gzip.open(tmp_path / "w.csv.gz", "wb") as file:
-        file.write(path.read_bytes())
-    np.testing.assert_array_equal(load(tmp_path / "w.csv.gz").right, rows)
-    for cell, got in (("", "an empty cell"), ("nan", "nan"), ("-inf", "-inf")):
-        path.write_text("id,e1,e2,e3\n" + "".join(lines) + f"x,1,{cell},2\n")
-        with pytest.raises(InputError) as refused:
-            load(path)
-        assert str(refused.value) == (
-            f"column e2 of {path} must be finite numbers; got {got} in line 10002; drop that row."
-        )
-    path.write_text("id,e1,e2,e3\n" + "".join(lines) + "x,1,2,y\n")
-    with pytest.raises(InputError, match="must be numbers; got 'y' in line 10002"):
-        load(path)

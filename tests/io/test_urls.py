@@ -12,10 +12,8 @@ import numpy as np
 import pytest
 
 from embaudit.errors import InputError
-from embaudit.io import load, look, read, read_ids, read_interactions
-from embaudit.io.codecs import open_arrays
-from embaudit.io.remote import as_url, fetched, with_urls
-from embaudit.io.tables.frames import read_frame
+from embaudit.io import load, look, read
+from embaudit.io.remote import fetched
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -49,19 +47,6 @@ def test_a_url_reads_as_its_file_does(elsewhere: Any, tmp_path: Path) -> None:
     local = tmp_path / "v.npy"
     assert fetched(local.as_uri()) == local
     assert load(local.as_uri()).right.tolist() == ROWS.tolist()
-
-
-def test_files_beside_and_tables_may_be_urls(elsewhere: Any, tmp_path: Path) -> None:
-    right, left = elsewhere(ROWS, "q.npy"), elsewhere(ROWS[:4], "p.npy")
-    table = tmp_path / "r.csv"
-    table.write_text("userId,movieId,rating\n7,10,4.0\n7,20,1.0\n8,20,5.0\n")
-    ratings = elsewhere(table, "r.csv")
-    model = load(right, left=left)
-    assert (model.n_left, model.n_right) == (4, 9)
-    assert read_interactions(ratings).matrix.toarray().tolist() == [[4, 1], [0, 5]]
-    assert read_frame(ratings).shape == (3, 3)
-    assert open_arrays(Path(left)).tensors[""].shape == (4, 3)
-    assert read_ids(f"{ratings}:userId", 3).tolist() == [7, 7, 8]
 
 
 def test_errors_name_the_url(elsewhere: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -111,14 +96,3 @@ def test_libraries_that_are_missing_are_named(monkeypatch: pytest.MonkeyPatch) -
     with pytest.raises(InputError) as caught:
         load("s3://a/v.npy")
     assert str(caught.value) == "reading s3://a/v.npy needs fsspec: pip install 'embaudit[remote]'."
-
-
-def test_what_is_no_url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "s3:").mkdir()
-    np.save(tmp_path / "s3:" / "v.npy", ROWS)
-    assert as_url("s3://v.npy") is None
-    assert as_url("s3://w.npy") == "s3://w.npy"
-    assert [as_url(given) for given in (3, "c:/v.npy", "a b://v", "v.npy:id", b"s3://v")] == [None] * 5
-    assert as_url("local:///v") == "local:///v"
-    assert with_urls("nothing of it") == "nothing of it"

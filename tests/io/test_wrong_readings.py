@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import embaudit as ea
+from embaudit.errors import InputError
 from embaudit.io import load, read_labels, read_titles
+from embaudit.io.checkpoints.tokens import tokens_of
 
 ROWS = np.array([[1.0, 2.0], [3.0, 4.5], [5.0, 7.0]])
 
@@ -51,18 +55,6 @@ def test_labels_that_a_series_wrote(tmp_path: Path, options: dict[str, Any], nam
     assert read_labels(tmp_path / file, 3).tolist() == NAMES
 
 
-def test_the_named_index_of_a_data_frame_is_its_ids(tmp_path: Path) -> None:
-    index = pd.Index(["x", "y", "z"], name="asin")
-    for frame in (pd.DataFrame(ROWS, index=index, columns=["a0", "a1"]),
-                  pd.DataFrame({"label": ["p", "q", "r"], "vector": list(ROWS)}, index=index)):  # fmt: skip
-        frame.to_parquet(tmp_path / "v.parquet")
-        model = load(tmp_path / "v.parquet")
-        assert model.right_ids is not None
-        assert model.right_ids.tolist() == ["x", "y", "z"]
-        np.testing.assert_array_equal(model.right, ROWS)
-    assert load(tmp_path / "v.parquet", id="label").names("right")[0] == "p"
-
-
 @pytest.mark.parametrize("name", ["words", "index_to_key", "item_ids", "tokens"])
 def test_words_beside_an_array_are_its_ids(tmp_path: Path, name: str) -> None:
     np.savez(tmp_path / "m.npz", vectors=ROWS, **{name: np.array(["x", "y", "z"])})
@@ -72,12 +64,68 @@ def test_words_beside_an_array_are_its_ids(tmp_path: Path, name: str) -> None:
     np.testing.assert_array_equal(model.right, ROWS)
 
 
-def test_inputs_are_read_from_a_file(tmp_path: Path) -> None:
-    np.savez(tmp_path / "m.npz", W=ROWS, b=[1.0, 2.0, 3.0])
-    inputs = np.array([[0.5, 1.0], [2.0, 0.0]])
-    np.save(tmp_path / "x.npy", inputs)
-    pd.DataFrame(inputs, columns=["a0", "a1"]).to_csv(tmp_path / "x.csv", index=False)
-    for given in (tmp_path / "x.npy", str(tmp_path / "x.csv"), inputs):
-        model = load(tmp_path / "m.npz", inputs=given)
-        assert repr(model) == "FactorModel(2 inputs × 3 labels, 2 dimensions, softmax link, float64, label bias)"
-        np.testing.assert_array_equal(model.scores(), inputs @ ROWS.T + [1.0, 2.0, 3.0])
+WORDS = ["<s>", "Ġthe", "a b", "é"]
+ADDED = [{"id": 4, "content": "<pad>"}, {"id": 0, "content": "<bos>"}, {"id": "5"}, 3]
+
+
+@pytest.mark.parametrize(
+    ("files", "names"),
+    [
+        ({"tokenizer.json": {"model": {"vocab": {w: i for i, w in enumerate(WORDS)}}}}, WORDS),
+        ({"tokenizer.json": {"model": {"vocab": [[w, -1.0] for w in WORDS]}}}, WORDS),
+        (
+            {"tokenizer.json": {"model": {"vocab": {w: i for i, w in enumerate(WORDS)}}, "added_tokens": ADDED}},
+            ["<bos>", *WORDS[1:], "<pad>"],
+        ),
+        ({"vocab.json": {w: i for i, w in enumerate(WORDS)}, "added_tokens.json": {"<x>": 4}}, [*WORDS, "<x>"]),
+        ({"tokenizer.json": {"model": {"vocab": {"b": 1}}}, "vocab.json": {"a": 0}}, ["<padding 0>", "b"]),
+        ({"tokenizer.json": {"version": "1.0"}, "vocab.json": {"a": 0, "b": True, "c": -1}}, ["a"]),
+    ],
+)
+def test_names_are_read_and_rows_beyond_are_padding(tmp_path, files, names):
+    for file, content in files.items():
+        (tmp_path / file).write_text(json.dumps(content))
+    wanted = [*names, *(f"<padding {row}>" for row in range(len(names), 7))]
+    found = tokens_of(tmp_path, 7)
+    assert found.names.tolist() == wanted
+    assert found.aside.tolist() == [name.startswith("<padding") for name in wanted]
+    assert tokens_of(tmp_path, len(names)).names.tolist() == names
+    assert tokens_of(tmp_path, len(names) - 1) is None
+
+
+def test_added_tokens_are_set_aside_where_they_are_called_special(tmp_path):
+    added = [{"id": 1, "content": "x", "special": False}, {"id": 2, "content": "</s>", "special": True}]
+    (tmp_path / "tokenizer.json").write_text(json.dumps({"model": {"vocab": {"a": 0}}, "added_tokens": added}))
+    found = tokens_of(tmp_path, 4)
+    assert found.names.tolist() == ["a", "x", "</s>", "<padding 3>"]
+    assert found.aside.tolist() == [False, False, True, True]
+
+
+NORMALIZED = [{"idx": 0, "type": "sentence_transformers.models.Transformer"},
+              {"idx": 1, "type": "sentence_transformers.models.Normalize"}]  # fmt: skip
+SAYING = [
+    ("modules.json", NORMALIZED, "sentence-transformers", "compared-cosine"),
+    ("config_sentence_transformers.json", {"similarity_fn_name": "dot"}, "msmarco-dot", "compared-dot"),
+    ("config.json", {"model_type": "siglip"}, "siglip", "cosine"),
+]
+
+
+@pytest.mark.parametrize(("name", "content", "word", "link"), SAYING)
+def test_the_folder_is_named_as_the_source(tmp_path, name, content, word, link):
+    np.save(tmp_path / "v.npy", np.random.default_rng(0).standard_normal((40, 4)))
+    (tmp_path / name).write_text(json.dumps(content), encoding="utf-8")
+    found = ea.audit(tmp_path / "v.npy", n_gauges=1, n_pairs=50)
+    assert (found.model.objective, found.model.link, found.answer.word) == (word, link, "YES")
+    if word != "siglip":
+        assert f"({word}, as {name} in v.npy says)" not in found.answer.because
+        assert f"({word}, as {name} says)" in found.answer.because
+    assert ea.load(tmp_path / "v.npy", objective="word2vec").objective == "word2vec"
+    with pytest.raises(InputError, match=rf"an encoder \({word}, as {name} says\); export them in Python: numpy"):
+        ea.load(tmp_path)
+
+
+@pytest.mark.parametrize("content", [NORMALIZED[:1], [], "{", {"modules": 3}])
+def test_modules_without_a_normalising_layer_say_nothing(tmp_path, content):
+    np.save(tmp_path / "v.npy", np.eye(4))
+    (tmp_path / "modules.json").write_text(json.dumps(content), encoding="utf-8")
+    assert ea.load(tmp_path / "v.npy").objective is None

@@ -9,10 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
+from scipy.stats import binom, t
 
 from embaudit.errors import InputError
+from embaudit.linalg.intervals import (
+    jackknife_margin,
+    wilson_interval,
+)
+from embaudit.linalg.pair_sums import RowSums, cross_gram, pair_sums
 from embaudit.linalg.pairs import all_pairs, draw_pairs, n_pairs
-from embaudit.model import FactorModel, Pairs
+from embaudit.linalg.rows import unit_rows
 
 
 def numbers(pairs, n_rows, n_columns):
@@ -55,19 +61,70 @@ def test_a_draw_from_very_many_takes_memory_for_itself_alone():
     assert peak < 20e6
 
 
-def test_pairs_of_a_model_are_drawn_of_its_sides():
-    model = FactorModel.from_user_item(np.ones((3, 2)), np.ones((5, 2)))
-    assert [len(Pairs(role).sample(model, 8)) for role in ("left", "right", "cross")] == [3, 8, 8]
-    assert len(Pairs("cross").sample(model, 15)) == 15
-    # Rows of zeros are in no pair.
-    model = FactorModel.from_user_item([[1.0, 0.0], [0.0, 0.0]], [[1.0, 0.0], [0.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
-    assert [Pairs(role).n_pairs(model) for role in ("left", "right", "cross")] == [0, 3, 3]
-    assert Pairs("right").sample(model, 9).tolist() == [[0, 2], [0, 3], [2, 3]]
-    assert Pairs("cross").sample(model, 9).tolist() == [[0, 0], [0, 2], [0, 3]]
-
-
 def test_bad_draws_are_one_sentence():
     with pytest.raises(InputError, match=r"^the number of rows must be at least 2 to form a pair; got 1\.$"):
         draw_pairs(1, 5)
     with pytest.raises(InputError, match=r"^the number of pairs must be an integer from 0 to 100000000; got -1\.$"):
         draw_pairs(3, -1)
+
+
+def two_models(n, seed):
+    draw = np.random.default_rng(seed)
+    x = draw.standard_normal((n, 4)) + 0.5
+    y = x + draw.standard_normal((n, 4))
+    x[2] = y[2] = 0
+    return unit_rows(x), unit_rows(np.column_stack([y, draw.standard_normal(n) * (np.arange(n) != 2)]))
+
+
+def compared(b, c):
+    """What the sums must say, of the lists of cosines themselves."""
+    return {
+        "total": len(b),
+        "before": b.sum(),
+        "after": c.sum(),
+        "before_squared": b @ b,
+        "after_squared": c @ c,
+        "product": b @ c,
+        "mean": (c - b).mean(),
+        "rms": np.sqrt(((c - b) ** 2).mean()),
+        "pearson": np.corrcoef(b, c)[0, 1],
+    }
+
+
+def test_sums_of_one_side_are_those_of_its_pairs():
+    before, after = two_models(9, 0)
+    found = pair_sums([RowSums.of(before)], [RowSums.of(after)], [cross_gram(before, after)])
+    upper = np.triu_indices(8, 1)
+    b, c = (np.delete(unit, 2, axis=0) for unit in (before, after))
+    wanted = compared((b @ b.T)[upper], (c @ c.T)[upper])
+    assert {name: getattr(found, name) for name in wanted} == pytest.approx(wanted, rel=1e-10)
+
+
+def test_sums_of_two_sides_are_those_of_all_their_pairs():
+    (x, u), (y, v) = two_models(9, 0), two_models(6, 1)
+    rows = [[RowSums.of(side) for side in sides] for sides in ((x, y), (u, v))]
+    found = pair_sums(*rows, [cross_gram(x, u), cross_gram(y, v)])
+    x, u, y, v = (np.delete(side, 2, axis=0) for side in (x, u, y, v))
+    wanted = compared((x @ y.T).ravel(), (u @ v.T).ravel())
+    assert {name: getattr(found, name) for name in wanted} == pytest.approx(wanted, rel=1e-10)
+
+
+@pytest.mark.parametrize("n", [20, 100, 1_000])
+def test_wilson_holds_a_share_about_as_often_as_it_says(n):
+    shares = np.linspace(0.02, 0.98, 197)
+    ends = np.array([wilson_interval(k / n, n) for k in range(n + 1)])
+    held = (ends[:, 0] <= shares[:, None]) & (shares[:, None] <= ends[:, 1])
+    coverage = (binom.pmf(np.arange(n + 1), n, shares[:, None]) * held).sum(axis=1)
+    assert 0.945 <= coverage.mean() <= 0.965
+    assert coverage.min() >= 0.85
+
+
+def test_leaving_out_one_of_a_sample_gives_the_standard_error_of_its_mean():
+    values = np.random.default_rng(0).standard_normal((12, 2))
+    replicates = (values.sum(axis=0) - values) / 11
+    error = values.std(axis=0, ddof=1) / np.sqrt(12)
+    np.testing.assert_allclose(jackknife_margin(replicates), t.ppf(0.975, 11) * error)
+    np.testing.assert_allclose(jackknife_margin(replicates, 5), t.ppf(0.995, 11) * error)
+    np.testing.assert_allclose(jackknife_margin(replicates, beside=3.0), t.ppf(0.975, 11) * np.hypot(error, 3))
+    replicates[3, 0] = np.nan
+    assert np.isinf(jackknife_margin(replicates)).tolist() == [True, False]

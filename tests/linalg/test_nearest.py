@@ -135,17 +135,6 @@ def test_kept_means_listed_or_tied_with_the_last_one_listed() -> None:
     assert wide.sum() > expected.sum()
 
 
-def test_kept_lists_know_shifts_and_rows_that_lose_their_direction() -> None:
-    x = np.array([[1.0, 0.0], [1.0, 0.1], [0.0, 1.0], [1.0, 0.2]])
-    before, after = neighbours(x, 2), neighbours(x, 2, shift=-x[1])
-    assert before.indices.tolist() == [[1, 3], [3, 0], [3, 1], [1, 0]]
-    # Row 1 is at the origin now: it is nobody's neighbour and has none.
-    assert before.kept_in(after).tolist() == [[False, True], [False, False], [True, False], [False, True]]
-    nowhere = neighbours(np.vstack([np.zeros(2), x]), 2).of(np.array([0]))
-    assert not nowhere.kept_in(nowhere).any()
-    assert nowhere.overlap(nowhere) == 0
-
-
 def test_lists_of_other_rows_are_refused() -> None:
     with pytest.raises(InputError, match=r"^the lists compared must be of the same rows; got 2 and 1 others\.$"):
         neighbours(np.eye(3), 1, rows=[0, 1]).kept_in(neighbours(np.eye(3), 1, rows=[0]))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import tempfile
 import tracemalloc
 from fractions import Fraction
 from pathlib import Path
@@ -15,11 +17,13 @@ from mpmath import mp, mpf
 from scipy import stats
 
 from embaudit.core import parallel
-from embaudit.core.checked import as_factors, as_rows, as_vector
+from embaudit.core.checked import as_factors, as_rows
 from embaudit.core.parallel import BLOCK_BYTES, row_blocks
 from embaudit.errors import InputError
+from embaudit.linalg import scratch as module
 from embaudit.linalg.pairs import pair_cosines
 from embaudit.linalg.rows import gram, row_norms, sample_rows, triangular_factor, unit_rows
+from embaudit.linalg.scratch import scratch
 
 SENTENCE = re.compile(r"^[^\n;]+ must be [^\n;]+; got [^\n;]+(; [^\n;]+)?\.$")
 EPS = np.finfo(np.float64).eps
@@ -140,19 +144,6 @@ def test_memory_mapped_factors_are_streamed(compute: object, result_bytes: int, 
     assert peak < 6 * BLOCK_BYTES + result_bytes
 
 
-@pytest.mark.parametrize(
-    ("given_type", "stored"),
-    [("f2", "f4"), ("f4", "f4"), ("f8", "f8"), (">f4", "f8"), (">f8", "f8"), ("g", "f8"), ("i1", "f8"), ("u8", "f8")],
-)
-def test_what_each_type_is_stored_as(given_type: str, stored: str) -> None:
-    x = np.array([[1, 2], [3, 4]], dtype=given_type)
-    factors = as_factors(x, "item factors")
-    assert factors.dtype == np.dtype(stored)
-    assert np.shares_memory(factors, x) == (np.dtype(given_type) == np.dtype(stored))
-    np.testing.assert_array_equal(factors, [[1, 2], [3, 4]])
-    assert as_vector(x[0], "item bias", 2).dtype == np.float64
-
-
 def test_factors_are_read_only_and_the_callers_stay_writeable() -> None:
     mine = np.ones((2, 2), order="F")
     factors = as_factors(mine, "item factors")
@@ -203,17 +194,6 @@ def test_the_first_bad_entry_is_located(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 @pytest.mark.parametrize(
-    "bad",
-    [[1.0], [1.0, 2.0, 3.0], [[1.0, 2.0]], 1.0, ["a", "b"], [1j, 0], [np.nan, 0], [[1.0], [1.0, 2.0]], None],
-    ids=str,
-)
-def test_bad_vectors_are_one_sentence(bad: object) -> None:
-    with pytest.raises(InputError, match=r"^item bias must be ") as error:
-        as_vector(bad, "item bias", 2)
-    assert SENTENCE.match(str(error.value)), error.value
-
-
-@pytest.mark.parametrize(
     "bad", [[True, False, True], [0.5], [-1], [3], "a", ["a"], 1, [[0, 1]], [[0], [0, 1]], None], ids=str
 )
 def test_bad_rows_are_one_sentence(bad: object) -> None:
@@ -228,3 +208,27 @@ def test_rows_are_drawn_once_each_in_order_and_uniformly() -> None:
     assert all(a < b for a, b in found)
     assert stats.chisquare(np.bincount(np.concatenate(found), minlength=5)).pvalue > 0.01
     assert set(sample_rows(np.array([9, 4, 6]), 2, draw).tolist()) < {4, 6, 9}
+
+
+def test_on_both_sides_of_what_is_held(monkeypatch, tmp_path):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(module, "HELD", 48)
+    assert not isinstance(scratch((3, 4), np.float32), np.memmap)
+    large = scratch((3, 5), np.float32)
+    assert isinstance(large, np.memmap)
+    assert (large.shape, large.dtype) == ((3, 5), np.float32)
+    large[1] = 7
+    assert large.sum() == 35
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_without_room_it_is_held(monkeypatch):
+    def full(*_, **_options):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(module, "HELD", 0)
+    for place, name in ((os, "posix_fallocate"), (tempfile, "TemporaryFile")):
+        monkeypatch.setattr(place, name, full)
+        found = scratch((3, 5), np.float32)
+        assert not isinstance(found, np.memmap)
+        assert (found.shape, found.dtype) == ((3, 5), np.float32)

@@ -34,19 +34,6 @@ def test_rounding_never_exceeds_the_bound(link, dtype, seed, log_kappa, log_scal
     assert found.level is model.predicts
 
 
-@pytest.mark.parametrize("link", LINKS)
-@given(seed=st.integers(0, 2**31))
-@settings(max_examples=30)
-def test_another_model_exceeds_the_bound(link, seed):
-    model = make(link, seed)
-    left = np.array(model.left)
-    left[seed % 20] *= -1
-    gauge = GeneralLinear(6, max_condition=100.0).sample(rng=seed)
-    found = drift(model, gauge.act(model.replace(left=left)), condition_number=gauge.condition_number)
-    assert not found.ok
-    assert found.max_abs > 1e-3
-
-
 @given(seed=st.integers(0, 2**31), length=st.floats(0.1, 1e4))
 @settings(max_examples=30)
 def test_translations_keep_probabilities_within_the_bound(seed, length):
@@ -83,22 +70,6 @@ def test_the_bound_is_that_of_the_worst_row_in_exact_arithmetic(largest, stored,
     alone += 4 * storage * 3 * 10 * 5 * int(lengths[kept])
     found = module.rounding_bound(before, after, 16.0, np.array([kept]))
     assert found == pytest.approx(float(alone), rel=1e-13, abs=0), "of the left rows compared, not of all"
-
-
-@pytest.mark.parametrize("side", ["left", "right"])
-@given(seed=st.integers(0, 2**31), at=st.integers(0, 14), log_bias=st.floats(3, 12))
-@settings(max_examples=30)
-def test_one_large_bias_rounds_the_scores_that_hold_it(side, seed, at, log_bias):
-    """A score of 1e9 holds 1e-7 at most: beside it, what rounding explains is not that of the other rows."""
-    model = make("identity", seed, biases=["left_bias", "right_bias"])
-    bias = np.zeros(len(model.factors(side)))
-    bias[at] = 10.0**log_bias
-    model = model.replace(**{f"{side}_bias": bias})
-    gauge = GeneralLinear(6, max_condition=3.0).sample(rng=seed)
-    found = drift(model, gauge.act(model), condition_number=gauge.condition_number)
-    assert found.ok, found
-    exact = drift(model, model.replace(**{f"{side}_bias": bias * (1 + 1e-3)}), condition_number=1.0)
-    assert not exact.ok
 
 
 @pytest.mark.parametrize("link", LINKS)

@@ -53,17 +53,6 @@ def test_probability_gap_against_mpmath(blocks: tuple[np.ndarray, np.ndarray]) -
         assert abs(mpf(largest_gap(Equivalence.PROBABILITIES, *blocks)) - exact) <= 16 * EPS * size
 
 
-@given(arrays(float, SHAPES, elements=COARSE), st.data())
-def test_what_each_level_ignores(scores: np.ndarray, data: st.DataObject) -> None:
-    """A constant a row is invisible to probabilities, a rising function to rankings; each shows one level up."""
-    shifts = data.draw(arrays(float, (len(scores), 1), elements=COARSE))
-    assert largest_gap(Equivalence.PROBABILITIES, scores, scores + shifts) < 1e-13
-    assert largest_gap(Equivalence.SCORES, scores, scores + shifts) == np.abs(shifts).max()
-    assert largest_gap(Equivalence.RANKINGS, scores, np.exp(scores)) == 0
-    if np.ptp(scores, axis=1).max() > 0:
-        assert largest_gap(Equivalence.PROBABILITIES, scores, np.exp(scores)) > 1e-3
-
-
 def test_an_undefined_cosine_hides_no_other() -> None:
     """A NaN among the gaps would make any comparison with a tolerance false, or be lost in a maximum."""
     before = np.array([[np.nan, 0.5], [np.nan, 0.1]])

@@ -14,6 +14,7 @@ from mpmath import mp, mpf
 from embaudit.errors import InputError
 from embaudit.model import FactorModel, Link
 from embaudit.model.equivalence import Equivalence
+from embaudit.model.final_norm import FinalNorm
 from embaudit.testing import factor_models, one_sided_models
 
 SENTENCE = re.compile(r"^[^\n;]+ must (be|have) [^\n;]+; got [^\n;]+(; [^\n;]+)?\.$")
@@ -47,16 +48,6 @@ def test_scores_are_their_definition(model: FactorModel) -> None:
     assert (error <= 2 * (model.rank + 3) * EPS * score_size(model)).all()
 
 
-@given(factor_models(links=st.just(Link.COSINE)))
-def test_a_cosine_model_scores_cosines(model: FactorModel) -> None:
-    """Neither biases nor offset enter; a zero row has none."""
-    left, right = (model.factors(side).astype(np.longdouble) for side in ("left", "right"))
-    with np.errstate(invalid="ignore"):
-        norms = np.sqrt(np.outer((left**2).sum(axis=1), (right**2).sum(axis=1)))
-        exact = (left @ right.T / norms).astype(float)
-    np.testing.assert_allclose(model.scores(), exact, rtol=0, atol=16 * EPS)
-
-
 def test_probabilities_against_mpmath() -> None:
     rng = np.random.default_rng(0)
     head = FactorModel.from_softmax(
@@ -84,31 +75,6 @@ def test_predictions_of_each_link() -> None:
         Equivalence.COSINES,
         Equivalence.RANKINGS,
     ]
-
-
-@given(factor_models(), st.data())
-def test_selected_rows_are_rows_of_all(model: FactorModel, data: st.DataObject) -> None:
-    rows = data.draw(st.lists(st.integers(0, model.n_left - 1), max_size=4))
-    everything = model.scores()
-    scale = 1 + np.nan_to_num(np.abs(everything)).max()
-    np.testing.assert_allclose(model.scores(rows), everything[rows], rtol=0, atol=64 * EPS * score_scale(model, scale))
-    part = slice(0, data.draw(st.integers(0, model.n_left)))
-    np.testing.assert_allclose(model.scores(part), everything[part], rtol=0, atol=64 * EPS * score_scale(model, scale))
-
-
-def score_scale(model: FactorModel, scale: float) -> float:
-    return scale if model.link is Link.COSINE else float(score_size(model).max())
-
-
-def test_cosines_of_each_role() -> None:
-    model = FactorModel(LEFT, RIGHT)
-    np.testing.assert_allclose(model.cosines("left", [[0, 1], [0, 2]]), [0, np.sqrt(0.5)])
-    np.testing.assert_allclose(model.cosines("right", [[0, 1]]), [11 / np.sqrt(5 * 25)])
-    np.testing.assert_allclose(model.cosines("cross", [[2, 1], [0, 0]]), [7 / np.sqrt(2 * 25), 1 / np.sqrt(5)])
-    with pytest.raises(InputError, match=r"0 to 2 and from 0 to 1; got \(1, 2\)"):
-        model.cosines("cross", [[1, 2]])
-    with pytest.raises(InputError, match=r"^role must be one of \"left\" \(user\), .*; got 'movie'\.$"):
-        model.cosines("movie", [[0, 1]])
 
 
 def test_zero_rows_have_no_cosine_and_are_counted() -> None:
@@ -207,3 +173,52 @@ def test_bad_input_to_the_constructors_is_one_sentence() -> None:
             with pytest.raises(InputError, match=f"^{name} must ") as error:
                 build(bad)
             assert SENTENCE.match(str(error.value)), error.value
+
+
+STATES = np.random.default_rng(0).standard_normal((7, 5)) + 2
+GAIN, SHIFT = np.array([1.0, -2.0, 0.5, 3.0, 1.5]), np.arange(5.0)
+
+
+def test_an_rmsnorm_divides_by_the_root_mean_square():
+    norm = FinalNorm("rms", GAIN)
+    wanted = STATES / np.sqrt((STATES**2).mean(axis=1, keepdims=True))
+    np.testing.assert_allclose(norm.normalised(STATES), wanted, rtol=1e-14)
+    np.testing.assert_allclose(norm.applied(STATES), wanted * GAIN, rtol=1e-14)
+    assert not norm.sums_to_zero
+    assert norm.title == "RMSNorm"
+
+
+def test_a_layernorm_takes_the_mean_off_and_adds_its_shift():
+    norm = FinalNorm("layer", GAIN, SHIFT)
+    wanted = (STATES - STATES.mean(axis=1, keepdims=True)) / STATES.std(axis=1, keepdims=True)
+    np.testing.assert_allclose(norm.normalised(STATES), wanted, rtol=1e-13)
+    np.testing.assert_allclose(norm.applied(STATES), wanted * GAIN + SHIFT, rtol=1e-13)
+    assert norm.sums_to_zero
+    assert np.abs(norm.normalised(STATES).sum(axis=1)).max() < 1e-13
+
+
+def test_its_condition_is_that_of_its_gains_whatever_their_signs():
+    norm = FinalNorm("rms", GAIN)
+    assert norm.condition_number == 6.0
+    assert FinalNorm("rms", [1.0, 0.0]).condition_number == np.inf
+    assert (norm.width, norm.shift) == (5, None)
+    assert repr(norm) == "FinalNorm(RMSNorm, width 5, κ = 6)"
+    assert repr(FinalNorm("layer", GAIN, SHIFT)) == "FinalNorm(LayerNorm, width 5, κ = 6, with a shift)"
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (("batch", GAIN), "the kind of a norm must be rms or layer; got 'batch'"),
+        (("rms", np.zeros(3)), "gain must be numbers that are not all 0; got zeros"),
+        (("rms", [1.0, np.nan]), "gain"),
+        (("rms", [[1.0]]), "gain must be a vector of 1 numbers"),
+        (("rms", GAIN, None, -1e-6), "the epsilon of a norm must be a number >= 0; got -1e-06"),
+        (("rms", GAIN, None, np.inf), "the epsilon of a norm must be a number >= 0; got inf"),
+        (("layer", GAIN, [1.0]), "shift must be a vector of 5 numbers; got shape (1,)"),
+    ],
+)
+def test_what_is_no_norm_is_refused(given, words):
+    with pytest.raises(InputError) as refused:
+        FinalNorm(*given)
+    assert str(refused.value).startswith(words)

@@ -8,14 +8,12 @@ import numpy as np
 import pytest
 
 import embaudit as ea
-from embaudit.auditing.equivalents import default_groups, equivalent_models
 from embaudit.auditing.fibre import fibre_of
 from embaudit.auditing.fingerprint import fingerprint
 from embaudit.canonical.pinning import TABLE
 from embaudit.errors import EquivalenceError, InputError
 from embaudit.gauges import Gauge, GeneralLinear, Orthogonal
 from embaudit.model import Equivalence, FactorModel
-from embaudit.model.drift import Sample, drift
 
 DRAW = np.random.default_rng(0)
 ROWS = DRAW.standard_normal((40, 4)) * [4.0, 2.0, 1.0, 0.5] + 0.3
@@ -62,33 +60,6 @@ def test_a_gauge_acts_exactly_where_it_keeps_the_predictions(by, gauge, keeps):
         return
     with pytest.raises(EquivalenceError, match="one map acts on both rows that are compared"):
         gauge.act(model)
-
-
-@both
-def test_an_audit_visits_rotations_alone_and_checks_the_predictions_themselves(by):
-    assert [type(group) for group in default_groups(TABLES[by], max_condition=2.0)] == [Orthogonal]
-    names = [m.name for m in equivalent_models(TABLES[by], rng=np.random.default_rng(0))]
-    assert names == ["orthogonal 1"]
-    audited = ea.audit(TABLES[by], **FEW)
-    assert audited.predictions_hold
-    assert all(record.n_rows == 40 and record.exact for record in audited.evidence.drift)
-    assert all(moved.max_abs < 1e-12 for _, moved in audited.evidence.visits())
-    assert not audited.evidence.limits.attacks
-
-
-@both
-def test_drift_is_that_of_the_products_and_notices_what_no_rotation_explains(by):
-    model = TABLES[by]
-    gauge = Orthogonal(4).sample(rng=5)
-    assert drift(model, gauge.act(model), condition_number=1.0).ok
-    bent = model.replace(right=ROWS * [1.0, 1.0, 1.0, 1.01])
-    found = drift(model, bent, condition_number=1.0)
-    assert not found.ok
-    assert found.max_abs == pytest.approx(np.abs(bent.scores() - model.scores()).max())
-    large = model.replace(right=np.tile(ROWS, (30, 1)))
-    sample = Sample.of(large, np.random.default_rng(0))
-    assert (sample.model.n_right, sample.exact, sample.n_columns) == (1_000, False, 1_000)
-    assert not sample.drift(sample.model.replace(right=sample.model.right * [1.0, 1.0, 1.0, 1.01]), 1.0).ok
 
 
 @both

@@ -9,8 +9,7 @@ import embaudit as ea
 from embaudit.auditing.fibre import fibre_of
 from embaudit.errors import EquivalenceError
 from embaudit.gauges import Gauge, Orthogonal
-from embaudit.model import Equivalence, FactorModel, Link
-from embaudit.model.links import Identity
+from embaudit.model import Equivalence, FactorModel
 
 FEW = {"n_gauges": 1, "n_pairs": 50, "n_starts": 1, "n_steps": 2}
 
@@ -25,18 +24,6 @@ OPEN = FactorModel.from_user_item(USERS, ITEMS)
 """As cosines pinned, as dot products free."""
 FREE = FactorModel.from_user_item(unit(30, 16, 3), unit(30, 16, 4))
 """Free either way: 60 lengths do not fix 136 numbers."""
-
-
-def test_rows_of_any_length_are_taken_for_dot_products_and_remember_that_nobody_said_so():
-    assumed = FactorModel.from_user_item(2 * USERS, ITEMS)
-    told = FactorModel.from_user_item(2 * USERS, ITEMS, link="identity")
-    assert (assumed.link, assumed.link.is_assumed, told.link.is_assumed) == (told.link, True, False)
-    assert hash(assumed.link) == hash(told.link)
-    assert assumed.link == "identity" == told.link
-    assert assumed.link != Link.COSINE
-    assert assumed.predicts is Equivalence.SCORES
-    assert assumed.take(right=np.arange(3)).link.is_assumed
-    assert isinstance(Gauge.diagonal([1.0, 2.0, 3.0]).act(assumed).link, Identity)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,6 @@ from rich.console import Console
 from embaudit.auditing import audit
 from embaudit.auditing.effort import Effort
 from embaudit.auditing.evidence import gather
-from embaudit.auditing.traits import traits_of
 from embaudit.linalg.nearest import neighbours
 from embaudit.model import FactorModel
 from embaudit.model.side import Side
@@ -44,24 +43,6 @@ def test_lists_are_compared_with_those_of_the_columns_that_implicit_stores(both:
     assert (found.n_neighbours, found.n_rows, found.columns) == (10, 80, 1 + both)
 
 
-@pytest.mark.parametrize("both", [True, False])
-def test_the_nearest_of_a_row_are_listed_without_and_with_its_bias(both: bool) -> None:
-    side = Side(ROWS, "item", bias=BIAS, ids=np.arange(80) + 500)
-    columns = np.column_stack([ROWS, BIAS.astype(np.float32), *([np.ones(80)] if both else [])])
-    one, other = beside_bias(side, np.array([7, 30]), 10, both=both)
-    assert (one.name, other.name) == ("507", "530")
-    for row, found in ((7, one), (30, other)):
-        for x, listed in ((ROWS, found.before), (columns, found.after)):
-            unit = x / np.linalg.norm(x, axis=1, keepdims=True)
-            cosines = unit @ unit[row]
-            cosines[row] = -2
-            expected = np.argsort(-cosines)[:10]
-            assert [name for name, _ in listed] == [str(500 + i) for i in expected]
-            assert [cosine for _, cosine in listed] == pytest.approx(cosines[expected].tolist(), abs=1e-5)
-        assert found.kept == len({name for name, _ in found.before} & {name for name, _ in found.after})
-        assert found.kept < 10
-
-
 @pytest.mark.usefixtures("without_attacks")
 def test_an_audit_lays_both_lists_side_by_side() -> None:
     model = FactorModel(ROWS[:40], ROWS, right_bias=BIAS, right_ids=np.arange(80) + 500)
@@ -82,17 +63,3 @@ def test_an_audit_lays_both_lists_side_by_side() -> None:
     for other in (model.replace(right_bias=None), model.replace(link="cosine")):
         assert gather(other, effort=Effort(n_gauges=1), show=["507"]).beside_bias == ()
     assert gather(model, effort=Effort(n_gauges=1), about="left").beside_bias == ()
-
-
-def test_only_items_of_a_model_whose_predictions_see_biases_are_asked() -> None:
-    model = FactorModel(ROWS[:40], ROWS, right_bias=BIAS, left_bias=BIAS[:40])
-
-    def of(model: FactorModel, role: str = "right") -> object:
-        return traits_of(model, role, rng=np.random.default_rng(0)).bias_columns  # type: ignore[arg-type]
-
-    assert getattr(of(model), "columns", None) == 2
-    assert getattr(of(model.replace(left_bias=None)), "columns", None) == 1
-    assert of(model, "left") is None
-    assert of(model.replace(link="softmax", left_bias=None)) is None
-    assert of(model.replace(link="cosine")) is None
-    assert of(model.replace(right_bias=None)) is None

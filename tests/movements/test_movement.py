@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import combinations
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from models import random_model
+from scipy import stats
 from scipy.stats import spearmanr
 
 from embaudit.gauges import Diagonal, Gauge, GeneralLinear, Orthogonal
 from embaudit.linalg.nearest import neighbours
+from embaudit.linalg.rows import unit_rows
 from embaudit.model import FactorModel
+from embaudit.movements import levels
+from embaudit.movements.common_direction import mean_cosine
+from embaudit.movements.hubs import hubs
 from embaudit.movements.movement import movement
+from embaudit.movements.nearest_changed import NearestChanged
+from embaudit.movements.neighbourhoods import neighbourhoods
 
 ROLES = ("left", "right", "cross")
 
@@ -119,16 +127,6 @@ def test_rows_without_direction_are_left_out_and_counted():
         assert role == "cross" or with_holes.top_n_overlap == without.top_n_overlap
 
 
-def test_ties_of_parallel_rows_are_kept_neighbours():
-    draw = np.random.default_rng(0)
-    directions = draw.standard_normal((6, 4))
-    # Six bundles of 15 parallel rows: a top-10 list holds an arbitrary choice of its own bundle.
-    items = np.repeat(directions, 15, axis=0) * draw.uniform(0.1, 10, (90, 1))
-    model = FactorModel.from_vectors(items)
-    after = GeneralLinear(4, max_condition=30.0).sample(rng=0).act(model)
-    assert movement(model, after).top_n_overlap == 1
-
-
 def test_overlap_agrees_with_sets_where_there_are_no_ties():
     model = make(n=30, p=200, k=8)
     after = Diagonal(8, max_condition=4.0).sample(rng=2).act(model)
@@ -154,3 +152,103 @@ def test_two_rows_have_a_movement_but_no_neighbour_lists():
     assert moved.top_n == 0
     assert np.isnan(moved.top_n_overlap)
     assert np.isnan(moved.pearson)
+
+
+def named(rows: list[list[float]]) -> FactorModel:
+    return FactorModel.from_vectors(rows).replace(right_names=["Solaris", "Stalker", "Solaris", "Mirror"])
+
+
+def test_two_rows_of_one_title_are_two_rows():
+    """The other Solaris takes the place of the first: the names agree, the neighbour is lost."""
+    before, after = named([[1, 0.1], [1, 0], [0, 1], [-1, 0]]), named([[0, 1], [1, 0], [1, 0.1], [-1, 0]])
+    (found,) = neighbourhoods(before, after.right, rows=np.array([1]), n=1)
+    assert found.before[0][0] == found.after[0][0] == "Solaris"
+    assert (found.kept, found.stay, found.stayed) == (0, (False,), (False,))
+
+
+def test_a_tie_with_the_last_one_listed_is_kept():
+    before, after = named([[1, 0.1], [1, 0], [1, 0.3], [-1, 0]]), named([[2, 0.2], [1, 0], [2, 0.2], [1, 0.1]])
+    (found,) = neighbourhoods(before, after.right, rows=np.array([1]), n=2)
+    assert [name for name, _ in found.after] == ["Solaris", "Solaris"]
+    assert (found.kept, found.stay) == (2, (True, True))
+    (other,) = neighbourhoods(after, before.right, rows=np.array([1]), n=1)
+    assert other.stay == other.stayed == (True,)
+
+
+QUANTILES = ["0.01", "0.05", "0.25", "0.5", "0.75", "0.95", "0.99", "0.999"]
+
+
+def all_cosines(model, role="right"):
+    unit = unit_rows(model.factors(role))
+    return np.sort((unit @ unit.T)[np.triu_indices(len(unit), 1)])
+
+
+def test_few_rows_are_read_against_all_their_pairs():
+    model = random_model(p=30)
+    found, wanted = levels(model), all_cosines(model)
+    assert (found.n_pairs, found.exact) == (435, True)
+    np.testing.assert_allclose(found.cosines, wanted, atol=1e-14)
+    values = np.linspace(-1.1, 1.1, 23)
+    assert found.below(values).tolist() == [(wanted < value).mean() for value in values]
+    record = found.to_dict()
+    assert record == {"n_pairs": 435, "n_all_pairs": 435, "exact": True, "quantiles": record["quantiles"]}
+    assert list(record["quantiles"]) == QUANTILES
+    assert record["quantiles"]["0.75"] == pytest.approx(np.quantile(wanted, 0.75))
+    assert repr(found) == "Levels(435 pairs of items)"
+
+
+def test_many_rows_are_read_against_drawn_pairs():
+    model = random_model(p=201, n=200)
+    found = levels(model)
+    assert (found.n_pairs, found.exact) == (20_000, False)
+    wanted = all_cosines(model)
+    grid = np.linspace(-0.9, 0.9, 19)
+    assert np.abs(found.below(grid) - [(wanted < value).mean() for value in grid]).max() < 1.63 / np.sqrt(20_000)
+    left = levels(model, role="user")
+    assert (left.n_pairs, left.exact) == (19_900, True)
+    assert levels(model, rng=1).cosines.tolist() != found.cosines.tolist()
+
+
+def drawn(p, k, seed=0, mean=0.0):
+    return np.random.default_rng(seed).standard_normal((p, k)) + mean
+
+
+def cosine(x, i, j):
+    return float(x[i] @ x[j] / np.sqrt((x[i] @ x[i]) * (x[j] @ x[j])))
+
+
+def nearest(x, i):
+    """The nearest row by a loop over all others."""
+    return max((j for j in range(len(x)) if j != i), key=lambda j: cosine(x, i, j))
+
+
+@pytest.mark.parametrize("mean", [0.0, 1.5])
+def test_the_mean_cosine_is_that_over_all_pairs(mean):
+    x = drawn(23, 4, mean=mean)
+    expected = np.mean([cosine(x, i, j) for i, j in combinations(range(23), 2)])
+    assert mean_cosine(x) == pytest.approx(expected, abs=1e-12)
+    assert mean_cosine(np.vstack([x, np.zeros((5, 4))])) == pytest.approx(expected, abs=1e-12)
+
+
+def test_some_rows_give_an_interval_and_all_of_them_give_none():
+    x = drawn(40, 5)
+    some = neighbours(x, 1, rows=np.arange(0, 40, 2))
+    other = neighbours(x * [9, 1, 1, 1, 1], 1, rows=some.rows)
+    found = NearestChanged.of(some, other, exact=False)
+    assert found.ci_low < found.share < found.ci_high
+    assert NearestChanged.of(some, other, exact=True).ci_high == found.share
+
+
+def test_hubs_are_counted_over_all_lists():
+    x = drawn(250, 3)
+    x[[7, 9]] = [[5.0, 5.0, 5.0], [4.0, 4.0, 4.1]]
+    x[20:] = np.abs(x[20:])
+    lists = neighbours(x, 5)
+    found = hubs(lists)
+    occurs = [sum(j in row for row in lists.indices.tolist()) for j in range(250)]
+    assert found.skewness == pytest.approx(float(stats.skew(occurs)), rel=1e-12)
+    first, second = sorted(range(250), key=lambda j: -occurs[j])[:2]
+    assert found.few == (first, second)
+    assert found.lists_with == (occurs[first] / 250, occurs[second] / 250)
+    assert found.filled == (occurs[first] + occurs[second]) / (5 * 250)
+    assert (found.n_lists, found.top_n) == (250, 5)

@@ -6,13 +6,16 @@ import sys
 
 import numpy as np
 import pytest
+from models import random_model
 
 import embaudit as ea
+from embaudit.gauges import Gauge
+from embaudit.linalg.nearest import neighbours
 from embaudit.linalg.rows import unit_rows
 from embaudit.model import FactorModel
-from embaudit.model.side import Side
+from embaudit.movements import movement
 from embaudit.movements import twins as by_package
-from embaudit.movements.twins import copy_tolerance, twins
+from embaudit.movements.twins import twins
 
 MODULE = sys.modules["embaudit.movements.twins"]
 
@@ -57,18 +60,6 @@ def test_pairs_groups_and_shares_are_those_of_all_pairs(seed, tolerance):
     assert found.n_rows == len(x)
 
 
-def test_every_row_is_a_twin_of_the_one_that_stands_for_it():
-    angles = 0.01 * np.arange(4)  # a chain: neighbours are twins, others are not
-    found = twins(FactorModel.from_vectors(np.column_stack([np.cos(angles), np.sin(angles)])), tolerance=1e-4)
-    assert found.first.tolist() == [0, 0, 2, 2]
-    assert (found.n_pairs, found.n_groups, found.largest) == (3, 2, 2)
-    angles = 0.01 * np.arange(3)
-    found = twins(FactorModel.from_vectors(np.column_stack([np.cos(angles), np.sin(angles)])), tolerance=1e-4)
-    assert found.first.tolist() == [0, 0, 2]
-    assert (found.n_pairs, found.n_groups, found.share) == (2, 2, 1.0)
-    assert found.alone.tolist() == [False, False, False]
-
-
 def pair(cosine):
     return FactorModel.from_vectors([[1.0, 0.0], [cosine, np.sqrt(1 - cosine**2)], [0.0, 1.0]])
 
@@ -91,17 +82,6 @@ ROUNDED = {
     "bfloat16": bfloat16, "float16": lambda x: x.astype(np.float16), "float32": lambda x: x.astype(np.float32),
     "float64": lambda x: x, "float32 held as float64": lambda x: x.astype(np.float32).astype(np.float64),
 }  # fmt: skip
-
-
-@pytest.mark.parametrize("name", ROUNDED)
-@pytest.mark.parametrize("k", [2, 7, 40, 700])
-def test_copies_of_another_length_that_are_rounded_again_are_found(name, k):
-    draw = np.random.default_rng(0)
-    x = draw.standard_normal((30, k))
-    for factors in (np.full((30, 1), 1.0), draw.uniform(0.2, 90, size=(30, 1))):
-        found = twins(FactorModel.from_vectors(ROUNDED[name](np.vstack([x, x * factors]))))
-        assert not found.alone.any()
-        assert k < 7 or found.first.tolist() == [*range(30), *range(30)]
 
 
 @pytest.mark.parametrize(("name", "times"), [("float16", 4), ("float32", 4), ("float64", 1e9)])
@@ -131,16 +111,6 @@ def test_distinct_rows_in_few_dimensions_have_no_copies(dtype):
     assert dtype is np.float16 or twins(FactorModel.from_vectors(plane)).share < 0.01, "gaps are 2e-3 in the median"
     some = twins(FactorModel.from_vectors(x[:9_000]), tolerance=1e-4)
     assert some.share > 0.004
-
-
-@pytest.mark.parametrize("k", [3, 50, 900])
-def test_the_tolerance_is_that_of_the_shortest_format(k):
-    x = np.random.default_rng(0).standard_normal((60, k))
-    for name, spacing in (("bfloat16", 2**-7), ("float16", 2**-10), ("float32", 2**-23), ("float64", 2**-52)):
-        wanted = (8 + k**0.5) * 2**-52 + spacing**2 / 2
-        assert copy_tolerance(Side(ROUNDED[name](x), "item")) == pytest.approx(wanted, rel=1e-12)
-        with_zeros = ROUNDED[name](np.vstack([x, np.zeros((400, k))]))
-        assert copy_tolerance(Side(with_zeros, "item")) == pytest.approx(wanted, rel=1e-12)
 
 
 def test_rows_without_direction_are_no_twins():
@@ -179,3 +149,36 @@ def test_tokens_of_a_language_model(shared_data):
     near = twins(head, tolerance=1e-4)
     assert (near.n_pairs, near.n_groups, near.largest, near.share) == (17_519, 11, 186, 221 / 512)
     assert by_package is ea.twins
+
+
+STRETCH = Gauge.diagonal(np.array([1.0, 1.3, 2.0, 0.6]))
+
+
+def copied(n=30, groups=(3, 1, 5), **fields):
+    """A model whose first items have so many copies each, at the end; and the model without these."""
+    model = random_model(p=n, k=4, **fields)
+    rows = np.repeat(np.arange(len(groups)), groups)
+    return model.take(right=np.concatenate([np.arange(n), rows])), model
+
+
+def test_lists_have_one_row_of_each_group_and_none_of_the_own():
+    x = np.array([[1.0, 0.0], [0.8, 0.6], [2.0, 0.0], [0.0, 1.0], [0.0, 0.0], [3.0, 0.0], [0.8, 0.6]])
+    first = np.array([0, 1, 0, 3, 4, 0, 1])
+    found = neighbours(x, 3, first=first)
+    assert found.indices.tolist() == [[1, 3, -1], [0, 3, -1], [1, 3, -1], [1, 0, -1], [-1] * 3, [1, 3, -1], [0, 3, -1]]
+    draw = np.random.default_rng(0)
+    base = draw.standard_normal((3_000, 3))
+    first = np.concatenate([np.arange(3_000), draw.integers(3_000, size=500)])
+    found, wanted = neighbours(base[first], 4, first=first), neighbours(base, 4)
+    assert found.indices[:3_000].tolist() == wanted.indices.tolist()
+    assert found.indices.tolist() == found.indices[first].tolist()
+    np.testing.assert_allclose(found.runner_up[:3_000], wanted.runner_up, atol=1e-12)
+
+
+def test_movement_without_twins_is_that_of_one_row_each():
+    many, few = copied()
+    found, wanted = (movement(model, STRETCH.act(model), n_neighbours=5) for model in (many, few))
+    assert found.top_n_overlap == wanted.top_n_overlap < 1
+    assert (found.n_lists, wanted.n_lists) == (30, 30)
+    by_all = neighbours(many.right, 5).overlap(neighbours(STRETCH.act(many).right, 5))
+    assert found.top_n_overlap != by_all

@@ -160,8 +160,8 @@ def serve():
             setrlimit(RLIMIT_CPU, (120, 120))
             for stream in range(3):
                 os.dup2(os.open(os.devnull, os.O_RDWR), stream)
-            pytest = sys.modules["pytest"]
-            os._exit(int(pytest.main(["-x", "-q", "-p", "no:cacheprovider", "-p", "no:cov", *json.loads(line)])))
+            options = ["-x", "-p", "no:cacheprovider", "-p", "no:cov", "-W", "ignore:Module already imported"]
+            os._exit(int(sys.modules["pytest"].main([*options, *json.loads(line)])))
         print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
 
 
@@ -191,11 +191,11 @@ def main():
     sample = random.Random(given.seed).sample(everything, min(given.number, len(everything)))
     (lines, seconds), tally, free = measure(given.jobs), defaultdict(list), Queue()
 
-    def is_noticed(mutant):
+    def is_noticed(mutant, is_changed=True):
         path, line, first, last, new = mutant
         tests, source, status = choose(lines[path], line, rooms[path], seconds), texts[path].encode(), 0
         project, server = free.get()
-        (project / path).write_bytes(source[:first] + new.encode() + source[last:])
+        (project / path).write_bytes(source[:first] + new.encode() + source[last:] if is_changed else source)
         if tests:
             print(json.dumps(tests), file=server.stdin, flush=True)
             status = int(server.stdout.readline())
@@ -206,6 +206,8 @@ def main():
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(given.jobs) as pool:
         for project in (Path(folder) / str(job) / "project" for job in range(given.jobs)):
             free.put((project, copy_project(project)))
+        if any(is_noticed(mutant, is_changed=False) for mutant in sample[:2]):
+            raise SystemExit("the tests must pass before the code is changed")
         for mutant, noticed in zip(sample, pool.map(is_noticed, sample), strict=True):
             path, line, first, last, new = mutant
             tally[rooms[path]].append(noticed)

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
+import embaudit as ea
 from embaudit.gauges import Diagonal
 from embaudit.model import FactorModel
 from embaudit.ranges import cosine_range
@@ -134,3 +135,30 @@ def test_cross_ends_away_from_zero_are_optimal_and_the_others_bound_every_vertex
         )
         assert size.max() == pytest.approx(abs(x @ y) / np.exp(convex.fun), abs=1e-6)
     assert reached > 0
+
+
+def ends_of(found):
+    return found.lower.tolist(), found.upper.tolist(), found.lower_attained.tolist(), found.upper_attained.tolist()
+
+
+def cross(left, right, group, pairs=((0, 0),)):
+    return ea.cosine_range(ea.FactorModel(left, right), group, role="cross", pairs=np.array(pairs))
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "expected"),
+    [
+        # Both off an axis: towards 0 only in the limit, away from it the shared zero is no hindrance.
+        ([[1.0, 1.0, 0.0]], [[1.0, 1.0, 0.0]], ([0.0], [1.0], [False], [True])),
+        # One on an axis, the other beside it: neither end is attained.
+        ([[1.0, 0.0]], [[1.0, 1.0]], ([0.0], [1.0], [False], [False])),
+        ([[1.0, 0.0]], [[-1.0, 1.0]], ([-1.0], [0.0], [False], [False])),
+        # At right angles nothing moves: both ends are attained for a third reason.
+        ([[1.0, 0.0]], [[0.0, 1.0]], ([0.0], [0.0], [True], [True])),
+        ([[1.0, 1.0]], [[1.0, -1.0]], ([0.0], [0.0], [True], [True])),
+    ],
+)
+def test_what_is_attained_under_unbounded_diagonals(left, right, expected):
+    found = cross(left, right, ea.gauges.Diagonal(len(left[0])))
+    np.testing.assert_allclose(np.column_stack(ends_of(found)[:2]), np.column_stack(expected[:2]), atol=1e-15)
+    assert ends_of(found)[2:] == expected[2:]

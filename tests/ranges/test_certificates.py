@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from models import random_model
+from mpmath import mp, mpf
 
 from embaudit.attacks import worst_gauge
 from embaudit.errors import InputError
@@ -20,6 +21,7 @@ from embaudit.ranges import (
     cosine_range,
 )
 from embaudit.ranges.cosine_range import range_solver_for
+from embaudit.ranges.summary import QUANTILES, summarise
 from embaudit.report.figures import RangeDisplay
 
 
@@ -232,3 +234,83 @@ def test_displays_hold_numbers_and_draw_them() -> None:
     assert curve.attack_kappas.tolist() == [1.5]
     np.testing.assert_array_equal(curve.ax_.lines[0].get_ydata(), certified.curve(curve.kappas))
     plt.close("all")
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_no_radius_is_larger_than_the_exact_one(seed):
+    """In 40 digits: an entry is taken a rounding lower than computed, what is left out one higher."""
+    rows = np.random.default_rng(seed).standard_normal((12, 3))
+    found = certified_neighbours(FactorModel.from_vectors(rows), n=3)
+    with mp.workdps(40):
+        exact = [[mpf(float(x)) for x in row] for row in rows]
+
+        def depth(i, j):
+            a, b = exact[i], exact[int(j)]
+            dot, p, q = (mp.fdot(one, other) for one, other in ((a, b), (a, a), (b, b)))
+            return mp.atanh(dot / mp.sqrt(p * q))
+
+        for i, listed in enumerate(found.indices):
+            out = max(depth(i, j) for j in set(range(12)) - {i, *listed.tolist()})
+            for j, radius in zip(listed, found.radii[i], strict=True):
+                truth = mp.exp((depth(i, j) - out) / 2)
+                assert truth * (1 - mpf(10) ** -12) < mpf(float(radius)) <= max(truth, 1)
+
+
+ROWS = FactorModel.from_vectors([[1.0, 0.0], [3.0, 4.0], [0.0, 0.0], [-4.0, 3.0]])
+HEAD = FactorModel.from_softmax([[1.0, 0.0], [3.0, 4.0], [-4.0, 3.0]])
+TWO = GeneralLinear(2, max_condition=2.0)
+FOUND = cosine_range(ROWS, TWO, pairs=[[0, 1], [0, 2], [1, 3]])
+
+
+def test_ranges_in_words_and_numbers():
+    """tan(θ/2) of 0.6 is 1/2: twice and half of it are 1 and 1/4; that of a right angle is 1: 2 and 1/2."""
+    assert repr(FOUND) == "CosineRange(3 right pairs, GeneralLinear(rank=2, max_condition=2.0))"
+    told = FOUND.to_dict(limit=2)
+    first, second = told.pop("ranges")
+    assert told == {
+        "role": "right",
+        "group": "GeneralLinear(rank=2, max_condition=2.0)",
+        "n_pairs": 3,
+        "n_undefined": 1,
+    }
+    ends = {"lower": pytest.approx(0.0, abs=1e-15), "upper": pytest.approx(15 / 17)}
+    assert first == {"first": 0, "second": 1, "cosine": 0.6, **ends, "lower_attained": True, "upper_attained": True}
+    nothing = dict.fromkeys(("cosine", "lower", "upper")) | {"lower_attained": False, "upper_attained": False}
+    assert second == {"first": 0, "second": 2, **nothing}
+    for part in ("2 right pairs have ranges 1.04 wide on average", "50 % keep their sign", "1 more have no cosine."):
+        assert part in FOUND.explain()
+    np.testing.assert_allclose(FOUND.lower_tangent, [1, np.nan, 2])
+    np.testing.assert_allclose(FOUND.upper_tangent, [0.25, np.nan, 0.5])
+    whole = cosine_range(ROWS, TWO, pairs=[[0, 1], [1, 3]])
+    assert whole.explain().endswith("can be anything.")
+    assert cosine_range(ROWS, TWO, pairs=[[0, 2]]).explain() == "None of 1 right pairs has a cosine."
+    four = cosine_range(HEAD, TWO, pairs=[[0, 1, 2, 0]])
+    assert four.to_frame().columns.tolist()[:5] == ["first", "second", "third", "fourth", "cosine"]
+    assert four.before[0] == pytest.approx(np.array([-2, -4]) @ [-5, 3] / np.sqrt(20 * 34))
+
+
+def test_a_summary_in_words_and_numbers():
+    found = summarise(FOUND, "linear")
+    widths = np.array([15 / 17, 1.2])
+    assert found.to_dict() == {
+        "role": "right",
+        "group": "linear",
+        "max_condition": 2.0,
+        "max_shift": 0.0,
+        "n_pairs": 2,
+        "n_all_pairs": 3,
+        "n_undefined": 1,
+        "width_mean": pytest.approx(widths.mean()),
+        "width_quantiles": {f"{q:g}": pytest.approx(np.quantile(widths, q)) for q in QUANTILES},
+        "vacuous_share": 0.0,
+        "sign_definite_share": 0.5,
+        "attained_share": 1.0,
+    }
+    assert found.found is FOUND
+    assert "found" not in repr(found)
+    for part in ("linear gauges of κ ≤ 2", "2 of 3 right pairs have ranges 1.04 wide", "1 more have no cosine"):
+        assert part in found.explain()
+    nothing = summarise(cosine_range(ROWS, TWO, pairs=[[0, 2]]), "linear")
+    assert np.isnan([nothing.width_mean, nothing.vacuous_share, *nothing.width_quantiles.values()]).all()
+    free = summarise(cosine_range(ROWS, GeneralLinear(2), pairs=[[0, 1]]), "linear")
+    assert (free.attained_share, free.vacuous_share, free.max_condition) == (0.0, 1.0, None)

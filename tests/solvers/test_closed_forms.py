@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,8 +13,10 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
+from sklearn.utils.estimator_checks import parametrize_with_checks
 from threadpoolctl import threadpool_limits
 
+import embaudit as ea
 from embaudit.errors import InputError
 from embaudit.gauges import Diagonal, Gauge, GeneralLinear, Orthogonal
 from embaudit.solvers import RESCALINGS, FactorPenaltyMF, ProductPenaltyMF, factor_objective, product_objective
@@ -308,3 +313,70 @@ def test_no_other_factors_are_better(n: int, p: int, seed: int, log_alpha: float
         for size in (1e-3, 0.1, 1.0):
             near = A + size * rng.standard_normal(A.shape), B + size * rng.standard_normal(B.shape)
             assert value <= dense_value(kind, X, *near, alpha) + 1e-9
+
+
+@parametrize_with_checks(
+    [
+        ProductPenaltyMF(n_components=2),
+        ProductPenaltyMF(n_components=1),
+        FactorPenaltyMF(n_components=2),
+        FactorPenaltyMF(n_components=1),
+    ]
+)
+def test_scikit_learn_contract(estimator: Any, check: Any) -> None:
+    check(estimator)
+
+
+ALL_CHECKS = """
+from sklearn.utils.estimator_checks import check_estimator
+from embaudit.solvers import FactorPenaltyMF, ProductPenaltyMF
+for estimator in (ProductPenaltyMF(n_components=2), FactorPenaltyMF(n_components=2)):
+    results = check_estimator(estimator, on_skip=None)
+    assert len(results) > 40
+    assert {result["status"] for result in results} == {"passed"}, results
+"""
+
+
+def test_scikit_learn_contract_without_a_skip() -> None:
+    # One check runs only where scipy was imported with this variable set, hence another process.
+    environment = {**os.environ, "SCIPY_ARRAY_API": "1"}
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", ALL_CHECKS], env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+DRAW = np.random.default_rng(0)
+NEGATIVE = -DRAW.integers(1, 6, size=(40, 25)).astype(np.float64)
+
+
+@pytest.mark.parametrize("estimator", [ea.ProductPenaltyMF, ea.FactorPenaltyMF])
+def test_negative_data_of_1e200_are_fitted(estimator):
+    fit = estimator(3, alpha=1e190).fit(NEGATIVE * 1e200)
+    plain = estimator(3, alpha=0.0).fit(NEGATIVE)
+    assert np.isfinite(fit.singular_values_).all()
+    np.testing.assert_allclose(fit.singular_values_ / 1e200, plain.singular_values_, rtol=1e-9)
+
+
+@pytest.mark.parametrize("estimator", [ea.ProductPenaltyMF, ea.FactorPenaltyMF])
+@pytest.mark.parametrize("scale", [1e-320, 1e-170, 1e-103])
+def test_ratings_that_vanish_get_a_sentence(estimator, scale):
+    with pytest.raises(
+        InputError, match=r"X must be of a largest singular value of at least 1e-100; got \S+; multiply"
+    ):
+        estimator(3).fit(NEGATIVE * scale)
+
+
+def test_one_user_is_none_to_fit_and_enough_to_embed():
+    X = np.array([[3.0, 1.0, 0.0], [1.0, 2.0, 1.0]])
+    mf = ProductPenaltyMF(2, alpha=1.0).fit(X)
+    assert mf.transform(X[:1]).shape == (1, 2)
+    np.testing.assert_allclose(mf.inverse_transform(mf.transform(X)), X @ mf.projection_ @ mf.components_, rtol=1e-12)
+    with pytest.raises(InputError) as refused:
+        ProductPenaltyMF(1).fit(X[:1])
+    assert str(refused.value) == (
+        "X must be users × items with at least 2 users (rows); got 1 sample; add the other users' rows."
+    )
+    with pytest.raises(InputError) as refused:
+        mf.inverse_transform(np.ones((4, 3)))
+    assert str(refused.value) == "Z must be embedded users with 2 columns; got shape (4, 3)."
