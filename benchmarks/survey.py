@@ -280,7 +280,7 @@ def surveyed(subject: Subject, folder: Path) -> dict[str, Any]:
         "because": audit.answer.because,
         "lists": _share(1 - moved["top_n_overlap"].min()),
         "fix": _fixed(what, audit, role),
-        "levels": [round(float(np.quantile(levels.cosines, share)), 2) for share in SHARES],
+        "levels": [_floor(np.quantile(levels.cosines, share)) for share in SHARES],
         "findings": sorted({finding.code for finding in audit.findings}),
     }
 
@@ -295,6 +295,11 @@ def _fixed(what: Any, audit: ea.Audit, role: str) -> dict[str, Any]:
     vectors = ea.fix(what if is_behind_norm else model, kind, role=role).vectors()
     before, after = (ea.FactorModel.from_vectors(rows) for rows in (model.side(role).rows, vectors))
     return {"kind": kind, "lists": _share(1 - ea.movement(before, after).top_n_overlap)}
+
+
+def _floor(cosine: float) -> float:
+    """Round down, so that no pair is said to have a higher cosine than it has."""
+    return float(np.floor(1e4 * cosine) / 1e4)
 
 
 def _share(value: float) -> float | None:

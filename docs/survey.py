@@ -6,6 +6,7 @@ No number is typed here: all of them come from docs/survey.json.
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter
 from functools import cache
 from pathlib import Path
@@ -30,7 +31,7 @@ def results() -> dict[str, Any]:
 def survey_table() -> str:
     """Write a row for each model."""
     heads = ["model", "compared and trained", "answer", "lists that differ", "lists that `fix` changes",
-             "1 % of pairs above", "findings"]  # fmt: skip
+             "1 % of pairs at least", "findings"]  # fmt: skip
     rows = [f"| {' | '.join(_cells(row))} |" for row in results()["models"]]
     return "\n".join([f"| {' | '.join(heads)} |", "|---" * len(heads) + "|", *rows])
 
@@ -44,7 +45,7 @@ def _cells(row: dict[str, Any]) -> list[str]:
         row["answer"],
         _percent(row["lists"]),
         f"{_percent(fixed['lists'])} ({fixed['kind']})" if fixed["kind"] else "–",
-        f"{row['levels'][-1]:.2f}",
+        _at_least(row["levels"][-1]),
         ", ".join(codes) or "none",
     ]
 
@@ -92,10 +93,11 @@ def survey_lessons() -> str:
         f"({predicted[0]['name']}) to {_percent(predicted[-1]['fix']['lists'])} ({predicted[-1]['name']}) of the "
         "neighbours, on the same ratings. No change of coordinates moves the former; any may move the latter. Labels "
         "or users decide which of the two is more useful (`embaudit evaluate`).",
-        f"**No cosine is high by itself.** One random pair in a hundred lies above {scale[0]['levels'][-1]:.2f} in "
-        f"{scale[0]['name']}, and above {scale[-1]['levels'][-1]:.2f} in {scale[-1]['name']}. A cosine of 0.80 is "
-        f"above that mark in {high} models, and an ordinary value in the other {len(rows) - high}. So a threshold "
-        "belongs to one model, and does not carry over to the next one.",
+        f"**No cosine is high by itself.** One random pair in a hundred has a cosine of at least "
+        f"{_at_least(scale[0]['levels'][-1])} in {scale[0]['name']}, and of at least "
+        f"{_at_least(scale[-1]['levels'][-1])} in {scale[-1]['name']}. A cosine of 0.80 is above that mark in {high} "
+        f"models, and an ordinary value in the other {len(rows) - high}. So a threshold belongs to one model, and does "
+        "not carry over to the next one.",
     ])  # fmt: skip
 
 
@@ -115,6 +117,11 @@ def _median(rows: list[dict[str, Any]]) -> float:
 
 def _percent(share: float | None) -> str:
     return "–" if share is None else f"{100 * share:.0f} %"
+
+
+def _at_least(cosine: float) -> str:
+    """Round down, since no cosine is above 1."""
+    return f"{math.floor(100 * cosine) / 100:.2f}"
 
 
 def survey_picture() -> str:
