@@ -47,4 +47,5 @@ def in_titles(model: FactorModel, text: str) -> str:
     'a stretch of the inputs that is undone on the labels'
     """
     titles = {"user": model.title("left"), "item": model.title("right")}
-    return re.sub(r"\b(user|item)(s?)\b", lambda found: titles[found[1]] + found[2], said_of(model, text))
+    titles |= {name.capitalize(): title.capitalize() for name, title in titles.items()}
+    return re.sub(r"\b([Uu]ser|[Ii]tem)(s?)\b", lambda word: titles[word[1]] + word[2], said_of(model, text))

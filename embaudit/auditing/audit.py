@@ -264,6 +264,8 @@ def audit(
     ids: Any = None,
     labels: Any = None,
     inputs: Any = None,
+    left_name: str | None = None,
+    right_name: str | None = None,
     groups: Sequence[str | GaugeGroup] | None = None,
     roles: Sequence[Role | str] | None = None,
     role: Role | str | None = None,
@@ -298,6 +300,8 @@ def audit(
         Biases, ids and names of the right rows, or where a file holds them (see `load`). A bias makes an array a head.
     inputs : array or path, optional
         What the rows are multiplied with.
+    left_name, right_name : str, optional
+        What one row of a side is called, such as "text" and "image".
     groups : sequence of str or GaugeGroup, optional
         Families of equivalent models ("canonical", "diagonal", "linear", "orthogonal", "translation", "affine") or
         groups of your own; all that keep the predictions by default.
@@ -356,6 +360,7 @@ def audit(
     reported = thresholds_of({} if thresholds is None else thresholds)
     given, seed = model, as_seed(rng)
     beside = {"left": left, "bias": bias, "ids": ids, "labels": labels, "inputs": inputs}
+    beside |= {"left_name": left_name, "right_name": right_name}
     read, intake = as_reading(given, **beside)
     model = declared(read, compared=compared, objective=objective, soft_cap=soft_cap, normalised=normalised)
     final_norm = model.final_norm if final_norm is None else final_norm

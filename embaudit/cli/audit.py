@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -11,38 +10,50 @@ from embaudit.cli.app import Model, Seed, app
 from embaudit.cli.drawing import Heatmap
 from embaudit.cli.gating import Gating, forge, numbers_in
 from embaudit.cli.groups import grouped
-from embaudit.cli.reading import Given, Titles, read_for_audit
+from embaudit.cli.reading import CODE, Given, Titles, read_for_audit
 from embaudit.cli.terminal import Output, Workers
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from rich.console import Console
 
     from embaudit.auditing import Audit
     from embaudit.cli.terminal import File
     from embaudit.report.gate.gate import Outcome
-    from embaudit.report.next_steps import Asked
+    from embaudit.report.next_steps import Invocation
 
 
-def _asked(path: Path, reading: Given, told: Mapping[str, object], flags: Mapping[str, bool]) -> Asked:
-    """Note how the model was read, and spell what this command was told as it takes it."""
-    from embaudit.report.next_steps import Asked
-
-    given = {name: str(value) for name, value in told.items() if value is not None}
-    words = [part for name, value in given.items() for part in (f"--{name.replace('_', '-')}", value)]
-    words += [f"--{name}" for name, flag in flags.items() if flag]
-    return Asked(str(path), tuple(reading.words()), tuple(words))
+LEFT_OUT = {"path", *Output.declared(), *Heatmap.declared(), *Workers.declared(), *Gating.declared()} - {"threshold"}
+"""Parameters that another command need not be told."""
+READING = {*Given.declared(), *Titles.declared()}
+"""Parameters that commands besides `audit` take."""
 
 
-def _say(result: Audit, outcome: Outcome, asked: Asked | None, console: Console) -> None:
+def _invocation(context: typer.Context) -> Invocation:
+    """Spell the options that were typed as commands take them."""
+    from embaudit.report.next_steps import Invocation
+
+    words: dict[bool, list[str]] = {True: [], False: []}
+    for option in context.command.params:
+        name = str(option.name)
+        source = context.get_parameter_source(name)
+        if name in LEFT_OUT or getattr(option, "hidden", False) or source is None or source.name != "COMMANDLINE":
+            continue
+        flag, value = max(option.opts, key=len), context.params[name]
+        for each in value if isinstance(value, (list, tuple)) else (value,):
+            # Codes of findings go by the option of arrays.
+            reads = name in READING and not (name == "ignore" and CODE.fullmatch(each))
+            words[reads] += [flag] if each is True else [flag, str(each)]
+    return Invocation(str(context.params["path"]), *map(tuple, words.values()))
+
+
+def _say(result: Audit, outcome: Outcome, invocation: Invocation | None, console: Console) -> None:
     """Print one screen, or everything where nobody asks what to type next; the gate has the last word."""
     from embaudit.report.terminal import print_audit, print_screen
 
-    if asked is None:
+    if invocation is None:
         print_audit(result, console)
     else:
-        print_screen(result, asked, console)
+        print_screen(result, invocation, console)
     if outcome.is_asked:
         console.print(str(outcome), markup=False, highlight=False)
 
@@ -50,6 +61,7 @@ def _say(result: Audit, outcome: Outcome, asked: Asked | None, console: Console)
 @app.command()
 @grouped
 def audit(
+    context: typer.Context,
     path: Model,
     *,
     soft_cap: Annotated[float | None, typer.Option(help="The head caps its logits at this value.")] = None,
@@ -83,11 +95,9 @@ def audit(
     from embaudit.report.document import Origin
 
     reading, codes = reading.without_codes()
-    given = {"soft_cap": soft_cap, "items": titles.items, "id": titles.joining["id"],
-             "title": titles.title, "role": role}  # fmt: skip
     effort: dict[str, Any] = {"quick": quick, "n_gauges": n_gauges, "n_pairs": n_pairs, "n_lists": n_lists,
                               "n_starts": n_starts, "n_steps": n_steps, "max_condition": max_condition}  # fmt: skip
-    asked = _asked(path, reading, given, {"normalised": normalised, "by-row": titles.by_row, "partial": titles.partial})
+    invocation = _invocation(context)
     reading, training = reading.without_training()
     gate = gating.gate(codes, output.json, quiet=output.quiet)
     picture.require_picture()
@@ -113,7 +123,7 @@ def audit(
             )
         result = result if gate.baseline is None else gate.baseline.beside(result)
         outcome = gate.judge(result)
-        write(result, f"Audit of {path}", Origin(asked=asked), outcome)
+        write(result, f"Audit of {path}", Origin(invocation=invocation), outcome)
     # Files first: a reader that closes the pipe must not cost the results.
-    _say(result, outcome, None if output.full else asked, output.console)
+    _say(result, outcome, None if output.full else invocation, output.console)
     raise typer.Exit(int(not outcome.passes))

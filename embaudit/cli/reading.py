@@ -31,6 +31,8 @@ OPTIONS: dict[str, tuple[Any, Any]] = {
     "left_bias": (Annotated[Text, typer.Option(help="Name of the left bias.")], None),
     "bias": (Annotated[Text, typer.Option(help="Name of the right bias.")], None),
     "ignore": (Annotated[list[str] | None, typer.Option(help="Leave out an array (* for letters) or a code.")], None),
+    "left_name": (Annotated[Text, typer.Option(help="What a left row is called, such as text.")], None),
+    "right_name": (Annotated[Text, typer.Option(help="The same for a right row, such as image.")], None),
     "transpose": (Annotated[Text, typer.Option(help="Sides stored a column an entity: left, right, both.")], None),
     "vector": (Annotated[Text, typer.Option(help="Column of the vectors, in a table of them.")], None),
     "ids": (Annotated[Text, typer.Option(help="Ids of the right rows: an array, or a FILE or FILE:COLUMN.")], None),
@@ -123,21 +125,6 @@ class Given(Group):
         from embaudit.io.tables.ids import split_column
 
         yield from (str(split_column(self.options[name])[0]) for name in ("ids", "left_ids") if name in self.options)
-
-    def words(self) -> Iterator[str]:
-        """Yield the options as a command line has them.
-
-        Examples
-        --------
-        >>> list(Given("head", {"right_counts": "n.npy", "ignore": ("a", "b"), "right": "W"}).words())
-        ['--kind', 'head', '--counts', 'n.npy', '--ignore', 'a', '--ignore', 'b', '--load', 'right=W']
-        """
-        spelled = {new: old for old, new in CALLED.items()}
-        yield from ("--kind", self.kind) if self.kind != "auto" else ()
-        for name, value in self.options.items():
-            own = spelled.get(name, name)
-            for each in value if isinstance(value, tuple) else (value,):
-                yield from (f"--{own.replace('_', '-')}", each) if own in OPTIONS else ("--load", f"{name}={each}")
 
     def read(self, path: Path) -> Reading:
         """Read a model, and ask at once where it looks transposed."""

@@ -22,7 +22,10 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     "Effort": ("n_neighbours", "quick", "jobs", "seed"),
 }  # fmt: skip
 """Options of every command by what they are about; those of one command alone come first."""
-RARE = ("format", "left_bias", "transpose", "vector", "counts", "left_counts", "states", "dask", "norm", "norm_kind")
+RARE = (
+    "format", "left_name", "right_name", "left_bias", "transpose", "vector", "counts", "left_counts", "states", "dask",
+    "norm", "norm_kind",
+)  # fmt: skip
 """Options that few users need: help names them, and `embaudit explain COMMAND` explains them."""
 RARE_IN = {
     "audit": (

@@ -28,8 +28,8 @@ from embaudit.io.request import Request
 from embaudit.model import FactorModel, Link, comparing, with_objective
 from embaudit.model.trainings import require_agreement, training
 
-ALWAYS = ("ids", "left_ids", "labels", "link", "compared", "objective", "left_counts", "right_counts", "inputs",
-          "states", "norm", "norm_kind")  # fmt: skip
+ALWAYS = ("left_name", "right_name", "ids", "left_ids", "labels", "link", "compared", "objective", "left_counts",
+          "right_counts", "inputs", "states", "norm", "norm_kind")  # fmt: skip
 """Options that every format takes."""
 
 
@@ -58,6 +58,7 @@ def load(
         `transpose` says which sides are stored with one column an entity ("left", "right", "both", "none");
         `id` and `vector` name columns of a table; `labels` is a file that names the right rows;
         `ignore` names arrays to leave out, one or several, `*` standing for any letters;
+        `left_name` and `right_name` are what one row of a side is called, such as "text" and "image";
         `ids` is an array of the file, a FILE or FILE:COLUMN with the ids of the right rows (see `read_ids`), `left_ids`
         those of the left rows;
         `left_counts` and `right_counts` are the interactions behind each row, or files of them (see `read_counts`);
@@ -108,7 +109,7 @@ def _is_open(model: FactorModel, request: Request) -> bool:
     return model.left_side is None and model.link == "identity" and told == (None,) * 4
 
 
-def reading_of(contents: Contents, request: Request, name: str, source: Any = None) -> Reading:
+def reading_of(contents: Contents, request: Request, name: str, where: Path | None = None) -> Reading:
     """Make a model of contents and of what the caller said beside them, and the report of both.
 
     Parameters
@@ -119,17 +120,16 @@ def reading_of(contents: Contents, request: Request, name: str, source: Any = No
         What the caller said.
     name : str
         The format.
-    source : path or object, optional
-        The file or the object.
+    where : path, optional
+        The file.
     """
-    where = source if isinstance(source, Path) else None
     intake = _with_files(contents.intake(name, where), request)
     arrays = {source.name for source in contents.fields.values()}
     inside: dict[str, Any] = {
         option: None for option in ("ids", "left_ids")
         if isinstance(getattr(request, option), str) and getattr(request, option) in arrays
     }  # fmt: skip
-    model, norm = finish(contents.model(), replace(request, **inside), source)
+    model, norm = finish(contents.model(), replace(request, **inside), where)
     encoder = encoder_of(where.parent) if where is not None and _is_open(model, request) else None
     if encoder is not None:
         model, intake = with_objective(model, encoder[0]), intake.beside(Part(encoder[1], "objective"))
@@ -249,9 +249,20 @@ def finish(model: FactorModel, request: Request, source: Any) -> tuple[FactorMod
     model = with_objective(model, request.objective) if request.inputs is None else model
     norm = found_norm(source, model, name=request.norm, kind=request.norm_kind)
     model = model if norm is None else model.replace(final_norm=norm.norm)
+    return _named(_with_left(model, request), request), norm
+
+
+def _with_left(model: FactorModel, request: Request) -> FactorModel:
+    """Put the states or inputs of a request to the left."""
     if request.states is not None:
-        return with_states(model, request), norm
-    return model if request.inputs is None else with_inputs(model, request.inputs), norm
+        return with_states(model, request)
+    return model if request.inputs is None else with_inputs(model, request.inputs)
+
+
+def _named(model: FactorModel, request: Request) -> FactorModel:
+    """Call the sides as the request does."""
+    roles = request.left_name or model.title("left"), request.right_name or model.title("right")
+    return model if roles == model.roles else model.replace(roles=roles)
 
 
 def with_states(model: FactorModel, request: Request) -> FactorModel:

@@ -33,7 +33,7 @@ from embaudit.report.convention_grid import convention_grid
 from embaudit.report.definitions import definitions
 from embaudit.report.document import Charted, Document, Lists, Section, lists_of
 from embaudit.report.grid import Grid
-from embaudit.report.next_steps import Asked, by_logits, next_steps
+from embaudit.report.next_steps import Invocation, by_logits, next_steps
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,7 +48,7 @@ CONVENTIONS = ("with the average row subtracted", "norm folded in, average row s
 """Conventions of heads."""
 
 
-def audit_document(audit: Audit, asked: Asked | None = None, *, drawn: bool = True) -> Document:
+def audit_document(audit: Audit, invocation: Invocation | None = None, *, drawn: bool = True) -> Document:
     """Build the document of an audit, with figures where they are drawn; commands repeat how the model was read.
 
     Examples
@@ -59,7 +59,7 @@ def audit_document(audit: Audit, asked: Asked | None = None, *, drawn: bool = Tr
     >>> made.subject, [section.id for section in made.shown_sections]
     ('2 users × 3 items, 1 dimension', ['movement', 'neighbours'])
     """
-    asked = Asked(audit.source) if asked is None and audit.source else asked
+    invocation = Invocation(audit.source) if invocation is None and audit.source else invocation
     glance = glance_of(audit) if audit.predictions_hold else None
     training = Grid("kinds of training", "", ("if it was trained with --objective", "the cosines are"), _cases(audit),
                     words=(0, 1))  # fmt: skip
@@ -87,8 +87,8 @@ def audit_document(audit: Audit, asked: Asked | None = None, *, drawn: bool = Tr
         ),
         subject=_subject(audit),
         answer=audit.answer,
-        steps=() if asked is None else tuple(next_steps(audit, asked)),
-        rare_steps=() if asked is None else tuple(by_logits(audit, asked)),
+        steps=() if invocation is None else tuple(next_steps(audit, invocation)),
+        rare_steps=() if invocation is None else tuple(by_logits(audit, invocation)),
         glance=glance,
         n_asked=len(compared_neighbours(audit)[0]) if audit.evidence.chosen else 0,
         words=tuple(definitions(audit.model, met)),

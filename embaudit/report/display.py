@@ -109,9 +109,9 @@ class Display(ABC):
         room = box.width / (margins.right - margins.left), box.height / (margins.top - margins.bottom)
         scale = min(1.0, *np.multiply(room, figure.get_size_inches()) / self.size)
         with mpl.rc_context({"font.size": mpl.rcParams["font.size"] * scale}):
-            for axis, name in ((ax.xaxis, "xtick"), (ax.yaxis, "ytick")) if scale < 1 else ():
+            for axis in (ax.xaxis, ax.yaxis) if scale < 1 else ():
                 axis.label.set_fontsize(mpl.rcParams["axes.labelsize"])
-                axis.set_tick_params("both", labelsize=mpl.rcParams[f"{name}.labelsize"])
+                axis.set_tick_params("both", labelsize=mpl.rcParams["xtick.labelsize"])
             self._draw(ax)
 
     @abstractmethod

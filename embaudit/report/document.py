@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from embaudit.io.intake import Intake
     from embaudit.movements.neighbourhoods import Neighbourhood
     from embaudit.report.display import Display
-    from embaudit.report.next_steps import Asked
+    from embaudit.report.next_steps import Invocation
 
 WIDE = 9
 """Columns of a table that has no room beside a picture."""
@@ -139,7 +139,7 @@ class Origin:
     """What was joined with it."""
     seed: int | None = None
     """Of every random draw."""
-    asked: Asked | None = None
+    invocation: Invocation | None = None
     """How an audited model was read, so that commands can be told."""
 
 

@@ -20,63 +20,47 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Asked:
-    """How a model was read, so that a command can read it again.
+class Invocation:
+    """A model and the options that were typed, so that another command can read it again.
 
     Examples
     --------
-    >>> asked = Asked("my model.npz", ("--kind", "head", "--counts", "n.npy"), ("--soft-cap", "30"))
-    >>> asked.audit("--full")
-    "embaudit audit 'my model.npz' --kind head --counts n.npy --soft-cap 30 --full"
-    >>> asked.fix("--as", "centred")
-    "embaudit fix 'my model.npz' --kind head --counts n.npy --as centred"
+    >>> typed = Invocation("my model.npz", ("--kind", "head"), ("--soft-cap", "30"))
+    >>> typed.audit("--full")
+    "embaudit audit 'my model.npz' --kind head --soft-cap 30 --full"
+    >>> typed.fix("--as", "centred")
+    "embaudit fix 'my model.npz' --kind head --as centred"
     """
 
     path: str
     """The file or folder."""
     reading: tuple[str, ...] = ()
-    """Options of every command that reads a model."""
-    told: tuple[str, ...] = ()
-    """What `embaudit audit` was told besides."""
+    """Options of every command that reads a model, and its table of titles."""
+    others: tuple[str, ...] = ()
+    """Options of `embaudit audit` besides."""
 
     def audit(self, *more: str) -> str:
-        """Audit the same model."""
-        return join(["embaudit", "audit", *self._read(), *self.told, *more])
+        """Return the command that audits the same model."""
+        return self._command("audit", *self.reading, *self.others, *more)
 
     def fix(self, *more: str) -> str:
-        """Write vectors of the same model."""
-        return join(["embaudit", "fix", *self._read(), *self.titles, *more])
+        """Return the command that writes vectors of the same model."""
+        return self._command("fix", *self.reading, *more)
 
     def evaluate(self, *more: str) -> str:
-        """Judge similarities of the same model."""
-        return join(["embaudit", "evaluate", *self._read(), *self.titles, *more])
+        """Return the command that judges similarities of the same model."""
+        return self._command("evaluate", *self.reading, *more)
 
-    @property
-    def titles(self) -> tuple[str, ...]:
-        """The table of titles, and how it is joined.
-
-        Examples
-        --------
-        >>> Asked("m", told=("--items", "m.csv", "--role", "item", "--id", "n", "--by-row")).titles
-        ('--items', 'm.csv', '--id', 'n', '--by-row')
-        """
-        flags = tuple(word for word in ("--by-row", "--partial") if word in self.told)
-        return (*self._told("--items", "--id", "--title"), *flags)
-
-    def _told(self, *names: str) -> tuple[str, ...]:
-        pairs = zip(self.told, self.told[1:], strict=False)
-        return tuple(word for pair in pairs if pair[0] in names for word in pair)
-
-    def _read(self) -> list[str]:
+    def _command(self, name: str, *words: str) -> str:
         path = self.path if not self.path.startswith("-") else f"./{self.path}"
-        return [path, *self.reading]
+        return join(["embaudit", name, path, *words])
 
     def out(self, what: str) -> str:
-        """Name a file for what is written."""
+        """Name a file for vectors of some kind."""
         return f"{Path(self.path).resolve().name.split('.')[0]}-{what}.npz"
 
 
-def next_steps(audit: Audit, asked: Asked) -> Iterator[tuple[str, str]]:
+def next_steps(audit: Audit, invocation: Invocation) -> Iterator[tuple[str, str]]:
     """Yield what is next and its command: the side that is missing, vectors to use or training to declare, all tables.
 
     Examples
@@ -84,18 +68,18 @@ def next_steps(audit: Audit, asked: Asked) -> Iterator[tuple[str, str]]:
     >>> from embaudit.auditing import audit
     >>> from embaudit.model import FactorModel
     >>> found = audit(FactorModel.from_vectors([[1.0, 2.0], [2.0, 1.0]]))
-    >>> for what, command in next_steps(found, Asked("v.npy")):
+    >>> for what, command in next_steps(found, Invocation("v.npy")):
     ...     print(f"{what}: {command}")
     with the other side (put its file's name for OTHER-SIDE.npy): embaudit audit v.npy --left OTHER-SIDE.npy
     if training compared these rows with each other: embaudit audit v.npy --compared cosine
     to read every table and finding: embaudit audit v.npy --full
     """
-    yield from _missing(audit, asked)
-    yield from _deciding(audit, asked)
-    yield "to read every table and finding", asked.audit("--full")
+    yield from _missing(audit, invocation)
+    yield from _deciding(audit, invocation)
+    yield "to read every table and finding", invocation.audit("--full")
 
 
-def by_logits(audit: Audit, asked: Asked) -> Iterator[tuple[str, str]]:
+def by_logits(audit: Audit, invocation: Invocation) -> Iterator[tuple[str, str]]:
     """Yield how to compare labels by their logits, where a head has no inputs: only its reader can bring some.
 
     Examples
@@ -103,7 +87,7 @@ def by_logits(audit: Audit, asked: Asked) -> Iterator[tuple[str, str]]:
     >>> from embaudit.auditing import audit
     >>> from embaudit.model import FactorModel
     >>> found = audit(FactorModel.from_softmax([[1.0, 2.0], [2.0, 1.0], [3.0, 3.0]]))
-    >>> for what, command in by_logits(found, Asked("h.npz")):
+    >>> for what, command in by_logits(found, Invocation("h.npz")):
     ...     print(f"{what}: {command}")
     with inputs of yours (put their file's name for INPUTS.npy), to write vectors that compare labels by their logits: \
 embaudit fix h.npz --inputs INPUTS.npy --as prediction --unit --out h-prediction.npz
@@ -116,55 +100,58 @@ embaudit fix h.npz --inputs INPUTS.npy --as prediction --unit --out h-prediction
     what = f"with {kind} (put their file's name for {file}), to write vectors that compare "
     yield (
         f"{what}{audit.model.title('right')}s by their logits",
-        asked.fix(option, file, "--as", "prediction", "--unit", "--out", asked.out("prediction")),
+        invocation.fix(option, file, "--as", "prediction", "--unit", "--out", invocation.out("prediction")),
     )
 
 
-def _missing(audit: Audit, asked: Asked) -> Iterator[tuple[str, str]]:
+def _missing(audit: Audit, invocation: Invocation) -> Iterator[tuple[str, str]]:
     """Ask for the other side, where a file beside this one can hold it and nothing that was told rules it out."""
     open_ = is_alone(audit.model) and audit.predictions_hold and audit.answer.word is not Word.YES
     if (
-        asked.path.endswith(".npy")
+        invocation.path.endswith(".npy")
         and open_
-        and "--kind" not in asked.reading
+        and "--kind" not in invocation.reading
         and audit.model.predicts is not Equivalence.COSINES
     ):
         other = "OTHER-SIDE.npy"
-        yield f"with the other side (put its file's name for {other})", asked.audit("--left", other)
+        yield f"with the other side (put its file's name for {other})", invocation.audit("--left", other)
 
 
-def _deciding(audit: Audit, asked: Asked) -> Iterator[tuple[str, str]]:
+def _deciding(audit: Audit, invocation: Invocation) -> Iterator[tuple[str, str]]:
     """Yield vectors to use instead, or the training to declare that would decide."""
     model, word = audit.model, audit.answer.word
     chosen = next((row.name for row in usual_objectives(model.link) if row.status is Status.CHOSEN), None)
     if not audit.predictions_hold or word is Word.YES:
         return
     if model.link == "unknown":
-        yield "if training compared cosines", asked.audit("--objective", "cosine")
+        yield "if training compared cosines", invocation.audit("--objective", "cosine")
     if model.left is not None:
         left = audit.evidence.role == "left"
         side, title = (("--role", "left") if left else (), model.title("left" if left else "right"))
-        command = asked.fix("--as", "prediction", *side, "--unit", "--out", asked.out("prediction"))
+        command = invocation.fix("--as", "prediction", *side, "--unit", "--out", invocation.out("prediction"))
         yield f"for vectors that compare {title}s by {seen_of(model)}, not by better taste", command
-        if "--items" in asked.told and not left:
-            yield "to judge both by labels (put a column of that table for LABELS)", asked.evaluate("--truth", "LABELS")
+        if "--items" in invocation.reading and not left:
+            yield (
+                "to judge both by labels (put a column of that table for LABELS)",
+                invocation.evaluate("--truth", "LABELS"),
+            )
     elif "right" in model.free_shifts and word is Word.NO:
         form = "centred" if audit.evidence.norm is None else "folded-centred"
         made = ", norm folded in and" * (form != "centred") + " centred"
         yield (
             f"to write labels{made} (a convention, no similarity)",
-            asked.fix("--as", form, "--out", asked.out(form)),
+            invocation.fix("--as", form, "--out", invocation.out(form)),
         )
     elif model.objective is None and chosen and model.predicts is not Equivalence.COSINES:
-        yield from _declaring(audit, asked, chosen)
+        yield from _declaring(audit, invocation, chosen)
 
 
-def _declaring(audit: Audit, asked: Asked, chosen: str) -> Iterator[tuple[str, str]]:
+def _declaring(audit: Audit, invocation: Invocation, chosen: str) -> Iterator[tuple[str, str]]:
     """Yield what to declare of training: rows compared with each other, or weight decay; not of orthonormal columns."""
     alone, traits = is_alone(audit.model), audit.evidence.traits
     if alone and any(found.orthonormal for found in traits):
         return
     if alone and audit.head is None:
-        yield "if training compared these rows with each other", asked.audit("--compared", "cosine")
+        yield "if training compared these rows with each other", invocation.audit("--compared", "cosine")
     else:
-        yield "if you trained with the same weight decay on both sides", asked.audit("--objective", chosen)
+        yield "if you trained with the same weight decay on both sides", invocation.audit("--objective", chosen)

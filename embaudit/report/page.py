@@ -138,7 +138,7 @@ def page(result: Result, title: str = "", origin: Origin | None = None) -> str:
     if isinstance(result, Audit):
         title, found = title or f"Audit of {result.source or 'a model'}", explorer(result)
         origin = replace(origin, intakes=() if result.intake is None else (("", result.intake),))
-        view = audit_document(result, origin.asked)
+        view = audit_document(result, origin.invocation)
         parts = {"explorer": None, "allowed": ""} if found is None else explorer_parts(result, found)
     else:
         view, parts = document(result), {"explorer": None, "allowed": ""}

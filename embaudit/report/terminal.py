@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from embaudit.core.results import Result
     from embaudit.report.document import Document, Glance, Lists, Near
     from embaudit.report.grid import Grid
-    from embaudit.report.next_steps import Asked
+    from embaudit.report.next_steps import Invocation
 
 WIDTH, HEIGHT = 80, 25
 FINDINGS = 3
@@ -58,27 +58,27 @@ ANSWERS = {Word.YES: "green", Word.CONVENTION: "yellow", Word.NO: "red", Word.UN
 COLOURS = {Severity.ISSUE: "red", Severity.TIP: "yellow"}
 
 
-def print_screen(audit: Audit, asked: Asked, console: Console) -> None:
+def print_screen(audit: Audit, invocation: Invocation, console: Console) -> None:
     """Print the first screen, its answer in colour."""
-    text = Text(first_screen(audit, asked))
+    text = Text(first_screen(audit, invocation))
     text.highlight_words([f"{audit.answer.word}:"], f"bold {ANSWERS[audit.answer.word]}")
     console.print(text, soft_wrap=True)
 
 
-def first_screen(audit: Audit, asked: Asked) -> str:
+def first_screen(audit: Audit, invocation: Invocation) -> str:
     """Write the first screen of an audit, the head of its document.
 
     Examples
     --------
     >>> from embaudit.auditing import audit
     >>> from embaudit.model import FactorModel
-    >>> from embaudit.report.next_steps import Asked
+    >>> from embaudit.report.next_steps import Invocation
     >>> model = FactorModel.from_user_item([[1.0], [2.0]], [[1.0], [-3.0], [2.0]])
-    >>> print(first_screen(audit(model), Asked("model.npz")).splitlines()[2])
+    >>> print(first_screen(audit(model), Invocation("model.npz")).splitlines()[2])
     YES: item-item cosines are the same in every model of rank 1 with the same
     """
-    made = audit_document(audit, asked, drawn=False)
-    answer, rows = _answer(audit, f"{asked.path}: {made.subject}"), max(1, made.n_asked)
+    made = audit_document(audit, invocation, drawn=False)
+    answer, rows = _answer(audit, f"{invocation.path}: {made.subject}"), max(1, made.n_asked)
     table = [] if made.glance is None else ["", *_table(made.glance), *wrap(" ".join(made.glance.key), WIDTH)]
     least = 1 + (len(_neighbours(audit, made, 1, rows)) if made.n_asked else 0)
     # Long commands make room for a finding and for the rows that were asked for.
@@ -199,10 +199,11 @@ def _broken(command: str) -> list[str]:
     """Break a long command before options, as a shell allows it."""
     words = split(command)
     starts = [0, *(i for i, word in enumerate(words) if word.startswith("--")), len(words)]
-    lines = [""]
-    for part in (join(words[one:other]) for one, other in pairwise(starts)):
+    first, *rest = (join(words[start:end]) for start, end in pairwise(starts))
+    lines = [first]
+    for part in rest:
         fits = len(f"  {lines[-1]} {part} \\") <= WIDTH
-        lines = [*lines[:-1], f"{lines[-1]} {part}".strip()] if fits or not lines[-1] else [*lines, f"  {part}"]
+        lines = [*lines[:-1], f"{lines[-1]} {part}"] if fits else [*lines, f"  {part}"]
     return [f"  {line} \\" for line in lines[:-1]] + [f"  {lines[-1]}"]
 
 

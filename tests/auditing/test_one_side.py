@@ -8,7 +8,7 @@ import pytest
 from models import random_model
 
 from embaudit import audit
-from embaudit.report.next_steps import Asked, next_steps
+from embaudit.report.next_steps import Invocation, next_steps
 
 VECTORS = random_model(0, n=None, p=40, k=4)
 UNIT = VECTORS.replace(right=VECTORS.right / (VECTORS.right**2).sum(axis=1, keepdims=True) ** 0.5)
@@ -27,7 +27,7 @@ def told():
 
 
 def commands(found, *asked):
-    return [command for _, command in next_steps(found, Asked("v.npy", *asked))]
+    return [command for _, command in next_steps(found, Invocation("v.npy", *asked))]
 
 
 def test_what_to_type_next_is_the_declaration_that_decides(told):

@@ -20,7 +20,6 @@ from reading import too_long
 from schemas import misfits
 
 import embaudit as ea
-from embaudit.auditing.answer import Word
 from embaudit.report.terminal import HEIGHT, WIDTH
 
 FOLDER = Path(__file__).parent / "screens"
@@ -114,41 +113,15 @@ def test_movielens_end_to_end(embaudit, shared_data, request):
 
 
 @pytest.fixture(scope="module")
-def models():
-    """A model for each answer that has commands of its own."""
+def two():
+    """A model of two sides."""
     draw = np.random.default_rng(2)
-    users, items = draw.standard_normal((40, 3)) * [4, 2, 1], draw.standard_normal((20, 3))
-    two = ea.FactorModel.from_user_item(users, items)
-    return {
-        "it's two sided": (two, Word.NO, ["fix", "audit"]),
-        "declared": (two.replace(objective="factors"), Word.CONVENTION, ["fix", "audit"]),
-        "line": (ea.FactorModel.from_user_item(users[:, :1], items[:, :1]), Word.YES, ["audit"]),
-        "vectors": (ea.FactorModel.from_vectors(items), Word.UNSAID, ["audit", "audit"]),
-        "head": (ea.FactorModel.from_softmax(items + 2), Word.NO, ["fix", "audit"]),
-        "quiet head": (ea.FactorModel.from_softmax(items - items.mean(axis=0)), Word.UNSAID, ["audit", "audit"]),
-    }
+    return ea.FactorModel.from_user_item(draw.standard_normal((40, 3)) * [4, 2, 1], draw.standard_normal((20, 3)))
 
 
 @pytest.mark.usefixtures("without_attacks")
-@pytest.mark.parametrize("name", ["it's two sided", "declared", "line", "vectors", "head", "quiet head"])
-def test_what_to_type_next_runs_when_it_is_pasted(embaudit, models, name):
-    model, word, expected = models[name]
-    ea.save(model, f"{name}.npz")
-    screen = embaudit("audit", f"{name}.npz", "--gauges", 1).out
-    assert_a_screen(screen)
-    assert f"\n{word}: " in screen
-    typed = commands(screen)
-    assert [words[1] for words in typed] == expected
-    for words in typed:
-        assert words[2] == f"{name}.npz"
-        result = embaudit(*words[1:])
-        assert result.code == 0, result.err
-
-
-@pytest.mark.usefixtures("without_attacks")
-def test_commands_repeat_how_the_model_was_read(embaudit, models):
-    model = models["it's two sided"][0]
-    np.savez("two.npz", enc=model.left, dec=model.right)
+def test_commands_repeat_how_the_model_was_read(embaudit, two):
+    np.savez("two.npz", enc=two.left, dec=two.right)
     Path("names.txt").write_text("".join(f"name {i}\n" for i in range(20)))
     np.save("n.npy", np.arange(1, 21))
     given = ("--left", "enc", "--weight", "dec", "--labels", "names.txt", "--counts", "n.npy", "--objective", "none")
