@@ -9,11 +9,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
+from typing import IO, TYPE_CHECKING, Any, Literal, TypeAlias
 
 from embaudit.errors import InputError, must_be
 from embaudit.io.codecs.lists import is_list
-from embaudit.io.codecs.quotes import has_quotes, quotes_enclose
 from embaudit.io.codecs.unpacked import open_bytes
 from embaudit.io.files import existing_file, plain_suffix
 
@@ -24,29 +23,32 @@ if TYPE_CHECKING:
 Cell: TypeAlias = Literal["id", "number", "text"]
 Header: TypeAlias = Literal["auto"] | bool
 
-Parsed = TypeVar("Parsed")
 SEPARATORS = ("::", "\t", ",", ";", "|", " ")
 BY_SUFFIX = {".csv": ",", ".tsv": "\t"}
-_STAND_IN = "\x1f"
-"""The unit separator takes the place of a separator of two characters, which no fast parser knows."""
+UNQUOTED = ("::", "|")
+"""Separators beside which a double quote is a letter."""
+UNIT_SEPARATOR = "\x1f"
+"""Takes the place of a separator of two characters, which no fast parser knows."""
 SAMPLE_BYTES, SAMPLE_LINES, SAMPLE_LIMIT = 2**16, 16, 2**26
 """A sample is so many bytes, more where these hold fewer lines, but never more than the limit."""
+INTEGER = r"^(-?[1-9][0-9]*|0)$"
+"""An id that is a number; 007 and 7 are two identifiers, which integers would merge."""
 NUMBER = re.compile(r"\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*|\s*[-+]?(nan|inf|infinity)\s*", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class Delimited:
-    """How a text file is to be cut into columns."""
+    """The way a text file is cut into columns."""
 
     path: Path
     separator: str
     encoding: str
-    names: tuple[str, ...] | None
-    """What the header calls the columns; None without a header."""
-    first_rows: tuple[tuple[str, ...], ...]
+    quoted: bool
+    """Whether a double quote opens a field that another one closes (RFC 4180); otherwise it is a letter."""
+    names: tuple[str, ...] | None = None
+    """Column names of the header; None without a header."""
+    first_rows: tuple[tuple[str, ...], ...] = ((),)
     """Some rows below the header."""
-    literal: bool = False
-    """Whether double quotes are letters like others."""
 
     @property
     def width(self) -> int:
@@ -54,42 +56,31 @@ class Delimited:
         return len(self.names or self.first_rows[0])
 
     @property
-    def quoted(self) -> bool:
-        """Whether a double quote opens a quoted field, as spreadsheets write."""
-        return self.separator not in ("::", "|") and not self.literal
-
-    @property
     def delimiter(self) -> str:
         """The separator as one character."""
-        return _STAND_IN if len(self.separator) > 1 else self.separator
+        return UNIT_SEPARATOR if len(self.separator) > 1 else self.separator
 
+    def open(self) -> IO[bytes]:
+        """Open the file, unpacked and with a separator of one character."""
+        file = open_bytes(self.path)
+        if len(self.separator) == 1:
+            return file
+        with file:
+            return io.BytesIO(file.read().replace(self.separator.encode(), UNIT_SEPARATOR.encode()))
 
-def _stream(path: Path, separator: str) -> IO[bytes]:
-    file = open_bytes(path)
-    if len(separator) == 1:
-        return file
-    with file:
-        return io.BytesIO(file.read().replace(separator.encode(), _STAND_IN.encode()))
-
-
-def _rows(text: IO[str], delimited: Delimited) -> Any:
-    # A vector of 16,384 dimensions in one cell is longer than the module takes by itself.
-    csv.field_size_limit(max(csv.field_size_limit(), SAMPLE_LIMIT))
-    return csv.reader(
-        text, delimiter=delimited.delimiter, quoting=csv.QUOTE_MINIMAL if delimited.quoted else csv.QUOTE_NONE
-    )
-
-
-def _text(source: Delimited) -> IO[str]:
-    encoding = {"utf8": "utf-8-sig", "latin1": "latin-1"}[source.encoding]
-    stream = _stream(source.path, source.separator)
-    return io.TextIOWrapper(stream, encoding=encoding, errors="replace", newline="")
+    def rows_of(self, text: IO[str], *, strict: bool = False) -> Any:
+        """Cut text into rows, slowly; if strict, a quote out of place is an error."""
+        # A vector of 16,384 dimensions in one cell is longer than the module takes by itself.
+        csv.field_size_limit(2**31 - 1)
+        return csv.reader(
+            text, delimiter=self.delimiter, quoting=csv.QUOTE_MINIMAL if self.quoted else csv.QUOTE_NONE, strict=strict
+        )
 
 
 def sniff(
     path: Path, *, sep: str | None = None, header: Header = "auto", known: frozenset[str] = frozenset()
 ) -> Delimited:
-    """Look at the beginning of a text file and tell how it is cut into columns.
+    """Determine from the beginning of a text file how it is cut into columns.
 
     Parameters
     ----------
@@ -117,11 +108,11 @@ def sniff(
     for candidate in candidates:
         if len(candidate) != 1 and candidate != "::":
             raise must_be("sep", 'one character or "::"', repr(candidate))
-        enclosing = Delimited(path, candidate, encoding, None, ((),))
-        for found in (enclosing, *([replace(enclosing, literal=True)] if '"' in text and enclosing.quoted else [])):
-            rows = _sample_rows(text, found)
-            if rows and ((sep is not None and not found.literal) or _is_even(rows)):
-                return _with_header(replace(found, first_rows=tuple(rows)), header, known)
+        for quoted in [True, False] if '"' in text and candidate not in UNQUOTED else [False]:
+            source = Delimited(path, candidate, encoding, quoted)
+            rows = _sample_rows(text, source)
+            if rows and (sep is not None or _is_even(rows)):
+                return _with_header(replace(source, first_rows=tuple(rows)), header, known)
     tried = "equally many columns in every line, cut by one of :: tab , ; | space"
     raise must_be(f"{path}", f"a table with {tried}", "other lines", "repair it; fit takes other separators with --sep")
 
@@ -154,12 +145,9 @@ def _sample(path: Path) -> tuple[str, str]:
         return data.decode("latin-1"), "latin1"
 
 
-def _sample_rows(text: str, delimited: Delimited) -> list[tuple[str, ...]]:
-    lines = io.StringIO(text.replace(delimited.separator, delimited.delimiter), newline="")
-    try:
-        rows = [tuple(row) for row in islice(_rows(lines, delimited), 1000) if row]
-    except csv.Error:
-        return []
+def _sample_rows(text: str, source: Delimited) -> list[tuple[str, ...]]:
+    lines = io.StringIO(text.replace(source.separator, source.delimiter), newline="")
+    rows = [tuple(row) for row in islice(source.rows_of(lines), 1000) if row]
     if len(rows) > 1 and len(rows[0]) + 1 == len(rows[1]) and all(not row[-1] for row in rows[1:]):
         # Every line but the header ends in a separator.
         rows[0] = (*rows[0], "")
@@ -198,117 +186,126 @@ def _words_above_numbers(first: tuple[str, ...], rest: list[tuple[str, ...]]) ->
     return any(is_number(row[column]) for row in rest[:1] for column in range(min(len(first), len(row))))
 
 
-def read_delimited(
-    source: Delimited, columns: Mapping[int, Cell], *, newlines: bool = False
-) -> dict[int, pa.ChunkedArray]:
+def read_delimited(source: Delimited, columns: Mapping[int, Cell]) -> dict[int, pa.ChunkedArray]:
     """Read the columns at some positions: ids become integers where every one is, else strings; numbers float64.
-
-    Reading quoted fields that may hold line ends (`newlines`) costs speed.
 
     Raises
     ------
     InputError
         At the first line of another width and the first number that is none, with its line.
     """
-    types = {position: _first_type(source, position, cell) for position, cell in columns.items()}
-    while True:
-        if not {"text", "string"}.isdisjoint(types.values()):
-            source = _with_quotes_settled(source)
-        try:
-            table = _parse(source, types, newlines=newlines)
-        except OSError as error:
-            raise InputError(f"{source.path} cannot be read: {error}.") from error
-        except ValueError as error:
-            # Loosen what could not be parsed, and parse again.
-            source = _adapted(source, columns, types, str(error))
-        else:
-            return {position: table.column(str(position)) for position in columns}
-
-
-def _with_quotes_settled(source: Delimited) -> Delimited:
-    """Look through the whole file for what its quotes mean; a title that begins with one may be far below."""
-    enclosing = replace(source, literal=False)
-    if not enclosing.quoted:
-        return source
-    with open_bytes(source.path) as file:
-        if not has_quotes(file):
-            return source
-    encloses = quotes_enclose(lambda: _text(source), source.delimiter, source.width, source.path)
-    return replace(source, literal=not encloses)
-
-
-def _first_type(source: Delimited, position: int, cell: Cell) -> str:
-    if cell != "id":
-        return cell
-    # 007 and 7 are two identifiers, which integers would merge.
-    padded = any(re.match(r"\s*[-+]?0\d", row[position]) for row in source.first_rows if position < len(row))
-    return "string" if padded else "integer"
-
-
-def _parse(source: Delimited, types: Mapping[int, str], *, newlines: bool) -> pa.Table:
     from pyarrow import csv as arrow
 
-    with _stream(source.path, source.separator) as stream:
-        return arrow.read_csv(stream, **_options(source, types, 2**22, newlines=newlines))
+    try:
+        source = _with_quotes_settled(source)
+        with source.open() as stream:
+            table = arrow.read_csv(stream, **_options(source, columns))
+    except OSError as error:
+        raise InputError(f"{source.path} cannot be read: {error}.") from error
+    except ValueError as error:
+        if isinstance(error, InputError):
+            raise
+        if "invalid UTF8" in str(error) and source.encoding == "utf8":
+            return read_delimited(replace(source, encoding="latin1"), columns)
+        raise _fault(source, columns, error) from error
+    read = {position: table.column(str(position)) for position in columns}
+    return {position: _as_ids(column) if columns[position] == "id" else column for position, column in read.items()}
 
 
-def _options(source: Delimited, types: Mapping[int, str], block: int, *, newlines: bool) -> dict[str, Any]:
+def _options(source: Delimited, columns: Mapping[int, Cell]) -> dict[str, Any]:
     import pyarrow as pa
     from pyarrow import csv as arrow
 
-    known = {
-        "integer": pa.int64(),
-        "number": pa.float64(),
-        "string": pa.dictionary(pa.int32(), pa.string()),
-        "text": pa.string(),
-    }
+    types = {"id": pa.dictionary(pa.int32(), pa.string()), "number": pa.float64(), "text": pa.string()}
     return {
         "read_options": arrow.ReadOptions(
             column_names=[str(i) for i in range(source.width)],
             skip_rows=0 if source.names is None else 1,
             encoding=source.encoding,
-            block_size=block,
+            block_size=2**22,
         ),
+        # Line ends inside of quotes cost speed, so they are looked for only where there are quotes.
         "parse_options": arrow.ParseOptions(
-            delimiter=source.delimiter, quote_char='"' if source.quoted else False, newlines_in_values=newlines
+            delimiter=source.delimiter, quote_char='"' if source.quoted else False, newlines_in_values=source.quoted
         ),
         "convert_options": arrow.ConvertOptions(
-            include_columns=[str(position) for position in types],
-            column_types={str(position): known[name] for position, name in types.items()},
+            include_columns=[str(position) for position in columns],
+            column_types={str(position): types[cell] for position, cell in columns.items()},
             null_values=[""],
             strings_can_be_null=True,
         ),
     }
 
 
-def _adapted(source: Delimited, columns: Mapping[int, Cell], types: dict[int, str], error: str) -> Delimited:
-    """Loosen what could not be parsed, or say where the file is wrong."""
-    if "invalid UTF8" in error and source.encoding == "utf8":
-        return replace(source, encoding="latin1")
-    # One thread alone knows the row, too.
-    failed = re.search(r"In CSV column #(\d+): (?:Row #\d+: )?CSV conversion error to int64", error)
-    if failed and columns[int(failed[1])] == "id":
-        types[int(failed[1])] = "string"
-        return source
-    settled = _with_quotes_settled(source)
-    if settled != source:
-        return settled
+def _as_ids(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Make integers of texts where every one of them writes an integer."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    column = column.unify_dictionaries()
+    texts = compute.utf8_trim_whitespace(column.chunk(0).dictionary)
+    if not compute.all(compute.match_substring_regex(texts, INTEGER), min_count=0).as_py():
+        return column
+    try:
+        integers = texts.cast(pa.int64())
+    except ValueError:  # an integer of more than 64 bits
+        return column
+    return pa.chunked_array([integers.take(chunk.indices) for chunk in column.chunks], pa.int64())
+
+
+def _with_quotes_settled(source: Delimited) -> Delimited:
+    """Settle for the whole file whether double quotes enclose fields or are letters, as in `"Heroes" and "Low"`.
+
+    Raises
+    ------
+    InputError
+        If a quote is out of place, and reading quotes as letters does not give rows of one width either.
+    """
+    with open_bytes(source.path) as file:
+        has_quotes = any(b'"' in chunk for chunk in iter(lambda: file.read(2**20), b""))
+    letters, enclosing = replace(source, quoted=False), replace(source, quoted=True)
+    if not has_quotes or source.separator in UNQUOTED:
+        return letters
+    fault = _first_fault(enclosing)
+    if fault is None:
+        return enclosing
+    if _first_fault(letters) is None:
+        return letters
+    line, got = fault
+    if isinstance(got, csv.Error):
+        remedy = "double a quote inside a quoted field, or write the table as Parquet"
+        raise must_be(f"the quotes of {source.path}", "closed before the next column", f"others in line {line}", remedy)
+    return enclosing
+
+
+def _first_fault(source: Delimited) -> tuple[int, int | csv.Error] | None:
+    """Return the line of the first row of another width, and this width or what is wrong with its quotes."""
+    line = 0
+    try:
+        return next(((line, len(row)) for line, row in numbered_rows(source) if len(row) != source.width), None)
+    except csv.Error as error:
+        return line + 1, error
+
+
+def _fault(source: Delimited, columns: Mapping[int, Cell], error: Exception) -> InputError:
+    """Find the line that could not be parsed."""
     for line, row in numbered_rows(source):
         if len(row) != source.width:
             remedy = "repair that line; the file may be cut off"
             got = f"{len(row)} in line {line}"
-            raise must_be(f"{source.path}", f"a table of {source.width} columns in every line", got, remedy)
+            return must_be(f"{source.path}", f"a table of {source.width} columns in every line", got, remedy)
         for position, cell in columns.items():
             if cell == "number" and row[position] and not NUMBER.fullmatch(row[position]):
                 name = source.names[position] if source.names else position
-                raise must_be(f"column {name} of {source.path}", "numbers", f"{row[position]!r} in line {line}")
-    raise InputError(f"{source.path} cannot be read: {error.splitlines()[0]}.")
+                return must_be(f"column {name} of {source.path}", "numbers", f"{row[position]!r} in line {line}")
+    return InputError(f"{source.path} cannot be read: {str(error).splitlines()[0]}.")
 
 
 def numbered_rows(source: Delimited) -> Iterator[tuple[int, list[str]]]:
     """Walk over the rows below the header, slowly, each with the number of the line it ends in."""
-    with _text(source) as text:
-        reader = _rows(text, source)
+    encoding = {"utf8": "utf-8-sig", "latin1": "latin-1"}[source.encoding]
+    with io.TextIOWrapper(source.open(), encoding=encoding, errors="replace", newline="") as text:
+        reader = source.rows_of(text, strict=source.quoted)
         for row in islice(reader, 0 if source.names is None else 1, None):
             if row:
                 yield reader.line_num, row

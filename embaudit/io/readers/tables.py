@@ -10,7 +10,6 @@ from typing import IO, TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from embaudit.core.checked import as_texts
 from embaudit.errors import must_be
 from embaudit.io.codecs import arrow_output
 from embaudit.io.codecs.arrow import COUNTS, ArrowTable
@@ -23,7 +22,7 @@ from embaudit.io.readers.assemble import OF_HEAD
 from embaudit.io.readers.table_layout import TableLayout, of_arrow, of_text, opened
 from embaudit.io.remote import naming, with_urls
 from embaudit.io.request import Request
-from embaudit.io.tables.columns import TableFile, numbers, plain_ids, read_columns, read_vectors, stored_column
+from embaudit.io.tables.columns import TableFile, numbers, plain_ids, read_columns, read_vectors, stored_column, texts
 from embaudit.model.lazy_array import LazyArray
 
 if TYPE_CHECKING:
@@ -130,8 +129,7 @@ def _parsed(table: TableFile, layout: TableLayout) -> tuple[NDArray[Any], dict[i
     cells |= {i: "number" for i in (layout.bias, layout.counts) if i is not None}
     cells |= {} if layout.names is None else {layout.names: "text"}
     if layout.lists:
-        # What numpy prints of a long vector has several lines.
-        columns = read_columns(table, {layout.vectors[0]: "text", **cells}, newlines=True)
+        columns = read_columns(table, {layout.vectors[0]: "text", **cells})
         vectors = matrix(columns[layout.vectors[0]], table.called(layout.vectors[0]))
     else:
         vectors, columns = read_vectors(table, layout.vectors, cells)
@@ -159,7 +157,7 @@ def _titles(table: TableFile, column: pa.ChunkedArray, place: int) -> NDArray[An
     """Return the column of titles that `write` puts beside ids, where it is whole; an empty cell of text is a title."""
     if column.null_count and table.text is None:
         return None
-    return as_texts([text or "" for text in column.to_pylist()], f"the titles in {table.path}")
+    return texts(table, column)
 
 
 def _counts(table: TableFile, column: pa.ChunkedArray, place: int) -> NDArray[Any] | None:

@@ -139,12 +139,10 @@ def open_table(
     return TableFile(where, text.names, text.width, text)
 
 
-def read_columns(
-    table: TableFile, columns: Mapping[int, Cell], *, newlines: bool = False
-) -> dict[int, pa.ChunkedArray]:
+def read_columns(table: TableFile, columns: Mapping[int, Cell]) -> dict[int, pa.ChunkedArray]:
     """Read the columns at some positions; see `read_delimited`."""
     if table.text is not None:
-        return read_delimited(table.text, columns, newlines=newlines)
+        return read_delimited(table.text, columns)
     return {
         position: _cast(table, stored_column(table, position), position, cell) for position, cell in columns.items()
     }
@@ -230,18 +228,14 @@ def codes(table: TableFile, column: pa.ChunkedArray, position: int) -> tuple[NDA
     InputError
         At the first missing id, with its line.
     """
-    import pyarrow as pa
+    import pandas as pd
+    from pyarrow import types
 
     _require_ids(table, column, position)
-    encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
-    encoded = encoded.unify_dictionaries().combine_chunks()
-    if isinstance(encoded, pa.ChunkedArray):
-        encoded = encoded.chunk(0)
-    values = _plain(encoded.dictionary)
-    order = np.argsort(values, kind="stable")
-    place = np.empty(len(order), dtype=np.intp)
-    place[order] = np.arange(len(order))
-    return place[encoded.indices.to_numpy()], values[order]
+    encoded = column if types.is_dictionary(column.type) else column.dictionary_encode()
+    chunks = encoded.unify_dictionaries().chunks
+    places, ids = pd.factorize(_plain(chunks[0].dictionary if chunks else column), sort=True)
+    return np.concatenate([places[:0], *(places[chunk.indices] for chunk in chunks)]), ids
 
 
 def plain_ids(table: TableFile, column: pa.ChunkedArray, position: int) -> NDArray[Any]:
@@ -249,6 +243,38 @@ def plain_ids(table: TableFile, column: pa.ChunkedArray, position: int) -> NDArr
     ids = _cast(table, column, position, "id")
     _require_ids(table, ids, position)
     return _plain(ids)
+
+
+def texts(table: TableFile, column: pa.ChunkedArray) -> NDArray[np.str_]:
+    """Return a column of titles; an empty cell is an empty title."""
+    return as_texts([text or "" for text in column.to_pylist()], f"the titles in {table.path}")
+
+
+def read_by_id(table: TableFile, ids: int, values: int, cell: Cell) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Read a column of ids and one of titles or numbers beside it.
+
+    Returns
+    -------
+    ids : array of shape (m,)
+        Sorted, each once.
+    values : array of shape (m,)
+
+    Raises
+    ------
+    InputError
+        If one id has two titles, or two rows with numbers.
+    """
+    read = read_columns(table, {ids: "id", values: cell})
+    rows, names = codes(table, read[ids], ids)
+    cells = texts(table, read[values]) if cell == "text" else numbers(table, read[values], values)
+    first = np.unique(rows, return_index=True)[1]
+    repeats = first[rows] != np.arange(len(rows))
+    clash = np.flatnonzero(repeats & (cells != cells[first][rows]) if cell == "text" else repeats)
+    if len(clash):
+        two = (cells[row] if cell == "number" else repr(str(cells[row])) for row in (first[rows[clash[0]]], clash[0]))
+        got = f"{' and '.join(map(str, two))} for {names[rows[clash[0]]]}"
+        raise must_be(table.called(values), "one for each id", got, "keep one row for each id")
+    return names, cells[first]
 
 
 def _require_ids(table: TableFile, column: pa.ChunkedArray, position: int) -> None:

@@ -7,16 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from embaudit.core.checked import Floats
 from embaudit.errors import InputError, must_be
 from embaudit.io.codecs.arrays import UNNAMED
 from embaudit.io.codecs.npy import Npy
 from embaudit.io.files import AnyPath, existing_file
-from embaudit.io.tables.columns import TableFile, codes, numbers, open_table, read_columns
+from embaudit.io.tables.columns import TableFile, numbers, open_table, read_by_id, read_columns
 from embaudit.io.tables.interactions import USER_NAMES
-from embaudit.io.tables.titles import ID_NAMES
+from embaudit.io.tables.titles import ID_NAMES, places_of, require_rows
 from embaudit.model.side import Side
 
 IDS = ID_NAMES | USER_NAMES
@@ -67,17 +66,22 @@ def read_counts(path: AnyPath, side: Side) -> Floats:
         array = Npy(where)[UNNAMED]
         if array.ndim != 1 or array.dtype.kind not in "fiu":
             raise must_be(f"{where}", "one number a row", f"{array.dtype} of shape {array.shape}")
-        return _one_a_row(np.asarray(array, dtype=np.float64), where, side)
+        require_rows(len(array), len(side), where, f"{side.title} counts")
+        return np.asarray(array, dtype=np.float64)
     table = _opened(where)
     if table.width == 1:
-        return _one_a_row(numbers(table, read_columns(table, {0: "number"})[0], 0), where, side)
-    id_position, position = _positions(table)
-    read = read_columns(table, {id_position: "id", position: "number"})
-    rows, ids = codes(table, read[id_position], id_position)
-    if len(ids) < len(rows):
-        twice = ids[np.bincount(rows).argmax()]
-        raise must_be(f"the ids in {where}", "unique", f"{twice} more than once", "keep one row for each id")
-    return _matched(side, ids, numbers(table, read[position], position)[np.argsort(rows)], where)
+        counts = numbers(table, read_columns(table, {0: "number"})[0], 0)
+        require_rows(len(counts), len(side), where, f"{side.title} counts")
+        return counts
+    ids, counts = read_by_id(table, *_positions(table), "number")
+    wanted = np.arange(len(side)) if side.ids is None else side.ids
+    places = places_of(wanted, ids)
+    missing = np.flatnonzero(places < 0)
+    if len(missing):
+        got = f"{len(wanted) - len(missing)} of them; {wanted[missing[0]]}, for instance, is not there"
+        remedy = "write 0 for those without interactions" if len(missing) < len(wanted) else "check its column of ids"
+        raise must_be(f"the counts in {where}", f"those of all {len(wanted)} {side.title}s", got, remedy)
+    return counts[places]
 
 
 def _opened(path: Path) -> TableFile:
@@ -102,21 +106,3 @@ def _positions(table: TableFile) -> tuple[int, int]:
     if found[0] is None or found[1] is None:
         raise must_be(f"the columns of {table.path}", "called id and count", table.listed(), "rename them")
     return found[0], found[1]
-
-
-def _one_a_row(counts: Floats, path: Path, side: Side) -> Floats:
-    if len(counts) != len(side):
-        remedy = "check that it belongs to this model, or write ids beside the counts"
-        raise must_be(f"{path}", f"a file of {len(side)} counts, one for each {side.title}", len(counts), remedy)
-    return counts
-
-
-def _matched(side: Side, ids: NDArray[Any], counts: Floats, path: Path) -> Floats:
-    known = dict(zip(ids.astype(str).tolist(), counts.tolist(), strict=True))
-    wanted = (np.arange(len(side)) if side.ids is None else side.ids).astype(str).tolist()
-    missing = [each for each in wanted if each not in known]
-    if missing:
-        got = f"{len(wanted) - len(missing)} of them; {missing[0]}, for instance, is not there"
-        remedy = "write 0 for those without interactions" if len(missing) < len(wanted) else "check its column of ids"
-        raise must_be(f"the counts in {path}", f"those of all {len(wanted)} {side.title}s", got, remedy)
-    return np.array([known[each] for each in wanted])

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.core.checked import as_count
-from embaudit.errors import must_be
 from embaudit.io.codecs.arrays import UNNAMED
 from embaudit.io.codecs.arrow import SUFFIXES
 from embaudit.io.codecs.delimited import BY_SUFFIX
@@ -18,7 +17,7 @@ from embaudit.io.codecs.npy import Npy
 from embaudit.io.files import existing_file, plain_suffix
 from embaudit.io.tables.columns import open_table, plain_ids, read_columns
 from embaudit.io.tables.labels import read_labels
-from embaudit.io.tables.titles import ID_NAMES
+from embaudit.io.tables.titles import ID_NAMES, require_rows
 
 
 def split_column(given: str) -> tuple[Path, str | None]:
@@ -80,7 +79,5 @@ def read_ids(given: Any, n_rows: int, *, what: str = "item") -> NDArray[Any]:
     else:
         ids = read_labels(where, n_rows, what=what)
         ids = ids.astype(np.int64) if all(each.isdecimal() for each in ids.tolist()) else ids
-    if ids.shape != (n_rows,):
-        got = f"{len(ids):,}" if ids.ndim == 1 else f"shape {ids.shape}"
-        raise must_be(f"{where}", f"a file of {n_rows:,} {what} ids, one a row", got, "check that it is of this model")
+    require_rows(len(ids) if ids.ndim == 1 else f"shape {ids.shape}", n_rows, where, f"{what} ids")
     return ids

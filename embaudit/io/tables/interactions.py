@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 
 Duplicates: TypeAlias = Literal["error", "sum", "mean", "last", "max"]
+Rows: TypeAlias = tuple[tuple[NDArray[np.intp], NDArray[np.intp]], tuple[NDArray[Any], NDArray[Any]], Floats]
+"""User and item of each row as places among the sorted ids; these ids; the values."""
 
 USER_NAMES = frozenset({
     "user", "userid", "uid", "u", "customer", "customerid", "visitor", "visitorid", "reviewer", "reviewerid",
@@ -33,8 +35,6 @@ RATING_NAMES = frozenset({
     "rating", "ratings", "bookrating", "score", "stars", "count", "counts", "weight", "value", "plays", "playcount",
     "listens", "quantity", "overall",
 })  # fmt: skip
-WORD_BITS = 63
-"""Of an integer, without its sign."""
 TIMES = 1e8
 """Seconds since 1970 are above this, no rating is."""
 
@@ -126,28 +126,42 @@ def read_interactions(
     >>> found.counts("left"), found.counts("right")
     (array([2., 1.]), array([1., 2.]))
     """
+    import pandas as pd
+    from scipy.sparse import coo_matrix
+
     if duplicates not in get_args(Duplicates):
         raise must_be("duplicates", "one of " + ", ".join(get_args(Duplicates)), repr(duplicates))
     if threshold is not None and not is_number(threshold):
         raise must_be("threshold", "a finite number", threshold)
     table = open_table(path, sep=sep, header=header, known=USER_NAMES | ITEM_NAMES | RATING_NAMES)
     positions = _positions(table, user, item, rating)
-    key, user_ids, item_ids, values = _read(table, positions, guessed=rating is None)
-    n_rows = len(key)
+    read = _read(table, positions, guessed=rating is None)
+    (users, items), (user_ids, item_ids), values = read
+    n_rows = len(values)
     if not n_rows:
         raise must_be(f"{table.path}", "a table with rows", "none")
-    try:
-        key, values = _merged(key, values, duplicates)
-    except _Repeated as repeated:
-        raise _duplicate_error(table, repeated, user_ids, item_ids) from None
-    keep = values != 0 if threshold is None else (values >= threshold) & (values != 0)
-    matrix, user_ids, item_ids = _matrix(key[keep], values[keep], user_ids, item_ids, binarise=binarise)
+    matrix = coo_matrix((values, (users, items)), shape=(len(user_ids), len(item_ids))).tocsr()
+    # Equal places were summed.
+    if matrix.nnz < n_rows and duplicates != "sum":
+        frame = pd.DataFrame({"user": users, "item": items, "value": values})
+        if duplicates == "error":
+            raise _duplicate_error(table, frame.duplicated(["user", "item"]).to_numpy(), read)
+        merged = frame.groupby(["user", "item"], as_index=False).agg({"value": duplicates})
+        users, items, values = (merged[name].to_numpy() for name in frame)
+        matrix = coo_matrix((values, (users, items)), shape=matrix.shape).tocsr()
+    n_merged = n_rows - matrix.nnz
+    keep = (matrix.data != 0) & (matrix.data >= (-np.inf if threshold is None else threshold))
+    matrix.data = keep.astype(np.float64) if binarise else np.where(keep, matrix.data, 0.0)
+    matrix.eliminate_zeros()
+    left, right = (np.flatnonzero(matrix.getnnz(axis=axis)) for axis in (1, 0))
+    matrix = matrix[left][:, right]
     _require_two(table, matrix, filtered=not keep.all())
     names = [
         str(position if table.names is None or position is None else table.names[position]) for position in positions
     ]
     columns = (names[0], names[1], None if positions[2] is None else names[2])
-    return Interactions(matrix, user_ids, item_ids, n_rows, n_rows - len(key), int((~keep).sum()), columns)
+    n_dropped = int((~keep).sum())
+    return Interactions(matrix, user_ids[left], item_ids[right], n_rows, n_merged, n_dropped, columns)
 
 
 def _positions(
@@ -164,107 +178,26 @@ def _positions(
     return users, items, ratings
 
 
-def _read(
-    table: TableFile, positions: tuple[int, int, int | None], *, guessed: bool
-) -> tuple[NDArray[np.intp], NDArray[Any], NDArray[Any], Floats]:
-    """Read each row's key, user number × number of items + item number, the ids behind the numbers, and the values."""
+def _read(table: TableFile, positions: tuple[int, int, int | None], *, guessed: bool) -> Rows:
+    """Read each row's user and item as places among the sorted ids, these ids, and the values."""
     user, item, rating = positions
     cells: dict[int, Cell] = {user: "id", item: "id", **({} if rating is None else {rating: "number"})}
     read = read_columns(table, cells)
-    key, user_ids = codes(table, read.pop(user), user)
+    users, user_ids = codes(table, read.pop(user), user)
     items, item_ids = codes(table, read.pop(item), item)
-    # In place, as everything on the way from 20 million rows to a matrix.
-    key *= len(item_ids)
-    key += items
-    del items
-    values = np.ones(len(key)) if rating is None else numbers(table, read.pop(rating), rating)
+    values = np.ones(len(users)) if rating is None else numbers(table, read.pop(rating), rating)
     if guessed and table.names is None and rating is not None and values.size and values.min() > TIMES:
         remedy = "choose --rating=none if these are times, --rating=2 if they are ratings"
         raise must_be(f"the third column of {table.path}", "ratings", f"numbers from {values.min():.0f} on", remedy)
-    return key, user_ids, item_ids, values
+    return (users, items), (user_ids, item_ids), values
 
 
-class _Repeated(Exception):  # noqa: N818
-    """Two rows, by number, of one user and item."""
-
-    def __init__(self, first: int, second: int, key: int, count: int) -> None:
-        super().__init__()
-        self.rows, self.key, self.count = (first, second), key, count
-
-
-def _merged(key: NDArray[np.intp], values: Floats, duplicates: Duplicates) -> tuple[NDArray[np.intp], Floats]:
-    """Sort by key and merge the values of equal keys, in the order of the file."""
-    key, order = _in_order(key)
-    values = values[order]
-    starts = np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1]]))
-    if len(starts) == len(key):
-        return key, values
-    counts = np.diff(np.append(starts, len(key)))
-    if duplicates == "error":
-        first = starts[int(np.argmax(counts > 1))]
-        raise _Repeated(int(order[first]), int(order[first + 1]), int(key[first]), int(len(key) - len(starts)))
-    if duplicates == "last":
-        return key[starts], values[starts + counts - 1]
-    if duplicates == "max":
-        return key[starts], np.maximum.reduceat(values, starts)
-    sums = np.add.reduceat(values, starts)
-    return key[starts], sums / counts if duplicates == "mean" else sums
-
-
-def _in_order(key: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Sort keys, equal ones in the order of the file; return them and the row of each.
-
-    Examples
-    --------
-    >>> _in_order(np.array([7, 2, 7]))
-    (array([2, 7, 7]), array([1, 0, 2]))
-    """
-    bits = len(key).bit_length()
-    if int(key.max()).bit_length() + bits > WORD_BITS:
-        order = np.argsort(key, kind="stable")
-        return key[order], order
-    # Numbers are sorted ten times faster than places: the row travels in the low bits of its key.
-    packed = key << bits
-    packed |= np.arange(len(key))
-    packed.sort()
-    order = packed & ((1 << bits) - 1)
-    packed >>= bits
-    return packed, order
-
-
-def _duplicate_error(
-    table: TableFile, repeated: _Repeated, user_ids: NDArray[Any], item_ids: NDArray[Any]
-) -> InputError:
-    user, item = divmod(repeated.key, len(item_ids))
-    got = f"user {user_ids[user]} and item {item_ids[item]} again in row {repeated.rows[1] + 1} of the data"
-    return must_be(
-        f"the rows of {table.path}",
-        "one for each user and item",
-        f"{got} ({repeated.count:,} such rows)",
-        "merge them with --duplicates=sum (or mean, last, max)",
-    )
-
-
-def _matrix(
-    key: NDArray[np.intp], values: Floats, user_ids: NDArray[Any], item_ids: NDArray[Any], *, binarise: bool
-) -> tuple[csr_matrix, NDArray[Any], NDArray[Any]]:
-    """Build the matrix from sorted keys, without users and items that have nothing left."""
-    from scipy.sparse import csr_matrix
-
-    users, row = _compressed(key // len(item_ids), len(user_ids))
-    items, column = _compressed(key % len(item_ids), len(item_ids))
-    start = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=len(users)))])
-    data = np.ones(len(values)) if binarise else values
-    matrix = csr_matrix((data, column, start), shape=(len(users), len(items)))
-    matrix.has_sorted_indices = True
-    return matrix, user_ids[users], item_ids[items]
-
-
-def _compressed(numbers: NDArray[np.intp], size: int) -> tuple[NDArray[np.intp], NDArray[np.int32]]:
-    """Return which of `size` numbers occur, and each one's place among them."""
-    present = np.zeros(size, dtype=bool)
-    present[numbers] = True
-    return np.flatnonzero(present), (np.cumsum(present) - 1).astype(np.int32)[numbers]
+def _duplicate_error(table: TableFile, repeated: NDArray[np.bool_], read: Rows) -> InputError:
+    row = int(np.argmax(repeated))
+    user, item = (ids[places[row]] for places, ids in zip(*read[:2], strict=True))
+    got = f"user {user} and item {item} again in row {row + 1} of the data ({repeated.sum():,} such rows)"
+    remedy = "merge them with --duplicates=sum (or mean, last, max)"
+    return must_be(f"the rows of {table.path}", "one for each user and item", got, remedy)
 
 
 def _require_two(table: TableFile, matrix: csr_matrix, *, filtered: bool) -> None:

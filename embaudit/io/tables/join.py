@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from embaudit.core.checked import as_texts
 from embaudit.errors import must_be
 from embaudit.io.files import AnyPath, as_path
-from embaudit.io.tables.columns import open_table, read_columns
+from embaudit.io.tables.columns import open_table, read_columns, texts
 from embaudit.io.tables.titles import ID_NAMES, TITLE_NAMES, listed, read_titles, texts_for
 from embaudit.model import FactorModel
 from embaudit.model.ids import require_lengths, require_most, require_one_kind, without_ids
@@ -134,9 +133,9 @@ def join_ids(
     """
     where = str(as_path(path, "the input"))
     wanted = listed(wanted, "ids")
-    ids, texts = read_titles(path, id=id, title=title)
+    ids, titles = read_titles(path, id=id, title=title)
     require_one_kind(wanted, ids, (source, where), what=f"{called} ids")
-    joined = Joined(tuple(texts_for(wanted, ids, texts)), called, by_row=False)
+    joined = Joined(tuple(texts_for(wanted, ids, titles)), called, by_row=False)
     require_most(joined.n_matched, len(wanted), f"{called}s", where, partial=partial)
     return joined
 
@@ -146,8 +145,7 @@ def _in_order(path: AnyPath, title: str | int | None) -> NDArray[np.str_]:
     position = table.chosen("title", title, TITLE_NAMES, 1)
     if position is None:
         raise table.uncustomary("title")
-    column = read_columns(table, {position: "text"}, newlines=True)[position]
-    return as_texts([text or "" for text in column.to_pylist()], f"the titles in {path}")
+    return texts(table, read_columns(table, {position: "text"})[position])
 
 
 def with_titles(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import os
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from embaudit.errors import InputError, must_be
 from embaudit.io.codecs.delimited import plain_name
 from embaudit.io.files import AnyPath, existing_file
 from embaudit.io.json_text import parsed
-from embaudit.io.tables.titles import TITLE_NAMES
+from embaudit.io.tables.titles import TITLE_NAMES, require_rows
 
 LATIN = 'convert it with: iconv -f latin1 -t utf-8 "{}" > labels.txt'
 """What settles which letters other bytes are."""
@@ -72,13 +71,7 @@ def read_labels(path: AnyPath, n_rows: int, *, what: str = "label") -> NDArray[n
         if isinstance(error, InputError):
             raise InputError(f"{where}: {error.sentence}") from error
         raise must_be("the file of labels", "valid JSON", f"{where} ({error})") from error
-    if len(labels) != n_rows:
-        raise must_be(
-            f"{where}",
-            f"a file of {n_rows} {what} names, one a row",
-            f"{len(labels)}",
-            "check that it belongs to this model",
-        )
+    require_rows(len(labels), n_rows, where, f"{what} names")
     return as_texts(labels, f"the labels in {path}")
 
 
@@ -139,34 +132,19 @@ def _from_json(content: Any, n_rows: int) -> list[str]:
         content = content["id2label"]
     if not isinstance(content, dict):
         raise must_be("the labels", "a JSON list or a map between label and row", type(content).__name__)
-    by_row = (
-        {_row(key): str(value) for key, value in content.items()} if _rows_are_keys(content) else _inverted(content)
-    )
-    if len(by_row) != n_rows:
-        raise must_be("the labels", f"a map of {n_rows} rows", len(by_row), "check that it belongs to this model")
-    missing = [row for row in range(n_rows) if row not in by_row]
-    if missing:
-        raise must_be("the labels", f"a map that names every row from 0 to {n_rows - 1}", f"none for row {missing[0]}")
+    is_vocabulary = all(isinstance(value, int) and not isinstance(value, bool) for value in content.values())
+    pairs = [(row, key) if is_vocabulary else (_row(key), row) for key, row in content.items()]
+    by_row = {row: str(label) for row, label in pairs}
+    missing = next((row for row in range(n_rows) if row not in by_row), None)
+    if missing is not None or len(pairs) != n_rows:
+        got = f"none for row {missing}" if len(pairs) == n_rows else len(pairs)
+        raise must_be("the labels", f"a map of {n_rows} labels, one for each row from 0 to {n_rows - 1}", got)
     return [by_row[row] for row in range(n_rows)]
-
-
-def _rows_are_keys(content: Mapping[str, Any]) -> bool:
-    return not all(isinstance(value, int) and not isinstance(value, bool) for value in content.values())
-
-
-def _inverted(content: Mapping[str, int]) -> dict[int, str]:
-    by_row: dict[int, str] = {}
-    for label, row in content.items():
-        if row in by_row:
-            raise must_be("the labels", "a map with one label a row", f"{by_row[row]!r} and {label!r} for row {row}")
-        by_row[row] = label
-    return by_row
 
 
 def _row(key: str) -> int:
     try:
         return int(key)
     except ValueError:
-        raise must_be(
-            "the labels", "a map label → row or row → label", f"the key {key!r} with a value that is no row"
-        ) from None
+        got = f"the key {key!r} with a value that is no row"
+        raise must_be("the labels", "a map label → row or row → label", got) from None

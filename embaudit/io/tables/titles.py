@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from embaudit.core.checked import as_texts
 from embaudit.errors import must_be
-from embaudit.io.codecs.delimited import Cell, Header
+from embaudit.io.codecs.delimited import Header
 from embaudit.io.files import AnyPath
-from embaudit.io.tables.columns import codes, open_table, read_columns
+from embaudit.io.tables.columns import open_table, read_by_id
 from embaudit.io.tables.interactions import ITEM_NAMES
 
 TITLE_NAMES = frozenset({
@@ -63,7 +63,7 @@ def read_titles(
     (array([1, 2]), array(['Toy Story', 'Heat, The'], dtype='<U9'))
     """
     table = open_table(path, sep=sep, header=header, known=ID_NAMES | TITLE_NAMES)
-    positions = []
+    positions: list[int] = []
     for what, given, names, place in (("id", id, ID_NAMES, 0), ("title", title, TITLE_NAMES, 1)):
         found = table.chosen(what, given, names, place)
         if found is None:
@@ -71,17 +71,7 @@ def read_titles(
         positions.append(found)
     if positions[0] == positions[1]:
         raise must_be("the id and title columns", "different ones", f"position {positions[0]} twice")
-    cells: dict[int, Cell] = {positions[0]: "id", positions[1]: "text"}
-    read = read_columns(table, cells, newlines=True)
-    rows, ids = codes(table, read[positions[0]], positions[0])
-    texts = as_texts([text or "" for text in read[positions[1]].to_pylist()], f"the titles in {path}")
-    first = np.unique(rows, return_index=True)[1]
-    titles = texts[first]
-    clash = np.flatnonzero(texts != titles[rows])
-    if len(clash):
-        got = f"{str(titles[rows[clash[0]]])!r} and {str(texts[clash[0]])!r} for {ids[rows[clash[0]]]}"
-        raise must_be(f"the titles in {path}", "one for each id", got, "keep one row for each id")
-    return ids, titles
+    return read_by_id(table, positions[0], positions[1], "text")
 
 
 def listed(values: ArrayLike, name: str) -> NDArray[Any]:
@@ -152,10 +142,40 @@ def texts_for(item_ids: NDArray[Any], ids: NDArray[Any], texts: NDArray[np.str_]
     item_ids, ids, texts = listed(item_ids, "item_ids"), listed(ids, "ids"), listed(texts, "texts")
     if len(ids) != len(texts):
         raise must_be("ids and texts", "of one length", f"{len(ids)} and {len(texts)}")
-    known = dict(zip(ids.astype(str).tolist(), texts.tolist(), strict=True))
-    wanted = item_ids.astype(str).tolist()
-    found = [known.get(each) for each in wanted]
-    if not any(text is not None for text in found):
-        got = f"{ids[0]} against {wanted[0]}, for instance" if len(ids) and wanted else "nothing"
+    places = places_of(item_ids, ids)
+    if (places < 0).all():
+        got = f"{ids[0]} against {item_ids[0]}, for instance" if len(ids) and len(item_ids) else "nothing"
         raise must_be("the ids of the titles", "ids of items", got, "choose their column with --id")
-    return found
+    return [None if place < 0 else str(texts[place]) for place in places]
+
+
+def places_of(ids: NDArray[Any], among: NDArray[Any]) -> NDArray[np.intp]:
+    """Return the place of each id among others that are unique, -1 where it is not there; 7 and "7" are one id.
+
+    Examples
+    --------
+    >>> places_of(np.array(["7", "9"]), np.array([8, 7]))
+    array([ 1, -1])
+    """
+    import pandas as pd
+
+    index = pd.Index(among.astype(np.str_))
+    if not index.is_unique:
+        twice = index[index.duplicated()][0]
+        raise must_be("ids", "unique", f"{twice} more than once", "keep one row for each id")
+    return index.get_indexer(pd.Index(ids.astype(np.str_)))
+
+
+def require_rows(n: int | str, n_rows: int, source: object, what: str) -> None:
+    """Refuse a file that has not one value for each row of a model.
+
+    Examples
+    --------
+    >>> require_rows(2, 3, "ids.txt", "item ids")
+    Traceback (most recent call last):
+        ...
+    embaudit.errors.InputError: ids.txt must be a file of 3 item ids, one a row; got 2; check that it is of this model.
+    """
+    if n != n_rows:
+        got = n if isinstance(n, str) else f"{n:,}"
+        raise must_be(f"{source}", f"a file of {n_rows:,} {what}, one a row", got, "check that it is of this model")
