@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from embaudit.errors import InputError, must_be
 from embaudit.evaluation.truth import Truth
 from embaudit.io.tables.interactions import read_interactions
+from embaudit.io.tables.titles import places_of
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from embaudit.core.checked import Indices
     from embaudit.io.files import AnyPath
     from embaudit.model.side import Side
 
@@ -64,7 +62,7 @@ def last_together(path: AnyPath, side: Side, *, time: str | None = None) -> Trut
     if side.ids is None:
         raise InputError(f"the {side.title}s must have ids, to be found in {path}; add them with --ids.")
     interactions = read_interactions(path, rating=_times(path, time), duplicates="last")
-    rows = _rows_of(side.ids, interactions.item_ids)
+    rows = places_of(interactions.item_ids, side.ids)
     columns, users = [], []
     matrix = interactions.matrix
     for user in range(matrix.shape[0]):
@@ -97,12 +95,3 @@ def _times(path: AnyPath, time: str | None) -> str:
             return name
     what, names = f"the column of times in {path}", f"one of {', '.join(TIMES)}"
     raise must_be(what, names, table.listed(), "name it with --time")
-
-
-def _rows_of(ids: NDArray[Any], wanted: NDArray[Any]) -> Indices:
-    """Return the row of each of some ids; -1 where there is none."""
-    import pandas as pd
-
-    if (ids.dtype.kind in "US") != (wanted.dtype.kind in "US"):
-        ids, wanted = ids.astype(np.str_), wanted.astype(np.str_)
-    return np.asarray(pd.Index(ids).get_indexer(pd.Index(wanted)))
