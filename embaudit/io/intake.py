@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from embaudit.core.words import counted
 from embaudit.errors import InputError
 from embaudit.model import FactorModel, Link
@@ -214,6 +216,29 @@ class Contents:
     files: tuple[str, ...] = ()
     """Files besides the one that was named."""
 
+    @classmethod
+    def of(cls, model: FactorModel, sources: Mapping[str, str]) -> Contents:
+        """Take the fields of a model; a report lists those whose place in an object is named.
+
+        Examples
+        --------
+        >>> model = FactorModel.from_user_item([[1.0]], [[2.0]], link="identity")
+        >>> Contents.of(model, {"right": "qi", "link": "its class", "right_ids": "ids"}).intake("MF", None).line()
+        'read as MF: qi'
+        """
+        # Vectors alone are scored by nothing.
+        unlisted = {"offset"} if not model.offset else set()
+        unlisted |= {"link"} if model.left_side is None and model.link == "identity" else set()
+        values = {field: getattr(model, field) for field in WORDS}
+        fields = {
+            field: Source(
+                "" if field in unlisted else sources.get(field, ""), lambda value=value: value, np.shape(value)
+            )
+            for field, value in values.items()
+            if value is not None
+        }
+        return cls(fields, roles=model.roles)
+
     def of_kind(self, kind: str) -> Contents:
         """Restrict the fields to a kind of model; vectors are rows with ids, names and counts alone.
 
@@ -222,16 +247,22 @@ class Contents:
         InputError
             If the file holds less than was asked for.
         """
-        link = self.fields["link"].read() if "link" in self.fields else None
+        link = self.link
         if kind == "factors" and "left" not in self.fields:
             raise InputError('kind must be "vectors" here: the file holds one side only; got "factors".')
-        if kind == "head" and (link is None or Link.of(link) != "softmax"):
+        if kind == "head" and link != "softmax":
             raise InputError('kind must be "factors" or "vectors" here: the file holds no softmax head; got "head".')
         if kind != "vectors":
             return self
-        compares = link is not None and Link.of(link).compares is not None
+        compares = link is not None and link.compares is not None
         fields = OF_VECTORS | ({"link"} if compares else set())
         return replace(self, fields={name: source for name, source in self.fields.items() if name in fields})
+
+    @property
+    def link(self) -> Link | None:
+        """How scores become predictions; None where nothing says it."""
+        link = self.fields["link"].read() if "link" in self.fields else None
+        return None if link is None else Link.of(link)
 
     def model(self) -> FactorModel:
         """Read all values and make a model of them."""
@@ -243,7 +274,8 @@ class Contents:
         """Report which part of a file becomes which field; no values are read."""
         named = ((field, source) for field, source in self.fields.items() if source.name)
         parts = tuple(Part(source.name, field, source.shape, source.rounded) for field, source in named)
-        return Intake(format, self.files or (str(path),), parts, self.left_over, self.assumed, self.roles)
+        files = self.files or (() if path is None else (str(path),))
+        return Intake(format, files, parts, self.left_over, self.assumed, self.roles)
 
 
 def _shape(shape: tuple[int | None, ...], rounded: str = "") -> str:

@@ -109,7 +109,7 @@ def _is_open(model: FactorModel, request: Request) -> bool:
     return model.left_side is None and model.link == "identity" and told == (None,) * 4
 
 
-def reading_of(contents: Contents, request: Request, name: str, where: Path | None = None) -> Reading:
+def reading_of(contents: Contents, request: Request, name: str, source: Any = None) -> Reading:
     """Make a model of contents and of what the caller said beside them, and the report of both.
 
     Parameters
@@ -120,16 +120,17 @@ def reading_of(contents: Contents, request: Request, name: str, where: Path | No
         What the caller said.
     name : str
         The format.
-    where : path, optional
-        The file.
+    source : path or object, optional
+        The file or the object.
     """
+    where = source if isinstance(source, Path) else None
     intake = _with_files(contents.intake(name, where), request)
     arrays = {source.name for source in contents.fields.values()}
     inside: dict[str, Any] = {
         option: None for option in ("ids", "left_ids")
         if isinstance(getattr(request, option), str) and getattr(request, option) in arrays
     }  # fmt: skip
-    model, norm = finish(contents.model(), replace(request, **inside), where)
+    model, norm = finish(contents.model(), replace(request, **inside), source)
     encoder = encoder_of(where.parent) if where is not None and _is_open(model, request) else None
     if encoder is not None:
         model, intake = with_objective(model, encoder[0]), intake.beside(Part(encoder[1], "objective"))

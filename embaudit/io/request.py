@@ -1,4 +1,4 @@
-"""What the caller of `load` said about a file, and how a model is brought to the kind asked for."""
+"""The options of `load`: what the caller says about a file or an object."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from fnmatch import fnmatchcase
 from typing import Any, Literal, TypeAlias, get_args
 
 from embaudit.core.checked import unknown_keyword
-from embaudit.errors import InputError, KeywordError, must_be
-from embaudit.model import Comparison, FactorModel
+from embaudit.errors import KeywordError, must_be
+from embaudit.model import Comparison
 from embaudit.model.final_norm import NormKind
 
 Kind: TypeAlias = Literal["auto", "factors", "head", "vectors"]
@@ -76,6 +76,10 @@ class Request:
     """Name of the gains of the final norm before a head, or none."""
     norm_kind: NormKind | None = None
     """Which kind of norm that is."""
+    user_features: Any = None
+    """Features that a LightFM object was trained with, one row a user."""
+    item_features: Any = None
+    """Features that a LightFM object was trained with, one row an item."""
     ignore: tuple[str, ...] | None = None
     """Names of arrays to leave out, `*` standing for any letters."""
 
@@ -122,25 +126,6 @@ class Request:
     def transposes(self, side: Literal["left", "right"]) -> bool | None:
         """Whether a side is stored with one column an entity; None where the caller did not say."""
         return None if self.transpose is None else self.transpose in (side, "both")
-
-
-def as_kind(model: FactorModel, kind: Kind) -> FactorModel:
-    """Bring a model that tells its own kind to the kind asked for; vectors are rows with ids, names and counts alone.
-
-    Raises
-    ------
-    InputError
-        If the file holds less than was asked for.
-    """
-    if kind == "vectors":
-        beside = {f"left_{name}": None for name in ("bias", "ids", "names", "counts")}
-        link = None if model.compared is None else model.link
-        return model.replace(left=None, **beside, right_bias=None, offset=0.0, link=link)
-    if kind == "factors" and model.left_side is None:
-        raise InputError('kind must be "vectors" here: the file holds one side only; got "factors".')
-    if kind == "head" and model.link != "softmax":
-        raise InputError('kind must be "factors" or "vectors" here: the file holds no softmax head; got "head".')
-    return model
 
 
 def as_one_side(request: Request, what: str) -> None:

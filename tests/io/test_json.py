@@ -73,7 +73,7 @@ def test_lines(tmp_path: Path, suffix: str) -> None:
         ("[[1, 2], [3, true]]", "got list; write vectors with"),
         ("[]", "got list; write vectors with"),
         ("3", "got int; write vectors with"),
-        ('{"a": 0, "b": 1}', "got a vocabulary; give the head, and this with labels=PATH."),
+        ('{"a": 0, "b": 1}', "got a vocabulary; give the head, and this with labels='PATH'."),
         ('{"model_type": "llama"}', "got a configuration; give its folder."),
         ('{"added_tokens": [], "model": {}}', "got a tokenizer; give its folder."),
         ('{"embaudit_version": "1"}', "got an audit; give the model that was audited."),

@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from imitations import Tensor, imitation
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from embaudit.io import read_object
+from embaudit.errors import InputError
+from embaudit.io import as_reading, read_object
 
 DRAW = np.random.default_rng(7)
 USERS, ITEMS, A, B = DRAW.normal(size=(6, 3)), DRAW.normal(size=(8, 3)), DRAW.normal(size=6), DRAW.normal(size=8)
@@ -47,3 +49,18 @@ def test_every_array_of_the_model_comes_from_somewhere(model: Any) -> None:
         assert (array is None) == (field not in named), field
         if array is not None:
             assert named[field] == array.shape
+
+
+def test_vectors_of_a_classifier_are_its_rows_alone() -> None:
+    read = read_object(LogisticRegression().fit(X, Y), kind="vectors")
+    assert {part.became for part in read.intake.parts} == {"right", "right_names", "objective"}
+    assert (read.model.right_bias, read.model.link, read.intake.files) == (None, "identity", ())
+
+
+def test_one_option_has_one_name() -> None:
+    with pytest.raises(InputError, match="ids must be left out beside item_ids, which is the same"):
+        read_object(BPR, item_ids=np.arange(8), ids=np.arange(8))
+
+
+def test_a_frame_is_no_file() -> None:
+    assert as_reading(pd.DataFrame({"id": ["a", "b"], "vector": [[1.0, 2.0], [3.0, 4.0]]}))[1].files == ()

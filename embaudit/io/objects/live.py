@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 from embaudit.errors import InputError, must_be
-from embaudit.io.intake import Reading as Taken
+from embaudit.io.intake import Reading
 from embaudit.io.objects import networks, others, scikit_learn
 from embaudit.io.objects.library import comes_from
-from embaudit.io.objects.reading import Given, Reading, require_agreement
+from embaudit.io.objects.live_model import LiveModel
 from embaudit.io.objects.recommenders import LIBRARIES
-from embaudit.io.registry import ALWAYS, finish, with_inputs
-from embaudit.io.request import Request, as_kind
+from embaudit.io.registry import ALWAYS, reading_of
+from embaudit.io.request import Request
 from embaudit.model import FactorModel
 
-Reader: TypeAlias = Callable[[Any, Given], Reading]
+Reader: TypeAlias = Callable[[Any, Request], LiveModel]
 
 READERS: tuple[tuple[tuple[str, ...], tuple[str, ...], Reader], ...] = (
     (("lenskit",), ("Pipeline",), others.lenskit_pipeline),
@@ -41,8 +42,9 @@ REFUSED = {
     ("gensim", "Doc2Vec"): ("one table of vectors", "documents in dv and words in wv", "pass model.dv, or model.wv"),
 }  # fmt: skip
 """By package and class: what is read instead, what such an object holds, and what to do."""
-SAID = ("user_features", "item_features", "user_ids", "item_ids", "item_names", "inputs")
-"""What callers may say beside the options of `load`."""
+OF_ROWS = {"user_ids": "left_ids", "item_ids": "ids", "item_names": "labels"}
+"""Options of `load` by the names that they have here."""
+FEATURES = ("user_features", "item_features")
 
 
 def from_object(
@@ -93,11 +95,12 @@ def from_object(
     >>> from_object(LogisticRegression().fit(X, ["no", "no", "yes", "yes"]), inputs=X)
     FactorModel(4 inputs × 2 labels, 1 dimension, softmax link, float64, label bias)
     """
-    given = Given(Request.of(kind, options), user_features, item_features, user_ids, item_ids, item_names, inputs)
-    return _read(model, given).model
+    beside = {"user_ids": user_ids, "item_ids": item_ids, "item_names": item_names, "inputs": inputs,
+              "user_features": user_features, "item_features": item_features}  # fmt: skip
+    return read_object(model, kind=kind, **options, **beside).model
 
 
-def read_object(model: Any, *, kind: str = "auto", **options: Any) -> Taken:
+def read_object(model: Any, *, kind: str = "auto", **options: Any) -> Reading:
     """Take a model as `from_object` does, and say what became what, what was left over and what was assumed.
 
     Parameters are those of `from_object`, and so are the errors.
@@ -108,31 +111,37 @@ def read_object(model: Any, *, kind: str = "auto", **options: Any) -> Taken:
     >>> read_object(LogisticRegression().fit([[0.0], [1.0], [2.0]], ["a", "b", "c"])).intake.line()
     'read as LogisticRegression of sklearn: coef_, intercept_, classes_'
     """
-    said = {name: options.pop(name, None) for name in SAID}
-    return _read(model, Given(Request.of(kind, options), **said))
-
-
-def _read(model: Any, given: Given) -> Taken:
+    options = {name: value for name, value in options.items() if value is not None}
+    for name, option in OF_ROWS.items():
+        if name in options and option in options:
+            raise InputError(f"{option} must be left out beside {name}, which is the same.")
+    request = Request.of(kind, {OF_ROWS.get(name, name): value for name, value in options.items()})
     model = networks.unwrapped(model)
     library, reader = _reader(model)
-    if reader is not others.lightfm and (given.user_features is not None or given.item_features is not None):
+    _require_used(request, reader)
+    live = reader(model, request)
+    inputs = request.inputs if live.inputs is None else live.inputs
+    beside = replace(request, inputs=None if live.pairs is not None else inputs)
+    reading = reading_of(live.contents.of_kind(request.kind), beside, library, model)
+    # Vectors alone are part of a model that scores.
+    live.require_agreement(live.contents.model() if request.kind == "vectors" else reading.model, type(model).__name__)
+    return reading
+
+
+def _require_used(request: Request, reader: Reader) -> None:
+    """Refuse options that say nothing about an object."""
+    features = FEATURES if reader is others.lightfm else ()
+    unused = [name for name in request.given if name not in (*ALWAYS, *features)]
+    if any(name in FEATURES for name in unused):
         raise InputError("user_features and item_features must be left out here; only LightFM models use them.")
-    unused = [name for name in given.request.given if name not in ALWAYS]
     if reader not in (networks.module, networks.mapping, networks.keras_model) and unused:
         raise InputError(f"{unused[0]} must be left out here; only state dictionaries leave open what is what.")
-    reading = reader(model, given)
-    made, norm = finish(as_kind(given.named(reading.model), given.request.kind), given.request, model)
-    if made.left_side is not None or reading.probes is not None:
-        require_agreement(reading, made, type(model).__name__)
-    if given.inputs is not None and reading.pairs is None and (made.left is None or made.roles[0] != "input"):
-        made = with_inputs(made, given.inputs if reading.inputs is None else reading.inputs)
-    return Taken(made, reading.intake(made, library, given), norm)
 
 
 def _reader(model: Any) -> tuple[str, Reader]:
     """Return what a model is called, and what reads it."""
     if isinstance(model, FactorModel):
-        return "model", lambda model, given: Reading(model)  # noqa: ARG005
+        return "model", lambda model, _: LiveModel.of(model, {})
     if isinstance(model, Mapping):
         return "state dictionary", networks.mapping
     for (package, name), (what, held, remedy) in REFUSED.items():

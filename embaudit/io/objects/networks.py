@@ -14,12 +14,10 @@ from embaudit.core.checked import Floats, Indices
 from embaudit.errors import must_be
 from embaudit.io.checkpoints.classes import classes_of, other_task
 from embaudit.io.checkpoints.config import Config
-from embaudit.io.checkpoints.tokens import called
 from embaudit.io.codecs.memory import Memory, as_array
-from embaudit.io.intake import Part
 from embaudit.io.objects.library import comes_from, has, needed, require_fitted
-from embaudit.io.objects.reading import Given, Own, Reading
-from embaudit.io.readers.assemble import contents_of, two_labels
+from embaudit.io.objects.live_model import LiveModel, Scores
+from embaudit.io.readers.assemble import contents_of, named_by, two_labels
 from embaudit.io.readers.hdf5 import of_keras
 from embaudit.io.readers.layout import TIED
 from embaudit.io.readers.safetensors import soft_cap
@@ -61,7 +59,7 @@ def _weights(layer: Any) -> NDArray[Any]:
     return weights
 
 
-def linear(layer: Any, given: Given) -> Reading:
+def linear(layer: Any, request: Request) -> LiveModel:
     """Read a Linear layer of torch as a softmax head.
 
     Raises
@@ -70,12 +68,12 @@ def linear(layer: Any, given: Given) -> Reading:
         If it has one output, and the caller has not said that this is a head of two labels.
     """
     weight, bias = _weights(layer), getattr(layer, "bias", None)
-    if given.request.kind == "vectors":
-        return Reading(FactorModel.from_vectors(weight), taken=TAKEN)
-    if len(weight) == 1 and given.request.kind != "head":
+    if request.kind == "vectors":
+        return LiveModel.of(FactorModel.from_vectors(weight), TAKEN)
+    if len(weight) == 1 and request.kind != "head":
         remedy = 'pass kind="head" if its sigmoid is the probability of a second label; a regression is no head'
         raise must_be("the outputs of a Linear layer", "labels, at least 2", "one", remedy)
-    return Reading(_head(weight, None if bias is None else as_array(bias)), taken=TAKEN)
+    return LiveModel.of(_head(weight, None if bias is None else as_array(bias)), TAKEN)
 
 
 def _head(weight: Any, bias: Any, **link: Any) -> FactorModel:
@@ -85,13 +83,13 @@ def _head(weight: Any, bias: Any, **link: Any) -> FactorModel:
     return FactorModel.from_softmax(*two_labels(weight, np.zeros(1) if bias is None else bias))
 
 
-def embedding(layer: Any, given: Given) -> Reading:
+def embedding(layer: Any, request: Request) -> LiveModel:
     """Read an Embedding layer of torch as vectors: nothing says that it is a head."""
-    make = FactorModel.from_softmax if given.request.kind == "head" else FactorModel.from_vectors
-    return Reading(make(_weights(layer)), taken=TAKEN)
+    make = FactorModel.from_softmax if request.kind == "head" else FactorModel.from_vectors
+    return LiveModel.of(make(_weights(layer)), TAKEN)
 
 
-def module(network: Any, given: Given) -> Reading:
+def module(network: Any, request: Request) -> LiveModel:
     """Read the arrays of a network by their names, and hold its predictions against those of `forward`.
 
     Raises
@@ -100,21 +98,22 @@ def module(network: Any, given: Given) -> Reading:
         If the network trains, or its predictions can be compared neither with a `forward` of users and items nor with
         what it makes of example inputs, and the caller says no link.
     """
-    reading = _by_names(network.state_dict(), given.request)
-    if reading.model.left is None and reading.model.link != "softmax" and given.inputs is None:
-        return reading
+    live = mapping(network.state_dict(), request)
+    paired, link = "left" in live.contents.fields, live.contents.link
+    if not paired and link != "softmax" and request.inputs is None:
+        return live
     takes = needed(network.forward) if has(network, "forward") else []
     order = [name[0] for name in takes]
-    if reading.model.left is not None and order in (["u", "i"], ["i", "u"]):
-        return replace(reading, own=_of_pairs(network, swapped=order[0] == "i"), method="forward")
-    if given.inputs is not None:
-        return _of_examples(network, reading, given.inputs)
-    if given.request.link is None and given.request.kind != "head":
-        says = 'kind="head" if a softmax follows' if reading.model.link == "softmax" else 'link="identity" if it gives'
+    if paired and order in (["u", "i"], ["i", "u"]):
+        return replace(live, scores=_of_pairs(network, swapped=order[0] == "i"), method="forward")
+    if request.inputs is not None:
+        return _of_examples(network, live, request.inputs)
+    if request.link is None and request.kind != "head":
+        says = 'kind="head" if a softmax follows' if link == "softmax" else 'link="identity" if it gives'
         remedy = f"pass example inputs of forward as inputs=, or say {says} the product of what was read"
         got = f"forward({', '.join(takes)}), which was not compared"
         raise must_be(f"the predictions of {type(network).__name__}", "compared with its own", got, remedy)
-    return reading
+    return live
 
 
 def _called(network: Any, *inputs: Any) -> NDArray[Any]:
@@ -134,7 +133,7 @@ def _called(network: Any, *inputs: Any) -> NDArray[Any]:
     return np.asarray(as_array(outputs), dtype=float)
 
 
-def _of_pairs(network: Any, *, swapped: bool) -> Own:
+def _of_pairs(network: Any, *, swapped: bool) -> Scores:
     """Return what `forward` makes of pairs of users and items."""
     table = next(iter(network.state_dict().values()))
 
@@ -146,15 +145,14 @@ def _of_pairs(network: Any, *, swapped: bool) -> Own:
     return own
 
 
-def _of_examples(network: Any, reading: Reading, inputs: Any) -> Reading:
+def _of_examples(network: Any, live: LiveModel, inputs: Any) -> LiveModel:
     """Return what `forward` makes of example inputs, and which rows or vectors they became on their way."""
-    assert reading.found is not None
-    names = {part.became: part.name.rpartition(".")[0] for part in reading.found.parts}
-    seen: dict[str, Any] = {}
+    fields = live.contents.fields
+    names = {side: fields[side].name.rpartition(".")[0] for side in ("left", "right") if side in fields}
+    reaching: dict[str, Any] = {}
     hooks = [
-        network.get_submodule(names[side]).register_forward_pre_hook(partial(_record, seen, side))
-        for side in ("left", "right")
-        if side in names
+        network.get_submodule(name).register_forward_pre_hook(partial(_record, reaching, side))
+        for side, name in names.items()
     ]
     table = next(iter(network.state_dict().values()))
     several = isinstance(inputs, tuple | list) and any(hasattr(each, "shape") for each in inputs)
@@ -163,25 +161,26 @@ def _of_examples(network: Any, reading: Reading, inputs: Any) -> Reading:
     finally:
         for hook in hooks:
             hook.remove()
-    name, n_right = type(network).__name__, reading.model.n_right
-    if len(seen) < len(hooks):
+    name = type(network).__name__
+    if len(reaching) < len(hooks):
         remedy = "say link= if it multiplies them all the same, or read them with --kind=vectors"
         raise must_be(f"the arrays read from {name}", "layers that forward calls", "others", remedy)
-    if reading.model.left is not None:
-        left, right, theirs = (array.ravel()[:FEW] for array in (seen["left"], seen["right"], theirs))
-        return replace(reading, method="forward", pairs=(left, right, theirs))
-    states = seen["right"].reshape(-1, seen["right"].shape[-1])
+    if "left" in fields:
+        left, right, theirs = (array.ravel()[:FEW] for array in (reaching["left"], reaching["right"], theirs))
+        return replace(live, method="forward", pairs=(left, right, theirs))
+    states = reaching["right"].reshape(-1, reaching["right"].shape[-1])
+    n_right = live.contents.model().n_right
     if theirs.shape[-1] != n_right or theirs.size != len(states) * n_right:
         remedy = "read the layer with --kind=vectors if it is no head"
         raise must_be(f"the outputs of {name}", f"{n_right} scores an input, one a label", theirs.shape, remedy)
     theirs = theirs.reshape(-1, n_right)
     return replace(
-        reading, own=lambda rows, labels: theirs[rows][:, labels], method="forward", probes=states, inputs=states
+        live, scores=lambda rows, labels: theirs[rows][:, labels], method="forward", probes=states, inputs=states
     )
 
 
-def _record(seen: dict[str, Any], side: str, _: Any, args: tuple[Any, ...]) -> None:
-    seen[side] = as_array(args[0])
+def _record(reaching: dict[str, Any], side: str, _: Any, args: tuple[Any, ...]) -> None:
+    reaching[side] = as_array(args[0])
 
 
 def _tensor(values: Any, like: Any) -> Any:
@@ -193,26 +192,21 @@ def _tensor(values: Any, like: Any) -> Any:
     return tensor.long() if array.dtype.kind in "iu" else tensor
 
 
-def mapping(tensors: Mapping[str, Any], given: Given) -> Reading:
+def mapping(tensors: Mapping[str, Any], request: Request) -> LiveModel:
     """Read the arrays of a state dictionary by their names."""
-    return _by_names(tensors, given.request)
-
-
-def _by_names(tensors: Mapping[str, Any], request: Request) -> Reading:
     arrays = Memory({str(name): value for name, value in tensors.items() if hasattr(value, "shape")})
-    contents = contents_of(arrays, request, "the state dictionary")
-    return Reading(contents.model(), found=contents.intake("torch", ""))
+    return LiveModel(contents_of(arrays, request, "the state dictionary"))
 
 
-def transformer_lens(model: Any, given: Given) -> Reading:  # noqa: ARG001
+def transformer_lens(model: Any, request: Request) -> LiveModel:  # noqa: ARG001
     """Read the unembedding of TransformerLens, which holds one column a token."""
     cap = float(getattr(getattr(model, "cfg", None), "output_logits_soft_cap", -1.0) or -1.0)
     weight, bias = as_array(model.unembed.W_U).T, as_array(model.unembed.b_U)
     taken = {"right": "unembed.W_U", "right_bias": "unembed.b_U", "link": "its class"}
-    return Reading(FactorModel.from_softmax(weight, bias, link=Softmax(soft_cap=cap if cap > 0 else None)), taken=taken)
+    return LiveModel.of(FactorModel.from_softmax(weight, bias, link=Softmax(soft_cap=cap if cap > 0 else None)), taken)
 
 
-def dense(layer: Any, given: Given) -> Reading:  # noqa: ARG001
+def dense(layer: Any, request: Request) -> LiveModel:  # noqa: ARG001
     """Read kernel and bias of a Dense layer of Keras; the kernel holds one column a label.
 
     Raises
@@ -229,26 +223,25 @@ def dense(layer: Any, given: Given) -> Reading:  # noqa: ARG001
         got = f"one, with {activation} activation"
         raise must_be("the outputs of a Dense layer", "labels", got, "a regression is no head")
     taken = {"right": "kernel", "right_bias": "bias", "link": "its activation"}
-    return Reading(_head(weights, bias, link=LINKS[activation]), taken=taken)
+    return LiveModel.of(_head(weights, bias, link=LINKS[activation]), taken)
 
 
-def keras_model(model: Any, given: Given) -> Reading:
+def keras_model(model: Any, request: Request) -> LiveModel:
     """Read the layers of a model of Keras, and hold two tables against what it makes of users and items."""
     arrays = Memory({variable.path.replace("/", "."): _values(variable) for variable in model.weights})
-    contents = of_keras(arrays, {"config": model.get_config()}, given.request, type(model).__name__)
-    reading = Reading(contents.model(), found=contents.intake("keras", ""))
+    contents = of_keras(arrays, {"config": model.get_config()}, request, type(model).__name__)
     order = [tensor.name[0] for tensor in getattr(model, "inputs", None) or ()]
-    if reading.model.left is None or order not in (["u", "i"], ["i", "u"]):
-        if reading.model.left is not None and "link" not in contents.fields and given.request.link is None:
+    if "left" not in contents.fields or order not in (["u", "i"], ["i", "u"]):
+        if "left" in contents.fields and "link" not in contents.fields and request.link is None:
             what, got = f"the predictions of {type(model).__name__}", "layers that its configuration does not name"
             raise must_be(what, "compared with its own", got, "say --link=identity if it multiplies its two tables")
-        return reading
+        return LiveModel(contents)
 
     def own(users: Indices, items: Indices) -> Floats:
         pairs = [np.repeat(users, len(items))[:, None], np.tile(items, len(users))[:, None]]
         return np.asarray(model.predict(pairs[:: -1 if order[0] == "i" else 1], verbose=0)).reshape(len(users), -1)
 
-    return replace(reading, own=own)
+    return LiveModel(contents, own)
 
 
 def _values(variable: Any) -> Any:
@@ -256,7 +249,7 @@ def _values(variable: Any) -> Any:
     return None if variable is None else as_array(variable.numpy() if by_numpy else variable)
 
 
-def transformer(model: Any, given: Given) -> Reading:
+def transformer(model: Any, request: Request) -> LiveModel:
     """Read the output embeddings of a language model of transformers, or the last layer of a classifier.
 
     Raises
@@ -264,29 +257,27 @@ def transformer(model: Any, given: Given) -> Reading:
     InputError
         If it has no head: its input embeddings are none.
     """
-    if given.request.kind == "vectors" and callable(getattr(model, "get_input_embeddings", None)):
+    if request.kind == "vectors" and callable(getattr(model, "get_input_embeddings", None)):
         rows = as_array(model.get_input_embeddings().weight)
-        return Reading(FactorModel.from_vectors(rows), taken={"right": "get_input_embeddings()"})
+        return LiveModel.of(FactorModel.from_vectors(rows), {"right": "get_input_embeddings()"})
     head = model.get_output_embeddings()
     if head is not None:
-        return _language_model(model, head, given)
+        return _language_model(model, head, request)
     last = {name: tensor for name, tensor in model.state_dict().items() if name.startswith(LAST) and name not in TIED}
     if not last:
         remedy = 'load it with its head, or pass kind="vectors" for its input embeddings'
         raise must_be("a model of transformers", "one with a head", type(model).__name__, remedy)
     other = other_task(model.config.to_dict(), (type(model).__name__,))
-    if other is not None and given.request.kind != "head" and given.request.link is None:
+    if other is not None and request.kind != "head" and request.link is None:
         remedy = 'pass kind="head" if a softmax follows its last layer, or link="sigmoid" for labels apart'
         raise must_be(f"the head of {type(model).__name__}", "a softmax over labels", other, remedy)
-    reading = _by_names(last, replace(given.request, kind="head"))
-    names = classes_of({"id2label": getattr(model.config, "id2label", None)}, reading.model.n_right)
-    if names is None or reading.found is None:
-        return reading
-    found = reading.found.beside(Part("id2label", "right_names"))
-    return replace(reading, model=called(reading.model, names), found=found)
+    live = mapping(last, replace(request, kind="head"))
+    classes = classes_of({"id2label": getattr(model.config, "id2label", None)}, live.contents.model().n_right)
+    fields = {**live.contents.fields, **named_by(classes, "id2label")}
+    return replace(live, contents=replace(live.contents, fields=fields))
 
 
-def _language_model(model: Any, head: Any, given: Given) -> Reading:
+def _language_model(model: Any, head: Any, request: Request) -> LiveModel:
     if comes_from(head, ("peft",)):
         remedy = "merge the adapters into the model with merge_and_unload()"
         raise must_be(f"the head of {type(model).__name__}", "one matrix", "one with adapters of PEFT", remedy)
@@ -298,6 +289,6 @@ def _language_model(model: Any, head: Any, given: Given) -> Reading:
     made = FactorModel.from_softmax(_weights(head), bias, link=Softmax(soft_cap=soft_cap(config.values)))
     # What multiplies all logits belongs to the states, as with a final norm.
     factor = 1.0 if config.known is None else config.known.after(config.values)
-    inputs = None if given.inputs is None else factor * np.asarray(given.inputs)
+    inputs = None if request.inputs is None else factor * np.asarray(request.inputs)
     taken = {"right": "get_output_embeddings()", "right_bias": "its bias", "link": "its head"}
-    return Reading(made, inputs=inputs, taken=taken)
+    return LiveModel.of(made, taken, inputs=inputs)

@@ -12,23 +12,24 @@ from embaudit.core.checked import Floats, Indices
 from embaudit.errors import InputError, must_be
 from embaudit.io.codecs.memory import as_array
 from embaudit.io.objects.library import comes_from, require_fitted
-from embaudit.io.objects.reading import Given, Reading
+from embaudit.io.objects.live_model import LiveModel
 from embaudit.io.objects.recommenders import LIBRARIES
 from embaudit.io.readers.faiss import vectors_of
 from embaudit.io.readers.implicit import objective_of
 from embaudit.io.readers.spark import of_rows
+from embaudit.io.request import Request
 from embaudit.model import FactorModel
 
 
-def faiss(index: Any, given: Given) -> Reading:  # noqa: ARG001
+def faiss(index: Any, request: Request) -> LiveModel:  # noqa: ARG001
     """Read the vectors of an index that stores them as they were given, and their ids."""
     # What an index was put into by may be known as an index of any kind only.
     rows, ids = vectors_of(import_module("faiss").downcast_index(index), "an index of FAISS")
     taken = {"right": "the vectors it keeps", "right_ids": "the ids it was given"}
-    return Reading(FactorModel.from_vectors(rows, ids=ids), taken=taken)
+    return LiveModel.of(FactorModel.from_vectors(rows, ids=ids), taken)
 
 
-def hnswlib(index: Any, given: Given) -> Reading:  # noqa: ARG001
+def hnswlib(index: Any, request: Request) -> LiveModel:  # noqa: ARG001
     """Read the vectors in the order of their labels; labels that only count rows are no ids.
 
     Raises
@@ -46,10 +47,10 @@ def hnswlib(index: Any, given: Given) -> Reading:  # noqa: ARG001
         raise must_be("an index of hnswlib", "one without deleted vectors", str(error), remedy) from error
     counting = np.array_equal(labels, np.arange(len(labels)))
     taken = {"right": "the vectors it keeps", "right_ids": "their labels"}
-    return Reading(FactorModel.from_vectors(rows, ids=None if counting else labels), taken=taken)
+    return LiveModel.of(FactorModel.from_vectors(rows, ids=None if counting else labels), taken)
 
 
-def lenskit_pipeline(pipeline: Any, given: Given) -> Reading:
+def lenskit_pipeline(pipeline: Any, request: Request) -> LiveModel:
     """Read the scorer of a pipeline, or the one component that has factors.
 
     Raises
@@ -64,10 +65,10 @@ def lenskit_pipeline(pipeline: Any, given: Given) -> Reading:
     if len(found) != 1:
         got = f"{len(found)} among {', '.join(names)}"
         raise must_be("a pipeline of LensKit", "trained, with one model that has factors", got, "pass that model")
-    return library.read(found[0], given)
+    return library.read(found[0], request)
 
 
-def spark(model: Any, given: Given) -> Reading:
+def spark(model: Any, request: Request) -> LiveModel:
     """Read both tables of factors of ALS, rows in the order of their ids.
 
     Raises
@@ -79,7 +80,7 @@ def spark(model: Any, given: Given) -> Reading:
         found = [stage for stage in model.stages if comes_from(stage, ("pyspark",), ("ALSModel",))]
         if len(found) != 1:
             raise must_be("a pipeline of Spark", "one with one ALS model", f"{len(found)} of them", "pass that stage")
-        return spark(found[0], given)
+        return spark(found[0], request)
     require_fitted(model, "userFactors", "itemFactors")
     made = of_rows(*_side(model.userFactors), *_side(model.itemFactors))
     user_ids, item_ids = np.asarray(made.left_ids), np.asarray(made.right_ids)
@@ -93,7 +94,7 @@ def spark(model: Any, given: Given) -> Reading:
 
     taken = {"left": "userFactors.features", "right": "itemFactors.features", "left_ids": "userFactors.id",
              "right_ids": "itemFactors.id", "link": "its class"}  # fmt: skip
-    return Reading(made, own, "transform", taken=taken)
+    return LiveModel.of(made, taken, own, "transform")
 
 
 def _side(factors: Any) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -106,7 +107,7 @@ NONE = "none"
 """What the caller says of a side that was trained without features."""
 
 
-def lightfm(model: Any, given: Given) -> Reading:
+def lightfm(model: Any, request: Request) -> LiveModel:
     """Sum the rows of each entity's features; nothing in the model tells whether it had any, so that has to be said.
 
     Raises
@@ -116,8 +117,8 @@ def lightfm(model: Any, given: Given) -> Reading:
     """
     require_fitted(model, "user_embeddings", "item_embeddings", "user_biases", "item_biases")
     features = {
-        "user": _features(model, "user", given.user_features, given.user_ids),
-        "item": _features(model, "item", given.item_features, given.item_ids),
+        "user": _features(model, "user", request.user_features, request.left_ids),
+        "item": _features(model, "item", request.item_features, request.ids),
     }
     sides: dict[str, Any] = {}
     for side, matrix in features.items():
@@ -134,13 +135,13 @@ def lightfm(model: Any, given: Given) -> Reading:
         taken |= {role: f"{side}_embeddings{summed}", f"{role}_bias": f"{side}_biases{summed}"}
     beside = {f"{side}_features": matrix for side, matrix in features.items()}
     if not callable(getattr(model, "predict", None)):
-        return Reading(made, taken=taken)
+        return LiveModel.of(made, taken)
 
     def own(users: Indices, items: Indices) -> Floats:
         several = items.astype(np.int32)
         return np.stack([model.predict(np.full(len(items), user, np.int32), several, **beside) for user in users])
 
-    return Reading(made, own, taken=taken)
+    return LiveModel.of(made, taken, own)
 
 
 def _features(model: Any, side: str, features: Any, ids: Any) -> Any:

@@ -15,8 +15,9 @@ from embaudit.core.checked import Floats, Indices
 from embaudit.errors import must_be
 from embaudit.io.codecs.memory import as_array
 from embaudit.io.objects.library import comes_from, has, needed
-from embaudit.io.objects.reading import Given, Reading
+from embaudit.io.objects.live_model import LiveModel
 from embaudit.io.readers.implicit import objective_of, split_columns, trained_with
+from embaudit.io.request import Request
 from embaudit.model import FactorModel
 
 Source: TypeAlias = "str | tuple[str, Callable[[Any], Any]]"
@@ -53,7 +54,7 @@ class Library:
         pairs = ({"left": left, "right": right} if left else {"right": right} for left, right in self.sides)
         return next((found for pair in pairs if len(found := _resolved(model, pair)) == len(pair)), {})
 
-    def read(self, model: Any, given: Given) -> Reading:  # noqa: ARG002
+    def read(self, model: Any, request: Request) -> LiveModel:  # noqa: ARG002
         """Read an object.
 
         Raises
@@ -79,12 +80,12 @@ class Library:
         taken = {**{side: taken[side] for side in sides}, **columns, **taken, "link": "its class"}
         method = next((name for name in self.predicts if callable(getattr(model, name, None))), None)
         if method is None or made.left_side is None:
-            return Reading(made, taken=taken)
+            return LiveModel.of(made, taken)
 
         def own(left: Indices, right: Indices) -> Floats:
             return np.stack([as_array(self.predicts[method](model, made, int(row), right)) for row in left])
 
-        return Reading(made, own, method, taken=taken)
+        return LiveModel.of(made, taken, own, method)
 
 
 def _resolved(model: Any, sources: Mapping[str, Source]) -> dict[str, tuple[str, Any]]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,17 +14,18 @@ from numpy.typing import NDArray
 from embaudit.core.checked import Floats, Indices
 from embaudit.errors import InputError, must_be
 from embaudit.io.objects.library import has
-from embaudit.io.objects.reading import Given, Own, Reading
+from embaudit.io.objects.live_model import LiveModel
 from embaudit.io.readers.assemble import two_labels
+from embaudit.io.request import Request
 from embaudit.model import FactorModel
 
-TAKEN = {"right": "coef_", "right_bias": "intercept_", "right_ids": "classes_", "right_names": "classes_",
-         "link": "its class"}  # fmt: skip
-OF_LAYERS = {**TAKEN, "right": "the last of coefs_", "right_bias": "the last of intercepts_"}
-OF_COMPONENTS = {"right": "components_", "right_bias": "mean_", "right_ids": "feature_names_in_"}
+CLASSIFIER = {"right": "coef_", "right_bias": "intercept_", "right_ids": "classes_", "right_names": "classes_",
+              "link": "its class"}  # fmt: skip
+NETWORK = {**CLASSIFIER, "right": "the last of coefs_", "right_bias": "the last of intercepts_"}
+COMPONENTS = {"right": "components_", "right_bias": "mean_", "right_ids": "feature_names_in_"}
 
 
-def read(model: Any, given: Given) -> Reading:
+def read(model: Any, request: Request) -> LiveModel:
     """Take a fitted estimator, or the one inside a pipeline or a search, which sees transformed inputs.
 
     Raises
@@ -32,22 +34,18 @@ def read(model: Any, given: Given) -> Reading:
         If it is not fitted, or is neither a linear classifier, a network nor a decomposition.
     """
     if has(model, "best_estimator_"):
-        return read(model.best_estimator_, given)
+        return read(model.best_estimator_, request)
     if has(model, "steps"):
         before, last = model[:-1], model.steps[-1][1]
-        if given.inputs is not None and len(before):
-            given = replace(given, inputs=_quiet(before.transform, given.inputs))
-        return read(last, given)
+        if request.inputs is not None and len(before):
+            request = replace(request, inputs=_quiet(before.transform, request.inputs))
+        return read(last, request)
     if has(model, "coef_", "classes_"):
-        made = _classifier(model)
-        probes = _probes(made.rank)
-        own = _probabilities(model, made, probes)
-        reaching = None if given.inputs is None else _dense(given.inputs)
-        return Reading(made, own, _method(made), probes, reaching, TAKEN)
+        return _scored(model, _classifier(model), CLASSIFIER, _dense, request.inputs)
     if has(model, "coefs_", "out_activation_"):
-        return _network(model, given)
+        return _scored(model, _network(model), NETWORK, partial(_hidden, model), request.inputs)
     if has(model, "components_"):
-        return _decomposition(model, given)
+        return _decomposition(model, request.inputs)
     raise must_be(
         "an estimator of scikit-learn",
         "a fitted linear classifier, network or decomposition, a fitted model of a known library",
@@ -66,35 +64,24 @@ def _dense(values: Any) -> NDArray[Any]:
     return np.asarray(values.toarray() if hasattr(values, "toarray") else values)
 
 
-def _probes(rank: int) -> Floats:
-    return np.random.default_rng(0).normal(size=(3, rank))
-
-
-def _method(made: FactorModel) -> str:
-    return "predict_proba" if made.link == "softmax" else "decision_function"
-
-
-def _probabilities(model: Any, made: FactorModel, inputs: Floats) -> Own:
-    """Return what the estimator itself says of some inputs."""
-
-    def own(rows: Indices, labels: Indices) -> Floats:
-        return np.asarray(_quiet(getattr(model, _method(made)), inputs[rows]))[:, labels]
-
-    return own
-
-
-def _network(model: Any, given: Given) -> Reading:
-    made = _network_head(model)
-    inputs = _probes(model.n_features_in_)
-    proba = _probabilities(model, made.replace(link="softmax", objective=None), inputs)
-    reaching = None if given.inputs is None else _hidden(model, _dense(given.inputs))
-    if made.link != "softmax":
+def _scored(
+    model: Any, made: FactorModel, sources: Mapping[str, str], reach: Callable[[Any], Floats], inputs: Any
+) -> LiveModel:
+    """Score random inputs by the estimator itself, and carry all inputs through the layers before the last one."""
+    method = "predict_proba" if made.link == "softmax" else "decision_function"
+    reaching = None if inputs is None else reach(_dense(inputs))
+    if not has(model, method):
         # One sigmoid a label shows no softmax, so that its scores are not held against probabilities.
-        return Reading(made, inputs=reaching, taken=OF_LAYERS)
-    return Reading(made, proba, "predict_proba", _hidden(model, inputs), reaching, OF_LAYERS)
+        return LiveModel.of(made, sources, inputs=reaching)
+    probes = np.random.default_rng(0).normal(size=(3, model.n_features_in_))
+
+    def scores(rows: Indices, labels: Indices) -> Floats:
+        return np.asarray(_quiet(getattr(model, method), probes[rows]))[:, labels]
+
+    return LiveModel.of(made, sources, scores, method, reach(probes), reaching)
 
 
-def _decomposition(model: Any, given: Given) -> Reading:
+def _decomposition(model: Any, inputs: Any) -> LiveModel:
     """Read components that inputs are put together from again, which `inverse_transform` shows.
 
     Raises
@@ -108,23 +95,16 @@ def _decomposition(model: Any, given: Given) -> Reading:
         remedy = "pass its components_.T to FactorModel.from_vectors if their rows are vectors all the same"
         raise must_be(f"the components_ of {name}", "those of its inverse_transform", "none", remedy)
     components = _dense(model.components_)
-    if given.inputs is None:
-        units = np.eye(len(components))
-        made, origin = FactorModel.from_vectors(components.T, ids=names), _dense(back(0 * units[:1]))
+    units, rows = np.eye(len(components)), None if inputs is None else np.asarray(_quiet(model.transform, inputs))
+    # Vectors alone are compared without the mean of the data, which is the bias of what inputs are put together to.
+    bias = None if rows is None else getattr(model, "mean_", None)
+    origin = _dense(back(0 * units[:1])) if rows is None else 0.0
 
-        def of_units(left: Indices, right: Indices) -> Floats:
-            return np.asarray(_dense(back(units[left])) - origin)[:, right]
+    def scores(left: Indices, right: Indices) -> Floats:
+        return np.asarray(_dense(back(units[left])) - origin)[:, right]
 
-        return Reading(made, of_units, "inverse_transform", units, taken=OF_COMPONENTS)
-    rows = np.asarray(_quiet(model.transform, given.inputs))
-    made = FactorModel(
-        rows, components.T, right_bias=getattr(model, "mean_", None), right_ids=names, roles=("input", "item")
-    )
-
-    def own(left: Indices, right: Indices) -> Floats:
-        return np.asarray(_dense(back(rows[left])))[:, right]
-
-    return Reading(made, own, "inverse_transform", taken=OF_COMPONENTS)
+    made = FactorModel(None, components.T, right_bias=bias, right_ids=names)
+    return LiveModel.of(made, COMPONENTS, scores, "inverse_transform", units, rows)
 
 
 def _classifier(model: Any) -> FactorModel:
@@ -154,20 +134,21 @@ def _classifier(model: Any) -> FactorModel:
     if getattr(model, "loss", "log_loss") not in ("log_loss", "log"):
         raise InputError(f"the loss of {name} must be log_loss, whose probabilities are sigmoids; got {model.loss!r}.")
     weights = np.asarray(model.coef_)
-    bias = np.broadcast_to(np.asarray(model.intercept_, dtype=float), (len(weights),))
-    if len(weights) == 1:
-        return _head(*two_labels(weights, bias), labels, objective=_objective(model))
-    if len(weights) != len(labels):
+    if 1 < len(weights) != len(labels):
         raise InputError(f"coef_ must have one row a class; got {len(weights)} rows for {len(labels)} classes.")
     one_against_rest = (
         hasattr(model, "loss")
         or getattr(model, "solver", "") == "liblinear"
         or getattr(model, "multi_class", "") == "ovr"
     )
-    return _head(weights, bias, labels, softmax=not one_against_rest, objective=_objective(model))
+    return _head(weights, model.intercept_, labels, not one_against_rest, _objective(model))
 
 
-def _head(weights: Any, bias: Any, labels: Any, *, softmax: bool = True, objective: str | None = None) -> FactorModel:
+def _head(weights: Any, bias: Any, labels: Any, softmax: bool, objective: str | None) -> FactorModel:
+    """Make a softmax head, or scores where each label has a sigmoid of its own; one row stands for two labels."""
+    bias, labels = np.broadcast_to(np.asarray(bias, dtype=float), (len(weights),)), np.asarray(labels)
+    if len(weights) == 1:
+        return FactorModel.from_softmax(*two_labels(weights, bias), labels=labels, objective=objective)
     model = FactorModel.from_softmax(weights, bias, labels=labels, objective=objective)
     return model if softmax else model.replace(link="identity", objective=None)
 
@@ -182,7 +163,7 @@ def _objective(model: Any) -> str | None:
     return "logistic-decay" if not l1 and penalty not in ("l1", "elasticnet") else None
 
 
-def _network_head(model: Any) -> FactorModel:
+def _network(model: Any) -> FactorModel:
     """Take the last layer of a fitted MLPClassifier.
 
     Raises
@@ -192,15 +173,9 @@ def _network_head(model: Any) -> FactorModel:
     """
     if getattr(model, "classes_", None) is None or model.out_activation_ == "identity":
         raise InputError(f"the network must be a classifier; got {type(model).__name__}, which predicts numbers.")
-    weights, bias, labels = (
-        np.asarray(model.coefs_[-1]).T,
-        np.asarray(model.intercepts_[-1]),
-        np.asarray(model.classes_),
-    )
     objective = "softmax-decay" if getattr(model, "alpha", 0) else "softmax"
-    if len(weights) == 1:
-        return _head(*two_labels(weights, bias), labels, objective=objective)
-    return _head(weights, bias, labels, softmax=model.out_activation_ == "softmax", objective=objective)
+    softmax = model.out_activation_ == "softmax"
+    return _head(np.asarray(model.coefs_[-1]).T, model.intercepts_[-1], model.classes_, softmax, objective)
 
 
 def _hidden(model: Any, inputs: Any) -> Floats:
@@ -214,10 +189,10 @@ def _hidden(model: Any, inputs: Any) -> Floats:
     >>> _hidden(layers, [[2.0]])
     array([[2.5, 0. ]])
     """
-    found = np.asarray(inputs, dtype=float)
+    states = np.asarray(inputs, dtype=float)
     for weights, bias in zip(model.coefs_[:-1], model.intercepts_[:-1], strict=True):
-        found = ACTIVATIONS[model.activation](found @ np.asarray(weights) + bias)
-    return found
+        states = ACTIVATIONS[model.activation](states @ np.asarray(weights) + bias)
+    return states
 
 
 ACTIVATIONS: dict[str, Callable[[Floats], Floats]] = {

@@ -1,0 +1,110 @@
+"""A model inside a live object, and the one check that its scores are those that the object itself gives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from embaudit.core.checked import Floats, Indices
+from embaudit.errors import InputError, must_be
+from embaudit.io.intake import Contents
+from embaudit.model import FactorModel
+
+Scores: TypeAlias = Callable[[Indices, Indices], Any]
+"""Scores as an object itself gives them, for some left rows (first) and right rows."""
+TOLERANCE = 1e-4
+"""Largest gap between two ways to one score in single precision, relative to the largest score."""
+
+
+@dataclass(frozen=True, eq=False)
+class LiveModel:
+    """The fields of a model that an object holds, and scores of its own to compare with those of the fields."""
+
+    contents: Contents
+    scores: Scores | None = None
+    """None where the object cannot score by itself."""
+    method: str = "predict"
+    """Name of the method that scores."""
+    probes: NDArray[Any] | None = None
+    """(n, k) left rows to score where the model has none, or where they choose the rows."""
+    inputs: NDArray[Any] | None = None
+    """(n, k) the caller's inputs as they reach the factors."""
+    pairs: tuple[Indices, Indices, Floats] | None = None
+    """Left rows, right rows and scores of examples, where these choose the rows."""
+
+    @classmethod
+    def of(cls, model: FactorModel, sources: Mapping[str, str], *check: Any, **more: Any) -> LiveModel:
+        """Take a model, the place in the object of each of its fields, and what `LiveModel` has beside these."""
+        return cls(Contents.of(model, sources), *check, **more)
+
+    def require_agreement(self, model: FactorModel, name: str) -> None:
+        """Refuse a model whose scores are not those of the object it was read from.
+
+        Parameters
+        ----------
+        model : FactorModel
+            The fields, with what the caller said beside them.
+        name : str
+            What to call the object.
+
+        Raises
+        ------
+        InputError
+            If one of a few scores, and the prediction made of it, differ by more than 1e-4 of the largest.
+
+        Examples
+        --------
+        >>> model = FactorModel.from_user_item([[1.0]], [[2.0]])
+        >>> LiveModel.of(model, {}, lambda users, items: [[2.0]]).require_agreement(model, "MF")
+        >>> LiveModel.of(model, {}, lambda users, items: [[2.5]]).require_agreement(model, "MF")
+        Traceback (most recent call last):
+            ...
+        embaudit.errors.InputError: the scores read from MF must be its own; got 2 where its predict says 2.5 ...
+        """
+        scored = model if self.probes is None else model.replace(left=self.probes)
+        if self.pairs is not None:
+            left, right, theirs = self.pairs
+        elif self.scores is not None and scored.left_side is not None:
+            rows, columns = _spread(scored.n_left, 3), _spread(scored.n_right, 5)
+            left, right = np.repeat(rows, len(columns)), np.tile(columns, len(rows))
+            theirs = np.asarray(self.scores(rows, columns), dtype=float).ravel()
+        else:
+            return
+        if not len(left) == len(right) == len(theirs):
+            raise must_be(f"the outputs of {name}", "one score a pair", f"{len(theirs)} for {len(left)} pairs")
+        ways = _ways(scored, left, right)
+        if any(_gaps(ours, theirs).max() <= 1 for ours in ways):
+            return
+        k = int(np.argmax(_gaps(ways[0], theirs)))
+        raise InputError(
+            f"the scores read from {name} must be its own; got {ways[0][k]:.6g} where its {self.method} says "
+            f"{theirs[k]:.6g} (row {left[k]} of the left side, row {right[k]} of the right); it does more than "
+            "multiply these factors: pass the tables it really multiplies to FactorModel.from_user_item, or its "
+            "vectors alone to from_vectors."
+        )
+
+
+def _ways(model: FactorModel, left: Indices, right: Indices) -> list[Floats]:
+    """Return what a library may give for pairs: scores, what its link makes of them, logarithms of probabilities."""
+    rows, place = np.unique(left, return_inverse=True)
+    scores = model.scores(rows)[place, right]
+    if model.link == "ranking":
+        return [scores]
+    predictions = np.asarray(model.predictions(rows))[place, right]
+    if model.link != "softmax":
+        return [scores, predictions]
+    with np.errstate(divide="ignore"):
+        return [predictions, scores, np.log(predictions)]
+
+
+def _spread(n_rows: int, count: int) -> Indices:
+    return np.unique(np.linspace(0, n_rows - 1, count).astype(np.intp))
+
+
+def _gaps(ours: Floats, theirs: Floats) -> Floats:
+    allowed = TOLERANCE * max(1.0, float(np.abs(theirs).max(initial=0.0)))
+    return np.asarray(np.where(np.isfinite(theirs), np.abs(ours - theirs), np.inf) / allowed)
