@@ -231,9 +231,7 @@ class Contents:
         unlisted |= {"link"} if model.left_side is None and model.link == "identity" else set()
         values = {field: getattr(model, field) for field in WORDS}
         fields = {
-            field: Source(
-                "" if field in unlisted else sources.get(field, ""), lambda value=value: value, np.shape(value)
-            )
+            field: replace(Source.of("" if field in unlisted else sources.get(field, ""), value), shape=np.shape(value))
             for field, value in values.items()
             if value is not None
         }
