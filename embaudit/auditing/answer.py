@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from embaudit.model import Role
 
 
-class Word(StrEnum):
+class Readability(StrEnum):
     """Use of the cosines, in a word."""
 
     YES = "YES"
@@ -34,9 +34,9 @@ class Word(StrEnum):
 
 @dataclass(frozen=True)
 class Answer:
-    """Whether cosines can be read as similarity."""
+    """Answer to the question if cosines can be read as similarity."""
 
-    word: Word
+    word: Readability
     """The answer."""
     because: str
     """The reason, in a sentence without its capital."""
@@ -87,12 +87,12 @@ def answer(
     >>> print(answer([pinned], "right", cosines=cosines))
     YES: item-item cosines are the same in every model of rank 2 with the same predictions.
     """
-    known = {one.code: one for one in findings if one.role in (None, role)}
-    row = next(row for row in ANSWERS if all(_was_drawn(need, known) for need in row.needs))
-    fields = {**(names or {}), **known}
+    by_code = {finding.code: finding for finding in findings if finding.role in (None, role)}
+    row = next(row for row in ANSWERS if all(_was_drawn(need, by_code) for need in row.needs))
+    fields = {**(names or {}), **by_code}
     advice = ADVICE[row.advice]
     return Answer(
-        Word(row.word),
+        Readability(row.word),
         row.because.format_map(fields),
         tuple(need.split()[0] for need in row.needs),
         cosines,
@@ -100,7 +100,7 @@ def answer(
     )
 
 
-def _was_drawn(need: str, known: Mapping[str, Finding]) -> bool:
-    """Tell whether a finding was drawn, and with the severity asked for, if one is."""
+def _was_drawn(need: str, by_code: Mapping[str, Finding]) -> bool:
+    """Check that a finding was drawn, and with the severity asked for, if one is."""
     code, _, severity = need.partition(" ")
-    return code in known and severity in ("", known[code].severity.title)
+    return code in by_code and severity in ("", by_code[code].severity.title)

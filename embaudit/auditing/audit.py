@@ -59,19 +59,19 @@ class Audit(Drawn):
     evidence: Evidence
     """Everything measured; of a softmax head with very many labels, on a sample of them."""
     source: str | None = None
-    """Where the model came from."""
+    """Source of the model, such as a path."""
     intake: Intake | None = None
-    """What was read as what; None for a model that was there already."""
+    """Report of the read; None for a model that was there already."""
     effort: Effort = EFFORT
     """Sample sizes."""
     quick: bool = False
-    """Whether fewer samples than usual were asked for."""
+    """True if fewer samples than usual were requested."""
     options: Mapping[str, Any] = field(default_factory=dict)
     """Other parameters of `audit` that the numbers depend on, besides the seed and the thresholds."""
 
     @property
     def predictions_hold(self) -> bool:
-        """Whether rounding explains every change of a prediction; if not, nothing else can be trusted."""
+        """True if rounding explains every change of a prediction; if not, nothing else can be trusted."""
         return self.evidence.predictions_hold
 
     @property
@@ -87,11 +87,11 @@ class Audit(Drawn):
     @cached_property
     def findings(self) -> tuple[Finding, ...]:
         """Conclusions that ask for something, with code, severity and remedy; the gravest first."""
-        return tuple(one for one in self.conclusions if one.severity > Severity.NOTE)
+        return tuple(finding for finding in self.conclusions if finding.severity > Severity.NOTE)
 
     @cached_property
     def answer(self) -> Answer:
-        """Whether the cosines can be read as similarity, why, and what to do."""
+        """Answer to the question if the cosines can be read as similarity, with the reason and the advice."""
         model, role = self.evidence.model, self.evidence.role
         cosines = f"{Pairs(role).titled(model)} cosines"
         return answer(self.conclusions, role, cosines=cosines, kind=kind_of(model), names=names_of(model, role))
@@ -100,15 +100,15 @@ class Audit(Drawn):
     def reasons(self) -> tuple[Finding, ...]:
         """The conclusions that the verdict is written from, in its order."""
         role = self.evidence.role
-        about = [one for one in self.conclusions if one.role in (None, role)]
+        about = [finding for finding in self.conclusions if finding.role in (None, role)]
         # EMB301 begins with the shift that the note `free` of a head would name again.
-        again = "free" if any(one.code == "EMB301" for one in about) else None
-        return tuple(one for code in VERDICT for one in about if one.code == code != again)
+        again = "free" if any(finding.code == "EMB301" for finding in about) else None
+        return tuple(finding for code in VERDICT for finding in about if finding.code == code != again)
 
     @cached_property
     def verdict(self) -> str:
         """One paragraph in plain words."""
-        texts = dict.fromkeys((*(one.text for one in self.reasons), self.answer.advice))
+        texts = dict.fromkeys((*(finding.text for finding in self.reasons), self.answer.advice))
         return " ".join(filter(None, texts))
 
     @cached_property
@@ -127,8 +127,8 @@ class Audit(Drawn):
 
     def explain(self) -> str:
         """Return the answer, the verdict, and a line for each finding."""
-        found = (f"{f.code} {f.severity.title}: {f.title}. {f.remedy}" for f in self.findings)
-        return "\n".join([str(self.answer), self.verdict, *found])
+        lines = (f"{f.code} {f.severity.title}: {f.title}. {f.remedy}" for f in self.findings)
+        return "\n".join([str(self.answer), self.verdict, *lines])
 
     def plot(self, ax: Any = None, *, role: Role | None = None) -> Display:
         """Draw how far the cosines of a role, the first by default, move to every equivalent model."""
@@ -187,6 +187,7 @@ class Audit(Drawn):
         return [label | d.to_dict() for label, d in zip(self._labels(), self.evidence.drift, strict=True)]
 
     def _model_record(self) -> dict[str, Any]:
+        """Return the `model` of the JSON: sizes, link, storage and declared objective."""
         model = self.model
         return {
             "roles": model.roles,
@@ -223,7 +224,7 @@ class Audit(Drawn):
             "certificates": evidence.limits.certificates,
             "attacks": evidence.limits.attacks,
             "traits": evidence.traits,
-            "fibre": evidence.fibre,
+            "fibre": evidence.equivalence,
             "position": evidence.position,
             "unseen": evidence.unseen,
             "penalty": evidence.penalty,
@@ -231,13 +232,13 @@ class Audit(Drawn):
             "head": self.head,
             "final_norm": evidence.norm,
             "neighbours": {
-                "gauge": evidence.shown_in,
+                "gauge": evidence.examples_gauge,
                 "examples": evidence.examples,
                 "beside_bias": evidence.beside_bias,
             },
             "thresholds": dict(evidence.thresholds),
             "findings": self.findings,
-            "notes": [one for one in self.conclusions if one.severity is Severity.NOTE],
+            "notes": [finding for finding in self.conclusions if finding.severity is Severity.NOTE],
             "answer": self.answer,
             "verdict": self.verdict,
         }
@@ -358,29 +359,29 @@ def audit(
     """
     source = source_of(model) if source is None else source
     reported = thresholds_of({} if thresholds is None else thresholds)
-    given, seed = model, as_seed(rng)
+    source_model, seed = model, as_seed(rng)
     beside = {"left": left, "bias": bias, "ids": ids, "labels": labels, "inputs": inputs}
     beside |= {"left_name": left_name, "right_name": right_name}
-    read, intake = as_reading(given, **beside)
+    read, intake = as_reading(source_model, **beside)
     model = declared(read, compared=compared, objective=objective, soft_cap=soft_cap, normalised=normalised)
     final_norm = model.final_norm if final_norm is None else final_norm
     sizes = {"n_gauges": n_gauges, "n_pairs": n_pairs, "n_lists": n_lists, "n_starts": n_starts, "n_steps": n_steps}
     effort = effort_of(quick=quick, **sizes)
-    asked: dict[str, Any] = {
+    requested: dict[str, Any] = {
         "groups": () if groups is None else tuple(as_list(groups, "groups", '["linear"]')),
         "roles": None if roles is None else [model.role(role) for role in as_list(roles, "roles", '["item"]')],
         "effort": effort,
         "n_neighbours": n_neighbours,
         "max_condition": max_condition,
         "show": tuple(as_list(show, "show", '["Heat"]')),
-        "about": None if role is None else model.role(role),
+        "primary_role": None if role is None else model.role(role),
         "final_norm": final_norm,
         "rng": seed,
     }
-    evidence = replace(gather(model, **asked), declared_by=_declared_by(intake, objective or compared))
+    evidence = replace(gather(model, **requested), declared_by=_declared_by(intake, objective or compared))
     # A group of one's own goes by its words: nobody can make it again from them.
-    groups = [group if isinstance(group, str) else repr(group) for group in asked["groups"]]
-    options = {name: asked[name] for name in ("roles", "n_neighbours", "max_condition", "show")}
-    options |= {"groups": groups, "role": asked["about"]}
+    groups = [group if isinstance(group, str) else repr(group) for group in requested["groups"]]
+    options = {name: requested[name] for name in ("roles", "n_neighbours", "max_condition", "show")}
+    options |= {"groups": groups, "role": requested["primary_role"]}
     options |= {"objective": objective, "compared": compared, "soft_cap": soft_cap, "normalised": normalised}
     return Audit(model, replace(evidence, thresholds=reported), source, intake, effort, quick, options)

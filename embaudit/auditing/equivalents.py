@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from embaudit.auditing.fibre import held_rank
+from embaudit.auditing.equivalence_class import held_rank
 from embaudit.canonical import canonical_form
 from embaudit.canonical.equivalents import CANONICAL, EquivalentModel, canonical_models, equivalent_at
 from embaudit.canonical.reduction import seen_directions
@@ -68,11 +68,11 @@ def default_groups(model: FactorModel, *, max_condition: float) -> tuple[GaugeGr
 
 def require_kinds(kinds: Iterable[str]) -> tuple[str, ...]:
     """Check the names of families; the empty choice means all of them."""
-    chosen = tuple(kinds) or KINDS
-    for kind in chosen:
+    families = tuple(kinds) or KINDS
+    for kind in families:
         if not isinstance(kind, str) or kind not in KINDS:
             raise must_be("group", "one of " + ", ".join(KINDS), repr(kind))
-    return chosen
+    return families
 
 
 def equivalent_models(
@@ -103,12 +103,12 @@ def equivalent_models(
     InputError
         For an unknown family, or one that has no gauge for this model.
     """
-    kinds, chosen = _chosen(model, groups, max_condition)
+    kinds, requested = _chosen(model, groups, max_condition)
     # Where free biases can hold every score there is, factors in canonical form would be rounding.
     is_held = held_rank(model) > 0 or not seen_directions(model, ()).size
-    found = list(canonical_models(model)) if CANONICAL in kinds and is_held else []
+    models = list(canonical_models(model)) if CANONICAL in kinds and is_held else []
     numbers: dict[str, Iterator[int]] = defaultdict(lambda: count(1))
-    for group in chosen:
+    for group in requested:
         family = group.name_in(model)
         for _ in range(1 if isinstance(group, Orthogonal) else n_gauges):
             raise_if_cancelled()
@@ -116,12 +116,12 @@ def equivalent_models(
             gauge = group.sample(rng=rng)
             # The length of a shift means something beside the rows at hand, before the axes change.
             shift = float(np.linalg.norm(group.shift_of(gauge))) if isinstance(group, Affine) else None
-            found.append(EquivalentModel.by(gauge, name, group.kind, title=group.title, shift=shift))
-    if not found:
+            models.append(EquivalentModel.by(gauge, name, group.kind, title=group.title, shift=shift))
+    if not models:
         raise must_be(
             "group", f"a family that keeps the {model.predicts.title} of this model", ", ".join(map(str, groups))
         )
-    return found
+    return models
 
 
 def _chosen(
@@ -146,14 +146,14 @@ def attacked_models(model: FactorModel, attacks: Iterable[Attack]) -> list[Equiv
     >>> [(one.name, one.kind) for one in attacked_models(model, [attack])]
     [('worst found for item cosines', 'worst')]
     """
-    found = []
+    models = []
     for attack in attacks:
         group, lists = attack.group, attack.objective == "neighbours"
         name = f"worst found for {model.title(Pairs(attack.role).side)} {'lists' if lists else 'cosines'}"
         name += ", with a shift" * isinstance(group, Affine)
         shift = float(np.linalg.norm(group.shift_of(attack.gauge))) if isinstance(group, Affine) else None
-        found.append(EquivalentModel.by(attack.gauge, name, WORST, shift=shift))
-    return found
+        models.append(EquivalentModel.by(attack.gauge, name, WORST, shift=shift))
+    return models
 
 
 @dataclass(frozen=True, eq=False)
@@ -223,5 +223,5 @@ def one_equivalent(
     if exponent is not None:
         return replace(equivalent_at(canonical_form(small), exponent, f"exponent {exponent:g}"), basis=basis)
     draw = as_generator(rng)
-    found = equivalent_models(small, groups=[kind], n_gauges=1, max_condition=max_condition, rng=draw)
-    return replace(found[0], basis=basis)
+    models = equivalent_models(small, groups=[kind], n_gauges=1, max_condition=max_condition, rng=draw)
+    return replace(models[0], basis=basis)

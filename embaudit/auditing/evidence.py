@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from embaudit.auditing.effort import EFFORT, Effort
+from embaudit.auditing.equivalence_class import EquivalenceClass, equivalence_class_of
 from embaudit.auditing.equivalents import attacked_models, equivalent_models, rearranged_models
-from embaudit.auditing.fibre import Fibre, fibre_of
 from embaudit.auditing.heads import head_evidence, head_sizes, panel_size
 from embaudit.auditing.limits import Limits, LimitSearch
 from embaudit.auditing.penalty import PenaltyForm, penalty_form
@@ -59,11 +59,11 @@ PROBES = 256
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """What was measured on one model and its equivalent models."""
+    """Evidence measured on one model and its equivalent models."""
 
     model: FactorModel
     """The model at hand; of a head with very many labels, some of them."""
-    fibre: Fibre
+    equivalence: EquivalenceClass
     """The models that predict the same, and whether they have other cosines."""
     seed: int = 0
     """Seed of every draw."""
@@ -72,18 +72,18 @@ class Evidence:
     equivalents: tuple[EquivalentModel, ...] = ()
     """The equivalent models visited."""
     drift: tuple[Drift, ...] = ()
-    """What happened to the predictions, one an equivalent model."""
+    """Change of the predictions, one an equivalent model."""
     movement: tuple[tuple[Movement, ...], ...] = ()
-    """What happened to the cosines, one a role, for every equivalent model."""
+    """Movement of the cosines, one a role, for every equivalent model."""
     limits: Limits = field(default_factory=Limits)
     """How far the cosines could move at most within a budget."""
     declared_by: str = "as you declared"
     """Source of the training, or of how rows are compared, as a sentence names it."""
     position: Position | None = None
-    """Where the model sits among its canonical forms; None for a one-sided model."""
-    chosen: bool = False
-    """Whether the caller chose whose neighbours to show."""
-    shown_in: str | None = None
+    """Place of the model among its canonical forms; None for a one-sided model."""
+    examples_requested: bool = False
+    """True if the caller named the rows whose neighbours to show."""
+    examples_gauge: str | None = None
     """The equivalent model whose neighbours are shown."""
     examples: tuple[Neighbourhood, ...] = ()
     """Neighbours of a few rows in the model and in that one."""
@@ -97,30 +97,30 @@ class Evidence:
     """How cosines move when what no prediction sees is removed, one a side that holds such components."""
     penalty: PenaltyForm | None = None
     """The form that the penalty of the declared training would have chosen, where its law is known."""
-    about: Role | None = None
+    primary_role: Role | None = None
     """The kind of pairs that the caller asked about."""
     head: HeadReport | None = None
-    """What was measured besides on a softmax head, on all of its labels."""
+    """Measurements of a softmax head besides, on all of its labels."""
     norm: NormEvidence | None = None
-    """What the final norm of a network leaves open of the cosines of its head, where it is known."""
+    """Differences of the cosines of a head that its final norm leaves open, where that norm is available."""
     traits: tuple[Traits, ...] = ()
-    """What the rows are like, a record a side; of a head those of all of its labels."""
+    """Traits of the rows, a record a side; of a head those of all of its labels."""
     thresholds: Mapping[str, float] = field(default_factory=lambda: DEFAULTS)
     """From which numbers on it is reported what they are like."""
 
     @property
     def roles(self) -> tuple[Role, ...]:
         """Kinds of pairs that were looked at."""
-        return tuple(self.fibre.freedom)
+        return tuple(self.equivalence.freedom)
 
     @property
     def role(self) -> Role:
-        """The kind of pairs that an answer speaks of: the one asked about, else right ones, or the first looked at."""
-        if self.about is not None:
-            return self.about
+        """Kind of pairs that the answer is on: the requested one, else right ones, else the first one measured."""
+        if self.primary_role is not None:
+            return self.primary_role
         return "right" if "right" in self.roles else next(iter(self.roles))
 
-    def n_drawn(self, role: Role) -> int | None:
+    def n_sampled(self, role: Role) -> int | None:
         """How many labels of a head that has more to ask about stand in pairs; None where nobody was left out."""
         some = self.head is not None and len(self.head.model.right_side.eligible_rows) > self.model.n_right
         return self.model.n_right if some and role != "left" else None
@@ -132,14 +132,14 @@ class Evidence:
 
     @property
     def predictions_hold(self) -> bool:
-        """Whether rounding explains every change of a prediction; if not, nothing else can be trusted."""
-        measured = [part.verified for part in (self.head, self.norm) if part is not None]
+        """True if rounding explains every change of a prediction; if not, nothing else can be trusted."""
+        measured = [record.verified for record in (self.head, self.norm) if record is not None]
         return all(record.ok for record in self.drift) and all(measured)
 
     def visits(self, *roles: Role) -> list[tuple[EquivalentModel, Movement]]:
         """Pair the equivalent models with their movement of some roles, all by default."""
         pairs = zip(self.equivalents, self.movement, strict=True)
-        return [(one, record) for one, records in pairs for record in records if not roles or record.role in roles]
+        return [(model, record) for model, records in pairs for record in records if not roles or record.role in roles]
 
 
 def default_roles(model: FactorModel) -> tuple[Role, ...]:
@@ -161,17 +161,20 @@ def default_roles(model: FactorModel) -> tuple[Role, ...]:
 
 
 def require_roles(
-    model: FactorModel, roles: Sequence[Role] | None = None, about: Role | None = None
+    model: FactorModel, roles: Sequence[Role] | None = None, primary_role: Role | None = None
 ) -> tuple[Role, ...]:
     """Check chosen roles against those the model has, all by default, and the one asked about against the chosen."""
     possible = default_roles(model)
-    chosen = possible if roles is None else tuple(dict.fromkeys(roles))
-    if not chosen:
+    selected = possible if roles is None else tuple(dict.fromkeys(roles))
+    if not selected:
         raise must_be("roles", "one or more of " + ", ".join(possible), "none")
-    for role, among in (*((role, possible) for role in chosen), *(((about, chosen),) if about else ())):
+    for role, among in (
+        *((role, possible) for role in selected),
+        *(((primary_role, selected),) if primary_role else ()),
+    ):
         if role not in among:
             raise must_be("role", "one of " + ", ".join(among), repr(role))
-    return chosen
+    return selected
 
 
 def with_probes(model: FactorModel, rng: np.random.Generator) -> FactorModel:
@@ -230,7 +233,7 @@ def gather(
     n_neighbours: int = 10,
     max_condition: float = 2.0,
     show: Sequence[str] = (),
-    about: Role | None = None,
+    primary_role: Role | None = None,
     final_norm: FinalNorm | None = None,
     rng: int = 0,
 ) -> Evidence:
@@ -239,41 +242,41 @@ def gather(
     draw = np.random.default_rng(as_count(rng, "rng", least=0))
     whole, spanned = model, announced("finding the span of the rows")(in_span)(model)
     head, model = _head(spanned, effort, n_neighbours, max_condition, rng)
-    chosen = require_roles(model, roles, about)
+    selected = require_roles(model, roles, primary_role)
     require_ordinary_size(model)
-    side: SideName = "left" if about == "left" else "right"
+    side: SideName = "left" if primary_role == "left" else "right"
     shown, checked = find_rows(model, side, show) if show else None, with_probes(model, draw)
     with announced("drawing equal models"):
         drawn: dict[str, Any] = {"n_gauges": effort.n_gauges, "max_condition": max_condition, "rng": draw}
         equivalents = equivalent_models(model, groups=groups, **drawn)
     with announced("sampling pairs and lists"):
         sizes = {"n_pairs": effort.n_pairs, "n_neighbours": n_neighbours, "n_lists": effort.n_lists}
-        probe = MovementProbe(model, chosen, **sizes, rng=draw)
+        probe = MovementProbe(model, selected, **sizes, rng=draw)
     with one_blas_thread():  # the products are small: its threads would wait for each other longer than they compute
-        fibre = fibre_of(model, chosen, uncut=spanned, rng=rng)
-        search = LimitSearch.of(model, chosen, max_condition, n_neighbours=n_neighbours, effort=effort, rng=draw)
+        equivalence = equivalence_class_of(model, selected, uncut=spanned, rng=rng)
+        search = LimitSearch.of(model, selected, max_condition, n_neighbours=n_neighbours, effort=effort, rng=draw)
         visited, limits = _visited_and_bounded(_visits(equivalents, checked, probe, draw), search)
         # A search is judged by the pairs and lists of all models, not by those that it was made for.
-        attacked = [*attacked_models(model, limits.attacks), *rearranged_models(fibre.pinning)]
+        attacked = [*attacked_models(model, limits.attacks), *rearranged_models(equivalence.pinning)]
         again = _visits(attacked, checked, probe, np.random.default_rng(rng))
-        as_it_is = partial(_as_it_is, whole, model, fibre, visited[0][1], n_neighbours, rng)
-        *visited_again, found = results_of([*again, as_it_is], "visiting the worst")
+        as_it_is = partial(_as_it_is, whole, model, equivalence, visited[0][1], n_neighbours, rng)
+        *visited_again, forms = results_of([*again, as_it_is], "visiting the worst")
         shown = _long_rows(model, side, SHOWN, draw) if shown is None else shown
-        compared = _compared(probe, fibre, _furthest(equivalents, visited).get(side), side, shown)
+        compared = _compared(probe, equivalence, _furthest(equivalents, visited).get(side), side, shown)
     return Evidence(
         model=model,
-        fibre=fibre,
+        equivalence=equivalence,
         seed=rng,
         max_condition=max_condition,
         equivalents=(*equivalents, *attacked),
         drift=tuple(change for change, _ in (*visited, *visited_again)),
         movement=tuple(moved for _, moved in (*visited, *visited_again)),
         limits=limits,
-        chosen=bool(show),
-        about=about,
+        examples_requested=bool(show),
+        primary_role=primary_role,
         head=head,
         norm=_norm(whole, final_norm, effort, n_neighbours, rng),
-        **(found | compared),
+        **(forms | compared),
     )
 
 
@@ -302,35 +305,39 @@ def _visits(
 
 def _furthest(equivalents: Sequence[EquivalentModel], visited: Sequence[_Visit]) -> dict[Role, EquivalentModel]:
     """Find for each role with lists the equivalent model where they changed most."""
-    found: dict[Role, tuple[float, EquivalentModel]] = {}
-    for one, (_, records) in zip(equivalents, visited, strict=True):
+    largest: dict[Role, tuple[float, EquivalentModel]] = {}
+    for model, (_, records) in zip(equivalents, visited, strict=True):
         for record in records:
-            if record.top_n and record.top_n_overlap < found.get(record.role, (np.inf, one))[0]:
-                found[record.role] = record.top_n_overlap, one
-    return {role: one for role, (_, one) in found.items()}
+            if record.top_n and record.top_n_overlap < largest.get(record.role, (np.inf, model))[0]:
+                largest[record.role] = record.top_n_overlap, model
+    return {role: model for role, (_, model) in largest.items()}
 
 
 @announced("comparing neighbours")
 def _compared(
-    probe: MovementProbe, fibre: Fibre, equal: EquivalentModel | None, side: SideName, rows: Indices
+    probe: MovementProbe, equivalence: EquivalenceClass, equal: EquivalentModel | None, side: SideName, rows: Indices
 ) -> dict[str, Any]:
     """Lay the neighbours of a few rows beside those in an equal model, and the cosines beside prediction cosines."""
     model = probe.model
     n = min(probe.n_neighbours, LISTED, len(model.side(side).directed) - 1)
 
-    shown_in = None if equal is None else equal.name
+    examples_gauge = None if equal is None else equal.name
     examples = () if equal is None else neighbourhoods(model, equal.rows(model, side), role=side, rows=rows, n=n)
     predicted = by_prediction(probe, side=side, rows=rows, n=n)
     biased = side == "right" and counts_bias(model)
     with_bias = beside_bias(model.right_side, rows, n, both=model.left_bias is not None) if biased else ()
-    known = {"unseen": without_unseen(probe, fibre.outside), "penalty": penalty_form(probe), "predicted": predicted}
-    return {"shown_in": shown_in, "examples": examples, "beside_bias": with_bias, **known}
+    records = {
+        "unseen": without_unseen(probe, equivalence.outside),
+        "penalty": penalty_form(probe),
+        "predicted": predicted,
+    }
+    return {"examples_gauge": examples_gauge, "examples": examples, "beside_bias": with_bias, **records}
 
 
 def _as_it_is(
     whole: FactorModel,
     looked_at: FactorModel,
-    fibre: Fibre,
+    equivalence: EquivalenceClass,
     records: Sequence[Movement],
     n_neighbours: int,
     rng: int,
@@ -339,7 +346,7 @@ def _as_it_is(
     # Figures of the same lists are the same figures; labels of a head are looked at in lists of all of them.
     same = looked_at is whole and not isinstance(whole.link, Softmax)
     lists = {record.role: record.lists for record in records if same and record.lists is not None}
-    roles = tuple(fibre.freedom)
+    roles = tuple(equivalence.freedom)
     traits = all_traits(whole, roles, n_neighbours=n_neighbours, lists=lists, rng=np.random.default_rng(rng))
     try:
         place = None if looked_at.left is None else position(looked_at)
@@ -350,8 +357,8 @@ def _as_it_is(
 
 def _long_rows(model: FactorModel, role: SideName, count: int, draw: np.random.Generator) -> Indices:
     """Draw from the longest twentieth of the rows without twins: entities with much behind them, which people know."""
-    side, found = model.side(role), twins(model, role=role)
-    norms = side.norms * (found.alone if found.alone[side.directed].any() else found.first == np.arange(len(side)))
+    side, groups = model.side(role), twins(model, role=role)
+    norms = side.norms * (groups.alone if groups.alone[side.directed].any() else groups.first == np.arange(len(side)))
     longest = np.argsort(-norms, kind="stable")[: max(count, len(norms) // 20)]
     longest = longest[norms[longest] > 0]
     return sample_rows(longest, count, draw)

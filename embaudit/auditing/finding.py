@@ -61,7 +61,7 @@ class Scope:
     max_shift: float | None = None
     """Budget of the translation, in median row lengths."""
     whole: bool = False
-    """Whether these are all models that predict the same."""
+    """True if these are all models that predict the same."""
 
     def __str__(self) -> str:
         budget = [f"κ = {self.max_condition:.3g}"] if self.max_condition is not None else []
@@ -99,7 +99,7 @@ class Finding:
     severity: Severity
     """Note, tip or issue."""
     kind: Kind
-    """Firmness."""
+    """Kind of the conclusion: proven, shown, measured or assumed."""
     scope: Scope
     """The set of models it speaks of."""
     rows: str

@@ -1,4 +1,4 @@
-"""What was measured on a softmax head, before anything is concluded from it."""
+"""Measurements of a softmax head, before anything is concluded from them."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class HeadReport(Result):
     centred: EquivalentHead
     """The head less its mean row; under a guard it is another head, and `centred.change` says by how much."""
     neighbours: NeighbourChange
-    """What that does to the nearest labels, exact over all labels."""
+    """Change of the nearest labels without the mean row, exact over all labels."""
     constructions: tuple[Construction, ...]
     """Two labels made opposite, and made parallel; none under a guard."""
     equivalents: tuple[EquivalentHead, ...]
@@ -68,8 +68,13 @@ class HeadReport(Result):
     """Correlation of label cosines with logit cosines over the model's inputs; None without inputs."""
     panel: LabelSample
     """The labels looked at one by one, and the inputs."""
-    chosen: tuple[int, int]
+    pair: tuple[int, int]
     """The pair of them that `constructions` are made for."""
+
+    @property
+    def chosen(self) -> tuple[int, int]:
+        """Return `pair`; the earlier name of it."""
+        return self.pair
 
     @property
     def n_labels(self) -> int:
@@ -78,7 +83,7 @@ class HeadReport(Result):
 
     @property
     def is_drawn(self) -> bool:
-        """Whether the head has more labels to ask about than were looked at one by one."""
+        """True if the head has more labels than were examined one by one."""
         return self.n_panel + self.n_zero + self.n_aside < self.n_labels
 
     @property
@@ -88,12 +93,12 @@ class HeadReport(Result):
 
     @property
     def has_bias(self) -> bool:
-        """Whether the head has a bias."""
+        """True if the head has a bias."""
         return self.model.right_bias is not None
 
     @property
     def has_inputs(self) -> bool:
-        """Whether the model has inputs of its own."""
+        """True if the model has inputs of its own."""
         return self.model.left is not None
 
     @property
@@ -104,7 +109,7 @@ class HeadReport(Result):
 
     @property
     def origin_is_free(self) -> bool:
-        """Whether a translation of the labels leaves the probabilities alone."""
+        """True if a translation of the labels leaves the probabilities alone."""
         return "right" in self.model.free_shifts
 
     @property
@@ -119,14 +124,14 @@ class HeadReport(Result):
 
     @property
     def verified(self) -> bool:
-        """Whether rounding explains every change of a probability in a head that should be equal."""
+        """True if rounding explains every change of a probability in a head that should be equivalent."""
         return all(head.ok for head in self.verifiable)
 
     def __repr__(self) -> str:
         return f"HeadReport({counted(self.n_labels, 'label')}, rank {self.rank})"
 
     def explain(self) -> str:
-        """Say what removing the mean row does, and which labels can be the most probable one."""
+        """Describe the effect of removing the mean row, and the labels that can be the most probable one."""
         changed, moved = self.neighbours.top1_changed, self.centred.movement.mean_abs
         return (
             f"The mean row is {self.offset:.2g} of a typical row (median) long. Without it {percent(changed)} of "

@@ -60,7 +60,7 @@ LEAST = {"n_labels": 2, "n_neighbours": 1, "n_pairs": 1, "n_gauges": 0}
 
 
 def panel_size(rank: int, n_lists: int = QUERIES) -> int:
-    """Say how many labels are looked at one by one in a head of so many dimensions.
+    """Return how many labels are examined one by one in a head of so many dimensions.
 
     Examples
     --------
@@ -73,7 +73,7 @@ def panel_size(rank: int, n_lists: int = QUERIES) -> int:
 
 
 def most_pairs(rank: int, n_pairs: int = N_PAIRS) -> int:
-    """Say of how many pairs of labels shortest shifts are computed, at most.
+    """Return how many pairs of labels shortest shifts are computed of, at most.
 
     Examples
     --------
@@ -84,7 +84,7 @@ def most_pairs(rank: int, n_pairs: int = N_PAIRS) -> int:
 
 
 def head_sizes(rank: int, effort: Effort) -> dict[str, int]:
-    """Say how much of a head of so many dimensions is looked at, as `head_evidence` takes it.
+    """Return the sample sizes for a head of so many dimensions, as `head_evidence` takes them.
 
     Examples
     --------
@@ -192,12 +192,12 @@ def head_report(
     require_model(model)
     if not is_number(max_condition):
         raise must_be("max_condition", "a finite number >= 1", repr(max_condition))
-    chosen = None if pair is None else tuple(as_list(pair, "pair", "(0, 1)"))
+    labels_of_pair = None if pair is None else tuple(as_list(pair, "pair", "(0, 1)"))
     counts = {"n_labels": n_labels, "n_neighbours": n_neighbours, "n_pairs": n_pairs, "n_gauges": n_gauges}
     for name, value in counts.items():
         as_count(value, name, least=LEAST[name], most=MOST.get(name))
     head = in_span(declare(model, soft_cap, normalised=normalised))
-    return head_evidence(head, pair=chosen, max_condition=max_condition, rng=as_generator(rng), **counts)
+    return head_evidence(head, pair=labels_of_pair, max_condition=max_condition, rng=as_generator(rng), **counts)
 
 
 def head_evidence(
@@ -218,21 +218,21 @@ def head_evidence(
     """
     panel = make_panel(model, n_labels, rng, include=pair or ())
     space = label_coordinates(model, summary=panel.summary)
-    chosen = most_alike(panel) if pair is None else panel.place(pair)
+    places_of_pair = most_alike(panel) if pair is None else panel.place(pair)
     probe = HeadProbe(panel, rng=rng, n_pairs=n_pairs, n_neighbours=n_neighbours, n_lists=min(QUERIES, n_lists))
     pairs, exact = panel_pairs(panel, most_pairs(model.rank, n_pairs), rng)
     made = [centring(panel), *random_heads(panel, n_gauges, max_condition, rng)]
     nearest, argmax = _neighbours(model, panel, n_neighbours, n_lists, rng), _argmax(space, model, n_lists, rng)
     free = "right" in panel.model.free_shifts
     places = panel.labels[pairs if panel.summary.lengths is None else pairs[:0]]
-    others: dict[str, Callable[[], Any]] = {
-        "constructions": lambda: tuple(probe.construct(chosen)) if free else (),
+    measurements: dict[str, Callable[[], Any]] = {
+        "constructions": lambda: tuple(probe.construct(places_of_pair)) if free else (),
         "shifts": lambda: shift_summaries(panel, pairs, exact=exact) if free else (),
         "projector": lambda: projector_cosines_in(space, places),
         "logit_agreement": lambda: _agreement(model, panel, pairs),
     }
     heads = [partial(probe.measure, head) for head in made]
-    measured = results_of([*heads, *others.values()], "measuring heads")
+    measured = results_of([*heads, *measurements.values()], "measuring heads")
     (centred, *equal), rest = measured[: len(heads)], measured[len(heads) :]
     return HeadReport(
         model=model,
@@ -246,19 +246,19 @@ def head_evidence(
         neighbours=nearest,
         argmax=argmax,
         panel=panel,
-        chosen=chosen,
+        pair=places_of_pair,
         centred=centred,
         equivalents=tuple(equal),
-        **dict(zip(others, rest, strict=True)),
+        **dict(zip(measurements, rest, strict=True)),
     )
 
 
-def asked_for_neighbours(n_labels: int, rank: int, n_lists: int = QUERIES, n_panel: int = PANEL) -> int:
-    """Say how many labels of a panel, at most, are asked for their nearest ones among all.
+def n_neighbour_queries(n_labels: int, rank: int, n_lists: int = QUERIES, n_panel: int = PANEL) -> int:
+    """Return how many labels of a panel, at most, are compared with all for their nearest ones.
 
     Examples
     --------
-    >>> asked_for_neighbours(1_000, 64), asked_for_neighbours(128_000, 4_096), asked_for_neighbours(128_000, 4_096, 50)
+    >>> n_neighbour_queries(1_000, 64), n_neighbour_queries(128_000, 4_096), n_neighbour_queries(128_000, 4_096, 50)
     (2048, 400, 50)
     """
     most = max(ASKED, NEIGHBOUR_CELLS // (n_labels * rank))
@@ -269,9 +269,9 @@ def _neighbours(
     model: FactorModel, panel: LabelSample, n: int, n_lists: int, rng: np.random.Generator
 ) -> NeighbourChange:
     most, n_panel = model.n_right - panel.n_zero - 1, len(panel.labels)
-    asked = sample_rows(panel.labels, asked_for_neighbours(model.n_right, model.rank, n_lists, n_panel), rng)
-    exact = not panel.is_sample and len(asked) == n_panel
-    return neighbour_change(model, asked, -panel.mean, n=min(n, most), exact=exact)
+    queries = sample_rows(panel.labels, n_neighbour_queries(model.n_right, model.rank, n_lists, n_panel), rng)
+    exact = not panel.is_sample and len(queries) == n_panel
+    return neighbour_change(model, queries, -panel.mean, n=min(n, most), exact=exact)
 
 
 def _argmax(space: LabelCoordinates, model: FactorModel, n_lists: int, rng: np.random.Generator) -> Argmaxable:

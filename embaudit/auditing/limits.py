@@ -73,24 +73,24 @@ class Certificate:
     n_rows: int
     """Rows whose lists were certified: one of each group of copies."""
     exact: bool
-    """Whether these were all rows."""
+    """True if these were all rows."""
     entries: dict[float, float]
     """Share of list entries that stay, by κ."""
     lists: dict[float, float]
     """Share of lists that stay whole, by κ."""
     tied_share: float
     """Share of entries that tie with the first excluded row, so that nothing is certain about them."""
-    found: CertifiedNeighbours = field(repr=False)
+    certified: CertifiedNeighbours = field(repr=False)
     """The lists themselves."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the record of the audit's JSON."""
-        return {name: value for name, value in vars(self).items() if name != "found"}
+        return {name: value for name, value in vars(self).items() if name != "certified"}
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What no gauge of a set within a budget can exceed, and what one was found to reach."""
+    """Bounds that no gauge of a set within a budget exceeds, and the worst gauges found."""
 
     ranges: tuple[RangeSummary, ...] = ()
     certificates: tuple[Certificate, ...] = ()
@@ -105,7 +105,7 @@ def shifted_sides(model: FactorModel, role: Role) -> list[SideName]:
 
 
 def holds_shifts(model: FactorModel, role: Role, group: str) -> bool:
-    """Whether a set of gauges has every free shift of these cosines: one has only affine gauges, two no set has.
+    """Check that a set of gauges has every free shift of these cosines: one has only affine gauges, two no set has.
 
     Bounds within a set that lacks one are of that set alone, and no limit of what equal models do.
     """
@@ -179,7 +179,11 @@ class LimitSearch:
         roles, sides = self.roles, self._sides
         return Limits(
             tuple(summary for role in track(roles, "bounding cosines", len(roles)) for summary in self.ranges(role)),
-            tuple(one for side in track(sides, "certifying lists", len(sides)) for one in self.certificates(side)),
+            tuple(
+                certificate
+                for side in track(sides, "certifying lists", len(sides))
+                for certificate in self.certificates(side)
+            ),
             tuple(attacks),
             self.model.rank,
         )
@@ -209,14 +213,19 @@ class LimitSearch:
             yield self._certificate(role, sample_rows(alive, SHIFTED_ROWS, self.draw), SHIFT)
 
     def _certificate(self, role: SideName, drawn: Indices, shift: float) -> Certificate:
-        model, kept = self._once(role)
+        """Certify the lists of some rows of a side within a set of gauges, one row of each group of copies."""
+        model, representatives = self._once(role)
         first, n = standing_rows(self.model, role), self._listed(role)
         rows = once(drawn, first)
         length = shift * self.model.side(role).median_length
         group = Affine(self.model.rank, side=role, max_shift=length) if shift else None
-        found = certified_neighbours(model, role=role, n=n, rows=np.searchsorted(kept, rows), group=group)
+        certified = certified_neighbours(
+            model, role=role, n=n, rows=np.searchsorted(representatives, rows), group=group
+        )
         if first is not None:
-            found = replace(found, rows=rows, indices=np.where(found.indices < 0, -1, kept[found.indices]))
+            certified = replace(
+                certified, rows=rows, indices=np.where(certified.indices < 0, -1, representatives[certified.indices])
+            )
         return Certificate(
             role=role,
             group="affine" if shift else "linear",
@@ -224,10 +233,10 @@ class LimitSearch:
             top_n=n,
             n_rows=len(rows),
             exact=len(rows) == len(once(self.model.side(role).directed, first)),
-            entries=self._by_kappa(found.curve),
-            lists=self._by_kappa(found.list_curve),
-            tied_share=found.tied_share,
-            found=found,
+            entries=self._by_kappa(certified.curve),
+            lists=self._by_kappa(certified.list_curve),
+            tied_share=certified.tied_share,
+            certified=certified,
         )
 
     def _by_kappa(self, curve: Callable[[Sequence[float]], Floats]) -> dict[float, float]:
@@ -236,8 +245,8 @@ class LimitSearch:
     def _once(self, role: SideName) -> tuple[FactorModel, Indices]:
         """Return the model with one row of each group of copies, and which rows of a side these are."""
         first, every = standing_rows(self.model, role), np.arange(len(self.model.side(role)))
-        kept = once(every, first)
-        return (self.model if first is None else self.model.take(**{role: kept})), kept
+        representatives = once(every, first)
+        return (self.model if first is None else self.model.take(**{role: representatives})), representatives
 
     def attacks(self, role: SideName) -> list[_Plan]:
         """Plan attacks on the mean movement and the lists of a side."""
@@ -259,11 +268,11 @@ class LimitSearch:
         return min(self.n, len(once(self.model.side(role).directed, standing_rows(self.model, role))) - 2)
 
     def attack(self, plan: _Plan) -> Attack:
-        """Carry out one of them: lists hold one row of each group of copies, pairs are of all rows."""
+        """Run one planned attack: lists hold one row of each group of copies, pairs are of all rows."""
         role, shifts, n = plan.role, isinstance(plan.group, Affine), self._listed(plan.role)
-        model, kept = (self.model, None) if plan.objective == "movement" else self._once(role)
+        model, representatives = (self.model, None) if plan.objective == "movement" else self._once(role)
         with reporting(None):  # how many attacks are done tells more than their steps
-            found = worst_gauge(
+            attack = worst_gauge(
                 model,
                 plan.group,
                 role=role,
@@ -275,5 +284,5 @@ class LimitSearch:
                 n_steps=self.effort.n_steps,
                 rng=plan.draw,
             )
-        table = found.table if kept is None else kept[found.table]
-        return replace(found, table=table, typical_row=self.model.side(role).median_length)
+        table = attack.table if representatives is None else representatives[attack.table]
+        return replace(attack, table=table, typical_row=self.model.side(role).median_length)

@@ -1,4 +1,4 @@
-"""What becomes of cosines and neighbour lists when rows are compared by what is predicted for them.
+"""Cosines and neighbour lists of rows that are compared by their predictions.
 
 Prediction cosines need the scores only, so every equal model has the same ones: they are what to use instead, and what
 a reader can hold the cosines at hand against.
@@ -75,13 +75,13 @@ def by_prediction(probe: MovementProbe, *, side: SideName, rows: Indices, n: int
     except InputError:
         return None
     after = {name: prediction_view(model, form, name) for name in model.sides}
-    before, found = _measured(probe, after)
-    if not found:
+    before, movements = _measured(probe, after)
+    if not movements:
         return None
     n = min(n, len(before.side(side).directed) - 1)
     rows = rows[before.side(side).norms[rows] > 0]
     examples = neighbourhoods(before, after[side], role=side, rows=rows, n=n) if n > 0 and len(rows) else ()
-    return Predicted(found, examples)
+    return Predicted(movements, examples)
 
 
 def moved_to(probe: MovementProbe, rows: Mapping[SideName, Mapped | TransformedRows]) -> tuple[Movement, ...]:
@@ -132,7 +132,7 @@ def _of_seen_rows(model: FactorModel, vectors: Mapping[SideName, Mapped | Transf
     """Leave out rows that no prediction sees: they have a direction, and their predictions have none."""
     some = {}
     for side, mapped in vectors.items():
-        seen = np.concatenate([np.any(mapped[part] != 0, axis=1) for part in row_blocks(*mapped.shape)])
-        if (~seen[model.side(side).directed]).any():
-            some[side] = model.factors(side) * seen[:, None]
+        is_seen = np.concatenate([np.any(mapped[block] != 0, axis=1) for block in row_blocks(*mapped.shape)])
+        if (~is_seen[model.side(side).directed]).any():
+            some[side] = model.factors(side) * is_seen[:, None]
     return model.replace(**some) if some else model

@@ -50,7 +50,7 @@ MAY_BE: dict[str, tuple[str, Callable[[object], bool]]] = {
     **dict.fromkeys(("role", "objective", "compared"), ("a text or null", lambda value: isinstance(value, str | None))),
     **dict.fromkeys(("quick", "normalised"), ("true or false", lambda value: isinstance(value, bool))),
 }
-"""What the other options may be, and whether a value is that."""
+"""Allowed values of the other options, in words and as a check."""
 
 
 @dataclass(frozen=True)
@@ -60,9 +60,9 @@ class Difference:
     where: str
     """Keys and positions that lead to it, such as `claims[2].value`."""
     recorded: str
-    """What the file says."""
+    """Value in the file."""
     recomputed: str
-    """What it is."""
+    """Value of the recomputation."""
 
     def __str__(self) -> str:
         remedy = "; verify it with the version that wrote it" if self.where in VERSIONS else ""
@@ -80,7 +80,7 @@ class Verification:
 
     @property
     def ok(self) -> bool:
-        """Whether all agrees."""
+        """True if all agrees."""
         return self.difference is None
 
     def explain(self) -> str:
@@ -231,7 +231,7 @@ def _options(record: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _is_texts(value: object) -> bool:
-    return isinstance(value, Sequence) and not isinstance(value, str) and all(isinstance(one, str) for one in value)
+    return isinstance(value, Sequence) and not isinstance(value, str) and all(isinstance(text, str) for text in value)
 
 
 def _declared(
@@ -240,8 +240,8 @@ def _declared(
     """Return the model as `audit` takes it, and as it is audited: with what the options declare of it."""
     read, intake = as_reading(model)
     names = ("compared", "objective", "soft_cap", "normalised")
-    known = declared(read, **{name: options[name] for name in names})
-    return read if intake is None else Reading(read, intake), known
+    audited = declared(read, **{name: options[name] for name in names})
+    return read if intake is None else Reading(read, intake), audited
 
 
 def _leaves(where: str, old: Any, new: Any, limit: float) -> Iterator[tuple[str, Any, Any]]:
@@ -283,7 +283,7 @@ def _file_names(files: Any) -> Any:
 
 
 def _agree_but_for_ties(old: Any, new: Any) -> bool:
-    """Whether two neighbour lists name the same rows, those of one cosine in any order."""
+    """Check that two neighbour lists name the same rows, those of one cosine in any order."""
     both = (old, new)
     if not all(isinstance(entries, list) for entries in both) or len(old) != len(new):
         return False

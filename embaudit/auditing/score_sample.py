@@ -70,12 +70,12 @@ def score_change(before: Mapping[str, Any] | None, now: Mapping[str, Any] | None
     rows, columns = (sorted(set(map(str, before[side])) & set(map(str, now[side]))) for side in ("left", "right"))
     if min(len(rows), len(columns)) < MIN_SHARED:
         return None
-    one, two = (_centred(_part(sample, rows, columns)) for sample in (before, now))
-    lengths = np.linalg.norm(one, axis=1) * np.linalg.norm(two, axis=1)
+    scores_before, scores_now = (_centred(_part(sample, rows, columns)) for sample in (before, now))
+    lengths = np.linalg.norm(scores_before, axis=1) * np.linalg.norm(scores_now, axis=1)
     told = lengths > 0
     if not told.any():
         return None
-    correlation = float(np.mean(np.einsum("ij,ij->i", one[told], two[told]) / lengths[told]))
+    correlation = float(np.mean(np.einsum("ij,ij->i", scores_before[told], scores_now[told]) / lengths[told]))
     return ScoreChange(len(rows), len(columns), round(correlation, 12))
 
 

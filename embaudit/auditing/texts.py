@@ -81,19 +81,19 @@ class Code(_Listed):
     title: str
     """The case in a few words."""
     meaning: str
-    """What was seen, and of which rows."""
+    """Meaning of the finding: the observation, and its rows."""
     why: str
     """Why it matters to somebody who reads cosines."""
     remedy: str
-    """What to do."""
+    """Advice to the reader."""
     computed: str
     """How it is found, and from which number on it is reported."""
     reference: str
-    """Where more is written."""
+    """Reference to a text with more."""
     also: tuple[str, ...] = ()
     """Other names it is looked up by."""
     grows: bool = True
-    """Whether it is graver where the number behind it, without its sign, is larger."""
+    """True if it is graver where the number behind it, without its sign, is larger."""
     says: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
     """Templates of what a report says of it."""
 
@@ -115,19 +115,19 @@ class Code(_Listed):
             ("Why it matters", self.why),
             ("What to do", self.remedy),
             ("How it is computed", self.computed),
-            *(("Threshold", str(one)) for one in THRESHOLDS.values() if one.code == self.name),
+            *(("Threshold", str(threshold)) for threshold in THRESHOLDS.values() if threshold.code == self.name),
             ("Reference", self.reference),
         )
 
 
 @dataclass(frozen=True)
-class Word(_Listed):
+class Term(_Listed):
     """A word that reports use."""
 
     name: str
     """Spelling in reports."""
     meaning: str
-    """What it stands for."""
+    """Meaning of the word."""
     example: str
     """An example on a model that one can picture."""
     also: tuple[str, ...] = ()
@@ -144,7 +144,7 @@ class Word(_Listed):
         return (("What it means", self.meaning), ("For example", self.example))
 
 
-Entry: TypeAlias = Code | Word
+Entry: TypeAlias = Code | Term
 
 
 def _code(name: str, row: dict[str, Any]) -> Code:
@@ -158,8 +158,8 @@ SAYS: dict[str, Mapping[str, str]] = {name: code.says for name, code in CODES.it
 """Templates of every finding and note, by code."""
 ARGUMENTS: Mapping[str, str] = _TEXTS["arguments"]
 """Templates of why equal models may have other cosines, or may not, and of the sets of models this speaks of."""
-WORDS: dict[str, Word] = {
-    name: Word(name, row["meaning"], row["example"], tuple(row.get("also", ())))
+WORDS: dict[str, Term] = {
+    name: Term(name, row["meaning"], row["example"], tuple(row.get("also", ())))
     for name, row in _TEXTS["words"].items()
 }
 """Every word that reports use and that has to be explained."""
@@ -173,7 +173,7 @@ THRESHOLDS: Mapping[str, Threshold] = MappingProxyType(
     {name: Threshold(name, **row) for name, row in _TEXTS["thresholds"].items()}
 )
 """Every threshold by its name."""
-DEFAULTS: Mapping[str, float] = MappingProxyType({name: one.default for name, one in THRESHOLDS.items()})
+DEFAULTS: Mapping[str, float] = MappingProxyType({name: threshold.default for name, threshold in THRESHOLDS.items()})
 """Thresholds where none is set."""
 
 
@@ -222,13 +222,13 @@ def entry(name: str) -> Entry:
     gauge? `embaudit explain` lists them all.
     """
     every: list[Entry] = [*CODES.values(), *WORDS.values()]
-    known = {called.lower(): one for one in every for called in (one.name, *one.also)}
+    entries = {called.lower(): item for item in every for called in (item.name, *item.also)}
     wanted = " ".join(name.lower().split())
-    match = known.get(wanted, known.get(wanted.removesuffix("s")))
+    match = entries.get(wanted, entries.get(wanted.removesuffix("s")))
     if match is not None:
         return match
-    near = get_close_matches(wanted, known)
-    hint = f"did you mean {known[near[0]].name}? " if near else ""
+    near = get_close_matches(wanted, entries)
+    hint = f"did you mean {entries[near[0]].name}? " if near else ""
     raise must_be(
         "what to explain", "a code or a word that reports use", repr(name), f"{hint}`embaudit explain` lists them all"
     )

@@ -35,30 +35,30 @@ ALIKE = 1e-3
 
 @dataclass(frozen=True, eq=False)
 class Traits:
-    """What the rows of one side are like; None where there is nothing to tell, or there are too few rows."""
+    """Traits of the rows of one side; None where there is nothing to report, or there are too few rows."""
 
     role: SideName
-    """Which side."""
+    """Side of the rows."""
     n_rows: int
     """Rows that have a direction."""
     off_unit: float
     """Largest distance of the length of one of them from 1."""
     orthonormal: bool
-    """Whether the columns are at right angles and equally long; never with no more rows than columns."""
+    """True if the columns are at right angles and equally long; never with no more rows than columns."""
     twins: Twins | None = None
-    """Which rows are copies of each other."""
+    """Copies among the rows."""
     levels: Levels | None = None
-    """What a value of their cosine means here."""
+    """Levels that a value of their cosine is read against."""
     direction: CommonDirection | None = None
     """The direction that all rows share."""
     hubs: Hubs | None = None
     """Rows that stand in the lists of very many others, copies counted once, where one in a hundred is a row."""
     bias_columns: BiasColumns | None = None
-    """What the bias, kept as a column, does to neighbours; of right rows only, and not of a softmax head."""
+    """Effect on neighbours of a bias kept as a column; of right rows only, and not of a softmax head."""
 
     @property
     def is_unit(self) -> bool:
-        """Whether all rows have length 1."""
+        """True if all rows have length 1."""
         return self.off_unit <= UNIT
 
 
@@ -139,9 +139,9 @@ def all_traits(
 ) -> tuple[Traits, ...]:
     """Look at every side that takes part in the pairs asked about and has cosines."""
     sides = dict.fromkeys(side for role in roles for side in Pairs(role).sides)
-    found = lists or {}
+    by_role = lists or {}
     return tuple(
-        traits_of(model, side, n_neighbours=n_neighbours, lists=found.get(side), rng=rng)
+        traits_of(model, side, n_neighbours=n_neighbours, lists=by_role.get(side), rng=rng)
         for side in sides
         if len(model.side(side).directed) > 1
     )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from embaudit.auditing.alone import in_titles, said_of
 from embaudit.auditing.equivalents import WORST
 from embaudit.auditing.finding import Severity
 from embaudit.auditing.findings.heads import origin_matters
@@ -13,6 +12,7 @@ from embaudit.auditing.findings.identification import cases
 from embaudit.auditing.findings.predicted import ALIKE
 from embaudit.auditing.findings.writing import seen_of
 from embaudit.auditing.limits import LENGTH, SHIFT, holds_shifts
+from embaudit.auditing.one_sided_wording import in_titles, worded_for
 from embaudit.auditing.texts import WORDS
 from embaudit.core.words import counted, in_typical_rows, percent
 from embaudit.model import Pairs
@@ -90,7 +90,7 @@ def audit_document(audit: Audit, invocation: Invocation | None = None, *, drawn:
         steps=() if invocation is None else tuple(next_steps(audit, invocation)),
         rare_steps=() if invocation is None else tuple(by_logits(audit, invocation)),
         glance=glance,
-        n_asked=len(compared_neighbours(audit)[0]) if audit.evidence.chosen else 0,
+        n_asked=len(compared_neighbours(audit)[0]) if audit.evidence.examples_requested else 0,
         words=tuple(definitions(audit.model, met)),
     )
 
@@ -133,7 +133,7 @@ def _movement(audit: Audit, *, drawn: bool) -> Section:
             moved = {name: [record for _, record, _ in some] for name, some in families(audit, index).items()}
             made = MovementDisplay.of_families(moved, title)
             figures = (made,) if len(made.means) else ()
-        parts.append(Charted(grid.title, grid.without(said_of(evidence.model, MOVED)) if drawn else grid, figures))
+        parts.append(Charted(grid.title, grid.without(worded_for(evidence.model, MOVED)) if drawn else grid, figures))
     position = () if evidence.position is None else (evidence.position.explain(),)
     title = "How far cosines move in equal models"
     parts += _pictures(audit) if drawn else []
@@ -221,14 +221,14 @@ def compared_neighbours(audit: Audit) -> tuple[tuple[Neighbourhood, ...], str]:
             return evidence.norm.examples, CONVENTIONS[1]
         return head.neighbours.examples, CONVENTIONS[0]
     side = shown_side(audit)
-    names = (one.called(side) for one in evidence.equivalents if one.name == evidence.shown_in)
+    names = (one.called(side) for one in evidence.equivalents if one.name == evidence.examples_gauge)
     return tuple(one for one in evidence.examples if one.before), f"in one equal model: {next(names, '')}"
 
 
 def _has_conventions(audit: Audit) -> bool:
     """Whether a head has two conventions with other neighbours: centred or not, its final norm folded in or not."""
     head, norm = audit.head, audit.evidence.norm
-    if head is None or audit.evidence.chosen or not head.origin_is_free:
+    if head is None or audit.evidence.examples_requested or not head.origin_is_free:
         return False
     return origin_matters(head) or (norm is not None and bool(norm.examples))
 
@@ -251,7 +251,7 @@ def _neighbours(audit: Audit) -> Section:
 
 def _picked(audit: Audit, title: str) -> str:
     """Tell how the rows were chosen whose neighbours are shown."""
-    if audit.evidence.chosen:
+    if audit.evidence.examples_requested:
         return f"Of the {title}s that were asked for."
     if _has_conventions(audit):
         return f"Of the {title}s whose neighbours change most, so these are no sample; figures over all stand above."

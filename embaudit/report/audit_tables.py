@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from embaudit.auditing.alone import is_alone, said_of
 from embaudit.auditing.findings.limits import unseen_too
 from embaudit.auditing.findings.movement import of_drawn
 from embaudit.auditing.findings.writing import seen_of
 from embaudit.auditing.limits import LENGTH, SHIFT, holds_shifts, shifted_sides
+from embaudit.auditing.one_sided_wording import is_alone, worded_for
 from embaudit.canonical.equivalents import CANONICAL
 from embaudit.core.words import counted, drawn_of, in_typical_rows, percent, row_quoted, visible
 from embaudit.model import Equivalence, Pairs
@@ -119,7 +119,7 @@ def movement_grids(audit: Audit) -> Iterator[Grid]:
         yield Grid(
             title=f"{Pairs(first.role).titled(evidence.model)} cosines",
             note=_movement_note([each[index] for each in evidence.movement], of_drawn(evidence, first.role, " of")),
-            headings=(*headings, said_of(evidence.model, MOVED)),
+            headings=(*headings, worded_for(evidence.model, MOVED)),
             rows=tuple(_movement_row(*one, first.top_n, evidence.model) for one in families(audit, index).items()),
             essential=("mean |Δcos|", f"top-{first.top_n} kept"),
         )
@@ -165,7 +165,7 @@ def limit_grids(audit: Audit) -> Iterator[Grid]:
                 note += f", {about}, {tied} of entries tied"
         by_kappa = {k: {s.group: s for s in found if s.max_condition == k} for k in sorted(kappas)}
         rows = tuple(_limit_row(kappa, by_kappa[kappa], groups, certificate) for kappa in by_kappa)
-        note += f".{unseen_too(audit.evidence).removesuffix('.')}" if audit.evidence.fibre.unseen else ""
+        note += f".{unseen_too(audit.evidence).removesuffix('.')}" if audit.evidence.equivalence.unseen else ""
         title = f"{Pairs(role).titled(model)} cosines: how far they could move"
         yield Grid(
             title,
@@ -380,7 +380,7 @@ def key(audit: Audit, grid: Grid) -> Iterator[str]:
     yield "Equal models: same products of both sides." if is_alone(audit.model) else "Equal models predict the same."
     if any(map(is_proven, grid.headings)):
         yield "κ: largest / smallest stretch."
-        if audit.evidence.fibre.unseen:
+        if audit.evidence.equivalence.unseen:
             yield "Unseen parts: no bound."
         if audit.evidence.model.free_shifts:
             yield f"Shifts: ≤ {LENGTH:g} typical row (lists {SHIFT:g})."
@@ -417,4 +417,4 @@ def scale(audit: Audit) -> Iterator[str]:
 
 def shown_side(audit: Audit) -> SideName:
     """Return the side whose neighbours are shown."""
-    return "left" if audit.evidence.about == "left" else "right"
+    return "left" if audit.evidence.primary_role == "left" else "right"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from embaudit.auditing.alone import in_titles
+from embaudit.auditing.one_sided_wording import in_titles
 from embaudit.auditing.texts import WORDS
 
 if TYPE_CHECKING:

@@ -292,8 +292,8 @@ class CertifiedCurveDisplay(Display):
         about = next(iter(by_role)) if audit.evidence.role not in by_role else audit.evidence.role
         certificate = by_role[about if role is None else role]
         attacks = [attack for attack in limits.attacks if attack.role == certificate.role]
-        curve, rows = cls.of(certificate.found, attacks=attacks), f"{model.title(certificate.role)}s"
-        return replace(curve, title=_lists_title(certificate.found, rows))
+        curve, rows = cls.of(certificate.certified, attacks=attacks), f"{model.title(certificate.role)}s"
+        return replace(curve, title=_lists_title(certificate.certified, rows))
 
     def frame(self) -> pd.DataFrame:
         """Return one row a point: its kind ("certified" or "left by an attack"), κ and the share of entries."""

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from embaudit.auditing.alone import said_of
 from embaudit.auditing.equivalents import equivalent_models
 from embaudit.auditing.evidence import with_probes
+from embaudit.auditing.one_sided_wording import worded_for
 from embaudit.canonical import canonical_form, in_span
 from embaudit.canonical.equivalents import PREDICTS, EquivalentModel, equivalent_at
 from embaudit.canonical.identified import prediction_view
@@ -389,7 +389,7 @@ def heatmap_of_page(audit: Audit) -> HeatmapDisplay | None:
 
 def _requested_names(audit: Audit, side: SideName) -> list[str]:
     """Name the rows asked for and those near them in either model, as far as a name is that of one row."""
-    if not audit.evidence.chosen:
+    if not audit.evidence.examples_requested:
         return []
     names = [(near.name, *dict((*near.before, *near.after))) for near in audit.evidence.examples]
     labels, counts = np.unique(audit.model.names(side).astype(str), return_counts=True)
@@ -463,7 +463,7 @@ class _PanelMaker:
         """Make the panel of an equal model, with what became of its predictions."""
         equal, sample = self.equals[name], Sample.of(with_probes(self.model, self.draw), self.draw)
         same = sample.drift(equal.of(sample.model), equal.amplification).ok
-        note = said_of(self.model, "same predictions" if same else "predictions differ by more than rounding")
+        note = worded_for(self.model, "same predictions" if same else "predictions differ by more than rounding")
         kappa = "" if np.isnan(equal.condition_number) else f", κ = {equal.condition_number:.3g}"
         return Panel(f"{name}{kappa}", note, self._cosines(equal.rows(self.model, self.side)))
 

@@ -7,9 +7,9 @@ from pathlib import Path
 from shlex import join
 from typing import TYPE_CHECKING
 
-from embaudit.auditing.alone import is_alone
-from embaudit.auditing.answer import Word
+from embaudit.auditing.answer import Readability
 from embaudit.auditing.findings.writing import seen_of
+from embaudit.auditing.one_sided_wording import is_alone
 from embaudit.model import Equivalence
 from embaudit.model.objectives import Status, usual_objectives
 
@@ -93,7 +93,7 @@ def by_logits(audit: Audit, invocation: Invocation) -> Iterator[tuple[str, str]]
 embaudit fix h.npz --inputs INPUTS.npy --as prediction --unit --out h-prediction.npz
     """
     head = audit.head is not None and audit.model.left is None
-    if not head or not audit.predictions_hold or audit.answer.word is Word.YES:
+    if not head or not audit.predictions_hold or audit.answer.word is Readability.YES:
         return
     option, file = ("--inputs", "INPUTS.npy") if audit.evidence.norm is None else ("--states", "STATES.npy")
     kind = "inputs of yours" if option == "--inputs" else "states of yours from before the final norm"
@@ -106,7 +106,7 @@ embaudit fix h.npz --inputs INPUTS.npy --as prediction --unit --out h-prediction
 
 def _missing(audit: Audit, invocation: Invocation) -> Iterator[tuple[str, str]]:
     """Ask for the other side, where a file beside this one can hold it and nothing that was told rules it out."""
-    open_ = is_alone(audit.model) and audit.predictions_hold and audit.answer.word is not Word.YES
+    open_ = is_alone(audit.model) and audit.predictions_hold and audit.answer.word is not Readability.YES
     if (
         invocation.path.endswith(".npy")
         and open_
@@ -121,7 +121,7 @@ def _deciding(audit: Audit, invocation: Invocation) -> Iterator[tuple[str, str]]
     """Yield vectors to use instead, or the training to declare that would decide."""
     model, word = audit.model, audit.answer.word
     chosen = next((row.name for row in usual_objectives(model.link) if row.status is Status.CHOSEN), None)
-    if not audit.predictions_hold or word is Word.YES:
+    if not audit.predictions_hold or word is Readability.YES:
         return
     if model.link == "unknown":
         yield "if training compared cosines", invocation.audit("--objective", "cosine")
@@ -135,7 +135,7 @@ def _deciding(audit: Audit, invocation: Invocation) -> Iterator[tuple[str, str]]
                 "to judge both by labels (put a column of that table for LABELS)",
                 invocation.evaluate("--truth", "LABELS"),
             )
-    elif "right" in model.free_shifts and word is Word.NO:
+    elif "right" in model.free_shifts and word is Readability.NO:
         form = "centred" if audit.evidence.norm is None else "folded-centred"
         made = ", norm folded in and" * (form != "centred") + " centred"
         yield (

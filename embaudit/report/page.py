@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from embaudit._version import __version__
 from embaudit.auditing import Audit
-from embaudit.auditing.alone import in_titles
-from embaudit.auditing.answer import Word
+from embaudit.auditing.answer import Readability
+from embaudit.auditing.one_sided_wording import in_titles
 from embaudit.auditing.texts import CODES
 from embaudit.core.results import Drawn
 from embaudit.errors import InputError, escaped
@@ -23,7 +23,12 @@ from embaudit.report.explorer import explorer
 from embaudit.report.explorer.parts import explorer_parts
 from embaudit.report.pictures import display
 
-KINDS = {Word.YES: "yes", Word.NO: "no", Word.CONVENTION: "convention", Word.UNSAID: "unsaid"}
+KINDS = {
+    Readability.YES: "yes",
+    Readability.NO: "no",
+    Readability.CONVENTION: "convention",
+    Readability.UNSAID: "unsaid",
+}
 """How an answer is coloured."""
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from rich.panel import Panel
 from rich.text import Text
 
-from embaudit.auditing.answer import Word
+from embaudit.auditing.answer import Readability
 from embaudit.auditing.finding import Severity
 from embaudit.core.words import cut
 from embaudit.report.audit_document import CONVENTIONS, audit_document
@@ -54,7 +54,12 @@ NOTES = 2
 """Notes of a result that one screen has room for."""
 OWN = "embaudit audit MODEL --out report.html"
 """What to type of a model of one's own."""
-ANSWERS = {Word.YES: "green", Word.CONVENTION: "yellow", Word.NO: "red", Word.UNSAID: "yellow"}
+ANSWERS = {
+    Readability.YES: "green",
+    Readability.CONVENTION: "yellow",
+    Readability.NO: "red",
+    Readability.UNSAID: "yellow",
+}
 COLOURS = {Severity.ISSUE: "red", Severity.TIP: "yellow"}
 
 
@@ -159,7 +164,7 @@ def _worth(audit: Audit, made: Document) -> str:
     against = made.lists[0].headings[1]
     if against.startswith("by "):
         return ""
-    if audit.answer.word is Word.CONVENTION:
+    if audit.answer.word is Readability.CONVENTION:
         return "Training chose the left list, among those of equal models."
     if against in CONVENTIONS:
         return "The right list follows one convention, no truer than the left."
@@ -168,7 +173,7 @@ def _worth(audit: Audit, made: Document) -> str:
 
 def _two_lists(audit: Audit, lists: Lists, below: str) -> Iterator[str]:
     """Lay two lists side by side, and mark the names that only one of them holds; a YES needs no second list."""
-    if audit.answer.word is Word.YES:
+    if audit.answer.word is Readability.YES:
         yield _short(f"nearest to {lists.name}{f' ({lists.note})' if lists.note else ''}")
         yield from (_cell(one, "").rstrip() for one in lists.before)
         return

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from embaudit.auditing.equivalence_class import EquivalenceClass, Freedom
 from embaudit.auditing.evidence import Evidence
-from embaudit.auditing.fibre import Fibre, Freedom
 from embaudit.auditing.finding import Kind, Scope
 from embaudit.auditing.head_evidence import HeadReport
 from embaudit.canonical.equivalents import EquivalentModel
@@ -58,17 +58,17 @@ def equal(name: str = "linear 1", kind: str = "linear", kappa: float = 2.0, shif
     return EquivalentModel(name, kind, name, kappa, shift, Gauge.identity(3))
 
 
-def fibre(freedom: Freedom = FREE, *roles: str, **fields: Any) -> Fibre:
+def equivalence(freedom: Freedom = FREE, *roles: str, **fields: Any) -> EquivalenceClass:
     """Set of equal models."""
     known = {"scope": EVERY, "outside": {}, "pinning": None, "seen_rank": 3}
-    return Fibre(freedom=dict.fromkeys(roles or ("right",), freedom), **known | fields)
+    return EquivalenceClass(freedom=dict.fromkeys(roles or ("right",), freedom), **known | fields)
 
 
 def evidence(
     model: FactorModel = MODEL, *visits: tuple[EquivalentModel, *tuple[Movement, ...]], **fields: Any
 ) -> Evidence:
     """Evidence of a model with the visits given, whose predictions all stay."""
-    known = {"fibre": fibre(), "drift": tuple(drift() for _ in visits)}
+    known = {"equivalence": equivalence(), "drift": tuple(drift() for _ in visits)}
     return Evidence(
         model, equivalents=tuple(v[0] for v in visits), movement=tuple(v[1:] for v in visits), **known | fields
     )
@@ -110,7 +110,7 @@ def head(model: FactorModel = HEAD, **fields: Any) -> HeadReport:
         "median_norm": 2.0,
         "centred": equal_head("mean row removed", "centring", 0.4), "neighbours": change(), "equivalents": (),
         "constructions": (Construction(("cat", "dog"), 0.8, -1.0, -1.0, 0.9, 1e-15),), "shifts": (opposite(),),
-        "argmax": argmax(), "projector": projector(), "logit_agreement": None, "panel": None, "chosen": (0, 1),
+        "argmax": argmax(), "projector": projector(), "logit_agreement": None, "panel": None, "pair": (0, 1),
     }  # fmt: skip
     return HeadReport(model=model, **known | fields)
 
@@ -118,7 +118,7 @@ def head(model: FactorModel = HEAD, **fields: Any) -> HeadReport:
 def of_head(found: HeadReport | None = None, **fields: Any) -> Evidence:
     """Evidence of a head alone."""
     found = head() if found is None else found
-    return Evidence(found.model, head=found, **{"fibre": fibre()} | fields)
+    return Evidence(found.model, head=found, **{"equivalence": equivalence()} | fields)
 
 
 def quiet(mean_norm: float = 0.2, **fields: Any) -> HeadReport:

@@ -24,8 +24,8 @@ from made import (
     drift,
     equal,
     equal_head,
+    equivalence,
     evidence,
-    fibre,
     head,
     moved,
     of_head,
@@ -86,7 +86,7 @@ def gauged(*roles: str) -> dict[str, Any]:
     moves = {"left": Moved(0.1, 0.2, 3), "right": Moved(0.3, 0.6, 3)}
     pinning = Pinning("free", "another metric keeps every length", "models of rank 3", 1, 3, moved=moves)
     shown = replace(FREE, kind=Kind.SHOWN, because=pinning.explain())
-    return {"fibre": fibre(shown, *roles or ("right",), pinning=pinning)}
+    return {"equivalence": equivalence(shown, *roles or ("right",), pinning=pinning)}
 
 
 def decayed(mean_abs: float, *, objective: str = "factors", **lists: Any) -> Evidence:
@@ -97,9 +97,9 @@ def decayed(mean_abs: float, *, objective: str = "factors", **lists: Any) -> Evi
 
 def blind(mean_abs: float, most: float, model: FactorModel = MODEL, **fields: Any) -> Evidence:
     """A side that holds a quarter of a row where no prediction looks."""
-    outside = fibre(FREE, outside={"right": 0.25}, seen_rank=1, unseen=2)
+    outside = equivalence(FREE, outside={"right": 0.25}, seen_rank=1, unseen=2)
     model = model.replace(left=model.left * [1, 0, 0])
-    return evidence(model, fibre=outside, unseen=(moved(mean_abs=mean_abs, max_abs=most, **fields),))
+    return evidence(model, equivalence=outside, unseen=(moved(mean_abs=mean_abs, max_abs=most, **fields),))
 
 
 def constant(role: str, column: int | None, **fields: Any) -> Evidence:
@@ -140,7 +140,7 @@ def bounded(model: FactorModel = MODEL, **fields: Any) -> Evidence:
     ranged = RangeSummary("right", "linear", 1.5, 0.0, 1234, 20_000, 0, 0.5, widths, 0, 0, 1, ranges=None)
     shifted = replace(ranged, role="cross", group="affine", max_shift=3.7)
     lists = {1.1: 0.75, 2.0: 0.5}
-    certain = Certificate("right", "linear", 0.0, 10, 1500, False, lists, lists, 0.0, found=None)
+    certain = Certificate("right", "linear", 0.0, 10, 1500, False, lists, lists, 0.0, certified=None)
     little = replace(certain, role="left", group="affine", max_shift=0.1, n_rows=1, lists={2.0: 0.25})
     gauge, linear = Gauge.identity(3), GeneralLinear(3, max_condition=2.0)
     affine = Affine(3, side="right", max_condition=2.0, max_shift=7.0)
@@ -188,8 +188,10 @@ def training() -> dict[str, Evidence]:
     for name in ("none", "factors", "decoupled-decay", "prediction", "word2vec"):
         found[f"one side, {name}"] = trained(name, ALONE)
     found |= {name: evidence(model) for name, model in (("two sides", MODEL), ("one side", ALONE), ("a head", HEAD))}
-    found |= {name: evidence(MODEL, fibre=fibre(one)) for name, one in (("pinned", PINNED), ("undecided", OPEN))}
-    found["one side, undecided"] = evidence(ALONE, fibre=fibre(OPEN))
+    found |= {
+        name: evidence(MODEL, equivalence=equivalence(one)) for name, one in (("pinned", PINNED), ("undecided", OPEN))
+    }
+    found["one side, undecided"] = evidence(ALONE, equivalence=equivalence(OPEN))
     found["two sides by cosine"] = evidence(COSINE, **gauged("right", "left"))
     found["one side by cosine"] = evidence(ALONE.replace(link="cosine"), **gauged())
     found["labels of length 1"] = of_head(head(UNIT), **gauged())
@@ -206,7 +208,7 @@ def movements() -> dict[str, Evidence]:
     shifted = equal("translation of items 1", "translation", 1.0, 0.75)
     whole = HEAD.replace(left=MODEL.left)
     some = evidence(whole.take(right=np.arange(4)), (equal(), moved(**SAMPLED)), head=head(whole))
-    flat = fibre(FREE, outside={"right": 0.25}, seen_rank=1, unseen=2)
+    flat = equivalence(FREE, outside={"right": 0.25}, seen_rank=1, unseen=2)
     ranked = MODEL.replace(link="ranking")
     return {
         "moved": evidence(MODEL, (equal(), moved(**LISTS)), (shifted, moved(mean_abs=0.4, **SAMPLED, **HALF))),
@@ -214,7 +216,7 @@ def movements() -> dict[str, Evidence]:
         "moved by no gauge": evidence(MODEL, (replace(equal("balanced", "canonical"), gauge=None), moved())),
         "moved, of labels drawn": some,
         "bounds": bounded(),
-        "bounds beside what is unseen": bounded(fibre=flat),
+        "bounds beside what is unseen": bounded(equivalence=flat),
         "no attack": evidence(limits=Limits(rank=20_000)),
         "as predicted": compared(0.0, max_abs=1e-7),
         "nearly as predicted": compared(0.04, **LISTS | {"top_n_overlap": 0.99}),
@@ -278,7 +280,7 @@ def heads() -> dict[str, Evidence]:
         "a tight soft cap": of_head(head(CAPPED, centred=equal_head(change=4.56))),
         "a soft cap around the mean": of_head(head(CAPPED, **tied)),
         "labels declared of length 1": of_head(
-            head(UNIT, centred=equal_head(change=0.5)), fibre=fibre(PINNED, pinning=fixed_rows)
+            head(UNIT, centred=equal_head(change=0.5)), equivalence=equivalence(PINNED, pinning=fixed_rows)
         ),
         "gains decide": normed(rms),
         "gains decide for labels asked": normed(layer, sampled=True, n_copies=3, ones=0.123),
@@ -308,12 +310,12 @@ def rows() -> dict[str, Evidence]:
         "one hub": like(MODEL, hubs=replace(hubs, few=(3,), lists_with=(0.5,))),
         "unit rows": like(ALONE, off_unit=2e-8),
         "orthonormal columns": like(ALONE, orthonormal=True),
-        "unit rows of an unknown link": evidence(MODEL.replace(link="unknown"), fibre=fibre(OPEN)),
-        "too few unit rows": evidence(COSINE, fibre=fibre(OPEN, pinning=few)),
+        "unit rows of an unknown link": evidence(MODEL.replace(link="unknown"), equivalence=equivalence(OPEN)),
+        "too few unit rows": evidence(COSINE, equivalence=equivalence(OPEN, pinning=few)),
     }
     for how in ("dot", "cosine"):
         table = FactorModel.from_vectors(draw, compared=how)
-        found[f"rows compared by {how}"] = replace(like(table, levels=levels(table)), fibre=fibre(PINNED))
+        found[f"rows compared by {how}"] = replace(like(table, levels=levels(table)), equivalence=equivalence(PINNED))
     for name, model in {
         "": MODEL, ", a user bias": MODEL.replace(left_bias=np.zeros(6)), ", alone": ALONE, ", by cosine": COSINE,
     }.items():  # fmt: skip

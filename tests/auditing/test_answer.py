@@ -8,7 +8,7 @@ from raised import ALONE, COSINE, HEAD, MODEL, WITH_INPUTS, cases
 
 from embaudit import audit
 from embaudit.auditing import Audit
-from embaudit.auditing.answer import Word, answer
+from embaudit.auditing.answer import Readability, answer
 from embaudit.auditing.finding import Finding, Kind, Scope, Severity
 from embaudit.auditing.findings.writing import kind_of, names_of
 from embaudit.auditing.texts import ANSWERS, CODES, VERDICT
@@ -53,13 +53,13 @@ def names(row):
 
 def test_a_yes_needs_a_proof_and_a_no_says_that_they_are_free():
     for row in ANSWERS:
-        if row.word == Word.YES:
+        if row.word == Readability.YES:
             assert row.needs in (
                 ("pinned",), ("pinned", "compared", "together"), ("pinned", "products", "together"), ("made",)
             )  # fmt: skip
-        if row.word == Word.NO:
+        if row.word == Readability.NO:
             assert "free" in row.needs
-        if row.word == Word.CONVENTION:
+        if row.word == Readability.CONVENTION:
             assert "free" in row.needs
             assert {"EMB103", "cosines_agree", "cosines_near"} & set(row.needs)
 
@@ -80,7 +80,7 @@ def test_every_case_has_an_answer_that_its_findings_hold(name):
     result = Audit(evidence.model, evidence)
     drawn = {one.code for one in result.conclusions}
     assert set(result.answer.findings) <= drawn
-    assert result.answer.word in Word
+    assert result.answer.word in Readability
     assert not set("{}") & set(result.answer.advice)
     assert "  " not in result.verdict
     said = dict.fromkeys([*(one.text for one in result.reasons), result.answer.advice])  # each sentence once

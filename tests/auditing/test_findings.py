@@ -14,8 +14,8 @@ from made import (
     changed,
     drift,
     equal,
+    equivalence,
     evidence,
-    fibre,
     head,
     moved,
     of_head,
@@ -101,7 +101,7 @@ def test_what_training_says_of_free_cosines_follows_its_law(name):
     found = [one for one in conclusions(case) if one.code.startswith("EMB10") or one.code == "made"]
     assert [one.code for one in found] == [expected.get(row.status, "made")]
     assert found[0].kind is (Kind.UNDECIDED if row.status is Status.UNKNOWN else Kind.ASSUMED)
-    pinned = changed(case, fibre=fibre(PINNED))
+    pinned = changed(case, equivalence=equivalence(PINNED))
     assert drawn(pinned, "EMB101", "EMB102", "EMB103", "EMB105", "made") == {}, "nothing is left to training"
 
 
@@ -126,7 +126,7 @@ def test_traits_are_told_from_their_threshold_on(name):
 
 
 def test_every_check_is_silent_of_evidence_that_has_nothing_to_tell():
-    pinned = evidence(MODEL, fibre=fibre(PINNED))
+    pinned = evidence(MODEL, equivalence=equivalence(PINNED))
     assert [one.code for one in conclusions(pinned)] == ["pinned"]
     assert len(set(CHECKS)) == len(CHECKS)
     assert FREE.moves

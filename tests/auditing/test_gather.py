@@ -33,7 +33,8 @@ def test_neighbours_are_laid_beside_those_with_the_bias_and_a_constant_where_bot
         )
         assert found.beside_bias == beside_bias(one.right_side, np.array([3, 6]), 2, both=both)
     assert (
-        gather(model, groups=["orthogonal"], roles=["left"], about="left", effort=Effort(n_gauges=1)).beside_bias == ()
+        gather(model, groups=["orthogonal"], roles=["left"], primary_role="left", effort=Effort(n_gauges=1)).beside_bias
+        == ()
     )
     assert gather(SMALL, groups=["orthogonal"], roles=["right"], effort=Effort(n_gauges=1)).beside_bias == ()
 

@@ -61,7 +61,9 @@ def test_certified_entries_and_ranges_are_of_the_stored_rows():
         assert (stored >= one.found.lower - 1e-9).all()
         assert (stored <= one.found.upper + 1e-9).all()
     for one in (one for one in found.certificates if one.role == "right"):
-        assert np.array_equal(one.found.indices, neighbours(model.right, one.top_n, rows=one.found.rows).indices)
+        assert np.array_equal(
+            one.certified.indices, neighbours(model.right, one.top_n, rows=one.certified.rows).indices
+        )
 
 
 def test_where_rows_may_be_shifted_nothing_linear_is_called_proven():
@@ -143,10 +145,10 @@ def test_no_gauge_of_a_named_set_leaves_a_bound(seed):
         for kappa in (1.1, KAPPA):
             linear = GeneralLinear(model.rank, max_condition=kappa)
             shifts = Affine(model.rank, side=one.role, max_condition=kappa, max_shift=length)
-            certain = one.found.certified(kappa)
+            certain = one.certified.certified(kappa)
             for gauge in tried(model, shifts if one.max_shift else linear, draw):
-                now = neighbours(gauge.act(model).factors(one.role), one.top_n, rows=one.found.rows).indices
-                stays = np.array([np.isin(old, new) for old, new in zip(one.found.indices, now, strict=True)])
+                now = neighbours(gauge.act(model).factors(one.role), one.top_n, rows=one.certified.rows).indices
+                stays = np.array([np.isin(old, new) for old, new in zip(one.certified.indices, now, strict=True)])
                 assert stays[certain].all()
     for one in (one for one in found.attacks if one.objective == "movement"):
         before = cosines(model, one.role, one.table)

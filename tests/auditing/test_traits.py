@@ -8,8 +8,8 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from embaudit import FactorPenaltyMF, ProductPenaltyMF, load
+from embaudit.auditing.equivalence_class import equivalence_class_of
 from embaudit.auditing.evidence import Evidence
-from embaudit.auditing.fibre import fibre_of
 from embaudit.auditing.findings import conclusions
 from embaudit.auditing.traits import all_traits, traits_of
 from embaudit.model import FactorModel
@@ -25,7 +25,7 @@ def of(rows, role="right", **given):
 def told(model):
     """Return what is found of the rows of both sides, with its severity."""
     traits = all_traits(model, model.sides, rng=np.random.default_rng(0))
-    found = conclusions(Evidence(model, fibre_of(model, ("right",)), traits=traits))
+    found = conclusions(Evidence(model, equivalence_class_of(model, ("right",)), traits=traits))
     return {one.code: one.severity.title for one in found if one.code in TRAITS}
 
 

@@ -16,6 +16,7 @@ PLAIN = (
     "__main__.py",
     "_version.py",
     "attacks",
+    "auditing",
     "blocks",
     "canonical",
     "comparison",

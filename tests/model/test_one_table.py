@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import embaudit as ea
-from embaudit.auditing.fibre import fibre_of
+from embaudit.auditing.equivalence_class import equivalence_class_of
 from embaudit.auditing.fingerprint import fingerprint
 from embaudit.canonical.pinning import TABLE
 from embaudit.errors import EquivalenceError, InputError
@@ -64,7 +64,7 @@ def test_a_gauge_acts_exactly_where_it_keeps_the_predictions(by, gauge, keeps):
 
 @both
 def test_the_fibre_is_proven_to_move_nothing_and_names_its_models(by):
-    found = fibre_of(TABLES[by], ["right"])
+    found = equivalence_class_of(TABLES[by], ["right"])
     freedom = found.freedom["right"]
     assert (freedom.moves, str(freedom.kind)) == (False, "proven")
     assert found.scope.models == TABLE == "models that compare these rows with each other in the same way"

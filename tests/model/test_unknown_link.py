@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import embaudit as ea
-from embaudit.auditing.fibre import fibre_of
+from embaudit.auditing.equivalence_class import equivalence_class_of
 from embaudit.errors import EquivalenceError
 from embaudit.gauges import Gauge, Orthogonal
 from embaudit.model import Equivalence, FactorModel
@@ -60,18 +60,18 @@ def test_only_what_keeps_dot_products_and_lengths_acts_on_an_unknown_link():
 
 def test_the_fibre_is_undecided_unless_both_readings_agree():
     for role in ("right", "left"):
-        found = fibre_of(OPEN, ["left", "right"]).freedom[role]
+        found = equivalence_class_of(OPEN, ["left", "right"]).freedom[role]
         assert (found.moves, str(found.kind)) == (None, "undecided")
         assert "nobody said which was trained" in found.because
-        assert fibre_of(OPEN.replace(link="cosine"), [role]).moves(role) is False
-        assert fibre_of(OPEN.replace(link="identity"), [role]).moves(role) is True
-    free = fibre_of(FREE, ["right"])
+        assert equivalence_class_of(OPEN.replace(link="cosine"), [role]).moves(role) is False
+        assert equivalence_class_of(OPEN.replace(link="identity"), [role]).moves(role) is True
+    free = equivalence_class_of(FREE, ["right"])
     assert (free.moves("right"), str(free.freedom["right"].kind)) == (True, "shown")
     twin = free.pinning.twin(FREE.replace(link="cosine"))
     np.testing.assert_allclose(twin.left @ twin.right.T, FREE.scores(), atol=1e-12)
     np.testing.assert_allclose(np.linalg.norm(twin.right, axis=1), 1, atol=1e-12)
     assert np.abs(twin.cosines("right") - FREE.cosines("right")).max() > 0.1
-    line = fibre_of(FactorModel.from_user_item([[1.0], [-1.0]], [[1.0], [1.0]]), ["right"])
+    line = equivalence_class_of(FactorModel.from_user_item([[1.0], [-1.0]], [[1.0], [1.0]]), ["right"])
     assert (line.moves("right"), str(line.freedom["right"].kind)) == (False, "proven")
 
 

@@ -62,4 +62,4 @@ def test_an_audit_lays_both_lists_side_by_side() -> None:
     assert "with it among the factors" in screen.export_text()
     for other in (model.replace(right_bias=None), model.replace(link="cosine")):
         assert gather(other, effort=Effort(n_gauges=1), show=["507"]).beside_bias == ()
-    assert gather(model, effort=Effort(n_gauges=1), about="left").beside_bias == ()
+    assert gather(model, effort=Effort(n_gauges=1), primary_role="left").beside_bias == ()

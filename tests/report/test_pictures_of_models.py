@@ -204,7 +204,7 @@ def audit():
 def test_an_audit_draws_what_is_certain_to_stay(audit):
     shown = audit.plot_certified_curve(Figure().add_subplot())
     limits = audit.evidence.limits
-    (found,) = [one.found for one in limits.certificates if one.role == "right"]
+    (found,) = [one.certified for one in limits.certificates if one.role == "right"]
     frame = shown.frame()
     certain = frame[frame["kind"] == "certified"]
     np.testing.assert_array_equal(certain["share"], found.curve(certain["kappa"]))

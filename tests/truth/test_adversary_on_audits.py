@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from random_models import BIASES, LINKS, random_model
 
+from embaudit.auditing.equivalence_class import equivalence_class_of
 from embaudit.auditing.evidence import default_roles
-from embaudit.auditing.fibre import fibre_of
 from embaudit.errors import InputError
 from embaudit.testing import break_claim
 
@@ -34,9 +34,9 @@ def searched():
     found = {}
     for number in range(NUMBER):
         model = random_model(number)
-        fibre = fibre_of(model, sides(model))
+        equivalence = equivalence_class_of(model, sides(model))
         for role in sides(model):
-            says = fibre.moves(role)
+            says = equivalence.moves(role)
             if says is not None:
                 found[number, role] = says, break_claim(model, role=role, starts=3 if says else 8)
     return found

@@ -171,11 +171,11 @@ def in_lists(model, found, draw):
         for claim in proven_of(found, "certified", one.role):
             if not claim.scope.models.startswith(one.group):
                 continue
-            certain = one.found.certified(claim.scope.max_condition)
+            certain = one.certified.certified(claim.scope.max_condition)
             assert certain.all(axis=1).mean() >= claim.value - 1e-9
             for gauge in tried(model, claim.scope, one.group, one.role, draw):
                 after = _full(cosines(gauge.act(model), one.role))
-                for row, listed, sure in zip(one.found.rows, one.found.indices, certain, strict=True):
+                for row, listed, sure in zip(one.certified.rows, one.certified.indices, certain, strict=True):
                     rivals = after[row, np.setdiff1d(firsts, row)]
                     for j in listed[sure]:
                         assert (rivals > after[row, j] + TOLERANCE).sum() < len(listed)

@@ -11,7 +11,7 @@ from llama_files import LAYER, RMS, gguf_file
 from reading import too_long
 
 from embaudit.comparison import Match, compare
-from embaudit.comparison.rounded import Given, rounded
+from embaudit.comparison.rounded import LoadedModel, rounded
 from embaudit.model.final_norm import FinalNorm
 
 if TYPE_CHECKING:
@@ -185,7 +185,7 @@ def test_a_comparison_of_heads_in_plain_values(found: dict[str, Comparison]) -> 
 
 def test_rows_that_lie_apart_and_models_of_two_ranks(tmp_path: Path) -> None:
     path = Head(W, GAIN, "Q8_0").written(tmp_path / "m.gguf")
-    one, two = Given.of(STORED.written(tmp_path / "n.gguf")), Given.of(path)
+    one, two = LoadedModel.of(STORED.written(tmp_path / "n.gguf")), LoadedModel.of(path)
     steps = two.rounding.steps(slice(0, 80))
     for rows in (np.array([3, 70, 41]), np.arange(5, 12), np.array([9])):
         match = Match("right", rows, rows, rows, 0, 0, by_ids=False)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from table import NEVER, NEVER_ALONE, TABLE
 
-from embaudit.auditing.alone import is_alone
+from embaudit.auditing.one_sided_wording import is_alone
 from embaudit.report.heatmap import heatmap
 
 SHOWN = 1e-6

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from embaudit import audit
-from embaudit.auditing.fibre import fibre_of
+from embaudit.auditing.equivalence_class import equivalence_class_of
 from embaudit.auditing.finding import Kind
 from embaudit.linalg.pair_sums import CosineSums
 from embaudit.model import FactorModel, Softmax
@@ -51,11 +51,11 @@ def test_no_shift_is_said_to_part_rows_that_are_equal(side):
         model = FactorModel.from_softmax(alike)
     else:
         model = FactorModel(alike, other, link=Softmax(unit_rows=True), right_bias=draw.standard_normal(6))
-    free = fibre_of(model, [side]).freedom[side]
+    free = equivalence_class_of(model, [side]).freedom[side]
     assert (free.moves, free.kind) == (True, Kind.PROVEN)
     assert "opposite" not in free.because
     one_apart = model.replace(**{side: alike + np.eye(5, 3)})
-    assert "opposite" in fibre_of(one_apart, [side]).freedom[side].because
+    assert "opposite" in equivalence_class_of(one_apart, [side]).freedom[side].because
 
 
 def test_two_labels_on_a_line_are_not_promised_any_cosine():

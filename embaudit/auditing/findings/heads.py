@@ -1,4 +1,4 @@
-"""What was seen of a softmax head besides: EMB301 to EMB307, its origin, shortest shifts, inputs and final norm."""
+"""Findings of a softmax head: EMB301 to EMB307, its origin, shortest shifts, inputs and final norm."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ UNCENTRED = Scope("the head less its mean row")
 
 
 def decides_neighbours(head: HeadReport) -> bool:
-    """Tell whether removing the mean row changes nearest labels noticeably."""
+    """Check that removing the mean row changes nearest labels noticeably."""
     return is_effect(head.neighbours.top1_changed, head.neighbours.n_rows)
 
 
 def origin_matters(head: HeadReport) -> bool:
-    """Tell whether removing the mean row changes nearest labels or cosines noticeably."""
+    """Check that removing the mean row changes nearest labels or cosines noticeably."""
     return head.origin_is_free and (decides_neighbours(head) or head.centred.movement.mean_abs >= MOVES)
 
 
-def asked(head: HeadReport) -> str:
+def examined_labels(head: HeadReport) -> str:
     """Name the labels whose nearest ones were sought: one of each group of copies, of a large head some of them."""
     once = head.neighbours.n_rows < head.n_panel
     some = f"{counted(head.neighbours.n_rows, 'label')} asked"
@@ -49,7 +49,7 @@ def asked(head: HeadReport) -> str:
 
 
 def _rows(head: HeadReport) -> str:
-    return LABELS if head.neighbours.exact else f"cosines of {asked(head)}"
+    return LABELS if head.neighbours.exact else f"cosines of {examined_labels(head)}"
 
 
 def origin(evidence: Evidence) -> Iterator[Finding]:
@@ -67,7 +67,7 @@ def origin(evidence: Evidence) -> Iterator[Finding]:
     }
     # Where few were asked, their number stands before the noun already.
     few = not head.neighbours.exact and head.neighbours.n_rows < FEW
-    common |= {"offset": head.offset, "labels": "labels asked" if few else asked(head)}
+    common |= {"offset": head.offset, "labels": "labels asked" if few else examined_labels(head)}
     if not origin_matters(head):
         near = ["near"] * (head.offset > CENTRED)
         yield finding("origin", evidence, Kind.SHOWN, *near, **common, value=share, kept=share_of(1 - share, n_rows))
@@ -157,7 +157,7 @@ def simplex(evidence: Evidence) -> Iterator[Finding]:
         value=head.projector.labels_per_dimension,
         dimensions=counted(head.affine_rank, "dimension"),
         warning=head.projector.warning,
-        **names | {part: template(code, part).format_map(names) * there for part, there in limits.items()},
+        **names | {field: template(code, field).format_map(names) * there for field, there in limits.items()},
     )
 
 
@@ -187,7 +187,7 @@ def declared(evidence: Evidence) -> Iterator[Finding]:
     head = evidence.head
     if head is None or head.origin_is_free or not head.link.guard:
         return
-    pinning, change = evidence.fibre.pinning, head.centred.change
+    pinning, change = evidence.equivalence.pinning, head.centred.change
     yield finding(
         "EMB305",
         evidence,

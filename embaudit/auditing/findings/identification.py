@@ -1,12 +1,12 @@
-"""Whether predictions and training fix the cosines: free, pinned or undecided, and EMB101 to EMB105."""
+"""Findings on the identification of cosines by predictions and training: free, pinned, undecided; EMB101 to EMB105."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from embaudit.auditing.alone import is_alone, said_of
 from embaudit.auditing.finding import Finding, Kind, Severity
 from embaudit.auditing.findings.writing import CHANGED, MOVES, finding, is_effect, template
+from embaudit.auditing.one_sided_wording import is_alone, worded_for
 from embaudit.core.words import percent
 from embaudit.model import Equivalence, Pairs
 from embaudit.model.objectives import OBJECTIVES, Objective, Status, usual_objectives
@@ -33,11 +33,11 @@ FAR = 0.25
 
 def freedom(evidence: Evidence) -> Iterator[Finding]:
     """Conclude for each kind of pairs whether an equal model may have other cosines."""
-    fibre = evidence.fibre
-    for role, argued in fibre.freedom.items():
-        pinning = fibre.pinning if argued.kind is Kind.SHOWN else None
+    equivalence = evidence.equivalence
+    for role, argued in equivalence.freedom.items():
+        pinning = equivalence.pinning if argued.kind is Kind.SHOWN else None
         moved = None if pinning is None else pinning.moved_of(role)
-        common: dict[str, Any] = {"role": role, "scope": fibre.scope}
+        common: dict[str, Any] = {"role": role, "scope": equivalence.scope}
         if pinning is not None and moved is not None:
             common |= {"value": moved.mean_abs, "witness": pinning.witness}
         yield finding(FREEDOM[argued.moves], evidence, argued.kind, **common, because=argued.because)
@@ -47,7 +47,7 @@ def freedom(evidence: Evidence) -> Iterator[Finding]:
 
 def undecided(evidence: Evidence) -> Iterator[Finding]:
     """Report what would decide whether cosines are fixed: how training compared unit rows, or more of them."""
-    model, pinning = evidence.model, evidence.fibre.pinning
+    model, pinning = evidence.model, evidence.equivalence.pinning
     if model.link == "unknown":
         yield finding("unit_sides", evidence, Kind.MEASURED, rows="rows of both sides")
     if pinning is not None and pinning.status == "undecided" and pinning.rows_missing:
@@ -89,22 +89,22 @@ def objective_of(evidence: Evidence) -> Objective | None:
 def identification(evidence: Evidence) -> Iterator[Finding]:
     """Ask what is left of the cosines once the objective has had its say (EMB101, EMB102, EMB103, EMB105)."""
     model, role, objective = evidence.model, evidence.role, objective_of(evidence)
-    argued = evidence.fibre.freedom[role]
+    argued = evidence.equivalence.freedom[role]
     status = None if objective is None else objective.status
     if argued.moves is False:
         return
     if status is Status.PREDICTED:
         yield finding("made", evidence, Kind.ASSUMED, role=role)
         return
-    pinning = evidence.fibre.pinning
+    pinning = evidence.equivalence.pinning
     largest = max((m.mean_abs for _, m in evidence.visits() if m.role != "cross"), default=None)
     common: dict[str, Any] = {
         "role": role,
-        "scope": evidence.fibre.scope,
+        "scope": evidence.equivalence.scope,
         "value": largest if pinning is None else pinning.largest,
         "because": argued.because,
         "loss": "" if objective is None else objective.loss,
-        "trained": "" if objective is None else said_of(model, objective.cosines),
+        "trained": "" if objective is None else worded_for(model, objective.cosines),
     }
     alone = ["alone"] * is_alone(model)
     if argued.moves is None:
@@ -117,14 +117,16 @@ def identification(evidence: Evidence) -> Iterator[Finding]:
         listed = " ".join(f"Under {' or '.join(names)} they are {then}." for names, then in cases(model))
         yield finding("EMB102", evidence, Kind.UNDECIDED, *alone, **common, cases=listed, objectives=objectives)
     elif status is Status.UNKNOWN:
-        yield finding("EMB102", evidence, Kind.UNDECIDED, *(f"lawless_{one}" for one in alone), "lawless", **common)
+        yield finding(
+            "EMB102", evidence, Kind.UNDECIDED, *(f"lawless_{variant}" for variant in alone), "lawless", **common
+        )
         if alone and objective.name not in OBJECTIVES:
             yield finding("second_table", evidence, Kind.ASSUMED, role=role)
     elif status is Status.FREE:
         yield finding("EMB101", evidence, Kind.ASSUMED, *alone, **common)
     else:
         assert status is not None
-        unsettled = ["unsettled"] * any(one.role == role for one in penalty(evidence))
+        unsettled = ["unsettled"] * any(conclusion.role == role for conclusion in penalty(evidence))
         variants = [*unsettled, str(status).replace(" ", "_"), *alone]
         yield finding("EMB103", evidence, Kind.ASSUMED, *variants, **common)
 
@@ -134,12 +136,12 @@ def penalty(evidence: Evidence) -> Iterator[Finding]:
 
     Which rows a penalty chooses is a law of its minimum; whether training came to rest there is seen from the rows.
     """
-    model, chosen = evidence.model, evidence.penalty
-    for movement in () if chosen is None else chosen.movement:
+    model, form = evidence.model, evidence.penalty
+    for movement in () if form is None else form.movement:
         changed = 1 - movement.top_n_overlap if movement.top_n else float("nan")
         if not (is_effect(changed, movement.n_lists) or movement.mean_abs >= MOVES):
             continue
-        assert chosen is not None
+        assert form is not None
         law = known_objective(model.objective)
         assert law is not None
         far = changed >= FAR and is_effect(changed, movement.n_lists)
@@ -154,7 +156,7 @@ def penalty(evidence: Evidence) -> Iterator[Finding]:
             severity=Severity.ISSUE if far else Severity.TIP,
             law=template("EMB104", f"law_{law.name}"),
             counted="" if law.name == "factors-counted" else template("EMB104", "counted"),
-            stretch=chosen.stretch,
+            stretch=form.stretch,
             share=percent(changed),
             top_n=movement.top_n,
             mean=movement.mean_abs,

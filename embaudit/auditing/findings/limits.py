@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 
 def unseen_too(evidence: Evidence) -> str:
-    """Say behind a bound what lies outside of its set, if anything does."""
-    return template("bound", "unseen") if evidence.fibre.unseen else ""
+    """Write behind a bound which components lie outside of its set, if there are any."""
+    return template("bound", "unseen") if evidence.equivalence.unseen else ""
 
 
 def _set_of(evidence: Evidence, group: str, max_condition: float | None, max_shift: float | None) -> Scope:
     """Name a set of gauges; where no prediction sees some dimensions, it is one of those that are stored."""
-    of = f" of {counted(evidence.model.rank, 'column')}" if evidence.fibre.unseen else ""
+    of = f" of {counted(evidence.model.rank, 'column')}" if evidence.equivalence.unseen else ""
     return Scope(f"{group} gauges{of}", max_condition, max_shift)
 
 

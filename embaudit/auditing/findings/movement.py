@@ -21,7 +21,7 @@ SEEN = 1e-6
 
 def of_drawn(evidence: Evidence, role: Role, start: str = " among") -> str:
     """Write of how many labels of a large head a figure is; nothing where none was left out."""
-    count = evidence.n_drawn(role)
+    count = evidence.n_sampled(role)
     return "" if count is None else f"{start} {counted(count, 'label')} drawn"
 
 
@@ -58,7 +58,7 @@ def drawn(evidence: Evidence) -> Iterator[Finding]:
         if not visits or max(m.max_abs for _, m in visits) <= SEEN:
             continue
         kappa, top_n = visits[0][0].condition_number, visits[0][1].top_n
-        kept = sum(m.top_n_overlap for _, m in visits) / len(visits)
+        overlap = sum(m.top_n_overlap for _, m in visits) / len(visits)
         yield finding(
             "drawn",
             evidence,
@@ -67,5 +67,5 @@ def drawn(evidence: Evidence) -> Iterator[Finding]:
             scope=Scope(counted(len(visits), "random linear map"), max_condition=kappa),
             value=sum(m.mean_abs for _, m in visits) / len(visits),
             kappa=kappa,
-            lists=template("drawn", "lists").format(kept=percent(kept), top_n=top_n) * bool(top_n),
+            lists=template("drawn", "lists").format(kept=percent(overlap), top_n=top_n) * bool(top_n),
         )

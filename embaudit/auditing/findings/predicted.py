@@ -25,7 +25,7 @@ ALIKE = 0.005
 
 
 def one_side(evidence: Evidence) -> Iterator[Finding]:
-    """Say that nothing is at hand to predict with."""
+    """Report that the model has one side and nothing to predict with."""
     model = evidence.model
     if model.left is None and model.compared is None:
         yield finding("one_side", evidence, Kind.MEASURED, rows=f"{model.title('right')}s")
@@ -36,14 +36,14 @@ def compared(evidence: Evidence) -> Iterator[Finding]:
     model = evidence.model
     if model.compared is None:
         return
-    levels = next((one.levels for one in evidence.traits if one.levels is not None), None)
+    levels = next((traits.levels for traits in evidence.traits if traits.levels is not None), None)
     scale = ""
     if levels is not None:
         pairs = drawn_of(levels.n_pairs, levels.n_all_pairs, "pair")
         scale = template("compared", "scale").format(pairs=pairs, below=percent(float(levels.below(0.8))))
-    yield finding("together", evidence, Kind.ASSUMED, role="right", scope=evidence.fibre.scope)
+    yield finding("together", evidence, Kind.ASSUMED, role="right", scope=evidence.equivalence.scope)
     code = "compared" if model.compared == "cosine" else "products"
-    yield finding(code, evidence, Kind.ASSUMED, role="right", scope=evidence.fibre.scope, scale=scale)
+    yield finding(code, evidence, Kind.ASSUMED, role="right", scope=evidence.equivalence.scope, scale=scale)
 
 
 def predicted(evidence: Evidence) -> Iterator[Finding]:
@@ -59,6 +59,7 @@ def predicted(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _lists(evidence: Evidence, record: Movement, scope: Scope) -> Finding:
+    """Report the share of neighbour lists that one equivalent model changes."""
     changed = 1 - record.top_n_overlap
     return finding(
         "lists_differ" if is_effect(changed, record.n_lists) else "lists_near",
@@ -75,21 +76,21 @@ def _lists(evidence: Evidence, record: Movement, scope: Scope) -> Finding:
 
 def unseen_directions(evidence: Evidence) -> Iterator[Finding]:
     """Report components in directions that the other side does not have, by what they do to cosines (EMB203)."""
-    model, fibre = evidence.model, evidence.fibre
+    model, equivalence = evidence.model, evidence.equivalence
     for record in evidence.unseen:
         if record.mean_abs < ALIKE and record.max_abs < MOVES:
             continue
         side = Pairs(record.role).side
         other = OPPOSITE[side]
         # What the other side reaches, which may be more than both do.
-        unseen = counted(model.rank - max(fibre.seen_rank, model.moments(other).rank), "dimension")
+        unseen = counted(model.rank - max(equivalence.seen_rank, model.moments(other).rank), "dimension")
         few = len(model.side(other)) < model.rank
         changed = 1 - record.top_n_overlap
         lists = bool(record.top_n) and is_effect(changed, record.n_lists)
         names: dict[str, Any] = {"share": percent(changed), "top_n": record.top_n}
         names |= {"items": f"{model.title(record.role)}s", "mean": record.mean_abs}
         effect = template("EMB203", "lists" if lists else "cosines").format_map(names)
-        others = counted(len(model.side(other)), model.title(other))
+        other_rows = counted(len(model.side(other)), model.title(other))
         yield finding(
             "EMB203",
             evidence,
@@ -101,8 +102,8 @@ def unseen_directions(evidence: Evidence) -> Iterator[Finding]:
                 "effect": effect,
                 "unseen": unseen,
                 "rank": model.rank,
-                "why": template("EMB203", "why_few" if few else "why_blind").format(others=others, rank=model.rank),
-                "outside": percent(fibre.outside.get(side, 0.0)),
+                "why": template("EMB203", "why_few" if few else "why_blind").format(others=other_rows, rank=model.rank),
+                "outside": percent(equivalence.outside.get(side, 0.0)),
                 "most": record.max_abs,
                 "among": "" if record.exact else f" among {drawn_of(record.n_pairs, record.n_all_pairs, 'pair')}",
                 "near": template("EMB203", "near").format_map(names) if record.top_n else "",
@@ -116,7 +117,7 @@ def bias(evidence: Evidence) -> Iterator[Finding]:
     if popularity is None or not np.ptp(popularity) > 0 or not model.link.sees_biases:
         return
     items = model.title("right")
-    measured = next((one.bias_columns for one in evidence.traits if one.role == "right"), None)
+    measured = next((traits.bias_columns for traits in evidence.traits if traits.role == "right"), None)
     columns = "" if measured is None else template("EMB202", "columns").format(
         added="the bias as a column" if measured.columns == 1 else "the bias and a constant as columns",
         them="it" if measured.columns == 1 else "them",

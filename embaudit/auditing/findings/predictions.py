@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from embaudit.auditing.alone import is_alone
-from embaudit.auditing.fibre import noun
+from embaudit.auditing.equivalence_class import prediction_noun
 from embaudit.auditing.finding import Finding, Kind, Scope
 from embaudit.auditing.findings.writing import finding, template
+from embaudit.auditing.one_sided_wording import is_alone
 from embaudit.core.words import counted
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def predictions_stay(evidence: Evidence) -> Iterator[Finding]:
         evidence,
         Kind.MEASURED,
         scope=Scope(f"the {made} visited"),
-        rows=f"every {noun(evidence.model)}",
+        rows=f"every {prediction_noun(evidence.model)}",
         value=max(changes),
         made=made,
         label=template("predictions", "label", *["alone"] * is_alone(evidence.model)),
@@ -60,10 +60,12 @@ def check_failed(evidence: Evidence) -> Iterator[Finding]:
         yield _failed(evidence, worst.name, changed, worst.change, worst.tolerance)
         return
     failed = [
-        (one.name, record) for one, record in zip(evidence.equivalents, evidence.drift, strict=True) if not record.ok
+        (model.name, record)
+        for model, record in zip(evidence.equivalents, evidence.drift, strict=True)
+        if not record.ok
     ]
     if evidence.norm is not None and not evidence.norm.verified:
-        furthest = max(evidence.norm.drift, key=lambda one: one.max_abs / one.tolerance)
+        furthest = max(evidence.norm.drift, key=lambda change: change.max_abs / change.tolerance)
         failed.append(("another form of the final norm", furthest))
     for name, record in failed[:1]:
         changed = f"the {record.level.title} changed by {record.max_abs:.2g}"
@@ -71,6 +73,7 @@ def check_failed(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _failed(evidence: Evidence, name: str, changed: str, value: float, tolerance: float) -> Finding:
+    """Report predictions that an equivalent model changes by more than rounding."""
     return finding(
         "EMB001",
         evidence,

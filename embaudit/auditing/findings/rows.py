@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from embaudit.auditing.alone import is_alone
 from embaudit.auditing.finding import Finding, Kind, Severity
 from embaudit.auditing.findings.heads import origin_matters
 from embaudit.auditing.findings.writing import finding, names_of, template
+from embaudit.auditing.one_sided_wording import is_alone
 from embaudit.canonical.words import whitened
 from embaudit.core.words import counted, percent, visible
 from embaudit.model import Equivalence, Softmax
@@ -64,7 +64,7 @@ def copies(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _origin_of_copies(model: FactorModel, role: SideName) -> str:
-    """Tell where copies come from in such a model."""
+    """Return the variant of the text that names the origin of copies in such a model."""
     if isinstance(model.link, Softmax):
         return "inputs" if role == "left" else "labels"
     return "alone" if model.left is None else ""
@@ -93,7 +93,7 @@ def common_direction(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _centring(evidence: Evidence, role: SideName) -> str:
-    """Say whether removing the mean row makes an equal model or another one."""
+    """Write if removing the mean row makes an equivalent model or another one."""
     model = evidence.model
     if role in model.free_shifts:
         variant = "free"
@@ -153,6 +153,6 @@ def orthonormal_columns(evidence: Evidence) -> Iterator[Finding]:
     for traits in evidence.traits:
         if traits.orthonormal:
             title = model.title(traits.role)
-            said = whitened(title)
-            text = f"{said[0].upper()}{said[1:]}"
+            sentence = whitened(title)
+            text = f"{sentence[0].upper()}{sentence[1:]}"
             yield finding("EMB410", evidence, Kind.MEASURED, role=traits.role, rows=f"{title} rows", whitened=text)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from embaudit.auditing.alone import is_alone
-from embaudit.auditing.fibre import noun
+from embaudit.auditing.equivalence_class import prediction_noun
 from embaudit.auditing.finding import AT_HAND, Finding, Kind, Scope, Severity
+from embaudit.auditing.one_sided_wording import is_alone
 from embaudit.auditing.texts import CODES, SAYS
 from embaudit.core.words import percent
 from embaudit.model import OPPOSITE, Equivalence, Pairs, Softmax
@@ -27,7 +27,7 @@ HANDFUL = 5
 
 
 def is_effect(share: float, n_lists: int) -> bool:
-    """Tell whether changed lists are many: 5 % of them, and more than a handful.
+    """Check that changed lists are many: 5 % of them, and more than a handful.
 
     Examples
     --------
@@ -49,7 +49,7 @@ def share_of(share: float, count: int) -> str:
 
 
 def kind_of(model: FactorModel) -> str:
-    """Tell the kind of a model, by which advice differs."""
+    """Return the kind of a model, by which advice differs."""
     if isinstance(model.link, Softmax):
         return "head" if model.left is None else "head_inputs"
     if model.left is None:
@@ -83,7 +83,7 @@ def names_of(model: FactorModel, role: Role = "right") -> dict[str, str]:
         "user": user,
         "users": f"{user}s",
         "cosines": f"{Pairs(role).titled(model)} cosines",
-        "prediction": noun(model),
+        "prediction": prediction_noun(model),
         "predictions": predictions,
         "seen": seen_of(model),
         "theirs": "their scores" if model.predicts is Equivalence.RANKINGS else "their predictions",
@@ -93,8 +93,8 @@ def names_of(model: FactorModel, role: Role = "right") -> dict[str, str]:
 def template(code: str, name: str, *variants: str) -> str:
     """Return a template of a finding, in the first of some variants that it has, else as it is; empty without one."""
     says = SAYS[code]
-    found = (f"{name}_{variant}" for variant in variants if f"{name}_{variant}" in says)
-    return says.get(next(found, name), "")
+    templates = (f"{name}_{variant}" for variant in variants if f"{name}_{variant}" in says)
+    return says.get(next(templates, name), "")
 
 
 def finding(
@@ -131,9 +131,9 @@ def finding(
     rows = rows or names["cosines"]
     declared = ", ".join(filter(None, (evidence.model.objective, evidence.declared_by)))
     names |= {"value": value, "rows": rows, "declared": declared, **fields}
-    text, title, remedy = (template(code, part, *variants).format_map(names) for part in ("text", "title", "remedy"))
-    known = CODES.get(code)
-    usual = Severity.NOTE if known is None else known.severities[0]
+    text, title, remedy = (template(code, field, *variants).format_map(names) for field in ("text", "title", "remedy"))
+    entry = CODES.get(code)
+    usual = Severity.NOTE if entry is None else entry.severities[0]
     return Finding(
         code,
         usual if severity is None else severity,

@@ -9,7 +9,7 @@ from importlib.resources import files
 from json import dumps
 from typing import TYPE_CHECKING, Any
 
-from embaudit.auditing.alone import in_titles, is_alone, said_of
+from embaudit.auditing.one_sided_wording import in_titles, is_alone, worded_for
 from embaudit.auditing.texts import WORDS
 from embaudit.report.audit_tables import shown_side
 from embaudit.report.explorer.family import EXPONENT
@@ -47,7 +47,7 @@ def explorer_parts(audit: Audit, found: Explorer) -> dict[str, Any]:
         "shows": found.shows,
         "among": _among(found, counted_rows=audit.evidence.model.side(shown_side(audit)).counts is not None),
         "noun": "scores" if is_alone(audit.model) else NOUNS.get(found.link, "scores"),
-        "heading": said_of(audit.model, "Predictions"),
+        "heading": worded_for(audit.model, "Predictions"),
         "explained": tuple(_explained(audit)),
         "of_which": _of_which(found),
         "held": held(found),

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from models import random_model
 
-from embaudit.auditing.fibre import Freedom, fibre_of
+from embaudit.auditing.equivalence_class import Freedom, equivalence_class_of
 from embaudit.auditing.finding import Kind
 from embaudit.model import Softmax
 
@@ -34,7 +34,7 @@ def test_what_a_free_bias_lets_move():
         (("left",), item, None), (("right",), None, user), (("left", "right"), item, user),
     ):  # fmt: skip
         for model in (PLANE, LINE):
-            found = fibre_of(biased(model, *sides), BOTH).freedom
+            found = equivalence_class_of(biased(model, *sides), BOTH).freedom
             for role, text in (("right", right), ("left", left)):
                 if text is not None:
                     assert found[role] == Freedom(True, PROVEN, text)
@@ -43,8 +43,8 @@ def test_what_a_free_bias_lets_move():
                 else:
                     titles = {"right": "item-item", "left": "user-user"}[role]
                     assert found[role] == Freedom(False, PROVEN, SIGNS.format(titles, ""))
-    assert fibre_of(biased(LINE, "left", "right"), ["cross"]).freedom["cross"].because == item
-    assert fibre_of(biased(LINE, "right"), ["cross"]).freedom["cross"].because == user
+    assert equivalence_class_of(biased(LINE, "left", "right"), ["cross"]).freedom["cross"].because == item
+    assert equivalence_class_of(biased(LINE, "right"), ["cross"]).freedom["cross"].because == user
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_what_a_free_bias_lets_move():
     ],
 )
 def test_the_set_is_called_whole_only_where_it_is(link, sides, scope, whole):
-    found = fibre_of(biased(PLANE, *sides).replace(link=link), BOTH)
+    found = equivalence_class_of(biased(PLANE, *sides).replace(link=link), BOTH)
     assert (str(found.scope), found.scope.whole) == (scope, whole)
 
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def is_alone(model: FactorModel) -> bool:
-    """Whether these are vectors of one side; a softmax head, or rows compared with each other, have their predictions.
+    """Check for vectors of one side; a softmax head, or rows compared with each other, have their predictions.
 
     Examples
     --------
@@ -23,13 +23,13 @@ def is_alone(model: FactorModel) -> bool:
     return model.left is None and model.compared is None and not isinstance(model.link, Softmax)
 
 
-def said_of(model: FactorModel, text: str) -> str:
-    """Say of vectors alone what is said of predictions: their scores with any other side.
+def worded_for(model: FactorModel, text: str) -> str:
+    """Write scores with any other side for predictions, in a text on vectors alone.
 
     Examples
     --------
     >>> from embaudit.model import FactorModel
-    >>> said_of(FactorModel.from_vectors([[1.0]]), "unique given the predictions")
+    >>> worded_for(FactorModel.from_vectors([[1.0]]), "unique given the predictions")
     'unique given the scores'
     """
     if not is_alone(model):
@@ -38,7 +38,7 @@ def said_of(model: FactorModel, text: str) -> str:
 
 
 def in_titles(model: FactorModel, text: str) -> str:
-    """Say of a model's own sides what is said of users and items, and of vectors alone what is said of predictions.
+    """Write a model's own sides for users and items, and scores for the predictions of vectors alone.
 
     Examples
     --------
@@ -48,4 +48,4 @@ def in_titles(model: FactorModel, text: str) -> str:
     """
     titles = {"user": model.title("left"), "item": model.title("right")}
     titles |= {name.capitalize(): title.capitalize() for name, title in titles.items()}
-    return re.sub(r"\b([Uu]ser|[Ii]tem)(s?)\b", lambda word: titles[word[1]] + word[2], said_of(model, text))
+    return re.sub(r"\b([Uu]ser|[Ii]tem)(s?)\b", lambda word: titles[word[1]] + word[2], worded_for(model, text))

@@ -1,7 +1,7 @@
-"""The fibre of a model: the models of its rank that predict the same, and whether they have other cosines.
+"""The equivalence class of a model: the models of its rank that predict the same, and whether they have other cosines.
 
 What a search found is one thing, what the set of equal models allows is another: "nothing moves" may be said only if
-the whole fibre moves nothing, never because few gauges, or short ones, were tried.
+the whole class moves nothing, never because few gauges, or short ones, were tried.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from embaudit.auditing.alone import said_of
 from embaudit.auditing.finding import Kind, Scope
+from embaudit.auditing.one_sided_wording import worded_for
 from embaudit.auditing.texts import ARGUMENTS
 from embaudit.canonical.pinned import LEAST, SCOPES, pinned_test
 from embaudit.canonical.reduction import outside_shares, seen_directions
@@ -33,13 +33,13 @@ OUTSIDE = 1e-12
 NOUNS = {Equivalence.PROBABILITIES: "probability", Equivalence.RANKINGS: "ranking"}
 
 
-def noun(model: FactorModel) -> str:
+def prediction_noun(model: FactorModel) -> str:
     """Name one prediction in a sentence.
 
     Examples
     --------
     >>> from embaudit.model import FactorModel
-    >>> noun(FactorModel.from_softmax([[1.0]])), noun(FactorModel.from_vectors([[1.0]]))
+    >>> prediction_noun(FactorModel.from_softmax([[1.0]])), prediction_noun(FactorModel.from_vectors([[1.0]]))
     ('probability', 'score')
     """
     return NOUNS.get(model.link.level, "score")
@@ -47,7 +47,7 @@ def noun(model: FactorModel) -> str:
 
 @dataclass(frozen=True)
 class Freedom:
-    """Whether equal models have other cosines of one kind of pairs."""
+    """Freedom of one kind of pairs: other cosines in equivalent models, or none."""
 
     moves: bool | None
     """None where neither is known."""
@@ -58,7 +58,7 @@ class Freedom:
 
 
 @dataclass(frozen=True, eq=False)
-class Fibre:
+class EquivalenceClass:
     """The models that predict the same as one model."""
 
     scope: Scope
@@ -76,18 +76,20 @@ class Fibre:
     with a budget, since rows of equal models may hold anything there."""
 
     def moves(self, role: Role) -> bool | None:
-        """Whether cosines of a role may be others in an equal model; None where that is not known."""
+        """Return True if cosines of a role differ in an equivalent model; None where that is undecided."""
         return self.freedom[role].moves
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the `fibre` of the audit's JSON."""
+        """Return the `equivalence` of the audit's JSON."""
         pinning = None if self.pinning is None else self.pinning.to_dict()
-        moves = {role: found.moves for role, found in self.freedom.items()}
+        moves = {role: freedom.moves for role, freedom in self.freedom.items()}
         scope, outside = self.scope.to_dict(), dict(self.outside)
         return {"scope": scope, "moves": moves, "outside": outside, "seen_rank": self.seen_rank, "pinning": pinning}
 
 
-def fibre_of(model: FactorModel, roles: Sequence[Role], *, uncut: FactorModel | None = None, rng: int = 0) -> Fibre:
+def equivalence_class_of(
+    model: FactorModel, roles: Sequence[Role], *, uncut: FactorModel | None = None, rng: int = 0
+) -> EquivalenceClass:
     """Work out what equal models may do to the cosines of a model.
 
     From two dimensions on, some linear map moves them, or, where the predictions see fewer, rows may hold anything in
@@ -108,7 +110,7 @@ def fibre_of(model: FactorModel, roles: Sequence[Role], *, uncut: FactorModel | 
     --------
     >>> from embaudit.model import FactorModel
     >>> line = FactorModel.from_user_item([[1.0], [2.0]], [[1.0], [-3.0]])
-    >>> [fibre_of(m, ["right"]).moves("right") for m in (line, line.replace(left_bias=[0.0, 0.0]))]
+    >>> [equivalence_class_of(m, ["right"]).moves("right") for m in (line, line.replace(left_bias=[0.0, 0.0]))]
     [False, True]
     """
     if model.link == "unknown":
@@ -121,15 +123,15 @@ def fibre_of(model: FactorModel, roles: Sequence[Role], *, uncut: FactorModel | 
             whole=whole,
         )
         freedom = {role: _pinned(model, pinning, role) for role in roles}
-        return Fibre(scope, {}, freedom, pinning, model.rank)
+        return EquivalenceClass(scope, {}, freedom, pinning, model.rank)
     if model.left is None:
         uncut = model if uncut is None else uncut
-        seen = (uncut.moments("right") if "right" in uncut.link.unit_sides else uncut.right_side.outline).rank
-        freedom = {role: _freedom(model, role, seen) for role in roles}
-        return Fibre(_scope(model), {}, freedom, None, seen)
+        n_seen = (uncut.moments("right") if "right" in uncut.link.unit_sides else uncut.right_side.outline).rank
+        freedom = {role: _freedom(model, role, n_seen) for role in roles}
+        return EquivalenceClass(_scope(model), {}, freedom, None, n_seen)
     held = held_rank(model)
     if held == 0:
-        return Fibre(
+        return EquivalenceClass(
             _scope(model),
             {},
             dict.fromkeys(roles, Freedom(True, Kind.PROVEN, _argument(model, "anything"))),
@@ -138,14 +140,14 @@ def fibre_of(model: FactorModel, roles: Sequence[Role], *, uncut: FactorModel | 
             model.rank,
         )
     basis = seen_directions(model, ())
-    seen, outside = basis.shape[1], _outside(model, basis)
-    freedom = {role: _freedom(model, role, seen) for role in roles}
-    return Fibre(_scope(model), outside, freedom, None, seen, model.rank - held)
+    n_seen, outside = basis.shape[1], _outside(model, basis)
+    freedom = {role: _freedom(model, role, n_seen) for role in roles}
+    return EquivalenceClass(_scope(model), outside, freedom, None, n_seen, model.rank - held)
 
 
-def _either(model: FactorModel, roles: Sequence[Role], rng: int) -> Fibre:
+def _either(model: FactorModel, roles: Sequence[Role], rng: int) -> EquivalenceClass:
     """Conclude what holds whether rows of length 1 were trained by their dot products or by their cosines."""
-    dots, cosines = (fibre_of(model.replace(link=link), roles, rng=rng) for link in ("identity", "cosine"))
+    dots, cosines = (equivalence_class_of(model.replace(link=link), roles, rng=rng) for link in ("identity", "cosine"))
     freedom = {}
     for role, by_cosine in cosines.freedom.items():
         agreed = by_cosine.moves is not None and by_cosine.moves == dots.moves(role)
@@ -157,8 +159,12 @@ def _either(model: FactorModel, roles: Sequence[Role], rng: int) -> Fibre:
 
 def _argument(model: FactorModel, case: str, role: Role = "right", **names: object) -> str:
     """Write an argument of texts.toml, of predictions, or of the scores that vectors alone have with any other side."""
-    names |= {"cosines": f"{Pairs(role).titled(model)} cosines", "prediction": noun(model), "rank": model.rank}
-    return ARGUMENTS[case].format_map(names | {"predictions": said_of(model, "predictions")})
+    names |= {
+        "cosines": f"{Pairs(role).titled(model)} cosines",
+        "prediction": prediction_noun(model),
+        "rank": model.rank,
+    }
+    return ARGUMENTS[case].format_map(names | {"predictions": worded_for(model, "predictions")})
 
 
 def held_rank(model: FactorModel) -> int:
@@ -170,7 +176,7 @@ def held_rank(model: FactorModel) -> int:
 
 
 def _capped(model: FactorModel) -> bool:
-    """Whether probabilities may be equal where scores differ by more than a number a row."""
+    """Check for a soft cap: probabilities may then be equal where scores differ by more than a number a row."""
     return isinstance(model.link, Softmax) and model.link.soft_cap is not None
 
 
@@ -196,10 +202,10 @@ def _pinned(model: FactorModel, pinning: Pinning, role: Role) -> Freedom:
         return _shifted(model, "left")  # labels keep their lengths when inputs move
     moved = pinning.moved_of(role)
     if pinning.status == "pinned":
-        return Freedom(False, Kind.PROVEN, said_of(model, pinning.explain()))
+        return Freedom(False, Kind.PROVEN, worded_for(model, pinning.explain()))
     if pinning.status == "free" and moved is not None and moved.max_abs > LEAST:
-        return Freedom(True, Kind.SHOWN, said_of(model, pinning.explain()))
-    told = said_of(model, pinning.explain()) if moved is None else _argument(model, "moves_others", role)
+        return Freedom(True, Kind.SHOWN, worded_for(model, pinning.explain()))
+    told = worded_for(model, pinning.explain()) if moved is None else _argument(model, "moves_others", role)
     return Freedom(None, Kind.UNDECIDED, told)
 
 
@@ -212,6 +218,7 @@ def _shifted(model: FactorModel, side: SideName) -> Freedom:
 
 
 def _freedom(model: FactorModel, role: Role, seen_rank: int) -> Freedom:
+    """Decide the freedom of one kind of pairs: shifts first, then axes, then signs in one dimension."""
     shifted = [side for side in Pairs(role).sides if side in model.free_shifts]
     if shifted:
         return _shifted(model, shifted[-1])
