@@ -1,11 +1,11 @@
 """Reading and writing: models in many formats, interactions, labels and titles; nothing is ever unpickled."""
 
 from embaudit.io.catalogue import Format, formats
-from embaudit.io.checkpoints.final_norm import FoundNorm, final_norm_of, fits, found_norm, norm_of
+from embaudit.io.checkpoints.final_norm import final_norm_of, fits, found_norm, norm_of
 from embaudit.io.checkpoints.rounding import Rounding, rounding_of
 from embaudit.io.files import distinct_outputs
 from embaudit.io.given import as_model, as_reading, source_of
-from embaudit.io.intake import Intake, Part, Reading
+from embaudit.io.intake import FoundNorm, Intake, Part, Reading
 from embaudit.io.objects.live import from_object, read_object
 from embaudit.io.outputs import written_whole
 from embaudit.io.registry import load, look, read, require_output, save

@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from embaudit.core.words import counted
 from embaudit.errors import InputError
 from embaudit.model import FactorModel, Link
-
-if TYPE_CHECKING:
-    from embaudit.io.checkpoints.final_norm import FoundNorm
+from embaudit.model.final_norm import FinalNorm
 
 WORDS = {
     "left": "left factors", "right": "right factors", "left_bias": "left bias", "right_bias": "right bias",
@@ -30,6 +28,8 @@ FEW = 2
 """How many of them a line names."""
 OF_VECTORS = {"right", "right_ids", "right_names", "right_counts", "right_aside", "objective"}
 """Fields that vectors alone have."""
+SHIFTS = ("bias", "beta")
+"""Names of the shift of a norm."""
 SHOWN = 6
 """How many arrays left over a sentence names."""
 
@@ -167,6 +167,35 @@ class Intake:
             "assumed": list(self.assumed),
             "explanation": self.explain(),
         }
+
+
+@dataclass(frozen=True, eq=False)
+class FoundNorm:
+    """A final norm, and how it was told."""
+
+    norm: FinalNorm
+    """The norm."""
+    name: str
+    """Name of its gains in the checkpoint."""
+    because: str
+    """What says so."""
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """What an intake says became of its arrays, under each name that a shift may have."""
+        layer, shape = self.name.rpartition(".")[0], self.norm.gain.shape
+        shifts = SHIFTS if self.norm.shift is not None else ()
+        return tuple(Part(name, "final_norm", shape) for name in (self.name, *(f"{layer}.{s}" for s in shifts)))
+
+    def recorded(self, intake: Intake) -> Intake:
+        """Name those arrays that an intake left over as the final norm."""
+        rest = {part.name for part in intake.left_over}
+        return intake.beside(*(part for part in self.parts if part.name in rest))
+
+    def __str__(self) -> str:
+        shift = ", with a bias" if self.norm.shift is not None else ""
+        size = f"{self.norm.title}, κ = {self.norm.condition_number:.3g}{shift}"
+        return f"final norm: {self.name} ({size}), by {self.because}"
 
 
 @dataclass(frozen=True, eq=False)

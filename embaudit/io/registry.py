@@ -16,11 +16,11 @@ from embaudit.core.checked import Matrix, as_factors
 from embaudit.errors import InputError, must_be
 from embaudit.io.catalogue import FORMATS, Format, detected, formats, module_of, named, writer_of
 from embaudit.io.checkpoints.encoders import encoder_of, refusal_of
-from embaudit.io.checkpoints.final_norm import FoundNorm, found_norm
+from embaudit.io.checkpoints.final_norm import found_norm
 from embaudit.io.codecs import open_arrays
 from embaudit.io.draft import Draft
 from embaudit.io.files import AnyPath, as_path, located, plain_suffix
-from embaudit.io.intake import GIVEN, Contents, Intake, Part, Reading
+from embaudit.io.intake import GIVEN, Contents, FoundNorm, Intake, Part, Reading
 from embaudit.io.outputs import writable, written_whole
 from embaudit.io.readers.assemble import tokens_beside
 from embaudit.io.remote import naming, with_urls

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,7 @@ from embaudit.io.checkpoints.opened import opened
 from embaudit.io.codecs.arrays import Arrays
 from embaudit.io.codecs.memory import Memory
 from embaudit.io.files import AnyPath, existing_path
-from embaudit.io.intake import Intake, Part
+from embaudit.io.intake import SHIFTS, FoundNorm
 from embaudit.io.objects.library import comes_from
 from embaudit.model import FactorModel, Softmax
 from embaudit.model.final_norm import FinalNorm, NormKind
@@ -27,36 +27,6 @@ if TYPE_CHECKING:
 
 NONE = "none"
 """What is named where no norm stands before the head."""
-SHIFTS = ("bias", "beta")
-
-
-@dataclass(frozen=True, eq=False)
-class FoundNorm:
-    """A final norm, and how it was told."""
-
-    norm: FinalNorm
-    """The norm."""
-    name: str
-    """Name of its gains in the checkpoint."""
-    because: str
-    """What says so."""
-
-    @property
-    def parts(self) -> tuple[Part, ...]:
-        """What an intake says became of its arrays, under each name that a shift may have."""
-        layer, shape = self.name.rpartition(".")[0], self.norm.gain.shape
-        shifts = SHIFTS if self.norm.shift is not None else ()
-        return tuple(Part(name, "final_norm", shape) for name in (self.name, *(f"{layer}.{s}" for s in shifts)))
-
-    def recorded(self, intake: Intake) -> Intake:
-        """Name those arrays that an intake left over as the final norm."""
-        rest = {part.name for part in intake.left_over}
-        return intake.beside(*(part for part in self.parts if part.name in rest))
-
-    def __str__(self) -> str:
-        shift = ", with a bias" if self.norm.shift is not None else ""
-        size = f"{self.norm.title}, κ = {self.norm.condition_number:.3g}{shift}"
-        return f"final norm: {self.name} ({size}), by {self.because}"
 
 
 def final_norm_of(path: AnyPath, *, name: str | None = None, kind: NormKind | None = None) -> FoundNorm | None:
