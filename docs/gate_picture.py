@@ -1,4 +1,4 @@
-"""The picture of the gate: what it says in three nights, of which one brings something new."""
+"""Picture of the gate in three nights: the last night brings a new issue."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from embaudit.report.gate.gate import Outcome
 
 WIDTH, LEFT, NAMES, COLUMN, ROW, TOP = 700, 20, 290, 132, 46, 104
-"""Of the picture, and where its cells stand."""
+"""Size of the picture, and places of its cells."""
 FONT = "system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-serif"
 INK, SOFT, GOOD, BAD = "#1c1b19", "#5c5851", "#1a6b3c", "#a8201a"
-"""On white the contrast of each is above 4.5."""
+"""Colours of text; on white the contrast of each is above 4.5."""
 COPIED = 15
 """Item rows that hold copies in the third night."""
 
@@ -41,14 +41,14 @@ def nights() -> dict[str, FactorModel]:
 def gate_picture() -> str:
     """Draw the findings of each night as the gate sees them, and what it says below.
 
-    The first night is the baseline of all: what it found is known.
+    The first night is the baseline of all: its findings are known.
     """
     audits = {night: ea.audit(model, groups=["canonical"]) for night, model in nights().items()}
-    approved = {(one.code, one.role or ""): (one.severity, one.value) for one in audits["approved"].findings}
+    approved = {_key(finding): (finding.severity, finding.value) for finding in audits["approved"].findings}
     gate = Gate.of(Severity.ISSUE, baseline=Baseline(approved))
     outcomes = {night: gate.judge(audit) for night, audit in audits.items()}
-    found = {(one.code, one.role or ""): one for audit in audits.values() for one in audit.findings}
-    height = TOP + ROW * (len(found) + 1) + 12
+    findings = {_key(finding): finding for audit in audits.values() for finding in audit.findings}
+    height = TOP + ROW * (len(findings) + 1) + 12
     title = "Three nights before one gate: audit --fail-on issue --baseline"
     return "\n".join([
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{title}">',
@@ -56,33 +56,38 @@ def gate_picture() -> str:
         _text(LEFT, 34, title, size=16, weight=600),
         _text(LEFT, 58, "What the first night found was looked at and is the baseline.", colour=SOFT),
         *(_text(_column(at), TOP - 14, night, weight=600) for at, night in enumerate(outcomes)),
-        *_rows(found, list(outcomes.values())),
+        *_rows(findings, list(outcomes.values())),
         "</svg>\n",
     ])  # fmt: skip
 
 
-def _rows(found: dict[tuple[str, str], Finding], outcomes: list[Outcome]) -> Iterator[str]:
-    for at, (key, finding) in enumerate(sorted(found.items())):
+def _rows(findings: dict[tuple[str, str], Finding], outcomes: list[Outcome]) -> Iterator[str]:
+    for at, (key, finding) in enumerate(sorted(findings.items())):
         y = TOP + ROW * at
         yield f'<line x1="{LEFT}" x2="{WIDTH - LEFT}" y1="{y}" y2="{y}" stroke="#dedad1"/>'
         yield _text(LEFT, y + 20, finding.code, weight=600)
         yield _text(LEFT, y + 37, re.split("[;,]", finding.title)[0], size=12, colour=SOFT)
         for column, outcome in enumerate(outcomes):
             yield _text(_column(column), y + 28, *_status(key, outcome))
-    y = TOP + ROW * len(found)
+    y = TOP + ROW * len(findings)
     yield f'<line x1="{LEFT}" x2="{WIDTH - LEFT}" y1="{y}" y2="{y}" stroke="{INK}"/>'
     yield _text(LEFT, y + 28, "gate", weight=600)
     for column, outcome in enumerate(outcomes):
-        said, colour = ("passes", GOOD) if outcome.passes else ("stops", BAD)
-        yield _text(_column(column), y + 28, said, colour, weight=700)
+        outcome_text, colour = ("passes", GOOD) if outcome.passes else ("stops", BAD)
+        yield _text(_column(column), y + 28, outcome_text, colour, weight=700)
 
 
 def _status(key: tuple[str, str], outcome: Outcome) -> tuple[str, str]:
     """Say what the gate makes of a finding in one night."""
-    for one in outcome.judged:
-        if (one.finding.code, one.finding.role or "") == key:
-            return f"{one.severity.title}, {one.status}", BAD if one.stops else INK
+    for judged in outcome.judged:
+        if _key(judged.finding) == key:
+            return f"{judged.severity.title}, {judged.status}", BAD if judged.stops else INK
     return "–", SOFT
+
+
+def _key(finding: Finding) -> tuple[str, str]:
+    """Return the code of a finding and the side that it speaks of."""
+    return finding.code, finding.role or ""
 
 
 def _column(at: int) -> int:

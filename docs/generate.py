@@ -1,4 +1,4 @@
-"""Write what these pages say of the code from the code: `python docs/generate.py`; the tests tell when to.
+"""Write what these pages say of the code from the code: `python docs/generate.py`; the tests say when.
 
 That is the page of checks, tables of formats and words, the survey, the rooms, and every picture.
 """
@@ -27,7 +27,7 @@ BEGIN, END = "<!-- {}, by `python docs/generate.py` -->", "<!-- end of {} -->"
 
 
 def checks() -> str:
-    """Write every code and every word under a heading of its own, as `embaudit explain` tells them."""
+    """Write every code and every word under a heading of its own, as `embaudit explain` prints them."""
     rows = [f"| [{code.name}](#{code.name.lower()}) | {code.severity} | {code.title} |" for code in CODES.values()]
     table = ["| code | severity | meaning |", "|---|---|---|", *rows, ""]
     codes = [_entry(code, f"**{code.severity}: {_plain(code.title)}.**") for code in CODES.values()]
@@ -49,8 +49,8 @@ def _need(need: str) -> str:
 
 
 def _entry(entry: Entry, line: str) -> str:
-    told = [f"- *{heading}*: {_plain(text)}" for heading, text in entry.sections]
-    return "\n".join([f"### {entry.name}", "", *([line, ""] if line else []), *told, ""])
+    sections = [f"- *{heading}*: {_plain(text)}" for heading, text in entry.sections]
+    return "\n".join([f"### {entry.name}", "", *([line, ""] if line else []), *sections, ""])
 
 
 def _plain(text: str) -> str:
@@ -76,10 +76,10 @@ def _training(row: Training) -> str:
     return f"| {words} | {row.predictions} | {law} | {row.leaves} |"
 
 
-def _row(one: Format) -> str:
-    able = "reads, writes" if one.writes else "reads"
-    files = " ".join("folder" if suffix == "/" else suffix for suffix in one.suffixes)
-    return f"| {one.name} | {files} | {able} | {one.what} | {one.holds} | {one.needs} |"
+def _row(row: Format) -> str:
+    able = "reads, writes" if row.writes else "reads"
+    files = " ".join("folder" if suffix == "/" else suffix for suffix in row.suffixes)
+    return f"| {row.name} | {files} | {able} | {row.what} | {row.holds} | {row.needs} |"
 
 
 def filled(text: str, name: str, content: str) -> str:

@@ -1,4 +1,4 @@
-"""Nearest items of one item in three models that make the same predictions; by their cosines it is the README's."""
+"""Nearest items of an item in three models that make the same predictions; the README shows them by cosine."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from embaudit.model import FactorModel
 
-ASKED, NEAREST, STRETCH = 18, 6, 3.0
-"""Whose neighbours are shown, how many, and how far axes are stretched."""
+ITEM, NEAREST, STRETCH = 18, 6, 3.0
+"""Row of the item, number of its neighbours, and stretch of the axes."""
 SEEDS = {"as trained": None, "stretched one way": 4, "stretched another way": 2}
 """The columns, and the seed of each stretch."""
 COLOURS = ("#0b5cad", "#b3420a", "#56606b")
@@ -26,17 +26,17 @@ HEIGHT = TOP + NEAREST * ROW + 12
 FONT = "system-ui, -apple-system, 'Segoe UI', sans-serif"
 
 
-SAID = {
+HEADINGS = {
     "cosine": (
-        f"One recommender, written down in three ways: nearest to item {ASKED}",
+        f"One recommender, written down in three ways: nearest to item {ITEM}",
         "All {} predictions are the same. The cosines beside the items are not.",
     ),
     "prediction cosine": (
-        f"The same three models by prediction cosine: nearest to item {ASKED}",
+        f"The same three models by prediction cosine: nearest to item {ITEM}",
         "All {} predictions are the same, and so are the cosines of what is predicted.",
     ),
 }
-"""What stands above the lists, by what items are compared by."""
+"""Heading and line below it, by the similarity that compares items."""
 
 
 def neighbours_picture(by: str = "cosine") -> str:
@@ -55,10 +55,10 @@ def neighbours_picture(by: str = "cosine") -> str:
         raise ValueError(f"predictions differ by {apart}")
     lists = {title: _nearest(model, by) for title, model in models.items()}
     colours = [COLOURS[cluster] for cluster in data.clusters]
-    title, said = SAID[by]
-    said = said.format(f"{trained.n_left * trained.n_right:,}")
+    title, subtitle = HEADINGS[by]
+    subtitle = subtitle.format(f"{trained.n_left * trained.n_right:,}")
     return "\n".join(
-        [*_head(title, said, int(data.clusters[ASKED])), *_links(lists), *_cells(lists, colours), "</svg>\n"]
+        [*_head(title, subtitle, int(data.clusters[ITEM])), *_links(lists), *_cells(lists, colours), "</svg>\n"]
     )
 
 
@@ -70,33 +70,33 @@ def _stretched(model: FactorModel, seed: int | None) -> FactorModel:
 
 
 def _nearest(model: FactorModel, by: str) -> dict[int, float]:
-    """Find the nearest items of the one asked for, and their cosines."""
-    others = np.delete(np.arange(model.n_right), ASKED)
-    pairs = np.column_stack([np.full(len(others), ASKED), others])
+    """Find the nearest items of the item, and their cosines."""
+    candidates = np.delete(np.arange(model.n_right), ITEM)
+    pairs = np.column_stack([np.full(len(candidates), ITEM), candidates])
     cosines = model.cosines("right", pairs) if by == "cosine" else identified_cosines(model, role="right", pairs=pairs)
     # Equal ones must not be put in order by their rounding.
     order = np.argsort(-cosines.round(9), kind="stable")[:NEAREST]
-    return {int(others[i]): float(cosines[i]) for i in order}
+    return {int(candidates[i]): float(cosines[i]) for i in order}
 
 
-def _head(title: str, said: str, cluster: int) -> Iterator[str]:
-    """Draw a card, light on dark pages too, its heading, and what the colours say."""
+def _head(title: str, subtitle: str, cluster: int) -> Iterator[str]:
+    """Draw a card, light on dark pages too, its heading, and the key of the colours."""
     yield f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{title}">'
     yield f'<rect x="1" y="1" width="{WIDTH - 2}" height="{HEIGHT - 2}" rx="10" fill="#ffffff" stroke="#8b949e"/>'
     yield _text(LEFT, 34, title, size=16, weight=600)
-    yield _text(LEFT, 58, said)
-    yield _text(LEFT, 80, f"Item {ASKED} is of cluster {cluster}. Colours are the true clusters:")
+    yield _text(LEFT, 58, subtitle)
+    yield _text(LEFT, 80, f"Item {ITEM} is of cluster {cluster}. Colours are the true clusters:")
     for number, colour in enumerate(COLOURS):
         yield _text(LEFT + 384 + 84 * number, 80, f"cluster {number}", colour=colour, weight=600)
 
 
 def _links(lists: Mapping[str, dict[int, float]]) -> Iterator[str]:
-    """Join an item in one list with itself in the next one."""
-    for column, (one, other) in enumerate(pairwise(lists.values())):
+    """Join an item in a list with itself in the next list."""
+    for column, (before, after) in enumerate(pairwise(lists.values())):
         ends = LEFT + COLUMN * column + LABEL + 8, LEFT + COLUMN * (column + 1) - 8
-        for row, item in enumerate(one):
-            if item in other:
-                heights = [TOP + ROW * at + 12 for at in (row, list(other).index(item))]
+        for row, item in enumerate(before):
+            if item in after:
+                heights = [TOP + ROW * at + 12 for at in (row, list(after).index(item))]
                 yield (
                     f'<line x1="{ends[0]}" y1="{heights[0]}" x2="{ends[1]}" y2="{heights[1]}" '
                     'stroke="#8b949e" stroke-width="1.5"/>'

@@ -11,7 +11,7 @@ from gate_picture import gate_picture
 from house_picture import house_picture
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
-from neighbours_picture import ASKED, neighbours_picture
+from neighbours_picture import ITEM, neighbours_picture
 from scale_picture import scale_picture
 from screen_picture import screen_picture
 from standalone import PLAIN, WITHIN, on_card, standalone
@@ -32,58 +32,58 @@ if TYPE_CHECKING:
     from embaudit.report.display import Display
 
 OTHER = 28
-"""The item that the one asked for is compared with, as on the page."""
+"""Row of the item that the first is compared with, as on the page."""
 NEAREST, SHARES = 6, (0.5, 0.9, 0.99)
-"""How many neighbours are shown beside which shares of the pairs."""
+"""Number of neighbours, and shares of the pairs shown beside them."""
 AGAIN = 3.0
-"""How far the second run of a picture is stretched, as on the page."""
+"""Condition number between the two runs of a picture, as on the page."""
 
 
-class Made(NamedTuple):
-    """What is asked about."""
+class Example(NamedTuple):
+    """The model of the pages, and the true clusters of its items."""
 
     model: FactorModel
     clusters: list[str]
 
 
 @cache
-def made() -> Made:
+def example() -> Example:
     """Fit the model of the recommender's page."""
     data = ea.simulate_interactions(300, 60, 3, max_items=25, rng=0)
     model = ea.ProductPenaltyMF(10, alpha=10.0).fit(data.matrix).model(data.matrix)
-    return Made(model, [str(cluster) for cluster in data.clusters])
+    return Example(model, [str(cluster) for cluster in data.clusters])
 
 
 @cache
 def audited() -> Audit:
     """Audit it as the command does."""
-    return ea.audit(made().model)
+    return ea.audit(example().model)
 
 
 def high() -> str:
     """Draw the cosines of the nearest items beside those that so many of all pairs stay below."""
-    model, clusters = made()
-    found = levels(model)
-    cosines = model.cosines("right", [[ASKED, other] for other in range(model.n_right)])
-    cosines[ASKED] = -1.0
+    model, clusters = example()
+    scale = levels(model)
+    cosines = model.cosines("right", [[ITEM, other] for other in range(model.n_right)])
+    cosines[ITEM] = -1.0
     order = np.argsort(-cosines, kind="stable")[:NEAREST].tolist()
     rows = [(f"item {item} (cluster {clusters[item]})", cosines[item], False) for item in order]
     rows += [
-        (f"{share:.0%} of pairs are below".replace("%", " %"), np.quantile(found.cosines, share), True)
+        (f"{share:.0%} of pairs are below".replace("%", " %"), np.quantile(scale.cosines, share), True)
         for share in reversed(SHARES)
     ]
-    title = f"nearest to item {ASKED}, and what so many of all {found.n_pairs:,} pairs of items stay below"
-    key = f"cosine with item {ASKED}", "all pairs of items"
+    title = f"nearest to item {ITEM}, and what so many of all {scale.n_pairs:,} pairs of items stay below"
+    key = f"cosine with item {ITEM}", "all pairs of items"
     return standalone("How high is a high cosine here?", [_values(rows, title, key, "cosine")])
 
 
 def at_odds() -> str:
-    """Draw cosines at hand against those of what is predicted."""
+    """Draw cosines at hand against prediction cosines."""
     return standalone("Similarity by cosine, and by what is recommended", [PredictionDisplay.of_audit(audited())])
 
 
 def stays() -> str:
-    """Draw which share of the neighbours is certain to stay."""
+    """Draw the share of the neighbours that is certain to stay."""
     return standalone("What stays while predictions stay", _of("limits"))
 
 
@@ -94,16 +94,16 @@ def moves() -> str:
 
 def _of(place: str) -> tuple[Display, ...]:
     """Take the figures of item-item cosines from a section of the document."""
-    section = next(one for one in audit_document(audited()).sections if one.id == place)
+    section = next(section for section in audit_document(audited()).sections if section.id == place)
     return next(part.figures for part in section.parts if part.title == "item-item cosines")
 
 
 def dimensions() -> str:
     """Draw what each dimension adds to a cosine."""
-    found = ea.explain_pair(made().model, ASKED, OTHER)
-    added = found.to_frame()["contribution"].sort_values(ascending=False)
+    pair = ea.explain_pair(example().model, ITEM, OTHER)
+    added = pair.to_frame()["contribution"].sort_values(ascending=False)
     rows = [(f"dimension {name.strip('[]')}", value, False) for name, value in added.items()]
-    title = f"items {ASKED} and {OTHER}: what each dimension adds, together {found.global_cosine:.2f}, their cosine"
+    title = f"items {ITEM} and {OTHER}: what each dimension adds, together {pair.global_cosine:.2f}, their cosine"
     return standalone(
         "Which dimensions make two items alike?", [_values(rows, title, ("part", ""), "part of the cosine")]
     )
@@ -111,13 +111,13 @@ def dimensions() -> str:
 
 def serves() -> str:
     """Draw how well each similarity finds items that share a label."""
-    found = ea.evaluate_similarities(*made())
-    return standalone("Which similarity finds items of the same cluster?", document(found).top)
+    evaluation = ea.evaluate_similarities(*example())
+    return standalone("Which similarity finds items of the same cluster?", document(evaluation).top)
 
 
 def again() -> str:
-    """Draw what became of neighbours in a second run."""
-    model = made().model
+    """Draw the neighbours that a second run keeps."""
+    model = example().model
     second = ea.gauges.GeneralLinear(model.rank, max_condition=AGAIN).sample(rng=0).act(model)
     return standalone("Two runs that predict the same", document(ea.compare(model, second)).top)
 
@@ -161,7 +161,7 @@ PICTURES: dict[str, Callable[[], str]] = {
     "screen": screen_picture,
     "house": house_picture,
 }
-"""What draws each file of `docs/pictures`."""
+"""The function that draws each file of `docs/pictures`."""
 
 
 def _values(rows: list[tuple[str, float, bool]], title: str, key: tuple[str, str], label: str) -> IntervalDisplay:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 FONT = "system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-serif"
 HEADING = 'font-size="15" font-weight="600"'
 MARGIN, LINE, LONGEST, SHORT = 16, 16, 62, 40
-"""Around everything, from one line of text to the next, and characters of one and of one of a heading."""
+"""Margin, height of a line, and most characters of a line and of a heading."""
 
 PLAIN = {"svg.fonttype": "none", "svg.hashsalt": "embaudit", "font.family": "sans-serif", "font.size": 10}
 """How matplotlib draws figures of these pages."""
@@ -44,7 +44,7 @@ def on_card(figure: Figure, label: str) -> str:
 
 
 def standalone(heading: str, displays: Sequence[Display]) -> str:
-    """Write pictures below each other, each with what it shows in words, on a white card."""
+    """Write pictures below each other, each with its caption, on a white card."""
     width, y = 72 * max(shown.size[0] for shown in displays), MARGIN + 18
     first, *more = wrap(heading, SHORT)
     parts = [_text(first, y, HEADING)]
