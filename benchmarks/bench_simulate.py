@@ -22,7 +22,7 @@ def seconds(function: Callable[[], object]) -> float:
 
 
 def all_clocks(n_users: int, n_items: int) -> None:
-    """The least work of a race for every user: one logarithm of an exponential for every pair."""
+    """Do the least work of a race for every user: one logarithm of an exponential for every pair."""
     rng = np.random.default_rng(0)
     for rows in row_blocks(n_users, n_items):
         np.log(rng.standard_exponential((rows.stop - rows.start, n_items)))

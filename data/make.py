@@ -47,7 +47,7 @@ def head_frame(values: np.ndarray) -> pd.DataFrame:
 
 
 def interactions() -> dict[str, bytes]:
-    """A small simulated data set and the truth about its items."""
+    """Make a small simulated data set and the truth about its items."""
     data = simulate_interactions(300, 60, 3, max_items=25, rng=0)
     users, items = data.matrix.nonzero()
     pairs = pd.DataFrame({"user": users, "item": items})
@@ -65,7 +65,7 @@ def table(frame: pd.DataFrame) -> bytes:
 
 
 def figures() -> dict[str, bytes]:
-    """The pictures of the README, small enough to be shown on a web page."""
+    """Draw the pictures of the README, small enough to be shown on a web page."""
     netflix = reproduce.netflix(size="paper", n_seeds=1)
     return {
         "figures/netflix.png": rendered(netflix.plot().figure_, "png", dpi=100),

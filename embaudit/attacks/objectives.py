@@ -48,7 +48,7 @@ class Table(NamedTuple):
     """Flags: shifts move x; shifts move the second rows of pairs."""
 
     def moved(self, displacement: Displacement) -> Moved:
-        """Unit rows and lengths of both sides after a displacement; rows of zeros stay so."""
+        """Return unit rows and lengths of both sides after a displacement; rows of zeros stay so."""
         x, lengths = _moved(self.x, displacement, self.is_shifted[0])
         return x, lengths, *((x, lengths) if self.y is None else _moved(self.y, displacement, self.is_shifted[1], -1.0))
 

@@ -63,7 +63,7 @@ class Attack(Result):
 
     @property
     def gap(self) -> float:
-        """How far the truth may lie above what was achieved."""
+        """Distance from the value achieved to the bound."""
         return self.bound - self.achieved
 
     def to_dict(self) -> dict[str, Any]:

@@ -67,7 +67,7 @@ class Audit(Drawn):
     quick: bool = False
     """True if fewer samples than usual were requested."""
     options: Mapping[str, Any] = field(default_factory=dict)
-    """Other parameters of `audit` that the numbers depend on, besides the seed and the thresholds."""
+    """Parameters of `audit` that the numbers depend on, besides the seed and the thresholds."""
 
     @property
     def predictions_hold(self) -> bool:

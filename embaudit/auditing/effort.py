@@ -9,7 +9,7 @@ from embaudit.core.words import counted
 from embaudit.movements.movement import QUERIES
 
 MOST = {"n_gauges": 10_000, "n_pairs": MOST_COUNT, "n_lists": 100_000, "n_starts": 1_000, "n_steps": 10_000}
-"""More would take long, or all memory, and say nothing more."""
+"""Largest sample sizes: more would take long, or all memory, and tell nothing more."""
 
 
 @dataclass(frozen=True)

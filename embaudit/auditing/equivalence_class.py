@@ -50,9 +50,9 @@ class Freedom:
     """Freedom of one kind of pairs: other cosines in equivalent models, or none."""
 
     moves: bool | None
-    """None where neither is known."""
+    """True if cosines differ in some equivalent model, False if in none; None where that is undecided."""
     kind: Kind
-    """How that is known."""
+    """Kind of the argument: proven, shown or undecided."""
     because: str
     """The argument, in a sentence."""
 
@@ -64,9 +64,9 @@ class EquivalenceClass:
     scope: Scope
     """The set, in words; `whole` if these are all of them."""
     outside: dict[SideName, float]
-    """For each side with components that no prediction sees, the largest share of a row's squared length there."""
+    """Largest share of a row's squared length that no prediction sees, for each side with such components."""
     freedom: dict[Role, Freedom]
-    """For each kind of pairs, whether their cosines can be others."""
+    """Freedom of each kind of pairs."""
     pinning: Pinning | None
     """The test of unit rows, where the link divides by lengths."""
     seen_rank: int

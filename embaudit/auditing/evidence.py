@@ -76,7 +76,7 @@ class Evidence:
     movement: tuple[tuple[Movement, ...], ...] = ()
     """Movement of the cosines, one a role, for every equivalent model."""
     limits: Limits = field(default_factory=Limits)
-    """How far the cosines could move at most within a budget."""
+    """Bounds of the movement of cosines within a budget."""
     declared_by: str = "as you declared"
     """Source of the training, or of how rows are compared, as a sentence names it."""
     position: Position | None = None
@@ -88,13 +88,13 @@ class Evidence:
     examples: tuple[Neighbourhood, ...] = ()
     """Neighbours of a few rows in the model and in that one."""
     beside_bias: tuple[Neighbourhood, ...] = ()
-    """Their neighbours without the bias and with it, as libraries list them that keep it among the factors."""
+    """Neighbours without the bias and with it, as libraries list them that keep it among the factors."""
     score_change: ScoreChange | None = None
-    """How well a few scores agree with those of a baseline; None without one."""
+    """Agreement of a few scores with those of a baseline; None without one."""
     predicted: Predicted | None = None
-    """How far the cosines are from those of what is predicted; None where one side alone is at hand."""
+    """Distance of the cosines from prediction cosines; None where one side alone is at hand."""
     unseen: tuple[Movement, ...] = ()
-    """How cosines move when what no prediction sees is removed, one a side that holds such components."""
+    """Movement of cosines when components that no prediction sees are removed, one a side that holds some."""
     penalty: PenaltyForm | None = None
     """The form that the penalty of the declared training would have chosen, where its law is known."""
     primary_role: Role | None = None
@@ -106,7 +106,7 @@ class Evidence:
     traits: tuple[Traits, ...] = ()
     """Traits of the rows, a record a side; of a head those of all of its labels."""
     thresholds: Mapping[str, float] = field(default_factory=lambda: DEFAULTS)
-    """From which numbers on it is reported what they are like."""
+    """Reporting thresholds of the row-trait checks."""
 
     @property
     def roles(self) -> tuple[Role, ...]:
@@ -121,13 +121,13 @@ class Evidence:
         return "right" if "right" in self.roles else next(iter(self.roles))
 
     def n_sampled(self, role: Role) -> int | None:
-        """How many labels of a head that has more to ask about stand in pairs; None where nobody was left out."""
+        """Return how many labels of a larger head were sampled for pairs; None where no label was left out."""
         some = self.head is not None and len(self.head.model.right_side.eligible_rows) > self.model.n_right
         return self.model.n_right if some and role != "left" else None
 
     @property
     def n_visited(self) -> int:
-        """How many equal models were made and had their predictions checked, those of a head's own labels included."""
+        """Return how many equivalent models had their predictions checked, those of a head's own labels included."""
         return len(self.drift) + (0 if self.head is None else len(self.head.verifiable))
 
     @property

@@ -41,7 +41,7 @@ class Kind(StrEnum):
     ASSUMED = "assumed"
     """Declared about training."""
     UNDECIDED = "undecided"
-    """Neither shown nor ruled out."""
+    """Conclusion that is neither shown nor ruled out."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Scope:
     """
 
     models: str
-    """In words: which gauges, or which models."""
+    """Set of gauges or of models, in words."""
     max_condition: float | None = None
     """Budget of the linear part; None where there is none, or it is unbounded."""
     max_shift: float | None = None

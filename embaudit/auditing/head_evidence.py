@@ -32,7 +32,7 @@ RECORD = (
 
 @dataclass(frozen=True, eq=False)
 class HeadReport(Result):
-    """How label cosines moved while every probability stayed, and what the head pins down."""
+    """Movement of label cosines while every probability stays, and the properties that the head fixes."""
 
     model: FactorModel
     """The head, with what is declared of it."""

@@ -1,4 +1,4 @@
-"""How far the cosines of a model could move at most: ranges of pairs, certified neighbours, and the worst gauge found.
+"""Bounds of the movement of cosines: ranges of pairs, certified neighbours, and the worst gauge found.
 
 The movement of an audit is what *some* equivalent models do; this is what *any* of them within a budget can do. An
 attack shows what is reached, a range or a certificate what cannot be passed; the truth lies between the two.
@@ -38,9 +38,9 @@ ROWS = 1_000
 """Rows whose lists stand for all; fewer, from 100 on, where `SEARCHED` cosines would not suffice for them."""
 SEARCHED = 50_000_000
 WIDE = 256
-"""Above this rank fewer pairs have to do."""
+"""Rank above which fewer pairs are attacked."""
 ATTACKED_RANK = 16_384
-"""Above this rank no attack is made: also the span of a few rows then takes long to find."""
+"""Rank above which no attack is made: also the span of a few rows then takes long to find."""
 PAIR_CELLS = 2**19
 """Entries of the rows of pairs whose ranges are stated above that rank, from 100 pairs on."""
 LENGTH = 1.0
@@ -56,7 +56,7 @@ ATTACKED_LISTS = 50
 LONG_LISTS = 8
 """Such rows where rows are long: the attack looks at the span of all that is near them."""
 ATTACKED_ROWS = 50_000
-"""Above so many rows neighbour lists are not attacked: each step compares the listed rows with all of them."""
+"""Number of rows above which lists are not attacked: each step compares the listed rows with all of them."""
 
 
 @dataclass(frozen=True)

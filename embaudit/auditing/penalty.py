@@ -28,12 +28,12 @@ PENALTIES = {"factors": False, "factors-counted": True}
 
 @dataclass(frozen=True, eq=False)
 class PenaltyForm:
-    """How far the rows are from the form that their penalty would have chosen."""
+    """Distance of the rows from the form that their penalty would have chosen."""
 
     stretch: float
     """Condition number of the gauge that leads there."""
     movement: tuple[Movement, ...]
-    """How cosines and lists move there, one a side."""
+    """Movement of cosines and lists to that form, one a side."""
 
 
 def penalty_form(probe: MovementProbe) -> PenaltyForm | None:

@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Predicted:
-    """How far the cosines at hand are from those of what is predicted."""
+    """Distance of the cosines at hand from prediction cosines."""
 
     movement: tuple[Movement, ...]
-    """From the cosines within a side to its prediction cosines, one a side."""
+    """Movement from the cosines within a side to its prediction cosines, one a side."""
     examples: tuple[Neighbourhood, ...]
     """Neighbours of a few rows by either."""
 

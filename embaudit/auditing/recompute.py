@@ -39,7 +39,7 @@ LARGEST_CHANGE = re.compile(r"(?<=\(largest change )\d+(?:\.\d+)?(?:e-?\d+)?(?=\
 VERSIONS = {"embaudit_version": __version__, "schema_version": SCHEMA_VERSION}
 REMEDY = "write it with `embaudit audit MODEL --json FILE`"
 ABSENT = object()
-"""In place of the value of a key that one of two documents does not have."""
+"""Mark in place of the value of a key that one of two documents does not have."""
 SIZES = tuple(vars(EFFORT))
 """Sample sizes."""
 NUMBERS = ("n_neighbours", "max_condition", "soft_cap")

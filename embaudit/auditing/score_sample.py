@@ -22,7 +22,7 @@ MIN_SHARED = 6
 
 @dataclass(frozen=True)
 class ScoreChange:
-    """How well the scores of a few rows agree with those of a baseline."""
+    """Agreement of the scores of a few rows with those of a baseline."""
 
     n_rows: int
     """Rows, of the left side where there is one."""

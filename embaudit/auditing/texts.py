@@ -77,21 +77,21 @@ class Code(_Listed):
     name: str
     """Stable code, EMB and three digits."""
     severities: tuple[Severity, ...]
-    """Its severity, or the two that it can have."""
+    """Severity of the finding, or the two that it can have."""
     title: str
     """The case in a few words."""
     meaning: str
     """Meaning of the finding: the observation, and its rows."""
     why: str
-    """Why it matters to somebody who reads cosines."""
+    """Reason why it matters to a reader of cosines."""
     remedy: str
     """Advice to the reader."""
     computed: str
-    """How it is found, and from which number on it is reported."""
+    """Method by which it is found, and the threshold from which on it is reported."""
     reference: str
     """Reference to a text with more."""
     also: tuple[str, ...] = ()
-    """Other names it is looked up by."""
+    """Other names that it is looked up by."""
     grows: bool = True
     """True if it is graver where the number behind it, without its sign, is larger."""
     says: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
@@ -99,7 +99,7 @@ class Code(_Listed):
 
     @property
     def severity(self) -> str:
-        """Its severities in words."""
+        """Severities of the finding, in words."""
         return " or ".join(severity.title for severity in self.severities)
 
     @property
@@ -131,7 +131,7 @@ class Term(_Listed):
     example: str
     """An example on a model that one can picture."""
     also: tuple[str, ...] = ()
-    """Other names it is looked up by."""
+    """Other names that it is looked up by."""
 
     @property
     def heading(self) -> str:
@@ -153,7 +153,7 @@ def _code(name: str, row: dict[str, Any]) -> Code:
 
 
 CODES: dict[str, Code] = {name: _code(name, row) for name, row in _TEXTS["codes"].items()}
-"""Every code that an audit can report, in their order."""
+"""Codes that an audit can report, in their order."""
 SAYS: dict[str, Mapping[str, str]] = {name: code.says for name, code in CODES.items()} | _TEXTS["notes"]
 """Templates of every finding and note, by code."""
 ARGUMENTS: Mapping[str, str] = _TEXTS["arguments"]
@@ -162,7 +162,7 @@ WORDS: dict[str, Term] = {
     name: Term(name, row["meaning"], row["example"], tuple(row.get("also", ())))
     for name, row in _TEXTS["words"].items()
 }
-"""Every word that reports use and that has to be explained."""
+"""Words of reports that have to be explained."""
 ANSWERS: tuple[AnswerRow, ...] = tuple(AnswerRow(**row | {"needs": tuple(row["needs"])}) for row in _TEXTS["answers"])
 """The table of answers; the first row whose findings were all drawn answers."""
 ADVICE: dict[str, dict[str, str]] = _TEXTS["advice"]
@@ -172,7 +172,7 @@ VERDICT: tuple[str, ...] = tuple(_TEXTS["verdict"]["order"])
 THRESHOLDS: Mapping[str, Threshold] = MappingProxyType(
     {name: Threshold(name, **row) for name, row in _TEXTS["thresholds"].items()}
 )
-"""Every threshold by its name."""
+"""Thresholds by their names."""
 DEFAULTS: Mapping[str, float] = MappingProxyType({name: threshold.default for name, threshold in THRESHOLDS.items()})
 """Thresholds where none is set."""
 

@@ -52,7 +52,7 @@ class Traits:
     direction: CommonDirection | None = None
     """The direction that all rows share."""
     hubs: Hubs | None = None
-    """Rows that stand in the lists of very many others, copies counted once, where one in a hundred is a row."""
+    """Hub rows, copies counted once; None where one in a hundred is less than a row."""
     bias_columns: BiasColumns | None = None
     """Effect on neighbours of a bias kept as a column; of right rows only, and not of a softmax head."""
 

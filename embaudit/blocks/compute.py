@@ -25,9 +25,9 @@ from embaudit.model import FactorModel
 from embaudit.model.side import SideName
 
 MAX_BLOCKS = 20_000_000
-"""More would take gigabytes for the result alone."""
+"""Largest number of blocks: more would take gigabytes for the result alone."""
 FEW_ENTRIES = 2**20
-"""Below this starting threads takes longer than the sums."""
+"""Number of entries below which starting threads takes longer than the sums."""
 CUTS = ("tensors", "rows", "coordinates")
 """Ways to cut that have a name."""
 BLOCKS = "one of tensors, rows, coordinates, shell patterns of names such as 'layers.3.*', or labels of one array"

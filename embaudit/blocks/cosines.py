@@ -95,7 +95,7 @@ class BlockNames:
     """The names of the blocks, spelled out only when asked for: there may be millions."""
 
     cut: str
-    """How tensors are cut: tensors, rows, coordinates, names or labels."""
+    """Cut of the tensors: tensors, rows, coordinates, names or labels."""
     owners: tuple[str, ...]
     """Tensors, or what joins several."""
     shapes: tuple[Shape, ...]

@@ -106,7 +106,7 @@ class SharedTensor:
     x: Arrays
     y: Arrays
     names: tuple[str, str]
-    """Its names in x and in y: an array that stands alone has none."""
+    """Names of the tensor in x and in y: an array that stands alone has none."""
     inner: int
     """Entries of a block."""
 

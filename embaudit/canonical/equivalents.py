@@ -50,7 +50,7 @@ class EquivalentModel:
 
     @property
     def amplification(self) -> float:
-        """How much rounding may grow: κ of the gauge, or of the map."""
+        """Factor by which rounding may grow: κ of the gauge, or of the map."""
         return self.map_condition if self.gauge is None else self.condition_number
 
     @classmethod

@@ -11,7 +11,7 @@ from embaudit.canonical.form import CanonicalForm
 from embaudit.core.checked import Matrix
 
 SAME_SHAPE = 1e-3
-"""How far a Gram matrix may be, relatively, from a shape that a library writes exactly (float32 stays below)."""
+"""Relative distance of a Gram matrix from a shape that a library writes exactly (float32 stays below)."""
 NEAR = float(np.log(1.25))
 """A gauge of condition below 1.25 moves no cosine by more than 0.22: it counts as near."""
 
@@ -28,7 +28,7 @@ class FactorScaling(StrEnum):
     ALIGNED = "U D, V D'"
     """Singular directions with scales of their own: a closed form of the product penalty with some D."""
     UNKNOWN = "none known"
-    """No shape that a known library writes."""
+    """Unknown shape, written by none of these libraries."""
 
 
 def log_condition(form: CanonicalForm, exponent: float) -> float:

@@ -137,7 +137,7 @@ def _one_table(model: FactorModel) -> Pinning:
 
 
 def _one_side(model: FactorModel) -> Pinning:
-    """Without the other side: pinned where this one spans everything, never free."""
+    """Decide without the other side: pinned where this one spans everything, never free."""
     k, title = model.rank, model.title("right")
     scope, needed = SCOPES["gauge"], n_forms(k)
     span = span_of(model.right, np.eye(k))

@@ -22,7 +22,7 @@ TABLE = "models that compare these rows with each other in the same way"
 
 @dataclass(frozen=True)
 class Moved:
-    """How far an equal model moves the cosines between rows of one side."""
+    """Movement of the cosines between rows of one side in an equivalent model."""
 
     mean_abs: float
     """Mean ``|Δcos|``."""
@@ -74,9 +74,9 @@ class Pinning(Result):
     moved: dict[SideName, Moved] | None = None
     """Movement of the cosines of either side in the equivalent model."""
     residual: float = 0.0
-    """How far the rows of the equal model are from length 1 before they are divided by it."""
+    """Largest distance of a row of the equivalent model from length 1, before it is divided by its length."""
     rows_missing: Mapping[SideName, int] = field(default_factory=dict)
-    """By side, how many rows more of it alone, in general position, would decide; empty where the test decides."""
+    """Number of further rows of each side alone, in general position, that decide; empty where the test decides."""
 
     def __repr__(self) -> str:
         return f"Pinning({self.status}, {self.rank} of {self.needed} constraints)"

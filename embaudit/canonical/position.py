@@ -36,7 +36,7 @@ class Position(Drawn):
     roles: tuple[str, str]
     """Titles of the two sides, such as "user" and "item"."""
     link: Link
-    """How scores become predictions."""
+    """Link from scores to predictions."""
     exponent: float
     """The e in [0, 1] whose canonical gauge is nearest."""
     distance: float

@@ -65,7 +65,7 @@ class Span:
     """The span of `r rᵀ` (or of `r rᵀ` and `r` together) over the unit rows of a side."""
 
     rank: int
-    """Its dimension."""
+    """Dimension of the span."""
     needed: int
     """N, the dimension of all forms."""
     clear: bool

@@ -24,7 +24,7 @@ class Reduction:
     """A model in the dimensions that its predictions see, and what was left out."""
 
     model: FactorModel
-    """The same predictions; itself where they see every dimension."""
+    """Model of the same predictions in fewer dimensions; itself where they see every dimension."""
     basis: Matrix
     """(k, r) orthonormal: the reduced rows are `x · basis`."""
     left_outside: Vector

@@ -16,7 +16,7 @@ from embaudit.linalg.rows import unit_rows
 STARTS = 9
 """Random starts of the search."""
 STRETCHES = (0.3, 0.6, 0.9)
-"""How far from I they lie, as a share of the way to a singular metric."""
+"""Distances of the starts from I, as a share of the way to a singular metric."""
 SHARED = 1e-9
 """Sine of the angle up to which a form counts as one of both spans; log S is then 0 up to this over the least of G."""
 

@@ -1,4 +1,4 @@
-"""How far two models agree in what they predict for the entities they share."""
+"""Agreement of two models in their predictions for the entities they share."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Agreement:
     score_distance: float
     """Root mean square difference of scores over the root mean square of the first model's."""
     difference_distance: float
-    """The same for differences of scores within a row, which for a softmax are log-probability differences."""
+    """Distance of score differences within a row, which for a softmax are log-probability differences."""
     kl_divergence: float | None
     """Mean Kullback-Leibler divergence of the probabilities; None unless both models are softmax."""
     predicts: tuple[str, str]

@@ -1,4 +1,4 @@
-"""How cosines of one side changed between two models, and how much of it a gauge explains.
+"""Change of the cosines of one side between two models, and the part of it that a gauge explains.
 
 Only pairs and neighbours within a half are looked at, by the gauge that was fitted on the other half.
 """
@@ -50,7 +50,7 @@ class RoleChange:
     match: Match
     """The shared entities that were judged, in the order of the arrays below."""
     unexplained: dict[str, float]
-    """For each gauge group, the share of the held-out rows' spread that its best gauge leaves."""
+    """Share of the held-out rows' spread that the best gauge of each group leaves."""
     total: Floats
     """(m,) mean absolute change of a row's cosines."""
     gauge: Floats
@@ -62,7 +62,7 @@ class RoleChange:
     correlation: float
     """Pearson correlation of the cosines before and after."""
     gauged_correlation: float
-    """The same once the gauge is taken out."""
+    """Correlation of the cosines once the gauge is taken out."""
     n_neighbours: int
     """Length of the neighbour lists."""
     searched: Indices
@@ -76,10 +76,9 @@ class RoleChange:
     lost_to_learning: Indices
     """Former neighbours that the gauge would have kept, but the second model drops."""
     replicates: dict[str, Floats]
-    """For each mean (total, gauge, unseen, remainder) and share of neighbours, what it is without each of up to 20
-    groups of entities."""
+    """Estimates of each mean (total, ...) and share of neighbours without each of up to 20 groups of entities."""
     halvings: dict[str, Floats]
-    """For each of them, what it is in each cut in halves."""
+    """Estimate of each component in every random half split, for the interval."""
     examples: tuple[Neighbourhood, ...] = ()
     """The nearest of some entities in either model: of two that moved most, and of two in the middle."""
     predicted_kept: float | None = None

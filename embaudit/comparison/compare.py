@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 ROWS = 50_000
 """Shared entities of a side that are looked at; more are sampled."""
 HALVINGS, HALVED = 5, 2_000
-"""How often at most few entities are cut in halves, which decides much there, and how many are cut in all."""
+"""Number of cuts in halves, at most, of few entities, and number of entities that are cut in all."""
 
 
 @named_keywords

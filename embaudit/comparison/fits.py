@@ -16,12 +16,12 @@ from embaudit.core.checked import Floats, Indices
 from embaudit.model import SideName
 
 GROUPS = ("rotation", "diagonal", "linear", "affine")
-"""From few to many parameters; the first two do not contain each other."""
+"""Groups of gauges, from few to many parameters; the first two do not contain each other."""
 
 LOST = 1e-12
 """Share of a direction's size below which nothing is left of it but rounding."""
 Rows: TypeAlias = dict[SideName, tuple[Floats, Floats]]
-"""For each side, the rows before and after, in the same order."""
+"""Rows before and after of each side, in the same order."""
 Pair: TypeAlias = tuple[Floats, Floats]
 """M and M⁻ᵀ."""
 Sides: TypeAlias = dict[SideName, NDArray[np.uint8]]
@@ -183,9 +183,9 @@ class CrossFitHalf:
     """One half of the shared rows, and the gauge fitted on the other half."""
 
     held_out: dict[SideName, Indices]
-    """For each side, positions in the match."""
+    """Positions in the match of the rows held out, by side."""
     trained_on: dict[SideName, Indices]
-    """The same of the rows that the gauge was fitted on."""
+    """Positions of the rows that the gauge was fitted on, by side."""
     fits: dict[str, GaugeFit]
     """The best gauge of each group."""
     group: str

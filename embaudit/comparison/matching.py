@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from embaudit.model.side import Side
 
 OPTIONS: dict[SideName, str] = {"left": "left_ids", "right": "ids"}
-"""How ids are given to a side that has none."""
+"""Options that give ids to a side that has none."""
 MODELS = ("the first model", "the second model")
 LEAST = 8
 """Fewest shared entities that can be fitted on one half and judged on the other."""
@@ -204,7 +204,7 @@ class Pairing:
     raw: Rows
     """Rows before and after, of length 1 where a model predicts cosines."""
     visible: Rows
-    """The same without what no prediction sees, in fewer dimensions where there are such."""
+    """Rows as far as predictions see them, in fewer dimensions where there are unseen ones."""
     groups: tuple[str, ...]
     """Gauge groups that keep the predictions."""
     shifts: tuple[SideName, ...]

@@ -21,9 +21,9 @@ from embaudit.linalg.rows import unit_rows
 from embaudit.model import SideName
 
 PARTNERS = 32
-"""Other rows each row is compared with."""
+"""Number of other rows that each row is compared with."""
 REASONS = ("gauge", "unseen", "learning")
-"""Why a former neighbour is gone."""
+"""Reasons for which a former neighbour is gone."""
 OUTCOMES = ("kept", *(f"lost_to_{reason}" for reason in REASONS))
 """Outcomes of a former neighbour: it stays, or is lost for one of the reasons."""
 SEARCHED = 2_000
@@ -39,11 +39,11 @@ class AttributionSteps:
     """Rows of a half on the way from the first model to the second, each step for one reason."""
 
     rows: Indices
-    """Their positions in the match."""
+    """Positions of the rows in the match."""
     versions: tuple[Floats, ...]
-    """As they are, as far as predictions see them, gauged, the second model's as far as seen, and as they are."""
+    """Rows of the first model as stored, as predictions see them and gauged; of the second, seen and as stored."""
     reasons: tuple[str, ...]
-    """Why rows move from each version to the next."""
+    """Reason of the step from each version to the next."""
 
     @property
     def hides(self) -> bool:
@@ -107,9 +107,9 @@ class NeighbourOutcomes:
     searched: Indices
     """Rows whose neighbours were looked up; again in each half."""
     counts: dict[str, Indices]
-    """For each outcome, how many neighbours of each such row it is that of."""
+    """Number of neighbours of each searched row with each outcome."""
     replicates: dict[str, Floats]
-    """For each outcome, its share without each group of entities."""
+    """Share of each outcome without each group of entities."""
     by_part: Indices
     """(outcomes, parts) how many neighbours each is that of in each part."""
 

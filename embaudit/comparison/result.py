@@ -31,7 +31,7 @@ class Comparison(Result):
     changes: dict[SideName, RoleChange]
     """One for each side compared."""
     agreement: Agreement | None
-    """How far the predictions agree; None where a side is missing."""
+    """Agreement of the predictions; None where a side is missing."""
     group: str
     """The smallest gauge group that carries one model's factors into the other's as well as any."""
     condition_number: float

@@ -39,7 +39,7 @@ class LoadedModel:
     norm: FinalNorm | None = None
     """Norm before a head that has no inputs of its own."""
     rounding: Rounding | None = None
-    """How its right rows are rounded; None where they are not."""
+    """Rounding of its right rows; None where they are not rounded."""
 
     @classmethod
     def of(cls, source: object) -> LoadedModel:
@@ -84,7 +84,7 @@ def with_states(
 
 @dataclass(frozen=True)
 class Rounded:
-    """How far two heads are apart, counted in steps of the types that they are rounded to."""
+    """Distance of two heads, counted in steps of the types that they are rounded to."""
 
     kinds: tuple[str, str]
     """The type of each; empty where a head is not rounded."""

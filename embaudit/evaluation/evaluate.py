@@ -61,9 +61,9 @@ class Evaluation(Result):
     queries: Indices
     """(q,) the rows whose neighbours were judged."""
     by_query: dict[str, NDArray[np.float64]]
-    """For each similarity, (q, 3) its precision, AUC and NDCG."""
+    """Precision, AUC and NDCG of each query (q, 3), by similarity."""
     replicates: dict[str, NDArray[np.float64]]
-    """For each similarity, (groups, 3) their means without each of up to 20 groups of entities."""
+    """Means without each of up to 20 groups of entities (groups, 3), by similarity."""
     chance: float
     """Precision of a random list."""
     n_rows: int

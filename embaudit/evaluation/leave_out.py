@@ -129,7 +129,7 @@ def _running(values: Floats | Flags) -> Floats:
 
 
 def _in_order(related: Flags, rises: Flags) -> Floats:
-    """For each candidate in rising order, count those of the other kind that it forms an ordered pair with.
+    """Count for each candidate in rising order those of the other kind that it forms an ordered pair with.
 
     Below it stand unrelated ones, or above it related ones; half of those that are level with it count.
     """

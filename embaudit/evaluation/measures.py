@@ -1,4 +1,4 @@
-"""How well a similarity ranks related entities first: precision, AUC and NDCG of single queries."""
+"""Measures of how well a similarity ranks related entities first: precision, AUC and NDCG of single queries."""
 
 from __future__ import annotations
 

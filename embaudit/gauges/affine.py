@@ -82,17 +82,17 @@ class Affine(GaugeGroup):
 
     @property
     def fixes_cosines(self) -> bool:
-        """Only where neither part moves any."""
+        """True only where neither the linear part nor the shift moves any cosine."""
         return self.linear.fixes_cosines and self.translation.fixes_cosines
 
     @property
     def is_group(self) -> bool:
-        """False within a budget that either part can exceed by repetition."""
+        """True unless a budget bounds it, which either part can exceed by repetition."""
         return self.linear.is_group and self.translation.is_group
 
     @property
     def has_inverses(self) -> bool:
-        """False for a bounded shift: the inverse measures it after the linear part, which may have lengthened it."""
+        """True unless the shift is bounded: the inverse measures it after the linear part, which may lengthen it."""
         return self.max_shift in (None, 0)
 
     def shift_of(self, gauge: Gauge) -> Vector:
@@ -134,11 +134,11 @@ class Affine(GaugeGroup):
         return within_budget(kappa, self.max_condition) and within_budget(length, self.max_shift)
 
     def includes(self, other: GaugeGroup) -> bool:
-        """Smaller affine sets of the same side, and whatever lies in either part."""
+        """Check for smaller affine sets of the same side, and for sets that lie in either part."""
         if isinstance(other, Affine):
             return other.linear <= self.linear and other.translation <= self.translation
         return other <= self.linear or other <= self.translation
 
     def is_within(self, other: GaugeGroup) -> bool:
-        """Every set that holds the linear part, if nothing may be shifted."""
+        """Check for a set that holds the linear part, if nothing may be shifted."""
         return self.max_shift == 0 and not isinstance(other, Affine) and self.linear <= other

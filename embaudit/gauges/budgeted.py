@@ -39,12 +39,12 @@ class BudgetedLinear(GaugeGroup):
 
     @property
     def fixes_cosines(self) -> bool:
-        """Only where M can but rotate and scale as a whole."""
+        """True only where M can but rotate and scale as a whole."""
         return self.rank == 1 or self.max_condition == 1
 
     @property
     def is_group(self) -> bool:
-        """False within a budget: two gauges of κ = 2 can make one of κ = 4."""
+        """True without a budget: two gauges of κ = 2 can make one of κ = 4."""
         return self.rank == 1 or self.max_condition in (None, 1)
 
     def contains(self, gauge: Gauge) -> bool:

@@ -41,7 +41,7 @@ class Diagonal(BudgetedLinear):
     kind = "diagonal"
     title = "random rescalings"
     most_condition: ClassVar[float] = 1e50
-    """Beyond this the squares of the scales, the weights of a bounded range, leave float64."""
+    """Largest condition number: beyond it the squares of the scales, the weights of a bounded range, leave float64."""
 
     def sample(self, *, rng: RNG = 0) -> Gauge:
         """Draw log-normal scales, stretched to spend the budget exactly."""
@@ -56,6 +56,6 @@ class Diagonal(BudgetedLinear):
         return super().contains(gauge) and bool(off_diagonal <= 64 * EPS * np.abs(np.diag(left)).min())
 
     def includes(self, other: GaugeGroup) -> bool:
-        """Smaller budgets of diagonal gauges, and in one dimension every linear one."""
+        """Check for smaller budgets of diagonal gauges, and in one dimension for every linear one."""
         kind = isinstance(other, Diagonal) or (self.rank == 1 and is_linear(other))
         return kind and (self.rank == 1 or covers(self.max_condition, linear_budget(other)))

@@ -38,7 +38,7 @@ class GeneralLinear(BudgetedLinear):
     kind = "linear"
     title = "random linear maps"
     most_condition: ClassVar[float] = 1e12
-    """Beyond this float64 no longer tells a dense matrix of a few thousand dimensions from a singular one."""
+    """Largest condition number: beyond it float64 takes dense matrices of some thousand dimensions for singular."""
 
     def sample(self, *, rng: RNG = 0) -> Gauge:
         """Draw `M = U diag(s) Vᵀ`: U and V uniform, s log-normal, stretched to spend the budget exactly.
@@ -49,5 +49,5 @@ class GeneralLinear(BudgetedLinear):
         return random_linear(sample_spectrum(self.rank, self.max_condition, draw), draw)
 
     def includes(self, other: GaugeGroup) -> bool:
-        """Every linear set whose budget is not larger."""
+        """Check for a linear set whose budget is not larger."""
         return is_linear(other) and (self.rank == 1 or covers(self.max_condition, linear_budget(other)))

@@ -68,5 +68,5 @@ class Orthogonal(GaugeGroup):
         )
 
     def includes(self, other: GaugeGroup) -> bool:
-        """Nothing but itself."""
+        """Check for the orthogonal group itself."""
         return isinstance(other, Orthogonal)

@@ -81,7 +81,7 @@ class Translation(GaugeGroup):
 
     @property
     def is_group(self) -> bool:
-        """False within a budget: lengths add up."""
+        """True without a budget, as lengths add up."""
         return self.max_shift in (None, 0)
 
     def sample(self, *, rng: RNG = 0) -> Gauge:
@@ -106,5 +106,5 @@ class Translation(GaugeGroup):
         return isinstance(other, Translation) and other.side == self.side and covers(self.max_shift, other.max_shift)
 
     def is_within(self, other: GaugeGroup) -> bool:
-        """Every set of its rank, if nothing may move: all of them hold the identity."""
+        """Check for a set of its rank, if nothing may move: all of them hold the identity."""
         return self.max_shift == 0 and other.rank == self.rank

@@ -252,7 +252,7 @@ def _move_to_mean(gram: Floats, shift: Floats, n: int) -> None:
 
 
 def _column_sums(x: Matrix) -> tuple[Floats, Floats]:
-    """Sums of the columns, and of their squares."""
+    """Return the sums of the columns, and of their squares."""
 
     def summed(chunk: slice) -> Floats:
         sums = np.zeros((2, x.shape[1]))

@@ -32,7 +32,7 @@ WIDEST = 2048
 TILE = 2**18
 """Cosines of a tile: in float64 they stay in the second-level cache."""
 SIFTED = 64
-"""Rows asked from which on those that another one stands for are not multiplied: for fewer, sifting takes as long."""
+"""Number of queries from which duplicate rows are removed before the product; below it, removal costs as much."""
 
 
 def tie_of(x: Rows) -> float:

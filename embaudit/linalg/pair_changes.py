@@ -1,4 +1,4 @@
-"""How the cosines of pairs changed: of all pairs, or of some drawn without replacement, then with 95 % intervals.
+"""Changes of the cosines of pairs: of all, or of some drawn without replacement, then with 95 % intervals.
 
 Of N pairs n drawn without replacement say as much as `n (N − 1)/(N − n)` independent draws (Cochran, Sampling
 Techniques, 1977, chapter 2). That pairs share rows plays no part: the target is the figure over these N pairs.

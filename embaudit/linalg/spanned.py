@@ -1,4 +1,4 @@
-"""How many dimensions rows span: proven by the inverse of a triangle, without singular values."""
+"""Number of dimensions that rows span: proven by the inverse of a triangle, without singular values."""
 
 from __future__ import annotations
 

@@ -94,7 +94,7 @@ class Structured(ABC):
 
     @property
     def shape(self) -> tuple[int, int]:
-        """As the matrix has it."""
+        """Shape (k, k) of the matrix."""
         return len(self), len(self)
 
     def astype(self, dtype: DTypeLike) -> Self:  # noqa: ARG002

@@ -15,7 +15,7 @@ from embaudit.linalg.structured import Linear, StructuredLinearMap, stretches
 
 Singles: TypeAlias = NDArray[np.float32]
 LONGER, VANISHING = 1 + 2.0**-10, 1e-15
-"""How many times as long rows may be as float32 finds them, and the length up to which squares may vanish there."""
+"""Factor by which float32 may underestimate lengths, and the length up to which squares may vanish there."""
 
 
 class Rows(Protocol):
@@ -27,7 +27,7 @@ class Rows(Protocol):
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """How precisely the rows are stored."""
+        """Type that the rows are stored in."""
 
     def __len__(self) -> int: ...
 

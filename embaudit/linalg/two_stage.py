@@ -22,7 +22,7 @@ from embaudit.linalg.transformed_rows import Rows, Singles, lengths, single
 MANY = 30_000
 """Rows from which two steps take less time than one, of 64 columns or more; of 16, it takes some 100,000."""
 SPARE = 16
-"""Candidates kept beside those asked for."""
+"""Extra candidates kept per query; they absorb float32 error, so that few queries need the float64 search."""
 COLUMNS_A_SPARE = 64
 """Columns for which one more is kept: bounds grow with the columns, so that more of them overlap."""
 SPARE_IN_A_CROWD = 2_000
@@ -201,7 +201,7 @@ class Merged:
             self.done()
 
     def done(self) -> TopK:
-        """Merge those that wait."""
+        """Merge the pending blocks and return the top-k upper bounds."""
         if self.waiting:
             self.best.merge(*_together(self.waiting))
             self.waiting = []

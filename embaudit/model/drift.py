@@ -30,9 +30,9 @@ from embaudit.model.sizes import require_model
 MAX_SCORES = 1_000_000
 """Scores compared for one gauge: all of them where there are no more, those of sampled left rows otherwise."""
 MANY = 100_000
-"""Right rows above which some stand for all."""
+"""Number of right rows above which a sample stands for all."""
 COLUMNS = 10_000
-"""So many of them."""
+"""Number of right rows drawn."""
 LONG_ROWS = 256
 """Rows of either side that stand for all where rows are long: to map more takes longer than to measure what moved."""
 EPS = float(np.finfo(np.float64).eps)
@@ -47,7 +47,7 @@ class Drift(Result):
     max_abs: float
     """The largest change."""
     max_rel: float
-    """The same over the largest prediction compared."""
+    """Largest change over the largest prediction compared."""
     tolerance: float
     """Largest change that rounding can explain."""
     n_rows: int

@@ -31,9 +31,9 @@ class Equivalence(IntEnum):
     PROBABILITIES = 2
     """The softmax over each row of scores is the same."""
     SCORES = 3
-    """Every score is the same."""
+    """Equality of every score."""
     COSINES = 4
-    """Every score and every left-right cosine is the same, as a model trained on cosines needs."""
+    """Equality of every score and left-right cosine, as a model trained on cosines needs."""
 
     @property
     def title(self) -> str:

@@ -274,7 +274,7 @@ class FactorModel:
 
     @property
     def compared(self) -> Comparison | None:
-        """How the rows are compared with each other, where that is what the model predicts; None for any other."""
+        """Comparison of the rows with each other, where that is what the model predicts; None for any other."""
         return self.link.compares
 
     @property

@@ -11,7 +11,7 @@ from embaudit.errors import InputError, must_be
 
 BY_ROW = "join by the order of the rows with --by-row if that is what they share"
 LEAST_SHARE = 0.5
-"""Below this share of matched rows a join is refused unless asked for."""
+"""Share of matched rows below which a join is refused unless it is declared partial."""
 
 
 def are_row_numbers(ids: NDArray[Any]) -> bool:

@@ -38,7 +38,7 @@ class LazyArray:
     """The array in the file; empty where it stands alone."""
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
-    """As it is stored."""
+    """Type of the stored numbers."""
     read: Callable[[], NDArray[Any] | None]
     """Reads it; None for what the file does not hold after all."""
     on_disk: bool

@@ -20,7 +20,7 @@ from embaudit.model.side import Sided, SideName
 
 T = TypeVar("T")
 Comparison: TypeAlias = Literal["cosine", "dot"]
-"""How a model compares the rows of one table with each other: by their cosine or their dot product."""
+"""Comparison of the rows of one table with each other: by their cosine or their dot product."""
 
 
 class _Named(ABCMeta):
@@ -35,7 +35,7 @@ class _Named(ABCMeta):
 
 @dataclass(frozen=True, eq=False)
 class Link(metaclass=_Named):
-    """How the scores of a model become its predictions.
+    """Link from the scores of a model to its predictions.
 
     A link equals its name, so that strings may be used for those without parameters.
 
@@ -60,11 +60,11 @@ class Link(metaclass=_Named):
     noun: ClassVar[str] = "scores"
     """Name of the scores in sentences."""
     sensitivity: ClassVar[float] = 1.0
-    """How far `gap` can grow where every score moves by 1: a log-probability, or an order, moves by up to 2."""
+    """Largest growth of `gap` when every score moves by 1: a log-probability, or an order, moves by up to 2."""
     sees_biases: ClassVar[bool] = True
     """True if biases and offset enter the scores."""
     compares: ClassVar[Comparison | None] = None
-    """How rows of the right side are compared with each other, where that is the prediction; there is no left side."""
+    """Comparison of right rows with each other, where that is the prediction; there is no left side."""
 
     @property
     def is_assumed(self) -> bool:
@@ -255,11 +255,11 @@ class Softmax(Link):
         return self if self.guard else Link.RANKING
 
     def free_shifts(self, model: Sided) -> tuple[SideName, ...]:
-        """None with unit rows, whatever the biases: a shift changes lengths."""
+        """Return no side with unit rows, whatever the biases: a shift changes lengths."""
         return () if self.unit_rows else super().free_shifts(model)
 
     def centred(self, model: Sided) -> tuple[SideName, ...]:
-        """Both sides: logits are judged relative to those of the mean input."""
+        """Return both sides: logits are judged relative to those of the mean input."""
         return ("left", "right") if not self.guard else super().centred(model)
 
 
@@ -288,7 +288,7 @@ class _Tied(Link):
         return scores
 
     def free_shifts(self, model: Sided) -> tuple[SideName, ...]:  # noqa: ARG002
-        """None: a shift changes lengths, or both rows of a product."""
+        """Return no side: a shift changes lengths, or both rows of a product."""
         return ()
 
 
@@ -305,7 +305,7 @@ class Cosine(_Tied):
 
 @dataclass(frozen=True, eq=False)
 class Ranking(Link):
-    """Only the order of the right entities within a row."""
+    """Link of rankings: only the order of the right entities within a row counts."""
 
     name = "ranking"
     level = Equivalence.RANKINGS

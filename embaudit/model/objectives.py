@@ -19,7 +19,7 @@ from embaudit.model.side import SideName
 
 
 class Linear(IntEnum):
-    """How much a linear change of the latent coordinates does; each kind contains the ones before."""
+    """Kind of a linear change of the latent coordinates; each contains the ones before."""
 
     IDENTITY = 0
     """The identity: no coordinate changes."""
@@ -35,7 +35,7 @@ class Status(StrEnum):
     """Statement of a training objective about cosines."""
 
     FREE = "free"
-    """Nothing: equally good solutions have other cosines."""
+    """Objective without a statement: equally good solutions have other cosines."""
     CHOSEN = "chosen by the regulariser"
     """One value, which another strength or kind of regularisation would change."""
     INPUTS = "tied to the inputs"
@@ -63,7 +63,7 @@ class Objective:
     status: Status
     """Statement of the objective about cosines."""
     cosines: str
-    """The same in a sentence that follows "the cosines are"."""
+    """Statement in words that follow "the cosines are"."""
     links: tuple[str, ...]
     """Links of the models that are usually trained so."""
     sides: int = 2

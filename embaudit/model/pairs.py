@@ -81,7 +81,7 @@ class Pairs(StrEnum):
         return model.side(self.sides[0]).rows, model.side(self.sides[-1]).rows
 
     def shape(self, model: Sided) -> tuple[int, int | None]:
-        """Number of rows of one side and None, or of both sides."""
+        """Return the number of rows of one side and None, or of both sides."""
         x, y = self.rows(model)
         return len(x), len(y) if self is Pairs.CROSS else None
 

@@ -33,7 +33,7 @@ class Training:
     leaves: str
     """The share of the cosines that training fixes, in words."""
     compared: Comparison | None = None
-    """How the rows of one table alone are compared with each other."""
+    """Comparison of the rows of one table alone with each other."""
     alone: str | None = None
     """Name of the objective of one table alone, where that is another."""
 

@@ -1,4 +1,4 @@
-"""How far cosines moved between two models, which neighbours stayed, and which rows are twins."""
+"""Movement of cosines between two models, neighbours that stay, and rows that are twins."""
 
 from embaudit.movements.levels import Levels, levels
 from embaudit.movements.movement import MovementProbe, movement

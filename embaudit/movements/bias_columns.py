@@ -28,7 +28,7 @@ class BiasColumns:
     n_rows: int
     """Rows asked."""
     columns: int
-    """How many columns were added: the bias alone, or the bias and a constant 1."""
+    """Number of columns added: the bias alone, or the bias and a constant 1."""
 
 
 def counts_bias(model: FactorModel) -> bool:

@@ -20,7 +20,7 @@ SHORT = 1e-290
 
 @dataclass(frozen=True)
 class CommonDirection:
-    """How much two rows are alike before anything is known of them."""
+    """Direction that the rows share: how similar two rows are before anything is told of them."""
 
     mean_cosine: float
     """Mean cosine of all pairs of rows with a direction, exact."""

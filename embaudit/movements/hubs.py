@@ -17,7 +17,7 @@ ONE_IN = 100
 
 @dataclass(frozen=True)
 class Hubs:
-    """How unevenly rows occur in the lists of others."""
+    """Hubs: how unevenly rows occur in the lists of others."""
 
     n_lists: int
     """Lists looked at."""

@@ -63,7 +63,7 @@ class _Plan:
     pairs: NDArray[np.intp]
     """All, or drawn ones."""
     total: int
-    """How many there are."""
+    """Number of all pairs."""
     top_n: int
     lists: NeighbourLists | None
     """Lists of one row of each group of copies, and of such rows; None where too few are left."""

@@ -11,7 +11,7 @@ from embaudit.linalg.nearest import TIE, NeighbourLists
 
 @dataclass(frozen=True)
 class NearestChanged:
-    """How many rows get another nearest one; ties count as kept."""
+    """Rows that get another nearest one; ties count as kept."""
 
     share: float
     """Share of the rows asked."""

@@ -22,11 +22,11 @@ class Neighbourhood:
     """One entity's nearest rows in the model at hand and in an equivalent one."""
 
     name: str
-    """Who it is."""
+    """Name of the entity."""
     before: tuple[tuple[str, float], ...]
     """(name, cosine) of its nearest in the model at hand, best first."""
     after: tuple[tuple[str, float], ...]
-    """The same in the equivalent model."""
+    """Neighbours and cosines in the equivalent model."""
     stay: tuple[bool, ...]
     """Flags of `before` that stay in the equivalent model, by row as in `NeighbourLists`, whatever their names."""
     stayed: tuple[bool, ...]
@@ -36,7 +36,7 @@ class Neighbourhood:
 
     @property
     def kept(self) -> int:
-        """How many of the former neighbours are kept."""
+        """Number of former neighbours that stay."""
         return sum(self.stay)
 
     def to_dict(self) -> dict[str, Any]:

@@ -24,7 +24,7 @@ RECORD = (
 
 @dataclass(frozen=True, eq=False)
 class Movement(Drawn):
-    """How far the cosines of one role moved between two models; Δ is after less before."""
+    """Movement of the cosines of one role between two models; Δ is after less before."""
 
     role: Role
     """left, right or cross (left-right)."""

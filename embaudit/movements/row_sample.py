@@ -35,7 +35,7 @@ class RowSample:
     x: Matrix
     """(p, k) the rows of the side."""
     rows: Indices | None = None
-    """In order; None for all."""
+    """Row numbers in order; None for all."""
     groups: Sequence[Indices] = ()
     """Places among them; none where sums run over all rows of the side."""
 
@@ -86,7 +86,7 @@ class SampleSnapshot:
 
     @cached_property
     def cross(self) -> dict[SideName, list[Floats]]:
-        """Their products with those before."""
+        """Products of the sums with those before."""
         return {} if self.before is None else {side: self._cross(self.before, side) for side in self.samples}
 
     def _cross(self, before: SampleSnapshot, side: SideName) -> list[Floats]:

@@ -54,7 +54,7 @@ class Twins(Result):
     title: str
     """Title of a row, such as "item"."""
     tolerance: float
-    """How far from 1 the cosine of twins may be."""
+    """Largest distance from 1 of the cosine of twins."""
     n_rows: int
     """Rows that have a direction."""
     exact: bool
@@ -66,7 +66,7 @@ class Twins(Result):
     largest: int
     """Rows of the largest group; 0 where there are no twins."""
     names: tuple[str, ...]
-    """Some of them."""
+    """Names of some twins."""
     share: float
     """Share of the rows that have a twin."""
     ci_low: float

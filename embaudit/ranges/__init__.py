@@ -1,4 +1,4 @@
-"""How far a cosine can move: exact ranges with witness gauges, and certificates for neighbour lists."""
+"""Ranges of cosines, exact and with witness gauges, and certificates for neighbour lists."""
 
 from embaudit.ranges.certificates import CertifiedNeighbours, certified_neighbours
 from embaudit.ranges.cosine_range import CosineRange, cosine_range

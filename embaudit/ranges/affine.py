@@ -38,7 +38,7 @@ class AffineRangeSolver(NamedTuple):
     block_bytes: int = 2**21
 
     def ends(self, x: Floats, y: Floats) -> RangeEnds:
-        """Both ends; equal rows keep a cosine of 1."""
+        """Return both ends; equal rows keep a cosine of 1."""
         shifted = TranslationRangeSolver(self.side, self.max_shift).ends(x, y)
         if self.max_condition is not None:
             return stretched(shifted, self.max_condition)
@@ -72,7 +72,7 @@ class CrossAffineRangeSolver(NamedTuple):
     block_bytes: int = 2**21
 
     def ends(self, x: Floats, y: Floats) -> RangeEnds:
-        """Both ends; a shift may turn the sign over, the linear part does not."""
+        """Return both ends; a shift may turn the sign over, the linear part does not."""
         shifted = CrossTranslationRangeSolver(self.side, self.max_shift).ends(x, y)
         linear = CrossLinearRangeSolver(self.max_condition)
         lower, upper = (linear.around(*depth_of(tangent)) for tangent in shifted[:2])

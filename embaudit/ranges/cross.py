@@ -17,7 +17,7 @@ from embaudit.ranges.linear import SHOWN, stretch
 from embaudit.ranges.range_solver import End, RangeEnds
 
 _CANCELLED = 1e-4
-"""Below this |cosine| the dot product is summed in twice the precision: its relative error is what counts."""
+"""|cosine| below which the dot product is summed in twice the precision: its relative error is what counts."""
 
 
 class CrossLinearRangeSolver(NamedTuple):
@@ -27,11 +27,11 @@ class CrossLinearRangeSolver(NamedTuple):
     block_bytes: int = 2**21
 
     def ends(self, x: Floats, y: Floats) -> RangeEnds:
-        """Both ends; a cosine of 0 stays 0, without a budget every other one comes as near to 0 as you like."""
+        """Return both ends; a cosine of 0 stays 0, without a budget every other one comes as near to 0 as you like."""
         return self.around(*signed_depth(x, y))
 
     def around(self, depth: Floats, negative: Flags) -> RangeEnds:
-        """Both ends for cosines of `± sech(depth)`; one counts as reached where float64 rows can show it."""
+        """Return both ends for cosines of `± sech(depth)`; one counts as reached where float64 rows can show it."""
         if self.max_condition is None:
             # Infinite depth is a cosine of 0, which stays; any other goes down to 0 without reaching it.
             deep = np.where(np.isnan(depth), np.nan, np.inf)

@@ -35,7 +35,7 @@ class CrossDiagonalRangeSolver(NamedTuple):
     block_bytes: int = 2**18
 
     def ends(self, x: Floats, y: Floats) -> RangeEnds:
-        """Both ends; a cosine of 0 stays 0 and no cosine changes its sign."""
+        """Return both ends; a cosine of 0 stays 0 and no cosine changes its sign."""
         x, y = normalise_exponent(x), normalise_exponent(y)
         dot = compensated_dot(x, y)
         if self.max_condition is None:

@@ -66,7 +66,7 @@ class CrossTranslationRangeSolver(NamedTuple):
 
 
 def _at_angle(still: Floats, moving: Floats, angle: float) -> Floats:
-    """Unit vector at an angle from `still`, in its plane with `moving`."""
+    """Return the unit vector at an angle from `still`, in its plane with `moving`."""
     for candidate in (moving, np.eye(len(still))[np.argmin(np.abs(still))]):
         across = candidate - (candidate @ still) * still
         length = np.linalg.norm(across)

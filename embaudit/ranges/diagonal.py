@@ -30,7 +30,7 @@ class DiagonalRangeSolver(NamedTuple):
     block_bytes: int = 2**20
 
     def ends(self, x: Floats, y: Floats) -> RangeEnds:
-        """Both ends, mostly limits; a pair with coordinates of both signs can be given any cosine."""
+        """Return both ends, mostly limits; a pair with coordinates of both signs can be given any cosine."""
         x, y = normalise_exponent(x), normalise_exponent(y)
         tangent = between(x, y)
         signs = np.sign(x) * np.sign(y)
@@ -77,7 +77,7 @@ class BoundedDiagonalRangeSolver(NamedTuple):
     block_bytes: int = 2**18
 
     def ends(self, x: Floats, y: Floats) -> RangeEnds:
-        """Both ends, exact and attained."""
+        """Return both ends, exact and attained."""
         x, y = normalise_exponent(x), normalise_exponent(y)
         upper = largest_cosine(x, y, self.max_condition).tangent
         with np.errstate(divide="ignore"):

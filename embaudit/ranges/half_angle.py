@@ -15,7 +15,7 @@ PARALLEL = 4 * EPS
 """Rows whose half-angle tangent is below this are one direction: rounding alone makes them differ that much."""
 _SPLIT = 2.0**27 + 1
 _ROUGH = 0.999
-"""Beyond this |cosine| the tangent is no longer read off the cosine."""
+"""|cosine| beyond which the tangent is no longer read off the cosine."""
 
 
 def cosine_of(tangent: Floats) -> Floats:

@@ -30,7 +30,7 @@ class LinearRangeSolver(NamedTuple):
     block_bytes: int = 2**21
 
     def ends(self, x: Floats, y: Floats) -> RangeEnds:
-        """Both ends; without a budget every value strictly between -1 and 1, unless the rows are parallel."""
+        """Return both ends; without a budget every value strictly between -1 and 1, unless the rows are parallel."""
         tangent = between(normalise_exponent(x), normalise_exponent(y))
         parallel = (tangent == 0) | np.isinf(tangent)
         if self.max_condition is None:

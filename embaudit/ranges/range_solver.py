@@ -30,15 +30,15 @@ class RangeEnds(NamedTuple):
 
 
 class RangeSolver(Protocol):
-    """How far one kind of pair moves under one set of gauges."""
+    """Solver for the range of one kind of pair under one set of gauges."""
 
     @property
     def block_bytes(self) -> int:
-        """How many bytes of rows to treat at once."""
+        """Bytes of rows to treat at once."""
         ...
 
     def ends(self, x: Floats, y: Floats) -> RangeEnds:
-        """Both ends for each pair of rows of two (m, k) arrays."""
+        """Return both ends for each pair of rows of two (m, k) arrays."""
         ...
 
     def witness(self, x: Floats, y: Floats, end: End, tol: float) -> Gauge:
@@ -53,13 +53,13 @@ def point(tangent: Floats) -> RangeEnds:
 
 
 class InvariantCosine(NamedTuple):
-    """No gauge of the set moves the cosine."""
+    """Solver for a cosine that no gauge of the set moves."""
 
     rank: int
     block_bytes: int = 2**21
 
     def ends(self, x: Floats, y: Floats) -> RangeEnds:
-        """One point for each pair."""
+        """Return the range of each pair as a single point, since no gauge moves it."""
         return point(between(normalise_exponent(x), normalise_exponent(y)))
 
     def witness(self, x: Floats, y: Floats, end: End, tol: float) -> Gauge:  # noqa: ARG002

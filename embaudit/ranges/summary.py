@@ -1,4 +1,4 @@
-"""How wide the ranges of a model are, in a few numbers an audit can print."""
+"""Summary of the ranges of a model in a few numbers that an audit prints."""
 
 from __future__ import annotations
 

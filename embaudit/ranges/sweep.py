@@ -168,7 +168,7 @@ def _round(pairs: _Pairs, cosine: Floats) -> Windows:
 
 
 def _left(ratios: Floats, width: Floats) -> Ints:
-    """Count for each coordinate those that have left when it enters: whose ratio is smaller by more than a width."""
+    """For each coordinate, count those that have left the window when it enters: ratios smaller by a width."""
     return np.asarray(np.clip(_below(ratios, ratios - width[:, None]), 0, np.arange(ratios.shape[1])))
 
 
@@ -181,7 +181,7 @@ def _below(ratios: Floats, bounds: Floats, side: Literal["left", "right"] = "lef
 
 
 def _entered(left: Ints) -> Ints:
-    """Count for each coordinate those that enter before it leaves: those at whose entry no more than it had left.
+    """For each coordinate, count the coordinates that enter the window before this one leaves it.
 
     Examples
     --------

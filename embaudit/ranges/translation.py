@@ -38,7 +38,7 @@ class _PairGeometry(NamedTuple):
     dot: Floats
     offset: Floats
     inward: Floats
-    """How far the foot of the origin on the line through both lies inward of the nearer of them."""
+    """Length by which the foot of the origin on the line through both lies inward of the nearer of them."""
     nearest: Floats
     corner: Floats
     unit: Floats
@@ -75,7 +75,7 @@ class TranslationRangeSolver(NamedTuple):
     block_bytes: int = 2**21
 
     def ends(self, x: Floats, y: Floats) -> RangeEnds:
-        """Both ends; in one dimension, where a cosine is 1 or -1 only, the hull of what is reached."""
+        """Return both ends; in one dimension, where a cosine is 1 or -1 only, the hull of what is reached."""
         geometry = _PairGeometry.of(x, y)
         flat = x.shape[1] == 1
         radius = np.full(len(x), np.inf) if self.max_shift is None else self.max_shift / geometry.unit
@@ -100,7 +100,7 @@ class TranslationRangeSolver(NamedTuple):
 
 
 def _short_of(geometry: _PairGeometry, radius: float, end: End, tol: float, condition: float) -> float:
-    """A radius whose end is reached: where it is a limit, one shorter by as little as `tol` asks for."""
+    """Return a radius whose end is reached: where it is a limit, one shorter by as little as `tol` asks for."""
     ends = _ends(geometry, np.array([radius]), flat=False)
     if getattr(ends, f"{end}_attained")[0]:
         return radius
@@ -115,7 +115,7 @@ def _short_of(geometry: _PairGeometry, radius: float, end: End, tol: float, cond
 
 
 def _ends(geometry: _PairGeometry, radius: Floats, *, flat: bool) -> RangeEnds:
-    """Ends for a scene: tangents to the disc, until it meets the line."""
+    """Return the ends of a scene: tangents to the disc, until it meets the line."""
     beyond = radius > geometry.corner
     opposite = np.where(geometry.inside, radius >= geometry.nearest, beyond)
     same = np.where(geometry.inside | flat, beyond, radius >= geometry.nearest)
@@ -179,7 +179,7 @@ def _on_line(u: float, h: float, radius: float, pieces: list[tuple[float, float]
 
 
 def _frame(x: Floats, y: Floats) -> tuple[Floats, Floats]:
-    """Unit vectors along y - x and, at a right angle to it, towards the origin (anywhere if that is on the line)."""
+    """Return unit vectors along y - x and, at a right angle to it, towards the origin (any if that is on the line)."""
     along = (y - x) / np.linalg.norm(y - x)
     for candidate in (-x, -y, np.eye(len(x))[np.argmin(np.abs(along))]):
         up = candidate - (candidate @ along) * along

@@ -31,7 +31,7 @@ Ints = NDArray[np.intp]
 LOST = 1e-10
 """Share of a sum that rounding might take, from which all intervals are tried; cosines lost a 500th of it at most."""
 _FINE = 1e-3
-"""Below this half-angle tangent intervals are compared by 1 - cos², summed without cancellation."""
+"""Half-angle tangent below which intervals are compared by 1 - cos², summed without cancellation."""
 
 
 class Best(NamedTuple):

@@ -66,7 +66,7 @@ class Remedy(Result):
     unit: bool
     """True if every vector has length 1, so that a dot product is the cosine."""
     maps: dict[SideName, RowMap]
-    """How rows of each side are turned into vectors."""
+    """Map from the rows of each side to vectors."""
     biases: dict[str, Vector]
     """Biases that keep the predictions, for an equivalent model."""
     reduction: Reduction | None = None

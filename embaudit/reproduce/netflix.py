@@ -53,7 +53,7 @@ class NetflixFigure:
     remedies: pd.DataFrame
     """Scores of each remedy on the same data: one row a remedy and kind of similarity, best first."""
     remedy_records: pd.DataFrame
-    """Every remedy, similarity and seed."""
+    """Scores of every remedy, similarity and seed."""
     full_rank: pd.DataFrame
     """The exact statements at full rank."""
     choices: pd.DataFrame

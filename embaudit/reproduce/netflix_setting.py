@@ -29,7 +29,7 @@ MOST_ITEMS = 5_000
 
 @dataclass(frozen=True, eq=False)
 class OwnInteractions:
-    """Who took what, the cluster of every item, and what was left out."""
+    """Interactions of one's own: who took which item, the cluster of every item, and the rows left out."""
 
     matrix: Any
     """(n, p) binary; every user took an item."""
@@ -160,7 +160,7 @@ def _largest(values: Floats, among: NDArray[Any], most: int) -> NDArray[Any]:
 
 
 def _clusters(names: list[str]) -> tuple[tuple[str, ...], Indices]:
-    """Number the labels, the most frequent first and equal ones by their names."""
+    """Rank the labels, the most frequent first and equal ones by their names."""
     sizes = Counter(names)
     labels = sorted(sizes, key=lambda name: (-sizes[name], name))
     return tuple(labels), np.array([labels.index(name) for name in names], dtype=np.int64)
@@ -283,7 +283,7 @@ CHOICES: Mapping[str, Mapping[str, float | str]] = MappingProxyType(
         "power law as density": {"popularity_law": "density"},
     }
 )
-"""Other answers to what the paper leaves open, to see how much of the figure hangs on them."""
+"""Variants of the choices that the paper leaves open, to see how much the figure depends on them."""
 
 
 def as_setting(size: str | NetflixSetting) -> NetflixSetting:

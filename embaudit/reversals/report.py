@@ -30,7 +30,7 @@ FADED = 0.25
 
 
 class Kind(StrEnum):
-    """How the association in the groups differs from the pooled one."""
+    """Kind of change from the pooled association to those in the groups."""
 
     REVERSAL = "reversal"
     """Pooled and within-group signs oppose, in every group with a vote."""
@@ -48,7 +48,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Some of the rows, for a picture."""
+    """Sample of the rows, for a picture."""
 
     x: Floats
     y: Floats
@@ -249,7 +249,7 @@ def shortened(lines: Sequence[str], limit: int | None) -> list[str]:
 
 @dataclass(frozen=True, eq=False)
 class SimpsonReport(Drawn):
-    """How an association changes when rows are grouped.
+    """Changes of an association when rows are grouped.
 
     `groupings` are ranked: a change beyond chance first, then by kind (reversal, partial reversal, vanishing, masked),
     then by its size.

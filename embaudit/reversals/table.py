@@ -23,7 +23,7 @@ Levels: TypeAlias = tuple[NDArray[np.intp], list[str]]
 """(n,) group of each row, −1 where it is missing, and the names of the groups."""
 
 MAX_GROUPINGS = 200
-"""More are left out, and a note says so."""
+"""Largest number of groupings tried; more are left out, with a note."""
 FEW = 10
 """A numeric column with at most so many values groups rows as it is; one with more is cut into bins."""
 MAX_LEVELS = 50
@@ -58,7 +58,7 @@ def expanded(frame: pd.DataFrame, counts: str) -> pd.DataFrame:
 
 
 def _factorized(series: pd.Series[Any], name: str) -> Levels:
-    """Number the distinct values of a column in sorted order."""
+    """Code the distinct values of a column by whole numbers in sorted order."""
     import pandas as pd
 
     try:

@@ -26,7 +26,7 @@ TIED = "tied"
 
 @dataclass(frozen=True, eq=False)
 class Argmaxable(Result):
-    """For each label asked about, whether some input makes it the most probable one."""
+    """Labels, each with an answer: is there an input that makes it the most probable one?"""
 
     labels: Indices
     """The rows asked about."""
@@ -37,7 +37,7 @@ class Argmaxable(Result):
     decided: Flags
     """False where neither an input nor an obstacle was found within the size of linear program allowed."""
     lead: Floats
-    """How far the input found puts the label ahead: gap to the next label over gap to the last, 0 where none was
+    """Lead of the label at the input found: gap to the next label over gap to the last, 0 where none was
     found. A lower bound of the largest lead."""
     n_labels: int
     """Labels of the head; all of them compete, asked about or not."""
@@ -90,7 +90,7 @@ class Argmaxable(Result):
         return pd.DataFrame({"label": self.labels, "name": self.names, "argmaxable": answer, "lead": self.lead})
 
     def to_dict(self) -> dict[str, Any]:
-        """Counts, and the labels that cannot be the argmax (at most 50)."""
+        """Return the counts, and the labels that cannot be the argmax (at most 50)."""
         cannot = np.flatnonzero(self.cannot)
         return {
             "n_labels": self.n_labels,

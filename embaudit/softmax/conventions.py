@@ -1,4 +1,4 @@
-"""How far apart the conventions lie in which people read one head, and that all of them predict the same."""
+"""Conventions in which people read one head: distances between them, all of equal predictions."""
 
 from __future__ import annotations
 
@@ -75,9 +75,9 @@ class NormEvidence:
     forms: tuple[Convention, ...]
     """The forms of the head, as stored first."""
     drift: tuple[Drift, ...]
-    """How far the predictions of each form but the first lie from those of the head as stored."""
+    """Distance of the predictions of each form but the first from those of the head as stored."""
     apart: tuple[ConventionDistance, ...]
-    """How far each two conventions lie from each other."""
+    """Distance of each two conventions."""
     labels: Indices
     """Labels among which cosines were compared."""
     queries: Indices

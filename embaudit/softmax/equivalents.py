@@ -35,7 +35,7 @@ class EquivalentHead:
     tolerance: float
     """Largest change that rounding in float64 can explain."""
     movement: Movement
-    """How far the label cosines moved."""
+    """Movement of the label cosines."""
     gauge: Gauge | None = None
     """The gauge itself."""
 
@@ -57,11 +57,11 @@ class Construction:
     names: tuple[str, str]
     """The labels."""
     before: float
-    """Their cosine as the head stands."""
+    """Cosine of the two labels as the head stands."""
     target: float
     """−1 or 1."""
     after: float
-    """Their cosine in the equal head."""
+    """Cosine of the two labels in the equivalent head."""
     shift: float
     """Length of the shift, in median row lengths."""
     change: float

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class SharedHalves(Result):
-    """For each pair of labels, whether inputs bring both probabilities as near to ½ as one likes."""
+    """Pairs of labels, each with an answer: do inputs bring both probabilities as near to ½ as one likes?"""
 
     pairs: Indices
     """(m, 2) the pairs asked about."""
@@ -52,7 +52,7 @@ class SharedHalves(Result):
         return pd.DataFrame(columns | {"shared_half": answer, "lead": self.lead})
 
     def to_dict(self) -> dict[str, Any]:
-        """Counts of the answers."""
+        """Return the counts of the answers."""
         can, undecided = int(self.can_share.sum()), int((~self.decided).sum())
         n = len(self.pairs)
         return {"n_pairs": n, "n_can": can, "n_cannot": n - can - undecided, "n_undecided": undecided}

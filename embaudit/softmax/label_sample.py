@@ -34,11 +34,11 @@ N_PROBES = 256
 AT_MEAN = 1e-12
 """A row this near to the mean, beside its length, has no direction once the mean is removed."""
 SURELY = 1e6
-"""How many times that share the lengths of a row and of the mean differ by where they are surely apart."""
+"""Factor of that share by which the lengths of a row and of the mean differ where they surely lie apart."""
 ONE_DIRECTION = 1e-9
 """Rows whose cosine is this near to 1 make no telling pair."""
 TELLING = 0.995
-"""Below this a cosine reads as less than 1.00."""
+"""Cosine below which two digits read as less than 1.00."""
 LOGIT_SPREAD = 4.0
 """Standard deviation of the logits of a typical label over probe inputs: some labels likely, none certain."""
 

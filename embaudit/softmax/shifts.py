@@ -1,4 +1,4 @@
-"""How short a common shift of all labels brings the cosine of a pair to 0, to −1 and to 1."""
+"""Shortest common shift of all labels that brings the cosine of a pair to 0, to −1 and to 1."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class PairShift:
     names: tuple[str, str]
     """The two labels."""
     cosine: float
-    """Their cosine as the head stands."""
+    """Cosine of the two labels as the head stands."""
     shift: float
     """Length of the shortest shift, in median row lengths."""
 

@@ -47,7 +47,7 @@ class LabelCombinations(Result):
         return pd.DataFrame(self.on, columns=[str(name) for name in self.names])
 
     def to_dict(self) -> dict[str, Any]:
-        """The labels, how many combinations some input gives, and how many there are in all."""
+        """Return the labels, how many combinations some input gives, and how many there are in all."""
         names = [str(name) for name in self.names]
         return {"labels": names, "n_feasible": len(self.on), "n_all": 2 ** len(names)}
 

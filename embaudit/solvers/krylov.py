@@ -15,7 +15,7 @@ from embaudit.core.checked import Floats
 BASIS_BYTES = 256 * 2**20
 """Memory for one basis."""
 MAX_COLUMNS = 1_000
-"""Beyond so many basis vectors a restart is cheaper than going on."""
+"""Number of basis vectors beyond which a restart is cheaper than going on."""
 MIN_EXPANSION = 4
 """A basis holds so many times the vectors wanted, whatever the memory."""
 CHECK_FROM = 2.5

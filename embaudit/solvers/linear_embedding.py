@@ -48,7 +48,7 @@ def squared_error(X: Any, A: ArrayLike, B: ArrayLike) -> float:
 
 
 TINY = 1e-100
-"""Below this squares of numbers are lost, and with them what a penalty weighs."""
+"""Size below which squares of numbers are lost, and with them the weight of a penalty."""
 
 
 class LinearEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):

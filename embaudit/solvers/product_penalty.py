@@ -167,6 +167,6 @@ class ProductPenaltyMF(LinearEmbedding):
 
     @property
     def symmetry(self) -> GeneralLinear:
-        """Every invertible change of the latent coordinates."""
+        """Group of every invertible change of the latent coordinates."""
         check_is_fitted(self)
         return GeneralLinear(self.effective_rank_)

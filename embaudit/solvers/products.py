@@ -25,7 +25,7 @@ Interactions: TypeAlias = Any
 """A dense matrix or a sparse one in row order, float32 or float64."""
 
 MIN_BLOCKS = 16
-"""So many blocks at least, for an even load and sums that stay in the cache."""
+"""Minimum number of blocks, for an even load and sums that stay in the cache."""
 
 
 def is_sparse(X: Any) -> bool:

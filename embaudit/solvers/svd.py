@@ -21,12 +21,12 @@ from embaudit.solvers.products import Interactions, RowBlocks, as_interactions, 
 Solver: TypeAlias = Literal["auto", "lapack", "gram", "krylov", "lanczos", "randomized"]
 
 LAPACK_SIDE = 500
-"""Up to this smaller side (and `LAPACK_ENTRIES`) a full SVD costs next to nothing."""
+"""Smaller side up to which (and `LAPACK_ENTRIES`) a full SVD costs next to nothing."""
 LAPACK_ENTRIES = 2_000_000
 GRAM_SIDE = 4_000
-"""Up to this smaller side its Gram matrix is cheap."""
+"""Smaller side up to which its Gram matrix is cheap."""
 FALLBACK_ENTRIES = 40_000_000
-"""Up to so many entries a full SVD may step in where a Gram matrix resolves too little."""
+"""Number of entries up to which a full SVD may step in where a Gram matrix resolves too little."""
 RESOLVED = 1e-6
 """A route through `XᵀX` does not resolve singular values below this share of the largest."""
 KRYLOV_RESTARTS = 4

@@ -174,12 +174,12 @@ class _System:
         return np.concatenate([shown.ravel(), *lengths])
 
     def jacobian(self, x: Floats) -> Floats:
-        """Derivative of `visible`, dense: imaginary parts of a step too small to round."""
+        """Compute the derivative of `visible`, dense: imaginary parts of a step too small to round."""
         steps = x + 1j * TINY * np.eye(len(x))
         return np.column_stack([self.visible(step).imag / TINY for step in steps])
 
     def twin(self, x: Floats) -> FactorModel:
-        """The model of a vector."""
+        """Build the model of a vector."""
         return self.model.replace(**dict(zip(("left", "right", *self.biases), self.parts(x), strict=True)))
 
 

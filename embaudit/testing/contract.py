@@ -77,7 +77,7 @@ def _unit(model: FactorModel) -> float:
 
 
 def _moved(x: Matrix, linear: Matrix, shift: Matrix) -> Matrix:
-    """The definition of a gauge, without the checks of `Gauge.act`."""
+    """Apply the definition of a gauge, without the checks of `Gauge.act`."""
     return np.asarray(x, dtype=np.float64) @ linear + shift
 
 
@@ -92,7 +92,7 @@ def _generic_model(rank: int) -> FactorModel:
 
 
 def _movements(gauge: Gauge) -> dict[Equivalence | str, float]:
-    """How far a gauge moves each thing it might preserve, on the generic model and without help from biases."""
+    """Measure how far a gauge moves each thing it might preserve, on the generic model without help from biases."""
     model = _generic_model(gauge.rank)
     assert model.left is not None
     left = _moved(model.left, np.asarray(gauge.left), gauge.left_shift)
@@ -107,7 +107,7 @@ def _movements(gauge: Gauge) -> dict[Equivalence | str, float]:
 
 
 def _members(group: GaugeGroup) -> list[Gauge]:
-    """Samples, and what composing and scaling makes of them where it stays in the set."""
+    """Yield samples, and what composing and scaling makes of them where it stays in the set."""
     samples = [group.sample(rng=seed) for seed in SEEDS]
     scaling = Gauge.diagonal(np.full(group.rank, 2.0))
     fourth_powers = [g @ g @ g @ g for g in samples]
@@ -189,7 +189,7 @@ class GaugeGroupContract:
     @LAW
     @given(st.data())
     def test_predictions_stay(self, data: st.DataObject) -> None:
-        """Every model that a sample may act on keeps its predictions; free biases absorb translations."""
+        """Check that every model that a sample may act on keeps its predictions; free biases absorb translations."""
         group, seed = data.draw(self.groups), data.draw(seeds())
         gauge = group.sample(rng=seed)
         model = data.draw(factor_models(group.rank))
@@ -201,7 +201,7 @@ class GaugeGroupContract:
     @LAW
     @given(st.data())
     def test_what_is_not_preserved_is_refused(self, data: st.DataObject) -> None:
-        """Without biases, a sample acts on exactly the models that predict no more than it preserves."""
+        """Check that without biases, a sample acts on exactly the models that predict no more than it preserves."""
         group, seed = data.draw(self.groups), data.draw(seeds())
         gauge = group.sample(rng=seed)
         assert gauge.preserves >= group.preserves
@@ -242,7 +242,7 @@ class GaugeGroupContract:
     @LAW
     @given(st.data())
     def test_is_group_tells_whether_composition_stays_inside(self, data: st.DataObject) -> None:
-        """In a group every composition of members is a member; of a mere set some composition is not."""
+        """Check that in a group every composition of members is a member; in a mere set some composition is not."""
         group = data.draw(self.groups)
         samples = [group.sample(rng=seed) for seed in SEEDS]
         inside = [group.contains(g @ h) for g, h in product(samples, samples)]

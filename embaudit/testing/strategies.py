@@ -14,7 +14,7 @@ _ENTRIES = st.floats(-4, 4, width=16, allow_subnormal=False)
 _SCALES = {np.float16: (0, -4, 4), np.float32: (0, -40, 40), np.float64: (0, -300, 300)}
 """Powers of two that keep every product of two factors within the range of the numbers."""
 LINKS: tuple[Link, ...] = (*Link, Softmax(soft_cap=3.0), Softmax(unit_rows=True))
-"""Every link, with and without parameters."""
+"""Links, each with and without parameters."""
 
 
 def ranks() -> st.SearchStrategy[int]:

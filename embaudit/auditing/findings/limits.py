@@ -1,4 +1,4 @@
-"""How far cosines could move within a budget: proven of all gauges of a set, and reached by an attack."""
+"""Findings on how far cosines move within a budget: proven of all gauges of a set, and reached by an attack."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the cosines at hand compare with those of what is predicted, and what they count that no prediction sees."""
+"""Findings on the cosines at hand beside prediction cosines, and on components that no prediction sees."""
 
 from __future__ import annotations
 

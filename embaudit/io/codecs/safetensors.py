@@ -36,7 +36,7 @@ CODES = {np.dtype(name).newbyteorder("<").str: code for code, name in DTYPES.ite
 
 
 def recognises(path: Path) -> bool:
-    """A `.safetensors` file, an index of shards, or a directory with one of them."""
+    """Open a `.safetensors` file, an index of shards, or a directory with one of them."""
     if path.is_dir():
         return (path / SINGLE).exists() or (path / INDEX).exists()
     return path.name.lower().endswith((".safetensors", ".safetensors.index.json"))

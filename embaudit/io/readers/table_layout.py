@@ -50,7 +50,7 @@ class TableLayout:
     counts: int | None = None
 
     def left_over(self, table: TableFile) -> tuple[int, ...]:
-        """The columns that play no part."""
+        """Return the columns that are not read."""
         used = {*self.vectors, self.ids, self.bias, self.names, self.counts, self.index}
         return tuple(i for i in range(table.width) if i not in used)
 

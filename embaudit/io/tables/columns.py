@@ -48,7 +48,7 @@ class TableFile:
         return cls(table.path, tuple(table.schema.names), len(table.schema), None, table)
 
     def listed(self) -> str:
-        """The columns, as a sentence shows them."""
+        """Return the columns, as a sentence shows them."""
         return ", ".join(self.names) if self.names else f"{self.width} columns without a header (0 to {self.width - 1})"
 
     def title(self, position: int) -> str:
