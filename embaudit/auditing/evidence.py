@@ -10,7 +10,7 @@ import numpy as np
 
 from embaudit.auditing.effort import EFFORT, Effort
 from embaudit.auditing.equivalence_class import EquivalenceClass, equivalence_class_of
-from embaudit.auditing.equivalents import attacked_models, equivalent_models, rearranged_models
+from embaudit.auditing.equivalents import REARRANGED, attacked_models, equivalent_models, rearranged_models
 from embaudit.auditing.heads import head_evidence, head_sizes, panel_size
 from embaudit.auditing.limits import Limits, LimitSearch
 from embaudit.auditing.penalty import PenaltyForm, penalty_form
@@ -35,7 +35,7 @@ from embaudit.softmax.conventions import norm_evidence
 from embaudit.softmax.label_sample import only_labels
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from embaudit.auditing.head_evidence import HeadReport
     from embaudit.canonical.equivalents import EquivalentModel
@@ -262,7 +262,9 @@ def gather(
         as_it_is = partial(_as_it_is, whole, model, equivalence, visited[0][1], n_neighbours, rng)
         *visited_again, forms = results_of([*again, as_it_is], "visiting the worst")
         shown = _long_rows(model, side, SHOWN, draw) if shown is None else shown
-        compared = _compared(probe, equivalence, _furthest(equivalents, visited).get(side), side, shown)
+        pairs = [pair for pair in zip(attacked, visited_again, strict=True) if pair[0].kind == REARRANGED]
+        furthest = _furthest([*zip(equivalents, visited, strict=True), *pairs]).get(side)
+        compared = _compared(probe, equivalence, furthest, side, shown)
     return Evidence(
         model=model,
         equivalence=equivalence,
@@ -303,10 +305,10 @@ def _visits(
     return [partial(visit, *pair) for pair in zip(equivalents, samples, strict=True)]
 
 
-def _furthest(equivalents: Sequence[EquivalentModel], visited: Sequence[_Visit]) -> dict[Role, EquivalentModel]:
+def _furthest(visits: Iterable[tuple[EquivalentModel, _Visit]]) -> dict[Role, EquivalentModel]:
     """Find for each role with lists the equivalent model where they changed most."""
     largest: dict[Role, tuple[float, EquivalentModel]] = {}
-    for model, (_, records) in zip(equivalents, visited, strict=True):
+    for model, (_, records) in visits:
         for record in records:
             if record.top_n and record.top_n_overlap < largest.get(record.role, (np.inf, model))[0]:
                 largest[record.role] = record.top_n_overlap, model

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from embaudit.canonical.form import canonical_form
-from embaudit.canonical.identified import prediction_rows
+from embaudit.canonical.identified import prediction_view
 from embaudit.canonical.row_span import in_span
 from embaudit.comparison.agreement import Agreement, agreement
 from embaudit.comparison.change import role_change, serving
@@ -139,14 +139,12 @@ def _prediction_rows(before: FactorModel, after: FactorModel, shared: Match) -> 
     """Compute rows whose plain cosine is the prediction cosine; None where a side is missing or predicts nothing."""
     if before.left is None or after.left is None:
         return None
-    forms = canonical_form(before), canonical_form(after)
+    models = before, after
+    forms = [canonical_form(model) for model in models]
     if not all(form.rank for form in forms):
         return None
-    sides = zip((before, after), forms, (shared.before, shared.after), strict=True)
-    old, new = (
-        prediction_rows(model, form, shared.role)(np.asarray(model.factors(shared.role)[rows], dtype=np.float64))
-        for model, form, rows in sides
-    )
+    views = (prediction_view(model, form, shared.role) for model, form in zip(models, forms, strict=True))
+    old, new = (view[rows] for view, rows in zip(views, (shared.before, shared.after), strict=True))
     return old, new
 
 

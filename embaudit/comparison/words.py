@@ -35,9 +35,8 @@ def statements(comparison: Comparison) -> tuple[str, ...]:
     """Describe the entities compared, the change and its reasons; the last sentence names the next step."""
     parts = [_matching(comparison), _states(comparison), _predictions(comparison), _rounding(comparison)]
     for role in comparison.changes:
-        parts += [_side(comparison, role), _predicted(comparison, role), _displaced(comparison, role)]
-        parts += [_threshold(comparison, role)]
-    parts += [_next(comparison)]
+        parts += [_side(comparison, role), _displaced(comparison, role), _threshold(comparison, role)]
+    parts += [_predicted(comparison), _next(comparison)]
     return tuple(sentence for sentence in parts if sentence)
 
 
@@ -149,15 +148,18 @@ def _neighbours(comparison: Comparison, change: RoleChange, title: str) -> str:
     return f"{start}: {', '.join(f'{percent(share)} {reason}' for reason, share in lost.items())}."
 
 
-def _predicted(comparison: Comparison, role: SideName) -> str:
+def _predicted(comparison: Comparison) -> str:
     """Set the lists by prediction cosine beside those by cosine, which a gauge moves."""
-    change = comparison.changes[role]
-    if change.predicted_kept is None or (change.mean_total < STILL and change.predicted_kept == 1):
-        return ""
-    low, high = change.interval("predicted_kept")
-    ends = {percent(end) for end in (change.predicted_kept, low, high)}
-    interval = "" if len(ends) == 1 else f" (95 %: {percent(1 - high)} to {percent(1 - low)})"
-    return f"By prediction cosine, {percent(1 - change.predicted_kept)} changed{interval}."
+    shares = []
+    for role, change in comparison.changes.items():
+        if change.predicted_kept is None or (change.mean_total < STILL and change.predicted_kept == 1):
+            continue
+        low, high = change.interval("predicted_kept")
+        ends = {percent(end) for end in (change.predicted_kept, low, high)}
+        interval = "" if len(ends) == 1 else f" (95 %: {percent(1 - high)} to {percent(1 - low)})"
+        lists = f"of {change.n_neighbours} nearest {comparison.title(role)}s"
+        shares.append(f"{percent(1 - change.predicted_kept)} {lists}{interval}")
+    return f"By prediction cosine, {' and '.join(shares)} changed." if shares else ""
 
 
 def _displaced(comparison: Comparison, role: SideName) -> str:

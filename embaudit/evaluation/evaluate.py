@@ -179,7 +179,7 @@ class Evaluation(Result):
         start = (
             f"{len(self.queries):,} of {counted(self.n_rows, self.title)} asked, neighbours among {among}. Of the "
             f"{self.n} nearest by raw cosine, {self.value(RAW):.1%} {self.relation} with the {self.title} asked for; "
-            f"{self.chance:.1%} would by chance."
+            f"{'less than 0.1%' if 0 < self.chance < 0.001 else f'{self.chance:.1%}'} would by chance."
         )
         difference, low, high = self._difference(best, 0)
         if difference <= 0:

@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from embaudit.auditing.equivalents import WORST
+from embaudit.auditing.evidence import LISTED
 from embaudit.auditing.finding import Severity
 from embaudit.auditing.findings.heads import origin_matters
 from embaudit.auditing.findings.identification import cases
@@ -15,7 +18,9 @@ from embaudit.auditing.limits import LENGTH, SHIFT, holds_shifts
 from embaudit.auditing.one_sided_wording import in_titles, worded_for
 from embaudit.auditing.texts import WORDS
 from embaudit.core.words import counted, in_typical_rows, percent
+from embaudit.linalg.transformed_rows import with_shift
 from embaudit.model import Pairs
+from embaudit.movements.neighbourhoods import find_rows, neighbourhoods
 from embaudit.report.audit_tables import (
     MOVED,
     attack_sentences,
@@ -36,7 +41,7 @@ from embaudit.report.grid import Grid
 from embaudit.report.next_steps import Invocation, by_logits, next_steps
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from embaudit.auditing import Audit
     from embaudit.movements.neighbourhoods import Neighbourhood
@@ -217,7 +222,10 @@ def compared_neighbours(audit: Audit) -> tuple[tuple[Neighbourhood, ...], str]:
     if evidence.predicted is not None and evidence.predicted.examples:
         return evidence.predicted.examples, f"by {seen_of(evidence.model)}"
     if head is not None and _has_conventions(audit):
-        if evidence.norm is not None and evidence.norm.examples:
+        folded = evidence.norm is not None and bool(evidence.norm.examples)
+        if evidence.examples_requested:
+            return _in_convention(audit, audit.options["show"]), CONVENTIONS[folded]
+        if evidence.norm is not None and folded:
             return evidence.norm.examples, CONVENTIONS[1]
         return head.neighbours.examples, CONVENTIONS[0]
     side = shown_side(audit)
@@ -225,10 +233,21 @@ def compared_neighbours(audit: Audit) -> tuple[tuple[Neighbourhood, ...], str]:
     return tuple(one for one in evidence.examples if one.before), f"in one equal model: {next(names, '')}"
 
 
+def _in_convention(audit: Audit, names: Sequence[str]) -> tuple[Neighbourhood, ...]:
+    """List the neighbours of labels as stored and without the average row, the final norm folded in."""
+    model, side, norm = audit.model, audit.model.right_side, audit.evidence.norm
+    folded = norm.forms[-1].seen(model.right) if norm is not None and norm.examples else None
+    rows = np.array([row for row in find_rows(model, "right", names).tolist() if side.norms[row] > 0], dtype=np.intp)
+    after = with_shift(model.right, -np.asarray(side.outline.mean, dtype=np.float64)) if folded is None else folded
+    return neighbourhoods(model, after, role="right", rows=rows, n=min(LISTED, len(side.directed) - 1))
+
+
 def _has_conventions(audit: Audit) -> bool:
     """Whether a head has two conventions with other neighbours: centred or not, its final norm folded in or not."""
     head, norm = audit.head, audit.evidence.norm
-    if head is None or audit.evidence.examples_requested or not head.origin_is_free:
+    if head is None or not head.origin_is_free:
+        return False
+    if audit.evidence.examples_requested and not audit.options.get("show"):
         return False
     return origin_matters(head) or (norm is not None and bool(norm.examples))
 

@@ -40,7 +40,9 @@ def test_a_gauge_moves_lists_by_cosine_and_none_by_prediction_cosine(gauged):
     for change in gauged.changes.values():
         assert change.predicted_kept == 1
         assert change.neighbour_shares["kept"] < 0.8
-    assert "By prediction cosine, 0 % changed." in gauged.explain()
+    lists = "0 % of 10 nearest users and 0 % of 10 nearest items"
+    assert gauged.explain().count("By prediction cosine") == 1
+    assert f"By prediction cosine, {lists} changed." in gauged.explain()
     assert gauged.below({"kept": 0.9, "predicted": 0.9, "scores": 0.9}).keys() == {"kept"}
 
 

@@ -217,7 +217,7 @@ def test_an_audit_draws_what_is_certain_to_stay(audit):
 
 
 def test_all_labels_of_a_head_can_be_shown_where_some_were_looked_at(monkeypatch, without_attacks):
-    monkeypatch.setattr(heads, "ROW_SAMPLE", 12)
+    monkeypatch.setattr(heads, "PANEL", 12)
     # A column that no input has: there is no gauge to the canonical models.
     inputs = np.column_stack([MODEL.left[:, :3], np.zeros(25)])
     head = ea.FactorModel.from_softmax(

@@ -16,7 +16,7 @@ from embaudit.report.audit_document import audit_document
 from embaudit.report.audit_tables import grids, sentences
 from embaudit.report.definitions import definitions
 from embaudit.report.grid import Grid
-from embaudit.report.next_steps import Asked
+from embaudit.report.next_steps import Invocation
 from embaudit.report.page import coded
 from embaudit.report.terminal import brief, first_screen, print_audit
 
@@ -104,7 +104,7 @@ def test_long_names_are_cut_and_columns_left_out_where_there_is_no_room():
 
 
 def screen(model, path="m.npz", **options):
-    return first_screen(audit(model, n_gauges=1, **options), Asked(path))
+    return first_screen(audit(model, n_gauges=1, **options), Invocation(path))
 
 
 @pytest.mark.usefixtures("without_attacks")

@@ -89,7 +89,10 @@ def test_what_is_no_audit_is_no_baseline(tmp_path, text):
     [
         ({"ignore": ["EMB9"]}, "a code must be one that `embaudit explain` lists; got 'EMB9'; the nearest one is EMB"),
         ({"ignore": ["emb104"]}, "got 'emb104'; the nearest one is EMB104."),
-        ({"severities": ["EMB104"]}, "a severity must be CODE=issue or CODE=tip; got 'EMB104'; name codes to leave"),
+        (
+            {"severities": ["EMB104"]},
+            "a severity must be CODE=issue or CODE=tip; got 'EMB104'; leave codes out with ignore",
+        ),
         ({"severities": ["EMB104=never"]}, "got 'EMB104=never'"),
         ({"severities": ["X=tip"]}, "got 'X'; the nearest one is EMB"),
     ],

@@ -1,0 +1,34 @@
+"""Neighbour lists of heads: rows that were asked for stand beside the convention that the screen names."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from models import random_model
+
+import embaudit as ea
+from embaudit.model.final_norm import FinalNorm
+from embaudit.report.documents import document
+
+pytestmark = pytest.mark.usefixtures("without_attacks")
+
+
+@pytest.mark.parametrize("norm", [None, FinalNorm("rms", [1.0, 2.0, 3.0, 9.0])])
+def test_labels_that_were_asked_for_stand_beside_the_convention(norm):
+    rows = random_model(p=40, k=4).right + 2
+    head = ea.FactorModel.from_softmax(rows, labels=[f"l{i}" for i in range(40)])
+    (lists,) = document(
+        ea.audit(head if norm is None else head.replace(final_norm=norm), n_gauges=1, show=["l7"])
+    ).lists
+    after = rows if norm is None else rows * np.asarray(norm.gain)
+    unit = after - after.mean(axis=0)
+    unit /= np.linalg.norm(unit, axis=1, keepdims=True)
+    assert lists.headings[1].endswith("average row subtracted")
+    assert [near.name for near in lists.after] == [f"l{i}" for i in np.argsort(-unit @ unit[7])[1:6]]
+
+
+def test_lists_of_a_normalised_head_stand_beside_a_model_that_moves_them():
+    head = ea.FactorModel.from_softmax(random_model(0, p=9, k=4).right)
+    found = ea.audit(head, n_gauges=1, normalised=True)
+    assert found.evidence.equivalents[0].name == "orthogonal 1"
+    assert found.evidence.examples_gauge == "rows rearranged at their lengths"
