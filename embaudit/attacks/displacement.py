@@ -71,8 +71,10 @@ class Displacement(NamedTuple):
         most = float(np.abs(values).max())
         values = np.exp(values * (size * budget.window / most if most > 0 else 0.0))
         root = self.root()
+        # S ← S^½ exp(H) S^½: steps of the same length from every metric, and positive whatever H is.
         moved = root @ (turned * values) @ turned.T @ root
         squares, axes = np.linalg.eigh((moved + moved.T) / 2)
+        # Rounding may make eigenvalues far below the window negative; the projection clips such ones anyway.
         squares = np.maximum(squares, squares[-1] * np.exp(-2 * budget.window))
         return Displacement(shift, axes, clipped(np.log(squares), budget.window))
 

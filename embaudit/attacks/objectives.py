@@ -126,7 +126,9 @@ class NeighbourLossObjective:
         rivals = excluded(cosines, self.entries, min(N_RIVALS * n, free))
         inside, outside = (np.take_along_axis(cosines, index, axis=1) for index in (self.entries, rivals))
         margins = outside[:, None, :] - inside[:, :, None]
+        # A quarter of the mean margin: only rivals about that near count, whatever the scale of the cosines.
         width = np.abs(margins).mean() / 4 + 1e-12
+        # The slope of a logistic function: entries far ahead of, or far behind, a rival have nothing to gain.
         push = 1 / np.cosh(np.clip(margins / width, -50, 50) / 2) ** 2
         targets = np.hstack([rivals, self.entries])
         force = np.hstack([push.sum(axis=1), -push.sum(axis=2)])

@@ -300,6 +300,7 @@ def _sampled_pairs(
         pairs = Pairs(role).sample(model, n_pairs, rng=draw)
     ranges = cosine_range(model, group, role=role, pairs=pairs)
     has_range = ~np.isnan(ranges.before)
+    # No gauge moves all cosines to their ends at once, so that the mean of the larger distances is a bound.
     reach = np.maximum(ranges.upper - ranges.before, ranges.before - ranges.lower)[has_range]
     bound = float(reach.mean()) if has_range.any() else 0.0
     if role == "cross":

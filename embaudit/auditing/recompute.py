@@ -290,6 +290,7 @@ def _agree_but_for_ties(old: Any, new: Any) -> bool:
     if not all(isinstance(entry, list) and len(entry) == 2 for entries in both for entry in entries):
         return False
     cosines = [cosine for _, cosine in new]
+    # Neighbours whose cosines tie may change places: each run of ties is compared as a set.
     runs = list(accumulate((x - y > RELATIVE for x, y in pairwise(cosines)), initial=0))
     names = [sorted((run, repr(name)) for run, (name, _) in zip(runs, entries, strict=False)) for entries in both]
     return names[0] == names[1] and all(_agree("", x, y, 0.0) for (_, x), (_, y) in zip(*both, strict=True))

@@ -71,6 +71,7 @@ def score_change(before: Mapping[str, Any] | None, now: Mapping[str, Any] | None
     if min(len(rows), len(columns)) < MIN_SHARED:
         return None
     scores_before, scores_now = (_centred(_part(sample, rows, columns)) for sample in (before, now))
+    # Correlation row by row: a row's scale and mean are left open by rankings and probabilities.
     lengths = np.linalg.norm(scores_before, axis=1) * np.linalg.norm(scores_now, axis=1)
     told = lengths > 0
     if not told.any():

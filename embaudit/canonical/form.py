@@ -135,6 +135,7 @@ class CanonicalForm:
         if not self.leaves_alone:
             return left, right, s
         beside = complement(right), complement(left)
+        # Principal angles pair up the complements of both sides, so that LᵀR is diagonal there, too.
         turn, cosines, back = np.linalg.svd(beside[0].T @ beside[1])
         mean = float(np.exp(np.log(s).mean()))
         size = np.exp(np.log(np.linalg.svd(left / np.sqrt(s), compute_uv=False)).mean())
@@ -158,6 +159,7 @@ class CanonicalForm:
         if linear.shape[1] < len(linear):
             return None
         u, s, vt = np.linalg.svd(linear)
+        # A matrix this near to singular has an inverse of rounding errors.
         if s[-1] <= 2 * len(s) * EPS * s[0]:
             return None
         gauge = Gauge.from_svd(u, s, vt)
@@ -202,6 +204,7 @@ def canonical_form(model: FactorModel) -> CanonicalForm:
     centred = model.link.centred(model)
     centre_left, centre_right = "left" in centred, "right" in centred
     left_root, right_root = _root(left, centred=centre_left), _root(right, centred=centre_right)
+    # P = O R_P and Q = O' R_Q with orthonormal O, O': the scores' singular values are those of the k×k R_P R_Qᵀ.
     u, s, vt = np.linalg.svd(left_root @ right_root.T)
     scale = _scale(left_root, right_root)
     resolution, rounding = max(left.precision, right.precision) * scale, model.rank * EPS * scale
@@ -294,6 +297,7 @@ def _scale(left_root: Matrix, right_root: Matrix) -> float:
     used = (p > 0) & (q > 0)
     if not used.any():
         return 0.0
+    # With this D the columns of both sides have the same lengths.
     d = np.sqrt(q[used] / p[used])
     return float(np.linalg.norm(left_root[:, used] * d, 2) * np.linalg.norm(right_root[:, used] / d, 2))
 

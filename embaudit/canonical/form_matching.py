@@ -31,6 +31,7 @@ def belongs(some: Moments, whole: Moments, *, partly: bool = False) -> bool:
     if missing < 0 or (missing > 0 and not partly):
         return False
     roots = [_with_count(side) for side in (whole, some)]
+    # Columns of very different size are compared each to its own precision.
     scale = np.maximum(*(np.linalg.norm(root, axis=0) for root in roots))
     scale[scale == 0] = 1
     of_whole, of_part = (root / scale for root in roots)

@@ -60,6 +60,7 @@ def _log_largest(metric: Matrix, form: CanonicalForm, power: float) -> float:
 def recognise(form: CanonicalForm) -> FactorScaling:
     """Recognise a split of the scores by the two Gram matrices of the factors as they are, not centred."""
     grams = [side.root.T @ side.root for side in (form.left, form.right)]
+    # Columns of zeros say nothing of a split; libraries leave them where a rank was not reached.
     used = (np.diag(grams[0]) > 0) & (np.diag(grams[1]) > 0)
     left, right = (g[np.ix_(used, used)] for g in grams)
     if used.sum() < 2:

@@ -340,6 +340,8 @@ def _head_gauge(free: Floats, k: int, most: float) -> Gauge:
     """
     form = symmetric(free[: n_forms(k)], k)
     values, vectors = np.linalg.eigh(form)
+    # κ(N)² = (1 + t high)/(1 − t low) <= most² holds up to t = (most² − 1)/(high + most² low). Where T vanishes the
+    # second term limits t.
     low, high = -min(values[0], 0.0), max(values[-1], 0.0)
     t = min((most**2 - 1) / max(high + most**2 * low, 1e-12), 2.0 / max(float(np.linalg.norm(free)), 1e-12) * most)
     slope = t * free[n_forms(k) :] / 2 if len(free) > n_forms(k) else np.zeros(k)

@@ -107,6 +107,7 @@ def span_of(x: Matrix, basis: Floats, *, affine: bool = False) -> Span:
     if needed > LARGEST:
         return Span(0, needed, False, None, None)
     factor = np.zeros((0, needed))
+    # Blocks of twice the width: each QR then works on as many new rows as old ones or more.
     for start in range(0, len(x), 2 * needed):
         rows = _units(x[start : start + 2 * needed], basis)
         parts = [lifted(rows), rows] if affine else [lifted(rows)]
@@ -140,7 +141,9 @@ def _spans(x: Matrix, basis: Floats, needed: int, *, affine: bool) -> bool:
         return False
     rows = _units(x[np.sort(np.random.default_rng(0).choice(len(x), needed, replace=False))], basis)
     products = rows @ rows.T
+    # Inner products of lifts, without making the lifts: N numbers a row become one product.
     products = products * (products + 1) if affine else products**2
+    # The smallest eigenvalue must exceed what rounding can make of 0; Cholesky fails if any is left below that.
     products[np.diag_indices_from(products)] -= max(64 * needed * EPS, needed * max(FIRM, _rounded(x)) ** 2)
     try:
         cholesky(products, overwrite_a=True, check_finite=False)

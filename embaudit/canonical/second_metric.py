@@ -97,6 +97,8 @@ def second_metrics(left: Span, right: Span, k: int, rng: np.random.Generator, mo
     metrics, along = [], tangent(left, right)
     along = along if len(along) else np.eye(left.needed)
     for start in range(STARTS):
+        # Along the tangent of the constraints, where there is one, lengths change to second order only, so that
+        # Gauss–Newton does not fall back to I.
         direction = symmetric(rng.standard_normal(len(along)) @ along, k)
         stretch = STRETCHES[start % len(STRETCHES)] / np.linalg.norm(direction, 2)
         metric, gap = _solved(np.eye(k) + stretch * direction, left, right)
@@ -126,8 +128,10 @@ def _solved(metric: Floats, left: Span, right: Span) -> tuple[Floats, float]:
             gap, best = size, metric
         elif size < 1e-12:
             break
+        # Left constraints are linear in S; right ones in S⁻¹, whose derivative along H is −S⁻¹ H S⁻¹.
         jacobian = np.vstack([left.held.T, -packed(inverse @ rows @ inverse)])
         normal = jacobian @ jacobian.T
+        # Constraints may depend on each other: a trace's 1e-12 keeps the system solvable.
         normal[np.diag_indices_from(normal)] += 1e-12 * np.trace(normal)
         step = symmetric(jacobian.T @ solve(normal, -misses, assume_a="pos"), k)
         metric = _advanced(metric, step)

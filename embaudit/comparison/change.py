@@ -159,11 +159,11 @@ def role_change(
         Its shared entities.
     paired : Pairing
         Their rows.
-    parts : list of Fold
+    parts : list of CrossFitHalf
         Two halves of each cut, one after the other, or all rows.
     groups : array of shape (m,)
         The group of each entity, which are left out in turn.
-    refits : sequence of (Fold, sequence of Fold)
+    refits : sequence of (CrossFitHalf, sequence of CrossFitHalf)
         Some of the parts and what they are without each group.
     n : int
         Length of the neighbour lists.
@@ -181,6 +181,7 @@ def role_change(
     pairs = np.concatenate([path.rows[pair] for path, pair in zip(paths, drawn, strict=True)])
     steps = [path.changes(pair) for path, pair in zip(paths, drawn, strict=True)]
     old, new, gauged, end, visible = map(np.concatenate, zip(*steps, strict=True))
+    # A row's change, what predictions see of it, and what is left once the gauge is taken out.
     rows = (_row_means(np.abs(change), pairs, groups) for change in (new - old, visible, end - gauged))
     means = _split(*rows, hides=paths[0].hides)
     lists = neighbour_attribution(paths, groups, n, rng)
@@ -190,6 +191,7 @@ def role_change(
     sizes = np.array(
         [[mean_size(x) for x in (new - old, visible, end - gauged)] for old, new, gauged, end, visible in steps]
     )
+    # Halves of one cut share their gauges' luck: their mean is one observation of it.
     halvings = _split(*_halvings(sizes.T).mean(axis=2), hides=paths[0].hides)
     by_row: dict[str, Any] = {name: values[:, -1] for name, values in means.items()} | lists.counts
     predicted_kept = None
@@ -226,6 +228,7 @@ def _halvings(by_part: NDArray[np.number]) -> NDArray[np.number]:
 
 def _split(total: Floats, visible: Floats, remainder: Floats, *, hides: bool) -> dict[str, Floats]:
     """Split mean changes of rows into what the gauge takes away, unseen dimensions do, and what is left."""
+    # A gauge that takes cosines further apart has no part in the change, and no negative one.
     remainder = np.minimum(remainder, total)
     unseen = np.clip(total - visible, 0, total - remainder) if hides else np.where(np.isnan(total), np.nan, 0.0)
     return dict(zip(PARTS, (total, total - remainder - unseen, unseen, remainder), strict=True))
@@ -260,6 +263,7 @@ def _row_means(values: Floats, pairs: Indices, groups: NDArray[np.uint8]) -> Flo
         np.bincount(cells, weights, minlength=shape[0] * shape[1]).reshape(shape)
         for weights in (np.repeat(values[defined], 2), None)
     )
+    # All partners less those of one group leave the others; the whole stands last.
     sums, counts = (np.hstack([(total := x.sum(axis=1, keepdims=True)) - x, total]) for x in (sums, counts))
     return np.asarray(np.divide(sums, counts, out=np.full(sums.shape, np.nan), where=counts > 0))
 

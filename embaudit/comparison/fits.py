@@ -91,7 +91,9 @@ def fit_gauge(rows: Rows, group: str, shifts: Shifts = BOTH) -> GaugeFit:
         means |= {role: (x.mean(axis=0), y.mean(axis=0)) for role, (x, y) in rows.items() if role in shifts}
         rows = {role: (x - means[role][0], y - means[role][1]) for role, (x, y) in rows.items()}
     solve = {"rotation": _rotation, "diagonal": _diagonal, "linear": _linear, "affine": _linear}[group]
+    # Singular least squares are no gauge; the best rotation always is one.
     left, right = solve(rows) or _rotation(rows)
+    # The shift takes the mean before, once mapped, to the mean after.
     moves = [means[role][1] - means[role][0] @ m for role, m in (("left", left), ("right", right))]
     return GaugeFit(group, left, right, *moves)
 
@@ -113,6 +115,7 @@ def _scale(rows: Rows) -> float:
 def _rotation(rows: Rows) -> Pair:
     """Orthogonal Procrustes, max tr(RᵀC), after the scale."""
     scale = _scale(rows)
+    # Both sides weigh the same, whatever their scale: one orthogonal matrix acts on both.
     target = sum(np.sqrt(_weight(x) * _weight(y)) * (x.T @ y) for x, y in rows.values())
     u, _, vt = np.linalg.svd(np.asarray(target), full_matrices=False)
     return scale * (u @ vt), (u @ vt) / scale
@@ -162,6 +165,7 @@ def _keeps_all(sizes: Floats, scale: float) -> bool:
 def _sylvester(p: Floats, p_after: Floats, q: Floats, q_after: Floats) -> Floats:
     """Solve `A M + M B = C` with `A = w PᵀP, B = v Q'ᵀQ'`; directions that neither side sees stay 0."""
     w, v = _weight(p_after), _weight(q)
+    # In the eigenbases of A and B the equation falls apart into numbers: (α + β) m = c.
     alpha, u = np.linalg.eigh(w * (p.T @ p))
     beta, z = np.linalg.eigh(v * (q_after.T @ q_after))
     target = u.T @ (w * (p.T @ p_after) + v * (q.T @ q_after)) @ z
@@ -244,6 +248,7 @@ def _fold(
 
 def _choose(training: Rows, groups: tuple[str, ...], shifts: Shifts) -> str:
     """Choose the smallest group that serves as well as any, on a third of the training rows left out of a fit."""
+    # Every third row judges: rows come in random order, since a half is a random cut.
     inner = {role: np.arange(len(x)) for role, (x, _) in training.items()}
     fitted = _part(training, {role: i[i % 3 > 0] for role, i in inner.items()})
     judged = _part(training, {role: i[i % 3 == 0] for role, i in inner.items()})
@@ -251,6 +256,7 @@ def _choose(training: Rows, groups: tuple[str, ...], shifts: Shifts) -> str:
 
 
 def _smallest(left: dict[str, float]) -> str:
+    # Groups stand from few to many parameters, so that the first one near the best is the smallest.
     bound = max(EXPLAINED, WORSE * min(left.values()))
     return next(group for group, value in left.items() if value <= bound)
 

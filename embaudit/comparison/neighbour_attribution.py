@@ -86,6 +86,7 @@ def plain_steps(x: Floats, y: Floats, rows: Indices) -> AttributionSteps:
 def draw_pairs(n_rows: int, rng: np.random.Generator) -> Indices:
     """Pair every row of a half with others of it."""
     count = min(PARTNERS, n_rows - 1)
+    # Partners stand at random distances around a random circle: every row has as many, none twice and never itself.
     steps = 1 + np.argsort(rng.random(n_rows - 1))[:count]
     order = rng.permutation(n_rows)
     partners = order[np.add.outer(steps, np.arange(n_rows)) % n_rows]
@@ -131,6 +132,7 @@ def neighbour_attribution(
         flags.append(labels.sum(axis=2))
     counts, by_part = np.concatenate(flags, axis=1), np.stack([labels.sum(axis=1) for labels in flags], axis=1)
     diagonal = np.arange(n_groups)
+    # A pair goes with the group of either end: all, less rows, less columns, plus the cell that both took away.
     left = tables.sum(axis=(1, 2))[:, None] - tables.sum(axis=1) - tables.sum(axis=2) + tables[:, diagonal, diagonal]
     by_row, replicates = (dict(zip(OUTCOMES, values, strict=True)) for values in (counts, shares(left)))
     return NeighbourOutcomes(n, np.concatenate(searched), by_row, replicates, by_part)
@@ -207,7 +209,7 @@ def refit_effects(
         The side judged.
     paired : Pairing
         Its rows.
-    refits : sequence of (Fold, sequence of Fold)
+    refits : sequence of (CrossFitHalf, sequence of CrossFitHalf)
         A fold and what it is without each group.
     n : int
         Length of the neighbour lists.

@@ -73,7 +73,7 @@ def with_states(
 
     Returns
     -------
-    pair of Given, and how many states
+    pair of LoadedModel, and how many states
     """
     first, second = before.norm, after.norm
     if first is None or second is None or first.kind != second.kind or first.width != second.width:
@@ -108,7 +108,7 @@ def rounded(before: LoadedModel, after: LoadedModel, match: Match) -> Rounded | 
 
     Parameters
     ----------
-    before, after : Given
+    before, after : LoadedModel
         Two models of the same rank.
     match : Match
         Their shared right rows.
@@ -152,6 +152,7 @@ def _apart(before: LoadedModel, after: LoadedModel, match: Match, scale: Floats)
         old = np.asarray(before.model.right[rows_before], dtype=np.float64) * scale
         new = np.asarray(after.model.right[rows_after], dtype=np.float64)
         steps = FLOAT32 * (np.abs(old) + np.abs(new))
+        # Each number may have been rounded by its own step on either side; those before are scaled as the numbers are.
         steps += _steps(before.rounding, rows_before) * np.abs(scale) + _steps(after.rounding, rows_after)
         yield new - old, steps
 

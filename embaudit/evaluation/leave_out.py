@@ -83,6 +83,7 @@ class LeftOut:
     def _best(self, scores: Floats) -> tuple[Floats, Floats]:
         """Share of related candidates and discounted gain among the `n` best of each remainder, ties by position."""
         discounts = np.concatenate([[0], np.reciprocal(np.log2(np.arange(self.n) + 2)), [0]])
+        # Leaving a group out moves others up: a few more than n are sorted, and twice as many where these are too few.
         keep = self.n + SPARE
         while True:
             keep = min(keep, scores.shape[1] - 1)
@@ -93,6 +94,7 @@ class LeftOut:
                 break
             keep *= 2
         gains = np.take_along_axis(self.gains, best, axis=1).astype(np.float64)
+        # Place 0 for candidates left out and n + 1 for those behind the list have weight 0 at the ends of `discounts`.
         weights = discounts[np.minimum(place, self.n + 1) * remains]
         listed = weights > 0
         share = np.einsum("qgl,ql->qg", listed, gains > 0, dtype=np.float64) / np.maximum(listed.sum(axis=2), 1)

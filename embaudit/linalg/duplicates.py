@@ -97,12 +97,14 @@ def duplicate_representatives(x: Matrix, rows: Indices) -> Indices:
     marks = _along(x, rows, np.random.default_rng(0).standard_normal((x.shape[1], MARKS)))
     # Products wrap around, as those of a hash may.
     keys = np.rint(marks * CELLS).astype(np.int64) @ np.cumprod(np.full(MARKS, ODD))
+    # A stable sort keeps rows of one key in order, so that the first of each run is the first of them all.
     order = np.argsort(keys, kind="stable")
     begins = np.flatnonzero(np.diff(keys[order]) != 0) + 1
     lengths = np.diff(np.concatenate([[0], begins, [len(rows)]]))
     first = np.empty(len(rows), dtype=np.intp)
     first[order] = np.repeat(order[np.concatenate([[0], begins])], lengths)
     later = np.flatnonzero(first != np.arange(len(rows)))
+    # Keys may collide, which verifying tells; a copy at the edge of a cell is missed.
     same = pair_cosines(x, x, np.column_stack([rows[first[later]], rows[later]])) >= 1 - resolution(x.shape[1])
     first[later[~same]] = later[~same]
     return first

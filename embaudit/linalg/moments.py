@@ -282,6 +282,8 @@ def _by_qr(x: Matrix, *, normalise: bool) -> tuple[Vector, Matrix]:
     for other in factors:
         factor = _qr([factor, other])
     missing = np.zeros((k + 1 - len(factor), k + 1))
+    # The first column of [1 X] is constant, so the first row of its triangle is √n (1, mean) and the rows below are
+    # centred.
     return factor[0, 1:] / factor[0, 0], np.vstack([factor, missing])[1:, 1:]
 
 

@@ -235,6 +235,8 @@ def _searched(x: Rows, rows: Indices, keep: int, shift: Vector | None, first: In
         for batch in row_blocks(len(rows), len(unit), budget=8 * TILE):
             tile = queries[batch] @ unit.T
             tile[:, empty] = -np.inf
+            # A row is no neighbour of itself, nor of the row that stands for it: that column is ruled out where it is
+            # in this block.
             place = np.searchsorted(number, own[batch])
             itself = np.flatnonzero(place < len(number))
             itself = itself[number[place[itself]] == own[batch][itself]]

@@ -115,6 +115,8 @@ def pair_sums(before: Sequence[RowSums], after: Sequence[RowSums], cross: Sequen
     """
     b, c = before, after
     if len(b) == 1:
+        # Over ordered pairs Σ b_i·b_j = ‖Σ b‖², Σ (b_i·b_j)² = ‖BᵀB‖² and Σ (b_i·b_j)(c_i·c_j) = ‖BᵀC‖². Each counts
+        # pairs twice and adds p ones, a row with itself.
         p = b[0].count
         doubles = [float(np.square(x).sum()) for x in (b[0].total, c[0].total, b[0].gram, c[0].gram, cross[0])]
         return CosineSums(n_pairs(p), *((value - p) / 2 for value in doubles))

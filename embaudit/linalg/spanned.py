@@ -43,8 +43,11 @@ def rank_by_inverse(root: Matrix, inverse: Matrix, row: Vector, precision: float
     if r == k:
         return k
     along, spread, length = row @ inverse, float(np.linalg.norm(root)), float(np.linalg.norm(row))
+    # `w T R` is the part of w within the span of R's rows.
     beyond = float(np.linalg.norm(row - along @ root[:r]))
+    # The largest singular value is at least ‖R‖/√r and ‖w‖: a rest below the precision of that adds no dimension.
     if beyond <= precision * max(spread / np.sqrt(r), length):
         return r
+    # 1/‖inverse‖ bounds the smallest singular value from below, ‖[w; R]‖ the largest from above.
     least = 1 / np.sqrt(np.square(inverse).sum() + (1 + along @ along) / beyond**2)
     return r + 1 if least > precision * np.hypot(spread, length) else None

@@ -208,6 +208,7 @@ class Spanned(Structured):
     def of(self, x: NDArray[Any]) -> NDArray[Any]:
         """Scale rows, and their parts in the span otherwise."""
         axes = self.axes.astype(x.dtype, copy=False)
+        # x M = rest x + ((x W) (scales − rest)) Wᵀ: two thin products instead of a square one.
         inside = (x @ axes) * (self.scales - self.rest).astype(x.dtype)
         return np.asarray(x * x.dtype.type(self.rest) + inside @ axes.T)
 

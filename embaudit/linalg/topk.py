@@ -20,6 +20,7 @@ def _foremost(tile: Matrix, keep: int) -> Flags:
     marked = tile >= least
     cut = np.flatnonzero(np.count_nonzero(marked, axis=1) > keep)
     above, level = tile[cut] > least[cut], tile[cut] == least[cut]
+    # Among equals at the limit the first ones stay, as many as there is room for.
     room = keep - np.count_nonzero(above, axis=1)[:, None]
     marked[cut] = above | (level & (np.cumsum(level, axis=1) <= room))
     return np.asarray(marked)
@@ -61,12 +62,15 @@ class TopK:
         starts = np.flatnonzero(np.diff(row, prepend=-1))
         touched, counts = row[starts], np.diff(np.append(starts, len(row)))
         if len(touched):
+            # Each touched row gets its entries so far, and behind them its new ones; rows of fewer are filled up with
+            # -inf.
             line = np.repeat(np.arange(len(touched)), counts)
             place = self.keep + np.arange(len(row)) - np.repeat(starts, counts)
             shape = (len(touched), self.keep + int(counts.max()))
             values, columns = np.full(shape, -np.inf), np.full(shape, -1, dtype=np.intp)
             values[:, : self.keep], columns[:, : self.keep] = self.values[touched], self.columns[touched]
             values[line, place], columns[line, place] = value, np.where(value > -np.inf, column, -1)
+            # Later columns stand last, so that a stable sort keeps equals in the order of their columns.
             order = np.argsort(-values, axis=1, kind="stable")[:, : self.keep]
             self.values[touched] = np.take_along_axis(values, order, axis=1)
             self.columns[touched] = np.take_along_axis(columns, order, axis=1)

@@ -88,6 +88,8 @@ class TransformedRows:
         far = LONGER * lengths(stored).astype(np.float64)
         vanish = ~(far > VANISHING)
         far[vanish] = lengths(stored[vanish].astype(np.float64))
+        # The terms added up are at most ‖x‖‖linear‖ + ‖shift‖ long; over the length that came out, that is how much
+        # rounding grew.
         added = far * size + np.linalg.norm(self.shift)
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.asarray(np.where(added > 0, added / lengths(block), 0.0))

@@ -64,7 +64,7 @@ def two_stage_topk(
 
     Returns
     -------
-    best : Largest
+    best : TopK
         In float64; NaN for a row without direction.
     settled : array of bool (m,)
         Where these are proven to be the largest ones.
@@ -100,6 +100,7 @@ def settled(x: Rows, queries: Floats, bounds: TopK, keep: int) -> tuple[TopK, Fl
     best.columns = np.take_along_axis(bounds.columns, order, axis=1)
     best.values = np.take_along_axis(exact, order, axis=1)
     best.columns[best.values == -np.inf] = -1
+    # The last bound kept exceeds every bound that was left out; -inf means that none was.
     sure = (best.values[:, -1] > bounds.threshold) | (bounds.threshold == -np.inf)
     lost = ~queries.any(axis=1)
     best.columns[lost], best.values[lost] = -1, np.nan
@@ -228,6 +229,7 @@ def _inverse_lengths(x: Rows, block: slice) -> tuple[Singles, Singles, Singles]:
     rows, growth = single(x, block)
     norms, gamma = lengths(rows), (rows.shape[1] + 8) * ROUNDOFF
     is_ordinary = (norms > SIZES[0]) & (norms < SIZES[1]) & (gamma * growth < 0.1)
+    # Lengths whose squares leave float32, or directions that rounding may have turned far, get no bound but 2.
     inverse = np.divide(1, norms, out=np.zeros_like(norms), where=is_ordinary)
     slack = np.where(is_ordinary, gamma * (2.5 * growth + 3), 2).astype(np.float32)
     extreme = block.start + np.flatnonzero(~is_ordinary)

@@ -120,6 +120,7 @@ class MovementProbe:
         self.model, self.rng = model, as_generator(rng)
         self.n_pairs, self.n_neighbours, self.n_lists = n_pairs, n_neighbours, n_lists
         self.sides: tuple[SideName, ...] = tuple(dict.fromkeys(side for role in roles for side in Pairs(role).sides))
+        # A generator of its own, so that draws for few pairs do not move those of all others.
         self.aside = np.random.default_rng(deepcopy(self.rng).integers(2**63, size=4))
         self.drawn: dict[Role, NDArray[np.intp]] = {}
         self.plans = [self._plan(role) for role in roles]

@@ -110,9 +110,12 @@ def _longest_shadow(x: Floats, y: Floats, square: float) -> Floats:
         low = np.log(p.sum(axis=0) / q.sum(axis=0)) / 2
         low[~np.isfinite(low)] = 0
         width = np.log(square)
+        # Halving ln κ² sixty times leaves less than float64 resolves.
         for _ in range(60):
             width /= 2
             factor = np.exp(2 * (low + width))
+            # Σ w p − σ² Σ q/w at w = clip(σ|y/x|, 1, κ²): coordinates between the limits cancel, and it falls as σ
+            # grows.
             excess = np.maximum(p - factor * q, 0) + np.minimum(square * p - factor / square * q, 0)
             low += np.where(excess.sum(axis=0) > 0, width, 0)
         weights = np.clip(np.exp(low)[:, None] * np.abs(y) / np.abs(x), 1, square)
@@ -128,17 +131,22 @@ def _bounded_far(x: Floats, y: Floats, dot: Floats, square: float) -> _Far:
     left, right = _chain(p, square, 1.0), _chain(q, 1 / square, 1.0)
     rise, fall = (square - 1) * p, (1 - 1 / square) * q
     with np.errstate(divide="ignore", invalid="ignore"):
+        # On the edge from vertex j to j + 1 a fraction s of coordinate j is high: (left + s rise)(right − s fall) is
+        # largest here.
         share = (rise * right[:, :-1] - fall * left[:, :-1]) / (2 * rise * fall)
     share = np.where(np.isnan(share), 0.0, np.clip(share, 0, 1))
     value = (left[:, :-1] + share * rise) * (right[:, :-1] - share * fall)
     lines = np.arange(len(x))
     edge = value.argmax(axis=1)
     best, fraction = np.sqrt(value[lines, edge]), share[lines, edge]
+    # A witness has whole coordinates: the best vertex of the chain.
     vertex = np.argmax(left * right, axis=1)
     weights = np.empty(x.shape)
     np.put_along_axis(weights, order, np.where(np.arange(x.shape[1]) < vertex[:, None], square, 1.0), axis=1)
     attained = (fraction == 0) | (fraction == 1)
     with np.errstate(divide="ignore", invalid="ignore"):
+        # tan²(θ/2) = (1 − c)/(1 + c) for c = |dot| / √F; splitting a coordinate in fractions can only raise F, so this
+        # is a bound.
         bound = np.sqrt(np.maximum(best - np.abs(dot), 0) / (best + np.abs(dot)))
         reached = _acute(_after(x, y, weights))
     return _Far(np.where(attained, reached, np.maximum(bound, reached)), attained, weights)

@@ -38,6 +38,7 @@ class CrossTranslationRangeSolver(NamedTuple):
         sine = np.where(free, 0, radius)
         turn = sine / (1 + np.sqrt((1 - sine) * (1 + sine))) if x.shape[1] > 1 else np.zeros(len(x))
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+            # tan((θ ± φ)/2) by the addition theorem; beyond a straight angle the cosine is −1, below 0 it is 1.
             product = tangent * turn
             low = np.where(free | ~(product < 1), np.inf, (tangent + turn) / (1 - product))
             high = np.where(np.isinf(tangent), 1 / turn, (tangent - turn) / (1 + product))
@@ -57,6 +58,7 @@ class CrossTranslationRangeSolver(NamedTuple):
         wanted = _at_angle(still / np.linalg.norm(still), moving / length, angle)
         along = float(moving @ wanted)
         if radius > 1:
+            # A ball that holds the origin reaches every direction: stop just beyond the origin, within the budget.
             along = max(along, length * min(1.0, (radius - 1) / 2))
         shift = along * wanted - moving
         if self.max_shift is not None:

@@ -48,6 +48,7 @@ class _Pairs:
         """Compute the s that minimises E for these moments, as `s/s0 - 1` and as itself."""
         _, first, second, p, q = moments
         excess = (2 * self.s0 * first + second) / (self.s0**2 * p)
+        # s² = q/p. As √(1 + excess) − 1, written so that nothing cancels where s is near s0.
         offset = excess / (1 + np.sqrt(np.maximum(1 + excess, 0)))
         plain = np.sqrt(q / p)
         near = np.abs(offset) < _CLOSE
@@ -72,6 +73,8 @@ class _Pairs:
             if not better.any():
                 break
             best = np.where(better, weights, best)
+            # Dinkelbach: the ratio at the vertex that is best for a level is never below it, and equal only at the
+            # maximum.
             level = np.maximum(level, raised)
         return level, best
 
@@ -140,6 +143,7 @@ def smallest_definite_cosine(x: Floats, y: Floats, max_condition: float) -> tupl
         moments = pairs.moments(vertex)
         low.store(slope <= 0, vertex, moments, offset, s)
         high.store(slope > 0, vertex, moments, offset, s)
+        # A cut copies all arrays, so pairs that are done stay until they are a third.
         if active.sum() < 0.7 * len(rows):
             rows = rows[active]
             for held in (pairs, low, high):
@@ -169,6 +173,7 @@ def _next(pairs: _Pairs, low: _Side, high: _Side, *, halve: bool) -> tuple[Float
     if middle.any():
         near = (np.abs(low.offset) < _CLOSE) & (np.abs(high.offset) < _CLOSE)
         with np.errstate(invalid="ignore"):
+            # The middle in ln s: an arithmetic mean would creep over brackets of many decades.
             between = np.where(near, (low.offset + high.offset) / 2, np.sqrt(low.s) * np.sqrt(high.s) / pairs.s0 - 1)
             at = np.where(near, pairs.s0 * (1 + between), np.sqrt(low.s) * np.sqrt(high.s))
         offset, s = np.where(middle, between, offset), np.where(middle, at, s)
@@ -182,10 +187,13 @@ def _best_share(low: Floats, high: Floats) -> Floats:
     def slope(at: Floats) -> Floats:
         dot, first, second, p, _ = at
         rise = step[3] * second + p * step[2] - 2 * first * step[1]
+        # N' dot − 2 N dot', the numerator of the derivative of N/dot²: its squares cancel, so that it is linear in the
+        # share.
         return np.asarray(rise * dot - 2 * (p * second - first * first) * step[0])
 
     start, end = slope(low), slope(high)
     with np.errstate(divide="ignore", invalid="ignore"):
+        # The zero of a line by its values at both ends; where these agree, every share is as good and ½ is taken.
         share = np.clip(start / (start - end), 0, 1)
     return np.where(np.isfinite(share), share, 0.5)
 

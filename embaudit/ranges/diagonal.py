@@ -100,6 +100,7 @@ def gauge_from_weights(weights: Floats, side: SideName) -> Gauge:
     InputError
         If the weights are too far apart for float64.
     """
+    # Divided by both ends one after the other: their product may overflow.
     scales = np.sqrt(weights / np.sqrt(weights.max()) / np.sqrt(weights.min()))
     if not (np.isfinite(scales).all() and scales.min() > 0):
         raise InputError("no float64 gauge comes that close to this end; ask for a larger tol.")
@@ -115,6 +116,7 @@ def _ratio_spread(x: Floats, y: Floats) -> tuple[Floats, Flags]:
         extreme = np.isnan(ratio) | (ratio == top[:, None]) | (ratio == bottom[:, None])
         near = np.flatnonzero(spread < _NEAR)
         if len(near):
+            # ln ρ near 0: relative distances from the top ratio, which `shear` finds without cancellation.
             a, b, s = np.abs(x[near]), np.abs(y[near]), top[near, None]
             rest = shear(a, b, s) / (s * a)
             has_ratio = ~np.isnan(rest)
@@ -135,6 +137,8 @@ def _extreme_ratios(x: Floats, y: Floats) -> Floats:
     ratio = np.divide(np.abs(y), np.abs(x), out=np.full(len(x), np.nan), where=product > 0)
     for extreme in (np.nanmax(ratio), np.nanmin(ratio)):
         is_extreme = ratio == extreme
+        # Weights 1/|x y| give both groups the same share of the dot product, where the cosine of two ratios is
+        # smallest.
         weights[is_extreme] = 1 / (product[is_extreme] * is_extreme.sum())
     return weights
 

@@ -47,6 +47,7 @@ def tangent_of(cosine: Floats) -> Floats:
 
 
 def _split(x: Floats) -> tuple[Floats, Floats]:
+    # Veltkamp's splitting in halves of 26 and 27 bits, whose products are exact in float64.
     scaled = _SPLIT * x
     high = scaled - (scaled - x)
     return high, x - high
@@ -86,6 +87,7 @@ def compensated_dot(x: Floats, y: Floats) -> Floats:
         product = a * b
         added = total + product
         rounded = added - total
+        # TwoSum (Knuth) has the rounding of the sum, Dekker's product that of the product; both are exact.
         lost += (total - (added - rounded)) + (product - rounded) + product_error(a, b, product)
         total = added
     return total + lost
@@ -117,8 +119,10 @@ def _between_near(x: Floats, y: Floats) -> Floats:
     """Tangent for rows at an acute angle, from the part of y that x does not span."""
     squares = dots(x, x)
     rest = shear(x, y, np.sqrt(dots(y, y) / squares)[:, None])
+    # What is left along x is rounding of the first difference; without it rest is the sine of the angle.
     rest -= (dots(x, rest) / squares)[:, None] * x
     sine = np.minimum(np.sqrt(dots(rest, rest) / dots(y, y)), 1)
+    # tan(θ/2) = sin θ / (1 + cos θ).
     tangent: Floats = sine / (1 + np.sqrt((1 - sine) * (1 + sine)))
     tangent[tangent < PARALLEL] = 0
     return tangent

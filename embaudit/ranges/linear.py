@@ -66,6 +66,7 @@ def stretched(ends: RangeEnds, condition: float) -> RangeEnds:
 def magnified(end: Floats, start: Floats) -> Floats:
     """Compute `sin θ' / sin θ` from two half-angle tangents, 1 where the rows are parallel."""
     with np.errstate(divide="ignore", invalid="ignore"):
+        # sin θ = 2t/(1 + t²); the factor 2 cancels in the ratio.
         sines = [1 / (tangent + 1 / tangent) for tangent in (end, start)]
         return np.where(sines[1] > 0, sines[0] / sines[1], 1.0)
 
@@ -76,6 +77,7 @@ def bisector_and_normal(x: Floats, y: Floats) -> tuple[Floats, Floats]:
     x, y = x / np.linalg.norm(x), y / np.linalg.norm(y)
     flip = -1.0 if x @ y < 0 else 1.0
     ratio = np.asarray(flip * (x @ y) / (x @ x))
+    # The part of y across x, first without cancellation and then cleaned of what rounding left along x.
     across = shear(x, flip * y, ratio)
     for _ in range(2):
         across -= (x @ across) * x
@@ -104,6 +106,7 @@ def stretch(bisector: Floats, normal: Floats, factor: float, side: SideName) -> 
             f"no float64 gauge has the condition {max(factor, 1 / factor):.1e} this end asks for; ask for a larger tol."
         )
     axes = np.linalg.qr(np.column_stack([bisector, normal]), mode="complete").Q
+    # QR may turn the signs of the first columns; the completed ones fit either way.
     axes[:, 0], axes[:, 1] = bisector, normal
     scales = np.ones(len(bisector))
     scales[:2] = factor**-0.5, factor**0.5

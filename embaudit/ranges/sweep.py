@@ -139,6 +139,7 @@ def _followed(pairs: _Pairs, window: Windows) -> Windows:
     """Go from windows to those that are best at their own s, until no pair gains."""
     while True:
         _, p, q = pairs.totals(window.start, window.stop)
+        # s² = Q/P, and the window of s holds the ratios from s/c to s c.
         centre, half = np.log(q / p) / 2, _width(window.cosine) / 2
         start = _below(pairs.ratios, (centre - half)[:, None])[:, 0]
         stop = _below(pairs.ratios, (centre + half)[:, None], "right")[:, 0]
@@ -176,6 +177,7 @@ def _below(ratios: Floats, bounds: Floats, side: Literal["left", "right"] = "lef
     """Count for each pair the ratios below its bounds, or with `side` "right" those up to them."""
     m, k = ratios.shape
     lines = np.arange(m)[:, None]
+    # One search serves all pairs: an offset for each line keeps their ratios apart.
     apart = 2 * NEVER * lines
     return np.asarray(np.searchsorted((ratios + apart).ravel(), bounds + apart, side) - k * lines)
 
@@ -190,4 +192,5 @@ def _entered(left: Ints) -> Ints:
     """
     m, k = left.shape
     lines = k * np.arange(m)[:, None]
+    # Coordinate j entered when left[j] had left; so before i leaves enter those with left[j] <= i.
     return np.asarray(np.cumsum(np.bincount((left + lines).ravel(), minlength=m * k).reshape(m, k), axis=1))

@@ -48,12 +48,17 @@ class _PairGeometry(NamedTuple):
         """Compute lengths, area and feet of both rows, scaled by a power of two that loses no digit."""
         largest = np.maximum(np.abs(x).max(axis=1, initial=0), np.abs(y).max(axis=1, initial=0))
         exponent = np.frexp(largest)[1]
+        # Powers of two round nothing; of rows of about 1 the products of four lengths below neither overflow nor
+        # vanish.
         x, y = np.ldexp(x, -exponent[:, None]), np.ldexp(y, -exponent[:, None])
         gap = y - x
         tangent = between(normalise_exponent(x), normalise_exponent(y))
         a, b, base = (np.sqrt(dots(z, z)) for z in (x, y, gap))
+        # sin θ = 2t/(1 + t²) is the same for t and 1/t: the smaller one does not overflow.
         small = np.where(tangent > 1, 1 / np.where(tangent > 1, tangent, 1), tangent)
         area, dot = a * b * 2 * small / (1 + small * small), dots(x, y)
+        # Of the foot of the origin on the line: its distance, its offset from the middle, and how far it lies inward of
+        # the nearer end.
         nearest, offset, inward = (
             np.divide(numerator, base, out=np.zeros_like(a), where=base > 0)
             for numerator in (area, dots(x + y, gap) / 2, np.where(a <= b, -dots(x, gap), dots(y, gap)))
@@ -106,6 +111,7 @@ def _short_of(geometry: _PairGeometry, radius: float, end: End, tol: float, cond
         return radius
     widened = condition if end == "lower" else 1 / condition
     goal = cosine_of(getattr(ends, end) * widened)
+    # From a sixteenth less to the last bit of a float64: the longest radius below the limit that is near enough.
     for places in range(4, 53):
         shorter = radius * (1 - 2.0**-places)
         reached = getattr(_ends(geometry, np.array([shorter]), flat=False), end)
@@ -122,9 +128,11 @@ def _ends(geometry: _PairGeometry, radius: Floats, *, flat: bool) -> RangeEnds:
     same |= ~geometry.inside & (geometry.tangent == 0)
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         reach = np.where(beyond, 0, radius)
+        # ‖a‖² − r² as a product, which does not cancel where r is nearly ‖a‖.
         tangents = np.sqrt((geometry.a - reach) * (geometry.a + reach) * (geometry.b - reach) * (geometry.b + reach))
         turn = reach * geometry.base
         inner = geometry.dot - reach * reach
+        # (W + rL)/(K + αβ) = (αβ − K)/(W − rL), since both cross products are W² − r²L².
         # Two forms of one number: neither may cancel.
         acute = (inner > 0) | ~geometry.inside
         lower = np.where(
@@ -160,6 +168,8 @@ def _touching_shift(x: Floats, y: Floats, geometry: _PairGeometry, radius: float
     elif tangent == 0:
         pieces = [(half, np.inf), (-np.inf, -half)]
     else:
+        # The vector from the centre of the arc, half · cot θ above the middle of the segment, to the origin: the disc
+        # touches on it.
         away = np.array([u, h - half * (1 / tangent - tangent) / 2])
         away = away / np.hypot(*away) if away.any() else np.array([0.0, 1.0])
         step = radius * away * (1.0 if end == "upper" else -1.0)
@@ -181,6 +191,7 @@ def _on_line(u: float, h: float, radius: float, pieces: list[tuple[float, float]
 def _frame(x: Floats, y: Floats) -> tuple[Floats, Floats]:
     """Return unit vectors along y - x and, at a right angle to it, towards the origin (any if that is on the line)."""
     along = (y - x) / np.linalg.norm(y - x)
+    # A row that lies nearly along the line leaves only rounding of its part across: then another one serves.
     for candidate in (-x, -y, np.eye(len(x))[np.argmin(np.abs(along))]):
         up = candidate - (candidate @ along) * along
         length = np.linalg.norm(up)

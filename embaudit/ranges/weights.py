@@ -74,6 +74,7 @@ def largest_cosine(x: Floats, y: Floats, max_condition: float) -> Best:
     product = x * y
     gain, loss = square * np.maximum(product, 0).sum(axis=1), -np.minimum(product, 0).sum(axis=1)
     moving = (tangent > 0) & np.isfinite(tangent)
+    # The largest Σ w r is κ² Σ r⁺ − Σ r⁻. Its sign decides the case; where rounding hides it, the best cosine is 0.
     level = moving & (np.abs(gain - loss) <= 8 * x.shape[1] * EPS * loss)
     vertex, definite = (np.flatnonzero(moving & ~level & side) for side in (gain > loss, gain < loss))
     weights[level] = np.where(product[level] > 0, square, 1.0)
@@ -117,9 +118,13 @@ def _fine_scan(x: Floats, y: Floats, count: Ints, square: float) -> tuple[Ints, 
     By Lagrange's identity `Σwp Σwq - (Σwr)² = Σ_{i<j} w_i w_j (x_i y_j - x_j y_i)²`, a sum of positive terms.
     """
     k = int(count.max())
+    # gaps[i, j] is the squared determinant of coordinates i and j: a term of Lagrange's sum without its weights.
     gaps = difference_of_products(x[:, None], y[None], x[None], y[:, None]) ** 2
+    # Weights are 1 + step inside the interval and 1 outside. Sums are kept in units of step², the dot product in units
+    # of step.
     step = square - 1
     rows = gaps.sum(axis=1)
+    # With all weights 1 the sum over i < j is half of all entries of the symmetric table.
     apart = np.repeat((rows.sum(axis=0) / (2 * step * step))[None], k, axis=0)
     dot = np.repeat(((x * y).sum(axis=0) / step)[None], k, axis=0)
     within = np.zeros((k + 1, x.shape[1]))
@@ -128,10 +133,16 @@ def _fine_scan(x: Floats, y: Floats, count: Ints, square: float) -> tuple[Ints, 
     for longer in range(k):
         n = k - longer
         last = places[:n] + longer
+        # Pairs (i, last) with i inside: those of the interval that starts one later, known from the turn before, and
+        # (start, last).
         within[:n] = within[1 : n + 1] + gaps[places[:n], last]
+        # Raising coordinate `last` adds its row of gaps once in units of step, and those inside the interval once more
+        # in full.
         apart[:n] += rows[last] / step + within[:n]
         dot[:n] += (x * y)[last]
         with np.errstate(divide="ignore", invalid="ignore"):
+            # This is tan²θ. Intervals that reach beyond the coordinates with r > 0, or leave no acute angle, do not
+            # count.
             value = np.where((dot[:n] > 0) & (last[:, None] < count), apart[:n] / dot[:n] ** 2, np.inf)
         better = value < best[:n]
         best[:n][better] = value[better]

@@ -177,6 +177,7 @@ def _shuffled_products(x: Floats, y: Floats, n_permutations: int, rng: np.random
     """Draw `Σ x_i y_π(i)` of centred x and y for random permutations π."""
     n = len(x)
     if n > LARGE:
+        # Of very many rows the permutation distribution is normal with this variance (Hoeffding 1951).
         return np.asarray(np.sqrt((x @ x) * (y @ y) / (n - 1)) * rng.standard_normal(n_permutations))
     parts = [rng.permuted(np.broadcast_to(y, (size, n)), axis=1) @ x for size in _batches(n, n_permutations)]
     return np.asarray(np.concatenate(parts))

@@ -145,6 +145,7 @@ class LabelCoordinates:
 
         def logits(labels: slice) -> tuple[slice, Floats]:
             values = np.asarray(np.asarray(self.rows[labels], dtype=kind) @ weights.astype(kind), dtype=np.float64)
+            # (w − w̄) T x as w T x less w̄ T x: rows are multiplied as they are stored.
             values -= middle
             values += np.multiply.outer(self.residual[labels], inputs[:, -1])
             return labels, values
@@ -203,6 +204,7 @@ def _residual(space: LabelCoordinates, bias: Floats) -> Floats:
     slope = np.zeros(space.rows.shape[1])
     for labels, block in float64_blocks(space.rows):
         slope += centred[labels] @ (block - space.mean)
+    # Σ z zᵀ / V = I turns the normal equations of the fit into a product.
     fit = space.whitening @ (space.whitening.T @ slope) / space.n_labels
     residual = np.empty_like(centred)
     for labels, block in float64_blocks(space.rows):

@@ -172,6 +172,7 @@ def _by_nearest_points(leaders: _Leaders, margin: float, status: NDArray[np.int8
     for turn in range(n_rounds + 1):
         some = leaders.take(rest)
         gaps = _gaps(some, inputs[rest], leaders.n_rivals)
+        # An input that leads all labels by the margin is a proof of YES.
         status[rest], lead[rest] = np.where(gaps.lead > margin, YES, OPEN), np.where(gaps.lead > margin, gaps.lead, 0)
         is_open = status[rest] == OPEN
         rest, corners, closest = rest[is_open], list(compress(corners, is_open)), gaps.closest[is_open]
@@ -180,6 +181,8 @@ def _by_nearest_points(leaders: _Leaders, margin: float, status: NDArray[np.int8
         for place, i in enumerate(rest):
             labels = closest[place][closest[place] >= 0]
             entering = leaders.differences(i, labels)
+            # The point of the rivals' hull nearest to the origin is the best input against them, and its length bounds
+            # every lead: a proof of NO. Corners that it does not need are dropped, or hulls would grow with each round.
             inputs[i], bound, corners[place] = _nearest(space, np.vstack([corners[place], entering]))
             status[i] = NO if bound <= margin else OPEN
         inputs[rest] = leaders.take(rest).allowed(inputs[rest])
@@ -230,6 +233,7 @@ def _gaps(leaders: _Leaders, inputs: Floats, n_closest: int) -> _Gaps:
         return gaps
     off = space.slack(weights)
     gaps = replace(gaps, least=gaps.least - off, largest=gaps.largest + off)
+    # Float32 decides all leads but those within its rounding of the margin; these are computed again in float64.
     doubtful = np.flatnonzero(np.abs(gaps.least + off) <= off + MARGIN * gaps.largest)
     if len(doubtful):
         exact = _compared(leaders.take(doubtful), inputs[doubtful], n_closest, weights[:, doubtful], quick=False)

@@ -137,11 +137,14 @@ def block_krylov(
     while True:
         rest = space.append(block, multiply(np.ascontiguousarray(block)))
         newest = block.shape[1]
+        # G · newest = basis · projected + block · coupling, so a Ritz vector's residual is coupling times its last
+        # coordinates.
         block, coupling = scipy.linalg.qr(rest, mode="economic", check_finite=False)
         block = space.fresh(block)
         full = block.shape[1] == 0
         if not full and space.size < next_look:
             continue
+        # The projected problem costs the cube of its size: it is solved again only after some growth.
         next_look = CHECK_GROWTH * space.size
         values, coordinates = space.ritz()
         residuals = np.linalg.norm(coupling @ coordinates[-newest:, :n_vectors], axis=0)

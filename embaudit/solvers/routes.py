@@ -67,11 +67,13 @@ def krylov(X: Interactions, k: int, rng: np.random.Generator, start: NDArray[Any
     m = min(X.shape)
     n_vectors = min(k + OVERSAMPLE, m)
     if start is None:
+        # Wider blocks for many vectors: each pass over X then serves more of them.
         width = min(m, max(KRYLOV_WIDTH, n_vectors // 8))
         blocks = RowBlocks.of(X, width, np.float32)
         start = rng.standard_normal((m, width), dtype=np.float32)
     else:
         blocks = RowBlocks.of(X, n_vectors)
+        # The operator is the Gram matrix of the smaller side; right vectors start it as their images there.
         start = start if X.shape[1] == m else blocks.times(start)
     vectors = block_krylov(blocks.smaller_times, start, n_vectors, k, tolerance=KRYLOV_TOLERANCE)
     return from_smaller_side(blocks, vectors)

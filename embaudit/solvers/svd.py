@@ -71,6 +71,7 @@ class _Triplets:
     residuals: Floats
 
     def is_exact(self, k: int) -> bool:
+        # Values that squaring loses are judged by `resolves`, not by their error relative to themselves.
         dead = self.values[:k] <= RESOLVED * self.values[0]
         errors = value_errors(self.values**2, self.residuals, k)
         return bool(((errors <= EXACT) | dead).all())
@@ -92,6 +93,7 @@ def _polished(X: Interactions, basis: NDArray[Any]) -> _Triplets:
     span = orthonormal(np.asarray(basis, dtype=np.float64))
     image = blocks.normal_times(span)
     projected = span.T @ image
+    # Symmetric but for rounding, which eigh would read from one triangle only.
     squares, rotation = np.linalg.eigh((projected + projected.T) / 2)
     squares, rotation = squares[::-1], rotation[:, ::-1]
     right = span @ rotation
@@ -116,6 +118,7 @@ def _auto_route(X: Interactions, k: int) -> Solver:
 def _gram_is_cheap(X: Interactions, k: int) -> bool:
     """Check that dense arithmetic on `n·p·m` entries beats iterating over the stored ones."""
     n, p = X.shape
+    # A stored number of a sparse matrix is counted as 20 dense ones, an iteration as 16 passes over its columns.
     stored = X.nnz if is_sparse(X) else n * p
     slower = 20 if is_sparse(X) else 1
     return bool(n * p * min(n, p) <= slower * 16 * (k + routes.OVERSAMPLE) * stored + 4e10)
