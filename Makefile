@@ -19,7 +19,8 @@ test: $(READY) style
 	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 2; tests=$$?; \
 	wait $$types; types=$$?; cat $$log; rm -f $$log; test $$tests -eq 0 && test $$types -eq 0
 
-# What takes long by its nature: whole notebooks, runs that are killed or interrupted, many workers, files that are large.
+# What takes long by its nature: whole notebooks, audits of real models against former ones, runs that are killed or
+# interrupted, many workers, files that are large.
 test-slow: $(READY)
 	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 2 -m slow
 

@@ -28,7 +28,7 @@ def quick(model: FactorModel, group: GaugeGroup, **options: object) -> Attack:
     return worst_gauge(model, group, **{"n_pairs": 300, "n_rows": 40, "n": 5, "n_steps": 15, "n_starts": 4, **options})
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("kind", GROUPS)
 @pytest.mark.parametrize("kappa", [1.05, 1.5, 5.0])
 def test_no_attack_breaks_a_certificate(kind: type, kappa: float, seed: int) -> None:

@@ -43,3 +43,14 @@ def test_attacks_lie_between_chance_and_proof(model, found):
         assert GeneralLinear(4, max_condition=3.0).contains(attack.gauge)
     drawn = [movement(model, GeneralLinear(4, max_condition=3.0).sample(rng=s).act(model)).mean_abs for s in range(20)]
     assert by_kind["movement"].achieved > np.median(drawn)
+
+
+def test_where_rows_may_be_shifted_lists_are_certified_against_affine_gauges_too(model):
+    head = model.replace(link="softmax", right_bias=np.zeros(60))
+    certified = {
+        (one.role, one.group, one.max_shift > 0)
+        for one in limits(head, ["right", "left"], max_condition=2.0, n_neighbours=5).certificates
+    }
+    assert certified == {
+        (role, group, group == "affine") for role in ("right", "left") for group in ("linear", "affine")
+    }

@@ -79,8 +79,9 @@ COMMANDS = (
 
 
 @pytest.mark.usefixtures("odd", "without_attacks")
-@pytest.mark.parametrize("encoding", ["utf-8", "ascii"])
-@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: f"{command[0]}-{len(command)}")
+@pytest.mark.parametrize(
+    ("command", "encoding"), [(command, ("utf-8", "ascii")[at % 2]) for at, command in enumerate(COMMANDS)]
+)
 def test_commands_print_and_write_odd_names(embaudit, tmp_path, monkeypatch, command, encoding):
     out, err = (io.TextIOWrapper(io.BytesIO(), encoding) for _ in range(2))
     monkeypatch.chdir(tmp_path)

@@ -47,8 +47,9 @@ def gauge_of(group, seed=1):
 
 
 @pytest.mark.parametrize("group", GROUPS)
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("roles", [None, ["right"], ["left"]])
+@pytest.mark.parametrize(
+    ("dtype", "roles"), [(np.float32, None), (np.float64, None), (np.float64, ["right"]), (np.float32, ["left"])]
+)
 def test_an_exact_gauge_is_recovered_by_its_group_and_rejected_by_smaller_ones(group, dtype, roles):
     model = make(dtype=dtype)
     gauge = gauge_of(group)

@@ -46,7 +46,7 @@ def elsewhere(cluster):
 
 
 @pytest.mark.usefixtures("elsewhere")
-@pytest.mark.parametrize("columns", [3, 20_000])
+@pytest.mark.parametrize("columns", [3, pytest.param(20_000, marks=pytest.mark.slow)])
 def test_a_worker_that_is_killed_changes_nothing(columns, tmp_path):
     """What is small travels with each block; what is large is broadcast, and outlives one who had it."""
     x, deadly = np.arange(40.0 * columns).reshape(40, columns), tmp_path / "deadly"

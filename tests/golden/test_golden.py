@@ -8,6 +8,8 @@ import re
 import pytest
 from golden.audited import MODELS, SHARED_DATA, audited, kept, leaves
 
+pytestmark = pytest.mark.slow
+
 RENAMED = {
     r"(.*)\.overlap_without_twins": r"\1.top_n_overlap",
     r"(.*)\.n_lists_without_twins": r"\1.n_lists",

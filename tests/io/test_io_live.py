@@ -97,6 +97,11 @@ def test_lightfm_rows_are_features(loss: str, link: Link) -> None:
     dense = features.toarray()
     check(made, (dense @ USERS) @ ITEMS.T + (dense @ A)[:, None] + B)
     assert made.link is link
+    model.predict = lambda *rows, **sides: (
+        predict_lightfm(model, *rows, **sides) + (rows[0] == 5) * (rows[1] == 7) * 0.5
+    )
+    with pytest.raises(InputError, match="the scores read from LightFM must be its own"):
+        from_object(model, user_features="none", item_features="none")
     with pytest.raises(InputError, match="one column a feature: 8; got 6"):
         from_object(model, user_features="none", item_features=features)
     with pytest.raises(InputError, match="must be a matrix or \"none\"; got 'identity'"):
@@ -260,3 +265,21 @@ def cornac(**attributes: Any) -> Any:
 def test_each_library_names_the_objective_it_has(trained: Any, objective: str | None) -> None:
     features = {"user_features": "none", "item_features": "none"} if hasattr(trained, "user_biases") else {}
     assert from_object(trained, **features).objective == objective
+
+
+def test_recbole_leaves_the_padding_row_out_and_its_own_row_numbers() -> None:
+    def forward(model: Any, user: Any, item: Any) -> None: ...
+
+    pairwise = SimpleNamespace(name="PAIRWISE")
+    bpr = recbole("bpr.BPR", forward=forward, input_type=pairwise, full_sort_predict=full_sort(USERS, ITEMS))
+    model = from_object(bpr)
+    check(model, scores(False)[1:, 1:])
+    assert model.link is Link.RANKING
+    assert model.right_ids is None
+    assert from_object(bpr, item_ids=list("bcdefgh")).names("right")[0] == "b"
+    with pytest.raises(InputError, match="item ids must be a list of 7, one a row"):
+        from_object(bpr, item_ids=list("abcdefgh"))
+    pointwise = recbole(
+        "dmf.X", input_type=SimpleNamespace(name="POINTWISE"), full_sort_predict=full_sort(USERS, ITEMS)
+    )
+    assert from_object(pointwise).link is Link.IDENTITY

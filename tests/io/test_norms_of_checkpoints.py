@@ -173,3 +173,23 @@ def test_the_logits_are_those_of_the_network(tmp_path):
     wanted = (x * gain + shift) @ HEAD.astype(float).T
     found = load(folder).replace(left=final_norm_of(folder).norm.applied(states))
     np.testing.assert_allclose(found.scores(), wanted, atol=1e-12)
+
+
+def test_a_file_that_is_no_checkpoint_has_none(tmp_path):
+    np.savez(tmp_path / "head.npz", W=HEAD)
+    assert final_norm_of(tmp_path / "head.npz") is None
+    assert final_norm_of(tmp_path / "head.npz", name="none") is None
+    said = r"^norm must be asked of a checkpoint in safetensors files or GGUF; got .*; leave it"
+    with pytest.raises(InputError, match=said):
+        final_norm_of(tmp_path / "head.npz", name="model.norm")
+
+
+@pytest.mark.parametrize("layer", ["model.norm", "model.language_model.norm", "language_model.model.norm"])
+def test_the_part_that_reads_text_is_asked(tmp_path, layer):
+    tensors = {f"{layer}.weight": GAIN, "vision_tower.norm.weight": SHIFT}
+    folder = checkpoint(tmp_path, tensors, model_type="paligemma", text_config={"model_type": "gemma", "vocab_size": 9})
+    found = final_norm_of(folder)
+    assert found.name == f"{layer}.weight"
+    np.testing.assert_array_equal(found.norm.gain, 1 + GAIN)
+    config = config_of(folder)
+    assert (config.model_type, config.vocab_size) == ("gemma", 9)

@@ -117,3 +117,19 @@ def test_classes_of_cornac_predict_in_their_own_ways(
     model = from_object(fitted(name, U=USERS, V=ITEMS, **attributes))
     check(model, scores(False))
     assert (model.link, model.objective) == (link, objective)
+
+
+@pytest.mark.parametrize("biases", [{"i_biases": B}, {}])
+def test_bpr_of_cornac_orders_items_with_a_bias_or_without(biases: Any) -> None:
+    of = (
+        "cornac.models.bpr.recom_bpr.WBPR",
+        "cornac.models.recommender.Recommender",
+        "cornac.models.bpr.recom_bpr.BPR",
+    )
+    expected = USERS @ ITEMS.T + biases.get("i_biases", 0)
+    bpr = from_object(imitation(*of, u_factors=USERS, i_factors=ITEMS, **biases, score=cornac_score(expected)))
+    check(bpr, expected)
+    assert bpr.link is Link.RANKING
+    wmf = imitation("cornac.models.wmf.recom_wmf.WMF", "cornac.models.recommender.Recommender", U=USERS, V=ITEMS,
+                    score=cornac_score(scores(False)))  # fmt: skip
+    assert from_object(wmf).link is Link.IDENTITY

@@ -74,3 +74,14 @@ def test_intervals_hold_what_they_promise(size):
     shares = {name: float(np.mean(one)) for name, one in held.items()}
     assert set(shares) == set(truth)
     assert all(LEAST <= share <= MOST for share in shares.values()), shares
+
+
+def test_edges_of_what_is_counted():
+    flips = of_all(np.array([-1.0, -1.001, 1.0]) * 1e-12, np.ones(3))
+    assert flips.sign_flips == pytest.approx(1 / 3)
+    opposite = of_all(np.full(3, -1.0), np.ones(3))
+    assert opposite.max_abs == 2.0
+    still = of_all(np.array([0.25, 0.25 + 1e-12, 0.25]), np.array([0.1, 0.2, 0.3]))
+    assert np.isnan(still.spearman)
+    order = np.array([0.1, 0.5, 0.9, -0.3])
+    assert [of_all(order, sign * order).spearman for sign in (1, -1)] == [1.0, -1.0]

@@ -127,10 +127,9 @@ def on_disk(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (lambda x: as_factors(x, "item factors"), 0),
         (row_norms, 3_200_000 * 8),
         (gram, 16 * 16 * 8),
-        (triangular_factor, 16 * 16 * 8),
         (lambda x: pair_cosines(x, x, np.column_stack([np.arange(0, 3_200_000, 16)] * 2)), 200_000 * 8 * 5),
     ],
-    ids=["as_factors", "row_norms", "gram", "triangular_factor", "pair_cosines"],
+    ids=["as_factors", "row_norms", "gram", "pair_cosines"],
 )
 def test_memory_mapped_factors_are_streamed(compute: object, result_bytes: int, on_disk: Path) -> None:
     """Half of what the file is in float64 (410 MB): a few blocks of working memory, whatever its size."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
 from itertools import combinations
 
@@ -13,6 +14,7 @@ from models import random_model
 from scipy import stats
 from scipy.stats import spearmanr
 
+from embaudit.errors import InputError
 from embaudit.gauges import Diagonal, Gauge, GeneralLinear, Orthogonal
 from embaudit.linalg.nearest import neighbours
 from embaudit.linalg.rows import unit_rows
@@ -22,7 +24,7 @@ from embaudit.movements.common_direction import mean_cosine
 from embaudit.movements.hubs import hubs
 from embaudit.movements.movement import movement
 from embaudit.movements.nearest_changed import NearestChanged
-from embaudit.movements.neighbourhoods import neighbourhoods
+from embaudit.movements.neighbourhoods import find_rows, neighbourhoods
 
 ROLES = ("left", "right", "cross")
 
@@ -252,3 +254,34 @@ def test_hubs_are_counted_over_all_lists():
     assert found.lists_with == (occurs[first] / 250, occurs[second] / 250)
     assert found.filled == (occurs[first] + occurs[second]) / (5 * 250)
     assert (found.n_lists, found.top_n) == (250, 5)
+
+
+TITLES = ["Heat", "heat wave", "Heathers", "Solaris", "Solaris", "Alien"]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "row"),
+    [("8", 3), ("Heat", 0), ("HEAT", 0), ("heath", 2), ("heat w", 1), ("ALI", 5), ("Ali", 5), ("10", 5)],
+)
+def test_rows_are_found_by_id_by_title_and_by_its_beginning(wanted, row):
+    model = random_model(p=6).replace(right_ids=np.arange(5, 11), right_names=TITLES)
+    found = find_rows(model, "right", [wanted, "5"])
+    assert (found.tolist(), found.dtype) == ([row, 0], np.intp)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "said"),
+    [
+        ("Solaris", "must be one id or title; got 'Solaris', which fits 2 ('Solaris', 'Solaris'); write more of it."),
+        (
+            "hea",
+            "must be one id or title; got 'hea', which fits 3 ('Heat', 'heat wave', 'Heathers'); write more of it.",
+        ),
+        ("", "must be one id or title; got '', which fits 6 ('Heat', 'heat wave', 'Heathers'); write more of it."),
+        ("Blade", "must be an id or title in the model; got 'Blade'."),
+    ],
+)
+def test_what_fits_no_row_or_several_is_refused(wanted, said):
+    model = random_model(p=6).replace(right_names=TITLES)
+    with pytest.raises(InputError, match=f"^show {re.escape(said)}$"):
+        find_rows(model, "right", [wanted])

@@ -117,7 +117,7 @@ def groups_of(k: int) -> list:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("k", [1, 2, 3, 8])
+@pytest.mark.parametrize("k", [1, 2, 5])
 def test_witnesses_reach_both_ends_and_keep_predictions(k: int, kind: str) -> None:
     draw = np.random.default_rng(k)
     model = model_of(draw, 12, k, kind)
@@ -141,7 +141,7 @@ def test_witnesses_reach_both_ends_and_keep_predictions(k: int, kind: str) -> No
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("k", [2, 3, 5])
+@pytest.mark.parametrize("k", [2, 5])
 def test_an_attained_end_is_reached_whatever_the_tolerance_and_a_limit_within_it(k: int, kind: str) -> None:
     draw = np.random.default_rng(k)
     model = model_of(draw, 12, k, kind)
