@@ -13,13 +13,11 @@ from schemas import misfits
 import embaudit as ea
 from embaudit.auditing import audit
 from embaudit.auditing.effort import QUICK, Effort
-from embaudit.auditing.texts import DEFAULTS, THRESHOLDS
 from embaudit.errors import InputError
 from embaudit.model.final_norm import FinalNorm
 from embaudit.report.page import page
 
 make = partial(random_model, scales=([5, 3, 2, 1, 0.5], 1))
-FEW = {"n_gauges": 1, "n_pairs": 50}
 
 
 def codes(result):
@@ -109,30 +107,6 @@ def test_parameters_outside_their_sets_are_refused_in_one_sentence(options, mess
 
 
 # Thresholds of one's own
-
-
-@pytest.fixture(scope="module")
-def measured():
-    """A fifth of 100 rows are copies, and all share a direction."""
-    draw = np.random.default_rng(0)
-    items = draw.standard_normal((100, 6))
-    items[:, 2] = 6 + 3 * items[:, 2]
-    items[10:20] = items[:10]
-    return ea.FactorModel.from_user_item(draw.standard_normal((20, 6)), items)
-
-
-@pytest.mark.usefixtures("without_attacks")
-def test_thresholds_decide_what_is_reported_and_nothing_that_is_proven_or_shown(measured):
-    plain, strict = audit(measured, **FEW), audit(measured, thresholds=dict.fromkeys(THRESHOLDS, 1.0), **FEW)
-    assert {"EMB401", "EMB403"} < set(codes(plain)) > set(codes(strict))
-    firm = [[one for one in result.conclusions if one.kind in ("proven", "shown")] for result in (plain, strict)]
-    assert firm[0] == firm[1] != []
-    assert (str(plain.answer), plain.verdict) == (str(strict.answer), strict.verdict)
-    assert plain.to_dict()["thresholds"] == DEFAULTS
-    assert strict.to_dict()["thresholds"] == dict.fromkeys(THRESHOLDS, 1.0)
-    for least, severity in ((0.2, "issue"), (0.2001, "tip")):
-        found = audit(measured, thresholds={"many-copies": least}, **FEW).findings
-        assert [one.severity.title for one in found if one.code == "EMB401"] == [severity]
 
 
 MODEL = random_model(n=60, p=50, k=4, objective="product")

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
 import pytest
 from made import (
     FREE,
     HEAD,
     MODEL,
     PINNED,
-    changed,
     drift,
     equal,
     equivalence,
@@ -22,27 +20,19 @@ from made import (
     quiet,
 )
 from raised import (
-    ALONE,
     CAPPED,
     LISTS,
     blind,
     compared,
     decayed,
-    like,
     normed,
-    trained,
 )
 
-from embaudit.auditing.finding import Kind, Severity
+from embaudit.auditing.finding import Severity
 from embaudit.auditing.findings import CHECKS, conclusions
 from embaudit.auditing.findings.writing import is_effect
-from embaudit.auditing.texts import THRESHOLDS
 from embaudit.model import Softmax
 from embaudit.model.final_norm import FinalNorm
-from embaudit.model.objectives import OBJECTIVES, Status
-from embaudit.movements.common_direction import CommonDirection
-from embaudit.movements.hubs import Hubs
-from embaudit.movements.nearest_changed import NearestChanged
 
 ISSUE, TIP = Severity.ISSUE, Severity.TIP
 RMS = FinalNorm("rms", [1.0, 2.0, 4.0])
@@ -93,18 +83,6 @@ def test_where_the_check_failed_nothing_else_is_told():
     assert (one.code, one.value, one.scope.models) == ("EMB001", 2.0, "linear 2")
 
 
-@pytest.mark.parametrize("name", [name for name, row in OBJECTIVES.items() if name != "cosine"])
-def test_what_training_says_of_free_cosines_follows_its_law(name):
-    row = OBJECTIVES[name]
-    case = trained(name, MODEL if row.sides == 2 else ALONE)
-    expected = {Status.FREE: "EMB101", Status.CHOSEN: "EMB103", Status.INPUTS: "EMB103", Status.UNKNOWN: "EMB102"}
-    found = [one for one in conclusions(case) if one.code.startswith("EMB10") or one.code == "made"]
-    assert [one.code for one in found] == [expected.get(row.status, "made")]
-    assert found[0].kind is (Kind.UNDECIDED if row.status is Status.UNKNOWN else Kind.ASSUMED)
-    pinned = changed(case, equivalence=equivalence(PINNED))
-    assert drawn(pinned, "EMB101", "EMB102", "EMB103", "EMB105", "made") == {}, "nothing is left to training"
-
-
 @pytest.mark.parametrize("objective", ["softmax-decay", "logistic-decay"])
 def test_a_mean_row_contradicts_weight_decay_from_a_hundredth_on(objective):
     model = HEAD.replace(objective=objective)
@@ -112,17 +90,6 @@ def test_a_mean_row_contradicts_weight_decay_from_a_hundredth_on(objective):
     others = head(model, mean_norm=0.02), head(CAPPED.replace(objective=objective))
     for other in (*others, head(HEAD.replace(objective="softmax"))):
         assert drawn(of_head(other), "EMB306") == {}
-
-
-@pytest.mark.parametrize("name", ["hubs", "common-direction"])
-def test_traits_are_told_from_their_threshold_on(name):
-    code, least = THRESHOLDS[name].code, THRESHOLDS[name].default
-    for measured, told in ((least, True), (np.nextafter(least, 0), False)):
-        hubs = Hubs(400, 10, 7.25, (4,), (0.9,), measured)
-        shared = CommonDirection(measured, 0.8, NearestChanged(0.25, 0.2, 0.3, 400))
-        case = like(MODEL, **({"hubs": hubs} if name == "hubs" else {"direction": shared}))
-        assert bool(drawn(case, code)) is told
-        assert drawn(changed(case, thresholds=case.thresholds | {name: 1.0}), code) == {}
 
 
 def test_every_check_is_silent_of_evidence_that_has_nothing_to_tell():

@@ -11,7 +11,6 @@ from embaudit.auditing import audit
 from embaudit.auditing.findings.heads import origin_matters
 from embaudit.auditing.heads import head_report
 from embaudit.errors import InputError
-from embaudit.linalg.pairs import all_pairs
 from embaudit.model import Equivalence, FactorModel, Softmax
 from embaudit.softmax.label_sample import probe_inputs
 
@@ -111,23 +110,6 @@ def test_a_head_that_says_it_is_capped_is_audited_as_one_declared_so(inputs):
         assert {record.level for record in declared.evidence.drift} == {Equivalence.PROBABILITIES}
     kept = audit(head.replace(link=Softmax(soft_cap=3.0)), n_gauges=1, normalised=True)
     assert kept.model.link == Softmax(soft_cap=3.0, unit_rows=True)
-
-
-def test_with_inputs_they_verify_and_logit_cosines_are_compared():
-    head = FactorModel.from_softmax(centred_rows(10), embeddings=centred_rows(11, 400) * np.geomspace(1, 20, 8))
-    report = head_report(head, n_gauges=1)
-    assert report.has_inputs
-    assert report.n_inputs == 256
-    pairs = all_pairs(40)
-    logits = head.scores()
-    logits = logits - logits.mean(axis=1, keepdims=True)
-    logits -= logits.mean(axis=0)
-    dense = np.corrcoef(logits.T)  # columns have mean 0, so these are cosines
-    expected = np.corrcoef(head.cosines("right", pairs), dense[tuple(pairs.T)])[0, 1]
-    assert report.logit_agreement == pytest.approx(expected, abs=1e-9)
-    # Neither no inputs nor one, which has no covariance, say how far logits agree; nor does one pair.
-    for other in (head.replace(left=None), head.replace(left=head.left[:1]), head.replace(right=head.right[:2])):
-        assert head_report(other, n_gauges=1).logit_agreement is None
 
 
 @pytest.mark.parametrize(

@@ -4,22 +4,15 @@ from __future__ import annotations
 
 import re
 import string
-from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
-from made import argmax, head, of_head
-from raised import TEXTS, UGLY, cases, drawn, like, page
+from raised import TEXTS, UGLY, cases, drawn, page
 
 import embaudit
 from embaudit.auditing.finding import Kind
 from embaudit.auditing.findings import conclusions, writing
-from embaudit.auditing.texts import CODES, SAYS, THRESHOLDS, thresholds_of
-from embaudit.errors import InputError
-from embaudit.model import FactorModel
-from embaudit.movements.hubs import Hubs
-from embaudit.softmax.equivalents import Construction
+from embaudit.auditing.texts import CODES, SAYS
 
 PACKAGE = Path(embaudit.__file__).parent
 CASES = sorted(cases())
@@ -103,29 +96,4 @@ def test_every_template_takes_every_number_and_every_name(number, name):
             assert "  " not in text.format_map({field: number if spec else "x" for field, spec in fields}), (code, key)
 
 
-def test_names_that_mean_harm_are_quoted():
-    names = [f"{name}{row}" for row, name in enumerate(UGLY)]
-    labels = replace(argmax(*[False] * 4, True), names=np.array(names))
-    pair = Construction((names[0], names[1]), 0.8, -1.0, -1.0, 0.9, 1e-15)
-    hub = Hubs(400, 10, 7.25, tuple(range(5)), (0.5,) * 5, 0.12)
-    model = FactorModel.from_vectors(np.vstack([np.eye(5), np.eye(5)]), ids=[*names, *map(str, range(5))])
-    for case in (of_head(head(argmax=labels, constructions=(pair,))), like(model, hubs=hub)):
-        for one in conclusions(case):
-            assert all(sign.isprintable() for sign in f"{one.title}{one.text}{one.remedy}"), one
-            assert "class" not in one.text or "{item.__class__}" in one.text
-
-
 # What `embaudit explain` looks up
-
-
-@pytest.mark.parametrize(
-    ("own", "said"),
-    [
-        ({"hub": 0.2}, f"a threshold must be one of {', '.join(THRESHOLDS)}; got 'hub'; the nearest one is hubs."),
-        (["hubs"], "thresholds must be a mapping of names to numbers, such as {\"hubs\": 0.2}; got ['hubs']."),
-    ],
-)
-def test_other_thresholds_are_refused(own, said):
-    with pytest.raises(InputError) as refused:
-        thresholds_of(own)
-    assert str(refused.value) == said

@@ -85,21 +85,6 @@ def test_identity_bounds_and_gaps(case: tuple[np.ndarray, np.ndarray, np.ndarray
         assert gap == pytest.approx(distances[name], abs=1e-14)
 
 
-@given(cut_vectors(), st.integers(1, 3))
-def test_merging_and_refining_blocks(case: tuple[np.ndarray, np.ndarray, np.ndarray], coarse: int) -> None:
-    x, y, labels = case
-    fine = block_cosines(x, y, blocks=labels)
-    merged = block_cosines(x, y, blocks=labels % coarse)
-    single = block_cosines(x, y, blocks="coordinates")
-    assert fine.global_cosine == pytest.approx(merged.global_cosine, abs=1e-14)
-    # Cauchy-Schwarz over the parts of a block: merging can only raise the cosine of the norm profiles.
-    assert single.norm_cosine <= fine.norm_cosine + 1e-14
-    assert fine.norm_cosine <= merged.norm_cosine + 1e-14
-    for b, name in enumerate(merged.names[range(len(merged))]):
-        parts = [i for i, part in enumerate(fine.names[range(len(fine))]) if int(part) % coarse == int(name)]
-        assert merged.contributions[b] == pytest.approx(fine.contributions[parts].sum(), abs=1e-14)
-
-
 def turned(x: np.ndarray, cosine: float, norm: float) -> np.ndarray:
     """A plane vector of a given cosine with x and a given norm."""
     sine = math.sqrt(1 - cosine**2)

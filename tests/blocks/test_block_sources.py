@@ -33,20 +33,6 @@ def pieces(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> N
         monkeypatch.setattr(sums, "READ", 2)
 
 
-def test_block_names_say_where_they_are(pair: tuple[Arrays, Arrays]) -> None:
-    def names(blocks: str) -> list[str]:
-        result = block_cosines(*pair, blocks)
-        return result.names[range(len(result))]
-
-    assert names("rows")[39:42] == ["emb.weight[39]", "conv[0]", "conv[1]"]
-    assert names("rows")[-2:] == ["bias", "scale"]
-    assert names("coordinates")[239:242] == ["emb.weight[39, 5]", "conv[0, 0, 0, 0]", "conv[0, 0, 0, 1]"]
-    assert names("coordinates")[-1] == "scale"
-    assert block_cosines(np.ones((2, 2)), np.ones((2, 2)), "tensors").names[0] == "all"
-    with pytest.raises(IndexError):
-        block_cosines(*pair).names[10**6]
-
-
 def test_patterns_join_tensors(pair: tuple[Arrays, Arrays]) -> None:
     for blocks in ("emb*, conv", ["emb*", "conv"]):
         result = block_cosines(*pair, blocks)
@@ -62,17 +48,6 @@ def test_patterns_that_match_nothing_are_refused_or_noted(pair: tuple[Arrays, Ar
         block_cosines(*pair, "foo*")
     assert "no name matches 'foo*'" in block_cosines(*pair, "foo*,conv").notes
     assert block_cosines(*pair, "conv*").notes == ()
-
-
-def test_natural_parts_by_default() -> None:
-    assert len(block_cosines(np.ones(5), np.ones(5))) == 5
-    assert len(block_cosines(np.ones((5, 2)), np.ones((5, 2)))) == 5
-    assert len(block_cosines([np.ones(5), np.ones(3)], [np.ones(5), np.ones(3)])) == 2
-    assert len(block_cosines([[1, 2], [3]], [[1, 2], [3]])) == 2
-    assert len(block_cosines({"a": 2.0, "b": 1}, {"a": 1.0, "b": 3})) == 2
-    nested = {"a": {"w": [1.0, 2.0], "b": [3.0]}, "c": [np.ones(2), np.ones((2, 2))]}
-    result = block_cosines(nested, nested)
-    assert result.names[range(4)] == ["a.w", "a.b", "c.0", "c.1"]
 
 
 def save_bfloat16(path: Path, arrays: Arrays) -> None:

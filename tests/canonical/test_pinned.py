@@ -102,38 +102,11 @@ def test_a_missing_side_may_pin_what_the_other_leaves():
     assert "5 of 6 numbers" in found.explain()
 
 
-@pytest.mark.parametrize("bias", [None, np.arange(7.0)])
-@pytest.mark.parametrize("link", ["cosine", UNIT])
-def test_what_the_other_side_does_not_have_is_free(link, bias):
-    """Inputs of rank 2 of 3; beside a free bias, inputs that have the third direction all alike."""
-    left = np.column_stack([rows(40, 2), np.zeros(40) if bias is None or link == "cosine" else np.full(40, 2.0)])
-    model = FactorModel(left, rows(7, 3, 1), link=link, right_bias=bias)
-    found = pinned_test(model)
-    assert (found.status, found.witness) == ("free", None)
-    twin = found.twin(model)
-    assert model.link.gap(model.scores(), twin.scores()) < 1e-13
-    assert changes(model.right, twin.right).max() == pytest.approx(found.moved["right"].max_abs)
-    assert found.largest > 0.1
-
-
 def test_one_row_makes_no_pair_that_moves():
     found = pinned_test(FactorModel([[1.0, 0.0, 0.0]], rows(7, 3), link="cosine"))
     assert found.status == "free"
     assert (found.moved["left"].n_pairs, found.moved["left"].max_abs) == (0, 0.0)
     assert found.moved["right"].n_pairs == 21
-
-
-def test_rows_that_leave_dimensions_empty():
-    plane = np.eye(3)[:2]
-    many = FactorModel(rows(50, 2) @ plane, rows(50, 2, 1) @ plane, link="cosine")
-    few = FactorModel(rows(2, 2) @ plane, rows(50, 2, 1) @ plane, link="cosine")
-    assert pinned_test(many).status == "pinned"
-    assert pinned_test(few).status == "undecided"
-    # Labels in a plane may all rise out of it, and the learned inputs make up for what they lose in it.
-    head = FactorModel(None, rows(50, 2) @ plane, link=UNIT)
-    found = pinned_test(head)
-    assert found.status == "free"
-    assert changes(head.right, found.twin(head).right).max() > 0.5
 
 
 def test_rows_of_float32_are_not_told_from_a_quadric_they_lie_on():
@@ -241,3 +214,16 @@ def test_rows_that_all_but_leave_a_metric_free_pin_nothing(gap, dtype, status, l
     found = pinned_test(FactorModel(left, rows, link=link))
     assert found.status == ("undecided" if capped else status), found
     assert capped or found.status == "pinned" or "nearly" in found.because
+
+
+def test_rows_that_leave_dimensions_empty():
+    plane = np.eye(3)[:2]
+    many = FactorModel(rows(50, 2) @ plane, rows(50, 2, 1) @ plane, link="cosine")
+    few = FactorModel(rows(2, 2) @ plane, rows(50, 2, 1) @ plane, link="cosine")
+    assert pinned_test(many).status == "pinned"
+    assert pinned_test(few).status == "undecided"
+    # Labels in a plane may all rise out of it, and the learned inputs make up for what they lose in it.
+    head = FactorModel(None, rows(50, 2) @ plane, link=UNIT)
+    found = pinned_test(head)
+    assert found.status == "free"
+    assert changes(head.right, found.twin(head).right).max() > 0.5

@@ -12,10 +12,8 @@ from models import random_model
 from scipy.linalg import sqrtm
 
 from embaudit.canonical import EXPONENTS, FactorScaling, at_exponent, canonical_form, position
-from embaudit.canonical.equivalents import canonical_models
 from embaudit.canonical.library_scaling import log_condition
 from embaudit.gauges import Diagonal, GeneralLinear, Orthogonal
-from embaudit.model import FactorModel
 
 make = partial(random_model, n=60, p=40, k=6, scales=(1, np.geomspace(2, 0.2, 6)))
 
@@ -67,22 +65,6 @@ def test_habits():
     assert position(scaled).habit is FactorScaling.ALIGNED
 
 
-def test_factors_of_scikit_learn_are_recognised():
-    from sklearn.decomposition import TruncatedSVD
-
-    draw = np.random.default_rng(0)
-    table = draw.standard_normal((80, 50)) @ np.diag(np.geomspace(5, 0.5, 50))
-    fitted = TruncatedSVD(6, algorithm="arpack", random_state=0)
-    model = FactorModel.from_user_item(
-        fitted.fit_transform(table).astype(np.float32), fitted.components_.T.astype(np.float32)
-    )
-    where = position(model)
-    assert where.habit is FactorScaling.TRUNCATED_SVD
-    assert where.exponent == pytest.approx(1, abs=1e-4)
-    assert "TruncatedSVD" in where.explain()
-    np.testing.assert_allclose(where.singular_values, fitted.singular_values_, rtol=1e-5)
-
-
 def test_a_bias_kept_in_the_factors_is_found_before_and_after_a_gauge():
     plain = make(7)
     draw = np.random.default_rng(7)
@@ -115,31 +97,5 @@ def test_a_rank_deficient_model_is_placed_on_what_predictions_see():
     assert len(where.balancedness) == 6
 
 
-SPREAD, EYE = np.diag([9.0, 4.0, 1.0]), np.eye(3)
 NAMES = [("exponent 0 (users whitened)", "users whitened"), ("exponent 0.5 (balanced)", "balanced")]
 NAMES += [("exponent 1 (items whitened)", "items whitened")]
-
-
-@pytest.mark.parametrize(("left", "kappas"), [(SPREAD, [9.0, 3.0, 1.0]), (np.diag([9.0, 4.0, 0.0]), [2.25, 1.5, 1.0])])
-def test_canonical_models_have_names_and_conditions(left, kappas):
-    model = FactorModel.from_user_item(left, EYE)
-    found = list(canonical_models(model))
-    assert [(one.name, one.title) for one in found] == NAMES
-    assert [one.exponent for one in found] == [0.0, 0.5, 1.0]
-    assert {one.kind for one in found} == {"canonical"}
-    assert {one.shift for one in found} == {0.0}
-    assert [one.amplification for one in found] == pytest.approx(kappas)
-    whole = left[2, 2] > 0
-    assert [one.gauge is not None for one in found] == [whole] * 3
-    assert np.isnan([one.condition_number for one in found]).tolist() == [not whole] * 3
-    assert np.isnan([one.map_condition for one in found]).tolist() == [whole] * 3
-    called = [[one.called(role) for one in found] for role in ("right", "left", "cross")]
-    titles = [title for _, title in NAMES]
-    assert called[0] == ["users whitened (prediction cosine)", *titles[1:]]
-    assert called[1] == [*titles[:2], "items whitened (prediction cosine)"]
-    assert called[2] == titles
-    for one in found:
-        made = one.of(model)
-        np.testing.assert_allclose(made.scores(), model.scores(), atol=1e-12)
-        for side in ("left", "right"):
-            np.testing.assert_allclose(one.rows(model, side)[:], made.factors(side), atol=1e-12)

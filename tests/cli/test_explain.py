@@ -23,16 +23,6 @@ def test_a_code_is_explained_within_eighty_columns(embaudit):
     )
 
 
-def test_without_a_name_everything_is_listed(embaudit):
-    result = embaudit("explain")
-    lines = result.out.splitlines()
-    assert result.code == 0
-    assert [line.split()[0] for line in lines if line.startswith("EMB")] == list(CODES)
-    assert "EMB201  some rows have no direction (tip)" in lines
-    assert max(map(len, lines)) <= 80
-    assert " ".join(result.out.split()).endswith(f"Words: {', '.join(WORDS)}.")
-
-
 def test_what_is_unknown_is_refused_with_the_nearest(embaudit):
     result = embaudit("explain", "EMB0001")
     assert result.code == 2
@@ -41,3 +31,13 @@ def test_what_is_unknown_is_refused_with_the_nearest(embaudit):
         "embaudit: what to explain must be a code or a word that reports use; got 'EMB0001'; did you mean EMB001? "
         "`embaudit explain` lists them all.\n"
     )
+
+
+def test_without_a_name_everything_is_listed(embaudit):
+    result = embaudit("explain")
+    lines = result.out.splitlines()
+    assert result.code == 0
+    assert [line.split()[0] for line in lines if line.startswith("EMB")] == list(CODES)
+    assert "EMB201  some rows have no direction (tip)" in lines
+    assert max(map(len, lines)) <= 80
+    assert " ".join(result.out.split()).endswith(f"Words: {', '.join(WORDS)}.")

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import os
 import re
-from itertools import pairwise
 from pathlib import Path
 from shlex import split
 
@@ -110,27 +109,3 @@ def test_movielens_end_to_end(embaudit, shared_data, request):
     written = json.loads(Path("p.json").read_text())
     assert all(record["ok"] for record in written["drift"])
     assert misfits("audit", written) == []
-
-
-@pytest.fixture(scope="module")
-def two():
-    """A model of two sides."""
-    draw = np.random.default_rng(2)
-    return ea.FactorModel.from_user_item(draw.standard_normal((40, 3)) * [4, 2, 1], draw.standard_normal((20, 3)))
-
-
-@pytest.mark.usefixtures("without_attacks")
-def test_commands_repeat_how_the_model_was_read(embaudit, two):
-    np.savez("two.npz", enc=two.left, dec=two.right)
-    Path("names.txt").write_text("".join(f"name {i}\n" for i in range(20)))
-    np.save("n.npy", np.arange(1, 21))
-    given = ("--left", "enc", "--weight", "dec", "--labels", "names.txt", "--counts", "n.npy", "--objective", "none")
-    screen = embaudit("audit", "two.npz", *given, "--role", "user", "--gauges", 1).out
-    fix, again = commands(screen)
-    assert set(pairwise(given[:8])) <= set(pairwise(fix))
-    assert fix[-6:] == ["prediction", "--role", "left", "--unit", "--out", "two-prediction.npz"]
-    assert {*map(str, given), "--role", "user", "--full"} <= set(again)
-    for words in (fix, again):
-        assert embaudit(*words[1:]).code == 0
-    assert "user-user cosines be read" in screen
-    assert "nearest to name" not in screen  # those are items

@@ -3,28 +3,11 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import embaudit as ea
-
-
-def test_fit_says_how_many_titles_matched_and_refuses_less_than_half(embaudit, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    pairs = [(u, i) for u in range(8) for i in range(6) if (u * i) % 5 < 3]
-    Path("r.csv").write_text("userId,movieId,rating\n" + "".join(f"{u},{i + 10},{1 + (u + i) % 5}\n" for u, i in pairs))
-    fit = ("fit", "r.csv", "--objective", "product", "--rank", 2, "--items", "m.csv", "--out", "m.npz")
-    Path("m.csv").write_text("movieId,title\n10,Heat\n11,Ran\n70,x\n")
-    refused = embaudit(*fit)
-    assert refused.code == 2
-    assert "at least half of the items must be found in m.csv; got 2 of 6; check the ids, or go on with" in refused.err
-    assert not Path("m.npz").exists()
-    assert "titles: 2 of 6 items matched by id." in embaudit(*fit, "--partial").out
-    assert ea.load("m.npz").right_names.tolist() == ["Heat", "Ran", "12", "13", "14", "15"]
-    Path("m.csv").write_text("movieId,title\n10,Heat\n11,Ran\n12,Ikiru\n")
-    assert "titles: 3 of 6 items matched by id." in embaudit(*fit, "--force").out
 
 
 @pytest.mark.usefixtures("without_attacks")

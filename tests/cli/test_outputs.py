@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import stat
 from pathlib import Path
 
 import numpy as np
@@ -36,23 +34,6 @@ def assert_refused(result, *words):
 
 
 # Only regular files are replaced
-
-
-def test_every_command_refuses_a_pipe(embaudit, model, vectors, ratings, tmp_path):
-    os.mkfifo(tmp_path / "pipe")
-    os.mkfifo(tmp_path / "pipe.npz")
-    for arguments in (
-        ("audit", model, "--json", "pipe"),
-        ("audit", model, "--out", "pipe"),
-        ("gauge", model, "--out", "pipe.npz"),
-        ("fix", model, "--out", "pipe.npz"),
-        ("fit", ratings, "--objective", "product", "--rank", 3, "--out", "pipe.npz"),
-        ("compare", model, model, "--json", "pipe"),
-        ("blocks", vectors, vectors, "--json", "pipe"),
-        ("simpson", ratings, "--x", "userId", "--y", "rating", "--out", "pipe"),
-    ):
-        assert_refused(embaudit(*arguments, "--force"), "regular file")
-    assert all(stat.S_ISFIFO((tmp_path / name).stat().st_mode) for name in ("pipe", "pipe.npz"))
 
 
 # Outputs are neither inputs nor one another
@@ -119,21 +100,6 @@ def test_gauge_keeps_an_objective_only_where_it_is_still_minimised(embaudit, tmp
     decay = [np.sum(m.left**2) + np.sum(m.right**2) for m in (given, after)]
     if objective == "factors":
         assert np.isclose(*decay, rtol=1e-9) == kept
-
-
-@pytest.mark.usefixtures("without_attacks")
-@pytest.mark.parametrize(("users", "items"), [(500, 80), (20, 1000), (20, 20)])
-def test_a_small_demonstration_tells_the_same_story(embaudit, users, items):
-    result = embaudit("demo", "--users", users, "--items", items)
-    assert result.code == 0
-    assert "scaled to this size" in result.out
-    words = " ".join(result.out.replace("│", " ").split())
-    assert words.index("not identified") < words.index("chosen by the regulariser")
-    first, second = result.out.split("Eq. 2: squared loss")
-    for part in (first, second):
-        assert "item-item cosines (" in part
-        assert len([line for line in part.splitlines() if line.startswith("│")]) >= 8
-        assert all(name in part for name in ("balanced", "8 random rescalings", "8 random linear maps"))
 
 
 @pytest.mark.usefixtures("without_attacks")

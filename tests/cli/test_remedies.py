@@ -41,24 +41,6 @@ def test_fix_writes_vectors_whose_cosine_is_that_of_the_scores(model, embaudit):
     assert vectors.right_ids.tolist() == model.right_ids.tolist()
 
 
-def test_evaluate_scores_similarities_by_known_labels(model, embaudit):
-    result = embaudit("evaluate", "model.npz", "--items", "items.csv", "--id", "item", "--truth", "group", "--top", 5)
-    assert result.code == 0
-    assert "prediction cosine" in result.out
-    assert "by chance" in " ".join(result.out.split())
-    table = result.out[result.out.index("similarity  ") :].split("\n\n")[0].splitlines()
-    assert table[0].split() == ["similarity", "precision", "AUC", "NDCG"]
-    assert len(table) == 8
-    assert all(line.count(" ± ") == 3 for line in table[1:])
-    assert_one_screen(result.out)
-    asked = ("--items", "items.csv", "--id", "item", "--truth", "group", "--top", 5, "--json", "e.json", "--full")
-    assert "difference_ci_low" in embaudit("evaluate", "model.npz", *asked).out
-    assert len(json.loads(Path("e.json").read_text())["records"]) == 21
-    wrong = embaudit("evaluate", "model.npz", "--items", "items.csv", "--id", "item", "--truth", "nothing")
-    assert wrong.code == 2
-    assert "nothing" in wrong.err
-
-
 def test_compare_explains_a_gauge_and_not_another_model(model, embaudit):
     embaudit("gauge", "model.npz", "--out", "same.npz", "--group", "linear", "--max-condition", 4)
     same = embaudit("compare", "model.npz", "same.npz", "--json", "c.json", "--out", "c.html")
@@ -114,28 +96,3 @@ def test_prediction_vectors_say_what_they_are_or_the_command_does(model, embaudi
     assert (told in " ".join(result.out.split())) is not keeps
     assert ea.load(f"v.{suffix}").objective == ("prediction" if keeps else None)
     assert ea.load(f"v.{suffix}", objective="prediction").objective == "prediction"
-
-
-def test_fit_stores_what_is_behind_each_row_and_audit_reads_it(embaudit, tmp_path, without_attacks):
-    (tmp_path / "r.csv").write_text(
-        "user,item,rating\n"
-        + "".join(f"{u},{i},{1 + (u * i) % 5}\n" for u in range(9) for i in range(7) if (u + i) % 3)
-    )
-    assert embaudit("fit", "r.csv", "--objective", "factors", "--rank", 2, "--out", "m.npz").code == 0
-    fitted = ea.load("m.npz")
-    assert fitted.left_counts.tolist() == [sum((u + i) % 3 > 0 for i in range(7)) for u in range(9)]
-    assert fitted.right_counts.tolist() == [sum((u + i) % 3 > 0 for u in range(9)) for i in range(7)]
-    bare = fitted.replace(left_counts=None, right_counts=None)
-    ea.save(bare, "bare.npz")
-    np.save(tmp_path / "users.npy", fitted.left_counts)
-    (tmp_path / "items.csv").write_text(
-        "item,count\n" + "".join(f"{i},{n:g}\n" for i, n in enumerate(fitted.right_counts))
-    )
-    given = ("--counts", "items.csv", "--left-counts", "users.npy")
-    found = []
-    for number, command in enumerate((("m.npz",), ("bare.npz", *given), ("bare.npz",))):
-        assert embaudit("audit", *command, "--gauges", 1, "--json", f"{number}.json").code == 0
-        found.append(json.loads(Path(f"{number}.json").read_text())["position"]["counted_distance"])
-    assert found[0] == found[1] == ea.position(fitted).counted_distance is not None
-    assert found[2] is None
-    assert embaudit("audit", "bare.npz", "--counts", "users.npy").err.count("a file of 7 counts") == 1

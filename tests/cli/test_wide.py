@@ -12,9 +12,6 @@ from embaudit import save
 from embaudit.model import FactorModel
 
 COLUMNS = 6_040
-ASKED = (
-    "This is read as 5 items of 6,040 numbers each. Did you mean 6,040 items? Then read it with --transpose right.\n"
-)
 COMMANDS = {
     "audit": ("audit", "pair.npz", "--gauges", 1),
     "fix": ("fix", "pair.npz", "--out", "vectors.npz"),
@@ -48,19 +45,3 @@ def test_no_command_makes_a_matrix_of_columns(embaudit, name):
     tracemalloc.stop()
     assert result.code == 0, result.err
     assert peak < COLUMNS**2  # bytes: an eighth of one such matrix
-
-
-@pytest.mark.usefixtures("files")
-@pytest.mark.parametrize(
-    ("command", "rest"),
-    [
-        ("fix", ("--as", "centred", "--out", "v.npz")),
-        ("gauge", ("--out", "v.npz")),
-        ("compare", ("alone.npy",)),
-        ("evaluate", ("--items", "items.csv", "--truth", "kind", "--top", 2)),
-        ("audit", ("--gauges", 1)),
-    ],
-)
-def test_every_command_asks_whether_columns_are_entities(embaudit, command, rest):
-    result = embaudit(command, "alone.npy", *rest, "--kind", "vectors")
-    assert result.err.startswith(ASKED)

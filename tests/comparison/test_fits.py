@@ -9,21 +9,16 @@ import pytest
 from models import random_model
 
 from embaudit.comparison import compare
-from embaudit.comparison.change import role_change, serving
-from embaudit.comparison.fits import fit_gauge, folds, unexplained, whole
-from embaudit.comparison.matching import Match, Pairing
+from embaudit.comparison.change import serving
+from embaudit.comparison.fits import fit_gauge, folds, unexplained
+from embaudit.comparison.matching import Pairing
 from embaudit.comparison.neighbour_attribution import (
     OUTCOMES,
     AttributionSteps,
-    attribution_steps,
     first_step_losing_neighbour,
-    neighbour_attribution,
-    refit_effects,
 )
 from embaudit.comparison.rounded import LoadedModel
 from embaudit.gauges import GeneralLinear
-from embaudit.linalg.intervals import draw_groups
-from embaudit.linalg.pairs import pair_cosines
 from embaudit.model import FactorModel
 from embaudit.model.final_norm import FinalNorm
 
@@ -111,36 +106,6 @@ def test_a_neighbour_is_lost_to_the_first_step_that_drives_it_out():
     np.testing.assert_array_equal(other[[0, 3, 2, 1]], found)
 
 
-def test_the_change_of_a_row_is_the_mean_over_all_its_pairs():
-    draw = np.random.default_rng(0)
-    x, other = draw.standard_normal((2, 9, 2))
-    found = Pairing({"right": (x, other)}, {"right": (x, other)}, ("linear",), (), True)
-    parts, groups = whole(found.fitted, found.groups, ()), draw_groups(9, draw)
-    refits = [(fold, fold.without(found.fitted, {"right": groups}, ())) for fold in parts]
-    shared = Match("right", np.arange(9), np.arange(9), np.array(list("abcdefghi")), 0, 0, by_ids=False)
-    told = role_change("right", shared, found, parts, groups, refits, n=3, rng=draw)
-    pairs = np.array([(i, j) for i in range(9) for j in range(9) if i != j])
-    gauged = parts[0].gauge.apply("right", x)
-    old, new, carried = (pair_cosines(rows, rows, pairs).reshape(9, 8) for rows in (x, other, gauged))
-    total, remainder = np.abs(new - old).mean(axis=1), np.abs(new - carried).mean(axis=1)
-    np.testing.assert_allclose(told.total, total)
-    np.testing.assert_allclose(told.remainder, np.minimum(remainder, total))
-    np.testing.assert_allclose(told.gauge, np.maximum(total - remainder, 0), atol=1e-12)
-    assert told.unseen.tolist() == [0] * 9
-    assert told.correlation == pytest.approx(np.corrcoef(old.ravel(), new.ravel())[0, 1])
-    assert told.gauged_correlation == pytest.approx(np.corrcoef(carried.ravel(), new.ravel())[0, 1])
-    assert told.halvings["total"] == pytest.approx([total.mean()])
-    for group in range(9):
-        rest = groups != group
-        cells = [abs(c) for c, (i, j) in zip((new - old).ravel(), pairs, strict=True) if rest[i] and rest[j]]
-        assert told.replicates["total"][group] == pytest.approx(np.mean(cells))
-    shares_without = neighbour_attribution([attribution_steps("right", found, parts[0])], groups, 3, draw).replicates
-    effects = refit_effects("right", found, refits, n=3, rng=draw)
-    assert any(effects[name].any() for name in OUTCOMES)
-    for name in OUTCOMES:
-        np.testing.assert_allclose(told.replicates[name], shares_without[name] + effects[name])
-
-
 @pytest.fixture(scope="module")
 def models():
     names = np.array([f"item {i}" for i in range(30)])
@@ -151,25 +116,3 @@ def models():
 @pytest.fixture(scope="module")
 def found(models):
     return compare(*models)
-
-
-def nearest(rows, at, n):
-    unit = rows / np.linalg.norm(rows, axis=1, keepdims=True)
-    cosines = unit @ unit[at]
-    order = np.argsort(-cosines)
-    return [(int(i), cosines[i]) for i in order if i != at][:n]
-
-
-def test_lists_are_those_of_either_model_among_all_that_are_shared(models, found):
-    change = found.changes["right"]
-    assert len(change.examples) == 4
-    for example in change.examples:
-        at = int(example.name.removeprefix("item "))
-        lists = [nearest(model.right, at, 10) for model in models]
-        for shown, known in zip((example.before, example.after), lists, strict=True):
-            assert [name for name, _ in shown] == [f"item {i}" for i, _ in known]
-            assert [cosine for _, cosine in shown] == pytest.approx([cosine for _, cosine in known])
-        sets = [{i for i, _ in known} for known in lists]
-        assert example.stay == tuple(i in sets[1] for i, _ in lists[0])
-        assert example.stayed == tuple(i in sets[0] for i, _ in lists[1])
-        assert example.kept == len(sets[0] & sets[1]) < 10

@@ -7,7 +7,7 @@ import pytest
 from models import random_model
 
 from embaudit.comparison import compare
-from embaudit.comparison.matching import match, pairing
+from embaudit.comparison.matching import match
 from embaudit.errors import InputError
 from embaudit.model import FactorModel
 
@@ -21,18 +21,6 @@ def test_rows_without_ids_are_matched_in_order():
     assert found.before.tolist() == found.after.tolist() == list(range(9))
     assert (found.only_before, found.only_after, found.by_ids, len(found)) == (0, 0, False, 9)
     assert found.names.tolist() == vectors().names("right").tolist()
-
-
-def test_rows_with_ids_are_matched_by_them_and_those_of_one_model_are_counted():
-    one, two = vectors(ids=list("abcdefghi")), vectors(11, ids=list("kjihgfedcbz"))
-    found = match(one, two, "right")
-    assert found.before.tolist() == list(range(1, 9))
-    assert found.after.tolist() == list(range(9, 1, -1))
-    assert found.names.tolist() == list("bcdefghi")
-    assert (found.role, found.only_before, found.only_after, found.by_ids) == ("right", 1, 3, True)
-    some = found.take(np.array([2, 0]))
-    assert (some.before.tolist(), some.after.tolist(), some.names.tolist()) == ([3, 1], [7, 9], ["d", "b"])
-    assert (some.role, some.only_before, some.only_after, some.by_ids) == ("right", 1, 3, True)
 
 
 def test_numbers_meet_texts_whichever_model_holds_them():
@@ -134,25 +122,6 @@ def test_one_id_of_two_titles_is_refused():
     assert "got 2 with two, such as 'Film 2' and 'Other 2' for 3; compare models" in refused(titled(), titled(2, 5))
     assert match(titled(), titled(2, 5), "right", partial=True).before.tolist() == [0, 1, 3, 4, 6, 7, 8, 9]
     assert len(match(titled(), titled(*range(10)), "right", by_row=True)) == 10
-
-
-def paired(before, after):
-    return pairing(before, after, {role: match(before, after, role) for role in before.sides})
-
-
-def test_the_groups_that_may_explain_are_those_that_keep_predictions():
-    plain = random_model(n=20, p=15, k=3)
-    biased = plain.replace(left_bias=np.zeros(20))
-    assert paired(plain, plain).groups == ("rotation", "diagonal", "linear")
-    both = paired(biased, biased)
-    assert (both.groups, both.shifts) == (("rotation", "diagonal", "linear", "affine"), ("right",))
-    assert paired(biased, plain).groups == paired(plain, biased).groups == ("rotation", "diagonal", "linear")
-    other = plain.replace(right_bias=np.zeros(15))
-    assert paired(biased, other).shifts == ()
-    cosine = plain.replace(link="cosine")
-    assert (
-        paired(cosine, cosine).groups == paired(plain, cosine).groups == paired(cosine, plain).groups == ("rotation",)
-    )
 
 
 def test_rows_without_ids_are_matched_by_names_that_occur_once():

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from embaudit.comparison.matching import Match
-from embaudit.comparison.rounded import LoadedModel, rounded, with_states
+from embaudit.comparison.rounded import LoadedModel, rounded
 from embaudit.model import FactorModel
 from embaudit.model.final_norm import FinalNorm
 
@@ -58,26 +58,3 @@ def test_the_mean_row_may_differ_where_no_prediction_shows_it():
     seen = LoadedModel(FactorModel.from_vectors(ROWS), None, rounding(0.01))
     found = rounded(seen, LoadedModel(FactorModel.from_vectors(ROWS + AWAY)), match(EVERY))
     assert (found.beyond, found.largest) == (1.0, pytest.approx(500, rel=1e-3))
-
-
-def test_nothing_is_said_without_rounding_or_where_the_gauge_is_not_known():
-    found = rounding(0.5)
-    plain, normed, lost = given(ROWS), given(ROWS, GAINS), given(ROWS, np.array([1.0, 0.0]), found)
-    layered = LoadedModel(plain.model, FinalNorm("layer", GAINS), found)
-    wide = given(np.column_stack([ROWS, ROWS]), None, found)
-    for before, after in ((plain, plain), (given(ROWS, None, found), normed), (normed, lost), (lost, normed),
-                          (layered, normed), (wide, plain)):  # fmt: skip
-        assert rounded(before, after, match(EVERY)) is None
-    assert rounded(plain, given(ROWS, None, found), match(EVERY)).explains
-
-
-def test_heads_get_states_where_norms_of_one_kind_and_width_stand_before_both():
-    draw, plain = np.random.default_rng(0), given(ROWS)
-    normed, other = given(ROWS, GAINS), given(ROWS[::-1], OTHERS)
-    for before, after in ((plain, plain), (normed, plain), (plain, normed), (normed, given(ROWS, np.ones(3)))):
-        assert with_states(before, after, draw) == (before, after, 0)
-    before, after, count = with_states(normed, other, draw)
-    assert count == 1000 + 2 * 2 == before.model.n_left == after.model.n_left
-    states = before.model.left / GAINS
-    np.testing.assert_allclose(after.model.left / OTHERS, states)
-    np.testing.assert_allclose((states**2).mean(axis=1), 1, rtol=1e-6)

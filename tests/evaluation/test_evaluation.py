@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from functools import cache, partial
-from itertools import product
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -17,7 +15,6 @@ from sklearn.metrics import ndcg_score, roc_auc_score
 from embaudit.canonical import at_exponent, identified_cosines
 from embaudit.errors import InputError
 from embaudit.evaluation import Evaluation, as_truth, evaluate_similarities, last_together
-from embaudit.evaluation.evaluate import similarities
 from embaudit.evaluation.leave_out import LeftOut
 from embaudit.io import save
 from embaudit.linalg.intervals import draw_groups
@@ -119,21 +116,6 @@ def test_equal_weight_decay_makes_the_raw_cosine_the_balanced_one():
     np.testing.assert_allclose(found.by_query["cosine"], found.by_query["balanced cosine"], atol=1e-9)
 
 
-def test_movielens_genres(shared_data):
-    folder = shared_data("ml-latest-small")
-    ratings, films = pd.read_csv(folder / "ratings.csv"), pd.read_csv(folder / "movies.csv").set_index("movieId")
-    from scipy.sparse import csr_array
-
-    users, rows = np.unique(ratings["userId"], return_inverse=True)
-    items, columns = np.unique(ratings["movieId"], return_inverse=True)
-    table = csr_array((np.ones(len(ratings)), (rows, columns)), shape=(len(users), len(items)))
-    model = ProductPenaltyMF(20, alpha=50.0, split=1.0).fit(table).model(table)
-    found = evaluate_similarities(model, films["genres"].reindex(items).tolist(), n_queries=150)
-    assert found.n_left_out > 0  # "(no genres listed)"
-    assert found.value("prediction cosine") > found.chance + 0.1
-    assert {"Comedy", "Drama"} <= set(as_truth(films["genres"].tolist(), len(films)).labels)
-
-
 def test_one_side_and_a_model_of_cosines_have_fewer_similarities():
     assert set(evaluate_similarities(FactorModel.from_vectors(make().right), GENRES, n=3).by_query) == {
         "cosine", "dot product", "centred cosine", "CSLS",
@@ -188,20 +170,6 @@ def test_noise_is_seldom_called_a_win():
         naive += lift.mean() > 1.96 * error > 0
     assert wins <= binom.ppf(0.95, 100, 0.025) == 5
     assert naive >= 10
-
-
-def test_joint_intervals_are_those_of_bonferroni_from_what_remains_without_each_group():
-    from scipy.stats import t
-
-    found = noise(0)
-    frame = found.to_frame().set_index(["similarity", "measure"])
-    n_groups, others = 20, set(found.by_query) - {"cosine"}
-    for name, (place, measure) in product(others, enumerate(("precision", "auc", "ndcg"))):
-        without = (found.replicates[name] - found.replicates["cosine"])[:, place]
-        error = np.sqrt((n_groups - 1) / n_groups * ((without - without.mean()) ** 2).sum())
-        margin, row = max(t.ppf(1 - 0.025 / 6, 19) * error, -np.log(0.05) / 50), frame.loc[name, measure]
-        assert row["difference_ci_high"] - row["difference"] == pytest.approx(margin)
-        assert row["difference"] - row["difference_ci_low"] == pytest.approx(margin)
 
 
 def test_what_users_consumed_last_is_held_against_a_loop_over_users(tmp_path):
@@ -313,19 +281,6 @@ def test_words_for_no_label_are_none(missing):
 
 
 # what is judged
-
-
-@pytest.mark.parametrize("role", ["left", "right"])
-@pytest.mark.parametrize("biases", [(), ("left_bias",), ("right_bias",)])
-def test_cosines_in_a_canonical_gauge_are_those_of_the_model_in_it(role, biases):
-    model = random_model(n=12, p=8, k=3, means=(2.0, 1.0), biases=biases)
-    vectors = {name: make(np.arange(len(model.factors(role)))) for name, make in similarities(model, role)}
-    prediction = 0 if role == "right" else 1
-    for name, exponent in {"left-whitened": 0, "balanced": 0.5, "right-whitened": 1}.items():
-        found = vectors["prediction cosine" if exponent == prediction else f"{name} cosine"]
-        factors = at_exponent(model, exponent).factors(role)
-        expected = factors / np.linalg.norm(factors, axis=1, keepdims=True)
-        np.testing.assert_allclose(found @ found.T, expected @ expected.T, atol=1e-9)
 
 
 def test_queries_that_nothing_answers_are_left_out():

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from embaudit.gauges import Affine, Diagonal, Gauge, GaugeGroup, GeneralLinear, Orthogonal, Translation
-from embaudit.gauges.group import random_linear
 from embaudit.linalg.structured import WIDE, StructuredLinearMap
 from embaudit.model import FactorModel
 from embaudit.model.drift import drift
@@ -74,19 +73,6 @@ def test_a_change_that_is_none_of_the_same_is_noticed(head: FactorModel) -> None
     assert head.left is not None
     other = head.replace(left=head.left @ np.asarray(gauge.left), right=head.right @ np.asarray(gauge.left))
     assert not drift(head, other, condition_number=3.0).ok
-
-
-def test_linear_draws_move_cosines_as_uniform_ones_do() -> None:
-    draw = np.random.default_rng(0)
-    model = FactorModel.from_vectors(draw.standard_normal((60, 8)) @ draw.standard_normal((8, K)) + np.eye(60, K))
-    spectrum = np.exp(np.linspace(0, np.log(3), K))
-    uniform = [np.linalg.qr(draw.standard_normal((K, K)))[0] for _ in range(4)]
-    matrices = [Gauge((turn * spectrum), (turn / spectrum)) for turn in uniform]
-    some = [random_linear(spectrum, draw) for _ in range(4)]
-    first, second = (
-        np.mean([movement(model, gauge.act(model)).mean_abs for gauge in gauges]) for gauges in (matrices, some)
-    )
-    assert second == pytest.approx(first, rel=0.15)
 
 
 def test_gauges_compose_and_are_undone() -> None:

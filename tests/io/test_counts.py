@@ -5,18 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
 import pytest
-from pyarrow import parquet
 
 from embaudit import FactorModel
 from embaudit.errors import InputError
-from embaudit.io import from_object, load, save
+from embaudit.io import load, save
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-COUNTS = [4.0, 0.0, 7.0]
 
 
 @pytest.fixture
@@ -35,23 +31,6 @@ def read(stored: Path, name: str, content: str) -> Any:
     counts = load(stored, right_counts=path).right_counts
     assert counts is not None
     return counts.tolist()
-
-
-def test_arrays_and_binary_tables_of_counts(stored: Path, tmp_path: Path) -> None:
-    np.save(tmp_path / "c.npy", np.array(COUNTS, dtype=np.int32))
-    parquet.write_table(pa.table({"id": ["c", "b", "a"], "count": [7, 0, 4]}), tmp_path / "c.parquet")
-    for name in ("c.npy", "c.parquet"):
-        counts = load(stored, right_counts=str(tmp_path / name)).right_counts
-        assert counts is not None
-        assert counts.tolist() == COUNTS
-    (tmp_path / "users.csv").write_text("user,count\n20,5\n10,3\n")
-    both = load(stored, left_counts=tmp_path / "users.csv", right_counts=COUNTS)
-    assert both.left_counts is not None
-    assert both.right_counts is not None
-    assert (both.left_counts.tolist(), both.right_counts.tolist()) == ([3.0, 5.0], COUNTS)
-    taken = from_object(both.replace(left_counts=None), left_counts=[1, 2])
-    assert taken.left_counts is not None
-    assert taken.left_counts.tolist() == [1.0, 2.0]
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import pytest
 from llama_files import LAYER, RMS, gguf_file
 
 from embaudit.errors import InputError
-from embaudit.io import final_norm_of, load, norm_of
+from embaudit.io import final_norm_of, load
 from embaudit.io.codecs.gguf import Gguf
 from embaudit.linalg import scratch
 
@@ -82,33 +82,6 @@ def test_tokens_that_stand_for_no_text_are_set_aside(tmp_path: Path) -> None:
     path = gguf_file(tmp_path / "m.gguf", TIED, tokens=TOKENS[:8], types=[TokenType[name].value for name in types])
     assert load(path).right_aside.tolist() == [False, True, True, False, True, False, False, False, True]
     assert not load(gguf_file(tmp_path / "n.gguf", TIED, tokens=TOKENS)).right_aside.any()
-
-
-@pytest.mark.parametrize(
-    ("architecture", "keys", "bias", "kind"),
-    [
-        ("llama", RMS, False, "rms"),
-        ("phi2", LAYER, True, "layer"),
-        ("command-r", LAYER, False, "layer"),
-        ("mixed", {**LAYER, **RMS}, False, "rms"),
-        ("mixed", {**LAYER, **RMS}, True, "layer"),
-        ("unsaid", {}, False, "rms"),
-        ("gemma", RMS, False, "rms"),
-    ],
-)
-def test_the_kind_of_norm_is_told_by_its_epsilon(
-    tmp_path: Path, architecture: str, keys: dict[str, float], bias: bool, kind: str
-) -> None:
-    tensors = {**TIED, **({"output_norm.bias": 2 * GAIN} if bias else {})}
-    path = gguf_file(tmp_path / "m.gguf", tensors, architecture=architecture, **keys)
-    found = final_norm_of(path)
-    assert found.norm.kind == kind
-    np.testing.assert_array_equal(found.norm.gain, GAIN)  # also of Gemma, where the converter added 1
-    assert (found.norm.shift is not None) == bias
-    if bias:
-        np.testing.assert_array_equal(found.norm.shift, 2 * GAIN)
-    assert (found.name, found.because) == ("output_norm.weight", f"the architecture {architecture} of its metadata")
-    assert norm_of(path, load(path)).kind == kind
 
 
 @pytest.mark.parametrize("said", [{"attention__causal": False}, {"pooling_type": 2}])

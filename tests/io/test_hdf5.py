@@ -86,18 +86,6 @@ def anndata(path: Path, **arrays: Any) -> Path:
     return path
 
 
-def test_the_one_embedding_of_anndata(tmp_path: Path) -> None:
-    path = anndata(tmp_path / "a.h5ad", obsm__X_pca=P)
-    model = load(path)
-    np.testing.assert_array_equal(model.right, P)
-    assert model.right_ids is not None
-    assert (model.right_ids.tolist()[4], model.link) == ("cell 4", "identity")
-    assert look(path).explain() == (
-        "Read as hdf5: obsm/X_pca (5 × 2) as right factors, obs/_index (5) as right ids. Left over: X (5 × 3), "
-        "var/_index (3)."
-    )
-
-
 def test_one_of_several_embeddings_has_to_be_chosen(tmp_path: Path) -> None:
     path = anndata(tmp_path / "a.h5ad", obsm__X_pca=P, obsm__X_umap=P + 1, varm__PCs=Q[:3])
     assert refused(path) == (

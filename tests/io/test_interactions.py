@@ -12,10 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from embaudit.errors import InputError
-from embaudit.io import load, read_interactions, read_titles, titles_for
+from embaudit.io import load, read_interactions, read_titles
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
 ROWS = [(7, 30, 4.0), (7, 10, 1.5), (8, 10, 5.0), (9, 20, 0.5), (9, 30, 3.0)]
@@ -145,22 +144,3 @@ def test_any_content_is_read_or_told(tmp_path_factory: Any, content: Any, suffix
             assert len(reader(path)) > 0
         except InputError as error:
             assert "a." + suffix in str(error) or "columns" in str(error)  # noqa: PT017
-
-
-def test_movielens(shared_data: Callable[[str], Path]) -> None:
-    folder = shared_data("ml-latest-small")
-    found = read_interactions(folder / "ratings.csv")
-    frame = pd.read_csv(folder / "ratings.csv")
-    assert found.matrix.shape == (610, 9724)
-    assert found.matrix.nnz == found.n_rows_read == 100_836
-    rows = np.searchsorted(found.user_ids, frame["userId"])
-    columns = np.searchsorted(found.item_ids, frame["movieId"])
-    np.testing.assert_array_equal(np.asarray(found.matrix[rows, columns]).ravel(), frame["rating"])
-    kept = frame[frame["rating"] >= 4]
-    liked = read_interactions(folder / "ratings.csv", threshold=4, binarise=True)
-    assert liked.matrix.shape == (kept["userId"].nunique(), kept["movieId"].nunique())
-    assert liked.matrix.sum() == len(kept) == liked.n_rows_read - liked.n_dropped
-    ids, titles = read_titles(folder / "movies.csv", id="movieId", title="title")
-    assert len(ids) == 9742
-    names, unmatched = titles_for(found.item_ids.astype(str), ids, titles)
-    assert (names[0], unmatched) == ("Toy Story (1995)", 0)

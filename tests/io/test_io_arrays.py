@@ -82,18 +82,6 @@ def test_columns_that_are_no_constants_are_refused() -> None:
 # Archives with customary or chosen names
 
 
-@pytest.mark.parametrize(
-    ("left", "right"),
-    [("user_factors", "item_factors"), ("U", "V"), ("P", "Q"), ("left", "right"),
-     ("user_embedding.weight", "item_embedding.weight"), ("pu", "qi"), ("u_factors", "i_factors"),
-     ("userVectors", "itemVectors")],
-)  # fmt: skip
-def test_customary_pairs(tmp_path: Path, left: str, right: str) -> None:
-    model = load(saved(tmp_path / "m.npz", **{left: USERS, right: ITEMS, "unrelated": np.ones(4)}))
-    np.testing.assert_array_equal(model.left, USERS)
-    np.testing.assert_array_equal(model.right, ITEMS)
-
-
 @pytest.mark.parametrize(("left", "right"), [("U", "Vt"), ("W", "H"), ("P", "Q")])
 def test_a_side_stored_by_columns(tmp_path: Path, left: str, right: str) -> None:
     model = load(saved(tmp_path / "m.npz", **{left: USERS, right: ITEMS.T}))
@@ -201,19 +189,3 @@ def test_npy_stays_on_disk(tmp_path: Path) -> None:
     assert isinstance(base_of(model.right), np.memmap)
     assert (model.left, model.link) == (None, Link.IDENTITY)
     np.testing.assert_array_equal(model.right, ITEMS)
-
-
-def test_npy_with_files_beside_it(tmp_path: Path) -> None:
-    for name, array in (("q", ITEMS), ("p", USERS), ("b", B)):
-        np.save(tmp_path / f"{name}.npy", array)
-    both = load(tmp_path / "q.npy", left=str(tmp_path / "p.npy"), bias=str(tmp_path / "b.npy"))
-    assert isinstance(base_of(both.left), np.memmap)
-    np.testing.assert_allclose(both.scores(), USERS.astype(float) @ ITEMS.T + B)
-    head = load(tmp_path / "q.npy", bias=str(tmp_path / "b.npy"))
-    assert head.link is Link.SOFTMAX
-    assert load(tmp_path / "q.npy", kind="head").link is Link.SOFTMAX
-    with pytest.raises(InputError, match="left=A and weight=B"):
-        load(tmp_path / "q.npy", kind="factors")
-    np.save(tmp_path / "v.npy", B)
-    with pytest.raises(InputError, match="a matrix, one row an entity"):
-        load(tmp_path / "v.npy")

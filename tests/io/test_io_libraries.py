@@ -60,20 +60,6 @@ def test_a_pipeline_of_spark_is_the_model_in_its_stages(tmp_path: Path) -> None:
 # word2vec and GloVe
 
 
-@pytest.mark.parametrize("newline", [b"", b"\n"])
-def test_binary_vectors(tmp_path: Path, newline: bytes) -> None:
-    # A vector may hold the bytes of blanks and newlines.
-    rows = X.copy()
-    rows[0] = np.frombuffer(b"  \n\n \n \n" * 2, "<f4")
-    names = [b"a", b"\xc3\xa9", *(b"t%d" % i for i in range(7))]
-    body = b"".join(name + b" " + row.astype("<f4").tobytes() + newline for name, row in zip(names, rows, strict=True))
-    (tmp_path / "v.bin").write_bytes(b"9 4\n" + body)
-    model = load(tmp_path / "v.bin")
-    np.testing.assert_array_equal(model.right, rows)
-    assert model.right_ids is not None
-    assert model.right_ids[:2].tolist() == ["a", "é"]
-
-
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
@@ -96,40 +82,6 @@ def test_faults_in_text_vectors(tmp_path: Path, content: bytes, sentence: str) -
 
 
 # safetensors
-
-
-def bfloat16(x: Any) -> Any:
-    return (np.ascontiguousarray(x, np.float32).view(np.uint32) >> 16).astype(np.uint16)
-
-
-def raw_safetensors(path: Path, tensors: dict[str, tuple[str, Any]]) -> None:
-    header: dict[str, Any] = {"__metadata__": {"format": "pt"}}
-    data = b""
-    for name, (dtype, array) in tensors.items():
-        header[name] = {
-            "dtype": dtype,
-            "shape": list(array.shape),
-            "data_offsets": [len(data), len(data) + array.nbytes],
-        }
-        data += array.tobytes()
-    encoded = json.dumps(header).encode()
-    encoded += b" " * (-len(encoded) % 8)
-    path.write_bytes(len(encoded).to_bytes(8, "little") + encoded + data)
-
-
-@pytest.mark.parametrize(("dtype", "stored"), [("F64", "<f8"), ("F32", "<f4"), ("F16", "<f2"), ("BF16", None)])
-def test_every_float_type(tmp_path: Path, dtype: str, stored: str | None) -> None:
-    exact = (X.view(np.uint32) & 0xFFFF0000).view(np.float32) if dtype == "BF16" else X.astype(stored)
-    array = bfloat16(X) if stored is None else exact
-    raw_safetensors(tmp_path / "m.safetensors", {"x": ("F32", Y), "lm_head.weight": (dtype, array)})
-    model = load(tmp_path / "m.safetensors")
-    np.testing.assert_array_equal(model.right, exact)
-    assert model.right.dtype == (np.float64 if dtype == "F64" else np.float32)
-    assert model.link is Link.SOFTMAX
-    on_disk = model.right
-    while on_disk.base is not None and not isinstance(on_disk, np.memmap):
-        on_disk = on_disk.base  # type: ignore[assignment]
-    assert isinstance(on_disk, np.memmap) == (dtype in ("F32", "F64"))
 
 
 def test_shards(tmp_path: Path) -> None:

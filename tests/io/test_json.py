@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from embaudit.errors import InputError
-from embaudit.io import load, look
+from embaudit.io import load
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,28 +27,6 @@ def written(path: Path, content: Any, *, lines: bool = False) -> Path:
 
 
 RECORDS = [{"id": each, "title": each.upper(), "vector": row} for each, row in zip(IDS, ROWS, strict=True)]
-
-
-@pytest.mark.parametrize(
-    ("content", "ids"),
-    [
-        (ROWS, None),
-        (dict(zip(IDS, ROWS, strict=True)), IDS),
-        (RECORDS, IDS),
-        ({"ids": IDS, "embeddings": ROWS, "model": "x"}, None),
-        ({"id": IDS, "embeddings": ROWS, "documents": IDS, "uris": None}, IDS),
-        ({str(i): row for i, row in enumerate(ROWS, 5)}, list(range(5, 11))),
-        ({f"0{i}": row for i, row in enumerate(ROWS)}, [f"0{i}" for i in range(6)]),
-    ],
-)
-@pytest.mark.parametrize("suffix", [".json", ".json.gz"])
-def test_documents(tmp_path: Path, content: Any, ids: list[Any] | None, suffix: str) -> None:
-    path = written(tmp_path / f"v{suffix}", content)
-    model = load(path)
-    np.testing.assert_array_equal(model.right, X)
-    assert (None if model.right_ids is None else model.right_ids.tolist()) == ids
-    (right, *_) = look(path).parts
-    assert (right.became, right.shape) == ("right", (6, None))
 
 
 @pytest.mark.parametrize("suffix", [".jsonl", ".ndjson", ".jsonl.gz"])

@@ -172,18 +172,6 @@ def test_input_embeddings_are_no_head() -> None:
     assert (vectors.link, vectors.n_right) == (Link.IDENTITY, 8)
 
 
-@pytest.mark.parametrize(
-    ("id2label", "names"),
-    [({1: "bad", 0: "good", 2: "ugly"}, ["good", "bad", "ugly"]), ({0: "LABEL_0", 1: "LABEL_1", 2: "LABEL_2"}, None),
-     ({0: "one"}, None), (None, None)],
-)  # fmt: skip
-def test_the_classes_of_a_network_are_named_where_somebody_named_them(id2label: Any, names: Any) -> None:
-    state = {"wte.weight": ITEMS, "score.weight": ITEMS[:3]}
-    model = from_object(language_model(state, {"id2label": id2label}, None))
-    np.testing.assert_array_equal(model.right, ITEMS[:3])
-    assert (None if model.right_names is None else model.right_names.tolist()) == names
-
-
 @pytest.mark.parametrize("name", ["HookedTransformer.HookedTransformer", "model_bridge.bridge.TransformerBridge"])
 @pytest.mark.parametrize(("cap", "link"), [(-1.0, Softmax()), (None, Softmax()), (15.0, Softmax(soft_cap=15.0))])
 def test_transformer_lens_holds_a_column_a_token(cap: float | None, link: Softmax, name: str) -> None:

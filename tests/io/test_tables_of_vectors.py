@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -15,39 +14,11 @@ from embaudit.errors import InputError
 from embaudit.io import load, look
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
 X = np.random.default_rng(3).normal(size=(9, 4)).astype(np.float32)
 IDS = [f"item {i}" for i in range(9)]
 BIAS = np.arange(9) / 4
-
-WRITTEN: dict[str, Callable[[Any], str]] = {
-    "JSON": lambda row: json.dumps(row.tolist()),
-    "pgvector": lambda row: "[" + ",".join(map(str, row.tolist())) + "]",
-    "Postgres": lambda row: "{" + ",".join(map(str, row.tolist())) + "}",
-    "numpy": lambda row: np.array2string(row, max_line_width=20, precision=9),
-    "repr": lambda row: f"array({row.tolist()})",
-    "spaces": lambda row: " ".join(map(str, row.tolist())),
-    "tuple": lambda row: str(tuple(row.tolist())),
-    "semicolons": lambda row: "; ".join(map(str, row.tolist())),
-}
-
-
-@pytest.mark.parametrize("written", WRITTEN)
-@pytest.mark.parametrize(("suffix", "sep"), [(".csv", ","), (".tsv", "\t")])
-def test_lists_in_a_column_of_text(tmp_path: Path, written: str, suffix: str, sep: str) -> None:
-    cells = [WRITTEN[written](row) for row in X]
-    path = tmp_path / f"v{suffix}"
-    pd.DataFrame({"id": IDS, "year": range(9), "embedding": cells}).to_csv(path, index=False, sep=sep)
-    model = load(path)
-    np.testing.assert_allclose(model.right, X, rtol=1e-7)
-    assert model.right_ids is not None
-    assert model.right_ids.tolist() == IDS
-    assert look(path).explain() == (
-        f"Read as {'csv' if suffix == '.csv' else 'table'}: column embedding (? × ?) as right factors, id (?) as right "
-        "ids. Left over: year (?)."
-    )
 
 
 def test_one_of_two_lists_has_to_be_chosen(tmp_path: Path) -> None:

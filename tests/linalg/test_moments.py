@@ -7,9 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from embaudit.core import parallel
 from embaudit.linalg import moments as module
-from embaudit.linalg import passes
 from embaudit.linalg.moments import moments
 
 
@@ -31,43 +29,6 @@ def test_mean_and_roots(shape, normalise, route):
     centred = wide - wide.mean(axis=0)
     for root, rows in ((found.root, wide), (found.centred_root, centred)):
         np.testing.assert_allclose(root.T @ root, rows.T @ rows, atol=1e-10 * len(x))
-
-
-def test_chunks_and_threads_change_nothing_beyond_rounding(monkeypatch, route):
-    x = np.random.default_rng(1).standard_normal((5000, 8)).astype(np.float32)
-    whole = moments(x)
-    monkeypatch.setattr(passes, "CACHE_BYTES", 8 * 8 * 90)
-    monkeypatch.setattr(passes, "row_blocks", lambda n, k, budget=8 * 8 * 700: parallel.row_blocks(n, k, budget=budget))
-    parts = moments(x)
-    np.testing.assert_allclose(parts.mean, whole.mean, atol=1e-14)
-    np.testing.assert_allclose(parts.root.T @ parts.root, whole.root.T @ whole.root, rtol=1e-10, atol=1e-9)
-
-
-@pytest.mark.parametrize("normalise", [False, True])
-@pytest.mark.parametrize("spread", [1.0, 1e-3])
-def test_wide_rows_are_summed_in_strips(monkeypatch, normalise, spread):
-    monkeypatch.setattr(module, "AFFORDABLE", 0)
-    monkeypatch.setattr(module, "WIDE", 8)
-    monkeypatch.setattr(module, "STRIP", 3)
-    monkeypatch.setattr(module, "WIDE_BYTES", 8 * 11 * 70)
-    draw = np.random.default_rng(0)
-    x = ((3 + draw.standard_normal((400, 11))) * np.where(np.arange(11) == 4, spread, 1)).astype(np.float32)
-    found = moments(x, normalise=normalise)
-    wide = x.astype(np.float64)
-    wide = wide / np.linalg.norm(wide, axis=1, keepdims=True) if normalise else wide
-    centred = wide - wide.mean(axis=0)
-    assert found.route == "gram"
-    assert found.found_axes is None
-    # Scales of columns that are far apart are evened out first, which gives no triangle.
-    assert (found.inverse_root is None) == (spread < 1)
-    np.testing.assert_allclose(found.mean, wide.mean(axis=0), atol=1e-12)
-    np.testing.assert_allclose(found.centred_root.T @ found.centred_root, centred.T @ centred, atol=1e-9)
-    s, vt = found.axes
-    np.testing.assert_allclose(s, np.linalg.svd(centred, compute_uv=False), rtol=1e-9)
-    np.testing.assert_allclose(np.abs(vt @ vt.T), np.eye(11), atol=1e-12)
-    np.testing.assert_allclose(np.linalg.norm(found.centred_root @ vt.T, axis=0), s, rtol=1e-9)
-    np.testing.assert_allclose(found.column_norms, np.linalg.norm(wide, axis=0), rtol=1e-9)
-    assert found.rank == 11
 
 
 def test_a_right_inverse_is_proven_or_not_given(monkeypatch):

@@ -213,20 +213,3 @@ def test_lists_among_rows_that_stand_for_themselves_are_those_of_a_search(data: 
         np.testing.assert_array_equal(getattr(found, name), getattr(wanted, name))
     for name in ("cosines", "runner_up"):
         np.testing.assert_allclose(getattr(found, name), getattr(wanted, name), rtol=0, atol=1e-14)
-
-
-@given(searches(), st.booleans())
-def test_lists_read_off_a_table_are_those_of_a_search(
-    search: tuple[np.ndarray, int, np.ndarray], grouped: bool
-) -> None:
-    x, n, rows = search
-    x = as_factors(x, "item factors")
-    unit = module.unit_rows(x)
-    first = np.arange(len(x)) // 2 * 2 if grouped else None
-    found = neighbours(x, n, rows=rows, first=first, table=unit @ unit.T)
-    expected = neighbours(x, n, rows=rows, first=first)
-    np.testing.assert_allclose(found.cosines, expected.cosines, rtol=0, atol=1e-15)
-    np.testing.assert_allclose(found.runner_up, expected.runner_up, rtol=0, atol=1e-15)
-    assert ((found.indices < 0) == (expected.indices < 0)).all()
-    # Where rounding parts what ties, either is listed.
-    assert found.kept_in(expected).sum() == (found.indices >= 0).sum() == (expected.indices >= 0).sum()

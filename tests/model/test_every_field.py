@@ -6,80 +6,11 @@ import numpy as np
 import pytest
 
 from embaudit.errors import InputError
-from embaudit.model import FactorModel, lazy_array
+from embaudit.model import lazy_array
 from embaudit.model.lazy_array import LazyArray
-from embaudit.model.links import Link, Softmax
 from embaudit.model.side import Side, as_titles
 
 LEFT, RIGHT = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]), np.array([[7.0, 8.0], [9.0, 1.0]])
-BESIDE = {
-    "left_bias": [0.1, 0.2, 0.3], "right_bias": [0.4, 0.5],
-    "left_ids": ["a", "b", "c"], "right_ids": ["d", "e"],
-    "left_names": ["A", "B", "C"], "right_names": ["D", "E"],
-    "left_counts": [1.0, 2.0, 3.0], "right_counts": [4.0, 5.0],
-    "left_aside": [True, False, False], "right_aside": [False, True],
-}  # fmt: skip
-WHOLE = FactorModel(LEFT, RIGHT, "ranking", offset=1.5, roles=("buyer", "good"), objective="none", **BESIDE)
-KEPT = ("offset", "roles", "objective", "link")
-
-
-def told(model, sides=("left", "right")):
-    fields = [name for name in BESIDE if name.split("_")[0] in sides]
-    known = {name: getattr(model, name) for name in [*sides, *fields]}
-    return {name: None if value is None else value.tolist() for name, value in known.items()}
-
-
-def settled(model):
-    return [getattr(model, name) for name in KEPT]
-
-
-def test_each_field_is_what_was_given():
-    assert told(WHOLE) == {"left": LEFT.tolist(), "right": RIGHT.tolist(), **BESIDE}
-    assert settled(WHOLE) == [1.5, ("buyer", "good"), "none", Link.RANKING]
-    named = {f"{'user' if name.startswith('left') else 'item'}_{name.split('_')[1]}": x for name, x in BESIDE.items()}
-    for name in ("user_aside", "item_aside"):
-        named.pop(name)
-    made = FactorModel.from_user_item(LEFT, RIGHT, offset=1.5, link="ranking", objective="none", **named)
-    assert told(made) == told(WHOLE) | {"left_aside": None, "right_aside": None}
-    assert settled(made) == [1.5, ("user", "item"), "none", Link.RANKING]
-    head = FactorModel.from_softmax(
-        RIGHT, [0.4, 0.5], embeddings=LEFT, labels=["D", "E"], objective="logistic", link=Softmax(soft_cap=2.0)
-    )
-    kept = {"left", "right", "right_bias", "right_names"}
-    assert told(head) == {name: value if name in kept else None for name, value in told(WHOLE).items()}
-    assert settled(head) == [0.0, ("input", "label"), "logistic", Softmax(soft_cap=2.0)]
-    vectors = FactorModel.from_vectors(RIGHT, ids=["d", "e"])
-    assert told(vectors, ["right"]) == dict.fromkeys(told(WHOLE, ["right"])) | {
-        "right": RIGHT.tolist(), "right_ids": ["d", "e"],
-    }  # fmt: skip
-    assert settled(vectors) == [0.0, ("user", "item"), None, Link.IDENTITY]
-
-
-def test_each_field_is_replaced_alone_and_taken_with_its_rows():
-    others = {name: np.roll(value, 1).tolist() for name, value in BESIDE.items()}
-    others |= {"left": (LEFT + 1).tolist(), "right": (RIGHT + 1).tolist()}
-    for name, value in others.items():
-        changed = WHOLE.replace(**{name: value})
-        assert told(changed) == told(WHOLE) | {name: value}
-        assert settled(changed) == settled(WHOLE)
-    for name, value in (
-        ("offset", 2.0),
-        ("roles", ("user", "item")),
-        ("objective", "product"),
-        ("link", Link.IDENTITY),
-    ):
-        changed = WHOLE.replace(**{name: value})
-        assert told(changed) == told(WHOLE)
-        assert settled(changed) == [value if one == name else getattr(WHOLE, one) for one in KEPT]
-    assert [WHOLE.replace(roles=("user", "item")).side(side).title for side in ("left", "right")] == ["user", "item"]
-    for left, right in ((np.array([2, 0]), None), (None, np.array([1])), (np.array([1]), np.array([1, 0]))):
-        some = WHOLE.take(left=left, right=right)
-        chosen = {"left": slice(None) if left is None else left, "right": slice(None) if right is None else right}
-        whole = {name: np.array(value) for name, value in told(WHOLE).items()}
-        assert told(some) == {name: value[chosen[name.split("_")[0]]].tolist() for name, value in whole.items()}
-        assert settled(some) == settled(WHOLE)
-    bare = FactorModel(LEFT, RIGHT).take(right=np.array([1]))
-    assert told(bare, ["right"]) == dict.fromkeys(told(bare, ["right"])) | {"right": RIGHT[1:].tolist()}
 
 
 @pytest.mark.parametrize(("ids", "named"), [(["a", "b", "b"], "b 2"), (["c", "c", "a", "c", "b", "b"], "b 2")])

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
 
 import embaudit as ea
 from embaudit.auditing.equivalence_class import equivalence_class_of
-from embaudit.auditing.fingerprint import fingerprint
 from embaudit.canonical.pinning import TABLE
 from embaudit.errors import EquivalenceError, InputError
 from embaudit.gauges import Gauge, GeneralLinear, Orthogonal
@@ -140,22 +137,3 @@ def test_bad_words_and_contradictions_are_refused_in_one_sentence():
         ea.audit(FactorModel.from_vectors(ROWS), compared="cosine", objective="cosine", **FEW).model.compared
         == "cosine"
     )
-
-
-@both
-def test_it_stays_through_replace_take_files_and_records(by, tmp_path):
-    model = FactorModel.from_vectors(ROWS.astype(np.float32), ids=[f"e{i}" for i in range(40)], compared=by)
-    assert model.take(right=np.arange(3)).compared == model.replace(right_names=np.arange(40)).compared == by
-    assert model.replace(link="identity").compared is None
-    for name in ("m.npz", "m.parquet", "m.safetensors"):
-        ea.save(model.replace(right_ids=None) if "safe" in name else model, tmp_path / name)
-        back = ea.load(tmp_path / name)
-        assert (back.compared, back.link, fingerprint(back)) == (by, model.link, fingerprint(model))
-        assert ea.load(tmp_path / name, kind="vectors").compared == by
-    with pytest.raises(InputError, match=f"the compared-{by} link in a .npy file must be absent"):
-        ea.save(model.replace(right_ids=None), tmp_path / "m.npy")
-    assert len({fingerprint(m) for m in (*TABLES.values(), FactorModel.from_vectors(ROWS))}) == 3
-    record = json.loads(json.dumps(ea.audit(model, **FEW).to_dict()))
-    assert (record["model"]["link"], record["model"]["predicts"]) == (f"compared-{by}", "cosines")
-    assert record["fibre"]["pinning"]["scope"] == record["fibre"]["scope"]["models"] == TABLE
-    assert ea.verify(record, model).ok

@@ -5,13 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import embaudit as ea
 from embaudit.auditing.equivalence_class import equivalence_class_of
 from embaudit.errors import EquivalenceError
 from embaudit.gauges import Gauge, Orthogonal
 from embaudit.model import Equivalence, FactorModel
-
-FEW = {"n_gauges": 1, "n_pairs": 50, "n_starts": 1, "n_steps": 2}
 
 
 def unit(n, k, seed=0):
@@ -73,25 +70,3 @@ def test_the_fibre_is_undecided_unless_both_readings_agree():
     assert np.abs(twin.cosines("right") - FREE.cosines("right")).max() > 0.1
     line = equivalence_class_of(FactorModel.from_user_item([[1.0], [-1.0]], [[1.0], [1.0]]), ["right"])
     assert (line.moves("right"), str(line.freedom["right"].kind)) == (False, "proven")
-
-
-def test_it_stays_in_files_and_records(tmp_path):
-    for name, model in (("open", OPEN), ("assumed", FactorModel.from_user_item(2 * USERS, ITEMS))):
-        ea.save(model, tmp_path / f"{name}.npz")
-        back = ea.load(tmp_path / f"{name}.npz")
-        assert (back.link, back.link.is_assumed) == (model.link, True)
-    told = OPEN.replace(link="identity")
-    ea.save(told, tmp_path / "told.npz")
-    assert (str(ea.load(tmp_path / "told.npz").link), ea.load(tmp_path / "told.npz").link.is_assumed) == (
-        "identity",
-        False,
-    )
-    np.savez(tmp_path / "raw.npz", user_factors=USERS, item_factors=ITEMS)
-    read = ea.io.read(tmp_path / "raw.npz")
-    assert read.model.link == "unknown"
-    assert "link" not in " ".join(read.intake.assumed)
-    assert ea.load(tmp_path / "raw.npz", objective="cosine").link == "cosine"
-    assert ea.load(tmp_path / "raw.npz", link="identity").link == "identity"
-    record = ea.audit(tmp_path / "raw.npz", objective="cosine", **FEW).to_dict()
-    assert (record["model"]["link"], record["options"]["objective"]) == ("cosine", "cosine")
-    assert ea.verify(record, tmp_path / "raw.npz").ok

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from models import random_model
-from scipy import stats
 from scipy.stats import spearmanr
 
 from embaudit.errors import InputError
@@ -21,7 +20,6 @@ from embaudit.linalg.rows import unit_rows
 from embaudit.model import FactorModel
 from embaudit.movements import levels
 from embaudit.movements.common_direction import mean_cosine
-from embaudit.movements.hubs import hubs
 from embaudit.movements.movement import movement
 from embaudit.movements.nearest_changed import NearestChanged
 from embaudit.movements.neighbourhoods import find_rows, neighbourhoods
@@ -138,16 +136,6 @@ def test_overlap_agrees_with_sets_where_there_are_no_ties():
     assert shared < 1
 
 
-def test_float32_gives_the_float64_answer_to_its_precision():
-    model = make(n=50, p=60, k=6)
-    small = model.replace(left=model.left.astype(np.float32), right=model.right.astype(np.float32))
-    gauge = GeneralLinear(6, max_condition=3.0).sample(rng=0)
-    for role in ROLES:
-        one, other = (movement(m, gauge.act(m), role=role) for m in (model, small))
-        assert other.mean_abs == pytest.approx(one.mean_abs, abs=2e-6)
-        assert other.top_n_overlap == pytest.approx(one.top_n_overlap, abs=0.01, nan_ok=True)
-
-
 def test_two_rows_have_a_movement_but_no_neighbour_lists():
     moved = movement(FactorModel.from_vectors(np.eye(2)), FactorModel.from_vectors([[1.0, 0.0], [1.0, 1.0]]))
     assert moved.n_pairs == 1
@@ -239,21 +227,6 @@ def test_some_rows_give_an_interval_and_all_of_them_give_none():
     found = NearestChanged.of(some, other, exact=False)
     assert found.ci_low < found.share < found.ci_high
     assert NearestChanged.of(some, other, exact=True).ci_high == found.share
-
-
-def test_hubs_are_counted_over_all_lists():
-    x = drawn(250, 3)
-    x[[7, 9]] = [[5.0, 5.0, 5.0], [4.0, 4.0, 4.1]]
-    x[20:] = np.abs(x[20:])
-    lists = neighbours(x, 5)
-    found = hubs(lists)
-    occurs = [sum(j in row for row in lists.indices.tolist()) for j in range(250)]
-    assert found.skewness == pytest.approx(float(stats.skew(occurs)), rel=1e-12)
-    first, second = sorted(range(250), key=lambda j: -occurs[j])[:2]
-    assert found.few == (first, second)
-    assert found.lists_with == (occurs[first] / 250, occurs[second] / 250)
-    assert found.filled == (occurs[first] + occurs[second]) / (5 * 250)
-    assert (found.n_lists, found.top_n) == (250, 5)
 
 
 TITLES = ["Heat", "heat wave", "Heathers", "Solaris", "Solaris", "Alien"]

@@ -72,29 +72,6 @@ def test_twins_have_a_cosine_above_one_less_the_tolerance():
     assert twins(pair(1 - 1e-9), tolerance=0).n_pairs == 0
 
 
-def bfloat16(x):
-    """Round to eight binary digits, ties to even; wide enough numbers need no other exponents."""
-    numbers, exponents = np.frexp(x)
-    return np.ldexp(np.rint(numbers * 256), exponents - 8)
-
-
-ROUNDED = {
-    "bfloat16": bfloat16, "float16": lambda x: x.astype(np.float16), "float32": lambda x: x.astype(np.float32),
-    "float64": lambda x: x, "float32 held as float64": lambda x: x.astype(np.float32).astype(np.float64),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(("name", "times"), [("float16", 4), ("float32", 4), ("float64", 1e9)])
-def test_what_rounding_does_not_explain_is_no_copy(name, times):
-    """A few last digits apart; in float64 half the digits, as a cosine computed in it tells no more from 1."""
-    x = np.random.default_rng(0).standard_normal((30, 40))
-    spacing = float(np.finfo(name.split()[0]).eps)
-    other = x + times * spacing * np.random.default_rng(1).standard_normal(x.shape)
-    assert twins(FactorModel.from_vectors(ROUNDED[name](np.vstack([x, other])))).n_pairs == 0
-    both = np.vstack([x, x + 0.1 * spacing * np.random.default_rng(1).standard_normal(x.shape)])
-    assert twins(FactorModel.from_vectors(ROUNDED[name](both))).n_pairs == 30
-
-
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
 def test_distinct_rows_in_few_dimensions_have_no_copies(dtype):
     """Nearly all of as many rows as a survey of four dimensions had have another one within 1e-4, by density alone."""

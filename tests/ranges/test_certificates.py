@@ -21,7 +21,6 @@ from embaudit.ranges import (
     cosine_range,
 )
 from embaudit.ranges.cosine_range import range_solver_for
-from embaudit.ranges.summary import QUANTILES, summarise
 from embaudit.report.figures import RangeDisplay
 
 
@@ -171,27 +170,6 @@ def test_ties_with_the_first_excluded_item_certify_nothing() -> None:
     assert whole.curve([1e8]).tolist() == [1]
 
 
-def test_zero_rows_and_places_nobody_can_fill_have_no_radius() -> None:
-    rows = np.array([[1.0, 0.0], [0.0, 0.0], [1.0, 1.0], [0.0, 2.0]])
-    found = certified_neighbours(FactorModel.from_vectors(rows), n=3)
-    assert np.isnan(found.radii[1]).all()
-    assert found.n_undefined == 3 + 3
-    assert np.isinf(found.radii[0, :2]).all()
-    assert found.list_curve([2.0]).tolist() == [1]
-    nothing = certified_neighbours(FactorModel.from_vectors(np.zeros((3, 2))), n=1)
-    assert np.isnan(nothing.curve([1.0])).all()
-    assert np.isnan(nothing.tied_share)
-
-
-def test_near_duplicates_keep_a_radius_beyond_what_cosines_resolve() -> None:
-    # Neighbours at angles 1e-6 and 1e-2: both cosines print as 1, the half angles are a factor of 1e4 apart.
-    angles = np.array([0.0, 1e-6, 1e-2, 1.0])
-    found = certified_neighbours(FactorModel.from_vectors(np.column_stack([np.cos(angles), np.sin(angles)])), n=1)
-    truth = np.sqrt(np.tan(5e-3) / np.tan(5e-7))
-    assert truth == pytest.approx(100, rel=1e-4)
-    assert truth * (1 - 1e-8) < found.radii[0, 0] <= truth
-
-
 def test_curves_fall_lists_are_harder_than_entries_and_rows_can_be_sampled() -> None:
     model = vectors(200, 8)
     found = certified_neighbours(model)
@@ -287,30 +265,3 @@ def test_ranges_in_words_and_numbers():
     four = cosine_range(HEAD, TWO, pairs=[[0, 1, 2, 0]])
     assert four.to_frame().columns.tolist()[:5] == ["first", "second", "third", "fourth", "cosine"]
     assert four.before[0] == pytest.approx(np.array([-2, -4]) @ [-5, 3] / np.sqrt(20 * 34))
-
-
-def test_a_summary_in_words_and_numbers():
-    found = summarise(FOUND, "linear")
-    widths = np.array([15 / 17, 1.2])
-    assert found.to_dict() == {
-        "role": "right",
-        "group": "linear",
-        "max_condition": 2.0,
-        "max_shift": 0.0,
-        "n_pairs": 2,
-        "n_all_pairs": 3,
-        "n_undefined": 1,
-        "width_mean": pytest.approx(widths.mean()),
-        "width_quantiles": {f"{q:g}": pytest.approx(np.quantile(widths, q)) for q in QUANTILES},
-        "vacuous_share": 0.0,
-        "sign_definite_share": 0.5,
-        "attained_share": 1.0,
-    }
-    assert found.found is FOUND
-    assert "found" not in repr(found)
-    for part in ("linear gauges of κ ≤ 2", "2 of 3 right pairs have ranges 1.04 wide", "1 more have no cosine"):
-        assert part in found.explain()
-    nothing = summarise(cosine_range(ROWS, TWO, pairs=[[0, 2]]), "linear")
-    assert np.isnan([nothing.width_mean, nothing.vacuous_share, *nothing.width_quantiles.values()]).all()
-    free = summarise(cosine_range(ROWS, GeneralLinear(2), pairs=[[0, 1]]), "linear")
-    assert (free.attained_share, free.vacuous_share, free.max_condition) == (0.0, 1.0, None)

@@ -234,22 +234,6 @@ def test_an_unbounded_linear_group_is_vacuous_and_parallel_rows_never_move() -> 
     assert not cross.is_vacuous.any()
 
 
-def test_zero_rows_have_no_range_and_are_counted() -> None:
-    model = FactorModel.from_vectors([[1.0, 2.0], [0.0, 0.0], [2.0, 1.0]])
-    for group in (Orthogonal(2), Diagonal(2), Diagonal(2, max_condition=2.0), GeneralLinear(2, max_condition=2.0)):
-        found = cosine_range(model, group, pairs=[[0, 1], [0, 2], [1, 1]])
-        assert np.isnan(found.lower).tolist() == np.isnan(found.upper).tolist() == [True, False, True]
-        assert found.n_undefined == 2
-        assert found.contains([0.0, found.before[1], 0.0]).tolist() == [False, True, False]
-        assert found.lower_attained[1]
-        assert not (found.lower_attained | found.upper_attained)[[0, 2]].any()
-        with pytest.raises(InputError, match="one of its rows is zero"):
-            found.witness(0, "lower")
-    head = FactorModel.from_softmax(model.right, embeddings=model.right)
-    for role in ("right", "cross"):
-        assert np.isnan(cosine_range(head, Translation(2, max_shift=1.0), role=role, pairs=[[0, 1]]).lower).all()
-
-
 def test_what_is_no_gauge_of_the_model_is_refused() -> None:
     model = FactorModel.from_vectors(np.eye(3))
     with pytest.raises(EquivalenceError, match="must preserve the scores"):

@@ -9,7 +9,7 @@ import pytest
 from safetensors.numpy import save_file
 
 from embaudit.io import load
-from embaudit.model import FactorModel, Softmax
+from embaudit.model import FactorModel
 from embaudit.model.final_norm import FinalNorm
 from embaudit.remedy import fix
 
@@ -40,24 +40,6 @@ def test_files_predict_what_the_head_behind_its_norm_predicts(tmp_path, suffix, 
     assert back.link == "softmax"
     assert back.right_names.tolist() == NAMES
     assert (back.right_bias is None) == (bias is None and norm is RMS)
-
-
-def test_what_the_vectors_are():
-    folded = ROWS * GAIN
-    np.testing.assert_allclose(fix(HEAD, "folded", final_norm=LAYER).vectors(), folded)
-    level = folded - folded.mean(axis=1, keepdims=True)
-    found = fix(HEAD, "folded-centred", final_norm=LAYER)
-    np.testing.assert_allclose(found.vectors(), level - level.mean(axis=0), atol=1e-14)
-    np.testing.assert_allclose(
-        fix(HEAD, "folded-centred", final_norm=RMS).vectors(), folded - folded.mean(axis=0), atol=1e-14
-    )
-    capped = HEAD.replace(link=Softmax(soft_cap=4.0))
-    np.testing.assert_allclose(fix(capped, "folded-centred", final_norm=LAYER).vectors(), level, atol=1e-14)
-    assert repr(found) == "Remedy(folded-centred vectors of labels, 4 dimensions)"
-    unit = fix(HEAD, "folded", final_norm=RMS, unit=True).vectors()
-    np.testing.assert_allclose(np.linalg.norm(unit, axis=1), 1)
-    with_inputs = HEAD.replace(left=STATES)
-    assert fix(with_inputs, "folded", final_norm=RMS).roles == ("right",)
 
 
 def checkpoint(folder):

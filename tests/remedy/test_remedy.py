@@ -92,18 +92,6 @@ def test_centred_softmax_labels_have_mean_zero_and_the_same_probabilities(tmp_pa
     np.testing.assert_allclose(back.predictions(), model.predictions(), rtol=1e-11)
 
 
-def test_a_head_alone_can_be_centred_and_stays_a_head(tmp_path):
-    draw = np.random.default_rng(4)
-    head = FactorModel.from_softmax(draw.standard_normal((9, 3)) + 1, draw.standard_normal(9))
-    inputs = draw.standard_normal((6, 3))
-    back = load(fix(head, "centred").write(tmp_path / "h.npz"))
-    assert back.link == "softmax"
-    np.testing.assert_allclose(back.right.mean(axis=0), 0, atol=1e-15)
-    np.testing.assert_allclose(
-        back.replace(left=inputs).predictions(), head.replace(left=inputs).predictions(), rtol=1e-12
-    )
-
-
 HEAD_PARTS = {
     "bias": {"right_bias": np.linspace(-1, 1, 9)},
     "labels": {"right_names": [f"label {i}" for i in range(9)]},
@@ -185,17 +173,6 @@ def test_the_cost_of_fewer_dimensions_is_what_it_says():
     assert fix(model, "left-whitened", dimensions=5).reduction is None
 
 
-def test_a_model_of_cosines_has_prediction_vectors_only(tmp_path):
-    model = make(8, link="cosine")
-    rows = load(fix(model, "prediction").write(tmp_path / "v.npz")).right
-    pairs = all_pairs(30)
-    np.testing.assert_allclose(
-        pair_cosines(rows, rows, pairs), identified_cosines(model, role="right", pairs=pairs), atol=1e-12
-    )
-    with pytest.raises(EquivalenceError, match="use as_='prediction'"):
-        fix(model, "balanced")
-
-
 def test_a_file_that_was_altered_is_noticed(tmp_path):
     remedy = fix(make(9), "prediction")
     path = remedy.write(tmp_path / "v.npy")
@@ -227,31 +204,6 @@ def test_one_side_alone_is_refused_with_what_is_missing():
         fix(FactorModel.from_vectors([[1.0, 2.0]]), "prediction")
     with pytest.raises(InputError, match="balanced vectors must be read from the predictions"):
         fix(FactorModel.from_vectors([[1.0, 2.0]]), "balanced")
-
-
-@pytest.mark.parametrize("role", ["left", "right"])
-@pytest.mark.parametrize("link", ["identity", "softmax", "ranking", "cosine"])
-@pytest.mark.parametrize("biases", [(), ("left_bias",), ("right_bias",), ("left_bias", "right_bias")])
-def test_the_sentence_names_the_cosine_that_the_vectors_have(role, link, biases):
-    """The scores, centred as the sentence says and not otherwise, give the cosines of the vectors."""
-    draw = np.random.default_rng(1)
-    sizes = {"left_bias": 50, "right_bias": 30}
-    model = make(11, link=link, offset=2.5, **{b: 3 * draw.standard_normal(sizes[b]) for b in biases})
-    remedy = fix(model, role=role)
-    text = remedy.explain()
-    table = model.scores()
-    if "without the offset" in text:
-        table = table - model.offset
-    if "each item's centred over the users" in text:
-        table = table - table.mean(axis=0)
-    if "each user's centred over the items" in text:
-        table = table - table.mean(axis=1, keepdims=True)
-    table = table.T if role == "right" else table
-    pairs = all_pairs(len(table))
-    vectors = remedy.vectors()
-    np.testing.assert_allclose(pair_cosines(vectors, vectors, pairs), pair_cosines(table, table, pairs), atol=1e-10)
-    assert ("no bias enters" in text) == (bool(biases) and link != "cosine")
-    assert f"over all {50 if role == 'right' else 30} " in text
 
 
 @pytest.mark.parametrize("suffix", [".npy", ".parquet", ".csv"])
@@ -330,3 +282,14 @@ def test_each_side_is_made_where_it_is_named_or_where_it_is_the_only_one():
     whole = HEAD.replace(left=MODEL.left)
     assert fix(whole, "folded", final_norm=RMS).roles == ("right",)
     assert fix(whole, "centred").roles == ("left", "right")
+
+
+def test_a_model_of_cosines_has_prediction_vectors_only(tmp_path):
+    model = make(8, link="cosine")
+    rows = load(fix(model, "prediction").write(tmp_path / "v.npz")).right
+    pairs = all_pairs(30)
+    np.testing.assert_allclose(
+        pair_cosines(rows, rows, pairs), identified_cosines(model, role="right", pairs=pairs), atol=1e-12
+    )
+    with pytest.raises(EquivalenceError, match="use as_='prediction'"):
+        fix(model, "balanced")

@@ -14,7 +14,6 @@ from results_shown import KINDS, shown
 import embaudit as ea
 from embaudit.report.drawn_file import drawn_inline
 from embaudit.report.figures import IntervalDisplay
-from embaudit.report.heatmap import FEW, heatmap_of_page
 
 pytestmark = pytest.mark.usefixtures("without_attacks")
 
@@ -71,20 +70,3 @@ def test_drawing_for_a_page_leaves_the_settings_of_matplotlib_alone():
         one = drawn_inline(intervals(["a"], [0.5]))
         assert before == dict(mpl.rcParams)
     assert one == drawn_inline(intervals(["a"], [0.5]))
-
-
-def test_heatmaps_show_small_sides_that_have_names():
-    sizes = FEW, FEW + 1
-    charts = [heatmap_of_page(audit(p=size)) for size in sizes]
-    assert [chart and len(chart.names) for chart in charts] == [FEW, None]
-    without = ea.audit(random_model(p=12, k=4), n_gauges=1)
-    assert heatmap_of_page(without) is None
-    by_id = ea.audit(random_model(p=12, k=4, right_ids=np.arange(12) + 100), n_gauges=1)
-    assert min(heatmap_of_page(by_id).names) == "item 100"
-
-
-def test_nothing_is_drawn_where_nothing_can_be():
-    zeros = ea.FactorModel.from_user_item(np.eye(2), [[1.0, 0.0], [0.0, 0.0], [0.6, 0.8]], item_ids=["a", "b", "c"])
-    assert sorted(heatmap_of_page(ea.audit(zeros, n_gauges=1, show=["a", "b", "c"])).names) == ["a", "c"]
-    lonely = ea.FactorModel.from_user_item(np.eye(2), [[1.0, 1.0], [0.0, 0.0]], item_ids=["a", "b"])
-    assert heatmap_of_page(ea.audit(lonely, n_gauges=1)) is None

@@ -12,10 +12,9 @@ from matplotlib.figure import Figure
 from models import random_model
 
 import embaudit as ea
-from embaudit.auditing import heads
 from embaudit.auditing.equivalents import equivalent_models
 from embaudit.report.heatmap import heatmap
-from embaudit.report.prediction_display import PredictionDisplay
+from embaudit.report.prediction_display import MOST_POINTS, PredictionDisplay
 
 mpl.use("agg")
 
@@ -118,24 +117,6 @@ def test_the_panel_of_predictions_is_that_of_the_definition(name):
     np.testing.assert_allclose(shown.panels[1].cosines, expected[np.ix_(rows, rows)], atol=1e-9)
 
 
-def test_the_furthest_is_that_of_the_largest_mean_change_and_no_prediction_cosine():
-    made = equivalent_models(MODEL, n_gauges=3, rng=np.random.default_rng(3))
-    shown = heatmap(MODEL, equals=made)
-    moved = {}
-    for one in made:
-        if one.exponent != 0:
-            change = np.subtract(by_loops(one.of(MODEL).right, range(20)), by_loops(MODEL.right, range(20)))
-            moved[one.name] = np.abs(change).mean()
-    first = max(moved, key=moved.get)
-    assert len(made) == len(moved) + 1 == 10
-    assert [panel.name.split(",")[0] for panel in shown.panels] == ["model at hand", first, "prediction cosine"]
-    assert shown.panels[1].note == "same predictions, furthest of 9"
-    assert shown.means(shown.panels[1])["moved"] == pytest.approx(moved[first])
-    assert heatmap(MODEL, equals=made, beside=["furthest"]).panels[1].name == shown.panels[1].name
-    left = heatmap(MODEL, role="left", equals=[one for one in made if one.exponent is not None]).panels[1].name
-    assert not left.startswith("exponent 1 ")  # whose left cosines are prediction cosines
-
-
 def test_one_side_alone_has_equal_models_and_no_predictions():
     alone = ea.FactorModel.from_vectors(MODEL.right)
     usual = heatmap(alone)
@@ -216,20 +197,20 @@ def test_an_audit_draws_what_is_certain_to_stay(audit):
         audit.plot_certified_curve(role="cross")
 
 
-def test_all_labels_of_a_head_can_be_shown_where_some_were_looked_at(monkeypatch, without_attacks):
-    monkeypatch.setattr(heads, "PANEL", 12)
-    # A column that no input has: there is no gauge to the canonical models.
-    inputs = np.column_stack([MODEL.left[:, :3], np.zeros(25)])
-    head = ea.FactorModel.from_softmax(
-        MODEL.right, np.zeros(20), embeddings=inputs, labels=[f"l{i}" for i in range(20)]
-    )
-    found = ea.audit(head, n_gauges=1, n_pairs=50, n_neighbours=3)
-    assert found.evidence.model.n_right == 12
-    shown = found.plot_heatmap(Figure().add_subplot(), beside=["exponent 0.5 (balanced)", "logit cosine"])
-    assert shown.title.startswith("label-label cosines of all 20 labels")
-    balanced = ea.at_exponent(head, 0.5)
-    np.testing.assert_allclose(shown.frame().iloc[:, -2], by_loops(balanced.right, shown.selection.rows), atol=1e-9)
-    np.testing.assert_allclose(
-        shown.frame().iloc[:, -1], by_loops(centred(head.scores(), 0, 1).T, shown.selection.rows), atol=1e-9
-    )
-    assert [panel.note for panel in shown.panels[1:]] == ["same predictions", "of the same model"]
+def with_points(count):
+    draw = np.random.default_rng(0)
+    cosines = np.clip(draw.normal(size=(2, count)), -1, 1)
+    return PredictionDisplay(np.zeros((count, 2), int), *cosines, count, 0, "item-item", "prediction cosine")
+
+
+def test_many_pairs_are_counted_and_every_one_of_them_is():
+    points = with_points(MOST_POINTS).plot(Figure().add_subplot()).ax_.collections
+    assert [len(one.get_offsets()) for one in points] == [MOST_POINTS]
+    shown = with_points(MOST_POINTS + 1).plot(Figure().add_subplot())
+    (hexagons,) = shown.ax_.collections
+    # A tenth of the values lies at an end of either axis, where hexagons end, too.
+    assert hexagons.get_array().sum() == MOST_POINTS + 1
+    assert hexagons.get_array().min() == 1
+    assert [ax.get_ylabel() for ax in shown.figure_.axes] == ["cosine at hand", "pairs in a hexagon"]
+    assert shown.ax_.get_xlabel() == "prediction cosine"
+    assert shown.ax_.get_xlim() == shown.ax_.get_ylim() == (-1.03, 1.03)

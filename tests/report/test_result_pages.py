@@ -7,12 +7,9 @@ import re
 import numpy as np
 import pytest
 from browsing import LOADED, text_of
-from matplotlib.figure import Figure
 from results_shown import KINDS, shown
 
 import embaudit as ea
-from embaudit.comparison.change import PARTS
-from embaudit.comparison.neighbour_attribution import OUTCOMES
 from embaudit.evaluation.measures import MEASURES
 from embaudit.io.intake import Intake, Part
 from embaudit.report.document import Origin
@@ -34,20 +31,6 @@ def test_nothing_is_loaded_and_nothing_does_harm(kind):
         assert part not in html
         assert part in text_of(html)
     assert len(html) < 300_000
-
-
-def test_the_parts_of_a_change_are_drawn_as_they_are():
-    found = shown("compare")
-    changed, former = (one.frame() for one in document(found).top)
-    assert changed["name"].tolist() == ["users", "items"]
-    assert former["name"].tolist() == ["10 nearest users", "10 nearest items"]
-    for at, change in enumerate(found.changes.values()):
-        assert changed.iloc[at, 1:].tolist() == [getattr(change, f"mean_{part}") for part in PARTS[1:]]
-        assert former.iloc[at, 1:].tolist() == [change.neighbour_shares[name] for name in OUTCOMES]
-    drawn = document(found).top[0].plot(Figure().add_subplot())
-    assert [text.get_text() for text in drawn.ax_.get_legend().get_texts()] == ["by the gauge", "remains"]
-    ends = [bar.get_x() + bar.get_width() for bar in drawn.ax_.patches[-2:]]
-    assert ends == pytest.approx(changed.iloc[:, 1:].sum(axis=1).tolist())
 
 
 def test_similarities_stand_beside_chance_and_the_cosine_with_their_intervals():

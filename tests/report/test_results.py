@@ -166,18 +166,6 @@ def test_a_picture_has_its_numbers_as_a_table():
 
 
 @pytest.mark.parametrize("name", sorted(DRAWN))
-def test_a_picture_is_drawn_where_told_or_on_a_figure_of_its_own(name):
-    given = Figure().add_subplot()
-    on_given, alone = results()[name].plot(given), results()[name].plot()
-    assert on_given.ax_ is given
-    assert alone.figure_ is not given.figure
-    for shown in (on_given, alone):
-        assert shown.ax_.has_data()
-        shown.figure_.canvas.draw()
-    plt.close(alone.figure_)
-
-
-@pytest.mark.parametrize("name", sorted(DRAWN))
 def test_nothing_is_cut_in_a_grid_of_four_pictures_and_letters_keep_their_size_in_one(name):
     figure, axes = plt.subplots(2, 2)
     for ax in axes.flat:

@@ -144,22 +144,6 @@ def _few(setting):
     return str(path)
 
 
-@pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        (["netflix", "--clusters", "5,3"], "Invalid value for '--clusters': Input should be a valid integer"),
-        (["netflix", "--rank", "301"], "--rank must be from 1 to 300, the fewer of users and items; got 301."),
-        (["netflix", "--lambda1", "0"], "alpha_product must be a finite number > 0; got 0.0."),
-        (["nielsen", "--rank", "3"], "nielsen has no setting; penalties, sizes and data of your own go with netflix."),
-    ],
-)
-def test_bad_settings_end_in_one_sentence(embaudit, words, sentence):
-    result = embaudit("reproduce", *words)
-    assert result.code == 2
-    assert sentence in " ".join(result.err.split())
-    assert not Path("figures").exists()
-
-
 def test_movielens_is_read_as_pandas_counts_it(shared_data):
     folder = shared_data("ml-latest-small")
     found = read_own(f"{folder}/ratings.csv", f"{folder}/movies.csv:genres", n_users=610, n_items=300)

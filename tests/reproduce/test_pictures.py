@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 
 import matplotlib as mpl
-import pandas as pd
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
@@ -64,22 +63,6 @@ def test_files_repeat_byte_by_byte(name, makers, saved, tmp_path):
     for one, other in zip(first, again, strict=True):
         assert one.read_bytes() == other.read_bytes(), one.name
     assert {path.suffix for path in first} == {".png", ".pdf", ".csv", ".json"}
-
-
-def test_existing_files_are_kept_unless_forced(tmp_path):
-    results = {
-        "pictures": {"p": Picture(Figure())},
-        "tables": {"groups": pd.DataFrame({"x": [1.5]})},
-        "documents": {"d": {}},
-    }
-    (tmp_path / "groups.csv").write_text("mine")
-    with pytest.raises(InputError, match=r"must be a file that does not exist yet; got .*force"):
-        save_files(tmp_path, **results)
-    assert (tmp_path / "groups.csv").read_text() == "mine"
-    assert [path.name for path in tmp_path.iterdir()] == ["groups.csv"]
-    save_files(tmp_path, **results, force=True)
-    assert (tmp_path / "groups.csv").read_text() == "x\n1.5\n"
-    assert len(list(tmp_path.iterdir())) == 4
 
 
 def test_drawing_leaves_the_global_settings_alone():

@@ -8,7 +8,6 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -16,7 +15,6 @@ import scipy.stats
 from sklearn.datasets import load_iris
 
 from embaudit.errors import InputError
-from embaudit.io.tables.frames import read_frame
 from embaudit.reversals import Kind, SimpsonReport, simpson
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -124,21 +122,6 @@ def test_noise_groupings_are_seldom_called_significant() -> None:
     assert hits <= 7
 
 
-def test_combinations_are_tried() -> None:
-    """Neither column reverses anything, together they do."""
-    rng = np.random.default_rng(0)
-    a, b = rng.integers(0, 2, (2, 2000))
-    shift = 4 * (a ^ b)
-    x = rng.standard_normal(2000)
-    frame = pd.DataFrame({"x": x + shift, "y": -x + shift + 0.3 * rng.standard_normal(2000), "a": a, "b": b})
-    report = simpson(frame, x="x", y="y", n_permutations=99)
-    assert [g.name for g in report.findings] == ["a × b"]
-    assert report["a × b"].levels == ("0, 0", "0, 1", "1, 0", "1, 1")
-    assert len(simpson(frame, x="x", y="y", depth=1, n_permutations=0).findings) == 0
-    explicit = simpson(frame, x="x", y="y", groups=[("a", "b")], n_permutations=0)
-    assert [g.columns for g in explicit.groupings] == [("a", "b")]
-
-
 def test_what_is_missing_small_or_constant_is_reported() -> None:
     rng = np.random.default_rng(5)
     frame = clouds(rng, -1.0, 1.0, n=20)
@@ -195,37 +178,6 @@ def test_columns_of_every_kind() -> None:
     assert binary.pooled.r == pytest.approx(np.corrcoef(frame["boolean"].astype(float), frame["integer"])[0, 1])
 
 
-def test_groupings_that_say_nothing_are_reported() -> None:
-    frame = pd.DataFrame({"x": [1.0, 2, 3, 4], "y": [1.0, 3, 2, 5], "g": ["a", None, "a", None], "h": list("abab")})
-    report = simpson(frame, x="x", y="y", groups=["g", "h"], depth=1, min_size=2, n_permutations=9)
-    assert [grouping.name for grouping in report.groupings] == ["h"]
-    assert "g: not a grouping, it leaves 1 group of the rows that have x and y" in report.notes
-    only = simpson(frame, x="x", y="y", groups="g", n_permutations=9)
-    assert only.groupings == ()
-    assert only.to_frame().empty
-    assert only.to_frame().columns.tolist() == report.to_frame().columns.tolist()
-    assert "SimpsonReport(y on x, 4 rows: 0 findings" in repr(only)
-    assert "<p>" in only._repr_html_()
-    with pytest.raises(InputError, match="at least one grouping"):
-        only.plot()
-
-
-def test_bins_hold_like_numbers_of_rows() -> None:
-    x, y = np.random.default_rng(0).standard_normal((2, 100))
-    frame = pd.DataFrame({"x": x, "y": y, "v": np.arange(100.0)})
-    frame.loc[3, "v"] = np.nan
-    report = simpson(frame, x="x", y="y", groups="v", n_permutations=0)
-    assert report["v"].to_frame()["n"].to_dict() == {
-        "0 to 25.5": 25,
-        "25.5 to 50": 25,
-        "50 to 74.5": 24,
-        "74.5 to 99": 25,
-    }
-    assert report.notes == ("v: numbers cut into 4 bins of like size", "v: 1 row without a group left out")
-    skewed = simpson(frame.assign(v=np.r_[np.zeros(80), np.arange(1.0, 21.0)]), x="x", y="y", groups="v")
-    assert "v: not a grouping, it leaves 1 group of the rows that have x and y" in skewed.notes
-
-
 def test_every_source_of_a_table_gives_one_answer(tmp_path: Path) -> None:
     frame = clouds(np.random.default_rng(1), -1.0, 1.0, n=12)
     frame.to_csv(tmp_path / "t.csv", index=False)
@@ -242,45 +194,12 @@ def test_every_source_of_a_table_gives_one_answer(tmp_path: Path) -> None:
         assert answer["groupings"][0]["p_grouping"] == answers[0]["groupings"][0]["p_grouping"]
 
 
-def test_cells_are_those_that_pandas_reads(tmp_path: Path) -> None:
-    """Missing cells in all spellings, rows that are short, other encodings."""
-    path = tmp_path / "t.csv"
-    for content in ("x,y,g\n1,2,a\n,NA,b b\n3.5,null,2020-01-01\n", "x,y,g\n1,2,a b\n3,4\n5,6,c d\n"):
-        path.write_text(content)
-        pd.testing.assert_frame_equal(read_frame(path), pd.read_csv(path))
-    path.write_bytes("x;größe\n1;2\n3;4\n".encode("latin-1"))
-    assert list(read_frame(path).columns) == ["x", "größe"]
-    path.write_text("x\n1\n2\n")
-    assert read_frame(path)["x"].tolist() == [1, 2]
-
-
 def test_counts_stand_for_rows() -> None:
     table = kidney_stones()
     rows = table.loc[table.index.repeat(table["n"])].drop(columns="n")
     a = simpson(table, x="treatment", y="success", counts="n", n_permutations=0).to_dict()
     b = simpson(rows, x="treatment", y="success", n_permutations=0).to_dict()
     assert a == b
-
-
-def test_results_are_plain_and_drawn(admissions: SimpsonReport) -> None:
-    summary = json.loads(json.dumps(admissions.to_dict(), allow_nan=False))
-    assert summary["n_significant"] == 1
-    assert [group["group"] for group in summary["groupings"][0]["groups"]] == list("ACDFBE")
-    assert "<td>department</td>" in admissions._repr_html_()
-    display = admissions.plot()
-    lines = {line.get_label(): line for line in display.ax_.get_lines()}
-    assert set(lines) == {f"{d} ({n})" for d, n in zip("ABCDEF", (933, 585, 918, 792, 584, 714), strict=True)} | {
-        "all rows"
-    }
-    x, y = lines["A (933)"].get_data()
-    assert np.polyfit(x, y, 1)[0] == pytest.approx(89 / 108 - 512 / 825)
-    pooled = np.polyfit(*lines["all rows"].get_data(), 1)[0]
-    assert pooled == pytest.approx(admissions.pooled.slope)
-    plt.close(display.figure_)
-    with pytest.raises(KeyError):
-        admissions["faculty"]
-    with pytest.raises(InputError, match="grouping must be one of department; got 'faculty'"):
-        admissions.plot(grouping="faculty")
 
 
 TABLE = {"x": [1.0, 2.0, 3.0, 4.0], "y": [2.0, 1.0, 4.0, 3.0], "g": ["a", "a", "b", "b"]}

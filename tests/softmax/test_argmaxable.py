@@ -86,21 +86,6 @@ def test_a_shortened_row_keeps_every_cosine_and_loses_every_argmax():
     assert argmaxable(seven_labels(chord * (1 + 1e-4))).can_lead[2]
 
 
-def test_affinely_independent_labels_can_all_lead():
-    for n, rank in ((8, 12), (8, 7)):
-        head = random_head(0, n, rank, bias=True)
-        found = argmaxable(head)
-        assert found.can_lead.all()
-        assert found.decided.all()
-        assert (found.lead == 1).all()
-        assert found.can_lead.dtype == bool
-        # The input that shows it: logits 1 and 0, whatever the biases are.
-        table = np.column_stack([head.right, -np.ones(n)])
-        wanted = np.eye(n)[3] - head.right_bias
-        x = np.linalg.lstsq(table, wanted, rcond=None)[0]
-        np.testing.assert_allclose(table @ x, wanted, atol=1e-10)
-
-
 def test_a_sample_of_rows_competes_with_all_labels_and_says_so():
     head = random_head(7, 40, 2)
     everyone, some = argmaxable(head), argmaxable(head, rows=[3, 11, 20])
@@ -131,23 +116,6 @@ def with_twins(head: FactorModel, copies: dict[int, int]) -> FactorModel:
     again = np.repeat(list(copies), list(copies.values()))
     bias = None if head.right_bias is None else np.append(head.right_bias, head.right_bias[again])
     return FactorModel.from_softmax(np.vstack([head.right, head.right[again]]), bias)
-
-
-@given(seed=SEEDS, bias=st.booleans())
-@settings(max_examples=25, deadline=None)
-def test_labels_of_equal_row_and_bias_lead_together_or_not_at_all(seed, bias):
-    head = random_head(seed, 25, 2, bias=bias)
-    alone = argmaxable(head)
-    inside, outside = np.flatnonzero(alone.cannot)[:1], np.flatnonzero(alone.can_lead)[:2]
-    twins = {int(label): 2 for label in (*inside, *outside)}
-    head = with_twins(head, twins)
-    for model in (head, equivalent_head(head, seed)):
-        found = argmaxable(model)
-        assert found.tied[outside].all()
-        assert found.n_tied == 3 * len(outside)
-        assert found.n_can == alone.n_can - len(outside)
-        assert found.n_cannot == alone.n_cannot + 2 * len(inside)
-        assert not (found.tied & found.can_lead).any()
 
 
 def test_a_twin_with_a_smaller_bias_never_leads_and_one_with_a_larger_bias_does():

@@ -11,7 +11,7 @@ from embaudit.model import FactorModel, Softmax
 from embaudit.model.final_norm import FinalNorm
 from embaudit.softmax import conventions as measured
 from embaudit.softmax.conventions import norm_evidence
-from embaudit.softmax.folding import Convention, centred_form, conventions, folding, ones_to_reach, require_norm
+from embaudit.softmax.folding import Convention, centred_form, conventions, folding, ones_to_reach
 
 DRAW = np.random.default_rng(0)
 ROWS, BIAS = DRAW.standard_normal((60, 6)), DRAW.standard_normal(60)
@@ -55,18 +55,6 @@ def test_every_convention_predicts_what_the_stored_head_predicts(norm, bias):
         if name != "folded and centred":
             np.testing.assert_allclose(found.scores(), logits, atol=1e-12)
     assert ("folded, less ones" in forms) == norm.sums_to_zero
-
-
-def test_what_each_convention_is():
-    rows = {form.name: form.of(ROWS) for form in conventions(HEAD, LAYER)}
-    folded = ROWS * GAIN
-    level = folded - folded.mean(axis=1, keepdims=True)
-    assert list(rows) == ["as stored", "folded", "folded, less ones", "folded and centred"]
-    assert rows["as stored"] is ROWS
-    np.testing.assert_array_equal(rows["folded"], folded)
-    np.testing.assert_allclose(rows["folded, less ones"], level, atol=1e-15)
-    np.testing.assert_allclose(rows["folded and centred"], level - level.mean(axis=0), atol=1e-14)
-    assert Convention("folded", GAIN).of(ROWS.astype(np.float32)).dtype == np.float32
 
 
 def test_behind_an_rmsnorm_the_ones_vector_is_seen():
@@ -128,20 +116,6 @@ def test_folding_is_a_gauge_unless_a_gain_is_zero():
     assert folding(FinalNorm("rms", [1.0, 0.0])) is None
 
 
-def test_a_head_is_asked_whether_the_norm_is_its_own():
-    for head, words in (
-        (FactorModel.from_vectors(ROWS), "a final norm must be asked of a softmax head; got a model with identity"),
-        (FactorModel.from_softmax(ROWS[:, :5]), "a final norm must be as wide as the head, 5 dimensions; got 6."),
-        (
-            FactorModel.from_softmax(ROWS, link=Softmax(unit_rows=True)),
-            "a final norm must be given of a head that keeps the lengths of its rows; got one that divides by them.",
-        ),
-    ):
-        with pytest.raises(InputError) as refused:
-            require_norm(head, LAYER)
-        assert str(refused.value).startswith(words)
-
-
 def test_how_far_conventions_lie_apart_by_brute_force():
     found = evidence()
     rows = {form.name: form.of(ROWS) for form in conventions(HEAD, LAYER)}
@@ -164,20 +138,6 @@ def test_how_far_conventions_lie_apart_by_brute_force():
     rest = np.linalg.norm(folded - folded.mean(axis=1, keepdims=True), axis=1)
     assert found.ones == pytest.approx(np.median(part / rest))
     assert evidence(norm=FinalNorm("rms", GAIN)).ones is None
-
-
-def test_copies_are_left_out_of_who_is_nearest():
-    head = FactorModel.from_softmax(np.vstack([ROWS, ROWS[:20]]))
-    found, alone = evidence(head), evidence()
-    assert found.n_copies == 40
-    assert alone.n_copies == 0
-    np.testing.assert_array_equal(found.queries, np.arange(20, 60))
-    assert found.folded.nearest.n_rows == 40
-    one, other = (cosines(x)[20:60] - 9 * np.eye(80)[20:60] for x in (head.right, head.right * GAIN))
-    wanted = np.mean([c[j] < c.max() - 1e-9 for c, j in zip(other, one.argmax(axis=1), strict=True)])
-    assert found.folded.nearest.share == pytest.approx(wanted)
-    every = evidence(FactorModel.from_softmax(np.repeat(ROWS[:9], 2, axis=0)))
-    assert (every.n_copies, len(every.queries), every.folded.nearest.share) == (0, 18, 0.0)
 
 
 def test_a_drawn_part_of_a_large_head_has_an_interval(monkeypatch):

@@ -80,21 +80,6 @@ def test_figure_2_right_the_cosine_has_the_wrong_sign_for_both_pairs():
     assert best_common_probability(head.right, 1, 3) < 0.4
 
 
-def test_equal_rows_share_halves_with_equal_biases_only():
-    rows = [[1.0, 0.0], [1.0, 0.0], [-1.0, 1.0], [-1.0, -1.0]]
-    pairs = [[0, 1], [2, 3]]
-    assert shared_halves(FactorModel.from_softmax(rows), pairs).can_share.tolist() == [True, True]
-    biased = FactorModel.from_softmax(rows, [1.0, 0.0, 0.5, 0.0])
-    found = shared_halves(biased, pairs)
-    assert found.can_share.tolist() == [False, True]
-    assert (found.decided.all(), found.lead[0], found.lead[1] > 0) == (True, 0.0, True)
-    columns = ["first", "second", "first_name", "second_name", "shared_half", "lead"]
-    assert found.to_frame().columns.tolist() == columns
-    assert found.to_frame().shared_half.tolist() == ["no", "yes"]
-    inside = FactorModel.from_softmax([[0.1, 0.0], [0.1, 0.0], [1.0, 0.0], [-1.0, 1.0], [-1.0, -1.0]])
-    assert not shared_halves(inside, [[0, 1]]).can_share[0]
-
-
 @pytest.mark.parametrize("seed", range(3))
 def test_a_third_row_on_the_segment_keeps_two_labels_from_sharing(seed):
     """Along the normal of that edge all three lead together, so that none of their pairs is alone."""

@@ -9,9 +9,7 @@ import pytest
 from head_examples import random_head
 
 from embaudit import softmax
-from embaudit.canonical.equivalents import EquivalentModel
-from embaudit.gauges import Gauge
-from embaudit.model import FactorModel, Softmax
+from embaudit.model import FactorModel
 from embaudit.model.drift import rounding_bound
 from embaudit.softmax import (
     argmaxable,
@@ -104,29 +102,6 @@ def test_equal_heads_are_measured_field_by_field():
     assert not replace(found, change=np.nextafter(found.tolerance, 1)).ok
 
 
-@pytest.mark.parametrize("link", [Softmax(), Softmax(soft_cap=3.0), Softmax(unit_rows=True)])
-def test_a_pair_is_brought_to_both_ends_by_a_shift(link):
-    head = random_head(2, 8, 3, inputs=20).replace(link=link, right_names=list("abcdefgh"))
-    panel = make_panel(head, 9, rng())
-    a, b = panel.model.right[[1, 4]]
-    probe = HeadProbe(panel, n_pairs=100, n_neighbours=2, rng=rng())
-    ends = list(probe.construct((1, 4)))
-    for end, target, shift in zip(ends, (-1.0, 1.0), (-(a + b) / 2, (b - 3 * a) / 2), strict=True):
-        assert (end.names, end.target) == (("b", "e"), target)
-        assert end.before == pytest.approx(a @ b / np.linalg.norm(a) / np.linalg.norm(b))
-        assert end.after == pytest.approx(target)
-        assert end.shift == pytest.approx(np.linalg.norm(shift) / panel.median_norm)
-        moved = panel.model.replace(right=panel.model.right + shift)
-        logs = [np.log(model.predictions()) for model in (panel.model, moved)]
-        assert end.change == pytest.approx(np.abs(logs[0] - logs[1]).max(), abs=1e-12)
-        assert (end.change < 1e-12) == (link == Softmax())
-    stretch = EquivalentModel.by(Gauge.diagonal([1.0, 2.0, 4.0]), "by hand", "linear")
-    assert (probe.measure(stretch).condition_number, probe.measure(stretch).ok) == (
-        4.0,
-        link != Softmax(unit_rows=True),
-    )
-
-
 # --- neighbours --------------------------------------------------------------------------------------------------
 
 
@@ -147,23 +122,3 @@ def test_sampled_labels_stand_for_all():
     middle = ends.mean(axis=1, keepdims=True)
     shorter = middle + 1.44 / 1.96 * (ends - middle)
     assert np.mean((shorter[:, 0] <= truth.top1_changed) & (truth.top1_changed <= shorter[:, 1])) < 0.92
-
-
-@pytest.mark.parametrize("seed", range(6))
-def test_examples_are_the_labels_that_lost_most(seed):
-    rows = np.random.default_rng(seed).standard_normal((9, 3))
-    shift = np.array([1.0, -0.5, 0.2])
-    head = FactorModel.from_softmax(rows, labels=list("012345678"))
-    found = neighbour_change(head, np.arange(9), shift, n=3, exact=True, n_examples=9)
-    lists = []
-    for moved in (rows, rows + shift):
-        unit = moved / np.linalg.norm(moved, axis=1, keepdims=True)
-        cosines = unit @ unit.T
-        np.fill_diagonal(cosines, -np.inf)
-        lists.append(np.argsort(-cosines, axis=1)[:, :3])
-    before, after = lists
-    lost = [len(set(one) - set(other)) + (one[0] != other[0]) for one, other in zip(before, after, strict=True)]
-    assert [lost[int(example.name)] for example in found.examples] == sorted(lost, reverse=True)
-    assert found.top_n_changed == pytest.approx(
-        np.mean([len(set(a) - set(b)) for a, b in zip(*lists, strict=True)]) / 3
-    )

@@ -246,18 +246,6 @@ def test_float32_gives_the_float64_answer(kind: type, solver: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ESTIMATORS)
-def test_new_users_are_embedded_as_the_old_ones(kind: type) -> None:
-    X, new = data(30, 8), data(5, 8, seed=9)
-    mf = kind(3, alpha=1.0).fit(X)
-    np.testing.assert_allclose(mf.transform(new), new @ mf.projection_, atol=1e-14)
-    np.testing.assert_allclose(mf.transform(new[:1]), mf.transform(new)[:1], atol=1e-14)
-    model = mf.model(new, user_ids=list("abcde"), item_ids=np.arange(8), item_names=list("ABCDEFGH"))
-    assert model.left_ids.tolist() == list("abcde")
-    assert model.names("right").tolist() == list("ABCDEFGH")
-    np.testing.assert_allclose(model.scores(), new @ mf.projection_ @ mf.components_, atol=1e-12)
-
-
-@pytest.mark.parametrize("kind", ESTIMATORS)
 @pytest.mark.parametrize("alpha", [-1.0, np.nan, np.inf, "1", None, True])
 def test_alpha_out_of_range_is_refused(kind: type, alpha: Any) -> None:
     with pytest.raises(InputError, match=r"alpha must be a finite number >= 0; got .*; 0 switches the penalty off\."):
@@ -280,21 +268,6 @@ def test_exponent_is_an_earlier_name_of_the_split(split: float | str) -> None:
 def test_penalty_that_leaves_nothing_is_refused() -> None:
     with pytest.raises(InputError, match=r"alpha must be below the largest singular value of X, σ₁ = 3; got 3\.0;"):
         FactorPenaltyMF(1, alpha=3.0).fit(np.diag([3.0, 1.0]))
-
-
-@pytest.mark.parametrize("kind", ESTIMATORS)
-def test_unusable_data_are_refused(kind: type) -> None:
-    with pytest.raises(InputError, match=r"at least 2 users .* got 1 sample"):
-        kind(1).fit(np.ones((1, 4)))
-    with pytest.raises(InputError, match="zeros only"):
-        kind(1).fit(np.zeros((3, 4)))
-    with pytest.raises(InputError, match="NaN"):
-        kind(1).fit(np.array([[1.0, np.nan], [0.0, 1.0]]))
-    mf = kind(2, alpha=0.1).fit(data())
-    with pytest.raises(InputError, match="features"):
-        mf.transform(data(4, 5))
-    with pytest.raises(InputError, match="embedded users with 2 columns"):
-        mf.inverse_transform(np.ones((3, 3)))
 
 
 @settings(max_examples=30)

@@ -79,25 +79,6 @@ def test_unit_rows_that_collapsed_to_four_dimensions_are_no_failure():
     assert ea.audit(collapsed_towers(2e-4), **FEW).predictions_hold
 
 
-def test_directions_left_alone_stay_as_they_are_beside_the_canonical_ones():
-    """Their rows keep all inner products among themselves up to one number, and do not mix with the others."""
-    model = collapsed_towers(1e-5, dtype=np.float64)
-    form = ea.canonical_form(model)
-    assert (form.firm, form.n_seen, form.leaves_alone) == (4, 16, True)
-    for exponent in (0.0, 0.5, 1.0):
-        made = ea.at_exponent(model, exponent)
-        s = form.singular_values[:4]
-        np.testing.assert_allclose(made.left[:, :4].T @ made.left[:, :4], np.diag(s ** (2 * exponent)), atol=1e-9)
-        np.testing.assert_allclose(made.right[:, :4].T @ made.right[:, :4], np.diag(s ** (2 - 2 * exponent)), atol=1e-9)
-        firm = made.left[:, :4] @ made.right[:, :4].T
-        rest = model.scores() - firm
-        np.testing.assert_allclose(made.left[:, 4:] @ made.right[:, 4:].T, rest, atol=1e-12)
-        stretch = np.linalg.svd(form.maps(exponent)["left"][:, 4:], compute_uv=False)
-        assert np.ptp(stretch) < 1e-6 * stretch[0]
-        maps = form.maps(exponent)
-        np.testing.assert_allclose(maps["left"].T @ maps["right"], np.eye(16), atol=1e-9)
-
-
 def test_whitened_models_that_leave_directions_alone_are_not_called_prediction_cosines():
     whole, some = (ea.canonical_form(collapsed_towers(c, dtype=np.float64)) for c in (1e-2, 1e-5))
     for form, name in ((whole, "users whitened (prediction cosine)"), (some, "users whitened")):

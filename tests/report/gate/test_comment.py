@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
-from results_shown import KINDS, shown
-
 import embaudit as ea
 from embaudit.report.document import Origin
-from embaudit.report.documents import document
 from embaudit.report.gate.comment import comment
-from embaudit.report.gate.forges import plain_text
 
 
 def test_a_comment_has_words_a_table_and_notes_in_this_order():
@@ -32,18 +27,3 @@ def test_a_comment_has_words_a_table_and_notes_in_this_order():
         f"embaudit {ea.__version__}, seed 3",
         "",
     ])  # fmt: skip
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_names_are_text_and_lines_stay_lines(kind):
-    text = comment(shown(kind), "<script>|@all\n# x", Origin())
-    assert "<script>" not in text
-    assert "@" not in text
-    assert "\u202e" not in text
-    assert max(map(len, text.splitlines())) < 40_000
-    table = [line for line in text.splitlines() if line.startswith("|")]
-    widths = {line.replace("\\|", "").count("|") for line in table}
-    assert len(widths) == 1
-    assert len(table) <= 22
-    for said in document(shown(kind)).said:
-        assert plain_text(said) in text
