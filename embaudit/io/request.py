@@ -126,15 +126,3 @@ class Request:
     def transposes(self, side: Literal["left", "right"]) -> bool | None:
         """Whether a side is stored with one column an entity; None where the caller did not say."""
         return None if self.transpose is None else self.transpose in (side, "both")
-
-
-def as_one_side(request: Request, what: str) -> None:
-    """Refuse to look for two sides where there can be only one.
-
-    Raises
-    ------
-    InputError
-        For the kind "factors".
-    """
-    if request.kind == "factors":
-        raise must_be("kind", f'"vectors" or "head" for {what}, which is one side', '"factors"')

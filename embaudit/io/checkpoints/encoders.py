@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from embaudit.errors import InputError, must_be
-from embaudit.io.json_text import parsed
+from embaudit.io.json_text import parsed_file
 
 EXPORTS = {
     "modules.json": "numpy.save('vectors.npy', SentenceTransformer({path!r}).encode(texts))",
@@ -22,7 +21,7 @@ def encoder_of(folder: Path) -> tuple[str, str] | None:
     A layer that normalises is read from the modules of sentence-transformers, or their similarity from its
     configuration; without either it is not known how vectors are compared.
     """
-    modules = _content(folder / "modules.json")
+    modules = parsed_file(folder / "modules.json")
     types = [str(one.get("type")) for one in modules if isinstance(one, dict)] if isinstance(modules, list) else []
     if any(kind.endswith(".Normalize") for kind in types):
         return "sentence-transformers", "modules.json"
@@ -31,7 +30,7 @@ def encoder_of(folder: Path) -> tuple[str, str] | None:
                                                                      "dot": "msmarco-dot"}),
         ("config.json", "model_type", {"clip": "clip", "siglip": "siglip"}),
     ):  # fmt: skip
-        content = _content(folder / name)
+        content = parsed_file(folder / name)
         word = words.get(str(content.get(key))) if isinstance(content, dict) else None
         if word is not None:
             return word, name
@@ -46,10 +45,3 @@ def refusal_of(folder: Path) -> InputError | None:
     word, name = found
     remedy = f"export them in Python: {EXPORTS[name].format(path=str(folder))}"
     return must_be("the input", "vectors", f"{folder}, an encoder ({word}, as {name} says)", remedy)
-
-
-def _content(path: Path) -> Any:
-    try:
-        return parsed(path.read_bytes()) if path.is_file() else None
-    except (OSError, ValueError):
-        return None

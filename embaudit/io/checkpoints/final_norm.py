@@ -18,7 +18,7 @@ from embaudit.io.codecs.arrays import Arrays
 from embaudit.io.codecs.memory import Memory
 from embaudit.io.files import AnyPath, existing_path
 from embaudit.io.intake import SHIFTS, FoundNorm
-from embaudit.io.objects.library import comes_from
+from embaudit.io.objects.live_model import comes_from
 from embaudit.model import FactorModel, Softmax
 from embaudit.model.final_norm import FinalNorm, NormKind
 

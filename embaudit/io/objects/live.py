@@ -8,9 +8,8 @@ from typing import Any, TypeAlias
 
 from embaudit.errors import InputError, must_be
 from embaudit.io.intake import Reading
-from embaudit.io.objects import networks, others, scikit_learn
-from embaudit.io.objects.library import comes_from
-from embaudit.io.objects.live_model import LiveModel
+from embaudit.io.objects import networks, recommenders, scikit_learn
+from embaudit.io.objects.live_model import LiveModel, comes_from
 from embaudit.io.objects.recommenders import LIBRARIES
 from embaudit.io.registry import ALWAYS, reading_of
 from embaudit.io.request import Request
@@ -19,12 +18,12 @@ from embaudit.model import FactorModel
 Reader: TypeAlias = Callable[[Any, Request], LiveModel]
 
 READERS: tuple[tuple[tuple[str, ...], tuple[str, ...], Reader], ...] = (
-    (("lenskit",), ("Pipeline",), others.lenskit_pipeline),
+    (("lenskit",), ("Pipeline",), recommenders.lenskit_pipeline),
     *(((row.package,), row.classes, row.read) for row in LIBRARIES),
-    (("lightfm", "lightfm_next"), ("LightFM",), others.lightfm),
-    (("pyspark",), ("ALSModel", "PipelineModel"), others.spark),
-    (("faiss",), ("Index",), others.faiss),
-    (("hnswlib",), ("Index",), others.hnswlib),
+    (("lightfm", "lightfm_next"), ("LightFM",), recommenders.lightfm),
+    (("pyspark",), ("ALSModel", "PipelineModel"), recommenders.spark),
+    (("faiss",), ("Index",), recommenders.faiss),
+    (("hnswlib",), ("Index",), recommenders.hnswlib),
     (("sklearn",), ("BaseEstimator",), scikit_learn.read),
     (("transformer_lens",), ("HookedTransformer", "TransformerBridge"), networks.transformer_lens),
     (("transformers",), ("PreTrainedModel",), networks.transformer),
@@ -130,7 +129,7 @@ def read_object(model: Any, *, kind: str = "auto", **options: Any) -> Reading:
 
 def _require_used(request: Request, reader: Reader) -> None:
     """Refuse options that say nothing about an object."""
-    features = FEATURES if reader is others.lightfm else ()
+    features = FEATURES if reader is recommenders.lightfm else ()
     unused = [name for name in request.given if name not in (*ALWAYS, *features)]
     if any(name in FEATURES for name in unused):
         raise InputError("user_features and item_features must be left out here; only LightFM models use them.")

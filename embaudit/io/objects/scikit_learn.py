@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from embaudit.core.checked import Floats, Indices
 from embaudit.errors import InputError, must_be
-from embaudit.io.objects.library import has
-from embaudit.io.objects.live_model import LiveModel
+from embaudit.io.objects.live_model import LiveModel, has
 from embaudit.io.readers.assemble import two_labels
 from embaudit.io.request import Request
 from embaudit.model import FactorModel

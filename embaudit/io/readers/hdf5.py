@@ -45,29 +45,37 @@ def of_keras(arrays: Arrays, config: Any, request: Request, where: object) -> Co
     if "QuantizedDTypePolicy" in str(config):
         remedy = "save the model before it is quantised"
         raise must_be(f"{where}", "numbers as they are", "layers that Keras has quantised", remedy)
+    layers = list(_layers(config))
     if request.weight is None and request.left is None and request.kind in ("auto", "head"):
-        heads = [f"{layer}.kernel" for layer in softmax_layers(config) if f"{layer}.kernel" in arrays.tensors]
+        softmax = [layer for kind, layer in layers if kind == "Dense" and _activation(layer) == "softmax"]
+        heads = [f"{layer.get('name')}.kernel" for layer in softmax if f"{layer.get('name')}.kernel" in arrays.tensors]
         request = replace(request, kind="head", weight=heads[0]) if len(heads) == 1 else request
     found = contents_of(arrays, request, where)
-    layers = list(_layers(config))
     if "left" not in found.fields or "link" in found.fields or request.link is not None or not layers:
         return found
-    others = [f"{kind} {said.get('activation') or ''}".strip() for kind, said in layers if kind not in (*PASSED, "Dot")]
+    others = [f"{kind} {_activation(layer)}".strip() for kind, layer in layers if kind not in (*PASSED, "Dot")]
     if others:
         remedy = "say what becomes of their product with --link=identity (or cosine, sigmoid)"
         raise must_be(f"the layers of {where} behind its tables", "a Dot", ", ".join(dict.fromkeys(others)), remedy)
-    cosine = any(kind == "Dot" and said.get("normalize") for kind, said in layers)
+    cosine = any(kind == "Dot" and layer.get("normalize") for kind, layer in layers)
     link = Source.of("its Dot layer", "cosine" if cosine else "identity")
     return replace(found, fields={**found.fields, "link": link})
 
 
 def _layers(config: Any) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield class and settings of the layers of a model of Keras, those of models inside it included."""
-    inner = config.get("config") if isinstance(config, dict) else None
-    for layer in inner.get("layers") or () if isinstance(inner, dict) else ():
+    """Yield class and settings of the layers of a model of Keras, those inside other models and wrappers included."""
+    settings = config.get("config") if isinstance(config, dict) else None
+    layers = settings.get("layers") or [settings.get("layer")] if isinstance(settings, dict) else ()
+    for layer in layers if isinstance(layers, list) else ():
         if isinstance(layer, dict) and isinstance(layer.get("config"), dict):
             yield str(layer.get("class_name")), layer["config"]
             yield from _layers(layer)
+
+
+def _activation(settings: dict[str, Any]) -> str:
+    """Return the name of the activation of a layer, empty for none."""
+    stored = settings.get("activation")
+    return str((stored.get("config") if isinstance(stored, dict) else stored) or "")
 
 
 def _of_anndata(stored: Hdf5, request: Request) -> Request:
@@ -86,27 +94,3 @@ def _of_anndata(stored: Hdf5, request: Request) -> Request:
     ids = stored.index.get(side or "")
     kind = "vectors" if request.kind == "auto" else request.kind
     return replace(request, kind=kind, weight=chosen, ids=request.ids or ids)
-
-
-def softmax_layers(config: Any) -> Iterator[str]:
-    """Yield the names of dense layers with a softmax in what Keras says of a model.
-
-    Examples
-    --------
-    >>> layer = {"class_name": "Dense", "config": {"name": "out", "activation": "softmax"}}
-    >>> list(softmax_layers({"config": {"layers": [layer]}}))
-    ['out']
-    """
-    if isinstance(config, list):
-        for one in config:
-            yield from softmax_layers(one)
-    if not isinstance(config, dict):
-        return
-    inner = config.get("config")
-    if config.get("class_name") == "Dense" and isinstance(inner, dict):
-        activation = inner.get("activation")
-        said = activation.get("config") if isinstance(activation, dict) else activation
-        if said == "softmax" and isinstance(inner.get("name"), str):
-            yield inner["name"]
-    for value in config.values():
-        yield from softmax_layers(value)
