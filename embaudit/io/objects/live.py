@@ -19,8 +19,7 @@ Reader: TypeAlias = Callable[[Any, Request], LiveModel]
 
 READERS: tuple[tuple[tuple[str, ...], tuple[str, ...], Reader], ...] = (
     (("lenskit",), ("Pipeline",), recommenders.lenskit_pipeline),
-    *(((row.package,), row.classes, row.read) for row in LIBRARIES),
-    (("lightfm", "lightfm_next"), ("LightFM",), recommenders.lightfm),
+    *((row.packages, row.classes, row.read) for row in LIBRARIES),
     (("pyspark",), ("ALSModel", "PipelineModel"), recommenders.spark),
     (("faiss",), ("Index",), recommenders.faiss),
     (("hnswlib",), ("Index",), recommenders.hnswlib),
@@ -117,7 +116,7 @@ def read_object(model: Any, *, kind: str = "auto", **options: Any) -> Reading:
     request = Request.of(kind, {OF_ROWS.get(name, name): value for name, value in options.items()})
     model = networks.unwrapped(model)
     library, reader = _reader(model)
-    _require_used(request, reader)
+    _require_used(request, library, reader)
     live = reader(model, request)
     inputs = request.inputs if live.inputs is None else live.inputs
     beside = replace(request, inputs=None if live.pairs is not None else inputs)
@@ -127,10 +126,10 @@ def read_object(model: Any, *, kind: str = "auto", **options: Any) -> Reading:
     return reading
 
 
-def _require_used(request: Request, reader: Reader) -> None:
+def _require_used(request: Request, library: str, reader: Reader) -> None:
     """Refuse options that say nothing about an object."""
-    features = FEATURES if reader is recommenders.lightfm else ()
-    unused = [name for name in request.given if name not in (*ALWAYS, *features)]
+    allowed = (*ALWAYS, *FEATURES) if library.startswith("LightFM ") else ALWAYS
+    unused = [name for name in request.given if name not in allowed]
     if any(name in FEATURES for name in unused):
         raise InputError("user_features and item_features must be left out here; only LightFM models use them.")
     if reader not in (networks.module, networks.mapping, networks.keras_model) and unused:

@@ -16,7 +16,7 @@ from embaudit.io.intake import Contents
 from embaudit.model import FactorModel
 
 Scores: TypeAlias = Callable[[Indices, Indices], Any]
-"""Scores as an object itself gives them, for some left rows (first) and right rows."""
+"""Scores as an object itself gives them for pairs: left rows, equal ones side by side, and right rows."""
 TOLERANCE = 1e-4
 """Largest gap between two ways to one score in single precision, relative to the largest score."""
 
@@ -34,8 +34,8 @@ class LiveModel:
     """(n, k) left rows to score where the model has none, or where they choose the rows."""
     inputs: NDArray[Any] | None = None
     """(n, k) the caller's inputs as they reach the factors."""
-    pairs: tuple[Indices, Indices, Floats] | None = None
-    """Left rows, right rows and scores of examples, where these choose the rows."""
+    pairs: tuple[Indices, Indices] | None = None
+    """Left rows and right rows of examples, where these choose the pairs."""
 
     @classmethod
     def of(cls, model: FactorModel, sources: Mapping[str, str], *check: Any, **more: Any) -> LiveModel:
@@ -60,21 +60,18 @@ class LiveModel:
         Examples
         --------
         >>> model = FactorModel.from_user_item([[1.0]], [[2.0]])
-        >>> LiveModel.of(model, {}, lambda users, items: [[2.0]]).require_agreement(model, "MF")
-        >>> LiveModel.of(model, {}, lambda users, items: [[2.5]]).require_agreement(model, "MF")
+        >>> LiveModel.of(model, {}, lambda users, items: [2.0]).require_agreement(model, "MF")
+        >>> LiveModel.of(model, {}, lambda users, items: [2.5]).require_agreement(model, "MF")
         Traceback (most recent call last):
             ...
         embaudit.errors.InputError: the scores read from MF must be its own; got 2 where its predict says 2.5 ...
         """
         scored = model if self.probes is None else model.replace(left=self.probes)
-        if self.pairs is not None:
-            left, right, theirs = self.pairs
-        elif self.scores is not None and scored.left_side is not None:
-            rows, columns = _spread(scored.n_left, 3), _spread(scored.n_right, 5)
-            left, right = np.repeat(rows, len(columns)), np.tile(columns, len(rows))
-            theirs = np.asarray(self.scores(rows, columns), dtype=float).ravel()
-        else:
+        if self.scores is None or scored.left_side is None:
             return
+        rows, columns = _spread(scored.n_left, 3), _spread(scored.n_right, 5)
+        left, right = self.pairs or (np.repeat(rows, len(columns)), np.tile(columns, len(rows)))
+        theirs = np.asarray(self.scores(left, right), dtype=float).ravel()
         if not len(left) == len(right) == len(theirs):
             raise must_be(f"the outputs of {name}", "one score a pair", f"{len(theirs)} for {len(left)} pairs")
         ways = _ways(scored, left, right)

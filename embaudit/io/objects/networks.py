@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -15,7 +15,7 @@ from embaudit.errors import must_be
 from embaudit.io.checkpoints.classes import classes_of, other_task
 from embaudit.io.checkpoints.config import Config
 from embaudit.io.codecs.memory import Memory, as_array
-from embaudit.io.objects.live_model import LiveModel, Scores, comes_from, has, needed, require_fitted
+from embaudit.io.objects.live_model import LiveModel, comes_from, has, needed, require_fitted
 from embaudit.io.readers.assemble import contents_of, named_by, two_labels
 from embaudit.io.readers.hdf5 import of_keras
 from embaudit.io.readers.layout import TIED
@@ -102,9 +102,15 @@ def module(network: Any, request: Request) -> LiveModel:
     if not paired and link != "softmax" and request.inputs is None:
         return live
     takes = needed(network.forward) if has(network, "forward") else []
-    order = [name[0] for name in takes]
-    if paired and order in (["u", "i"], ["i", "u"]):
-        return replace(live, scores=_of_pairs(network, swapped=order[0] == "i"), method="forward")
+    swapped = _swapped(takes)
+    if paired and swapped is not None:
+        table = next(iter(network.state_dict().values()))
+
+        def scores(users: Indices, items: Indices) -> Floats:
+            rows = [table.new_tensor(row.tolist()).long() for row in (users, items)]
+            return _called(network, *rows[:: -1 if swapped else 1])
+
+        return replace(live, scores=scores, method="forward")
     if request.inputs is not None:
         return _of_examples(network, live, request.inputs)
     if request.link is None and request.kind != "head":
@@ -132,16 +138,9 @@ def _called(network: Any, *inputs: Any) -> NDArray[Any]:
     return np.asarray(as_array(outputs), dtype=float)
 
 
-def _of_pairs(network: Any, *, swapped: bool) -> Scores:
-    """Return what `forward` makes of pairs of users and items."""
-    table = next(iter(network.state_dict().values()))
-
-    def own(users: Indices, items: Indices) -> Floats:
-        pairs = np.stack([np.repeat(users, len(items)), np.tile(items, len(users))])
-        rows = [table.new_tensor(row.tolist()).long() for row in pairs]
-        return _called(network, *rows[:: -1 if swapped else 1])
-
-    return own
+def _swapped(names: Sequence[str]) -> bool | None:
+    """Tell from the names of two inputs whether items come before users; None where they are others."""
+    return {"ui": False, "iu": True}.get("".join(name[:1] for name in names))
 
 
 def _of_examples(network: Any, live: LiveModel, inputs: Any) -> LiveModel:
@@ -166,7 +165,7 @@ def _of_examples(network: Any, live: LiveModel, inputs: Any) -> LiveModel:
         raise must_be(f"the arrays read from {name}", "layers that forward calls", "others", remedy)
     if "left" in fields:
         left, right, theirs = (array.ravel()[:FEW] for array in (reaching["left"], reaching["right"], theirs))
-        return replace(live, method="forward", pairs=(left, right, theirs))
+        return replace(live, scores=lambda *_: theirs, method="forward", pairs=(left, right))
     states = reaching["right"].reshape(-1, reaching["right"].shape[-1])
     n_right = live.contents.model().n_right
     if theirs.shape[-1] != n_right or theirs.size != len(states) * n_right:
@@ -174,7 +173,7 @@ def _of_examples(network: Any, live: LiveModel, inputs: Any) -> LiveModel:
         raise must_be(f"the outputs of {name}", f"{n_right} scores an input, one a label", theirs.shape, remedy)
     theirs = theirs.reshape(-1, n_right)
     return replace(
-        live, scores=lambda rows, labels: theirs[rows][:, labels], method="forward", probes=states, inputs=states
+        live, scores=lambda rows, labels: theirs[rows, labels], method="forward", probes=states, inputs=states
     )
 
 
@@ -229,18 +228,19 @@ def keras_model(model: Any, request: Request) -> LiveModel:
     """Read the layers of a model of Keras, and hold two tables against what it makes of users and items."""
     arrays = Memory({variable.path.replace("/", "."): _values(variable) for variable in model.weights})
     contents = of_keras(arrays, {"config": model.get_config()}, request, type(model).__name__)
-    order = [tensor.name[0] for tensor in getattr(model, "inputs", None) or ()]
-    if "left" not in contents.fields or order not in (["u", "i"], ["i", "u"]):
-        if "left" in contents.fields and "link" not in contents.fields and request.link is None:
-            what, got = f"the predictions of {type(model).__name__}", "layers that its configuration does not name"
-            raise must_be(what, "compared with its own", got, "say --link=identity if it multiplies its two tables")
+    swapped = _swapped([tensor.name for tensor in getattr(model, "inputs", None) or ()])
+    paired = "left" in contents.fields
+    if paired and swapped is None and "link" not in contents.fields and request.link is None:
+        what, got = f"the predictions of {type(model).__name__}", "layers that its configuration does not name"
+        raise must_be(what, "compared with its own", got, "say --link=identity if it multiplies its two tables")
+    if not paired or swapped is None:
         return LiveModel(contents)
 
-    def own(users: Indices, items: Indices) -> Floats:
-        pairs = [np.repeat(users, len(items))[:, None], np.tile(items, len(users))[:, None]]
-        return np.asarray(model.predict(pairs[:: -1 if order[0] == "i" else 1], verbose=0)).reshape(len(users), -1)
+    def scores(users: Indices, items: Indices) -> Floats:
+        pairs = [users[:, None], items[:, None]]
+        return np.asarray(model.predict(pairs[:: -1 if swapped else 1], verbose=0))
 
-    return LiveModel(contents, own)
+    return LiveModel(contents, scores)
 
 
 def _values(variable: Any) -> Any:

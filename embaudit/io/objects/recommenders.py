@@ -24,16 +24,16 @@ from embaudit.model import FactorModel
 
 Source: TypeAlias = "str | tuple[str, Callable[[Any], Any]]"
 """An attribute path, of which only the first that exists counts where `|` divides several; or a name and a function."""
-Predict: TypeAlias = Callable[[Any, FactorModel, int, Indices], Any]
-"""Scores as a library gives them, from the object, the model read, one left row and some right rows."""
+Predict: TypeAlias = Callable[[Any, FactorModel, int, Indices, Request], Any]
+"""Scores as a library gives them: of the object, the model read, one left row, some right rows and the request."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Library:
     """Where the objects of one library keep what a model consists of."""
 
-    package: str
-    """First part of the names of its modules."""
+    packages: tuple[str, ...]
+    """First parts of the names of its modules."""
     classes: tuple[str, ...] = ()
     """Names of classes, any by default."""
     sides: tuple[tuple[Source, Source], ...]
@@ -46,7 +46,7 @@ class Library:
     """How scores become predictions; None leaves it to `build`."""
     objective: Callable[[Any, FactorModel], str | None] = lambda *_: None
     """Training objective."""
-    build: Callable[[Any, dict[str, Any]], FactorModel] = lambda _, fields: FactorModel(**fields)
+    build: Callable[[Any, dict[str, Any], Request], FactorModel] = lambda _, fields, __: FactorModel(**fields)
     """Model of an object and the fields read of it."""
     predicts: Mapping[str, Predict] = field(default_factory=dict)
     """Scores by the method that gives them; the first that exists counts."""
@@ -56,7 +56,7 @@ class Library:
         pairs = ({"left": left, "right": right} if left else {"right": right} for left, right in self.sides)
         return next((found for pair in pairs if len(found := _resolved(model, pair)) == len(pair)), {})
 
-    def read(self, model: Any, request: Request) -> LiveModel:  # noqa: ARG002
+    def read(self, model: Any, request: Request) -> LiveModel:
         """Read an object.
 
         Raises
@@ -68,11 +68,11 @@ class Library:
         if not sides:
             got = f"{type(model).__name__} without them"
             remedy = "fit it first, or pass the tables it multiplies to FactorModel.from_user_item"
-            raise must_be(f"a model of {self.package}", "fitted, with factors of users and items", got, remedy)
+            raise must_be(f"a model of {self.packages[0]}", "fitted, with factors of users and items", got, remedy)
         sources = sides | _resolved(model, self.fields)
         if self.biased and not getattr(model, self.biased, True):
             sources = {name: found for name, found in sources.items() if not name.endswith(("_bias", "offset"))}
-        made = self.build(model, _arrays({name: value for name, (_, value) in sources.items()}))
+        made = self.build(model, _arrays({name: value for name, (_, value) in sources.items()}), request)
         if made.left_side is not None and self.link is not None:
             made = made.replace(link=self.link(model) if callable(self.link) else self.link)
         made = made.replace(objective=self.objective(model, made))
@@ -84,10 +84,13 @@ class Library:
         if method is None or made.left_side is None:
             return LiveModel.of(made, taken)
 
-        def own(left: Indices, right: Indices) -> Floats:
-            return np.stack([as_array(self.predicts[method](model, made, int(row), right)) for row in left])
+        def scores(left: Indices, right: Indices) -> Floats:
+            predict = self.predicts[method]
+            return np.concatenate(
+                [as_array(predict(model, made, int(row), right[left == row], request)) for row in np.unique(left)]
+            )
 
-        return LiveModel.of(made, taken, own, method)
+        return LiveModel.of(made, taken, scores, method)
 
 
 def _resolved(model: Any, sources: Mapping[str, Source]) -> dict[str, tuple[str, Any]]:
@@ -126,11 +129,11 @@ def _ids(values: Any) -> NDArray[Any]:
     return np.array(sorted(values, key=lambda name: values[name])) if isinstance(values, Mapping) else as_array(values)
 
 
-def _implicit(model: Any, fields: dict[str, Any]) -> FactorModel:
+def _implicit(model: Any, fields: dict[str, Any], _: Request) -> FactorModel:
     return split_columns(fields["left"], fields["right"], int(model.factors))
 
 
-def _recommended(model: Any, _: FactorModel, user: int, items: Indices) -> Floats:
+def _recommended(model: Any, _: FactorModel, user: int, items: Indices, __: Request) -> Floats:
     chosen, scores = model.recommend(user, None, N=len(items), filter_already_liked_items=False, items=items)
     found = np.full(len(items), np.nan)
     found[np.searchsorted(items, np.asarray(chosen))] = scores
@@ -142,7 +145,7 @@ def _raw_ids(translate: str, factors: str) -> Callable[[Any], Any]:
     return lambda model: [getattr(model.trainset, translate)(row) for row in range(len(getattr(model, factors)))]
 
 
-def _estimates(model: Any, made: FactorModel, user: int, items: Indices) -> Floats:
+def _estimates(model: Any, made: FactorModel, user: int, items: Indices, _: Request) -> Floats:
     name = _id(made.left_ids, user)
     return np.array([model.predict(name, _id(made.right_ids, item), clip=False).est for item in items])
 
@@ -166,7 +169,7 @@ def _decay_of_surprise(model: Any, _: FactorModel) -> str | None:
 
 _STEPS = ("lr_pu", "reg_pu", "reg_qi")
 SURPRISE: dict[str, Any] = {
-    "package": "surprise",
+    "packages": ("surprise",),
     "fields": {"left_bias": "bu", "right_bias": "bi", "offset": "trainset.global_mean",
                "left_ids": ("trainset", _raw_ids("to_raw_uid", "pu")),
                "right_ids": ("trainset", _raw_ids("to_raw_iid", "qi"))},
@@ -214,7 +217,7 @@ def _layers(name: str) -> Source:
     return f"the mean of model.{name}", mean
 
 
-def _build_lenskit(model: Any, fields: dict[str, Any]) -> FactorModel:
+def _build_lenskit(model: Any, fields: dict[str, Any], _: Request) -> FactorModel:
     if comes_from(model, ("lenskit",), ("BPR",)):
         # It keeps the columns of implicit: ones beside the items' bias.
         made = split_columns(fields["left"], fields["right"], fields["left"].shape[1] - 1)
@@ -229,14 +232,14 @@ def _decay_of_lenskit(model: Any, made: FactorModel) -> str | None:
     return known.get(getattr(getattr(model, "config", None), "reg_method", "unknown"), made.objective)
 
 
-def _scored_by_lenskit(model: Any, made: FactorModel, user: int, items: Indices) -> Any:
+def _scored_by_lenskit(model: Any, made: FactorModel, user: int, items: Indices, _: Request) -> Any:
     # What a query is made of lies in its library, which is loaded with its models.
     data = sys.modules["lenskit.data"]
     query = data.RecQuery(user_id=_id(made.left_ids, user))
     return model(query, data.ItemList(item_ids=_id(made.right_ids, items))).scores()
 
 
-def _predicted_by_lenskit(model: Any, made: FactorModel, user: int, items: Indices) -> Any:
+def _predicted_by_lenskit(model: Any, made: FactorModel, user: int, items: Indices, _: Request) -> Any:
     return model.predict_for_user(_id(made.left_ids, user), _id(made.right_ids, items))
 
 
@@ -261,7 +264,7 @@ def _of_recbole(side: int) -> Source:
     return f"forward() or {RECBOLE[side]}", rows
 
 
-def _sorted_by_recbole(model: Any, _: FactorModel, user: int, items: Indices) -> Any:
+def _sorted_by_recbole(model: Any, _: FactorModel, user: int, items: Indices, __: Request) -> Any:
     # A tensor made of the table lies on the right device.
     rows = _table_of_recbole(model, 0).new_tensor([user + 1]).long()
     return as_array(model.full_sort_predict({model.USER_ID: rows})).reshape(-1)[items + 1]
@@ -274,7 +277,20 @@ def _link_of_recbole(model: Any) -> str:
     return "ranking" if getattr(getattr(model, "input_type", None), "name", "") == "PAIRWISE" else "identity"
 
 
-def _build_gensim(_: Any, fields: dict[str, Any]) -> FactorModel:
+def _build_lightfm(model: Any, fields: dict[str, Any], request: Request) -> FactorModel:
+    """Sum the rows of each entity's features; nothing in the model tells whether it had any, so that has to be said."""
+    for role, matrix in zip(("left", "right"), _features(model, request), strict=True):
+        if matrix is not None:
+            fields |= {name: np.asarray(matrix @ fields[name]) for name in (role, f"{role}_bias")}
+    return FactorModel(**fields)
+
+
+def _predicted_by_lightfm(model: Any, _: FactorModel, user: int, items: Indices, request: Request) -> Any:
+    beside = dict(zip(("user_features", "item_features"), _features(model, request), strict=True))
+    return model.predict(np.full(len(items), user, np.int32), items.astype(np.int32), **beside)
+
+
+def _build_gensim(_: Any, fields: dict[str, Any], __: Request) -> FactorModel:
     if fields["left"] is None or fields["left"].shape != fields["right"].shape:
         return FactorModel.from_vectors(fields["right"], ids=fields["right_ids"])
     # A pair is real with probability σ(context · word), as training by negative samples has it.
@@ -283,7 +299,7 @@ def _build_gensim(_: Any, fields: dict[str, Any]) -> FactorModel:
 
 LIBRARIES = (
     Library(
-        package="implicit",
+        packages=("implicit",),
         classes=("MatrixFactorizationBase", "AlternatingLeastSquares", "BayesianPersonalizedRanking",
                  "LogisticMatrixFactorization"),
         sides=(("user_factors", "item_factors"),),
@@ -294,7 +310,7 @@ LIBRARIES = (
     Library(classes=("SVDpp",), sides=((("pu with yj of what each user rated", _with_rated), "qi"),), **SURPRISE),
     Library(classes=("SVD", "NMF"), sides=(("pu", "qi"),), objective=_decay_of_surprise, **SURPRISE),
     Library(
-        package="cornac",
+        packages=("cornac",),
         classes=("Recommender",),
         sides=(("u_factors", "i_factors"), ("U", "V"), (_indexed("user"), _indexed("item"))),
         fields={"left_bias": "u_biases", "right_bias": "i_biases", "offset": ("global_mean", _mean_of_cornac),
@@ -302,10 +318,10 @@ LIBRARIES = (
         biased="use_bias",
         link=_link_of_cornac,
         objective=_decay_of_cornac,
-        predicts={"score": lambda model, _, user, items: as_array(model.score(user))[items]},
+        predicts={"score": lambda model, _, user, items, __: as_array(model.score(user))[items]},
     ),
     Library(
-        package="lenskit",
+        packages=("lenskit",),
         sides=(("user_embeddings", "item_embeddings"), ("user_features_", "item_features_"),
                ("user_components", "item_components"), ("user_components_", "factorization_.components_.T"),
                (_layers("u_layers"), _layers("i_layers")), ("model.u_embed.weight", "model.i_embed.weight")),
@@ -319,14 +335,27 @@ LIBRARIES = (
         predicts={"predict_for_user": _predicted_by_lenskit, "__call__": _scored_by_lenskit},
     ),
     Library(
-        package="recbole",
+        packages=("recbole",),
         classes=("AbstractRecommender",),
         sides=((_of_recbole(0), _of_recbole(1)),),
         link=_link_of_recbole,
         predicts={"full_sort_predict": _sorted_by_recbole},
     ),
     Library(
-        package="gensim",
+        packages=("lightfm", "lightfm_next"),
+        classes=("LightFM",),
+        sides=(("user_embeddings", "item_embeddings"),),
+        fields={"left_bias": "user_biases", "right_bias": "item_biases"},
+        build=_build_lightfm,
+        link=lambda model: "identity" if getattr(model, "loss", None) == "logistic" else "ranking",
+        # Its decay shrinks every row at every sample, by a step that adapts to each coordinate: no law is known.
+        objective=lambda model, _: objective_of(
+            *(getattr(model, f"{side}_alpha", None) for side in ("user", "item")), decayed=None
+        ),
+        predicts={"predict": _predicted_by_lightfm},
+    ),
+    Library(
+        packages=("gensim",),
         classes=("KeyedVectors", "Word2Vec"),
         sides=(("syn1neg", "wv.vectors"), ("", "wv.vectors | vectors")),
         fields={"left_ids": "wv.index_to_key", "right_ids": "wv.index_to_key | index_to_key"},
@@ -375,7 +404,7 @@ def lenskit_pipeline(pipeline: Any, request: Request) -> LiveModel:
     """
     names = pipeline.component_names()
     parts = [pipeline.component(name) for name in (["scorer"] if "scorer" in names else names)]
-    library = next(row for row in LIBRARIES if row.package == "lenskit")
+    library = next(row for row in LIBRARIES if "lenskit" in row.packages)
     found = [part for part in parts if library.sides_of(part)]
     if len(found) != 1:
         got = f"{len(found)} among {', '.join(names)}"
@@ -400,16 +429,15 @@ def spark(model: Any, request: Request) -> LiveModel:
     made = of_rows(*_side(model.userFactors), *_side(model.itemFactors))
     user_ids, item_ids = np.asarray(made.left_ids), np.asarray(made.right_ids)
 
-    def own(left_rows: Indices, right_rows: Indices) -> Floats:
-        pairs = [(int(user), int(item)) for user in user_ids[left_rows] for item in item_ids[right_rows]]
-        columns = [model.getUserCol(), model.getItemCol()]
-        asked = model.userFactors.sparkSession.createDataFrame(pairs, columns)
-        found = {(row[0], row[1]): row["prediction"] for row in model.transform(asked).collect()}
-        return np.array([found.get(pair, np.nan) for pair in pairs]).reshape(len(left_rows), len(right_rows))
+    def scores(left: Indices, right: Indices) -> Floats:
+        pairs = [(int(user), int(item)) for user, item in zip(user_ids[left], item_ids[right], strict=True)]
+        frame = model.userFactors.sparkSession.createDataFrame(pairs, [model.getUserCol(), model.getItemCol()])
+        predictions = {(row[0], row[1]): row["prediction"] for row in model.transform(frame).collect()}
+        return np.array([predictions.get(pair, np.nan) for pair in pairs])
 
     taken = {"left": "userFactors.features", "right": "itemFactors.features", "left_ids": "userFactors.id",
              "right_ids": "itemFactors.id", "link": "its class"}  # fmt: skip
-    return LiveModel.of(made, taken, own, "transform")
+    return LiveModel.of(made, taken, scores, "transform")
 
 
 def _side(factors: Any) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -419,51 +447,22 @@ def _side(factors: Any) -> tuple[NDArray[Any], NDArray[Any]]:
 
 
 NONE = "none"
-"""What the caller says of a side that was trained without features."""
+"""Features of a side that was trained without them."""
 
 
-def lightfm(model: Any, request: Request) -> LiveModel:
-    """Sum the rows of each entity's features; nothing in the model tells whether it had any, so that has to be said.
-
-    Raises
-    ------
-    InputError
-        If the caller has not said what the features of a side are, or they are of another model.
-    """
-    require_fitted(model, "user_embeddings", "item_embeddings", "user_biases", "item_biases")
-    features = {
-        "user": _features(model, "user", request.user_features, request.left_ids),
-        "item": _features(model, "item", request.item_features, request.ids),
-    }
-    sides: dict[str, Any] = {}
-    for side, matrix in features.items():
-        rows, bias = as_array(getattr(model, f"{side}_embeddings")), as_array(getattr(model, f"{side}_biases"))
-        sides[f"{side}_factors"] = rows if matrix is None else np.asarray(matrix @ rows)
-        sides[f"{side}_bias"] = bias if matrix is None else np.asarray(matrix @ bias)
-    link = "identity" if getattr(model, "loss", None) == "logistic" else "ranking"
-    # Its decay shrinks every row at every sample, by a step that adapts to each coordinate: no law is known.
-    strengths = (getattr(model, f"{side}_alpha", None) for side in ("user", "item"))
-    made = FactorModel.from_user_item(**sides, link=link, objective=objective_of(*strengths, decayed=None))
-    taken = {"link": "its loss"}
-    for role, side in (("left", "user"), ("right", "item")):
-        summed = "" if features[side] is None else f" summed over {side}_features"
-        taken |= {role: f"{side}_embeddings{summed}", f"{role}_bias": f"{side}_biases{summed}"}
-    beside = {f"{side}_features": matrix for side, matrix in features.items()}
-    if not callable(getattr(model, "predict", None)):
-        return LiveModel.of(made, taken)
-
-    def own(users: Indices, items: Indices) -> Floats:
-        several = items.astype(np.int32)
-        return np.stack([model.predict(np.full(len(items), user, np.int32), several, **beside) for user in users])
-
-    return LiveModel.of(made, taken, own)
+def _features(model: Any, request: Request) -> list[Any]:
+    """Return the feature matrix of each side of LightFM, None where each entity is its own feature."""
+    return [
+        _features_of(model, "user", request.user_features, request.left_ids),
+        _features_of(model, "item", request.item_features, request.ids),
+    ]
 
 
-def _features(model: Any, side: str, features: Any, ids: Any) -> Any:
+def _features_of(model: Any, side: str, features: Any, ids: Any) -> Any:
     """Return the feature matrix of a side, None where each entity is its own feature."""
     n_rows = len(as_array(getattr(model, f"{side}_biases")))
     if features is None:
-        if ids is not None and len(ids) == n_rows:
+        if ids is not None and np.shape(ids) == (n_rows,):
             return None
         raise InputError(
             f"{side}_features must be the matrix LightFM was trained with, because its {n_rows} {side} rows are "

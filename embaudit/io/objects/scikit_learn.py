@@ -75,7 +75,7 @@ def _scored(
     probes = np.random.default_rng(0).normal(size=(3, model.n_features_in_))
 
     def scores(rows: Indices, labels: Indices) -> Floats:
-        return np.asarray(_quiet(getattr(model, method), probes[rows]))[:, labels]
+        return np.asarray(_quiet(getattr(model, method), probes))[rows, labels]
 
     return LiveModel.of(made, sources, scores, method, reach(probes), reaching)
 
@@ -100,7 +100,7 @@ def _decomposition(model: Any, inputs: Any) -> LiveModel:
     origin = _dense(back(0 * units[:1])) if rows is None else 0.0
 
     def scores(left: Indices, right: Indices) -> Floats:
-        return np.asarray(_dense(back(units[left])) - origin)[:, right]
+        return np.asarray(_dense(back(units)) - origin)[left, right]
 
     made = FactorModel(None, components.T, right_bias=bias, right_ids=names)
     return LiveModel.of(made, COMPONENTS, scores, "inverse_transform", units, rows)
