@@ -35,7 +35,7 @@ FILE = (b"ARROW1", b"FEA1")
 END = bytes.fromhex("ffffffff00000000")
 """What a whole stream ends with."""
 ROWS = 4096
-"""Rows of Parquet that are read at a time."""
+"""Rows of Parquet that are read at a time; eight times as many of columns of numbers, each a call of its own."""
 UNPACKED = 10
 """Times its size that a file of vectors unpacks to at most; one that is larger than memory is read in batches."""
 
@@ -176,7 +176,11 @@ class ArrowTable:
         first = next((batch.column(0) for batch in self.batches([name]) if len(batch)), None)
         rows = np.empty((0, 0)) if first is None else stack(first.slice(0, 1), called)
         width = rows.shape[1]
-        return self._filled([name], width, rows.dtype, lambda batch, row: stack(batch.column(0), called, row, width))
+
+        def fill(out: NDArray[Any], batch: pa.RecordBatch, row: int) -> None:
+            out[:] = stack(batch.column(0), called, row, width)
+
+        return self._filled([name], width, rows.dtype, fill)
 
     def side_by_side(self, columns: Sequence[str], dtype: DTypeLike) -> NDArray[Any]:
         """Read columns of numbers as a matrix, files side by side; see `scratch` for where it is held.
@@ -187,32 +191,36 @@ class ArrowTable:
             If a file is damaged, or numbers are missing.
         """
 
-        def block(batch: pa.RecordBatch, _row: int) -> NDArray[Any]:
+        def fill(out: NDArray[Any], batch: pa.RecordBatch, _row: int) -> None:
             if any(column.null_count for column in batch.columns):
                 missing = sum(column.null_count for batch in self.batches(columns) for column in batch.columns)
                 raise must_be(f"the vectors of {self.path}", "free of missing numbers", f"{missing} missing")
-            return np.column_stack([batch.column(name).to_numpy(zero_copy_only=False) for name in columns])
+            np.stack([batch.column(name).to_numpy(zero_copy_only=False) for name in columns], axis=1, out=out)
 
-        return self._filled(columns, len(columns), dtype, block)
+        return self._filled(columns, len(columns), dtype, fill)
 
     def _filled(
-        self, columns: Sequence[str], width: int, dtype: DTypeLike, block: Callable[[pa.RecordBatch, int], NDArray[Any]]
+        self,
+        columns: Sequence[str],
+        width: int,
+        dtype: DTypeLike,
+        fill: Callable[[NDArray[Any], pa.RecordBatch, int], None],
     ) -> NDArray[Any]:
-        """Fill a matrix with what is made of batches and the row that each begins at."""
+        """Fill a matrix block by block: `fill` takes some of its rows, a batch, and the row that this begins at."""
         matrix = scratch((self.rows, width), storage_of(np.dtype(dtype)))
         ends = np.cumsum(self.lengths)
 
-        def fill(number: int) -> None:
+        def fill_from(number: int) -> None:
             done, end = int(ends[number] - self.lengths[number]), int(ends[number])
             for batch in self.batches(columns, self.files[number : number + 1]):
                 start, done = done, done + len(batch)
                 if len(batch) and done <= end:
-                    matrix[start:done] = block(batch, start)
+                    fill(matrix[start:done], batch, start)
             if done != end:
                 got = f"{done - end + self.lengths[number]} of {self.lengths[number]} rows"
                 raise damaged(self.files[number] if self.files else self.path, ValueError(got))
 
-        list(parallel_map(fill, range(len(self.lengths)), in_threads=True))
+        list(parallel_map(fill_from, range(len(self.lengths)), in_threads=True))
         matrix.flags.writeable = False
         return matrix
 
@@ -274,15 +282,16 @@ def _completed(batch: pa.RecordBatch, constants: Mapping[str, Any]) -> pa.Record
 
 
 def _of_parquet(path: Path, columns: Sequence[str], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    from pyarrow import parquet
+    from pyarrow import parquet, types
 
     # Texts as places in a dictionary: one long text for all rows takes no room yet. Mapped, or Arrow holds the packed
     # numbers of a whole group of rows.
     texts = [name for name in columns if _is_text(schema.field(name).type)]
+    rows = ROWS if any(types.is_nested(schema.field(name).type) for name in columns) else 8 * ROWS
     with parquet.ParquetFile(path, memory_map=True, read_dictionary=texts) as file:
         # Asked for all groups of rows at once, Arrow keeps those it has decoded.
         for group in range(file.num_row_groups):
-            yield from file.iter_batches(ROWS, row_groups=[group], columns=list(columns), use_threads=False)
+            yield from file.iter_batches(rows, row_groups=[group], columns=list(columns), use_threads=False)
 
 
 def _of_arrow(path: Path, columns: Sequence[str], _schema: pa.Schema) -> Iterator[pa.RecordBatch]:
