@@ -21,8 +21,6 @@ from embaudit.io.tables.titles import ID_NAMES
 if TYPE_CHECKING:
     from pathlib import Path
 
-    import pyarrow as pa
-
 KNOWN = ID_NAMES | {"user", "userid", "token", "word", "name", "label", "key"}
 UNNAMED = ("", "Unnamed: 0")
 """What data frames write above their index."""
@@ -82,75 +80,68 @@ def _counts(cells: Iterable[str]) -> bool:
     return given == [str(i) for i in range(len(given))]
 
 
-def of_text(table: TableFile, request: Request) -> TableLayout:
-    """Tell the columns of a text table by its header and its first rows.
+def layout_of(table: TableFile, request: Request) -> TableLayout:
+    """Assign a role to each column by its name, and by its type or, in text, its first rows.
 
     Raises
     ------
     InputError
         If they leave open which hold the ids or the vectors, or whether one is a bias.
     """
-    assert table.text is not None
-    rows = table.text.first_rows
-    lists = [i for i, cell in enumerate(rows[0]) if is_list(cell)]
+    lists = [i for i in range(table.width) if _holds_lists(table, i)]
     if not lists:
         _require_vectors(table)
     ids = _ids(table, request)
-    if ids is None and 0 not in lists and not all(NUMBER.fullmatch(row[0]) for row in rows):
-        ids = 0
-    if ids is None and not lists and table.names is None and all(row[0].isdigit() for row in rows):
-        remedy = "write a header that calls ids id, or choose them with --id"
-        what = f"the first column of {table.path}"
-        raise must_be(what, "ids or numbers of the vectors", "integers, which both could be", remedy)
-    index = 0 if table.names is not None and table.names[0] in UNNAMED else None
+    if ids is None and table.text is not None:
+        ids = _ids_of_text(table, lists)
+    index = 0 if table.text is not None and table.title(0) in UNNAMED else None
     lists = [i for i in _chosen(table, lists, request) if i != ids]
     bias = _bias(table, request, {ids, *lists}, dimensions=not lists)
     if lists:
         names, counts = (_place(table, name, {ids, bias, index}) for name in ("title", arrow.COUNTS))
         return TableLayout(tuple(lists), lists=True, ids=ids, bias=bias, index=index, names=names, counts=counts)
-    # Nothing stands behind a separator at the end of each line.
-    filled = (i for i in range(table.width) if any(i < len(row) and row[i].strip() for row in rows))
-    others = [i for i in filled if i not in {ids, index, bias} and not request.ignores(table.title(i))]
+    others = [i for i in range(table.width) if i not in {ids, index, bias} and not request.ignores(table.title(i))]
+    if table.text is not None:
+        # Nothing stands behind a separator at the end of each line.
+        others = [i for i in others if any(i < len(row) and row[i].strip() for row in table.text.first_rows)]
     vectors = tuple(others) if table.names is None else _family(table, others, request)
     if not vectors:
         raise must_be(f"the vectors of {table.path}", "columns of numbers", "empty cells")
+    _require_floats(table, vectors)
     return TableLayout(vectors, ids=ids, bias=bias, index=index)
 
 
-def of_arrow(table: TableFile, request: Request) -> TableLayout:
-    """Tell the columns of a Parquet or Arrow table by their names and types.
+def _holds_lists(table: TableFile, place: int) -> bool:
+    if table.text is not None:
+        return any(map(is_list, table.text.first_rows[0][place : place + 1]))
+    assert table.arrow is not None
+    return is_vectors(table.arrow.schema.field(place).type)
 
-    Raises
-    ------
-    InputError
-        As `of_text` does.
-    """
+
+def _ids_of_text(table: TableFile, lists: list[int]) -> int | None:
+    """Return the first column where it holds no numbers, and refuse one that could be ids or numbers of vectors."""
+    assert table.text is not None
+    first = [row[0] for row in table.text.first_rows]
+    if 0 not in lists and not all(NUMBER.fullmatch(cell) for cell in first):
+        return 0
+    if not lists and table.names is None and all(cell.isdigit() for cell in first):
+        remedy = "write a header that calls ids id, or choose them with --id"
+        what = f"the first column of {table.path}"
+        raise must_be(what, "ids or numbers of the vectors", "integers, which both could be", remedy)
+    return None
+
+
+def _require_floats(table: TableFile, vectors: tuple[int, ...]) -> None:
+    """Refuse dimensions that are integers in a file; text and JSON write 1 for 1.0."""
     from pyarrow import types
 
-    assert table.names is not None
-    assert table.arrow is not None
-    schema = table.arrow.schema
-    places = {name: i for i, name in enumerate(table.names)}
-    lists = [i for i, field in enumerate(schema) if is_vectors(field.type)]
-    if not lists:
-        _require_vectors(table)
-    ids = _ids(table, request, _named_index(schema))
-    lists = _chosen(table, lists, request)
-    bias = _bias(table, request, {ids, *lists}, dimensions=not lists)
-    if lists:
-        beside = {"names": places.get("title"), "counts": places.get(arrow.COUNTS)}
-        beside = {what: i for what, i in beside.items() if i is not None and _is_kind(what, schema.field(i).type)}
-        return TableLayout(tuple(lists), lists=True, ids=ids, bias=bias, **beside)
-    others = [i for i, name in enumerate(table.names) if i not in (ids, bias) and not request.ignores(name)]
-    vectors = _family(table, others, request)
-    # Text says 1 for 1.0.
-    plain = types.is_integer if not table.arrow.files else types.is_floating
-    kinds = {i: schema.field(i).type for i in vectors}
-    wrong = next((i for i, kind in kinds.items() if not (types.is_floating(kind) or plain(kind))), None)
-    if wrong is not None:
-        got, remedy = kinds[wrong], "write it as float32 if each number counts as it is"
-        raise must_be(table.called(wrong), "of floating-point numbers", got, remedy)
-    return TableLayout(vectors, ids=ids, bias=bias)
+    if table.arrow is None:
+        return
+    kinds = {i: table.arrow.schema.field(i).type for i in vectors}
+    for place, kind in kinds.items():
+        if not (types.is_floating(kind) or (types.is_integer(kind) and not table.arrow.files)):
+            remedy = "write it as float32 if each number counts as it is"
+            raise must_be(table.called(place), "of floating-point numbers", kind, remedy)
 
 
 def _family(table: TableFile, places: list[int], request: Request) -> tuple[int, ...]:
@@ -188,20 +179,22 @@ def _is_counted(numbers: Iterable[int]) -> bool:
 
 
 def _place(table: TableFile, name: str, taken: set[int | None]) -> int | None:
-    """Find a column that `write` puts beside ids."""
-    found = table.names.index(name) if table.names and name in table.names else None
-    return None if found in taken else found
-
-
-def _is_kind(what: str, kind: pa.DataType) -> bool:
+    """Find a column that `write` puts beside ids: titles, or the numbers of interactions."""
     from pyarrow import types
 
-    text = types.is_string(kind) or types.is_large_string(kind)
-    return bool(text if what == "names" else types.is_floating(kind) or types.is_integer(kind))
+    place = table.names.index(name) if table.names and name in table.names else None
+    if place is None or place in taken or table.arrow is None:
+        return None if place in taken else place
+    kind = table.arrow.schema.field(place).type
+    known = (types.is_floating, types.is_integer) if name == arrow.COUNTS else (types.is_string, types.is_large_string)
+    return place if any(is_kind(kind) for is_kind in known) else None
 
 
-def _named_index(schema: pa.Schema) -> int | None:
+def _named_index(table: TableFile) -> int | None:
     """Return the column that was the index of a data frame, where it had a name of its own."""
+    if table.arrow is None:
+        return None
+    schema = table.arrow.schema
     try:
         columns = (schema.pandas_metadata or {}).get("index_columns", [])
     # What is no JSON, or no map, names nothing.
@@ -211,15 +204,15 @@ def _named_index(schema: pa.Schema) -> int | None:
     return schema.names.index(named[0]) if len(named) == 1 and named[0] in schema.names else None
 
 
-def _ids(table: TableFile, request: Request, index: int | None = None) -> int | None:
+def _ids(table: TableFile, request: Request) -> int | None:
     """Find the column of ids: the one asked for, else the named index of a data frame, else a customary one."""
     if request.id is not None:
         return table.position(request.id, "id")
-    if index is not None:
-        return index
-    found = table.customary(KNOWN, "id")
-    if found is not None or table.names is None:
-        return found
+    place = _named_index(table)
+    if place is None:
+        place = table.customary(KNOWN, "id")
+    if place is not None or table.names is None:
+        return place
     if table.names[0] in UNNAMED or (table.text is not None and _counts(table.names[1:])):
         return 0
     return table.names.index(PANDAS_INDEX) if PANDAS_INDEX in table.names else None

@@ -19,7 +19,7 @@ from embaudit.io.draft import Draft, said
 from embaudit.io.files import as_opened
 from embaudit.io.intake import Contents, Part, Source
 from embaudit.io.readers.assemble import OF_HEAD
-from embaudit.io.readers.table_layout import TableLayout, of_arrow, of_text, opened
+from embaudit.io.readers.table_layout import TableLayout, layout_of, opened
 from embaudit.io.remote import naming, with_urls
 from embaudit.io.request import Request
 from embaudit.io.tables.columns import TableFile, numbers, plain_ids, read_columns, read_vectors, stored_column, texts
@@ -55,7 +55,7 @@ def contents_of_table(table: TableFile, request: Request) -> Contents:
     """
     if table.arrow is not None and not table.arrow.rows:
         raise must_be(f"{table.path}", "a table with rows", "none")
-    layout = of_text(table, request) if table.text is not None else of_arrow(table, request)
+    layout = layout_of(table, request)
     fields = _of_text(table, layout) if table.arrow is None else _of_arrow(table, table.arrow, layout)
     stored = said(_metadata(table), request.kind) if layout.lists else {}
     roles = Contents.roles
