@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -128,10 +129,12 @@ class Term(_Listed):
     """Spelling in reports."""
     meaning: str
     """Meaning of the word."""
-    example: str
+    example: str = ""
     """An example on a model that one can picture."""
     also: tuple[str, ...] = ()
-    """Other names that it is looked up by."""
+    """Other names that it is looked up by, without their numbers."""
+    pages: tuple[str, ...] = ("audit",)
+    """Commands whose pages define it."""
 
     @property
     def heading(self) -> str:
@@ -141,7 +144,7 @@ class Term(_Listed):
     @property
     def sections(self) -> tuple[tuple[str, str], ...]:
         """Headings, each with its text."""
-        return (("What it means", self.meaning), ("For example", self.example))
+        return (("What it means", self.meaning), *((("For example", self.example),) if self.example else ()))
 
 
 Entry: TypeAlias = Code | Term
@@ -159,7 +162,7 @@ SAYS: dict[str, Mapping[str, str]] = {name: code.says for name, code in CODES.it
 ARGUMENTS: Mapping[str, str] = _TEXTS["arguments"]
 """Templates of why equal models may have other cosines, or may not, and of the sets of models this speaks of."""
 WORDS: dict[str, Term] = {
-    name: Term(name, row["meaning"], row["example"], tuple(row.get("also", ())))
+    name: Term(name, **row | {key: tuple(row[key]) for key in ("also", "pages") if key in row})
     for name, row in _TEXTS["words"].items()
 }
 """Words of reports that have to be explained."""
@@ -223,7 +226,7 @@ def entry(name: str) -> Entry:
     """
     every: list[Entry] = [*CODES.values(), *WORDS.values()]
     entries = {called.lower(): item for item in every for called in (item.name, *item.also)}
-    wanted = " ".join(name.lower().split())
+    wanted = " ".join(re.sub(r"-?\b\d[\d.]*(?!\w)", " ", name.lower()).split()) or name
     match = entries.get(wanted, entries.get(wanted.removesuffix("s")))
     if match is not None:
         return match

@@ -16,7 +16,6 @@ from embaudit.auditing.findings.predicted import ALIKE
 from embaudit.auditing.findings.writing import seen_of
 from embaudit.auditing.limits import LENGTH, SHIFT, holds_shifts
 from embaudit.auditing.one_sided_wording import in_titles, worded_for
-from embaudit.auditing.texts import WORDS
 from embaudit.core.words import counted, in_typical_rows, percent
 from embaudit.linalg.transformed_rows import with_shift
 from embaudit.model import Pairs
@@ -35,7 +34,7 @@ from embaudit.report.audit_tables import (
     without_direction,
 )
 from embaudit.report.convention_grid import convention_grid
-from embaudit.report.definitions import definitions
+from embaudit.report.definitions import definitions, glossary
 from embaudit.report.document import Charted, Document, Lists, Section, lists_of
 from embaudit.report.grid import Grid
 from embaudit.report.next_steps import Invocation, by_logits, next_steps
@@ -87,9 +86,7 @@ def audit_document(audit: Audit, invocation: Invocation | None = None, *, drawn:
         sections=sections,
         n_embedded=1 + len(training.rows[:1]),
         facts=tuple(_facts(audit)),
-        glossary=tuple(
-            (w.name, f"{in_titles(audit.model, w.meaning)} {in_titles(audit.model, w.example)}") for w in WORDS.values()
-        ),
+        glossary=tuple((word, in_titles(audit.model, meaning)) for word, meaning in glossary("audit")),
         subject=_subject(audit),
         answer=audit.answer,
         steps=() if invocation is None else tuple(next_steps(audit, invocation)),

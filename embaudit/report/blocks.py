@@ -5,24 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from embaudit.core.words import counted
+from embaudit.report.definitions import glossary
 from embaudit.report.document import Document, Section
 from embaudit.report.figures import BlockDisplay
 from embaudit.report.grid import Grid
 
 if TYPE_CHECKING:
     from embaudit.blocks import BlockCosines
-
-GLOSSARY = (
-    ("block", "A part of both sets of tensors, such as one tensor, one row or one head."),
-    ("local cosine", "The cosine of the two vectors within one block; none where a side is zero."),
-    ("weight", "The product of the block's lengths over the product of the whole lengths."),
-    ("norm profiles", "How the length of each side is shared out over the blocks; the weights add up to their cosine."),
-    ("contribution", "Weight times local cosine. All of them add up to the global cosine."),
-    ("norm_gap", "What a block takes from the global cosine because its lengths differ between the two sides."),
-    ("direction_gap", "What it takes because its directions differ. All gaps add up to 1 less the global cosine."),
-    ("gap_share", "The block's part of all gaps."),
-    ("without", "The global cosine of all other blocks."),
-)
 
 
 def block_document(found: BlockCosines) -> Document:
@@ -52,5 +41,5 @@ def block_document(found: BlockCosines) -> Document:
             ("lengths", f"{found.x_norm:.6g} and {found.y_norm:.6g}"),
             ("rounding", f"{found.identity_error:.1g} between the two ways to compute the global cosine"),
         ),
-        glossary=GLOSSARY,
+        glossary=glossary("blocks"),
     )

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from embaudit.auditing.texts import WORDS
 from embaudit.comparison.change import EACH, PARTS
 from embaudit.comparison.neighbour_attribution import OUTCOMES, TIED
 from embaudit.core.words import counted, percent, visible
+from embaudit.report.definitions import glossary
 from embaudit.report.display import AMBER, BLUE, SOFT, TEAL
 from embaudit.report.document import Document, Section, lists_of
 from embaudit.report.figures import StackDisplay
@@ -30,19 +30,6 @@ BECAME = {"kept": SOFT, **{f"lost {part}": colour for part, colour in (
     ("to the gauge", BLUE), ("to dimensions no prediction sees", TEAL), ("otherwise", AMBER))}}  # fmt: skip
 """The same of former neighbours."""
 HEADINGS = "in the first model", "in the second model"
-GLOSSARY = (
-    ("gauge", WORDS["gauge"].meaning),
-    ("κ", WORDS["κ"].meaning),
-    ("by the gauge", "What the gauge takes away of the change, on rows that were not used to find it."),
-    (
-        "by dimensions no prediction sees",
-        "What a side holds in a direction that no row of the other side has. It moves cosines and no score.",
-    ),
-    ("remains", "What is left between the gauged model and the other one. The parts add up to the change."),
-    ("lost to the gauge", "Former neighbours that the gauge alone drives out."),
-    ("lost otherwise", "Former neighbours that the gauge would have kept and that are gone all the same."),
-    ("prediction cosine", WORDS["prediction cosine"].meaning),
-)
 
 
 def comparison_document(found: Comparison) -> Document:
@@ -74,7 +61,7 @@ def comparison_document(found: Comparison) -> Document:
             _neighbours(found),
         ),
         facts=(("gauge", f"{found.group}, κ = {found.condition_number:.4g}"),),
-        glossary=GLOSSARY,
+        glossary=glossary("compare"),
     )
 
 

@@ -31,7 +31,18 @@ def definitions(model: FactorModel, texts: Iterable[str]) -> Iterator[tuple[str,
     """
     met = " ".join(texts)
     for word in DEFINED:
-        known = "|".join((word, *WORDS[word].also))
-        if re.search(rf"(?<!\w)(?:{known})s?(?!\w)", met, re.IGNORECASE):
+        names = "|".join(map(re.escape, (word, *WORDS[word].also)))
+        if re.search(rf"(?<!\w)(?:{names})s?(?!\w)", met, re.IGNORECASE):
             first = in_titles(model, WORDS[word].meaning.split(". ")[0].removesuffix("."))
             yield word, f"{first[0].lower()}{first[1:]}."
+
+
+def glossary(page: str) -> tuple[tuple[str, str], ...]:
+    """Return the words that the page of a command defines, with their meanings.
+
+    Examples
+    --------
+    >>> [word for word, _ in glossary("blocks")][:2]
+    ['block', 'local cosine']
+    """
+    return tuple((word.name, f"{word.meaning} {word.example}".strip()) for word in WORDS.values() if page in word.pages)

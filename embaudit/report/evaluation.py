@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from embaudit.auditing.texts import WORDS
 from embaudit.core.words import counted
 from embaudit.evaluation.measures import MEASURES
+from embaudit.report.definitions import glossary
 from embaudit.report.document import Charted, Document, Section
 from embaudit.report.figures import IntervalDisplay
 from embaudit.report.grid import Grid
@@ -18,16 +18,6 @@ if TYPE_CHECKING:
 
 MEASURE_TITLES = ("precision", "AUC", "NDCG")
 """Measures in the order of `evaluation.measures.MEASURES`."""
-GLOSSARY = (
-    ("precision", "Share of the nearest that are related to the one asked for."),
-    ("AUC", "Probability that one that shares a label comes before one that shares none; ties count half."),
-    ("NDCG", "How much of what the list could gain it does gain, early places counting more."),
-    ("chance", "Precision of a random list."),
-    ("CSLS", "Cosine less half the mean cosine of the one listed with its 10 nearest: hubs are listed less."),
-    ("centred cosine", "Cosine of the rows after their mean is subtracted."),
-    ("prediction cosine", WORDS["prediction cosine"].meaning),
-    ("whitened", WORDS["whitened"].meaning),
-)
 
 
 def evaluation_document(found: Evaluation) -> Document:
@@ -64,7 +54,7 @@ def evaluation_document(found: Evaluation) -> Document:
             ("left out, for want of a label or a direction", f"{found.n_left_out:,}"),
             ("length of the lists", str(found.n)),
         ),
-        glossary=GLOSSARY,
+        glossary=glossary("evaluate"),
     )  # fmt: skip
 
 

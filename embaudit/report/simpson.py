@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from embaudit.core.words import counted, cut
+from embaudit.report.definitions import glossary
 from embaudit.report.document import Charted, Document, Section, named
 from embaudit.report.figures import SimpsonDisplay
 from embaudit.report.grid import Grid
@@ -24,22 +25,6 @@ LISTED = 5
 """Findings and notes that are spelled out."""
 SIMPSON = ("kind", "n_groups", "r_pooled", "r_within", "effect", "p_adjusted", "share_reversed", "significant")
 COLUMNS = ("n", "r", "slope", "mean_x", "mean_y", "votes", "opposes")
-GLOSSARY = (
-    ("r", "Correlation, from −1 to 1."),
-    ("slope", "Least-squares change of y for one unit of x."),
-    ("pooled", "Over all rows, whatever their group."),
-    ("within", "Within groups, all groups taken together."),
-    ("reversal", "The signs of pooled and within oppose, in at least the stated share of rows."),
-    ("partial reversal", "The signs oppose, and so does the sign in half of the rows or more."),
-    ("vanishing", "Pooled there is an association, within groups next to none."),
-    ("masked", "Within groups there is an association, pooled next to none."),
-    ("no reversal", "None of these: groups and all rows tell much the same, however much r differs beyond chance."),
-    ("effect", "r pooled less r within."),
-    ("vote", "A group has a vote if it is large enough and has a correlation."),
-    ("opposes", "The group has a vote, and its sign is the opposite of the pooled one."),
-    ("significant", "A random grouping would hardly change the correlation as much, whatever the sign."),
-    ("p_adjusted", "How often a random grouping would change the correlation as much, all groupings considered."),
-)
 
 
 def simpson_document(found: SimpsonReport) -> Document:
@@ -78,7 +63,7 @@ def simpson_document(found: SimpsonReport) -> Document:
             ("left out, for want of x or y", f"{found.n_missing:,}"),
             ("level of significance", f"{found.alpha:g}"),
         ),
-        glossary=GLOSSARY,
+        glossary=glossary("simpson"),
     )
 
 
