@@ -8,7 +8,7 @@ from embaudit.core.checked import MOST_COUNT, as_count
 from embaudit.core.words import counted
 from embaudit.movements.movement import QUERIES
 
-MOST = {"n_gauges": 10_000, "n_pairs": MOST_COUNT, "n_lists": 100_000, "n_starts": 1_000, "n_steps": 10_000}
+MAX_SIZES = {"n_gauges": 10_000, "n_pairs": MOST_COUNT, "n_lists": 100_000, "n_starts": 1_000, "n_steps": 10_000}
 """Largest sample sizes: more would take long, or all memory, and tell nothing more."""
 
 
@@ -35,7 +35,7 @@ class Effort:
 
     def __post_init__(self) -> None:
         for name, value in asdict(self).items():
-            as_count(value, name, least=0 if name == "n_steps" else 1, most=MOST[name])
+            as_count(value, name, least=0 if name == "n_steps" else 1, most=MAX_SIZES[name])
 
     def __str__(self) -> str:
         samples = counted(self.n_gauges, "model"), counted(self.n_pairs, "pair"), counted(self.n_lists, "list")

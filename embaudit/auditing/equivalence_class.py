@@ -14,7 +14,7 @@ import numpy as np
 from embaudit.auditing.finding import Kind, Scope
 from embaudit.auditing.one_sided_wording import worded_for
 from embaudit.auditing.texts import ARGUMENTS
-from embaudit.canonical.pinned import LEAST, SCOPES, pinned_test
+from embaudit.canonical.pinned import MIN_MOVEMENT, SCOPES, pinned_test
 from embaudit.canonical.reduction import outside_shares, seen_directions
 from embaudit.errors import InputError
 from embaudit.model import Equivalence, Softmax
@@ -203,7 +203,7 @@ def _pinned(model: FactorModel, pinning: Pinning, role: Role) -> Freedom:
     moved = pinning.moved_of(role)
     if pinning.status == "pinned":
         return Freedom(False, Kind.PROVEN, worded_for(model, pinning.explain()))
-    if pinning.status == "free" and moved is not None and moved.max_abs > LEAST:
+    if pinning.status == "free" and moved is not None and moved.max_abs > MIN_MOVEMENT:
         return Freedom(True, Kind.SHOWN, worded_for(model, pinning.explain()))
     told = worded_for(model, pinning.explain()) if moved is None else _argument(model, "moves_others", role)
     return Freedom(None, Kind.UNDECIDED, told)

@@ -25,7 +25,7 @@ from embaudit.core.progress import announced
 from embaudit.errors import InputError, must_be
 from embaudit.linalg.rows import sample_rows
 from embaudit.model import Equivalence, Softmax
-from embaudit.model.drift import Drift, Sample
+from embaudit.model.drift import Drift, DriftSample
 from embaudit.model.sizes import require_ordinary_size, shape_question
 from embaudit.movements import twins
 from embaudit.movements.bias_columns import beside_bias, counts_bias
@@ -297,11 +297,11 @@ def _visits(
 ) -> _Visits:
     """Measure what became of the predictions and the cosines in each equivalent model, which is never made whole."""
 
-    def visit(equivalent: EquivalentModel, sample: Sample) -> _Visit:
+    def visit(equivalent: EquivalentModel, sample: DriftSample) -> _Visit:
         moved = sample.drift(equivalent.of(sample.model), equivalent.amplification)
         return moved, probe.measure_rows({side: equivalent.rows(probe.model, side) for side in probe.sides})
 
-    samples = Sample.several(checked, len(equivalents), draw)
+    samples = DriftSample.several(checked, len(equivalents), draw)
     return [partial(visit, *pair) for pair in zip(equivalents, samples, strict=True)]
 
 

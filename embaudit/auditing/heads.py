@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from embaudit.auditing.effort import MOST
+from embaudit.auditing.effort import MAX_SIZES
 from embaudit.auditing.head_evidence import HeadReport
 from embaudit.canonical import in_span
 from embaudit.core.checked import RNG, as_count, as_generator, as_list, is_number
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 PANEL = 2_048
 """Labels that are looked at one by one; drawn where a head has more."""
-FEWEST = 512
+MIN_PANEL = 512
 """Labels that are always looked at, where a head has as many."""
 PANEL_CELLS = 2**22
 """Entries of their rows, from so many labels on."""
@@ -55,7 +55,7 @@ ARGMAX_LABELS = 128
 """Labels asked whether they can be the argmax; all of them in a head with no more."""
 ARGMAX_CELLS = 2**18
 """Entries of the largest linear program within a report: about a second each."""
-LEAST = {"n_labels": 2, "n_neighbours": 1, "n_pairs": 1, "n_gauges": 0}
+MIN_SIZES = {"n_labels": 2, "n_neighbours": 1, "n_pairs": 1, "n_gauges": 0}
 """Smallest values of the counts one may ask for."""
 
 
@@ -69,7 +69,7 @@ def panel_size(rank: int, n_lists: int = QUERIES) -> int:
     >>> panel_size(768, n_lists=200), panel_size(4_096, n_lists=50)
     (1024, 512)
     """
-    return min(PANEL, max(FEWEST, share_of(min(PANEL, PANEL_CELLS // rank), n_lists)))
+    return min(PANEL, max(MIN_PANEL, share_of(min(PANEL, PANEL_CELLS // rank), n_lists)))
 
 
 def most_pairs(rank: int, n_pairs: int = N_PAIRS) -> int:
@@ -195,7 +195,7 @@ def head_report(
     labels_of_pair = None if pair is None else tuple(as_list(pair, "pair", "(0, 1)"))
     counts = {"n_labels": n_labels, "n_neighbours": n_neighbours, "n_pairs": n_pairs, "n_gauges": n_gauges}
     for name, value in counts.items():
-        as_count(value, name, least=LEAST[name], most=MOST.get(name))
+        as_count(value, name, least=MIN_SIZES[name], most=MAX_SIZES.get(name))
     head = in_span(declare(model, soft_cap, normalised=normalised))
     return head_evidence(head, pair=labels_of_pair, max_condition=max_condition, rng=as_generator(rng), **counts)
 

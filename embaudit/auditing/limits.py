@@ -112,7 +112,7 @@ def holds_shifts(model: FactorModel, role: Role, group: str) -> bool:
     return len(shifted_sides(model, role)) <= (group == "affine")
 
 
-class _Plan(NamedTuple):
+class _PlannedAttack(NamedTuple):
     """One attack."""
 
     role: SideName
@@ -248,7 +248,7 @@ class LimitSearch:
         representatives = once(every, first)
         return (self.model if first is None else self.model.take(**{role: representatives})), representatives
 
-    def attacks(self, role: SideName) -> list[_Plan]:
+    def attacks(self, role: SideName) -> list[_PlannedAttack]:
         """Plan attacks on the mean movement and the lists of a side."""
         side, k = self.model.side(role), self.model.rank
         if k > ATTACKED_RANK:
@@ -262,12 +262,12 @@ class LimitSearch:
             affine = Affine(k, side=role, max_condition=self.max_condition, max_shift=length)
             plans.append((affine, "movement"))
         draws = self.draw.spawn(len(plans))
-        return [_Plan(role, *plan, draw) for plan, draw in zip(plans, draws, strict=True)]
+        return [_PlannedAttack(role, *plan, draw) for plan, draw in zip(plans, draws, strict=True)]
 
     def _listed(self, role: SideName) -> int:
         return min(self.n, len(once(self.model.side(role).directed, standing_rows(self.model, role))) - 2)
 
-    def attack(self, plan: _Plan) -> Attack:
+    def attack(self, plan: _PlannedAttack) -> Attack:
         """Run one planned attack: lists hold one row of each group of copies, pairs are of all rows."""
         role, shifts, n = plan.role, isinstance(plan.group, Affine), self._listed(plan.role)
         model, representatives = (self.model, None) if plan.objective == "movement" else self._once(role)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from embaudit.model import FactorModel, Role, SideName
     from embaudit.model.side import Side
 
-FEWEST = 30
+MIN_ROWS = 30
 """Rows with a direction below which what is typical of them is not asked."""
 UNIT = 1e-3
 """Distance of the lengths of rows from 1 up to which they are unit rows: what rounding to a few digits leaves."""
@@ -100,7 +100,7 @@ def traits_of(
     plainly = Traits(role, alive, off_unit, _orthonormal(side), copies, usual)
     first = standing_rows(model, role)
     standing = once(side.directed, first)
-    if len(standing) < FEWEST:
+    if len(standing) < MIN_ROWS:
         return plainly
     if lists is None:
         n = min(n_neighbours, len(standing) - 2)

@@ -34,7 +34,7 @@ from embaudit.linalg.rows import unit_rows
 from embaudit.model import OPPOSITE, FactorModel, SideName
 from embaudit.model.sizes import require_model
 
-LEAST = 1e-3
+MIN_MOVEMENT = 1e-3
 """A movement below this shows nothing: rounding in a constraint that only bends leaves its fourth root."""
 PAIRS = 20_000
 """Pairs of a side that movements are taken from."""
@@ -172,7 +172,7 @@ def _unseen_by(model: FactorModel, side: SideName, scope: str) -> Pinning | None
     unseen = np.eye(model.rank) - space @ space.T
     x = unit_rows(model.factors(side), none=0)
     outside = x @ unseen
-    if space.shape[1] == model.rank or np.abs(outside).max() < LEAST:
+    if space.shape[1] == model.rank or np.abs(outside).max() < MIN_MOVEMENT:
         return None
     first = outside[np.argmax(np.einsum("ij,ij->i", outside, outside))]
     flip = Flip(side, frozen(np.flatnonzero(_half(outside @ first))), frozen(unseen))
@@ -197,7 +197,7 @@ def _with_movement(model: FactorModel, pinning: Pinning) -> Pinning | None:
     lengths = [np.abs(twin.side(s).norms[model.side(s).directed] - 1).max(initial=0.0) for s in model.link.unit_sides]
     result = Pinning(**vars(pinning) | {"moved": moved, "residual": float(max(lengths))})
     watched = {side: m for side, m in moved.items() if side in model.link.unit_sides}
-    return result if max(m.max_abs for m in watched.values()) > LEAST else None
+    return result if max(m.max_abs for m in watched.values()) > MIN_MOVEMENT else None
 
 
 def _moved(before: Matrix, after: Matrix) -> Moved:

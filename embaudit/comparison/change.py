@@ -25,7 +25,7 @@ from embaudit.comparison.neighbour_attribution import (
     refit_effects,
     shares,
 )
-from embaudit.comparison.thresholds import Threshold, n_displaced, thresholds
+from embaudit.comparison.thresholds import CarriedThreshold, n_displaced, thresholds
 from embaudit.core.checked import Floats, Indices
 from embaudit.linalg.intervals import jackknife_margin, standard_error
 from embaudit.linalg.nearest import neighbours
@@ -83,7 +83,7 @@ class RoleChange:
     """The nearest of some entities in either model: of two that moved most, and of two in the middle."""
     predicted_kept: float | None = None
     """Share of former neighbours by prediction cosine that are still near by it; None without predictions."""
-    thresholds: tuple[Threshold, ...] = ()
+    thresholds: tuple[CarriedThreshold, ...] = ()
     """Cosines of the first model, and those of the second that the same share of pairs exceeds."""
     n_displaced: int = 0
     """Entities whose vector in the second model is another one's in the first."""

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 OPTIONS: dict[SideName, str] = {"left": "left_ids", "right": "ids"}
 """Options that give ids to a side that has none."""
 MODELS = ("the first model", "the second model")
-LEAST = 8
+MIN_SHARED = 8
 """Fewest shared entities that can be fitted on one half and judged on the other."""
 
 
@@ -101,9 +101,9 @@ def match(
     first, second = _in_order(sides, bare=bare) if rows else _by_ids(sides, OPTIONS[role], partial=partial)
     names = np.asarray(before.names(role))[first]
     shared = Match(role, first, second, names, sizes[0] - len(first), sizes[1] - len(second), not rows, by_names)
-    if len(shared) < LEAST:
+    if len(shared) < MIN_SHARED:
         title = before.title(role)
-        raise must_be(f"the {title}s that both models hold", f"at least {LEAST}", len(shared), _same_data(sides))
+        raise must_be(f"the {title}s that both models hold", f"at least {MIN_SHARED}", len(shared), _same_data(sides))
     return shared
 
 
@@ -149,7 +149,7 @@ def _by_ids(sides: tuple[Side, Side], option: str, *, partial: bool) -> tuple[In
         )
     require_one_kind(first, second, MODELS, what=f"{title} ids")
     rows_before, rows_after = _shared(first, second)
-    if len(rows_before) >= LEAST:
+    if len(rows_before) >= MIN_SHARED:
         same = _same_titles(sides, rows_before, rows_after)
         if not (partial or same.all()):
             raise _other_titles(sides, rows_before[~same], rows_after[~same])
@@ -243,9 +243,9 @@ def _rows(model: FactorModel, role: SideName, places: Indices) -> NDArray[np.flo
 
 def _require_directions(x: NDArray[np.float64], y: NDArray[np.float64], title: str) -> None:
     count = int((x.any(axis=1) & y.any(axis=1)).sum())
-    if count < LEAST:
+    if count < MIN_SHARED:
         remedy = "a row of zeros has no cosine"
-        raise must_be(f"the shared {title}s that are not zero in both models", f"at least {LEAST}", count, remedy)
+        raise must_be(f"the shared {title}s that are not zero in both models", f"at least {MIN_SHARED}", count, remedy)
 
 
 def _picks_columns(basis: NDArray[np.float64]) -> bool:

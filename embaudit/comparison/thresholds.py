@@ -26,7 +26,7 @@ MIN_PAIRS = 20
 
 
 @dataclass(frozen=True)
-class Threshold:
+class CarriedThreshold:
     """A cosine in the first model, and the one that as many pairs exceed in the second."""
 
     before: float
@@ -47,7 +47,7 @@ class Threshold:
 
 def thresholds(
     before: Floats, after: Floats, groups: NDArray[np.integer], rng: np.random.Generator
-) -> tuple[Threshold, ...]:
+) -> tuple[CarriedThreshold, ...]:
     """Find the cosine in the second model that as large a share of the pairs exceeds as a threshold in the first.
 
     Parameters
@@ -92,7 +92,7 @@ def thresholds(
             continue
         margin = float(jackknife_margin(replicates))
         low, high = max(-1.0, after_cosine - margin), min(1.0, after_cosine + margin)
-        carried.append(Threshold(cosine, count / len(old), after_cosine, low, high))
+        carried.append(CarriedThreshold(cosine, count / len(old), after_cosine, low, high))
     return tuple(carried)
 
 

@@ -27,11 +27,11 @@ TIE = 1e-9
 """Cosines closer than this are one cosine: rows of one direction differ by rounding only."""
 FIRST = 512
 """Candidates of the first block, which sets the threshold for the others; each of those is twice as large."""
-WIDEST = 2048
+MAX_BLOCK = 2048
 """Candidates of a block at most."""
 TILE = 2**18
 """Cosines of a tile: in float64 they stay in the second-level cache."""
-SIFTED = 64
+MIN_QUERIES = 64
 """Number of queries from which duplicate rows are removed before the product; below it, removal costs as much."""
 
 
@@ -175,7 +175,7 @@ def _listed(indices: Indices, other_indices: Indices) -> Flags:
 
 def _blocks(n_rows: int, rank: int, keep: int) -> Iterator[slice]:
     """Cut many candidates into blocks that grow, so that all but the first meet a threshold."""
-    most = max(keep, next(row_blocks(WIDEST, rank)).stop)
+    most = max(keep, next(row_blocks(MAX_BLOCK, rank)).stop)
     start, size = 0, n_rows if n_rows <= most else min(max(FIRST, 2 * keep), most)
     while start < n_rows:
         yield slice(start, min(start + size, n_rows))
@@ -189,15 +189,15 @@ def _shifted(x: Rows, shift: Vector | None) -> Any:
 def _search(x: Rows, rows: Indices, keep: int, shift: Vector | None, first: Indices | None) -> TopK:
     """Find the `keep` largest cosines of some rows with all others; NaN for a row without direction."""
     if len(x) < MANY or (shift is not None and not isinstance(x, np.ndarray | TransformedRows)):
-        return _searched(x, rows, keep, shift, first)
-    return _surely(x, rows, keep, shift, first, *two_stage_topk(_seen(x, shift), rows, keep, first))
+        return _search_in_float64(x, rows, keep, shift, first)
+    return _search_unsettled(x, rows, keep, shift, first, *two_stage_topk(_with_shift(x, shift), rows, keep, first))
 
 
-def _seen(x: Rows, shift: Vector | None) -> Rows:
+def _with_shift(x: Rows, shift: Vector | None) -> Rows:
     return with_shift(x, shift) if shift is not None and isinstance(x, np.ndarray | TransformedRows) else x
 
 
-def _surely(
+def _search_unsettled(
     x: Rows, rows: Indices, keep: int, shift: Vector | None, first: Indices | None, best: TopK, settled: Flags
 ) -> TopK:
     """Search again for the rows whose largest cosines few candidates did not settle."""
@@ -207,27 +207,27 @@ def _surely(
 
     rest = np.flatnonzero(~settled)
     if 0 < len(rest) * SPARE_IN_A_CROWD <= len(x):
-        top, now = two_stage_topk(_seen(x, shift), rows[rest], keep, first, spare=SPARE_IN_A_CROWD)
+        top, now = two_stage_topk(_with_shift(x, shift), rows[rest], keep, first, spare=SPARE_IN_A_CROWD)
         again(top, rest)
         rest = rest[~now]
     if len(rest):
-        again(_searched(x, rows[rest], keep, shift, first), rest)
+        again(_search_in_float64(x, rows[rest], keep, shift, first), rest)
     return best
 
 
-def _searched(x: Rows, rows: Indices, keep: int, shift: Vector | None, first: Indices | None) -> TopK:
+def _search_in_float64(x: Rows, rows: Indices, keep: int, shift: Vector | None, first: Indices | None) -> TopK:
     """Search in float64 alone."""
     queries, best = unit_rows(_shifted(x[rows], shift), none=0), TopK(len(rows), keep)
     own = rows if first is None else first[rows]
-    sifted = first is not None and len(rows) >= SIFTED
+    without_duplicates = first is not None and len(rows) >= MIN_QUERIES
 
     def found(block: slice) -> list[Hits]:
         """Find the largest cosines of a block of candidates for every query."""
         number = np.arange(block.start, block.stop)
         listed = np.ones(len(number), dtype=bool) if first is None else first[block] == number
-        if sifted:
+        if without_duplicates:
             number, listed = number[listed], listed[listed]
-        unit = unit_rows(_shifted(x[number if sifted else block], shift))
+        unit = unit_rows(_shifted(x[number if without_duplicates else block], shift))
         empty = np.isnan(unit[:, 0])
         unit[empty] = 0
         empty |= ~listed
@@ -254,7 +254,7 @@ def _searched(x: Rows, rows: Indices, keep: int, shift: Vector | None, first: In
     return best
 
 
-def _looked_up(table: Floats, rows: Indices, keep: int, first: Indices | None) -> TopK:
+def _from_table(table: Floats, rows: Indices, keep: int, first: Indices | None) -> TopK:
     """Find the `keep` largest cosines of some rows with all others in a table of them all."""
     best, empty = TopK(len(rows), keep), np.isnan(table.diagonal())
     lost, own = empty[rows], rows if first is None else first[rows]
@@ -326,7 +326,7 @@ def neighbours(
     parts = [
         _search(x, queries[batch], n + 1, shift, first)
         if table is None
-        else _looked_up(table, queries[batch], n + 1, first)
+        else _from_table(table, queries[batch], n + 1, first)
         for batch in row_blocks(len(queries), x.shape[1])
     ]
     return _lists(queries, parts, x, shift, table)

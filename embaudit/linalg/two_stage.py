@@ -29,12 +29,12 @@ SPARE_IN_A_CROWD = 2_000
 """Candidates kept for rows that fewer settle nothing for: near the mean row very many bounds overlap."""
 TILE = 2**18
 """Cosines of a tile."""
-WIDEST = 16_384
+MAX_BLOCK = 16_384
 """Rows of a block at most."""
-FEWEST = 1_024
+MIN_BLOCK = 1_024
 """Rows of a block at least."""
 NUMBERS = 2**22
-"""Numbers of a block at most, from `FEWEST` rows on: several blocks are mapped in float64 at a time."""
+"""Numbers of a block at most, from `MIN_BLOCK` rows on: several blocks are mapped in float64 at a time."""
 LOOKED_UP = 2**22
 """Bytes of candidates in float64 at a time."""
 WAITING = 4
@@ -78,7 +78,7 @@ def two_stage_topk(
     """
     queries = unit_rows(x[rows], none=0)
     n_candidates = keep + (n_extra_candidates(x) if spare is None else spare)
-    return settled(x, queries, _upper_bounds(x, rows, queries.astype(np.float32), n_candidates, first), keep)
+    return certify_topk(x, queries, _upper_bounds(x, rows, queries.astype(np.float32), n_candidates, first), keep)
 
 
 def n_extra_candidates(x: Rows) -> int:
@@ -92,7 +92,7 @@ def n_extra_candidates(x: Rows) -> int:
     return int(SPARE + x.shape[1] // COLUMNS_A_SPARE)
 
 
-def settled(x: Rows, queries: Floats, bounds: TopK, keep: int) -> tuple[TopK, Flags]:
+def certify_topk(x: Rows, queries: Floats, bounds: TopK, keep: int) -> tuple[TopK, Flags]:
     """Find the largest cosines among those of the largest bounds, and tell where no other one can be larger."""
     exact = _exact(x, queries, bounds, keep)
     order = np.lexsort((bounds.columns, -exact), axis=1)[:, :keep]
@@ -138,7 +138,7 @@ def block_size(n_queries: int, n_columns: int) -> int:
     >>> block_size(3, 64), block_size(3, 4_096), block_size(400, 64)
     (16384, 1024, 1024)
     """
-    return min(WIDEST, max(FEWEST, TILE // max(1, n_queries)), max(FEWEST, NUMBERS // n_columns))
+    return min(MAX_BLOCK, max(MIN_BLOCK, TILE // max(1, n_queries)), max(MIN_BLOCK, NUMBERS // n_columns))
 
 
 def _upper_bounds(x: Rows, rows: Indices, queries: Singles, keep: int, first: Indices | None) -> TopK:
@@ -174,11 +174,13 @@ def multiplied(
         tile *= inverse
         if not even:
             tile += slack
-        parts.append(taken(tile, batch, block, own, threshold, np.full(len(queries), even), keep))
+        parts.append(above_threshold(tile, batch, block, own, threshold, np.full(len(queries), even), keep))
     return parts
 
 
-def taken(tile: Singles, batch: slice, block: slice, own: Indices, threshold: Vector, slack: Vector, keep: int) -> Hits:
+def above_threshold(
+    tile: Singles, batch: slice, block: slice, own: Indices, threshold: Vector, slack: Vector, keep: int
+) -> Hits:
     """Take what exceeds a threshold, with the slack of its query; nothing is taken of a row and itself."""
     itself = np.flatnonzero((own[batch] >= block.start) & (own[batch] < block.stop))
     tile[itself, own[batch][itself] - block.start] = -np.inf

@@ -122,7 +122,7 @@ def compared(n_left: int, n_right: int, rank: int) -> tuple[int, int]:
 
 
 @dataclass(frozen=True, eq=False)
-class Sample:
+class DriftSample:
     """The model of the rows whose predictions are compared: as many as `compared` says."""
 
     model: FactorModel
@@ -133,14 +133,14 @@ class Sample:
     """Right rows; None for all of them."""
 
     @classmethod
-    def of(cls, model: FactorModel, rng: np.random.Generator) -> Sample:
+    def of(cls, model: FactorModel, rng: np.random.Generator) -> DriftSample:
         """Draw left rows, and right ones where there are very many.
 
         Examples
         --------
         >>> draw = np.random.default_rng(0)
         >>> model = FactorModel.from_user_item(draw.normal(size=(30, 2)), draw.normal(size=(100_001, 2)))
-        >>> some = Sample.of(model, draw)
+        >>> some = DriftSample.of(model, draw)
         >>> some.model.n_left, some.model.n_right, some.exact
         (30, 10000, False)
         """
@@ -156,17 +156,17 @@ class Sample:
         return cls(model if exact else model.take(left=left, right=right), exact, None if right is None else few)
 
     @classmethod
-    def several(cls, model: FactorModel, count: int, rng: np.random.Generator) -> list[Sample]:
+    def several(cls, model: FactorModel, count: int, rng: np.random.Generator) -> list[DriftSample]:
         """Draw several; of a small model there is one, whose scores are computed once, and one of long rows.
 
         Examples
         --------
         >>> model = FactorModel.from_user_item([[1.0], [2.0]], [[1.0]])
-        >>> first, second = Sample.several(model, 2, np.random.default_rng(0))
+        >>> first, second = DriftSample.several(model, 2, np.random.default_rng(0))
         >>> first is second
         True
         """
-        samples: list[Sample] = []
+        samples: list[DriftSample] = []
         while len(samples) < count:
             samples.append(samples[0] if samples and (samples[0].exact or model.rank > WIDE) else cls.of(model, rng))
         return samples

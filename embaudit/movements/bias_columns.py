@@ -13,7 +13,7 @@ from embaudit.model.side import Side
 from embaudit.movements.neighbourhoods import Neighbourhood, by_name
 from embaudit.movements.twins import twins
 
-MOST = 200_000
+MAX_ROWS = 200_000
 """Rows up to which they are held a second time, with the columns."""
 
 
@@ -41,7 +41,7 @@ def counts_bias(model: FactorModel) -> bool:
     (True, False, False)
     """
     told = model.right_bias is not None and np.ptp(model.right_bias) > 0
-    return bool(told and model.link != "softmax" and model.link.sees_biases and model.n_right <= MOST)
+    return bool(told and model.link != "softmax" and model.link.sees_biases and model.n_right <= MAX_ROWS)
 
 
 def stored_rows(side: Side, *, both: bool) -> Matrix:

@@ -9,7 +9,7 @@ import numpy as np
 from embaudit.core.checked import Indices
 from embaudit.linalg.nearest import NeighbourLists
 
-MOST = 10
+MAX_HUBS = 10
 """Rows at most whose share of all places is told."""
 ONE_IN = 100
 """Hubs are one row in so many."""
@@ -55,7 +55,7 @@ def hubs(lists: NeighbourLists, standing: Indices | None = None) -> Hubs:
     """
     standing = np.arange(len(lists.searched)) if standing is None else standing
     occurs = np.bincount(lists.indices.ravel(), minlength=len(lists.searched))[standing]
-    few = np.argsort(-occurs, kind="stable")[: min(MOST, max(1, len(occurs) // ONE_IN))]
+    few = np.argsort(-occurs, kind="stable")[: min(MAX_HUBS, max(1, len(occurs) // ONE_IN))]
     shares = occurs[few] / len(lists.rows)
     return Hubs(
         n_lists=len(lists.rows),

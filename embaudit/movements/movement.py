@@ -54,7 +54,7 @@ def share_of(most: int, n_lists: int) -> int:
 
 
 @dataclass(frozen=True, eq=False)
-class _Plan:
+class _RoleSample:
     """Sample of one role: the rows with a direction, pairs, neighbour lists."""
 
     role: Role
@@ -138,7 +138,7 @@ class MovementProbe:
         sizes = {"n_pairs": self.n_pairs, "n_neighbours": self.n_neighbours, "n_lists": self.n_lists}
         return MovementProbe(model, roles, rng=self.rng, **sizes)
 
-    def _plan(self, role: Role) -> _Plan:
+    def _plan(self, role: Role) -> _RoleSample:
         sides = Pairs(role).sides
         pairs, total = self._draw(role, self.n_pairs)
         self.drawn[role] = pairs
@@ -146,7 +146,7 @@ class MovementProbe:
         lists = self._neighbour_lists(role, first)
         top_n = 0 if lists is None else lists.indices.shape[1]
         n_zero = sum(len(self.model.side(side).zero_rows) for side in sides)
-        return _Plan(role, sides, n_zero, pairs, total, top_n, lists, first)
+        return _RoleSample(role, sides, n_zero, pairs, total, top_n, lists, first)
 
     def _draw(self, role: Role, size: int) -> tuple[NDArray[np.intp], int]:
         """Draw pairs of rows that have a direction, and count all."""
@@ -194,7 +194,7 @@ class MovementProbe:
         now = SampleSnapshot(self.before.samples, after, self.before)
         return tuple(self._measure(plan, now) for plan in self.plans if roles is None or plan.role in roles)
 
-    def _measure(self, plan: _Plan, now: SampleSnapshot) -> Movement:
+    def _measure(self, plan: _RoleSample, now: SampleSnapshot) -> Movement:
         """Compare the cosines of the sample before and now."""
         table = self._table(plan, now)
         role = plan.role
@@ -227,20 +227,22 @@ class MovementProbe:
             lists=plan.lists,
         )
 
-    def _table(self, plan: _Plan, snapshot: SampleSnapshot) -> Floats | None:
+    def _table(self, plan: _RoleSample, snapshot: SampleSnapshot) -> Floats | None:
         """Multiply all rows where these are few: the products serve pairs, sums and lists."""
         sizes, k = [len(self.model.side(side)) for side in plan.sides], self.model.rank
         products = sizes[0] * sizes[-1]
         few = products <= GATHERED * len(plan.pairs) or (k > WIDE and max(sizes) <= FEW * k)
         return snapshot.table(plan.sides) if few and products <= TABLE else None
 
-    def _cosines(self, plan: _Plan, snapshot: SampleSnapshot, table: Floats | None) -> Floats:
+    def _cosines(self, plan: _RoleSample, snapshot: SampleSnapshot, table: Floats | None) -> Floats:
         """Cosines of the pairs."""
         if table is None:
             return snapshot.cosines(plan.sides, self.ends[plan.role])
         return np.clip(table[tuple(self.ends[plan.role])], -1, 1)
 
-    def _sums(self, plan: _Plan, now: SampleSnapshot, table: Floats | None) -> tuple[CosineSums, list[CosineSums]]:
+    def _sums(
+        self, plan: _RoleSample, now: SampleSnapshot, table: Floats | None
+    ) -> tuple[CosineSums, list[CosineSums]]:
         """Sum over all pairs, or over those of some rows, then also without each group of these."""
         before = self.tables[plan.role]
         if table is None or before is None:
@@ -248,7 +250,7 @@ class MovementProbe:
         both = (self._directed(plan, cosines) for cosines in (before, table))
         return table_sums(*both, symmetric=len(plan.sides) == 1), []
 
-    def _directed(self, plan: _Plan, table: Floats) -> Floats:
+    def _directed(self, plan: _RoleSample, table: Floats) -> Floats:
         """Keep what is of rows that have a direction."""
         sides = [self.model.side(side) for side in plan.sides]
         some = any(len(side.directed) < len(side) for side in sides)

@@ -36,7 +36,7 @@ SAMPLE = 400
 """Rows whose nearest one is looked up where there are more."""
 SEARCHED = 50_000_000
 """Cosines computed for that at most, from 100 rows on."""
-NAMED = 3
+N_NAMED = 3
 """Rows of the largest group that are named."""
 
 
@@ -223,7 +223,7 @@ def _twins(side: Side, role: SideName, tolerance: float, draw: np.random.Generat
         n_pairs=int(search.n_twins.sum()) // 2,
         n_groups=int(np.count_nonzero(sizes)),
         largest=len(members),
-        names=tuple(side.labels[members[:NAMED]].astype(str).tolist()),
+        names=tuple(side.labels[members[:N_NAMED]].astype(str).tolist()),
         share=share,
         ci_low=low,
         ci_high=high,

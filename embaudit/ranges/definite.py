@@ -24,7 +24,7 @@ _CLOSE = 0.5
 """Within this of s0, s is kept as `s/s0 - 1`."""
 
 
-class _Pairs:
+class _AcutePairs:
     """Rows under work, and what does not change from step to step."""
 
     def __init__(self, x: Floats, y: Floats, square: float) -> None:
@@ -121,7 +121,7 @@ def smallest_definite_cosine(x: Floats, y: Floats, max_condition: float) -> tupl
     (0.333333333, [1.0, 1.0])
     """
     m, k = x.shape
-    pairs = _Pairs(np.ascontiguousarray(x.T), np.ascontiguousarray(y.T), max_condition**2)
+    pairs = _AcutePairs(np.ascontiguousarray(x.T), np.ascontiguousarray(y.T), max_condition**2)
     rows, best = np.arange(m), np.ones((m, k))
     excess, reached = np.full(m, np.inf), np.full(m, -np.inf)
     low, high = _Side(k, m, 0.0), _Side(k, m, np.inf)
@@ -158,7 +158,7 @@ def smallest_definite_cosine(x: Floats, y: Floats, max_condition: float) -> tupl
     return np.sqrt(excess / (2 + excess)), best
 
 
-def _edge(pairs: _Pairs, low: _Side, high: _Side) -> tuple[Floats, Floats, Floats]:
+def _edge(pairs: _AcutePairs, low: _Side, high: _Side) -> tuple[Floats, Floats, Floats]:
     """Find the best point of the edge between both sides, and its slope."""
     both = low.known & high.known
     share = np.where(both, _best_share(low.moments, high.moments), np.where(high.known, 1.0, 0.0))
@@ -166,7 +166,7 @@ def _edge(pairs: _Pairs, low: _Side, high: _Side) -> tuple[Floats, Floats, Float
     return trial, *pairs.best_slope((1 - share) * low.moments + share * high.moments)
 
 
-def _next(pairs: _Pairs, low: _Side, high: _Side, *, halve: bool) -> tuple[Floats, Floats, Floats, Flags]:
+def _next(pairs: _AcutePairs, low: _Side, high: _Side, *, halve: bool) -> tuple[Floats, Floats, Floats, Flags]:
     """Choose weights and slope to try next: the best point of the edge between both sides, or the middle in s."""
     (trial, offset, s), both = _edge(pairs, low, high), low.known & high.known
     middle = both & ((s <= low.s) | (s >= high.s) | halve)

@@ -52,7 +52,7 @@ def best_interval(x: Floats, y: Floats, ratios: Floats, square: float) -> tuple[
     >>> best_interval(np.ones((1, 2)), np.array([[1.0, -1.0]]), np.array([[0, NEVER]]), 4.0)
     (array([0]), array([1]), array([0.6]))
     """
-    pairs = _Pairs.of(x, y, ratios, square)
+    pairs = _WindowSums.of(x, y, ratios, square)
     count = (ratios < NEVER).sum(axis=1)
     best = pairs.window(np.zeros_like(count), count)
     open_still = np.arange(len(x))
@@ -87,7 +87,7 @@ class Windows(NamedTuple):
         )
 
 
-class _Pairs(NamedTuple):
+class _WindowSums(NamedTuple):
     """Sums that windows are computed from: of r, p and q, and in units of κ² - 1."""
 
     base: Floats
@@ -98,7 +98,7 @@ class _Pairs(NamedTuple):
     """(m, k) logarithms of |y/x|, in order."""
 
     @classmethod
-    def of(cls, x: Floats, y: Floats, ratios: Floats, square: float) -> _Pairs:
+    def of(cls, x: Floats, y: Floats, ratios: Floats, square: float) -> _WindowSums:
         """Sum up rows."""
         m, k = len(x), int((ratios < NEVER).sum(axis=1).max())
         base, sums = np.empty((3, m)), np.zeros((3, m, k + 1))
@@ -108,11 +108,11 @@ class _Pairs(NamedTuple):
             np.cumsum(term[:, :k], axis=1, out=partial[:, 1:])
         return cls(base / (square - 1), sums, ratios[:, :k])
 
-    def some(self, lines: Ints) -> _Pairs:
+    def some(self, lines: Ints) -> _WindowSums:
         """Take some of the pairs."""
         if len(lines) == len(self.ratios):
             return self
-        return _Pairs(self.base[:, lines], self.sums[:, lines], self.ratios[lines])
+        return _WindowSums(self.base[:, lines], self.sums[:, lines], self.ratios[lines])
 
     def window(self, start: Ints, stop: Ints) -> Windows:
         """Compute the cosine of one window of each pair."""
@@ -135,7 +135,7 @@ def _width(cosine: Floats) -> Floats:
     return np.asarray(2 * np.log((1 + np.sqrt((1 - level) * (1 + level))) / level))
 
 
-def _followed(pairs: _Pairs, window: Windows) -> Windows:
+def _followed(pairs: _WindowSums, window: Windows) -> Windows:
     """Go from windows to those that are best at their own s, until no pair gains."""
     while True:
         _, p, q = pairs.totals(window.start, window.stop)
@@ -149,7 +149,7 @@ def _followed(pairs: _Pairs, window: Windows) -> Windows:
         window = better
 
 
-def _round(pairs: _Pairs, cosine: Floats) -> Windows:
+def _round(pairs: _WindowSums, cosine: Floats) -> Windows:
     """Return the best of the windows that a cosine leaves."""
     left = _left(pairs.ratios, _width(cosine))
     m, k = left.shape

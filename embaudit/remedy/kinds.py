@@ -31,7 +31,7 @@ from embaudit.model.final_norm import FinalNorm
 from embaudit.model.objectives import Linear
 from embaudit.model.sizes import require_ordinary_size
 from embaudit.model.trainings import kept_objective
-from embaudit.remedy.vectors import PROBES, Reduction, Remedy
+from embaudit.remedy.vectors import PROBES, Remedy, TruncationLoss
 from embaudit.remedy.words import folded_words
 from embaudit.softmax.folding import Convention, centred_form, require_norm
 
@@ -247,7 +247,7 @@ def _map(model: FactorModel, form: CanonicalForm, kind: str, role: SideName, n_d
     return affine(form.left_centre if role == "left" else form.right_centre, linear[:, :n_dimensions])
 
 
-def _reduction(remedy: Remedy, form: CanonicalForm, n_dimensions: int, rng: RNG) -> Reduction:
+def _reduction(remedy: Remedy, form: CanonicalForm, n_dimensions: int, rng: RNG) -> TruncationLoss:
     """Measure on sampled pairs how far the dropped directions move cosines."""
     energy = form.singular_values[: form.rank] ** 2
     *_, role = remedy.roles
@@ -262,7 +262,7 @@ def _reduction(remedy: Remedy, form: CanonicalForm, n_dimensions: int, rng: RNG)
         pair_cosines(rows[:, :n_dimensions], rows[:, :n_dimensions], index) - pair_cosines(rows, rows, index)
     )
     errors = change[np.isfinite(change)] if np.isfinite(change).any() else np.zeros(1)
-    return Reduction(
+    return TruncationLoss(
         dimensions=n_dimensions,
         rank=form.rank,
         energy_lost=float(energy[n_dimensions:].sum() / energy.sum()),

@@ -30,7 +30,7 @@ PROBES = 4096
 
 
 @dataclass(frozen=True)
-class Reduction:
+class TruncationLoss:
     """Cost of keeping the leading directions only."""
 
     dimensions: int
@@ -69,7 +69,7 @@ class Remedy(Result):
     """Map from the rows of each side to vectors."""
     biases: dict[str, Vector]
     """Biases that keep the predictions, for an equivalent model."""
-    reduction: Reduction | None = None
+    reduction: TruncationLoss | None = None
     """The cost of fewer dimensions, where some were dropped."""
     objective: str | None = None
     """The training objective, where it keeps its value: the vectors are as good a solution then.

@@ -26,7 +26,7 @@ from embaudit.io.tables.ids import split_column
 from embaudit.linalg.pairs import cosine_matrix
 from embaudit.linalg.rows import sample_rows
 from embaudit.model import Pairs, with_objective
-from embaudit.model.drift import Sample
+from embaudit.model.drift import DriftSample
 from embaudit.model.sizes import require_ordinary_size
 from embaudit.movements.neighbourhoods import find_rows
 from embaudit.report.audit_tables import shown_side
@@ -461,7 +461,7 @@ class _PanelMaker:
 
     def _equal(self, name: str) -> Panel:
         """Make the panel of an equal model, with what became of its predictions."""
-        equal, sample = self.equals[name], Sample.of(with_probes(self.model, self.draw), self.draw)
+        equal, sample = self.equals[name], DriftSample.of(with_probes(self.model, self.draw), self.draw)
         same = sample.drift(equal.of(sample.model), equal.amplification).ok
         note = worded_for(self.model, "same predictions" if same else "predictions differ by more than rounding")
         kappa = "" if np.isnan(equal.condition_number) else f", κ = {equal.condition_number:.3g}"

@@ -12,7 +12,7 @@ from embaudit.report.definitions import glossary
 from embaudit.report.document import Charted, Document, Section, named
 from embaudit.report.figures import SimpsonDisplay
 from embaudit.report.grid import Grid
-from embaudit.reversals import Kind
+from embaudit.reversals import ReversalKind
 
 if TYPE_CHECKING:
     from embaudit.reversals import Grouping, SimpsonReport
@@ -39,7 +39,7 @@ def simpson_document(found: SimpsonReport) -> Document:
     >>> [section.id for section in made.shown_sections], made.top[0].slopes.tolist()
     (['groupings', 'grouping-1'], [-1.0, -1.0])
     """
-    chosen = (found.findings or tuple(one for one in found.groupings if one.kind is not Kind.UNDECIDED))[:SHOWN]
+    chosen = (found.findings or tuple(one for one in found.groupings if one.kind is not ReversalKind.UNDECIDED))[:SHOWN]
     drawn = [_drawn(found, one) for one in chosen]
     x, y = found.titles or (found.x, found.y)
     beyond = f"{sum(grouping.is_significant for grouping in found.findings)} of them significant"

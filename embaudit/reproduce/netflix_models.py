@@ -240,7 +240,7 @@ def full_rank_checks(*, n_users: int = 600, n_items: int = 40, alpha: float = 10
 
 
 @dataclass(frozen=True)
-class Remedy:
+class DataChange:
     """A change of the training data, and what it stands for."""
 
     name: str
@@ -313,14 +313,14 @@ def normalise_rows(matrix: Any) -> Any:
 
 
 REMEDIES = (
-    Remedy("standardised columns", "every item: mean 0, variance 1", standardise_columns),
-    Remedy("inverse propensity", "squared errors weighted by 1/popularity; closed form", inverse_propensity),
-    Remedy(
+    DataChange("standardised columns", "every item: mean 0, variance 1", standardise_columns),
+    DataChange("inverse propensity", "squared errors weighted by 1/popularity; closed form", inverse_propensity),
+    DataChange(
         "negatives by popularity^3/4",
         f"{NEGATIVES} negatives for each positive; no closed form at bounded rank: the free optimum, factorised",
         negative_sampling,
     ),
-    Remedy("normalised rows", "every user: length 1", normalise_rows),
+    DataChange("normalised rows", "every user: length 1", normalise_rows),
 )
 
 

@@ -1,7 +1,19 @@
 """Simpson's paradox: an association that every group, or none, shares with the whole."""
 
-from embaudit.reversals.report import Grouping, Kind, SimpsonReport
+from embaudit.reversals.report import Grouping, ReversalKind, SimpsonReport
 from embaudit.reversals.search import similarity_reversal, simpson
 from embaudit.reversals.statistics import Association, GroupMoments
 
-__all__ = ["Association", "GroupMoments", "Grouping", "Kind", "SimpsonReport", "similarity_reversal", "simpson"]
+Kind = ReversalKind
+"""Earlier name of `ReversalKind`, for one release."""
+
+__all__ = [
+    "Association",
+    "GroupMoments",
+    "Grouping",
+    "Kind",
+    "ReversalKind",
+    "SimpsonReport",
+    "similarity_reversal",
+    "simpson",
+]

@@ -29,7 +29,7 @@ FADED = 0.25
 """An association below this share of the other one counts as vanished, or as masked."""
 
 
-class Kind(StrEnum):
+class ReversalKind(StrEnum):
     """Kind of change from the pooled association to those in the groups."""
 
     REVERSAL = "reversal"
@@ -47,7 +47,7 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True, eq=False)
-class Sample:
+class PlottedRows:
     """Sample of the rows, for a picture."""
 
     x: Floats
@@ -83,7 +83,7 @@ class Grouping:
     """Level below which a p-value counts."""
     p_adjusted: float = math.nan
     """`p_grouping` adjusted over all groupings looked at."""
-    sample: Sample | None = None
+    sample: PlottedRows | None = None
     """Rows for a picture."""
 
     def __len__(self) -> int:
@@ -139,26 +139,26 @@ class Grouping:
         return {name: sums[2] / n for name, sums in parts.items()}
 
     @cached_property
-    def kind(self) -> Kind:
+    def kind(self) -> ReversalKind:
         """Kind of reversal that the grouping shows."""
         pooled, within = self.pooled.r, self.within.r
         if math.isnan(within) or self.votes.sum() < 2:
-            return Kind.UNDECIDED
+            return ReversalKind.UNDECIDED
         opposed = pooled * within < 0
         if opposed and self.share_reversed == 1:
-            return Kind.REVERSAL
+            return ReversalKind.REVERSAL
         if opposed and self.share_reversed >= 0.5:
-            return Kind.PARTIAL
+            return ReversalKind.PARTIAL
         if abs(within) <= FADED * abs(pooled) and not self.pooled.p > self.alpha:
-            return Kind.VANISHING
+            return ReversalKind.VANISHING
         if abs(pooled) <= FADED * abs(within) and not self.within.p > self.alpha:
-            return Kind.MASKED
-        return Kind.NONE
+            return ReversalKind.MASKED
+        return ReversalKind.NONE
 
     @property
     def is_finding(self) -> bool:
         """True if the grouping changes the answer."""
-        return self.kind not in (Kind.NONE, Kind.UNDECIDED)
+        return self.kind not in (ReversalKind.NONE, ReversalKind.UNDECIDED)
 
     @property
     def is_significant(self) -> bool:
@@ -174,7 +174,7 @@ class Grouping:
         """
         if not (self.is_finding and self.is_significant):
             return False
-        rests_on = {Kind.VANISHING: (self.pooled,), Kind.MASKED: (self.within,)}.get(
+        rests_on = {ReversalKind.VANISHING: (self.pooled,), ReversalKind.MASKED: (self.within,)}.get(
             self.kind, (self.pooled, self.within)
         )
         return all(association.p <= self.alpha for association in rests_on)
@@ -189,7 +189,7 @@ class Grouping:
             f"({self.share_reversed:.0%} of their rows) have the opposite sign. "
             f"Covariance {cov['pooled']:+.4g} = within {cov['within']:+.4g} + between {cov['between']:+.4g}"
         )
-        if self.kind in (Kind.REVERSAL, Kind.PARTIAL, Kind.VANISHING):
+        if self.kind in (ReversalKind.REVERSAL, ReversalKind.PARTIAL, ReversalKind.VANISHING):
             tie = "higher" if cov["between"] > 0 else "lower"
             text += f". Where {x} is higher on average {y} is {tie}, and that outweighs what happens inside the groups"
         return text + "."
@@ -293,7 +293,7 @@ class SimpsonReport(Drawn):
     @property
     def undecided(self) -> tuple[Grouping, ...]:
         """Groupings of which nothing can be said: fewer than two groups have a vote, or nothing varies within."""
-        return tuple(grouping for grouping in self.groupings if grouping.kind is Kind.UNDECIDED)
+        return tuple(grouping for grouping in self.groupings if grouping.kind is ReversalKind.UNDECIDED)
 
     def explain(self, *, limit: int | None = None) -> str:
         """Describe the findings, a line each.

@@ -16,7 +16,7 @@ from embaudit.errors import InputError, must_be
 from embaudit.io.tables.frames import read_frame
 from embaudit.linalg.pair_sums import RowSums, pair_sums
 from embaudit.linalg.rows import unit_rows
-from embaudit.reversals.report import Grouping, Kind, Sample, SimpsonReport
+from embaudit.reversals.report import Grouping, PlottedRows, ReversalKind, SimpsonReport
 from embaudit.reversals.statistics import (
     Association,
     GroupedRows,
@@ -77,7 +77,7 @@ def _grouping(
         "p_groups": adjusted(p_groups),
         "p_grouping": p_grouping,
         "n_missing": int((~has_group).sum()),
-        "sample": Sample(own[0][shown], own[1][shown], group[shown]),
+        "sample": PlottedRows(own[0][shown], own[1][shown], group[shown]),
     }
 
 
@@ -85,7 +85,7 @@ def _ranked(groupings: list[Grouping]) -> tuple[Grouping, ...]:
     """Adjust the p-values over all groupings and put what matters first: of two that do the same, the simpler."""
     p = adjusted(np.array([grouping.p_grouping for grouping in groupings], dtype=np.float64)).tolist()
     tested = [replace(grouping, p_adjusted=value) for grouping, value in zip(groupings, p, strict=True)]
-    kinds = list(Kind)
+    kinds = list(ReversalKind)
     return tuple(
         sorted(
             tested,

@@ -21,7 +21,7 @@ from embaudit.model import FactorModel, SideName
 from embaudit.model.equivalence import Equivalence
 
 EPS = float(np.finfo(np.float64).eps)
-LEAST = 1e-3
+MIN_MOVEMENT = 1e-3
 """A movement up to here breaks nothing: where constraints only bend, rounding leaves its fourth root."""
 LARGEST = 2_000
 """Most predictions that are kept: a system of as many equations is solved in every step."""
@@ -47,7 +47,7 @@ class Break:
     @property
     def found(self) -> bool:
         """True if the model breaks a claim that nothing moves."""
-        return self.gap <= self.bound and self.max_abs > LEAST
+        return self.gap <= self.bound and self.max_abs > MIN_MOVEMENT
 
 
 def break_claim(model: FactorModel, *, role: SideName = "right", starts: int = 8, rng: RNG = 0) -> Break:

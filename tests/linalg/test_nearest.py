@@ -95,7 +95,7 @@ def test_tiles_do_not_show(monkeypatch: pytest.MonkeyPatch, seed: int, dtype: ty
     """Rows on a grid, so that many cosines tie: neither blocks nor tiles may choose among the equals."""
     x = np.random.default_rng(seed).integers(-1, 2, size=(90, 4)).astype(dtype)
     whole = neighbours(x, 7, rows=np.arange(0, 90, 2))
-    monkeypatch.setattr(module, "WIDEST", 16)
+    monkeypatch.setattr(module, "MAX_BLOCK", 16)
     monkeypatch.setattr(module, "FIRST", 4)
     monkeypatch.setattr(module, "TILE", 16 * 5)
     for workers_ in ("1", "2", "3"):

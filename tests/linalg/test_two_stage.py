@@ -45,7 +45,7 @@ def test_lists_are_those_of_float64(monkeypatch, kind, dtype, how):
     monkeypatch.setattr(nearest, "MANY", 1_000)
     plain = neighbours(x, 5, rows=rows, first=first)
     monkeypatch.setattr(nearest, "MANY", 1)
-    monkeypatch.setattr(two_stage, "WIDEST", 64)
+    monkeypatch.setattr(two_stage, "MAX_BLOCK", 64)
     quick = neighbours(x, 5, rows=rows, first=first)
     np.testing.assert_allclose(quick.cosines, plain.cosines, atol=1e-12)
     np.testing.assert_allclose(quick.runner_up, plain.runner_up, atol=1e-12)

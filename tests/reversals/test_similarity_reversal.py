@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from embaudit.errors import InputError
-from embaudit.reversals import Kind, similarity_reversal
+from embaudit.reversals import ReversalKind, similarity_reversal
 from embaudit.reversals.search import BETWEEN
 
 
@@ -78,7 +78,7 @@ def test_a_reversal_of_similarities() -> None:
     report = similarity_reversal(vectors(1), vectors(-1), clusters)
     assert report.pooled.r > 0.9
     (found,) = report.findings
-    assert found.kind is Kind.REVERSAL
+    assert found.kind is ReversalKind.REVERSAL
     np.testing.assert_allclose(found.moments.r[:2], -1)
     assert np.isnan(found.moments.r[2])
     assert found.within.r == pytest.approx(-1)

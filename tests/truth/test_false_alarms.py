@@ -17,7 +17,7 @@ from embaudit.auditing import evidence
 from embaudit.auditing.equivalents import equivalent_models
 from embaudit.canonical.equivalents import EquivalentModel
 from embaudit.gauges import Gauge
-from embaudit.model.drift import Sample
+from embaudit.model.drift import DriftSample
 
 NUMBER, EVERY = int(os.environ.get("EMBAUDIT_TOLERANCES", "200")), 1 if "EMBAUDIT_TOLERANCES" in os.environ else 20
 FEW = {"n_gauges": 1, "n_pairs": 20, "n_lists": 3, "n_neighbours": 2, "n_starts": 1, "n_steps": 1}
@@ -29,7 +29,7 @@ def checked(seed):
     draw = np.random.default_rng(seed)
     model = collapsed_model(seed)
     whole = evidence.with_probes(model, draw)
-    sample = Sample.of(whole, draw)
+    sample = DriftSample.of(whole, draw)
     size = np.abs(whole.left.astype(float) @ whole.right.astype(float).T).max() if whole.link != "cosine" else 0.3
     for one in equivalent_models(model, n_gauges=1, rng=draw):
         after = one.of(whole)
