@@ -15,7 +15,7 @@ import scipy.stats
 from sklearn.datasets import load_iris
 
 from embaudit.errors import InputError
-from embaudit.reversals import Kind, SimpsonReport, simpson
+from embaudit.reversals import ReversalKind, SimpsonReport, simpson
 
 sys.path.insert(0, str(Path(__file__).parent))
 import math
@@ -35,7 +35,7 @@ def admissions() -> SimpsonReport:
 def test_berkeley_admissions(admissions: SimpsonReport) -> None:
     (found,) = admissions.findings
     assert found.columns == ("department",)
-    assert found.kind is Kind.PARTIAL
+    assert found.kind is ReversalKind.PARTIAL
     assert admissions.pooled.n == 4526
     assert admissions.pooled.slope == pytest.approx(557 / 1835 - 1198 / 2691)
     assert admissions.pooled.r < -0.1
@@ -54,7 +54,7 @@ def test_berkeley_admissions(admissions: SimpsonReport) -> None:
 def test_kidney_stones() -> None:
     report = simpson(kidney_stones(), x="treatment", y="success", counts="n")
     (found,) = report.findings
-    assert found.kind is Kind.REVERSAL
+    assert found.kind is ReversalKind.REVERSAL
     assert report.pooled.slope == pytest.approx(289 / 350 - 273 / 350)
     np.testing.assert_allclose(found.moments.slope, [55 / 80 - 192 / 263, 234 / 270 - 81 / 87])
     assert found.is_significant
@@ -68,7 +68,7 @@ def test_iris() -> None:
     frame = data.frame.assign(species=data.target_names[data.target]).drop(columns="target")
     report = simpson(frame, x="sepal length (cm)", y="sepal width (cm)")
     assert report.findings[0].columns == ("species",)
-    assert report.findings[0].kind is Kind.REVERSAL
+    assert report.findings[0].kind is ReversalKind.REVERSAL
     assert report.findings[0].opposes.all()
     assert report.findings[0].is_significant
     for g, level in enumerate(report["species"].levels):
@@ -92,9 +92,14 @@ def clouds(rng: np.random.Generator, within: float, between: float, n: int = 60)
 
 @pytest.mark.parametrize(
     ("within", "between", "kind"),
-    [(-1.0, 1.0, Kind.REVERSAL), (1.0, -1.0, Kind.REVERSAL), (0.0, 1.0, Kind.VANISHING), (1.0, -0.04, Kind.MASKED)],
+    [
+        (-1.0, 1.0, ReversalKind.REVERSAL),
+        (1.0, -1.0, ReversalKind.REVERSAL),
+        (0.0, 1.0, ReversalKind.VANISHING),
+        (1.0, -0.04, ReversalKind.MASKED),
+    ],
 )
-def test_planted_kinds_are_found_and_confirmed(within: float, between: float, kind: Kind) -> None:
+def test_planted_kinds_are_found_and_confirmed(within: float, between: float, kind: ReversalKind) -> None:
     report = simpson(clouds(np.random.default_rng(3), within, between), x="x", y="y")
     assert report.findings[0].columns == ("group",)
     assert report.findings[0].kind is kind
@@ -143,7 +148,7 @@ def test_what_is_missing_small_or_constant_is_reported() -> None:
     ):
         assert note in report.notes
     group = report["group"]
-    assert group.kind is Kind.REVERSAL
+    assert group.kind is ReversalKind.REVERSAL
     assert group.pooled.n == 101
     kept = frame.dropna(subset=["x", "y", "group"])
     assert group.pooled.r == pytest.approx(kept["x"].corr(kept["y"]))
@@ -314,31 +319,31 @@ def grouping(pooled, within, r=(-0.5, -0.5), n=(10.0, 10.0), p=(0.01, 0.01), **o
 @pytest.mark.parametrize(
     ("given", "kind"),
     [
-        ({"pooled": 0.5, "within": -0.5}, Kind.REVERSAL),
-        ({"pooled": 0.5, "within": -0.5, "r": (-0.5, 0.5)}, Kind.PARTIAL),
-        ({"pooled": 0.5, "within": -0.5, "r": (-0.5, 0.5), "n": (9.0, 11.0)}, Kind.NONE),
+        ({"pooled": 0.5, "within": -0.5}, ReversalKind.REVERSAL),
+        ({"pooled": 0.5, "within": -0.5, "r": (-0.5, 0.5)}, ReversalKind.PARTIAL),
+        ({"pooled": 0.5, "within": -0.5, "r": (-0.5, 0.5), "n": (9.0, 11.0)}, ReversalKind.NONE),
         # Signs that agree, or of which one is none, are not opposed.
-        ({"pooled": 0.5, "within": 0.5}, Kind.NONE),
-        ({"pooled": 0.8, "within": 0.2}, Kind.VANISHING),
-        ({"pooled": 0.8, "within": 0.2001}, Kind.NONE),
-        ({"pooled": 0.8, "within": 0.2, "p": (0.05, 1.0)}, Kind.VANISHING),
-        ({"pooled": 0.8, "within": 0.2, "p": (0.0501, 0.0)}, Kind.NONE),
-        ({"pooled": 0.8, "within": 0.2, "p": (math.nan, 1.0)}, Kind.VANISHING),
-        ({"pooled": 0.8, "within": 0.0}, Kind.VANISHING),
-        ({"pooled": 0.2, "within": 0.8}, Kind.MASKED),
-        ({"pooled": 0.2001, "within": 0.8}, Kind.NONE),
-        ({"pooled": 0.2, "within": 0.8, "p": (1.0, 0.05)}, Kind.MASKED),
-        ({"pooled": 0.2, "within": 0.8, "p": (0.0, 0.0501)}, Kind.NONE),
-        ({"pooled": 0.5, "within": math.nan}, Kind.UNDECIDED),
-        ({"pooled": 0.5, "within": -0.5, "n": (4.0, 10.0), "min_size": 5}, Kind.UNDECIDED),
-        ({"pooled": 0.5, "within": -0.5, "n": (5.0, 10.0), "min_size": 5}, Kind.REVERSAL),
-        ({"pooled": 0.5, "within": -0.5, "r": (-0.5, math.nan)}, Kind.UNDECIDED),
+        ({"pooled": 0.5, "within": 0.5}, ReversalKind.NONE),
+        ({"pooled": 0.8, "within": 0.2}, ReversalKind.VANISHING),
+        ({"pooled": 0.8, "within": 0.2001}, ReversalKind.NONE),
+        ({"pooled": 0.8, "within": 0.2, "p": (0.05, 1.0)}, ReversalKind.VANISHING),
+        ({"pooled": 0.8, "within": 0.2, "p": (0.0501, 0.0)}, ReversalKind.NONE),
+        ({"pooled": 0.8, "within": 0.2, "p": (math.nan, 1.0)}, ReversalKind.VANISHING),
+        ({"pooled": 0.8, "within": 0.0}, ReversalKind.VANISHING),
+        ({"pooled": 0.2, "within": 0.8}, ReversalKind.MASKED),
+        ({"pooled": 0.2001, "within": 0.8}, ReversalKind.NONE),
+        ({"pooled": 0.2, "within": 0.8, "p": (1.0, 0.05)}, ReversalKind.MASKED),
+        ({"pooled": 0.2, "within": 0.8, "p": (0.0, 0.0501)}, ReversalKind.NONE),
+        ({"pooled": 0.5, "within": math.nan}, ReversalKind.UNDECIDED),
+        ({"pooled": 0.5, "within": -0.5, "n": (4.0, 10.0), "min_size": 5}, ReversalKind.UNDECIDED),
+        ({"pooled": 0.5, "within": -0.5, "n": (5.0, 10.0), "min_size": 5}, ReversalKind.REVERSAL),
+        ({"pooled": 0.5, "within": -0.5, "r": (-0.5, math.nan)}, ReversalKind.UNDECIDED),
     ],
 )  # fmt: skip
 def test_a_kind_is_told_by_signs_shares_and_sizes(given, kind):
     found = grouping(**given)
     assert found.kind is kind
-    assert found.is_finding is (kind not in (Kind.NONE, Kind.UNDECIDED))
+    assert found.is_finding is (kind not in (ReversalKind.NONE, ReversalKind.UNDECIDED))
 
 
 def found(frame):
