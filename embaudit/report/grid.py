@@ -56,7 +56,7 @@ class Grid:
         >>> Grid.from_frame(pd.DataFrame({"name": ["a", " "], "share": [0.123456, np.nan]}), "shares").rows
         (('a', '0.1235'), ("' '", '–'))
         """
-        shown = frame.reset_index() if frame.index.name is not None else frame
+        shown = frame.reset_index(allow_duplicates=True) if frame.index.name is not None else frame
         words = tuple(i for i, kind in enumerate(shown.dtypes) if kind.kind not in "iufb")
         rows = tuple(tuple(cell(value) for value in row) for row in shown.itertuples(index=False))
         return cls(title, note, tuple(visible(str(name)) for name in shown.columns), rows, words=words, **fields)

@@ -74,7 +74,9 @@ def _drawn(found: SimpsonReport, grouping: Grouping) -> tuple[SimpsonDisplay, ..
 
 
 def _grouping(grouping: Grouping, at: int, drawn: tuple[SimpsonDisplay, ...]) -> Section:
-    frame = grouping.to_frame().sort_values("n", ascending=False, kind="stable")
+    # The groups may be called "n" themselves, which sort_values takes for two columns.
+    frame = grouping.to_frame()
+    frame = frame.iloc[np.argsort(-frame["n"].to_numpy(), kind="stable")]
     table = Grid.from_frame(
         frame[list(COLUMNS)],
         f"groups of {named(grouping.name)}",

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
+import sys
 import zipfile
 from collections.abc import Callable
+from contextlib import chdir, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import faiss
+import h5py
 import numpy as np
+import onnx
 import pyarrow as pa
 from llama_files import RMS, gguf_file
 from pyarrow import feather, ipc, parquet
@@ -20,7 +26,8 @@ from safetensors.numpy import save_file
 
 import embaudit as ea
 from embaudit.blocks import block_cosines
-from embaudit.io import final_norm_of, read_ids, read_interactions, read_labels, read_titles
+from embaudit.cli import main
+from embaudit.io import final_norm_of, look, read_ids, read_interactions, read_labels, read_titles
 from embaudit.io.tables.counts import read_counts
 from embaudit.model.side import Side
 
@@ -211,4 +218,151 @@ def _tensors() -> list[Seed]:
     ]
 
 
-SEEDS = (*_models(), *_tables(), *_tensors())
+def _hdf5(arrays: dict[str, Any], path: Path) -> None:
+    with h5py.File(path, "w") as file:
+        for name, array in arrays.items():
+            file[name] = array
+        if path.suffix == ".h5ad":
+            file["obs"].attrs["_index"] = "_index"
+
+
+def _onnx(path: Path) -> None:
+    """Write a network whose last step is a linear map under a softmax."""
+    value, make, kind = onnx.helper.make_tensor_value_info, onnx.helper.make_node, onnx.TensorProto.FLOAT
+    nodes = [make("Gemm", ["x", "w", "b"], ["s"], transB=1), make("Softmax", ["s"], ["p"])]
+    numbers = {"w": RIGHT.astype(np.float32), "b": RIGHT[:, 0].astype(np.float32)}
+    made = [onnx.numpy_helper.from_array(array, name) for name, array in numbers.items()]
+    graph = onnx.helper.make_graph(nodes, "g", [value("x", kind, [None, 3])], [value("p", kind, None)], made)
+    onnx.save(onnx.helper.make_model(graph), str(path))
+
+
+def _index(kind: str, path: Path) -> None:
+    rows = np.tile(RIGHT.astype(np.float32), (8, 1))
+    index = faiss.index_factory(3, kind)
+    index.train(rows)
+    index.add(rows)
+    faiss.write_index(index, str(path))
+
+
+def _shards(path: Path) -> None:
+    for number in range(2):
+        columns = {"id": np.arange(6) + 6 * number, "vector": list(RIGHT + number)}
+        _table(columns, path.with_name(f"part-{number}.parquet"))
+
+
+def _encoder(path: Path) -> None:
+    """Write a folder of sentence-transformers."""
+    modules = [{"idx": i, "name": str(i), "path": f"{i}_{kind}", "type": f"sentence_transformers.models.{kind}"}
+               for i, kind in enumerate(("Transformer", "Pooling", "Normalize"))]  # fmt: skip
+    (path.parent / "modules.json").write_text(json.dumps(modules))
+    (path.parent / "config.json").write_text(json.dumps({"model_type": "bert", "vocab_size": 6}))
+    save_file({"embeddings.word_embeddings.weight": RIGHT.astype(np.float32)}, path.parent / "model.safetensors")
+    np.save(path.parent / "rows.npy", RIGHT)
+
+
+def _others() -> list[Seed]:
+    factors = {"user_factors": LEFT, "item_factors": RIGHT, "item_bias": RIGHT[:, 0]}
+    cells = {"X": RIGHT, "obsm/X_pca": RIGHT, "obs/_index": np.array([name.encode() for name in NAMES])}
+    return [
+        Seed("m.h5", _load("m.h5"), partial(_hdf5, factors)),
+        Seed("a.h5ad", _load("a.h5ad"), partial(_hdf5, cells)),
+        Seed("m.onnx", _load("m.onnx"), _onnx),
+        *(Seed(f"{kind[:3]}.faiss", _load(f"{kind[:3]}.faiss"), partial(_index, kind))
+          for kind in ("Flat", "IVF2,Flat", "HNSW4")),
+        Seed("shards/part-0.parquet", _load("shards"), _shards),
+        Seed("modules.json", lambda folder: look(folder), _encoder),
+        Seed("modules.json", _load("rows.npy"), _encoder),
+    ]  # fmt: skip
+
+
+SEEDS = (*_models(), *_tables(), *_tensors(), *_others())
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a command ended: its exit status, and what it wrote to the error stream."""
+
+    code: int
+    error: str
+
+
+def _typed(*words: str) -> Callable[[Path], Any]:
+    """Run a command on the files of a folder, as one types it."""
+
+    def run(folder: Path) -> Ended:
+        error = io.StringIO()
+        argv, sys.argv = sys.argv, ["embaudit", *words]
+        try:
+            with chdir(folder), redirect_stdout(io.StringIO()), redirect_stderr(error):
+                main()
+        except SystemExit as ended:
+            return Ended(int(ended.code or 0), error.getvalue())
+        finally:
+            sys.argv = argv
+        return Ended(0, error.getvalue())
+
+    return run
+
+
+def _audited(path: Path) -> None:
+    ea.save(MODEL, path.parent / "own.npz")
+    record = ea.audit(str(path.parent / "own.npz"), n_gauges=1, n_pairs=9, n_lists=2, n_starts=1, n_steps=1).to_dict()
+    path.write_text(json.dumps(record))
+
+
+def _settings(path: Path) -> None:
+    ea.save(MODEL, path.parent / "own.npz")
+    path.write_text('n-neighbours = 3\nignore = ["EMB104"]\nfail-on = "issue"\n[severity]\nEMB101 = "tip"\n')
+
+
+def _beside(write: Callable[[Path], None]) -> Callable[[Path], None]:
+    def both(path: Path) -> None:
+        ea.save(MODEL, path.parent / "own.npz")
+        write(path)
+
+    return both
+
+
+FEW = ("--n-gauges", "1", "--n-pairs", "9", "--n-lists", "2", "--n-starts", "1", "--n-steps", "1")
+AUDIT = ("audit", "own.npz", *FEW)
+
+
+def _commands() -> list[Seed]:
+    own, shards = partial(ea.save, MODEL), ("shards/part-0.parquet", _shards)
+    rated = partial(_text, RATED)
+    cases = partial(_text, "x,y,g,n\n" + "".join(f"{i},{(i * i) % 7},{'abc'[i % 3]},{i}\n" for i in range(24)))
+    titles = _beside(partial(_text, "id,title\n" + "".join(f"{name},{name.upper()}\n" for name in NAMES)))
+    labels = _beside(partial(_text, "id,label\n" + "".join(f"{name},{i % 2}\n" for i, name in enumerate(NAMES))))
+    together = _beside(partial(_text, "user,item,time\n" + "".join(f"u{i % 3},item {i},{i}\n" for i in range(6))))
+    arrays = partial(_zip, {"a": LEFT, "b": RIGHT}, compression=zipfile.ZIP_DEFLATED)
+    written, nine = ("--out", "g.npz", "--force"), ("--permutations", "9")
+    json_out = ("--json", "o.json", "--out", "o.html", "--force")
+    return [
+        *(Seed(seed.name, _typed("formats", seed.name), seed.write) for seed in (*_models(), *_others())),
+        Seed("own.npz", _typed(*AUDIT, *json_out), own),
+        Seed("m.h5", _typed("audit", "m.h5", *FEW), _others()[0].write),
+        Seed("v.csv", _typed("audit", "v.csv", *FEW), partial(ea.save, VECTORS)),
+        Seed(shards[0], _typed("audit", "shards", *FEW), shards[1]),
+        Seed("config.json", _typed("audit", ".", *FEW), _checkpoint),
+        Seed("a.safetensors", _typed("audit", ".", *FEW), _checkpoint),
+        Seed("tokenizer.json", _typed("audit", ".", *FEW), _checkpoint),
+        Seed("titles.csv", _typed(*AUDIT, "--items", "titles.csv"), titles),
+        Seed("titles.csv", _typed(*AUDIT, "--labels", "titles.csv"), titles),
+        Seed("titles.csv", _typed(*AUDIT, "--ids", "titles.csv:id", "--right-counts", "titles.csv"), titles),
+        Seed("a.json", _typed("verify", "a.json", "own.npz"), _audited),
+        Seed("a.json", _typed(*AUDIT, "--baseline", "a.json", "--fail-on", "tip"), _audited),
+        Seed("a.json", _typed("gauge", "own.npz", *written, "--from", "a.json", "--name", "linear 1"), _audited),
+        Seed("embaudit.toml", _typed(*AUDIT), _settings),
+        Seed("own.npz", _typed("fix", "own.npz", "--out", "f.npz", "--force"), own),
+        Seed("v.csv", _typed("fix", "v.csv", "--unit", "--out", "f.csv", "--force"), partial(ea.save, VECTORS)),
+        Seed("own.npz", _typed("gauge", "own.npz", *written), own),
+        Seed("own.npz", _typed("compare", "own.npz", "own.npz", "--by-row", "--n-neighbours", "2", *json_out), own),
+        Seed("labels.csv", _typed("evaluate", "own.npz", "--items", "labels.csv", "--truth", "label"), labels),
+        Seed("together.csv", _typed("evaluate", "own.npz", "--interactions", "together.csv"), together),
+        Seed("x.npz", _typed("blocks", "x.npz", "x.npz", *json_out), arrays),
+        Seed("ratings.csv", _typed("fit", "ratings.csv", "--objective", "product", "--rank", "2", *written), rated),
+        Seed("cases.csv", _typed("simpson", "cases.csv", "--x", "x", "--y", "y", *nine, *json_out), cases),
+    ]  # fmt: skip
+
+
+COMMANDS = tuple(_commands())
