@@ -14,7 +14,7 @@ from embaudit.cli import main
 
 ROOT = Path(__file__).parents[1]
 COMMANDS = (
-    "embaudit fit data/simulated/interactions.csv --objective product --rank 10 --alpha 10 "
+    "embaudit fit data/simulated/interactions.csv --objective product --n-components 10 --alpha 10 "
     "--items data/simulated/items.csv --id item --title title --out model.npz",
     "embaudit audit model.npz",
 )

@@ -22,7 +22,7 @@ from embaudit.core.checked import RNG, as_list, as_seed, named_keywords
 from embaudit.core.plain import frame_of, plain
 from embaudit.core.results import Drawn
 from embaudit.gauges import GaugeGroup
-from embaudit.io import as_reading, source_of
+from embaudit.io import as_reading, source_of, with_titles
 from embaudit.io.files import AnyPath
 from embaudit.model import Comparison, FactorModel, Pairs, Role, comparing, with_objective
 from embaudit.model.final_norm import FinalNorm
@@ -263,6 +263,7 @@ def audit(
     left: Any = None,
     bias: Any = None,
     ids: Any = None,
+    items: AnyPath | None = None,
     labels: Any = None,
     inputs: Any = None,
     left_name: str | None = None,
@@ -299,6 +300,8 @@ def audit(
         Left factors beside an array; the name of theirs in a file of several arrays.
     bias, ids, labels : array, optional
         Biases, ids and names of the right rows, or where a file holds them (see `load`). A bias makes an array a head.
+    items : path, optional
+        Table with titles of the right rows, joined by ids; `embaudit.io.with_titles` has more ways to join it.
     inputs : array or path, optional
         What the rows are multiplied with.
     left_name, right_name : str, optional
@@ -363,6 +366,7 @@ def audit(
     beside = {"left": left, "bias": bias, "ids": ids, "labels": labels, "inputs": inputs}
     beside |= {"left_name": left_name, "right_name": right_name}
     read, intake = as_reading(source_model, **beside)
+    read = read if items is None else with_titles(read, items)[0]
     model = declared(read, compared=compared, objective=objective, soft_cap=soft_cap, normalised=normalised)
     final_norm = model.final_norm if final_norm is None else final_norm
     sizes = {"n_gauges": n_gauges, "n_pairs": n_pairs, "n_lists": n_lists, "n_starts": n_starts, "n_steps": n_steps}

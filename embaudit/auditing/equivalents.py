@@ -185,7 +185,7 @@ def rearranged_models(pinning: Pinning | None) -> list[EquivalentModel]:
 def one_equivalent(
     model: FactorModel,
     *,
-    kind: str = "diagonal",
+    group: str = "diagonal",
     exponent: float | None = None,
     max_condition: float = 2.0,
     rng: RNG = 0,
@@ -198,7 +198,7 @@ def one_equivalent(
     ----------
     model : FactorModel
         The model at hand.
-    kind : str
+    group : str
         The family to draw from.
     exponent : float, optional
         From 0 (left-whitened) to 1 (right-whitened), instead of a draw.
@@ -223,5 +223,5 @@ def one_equivalent(
     if exponent is not None:
         return replace(equivalent_at(canonical_form(small), exponent, f"exponent {exponent:g}"), basis=basis)
     draw = as_generator(rng)
-    models = equivalent_models(small, groups=[kind], n_gauges=1, max_condition=max_condition, rng=draw)
+    models = equivalent_models(small, groups=[group], n_gauges=1, max_condition=max_condition, rng=draw)
     return replace(models[0], basis=basis)

@@ -23,6 +23,7 @@ app = App(
 
 
 Seed = Annotated[int, typer.Option(help="Seed of every random draw.", min=0)]
+Rng = Annotated[int, typer.Option("--rng", help="Seed of every random draw.", min=0)]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite outputs that exist.")]
 Jobs = Annotated[int | None, typer.Option(min=1, help="Threads that share the work; one a core by default.")]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from embaudit.cli.app import Model, Seed, app
+from embaudit.cli.app import Model, Rng, app
 from embaudit.cli.drawing import Heatmap
 from embaudit.cli.gating import Gating, forge, numbers_in
 from embaudit.cli.groups import grouped
@@ -66,7 +66,7 @@ def audit(
     *,
     soft_cap: Annotated[float | None, typer.Option(help="The head caps its logits at this value.")] = None,
     normalised: Annotated[bool, typer.Option("--normalised", help="The head brings label rows to length 1.")] = False,
-    group: Annotated[
+    groups: Annotated[
         list[str] | None,
         typer.Option(help="Only these models: canonical, diagonal, linear, orthogonal, translation, affine."),
     ] = None,
@@ -82,7 +82,7 @@ def audit(
         str | None, typer.Option(help="Which cosines the answer is about: item, user, user-item; item by default.")
     ] = None,
     show: Annotated[list[str] | None, typer.Option(help="Show the neighbours of this id or title.")] = None,
-    seed: Seed = 0,
+    rng: Rng = 0,
     reading: Given,
     titles: Titles,
     output: Output,
@@ -110,15 +110,15 @@ def audit(
             result = auditing.audit(
                 read_for_audit(path, reading, titles, normalised=normalised, quiet=output.quiet),
                 role=role,
-                groups=group,
+                groups=groups,
                 n_neighbours=n_neighbours,
                 **effort,
                 show=show or (),
                 **training,
                 soft_cap=soft_cap,
                 normalised=normalised,
-                thresholds=numbers_in(gating.threshold, "threshold", "hubs=0.2"),
-                rng=seed,
+                thresholds=numbers_in(gating.thresholds, "thresholds", "hubs=0.2"),
+                rng=rng,
                 source=str(path),
             )
         result = result if gate.baseline is None else gate.baseline.beside(result)

@@ -28,7 +28,8 @@ def blocks(
             "--blocks", "--partition", help="tensors, rows, coordinates, or patterns of names like 'layers.3.*,head*'."
         ),
     ] = None,
-    skip_missing: Annotated[bool, typer.Option("--skip-missing", help="Leave out names only one side has.")] = False,
+    missing: Annotated[str, typer.Option(help="Names that only one side has: error, or skip.")] = "error",
+    skip_missing: Annotated[bool, typer.Option("--skip-missing", hidden=True)] = False,
     threshold: Annotated[
         float | None, typer.Option(help="Say what 'every local cosine reaches this' guarantees globally.")
     ] = None,
@@ -45,7 +46,7 @@ def blocks(
         require_cosine("the threshold", threshold)
     with output.promised([x, y]) as write:
         with workers.at_work(quiet=output.quiet):
-            found = block_cosines(x, y, cut, missing="skip" if skip_missing else "error")
+            found = block_cosines(x, y, cut, missing="skip" if skip_missing else missing)
         write(found, f"{x.name} and {y.name}", Origin(((x.name, None), (y.name, None))))
     print_result(found, output.console, full=output.full)
     if threshold is not None:

@@ -31,7 +31,10 @@ COMMANDS = {
 
 OLD = {
     "--top": "--n-neighbours", "--pairs": "--n-pairs", "--lists": "--n-lists", "--gauges": "--n-gauges",
-    "--starts": "--n-starts", "--steps": "--n-steps", "--tensor": "--weight",
+    "--starts": "--n-starts", "--steps": "--n-steps", "--tensor": "--weight", "--seed": "--rng", "--group": "--groups",
+    "--counts": "--right-counts", "--threshold": "--thresholds", "--rank": "--n-components",
+    "--permutations": "--n-permutations", "--lambda1": "--alpha-product", "--lambda2": "--alpha-factors",
+    "--users": "--n-users", "--items": "--n-items", "--clusters": "--n-clusters", "--seeds": "--n-seeds",
 }  # fmt: skip
 """Former spellings of options, which keep working and which no help shows."""
 

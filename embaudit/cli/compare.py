@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from embaudit.cli.app import Model, Seed, app
+from embaudit.cli.app import Model, Rng, app
 from embaudit.cli.groups import grouped
 from embaudit.cli.reading import Given, Titles
 from embaudit.cli.terminal import Output, Workers
@@ -26,7 +26,7 @@ def compare(
     ] = None,
     reading: Given,
     titles: Titles,
-    seed: Seed = 0,
+    rng: Rng = 0,
     output: Output,
     workers: Workers,
 ) -> None:
@@ -42,9 +42,9 @@ def compare(
         found = [reading.read(path) for path in (before, after)]
         one, other = (Reading(titles.on(x.model, quiet=output.quiet), x.intake) for x in found)
         with workers.at_work(quiet=output.quiet):
-            result = run(one, other, n_neighbours=n_neighbours, by_row=titles.by_row, partial=titles.partial, rng=seed)
+            result = run(one, other, n_neighbours=n_neighbours, by_row=titles.by_row, partial=titles.partial, rng=rng)
         failed = result.below(limits)
-        origin = Origin(((before.name, one.intake), (after.name, other.intake)), seed=seed)
+        origin = Origin(((before.name, one.intake), (after.name, other.intake)), seed=rng)
         write(result, f"{before.name} and {after.name}", origin)
     print_result(result, output.console, full=output.full)
     if limits:

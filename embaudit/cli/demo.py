@@ -13,8 +13,8 @@ from embaudit.cli.terminal import make_console, progress_bars
 @app.command()
 def demo(
     *,
-    users: Annotated[int, typer.Option(help="Users to simulate.", min=20)] = 20_000,
-    items: Annotated[int, typer.Option(help="Items to simulate.", min=20)] = 1_000,
+    n_users: Annotated[int, typer.Option(help="Users to simulate.", min=20)] = 20_000,
+    n_items: Annotated[int, typer.Option(help="Items to simulate.", min=20)] = 1_000,
     seed: Seed = 0,
     quiet: Quiet = False,
 ) -> None:
@@ -23,7 +23,7 @@ def demo(
     from embaudit.report.terminal import print_demonstration
 
     with progress_bars(quiet=quiet):
-        shown = demonstrate(n_users=users, n_items=items, seed=seed)
+        shown = demonstrate(n_users=n_users, n_items=n_items, seed=seed)
     console = make_console(quiet=quiet)
     console.print(shown.setting)
     print_demonstration(shown, console)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from embaudit.cli.app import Model, Seed, app
+from embaudit.cli.app import Model, Rng, app
 from embaudit.cli.groups import grouped
 from embaudit.cli.reading import Given, Titles
 from embaudit.cli.terminal import Output, Workers
@@ -37,7 +37,7 @@ def evaluate(
     n_neighbours: Annotated[int, typer.Option(help="Length of the neighbour lists.")] = 10,
     reading: Given,
     titles: Titles,
-    seed: Seed = 0,
+    rng: Rng = 0,
     output: Output,
     workers: Workers,
 ) -> None:
@@ -67,9 +67,9 @@ def evaluate(
                 known = last_together(seen, model.right_side, time=time or column or None)
                 users = counted(len(known.labels), "user")
                 judged = f"judged by the last two items of {users} in {seen}; leave these out of training."
-            found = evaluate_similarities(model, known, n=n_neighbours, separator=separator, rng=seed)
+            found = evaluate_similarities(model, known, n_neighbours=n_neighbours, separator=separator, rng=rng)
         title = f"which similarity serves {', '.join(truth or [seen])} best in {path.name}"
-        write(found, title, Origin(((path.name, given.intake),), (judged,), seed))
+        write(found, title, Origin(((path.name, given.intake),), (judged,), rng))
     output.console.print(judged, markup=False)
     print_result(found, output.console, full=output.full)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from embaudit.cli.app import Force, Jobs, Partial, Quiet, Seed, app
+from embaudit.cli.app import Force, Jobs, Partial, Quiet, Rng, app
 from embaudit.cli.terminal import Workers, make_console
 from embaudit.core.words import counted
 
@@ -41,7 +41,7 @@ def fit(
     objective: Annotated[
         Penalty, typer.Option(help="What the penalty is on: the product (Eq. 1) or the factors (Eq. 2).")
     ],
-    rank: Annotated[int, typer.Option(help="Number of latent dimensions.")] = 50,
+    n_components: Annotated[int, typer.Option(help="Number of latent dimensions.")] = 50,
     alpha: Annotated[float, typer.Option(help="Strength of the penalty.")] = 1.0,
     split: Annotated[
         str | None,
@@ -67,7 +67,7 @@ def fit(
     title: Annotated[str | None, typer.Option(help="Its column of titles.")] = None,
     partial: Partial = False,
     out: Annotated[Path, typer.Option(help="The model file to write.")] = Path("model.npz"),
-    seed: Seed = 0,
+    rng: Rng = 0,
     jobs: Jobs = None,
     quiet: Quiet = False,
     force: Force = False,
@@ -94,10 +94,10 @@ def fit(
     joined = None if items is None else join_ids(data.item_ids, items, id=id, title=title, partial=partial)
     names = None if joined is None else joined.names(data.item_ids)
     most = min(data.matrix.shape)
-    if not 1 <= rank <= most:
-        raise must_be("--rank", f"from 1 to {most}, the fewer of users and items", rank)
+    if not 1 <= n_components <= most:
+        raise must_be("n_components", f"from 1 to {most}, the fewer of users and items", n_components)
     with Workers(jobs).at_work(quiet=quiet):
-        estimator = _estimator(objective, rank, alpha, split, seed).fit(data.matrix)
+        estimator = _estimator(objective, n_components, alpha, split, rng).fit(data.matrix)
         model = estimator.model(data.matrix, user_ids=data.user_ids, item_ids=data.item_ids, item_names=names)
     save(model.replace(**{f"{side}_counts": data.counts(side) for side in model.sides}), out, force=force)
     _summary(make_console(quiet=quiet), data, estimator, joined, binarise=binarise)
@@ -105,16 +105,16 @@ def fit(
 
 
 def _estimator(
-    objective: Penalty, rank: int, alpha: float, split: str | None, seed: int
+    objective: Penalty, rank: int, alpha: float, split: str | None, rng: int
 ) -> ProductPenaltyMF | FactorPenaltyMF:
     from embaudit.errors import InputError
     from embaudit.solvers import FactorPenaltyMF, ProductPenaltyMF
 
     if objective is Penalty.PRODUCT:
-        return ProductPenaltyMF(rank, alpha=alpha, split=_number_or_name(split), random_state=seed)
+        return ProductPenaltyMF(rank, alpha=alpha, split=_number_or_name(split), random_state=rng)
     if split is not None:
         raise InputError("--split goes with --objective product; the penalty on the factors leaves no choice of it.")
-    return FactorPenaltyMF(rank, alpha=alpha, random_state=seed)
+    return FactorPenaltyMF(rank, alpha=alpha, random_state=rng)
 
 
 def _number_or_name(split: str | None) -> float | str:

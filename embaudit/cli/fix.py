@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from embaudit.cli.app import Force, Model, Quiet, Seed, app
+from embaudit.cli.app import Force, Model, Quiet, Rng, app
 from embaudit.cli.groups import grouped
 from embaudit.cli.reading import Given, Titles, say_norm
 from embaudit.cli.terminal import Workers, make_console
@@ -38,7 +38,7 @@ def fix(
     unit: Annotated[bool, typer.Option("--unit", help="Length 1, so that a dot product is the cosine.")] = False,
     reading: Given,
     titles: Titles,
-    seed: Seed = 0,
+    rng: Rng = 0,
     workers: Workers,
     quiet: Quiet = False,
     force: Force = False,
@@ -61,7 +61,7 @@ def fix(
             role=side,
             dimensions=dimensions,
             unit=unit,
-            rng=seed,
+            rng=rng,
         )
         remedy.write(out, force=force)
     console = make_console(quiet=quiet)

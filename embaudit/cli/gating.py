@@ -28,8 +28,8 @@ class Gating(Group):
     severity: Annotated[
         list[str] | None, typer.Option("--severity", help="How grave a code is here: CODE=issue or CODE=tip.")
     ] = None
-    threshold: Annotated[
-        list[str] | None, typer.Option("--threshold", help="From which number on something is reported: NAME=NUMBER.")
+    thresholds: Annotated[
+        list[str] | None, typer.Option("--thresholds", help="From which number on something is reported: NAME=NUMBER.")
     ] = None
     baseline: Annotated[
         Path | None, typer.Option("--baseline", help="JSON of an earlier audit; only what is new or worse counts.")
@@ -64,7 +64,7 @@ def numbers_in(pairs: Sequence[str] | None, option: str, example: str) -> dict[s
 
     Examples
     --------
-    >>> numbers_in(["hubs=0.2"], "threshold", "hubs=0.2")
+    >>> numbers_in(["hubs=0.2"], "thresholds", "hubs=0.2")
     {'hubs': 0.2}
     """
     from embaudit.errors import must_be

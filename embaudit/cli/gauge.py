@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from embaudit.cli.app import Force, Model, Quiet, Seed, app
+from embaudit.cli.app import Force, Model, Quiet, Rng, app
 from embaudit.cli.groups import grouped
 from embaudit.cli.reading import Given
 from embaudit.cli.terminal import make_console, progress_bars
@@ -32,7 +32,7 @@ def gauge(
     audit: Annotated[Path | None, typer.Option("--from", help="JSON of an audit: write a model that it names.")] = None,
     name: Annotated[str | None, typer.Option(help="Its name there, such as 'linear 1'.")] = None,
     reading: Given,
-    seed: Seed = 0,
+    rng: Rng = 0,
     quiet: Quiet = False,
     force: Force = False,
 ) -> None:
@@ -54,10 +54,10 @@ def gauge(
     else:
         chosen = one_equivalent(
             model,
-            kind=group or "diagonal",
+            group=group or "diagonal",
             exponent=exponent,
             max_condition=2.0 if max_condition is None else max_condition,
-            rng=seed,
+            rng=rng,
         )
     after = chosen.of(model)
     save(after, out, force=force)
@@ -69,7 +69,7 @@ def gauge(
     if after.objective != model.objective:
         console.print(f"objective {model.objective} dropped: this model is no minimiser of it", markup=False)
     if model.left is not None:
-        moved = drift(model, after, condition_number=chosen.amplification, rng=seed)
+        moved = drift(model, after, condition_number=chosen.amplification, rng=rng)
         console.print(f"largest change of a prediction {moved.max_abs:.1g} (rounding explains {moved.tolerance:.1g})")
         raise typer.Exit(0 if moved.ok else 1)
 

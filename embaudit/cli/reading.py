@@ -38,7 +38,7 @@ OPTIONS: dict[str, tuple[Any, Any]] = {
     "ids": (Annotated[Text, typer.Option(help="Ids of the right rows: an array, or a FILE or FILE:COLUMN.")], None),
     "left_ids": (Annotated[Text, typer.Option(help="The same for the left rows.")], None),
     "labels": (Annotated[Path | None, typer.Option(help="File that names the right rows.")], None),
-    "counts": (Annotated[Path | None, typer.Option(help="File of the interactions behind each right row.")], None),
+    "right_counts": (Annotated[Path | None, typer.Option(help="File of the interactions behind right rows.")], None),
     "left_counts": (Annotated[Path | None, typer.Option(help="The same for the left rows.")], None),
     "link": (Annotated[Text, typer.Option(help="identity (dot), softmax, cosine or ranking.")], None),
     "compared": (Annotated[Text, typer.Option(help="Rows are compared with each other, by cosine or dot.")], None),
@@ -54,8 +54,6 @@ ID: dict[str, tuple[Any, Any]] = {
     "id": (Annotated[Text, typer.Option("--id", help="Column of the ids, in a table of vectors.")], None)
 }
 """Of the titles where there is a table of them, else of a table of vectors."""
-CALLED = {"counts": "right_counts"}
-"""Options that `load` calls by another name."""
 CODE = re.compile(r"EMB\d+", re.IGNORECASE)
 """What the code of a finding looks like."""
 ARRAYS = ("npy", "npz", "hdf5", "csv", "table")
@@ -83,10 +81,10 @@ class Given(Group):
 
         Examples
         --------
-        >>> Given.of({"kind": "head", "counts": Path("n.npy"), "load": ["weight=W"], "bias": None, "ignore": ["b"]})
+        >>> Given.of({"kind": "head", "right_counts": Path("n.npy"), "load": ["weight=W"], "ignore": ["b"]})
         Given(kind='head', options={'ignore': ('b',), 'right_counts': 'n.npy', 'weight': 'W'})
         """
-        named = {CALLED.get(name, name): values[name] for name in OPTIONS if values.get(name)}
+        named = {name: values[name] for name in OPTIONS if values.get(name)}
         kind, loaded = named.pop("kind", "auto"), reading_options(named.pop("load", None))
         plain = {name: tuple(x) if isinstance(x, list) else str(x) for name, x in named.items()}
         column = values.get("id") if values.get("items") is None else None

@@ -42,12 +42,12 @@ def reproduce(
     size: Annotated[
         Size, typer.Option(help="Data of the Netflix figure: small, or as large as the paper's.")
     ] = Size.SMALL,
-    lambda1: Annotated[float | None, typer.Option(help="netflix: weight of the penalty of Eq. 1.")] = None,
-    lambda2: Annotated[float | None, typer.Option(help="netflix: weight of the penalty of Eq. 2.")] = None,
+    alpha_product: Annotated[float | None, typer.Option(help="netflix: weight of the penalty of Eq. 1.")] = None,
+    alpha_factors: Annotated[float | None, typer.Option(help="netflix: weight of the penalty of Eq. 2.")] = None,
     rank: Annotated[int | None, typer.Option(help="netflix: number of latent dimensions.")] = None,
-    users: Annotated[int | None, typer.Option(help="netflix: users; of --data the most active.")] = None,
-    items: Annotated[int | None, typer.Option(help="netflix: items; of --data the most popular.")] = None,
-    clusters: Annotated[int | None, typer.Option(help="netflix: how many clusters of items to simulate.")] = None,
+    n_users: Annotated[int | None, typer.Option(help="netflix: users; of --data the most active.")] = None,
+    n_items: Annotated[int | None, typer.Option(help="netflix: items; of --data the most popular.")] = None,
+    n_clusters: Annotated[int | None, typer.Option(help="netflix: how many clusters of items to simulate.")] = None,
     data: Annotated[
         str | None, typer.Option(help="netflix: your own table of interactions; every row counts 1.")
     ] = None,
@@ -57,7 +57,7 @@ def reproduce(
     user: Annotated[str | None, typer.Option(help="Column of the users in --data.")] = None,
     item: Annotated[str | None, typer.Option(help="Column of the items in --data.")] = None,
     id: Annotated[str | None, typer.Option("--id", help="Column of the items' ids in --truth.")] = None,  # noqa: A002
-    seeds: Annotated[
+    n_seeds: Annotated[
         int | None, typer.Option(help="Repeat the Netflix numbers for so many seeds.", min=1, show_default="5")
     ] = None,
     seed: Seed = 0,
@@ -65,11 +65,12 @@ def reproduce(
     force: Force = False,
 ) -> None:
     """Reproduce a figure: its pictures, its numbers and the statement they support."""
-    if clusters is not None and data is not None:
-        raise InputError("--clusters must be left out with --data, whose clusters --truth tells.")
+    if n_clusters is not None and data is not None:
+        raise InputError("--n-clusters must be left out with --data, whose clusters --truth tells.")
     own = {
-        "alpha_product": lambda1, "alpha_factors": lambda2, "rank": rank, "n_users": users, "n_items": items,
-        "data": data, "truth": truth, "user": user, "item": item, "id": id, "n_clusters": clusters,
+        "alpha_product": alpha_product, "alpha_factors": alpha_factors, "rank": rank, "n_users": n_users,
+        "n_items": n_items,
+        "data": data, "truth": truth, "user": user, "item": item, "id": id, "n_clusters": n_clusters,
     }  # fmt: skip
     setting = _setting(name, size, {field: value for field, value in own.items() if value is not None})
     names: Sequence[Name] = [one for one in Name if one is not Name.ALL] if name is Name.ALL else [name]
@@ -77,7 +78,7 @@ def reproduce(
     console = make_console(quiet=quiet)
     for one in names:
         with progress_bars(quiet=quiet):
-            figure = _figure(one, setting, seed, seeds)
+            figure = _figure(one, setting, seed, n_seeds)
         files = figure.save(out, force=force)
         console.rule(str(one))
         console.print(figure.caption, markup=False)

@@ -19,18 +19,18 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     "Training": ("objective", "compared", "link", "normalised", "soft_cap"),
     "Output": ("show", "role", "full", "json", "out", "markdown", "heatmap", "quiet", "force"),
     "Gate": ("fail_on", "fail_below", "baseline", "sarif", "junit"),
-    "Effort": ("n_neighbours", "quick", "jobs", "seed"),
+    "Effort": ("n_neighbours", "quick", "jobs", "rng"),
 }  # fmt: skip
 """Options of every command by what they are about; those of one command alone come first."""
 RARE = (
-    "format", "left_name", "right_name", "left_bias", "transpose", "vector", "counts", "left_counts", "states", "dask",
+    "format", "left_name", "right_name", "left_bias", "transpose", "vector", "right_counts", "left_counts", "states", "dask",
     "norm", "norm_kind",
 )  # fmt: skip
 """Options that few users need: help names them, and `embaudit explain COMMAND` explains them."""
 RARE_IN = {
     "audit": (
-        "group", "max_condition", "n_pairs", "n_lists", "n_gauges", "n_starts", "n_steps", "by_row", "partial",
-        "heatmap_groups", "severity", "threshold",
+        "groups", "max_condition", "n_pairs", "n_lists", "n_gauges", "n_starts", "n_steps", "by_row", "partial",
+        "heatmap_groups", "severity", "thresholds",
     ),
 }  # fmt: skip
 """The same of one command."""

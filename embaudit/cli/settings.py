@@ -22,12 +22,12 @@ KINDS: dict[str, type | tuple[type, ...]] = {
     LEVEL: str,
 }  # fmt: skip
 KEYS = {
-    "objective": TEXT, "role": TEXT, "group": TEXTS, "max-condition": NUMBER, "soft-cap": NUMBER, "normalised": FLAG,
-    "norm": TEXT, "norm-kind": TEXT, "n-neighbours": COUNT, "n-pairs": COUNT, "n-gauges": COUNT, "seed": SEED,
+    "objective": TEXT, "role": TEXT, "groups": TEXTS, "max-condition": NUMBER, "soft-cap": NUMBER, "normalised": FLAG,
+    "norm": TEXT, "norm-kind": TEXT, "n-neighbours": COUNT, "n-pairs": COUNT, "n-gauges": COUNT, "rng": SEED,
     "fail-on": LEVEL, "ignore": TEXTS, "severity": TABLE, "thresholds": NUMBERS, "baseline": TEXT,
 }  # fmt: skip
 """Options of `embaudit audit` that may be set, and what they must be."""
-FORMER = {"top": "n-neighbours", "pairs": "n-pairs", "gauges": "n-gauges"}
+FORMER = {"top": "n-neighbours", "pairs": "n-pairs", "gauges": "n-gauges", "group": "groups", "seed": "rng"}
 """Former names of settings, which keep working."""
 
 
@@ -101,7 +101,7 @@ def _checked(path: Path, values: Any) -> Iterator[tuple[str, Any]]:
         if not right or not all(isinstance(text, str) for text in texts):
             raise must_be(f"{spelled} in {path}", kind, repr(value))
         if kind in (TABLE, NUMBERS):
-            yield name.removesuffix("s"), [f"{called}={one}" for called, one in value.items()]
+            yield name, [f"{called}={one}" for called, one in value.items()]
         else:
             # A path in a file is meant from where the file lies.
             yield name.replace("-", "_"), str(path.parent / value) if name == "baseline" else value

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from embaudit.cli.app import FailOnFindings, Seed, app
+from embaudit.cli.app import FailOnFindings, Rng, app
 from embaudit.cli.fail_on import FailOn
 from embaudit.cli.groups import grouped
 from embaudit.cli.terminal import Output, progress_bars
@@ -20,11 +20,11 @@ def simpson(
     *,
     x: Annotated[str, typer.Option(help="Column of the first quantity.")],
     y: Annotated[str, typer.Option(help="Column of the second.")],
-    group: Annotated[list[str] | None, typer.Option(help="Column to group by; every column by default.")] = None,
+    groups: Annotated[list[str] | None, typer.Option(help="Column to group by; every column by default.")] = None,
     counts: Annotated[str | None, typer.Option(help="Column that says how many cases a row stands for.")] = None,
     min_size: Annotated[int, typer.Option(help="Smaller groups have no vote.")] = 5,
-    permutations: Annotated[int, typer.Option(help="Permutations behind the p-values; 0 for none.")] = 999,
-    seed: Seed = 0,
+    n_permutations: Annotated[int, typer.Option(help="Permutations behind the p-values; 0 for none.")] = 999,
+    rng: Rng = 0,
     output: Output,
     fail_on: FailOnFindings = FailOn.NEVER,
 ) -> None:
@@ -39,13 +39,13 @@ def simpson(
                 str(table),
                 x=x,
                 y=y,
-                groups=group,
+                groups=groups,
                 counts=counts,
                 min_size=min_size,
-                n_permutations=permutations,
-                rng=seed,
+                n_permutations=n_permutations,
+                rng=rng,
             )
-        write(found, f"{y} on {x} in {table.name}", Origin(((table.name, None),), seed=seed))
+        write(found, f"{y} on {x} in {table.name}", Origin(((table.name, None),), seed=rng))
     print_result(found, output.console, full=output.full)
     beyond_chance = any(grouping.is_significant for grouping in found.findings)
     raise typer.Exit(

@@ -206,7 +206,7 @@ def evaluate_similarities(
     truth: Truth | Sequence[Any] | NDArray[Any],
     *,
     role: SideName | str = "right",
-    n: int = 10,
+    n_neighbours: int = 10,
     n_queries: int = 1_000,
     separator: str = "|",
     rng: RNG = 0,
@@ -227,7 +227,7 @@ def evaluate_similarities(
         `last_together`).
     role : {"left", "right"}
         Which side.
-    n : int
+    n_neighbours : int
         Length of the neighbour lists.
     n_queries : int
         Rows whose neighbours are judged, drawn at random if there are more.
@@ -249,7 +249,7 @@ def evaluate_similarities(
     --------
     >>> from embaudit.model import FactorModel
     >>> items = np.array([[1.0, 0.1], [1.0, -0.1], [0.1, 1.0], [-0.1, 1.0]])
-    >>> found = evaluate_similarities(FactorModel.from_vectors(items), ["a", "a", "b", "b"], n=1)
+    >>> found = evaluate_similarities(FactorModel.from_vectors(items), ["a", "a", "b", "b"], n_neighbours=1)
     >>> found.value("cosine"), round(found.chance, 3)
     (1.0, 0.333)
     """
@@ -266,7 +266,7 @@ def evaluate_similarities(
         title = model.title(role)
         remedy = f"label more {title}s; a row of zeros does not count"
         raise must_be(f"the {title}s that have a label and a direction", "at least 3", len(rows), remedy)
-    n = as_count(n, "n", most=len(rows) - 2)
+    n = as_count(n_neighbours, "n_neighbours", most=len(rows) - 2)
     as_count(n_queries, "n_queries", least=2)
     draw = as_generator(rng)
     rows = sample_rows(rows, CANDIDATES, draw)

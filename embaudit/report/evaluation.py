@@ -28,7 +28,7 @@ def evaluation_document(found: Evaluation) -> Document:
     >>> from embaudit.evaluation import evaluate_similarities
     >>> from embaudit.model import FactorModel
     >>> items = [[1.0, 0.1], [1.0, -0.1], [0.1, 1.0], [-0.1, 1.0]]
-    >>> found = evaluate_similarities(FactorModel.from_vectors(items), ["a", "a", "b", "b"], n=1)
+    >>> found = evaluate_similarities(FactorModel.from_vectors(items), ["a", "a", "b", "b"], n_neighbours=1)
     >>> made = evaluation_document(found)
     >>> made.question, list(made.top[0].names)
     ('Which similarity finds items that share a label?', ['cosine', 'dot product', 'centred cosine', 'CSLS'])
@@ -66,7 +66,8 @@ def evaluation_grid(found: Evaluation) -> Grid:
     >>> from embaudit.evaluation import evaluate_similarities
     >>> from embaudit.model import FactorModel
     >>> items = [[1.0, 0.1], [1.0, -0.1], [0.1, 1.0], [-0.1, 1.0]]
-    >>> grid = evaluation_grid(evaluate_similarities(FactorModel.from_vectors(items), ["a", "a", "b", "b"], n=1))
+    >>> model = FactorModel.from_vectors(items)
+    >>> grid = evaluation_grid(evaluate_similarities(model, ["a", "a", "b", "b"], n_neighbours=1))
     >>> grid.headings, len(grid.rows)
     (('similarity', 'precision', 'AUC', 'NDCG'), 4)
     """

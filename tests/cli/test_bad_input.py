@@ -43,8 +43,8 @@ def test_fit_refuses_bad_tables(embaudit, tmp_path, case):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (("--rank", 21), ("--rank must be from 1 to 20", "21")),
-        (("--rank", 0), ("--rank must be from 1 to 20", "0")),
+        (("--rank", 21), ("--n-components must be from 1 to 20", "21")),
+        (("--rank", 0), ("--n-components must be from 1 to 20", "0")),
         (("--alpha", -1), ("alpha must be", "-1")),
         (("--alpha", "nan"), ("alpha must be", "nan")),
         (("--split", "2"), ("split must be", "2")),

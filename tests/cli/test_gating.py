@@ -77,7 +77,7 @@ def test_settings_are_read_said_and_overridden(model, embaudit, name, tmp_path, 
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("fail_on = 'tip'", "must be one of objective, role, group, "),
+        ("fail_on = 'tip'", "must be one of objective, role, groups, "),
         ("fail_on = 'tip'", "; got 'fail_on'; the nearest one is fail-on."),
         ("top = 'ten'", "top in {path} must be a whole number; got 'ten'."),
         ("top = true", "top in {path} must be a whole number; got True."),

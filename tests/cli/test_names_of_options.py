@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 import json
 import re
 import shlex
+from inspect import signature
 from pathlib import Path
 
 import numpy as np
@@ -13,9 +15,15 @@ import pytest
 from typer.main import get_command
 
 import embaudit as ea
+from embaudit.auditing.equivalents import one_equivalent
+from embaudit.auditing.evidence import gather
+from embaudit.auditing.recompute import equivalent_of
 from embaudit.cli.app import app
-from embaudit.cli.commands import COMMANDS
+from embaudit.cli.commands import COMMANDS, OLD
 from embaudit.errors import InputError, option
+from embaudit.evaluation import last_together
+from embaudit.io import with_titles
+from embaudit.io.request import Request
 
 FEW = ("--n-gauges", 1, "--n-pairs", 50, "--n-starts", 1, "--n-steps", 2, "--n-lists", 5)
 
@@ -26,6 +34,85 @@ def model(tmp_path, monkeypatch):
     draw = np.random.default_rng(0)
     np.savez("m.npz", user_factors=draw.standard_normal((40, 4)), item_factors=draw.standard_normal((30, 4)))
     return "m.npz"
+
+
+FUNCTIONS = {
+    "audit": (ea.audit, gather),
+    "blocks": (ea.block_cosines,),
+    "compare": (ea.compare,),
+    "evaluate": (ea.evaluate_similarities, last_together),
+    "fit": (ea.io.read_interactions, ea.ProductPenaltyMF),
+    "fix": (ea.fix,),
+    "gauge": (one_equivalent, equivalent_of),
+    "reproduce": (ea.reproduce.netflix, ea.reproduce.NetflixSetting),
+    "simpson": (ea.simpson,),
+    "demo": (ea.simulate_interactions,),
+}
+"""What a command calls, beside `load` and `with_titles`."""
+READ = {field.name for field in dataclasses.fields(Request)} | {"format", "items", *signature(with_titles).parameters}
+TYPED = {
+    "full", "json", "out", "markdown", "quiet", "force", "jobs", "dask",  # where a result goes, and who works on it
+    "fail_on", "fail_below", "severity", "baseline", "sarif", "junit", "heatmap", "heatmap_groups",  # gates, pictures
+    "load",  # any keyword of `load`
+}  # fmt: skip
+"""Options of the command line alone."""
+OWN = {
+    "blocks": {"threshold"},  # of the method local_threshold
+    "fit": {"rng"},  # random_state, as scikit-learn calls it
+    "gauge": {"from"},  # the record
+    "evaluate": {"interactions", "truth"},  # the table, and its columns
+    "demo": {"seed"},
+}
+
+
+@pytest.mark.parametrize("command", FUNCTIONS)
+def test_an_option_is_called_as_the_keyword_it_sets(command):
+    options = get_command(app).get_command(None, command).params
+    shown = [one for one in options if one.param_type_name == "option" and not one.hidden]
+    names = {one.opts[0].removeprefix("--").replace("-", "_") for one in shown}
+    keywords = {name.rstrip("_") for function in FUNCTIONS[command] for name in signature(function).parameters}
+    assert names - keywords - READ - TYPED == OWN.get(command, set()) - keywords
+
+
+@pytest.mark.parametrize(
+    ("words", "former"),
+    [
+        (("audit", "m.npz", *FEW, "--rng", 1, "--groups", "linear"), ("--seed", "--group")),
+        (("audit", "m.npz", *FEW, "--right-counts", "n.csv", "--thresholds", "hubs=0.2"), ("--counts", "--threshold")),
+        (("fit", "r.csv", "--objective", "product", "--n-components", 2, "--rng", 1, "--out", "o.npz", "--force"),
+         ("--rank", "--seed")),
+        (("simpson", "r.csv", "--x", "x", "--y", "rating", "--groups", "user", "--n-permutations", 9),
+         ("--group", "--permutations")),
+        (("blocks", "m.npz", "m.npz", "--missing", "skip"), ("--skip-missing",)),
+    ],
+)  # fmt: skip
+def test_a_former_name_of_an_option_gives_what_the_new_one_gives(model, embaudit, words, former):
+    Path("n.csv").write_text("".join(f"{row},{row + 1}\n" for row in range(30)), encoding="utf-8")
+    draw = np.random.default_rng(0)
+    rows = sorted({(int(u), int(i)) for u, i in draw.integers(9, size=(60, 2))})
+    lines = "".join(f"{u},{i},{(u * i) % 5},{u + i}\n" for u, i in rows)
+    Path("r.csv").write_text(f"user,item,rating,x\n{lines}", encoding="utf-8")
+    new = embaudit(*words)
+    assert new.code == 0, new.err
+    names = {"--missing": "--skip-missing", **{new: old for old, new in OLD.items()}}
+    old = [names.get(word, word) for word in words if word != "skip"]
+    assert set(former) <= set(old)
+    assert embaudit(*old) == new
+
+
+def test_a_former_keyword_gives_what_the_new_one_gives(model):
+    truth = ["a", "b"] * 15
+    assert (
+        ea.evaluate_similarities(model, truth, n=3).to_dict()
+        == ea.evaluate_similarities(model, truth, n_neighbours=3).to_dict()
+    )
+
+
+def test_titles_of_a_table_are_those_of_an_audit(tmp_path):
+    rows = np.random.default_rng(0).standard_normal((30, 4))
+    (tmp_path / "t.csv").write_text("id,title\n" + "".join(f"i{n},Film {n}\n" for n in range(30)), encoding="utf-8")
+    found = ea.audit(rows, ids=[f"i{n}" for n in range(30)], items=tmp_path / "t.csv", n_gauges=1, n_pairs=20)
+    assert found.model.names("right")[3] == "Film 3"
 
 
 def test_former_spellings_are_the_same_options_and_hidden(model, embaudit):

@@ -36,7 +36,7 @@ def jaccard(a, b):
 @pytest.mark.parametrize("similarity", ["cosine", "dot product", "prediction cosine", "balanced cosine"])
 def test_measures_are_those_of_scikit_learn_and_of_counting(similarity):
     model, n = make(), 3
-    found = evaluate_similarities(model, GENRES, n=n)
+    found = evaluate_similarities(model, GENRES, n_neighbours=n)
     rows = [i for i, g in enumerate(GENRES) if g]
     sets = {i: set(GENRES[i].split("|")) for i in rows}
     pairs = np.array([(i, j) for i in rows for j in rows])
@@ -62,7 +62,7 @@ def test_measures_are_those_of_scikit_learn_and_of_counting(similarity):
 
 
 def test_chance_is_the_mean_share_of_related_rows():
-    found = evaluate_similarities(make(), GENRES, n=3)
+    found = evaluate_similarities(make(), GENRES, n_neighbours=3)
     sets = [set(g.split("|")) for g in GENRES if g]
     expected = np.mean([np.mean([bool(a & b) for j, b in enumerate(sets) if j != i]) for i, a in enumerate(sets)])
     assert found.chance == pytest.approx(expected)
@@ -117,10 +117,10 @@ def test_equal_weight_decay_makes_the_raw_cosine_the_balanced_one():
 
 
 def test_one_side_and_a_model_of_cosines_have_fewer_similarities():
-    assert set(evaluate_similarities(FactorModel.from_vectors(make().right), GENRES, n=3).by_query) == {
+    assert set(evaluate_similarities(FactorModel.from_vectors(make().right), GENRES, n_neighbours=3).by_query) == {
         "cosine", "dot product", "centred cosine", "CSLS",
     }  # fmt: skip
-    found = evaluate_similarities(make().replace(link="cosine"), GENRES, n=3)
+    found = evaluate_similarities(make().replace(link="cosine"), GENRES, n_neighbours=3)
     assert "prediction cosine" in found.by_query
     assert "balanced cosine" not in found.by_query
 
@@ -129,7 +129,7 @@ def test_rows_without_direction_are_left_out():
     model = make()
     right = model.right.copy()
     right[0] = 0
-    found = evaluate_similarities(model.replace(right=right), GENRES, n=3)
+    found = evaluate_similarities(model.replace(right=right), GENRES, n_neighbours=3)
     assert found.n_left_out == 3
     assert 0 not in found.queries
 
@@ -140,8 +140,8 @@ def test_rows_without_direction_are_left_out():
         (GENRES[:5], {}, "labels of 12 rows; got 5"),
         (["A"] * 12, {}, "at least two labels"),
         ([None] * 12, {}, "at least two labels"),
-        (GENRES, {"n": 10}, "n must be an integer from 1 to 8"),
-        (GENRES, {"n": 0}, "n must be an integer from 1 to 8"),
+        (GENRES, {"n_neighbours": 10}, "n_neighbours must be an integer from 1 to 8"),
+        (GENRES, {"n_neighbours": 0}, "n_neighbours must be an integer from 1 to 8"),
         (GENRES, {"n_queries": 1, "n": 2}, "n_queries must be an integer >= 2"),
         ([f"label {i}" for i in range(12)], {"n": 2}, "relate some rows and not all"),
         (["A|B"] * 12, {"n": 2}, "relate some rows and not all"),
@@ -187,7 +187,7 @@ def test_what_users_consumed_last_is_held_against_a_loop_over_users(tmp_path):
         pairs.add(frozenset(str(item) for _, item in last))
     gains = truth.gains(np.arange(30), np.arange(30))
     assert {frozenset((ids[i], ids[j])) for i, j in np.argwhere(gains > 0) if i < j} == pairs
-    found = evaluate_similarities(model, truth, n=5)
+    found = evaluate_similarities(model, truth, n_neighbours=5)
     assert found.n_candidates == 30, "items that nobody consumed last are candidates, too"
     assert set(found.queries) <= set(truth.labelled)
     assert "were consumed together last" in found.explain()

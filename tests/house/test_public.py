@@ -71,7 +71,9 @@ RANDOM = {
     "audit": lambda rng: ea.audit(MODEL, n_gauges=1, n_pairs=100, rng=rng).to_dict(),
     "compare": lambda rng: ea.compare(MODEL, MODEL, rng=rng).to_dict(),
     "drift": lambda rng: ea.drift(MODEL, MODEL, condition_number=1.0, rng=rng).to_dict(),
-    "evaluate_similarities": lambda rng: ea.evaluate_similarities(MODEL, TRUTH, n=2, rng=rng).to_frame().to_numpy(),
+    "evaluate_similarities": lambda rng: (
+        ea.evaluate_similarities(MODEL, TRUTH, n_neighbours=2, rng=rng).to_frame().to_numpy()
+    ),
     "fix": lambda rng: ea.fix(MODEL, dimensions=2, rng=rng).reduction,
     "head_report": lambda rng: ea.head_report(HEAD, n_gauges=1, rng=rng).to_dict(),
     "levels": lambda rng: ea.levels(MODEL, rng=rng).to_dict(),

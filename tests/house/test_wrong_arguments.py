@@ -29,7 +29,7 @@ BLOCKS = ea.block_cosines(TABLE[0], TABLE[1], blocks=list("aabbccdd"))
 LISTS = ea.certified_neighbours(MODEL, n=2)
 RANGE = ea.cosine_range(MODEL, GROUP, pairs=[[0, 1]])
 TRUTH = list("abababab")
-JUDGED = ea.evaluate_similarities(MODEL, TRUTH, n=2)
+JUDGED = ea.evaluate_similarities(MODEL, TRUTH, n_neighbours=2)
 REPORT = ea.simpson(FRAME, x="x", y="y", groups=["g"], n_permutations=0, min_size=2)
 CHANGE = ea.compare(MODEL, MODEL)
 FACTORS, PRODUCT = ea.FactorPenaltyMF(2).fit(TABLE), ea.ProductPenaltyMF(2).fit(TABLE)
@@ -123,7 +123,7 @@ CALLS = {
     RANGE.to_dict: {},
     RANGE.witness: {"pair": 0, "end": "lower"},
     ea.drift: {"before": MODEL, "after": MODEL, "condition_number": 1.0},
-    ea.evaluate_similarities: {"model": MODEL, "truth": TRUTH, "n": 2},
+    ea.evaluate_similarities: {"model": MODEL, "truth": TRUTH, "n_neighbours": 2},
     JUDGED.best: {},
     JUDGED.value: {"similarity": "cosine"},
     ea.explain_pair: {"vectors": RIGHT, "i": 0, "j": 1},

@@ -40,7 +40,7 @@ def shown(kind):
         moved = other.replace(right=other.right + 0.3 * draw.standard_normal((30, 4)))
         return ea.compare(model, moved)
     if kind == "evaluate":
-        return ea.evaluate_similarities(random_model(p=60, k=4), draw.integers(4, size=60), n=5)
+        return ea.evaluate_similarities(random_model(p=60, k=4), draw.integers(4, size=60), n_neighbours=5)
     if kind == "blocks":
         x, y = draw.standard_normal((2, 20, 9))
         return ea.block_cosines(

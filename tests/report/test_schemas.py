@@ -37,7 +37,7 @@ def written():
         "audit": audits,
         "blocks": [ea.block_cosines(users[0], users[1], blocks="coordinates"), ea.block_cosines(zero, zero)],
         "compare": [ea.compare(model, other), ea.compare(head, head)],
-        "evaluate": [ea.evaluate_similarities(model, list("abc") * 10, n=3)],
+        "evaluate": [ea.evaluate_similarities(model, list("abc") * 10, n_neighbours=3)],
         "simpson": [ea.simpson(frame, x="x", y="y", n_permutations=n) for n in (0, 9)],
     }
     return {name: [json.loads(json.dumps(record(one))) for one in found] for name, found in results.items()}
