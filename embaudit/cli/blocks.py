@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from textwrap import fill
 from typing import Annotated
@@ -11,6 +12,9 @@ import typer
 from embaudit.cli.app import app
 from embaudit.cli.groups import grouped
 from embaudit.cli.terminal import Output, Workers
+
+Missing = StrEnum("Missing", [("ERROR", "error"), ("SKIP", "skip")])
+"""Treatment of names that only one side has."""
 
 
 @app.command()
@@ -28,7 +32,7 @@ def blocks(
             "--blocks", "--partition", help="tensors, rows, coordinates, or patterns of names like 'layers.3.*,head*'."
         ),
     ] = None,
-    missing: Annotated[str, typer.Option(help="Names that only one side has: error, or skip.")] = "error",
+    missing: Annotated[Missing, typer.Option(help="Names that only one side has: error, or skip.")] = Missing.ERROR,
     skip_missing: Annotated[bool, typer.Option("--skip-missing", hidden=True)] = False,
     threshold: Annotated[
         float | None, typer.Option(help="Say what 'every local cosine reaches this' guarantees globally.")
@@ -46,7 +50,7 @@ def blocks(
         require_cosine("the threshold", threshold)
     with output.promised([x, y]) as write:
         with workers.at_work(quiet=output.quiet):
-            found = block_cosines(x, y, cut, missing="skip" if skip_missing else missing)
+            found = block_cosines(x, y, cut, missing="skip" if skip_missing or missing is Missing.SKIP else "error")
         write(found, f"{x.name} and {y.name}", Origin(((x.name, None), (y.name, None))))
     print_result(found, output.console, full=output.full)
     if threshold is not None:
