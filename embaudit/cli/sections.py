@@ -23,8 +23,8 @@ SECTIONS: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 """Options of every command by what they are about; those of one command alone come first."""
 RARE = (
-    "format", "left_name", "right_name", "left_bias", "transpose", "vector", "right_counts", "left_counts", "states", "dask",
-    "norm", "norm_kind",
+    "format", "left_name", "right_name", "left_bias", "transpose", "vector", "right_counts", "left_counts", "states",
+    "dask", "norm", "norm_kind",
 )  # fmt: skip
 """Options that few users need: help names them, and `embaudit explain COMMAND` explains them."""
 RARE_IN = {
