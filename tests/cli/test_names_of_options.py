@@ -127,12 +127,6 @@ def test_former_spellings_are_the_same_options_and_hidden(model, embaudit):
     assert "--top" not in shown
 
 
-def test_settings_take_both_names(model, embaudit):
-    Path("embaudit.toml").write_text("n-neighbours = 4\n", encoding="utf-8")
-    assert embaudit("audit", model, *FEW, "--json", "a.json").code == 0
-    assert json.loads(Path("a.json").read_text(encoding="utf-8"))["options"]["n_neighbours"] == 4
-
-
 @pytest.mark.parametrize(
     ("call", "near"),
     [

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import re
-import struct
 import time
 import zipfile
 
@@ -106,29 +105,3 @@ def test_tables_that_claim_more_than_fits(tmp_path, name, monkeypatch):
 
 
 # Headers of arrays
-
-
-def npy(text: str, numbers: bytes = b"") -> bytes:
-    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text) + 1) + text.encode() + b"\n" + numbers
-
-
-@pytest.mark.parametrize(
-    ("descr", "shape", "words"),
-    [
-        ("'<f8'", "(4611686018427387904, 3)", "says 110,680,464,442,257,309,696 bytes, and 48 follow"),
-        ("'<f8'", "(-2, 3)", r"says shape \(-2, 3\)"),
-        ("'<f8'", "(True, 6)", r"says shape \(True, 6\)"),
-        ("'<f8'", str((1,) * 33), r"says shape \(1, 1, 1,"),
-        ("'<f8'", "(2, 2)", "says 32 bytes, and 48 follow"),
-        ("'<U3'", "(2, 2)", "its text holds what is no letter"),
-        ("'<a8'", "(2, 3)", "its header is of no array: Data type alias 'a'|not a valid dtype descriptor: '<a8'"),
-        ("'q' * 9", "(2, 3)", "is not a valid dtype|Cannot parse header|malformed"),
-    ],
-)
-def test_what_a_header_may_say(tmp_path, descr, shape, words):
-    path = tmp_path / "a.npy"
-    path.write_bytes(npy(f"{{'descr': {descr}, 'fortran_order': False, 'shape': {shape}, }}", b"\xff" * 48))
-    for read in (ea.load, lambda path: block_cosines(path, path)):
-        with pytest.raises(InputError, match=words) as error:
-            read(path)
-        assert str(error.value).startswith(f"{path} must be a whole .npy file")
