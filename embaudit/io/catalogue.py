@@ -23,10 +23,6 @@ class Format:
     """What to pass as `format`."""
     suffixes: tuple[str, ...]
     """File name endings; "/" stands for a directory."""
-    reads: bool
-    """Whether `load` reads it."""
-    writes: bool
-    """Whether `save` writes it."""
     what: str
     """Where such files come from."""
     holds: str
@@ -39,6 +35,12 @@ class Format:
     """The package it needs beside those that embaudit brings, called as its extra is; empty for none."""
     magic: bytes = field(default=b"", repr=False)
     """What its files begin with, if that tells them whatever they are called."""
+    reads: bool = True
+    """Whether `load` reads it."""
+    writes: bool = False
+    """Whether `save` writes it."""
+    writer: str = field(default="write", repr=False)
+    """Name of the function in that module that writes it."""
 
     @property
     def is_usable(self) -> bool:
@@ -53,63 +55,38 @@ _ARRAYS = ("left", "right", "left_bias", "weight", "bias", "embedding", "transpo
 
 # fmt: off
 FORMATS = (
-    Format("embaudit", (".npz",), True, True, "embaudit's own model file", "everything a model has", (), "native"),
-    Format("implicit", (".npz",), True, False, "models saved by implicit", "users, items, biases", (), "implicit"),
-    Format("npz", (".npz",), True, False, "named NumPy arrays", "factors, head, vectors", _ARRAYS, "numpy_arrays"),
-    Format(
-        "npy", (".npy",), True, True, "one NumPy array, kept on disk", "vectors, others beside",
-        ("left", "left_bias", "bias", "embedding", "transpose"), "numpy_arrays",
-    ),
-    Format(
-        "safetensors", (".safetensors",), True, True, "checkpoints in one file",
-        "a head, factors or vectors", _ARRAYS, "safetensors",
-    ),
-    Format(
-        "shards", (".json", "/"), True, False, "checkpoints in a directory or in shards",
-        "a head, factors or vectors", _ARRAYS, "safetensors",
-    ),
-    Format("spark", ("/",), True, False, "ALS models of Spark ML or MLlib", "users, items, ids", (), "spark"),
-    Format(
-        "parquet", (".parquet", ".pq"), True, True, "ids and a column of lists, or numeric columns",
-        "vectors, ids, biases", _COLUMNS, "tables",
-    ),
-    Format(
-        "feather", (".feather", ".arrow", ".ipc"), True, True, "the same in Arrow", "vectors, ids, biases", _COLUMNS,
-        "feather",
-    ),
-    Format(
-        "csv", (".csv",), True, True, "the same in text, as COPY into pgvector takes it", "vectors, ids, biases",
-        _COLUMNS, "csv",
-    ),
-    Format(
-        "tables", ("/",), True, False, "the same in many files: a folder, a pattern or a list", "vectors, ids, biases",
-        _COLUMNS, "many_tables",
-    ),
-    Format("table", (".tsv", ".arrows"), True, False, "the same", "vectors, ids, biases", _COLUMNS, "tables"),
-    Format(
-        "json", (".json", ".jsonl", ".ndjson"), True, False, "lists, records or a map in JSON",
-        "vectors, ids, biases", _COLUMNS, "json_vectors",
-    ),
-    Format(
-        "hdf5", (".h5", ".hdf5", ".h5ad", ".keras"), True, False, "HDF5, AnnData, weights of Keras",
-        "factors, head, vectors", _ARRAYS, "hdf5", "hdf5",
-    ),
-    Format(
-        "gguf", (".gguf",), True, False, "llama.cpp, Ollama: floats, Q8_0, Q4_0 and others", "a head, token vectors",
-        _ARRAYS, "gguf", "gguf", b"GGUF",
-    ),
-    Format(
-        "word2vec", (".txt", ".vec", ".emb"), True, True, "word2vec, fastText, GloVe, node2vec", "vectors, ids", (),
-        "word2vec",
-    ),
-    Format(
-        "word2vec-binary", (".bin", ".w2v"), True, True, "word2vec in binary", "vectors, ids", (), "word2vec_binary"
-    ),
-    Format(
-        "faiss", (".faiss", ".index"), True, True, "FAISS: Flat, IVFFlat, HNSWFlat", "vectors, ids", (), "faiss",
-        "faiss",
-    ),
-    Format("onnx", (".onnx",), True, False, "networks in ONNX", "a head", (), "onnx", "onnx"),
+    Format("embaudit", (".npz",), "embaudit's own model file", "everything a model has", (), "native", writes=True),
+    Format("implicit", (".npz",), "models saved by implicit", "users, items, biases", (), "implicit"),
+    Format("npz", (".npz",), "named NumPy arrays", "factors, head, vectors", _ARRAYS, "numpy_arrays"),
+    Format("npy", (".npy",), "one NumPy array, kept on disk", "vectors, others beside",
+           ("left", "left_bias", "bias", "embedding", "transpose"), "numpy_arrays", writes=True),
+    Format("safetensors", (".safetensors",), "checkpoints in one file", "a head, factors or vectors", _ARRAYS,
+           "safetensors", writes=True),
+    Format("shards", (".json", "/"), "checkpoints in a directory or in shards", "a head, factors or vectors", _ARRAYS,
+           "safetensors"),
+    Format("spark", ("/",), "ALS models of Spark ML or MLlib", "users, items, ids", (), "spark"),
+    Format("parquet", (".parquet", ".pq"), "ids and a column of lists, or numeric columns", "vectors, ids, biases",
+           _COLUMNS, "tables", writes=True),
+    Format("feather", (".feather", ".arrow", ".ipc"), "the same in Arrow", "vectors, ids, biases", _COLUMNS, "feather",
+           writes=True),
+    Format("csv", (".csv",), "the same in text, as COPY into pgvector takes it", "vectors, ids, biases", _COLUMNS,
+           "csv", writes=True),
+    Format("tables", ("/",), "the same in many files: a folder, a pattern or a list", "vectors, ids, biases", _COLUMNS,
+           "many_tables"),
+    Format("table", (".tsv", ".arrows"), "the same", "vectors, ids, biases", _COLUMNS, "tables"),
+    Format("json", (".json", ".jsonl", ".ndjson"), "lists, records or a map in JSON", "vectors, ids, biases", _COLUMNS,
+           "json_vectors"),
+    Format("hdf5", (".h5", ".hdf5", ".h5ad", ".keras"), "HDF5, AnnData, weights of Keras", "factors, head, vectors",
+           _ARRAYS, "hdf5", "hdf5"),
+    Format("gguf", (".gguf",), "llama.cpp, Ollama: floats, Q8_0, Q4_0 and others", "a head, token vectors", _ARRAYS,
+           "gguf", "gguf", b"GGUF"),
+    Format("word2vec", (".txt", ".vec", ".emb"), "word2vec, fastText, GloVe, node2vec", "vectors, ids", (), "word2vec",
+           writes=True),
+    Format("word2vec-binary", (".bin", ".w2v"), "word2vec in binary", "vectors, ids", (), "word2vec",
+           writes=True, writer="write_binary"),
+    Format("faiss", (".faiss", ".index"), "FAISS: Flat, IVFFlat, HNSWFlat", "vectors, ids", (), "faiss", "faiss",
+           writes=True),
+    Format("onnx", (".onnx",), "networks in ONNX", "a head", (), "onnx", "onnx"),
 )
 # fmt: on
 
@@ -171,11 +148,11 @@ def detected(path: Path) -> Format:
             return candidate
     suffix = "/" if path.is_dir() else plain_suffix(path)
     for candidate in formats():
-        if candidate.reads and suffix in candidate.suffixes and _recognises(candidate, path):
+        if suffix in candidate.suffixes and _recognises(candidate, path):
             return candidate
     if is_word2vec(path):
         return named("word2vec")
-    raise refusal(path, dict.fromkeys(s for f in formats() if f.reads for s in f.suffixes if s != "/"))
+    raise refusal(path, dict.fromkeys(s for f in formats() for s in f.suffixes if s != "/"))
 
 
 def _recognises(candidate: Format, path: Path) -> bool:

@@ -31,6 +31,9 @@ from embaudit.model.trainings import require_agreement, training
 ALWAYS = ("left_name", "right_name", "ids", "left_ids", "labels", "link", "compared", "objective", "left_counts",
           "right_counts", "inputs", "states", "norm", "norm_kind")  # fmt: skip
 """Options that every format takes."""
+ELSEWHERE = {"left_ids": "left_ids", "ids": "right_ids", "labels": "right_names", "inputs": "left", "states": "left",
+             "left_counts": "left_counts", "right_counts": "right_counts"}  # fmt: skip
+"""Options that bring a field of a model from elsewhere."""
 
 
 def load(
@@ -179,21 +182,14 @@ def _contents(chosen: Format, where: Path, request: Request, files: tuple[Path, 
     return replace(contents, fields={**contents.fields, **tokens}).of_kind(request.kind)
 
 
-def _with_files(found: Intake, request: Request) -> Intake:
-    """Add what comes from elsewhere: files, or numbers that were given."""
-    options = {"left_ids": "left_ids", "ids": "right_ids", "labels": "right_names"}
-    options["states" if request.inputs is None else "inputs"] = "left"
-    options |= {name: name for name in ("left_counts", "right_counts")}
-    given = {field: getattr(request, option) for option, field in options.items()}
-    paths = {field: str(x) for field, x in given.items() if isinstance(x, (str, os.PathLike))}
-    known = {part.name for part in found.parts}
-    parts = tuple(
-        Part(paths.get(field, GIVEN), field)
-        for field, x in given.items()
-        if x is not None and paths.get(field) not in known
-    )
-    files = tuple(part.name for part in parts if part.became in paths)
-    return replace(found.beside(*parts), files=(*found.files, *files))
+def _with_files(intake: Intake, request: Request) -> Intake:
+    """Add what comes from elsewhere: files, or numbers of the caller."""
+    values = {option: getattr(request, option) for option in ELSEWHERE if getattr(request, option) is not None}
+    paths = {option: str(value) for option, value in values.items() if isinstance(value, (str, os.PathLike))}
+    inside = {part.name for part in intake.parts}
+    options = [option for option in values if paths.get(option) not in inside]
+    parts = (Part(paths.get(option, GIVEN), ELSEWHERE[option]) for option in options)
+    return replace(intake.beside(*parts), files=(*intake.files, *(paths[x] for x in options if x in paths)))
 
 
 def _with_shapes(intake: Intake, model: FactorModel) -> Intake:
@@ -333,8 +329,9 @@ def save(model: FactorModel | Draft, path: AnyPath, *, force: bool = False) -> N
     path = as_path(path, "the output")
     draft = Draft.of(model) if isinstance(model, FactorModel) else model
     _require_room(draft, plain_suffix(path), room(path, draft))
+    chosen = writer_of(path)
     with written_whole(path, force=force) as file:
-        module_of(writer_of(path)).write(file, draft)
+        getattr(module_of(chosen), chosen.writer)(file, draft)
 
 
 def room(path: AnyPath, draft: Draft) -> frozenset[str]:

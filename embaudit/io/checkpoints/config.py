@@ -28,7 +28,9 @@ class Config:
     known: Architecture | None = None
     """What stands before the head of that architecture; None where it is not known."""
     because: str = ""
-    """What says so."""
+    """The key or the file that this was inferred from."""
+    content: dict[str, Any] = field(default_factory=dict)
+    """By key, those of the whole alone."""
 
     @classmethod
     def of(cls, content: dict[str, Any]) -> Config:
@@ -42,7 +44,7 @@ class Config:
         parts = [content[key] for key in TEXT if isinstance(content.get(key), dict)]
         said = cls({**content, **(parts[0] if parts else {})})
         because = f"the model_type {said.model_type} of config.json"
-        return replace(said, known=ARCHITECTURES.get(said.model_type), because=because)
+        return replace(said, known=ARCHITECTURES.get(said.model_type), because=because, content=content)
 
     @property
     def model_type(self) -> str:
@@ -59,8 +61,25 @@ class Config:
         >>> Config({"architectures": ["GPT2LMHeadModel"]}).architectures, Config({"architectures": None}).architectures
         (('GPT2LMHeadModel',), ())
         """
-        said = self.values.get("architectures")
+        said = self.content.get("architectures") or self.values.get("architectures")
         return tuple(name for name in said if isinstance(name, str)) if isinstance(said, list) else ()
+
+    @property
+    def soft_cap(self) -> float | None:
+        """The c of logits `c tanh(s/c)`; None without one.
+
+        Examples
+        --------
+        >>> Config.of({"text_config": {"final_logit_softcapping": 30.0}}).soft_cap
+        30.0
+        """
+        return self.values.get("final_logit_softcapping") or None
+
+    @property
+    def has_own_head(self) -> bool:
+        """Whether it says that the head is another matrix than the input embeddings."""
+        ties = [values.get("tie_word_embeddings") for values in (self.content, self.values)]
+        return False in ties and True not in ties
 
     @property
     def vocab_size(self) -> int | None:

@@ -19,7 +19,6 @@ from embaudit.io.objects.live_model import LiveModel, comes_from, has, needed, r
 from embaudit.io.readers.assemble import contents_of, named_by, two_labels
 from embaudit.io.readers.hdf5 import of_keras
 from embaudit.io.readers.layout import TIED
-from embaudit.io.readers.safetensors import soft_cap
 from embaudit.io.request import Request
 from embaudit.model import FactorModel, Softmax
 
@@ -285,7 +284,7 @@ def _language_model(model: Any, head: Any, request: Request) -> LiveModel:
     biases = [getattr(head, "bias", None), getattr(model, "final_logits_bias", None)]
     added = [as_array(bias).reshape(-1) for bias in biases if bias is not None]
     bias = sum(added[1:], added[0]) if added else None
-    made = FactorModel.from_softmax(_weights(head), bias, link=Softmax(soft_cap=soft_cap(config.values)))
+    made = FactorModel.from_softmax(_weights(head), bias, link=Softmax(soft_cap=config.soft_cap))
     # What multiplies all logits belongs to the states, as with a final norm.
     factor = 1.0 if config.known is None else config.known.after(config.values)
     inputs = None if request.inputs is None else factor * np.asarray(request.inputs)

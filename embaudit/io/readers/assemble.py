@@ -34,7 +34,12 @@ def contents_of(arrays: Arrays, request: Request, where: object) -> Contents:
     InputError
         If the names leave more than one reading, or an array that could be a bias has no part in it.
     """
-    layout, tensors = planned(arrays, request, where), arrays.tensors
+    return contents_of_layout(arrays, planned(arrays, request, where), request, where)
+
+
+def contents_of_layout(arrays: Arrays, layout: Layout, request: Request, where: object) -> Contents:
+    """Return the fields of a model whose arrays have the roles of a layout."""
+    tensors = arrays.tensors
     fields: dict[str, Source] = {}
     for side in ("left", "right"):
         name = getattr(layout, side)

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 from embaudit.errors import must_be, option
 from embaudit.io.checkpoints.classes import classes_of, is_classifier, other_task, without_tokens
@@ -21,17 +20,14 @@ from embaudit.io.codecs.arrays import Stream
 from embaudit.io.codecs.safetensors import Safetensors, recognises
 from embaudit.io.draft import Draft, said
 from embaudit.io.intake import Contents, Source
-from embaudit.io.json_text import parsed, parsed_file
-from embaudit.io.readers.assemble import contents_of, named_by, planned, side_axis
+from embaudit.io.json_text import parsed
+from embaudit.io.readers.assemble import contents_of_layout, named_by, planned, side_axis
 from embaudit.io.readers.layout import Layout, is_tied
 from embaudit.io.request import Request
 from embaudit.model import Softmax
 
 NAMES = "embaudit_names"
 """Under which name the header of a file holds the titles of its rows, as a JSON list."""
-CAP = "final_logit_softcapping"
-"""What the configuration of a network calls the c of logits `c tanh(s/c)`."""
-TIE = "tie_word_embeddings"
 MODEL2VEC = "model2vec"
 """The `model_type` whose matrices of int8 have one scale for all numbers, which changes no cosine."""
 SHARD = re.compile(r"-\d{5}-of-(\d{5})\.safetensors$")
@@ -48,17 +44,19 @@ def contents(path: Path, request: Request) -> Contents:
         If a file is damaged, or the tensors' names leave more than one reading.
     """
     checkpoint = _opened(path, request)
-    chosen = _require_head(checkpoint, request, path)
-    found = contents_of(checkpoint, request, path)
+    config = config_of(checkpoint.path.parent)
+    layout = planned(checkpoint, request, path)
+    if layout.head and request.weight is None:
+        _require_head(layout.right, config, request, path)
+    contents = contents_of_layout(checkpoint, layout, request, path)
     stored = said({name: str(text) for name, text in checkpoint.metadata.items()}, request.kind)
-    fields = {**found.fields, **{field: Source.of("the metadata", value) for field, value in stored.items()}}
-    cap = soft_cap(_config(checkpoint.path.parent))
-    if cap and chosen.head and not stored:
-        fields["link"] = Source.of("its name", Softmax(soft_cap=cap))
+    fields = {**contents.fields, **{field: Source.of("the metadata", value) for field, value in stored.items()}}
+    if config.soft_cap and layout.head and not stored:
+        fields["link"] = Source.of("its name", Softmax(soft_cap=config.soft_cap))
     # One row of a binary head stands for two labels.
-    n_rows = max(checkpoint.tensors[chosen.right].shape[side_axis(chosen)], 1 + chosen.head)
-    names = {} if "right_names" in fields else _names(checkpoint, chosen, n_rows)
-    return replace(found, fields={**fields, **names})
+    n_rows = max(checkpoint.tensors[layout.right].shape[side_axis(layout)], 1 + layout.head)
+    names = {} if "right_names" in fields else _names(checkpoint, layout, n_rows)
+    return replace(contents, fields={**fields, **names})
 
 
 def _names(checkpoint: Safetensors, chosen: Layout, n_rows: int) -> dict[str, Source]:
@@ -90,18 +88,6 @@ def _beside(checkpoint: Safetensors, head: str, n_rows: int) -> tuple[str, Token
     return None if found is None else (source, found)
 
 
-def soft_cap(config: Mapping[str, Any]) -> float | None:
-    """Return the c of logits `c tanh(s/c)` that the configuration of a network says, None without one.
-
-    Examples
-    --------
-    >>> soft_cap({"text_config": {"final_logit_softcapping": 30.0}}), soft_cap({"text_config": None})
-    (30.0, None)
-    """
-    text = config.get("text_config")
-    return config.get(CAP) or (text.get(CAP) if isinstance(text, Mapping) else None)
-
-
 def _opened(path: Path, request: Request) -> Safetensors:
     """Open a checkpoint; one part of many is no model unless the caller names what is wanted of it."""
     part = SHARD.search(path.name)
@@ -115,43 +101,24 @@ def _opened(path: Path, request: Request) -> Safetensors:
     return checkpoint
 
 
-def _require_head(checkpoint: Safetensors, request: Request, path: Path) -> Layout:
-    """Refuse input embeddings in place of a head that the configuration calls a matrix of its own, or of no tokens."""
-    config = _config(checkpoint.path.parent)
-    text = config.get("text_config")
-    said = [one.get(TIE) for one in (config, text if isinstance(text, dict) else {})]
-    chosen = planned(checkpoint, request, path)
-    if not (chosen.head and request.weight is None):
-        return chosen
-    if not is_tied(chosen.right):
-        if request.kind != "head" and request.link is None:
-            _require_softmax(config, chosen.right, path)
-        return chosen
-    named = f"name them with {option('weight', chosen.right)}"
-    if False in said and True not in said:
-        remedy = f"fetch the rest of the checkpoint, or {named}"
-        raise must_be(f"the head of {path}", f"there, for {TIE} is false", f"only {chosen.right}", remedy)
-    other = without_tokens(config_of(checkpoint.path.parent).architectures)
-    if other is not None:
-        remedy = f"name its head with --weight=NAME and --kind=head, or {named}"
-        raise must_be(f"the head of {path}", f"there, for it is a {other}", f"only {chosen.right}", remedy)
-    return chosen
-
-
-def _require_softmax(config: Mapping[str, Any], head: str, path: Path) -> None:
-    """Refuse a last layer that the configuration says predicts something else than one label of several."""
-    other = other_task(config, Config(dict(config)).architectures)
-    if "activation_function" in config and "in_features" in config:
-        other = f"a Dense layer of sentence-transformers with {config['activation_function']}"
-    if other is not None:
-        remedy = f"say --kind=head if a softmax follows {head}, or --link=sigmoid for labels apart"
-        raise must_be(f"the head of {path}", "a softmax over labels", other, remedy)
-
-
-def _config(folder: Path) -> dict[str, Any]:
-    """Read what `config.json` beside a checkpoint says, if there is one."""
-    content = parsed_file(folder / "config.json")
-    return content if isinstance(content, dict) else {}
+def _require_head(head: str, config: Config, request: Request, path: Path) -> None:
+    """Refuse what a name alone chose where the configuration says of the head that it is another, or no softmax."""
+    if is_tied(head):
+        named = f"name them with {option('weight', head)}"
+        if config.has_own_head:
+            remedy = f"fetch the rest of the checkpoint, or {named}"
+            raise must_be(f"the head of {path}", "there, for tie_word_embeddings is false", f"only {head}", remedy)
+        other = without_tokens(config.architectures)
+        if other is not None:
+            remedy = f"name its head with --weight=NAME and --kind=head, or {named}"
+            raise must_be(f"the head of {path}", f"there, for it is a {other}", f"only {head}", remedy)
+    elif request.kind != "head" and request.link is None:
+        other = other_task(config.content, config.architectures)
+        if "activation_function" in config.content and "in_features" in config.content:
+            other = f"a Dense layer of sentence-transformers with {config.content['activation_function']}"
+        if other is not None:
+            remedy = f"say --kind=head if a softmax follows {head}, or --link=sigmoid for labels apart"
+            raise must_be(f"the head of {path}", "a softmax over labels", other, remedy)
 
 
 def keeps(draft: Draft) -> frozenset[str]:

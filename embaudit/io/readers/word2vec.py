@@ -49,3 +49,8 @@ def keeps(draft: Draft) -> frozenset[str]:
 def write(file: IO[bytes], draft: Draft) -> None:
     """Write text with its header; the numbers read back as they were in float32."""
     word2vec.write(file, draft.right, draft.tokens)
+
+
+def write_binary(file: IO[bytes], draft: Draft) -> None:
+    """Write tokens and numbers in float32, as the binary variant has them."""
+    word2vec.write_binary(file, draft.right, draft.tokens)
