@@ -37,6 +37,13 @@ def reason(error: BaseException) -> str:
     return lines[0].rstrip(".")[:200]
 
 
+def unreadable(name: str, whole: str, error: BaseException) -> InputError:
+    """Return the refusal of an array or a file that is pickled, cut off or altered."""
+    if "Python objects" in str(error) or "allow_pickle" in str(error):
+        return InputError(f"{name} must be a plain array; it is pickled, which could run code; save it as numbers.")
+    return InputError(f"{name} must be {whole}; it is not ({reason(error)}); save it again.")
+
+
 def header(file: IO[bytes]) -> tuple[Shape, bool, np.dtype[Any]]:
     """Read shape, whether columns come first, and dtype; the file is then at its first number.
 
@@ -107,14 +114,7 @@ class Npy:
             self._array = found = np.lib.format.open_memmap(path, mode="r")
             require_letters(found)
         except BROKEN as error:
-            if "Python objects" in str(error):
-                raise InputError(
-                    f"{path} must be a plain array; it is pickled, which could run code; save it as numbers."
-                ) from error
-            raise InputError(
-                f"{path} must be a whole .npy file, an array in numpy's file format; it is not ({reason(error)}); "
-                "save it again."
-            ) from error
+            raise unreadable(str(path), "a whole .npy file, an array in numpy's file format", error) from error
         self.tensors = {UNNAMED: tensor_of(found.shape, found.dtype)}
         self._place = Place(path, found.offset, found.dtype, found.shape)
 

@@ -12,7 +12,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from embaudit.errors import InputError, must_be
+from embaudit.errors import must_be
 from embaudit.io.codecs import npy
 from embaudit.io.codecs.arrays import Place, Read, Shape, Stream, read_exactly
 from embaudit.io.codecs.memory import Memory
@@ -41,8 +41,7 @@ class Npz:
                 _require_plain(archive.infolist(), path)
                 self._headers = {name.removesuffix(".npy"): self._header(archive, name) for name in members}
         except npy.BROKEN as error:
-            wrong = npy.reason(error)
-            raise InputError(f"{path} must be a whole .npz archive; it is not ({wrong}); save it again.") from error
+            raise npy.unreadable(str(path), "a whole .npz archive", error) from error
         self.tensors = {name: npy.tensor_of(shape, dtype) for name, (shape, _, dtype) in self._headers.items()}
         self.pickled = frozenset(name for name, (_, _, dtype) in self._headers.items() if dtype.hasobject)
         """Names of arrays that only pickle could read."""
@@ -71,12 +70,7 @@ class Npz:
                 found = np.asarray(archive[name])
             npy.require_letters(found)
         except npy.BROKEN as error:
-            if "allow_pickle" in str(error):
-                raise InputError(
-                    f"{name} in {self.path} must be a plain array; it is pickled, which could run code; "
-                    "save it as numbers or as text."
-                ) from error
-            raise InputError(f"{name} in {self.path} cannot be read: {npy.reason(error)}; save it again.") from error
+            raise npy.unreadable(f"{name} in {self.path}", "a whole array", error) from error
         return found
 
     @contextmanager

@@ -210,7 +210,7 @@ def _ids(table: TableFile, request: Request) -> int | None:
         return table.position(request.id, "id")
     place = _named_index(table)
     if place is None:
-        place = table.customary(KNOWN, "id")
+        place = table.optional_column("id", None, KNOWN)
     if place is not None or table.names is None:
         return place
     if table.names[0] in UNNAMED or (table.text is not None and _counts(table.names[1:])):

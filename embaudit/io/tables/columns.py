@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.core.checked import Floats, as_texts
-from embaudit.errors import InputError, must_be
+from embaudit.errors import must_be
 from embaudit.io.advice import refuse_matrix_market
 from embaudit.io.codecs.arrow import SUFFIXES, ArrowTable
 from embaudit.io.codecs.delimited import (
@@ -78,45 +78,40 @@ class TableFile:
                 return plain.index(plain_name(column))
         raise must_be(f"the {what} column", f"one of {self.listed()} in {self.path}", repr(column))
 
-    def chosen(self, what: str, given: str | int | None, names: Iterable[str], place: int) -> int | None:
-        """Find the column that was asked for, else the customary one, without a header the one in its usual place."""
-        if given is not None:
-            return self.position(given, what)
-        if self.names is None:
-            return place if place < self.width else None
-        return self.customary(names, what)
-
-    def uncustomary(self, what: str) -> InputError:
-        """Say that a column is needed and not to be told by its name."""
-        return must_be(
-            f"the {what} column of {self.path}", "one with a customary name", self.listed(), chosen_with(what)
-        )
-
-    def customary(self, names: Iterable[str], what: str) -> int | None:
-        """Find the one column with a customary name; None if there is none.
+    def column(self, what: str, name: str | int | None, customary: Iterable[str], place: int) -> int:
+        """Find a column as `optional_column` does.
 
         Raises
         ------
         InputError
-            If there are several.
+            If there is none.
         """
-        known = set(names)
-        found = [i for i, name in enumerate(self.names or ()) if plain_name(name) in known]
-        if len(found) > 1 and self.names:
-            got = " and ".join(self.names[i] for i in found)
-            raise must_be(f"the {what} column of {self.path}", "one", got, chosen_with(what))
-        return found[0] if found else None
+        position = self.optional_column(what, name, customary, place)
+        if position is None:
+            names = f"the {what} column of {self.path}"
+            raise must_be(names, "one with a customary name", self.listed(), f"choose it with --{what}")
+        return position
 
+    def optional_column(
+        self, what: str, name: str | int | None, customary: Iterable[str], place: int | None = None
+    ) -> int | None:
+        """Find the column of a name, else the one with a customary name, without a header the one in its usual place.
 
-def chosen_with(option: str) -> str:
-    """Say with which option a column is chosen, in Python and on the command line.
-
-    Examples
-    --------
-    >>> chosen_with("user")
-    'choose it with --user'
-    """
-    return f"choose it with --{option}"
+        Raises
+        ------
+        InputError
+            If the table has no column of that name, or several with customary ones.
+        """
+        if name is not None:
+            return self.position(name, what)
+        if self.names is None:
+            return place if place is not None and place < self.width else None
+        known = set(customary)
+        places = [i for i, title in enumerate(self.names) if plain_name(title) in known]
+        if len(places) > 1:
+            got = " and ".join(self.names[i] for i in places)
+            raise must_be(f"the {what} column of {self.path}", "one", got, f"choose it with --{what}")
+        return places[0] if places else None
 
 
 def open_table(

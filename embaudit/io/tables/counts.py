@@ -100,7 +100,7 @@ def _positions(table: TableFile) -> tuple[int, int]:
     """Tell which column holds the ids and which the counts."""
     if table.names is None and table.width == 2:
         return 0, 1
-    found = [table.customary(names, what) for names, what in ((IDS, "id"), (COUNT_NAMES, "count"))]
+    found = [table.optional_column(what, None, names) for names, what in ((IDS, "id"), (COUNT_NAMES, "count"))]
     if table.width == 2 and found.count(None) == 1:
         found = [1 - sum(place for place in found if place is not None) if place is None else place for place in found]
     if found[0] is None or found[1] is None:

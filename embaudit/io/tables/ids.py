@@ -72,9 +72,7 @@ def read_ids(given: Any, n_rows: int, *, what: str = "item") -> NDArray[Any]:
         ids: NDArray[Any] = Npy(where)[UNNAMED]
     elif column is not None or plain_suffix(where) in (*BY_SUFFIX, *SUFFIXES):
         table = open_table(where, known=ID_NAMES)
-        position = table.chosen("id", column, ID_NAMES, 0)
-        if position is None:
-            raise table.uncustomary("id")
+        position = table.column("id", column, ID_NAMES, 0)
         ids = plain_ids(table, read_columns(table, {position: "id"})[position], position)
     else:
         ids = read_labels(where, n_rows, what=what)

@@ -168,10 +168,8 @@ def _positions(
     table: TableFile, user: str | int | None, item: str | int | None, rating: str | int | None
 ) -> tuple[int, int, int | None]:
     without = rating == "none" and "none" not in (table.names or ())
-    users, items = table.chosen("user", user, USER_NAMES, 0), table.chosen("item", item, ITEM_NAMES, 1)
-    ratings = None if without else table.chosen("rating", rating, RATING_NAMES, 2)
-    if users is None or items is None:
-        raise table.uncustomary("user" if users is None else "item")
+    users, items = table.column("user", user, USER_NAMES, 0), table.column("item", item, ITEM_NAMES, 1)
+    ratings = None if without else table.optional_column("rating", rating, RATING_NAMES, 2)
     chosen = [position for position in (users, items, ratings) if position is not None]
     if len(set(chosen)) < len(chosen):
         raise must_be("the user, item and rating columns", "different ones", f"positions {', '.join(map(str, chosen))}")

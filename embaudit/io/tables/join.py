@@ -142,9 +142,7 @@ def join_ids(
 
 def _in_order(path: AnyPath, title: str | int | None) -> NDArray[np.str_]:
     table = open_table(path, known=ID_NAMES | TITLE_NAMES)
-    position = table.chosen("title", title, TITLE_NAMES, 1)
-    if position is None:
-        raise table.uncustomary("title")
+    position = table.column("title", title, TITLE_NAMES, 1)
     return texts(table, read_columns(table, {position: "text"})[position])
 
 

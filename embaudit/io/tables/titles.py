@@ -63,15 +63,10 @@ def read_titles(
     (array([1, 2]), array(['Toy Story', 'Heat, The'], dtype='<U9'))
     """
     table = open_table(path, sep=sep, header=header, known=ID_NAMES | TITLE_NAMES)
-    positions: list[int] = []
-    for what, given, names, place in (("id", id, ID_NAMES, 0), ("title", title, TITLE_NAMES, 1)):
-        found = table.chosen(what, given, names, place)
-        if found is None:
-            raise table.uncustomary(what)
-        positions.append(found)
-    if positions[0] == positions[1]:
-        raise must_be("the id and title columns", "different ones", f"position {positions[0]} twice")
-    return read_by_id(table, positions[0], positions[1], "text")
+    ids, titles = table.column("id", id, ID_NAMES, 0), table.column("title", title, TITLE_NAMES, 1)
+    if ids == titles:
+        raise must_be("the id and title columns", "different ones", f"position {ids} twice")
+    return read_by_id(table, ids, titles, "text")
 
 
 def listed(values: ArrayLike, name: str) -> NDArray[Any]:
