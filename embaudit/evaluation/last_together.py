@@ -89,7 +89,7 @@ def _times(path: AnyPath, time: str | None) -> str:
 
     if time is not None:
         return time
-    table = open_table(path, known=frozenset(TIMES))
+    table = open_table(path, customary=frozenset(TIMES))
     for name in table.names or ():
         if name.lower() in TIMES:
             return name

@@ -18,7 +18,7 @@ from embaudit.io.remote import as_url, fetched
 AnyPath: TypeAlias = str | os.PathLike[str]
 T = TypeVar("T")
 LFS = b"version https://git-lfs.github.com/spec/"
-"""What stands in the place of a large file that was not fetched."""
+"""First bytes of a file that stands for a large one until it is fetched."""
 
 
 def as_path(path: object, name: str) -> Path:
@@ -65,21 +65,21 @@ def existing_path(path: AnyPath) -> Path:
         ...
     embaudit.errors.InputError: the input must be a file that exists; got no-such-model.npz; check the path.
     """
-    found = on_this_machine(path, "the input")
+    local = on_this_machine(path, "the input")
     try:
-        state = found.stat()
+        state = local.stat()
     except FileNotFoundError as error:
-        raise must_be("the input", "a file that exists", found, "check the path") from error
+        raise must_be("the input", "a file that exists", local, "check the path") from error
     except (OSError, ValueError) as error:
-        raise InputError(f"{found} cannot be read: {getattr(error, 'strerror', None) or error}.") from error
+        raise InputError(f"{local} cannot be read: {getattr(error, 'strerror', None) or error}.") from error
     if not (S_ISREG(state.st_mode) or S_ISDIR(state.st_mode)):
-        raise must_be("the input", "a file or directory", f"{found}, a pipe or device", "save it to a file first")
+        raise must_be("the input", "a file or directory", f"{local}, a pipe or device", "save it to a file first")
     if S_ISREG(state.st_mode) and state.st_size == 0:
-        raise must_be("the input", "a file with something in it", f"{found}, which is empty")
-    if S_ISREG(state.st_mode) and state.st_size < 1024 and first_bytes(found, len(LFS)) == LFS:
-        raise must_be("the input", "the file itself", f"{found}, a pointer of Git LFS", "fetch it with: git lfs pull")
-    note_input(found)
-    return found
+        raise must_be("the input", "a file with something in it", f"{local}, which is empty")
+    if S_ISREG(state.st_mode) and state.st_size < 1024 and first_bytes(local, len(LFS)) == LFS:
+        raise must_be("the input", "the file itself", f"{local}, a pointer of Git LFS", "fetch it with: git lfs pull")
+    note_input(local)
+    return local
 
 
 def located(path: AnyPath | Sequence[AnyPath]) -> tuple[Path, tuple[Path, ...]]:
@@ -121,10 +121,10 @@ def existing_file(path: AnyPath) -> Path:
     InputError
         If it is not.
     """
-    found = existing_path(path)
-    if not found.is_file():
-        raise must_be("the input", "a file", f"the directory {found}", "name the file in it")
-    return found
+    local = existing_path(path)
+    if not local.is_file():
+        raise must_be("the input", "a file", f"the directory {local}", "name the file in it")
+    return local
 
 
 def as_opened(paths: Sequence[Path], read: Callable[[], T]) -> Callable[[], T]:
@@ -210,16 +210,16 @@ def distinct_outputs(inputs: Iterable[AnyPath | None], outputs: Iterable[AnyPath
     """
     read = [as_path(path, "the input") for path in as_list(inputs, "inputs", '["a.npz"]') if path is not None]
     written: list[Path] = []
-    given = as_list(outputs, "outputs", '["b.npz"]')
-    for output in (as_path(path, "the output") for path in given if path is not None):
-        for kind, others in (("the input", read), ("another output", written)):
-            if any(_same(output, other) for other in others):
+    output_paths = as_list(outputs, "outputs", '["b.npz"]')
+    for output in (as_path(path, "the output") for path in output_paths if path is not None):
+        for kind, paths in (("the input", read), ("another output", written)):
+            if any(_same(output, other) for other in paths):
                 raise must_be("the output", f"another file than {kind}", f"{output} for both", "name a file of its own")
         written.append(output)
 
 
 def _same(output: Path, other: Path) -> bool:
-    """Whether both are one file, or the output is a file in the other, a directory."""
+    """Check whether both are one file, or the output is a file in the other, a directory."""
     try:
         if output.exists() and other.exists():
             return other.samefile(output) or (other.is_dir() and output.resolve().is_relative_to(other.resolve()))

@@ -109,12 +109,13 @@ def _require_plain(path: Path) -> None:
 
 @contextmanager
 def _written_whole(target: Path, mode: str, *, force: bool) -> Iterator[IO[Any]]:
+    """Write to a temporary file beside the target, which takes its name if the block ends well."""
     _remove_stale(target)
-    part = target.with_name(f"{_part_prefix(target)}{secrets.token_hex(4)}.part")
+    temporary = target.with_name(f"{_part_prefix(target)}{secrets.token_hex(4)}.part")
     # Half a letter, which UTF-8 does not know, becomes what JSON calls it.
     text = {"encoding": "utf-8", "errors": "backslashreplace", "newline": ""} if mode == "w" else {}
     try:
-        file: IO[Any] = part.open(mode.replace("w", "x"), **text)  # type: ignore[call-overload]
+        file: IO[Any] = temporary.open(mode.replace("w", "x"), **text)  # type: ignore[call-overload]
     except OSError as error:
         raise _cannot(target, error) from error
     try:
@@ -125,13 +126,13 @@ def _written_whole(target: Path, mode: str, *, force: bool) -> Iterator[IO[Any]]
             os.fsync(file.fileno())
         require_no_input(target)
         with _failures_worded(target):
-            _named(part, target, force=force)
+            _named(temporary, target, force=force)
     finally:
-        part.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
 
 
 FAILURES = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EIO, errno.EROFS)
-"""What only writing meets: a full disk, a limit, a device that broke."""
+"""Errors that only writing meets: a full disk, a limit, a device that broke."""
 
 
 @contextmanager
@@ -149,27 +150,27 @@ def _cannot(target: Path, error: OSError) -> InputError:
     return InputError(f"{target} cannot be written: {error.strerror or 'no space left, or the file is too large'}.")
 
 
-def _named(part: Path, target: Path, *, force: bool) -> None:
+def _named(temporary: Path, target: Path, *, force: bool) -> None:
     """Give the complete file its name in one step; without `force` only while nothing has it."""
     if force:
         if target.exists():
-            part.chmod(S_IMODE(target.stat().st_mode))
-        part.replace(target)
+            temporary.chmod(S_IMODE(target.stat().st_mode))
+        temporary.replace(target)
         return
     try:
         try:
-            os.link(part, target)
+            os.link(temporary, target)
         except FileExistsError:
             raise
         # Where a file cannot have two names, an empty one of our own holds the place.
         except OSError:
             os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
-            part.replace(target)
+            temporary.replace(target)
     except FileExistsError as error:
-        kept = target.with_name(f"{target.stem[:50]}-{secrets.token_hex(4)}{target.suffix}")
-        part.replace(kept)
+        spare = target.with_name(f"{target.stem[:50]}-{secrets.token_hex(4)}{target.suffix}")
+        temporary.replace(spare)
         got = f"{target}, which somebody else made meanwhile"
-        raise must_be("the output", "a file that does not exist yet", got, f"the result lies in {kept}") from error
+        raise must_be("the output", "a file that does not exist yet", got, f"the result lies in {spare}") from error
 
 
 def _part_prefix(target: Path) -> str:

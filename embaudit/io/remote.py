@@ -20,11 +20,11 @@ URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/+(.+)", re.DOTALL)
 
 @dataclass(frozen=True)
 class Copy:
-    """What a URL led to."""
+    """A copy of the files of a URL."""
 
     url: str
     state: str
-    """What differs between two states of the files."""
+    """Fingerprint of the files, which another state of them changes."""
     path: Path
 
 
@@ -37,7 +37,7 @@ def _folder() -> tempfile.TemporaryDirectory[str]:
     return tempfile.TemporaryDirectory(prefix="embaudit-", ignore_cleanup_errors=True)
 
 
-def as_url(given: object) -> str | None:
+def as_url(path: object) -> str | None:
     """Return the URL that a text or a path stands for; None for what is none, or is a file of that name.
 
     Examples
@@ -47,11 +47,11 @@ def as_url(given: object) -> str | None:
     >>> as_url("models/v.npy"), as_url("C:/v.npy")
     (None, None)
     """
-    text = os.fspath(given) if isinstance(given, (str, os.PathLike)) else None
-    found = URL.fullmatch(text) if isinstance(text, str) else None
-    if found is None or text is None or os.path.lexists(text):
+    text = os.fspath(path) if isinstance(path, (str, os.PathLike)) else None
+    match = URL.fullmatch(text) if isinstance(text, str) else None
+    if match is None or text is None or os.path.lexists(text):
         return None
-    scheme, rest = found.groups()
+    scheme, rest = match.groups()
     return f"{scheme}://{'/' * (scheme.lower() in ('file', 'local'))}{rest}"
 
 
@@ -67,25 +67,26 @@ def fetched(url: str) -> Path:
     if "file" in (files.protocol if isinstance(files.protocol, tuple) else (files.protocol,)):
         return Path(inside)
     try:
-        found = [inside] if files.isfile(inside) else files.find(inside)
-        if not found:
+        paths = [inside] if files.isfile(inside) else files.find(inside)
+        if not paths:
             raise must_be("the input", "a file that exists", url, "check the URL")
-        state = " ".join(str(files.ukey(each)) for each in found)
-        known = _copies.get(url)
-        if known is None or known.state != state or not known.path.exists():
+        state = " ".join(str(files.ukey(each)) for each in paths)
+        copy = _copies.get(url)
+        if copy is None or copy.state != state or not copy.path.exists():
             name = inside.rstrip("/").rpartition("/")[2]
             target = Path(tempfile.mkdtemp(dir=_folder().name), name)
-            files.get(inside, str(target), recursive=found != [inside])
-            known = _copies[url] = Copy(url, state, target)
+            files.get(inside, str(target), recursive=paths != [inside])
+            copy = _copies[url] = Copy(url, state, target)
     except InputError:
         raise
     # Each file system raises what its library does.
     except Exception as error:
         raise InputError(f"{url} cannot be read: {error or type(error).__name__}.") from error
-    return known.path
+    return copy.path
 
 
 def _opened(url: str) -> tuple[Any, str]:
+    """Return the file system of a URL, and the path in it."""
     try:
         from fsspec.core import url_to_fs
     except ImportError as error:
@@ -115,10 +116,10 @@ def naming(path: str) -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        said = with_urls(error.sentence if path in error.sentence else f"{path}: {error.sentence}")
-        if said == error.sentence:
+        sentence = with_urls(error.sentence if path in error.sentence else f"{path}: {error.sentence}")
+        if sentence == error.sentence:
             raise
-        raise type(error)(said) from error
+        raise type(error)(sentence) from error
 
 
 def with_urls(text: str) -> str:

@@ -1,4 +1,4 @@
-"""What every file of numbers offers: names, shapes and dtypes first, then numbers, whole or in pieces."""
+"""The interface of every file of numbers: names, shapes and dtypes first, then numbers, whole or in pieces."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Tensor:
 
     shape: Shape
     dtype: str
-    """What it is stored as, in words of numpy; "bfloat16" where that is it."""
+    """Type as stored, in words of numpy, or "bfloat16"."""
     rounded: str = field(default="", repr=False)
     """The type that its numbers are rounded to in blocks, such as "Q8_0"; empty where they are not."""
 
@@ -40,7 +40,7 @@ class Tensor:
 
     @property
     def is_real(self) -> bool:
-        """Whether numpy can compute with its entries as real numbers."""
+        """True if numpy can compute with its entries as real numbers."""
         try:
             return self.dtype == "bfloat16" or np.dtype(self.dtype).kind in "fiub"
         except (TypeError, ValueError, SyntaxError):  # a type that numpy has no numbers for
@@ -66,7 +66,7 @@ class Arrays(Protocol):
 
 @runtime_checkable
 class Located(Protocol):
-    """What knows which file an array of it lies in."""
+    """Arrays that know their files."""
 
     def file(self, name: str) -> Path | None:
         """Return the file; None for an array in memory."""

@@ -25,15 +25,15 @@ if TYPE_CHECKING:
 
 
 BROKEN = (OSError, ValueError, KeyError, TypeError, IndexError, NotImplementedError, MemoryError, RuntimeError)
-"""What Arrow raises at a file that is cut off, altered, or something else altogether."""
+"""Errors of Arrow at a file that is cut off, altered, or something else altogether."""
 PARQUET = (".parquet", ".pq")
 COUNTS = "interactions"
 """The column of the number of interactions behind each row."""
 SUFFIXES = (*PARQUET, ".feather", ".arrow", ".ipc", ".arrows")
 FILE = (b"ARROW1", b"FEA1")
-"""What an Arrow file begins with; a stream, which HF datasets and the like write, has no such mark."""
+"""First bytes of an Arrow file; a stream, which HF datasets and the like write, has no such mark."""
 END = bytes.fromhex("ffffffff00000000")
-"""What a whole stream ends with."""
+"""Last bytes of a whole stream."""
 ROWS = 4096
 """Rows of Parquet that are read at a time; eight times as many of columns of numbers, each a call of its own."""
 UNPACKED = 10
@@ -45,7 +45,7 @@ class ArrowTable:
     """The columns of a table: in files that lie one below another, or in memory."""
 
     path: Path
-    """What sentences name: the file, or the folder of the files."""
+    """The file, or the folder of the files, that messages name."""
     schema: pa.Schema
     """Names and types, without dictionaries and views of text."""
     lengths: tuple[int, ...]
@@ -71,15 +71,15 @@ class ArrowTable:
             If a file is damaged, has other columns than the first, or they say that they hold more than memory does.
         """
         files = tuple(files) or (path,)
-        parts = [_header(file) for file in files]
+        headers = [_header(file) for file in files]
         constants = {file: _constants(file.relative_to(path)) for file in files}
-        schema = _with_constants(parts[0][0], constants[files[0]])
-        for file, (other, _, _) in zip(files, parts, strict=True):
+        schema = _with_constants(headers[0][0], constants[files[0]])
+        for file, (other, _, _) in zip(files, headers, strict=True):
             if not _with_constants(other, constants[file]).equals(schema):
                 raise must_be(f"the columns of {file}", f"those of {files[0]}", ", ".join(other.names), "leave it out")
-        lengths = tuple(part[1] for part in parts)
+        lengths = tuple(header[1] for header in headers)
         rows = sum(lengths)
-        _require_room(path, files, max(sum(part[2] for part in parts), rows * sum(map(_width_of, schema.types))))
+        _require_room(path, files, max(sum(header[2] for header in headers), rows * sum(map(_width_of, schema.types))))
         return cls(path, schema, lengths, files, constants)
 
     @property
@@ -126,10 +126,10 @@ class ArrowTable:
                 chunks.append(chunk.cast(kind))
             except ValueError as error:
                 raise damaged(self.path, error) from error
-        found = pa.chunked_array(chunks, kind)
-        if len(found) != self.rows:
-            raise damaged(self.path, ValueError(f"{len(found)} of {self.rows} rows of {name}"))
-        return found
+        column = pa.chunked_array(chunks, kind)
+        if len(column) != self.rows:
+            raise damaged(self.path, ValueError(f"{len(column)} of {self.rows} rows of {name}"))
+        return column
 
     def to_pandas(self) -> pd.DataFrame:
         """Read all columns."""
@@ -261,7 +261,7 @@ def _header(path: Path) -> tuple[pa.Schema, int, int]:
 
 def _constants(path: Path) -> dict[str, Any]:
     """Read what the names of folders tell, as Hive and Spark write it: `year=2020/part-0.parquet`."""
-    pairs = (part.partition("=") for part in path.parts[:-1])
+    pairs = (name.partition("=") for name in path.parts[:-1])
     return {name: value for name, equals, value in pairs if equals}
 
 
@@ -282,6 +282,7 @@ def _completed(batch: pa.RecordBatch, constants: Mapping[str, Any]) -> pa.Record
 
 
 def _of_parquet(path: Path, columns: Sequence[str], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """Yield some columns of a file, a batch of rows at a time."""
     from pyarrow import parquet, types
 
     # Texts as places in a dictionary: one long text for all rows takes no room yet. Mapped, or Arrow holds the packed
@@ -316,13 +317,13 @@ def _of_arrow(path: Path, columns: Sequence[str], _schema: pa.Schema) -> Iterato
 
 
 def is_stream(path: Path) -> bool:
-    """Whether it is an Arrow file without a footer, to be read from its beginning."""
+    """Check for an Arrow file without a footer, to be read from its beginning."""
     with path.open("rb") as file:
         return not file.read(6).startswith(FILE)
 
 
 def damaged(path: Path, error: Exception) -> InputError:
-    """Say that a Parquet or Arrow file cannot be read."""
+    """Return the refusal of a Parquet or Arrow file that cannot be read."""
     return must_be(f"{path}", f"a readable {path.suffix.lower()} table", reason(error), "write it again")
 
 
@@ -349,8 +350,8 @@ def _length_of_texts(column: pa.DictionaryArray) -> int:
 def _is_text(kind: pa.DataType) -> bool:
     from pyarrow import types
 
-    known = (types.is_unicode, types.is_large_unicode, types.is_binary, types.is_large_binary)
-    return any(one(kind) for one in known)
+    kinds = (types.is_unicode, types.is_large_unicode, types.is_binary, types.is_large_binary)
+    return any(is_kind(kind) for is_kind in kinds)
 
 
 def _width_of(kind: pa.DataType) -> int:

@@ -58,7 +58,7 @@ def stack(lists: pa.Array, name: str, row: int = 0, width: int | None = None) ->
 
 
 def is_vectors(kind: pa.DataType) -> bool:
-    """Whether a column holds lists of numbers."""
+    """Check for a column of lists of numbers."""
     from pyarrow import types
 
     is_list = types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)

@@ -44,7 +44,7 @@ class Delimited:
     separator: str
     encoding: str
     quoted: bool
-    """Whether a double quote opens a field that another one closes (RFC 4180); otherwise it is a letter."""
+    """True if a double quote opens a field that another one closes (RFC 4180); otherwise it is a letter."""
     names: tuple[str, ...] | None = None
     """Column names of the header; None without a header."""
     first_rows: tuple[tuple[str, ...], ...] = ((),)
@@ -78,7 +78,7 @@ class Delimited:
 
 
 def sniff(
-    path: Path, *, sep: str | None = None, header: Header = "auto", known: frozenset[str] = frozenset()
+    path: Path, *, sep: str | None = None, header: Header = "auto", customary: frozenset[str] = frozenset()
 ) -> Delimited:
     """Determine from the beginning of a text file how it is cut into columns.
 
@@ -90,8 +90,8 @@ def sniff(
         The separator; by default the first of `::`, tab, comma, semicolon, bar, space that cuts every line into
         equally many columns (the one of the suffix goes first).
     header : {"auto", True, False}
-        Whether the first line names the columns; told by `known` names, or by words above numbers.
-    known : frozenset of str
+        Whether the first line names the columns; told by `customary` names, or by words above numbers.
+    customary : frozenset of str
         Names, as `plain_name` gives them, that make the first line a header.
 
     Raises
@@ -112,7 +112,7 @@ def sniff(
             source = Delimited(path, candidate, encoding, quoted)
             rows = _sample_rows(text, source)
             if rows and (sep is not None or _is_even(rows)):
-                return _with_header(replace(source, first_rows=tuple(rows)), header, known)
+                return _with_header(replace(source, first_rows=tuple(rows)), header, customary)
     tried = "equally many columns in every line, cut by one of :: tab , ; | space"
     raise must_be(f"{path}", f"a table with {tried}", "other lines", "repair it; fit takes other separators with --sep")
 
@@ -166,15 +166,15 @@ def plain_name(name: str) -> str:
     return re.sub(r"[\W_]", "", name.split(":")[0]).lower()
 
 
-def _with_header(found: Delimited, header: Header, known: frozenset[str]) -> Delimited:
-    first, *rest = found.first_rows
+def _with_header(source: Delimited, header: Header, customary: frozenset[str]) -> Delimited:
+    first, *rest = source.first_rows
     if header == "auto":
-        header = any(plain_name(cell) in known for cell in first) or _words_above_numbers(first, rest)
+        header = any(plain_name(cell) in customary for cell in first) or _words_above_numbers(first, rest)
     if not header:
-        return found
+        return source
     if not rest:
-        raise must_be("the input", "a table with rows below its header", f"only a header in {found.path}")
-    return replace(found, names=tuple(cell.strip() for cell in first), first_rows=tuple(rest))
+        raise must_be("the input", "a table with rows below its header", f"only a header in {source.path}")
+    return replace(source, names=tuple(cell.strip() for cell in first), first_rows=tuple(rest))
 
 
 def _words_above_numbers(first: tuple[str, ...], rest: list[tuple[str, ...]]) -> bool:
@@ -213,6 +213,7 @@ def read_delimited(source: Delimited, columns: Mapping[int, Cell]) -> dict[int, 
 
 
 def _options(source: Delimited, columns: Mapping[int, Cell]) -> dict[str, Any]:
+    """Return the options of pyarrow that parse some columns."""
     import pyarrow as pa
     from pyarrow import csv as arrow
 

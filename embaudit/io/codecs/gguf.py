@@ -23,38 +23,38 @@ from numpy.typing import NDArray
 
 from embaudit.errors import InputError, must_be
 from embaudit.io.codecs.arrays import Place, Read, Tensor
-from embaudit.io.codecs.held import decoded
+from embaudit.io.codecs.buffer import decode_to_buffer
 from embaudit.io.codecs.memory import Memory
 from embaudit.io.codecs.safetensors import numbers_at
 from embaudit.io.files import first_bytes
 
 MAGIC = b"GGUF"
 VERSIONS = (2, 3)
-"""Those with lengths of eight bytes; version 1 was in use for some weeks of 2023."""
+"""Versions with lengths of eight bytes; version 1 was in use for some weeks of 2023."""
 TOKENS, TYPES = "tokenizer.ggml.tokens", "tokenizer.ggml.token_type"
 """The one list of the metadata that is kept."""
 SCALARS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
 """Kinds of numbers in the metadata, as `struct` calls them."""
 TEXT, LIST = 8, 9
 DIMENSIONS = 4
-"""Of a tensor at most, as llama.cpp has it."""
+"""Axes of a tensor at most, as llama.cpp has it."""
 PLAIN = {
     "F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16",
     "I8": "int8", "I16": "int16", "I32": "int32", "I64": "int64",
 }  # fmt: skip
 """Types whose numbers are not rounded in blocks."""
 EXACT = ("F64", "F32", "I8", "I16", "I32", "I64")
-"""Those that hold what networks are trained in, and integers."""
+"""Types that networks are trained in, and integers."""
 
 
 def begins(path: Path) -> bool:
-    """Whether a file begins as GGUF does, whatever it is called."""
+    """Check for the first bytes of GGUF, whatever the file is called."""
     return first_bytes(path).startswith(MAGIC)
 
 
 @dataclass(frozen=True)
 class _Entry:
-    """What the table says of one tensor."""
+    """A row of the table of tensors."""
 
     name: str
     shape: tuple[int, ...]
@@ -108,13 +108,13 @@ class Gguf:
         return entries, -(-cursor.position // step) * step
 
     def _place(self, entry: _Entry, base: int) -> tuple[str, tuple[int, ...], Place | None]:
-        """Say how and where the numbers of a tensor are stored; None for a type that nobody knows here."""
-        known = import_module("gguf")
+        """Return type, shape and place of a tensor; no place for a type that the package gguf does not know."""
+        gguf = import_module("gguf")
         try:
-            kind = known.GGMLQuantizationType(entry.kind)
+            kind = gguf.GGMLQuantizationType(entry.kind)
         except ValueError:
             return f"type {entry.kind}", entry.shape, None
-        block, size = known.GGML_QUANT_SIZES[kind]
+        block, size = gguf.GGML_QUANT_SIZES[kind]
         *rows, width = entry.shape or (1,)
         if width % block:
             raise ValueError(f"{entry.name!r} with {width} numbers in a row, cut in blocks of {block}")
@@ -127,7 +127,7 @@ class Gguf:
         return kind.name, entry.shape, Place(self.path, base + entry.start, dtype, shape)
 
     def __getitem__(self, name: str) -> NDArray[Any]:
-        """Read one tensor; float32 stays on disk, what is shorter becomes float32, as `decoded` holds it.
+        """Read one tensor; float32 stays on disk, what is shorter becomes float32, as `decode_to_buffer` holds it.
 
         Raises
         ------
@@ -139,7 +139,7 @@ class Gguf:
             return numbers_at(place, PLAIN[kind])
         *rows, width = shape
         flat = (prod(rows), width)
-        undone = decoded(flat, np.float32, lambda part: self.undone(name, self.blocks(name, part)))
+        undone = decode_to_buffer(flat, np.float32, lambda block: self.undone(name, self.blocks(name, block)))
         return undone.reshape(shape)
 
     def blocks(self, name: str, rows: slice) -> NDArray[np.uint8]:
@@ -177,13 +177,13 @@ def _tensor(kind: str, shape: tuple[int, ...]) -> Tensor:
 @cache
 def _undoing(kind: str) -> tuple[Any, Callable[[NDArray[np.uint8]], NDArray[np.float32]] | None]:
     """Return the number of a type and what makes float32 of its rows; None where the package has no way."""
-    known = import_module("gguf")
+    gguf = import_module("gguf")
     try:
-        number = known.GGMLQuantizationType[kind]
-        known.dequantize(np.zeros((1, known.GGML_QUANT_SIZES[number][1]), dtype=np.uint8), number)
+        number = gguf.GGMLQuantizationType[kind]
+        gguf.dequantize(np.zeros((1, gguf.GGML_QUANT_SIZES[number][1]), dtype=np.uint8), number)
     except (KeyError, NotImplementedError):
         return None, None
-    return number, lambda rows: np.asarray(known.dequantize(rows, number))
+    return number, lambda rows: np.asarray(gguf.dequantize(rows, number))
 
 
 class _Cursor:
@@ -207,8 +207,8 @@ class _Cursor:
 
     def number(self, code: str) -> Any:
         """Return the next number."""
-        (found,) = struct.unpack(f"<{code}", self.take(struct.calcsize(f"<{code}")))
-        return found
+        (number,) = struct.unpack(f"<{code}", self.take(struct.calcsize(f"<{code}")))
+        return number
 
     def text(self) -> str:
         """Return the next text; tokens of some files are bytes that are no text."""
@@ -225,6 +225,7 @@ class _Cursor:
         return self._list(self.number("I"), self.number("Q"), keep=keep)
 
     def _list(self, kind: int, count: int, *, keep: bool) -> list[Any] | None:
+        """Return a list of numbers or texts; None for one that is not kept."""
         if kind in SCALARS:
             start = self.skip(count * struct.calcsize(f"<{SCALARS[kind]}"))
             return list(struct.unpack_from(f"<{count}{SCALARS[kind]}", self._data, start)) if keep else None

@@ -20,9 +20,9 @@ from embaudit.io.codecs.npy import BROKEN, reason
 from embaudit.io.json_text import parsed
 
 WEIGHTS, CONFIG = "model.weights.h5", "config.json"
-"""What a `.keras` archive holds the numbers and the layers in."""
+"""Members of a `.keras` archive: the numbers and the layers."""
 VARIABLES = {"dense": ("kernel", "bias"), "embedding": ("embeddings",)}
-"""What the numbered variables of a layer are, by the class that its group is called after."""
+"""Names of the numbered variables of a layer, by the class that its group is called after."""
 OPTIMIZERS = ("optimizer", "optimizer_weights")
 
 
@@ -53,6 +53,7 @@ class Hdf5:
 
     @contextmanager
     def _opened(self) -> Iterator[Any]:
+        """Open the file, or the one in the archive, and refuse a damaged one."""
         h5py = import_module("h5py")
         try:
             if self.path.suffix.lower() == ".keras":
@@ -68,24 +69,24 @@ class Hdf5:
             raise must_be(f"{self.path}", "a whole HDF5 file", reason(error), "write it again") from error
 
     def _datasets(self, file: Any) -> list[tuple[str, Any]]:
-        found: list[tuple[str, Any]] = []
+        datasets: list[tuple[str, Any]] = []
         # Links are not followed: a file must not lead to other files of the reader.
-        file.visititems(lambda place, one: found.append((place, one)) if hasattr(one, "shape") else None)
-        elsewhere = next((place for place, one in found if one.external or one.is_virtual), None)
+        file.visititems(lambda place, dataset: datasets.append((place, dataset)) if hasattr(dataset, "shape") else None)
+        elsewhere = next((place for place, dataset in datasets if dataset.external or dataset.is_virtual), None)
         if elsewhere is not None:
             raise must_be(f"{elsewhere} of {self.path}", "in the file itself", "a dataset in others", "copy it there")
-        return [(place, one) for place, one in found if place.split("/")[0] not in OPTIMIZERS]
+        return [(place, dataset) for place, dataset in datasets if place.split("/")[0] not in OPTIMIZERS]
 
     def _called(self, file: Any, place: str) -> str:
         """Name a variable of Keras after its layer, anything else after its place."""
         parts = place.split("/")
         if parts[0] == "model_weights":
-            return ".".join(part.removesuffix(":0") for part in parts[-2:])
+            return ".".join(name.removesuffix(":0") for name in parts[-2:])
         if len(parts) > 2 and parts[-2] == "vars" and parts[-1].isdecimal():
-            known = VARIABLES.get(parts[-3].rstrip("_0123456789"), ())
+            variables = VARIABLES.get(parts[-3].rstrip("_0123456789"), ())
             number = int(parts[-1])
             layer = file["/".join(parts[:-1])].attrs.get("name", parts[-3])
-            return f"{layer}.{known[number] if number < len(known) else number}"
+            return f"{layer}.{variables[number] if number < len(variables) else number}"
         return place
 
     def _note(self, name: str, place: str, dataset: Any) -> None:

@@ -53,13 +53,14 @@ def _reason(error: Exception) -> str:
 def _records(file: Any) -> pa.Table:
     from pyarrow import json
 
-    found = json.read_json(file, read_options=json.ReadOptions(block_size=BLOCK))
+    table = json.read_json(file, read_options=json.ReadOptions(block_size=BLOCK))
     # What is no UTF-8 shows only here.
-    found.validate(full=True)
-    return found.rename_columns(found.column_names)
+    table.validate(full=True)
+    return table.rename_columns(table.column_names)
 
 
 def _of(content: Any, path: Path, depth: int = 1) -> pa.Table:
+    """Make a table of a document: records, lists, a map of vectors, or columns; one level deeper at most."""
     import pyarrow as pa
 
     if isinstance(content, list) and content:
@@ -104,7 +105,7 @@ def _ids(keys: list[str]) -> list[Any]:
 
 
 def _other(content: Any, path: Path) -> InputError:
-    """Say what a file holds instead, and what it is good for."""
+    """Describe other JSON content and suggest a conversion."""
     got, remedy = type(content).__name__, "write vectors with json.dump({id: vector.tolist()})"
     if isinstance(content, dict):
         if "embaudit_version" in content:

@@ -19,11 +19,11 @@ CUT = r"(?:\s*[,;]\s*|\s+)"
 SEVERAL = re.compile(rf"\s*{NUMBER}(?:{CUT}{NUMBER})+\s*")
 BRACKETED = re.compile(r"\s*(?:array\()?[\[({][-+\d.,;\seEinfaINFA]*\d[-+\d.,;\seEinfaINFA]*[\])}]\)?\s*")
 AROUND = "array[](){} \t\r\n"
-"""What may stand around the numbers."""
+"""Characters that may surround the numbers."""
 
 
 def is_list(cell: str) -> bool:
-    """Whether a cell holds several numbers, or such in brackets.
+    """Check for several numbers in a cell, or any in brackets.
 
     Examples
     --------
@@ -73,7 +73,7 @@ def _no_list(chunk: pa.Array, name: str, done: int) -> InputError:
     numbers = re.compile(rf"{NUMBER}|[-+]?(?:nan|inf)", re.IGNORECASE)
 
     def reads(cell: str) -> bool:
-        return all(numbers.fullmatch(one) for one in re.split(CUT, cell.strip(AROUND)))
+        return all(numbers.fullmatch(number) for number in re.split(CUT, cell.strip(AROUND)))
 
     row = next((i for i, cell in enumerate(cells) if cell is not None and not reads(cell)), 0)
     shortened = "..." in cells[row]

@@ -24,7 +24,7 @@ BROKEN = (
     OSError, ValueError, EOFError, KeyError, TypeError, MemoryError, OverflowError, RuntimeError, SyntaxError,
     AttributeError, IndexError, TokenError, struct.error, zipfile.BadZipFile, zlib.error,
 )  # fmt: skip
-"""What numpy and zipfile raise at a file that is cut off, altered, or something else altogether."""
+"""Errors of numpy and zipfile at a file that is cut off, altered, or something else altogether."""
 
 
 MOST_AXES = 32
@@ -73,9 +73,9 @@ def require_length(shape: Shape, dtype: np.dtype[Any], length: int) -> None:
     ValueError
         If the numbers do not fill `length` bytes.
     """
-    said = prod(shape) * dtype.itemsize
-    if said != length and not dtype.hasobject:
-        raise ValueError(f"its header says {said:,} bytes, and {length:,} follow")
+    declared = prod(shape) * dtype.itemsize
+    if declared != length and not dtype.hasobject:
+        raise ValueError(f"its header says {declared:,} bytes, and {length:,} follow")
 
 
 def require_letters(array: NDArray[Any]) -> None:
@@ -111,18 +111,18 @@ class Npy:
             with path.open("rb") as file:
                 shape, _, dtype = header(file)
                 require_length(shape, dtype, path.stat().st_size - file.tell())
-            self._array = found = np.lib.format.open_memmap(path, mode="r")
-            require_letters(found)
+            self._array = array = np.lib.format.open_memmap(path, mode="r")
+            require_letters(array)
         except BROKEN as error:
             raise unreadable(str(path), "a whole .npy file, an array in numpy's file format", error) from error
-        self.tensors = {UNNAMED: tensor_of(found.shape, found.dtype)}
-        self._place = Place(path, found.offset, found.dtype, found.shape)
+        self.tensors = {UNNAMED: tensor_of(array.shape, array.dtype)}
+        self._place = Place(path, array.offset, array.dtype, array.shape)
 
     def __getitem__(self, name: str) -> NDArray[Any]:
         return self._array
 
     def place(self, name: str) -> Place:  # noqa: ARG002
-        """Say where the numbers lie in the file."""
+        """Return the place of the numbers in the file."""
         return self._place
 
     def file(self, name: str) -> Path:  # noqa: ARG002

@@ -57,9 +57,9 @@ class Npz:
     @staticmethod
     def _header(archive: zipfile.ZipFile, name: str) -> tuple[Shape, bool, np.dtype[Any]]:
         with archive.open(name) as member:
-            found = npy.header(member)
-            npy.require_length(found[0], found[2], archive.getinfo(name).file_size - member.tell())
-            return found
+            header = npy.header(member)
+            npy.require_length(header[0], header[2], archive.getinfo(name).file_size - member.tell())
+            return header
 
     def __contains__(self, name: object) -> bool:
         return name in self.tensors
@@ -67,11 +67,11 @@ class Npz:
     def __getitem__(self, name: str) -> NDArray[Any]:
         try:
             with np.load(self.path, allow_pickle=False) as archive:
-                found = np.asarray(archive[name])
-            npy.require_letters(found)
+                array = np.asarray(archive[name])
+            npy.require_letters(array)
         except npy.BROKEN as error:
             raise npy.unreadable(f"{name} in {self.path}", "a whole array", error) from error
-        return found
+        return array
 
     @contextmanager
     def open(self, name: str) -> Iterator[Read]:
@@ -89,7 +89,7 @@ class Npz:
             raise must_be(f"array {name!r} of {self.path}", "readable", "damaged bytes") from error
 
     def place(self, name: str) -> Place:
-        """Say where the numbers of an array that is not packed lie in the file."""
+        """Return the place in the file of the numbers of an array that is not packed."""
         with zipfile.ZipFile(self.path) as archive:
             start = archive.getinfo(f"{name}.npy").header_offset
         with self.path.open("rb") as file:

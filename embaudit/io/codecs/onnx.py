@@ -23,16 +23,16 @@ class OnnxHead:
     """The last linear map."""
 
     name: str
-    """What the graph calls its weights, or the operation that holds them."""
+    """Name of the weights in the graph, or of the operation that holds them."""
     weight: NDArray[Any]
     """One row a label."""
     bias: NDArray[Any] | None
     bias_name: str | None
     softmax: bool
-    """Whether the graph turns its scores into probabilities."""
+    """True if the graph turns its scores into probabilities."""
     labels: tuple[str, ...] | None = None
     sigmoid: bool = False
-    """Whether a sigmoid of each score follows."""
+    """True if a sigmoid of each score follows."""
 
 
 def head_of(path: Path) -> OnnxHead:
@@ -46,16 +46,16 @@ def head_of(path: Path) -> OnnxHead:
     onnx = import_module("onnx")
     try:
         graph = onnx.load(str(path)).graph
-        numbers = {one.name: onnx.numpy_helper.to_array(one) for one in graph.initializer}
+        numbers = {tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in graph.initializer}
         walk = _Walk({name: node for node in graph.node for name in node.output}, numbers, onnx.helper)
-        found = {head.name: head for out in graph.output for head in walk.back(out.name)}
+        heads = {head.name: head for out in graph.output for head in walk.back(out.name)}
     except Exception as error:  # what protobuf raises has no class of its own that is public
         raise must_be(f"{path}", "a whole ONNX file", _reason(error), "write it again") from error
-    if len(found) != 1 or any(head.sigmoid for head in found.values()):
+    if len(heads) != 1 or any(head.sigmoid for head in heads.values()):
         remedy = "export the weights and the bias in Python: numpy.savez('head.npz', W=weight, b=bias)"
-        got = " and ".join(f"{x} with a sigmoid" if found[x].sigmoid else x for x in found) or "others"
+        got = " and ".join(f"{x} with a sigmoid" if heads[x].sigmoid else x for x in heads) or "others"
         raise must_be(f"the outputs of {path}", "one linear map, perhaps with a softmax", got, remedy)
-    return next(iter(found.values()))
+    return next(iter(heads.values()))
 
 
 def _reason(error: Exception) -> str:
@@ -74,7 +74,7 @@ class _Walk:
         node = self.makers.get(name)
         if node is None:
             return
-        attributes = {one.name: self.helper.get_attribute_value(one) for one in node.attribute}
+        attributes = {attribute.name: self.helper.get_attribute_value(attribute) for attribute in node.attribute}
         if node.op_type in SOFTMAX and attributes.get("axis", -1) not in (-1, 1):
             # Over another axis it compares inputs, no labels.
             return
@@ -96,13 +96,13 @@ class _Walk:
         return name in self.numbers and self.numbers[name].ndim == 2
 
     def _with_bias(self, node: Any) -> Iterator[OnnxHead]:
-        known = [name for name in node.input if name in self.numbers]
-        others = [name for name in node.input if name not in self.numbers]
-        if len(known) != 1:
+        stored = [name for name in node.input if name in self.numbers]
+        computed = [name for name in node.input if name not in self.numbers]
+        if len(stored) != 1:
             return
-        for head in self.back(others[0]):
-            bias = np.broadcast_to(self.numbers[known[0]].reshape(-1), len(head.weight))
-            yield replace(head, bias=bias if head.bias is None else head.bias + bias, bias_name=known[0])
+        for head in self.back(computed[0]):
+            bias = np.broadcast_to(self.numbers[stored[0]].reshape(-1), len(head.weight))
+            yield replace(head, bias=bias if head.bias is None else head.bias + bias, bias_name=stored[0])
 
     def _gemm(self, node: Any, attributes: dict[str, Any]) -> OnnxHead:
         name = node.input[1]

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from embaudit.errors import must_be
 from embaudit.io.codecs.arrays import Place, Read, Stream, Tensor
-from embaudit.io.codecs.held import as_stored, widened
+from embaudit.io.codecs.buffer import as_stored, widened
 from embaudit.io.files import existing_file
 from embaudit.io.json_text import parsed
 
@@ -81,12 +81,12 @@ class Safetensors:
         metadata = header.get("__metadata__")
         self.metadata: dict[str, Any] = metadata if isinstance(metadata, dict) else {}
         """Texts that the header of a single file holds beside the tensors."""
-        found = _found(path, header, base) if base else _sharded(path)
-        self.tensors = {name: tensor for name, (tensor, _) in found.items()}
-        self._places = {name: place for name, (_, place) in found.items()}
+        placed = _placed(path, header, base) if base else _sharded(path)
+        self.tensors = {name: tensor for name, (tensor, _) in placed.items()}
+        self._places = {name: place for name, (_, place) in placed.items()}
 
     def place(self, name: str) -> Place:
-        """Say where the numbers of a tensor lie.
+        """Return the place of the numbers of a tensor.
 
         Raises
         ------
@@ -115,12 +115,13 @@ class Safetensors:
 
 
 def _sharded(index: Path) -> dict[str, tuple[Tensor, Place]]:
+    """Place every tensor of the shards that an index names."""
     try:
         homes: dict[str, str] = parsed(index.read_bytes())["weight_map"]
         files = sorted({os.fspath(name) for name in homes.values()})
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise must_be(f"{index}", "an index of safetensors shards with a weight_map", "other content") from error
-    shards = {name: _found(path, *_header(path)) for name in files for path in [_shard(index, name)]}
+    shards = {name: _placed(path, *_header(path)) for name in files for path in [_shard(index, name)]}
     absent = [name for name, home in homes.items() if name not in shards[home]]
     if absent:
         raise must_be(f"{index}", "an index of tensors its files hold", f"{absent[0]!r}, which is in none")
@@ -157,23 +158,26 @@ def _header(path: Path) -> tuple[dict[str, Any], int]:
     return header, 8 + length
 
 
-def _found(path: Path, header: dict[str, Any], base: int) -> dict[str, tuple[Tensor, Place]]:
+def _placed(path: Path, header: dict[str, Any], base: int) -> dict[str, tuple[Tensor, Place]]:
     """Place every tensor of one file; they must lie one after another, without gaps, to the end of it."""
     size = path.stat().st_size - base
     entries = {name: _entry(path, name, entry) for name, entry in header.items() if name != "__metadata__"}
-    found: dict[str, tuple[Tensor, Place]] = {}
+    placed: dict[str, tuple[Tensor, Place]] = {}
     end = 0
     for name, (tensor, start, stop) in sorted(entries.items(), key=lambda item: item[1][1:]):
-        known = DTYPES.get(tensor.dtype)
-        dtype = np.dtype("<u2" if known == "bfloat16" else known or "u1").newbyteorder("<")
+        dtype_name = DTYPES.get(tensor.dtype)
+        dtype = np.dtype("<u2" if dtype_name == "bfloat16" else dtype_name or "u1").newbyteorder("<")
         whole = start == end and start <= stop <= size
-        if not whole or (known and stop - start != tensor.size * dtype.itemsize):
+        if not whole or (dtype_name and stop - start != tensor.size * dtype.itemsize):
             raise _no_safetensors(path, f"cut-off or misplaced bytes of {name!r}")
         end = stop
-        found[name] = Tensor(tensor.shape, known or tensor.dtype), Place(path, base + start, dtype, tensor.shape)
+        placed[name] = (
+            Tensor(tensor.shape, dtype_name or tensor.dtype),
+            Place(path, base + start, dtype, tensor.shape),
+        )
     if end != size:
         raise _no_safetensors(path, f"{size - end} bytes of no tensor")
-    return {name: found[name] for name in entries}
+    return {name: placed[name] for name in entries}
 
 
 def _entry(path: Path, name: str, entry: Any) -> tuple[Tensor, int, int]:

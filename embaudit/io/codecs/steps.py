@@ -19,7 +19,7 @@ LOWEST = {
     "Q2_K": (16, 80, 0x55), "Q3_K": (32, 96, 0x55), "Q4_K": (16, 144, 0x11), "Q5_K": (48, 176, 0x11),
     "Q6_K": (0, 128, 0x11),
 }  # fmt: skip
-"""Of each block, the bytes that hold the low bits of its integers, and which bits are the lowest (ggml-common.h)."""
+"""For each block, the bytes that hold the low bits of its integers, and which bits are the lowest (ggml-common.h)."""
 RELATIVE = {"BF16": 2.0**-7, "F16": 2.0**-10}
 """Steps of floats, over the number itself."""
 LEAST = {"BF16": 0.0, "F16": 2.0**-24}

@@ -46,7 +46,7 @@ class Gunzipped(io.RawIOBase):
         self._stream = gzip.GzipFile(fileobj=self._packed)
 
     def readable(self) -> bool:
-        """Whether it can be read: always."""
+        """Return True: it can be read."""
         return True
 
     def readinto(self, buffer: Any) -> int:
@@ -65,7 +65,7 @@ class Gunzipped(io.RawIOBase):
         return got
 
     def seekable(self) -> bool:
-        """Whether it can be read again: always."""
+        """Return True: it can be read again."""
         return True
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:

@@ -26,7 +26,7 @@ HEADER = re.compile(rb"(\d{1,12}) (\d{1,7})\s*")
 NUMBERS = re.compile(rb"[-+0-9.eE]+|[-+]?(?:nan|inf)", re.IGNORECASE)
 CONTROL = re.compile(rb"[\x00-\x1f\x7f]")
 IN_TEXT, IN_BINARY = re.compile(r"[ \n\r]"), re.compile(r"[\s\x00-\x1f\x7f]")
-"""What no token may hold that is written."""
+"""Characters that no written token may hold."""
 WILD = 1e15
 """No embedding holds such a number; letters read as float32 do."""
 LINES = 4096
@@ -49,7 +49,7 @@ def blocks(path: Path) -> Iterator[tuple[list[bytes], NDArray[np.float32]]]:
 
 
 def shape(path: Path) -> tuple[int | None, int]:
-    """Tell the number of vectors, where a header says it, and their size, from the first line.
+    """Return the number of vectors, where a header says it, and their size, from the first line.
 
     Raises
     ------
@@ -67,7 +67,7 @@ def shape(path: Path) -> tuple[int | None, int]:
 
 
 def is_word2vec(path: Path) -> bool:
-    """Whether a file, whatever it is called, begins with a header and a token with as many numbers as it says."""
+    """Check whether a file, whatever it is called, begins with a header and a token with as many numbers as it says."""
     if not path.is_file():
         return False
     with path.open("rb") as file:
@@ -76,6 +76,7 @@ def is_word2vec(path: Path) -> bool:
 
 
 def _blocks(file: IO[bytes], path: Path) -> Iterator[tuple[list[bytes], NDArray[np.float32]]]:
+    """Yield tokens and vectors of either variant, told by the second line."""
     first = file.readline(2**20).removeprefix(codecs.BOM_UTF8)
     header = HEADER.fullmatch(first)
     if header is None:
@@ -112,6 +113,7 @@ def _dimension(first: bytes, path: Path) -> int:
 def _text(
     lines: Iterable[bytes], size: int, count: int | None, path: Path
 ) -> Iterator[tuple[list[bytes], NDArray[np.float32]]]:
+    """Yield tokens and vectors of lines of text, and check their number."""
     done = 0
     walk = iter(lines)
     while block := list(islice(walk, LINES)):
@@ -133,6 +135,7 @@ def _other_count(path: Path, count: int, got: str) -> InputError:
 # What is too large for float32 becomes infinite, which the model refuses.
 @np.errstate(over="ignore")
 def _numbers(block: list[bytes], size: int, done: int, path: Path) -> tuple[list[bytes], NDArray[np.float32]]:
+    """Parse lines into tokens and vectors."""
     tokens: list[bytes] = []
     vectors = np.empty((len(block), size), dtype=np.float32)
     for i, line in enumerate(block):
@@ -152,6 +155,7 @@ def _numbers(block: list[bytes], size: int, done: int, path: Path) -> tuple[list
 def _binary(
     buffer: bytes, file: IO[bytes], count: int, size: int, path: Path
 ) -> Iterator[tuple[list[bytes], NDArray[np.float32]]]:
+    """Yield tokens and vectors of the binary variant, and check their number."""
     width = 4 * size
     for rows in row_blocks(count, size):
         tokens: list[bytes] = []

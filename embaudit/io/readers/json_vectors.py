@@ -13,7 +13,7 @@ from embaudit.io.tables.columns import TableFile
 
 
 def contents(path: Path, request: Request) -> Contents:
-    """Tell which parts become what; a document in JSON has no header, so it is read for that.
+    """Map parts to fields; a document in JSON has no header, so it is read for that.
 
     Raises
     ------

@@ -15,19 +15,19 @@ from embaudit.io.tables.columns import TableFile
 
 
 def recognises(path: Path) -> bool:
-    """Whether a folder holds tables."""
+    """Check for a folder of tables."""
     return bool(_files(path))
 
 
 def _files(folder: Path) -> tuple[Path, ...]:
     """List the tables below a folder, in the order of their names; others, and what Spark leaves beside, are not."""
-    known = (*SUFFIXES, *BY_SUFFIX)
-    found = (path for path in folder.rglob("*") if path.suffix.lower() in known and path.is_file())
-    return tuple(sorted(path for path in found if not path.name.startswith(("_", "."))))
+    suffixes = (*SUFFIXES, *BY_SUFFIX)
+    files = (path for path in folder.rglob("*") if path.suffix.lower() in suffixes and path.is_file())
+    return tuple(sorted(path for path in files if not path.name.startswith(("_", "."))))
 
 
 def contents(path: Path, request: Request, files: tuple[Path, ...] = ()) -> Contents:
-    """Tell which columns become what, by the metadata of all files; text is read for that.
+    """Map columns to fields by the metadata of all files; text is read for that.
 
     Raises
     ------

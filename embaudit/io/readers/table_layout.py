@@ -1,4 +1,4 @@
-"""Which columns of a table are vectors, ids, titles, counts and biases: told by name, by content, or by the caller."""
+"""The roles of the columns of a table of vectors: told by name, by content, or by the caller."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 KNOWN = ID_NAMES | {"user", "userid", "token", "word", "name", "label", "key"}
 UNNAMED = ("", "Unnamed: 0")
-"""What data frames write above their index."""
+"""Names that data frames write above their index."""
 NUMBERED = re.compile(r"(.*?)(\d+)")
-"""What the name of one dimension looks like: that of all of them, and a number."""
+"""Pattern of the name of a dimension: the name of its family, and a number."""
 PANDAS_INDEX = "__index_level_0__"
-"""What pandas calls its index in Parquet and Feather."""
+"""Name of an index of pandas in Parquet and Feather."""
 BIAS_NAMES = frozenset({"bias", "biases", "intercept", "userintercept", "itemintercept", *BIASES["left"],
                         *BIASES["right"]}) - {"bu", "bi"}  # fmt: skip
-"""What a column of biases may be called; a dimension may be called by two letters."""
+"""Names of a column of biases; a dimension may be called by two letters."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class TableLayout:
 
     vectors: tuple[int, ...]
     lists: bool = False
-    """Whether the one column of vectors holds a list a row."""
+    """True if the one column of vectors holds a list a row."""
     ids: int | None = None
     bias: int | None = None
     index: int | None = None
@@ -60,13 +60,13 @@ class TableLayout:
 
 def opened(path: Path) -> TableFile:
     """Look at a table whose header may be the numbers that data frames give columns."""
-    table = open_table(path, known=KNOWN)
+    table = open_table(path, customary=KNOWN)
     numbered = table.text is not None and table.names is None and _is_numbered(*table.text.first_rows)
     return open_table(path, header=True) if numbered else table
 
 
 def _is_numbered(first: tuple[str, ...], *rest: tuple[str, ...]) -> bool:
-    """Whether 0, 1, 2, … stand above vectors, perhaps after the name of an index."""
+    """Check for 0, 1, 2, … above vectors, perhaps after the name of an index."""
     if first[0].strip() in UNNAMED:
         return _counts(first[1:])
     # Vectors may begin with 0, 1, 2, too, but then others are whole numbers as well.
@@ -76,8 +76,8 @@ def _is_numbered(first: tuple[str, ...], *rest: tuple[str, ...]) -> bool:
 
 
 def _counts(cells: Iterable[str]) -> bool:
-    given = [cell.strip() for cell in cells]
-    return given == [str(i) for i in range(len(given))]
+    names = [cell.strip() for cell in cells]
+    return names == [str(i) for i in range(len(names))]
 
 
 def layout_of(table: TableFile, request: Request) -> TableLayout:
@@ -100,11 +100,11 @@ def layout_of(table: TableFile, request: Request) -> TableLayout:
     if lists:
         names, counts = (_place(table, name, {ids, bias, index}) for name in ("title", arrow.COUNTS))
         return TableLayout(tuple(lists), lists=True, ids=ids, bias=bias, index=index, names=names, counts=counts)
-    others = [i for i in range(table.width) if i not in {ids, index, bias} and not request.ignores(table.title(i))]
+    columns = [i for i in range(table.width) if i not in {ids, index, bias} and not request.ignores(table.title(i))]
     if table.text is not None:
         # Nothing stands behind a separator at the end of each line.
-        others = [i for i in others if any(i < len(row) and row[i].strip() for row in table.text.first_rows)]
-    vectors = tuple(others) if table.names is None else _family(table, others, request)
+        columns = [i for i in columns if any(i < len(row) and row[i].strip() for row in table.text.first_rows)]
+    vectors = tuple(columns) if table.names is None else _family(table, columns, request)
     if not vectors:
         raise must_be(f"the vectors of {table.path}", "columns of numbers", "empty cells")
     _require_floats(table, vectors)
@@ -173,21 +173,21 @@ def _family(table: TableFile, places: list[int], request: Request) -> tuple[int,
 
 
 def _is_counted(numbers: Iterable[int]) -> bool:
-    """Whether numbers run from 0 or 1 on, without gaps."""
-    given = sorted(numbers)
-    return given[0] in (0, 1) and given == list(range(given[0], given[0] + len(given)))
+    """Check for numbers that run from 0 or 1 on, without gaps."""
+    ordered = sorted(numbers)
+    return ordered[0] in (0, 1) and ordered == list(range(ordered[0], ordered[0] + len(ordered)))
 
 
-def _place(table: TableFile, name: str, taken: set[int | None]) -> int | None:
+def _place(table: TableFile, name: str, used: set[int | None]) -> int | None:
     """Find a column that `write` puts beside ids: titles, or the numbers of interactions."""
     from pyarrow import types
 
     place = table.names.index(name) if table.names and name in table.names else None
-    if place is None or place in taken or table.arrow is None:
-        return None if place in taken else place
+    if place is None or place in used or table.arrow is None:
+        return None if place in used else place
     kind = table.arrow.schema.field(place).type
-    known = (types.is_floating, types.is_integer) if name == arrow.COUNTS else (types.is_string, types.is_large_string)
-    return place if any(is_kind(kind) for is_kind in known) else None
+    kinds = (types.is_floating, types.is_integer) if name == arrow.COUNTS else (types.is_string, types.is_large_string)
+    return place if any(is_kind(kind) for is_kind in kinds) else None
 
 
 def _named_index(table: TableFile) -> int | None:
@@ -232,17 +232,17 @@ def _chosen(table: TableFile, lists: list[int], request: Request) -> list[int]:
     return lists
 
 
-def _bias(table: TableFile, request: Request, taken: set[int | None], *, dimensions: bool) -> int | None:
+def _bias(table: TableFile, request: Request, used: set[int | None], *, dimensions: bool) -> int | None:
     """Return the column that was named as the bias, and refuse to pass over or count in what is called one."""
     if request.bias is not None:
         position = table.position(request.bias, "bias")
-        if position in taken:
+        if position in used:
             raise must_be("bias", "a column of its own", repr(request.bias), f"choose another of {table.listed()}")
         return position
     for i, name in enumerate(table.names or ()):
         # Vectors asked for as such need no bias; a dimension of them must be none.
         could_matter = dimensions or request.kind != "vectors"
-        if i not in taken and could_matter and plain_name(name) in BIAS_NAMES and not request.ignores(name):
+        if i not in used and could_matter and plain_name(name) in BIAS_NAMES and not request.ignores(name):
             remedy = f"name it with {option('bias', name)}, or leave it out with {option('ignore', name)}"
             what = f"every column of {table.path} that could matter"
             raise must_be(what, "named or left out", f"{name}, which is called a bias", remedy)

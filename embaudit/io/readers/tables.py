@@ -35,7 +35,7 @@ __all__ = ["contents", "keeps", "write"]
 
 
 def contents(path: Path, request: Request) -> Contents:
-    """Tell which columns of a table of vectors become what, by its header and its first rows.
+    """Map columns of a table of vectors to fields, by its header and its first rows.
 
     Raises
     ------
@@ -46,7 +46,7 @@ def contents(path: Path, request: Request) -> Contents:
 
 
 def contents_of_table(table: TableFile, request: Request) -> Contents:
-    """Tell which columns of a table become what.
+    """Map columns of a table to fields.
 
     Raises
     ------

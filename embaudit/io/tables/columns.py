@@ -56,7 +56,7 @@ class TableFile:
         return self.names[position] if self.names else str(position)
 
     def called(self, position: int) -> str:
-        """Say which column of which file it is."""
+        """Name a column and its file."""
         return f"column {self.title(position)} of {self.path}"
 
     def position(self, column: str | int, what: str) -> int:
@@ -106,8 +106,8 @@ class TableFile:
             return self.position(name, what)
         if self.names is None:
             return place if place is not None and place < self.width else None
-        known = set(customary)
-        places = [i for i, title in enumerate(self.names) if plain_name(title) in known]
+        names = set(customary)
+        places = [i for i, title in enumerate(self.names) if plain_name(title) in names]
         if len(places) > 1:
             got = " and ".join(self.names[i] for i in places)
             raise must_be(f"the {what} column of {self.path}", "one", got, f"choose it with --{what}")
@@ -115,7 +115,7 @@ class TableFile:
 
 
 def open_table(
-    path: AnyPath, *, sep: str | None = None, header: Header = "auto", known: Iterable[str] = ()
+    path: AnyPath, *, sep: str | None = None, header: Header = "auto", customary: Iterable[str] = ()
 ) -> TableFile:
     """Look at a table: Parquet, Feather or Arrow by its suffix, else delimited text.
 
@@ -130,7 +130,7 @@ def open_table(
     if where.suffix.lower() in SUFFIXES:
         return TableFile.of(ArrowTable.open(where))
     refuse_matrix_market(where, needs="a table")
-    text = sniff(where, sep=sep, header=header, known=frozenset(known))
+    text = sniff(where, sep=sep, header=header, customary=frozenset(customary))
     return TableFile(where, text.names, text.width, text)
 
 
@@ -169,6 +169,7 @@ def read_vectors(
 
 
 def _cast(table: TableFile, column: pa.ChunkedArray, position: int, cell: Cell) -> pa.ChunkedArray:
+    """Convert a column of Arrow to ids, numbers or text."""
     import pyarrow as pa
     from pyarrow import types
 
@@ -190,7 +191,7 @@ def _cast(table: TableFile, column: pa.ChunkedArray, position: int, cell: Cell) 
 
 
 def row_name(table: TableFile, row: int) -> str:
-    """Say where a row is: its line in text, its number in a binary table."""
+    """Name a row: its line in text, its number in a binary table."""
     if table.text is not None:
         for number, (line, _) in enumerate(numbered_rows(table.text)):
             if number == row:

@@ -25,9 +25,9 @@ COUNT_NAMES = frozenset({
 })  # fmt: skip
 
 
-def counts_of(given: Any, side: Side) -> Any:
+def counts_of(counts: Any, side: Side) -> Any:
     """Return counts that are at hand as they are, and read those in a file; the side checks them."""
-    return read_counts(given, side) if isinstance(given, (str, os.PathLike)) else given
+    return read_counts(counts, side) if isinstance(counts, (str, os.PathLike)) else counts
 
 
 def read_counts(path: AnyPath, side: Side) -> Floats:
@@ -85,24 +85,25 @@ def read_counts(path: AnyPath, side: Side) -> Floats:
 
 
 def _opened(path: Path) -> TableFile:
-    known = IDS | COUNT_NAMES
+    customary = IDS | COUNT_NAMES
     try:
-        return open_table(path, known=known)
+        return open_table(path, customary=customary)
     except InputError:
         # A single column is cut by no separator.
-        table = open_table(path, sep=",", known=known)
+        table = open_table(path, sep=",", customary=customary)
         if table.width > 1:
             raise
         return table
 
 
 def _positions(table: TableFile) -> tuple[int, int]:
-    """Tell which column holds the ids and which the counts."""
+    """Return the columns of ids and of counts."""
     if table.names is None and table.width == 2:
         return 0, 1
-    found = [table.optional_column(what, None, names) for names, what in ((IDS, "id"), (COUNT_NAMES, "count"))]
-    if table.width == 2 and found.count(None) == 1:
-        found = [1 - sum(place for place in found if place is not None) if place is None else place for place in found]
-    if found[0] is None or found[1] is None:
+    places = [table.optional_column(what, None, names) for names, what in ((IDS, "id"), (COUNT_NAMES, "count"))]
+    if table.width == 2 and places.count(None) == 1:
+        rest = 1 - sum(place for place in places if place is not None)
+        places = [rest if place is None else place for place in places]
+    if places[0] is None or places[1] is None:
         raise must_be(f"the columns of {table.path}", "called id and count", table.listed(), "rename them")
-    return found[0], found[1]
+    return places[0], places[1]

@@ -47,6 +47,7 @@ def read_frame(table: Any) -> pd.DataFrame:
 
 
 def _from_file(path: Path) -> pd.DataFrame:
+    """Read a file by its suffix, which may stand before one such as .gz."""
     import pandas as pd
 
     if not path.is_file():
@@ -58,10 +59,10 @@ def _from_file(path: Path) -> pd.DataFrame:
         raise must_be("the table", "a .csv, .tsv or .parquet file", path.name)
     try:
         text = kind in BY_SUFFIX
-        found: pd.DataFrame = (
+        frame: pd.DataFrame = (
             pd.read_csv(path, **_cut(path, BY_SUFFIX[kind])) if text else ArrowTable.open(path).to_pandas()
         )
-        return found
+        return frame
     except InputError:
         raise
     except (ValueError, OSError) as error:
@@ -69,10 +70,10 @@ def _from_file(path: Path) -> pd.DataFrame:
 
 
 def _cut(path: Path, usual: str) -> dict[str, Any]:
-    """Tell separator and encoding; the usual separator stands unless the header does without it."""
+    """Return separator and encoding; the usual separator stands unless the header does without it."""
     try:
-        found = sniff(path, header=True)
+        source = sniff(path, header=True)
     except InputError:  # what no separator cuts evenly, pandas may still read, or says why not
         return {"sep": usual}
-    other = len(found.separator) == 1 and not any(usual in name for name in found.names or ())
-    return {"sep": found.separator if other else usual, "encoding": found.encoding}
+    other = len(source.separator) == 1 and not any(usual in name for name in source.names or ())
+    return {"sep": source.separator if other else usual, "encoding": source.encoding}

@@ -20,8 +20,8 @@ from embaudit.io.tables.labels import read_labels
 from embaudit.io.tables.titles import ID_NAMES, require_rows
 
 
-def split_column(given: str) -> tuple[Path, str | None]:
-    """Tell a file from a column named after it.
+def split_column(text: str) -> tuple[Path, str | None]:
+    """Split FILE:COLUMN into both.
 
     Examples
     --------
@@ -30,18 +30,18 @@ def split_column(given: str) -> tuple[Path, str | None]:
     >>> split_column("s3://models/movies.csv")[1], split_column("s3://models/movies.csv:movieId")[1]
     (None, 'movieId')
     """
-    path, colon, column = given.rpartition(":")
+    path, colon, column = text.rpartition(":")
     # The colon of a URL is followed by slashes.
-    named = colon and not column.startswith("/") and not Path(given).exists()
-    return (Path(path), column) if named else (Path(given), None)
+    named = colon and not column.startswith("/") and not Path(text).exists()
+    return (Path(path), column) if named else (Path(text), None)
 
 
-def read_ids(given: Any, n_rows: int, *, what: str = "item") -> NDArray[Any]:
+def read_ids(source: Any, n_rows: int, *, what: str = "item") -> NDArray[Any]:
     r"""Read one id for each row, in their order.
 
     Parameters
     ----------
-    given : str or array
+    source : str or array
         The ids, or FILE or FILE:COLUMN: a table, whose column of ids has a customary name where none is given; or one
         id a line, a JSON list or map as `read_labels` takes it, or a `.npy` array.
     n_rows : int
@@ -64,14 +64,14 @@ def read_ids(given: Any, n_rows: int, *, what: str = "item") -> NDArray[Any]:
     array([70,  3])
     """
     as_count(n_rows, "n_rows")
-    if not isinstance(given, (str, os.PathLike)):
-        return np.asarray(given)
-    path, column = split_column(os.fspath(given))
+    if not isinstance(source, (str, os.PathLike)):
+        return np.asarray(source)
+    path, column = split_column(os.fspath(source))
     where = existing_file(path)
     if column is None and where.suffix.lower() == ".npy":
         ids: NDArray[Any] = Npy(where)[UNNAMED]
     elif column is not None or plain_suffix(where) in (*BY_SUFFIX, *SUFFIXES):
-        table = open_table(where, known=ID_NAMES)
+        table = open_table(where, customary=ID_NAMES)
         position = table.column("id", column, ID_NAMES, 0)
         ids = plain_ids(table, read_columns(table, {position: "id"})[position], position)
     else:

@@ -56,7 +56,7 @@ class Interactions:
     n_dropped: int
     """Interactions dropped because they are 0 or below the threshold."""
     columns: tuple[str, str, str | None]
-    """Which columns held users, items and ratings (None: every row counts 1)."""
+    """Names of the columns of users, items and ratings (None: every row counts 1)."""
 
     def __repr__(self) -> str:
         n, p = self.matrix.shape
@@ -133,7 +133,7 @@ def read_interactions(
         raise must_be("duplicates", "one of " + ", ".join(get_args(Duplicates)), repr(duplicates))
     if threshold is not None and not is_number(threshold):
         raise must_be("threshold", "a finite number", threshold)
-    table = open_table(path, sep=sep, header=header, known=USER_NAMES | ITEM_NAMES | RATING_NAMES)
+    table = open_table(path, sep=sep, header=header, customary=USER_NAMES | ITEM_NAMES | RATING_NAMES)
     positions = _positions(table, user, item, rating)
     read = _read(table, positions, guessed=rating is None)
     (users, items), (user_ids, item_ids), values = read
@@ -170,9 +170,10 @@ def _positions(
     without = rating == "none" and "none" not in (table.names or ())
     users, items = table.column("user", user, USER_NAMES, 0), table.column("item", item, ITEM_NAMES, 1)
     ratings = None if without else table.optional_column("rating", rating, RATING_NAMES, 2)
-    chosen = [position for position in (users, items, ratings) if position is not None]
-    if len(set(chosen)) < len(chosen):
-        raise must_be("the user, item and rating columns", "different ones", f"positions {', '.join(map(str, chosen))}")
+    positions = [position for position in (users, items, ratings) if position is not None]
+    if len(set(positions)) < len(positions):
+        got = f"positions {', '.join(map(str, positions))}"
+        raise must_be("the user, item and rating columns", "different ones", got)
     return users, items, ratings
 
 

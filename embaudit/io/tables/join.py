@@ -25,9 +25,9 @@ class Joined:
     texts: tuple[str | None, ...]
     """None where a row has none."""
     title: str
-    """What people call a row."""
+    """Name of a row, such as item."""
     by_row: bool
-    """Whether the order of the rows told which is which; otherwise ids did."""
+    """True if rows were joined by their order, otherwise by ids."""
 
     @property
     def n_matched(self) -> int:
@@ -45,7 +45,7 @@ class Joined:
         return np.array([str(each) if text is None else text for each, text in zip(ids, self.texts, strict=True)])
 
     def explain(self) -> str:
-        """Say how many rows matched, and by what.
+        """Report how many rows matched, and by what.
 
         Examples
         --------
@@ -101,9 +101,9 @@ def join_texts(
         raise must_be("side", "a Side", repr(side), "such as model.right_side")
     where, what = str(as_path(path, "the input")), f"{side.title}s"
     if by_row:
-        found = _in_order(path, title)
-        require_lengths(len(side), len(found), ("the model", where), what=what)
-        return Joined(tuple(found.tolist()), side.title, by_row=True)
+        titles = _in_order(path, title)
+        require_lengths(len(side), len(titles), ("the model", where), what=what)
+        return Joined(tuple(titles.tolist()), side.title, by_row=True)
     if side.ids is None:
         raise without_ids(side.title, "the model", where)
     return join_ids(side.ids, path, called=side.title, source="the model", title=title, id=id, partial=partial)
@@ -141,7 +141,7 @@ def join_ids(
 
 
 def _in_order(path: AnyPath, title: str | int | None) -> NDArray[np.str_]:
-    table = open_table(path, known=ID_NAMES | TITLE_NAMES)
+    table = open_table(path, customary=ID_NAMES | TITLE_NAMES)
     position = table.column("title", title, TITLE_NAMES, 1)
     return texts(table, read_columns(table, {position: "text"})[position])
 

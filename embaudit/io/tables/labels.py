@@ -18,11 +18,11 @@ from embaudit.io.json_text import parsed
 from embaudit.io.tables.titles import TITLE_NAMES, require_rows
 
 LATIN = 'convert it with: iconv -f latin1 -t utf-8 "{}" > labels.txt'
-"""What settles which letters other bytes are."""
+"""Remedy for text in another encoding."""
 
 
 HEADERS = TITLE_NAMES | {"0", ""}
-"""What may stand above labels; a data frame calls a column without a name 0."""
+"""Headers of a column of labels; a data frame calls a column without a name 0."""
 
 
 def read_labels(path: AnyPath, n_rows: int, *, what: str = "label") -> NDArray[np.str_]:
@@ -75,7 +75,7 @@ def read_labels(path: AnyPath, n_rows: int, *, what: str = "label") -> NDArray[n
     return as_texts(labels, f"the labels in {path}")
 
 
-def labels_of(given: Any, n_rows: int, *, what: str = "label") -> NDArray[np.str_]:
+def labels_of(labels: Any, n_rows: int, *, what: str = "label") -> NDArray[np.str_]:
     """Return names that are at hand, or read them from a file.
 
     Raises
@@ -88,9 +88,9 @@ def labels_of(given: Any, n_rows: int, *, what: str = "label") -> NDArray[np.str
     >>> labels_of(["a", "b"], 2)
     array(['a', 'b'], dtype='<U1')
     """
-    if isinstance(given, (str, os.PathLike)):
-        return read_labels(given, n_rows, what=what)
-    names = np.asarray(given)
+    if isinstance(labels, (str, os.PathLike)):
+        return read_labels(labels, n_rows, what=what)
+    names = np.asarray(labels)
     if names.shape != (n_rows,):
         raise must_be("labels", f"a file or a list of {n_rows} {what} names", f"shape {names.shape}")
     return names.astype(np.str_)
@@ -126,6 +126,7 @@ def _lines(text: str) -> list[str]:
 
 
 def _from_json(content: Any, n_rows: int) -> list[str]:
+    """Return the labels of a list or a map, in the order of the rows."""
     if isinstance(content, list):
         return [str(label) for label in content]
     if isinstance(content, dict) and isinstance(content.get("id2label"), dict):

@@ -62,7 +62,7 @@ def read_titles(
     ...     read_titles(file)
     (array([1, 2]), array(['Toy Story', 'Heat, The'], dtype='<U9'))
     """
-    table = open_table(path, sep=sep, header=header, known=ID_NAMES | TITLE_NAMES)
+    table = open_table(path, sep=sep, header=header, customary=ID_NAMES | TITLE_NAMES)
     ids, titles = table.column("id", id, ID_NAMES, 0), table.column("title", title, TITLE_NAMES, 1)
     if ids == titles:
         raise must_be("the id and title columns", "different ones", f"position {ids} twice")
@@ -79,10 +79,10 @@ def listed(values: ArrayLike, name: str) -> NDArray[Any]:
         ...
     embaudit.errors.InputError: ids must be a list, one a row; got 3.
     """
-    given = np.asarray(values)
-    if given.ndim != 1:
+    array = np.asarray(values)
+    if array.ndim != 1:
         raise must_be(name, "a list, one a row", repr(values))
-    return given
+    return array
 
 
 def flags_named(texts: Sequence[str | None], name: str) -> list[str | None]:
@@ -109,9 +109,9 @@ def titles_for(item_ids: NDArray[Any], ids: NDArray[Any], titles: NDArray[np.str
     (array(['Seven', '9'], dtype='<U5'), 1)
     """
     item_ids = listed(item_ids, "item_ids")
-    found = texts_for(item_ids, ids, titles)
-    names = [str(each) if text is None else text for each, text in zip(item_ids, found, strict=True)]
-    return as_texts(names, "titles"), found.count(None)
+    matches = texts_for(item_ids, ids, titles)
+    names = [str(each) if text is None else text for each, text in zip(item_ids, matches, strict=True)]
+    return as_texts(names, "titles"), matches.count(None)
 
 
 def texts_for(item_ids: NDArray[Any], ids: NDArray[Any], texts: NDArray[np.str_]) -> list[str | None]:

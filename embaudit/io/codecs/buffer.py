@@ -13,30 +13,26 @@ from embaudit.core.parallel import parallel_map, row_blocks
 from embaudit.linalg.scratch import scratch
 
 
-def decoded(shape: tuple[int, int], dtype: DTypeLike, block: Callable[[slice], NDArray[Any]]) -> NDArray[Any]:
+def decode_to_buffer(shape: tuple[int, int], dtype: DTypeLike, block: Callable[[slice], NDArray[Any]]) -> NDArray[Any]:
     """Hold a matrix any rows of which can be had at any time: threads decode and write them side by side.
 
     Examples
     --------
-    >>> decoded((3, 1), np.int64, lambda rows: np.arange(rows.start, rows.stop)[:, None]).ravel()
+    >>> decode_to_buffer((3, 1), np.int64, lambda rows: np.arange(rows.start, rows.stop)[:, None]).ravel()
     array([0, 1, 2])
     """
-    found = scratch(shape, dtype)
+    matrix = scratch(shape, dtype)
 
     def fill(rows: slice) -> None:
-        found[rows] = block(rows)
+        matrix[rows] = block(rows)
 
     list(parallel_map(fill, row_blocks(*shape), in_threads=True))
-    return _read_only(found)
-
-
-def _read_only(found: NDArray[Any]) -> NDArray[Any]:
-    found.flags.writeable = False
-    return found
+    matrix.flags.writeable = False
+    return matrix
 
 
 def as_stored(raw: NDArray[Any]) -> NDArray[Any]:
-    """Widen numbers to the type that models hold them in, as `decoded` does; those of that type stay where they are.
+    """Widen numbers to the type of models, as `decode_to_buffer` does; those of that type stay where they are.
 
     Examples
     --------
@@ -50,7 +46,7 @@ def as_stored(raw: NDArray[Any]) -> NDArray[Any]:
 def widened(
     raw: NDArray[Any], widen: Callable[[NDArray[Any]], NDArray[Any]], kind: DTypeLike = np.float32
 ) -> NDArray[Any]:
-    """Widen a matrix as `decoded` does, a block of rows at a time; a vector is held in memory.
+    """Widen a matrix as `decode_to_buffer` does, a block of rows at a time; a vector is held in memory.
 
     Examples
     --------
@@ -60,4 +56,4 @@ def widened(
     if raw.ndim != 2:
         return widen(raw)
     rows, columns = raw.shape
-    return decoded((rows, columns), kind, lambda part: widen(raw[part]))
+    return decode_to_buffer((rows, columns), kind, lambda block: widen(raw[block]))
