@@ -43,15 +43,14 @@ def _where(position: Position) -> str:
         return (
             "The predictions see a single direction: every prediction cosine is 1 or -1, there is nothing to compare."
         )
-    if position.distance > NEAR:
-        return (
-            f"Your cosines sit at no standard place: the nearest exponent is {position.exponent:.2f}, and a gauge of "
-            f"condition number {np.exp(position.distance):.3g} is still between. Which {items}s look alike was "
-            f"settled by how the model was trained or stored, not by what it predicts."
-        )
-    start = f"Your cosines sit at exponent {position.exponent:.2f}:"
     nearest = min(position.distances, key=lambda name: position.distances[name])
     kappa = float(np.exp(position.distances[nearest]))
+    if position.distance > NEAR:
+        return (
+            f"Your vectors are in none of the three standard forms; the {nearest} form is nearest, a stretch of "
+            f"{kappa:.2g} away. Training or storage decided which {items}s look alike, the predictions did not."
+        )
+    start = f"Your cosines sit at exponent {position.exponent:.2f}:"
     if kappa > BALANCED:
         return f"{start} {_between(position)}"
     near = "" if position.distances[nearest] < AT else "nearly "

@@ -167,7 +167,7 @@ def _worth(audit: Audit, made: Document) -> str:
     if audit.answer.word is Readability.CONVENTION:
         return "Training chose the left list, among those of equal models."
     if against in CONVENTIONS:
-        return "The right list follows one convention, no truer than the left."
+        return "Neither list is right: both describe the same predictions."
     return "The list on the right is as valid as the left one, no better."
 
 
