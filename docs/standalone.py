@@ -38,7 +38,7 @@ def on_card(figure: Figure, label: str) -> str:
     width, height = (round(72 * length) for length in figure.get_size_inches())
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" '
-        f'viewBox="0 0 {width} {height}" role="img" aria-label="{escape(label)}">\n'
+        f'width="{width}" viewBox="0 0 {width} {height}" role="img" aria-label="{escape(label)}">\n'
         f'<rect x="1" y="1" width="{width - 2}" height="{height - 2}" rx="10" fill="#ffffff" stroke="#8b949e"/>{body}'
     )
 
@@ -58,7 +58,7 @@ def standalone(heading: str, displays: Sequence[Display]) -> str:
             y += LINE
             parts.append(_text(line, y, 'font-size="11"'))
     body, width, height = "\n".join(parts), round(width) + 2 * MARGIN, y + MARGIN
-    box = f'viewBox="0 0 {width} {height}" role="img" aria-label="{escape(heading)}"'
+    box = f'width="{width}" viewBox="0 0 {width} {height}" role="img" aria-label="{escape(heading)}"'
     card = f'width="{width - 2}" height="{height - 2}" rx="10" fill="#ffffff" stroke="#8b949e"'
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" {box}>\n<style>text{{font-family:{FONT}}}</style>\n'
