@@ -118,6 +118,16 @@ def test_faults_are_one_sentence(tmp_path: Path, text: str, sentence: str) -> No
     assert "a.csv" in str(error.value)
 
 
+@pytest.mark.parametrize(
+    ("rows", "line"), [('1\t"Heroes" and "Low"\n', 3), (1100 * "1\tRan\n" + '2\t"two\nlines"\n', 1104)]
+)
+def test_lines_are_counted_whatever_quotes_mean(tmp_path: Path, rows: str, line: int) -> None:
+    path = tmp_path / "a.tsv"
+    path.write_text(f"id\ttitle\n{rows}\tUp\n")
+    with pytest.raises(InputError, match=rf"an id in every row; got none in line {line};"):
+        read_titles(path)
+
+
 CELLS = st.sampled_from(
     ["1", "2", "a", "", '"', '"x', "1.5", "nan", "é", "-", " ", "userId", "itemId", "rating", "1e400"]
 )

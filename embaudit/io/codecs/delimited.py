@@ -280,17 +280,20 @@ def _with_quotes_settled(source: Delimited) -> Delimited:
 
 
 def _first_fault(source: Delimited) -> tuple[int, int | csv.Error] | None:
-    """Return the line of the first row of another width, and this width or what is wrong with its quotes."""
-    line = 0
+    """Return the line of the first row of another width, with this width, or of quotes out of place, with the error."""
+    line = 0 if source.names is None else 1
     try:
-        return next(((line, len(row)) for line, row in numbered_rows(source) if len(row) != source.width), None)
+        for line, row in _numbered_rows(source, strict=source.quoted):
+            if len(row) != source.width:
+                return line, len(row)
     except csv.Error as error:
         return line + 1, error
+    return None
 
 
 def _fault(source: Delimited, columns: Mapping[int, Cell], error: Exception) -> InputError:
     """Find the line that could not be parsed."""
-    for line, row in numbered_rows(source):
+    for line, row in _numbered_rows(source):
         if len(row) != source.width:
             remedy = "repair that line; the file may be cut off"
             got = f"{len(row)} in line {line}"
@@ -302,11 +305,16 @@ def _fault(source: Delimited, columns: Mapping[int, Cell], error: Exception) -> 
     return InputError(f"{source.path} cannot be read: {str(error).splitlines()[0]}.")
 
 
-def numbered_rows(source: Delimited) -> Iterator[tuple[int, list[str]]]:
+def line_of(source: Delimited, row: int) -> int:
+    """Return the line that a row below the header ends in."""
+    return next(islice(_numbered_rows(_with_quotes_settled(source)), row, None))[0]
+
+
+def _numbered_rows(source: Delimited, *, strict: bool = False) -> Iterator[tuple[int, list[str]]]:
     """Walk over the rows below the header, slowly, each with the number of the line it ends in."""
     encoding = {"utf8": "utf-8-sig", "latin1": "latin-1"}[source.encoding]
     with io.TextIOWrapper(source.open(), encoding=encoding, errors="replace", newline="") as text:
-        reader = source.rows_of(text, strict=source.quoted)
+        reader = source.rows_of(text, strict=strict)
         for row in islice(reader, 0 if source.names is None else 1, None):
             if row:
                 yield reader.line_num, row

@@ -18,7 +18,7 @@ from embaudit.io.codecs.delimited import (
     Cell,
     Delimited,
     Header,
-    numbered_rows,
+    line_of,
     plain_name,
     read_delimited,
     sniff,
@@ -192,11 +192,7 @@ def _cast(table: TableFile, column: pa.ChunkedArray, position: int, cell: Cell) 
 
 def row_name(table: TableFile, row: int) -> str:
     """Name a row: its line in text, its number in a binary table."""
-    if table.text is not None:
-        for number, (line, _) in enumerate(numbered_rows(table.text)):
-            if number == row:
-                return f"line {line}"
-    return f"row {row}"
+    return f"row {row}" if table.text is None else f"line {line_of(table.text, row)}"
 
 
 def numbers(table: TableFile, column: pa.ChunkedArray, position: int) -> Floats:
