@@ -120,6 +120,8 @@ def read_object(model: Any, *, kind: str = "auto", **options: Any) -> Reading:
     live = reader(model, request)
     inputs = request.inputs if live.inputs is None else live.inputs
     beside = replace(request, inputs=None if live.pairs is not None else inputs)
+    if request.kind == "vectors" and "left" in live.contents.fields:
+        beside = replace(beside, left_ids=None)
     reading = reading_of(live.contents.of_kind(request.kind), beside, library, model)
     # Vectors alone are part of a model that scores.
     live.require_agreement(live.contents.model() if request.kind == "vectors" else reading.model, type(model).__name__)
