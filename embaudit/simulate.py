@@ -236,6 +236,7 @@ def _power_density(uniform: Floats, exponent: float, lowest: float) -> Floats:
     """Turn uniform numbers into draws of the density ∝ x^-exponent on [lowest, 1] by the inverse distribution."""
     if abs(exponent - 1) < 1e-9:
         return np.asarray(lowest ** (1 - uniform))
+    # The inverse of F(x) = (x^(1−β) − ends)/(1 − ends); at β = 1 F is logarithmic.
     ends = lowest ** (1 - exponent)
     return np.asarray((ends + uniform * (1 - ends)) ** (1 / (1 - exponent)))
 

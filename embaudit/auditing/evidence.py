@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 _Visit: TypeAlias = "tuple[Drift, tuple[Movement, ...]]"
 _Visits: TypeAlias = "list[Callable[[], _Visit]]"
 SHOWN = 3
-"""Rows whose neighbours are shown, where nobody chose them."""
+"""Rows whose neighbours are shown unless the caller names some."""
 LISTED = 5
 """Neighbours shown side by side."""
 PROBES = 256
@@ -259,6 +259,7 @@ def gather(
         # A search is judged by the pairs and lists of all models, not by those that it was made for.
         attacked = [*attacked_models(model, limits.attacks), *rearranged_models(equivalence.pinning)]
         again = _visits(attacked, checked, probe, np.random.default_rng(rng))
+        # Measurements of the model as it is take no gauge: they run beside the visits of the worst models.
         as_it_is = partial(_as_it_is, whole, model, equivalence, visited[0][1], n_neighbours, rng)
         *visited_again, forms = results_of([*again, as_it_is], "visiting the worst")
         shown = _long_rows(model, side, SHOWN, draw) if shown is None else shown

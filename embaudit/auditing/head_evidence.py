@@ -45,7 +45,7 @@ class HeadReport(Result):
     n_zero: int
     """Labels without a direction, before or after the mean row is removed."""
     n_aside: int
-    """Labels with a direction about which nobody asks, such as special tokens; they still count as neighbours."""
+    """Labels with a direction that are set aside, such as special tokens; they still count as neighbours."""
     mean_norm: float
     """Length of the mean row."""
     median_norm: float

@@ -1,4 +1,4 @@
-"""Vectors alone: nothing is at hand that they are multiplied with, so that nobody sees a prediction."""
+"""Wording for vectors alone, which have no other side and so no predictions."""
 
 from __future__ import annotations
 

@@ -186,6 +186,7 @@ class SharedTensor:
         squares = sums[:2]
         if np.isfinite(sums).all() and (narrow or not ((squares < 1 / SAFE) | (squares > SAFE)).any()):
             return BlockSums(sums[0], sums[1], sums[2], zero, zero)
+        # Squares left the range of float64: once more, each block divided by the power of two above its largest entry.
         exponents = self.exponents()
         sums = self.products(exponents)
         return BlockSums(sums[0], sums[1], sums[2], exponents[0], exponents[1])

@@ -93,6 +93,7 @@ def nearest_exponent(form: CanonicalForm) -> tuple[float, float]:
     minimum = minimize_scalar(
         lambda e: log_condition(form, e), bounds=(0, 1), method="bounded", options={"xatol": 1e-6}
     )
+    # A bounded search ends near the minimum, not at it: the named exponents are tried as themselves.
     candidates = {float(minimum.x): float(minimum.fun)} | {e: log_condition(form, e) for e in EXPONENTS.values()}
     return min(((e, d) for e, d in candidates.items()), key=lambda pair: pair[1])
 

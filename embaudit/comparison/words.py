@@ -20,7 +20,7 @@ _GAUGES = {
     "affine": "a general linear change of the coordinates with a shift",
 }
 STILL = 0.01
-"""Mean change of cosines that nobody would notice."""
+"""Mean change of cosines below which they count as unchanged."""
 LISTS = 0.05
 """Share of former neighbours that may go before a list counts as changed."""
 SHOWN = 0.005
@@ -225,7 +225,7 @@ def _next(comparison: Comparison) -> str:
     still = all(map(_is_still, changes))
     served = all(change.predicted_kept is None or change.predicted_kept > 1 - LISTS for change in changes)
     if agreement.same and still and served:
-        return "Nothing to do: whoever used the one can use the other."
+        return "Nothing to do: either model can stand in for the other."
     if "rankings" in agreement.predicts and not (still and served):
         start = "The models are the same up to that gauge. " if comparison.explained else ""
         return f"{start}Rankings leave lengths of users open, and so prediction cosines: compare what the models rank."

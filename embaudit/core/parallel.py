@@ -41,7 +41,7 @@ SENT_ALONG = 2**20
 
 
 class Cancelled(BaseException):
-    """Ends a block whose result nobody waits for any more."""
+    """Raised in worker threads to cancel them after a sibling failed or on KeyboardInterrupt."""
 
 
 class _Thread(threading.local):
@@ -50,7 +50,7 @@ class _Thread(threading.local):
     is_worker = False
     """True while the thread computes a block: maps within are plain loops."""
     cancelled: threading.Event | None = None
-    """Set once nobody waits for its blocks."""
+    """Event that cancels the blocks of a map."""
 
 
 _thread = _Thread()
@@ -177,11 +177,13 @@ def _in_threads(block: Callable[[S], T], items: Iterable[S], count: int) -> Iter
     try:
         for item in items:
             waiting.append(pool.submit(copy_context().run, block, item))
+            # A few results ahead keep all threads busy; more would only fill the memory.
             if len(waiting) > AHEAD + count:
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
     finally:
+        # Threads that compute look at this flag between blocks: all of them end before anything returns.
         cancelled.set()
         pool.shutdown(cancel_futures=True)
 

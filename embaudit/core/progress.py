@@ -164,7 +164,7 @@ def track(steps: Iterable[T], description: str, total: int | None = None) -> Ite
 
 @contextmanager
 def announced(description: str) -> Iterator[None]:
-    """Announce work whose steps nobody counts: a bar without the time left.
+    """Announce work whose steps are not counted: a bar without the time left.
 
     Examples
     --------

@@ -70,7 +70,7 @@ def last_together(path: AnyPath, side: Side, *, time: str | None = None) -> Trut
         in_model = rows[matrix.indices[stored]] >= 0
         items, times = matrix.indices[stored][in_model], matrix.data[stored][in_model]
         order = np.argsort(times, kind="stable")[::-1][:3]
-        # Three at one time: nobody knows which two were the last.
+        # Three at one time: the order of the last two is not recorded.
         if len(order) < 2 or (len(order) == 3 and times[order[1]] == times[order[2]]):
             continue
         columns.append(rows[items[order[:2]]])

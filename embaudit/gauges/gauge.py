@@ -171,6 +171,7 @@ class Gauge:
         s = as_vector(s, "s", len(vt))
         if u.shape != vt.shape:
             raise must_be("u and vt", "of one shape", f"{u.shape} and {vt.shape}")
+        # Below this numpy's rank is short of full, too: the inverse would be made of rounding.
         if s.min() <= len(s) * EPS * s.max():
             raise must_be("matrix", "invertible", f"singular values from {s.min():.1e} to {s.max():.1e}")
         return cls((u * s) @ vt, (u / s) @ vt)

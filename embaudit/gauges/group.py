@@ -137,6 +137,7 @@ def sample_spectrum(rank: int, max_condition: float | None, rng: RNG) -> Vector:
         return np.exp(logarithms)
     spread = np.ptp(logarithms)
     if spread > 0:
+        # A hair below the budget: rounding of the scales must not spend more than it.
         logarithms *= np.log(max_condition) * (1 - 8 * EPS * rank) / spread
     scales: Vector = np.exp(logarithms - logarithms.mean())
     return scales
@@ -145,6 +146,7 @@ def sample_spectrum(rank: int, max_condition: float | None, rng: RNG) -> Vector:
 def random_rotation(rank: int, rng: np.random.Generator) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
     """Draw an orthogonal matrix uniformly (Haar): QR of a Gaussian matrix with the signs of R taken out."""
     q, r = np.linalg.qr(rng.standard_normal((rank, rank)))
+    # LAPACK fixes the signs of R, which would make the draw uneven (Mezzadri, Notices of the AMS 54, 2007).
     rotation = q * np.sign(np.diag(r))
     return np.asarray(rotation)
 

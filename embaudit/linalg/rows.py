@@ -125,5 +125,6 @@ def triangular_factor(x: Matrix, weights: Vector | None = None) -> Floats:
     factor: Floats = np.zeros((0, x.shape[1]))
     for rows, block in float64_blocks(x):
         weighted = block if weights is None else block * np.sqrt(weights[rows, None])
+        # The triangle so far stands for all rows above: QR of it and the next block is QR of them all.
         factor = np.asarray(np.linalg.qr(np.vstack([factor, weighted]), mode="r"))
     return factor

@@ -32,7 +32,7 @@ def require_sides(link: Link, left: Side | None, right: Side, offset: float) -> 
 
 
 def assumed_link(objective: str | None, left: Side | None, right: Side) -> Link:
-    """Return the link where nobody said it: that of the training, else a dot product, else none that is known."""
+    """Return the link where none is declared: that of the training, else a dot product, else none that is known."""
     if known_training(objective) is None and left is not None and left.is_unit and right.is_unit:
         return Link.of("unknown")
     return link_of_training(objective, Identity(is_assumed=True), alone=left is None)

@@ -92,6 +92,7 @@ def rounding_bound(before: FactorModel, after: FactorModel, condition_number: fl
     k = float(before.rank)
     scored = before.link.scored_role
     storage: float = max(float(np.finfo(x.dtype).eps) for x in (before.factors(scored), before.right))
+    # Rows of length 1 have scores of at most 1, so that sizes need not be looked up.
     if scored in before.link.unit_sides:
         return float(4 * (EPS * k**1.5 * condition_number + storage))
     sizes: list[float] = []
@@ -103,6 +104,8 @@ def rounding_bound(before: FactorModel, after: FactorModel, condition_number: fl
             biases += float(np.abs(model.left_bias[rows]).max())
         if model.right_bias is not None:
             biases += float(np.abs(model.right_bias).max())
+    # Rounding of k products, and of a map of condition κ before them, relative to the largest product of lengths;
+    # storage rounds once more.
     bound = 4 * EPS * (k**1.5 * condition_number * sizes[0] + biases) + 4 * storage * sizes[1]
     return float(before.link.sensitivity * bound)
 

@@ -57,7 +57,7 @@ class FactorModel:
     left_counts, right_counts : array of shape (n,) and (p,), optional
         Interactions behind each row.
     left_aside, right_aside : array of bool of shape (n,) and (p,), optional
-        Rows about whose neighbours nobody asks, such as the special tokens of a language model.
+        Rows that are set aside when neighbours are sampled, such as the special tokens of a language model.
     final_norm : FinalNorm, optional
         What normalises the states of a network before they reach this softmax head.
 

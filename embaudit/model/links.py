@@ -318,7 +318,7 @@ class Ranking(Link):
 
 @dataclass(frozen=True, eq=False)
 class Unknown(_Tied):
-    """Dot products of rows of length 1 with rows of length 1, of which nobody said whether training divided by lengths.
+    """Dot products of rows of length 1 with rows of length 1, where it is not declared if training divided by lengths.
 
     A dot product and a cosine are the same number there. A gauge has to keep both.
     """

@@ -215,6 +215,6 @@ def usual_objectives(link: str | Link) -> tuple[Objective, ...]:
     >>> [objective.name for objective in usual_objectives("identity")]
     ['product', 'factors', 'factors-counted', 'decoupled-decay', 'non-negative', 'none']
     """
-    # Rows of length 1 were trained by their dot products or by their cosines where nobody said which.
+    # Rows of length 1 were trained by their dot products or by their cosines: which is not declared.
     links = ("identity", "cosine") if str(link) == "unknown" else (str(link),)
     return tuple(row for row in OBJECTIVES.values() if not {*links}.isdisjoint(row.links) and row.sides == 2)

@@ -157,7 +157,7 @@ class Side:
     counts : array of shape (n,), optional
         Interactions behind each row.
     aside : array of bool of shape (n,), optional
-        Rows about whose neighbours nobody asks, such as the special tokens of a language model.
+        Rows that are set aside when neighbours are sampled, such as the special tokens of a language model.
 
     Raises
     ------

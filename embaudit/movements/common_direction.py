@@ -49,6 +49,7 @@ def mean_cosine(x: Matrix, norms: Vector | None = None) -> float:
     0.466667
     """
     norms = row_norms(x) if norms is None else norms
+    # 1/‖x‖ of a very short row leaves float64: such rows are divided by their lengths one by one.
     short, m = np.flatnonzero((norms > 0) & (norms <= SHORT)), int(np.count_nonzero(norms))
     weights = np.divide(1, norms, out=np.zeros(len(norms)), where=norms > SHORT)
 

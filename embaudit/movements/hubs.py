@@ -54,6 +54,7 @@ def hubs(lists: NeighbourLists, standing: Indices | None = None) -> Hubs:
     (0.0, (0.01, 0.01), 0.01)
     """
     standing = np.arange(len(lists.searched)) if standing is None else standing
+    # The lists may be those of some rows only, while every standing row may occur in them.
     occurs = np.bincount(lists.indices.ravel(), minlength=len(lists.searched))[standing]
     few = np.argsort(-occurs, kind="stable")[: min(MAX_HUBS, max(1, len(occurs) // ONE_IN))]
     shares = occurs[few] / len(lists.rows)

@@ -179,6 +179,7 @@ class MovementProbe:
         if role == "cross":
             return None
         rows = self.model.side(role).directed
+        # A list needs its row, its n neighbours and one row that is left out.
         n = min(self.n_neighbours, len(once(rows, first)) - 2)
         if n < 1:
             return None
@@ -231,6 +232,8 @@ class MovementProbe:
         """Multiply all rows where these are few: the products serve pairs, sums and lists."""
         sizes, k = [len(self.model.side(side)) for side in plan.sides], self.model.rank
         products = sizes[0] * sizes[-1]
+        # One product of all rows is faster than gathering pairs, up to some cells a pair; of long rows also where there
+        # are few.
         few = products <= GATHERED * len(plan.pairs) or (k > WIDE and max(sizes) <= FEW * k)
         return snapshot.table(plan.sides) if few and products <= TABLE else None
 

@@ -206,11 +206,13 @@ _TWINS: WeakKeyDictionary[Side, dict[int, Twins]] = WeakKeyDictionary()
 def _twins(side: Side, role: SideName, tolerance: float, draw: np.random.Generator) -> Twins:
     """Search the twins of a side, or estimate their share where a search of all pairs takes too long."""
     x, rows = side.rows, side.directed
+    # No tolerance below what float64 rounds: copies would then be told apart by chance.
     least = 1 - max(tolerance, resolution(x.shape[1]))
     line = _on_a_line(x, rows)
     search = _Search(np.arange(len(rows)), np.zeros(len(rows), dtype=np.intp)) if line else _search(x, rows, least)
     share, low, high = search.share if search.exact else _sampled(x, rows, least, draw)
     first, alone = np.arange(len(x)), np.ones(len(x), dtype=bool)
+    # Rows without direction keep themselves as first, and have no twin.
     first[rows], alone[rows] = rows[search.first], search.n_twins == 0
     sizes = np.bincount(first[~alone], minlength=len(x))
     members = np.flatnonzero(first == sizes.argmax()) if sizes.any() else rows[:0]
@@ -266,6 +268,7 @@ def _search(x: Matrix, rows: Indices, least: float) -> _Search:
     pairs = np.empty((0, 2), dtype=np.intp) if pairs is None else pairs
     first, other = pairs.T
     n_twins = (
+        # Twins of a direction: its other copies, and all copies of the directions it is paired with.
         weight - 1 + np.bincount(first, weight[other], len(weight)) + np.bincount(other, weight[first], len(weight))
     )
     return _Search(

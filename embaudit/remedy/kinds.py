@@ -261,6 +261,7 @@ def _reduction(remedy: Remedy, form: CanonicalForm, n_dimensions: int, rng: RNG)
     change = np.abs(
         pair_cosines(rows[:, :n_dimensions], rows[:, :n_dimensions], index) - pair_cosines(rows, rows, index)
     )
+    # Rows that lose all of their directions have no cosine left to compare.
     errors = change[np.isfinite(change)] if np.isfinite(change).any() else np.zeros(1)
     return TruncationLoss(
         dimensions=n_dimensions,

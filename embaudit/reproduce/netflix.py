@@ -63,7 +63,7 @@ class NetflixFigure:
     clusters: Indices
     """(p,) clusters in that order."""
     n_left_out: int
-    """Items nobody took."""
+    """Number of items without users."""
     own: OwnInteractions | None = None
     """The data, where they are one's own."""
 

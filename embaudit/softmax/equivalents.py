@@ -100,7 +100,7 @@ class HeadProbe:
 
     Parameters
     ----------
-    panel : Panel
+    panel : LabelSample
         Labels and inputs.
     n_pairs, n_neighbours, n_lists
         See `MovementProbe`.

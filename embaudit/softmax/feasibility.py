@@ -101,11 +101,14 @@ class _Leaders:
     def allowed(self, inputs: Floats) -> Floats:
         """Project inputs onto those that tie the leaders and have τ >= 0."""
         projected = inputs - np.einsum("ij,ij->i", inputs, self.tie)[:, None] * self.tie
+        # τ < 0 would turn the bias over, which no input does.
         projected[:, -1] = np.maximum(projected[:, -1], 0)
         return np.asarray(projected)
 
     def differences(self, i: int, labels: Indices) -> Floats:
         """Coordinates of leaders i less those of other labels, at right angles to the tie, (c, r + 1)."""
+        # Tied leaders have one logit, so that the middle of both stands for them; the part along the tie is 0 for such
+        # inputs.
         differences = self.ends[:, i].mean(axis=0) - self.space.of(labels)
         return np.asarray(differences - np.outer(differences @ self.tie[i], self.tie[i]))
 

@@ -64,7 +64,7 @@ class LabelSample:
     n_zero: int
     """Labels of the whole head without a direction, before or after the mean row is removed; they are in no panel."""
     n_aside: int = 0
-    """Labels with a direction about which nobody asks; they are in none either."""
+    """Labels with a direction that are set aside; they are in no sample either."""
 
     @property
     def mean(self) -> Vector:
@@ -137,6 +137,7 @@ def make_panel(
     norms, summary, alive = _survey(model)
     _require_pair(include, alive, len(norms))
     eligible = np.intersect1d(alive, model.right_side.eligible_rows)
+    # Two labels make the first pair: with fewer left, those set aside serve as well.
     eligible = eligible if len(eligible) > 1 else alive
     drawn = eligible if len(eligible) <= n_labels else rng.choice(eligible, n_labels, replace=False)
     labels = np.union1d(drawn, np.asarray(include, dtype=np.intp))
@@ -225,6 +226,7 @@ def _nearest_pair(x: Matrix, below: float) -> tuple[int, int] | None:
 def _are_away(x: Matrix, norms: Vector, mean: Vector) -> Flags:
     """Flag rows that lie apart from the mean; the distance of one that is longer or shorter need not be computed."""
     length = float(np.linalg.norm(mean))
+    # ‖w − w̄‖ >= |‖w‖ − ‖w̄‖|: only rows about as long as the mean can lie at it.
     alike = np.flatnonzero(np.abs(norms - length) <= SURELY * AT_MEAN * np.maximum(norms, length))
     away = np.ones(len(norms), dtype=bool)
 
