@@ -68,7 +68,8 @@ class _Listed:
     @property
     def address(self) -> str:
         """Place in the documentation, with the anchor that forges and Sphinx give its heading."""
-        return f"{PAGE}#{self.name.lower().replace(' ', '-')}"
+        heading = re.sub(r"[^\w -]", "", self.name.lower())
+        return f"{PAGE}#{heading.replace(' ', '-')}"
 
 
 @dataclass(frozen=True)
