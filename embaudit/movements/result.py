@@ -71,9 +71,9 @@ class Movement(Drawn):
     """Half the widths of the 95 % intervals of `mean`, `rms` and `pearson`, where these are of some rows; else none."""
     intervals: dict[str, tuple[float, float]] = field(default_factory=dict)
     """95 % intervals of `sign_flips`, `spearman` and `quantiles`, by name or level, where pairs are sampled."""
-    pairs: NDArray[np.intp] | None = None
+    pairs: NDArray[np.intp] | None = field(default=None, repr=False)
     """The pairs, where they are sampled."""
-    lists: NeighbourLists | None = None
+    lists: NeighbourLists | None = field(default=None, repr=False)
     """The lists before."""
 
     def to_dict(self) -> dict[str, Any]:

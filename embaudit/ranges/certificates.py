@@ -138,8 +138,10 @@ class CertifiedNeighbours(Drawn):
         stay = ", ".join(
             f"{percent(share)} within κ = {kappa:g}" for kappa, share in zip(STATED, self.curve(STATED), strict=True)
         )
+        shifts = " and any shift" if self.max_shift is None else f" and shift up to {self.max_shift:.3g}"
+        gauge = "no linear gauge displaces" if self.max_shift == 0 else f"no linear gauge{shifts} together displace"
         return (
-            f"Of the entries of top-{self.n} lists of {len(self.rows):,} {self.role} rows, no linear gauge displaces: "
+            f"Of the entries of top-{self.n} lists of {len(self.rows):,} {self.role} rows, {gauge}: "
             f"{stay}. {percent(self.tied_share)} tie with the first row left out, and nothing is certain of them."
         )
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import importlib
 import json
+import os
 import pkgutil
+import re
 from functools import cache
+from pathlib import Path
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
@@ -22,6 +25,8 @@ from embaudit.movements import movement
 
 mpl.use("agg")
 HOSTILE = "<script>alert(1)</script>"
+TOLD = Path(__file__).with_name("results.txt")
+NUMBER = re.compile(r"[-+]?\d[\d,]*\.?\d*(?:e[-+]?\d+)?")
 PARTS = {
     "Grouping": "part of a Simpson report, which knows what x and y are called",
     "Intake": "part of an audit",
@@ -117,6 +122,52 @@ def test_a_result_has_plain_values_a_table_and_words(name):
     text = result.explain()
     assert text.strip() == text != ""
     assert "nan" not in text.replace("None", "").split()
+
+
+def keys(record: object, path: str = "") -> list[str]:
+    """List the keys of nested plain values, each once."""
+    if isinstance(record, list):
+        record = record[0] if record else None
+        return keys(record, f"{path}[]")
+    if not isinstance(record, dict):
+        return [path]
+    return [key for name, value in record.items() for key in keys(value, f"{path}.{name}" if path else name)]
+
+
+def told() -> str:
+    """Return representation, words, keys and columns of every result, with `#` for each number."""
+    draw = np.random.default_rng(1)
+    head = ea.FactorModel.from_softmax(draw.standard_normal((9, 3)), labels=list("abcdefghi"))
+    items = ea.FactorModel.from_vectors(draw.standard_normal((20, 3)), ids=list("abcdefghijklmnopqrst"))
+    other = items.replace(right=draw.standard_normal((20, 3)))
+    shifted = ea.gauges.Affine(3, max_condition=2.0, max_shift=0.5)
+    more = {
+        "Attack with shifts": ea.worst_gauge(head, shifted, n_pairs=20, n_starts=1, n_steps=2, rng=0),
+        "Attack of lists": ea.worst_gauge(
+            items, ea.gauges.Diagonal(3, max_condition=2.0), objective="neighbours", rng=0
+        ),
+        "RangeSummary with shifts": ea.range_summary(head, budgets=[None], shifts=[0.5], n_pairs=9, rng=0)[-1],
+        "CertifiedNeighbours with shifts": ea.certified_neighbours(head, n=2, group=shifted),
+        "CosineRange of differences": ea.cosine_range(head, shifted, pairs=[[0, 1, 2, 3]]),
+        "Comparison of unlike models": ea.compare(items, other),
+        "Twins of copies": ea.twins(items.replace(right=np.repeat(items.right[:10], 2, axis=0))),
+        "Remedy of fewer dimensions": ea.fix(results()["Audit"].model, "balanced", dimensions=2),
+    }
+    parts = []
+    for name, one in sorted((results() | more).items()):
+        # The schema holds the keys of an audit.
+        record = {} if name == "Audit" else one.to_dict()
+        lines = [f"== {name}", repr(one), one.explain(), "keys: " + " ".join(dict.fromkeys(keys(record)))]
+        lines.append("columns: " + " ".join(map(str, one.to_frame())))
+        parts.append(NUMBER.sub("#", "\n".join(lines).replace(HOSTILE, "NAME")))
+    return "\n\n".join(parts) + "\n"
+
+
+def test_every_result_is_told_as_in_the_golden_text():
+    """`UPDATE_SCREENS=1 pytest tests/report/test_results.py` writes it anew."""
+    if os.environ.get("UPDATE_SCREENS"):
+        TOLD.write_text(told(), encoding="utf-8")
+    assert told() == TOLD.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("name", NAMES)
