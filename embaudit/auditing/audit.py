@@ -113,7 +113,7 @@ class Audit(Drawn):
 
     @cached_property
     def fingerprint(self) -> str:
-        """Hash of factors and biases: equal for equal models."""
+        """Hash of factors and biases: equal for equivalent models."""
         return fingerprint(self.model)
 
     @property
@@ -144,7 +144,7 @@ class Audit(Drawn):
         n_rows: int = 400,
         beside: Sequence[str] | None = None,
     ) -> Display:
-        """Draw the cosines between some rows of a side, beside those in the equal models of this audit.
+        """Draw the cosines between some rows of a side, beside those in the equivalent models of this audit.
 
         The parameters are those of `embaudit.plot_heatmap`; the side is the one that the answer speaks of by default.
         """

@@ -1,7 +1,7 @@
 """The equivalence class of a model: the models of its rank that predict the same, and whether they have other cosines.
 
-What a search found is one thing, what the set of equal models allows is another: "nothing moves" may be said only if
-the whole class moves nothing, never because few gauges, or short ones, were tried.
+A search finds some equivalent models; the class holds all of them. "Nothing moves" may be said only if the whole class
+moves nothing, never because few gauges, or short ones, were tried.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class EquivalenceClass:
     """Dimensions that the scores see, those included that a free bias could take up."""
     unseen: int = 0
     """Dimensions that no prediction sees, those included that a free bias could take up: outside every set of gauges
-    with a budget, since rows of equal models may hold anything there."""
+    with a budget, since rows of equivalent models may hold anything there."""
 
     def moves(self, role: Role) -> bool | None:
         """Return True if cosines of a role differ in an equivalent model; None where that is undecided."""
@@ -90,7 +90,7 @@ class EquivalenceClass:
 def equivalence_class_of(
     model: FactorModel, roles: Sequence[Role], *, uncut: FactorModel | None = None, rng: int = 0
 ) -> EquivalenceClass:
-    """Work out what equal models may do to the cosines of a model.
+    """Work out what equivalent models may do to the cosines of a model.
 
     From two dimensions on, some linear map moves them, or, where the predictions see fewer, rows may hold anything in
     the others. In one dimension a cosine is a sign, which only a shift can turn.

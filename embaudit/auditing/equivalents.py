@@ -158,7 +158,7 @@ def attacked_models(model: FactorModel, attacks: Iterable[Attack]) -> list[Equiv
 
 @dataclass(frozen=True, eq=False)
 class RearrangedModel(EquivalentModel):
-    """The equal model that the test of unit rows made: its gauge keeps the lengths of these rows, of no others."""
+    """The equivalent model that the test of unit rows made: its gauge keeps the lengths of these rows, of no others."""
 
     pinning: Pinning | None = None
     """The test."""
@@ -169,12 +169,12 @@ class RearrangedModel(EquivalentModel):
         return self.pinning.twin(model)
 
     def rows(self, model: FactorModel, side: SideName) -> Any:
-        """Return the rows of one side in the equal model."""
+        """Return the rows of one side in the equivalent model."""
         return self.of(model).factors(side)
 
 
 def rearranged_models(pinning: Pinning | None) -> list[EquivalentModel]:
-    """List the equal model that the test of unit rows found, where it found one: rotations alone move no cosine."""
+    """List the equivalent model that the test of unit rows found, if it did: rotations alone move no cosine."""
     if pinning is None or pinning.status != "free" or pinning.witness is None:
         return []
     kappa = pinning.witness.condition_number

@@ -284,7 +284,7 @@ def gather(
 
 
 def _visited_and_bounded(visits: _Visits, search: LimitSearch) -> tuple[Sequence[_Visit], Limits]:
-    """Visit equal models and attack at once: visits multiply while an attack does many small things in turn."""
+    """Visit equivalent models and attack at once: visits multiply while an attack does many small things in turn."""
     attacks = search.jobs()[::-1]  # the longest first
     results = results_of([*attacks, *visits], "visiting equal models")
     return results[len(attacks) :], search.limits(results[: len(attacks)][::-1])
@@ -320,7 +320,7 @@ def _furthest(visits: Iterable[tuple[EquivalentModel, _Visit]]) -> dict[Role, Eq
 def _compared(
     probe: MovementProbe, equivalence: EquivalenceClass, equal: EquivalentModel | None, side: SideName, rows: Indices
 ) -> dict[str, Any]:
-    """Lay the neighbours of a few rows beside those in an equal model, and the cosines beside prediction cosines."""
+    """Compare the neighbours of a few rows with those in an equivalent model, and cosines with prediction cosines."""
     model = probe.model
     n = min(probe.n_neighbours, LISTED, len(model.side(side).directed) - 1)
 

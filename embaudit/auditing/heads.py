@@ -1,4 +1,4 @@
-"""Measure a softmax head: equal heads, nearest labels, shortest shifts, and what its inputs can tell."""
+"""Measure a softmax head: equivalent heads, nearest labels, shortest shifts, and what its inputs can tell."""
 
 from __future__ import annotations
 

@@ -107,7 +107,7 @@ def shifted_sides(model: FactorModel, role: Role) -> list[SideName]:
 def holds_shifts(model: FactorModel, role: Role, group: str) -> bool:
     """Check that a set of gauges has every free shift of these cosines: one has only affine gauges, two no set has.
 
-    Bounds within a set that lacks one are of that set alone, and no limit of what equal models do.
+    Bounds within a set that lacks one are of that set alone, and no limit of what equivalent models do.
     """
     return len(shifted_sides(model, role)) <= (group == "affine")
 

@@ -1,7 +1,7 @@
 """Cosines and neighbour lists of rows that are compared by their predictions.
 
-Prediction cosines need the scores only, so every equal model has the same ones: they are what to use instead, and what
-a reader can hold the cosines at hand against.
+Prediction cosines need the scores only, so every equivalent model has the same ones: use these instead, or judge the
+cosines at hand by them.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ def by_prediction(probe: MovementProbe, *, side: SideName, rows: Indices, n: int
     Parameters
     ----------
     probe : MovementProbe
-        Of the model at hand: what equal models are measured by, so that figures can be held against each other. It is
-        drawn anew where rows are left out. Left-right cosines have no counterpart.
+        Probe of the model at hand, which measured the equivalent models, so that figures can be compared. It is drawn
+        anew where rows are left out. Left-right cosines have no counterpart.
     side : {"left", "right"}
         Whose neighbours to list.
     rows : array of int

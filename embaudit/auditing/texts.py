@@ -161,7 +161,7 @@ CODES: dict[str, Code] = {name: _code(name, row) for name, row in _TEXTS["codes"
 SAYS: dict[str, Mapping[str, str]] = {name: code.says for name, code in CODES.items()} | _TEXTS["notes"]
 """Templates of every finding and note, by code."""
 ARGUMENTS: Mapping[str, str] = _TEXTS["arguments"]
-"""Templates of why equal models may have other cosines, or may not, and of the sets of models this speaks of."""
+"""Templates of why equivalent models may have other cosines, or may not, and of the sets of models this speaks of."""
 WORDS: dict[str, Term] = {
     name: Term(name, **row | {key: tuple(row[key]) for key in ("also", "pages") if key in row})
     for name, row in _TEXTS["words"].items()

@@ -191,7 +191,7 @@ def _half(shares: Floats) -> Flags:
 
 
 def _with_movement(model: FactorModel, pinning: Pinning) -> Pinning | None:
-    """Add what the equal model moves; None where that is nothing."""
+    """Add what the equivalent model moves; None where that is nothing."""
     twin = pinning.twin(model)
     moved = {side: _moved(model.factors(side), twin.factors(side)) for side in model.sides}
     lengths = [np.abs(twin.side(s).norms[model.side(s).directed] - 1).max(initial=0.0) for s in model.link.unit_sides]
@@ -278,7 +278,7 @@ def _in_all_directions(metric: Floats, basis: Floats) -> Gauge:
 
 
 def _head(model: FactorModel, most: float, draw: np.random.Generator) -> Pinning:
-    """Decide from the labels alone: what they leave free is linear, so a null space is a set of equal models."""
+    """Decide from the labels alone: what they leave free is linear, so a null space is a set of equivalent models."""
     k, title, scope = model.rank, model.title("right"), SCOPES["head"]
     # Under a cap no number may be added to a row of scores.
     affine = getattr(model.link, "soft_cap", None) is None

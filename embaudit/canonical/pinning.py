@@ -34,7 +34,7 @@ class Moved:
 
 @dataclass(frozen=True, eq=False)
 class Flip:
-    """An equal model that is no gauge: some rows are reflected in directions that the other side does not have."""
+    """An equivalent model that is no gauge: some rows are reflected in directions that the other side does not have."""
 
     side: SideName
     """Whose rows."""
@@ -82,16 +82,16 @@ class Pinning(Result):
         return f"Pinning({self.status}, {self.rank} of {self.needed} constraints)"
 
     def moved_of(self, role: Role) -> Moved | None:
-        """Return what the equal model does to the cosines of a role; None of left-right pairs, which are no side's."""
+        """Return the movement of the cosines of a role in the equivalent model; None for left-right pairs."""
         return next((moved for side, moved in (self.moved or {}).items() if side == role), None)
 
     @property
     def largest(self) -> float:
-        """Largest ``|Δcos|`` that was shown on either side, 0 without an equal model."""
+        """Largest ``|Δcos|`` that was shown on either side, 0 without an equivalent model."""
         return max((m.max_abs for m in (self.moved or {}).values()), default=0.0)
 
     def twin(self, model: FactorModel) -> FactorModel:
-        """Return the equal model: rows of length 1, in float64, moved by the witness.
+        """Return the equivalent model: rows of length 1, in float64, moved by the witness.
 
         Raises
         ------

@@ -253,7 +253,7 @@ def _next(comparison: Comparison) -> str:
 
 
 def _common_form(comparison: Comparison) -> str:
-    """Return the form in which equal models have equal cosines: that of a head without inputs folds its norm in."""
+    """Return the form in which equivalent models share their cosines: a head without inputs folds its norm in."""
     return "folded-centred" if comparison.n_states else "prediction"
 
 

@@ -1,4 +1,4 @@
-"""Rows of a matrix as an equal model has them: mapped where they are asked for, so that no changed copy is kept."""
+"""Rows of a matrix as an equivalent model has them, mapped when they are taken, so that no changed copy is kept."""
 
 from __future__ import annotations
 

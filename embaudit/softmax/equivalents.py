@@ -52,7 +52,7 @@ class EquivalentHead:
 
 @dataclass(frozen=True)
 class Construction:
-    """An equal head in which two chosen labels have the cosine one asked for."""
+    """An equivalent head in which two chosen labels have the cosine one asked for."""
 
     names: tuple[str, str]
     """The labels."""

@@ -1,7 +1,7 @@
 """An adversary: it tries to move cosines without moving predictions, whatever a theorem says.
 
-It knows no gauge. The equal models of a model, at its rank, are the solutions of one system of equations in all factors
-and free biases: the same visible scores. The search starts anywhere, near and far, and goes by Gauss–Newton steps back
+It knows no gauge. The equivalent models of a model, at its rank, solve one system of equations in all factors and
+free biases: the same visible scores. The search starts anywhere, near and far, and goes by Gauss–Newton steps back
 to them until only rounding is left. Orders of scores are inequalities; there it walks by proposals that keep each.
 """
 
@@ -31,10 +31,10 @@ TINY = 1e-100
 
 @dataclass(frozen=True, eq=False)
 class Break:
-    """The equal model that moves cosines the furthest, as far as the adversary found one."""
+    """The equivalent model that moves cosines the furthest, as far as the adversary found one."""
 
     model: FactorModel
-    """The equal model, in float64."""
+    """The equivalent model, in float64."""
     gap: float
     """Largest change of a prediction, as the link measures it."""
     bound: float
@@ -51,7 +51,7 @@ class Break:
 
 
 def break_claim(model: FactorModel, *, role: SideName = "right", starts: int = 8, rng: RNG = 0) -> Break:
-    """Search the equal models of the same rank for one that moves the cosines within a side.
+    """Search the equivalent models of the same rank for one that moves the cosines within a side.
 
     Of those that are met the one that moves cosines the furthest is returned; others may move them further.
 
@@ -210,7 +210,7 @@ def _returned(system: _System, x: Floats, floor: float) -> Floats | None:
 
 
 def _by_equations(model: FactorModel, starts: int, draw: np.random.Generator) -> Iterator[FactorModel]:
-    """Yield the equal models that near and far starts fall back to."""
+    """Yield the equivalent models that near and far starts fall back to."""
     system = _System(model)
     largest = max(1.0 if system.units else 0.0, float(np.abs(system.scores(system.start)).max()))
     floor = 4 * (model.rank + 4) * EPS * largest

@@ -26,13 +26,13 @@ IN_SHORT = {
     Status.UNKNOWN: "undecided",
 }
 FREEDOM = {True: "free", False: "pinned", None: "undecided"}
-"""The note on each kind of pairs, by whether equal models move its cosines."""
+"""The note on each kind of pairs, by whether equivalent models move its cosines."""
 FAR = 0.25
 """Share of changed neighbours from which a penalty cannot be said to have chosen: trained ALS models stay below it."""
 
 
 def freedom(evidence: Evidence) -> Iterator[Finding]:
-    """Conclude for each kind of pairs whether an equal model may have other cosines."""
+    """Conclude for each kind of pairs whether an equivalent model may have other cosines."""
     equivalence = evidence.equivalence
     for role, argued in equivalence.freedom.items():
         pinning = equivalence.pinning if argued.kind is Kind.SHOWN else None

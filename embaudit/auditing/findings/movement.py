@@ -1,4 +1,4 @@
-"""Equal models that were seen to move cosines: the one that moves them most, and random ones."""
+"""Equivalent models that were seen to move cosines: the one that moves them most, and random ones."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def of_drawn(evidence: Evidence, role: Role, start: str = " among") -> str:
 
 
 def moved(evidence: Evidence) -> Iterator[Finding]:
-    """Report the equal model that moves the cosines of a role furthest on average."""
+    """Report the equivalent model that moves the cosines of a role furthest on average."""
     for role in evidence.roles:
         visits = [visit for visit in evidence.visits(role) if visit[1].max_abs > SEEN]
         if not visits:

@@ -52,7 +52,7 @@ def predictions_moved(evidence: Evidence) -> Iterator[Finding]:
 
 
 def check_failed(evidence: Evidence) -> Iterator[Finding]:
-    """Name the first equal model whose predictions are others; of a head, the one furthest off (EMB001)."""
+    """Name the first equivalent model whose predictions are others; of a head, the one furthest off (EMB001)."""
     head = evidence.head
     if head is not None and not head.verified:
         worst = max(head.verifiable, key=lambda other: other.change / other.tolerance)
