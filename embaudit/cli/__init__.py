@@ -10,9 +10,9 @@ if TYPE_CHECKING:
     from typing import Any
 
 INTERRUPTED = 128 + 2
-"""What shells report of a program that Ctrl-C ended."""
+"""Exit status of a program that Ctrl-C ended."""
 CLOSED_PIPE = 128 + 13
-"""What they report of one whose reader went away."""
+"""Exit status of a program whose reader went away."""
 
 
 def main() -> None:
@@ -31,6 +31,7 @@ def main() -> None:
 
 
 def _run() -> None:
+    """Run the command that was typed; bad input ends in one sentence and exit 2."""
     from typer.main import get_command
 
     from embaudit.cli.app import app
@@ -65,12 +66,12 @@ def _options() -> set[str]:
 
     commands: Any = get_command(app)
     command = commands.get_command(None, sys.argv[1]) if len(sys.argv) > 1 else None
-    options = [one for one in (command.params if command else ()) if one.param_type_name == "option"]
-    return {word.removeprefix("--").replace("-", "_") for one in options for word in one.opts}
+    options = [each for each in (command.params if command else ()) if each.param_type_name == "option"]
+    return {word.removeprefix("--").replace("-", "_") for each in options for word in each.opts}
 
 
 def _complain(sentence: str) -> None:
-    """Say what is wrong, where anybody can be told; the exit status says it in any case."""
+    """Write what is wrong, where anybody can be told; the exit status says it in any case."""
     try:
         if sys.stderr is not None:
             sys.stderr.write(f"embaudit: {sentence}\n")

@@ -103,7 +103,7 @@ def audit(
     picture.require_picture()
     baseline = None if gating.writes(output.json) else gating.baseline
     inputs = [path, titles.items, baseline, picture.ordering, *reading.files(path)]
-    drawn: File = (picture.heatmap, lambda found, *_: picture.drawn(found, show or ()))
+    drawn: File = (picture.heatmap, lambda audited, *_: picture.drawn(audited, show or ()))
     forges = ((gating.sarif, forge("sarif")), (gating.junit, forge("junit")))
     with output.promised(inputs, drawn, *forges, comment=forge("markdown")) as write:
         with workers.at_work(quiet=output.quiet):

@@ -50,8 +50,8 @@ def blocks(
         require_cosine("the threshold", threshold)
     with output.promised([x, y]) as write:
         with workers.at_work(quiet=output.quiet):
-            found = block_cosines(x, y, cut, missing="skip" if skip_missing or missing is Missing.SKIP else "error")
-        write(found, f"{x.name} and {y.name}", Origin(((x.name, None), (y.name, None))))
-    print_result(found, output.console, full=output.full)
+            result = block_cosines(x, y, cut, missing="skip" if skip_missing or missing is Missing.SKIP else "error")
+        write(result, f"{x.name} and {y.name}", Origin(((x.name, None), (y.name, None))))
+    print_result(result, output.console, full=output.full)
     if threshold is not None:
-        output.console.print(fill(found.local_threshold(threshold).explain(), WIDTH), markup=False)
+        output.console.print(fill(result.local_threshold(threshold).explain(), WIDTH), markup=False)

@@ -39,12 +39,12 @@ def compare(
 
     limits = numbers_in(fail_below, "fail-below", "kept=0.7")
     with output.promised([before, after, *reading.files(before)]) as write:
-        found = [reading.read(path) for path in (before, after)]
-        one, other = (Reading(titles.on(x.model, quiet=output.quiet), x.intake) for x in found)
+        readings = [reading.read(path) for path in (before, after)]
+        first, other = (Reading(titles.on(x.model, quiet=output.quiet), x.intake) for x in readings)
         with workers.at_work(quiet=output.quiet):
-            result = run(one, other, n_neighbours=n_neighbours, by_row=titles.by_row, partial=titles.partial, rng=rng)
+            result = run(first, other, n_neighbours=n_neighbours, by_row=titles.by_row, partial=titles.partial, rng=rng)
         failed = result.below(limits)
-        origin = Origin(((before.name, one.intake), (after.name, other.intake)), seed=rng)
+        origin = Origin(((before.name, first.intake), (after.name, other.intake)), seed=rng)
         write(result, f"{before.name} and {after.name}", origin)
     print_result(result, output.console, full=output.full)
     if limits:

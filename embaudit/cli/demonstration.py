@@ -55,7 +55,7 @@ class Demonstration:
 
     @property
     def predictions_hold(self) -> bool:
-        """Whether every equivalent model predicted the same."""
+        """True if every equivalent model predicted the same."""
         return self.product.predictions_hold and self.factors.predictions_hold
 
 

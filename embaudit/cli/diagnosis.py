@@ -21,17 +21,17 @@ OPTIONAL = ("torch", "faiss", "implicit")
 
 def versions() -> dict[str, str]:
     """Return the version of each library and what the machine has."""
-    found = {"embaudit": __version__, "python": platform.python_version(), "machine": platform.platform()}
+    versions_by_name = {"embaudit": __version__, "python": platform.python_version(), "machine": platform.platform()}
     for name in PACKAGES:
         try:
-            found[name] = version(name)
+            versions_by_name[name] = version(name)
         except PackageNotFoundError:
-            found[name] = "missing"
-    found |= {name: "found" if find_spec(name) else "not installed (optional)" for name in OPTIONAL}
+            versions_by_name[name] = "missing"
+    versions_by_name |= {name: "found" if find_spec(name) else "not installed (optional)" for name in OPTIONAL}
     libraries = {
         f"{pool['internal_api']} {pool['version']}, {pool['num_threads']} threads" for pool in threadpool_info()
     }
-    return found | {"BLAS": "; ".join(sorted(libraries)), "processors": str(os.cpu_count())}
+    return versions_by_name | {"BLAS": "; ".join(sorted(libraries)), "processors": str(os.cpu_count())}
 
 
 def promises() -> dict[str, tuple[bool, str]]:
@@ -47,9 +47,9 @@ def promises() -> dict[str, tuple[bool, str]]:
     fitted = ProductPenaltyMF(5, alpha=1.0).fit(X)
     error = float(np.abs(fitted.singular_values_ - np.linalg.svd(X, compute_uv=False)[:5]).max())
     model = FactorModel.from_user_item(draw.standard_normal((50, 8)), draw.standard_normal((40, 8)))
-    found = audit(model, n_gauges=2).evidence
-    largest = max(record.max_abs for record in found.drift)
+    evidence = audit(model, n_gauges=2).evidence
+    largest = max(record.max_abs for record in evidence.drift)
     return {
         "singular values": (error < 1e-10, f"off by at most {error:.0e}"),
-        "predictions of equivalent models": (found.predictions_hold, f"moved by at most {largest:.0e}"),
+        "predictions of equivalent models": (evidence.predictions_hold, f"moved by at most {largest:.0e}"),
     }

@@ -17,6 +17,6 @@ def doctor() -> None:
     for name, value in versions().items():
         console.print(f"{name:14} {value}", markup=False)
     checks = promises()
-    for name, (kept, detail) in checks.items():
-        console.print(f"{'ok    ' if kept else 'FAILED'} {name}: {detail}", markup=False)
-    raise typer.Exit(0 if all(kept for kept, _ in checks.values()) else 1)
+    for name, (holds, detail) in checks.items():
+        console.print(f"{'ok    ' if holds else 'FAILED'} {name}: {detail}", markup=False)
+    raise typer.Exit(0 if all(holds for holds, _ in checks.values()) else 1)

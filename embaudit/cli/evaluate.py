@@ -49,36 +49,36 @@ def evaluate(
     from embaudit.report.document import Origin
     from embaudit.report.terminal import print_result
 
-    seen, _, column = (interactions or "").partition(":")
+    table, _, column = (interactions or "").partition(":")
     if bool(interactions) == bool(truth and items):
         got = "both" if interactions else "neither"
         raise must_be("what to judge by", "--items with --truth, or --interactions", got)
-    with output.promised([path, items, seen or None, *reading.files(path)]) as write:
-        given = reading.read(path)
-        model = given.model if titles.title is None else titles.on(given.model, quiet=output.quiet)
+    with output.promised([path, items, table or None, *reading.files(path)]) as write:
+        source = reading.read(path)
+        model = source.model if titles.title is None else titles.on(source.model, quiet=output.quiet)
         with workers.at_work(quiet=output.quiet):
-            known: Truth | list[str | None]
+            labels: Truth | list[str | None]
             if items and truth:
-                known, matched = _labels(
+                labels, matched = _labels(
                     truth, separator, lambda column: join_texts(model.right_side, items, title=column, **titles.joining)
                 )
                 judged = f"judged by {', '.join(truth)}: {matched}"
             else:
-                known = last_together(seen, model.right_side, time=time or column or None)
-                users = counted(len(known.labels), "user")
-                judged = f"judged by the last two items of {users} in {seen}; leave these out of training."
-            found = evaluate_similarities(model, known, n_neighbours=n_neighbours, separator=separator, rng=rng)
-        title = f"which similarity serves {', '.join(truth or [seen])} best in {path.name}"
-        write(found, title, Origin(((path.name, given.intake),), (judged,), rng))
+                labels = last_together(table, model.right_side, time=time or column or None)
+                users = counted(len(labels.labels), "user")
+                judged = f"judged by the last two items of {users} in {table}; leave these out of training."
+            result = evaluate_similarities(model, labels, n_neighbours=n_neighbours, separator=separator, rng=rng)
+        title = f"which similarity serves {', '.join(truth or [table])} best in {path.name}"
+        write(result, title, Origin(((path.name, source.intake),), (judged,), rng))
     output.console.print(judged, markup=False)
-    print_result(found, output.console, full=output.full)
+    print_result(result, output.console, full=output.full)
 
 
 def _labels(columns: list[str], separator: str, join: Callable[[str], Joined]) -> tuple[list[str | None], str]:
     """Collect the labels of every item over the chosen columns, and how many rows matched."""
     from embaudit.io import flags_named
 
-    found = [join(column) for column in columns]
-    texts = (flags_named(list(x.texts), column) for x, column in zip(found, columns, strict=True))
+    matches = [join(column) for column in columns]
+    texts = (flags_named(list(x.texts), column) for x, column in zip(matches, columns, strict=True))
     joined = [separator.join(text for text in row if text) for row in zip(*texts, strict=True)]
-    return [text or None for text in joined], found[0].explain()
+    return [text or None for text in joined], matches[0].explain()

@@ -26,7 +26,7 @@ def explain(
         typer.Argument(help="A code such as EMB101, a word such as gauge, or a command.", show_default=False),
     ] = None,
 ) -> None:
-    """Say what a code or a word means, why it matters and what to do; without a name, list all of them."""
+    """Explain what a code or a word means, why it matters and what to do; without a name, list all of them."""
     from embaudit.auditing.texts import WORDS, entry
     from embaudit.cli.commands import COMMANDS
 
@@ -52,13 +52,13 @@ def _options(name: str) -> str:
     return str(command.get_help(command.make_context(f"embaudit {name}", [], obj={ALL: True}, resilient_parsing=True)))
 
 
-def _one(found: Entry) -> Iterator[str]:
+def _one(entry: Entry) -> Iterator[str]:
     """Write an entry: its heading, and every section under its own."""
-    yield fill(found.heading, WIDTH, break_on_hyphens=False)
-    for heading, text in found.sections:
+    yield fill(entry.heading, WIDTH, break_on_hyphens=False)
+    for heading, text in entry.sections:
         yield fill(f"{heading}: {text}", WIDTH, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False)
-    yield f"  Beside all others: {found.address} in the source of embaudit"
-    if found.name == "objective":
+    yield f"  Beside all others: {entry.address} in the source of embaudit"
+    if entry.name == "objective":
         yield from _trainings()
 
 

@@ -27,7 +27,7 @@ class Penalty(StrEnum):
 
 
 class Header(StrEnum):
-    """Whether the first line names the columns."""
+    """Choices for a first line that names the columns."""
 
     AUTO = "auto"
     YES = "yes"
@@ -107,6 +107,7 @@ def fit(
 def _estimator(
     objective: Penalty, rank: int, alpha: float, split: str | None, rng: int
 ) -> ProductPenaltyMF | FactorPenaltyMF:
+    """Make the estimator of an objective."""
     from embaudit.errors import InputError
     from embaudit.solvers import FactorPenaltyMF, ProductPenaltyMF
 
@@ -132,6 +133,7 @@ def _summary(
     *,
     binarise: bool,
 ) -> None:
+    """Print the size of the data, the columns and the singular values."""
     n, p = data.matrix.shape
     sigma = fitted.singular_values_
     console.print(
@@ -153,7 +155,7 @@ def _summary(
 
 
 def _columns(data: Interactions, *, binarise: bool) -> str:
-    """Say which columns were used, and what a row counts where that is no column."""
+    """Name the columns that were used, and what a row counts where that is no column."""
     user, item, rating = data.columns
     if rating is None:
         return f"columns: users {user}, items {item}; no ratings, every row counts 1"

@@ -17,7 +17,7 @@ Kind = StrEnum("Kind", [
     ("PREDICTION", "prediction"), ("BALANCED", "balanced"), ("LEFT_WHITENED", "left-whitened"),
     ("RIGHT_WHITENED", "right-whitened"), ("CENTRED", "centred"), ("FOLDED", "folded"),
     ("FOLDED_CENTRED", "folded-centred")])  # fmt: skip
-"""What the vectors shall be."""
+"""Kinds of vectors."""
 Side = StrEnum("Side", [("LEFT", "left"), ("RIGHT", "right")])
 """Whose vectors."""
 

@@ -31,7 +31,7 @@ def formats(
         return
     headings = ("format", "files", "reads", "writes", "from", "holds", "needs")
     rows = [
-        (one.name, " ".join(one.suffixes), *("yes" * able for able in (one.reads, one.writes)), one.what, one.holds,
-         one.needs) for one in known()
+        (kind.name, " ".join(kind.suffixes), *("yes" * able for able in (kind.reads, kind.writes)), kind.what,
+         kind.holds, kind.needs) for kind in known()
     ]  # fmt: skip
     make_console(quiet=False).print(Grid("formats", "", headings, tuple(rows), words=tuple(range(7))).to_rich())

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Gating(Group):
-    """What stops a release, and what forges are told of it."""
+    """Options of the gate: findings that stop a release, and files for forges."""
 
     fail_on: FailOnFindings = FailOn.NEVER
     severity: Annotated[
@@ -38,7 +38,7 @@ class Gating(Group):
     junit: Annotated[Path | None, typer.Option("--junit", help="Write them as JUnit, a test case a code.")] = None
 
     def writes(self, json: Path | None) -> bool:
-        """Whether `--json` writes the baseline, which is not there yet."""
+        """Return True if `--json` writes the baseline, which is not there yet."""
         if self.baseline is None or json is None or self.baseline.exists():
             return False
         return self.baseline.resolve() == json.resolve()

@@ -50,26 +50,26 @@ def gauge(
     require_output(out, sides=1 if model.left is None else 2, force=force)
     if record is not None and name is not None:
         with progress_bars(quiet=quiet):
-            model, chosen = equivalent_of(record, model, name)
+            model, equal = equivalent_of(record, model, name)
     else:
-        chosen = one_equivalent(
+        equal = one_equivalent(
             model,
             group=group or "diagonal",
             exponent=exponent,
             max_condition=2.0 if max_condition is None else max_condition,
             rng=rng,
         )
-    after = chosen.of(model)
+    after = equal.of(model)
     save(after, out, force=force)
     console = make_console(quiet=quiet)
-    if chosen.basis is not None:
-        spanned = f"{model.rank:,} columns, of which the rows span {chosen.basis.shape[1]:,} dimensions at most"
+    if equal.basis is not None:
+        spanned = f"{model.rank:,} columns, of which the rows span {equal.basis.shape[1]:,} dimensions at most"
         console.print(f"{spanned}: only these are changed", markup=False)
-    console.print(f"{chosen.name}, condition number {chosen.condition_number:.4g}: {after!r} → {out}", markup=False)
+    console.print(f"{equal.name}, condition number {equal.condition_number:.4g}: {after!r} → {out}", markup=False)
     if after.objective != model.objective:
         console.print(f"objective {model.objective} dropped: this model is no minimiser of it", markup=False)
     if model.left is not None:
-        moved = drift(model, after, condition_number=chosen.amplification, rng=rng)
+        moved = drift(model, after, condition_number=equal.amplification, rng=rng)
         console.print(f"largest change of a prediction {moved.max_abs:.1g} (rounding explains {moved.tolerance:.1g})")
         raise typer.Exit(0 if moved.ok else 1)
 

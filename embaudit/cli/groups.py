@@ -16,7 +16,7 @@ class Group:
     def declared(cls) -> dict[str, tuple[Any, Any]]:
         """Annotations and defaults of the options, by their names."""
         hints = get_type_hints(cls, include_extras=True)
-        return {one.name: (hints[one.name], one.default) for one in fields(cls)}  # type: ignore[arg-type]
+        return {each.name: (hints[each.name], each.default) for each in fields(cls)}  # type: ignore[arg-type]
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Self:
@@ -29,10 +29,10 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
 
     Where two groups share an option, the last of them declares it.
     """
-    hints, taken = get_type_hints(command, include_extras=True), signature(command).parameters
-    groups = {name: hints[name] for name in taken if isclass(hints[name]) and issubclass(hints[name], Group)}
-    own = {name: one.replace(annotation=hints[name]) for name, one in taken.items() if name not in groups}
-    shared = {name: one for group in groups.values() for name, one in group.declared().items() if name not in own}
+    hints, declared = get_type_hints(command, include_extras=True), signature(command).parameters
+    groups = {name: hints[name] for name in declared if isclass(hints[name]) and issubclass(hints[name], Group)}
+    own = {name: each.replace(annotation=hints[name]) for name, each in declared.items() if name not in groups}
+    shared = {name: each for group in groups.values() for name, each in group.declared().items() if name not in own}
     parameters = [*own.values()] + [
         Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=hint)
         for name, (hint, default) in shared.items()
@@ -44,5 +44,5 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
         command(**{name: values[name] for name in own}, **made)
 
     with_options.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
-    with_options.__annotations__ = {one.name: one.annotation for one in parameters}
+    with_options.__annotations__ = {each.name: each.annotation for each in parameters}
     return with_options

@@ -53,9 +53,9 @@ OPTIONS: dict[str, tuple[Any, Any]] = {
 ID: dict[str, tuple[Any, Any]] = {
     "id": (Annotated[Text, typer.Option("--id", help="Column of the ids, in a table of vectors.")], None)
 }
-"""Of the titles where there is a table of them, else of a table of vectors."""
+"""Column of ids: of the titles where there is a table of them, else of a table of vectors."""
 CODE = re.compile(r"EMB\d+", re.IGNORECASE)
-"""What the code of a finding looks like."""
+"""Pattern of the code of a finding."""
 ARRAYS = ("npy", "npz", "hdf5", "csv", "table")
 """Formats that do not say whether rows or columns are entities."""
 FILES = ("labels", "right_counts", "left_counts", "inputs", "states")
@@ -91,21 +91,21 @@ class Given(Group):
         return cls(kind, plain | loaded | ({} if column is None else {"id": column}))
 
     def without_codes(self) -> tuple[Given, tuple[str, ...]]:
-        """Tell arrays to leave out from codes of findings that do not count: both go by `--ignore`.
+        """Separate arrays to leave out from codes of findings that do not count: both go by `--ignore`.
 
         Examples
         --------
         >>> Given("auto", {"ignore": ("b", "EMB104")}).without_codes()
         (Given(kind='auto', options={'ignore': ('b',)}), ('EMB104',))
         """
-        given = self.options.get("ignore", ())
-        codes = tuple(name for name in given if CODE.fullmatch(name))
-        arrays = tuple(name for name in given if name not in codes)
+        names = self.options.get("ignore", ())
+        codes = tuple(name for name in names if CODE.fullmatch(name))
+        arrays = tuple(name for name in names if name not in codes)
         rest = {name: value for name, value in self.options.items() if name != "ignore"}
         return replace(self, options={**rest, "ignore": arrays} if arrays else rest), codes
 
     def without_training(self) -> tuple[Given, dict[str, Any]]:
-        """Tell how the file is read from how it was trained, which an audit declares of a model and records.
+        """Separate how the file is read from how it was trained, which an audit declares of a model and records.
 
         Examples
         --------
@@ -129,12 +129,12 @@ class Given(Group):
         from embaudit.io import read
         from embaudit.model.sizes import shape_question
 
-        found = read(path, kind=self.kind, **self.options)
+        result = read(path, kind=self.kind, **self.options)
         # A single row is refused wherever rows are compared, in a sentence that asks the same.
-        oriented = found.intake.format not in ARRAYS
-        if found.model.n_right > 1 and not oriented and (question := shape_question(found.model)):
+        oriented = result.intake.format not in ARRAYS
+        if result.model.n_right > 1 and not oriented and (question := shape_question(result.model)):
             sys.stderr.write(f"{question}\n")
-        return found
+        return result
 
 
 @dataclass(frozen=True)
@@ -181,6 +181,6 @@ def read_for_audit(path: Path, reading: Given, titles: Titles, *, normalised: bo
 
 
 def say_norm(source: Reading, *, quiet: bool) -> None:
-    """Say which tensor was taken for the final norm, where there is one."""
+    """Name the tensor that was taken for the final norm, where there is one."""
     if source.norm is not None and not quiet:
         sys.stderr.write(f"{source.norm}; --norm none reads the head without it.\n")

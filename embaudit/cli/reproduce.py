@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Name(StrEnum):
-    """Which figure."""
+    """Name of a figure."""
 
     NETFLIX = "netflix"
     NIELSEN = "nielsen"
@@ -73,14 +73,14 @@ def reproduce(
         "data": data, "truth": truth, "user": user, "item": item, "id": id, "n_clusters": n_clusters,
     }  # fmt: skip
     setting = _setting(name, size, {field: value for field, value in own.items() if value is not None})
-    names: Sequence[Name] = [one for one in Name if one is not Name.ALL] if name is Name.ALL else [name]
+    names: Sequence[Name] = [each for each in Name if each is not Name.ALL] if name is Name.ALL else [name]
     _require_folder(out, names, force=force)
     console = make_console(quiet=quiet)
-    for one in names:
+    for each in names:
         with progress_bars(quiet=quiet):
-            figure = _figure(one, setting, seed, n_seeds)
+            figure = _figure(each, setting, seed, n_seeds)
         files = figure.save(out, force=force)
-        console.rule(str(one))
+        console.rule(str(each))
         console.print(figure.caption, markup=False)
         for file in files:
             console.print(f"→ {file}", markup=False, soft_wrap=True)

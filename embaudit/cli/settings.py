@@ -1,4 +1,4 @@
-"""What a project always asks of its audits: `embaudit.toml`, or `[tool.embaudit]` in `pyproject.toml`."""
+"""Settings of a project for its audits: `embaudit.toml`, or `[tool.embaudit]` in `pyproject.toml`."""
 
 from __future__ import annotations
 
@@ -63,14 +63,14 @@ class Settings:
                     raise must_be(str(path), "a file", "a folder", "rename it, or put a file of settings in its place")
                 values = _table(path) if path.is_file() else None
                 if values is not None:
-                    given = dict(_checked(path, values))
-                    return cls(path, ignore=tuple(given.pop("ignore", ())), values=given)
+                    settings = dict(_checked(path, values))
+                    return cls(path, ignore=tuple(settings.pop("ignore", ())), values=settings)
         return cls()
 
 
 NONE = Settings()
 CURRENT: ContextVar[Settings] = ContextVar("CURRENT", default=NONE)
-"""Those of the command that runs."""
+"""Settings of the command that runs."""
 
 
 def _table(path: Path) -> Any:
@@ -88,6 +88,7 @@ def _table(path: Path) -> Any:
 
 
 def _checked(path: Path, values: Any) -> Iterator[tuple[str, Any]]:
+    """Yield each setting as its command takes it."""
     if not isinstance(values, dict):
         raise must_be(f"tool.embaudit in {path}", "a table", repr(values))
     for spelled, value in values.items():
@@ -101,7 +102,7 @@ def _checked(path: Path, values: Any) -> Iterator[tuple[str, Any]]:
         if not right or not all(isinstance(text, str) for text in texts):
             raise must_be(f"{spelled} in {path}", kind, repr(value))
         if kind in (TABLE, NUMBERS):
-            yield name, [f"{called}={one}" for called, one in value.items()]
+            yield name, [f"{called}={each}" for called, each in value.items()]
         else:
             # A path in a file is meant from where the file lies.
             yield name.replace("-", "_"), str(path.parent / value) if name == "baseline" else value

@@ -35,7 +35,7 @@ def simpson(
 
     with output.promised([table]) as write:
         with progress_bars(quiet=output.quiet):
-            found = find(
+            result = find(
                 str(table),
                 x=x,
                 y=y,
@@ -45,9 +45,9 @@ def simpson(
                 n_permutations=n_permutations,
                 rng=rng,
             )
-        write(found, f"{y} on {x} in {table.name}", Origin(((table.name, None),), seed=rng))
-    print_result(found, output.console, full=output.full)
-    beyond_chance = any(grouping.is_significant for grouping in found.findings)
+        write(result, f"{y} on {x} in {table.name}", Origin(((table.name, None),), seed=rng))
+    print_result(result, output.console, full=output.full)
+    beyond_chance = any(grouping.is_significant for grouping in result.findings)
     raise typer.Exit(
-        {FailOn.NEVER: 0, FailOn.ISSUE: int(beyond_chance), FailOn.TIP: int(bool(found.findings))}[fail_on]
+        {FailOn.NEVER: 0, FailOn.ISSUE: int(beyond_chance), FailOn.TIP: int(bool(result.findings))}[fail_on]
     )

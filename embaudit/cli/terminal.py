@@ -1,4 +1,4 @@
-"""What commands share at the terminal: a console, progress bars, and outputs promised before the work starts."""
+"""Shared parts of commands at the terminal: a console, progress bars, and outputs promised before the work starts."""
 
 from __future__ import annotations
 
@@ -101,6 +101,7 @@ class Workers(Group):
             yield
 
     def _client(self, address: str) -> Any:
+        """Connect to a Dask scheduler."""
         from embaudit.errors import InputError, must_be
 
         if self.jobs is not None:
@@ -128,9 +129,9 @@ def promised(*files: File, force: bool) -> Iterator[Callable[..., None]]:
             (stack.enter_context(written_whole(path, force=force, mode="w")), make) for path, make in files if path
         ]
 
-        def write(*said: Any) -> None:
+        def write(*values: Any) -> None:
             for file, make in opened:
-                content = make(*said)
+                content = make(*values)
                 # A picture goes beneath the text that all others are.
                 _ = file.write(content) if isinstance(content, str) else file.buffer.write(content)
 
@@ -158,7 +159,7 @@ def _comment(result: Result, title: str, origin: Origin | None = None) -> str:
 
 @dataclass(frozen=True)
 class Output(Group):
-    """Where a result goes, and how much of it is printed."""
+    """Options of the output: files of a result, and how much of it is printed."""
 
     full: Annotated[bool, typer.Option("--full", help="Print everything, not one screen of it.")] = False
     json: Annotated[Path | None, typer.Option("--json", help="Write every number to this JSON file.")] = None
@@ -186,7 +187,7 @@ class Output(Group):
         return promised(*files, force=self.force)
 
 
-def reading_options(given: list[str] | None) -> dict[str, str]:
+def reading_options(pairs: list[str] | None) -> dict[str, str]:
     """Split `--load NAME=VALUE` into options of `load`, which checks the names.
 
     Examples
@@ -197,7 +198,7 @@ def reading_options(given: list[str] | None) -> dict[str, str]:
     from embaudit.errors import must_be
 
     options = {}
-    for pair in given or ():
+    for pair in pairs or ():
         name, separator, value = pair.partition("=")
         if not (name and separator and value):
             raise must_be("--load", "NAME=VALUE", repr(pair), "write for example --load left=users")

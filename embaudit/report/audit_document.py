@@ -75,13 +75,13 @@ def audit_document(audit: Audit, invocation: Invocation | None = None, *, drawn:
         _neighbours(audit),
         _conventions(audit),
     )
-    said = tuple(_said(audit))
-    met = [*said, str(audit.answer), "budget", *sentences(audit), *(() if glance is None else glance.key)]
-    met += [f"{one.title} {one.text} {one.remedy}" for one in audit.findings]
+    paragraphs = tuple(_said(audit))
+    met = [*paragraphs, str(audit.answer), "budget", *sentences(audit), *(() if glance is None else glance.key)]
+    met += [f"{each.title} {each.text} {each.remedy}" for each in audit.findings]
     met += [" ".join((grid.caption, *grid.headings)) for section in sections for grid in _grids(section)]
     return Document(
         audit.answer.question,
-        said,
+        paragraphs,
         next=audit.answer.advice,
         sections=sections,
         n_embedded=1 + len(training.rows[:1]),
@@ -98,7 +98,7 @@ def audit_document(audit: Audit, invocation: Invocation | None = None, *, drawn:
 
 
 def _grids(section: Section) -> Iterator[Grid]:
-    yield from (part.grid for part in section.parts if part.grid is not None)
+    yield from (block.grid for block in section.parts if block.grid is not None)
 
 
 def _subject(audit: Audit) -> str:
@@ -110,21 +110,22 @@ def _subject(audit: Audit) -> str:
 
 def _cases(audit: Audit) -> tuple[tuple[str, str], ...]:
     """Tabulate what each kind of training leaves of the cosines, where none is declared and that decides."""
-    if audit.model.objective is not None or all(one.code != "EMB102" for one in audit.findings):
+    if audit.model.objective is not None or all(each.code != "EMB102" for each in audit.findings):
         return ()
     return tuple((" or ".join(names), then) for names, then in cases(audit.model))
 
 
 def _said(audit: Audit) -> Iterator[str]:
     """Yield the notes of the verdict, and of the other side what is good; findings have cards of their own."""
-    yield from (one.text for one in audit.reasons if one.severity is Severity.NOTE)
-    for one in audit.conclusions:
-        near = one.code in ("cosines_agree", "cosines_near") and (one.value or 0.0) < ALIKE
-        if near and one.role != audit.evidence.role:
-            yield one.text
+    yield from (each.text for each in audit.reasons if each.severity is Severity.NOTE)
+    for each in audit.conclusions:
+        near = each.code in ("cosines_agree", "cosines_near") and (each.value or 0.0) < ALIKE
+        if near and each.role != audit.evidence.role:
+            yield each.text
 
 
 def _movement(audit: Audit, *, drawn: bool) -> Section:
+    """Lay out how far cosines move in equal models, a table and a figure for each kind of pairs."""
     evidence, parts = audit.evidence, []
     for index, grid in enumerate(movement_grids(audit)):
         figures: tuple[Display, ...] = ()
@@ -139,7 +140,7 @@ def _movement(audit: Audit, *, drawn: bool) -> Section:
     position = () if evidence.position is None else (evidence.position.explain(),)
     title = "How far cosines move in equal models"
     parts += _pictures(audit) if drawn else []
-    return Section("movement", "Movement", title, said=(*position, *_on_movement(audit)), parts=tuple(parts))
+    return Section("movement", "Movement", title, paragraphs=(*position, *_on_movement(audit)), parts=tuple(parts))
 
 
 def _pictures(audit: Audit) -> Iterator[Charted]:
@@ -157,13 +158,13 @@ def _pictures(audit: Audit) -> Iterator[Charted]:
 
 
 def _on_movement(audit: Audit) -> Iterator[str]:
-    """Tell what bounds κ, and over what models that were searched for are measured."""
+    """Explain the bound of κ, and the pairs that models found by a search are measured over."""
     equivalents, budget = audit.evidence.equivalents, audit.evidence.max_condition
     yield (
         "κ is the largest over the smallest stretch of an axis. Named models stretch as far as they must; random ones "
         f"and searches keep to the budget, κ = {budget:g} (--max-condition)."
     )
-    if any(one.kind == WORST for one in equivalents):
+    if any(each.kind == WORST for each in equivalents):
         yield (
             "Models that were searched for are measured here over the pairs and lists of all others. On the few that "
             "they were searched for they do more: the next section tells of those."
@@ -171,9 +172,10 @@ def _on_movement(audit: Audit) -> Iterator[str]:
 
 
 def _limits(audit: Audit, *, drawn: bool) -> Section:
+    """Lay out exact ranges, certified lists and attacks, a table and a curve for each kind of pairs."""
     limits, model, parts = audit.evidence.limits, audit.evidence.model, []
     roles = dict.fromkeys(summary.role for summary in limits.ranges)
-    curves = {one.role for one in limits.certificates if holds_shifts(model, one.role, one.group)}
+    curves = {each.role for each in limits.certificates if holds_shifts(model, each.role, each.group)}
     for role, grid in zip(roles, limit_grids(audit), strict=True):
         figures: tuple[Display, ...] = ()
         if drawn and role in curves:
@@ -181,20 +183,20 @@ def _limits(audit: Audit, *, drawn: bool) -> Section:
 
             figures = (CertifiedCurveDisplay.of_audit(audit, role=role),)
         parts.append(Charted(f"{Pairs(role).titled(model)} cosines", grid, figures))
-    said = (*_on_limits(audit), *attack_sentences(audit))
+    paragraphs = (*_on_limits(audit), *attack_sentences(audit))
     title = "How far they could move, and what is certain to stay"
-    return Section("limits", "Limits", title, said=said, parts=tuple(parts))
+    return Section("limits", "Limits", title, paragraphs=paragraphs, parts=tuple(parts))
 
 
 def _on_limits(audit: Audit) -> Iterator[str]:
-    """Tell how to read the ranges and the curve."""
+    """Explain how to read the ranges and the curve."""
     limits = audit.evidence.limits
     if limits.ranges:
         yield (
             "A range holds all values that a cosine takes while axes stretch up to κ, and its width says how free the "
             "cosine is. Rescaling stretches each stored column on its own; linear gauges stretch along any direction."
         )
-    if any(one.tied_share for one in limits.certificates):
+    if any(each.tied_share for each in limits.certificates):
         yield (
             "Entries that tie with the first row left out, or that a shift alone may displace, are never certain, so "
             "curves start below 1. Copies stay near each other whatever is stretched, so figures with and without them "
@@ -202,7 +204,7 @@ def _on_limits(audit: Audit) -> Iterator[str]:
         )
     if limits.certificates and limits.attacks:
         yield "Whether more stays than is proven, and less than the worst gauge found leaves, is not known."
-    if any(one.max_shift for one in limits.ranges):
+    if any(each.max_shift for each in limits.ranges):
         yield (
             f"“With a shift” allows for one of up to {in_typical_rows(LENGTH)} besides; lists are certified against "
             f"shifts of up to {in_typical_rows(SHIFT)}. What holds for stretches alone bounds no model that may be "
@@ -226,8 +228,8 @@ def compared_neighbours(audit: Audit) -> tuple[tuple[Neighbourhood, ...], str]:
             return evidence.norm.examples, CONVENTIONS[1]
         return head.neighbours.examples, CONVENTIONS[0]
     side = shown_side(audit)
-    names = (one.called(side) for one in evidence.equivalents if one.name == evidence.examples_gauge)
-    return tuple(one for one in evidence.examples if one.before), f"in one equal model: {next(names, '')}"
+    names = (each.called(side) for each in evidence.equivalents if each.name == evidence.examples_gauge)
+    return tuple(each for each in evidence.examples if each.before), f"in one equal model: {next(names, '')}"
 
 
 def _in_convention(audit: Audit, names: Sequence[str]) -> tuple[Neighbourhood, ...]:
@@ -240,7 +242,7 @@ def _in_convention(audit: Audit, names: Sequence[str]) -> tuple[Neighbourhood, .
 
 
 def _has_conventions(audit: Audit) -> bool:
-    """Whether a head has two conventions with other neighbours: centred or not, its final norm folded in or not."""
+    """Return True if a head has two conventions with other neighbours: centred or not, norm folded in or not."""
     head, norm = audit.head, audit.evidence.norm
     if head is None or not head.origin_is_free:
         return False
@@ -253,20 +255,20 @@ def _neighbours(audit: Audit) -> Section:
     """Lay neighbours side by side, and those without the bias beside those that count it in."""
     side = shown_side(audit)
     title, (examples, against) = audit.model.title(side), compared_neighbours(audit)
-    usual = next((one.levels for one in audit.evidence.traits if one.role == side), None)
+    usual = next((each.levels for each in audit.evidence.traits if each.role == side), None)
     lists: list[Lists] = []
-    for one in examples if audit.predictions_hold else ():
-        levels = None if usual is None else list(map(percent, usual.below([cosine for _, cosine in one.before])))
-        lists.append(lists_of(one, ("by cosine", against), title=title, levels=levels))
-    biased = (one for one in audit.evidence.beside_bias if one.before)
-    lists += [lists_of(one, ("without the bias", "with it among the factors"), title=title) for one in biased]
-    said = " ".join(filter(None, (_picked(audit, title), _length(audit, examples), _unnamed(audit)))) if lists else ""
-    return Section("neighbours", "Neighbours", "Neighbours, side by side", said=(said,) * bool(said),
+    for each in examples if audit.predictions_hold else ():
+        levels = None if usual is None else list(map(percent, usual.below([cosine for _, cosine in each.before])))
+        lists.append(lists_of(each, ("by cosine", against), title=title, levels=levels))
+    biased = (each for each in audit.evidence.beside_bias if each.before)
+    lists += [lists_of(each, ("without the bias", "with it among the factors"), title=title) for each in biased]
+    text = " ".join(filter(None, (_picked(audit, title), _length(audit, examples), _unnamed(audit)))) if lists else ""
+    return Section("neighbours", "Neighbours", "Neighbours, side by side", paragraphs=(text,) * bool(text),
                    lists=tuple(lists), end=tuple(without_direction(audit)))  # fmt: skip
 
 
 def _picked(audit: Audit, title: str) -> str:
-    """Tell how the rows were chosen whose neighbours are shown."""
+    """Explain the choice of the rows whose neighbours are shown."""
     if audit.evidence.examples_requested:
         return f"Of the {title}s that were asked for."
     if _has_conventions(audit):
@@ -276,14 +278,14 @@ def _picked(audit: Audit, title: str) -> str:
 
 
 def _length(audit: Audit, examples: tuple[Neighbourhood, ...]) -> str:
-    """Tell how long the lists are that figures count, where those shown are shorter."""
-    side, shown = shown_side(audit), max((len(one.before) for one in examples), default=0)
+    """Give the length of the lists that figures count, where the lists shown are shorter."""
+    side, shown = shown_side(audit), max((len(each.before) for each in examples), default=0)
     counted = max((record.top_n or 0 for _, record in audit.evidence.visits(side)), default=0)
     return f"Each list shows the first {shown} of the {counted} nearest that figures count." if counted > shown else ""
 
 
 def _unnamed(audit: Audit) -> str:
-    """Tell how to name rows that go by their number."""
+    """Suggest how to name rows that go by their number."""
     side = audit.model.side(shown_side(audit))
     bare = side.names is None and side.ids is None and shown_side(audit) == "right"
     return f"These {side.title}s go by their number: `--labels FILE` names them, a name a line." if bare else ""
@@ -293,7 +295,7 @@ def _conventions(audit: Audit) -> Section:
     norm = () if audit.evidence.norm is None else (convention_grid(audit.evidence.norm),)
     grids = (*norm, *(() if audit.head is None else head_grids(audit.head)))
     made = Section.of("conventions", "Conventions", "Conventions and shifts of this head", *grids)
-    return made if audit.head is None else replace(made, said=tuple(head_sentences(audit.head)))
+    return made if audit.head is None else replace(made, paragraphs=tuple(head_sentences(audit.head)))
 
 
 def _facts(audit: Audit) -> Iterator[tuple[str, str]]:

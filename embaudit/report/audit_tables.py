@@ -42,9 +42,9 @@ WIDTHS = {"linear": "linear", "diagonal": "rescaling", "affine": "with a shift"}
 KAPPA = 1.5
 """Budget of what could move."""
 RANGE, SURE = "width of range", "sure to stay"
-"""What stands over the columns of what is proven."""
+"""Headings of the columns of proven figures."""
 SEEN, PROVEN = "most seen in equal models", f"proven while axes stretch up to κ = {KAPPA}"
-"""What stands over the columns of the table."""
+"""Titles over the columns of the first table."""
 SHIFTED = f"proven: κ ≤ {KAPPA} and limited shifts"
 """The same where rows may be shifted besides."""
 ROUNDING = 1e-6
@@ -61,6 +61,7 @@ def _stretch(models: Sequence[EquivalentModel], at_hand: FactorModel) -> str:
 
 
 def _movement_row(title: str, visits: list[Visit], top_n: int, at_hand: FactorModel) -> tuple[str, ...]:
+    """Write the figures of a family of equal models: means over the family, the largest κ and change."""
     models, moved, drifts = zip(*visits, strict=True)
 
     def mean(field: str) -> float:
@@ -91,12 +92,12 @@ def _movement_note(records: Sequence[Movement], drawn: str) -> str:
 def families(audit: Audit, index: int) -> dict[str, list[Visit]]:
     """Group the equivalent models as tables do, each with the movement of the role at a position and its drift."""
     evidence = audit.evidence
-    found: dict[str, list[Visit]] = {}
+    groups: dict[str, list[Visit]] = {}
     for equivalent, records, drift in zip(evidence.equivalents, evidence.movement, evidence.drift, strict=True):
         record = records[index]
         family = equivalent.called(record.role) if equivalent.kind == CANONICAL else equivalent.title
-        found.setdefault(family, []).append((equivalent, record, drift))
-    return found
+        groups.setdefault(family, []).append((equivalent, record, drift))
+    return groups
 
 
 def movement_grids(audit: Audit) -> Iterator[Grid]:
@@ -105,7 +106,7 @@ def movement_grids(audit: Audit) -> Iterator[Grid]:
     Families are averaged, except for κ, the largest |Δcos| and the largest change of a prediction.
     """
     evidence = audit.evidence
-    shifted = any(one.shift_in(evidence.model) for one in evidence.equivalents)
+    shifted = any(equal.shift_in(evidence.model) for equal in evidence.equivalents)
     for index, first in enumerate(evidence.movement[0]):
         headings = [
             "equivalent models",
@@ -120,7 +121,9 @@ def movement_grids(audit: Audit) -> Iterator[Grid]:
             title=f"{Pairs(first.role).titled(evidence.model)} cosines",
             note=_movement_note([each[index] for each in evidence.movement], of_drawn(evidence, first.role, " of")),
             headings=(*headings, worded_for(evidence.model, MOVED)),
-            rows=tuple(_movement_row(*one, first.top_n, evidence.model) for one in families(audit, index).items()),
+            rows=tuple(
+                _movement_row(*family, first.top_n, evidence.model) for family in families(audit, index).items()
+            ),
             essential=("mean |Δcos|", f"top-{first.top_n} kept"),
         )
 
@@ -128,6 +131,7 @@ def movement_grids(audit: Audit) -> Iterator[Grid]:
 def _limit_row(
     kappa: float, ranges: dict[str, RangeSummary], groups: Sequence[str], certificate: Certificate | None
 ) -> tuple[str, ...]:
+    """Write the widths and the certified share within one κ."""
     cells = [f"within κ = {kappa:g}"]
     for group in groups:
         summary = ranges.get(group)
@@ -148,13 +152,13 @@ def limit_grids(audit: Audit) -> Iterator[Grid]:
     """Yield one grid a role: how wide the exact ranges are, and what share of the neighbour lists is certain."""
     limits, model = audit.evidence.limits, audit.evidence.model
     for role in dict.fromkeys(summary.role for summary in limits.ranges):
-        found = [summary for summary in limits.ranges if summary.role == role]
-        lists = [one for one in limits.certificates if one.role == role]
-        certificate = next((one for one in lists if holds_shifts(model, role, one.group)), None)
-        kappas = {s.max_condition or np.inf for s in found} | set(certificate.entries if certificate else ())
-        groups = [name for name in WIDTHS if any(summary.group == name for summary in found)]
+        summaries = [summary for summary in limits.ranges if summary.role == role]
+        lists = [each for each in limits.certificates if each.role == role]
+        certificate = next((each for each in lists if holds_shifts(model, role, each.group)), None)
+        kappas = {s.max_condition or np.inf for s in summaries} | set(certificate.entries if certificate else ())
+        groups = [name for name in WIDTHS if any(summary.group == name for summary in summaries)]
         headings = ["any gauge", *(text for name in groups for text in (f"width, {WIDTHS[name]}", "sign fixed"))]
-        note = drawn_of(found[0].n_pairs, found[0].n_all_pairs, "pair") + of_drawn(audit.evidence, role, " of")
+        note = drawn_of(summaries[0].n_pairs, summaries[0].n_all_pairs, "pair") + of_drawn(audit.evidence, role, " of")
         if certificate is not None:
             headings.append(f"top-{certificate.top_n} certified")
             about, tied = f"lists of {counted(certificate.n_rows, 'row')}", percent(certificate.tied_share)
@@ -163,7 +167,7 @@ def limit_grids(audit: Audit) -> Iterator[Grid]:
                 note += f"{in_typical_rows(certificate.max_shift)}, which alone leave {tied} of entries uncertain"
             else:
                 note += f", {about}, {tied} of entries tied"
-        by_kappa = {k: {s.group: s for s in found if s.max_condition == k} for k in sorted(kappas)}
+        by_kappa = {k: {s.group: s for s in summaries if s.max_condition == k} for k in sorted(kappas)}
         rows = tuple(_limit_row(kappa, by_kappa[kappa], groups, certificate) for kappa in by_kappa)
         note += f".{unseen_too(audit.evidence).removesuffix('.')}" if audit.evidence.equivalence.unseen else ""
         title = f"{Pairs(role).titled(model)} cosines: how far they could move"
@@ -178,7 +182,7 @@ def limit_grids(audit: Audit) -> Iterator[Grid]:
 
 def attack_sentences(audit: Audit) -> list[str]:
     """Put what attacks reached beside what cannot be passed, or say that none was made."""
-    return [one.text for one in audit.conclusions if one.code in ("reached", "bound", "not_searched")]
+    return [each.text for each in audit.conclusions if each.code in ("reached", "bound", "not_searched")]
 
 
 def head_grids(head: HeadReport) -> Iterator[Grid]:
@@ -215,12 +219,12 @@ def head_grids(head: HeadReport) -> Iterator[Grid]:
 
 
 def head_sentences(head: HeadReport) -> list[str]:
-    """Say which labels can lead, and what was done to one pair."""
+    """Describe the labels that can lead, and what a shift does to one pair."""
     sentences = [head.argmax.explain()]
     for made in head.constructions:
-        one, other = (row_quoted(head.model.title("right"), str(name)) for name in made.names)
+        first, other = (row_quoted(head.model.title("right"), str(name)) for name in made.names)
         sentences.append(
-            f"{one} and {other} have cosine {made.before:.2f}; in an equal head, shifted by {made.shift:.2g} "
+            f"{first} and {other} have cosine {made.before:.2f}; in an equal head, shifted by {made.shift:.2g} "
             f"typical rows, they have {made.after:+.6f} (probabilities moved by {made.change:.0e})."
         )
     return sentences
@@ -235,18 +239,18 @@ def grids(audit: Audit) -> tuple[Grid, ...]:
 
 def sentences(audit: Audit) -> list[str]:
     """Collect what is said besides the tables."""
-    found = [] if audit.head is None else head_sentences(audit.head)
-    found += [*without_direction(audit)]
-    found += attack_sentences(audit)
+    texts = [] if audit.head is None else head_sentences(audit.head)
+    texts += [*without_direction(audit)]
+    texts += attack_sentences(audit)
     position = audit.evidence.position
-    return found if position is None else [*found, position.explain()]
+    return texts if position is None else [*texts, position.explain()]
 
 
 def without_direction(audit: Audit) -> Iterator[str]:
     """Name the rows that neighbours were asked of and that have none."""
-    for one in audit.evidence.examples:
-        if not one.before:
-            yield f"{visible(one.name)} has no direction, so it has no neighbours."
+    for each in audit.evidence.examples:
+        if not each.before:
+            yield f"{visible(each.name)} has no direction, so it has no neighbours."
 
 
 def movement_grid(evidence: Evidence) -> Grid:
@@ -274,7 +278,7 @@ def movement_grid(evidence: Evidence) -> Grid:
 
 
 def is_proven(heading: str) -> bool:
-    """Tell the columns of what is proven from those of what was seen."""
+    """Return True if a column holds proven figures."""
     return heading == RANGE or heading.endswith(SURE)
 
 
@@ -318,8 +322,8 @@ def sources(evidence: Evidence) -> dict[str, str]:
     >>> list(sources(audit(model, groups=["canonical"]).evidence).values())
     ['a', 'b']
     """
-    most = [found(evidence, role) for role in evidence.roles for found in (_moved, _lost)]
-    return dict(zip(dict.fromkeys(one.called for one in most if one.called), ascii_lowercase, strict=False))
+    most = [figure(evidence, role) for role in evidence.roles for figure in (_moved, _lost)]
+    return dict(zip(dict.fromkeys(each.called for each in most if each.called), ascii_lowercase, strict=False))
 
 
 def named(evidence: Evidence, made: EquivalentModel) -> str:
@@ -332,10 +336,10 @@ def named(evidence: Evidence, made: EquivalentModel) -> str:
 
 def _largest(evidence: Evidence, role: Role, figure: Callable[[Movement], float]) -> _Most:
     """Find the equal model with the largest figure; one that rounding alone made names no model."""
-    found = [(figure(record), made) for made, record in evidence.visits(role) if not np.isnan(figure(record))]
-    if not found:
+    figures = [(figure(record), made) for made, record in evidence.visits(role) if not np.isnan(figure(record))]
+    if not figures:
         return NOTHING
-    value, made = max(found, key=lambda one: one[0])
+    value, made = max(figures, key=lambda each: each[0])
     return _Most(value, named(evidence, made) if value > ROUNDING else "")
 
 
@@ -346,16 +350,16 @@ def _moved(evidence: Evidence, role: Role) -> _Most:
 def _width(evidence: Evidence, role: Role) -> float:
     """Return the width that half of the exact ranges exceed."""
     group = "affine" if shifted_sides(evidence.model, role) else "linear"
-    for found in evidence.limits.ranges if holds_shifts(evidence.model, role, group) else ():
-        if (found.role, found.group, found.max_condition) == (role, group, KAPPA):
-            return found.width_quantiles[0.5]
+    for summary in evidence.limits.ranges if holds_shifts(evidence.model, role, group) else ():
+        if (summary.role, summary.group, summary.max_condition) == (role, group, KAPPA):
+            return summary.width_quantiles[0.5]
     return np.nan
 
 
 def _certified(evidence: Evidence, role: Role) -> float:
-    for found in evidence.limits.certificates:
-        if found.role == role and holds_shifts(evidence.model, role, found.group):
-            return found.entries[KAPPA]
+    for certificate in evidence.limits.certificates:
+        if certificate.role == role and holds_shifts(evidence.model, role, certificate.group):
+            return certificate.entries[KAPPA]
     return np.nan
 
 
@@ -403,15 +407,15 @@ def glance_of(audit: Audit) -> Glance:
     proven = sum(map(is_proven, grid.headings))
     title = SHIFTED if audit.evidence.model.free_shifts else PROVEN
     groups = ((SEEN, len(grid.headings) - 1 - proven), (title, proven))
-    return Glance(grid, tuple(one for one in groups if one[1]), tuple(key(audit, grid)))
+    return Glance(grid, tuple(each for each in groups if each[1]), tuple(key(audit, grid)))
 
 
 def scale(audit: Audit) -> Iterator[str]:
-    """Say how many random pairs a high cosine exceeds."""
+    """Yield the share of random pairs that a high cosine exceeds."""
     side = shown_side(audit)
-    for one in audit.evidence.traits:
-        if one.role == side and one.levels is not None and one.levels.n_pairs:
-            share = percent(float(one.levels.below([USUAL])[0]))
+    for each in audit.evidence.traits:
+        if each.role == side and each.levels is not None and each.levels.n_pairs:
+            share = percent(float(each.levels.below([USUAL])[0]))
             yield f"{USUAL:.2f} is higher than {share} of random pairs."
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from embaudit.blocks import BlockCosines
 
 
-def block_document(found: BlockCosines) -> Document:
+def block_document(blocks: BlockCosines) -> Document:
     """Build the document of block cosines.
 
     Examples
@@ -24,22 +24,22 @@ def block_document(found: BlockCosines) -> Document:
     >>> [section.id for section in made.shown_sections], list(made.top[0].names)
     (['gaps'], ['[0]', '[1]'])
     """
-    drawn, frame = BlockDisplay.of(found), found.largest_gaps(share=None)
-    note = f"{len(frame)} of {counted(len(found), 'block')}" if len(frame) < len(found) else ""
+    drawn, frame = BlockDisplay.of(blocks), blocks.largest_gaps(share=None)
+    note = f"{len(frame)} of {counted(len(blocks), 'block')}" if len(frame) < len(blocks) else ""
     columns = frame.drop(columns=["x_profile", "y_profile"])
     essential = ("cosine", "weight", "contribution", "gap_share")
     table = Grid.from_frame(columns, "blocks by their part of the gap to 1", note, essential=essential)
     return Document(
         "How do the cosines of the parts make up the cosine of the whole?",
-        tuple(found.explain().splitlines()),
+        tuple(blocks.explain().splitlines()),
         top=(drawn,) if len(drawn.cosines) else (),
         sections=(Section.of("gaps", "Gaps", "What each block takes from a cosine of 1", table),),
-        notes=found.notes,
+        notes=blocks.notes,
         facts=(
-            ("blocks", f"{counted(len(found), 'block')} by {found.names.cut}"),
-            ("entries", f"{int(found.sizes.sum()):,}"),
-            ("lengths", f"{found.x_norm:.6g} and {found.y_norm:.6g}"),
-            ("rounding", f"{found.identity_error:.1g} between the two ways to compute the global cosine"),
+            ("blocks", f"{counted(len(blocks), 'block')} by {blocks.names.cut}"),
+            ("entries", f"{int(blocks.sizes.sum()):,}"),
+            ("lengths", f"{blocks.x_norm:.6g} and {blocks.y_norm:.6g}"),
+            ("rounding", f"{blocks.identity_error:.1g} between the two ways to compute the global cosine"),
         ),
         glossary=glossary("blocks"),
     )

@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
 CHANGED = {"by the gauge": BLUE, "by dimensions no prediction sees": TEAL, "remains": AMBER}
 """Parts of a change, and how they are drawn."""
-BECAME = {"kept": SOFT, **{f"lost {part}": colour for part, colour in (
+BECAME = {"kept": SOFT, **{f"lost {reason}": colour for reason, colour in (
     ("to the gauge", BLUE), ("to dimensions no prediction sees", TEAL), ("otherwise", AMBER))}}  # fmt: skip
 """The same of former neighbours."""
 HEADINGS = "in the first model", "in the second model"
 
 
-def comparison_document(found: Comparison) -> Document:
+def comparison_document(comparison: Comparison) -> Document:
     """Build the document of a comparison.
 
     Examples
@@ -46,34 +46,36 @@ def comparison_document(found: Comparison) -> Document:
     >>> [drawn.label for drawn in made.top], [section.id for section in made.shown_sections]
     (['mean |Δcos|', 'share of former neighbours'], ['changed', 'moved', 'thresholds', 'neighbours'])
     """
-    *said, last = found.statements
-    moved, thresholds = ([make(found, role) for role in found.changes] for make in (moved_grid, threshold_grid))
+    *texts, last = comparison.statements
+    moved, thresholds = (
+        [make(comparison, role) for role in comparison.changes] for make in (moved_grid, threshold_grid)
+    )
     return Document(
         "What changed between two models, and how much of it does a gauge explain?",
-        tuple(said),
+        tuple(texts),
         next=last,
-        top=tuple(_drawn(found)),
+        top=tuple(_drawn(comparison)),
         n_embedded=1 + sum(bool(grid.rows) for grid in moved),
         sections=(
-            Section.of("changed", "Changes", "What changed, in numbers", summary_grid(found)),
+            Section.of("changed", "Changes", "What changed, in numbers", summary_grid(comparison)),
             Section.of("moved", "Moved most", "What moved most, and why", *moved),
             Section.of("thresholds", "Thresholds", "Thresholds that carry over", *thresholds),
-            _neighbours(found),
+            _neighbours(comparison),
         ),
-        facts=(("gauge", f"{found.group}, κ = {found.condition_number:.4g}"),),
+        facts=(("gauge", f"{comparison.group}, κ = {comparison.condition_number:.4g}"),),
         glossary=glossary("compare"),
     )
 
 
-def _drawn(found: Comparison) -> Iterator[StackDisplay]:
+def _drawn(comparison: Comparison) -> Iterator[StackDisplay]:
     """Take the parts of the mean change, if anything changed, and of the former neighbours."""
-    changes = found.changes.items()
-    moved = np.array([[getattr(change, f"mean_{part}") for part in PARTS[1:]] for _, change in changes])
+    changes = comparison.changes.items()
+    moved = np.array([[getattr(change, f"mean_{cause}") for cause in PARTS[1:]] for _, change in changes])
     became = np.array([[change.neighbour_shares[name] for name in OUTCOMES] for _, change in changes])
     if moved.any():
-        rows = [f"{found.title(role)}s" for role, _ in changes]
+        rows = [f"{comparison.title(role)}s" for role, _ in changes]
         yield _stacked(rows, "mean change of cosines, and what it consists of", CHANGED, moved, "mean |Δcos|")
-    rows = [f"{change.n_neighbours} nearest {found.title(role)}s" for role, change in changes]
+    rows = [f"{change.n_neighbours} nearest {comparison.title(role)}s" for role, change in changes]
     yield _stacked(rows, "what became of former neighbours", BECAME, became, "share of former neighbours")
 
 
@@ -81,20 +83,23 @@ def _stacked(rows: list[str], title: str, parts: dict[str, str], sizes: Floats, 
     return StackDisplay(rows, title, dict(zip(parts, sizes.T, strict=True)), tuple(parts.values()), label)
 
 
-def _neighbours(found: Comparison) -> Section:
-    roles: list[SideName] = [role for role, change in found.changes.items() if change.examples]
+def _neighbours(comparison: Comparison) -> Section:
+    """Lay the neighbours of a few rows of each side beside each other, before and after."""
+    roles: list[SideName] = [role for role, change in comparison.changes.items() if change.examples]
     lists = []
     for role in roles:
-        examples = found.changes[role].examples
-        for at, one in enumerate(examples):
+        examples = comparison.changes[role].examples
+        for at, each in enumerate(examples):
             note = (
-                "among those that moved most" if at < EACH else f"moved about as much as the median {found.title(role)}"
+                "among those that moved most"
+                if at < EACH
+                else f"moved about as much as the median {comparison.title(role)}"
             )
-            lists.append(lists_of(one, HEADINGS, title=found.title(role), note=note))
-    among = " and ".join(counted(len(found.changes[role].match), found.title(role)) for role in roles)
-    said = f"Nearest by the cosine of either model, among the {among} that both hold." if roles else ""
+            lists.append(lists_of(each, HEADINGS, title=comparison.title(role), note=note))
+    among = " and ".join(counted(len(comparison.changes[role].match), comparison.title(role)) for role in roles)
+    text = f"Nearest by the cosine of either model, among the {among} that both hold." if roles else ""
     return Section(
-        "neighbours", "Neighbours", "Neighbours, before and after", said=(said,) * bool(said), lists=tuple(lists)
+        "neighbours", "Neighbours", "Neighbours, before and after", paragraphs=(text,) * bool(text), lists=tuple(lists)
     )
 
 
@@ -129,8 +134,8 @@ def threshold_grid(comparison: Comparison, role: SideName) -> Grid:
     """Return the cosine in the second model that as many pairs exceed, for thresholds in the first."""
     change, title = comparison.changes[role], comparison.title(role)
     rows = tuple(
-        (f"{one.before:.2f}", f"{one.after:.2f}", f"{one.low:.2f} to {one.high:.2f}", percent(one.share))
-        for one in change.thresholds
+        (f"{each.before:.2f}", f"{each.after:.2f}", f"{each.low:.2f} to {each.high:.2f}", percent(each.share))
+        for each in change.thresholds
         if change.mean_total > TIED
     )
     headings = ("before", "now", "95 %", "pairs above")
@@ -167,8 +172,8 @@ def _share(change: RoleChange, name: str) -> str:
 
 
 def _predicted(change: RoleChange) -> str:
-    kept = change.predicted_kept
-    return "–" if kept is None else _estimate(change, "predicted_kept", kept, percent)
+    share = change.predicted_kept
+    return "–" if share is None else _estimate(change, "predicted_kept", share, percent)
 
 
 _Tell = dict[str, "Callable[[RoleChange], str]"]

@@ -26,22 +26,22 @@ def convention_grid(norm: NormEvidence) -> Grid:
     >>> [row[:2] for row in convention_grid(found).rows]
     [('as stored', 'folded'), ('as stored', 'folded and centred'), ('folded', 'folded and centred')]
     """
-    asked = counted(len(norm.queries), "label")
-    note = f"{asked} without a copy, {norm.n_copies:,} left out" if norm.n_copies else asked
+    labels = counted(len(norm.queries), "label")
+    note = f"{labels} without a copy, {norm.n_copies:,} left out" if norm.n_copies else labels
     top = norm.folded.top_n
     return Grid(
         f"conventions in use: one head behind its {norm.norm.title} (κ = {norm.norm.condition_number:.3g})",
-        f"{note}; predictions moved by {max(found.max_abs for found in norm.drift):.0e} at most",
+        f"{note}; predictions moved by {max(each.max_abs for each in norm.drift):.0e} at most",
         ("one", "the other", "top-1 changed", f"top-{top} changed", "mean |Δcos|"),
         tuple(
             (
-                found.first,
-                found.second,
-                percent(found.nearest.share),
-                percent(found.top_n_changed),
-                f"{found.mean_abs:.3f}",
+                each.first,
+                each.second,
+                percent(each.nearest.share),
+                percent(each.top_n_changed),
+                f"{each.mean_abs:.3f}",
             )
-            for found in norm.apart
+            for each in norm.apart
         ),
         words=(0, 1),
     )

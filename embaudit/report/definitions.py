@@ -1,4 +1,4 @@
-"""What the words of a report mean, told before they are first met: the first sentence of their glossary entries."""
+"""Definitions of the words of a report, before they are first met: the first sentence of their glossary entries."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ class Charted:
 
     @property
     def is_split(self) -> bool:
-        """Whether the table has room beside the picture."""
+        """True if the table has room beside the picture."""
         return len(self.figures) == 1 and self.grid is not None and len(self.grid.headings) < WIDE
 
 
@@ -50,8 +50,8 @@ class Near:
 
     name: str
     cosine: str
-    kept: bool
-    """Whether the other list shows it, too."""
+    stays: bool
+    """True for a neighbour that the other list shows, too."""
     level: str = ""
     """The share of pairs with a lower cosine."""
 
@@ -69,9 +69,9 @@ class Lists:
     """A remark on both lists, such as copies that are not listed."""
 
     @property
-    def kept(self) -> int:
+    def n_staying(self) -> int:
         """Number of former neighbours that the other list shows."""
-        return sum(one.kept for one in self.before)
+        return sum(each.stays for each in self.before)
 
     def head(self, most: int) -> Lists:
         """Cut both lists; a neighbour that is left in one of them alone is no longer kept."""
@@ -82,19 +82,19 @@ class Lists:
     def grid(self) -> Grid:
         """Both lists as one table."""
         pairs = list(zip(self.before, self.after, strict=True))
-        levels = any(one.level for one in self.before)
+        levels = any(each.level for each in self.before)
         headings = (self.headings[0], "", *["higher than"] * levels, self.headings[1], "")
         rows = tuple(
-            (one.name, one.cosine, *[f"{one.level} of pairs"] * levels, two.name, two.cosine) for one, two in pairs
+            (each.name, each.cosine, *[f"{each.level} of pairs"] * levels, two.name, two.cosine) for each, two in pairs
         )
         words = (0, 2 + levels)
-        marked = [(at, words[i]) for at, pair in enumerate(pairs) for i in (0, 1) if not pair[i].kept]
+        marked = [(at, words[i]) for at, pair in enumerate(pairs) for i in (0, 1) if not pair[i].stays]
         return Grid(f"nearest to {self.name}", self.note, headings, rows, words=words, marked=frozenset(marked))
 
 
-def _shared(some: tuple[Near, ...], others: tuple[Near, ...]) -> tuple[Near, ...]:
-    names = {one.name for one in others}
-    return tuple(replace(one, kept=one.kept and one.name in names) for one in some)
+def _shared(some: tuple[Near, ...], other_lines: tuple[Near, ...]) -> tuple[Near, ...]:
+    names = {each.name for each in other_lines}
+    return tuple(replace(each, stays=each.stays and each.name in names) for each in some)
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ class Section:
     name: str
     """In the list of sections."""
     title: str
-    said: tuple[str, ...] = ()
+    paragraphs: tuple[str, ...] = ()
     parts: tuple[Charted, ...] = ()
     lists: tuple[Lists, ...] = ()
     findings: tuple[Finding, ...] = ()
@@ -119,13 +119,13 @@ class Section:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing stands below the heading."""
-        return not (self.said or self.parts or self.lists or self.findings or self.end)
+        """True if nothing stands below the heading."""
+        return not (self.paragraphs or self.parts or self.lists or self.findings or self.end)
 
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a result came from, as far as it does not know that itself.
+    """Origin of a result, as far as it does not know that itself.
 
     Examples
     --------
@@ -134,11 +134,11 @@ class Origin:
     """
 
     intakes: tuple[tuple[str, Intake | None], ...] = ()
-    """What was read, and what became of it."""
-    said: tuple[str, ...] = ()
-    """What was joined with it."""
+    """Names of the inputs, each with the report of its reading."""
+    remarks: tuple[str, ...] = ()
+    """Sentences on tables that were joined."""
     seed: int | None = None
-    """Of every random draw."""
+    """Seed of every random draw."""
     invocation: Invocation | None = None
     """How an audited model was read, so that commands can be told."""
 
@@ -160,10 +160,10 @@ class Document:
 
     question: str
     """The title."""
-    said: tuple[str, ...]
+    conclusion: tuple[str, ...]
     """Paragraphs of the conclusion."""
     next: str = ""
-    """Advice."""
+    """Advice on what to do."""
     top: tuple[Display, ...] = ()
     """Figures beside the conclusion."""
     sections: tuple[Section, ...] = ()
@@ -177,7 +177,7 @@ class Document:
     subject: str = ""
     """The sizes of the model."""
     answer: Answer | None = None
-    """Of an audit."""
+    """Answer of an audit."""
     steps: tuple[tuple[str, str], ...] = ()
     """Purposes and commands to type next."""
     rare_steps: tuple[tuple[str, str], ...] = ()
@@ -196,17 +196,17 @@ class Document:
     @property
     def embedded(self) -> tuple[Charted, ...]:
         """Tables and figures that a notebook shows."""
-        return tuple(part for section in self.sections for part in section.parts)[: self.n_embedded]
+        return tuple(block for section in self.sections for block in section.parts)[: self.n_embedded]
 
     @property
     def grids(self) -> tuple[Grid, ...]:
         """Tables of all sections."""
-        return tuple(part.grid for section in self.sections for part in section.parts if part.grid is not None)
+        return tuple(block.grid for section in self.sections for block in section.parts if block.grid is not None)
 
     @property
     def lists(self) -> tuple[Lists, ...]:
         """Neighbour lists of all sections."""
-        return tuple(one for section in self.sections for one in section.lists)
+        return tuple(each for section in self.sections for each in section.lists)
 
     @property
     def ends(self) -> tuple[str, ...]:
@@ -216,12 +216,12 @@ class Document:
     @property
     def findings(self) -> tuple[Finding, ...]:
         """Findings of all sections."""
-        return tuple(one for section in self.sections for one in section.findings)
+        return tuple(each for section in self.sections for each in section.findings)
 
     @property
     def paragraphs(self) -> tuple[str, ...]:
         """Conclusion and advice."""
-        return (*self.said, *filter(None, (self.next,)))
+        return (*self.conclusion, *filter(None, (self.next,)))
 
 
 def lists_of(
@@ -240,7 +240,7 @@ def lists_of(
     >>> found = Neighbourhood("a", (("b", 0.5),), (("c" * 200, 0.25),), (False,), (False,))
     >>> lists = lists_of(found, ("here", "there"), title="item")
     >>> lists.before, lists.after[0].cosine, len(lists.after[0].name)
-    ((Near(name='b', cosine='0.50', kept=False, level=''),), '0.25', 120)
+    ((Near(name='b', cosine='0.50', stays=False, level=''),), '0.25', 120)
     """
     called = partial(row_called, title)
     before = zip(example.before, example.stay, levels or [""] * len(example.before), strict=True)
@@ -249,8 +249,8 @@ def lists_of(
     made = Lists(
         named(called(example.name)),
         headings,
-        tuple(Near(named(called(name)), f"{cosine:.2f}", kept, level) for (name, cosine), kept, level in before),
-        tuple(Near(named(called(name)), f"{cosine:.2f}", kept) for (name, cosine), kept in after),
+        tuple(Near(named(called(name)), f"{cosine:.2f}", columns, level) for (name, cosine), columns, level in before),
+        tuple(Near(named(called(name)), f"{cosine:.2f}", columns) for (name, cosine), columns in after),
         "; ".join(filter(None, (note, copies))),
     )
     return made.head(len(made.before))
@@ -263,5 +263,5 @@ def named(name: str) -> str:
 
 def read_parts(intake: Intake) -> Iterator[tuple[str, str]]:
     """Yield what was read, and what each part became."""
-    yield from ((str(part), FIELDS.get(part.became, part.became)) for part in intake.parts)
-    yield from ((str(part), "left over") for part in intake.left_over)
+    yield from ((str(block), FIELDS.get(block.became, block.became)) for block in intake.parts)
+    yield from ((str(block), "left over") for block in intake.left_over)

@@ -32,7 +32,7 @@ def document(result: Result) -> Document:
     >>> from embaudit.movements import movement
     >>> model = FactorModel.from_vectors([[1.0, 0.0], [0.6, 0.8], [0.0, 1.0]])
     >>> made = document(movement(model, model))
-    >>> made.question, len(made.said), made.embedded[0].grid.title
+    >>> made.question, len(made.conclusion), made.embedded[0].grid.title
     ('Movement', 1, 'Movement')
     """
     title = type(result).__name__

@@ -42,7 +42,7 @@ PAGE: dict[Any, Any] = {
 }  # fmt: skip
 """How matplotlib draws for a page: text as text, and no marks that would need names of their own."""
 NAMES = {BLUE: "blue", TEAL: "teal", AMBER: "warn", RED: "bad", INK: "ink", SOFT: "soft", LINE: "line"}
-"""What a page calls the colours of pictures."""
+"""Names of the colours of pictures on a page."""
 BARE = (
     (r' (?:id|clip-path)="[^"]*"| transform="rotate\(-0 [^"]*"', ""),
     ("xlink:href", "href"),
@@ -51,11 +51,11 @@ BARE = (
     (r"\s*\n\s*", "\n"),
     (r"<g/>\n|<g>\n</g>\n", ""),
 )
-"""What within SVG a page does without, and what stands there instead."""
+"""Patterns within SVG that a page does without, and their replacements."""
 
 
 def picture_format(path: AnyPath) -> str:
-    """Tell by its suffix what a picture shall be written as.
+    """Return the format that the suffix of a picture names.
 
     Raises
     ------
@@ -72,10 +72,10 @@ def picture_format(path: AnyPath) -> str:
     embaudit.errors.InputError: a picture must be a file that ends in .png, .svg or .pdf; got heat.gif.
     """
     where = as_path(path, "a picture")
-    found = where.suffix.lower().removeprefix(".")
-    if found not in UNDATED:
+    suffix = where.suffix.lower().removeprefix(".")
+    if suffix not in UNDATED:
         raise must_be("a picture", "a file that ends in .png, .svg or .pdf", where)
-    return found
+    return suffix
 
 
 def drawn_file(shown: Display, kind: str) -> bytes:
@@ -105,7 +105,7 @@ def drawn_inline(shown: Display) -> str:
         warnings.filterwarnings("ignore", "Glyph .* missing from font")
         figure = Figure(figsize=shown.size, layout="constrained")
         shown.plot(figure.add_subplot())
-        for text in figure.findobj(lambda one: one.get_gid() == TITLE):
+        for text in figure.findobj(lambda each: each.get_gid() == TITLE):
             text.set_visible(False)
         figure.savefig(contents, format="svg", dpi=DOTS, transparent=True, metadata=UNDATED["svg"])
     width, height = (72 * length for length in shown.size)
@@ -120,9 +120,9 @@ def _bare(file: bytes) -> str:
     body = re.sub(r"<defs>.*?</defs>", "", body, flags=re.DOTALL)
 
     def placed(use: re.Match[str]) -> str:
-        given = dict(re.findall(r'([\w:]+)="([^"]*)"', use[0]))
-        shape, x, y = shapes[given["xlink:href"][1:]], given.get("x", 0), given.get("y", 0)
-        return f'<path d="{shape}" transform="translate({x} {y})" style="{given.get("style", "")}"/>'
+        attributes = dict(re.findall(r'([\w:]+)="([^"]*)"', use[0]))
+        shape, x, y = shapes[attributes["xlink:href"][1:]], attributes.get("x", 0), attributes.get("y", 0)
+        return f'<path d="{shape}" transform="translate({x} {y})" style="{attributes.get("style", "")}"/>'
 
     body = re.sub(r"<use [^>]*/>", placed, body)
     for pattern, instead in BARE:

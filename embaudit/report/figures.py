@@ -92,6 +92,7 @@ class IntervalDisplay(RowDisplay):
         return pd.DataFrame({"name": list(self.names), **columns})
 
     def _draw(self, ax: Any) -> None:
+        """Draw values, intervals and the level on the axes."""
         places = np.arange(len(self.values))
         if self.level is not None:
             ax.axvline(self.level[1], color=TEAL, linestyle="--", label=self.level[0])
@@ -207,6 +208,7 @@ class MovementDisplay(RowDisplay):
         return pd.DataFrame({"model": list(self.names), "mean": self.means, **quantiles})
 
     def _draw(self, ax: Any) -> None:
+        """Draw the middle 90 % and 50 % of each model as bars, and its mean as a dot."""
         rows = list(dict.fromkeys(self.names))
         places = np.array([rows.index(name) for name in self.names])
         low, lower, upper, high = self.quantiles.reshape(-1, len(LEVELS)).T
@@ -414,6 +416,7 @@ class PositionDisplay(Display):
         return pd.DataFrame({"exponent": self.exponents, "condition_number": self.conditions})
 
     def _draw(self, ax: Any) -> None:
+        """Draw the curve on a logarithmic axis, and the nearest exponent."""
         from matplotlib.ticker import LogFormatter
 
         ax.plot(self.exponents, self.conditions, color=BLUE, label="gauge from the model")
@@ -465,6 +468,7 @@ class BlockDisplay(Display):
         return pd.DataFrame({**named, "cosine": self.cosines, "weight": self.weights})
 
     def _draw(self, ax: Any) -> None:
+        """Draw blocks as bars as wide as their weights, and lines for the means."""
         edges = np.concatenate([[0.0], np.cumsum(self.weights)])
         ax.stairs(self.cosines, edges, fill=True, color=BLUE, alpha=0.4, label="local cosines")
         ax.axvspan(self.norm_cosine, 1, color=LINE, label=f"norms differ: 1 − ρ = {1 - self.norm_cosine:.3g}")
@@ -567,6 +571,7 @@ class SimpsonDisplay(Display):
         )
 
     def _draw(self, ax: Any) -> None:
+        """Draw rows, the line of each group and that of all rows."""
         import matplotlib as mpl
 
         colours = mpl.colormaps["tab10" if len(self.levels) <= 10 else "tab20"]

@@ -36,7 +36,7 @@ class Grid:
 
     title: str
     note: str
-    """What stands behind the numbers."""
+    """Remark on the numbers."""
     headings: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     essential: tuple[str, ...] = ()
@@ -68,18 +68,18 @@ class Grid:
 
     @property
     def has_intervals(self) -> bool:
-        """Whether numbers have intervals behind them, which may stand on a line of their own."""
+        """True if numbers have intervals behind them, which may stand on a line of their own."""
         return any(" (" in text for row in self.rows for i, text in enumerate(row) if i not in self.words)
 
     def narrow(self) -> Grid:
         """Drop all but the essential columns."""
-        kept = [i for i, name in enumerate(self.headings) if not i or not self.essential or name in self.essential]
+        columns = [i for i, name in enumerate(self.headings) if not i or not self.essential or name in self.essential]
         return replace(
             self,
-            headings=tuple(self.headings[i] for i in kept),
-            rows=tuple(tuple(row[i] for i in kept) for row in self.rows),
-            words=tuple(kept.index(i) for i in self.words if i in kept),
-            marked=frozenset((row, kept.index(i)) for row, i in self.marked if i in kept),
+            headings=tuple(self.headings[i] for i in columns),
+            rows=tuple(tuple(row[i] for i in columns) for row in self.rows),
+            words=tuple(columns.index(i) for i in self.words if i in columns),
+            marked=frozenset((row, columns.index(i)) for row, i in self.marked if i in columns),
         )
 
     def without(self, heading: str) -> Grid:
@@ -90,14 +90,14 @@ class Grid:
         >>> Grid("t", "", ("name", "x", "y"), (("a", "1", "2"),)).without("x").rows
         (('a', '2'),)
         """
-        kept = [name for name in self.headings if name != heading]
-        return replace(replace(self, essential=tuple(kept)).narrow(), essential=self.essential)
+        columns = [name for name in self.headings if name != heading]
+        return replace(replace(self, essential=tuple(columns)).narrow(), essential=self.essential)
 
     def head(self, most: int) -> Grid:
         """Keep the first rows, and say of how many."""
         if len(self.rows) <= most:
             return self
-        note = "; ".join(part for part in (self.note, f"the first {most} of {len(self.rows):,} rows") if part)
+        note = "; ".join(text for text in (self.note, f"the first {most} of {len(self.rows):,} rows") if text)
         return replace(self, note=note, rows=self.rows[:most])
 
     def shortened(self, most: int) -> Grid:

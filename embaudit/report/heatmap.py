@@ -266,9 +266,10 @@ class HeatmapDisplay(Display):
             parts |= {"within": values[grouped & same], "between": values[grouped & ~same]}
         if panel is not self.panels[0]:
             parts["moved"] = np.abs(values - self.panels[0].cosines[first, second])
-        return {name: float(np.nanmean(part)) for name, part in parts.items() if not np.isnan(part).all()}
+        return {name: float(np.nanmean(cosines)) for name, cosines in parts.items() if not np.isnan(cosines).all()}
 
     def _draw(self, ax: Any) -> None:
+        """Draw the panels side by side, under the title and beside one bar of colours."""
         place = ax.get_subplotspec()
         if place is None:
             raise must_be(
@@ -446,11 +447,13 @@ class _PanelMaker:
             remedy = nearest_to(name, [FURTHEST, word, *self.equals])
             raise must_be("beside", f'names such as "{FURTHEST}", "{word}"', repr(name), remedy)
         # The model of prediction cosines has a panel of its own.
-        others = [other for other, equal in self.equals.items() if equal.exponent != PREDICTS.get(self.side, np.nan)]
-        if not others:
+        candidates = [
+            other for other, equal in self.equals.items() if equal.exponent != PREDICTS.get(self.side, np.nan)
+        ]
+        if not candidates:
             raise must_be("beside", f'"{word}" alone', f'"{FURTHEST}"', "there is no other equal model")
-        panel = self._equal(max(others, key=self._mean_change))
-        return replace(panel, note=f"{panel.note}, furthest of {len(others)}")
+        panel = self._equal(max(candidates, key=self._mean_change))
+        return replace(panel, note=f"{panel.note}, furthest of {len(candidates)}")
 
     def _cosines(self, rows: Rows) -> Floats:
         return cosine_matrix(np.asarray(rows[self.rows], dtype=np.float64))

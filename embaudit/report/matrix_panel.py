@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 UNKNOWN = "#9a9a9a"
-"""Where there is no number."""
+"""Colour of cells without a number."""
 NAMED = 0.04
 """Share of the rows from which there is room for the name of a group."""
 
@@ -41,8 +41,8 @@ def edges_of(groups: ArrayLike) -> NDArray[np.float64]:
     >>> edges_of(["a", "a", "b"])
     array([1.5])
     """
-    given = np.asarray(groups)
-    return np.asarray(np.flatnonzero(given[1:] != given[:-1]) + 0.5, dtype=np.float64)
+    labels = np.asarray(groups)
+    return np.asarray(np.flatnonzero(labels[1:] != labels[:-1]) + 0.5, dtype=np.float64)
 
 
 def draw_matrix(ax: Any, values: ArrayLike, title: str, groups: ArrayLike = (), scale: Scale = COSINES) -> Any:

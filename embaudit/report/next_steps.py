@@ -1,4 +1,4 @@
-"""What to type next: commands with the file's own name, which run when they are pasted."""
+"""Commands to type next, with the file's own name, which run when they are pasted."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ class Invocation:
     """The file or folder."""
     reading: tuple[str, ...] = ()
     """Options of every command that reads a model, and its table of titles."""
-    others: tuple[str, ...] = ()
+    audit_options: tuple[str, ...] = ()
     """Options of `embaudit audit` besides."""
 
     def audit(self, *more: str) -> str:
         """Return the command that audits the same model."""
-        return self._command("audit", *self.reading, *self.others, *more)
+        return self._command("audit", *self.reading, *self.audit_options, *more)
 
     def fix(self, *more: str) -> str:
         """Return the command that writes vectors of the same model."""
@@ -120,7 +120,7 @@ def _missing(audit: Audit, invocation: Invocation) -> Iterator[tuple[str, str]]:
 def _deciding(audit: Audit, invocation: Invocation) -> Iterator[tuple[str, str]]:
     """Yield vectors to use instead, or the training to declare that would decide."""
     model, word = audit.model, audit.answer.word
-    chosen = next((row.name for row in usual_objectives(model.link) if row.status is Status.CHOSEN), None)
+    law = next((row.name for row in usual_objectives(model.link) if row.status is Status.CHOSEN), None)
     if not audit.predictions_hold or word is Readability.YES:
         return
     if model.link == "unknown":
@@ -142,16 +142,16 @@ def _deciding(audit: Audit, invocation: Invocation) -> Iterator[tuple[str, str]]
             f"to write labels{made} (a convention, no similarity)",
             invocation.fix("--as", form, "--out", invocation.out(form)),
         )
-    elif model.objective is None and chosen and model.predicts is not Equivalence.COSINES:
-        yield from _declaring(audit, invocation, chosen)
+    elif model.objective is None and law and model.predicts is not Equivalence.COSINES:
+        yield from _declaring(audit, invocation, law)
 
 
-def _declaring(audit: Audit, invocation: Invocation, chosen: str) -> Iterator[tuple[str, str]]:
+def _declaring(audit: Audit, invocation: Invocation, law: str) -> Iterator[tuple[str, str]]:
     """Yield what to declare of training: rows compared with each other, or weight decay; not of orthonormal columns."""
     alone, traits = is_alone(audit.model), audit.evidence.traits
-    if alone and any(found.orthonormal for found in traits):
+    if alone and any(trait.orthonormal for trait in traits):
         return
     if alone and audit.head is None:
         yield "if training compared these rows with each other", invocation.audit("--compared", "cosine")
     else:
-        yield "if you trained with the same weight decay on both sides", invocation.audit("--objective", chosen)
+        yield "if you trained with the same weight decay on both sides", invocation.audit("--objective", law)

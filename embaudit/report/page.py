@@ -67,7 +67,7 @@ def coded(text: str) -> Markup:
     """
     from markupsafe import Markup, escape
 
-    return Markup(re.sub("`([^`]+)`", lambda found: f"<code>{typed(Markup(found[1]))}</code>", str(escape(text))))  # noqa: S704 (escaped before)
+    return Markup(re.sub("`([^`]+)`", lambda match: f"<code>{typed(Markup(match[1]))}</code>", str(escape(text))))  # noqa: S704 (escaped before)
 
 
 def worded(text: str, words: Sequence[tuple[str, str]]) -> Markup:
@@ -83,12 +83,12 @@ def worded(text: str, words: Sequence[tuple[str, str]]) -> Markup:
     places, met = {name.lower(): i for i, (name, _) in enumerate(words)}, set[int]()
     names = "|".join(map(re.escape, sorted(places, key=len, reverse=True)))
 
-    def linked(found: re.Match[str]) -> str:
-        at = places.get((found["word"] or "").lower())
+    def linked(match: re.Match[str]) -> str:
+        at = places.get((match["word"] or "").lower())
         if at is None or at in met:
-            return found[0]
+            return match[0]
         met.add(at)
-        return f'<a class="word" href="#word-{at}" title="{escape(words[at][1])}">{found[0]}</a>'
+        return f'<a class="word" href="#word-{at}" title="{escape(words[at][1])}">{match[0]}</a>'
 
     inside = rf"<code>.*?</code>|<[^>]*>|(?<!\w)(?P<word>{names})s?(?!\w)" if names else "(?P<word>$^)"
     return Markup(re.sub(inside, linked, str(coded(text)), flags=re.IGNORECASE))  # noqa: S704 (escaped before)
@@ -141,10 +141,10 @@ def page(result: Result, title: str = "", origin: Origin | None = None) -> str:
     origin = origin or Origin()
     seed = () if origin.seed is None else (("seed", str(origin.seed)),)
     if isinstance(result, Audit):
-        title, found = title or f"Audit of {result.source or 'a model'}", explorer(result)
+        title, explored = title or f"Audit of {result.source or 'a model'}", explorer(result)
         origin = replace(origin, intakes=() if result.intake is None else (("", result.intake),))
         view = audit_document(result, origin.invocation)
-        parts = {"explorer": None, "allowed": ""} if found is None else explorer_parts(result, found)
+        parts = {"explorer": None, "allowed": ""} if explored is None else explorer_parts(result, explored)
     else:
         view, parts = document(result), {"explorer": None, "allowed": ""}
     names = dict.fromkeys(finding.code for finding in view.findings)

@@ -115,23 +115,23 @@ class PredictionDisplay(Display):
         pairs = rows[draw_pairs(len(rows), size, rng=draw)]
         model = in_span(model)
         predicted = identified_cosines(model, role=side, pairs=pairs, form=form)
-        known = ~np.isnan(predicted)
+        defined = ~np.isnan(predicted)
         kind, word = Pairs(side).titled(model), predicted_word(model, side)
-        cosines = model.cosines(side, pairs[known])
-        return cls(pairs[known], cosines, predicted[known], total, int((~known).sum()), kind, word)
+        cosines = model.cosines(side, pairs[defined])
+        return cls(pairs[defined], cosines, predicted[defined], total, int((~defined).sum()), kind, word)
 
     @classmethod
     def of_audit(cls, audit: Audit, *, role: Role | str | None = None, n_pairs: int = 100_000) -> Self:
         """Take pairs of the model audited, drawn by its seed; of the side that the answer speaks of by default."""
         about = audit.evidence.role if audit.evidence.role != "cross" else "right"
-        chosen, form, seed = about if role is None else role, form_of_audit(audit), audit.evidence.seed
-        return cls.of(audit.model, role=chosen, n_pairs=n_pairs, form=form, rng=seed)
+        side, form, seed = about if role is None else role, form_of_audit(audit), audit.evidence.seed
+        return cls.of(audit.model, role=side, n_pairs=n_pairs, form=form, rng=seed)
 
     @property
     def title(self) -> str:
         """Name and number of the pairs."""
-        seen = len(self.pairs) + self.n_undefined
-        some = f"all {seen:,}" if seen == self.n_pairs else f"a sample of {seen:,} of {self.n_pairs:,}"
+        n_drawn = len(self.pairs) + self.n_undefined
+        some = f"all {n_drawn:,}" if n_drawn == self.n_pairs else f"a sample of {n_drawn:,} of {self.n_pairs:,}"
         without = f", {self.n_undefined:,} without a {self.word} left out" if self.n_undefined else ""
         return f"{some} {self.kind} pairs{without}"
 
@@ -144,7 +144,7 @@ class PredictionDisplay(Display):
 
     @property
     def caption(self) -> str:
-        """What the picture shows, and of how many pairs."""
+        """Sentence on the pairs and their correlation."""
         r = "" if np.isnan(self.correlation) else f" Pearson's r of these is {self.correlation:.2f}."
         return f"Cosine at hand against {self.word}: {self.title}.{r}"
 
@@ -157,6 +157,7 @@ class PredictionDisplay(Display):
         return pd.DataFrame({**columns, self.word.replace(" ", "_"): self.predicted})
 
     def _draw(self, ax: Any) -> None:
+        """Draw points, or counts in hexagons, and the diagonal where both cosines agree."""
         ax.plot([-1, 1], [-1, 1], color=SOFT, linestyle="--", linewidth=0.8, zorder=0)
         if len(self.pairs) > MOST_POINTS:
             self._draw_counts(ax)
@@ -171,6 +172,7 @@ class PredictionDisplay(Display):
         ax.set(xlabel=self.word, ylabel="cosine at hand")
 
     def _draw_counts(self, ax: Any) -> None:
+        """Count pairs in hexagons, on a logarithmic scale of colours."""
         from matplotlib.colors import LinearSegmentedColormap, to_rgba
 
         counted_in = ax.hexbin(

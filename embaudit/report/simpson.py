@@ -27,7 +27,7 @@ SIMPSON = ("kind", "n_groups", "r_pooled", "r_within", "effect", "p_adjusted", "
 COLUMNS = ("n", "r", "slope", "mean_x", "mean_y", "votes", "opposes")
 
 
-def simpson_document(found: SimpsonReport) -> Document:
+def simpson_document(report: SimpsonReport) -> Document:
     """Build the document of a Simpson report.
 
     Examples
@@ -39,42 +39,45 @@ def simpson_document(found: SimpsonReport) -> Document:
     >>> [section.id for section in made.shown_sections], made.top[0].slopes.tolist()
     (['groupings', 'grouping-1'], [-1.0, -1.0])
     """
-    chosen = (found.findings or tuple(one for one in found.groupings if one.kind is not ReversalKind.UNDECIDED))[:SHOWN]
-    drawn = [_drawn(found, one) for one in chosen]
-    x, y = found.titles or (found.x, found.y)
-    beyond = f"{sum(grouping.is_significant for grouping in found.findings)} of them significant"
+    groupings = (
+        report.findings or tuple(each for each in report.groupings if each.kind is not ReversalKind.UNDECIDED)
+    )[:SHOWN]
+    drawn = [_drawn(report, each) for each in groupings]
+    x, y = report.titles or (report.x, report.y)
+    beyond = f"{sum(grouping.is_significant for grouping in report.findings)} of them significant"
     table = Grid.from_frame(
-        found.to_frame()[list(SIMPSON)],
-        f"{found.y} on {found.x}, {counted(found.pooled.n, 'row')}",
-        f"{counted(len(found.findings), 'finding')}, {beyond}",
+        report.to_frame()[list(SIMPSON)],
+        f"{report.y} on {report.x}, {counted(report.pooled.n, 'row')}",
+        f"{counted(len(report.findings), 'finding')}, {beyond}",
         essential=SIMPSON[:6],
     )
     return Document(
         f"Does {named(y)} go with {named(x)} in groups as it does in all rows?",
-        tuple(found.explain(limit=LISTED).splitlines()),
+        tuple(report.explain(limit=LISTED).splitlines()),
         top=drawn[0] if drawn else (),
         sections=(
             Section.of("groupings", "Groupings", "What each grouping does to the correlation", table),
-            *(_grouping(one, at, drawn[at - 1] if at > 1 else ()) for at, one in enumerate(chosen, start=1)),
+            *(_grouping(each, at, drawn[at - 1] if at > 1 else ()) for at, each in enumerate(groupings, start=1)),
         ),
-        notes=tuple(found.listed_notes(limit=LISTED)),
+        notes=tuple(report.listed_notes(limit=LISTED)),
         facts=(
-            ("rows", f"{found.pooled.n:,}"),
-            ("left out, for want of x or y", f"{found.n_missing:,}"),
-            ("level of significance", f"{found.alpha:g}"),
+            ("rows", f"{report.pooled.n:,}"),
+            ("left out, for want of x or y", f"{report.n_missing:,}"),
+            ("level of significance", f"{report.alpha:g}"),
         ),
         glossary=glossary("simpson"),
     )
 
 
-def _drawn(found: SimpsonReport, grouping: Grouping) -> tuple[SimpsonDisplay, ...]:
+def _drawn(report: SimpsonReport, grouping: Grouping) -> tuple[SimpsonDisplay, ...]:
     """Take the lines of a grouping without single rows; nothing where no group has a line."""
-    drawn = replace(SimpsonDisplay.of(found, grouping=grouping), points=None)
+    drawn = replace(SimpsonDisplay.of(report, grouping=grouping), points=None)
     return () if np.isnan(drawn.slopes).all() else (drawn,)
 
 
 def _grouping(grouping: Grouping, at: int, drawn: tuple[SimpsonDisplay, ...]) -> Section:
     # The groups may be called "n" themselves, which sort_values takes for two columns.
+    """Lay out the groups of a grouping, the largest first."""
     frame = grouping.to_frame()
     frame = frame.iloc[np.argsort(-frame["n"].to_numpy(), kind="stable")]
     table = Grid.from_frame(

@@ -53,7 +53,7 @@ ROWS = 3
 NOTES = 2
 """Notes of a result that one screen has room for."""
 OWN = "embaudit audit MODEL --out report.html"
-"""What to type of a model of one's own."""
+"""Command for a model of one's own."""
 ANSWERS = {
     Readability.YES: "green",
     Readability.CONVENTION: "yellow",
@@ -93,16 +93,16 @@ def first_screen(audit: Audit, invocation: Invocation) -> str:
         if room >= least:
             break
     tips, issues = (room - len(_neighbours(audit, made, fewest, rows)) for fewest in (FEWEST, LEAST))
-    grave = sum(one.severity is Severity.ISSUE for one in _news(audit, made))
-    known = _findings(audit, made)[: max(1, min(FINDINGS, max(tips, min(issues, grave))))]
+    grave = sum(each.severity is Severity.ISSUE for each in _news(audit, made))
+    findings = _findings(audit, made)[: max(1, min(FINDINGS, max(tips, min(issues, grave))))]
     # Rows that were asked for come before long lists.
     sizes = product(range(rows, 0, -1), range(NEIGHBOURS, 0, -1))
     lists = (_neighbours(audit, made, most, count) for count, most in sizes)
-    near = next((some for some in lists if len(some) <= room - len(known)), [])
-    left = room - len(known) - len(near)
+    near = next((some for some in lists if len(some) <= room - len(findings)), [])
+    left = room - len(findings) - len(near)
     # Commands are set in, so that the line before them is the first to go.
-    between, apart = [""] * (left > 0), [""] * (left > 1 and bool(known))
-    return "\n".join([*answer, *apart, *known, *table, *near, *between, *below])
+    between, apart = [""] * (left > 0), [""] * (left > 1 and bool(findings))
+    return "\n".join([*answer, *apart, *findings, *table, *near, *between, *below])
 
 
 def _answer(audit: Audit, title: str) -> list[str]:
@@ -120,11 +120,11 @@ def _short(line: str, width: int = WIDTH) -> str:
 def _news(audit: Audit, made: Document) -> Sequence[Finding]:
     """List the findings that do not say again what the answer says, or all where there are no others."""
     answered = {*audit.answer.findings} | ({"EMB102"} if "one_side" in audit.answer.findings else set())
-    return [one for one in made.findings if one.code not in answered] or made.findings
+    return [each for each in made.findings if each.code not in answered] or made.findings
 
 
 def _findings(audit: Audit, made: Document) -> list[str]:
-    return [_short(f"{one.code} {one.severity.title}: {one.title}") for one in _news(audit, made)]
+    return [_short(f"{each.code} {each.severity.title}: {each.title}") for each in _news(audit, made)]
 
 
 def _table(glance: Glance) -> list[str]:
@@ -134,8 +134,8 @@ def _table(glance: Glance) -> list[str]:
         bounds.append(bounds[-1] + width)
     titles = ("", *(title for title, _ in glance.groups))
     blocks = [
-        _block(title, [row[one:other] for row in (grid.headings, *grid.rows)])
-        for title, (one, other) in zip(titles, pairwise(bounds), strict=True)
+        _block(title, [row[each:other] for row in (grid.headings, *grid.rows)])
+        for title, (each, other) in zip(titles, pairwise(bounds), strict=True)
     ]
     between = " " * max(1, min(3, (WIDTH - sum(len(block[0]) for block in blocks)) // max(1, len(blocks) - 1)))
     return [between.join(line).rstrip() for line in zip(*blocks, strict=True)]
@@ -156,11 +156,11 @@ def _neighbours(audit: Audit, made: Document, most: int, rows: int = 1) -> list[
     if not made.lists:
         return ["", *map(_short, made.ends)] if made.ends else []
     worth = _worth(audit, made)
-    return [line for one in made.lists[:rows] for line in ("", *_two_lists(audit, one.head(most), worth))]
+    return [line for each in made.lists[:rows] for line in ("", *_two_lists(audit, each.head(most), worth))]
 
 
 def _worth(audit: Audit, made: Document) -> str:
-    """Say what the list of another model is worth; nothing of what is predicted, which speaks for itself."""
+    """Judge the list of another model; a list by predictions speaks for itself."""
     against = made.lists[0].headings[1]
     if against.startswith("by "):
         return ""
@@ -175,22 +175,22 @@ def _two_lists(audit: Audit, lists: Lists, below: str) -> Iterator[str]:
     """Lay two lists side by side, and mark the names that only one of them holds; a YES needs no second list."""
     if audit.answer.word is Readability.YES:
         yield _short(f"nearest to {lists.name}{f' ({lists.note})' if lists.note else ''}")
-        yield from (_cell(one, "").rstrip() for one in lists.before)
+        yield from (_cell(each, "").rstrip() for each in lists.before)
         return
-    marked = not all(one.kept for one in (*lists.before, *lists.after))
+    marked = not all(each.stays for each in (*lists.before, *lists.after))
     note = " (* one list only)" * (marked and not below)
     other = _short(lists.headings[1], COLUMN - len(note)) + note
     name = _short(lists.name, WIDTH - len(f"nearest to , by cosine  {other}"))
     yield f"{f'nearest to {name}, by cosine':{COLUMN + 2}}  {other}"
-    for one, two in zip(lists.before, lists.after, strict=True):
-        yield f"{_cell(one, ' *'[not one.kept])}    {_cell(two, ' *'[not two.kept])}".rstrip()
+    for each, two in zip(lists.before, lists.after, strict=True):
+        yield f"{_cell(each, ' *'[not each.stays])}    {_cell(two, ' *'[not two.stays])}".rstrip()
     if below:
-        yield f"{'* one list only. ' * marked}{below}"
+        yield f"{'* each list only. ' * marked}{below}"
 
 
-def _cell(one: Near, mark: str) -> str:
+def _cell(each: Near, mark: str) -> str:
     room = COLUMN - 8
-    return f"{cut(one.name, room):{room}} {float(one.cosine):5.2f} {mark}"
+    return f"{cut(each.name, room):{room}} {float(each.cosine):5.2f} {mark}"
 
 
 def _commands(steps: Iterable[tuple[str, str]]) -> Iterator[str]:
@@ -206,13 +206,13 @@ def _broken(command: str) -> list[str]:
     starts = [0, *(i for i, word in enumerate(words) if word.startswith("--")), len(words)]
     first, *rest = (join(words[start:end]) for start, end in pairwise(starts))
     lines = [first]
-    for part in rest:
-        fits = len(f"  {lines[-1]} {part} \\") <= WIDTH
-        lines = [*lines[:-1], f"{lines[-1]} {part}"] if fits else [*lines, f"  {part}"]
+    for option in rest:
+        fits = len(f"  {lines[-1]} {option} \\") <= WIDTH
+        lines = [*lines[:-1], f"{lines[-1]} {option}"] if fits else [*lines, f"  {option}"]
     return [f"  {line} \\" for line in lines[:-1]] + [f"  {lines[-1]}"]
 
 
-def brief(said: Iterable[str], grids: Sequence[Grid]) -> str:
+def brief(paragraphs: Iterable[str], grids: Sequence[Grid]) -> str:
     """Write what was found in 80 columns and 25 lines, or a few more where it takes more words.
 
     Parameters
@@ -236,7 +236,7 @@ def brief(said: Iterable[str], grids: Sequence[Grid]) -> str:
     <BLANKLINE>
     Everything: --full
     """
-    lines = [line for text in said for line in wrap(text, WIDTH)]
+    lines = [line for text in paragraphs for line in wrap(text, WIDTH)]
     if not grids:
         return "\n".join(lines)
     room = max(ROWS, HEIGHT - len(lines) - 5)
@@ -249,8 +249,8 @@ def brief(said: Iterable[str], grids: Sequence[Grid]) -> str:
 
 def _narrow(grid: Grid) -> Grid:
     """Shorten names, and keep the essential columns alone where all have no room."""
-    found = grid.shortened(NAME)
-    return found if max(map(len, str(found).splitlines()[1:])) <= WIDTH else found.narrow()
+    short = grid.shortened(NAME)
+    return short if max(map(len, str(short).splitlines()[1:])) <= WIDTH else short.narrow()
 
 
 def print_result(result: Result, console: Console, *, full: bool = True) -> None:
@@ -275,7 +275,7 @@ def print_audit(audit: Audit, console: Console) -> None:
     console.print(Text(f"{audit.answer.question} {audit.answer}", style="bold"))
     if not audit.predictions_hold:
         _print_verdict(audit, console, title="check failed")
-    print_document(replace(audit_document(audit, drawn=False), said=(), next=""), console)
+    print_document(replace(audit_document(audit, drawn=False), conclusion=(), next=""), console)
     if audit.predictions_hold:
         _print_verdict(audit, console, title="verdict")
 
@@ -285,22 +285,22 @@ def print_document(made: Document, console: Console) -> None:
     for word, meaning in made.words:
         console.print(Text(f"{word}: {meaning}", style="dim"))
     for section in made.shown_sections:
-        for text in section.said:
+        for text in section.paragraphs:
             console.print(text, markup=False)
-        print_grids((part.grid for part in section.parts if part.grid is not None), console)
-        print_grids((one.grid for one in section.lists), console)
-        for one in section.findings:
-            head = Text(f"{one.code} {one.severity.title}: {one.title}. ", style=COLOURS[one.severity])
-            console.print(head + Text(one.remedy, style="default"))
+        print_grids((block.grid for block in section.parts if block.grid is not None), console)
+        print_grids((each.grid for each in section.lists), console)
+        for each in section.findings:
+            head = Text(f"{each.code} {each.severity.title}: {each.title}. ", style=COLOURS[each.severity])
+            console.print(head + Text(each.remedy, style="default"))
         for text in section.end:
             console.print(text, markup=False)
     for line in (*made.paragraphs, *made.notes):
         console.print(line, markup=False)
 
 
-def print_grids(found: Iterable[Grid], console: Console) -> None:
+def print_grids(grids: Iterable[Grid], console: Console) -> None:
     """Print tables, with fewer columns where the terminal is narrow."""
-    for grid in found:
+    for grid in grids:
         console.print(grid.to_rich(console.width))
 
 

@@ -97,7 +97,7 @@ def test_cosines_and_predictions_are_those_of_the_package(audits, opened, name):
     found = explorer(audit)
     model = rows_of(audit, found)
     one = found.families[-1]
-    states = one.others if one.basis is None else one.others @ one.basis.T
+    states = one.other_rows if one.basis is None else one.other_rows @ one.basis.T
     whole = model if model.left is not None else model.replace(left=states, objective=None)
     expected = shown_predictions(model, found, whole)
     for at, family in enumerate(found.families):

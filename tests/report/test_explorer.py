@@ -31,7 +31,7 @@ def at(family, place, shift=(0.0, 0.0), directions=None):
     if directions is not None:
         turn = np.eye(directions.shape[1]) if family.basis is None else family.basis
         moved = (np.subtract(shift, family.home) @ directions) @ turn
-    return (family.rows + moved) * weight, family.others / weight
+    return (family.rows + moved) * weight, family.other_rows / weight
 
 
 def cosines(rows):
@@ -74,7 +74,7 @@ def test_exponents_are_those_of_the_package(audited, exponent):
     assert one.kappas[place] == pytest.approx(
         np.exp(log_condition(audited.evidence.position.form, exponent)), rel=1e-12
     )
-    assert one.known
+    assert one.is_gauge
     assert [text for _, text in one.stops] == ["users whitened (prediction cosine)", "balanced", "items whitened"]
 
 
@@ -88,7 +88,7 @@ def test_the_way_to_the_worst_gauge_leads_from_the_model_at_hand(audited, share)
     assert np.abs(cosines(rows) - cosines(equal.right)).max() < 1e-12
     assert np.abs(others @ rows.T + one.row_bias + found.offset - audited.model.scores()).max() < 1e-12
     assert np.isclose(np.exp(share * np.ptp(one.step)), attack.gauge.condition_number**share, rtol=1e-12)
-    assert re.fullmatch(r"The worst linear gauge found within κ = 2 was sought for \d+ item-item lists\.", one.said)
+    assert re.fullmatch(r"The worst linear gauge found within κ = 2 was sought for \d+ item-item lists\.", one.claim)
 
 
 def test_shifts_are_those_of_all_rows_and_end_at_the_centre(shifted):

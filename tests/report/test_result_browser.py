@@ -32,7 +32,7 @@ return Array.from(all).filter((name) => !/size$|origin|^(width|height|inset|top|
 def folder(tmp_path_factory):
     made = tmp_path_factory.mktemp("results")
     for kind in KINDS:
-        html = written_page(shown(kind), HOSTILE[1], Origin(seed=0, said=(HOSTILE[0],)))
+        html = written_page(shown(kind), HOSTILE[1], Origin(seed=0, remarks=(HOSTILE[0],)))
         (made / f"{kind}.html").write_text(html, encoding="utf-8")
     return made
 

@@ -33,7 +33,7 @@ FIRST = 20
 
 @dataclass(frozen=True, eq=False)
 class Pad:
-    """Where the origin of the rows may be put: shifts along two directions, in typical (median) row lengths."""
+    """Places of the origin of the rows: shifts along two directions, in typical (median) row lengths."""
 
     directions: Floats
     """(2, k) of the length of a typical row; the first is that of the mean row."""
@@ -52,11 +52,11 @@ class Show:
     """An equal model that a button leads to."""
 
     name: str
-    """What the button says."""
+    """Text of the button."""
     family: int
-    """Which of the families."""
+    """Number of the family."""
     at: float
-    """Where in it."""
+    """Position of its slider."""
     shift: tuple[float, float]
     """Along the directions of the pad."""
 
@@ -66,7 +66,7 @@ class Explorer:
     """A few hundred rows of a model, in the families of equal models that sliders run through."""
 
     title: str
-    """What people call one of the rows explored."""
+    """Noun for one of the rows explored."""
     other_title: str
     """The same of the others."""
     total: int
@@ -74,11 +74,11 @@ class Explorer:
     names: tuple[str, ...]
     other_names: tuple[str, ...]
     drawn: bool
-    """Whether the others are drawn at random, since none are at hand."""
+    """True if the other rows are drawn at random, since none are at hand."""
     link: str
     soft_cap: float | None
     unit: tuple[bool, bool]
-    """Whether the link divides the rows explored, and the others, by their lengths."""
+    """True where the link divides rows by their lengths: the rows explored, and the others."""
     offset: float
     families: tuple[Family, ...]
     pad: Pad | None
@@ -101,8 +101,8 @@ class Explorer:
                     "other_names": list(self.other_names),
                     "unit": list(self.unit),
                     "first": list(self.first),
-                    "shows": [{**vars(one), "shift": list(one.shift)} for one in self.shows],
-                    "families": [_family(one, self.pad) for one in self.families],
+                    "shows": [{**vars(each), "shift": list(each.shift)} for each in self.shows],
+                    "families": [_family(each, self.pad) for each in self.families],
                     "pad": None if self.pad is None else _pad(self.pad),
                 }
             )
@@ -122,22 +122,23 @@ def packed(numbers: Floats) -> dict[str, str]:
     return {"type": kind, "data": b64encode(numbers.astype(f"<{kind}").tobytes()).decode()}
 
 
-def _family(one: Family, pad: Pad | None) -> dict[str, Any]:
-    arrays = ("rows", "others", "row_bias", "other_bias", "step")
-    direct = ("kind", "origin", "low", "high", "start", "places", "known", "said")
-    shifts = np.zeros((2, len(one.step))) if pad is None else _along(pad.directions, one)
+def _family(family: Family, pad: Pad | None) -> dict[str, Any]:
+    """Return a family as the script of the page reads it."""
+    arrays = ("rows", "other_rows", "row_bias", "other_bias", "step")
+    direct = ("kind", "origin", "low", "high", "start", "places", "is_gauge", "claim")
+    shifts = np.zeros((2, len(family.step))) if pad is None else _along(pad.directions, family)
     return {
-        **{name: getattr(one, name) for name in direct},
-        **{name: packed(getattr(one, name)) for name in arrays},
+        **{name: getattr(family, name) for name in direct},
+        **{name: packed(getattr(family, name)) for name in arrays},
         "shifts": packed(shifts),
-        "home": list(one.home),
-        "stops": [list(stop) for stop in one.stops],
-        "kappas": None if one.kappas is None else list(one.kappas),
+        "home": list(family.home),
+        "stops": [list(stop) for stop in family.stops],
+        "kappas": None if family.kappas is None else list(family.kappas),
     }
 
 
-def _along(directions: Floats, one: Family) -> Floats:
-    return directions if one.basis is None else directions @ one.basis
+def _along(directions: Floats, family: Family) -> Floats:
+    return directions if family.basis is None else directions @ family.basis
 
 
 def _pad(pad: Pad) -> dict[str, Any]:
@@ -173,21 +174,22 @@ def explorer(audit: Audit) -> Explorer | None:
 def _chosen(audit: Audit, model: FactorModel, side: SideName) -> FactorModel:
     """Take some rows of both sides; left rows that are not at hand are drawn."""
     kinds = (model.left is not None, found_attack(audit.evidence, side) is not None, audit.evidence.norm is not None)
-    most, others = how_many(model.rank, max(1, sum(kinds)))
+    most, n_others = how_many(model.rank, max(1, sum(kinds)))
     other = OPPOSITE[side]
     if model.left is None:
         probed = with_probes(model, np.random.default_rng(audit.evidence.seed))
-        taken: dict[str, Indices] = {"right": chosen_rows(model, side, most), "left": np.arange(others)}
-        return probed.take(**taken)
-    return model.take(**{side: chosen_rows(model, side, most), other: chosen_rows(model, other, others)})
+        rows: dict[str, Indices] = {"right": chosen_rows(model, side, most), "left": np.arange(n_others)}
+        return probed.take(**rows)
+    return model.take(**{side: chosen_rows(model, side, most), other: chosen_rows(model, other, n_others)})
 
 
 def _families(audit: Audit, some: FactorModel, side: SideName, pad: Pad | None) -> tuple[Family, ...]:
+    """Collect the families that move something: exponents, the worst gauge, the final norm, else one control."""
     evidence = audit.evidence
     exponents = canonical(audit, some, side) if evidence.model.left is not None else None
     if exponents is not None and pad is not None:
         exponents = replace(exponents, home=(-pad.mean / pad.unit, 0.0))
-    at_hand = [one for one in (worst(evidence, some, side), folded(evidence, some, side)) if one is not None]
+    at_hand = [each for each in (worst(evidence, some, side), folded(evidence, some, side)) if each is not None]
     if not at_hand and exponents is None and pad is None:
         at_hand = [rotation(evidence.model, some, side)]
     elif not at_hand:
@@ -202,7 +204,7 @@ def _pad_of(model: FactorModel, some: FactorModel, side: SideName) -> Pad:
     length = float(np.linalg.norm(centre))
     spread = np.linalg.svd(rows - rows.mean(axis=0), full_matrices=False)[2]
     along = centre / length if length > 1e-9 * unit else spread[0]
-    across = max(spread[:2], key=lambda one: float(np.linalg.norm(one - (one @ along) * along)))
+    across = max(spread[:2], key=lambda each: float(np.linalg.norm(each - (each @ along) * along)))
     across = across - (across @ along) * along
     across /= np.linalg.norm(across) or 1.0
     directions = np.stack([along, across])
@@ -215,6 +217,7 @@ def _pad_of(model: FactorModel, some: FactorModel, side: SideName) -> Pad:
 def _explorer(
     audit: Audit, some: FactorModel, side: SideName, pad: Pad | None, families: tuple[Family, ...]
 ) -> Explorer:
+    """Put names, nouns and the link of the model beside its families."""
     model, drawn = audit.evidence.model, audit.evidence.model.left is None
     other = OPPOSITE[side]
     title = "state" if drawn and isinstance(model.link, Softmax) else model.title(other)
@@ -236,36 +239,36 @@ def _explorer(
         first=_first(some, side, families[0], n),
         listed=n,
         shows=tuple(_shows(audit, families, pad)),
-        tolerance=max((one.tolerance for one in audit.evidence.drift), default=0.0),
+        tolerance=max((each.tolerance for each in audit.evidence.drift), default=0.0),
     )
 
 
 def _shows(audit: Audit, families: tuple[Family, ...], pad: Pad | None) -> Iterator[Show]:
     """Name what is worth seeing: named places of families, and the mean row subtracted; first where that matters."""
-    named = [Show(name, index, at, one.home) for index, one in enumerate(families) for at, name in one.shows]
+    named = [Show(name, index, at, each.home) for index, each in enumerate(families) for at, name in each.shows]
     if pad is None or not pad.mean:
         yield from named
         return
     centred = (-pad.mean / pad.unit, 0.0)
-    index = next(i for i, one in enumerate(families) if one.kind != EXPONENT)
+    index = next(i for i, each in enumerate(families) if each.kind != EXPONENT)
     subtracted = Show("Mean row subtracted", index, families[index].start, centred)
     first = audit.head is not None and origin_matters(audit.head)
     yield from (subtracted, *named) if first else (*named, subtracted)
     yield from (
-        Show("Folded and subtracted", i, 1.0, centred) for i, one in enumerate(families) if one.kind == "folded"
+        Show("Folded and subtracted", i, 1.0, centred) for i, each in enumerate(families) if each.kind == "folded"
     )
 
 
 def _first(some: FactorModel, side: SideName, family: Family, n: int) -> tuple[int, int]:
     """Choose a well-known row whose neighbours change, and one of those that go."""
     weight = some.side(side).norms if some.side(side).counts is None else some.side(side).counts
-    asked = np.sort(np.argsort(-np.asarray(weight), kind="stable")[:FIRST])
+    queries = np.sort(np.argsort(-np.asarray(weight), kind="stable")[:FIRST])
     far = family.rows * np.exp(family.step * (_far_end(family) - family.origin))
-    before, after = neighbours(some.factors(side), n, rows=asked), neighbours(far, n, rows=asked)
-    kept = before.kept_in(after)
-    at = int(np.argmin(kept.sum(axis=1)))
-    gone = np.flatnonzero(~kept[at])
-    return int(asked[at]), int(before.indices[at, gone[0] if len(gone) else 0])
+    before, after = neighbours(some.factors(side), n, rows=queries), neighbours(far, n, rows=queries)
+    stays = before.kept_in(after)
+    at = int(np.argmin(stays.sum(axis=1)))
+    gone = np.flatnonzero(~stays[at])
+    return int(queries[at]), int(before.indices[at, gone[0] if len(gone) else 0])
 
 
 def _far_end(family: Family) -> float:

@@ -34,13 +34,13 @@ FEW_STEPS, WIDE = 10, 256
 
 @dataclass(frozen=True, eq=False)
 class Family:
-    """Equal models `rows · exp(step (t − origin))` and `others · exp(−step (t − origin))`, for t from low to high."""
+    """Equal models `rows · exp(step (t − origin))` and `other_rows · exp(−step (t − origin))`, t from low to high."""
 
     kind: str
     """"exponent", "worst", "folded", "rotation" or "stored"."""
     rows: Floats
     """(m, d) the rows explored, at the origin."""
-    others: Floats
+    other_rows: Floats
     """(n, d) those they are multiplied with."""
     row_bias: Floats
     """(m,) what is added to the scores of each row."""
@@ -52,7 +52,7 @@ class Family:
     low: float = 0.0
     high: float = 1.0
     start: float = 0.0
-    """Where the slider stands at first."""
+    """Position of the slider at first."""
     places: int = 100
     """Places of the slider between its ends."""
     stops: tuple[tuple[float, str], ...] = ()
@@ -61,14 +61,14 @@ class Family:
     """Places that a button leads to, and what it says."""
     kappas: tuple[float, ...] | None = None
     """κ between the model at hand and each place; None where it follows from the steps."""
-    known: bool = True
-    """Whether a gauge leads there from the model at hand, so that exact ranges are known."""
-    said: str = ""
-    """What an audit claims of it."""
+    is_gauge: bool = True
+    """True if a gauge leads there from the model at hand, so that exact ranges are known."""
+    claim: str = ""
+    """Sentence of the audit on this family."""
     basis: Floats | None = None
     """(k, d) the linear map from rows as stored; None for the identity."""
     home: tuple[float, float] = (0.0, 0.0)
-    """Where the shift stands at the origin."""
+    """Position of the shift at the origin."""
 
 
 def stored(model: FactorModel, some: FactorModel, side: SideName) -> Family:
@@ -90,8 +90,8 @@ def folded(evidence: Evidence, some: FactorModel, side: SideName) -> Family | No
     if np.ptp(gains) == 0:
         return None
     stops = ((0.0, "as stored"), (1.0, "folded"))
-    shows, said = ((1.0, "Final norm folded in"),), _said(evidence, norm.title)
-    return _family("folded", some, side, gains - gains.mean(), stops=stops, shows=shows, said=said)
+    shows, text = ((1.0, "Final norm folded in"),), _said(evidence, norm.title)
+    return _family("folded", some, side, gains - gains.mean(), stops=stops, shows=shows, claim=text)
 
 
 def _said(evidence: Evidence, title: str) -> str:
@@ -110,8 +110,8 @@ def worst(evidence: Evidence, some: FactorModel, side: SideName) -> Family | Non
         return None
     # How many lists it drives out is told of those here.
     sought, _, _ = attack.explain(evidence.model.roles).partition(". ")
-    shows, said = ((1.0, "Worst stretch found"),), f"{sought}."
-    return _family("worst", some, side, step, turn=axes, basis=axes, shows=shows, said=said)
+    shows, text = ((1.0, "Worst stretch found"),), f"{sought}."
+    return _family("worst", some, side, step, turn=axes, basis=axes, shows=shows, claim=text)
 
 
 def found_attack(evidence: Evidence, side: SideName) -> Attack | None:
@@ -140,17 +140,17 @@ def canonical(audit: Audit, some: FactorModel, side: SideName) -> Family | None:
         places=places,
         stops=tuple(_stops(evidence, side)),
         shows=((0.0 if side == "right" else 1.0, "Prediction cosine"), (0.5, "Balanced")),
-        said=TASTE,
+        claim=TASTE,
         kappas=tuple(_conditions(form, places)),
-        known=form.is_full_rank,
+        is_gauge=form.is_full_rank,
         basis=form.maps(0.5)[side],
     )
 
 
 def _stops(evidence: Evidence, side: SideName) -> Iterator[tuple[float, str]]:
-    for one in evidence.equivalents:
-        if one.kind == CANONICAL and one.exponent is not None:
-            yield one.exponent, one.called(side)
+    for each in evidence.equivalents:
+        if each.kind == CANONICAL and each.exponent is not None:
+            yield each.exponent, each.called(side)
 
 
 def _conditions(form: CanonicalForm, places: int) -> Iterator[float]:
@@ -163,10 +163,10 @@ def _family(
 ) -> Family:
     """Take the rows of both sides of a small model, turned into other axes where these are given."""
     other = OPPOSITE[side]
-    rows, others = (np.asarray(some.factors(name), dtype=np.float64) for name in (side, other))
+    rows, other_rows = (np.asarray(some.factors(name), dtype=np.float64) for name in (side, other))
     if turn is not None:
-        rows, others = rows @ turn, others @ turn
-    return Family(kind, rows, others, _bias(some, side), _bias(some, other), step, **fields)
+        rows, other_rows = rows @ turn, other_rows @ turn
+    return Family(kind, rows, other_rows, _bias(some, side), _bias(some, other), step, **fields)
 
 
 def _bias(model: FactorModel, name: SideName) -> Floats:

@@ -1,4 +1,4 @@
-"""What the template of the explorer is given besides numbers: words of claims and of the glossary, and the script."""
+"""Values for the template of the explorer besides numbers: words of claims and of the glossary, and the script."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ LABELS = {
     "folded": "Fold the final norm in, step by step",
     "rotation": "Rotate the axes (control: moves nothing)",
 }
-"""What sliders are called, but for that of exponents, which names the sides."""
+"""Labels of sliders, but for that of exponents, which names the sides."""
 NOUNS = {"identity": "scores", "sigmoid": "probabilities", "softmax": "probabilities", "cosine": "predicted cosines",
          "ranking": "leads"}  # fmt: skip
-"""What a prediction that is shown is called."""
+"""Nouns for the predictions that are shown."""
 
 
 @cache
@@ -37,26 +37,26 @@ def script() -> str:
     return files("embaudit.report").joinpath("templates/explorer.js").read_text(encoding="utf-8")
 
 
-def explorer_parts(audit: Audit, found: Explorer) -> dict[str, Any]:
+def explorer_parts(audit: Audit, explored: Explorer) -> dict[str, Any]:
     """Collect what the template of the explorer shows; the page allows this script and no other."""
     right, left = (f"{audit.evidence.model.title(side)}s" for side in ("right", "left"))
     digest = b64encode(sha256(script().encode()).digest()).decode()
     return {
-        "explorer": found,
+        "explorer": explored,
         "labels": LABELS | {EXPONENT: f"From {left} whitened (0) to {right} whitened (1)"},
-        "shows": found.shows,
-        "among": _among(found, counted_rows=audit.evidence.model.side(shown_side(audit)).counts is not None),
-        "noun": "scores" if is_alone(audit.model) else NOUNS.get(found.link, "scores"),
+        "shows": explored.shows,
+        "among": _among(explored, counted_rows=audit.evidence.model.side(shown_side(audit)).counts is not None),
+        "noun": "scores" if is_alone(audit.model) else NOUNS.get(explored.link, "scores"),
         "heading": worded_for(audit.model, "Predictions"),
         "explained": tuple(_explained(audit)),
-        "of_which": _of_which(found),
-        "held": held(found),
+        "of_which": _of_which(explored),
+        "held": held(explored),
         "script": script(),
         "allowed": f"; script-src 'sha256-{digest}'",
     }
 
 
-def held(found: Explorer) -> str:
+def held(explored: Explorer) -> str:
     r"""Write numbers and names so that no name ends the element they stand in.
 
     Examples
@@ -68,30 +68,34 @@ def held(found: Explorer) -> str:
     >>> "\\u003c/script\\u003e" in held(explorer(audit(model)))
     True
     """
-    text = dumps(found.to_dict(), ensure_ascii=True, separators=(",", ":"))
+    text = dumps(explored.to_dict(), ensure_ascii=True, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 def _explained(audit: Audit) -> Iterator[str]:
-    """Say what a gauge is, and what is known of the cosines explored."""
+    """Yield the meaning of a gauge, and findings on the cosines explored."""
     gauge = in_titles(audit.model, WORDS["gauge"].meaning)
     yield f"Each setting is a gauge: {gauge[0].lower()}{gauge[1:]}"
     role = audit.evidence.role
-    told = [one for one in audit.conclusions if one.role in (None, role)]
-    yield from (one.text for one in told if one.code in ("pinned", "undecided", "one_side", "not_searched"))
+    told = [each for each in audit.conclusions if each.role in (None, role)]
+    yield from (each.text for each in told if each.code in ("pinned", "undecided", "one_side", "not_searched"))
 
 
-def _among(found: Explorer, *, counted_rows: bool) -> str:
-    """Say which rows are looked at, so that a share among them is not taken for one among all."""
-    few, title = f"{len(found.names):,}", f"{found.title}s"
-    if len(found.names) == found.total:
+def _among(explored: Explorer, *, counted_rows: bool) -> str:
+    """Name the rows that are explored, so that a share among them is not taken for one among all."""
+    few, title = f"{len(explored.names):,}", f"{explored.title}s"
+    if len(explored.names) == explored.total:
         return f"all {few} {title}"
     which = "those with most interactions" if counted_rows else "the longest"
-    return f"{few} of {found.total:,} {title}: {which}, one of each group of copies; lists are of these alone"
+    return f"{few} of {explored.total:,} {title}: {which}, one of each group of copies; lists are of these alone"
 
 
-def _of_which(found: Explorer) -> str:
-    few = f"{len(found.names):,} of {found.total:,} {found.title}s" if len(found.names) < found.total else "all"
-    among = f"among {few}" if found.link in ("softmax", "ranking") and few != "all" else ""
-    random = f"{found.other_title}s are drawn at random" if found.drawn else ""
-    return "; ".join(part for part in (among, random) if part)
+def _of_which(explored: Explorer) -> str:
+    few = (
+        f"{len(explored.names):,} of {explored.total:,} {explored.title}s"
+        if len(explored.names) < explored.total
+        else "all"
+    )
+    among = f"among {few}" if explored.link in ("softmax", "ranking") and few != "all" else ""
+    random = f"{explored.other_title}s are drawn at random" if explored.drawn else ""
+    return "; ".join(text for text in (among, random) if text)

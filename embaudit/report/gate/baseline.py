@@ -23,16 +23,16 @@ WORSE = 1.1
 
 @dataclass(frozen=True)
 class Baseline:
-    """What was found before.
+    """Findings of an earlier audit.
 
     Examples
     --------
     >>> before = Baseline({("EMB401", "right"): (Severity.TIP, 0.10)})
-    >>> len(before.known)
+    >>> len(before.findings)
     1
     """
 
-    known: Mapping[tuple[str, str], tuple[Severity, float | None]] = field(default_factory=dict)
+    findings: Mapping[tuple[str, str], tuple[Severity, float | None]] = field(default_factory=dict)
     """Severity and number of each finding, by its code and its role; an empty role speaks of the whole model."""
     sample: Mapping[str, Any] | None = None
     """A few scores of that model; None of older versions."""
@@ -49,15 +49,15 @@ class Baseline:
         where = existing_file(path)
         try:
             record = parsed(where.read_bytes())
-            known = {_key(found): (_severity(found), _number(found)) for found in record["findings"]}
-            return cls(known, record.get("score_sample"))
+            findings = {_key(finding): (_severity(finding), _number(finding)) for finding in record["findings"]}
+            return cls(findings, record.get("score_sample"))
         except (ValueError, TypeError, KeyError) as error:
             remedy = "write it with `embaudit audit MODEL --json FILE`"
             raise must_be("the baseline", "the JSON of an audit", f"{where}, which is none", remedy) from error
 
     def status(self, finding: Finding) -> str:
-        """Tell whether a finding is new, worse than before, or known; how grave a project calls its code is no news."""
-        before = self.known.get((finding.code, finding.role or ""))
+        """Return "new", "worse" or "known"; how grave a project calls a code is no news."""
+        before = self.findings.get((finding.code, finding.role or ""))
         if before is None:
             return "new"
         once, number = before
@@ -76,15 +76,15 @@ def _grew(before: float | None, now: float | None) -> bool:
     return now is not None and (before is None or abs(now) > WORSE * abs(before))
 
 
-def _key(found: Mapping[str, Any]) -> tuple[str, str]:
+def _key(finding: Mapping[str, Any]) -> tuple[str, str]:
     """Return code and role; before version 3 the role stood behind a colon in the name of a claim."""
-    role = found["role"] if "role" in found else str(found["claim"]).partition(":")[2]
-    return str(found["code"]), str(role or "")
+    role = finding["role"] if "role" in finding else str(finding["claim"]).partition(":")[2]
+    return str(finding["code"]), str(role or "")
 
 
-def _severity(found: Mapping[str, Any]) -> Severity:
-    return Severity[str(found["severity"]).upper()]
+def _severity(finding: Mapping[str, Any]) -> Severity:
+    return Severity[str(finding["severity"]).upper()]
 
 
-def _number(found: Mapping[str, Any]) -> float | None:
-    return None if found["value"] is None else float(found["value"])
+def _number(finding: Mapping[str, Any]) -> float | None:
+    return None if finding["value"] is None else float(finding["value"])

@@ -1,4 +1,4 @@
-"""What a chat reads of any result: what was found and the numbers that matter most, as Markdown."""
+"""Comments for chats on any result: the conclusion and the numbers that matter most, as Markdown."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def comment(result: Result, title: str = "", origin: Origin | None = None) -> st
     <BLANKLINE>
     global cosine 0.9487 = 0.9487 (norm profiles) × 1.0000 (weighted mean of 2 blocks by coordinates, 2 entries)
     """
-    view, notes = document(result), () if origin is None else origin.said
+    view, notes = document(result), () if origin is None else origin.remarks
     grids = [grid.head(ROWS) for grid in view.grids[:1]]
     values = {"view": view, "title": title, "origin": origin, "grids": grids, "notes": (*notes, *view.notes)}
     return filled("comment.md.j2", **values)

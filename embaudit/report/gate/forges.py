@@ -1,4 +1,4 @@
-"""What forges and chats read: SARIF, JUnit and Markdown, of an audit and what a gate makes of it.
+"""Formats of forges and chats: SARIF, JUnit and Markdown, of an audit and what a gate makes of it.
 
 SARIF is version 2.1.0 of OASIS; JUnit has the elements that Jenkins, GitLab and GitHub actions agree on.
 """
@@ -28,16 +28,16 @@ WORDS = 300
 """Characters of a title or a path at most."""
 MARKS = re.compile(r"([\\`*_{}\[\]<>|~&])")
 ACTS = {"@": "&#64;", "#": "&#35;", "://": "&#58;//"}
-"""What becomes a mention, a reference or a link although a backslash stands before it."""
+"""Replacements of what becomes a mention, a reference or a link although a backslash stands before it."""
 
 
 def sarif(audit: Audit, outcome: Outcome) -> str:
     """Write findings as SARIF: issues are errors, tips warnings, ignored ones suppressed."""
-    codes = dict.fromkeys(one.finding.code for one in outcome.judged)
+    codes = dict.fromkeys(each.finding.code for each in outcome.judged)
     driver = {"name": "embaudit", "version": __version__, "rules": [_rule(code) for code in codes]}
     run = {
         "tool": {"driver": driver},
-        "results": [_result(audit, one) for one in outcome.judged],
+        "results": [_result(audit, each) for each in outcome.judged],
         "invocations": [{"executionSuccessful": outcome.predictions_hold}],
         "columnKind": "unicodeCodePoints",
     }
@@ -45,6 +45,7 @@ def sarif(audit: Audit, outcome: Outcome) -> str:
 
 
 def _rule(name: str) -> dict[str, Any]:
+    """Describe a code as a rule of SARIF."""
     code = CODES[name]
     return {
         "id": name,
@@ -58,35 +59,36 @@ def _rule(name: str) -> dict[str, Any]:
     }
 
 
-def _result(audit: Audit, one: Judged) -> dict[str, Any]:
-    finding = one.finding
+def _result(audit: Audit, judged: Judged) -> dict[str, Any]:
+    """Write a finding as a result of SARIF."""
+    finding = judged.finding
     result: dict[str, Any] = {
         "ruleId": finding.code,
-        "level": LEVELS[one.severity],
+        "level": LEVELS[judged.severity],
         "message": {"text": _line(f"{finding.title}. {finding.text} {finding.remedy}", 10 * WORDS)},
         "partialFingerprints": {"finding/v1": f"{finding.code}:{finding.role or ''}"},
     }
     if audit.source is not None:
         place = {"artifactLocation": {"uri": quote(audit.source, safe="/", errors="backslashreplace")}}
         result["locations"] = [{"physicalLocation": place}]
-    if one.status == "ignored":
+    if judged.status == "ignored":
         result["suppressions"] = [{"kind": "external", "justification": "ignored by the settings of the gate"}]
     else:
-        result["baselineState"] = STATES[one.status]
+        result["baselineState"] = STATES[judged.status]
     return result
 
 
 def junit(audit: Audit, outcome: Outcome) -> str:
     """Write a test case for the predictions and for each code: failed where it stops, skipped where it is ignored."""
-    cases = {code: [one for one in outcome.judged if one.finding.code == code.name] for code in CODES.values()}
-    ignored = {name for name, found in cases.items() if any(one.status == "ignored" for one in found)}
-    stopped = {name for name, found in cases.items() if any(one.stops for one in found)}
+    cases = {code: [each for each in outcome.judged if each.finding.code == code.name] for code in CODES.values()}
+    ignored = {name for name, findings in cases.items() if any(each.status == "ignored" for each in findings)}
+    stopped = {name for name, findings in cases.items() if any(each.stops for each in findings)}
     return filled("junit.xml.j2", audit=audit, outcome=outcome, cases=cases, stopped=stopped, skipped=ignored - stopped)
 
 
 def markdown(audit: Audit, outcome: Outcome) -> str:
     """Write the answer and the findings for a comment on a change."""
-    codes = [CODES[name] for name in dict.fromkeys(one.finding.code for one in outcome.judged)]
+    codes = [CODES[name] for name in dict.fromkeys(each.finding.code for each in outcome.judged)]
     return filled("audit.md.j2", audit=audit, outcome=outcome, codes=codes)
 
 
@@ -103,7 +105,7 @@ def _told(code: Code) -> str:
     """Write as list in Markdown what `embaudit explain` says of a code; what it sets as code stays so."""
     sections = ((heading, re.split("(`[^`]*`)", text)) for heading, text in code.sections)
     return "\n".join(
-        f"- *{heading}*: {''.join(part if part.startswith('`') else plain_text(part) for part in parts)}"
+        f"- *{heading}*: {''.join(piece if piece.startswith('`') else plain_text(piece) for piece in parts)}"
         for heading, parts in sections
     )
 

@@ -56,36 +56,36 @@ class Judged:
     status: str
     """ignored, or against a baseline new, worse or known; new without one."""
     stops: bool
-    """Whether it stops the release."""
+    """True if it stops the release."""
 
     def __str__(self) -> str:
-        said = "" if self.status == "new" else f", {self.status}"
-        return f"{self.finding.code} ({self.severity.title}{said})"
+        status = "" if self.status == "new" else f", {self.status}"
+        return f"{self.finding.code} ({self.severity.title}{status})"
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a gate makes of an audit."""
+    """Judgement of a gate on an audit."""
 
     predictions_hold: bool
     """If not, the audit itself failed, and nothing passes."""
     judged: tuple[Judged, ...]
     """Every finding, in the order of the audit."""
     is_asked: bool = True
-    """Whether anything was asked for beyond an audit."""
+    """True if options ask for more than an audit."""
     is_compared: bool = False
-    """Whether there is a baseline."""
+    """True if there is a baseline."""
     written: str = ""
     """The baseline that this audit writes, which stops nothing; empty where it writes none."""
 
     @property
     def stopped_by(self) -> tuple[Judged, ...]:
         """The findings that stop the release."""
-        return tuple(one for one in self.judged if one.stops)
+        return tuple(each for each in self.judged if each.stops)
 
     @property
     def passes(self) -> bool:
-        """Whether the release may go."""
+        """True if the release may go."""
         return self.predictions_hold and not self.stopped_by
 
     def __str__(self) -> str:
@@ -95,10 +95,10 @@ class Outcome:
             return (
                 f"gate: passes; {self.written} is the baseline from now on, with {counted(len(self.judged), 'finding')}"
             )
-        others = [one for one in self.judged if not one.stops]
+        passing = [each for each in self.judged if not each.stops]
         named = {
-            "new or worse": [one for one in others if one.status in ("new", "worse") and self.is_compared],
-            "not counted": [one for one in others if one.status in ("ignored", "known")],
+            "new or worse": [each for each in passing if each.status in ("new", "worse") and self.is_compared],
+            "not counted": [each for each in passing if each.status in ("ignored", "known")],
         }
         start = f"gate: stops at {', '.join(map(str, self.stopped_by))}" if self.stopped_by else "gate: passes"
         return "; ".join([start, *(f"{name}: {', '.join(map(str, some))}" for name, some in named.items() if some)])
@@ -122,7 +122,7 @@ class Gate:
     severities: Mapping[str, Severity] = field(default_factory=dict)
     """How grave a code is here, where that is not what the audit says."""
     baseline: Baseline | None = None
-    """What was known before; known findings stop nothing."""
+    """Findings of an earlier audit, which stop nothing."""
     written: str = ""
     """The file of a baseline that the audit writes: what it finds is known from then on."""
 
@@ -153,7 +153,7 @@ class Gate:
 
     @property
     def is_asked(self) -> bool:
-        """Whether anything was asked for beyond an audit."""
+        """True if options ask for more than an audit."""
         return (
             self.fail_on is not None
             or bool(self.ignore or self.severities)

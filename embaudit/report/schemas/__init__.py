@@ -1,4 +1,4 @@
-"""What `--json` writes, and the JSON Schemas (2020-12) that tell of it, published with the package.
+"""Records that `--json` writes, and their JSON Schemas (2020-12), published with the package.
 
 While `schema_version` stays, fields are added, and none is renamed, retyped or left out: what reads today's records
 reads those of later versions. Nothing here forbids fields that it does not know.
@@ -55,6 +55,6 @@ def schema(name: str) -> str:
     nearest one is audit.
     """
     if name not in NAMES:
-        known = f"that of {', '.join(NAMES[:-1])} or {NAMES[-1]}"
-        raise must_be("a schema", known, repr(name), nearest_to(name, NAMES))
+        names = f"that of {', '.join(NAMES[:-1])} or {NAMES[-1]}"
+        raise must_be("a schema", names, repr(name), nearest_to(name, NAMES))
     return files(__name__).joinpath(f"{name}.json").read_text(encoding="utf-8")

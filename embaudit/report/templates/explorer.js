@@ -10,7 +10,7 @@
   };
   const families = data.families.map((one) => {
     const made = { ...one };
-    for (const name of ["rows", "others", "row_bias", "other_bias", "step", "shifts"]) made[name] = unpacked(one[name]);
+    for (const name of ["rows", "other_rows", "row_bias", "other_bias", "step", "shifts"]) made[name] = unpacked(one[name]);
     made.width = made.step.length;
     return made;
   });
@@ -35,7 +35,7 @@
   function moved(family, at, [a, b]) {
     const { width } = family, one = a - family.home[0], other = b - family.home[1];
     if (family.kind === "rotation") {
-      return { width, rows: turned(family.rows, m, width, at), others: turned(family.others, n, width, at),
+      return { width, rows: turned(family.rows, m, width, at), others: turned(family.other_rows, n, width, at),
         rowBias: family.row_bias, otherBias: family.other_bias };
     }
     const rows = new Float64Array(m * width), others = new Float64Array(n * width);
@@ -49,7 +49,7 @@
     for (let j = 0, at_ = 0; j < n; j++) {
       let taken = 0;
       for (let l = 0; l < width; l++, at_++) {
-        others[at_] = family.others[at_] / weight[l];
+        others[at_] = family.other_rows[at_] / weight[l];
         taken += others[at_] * (shift[l] * weight[l]);
       }
       // A free bias takes up what a shift adds to every score of a row.
@@ -171,7 +171,7 @@
 
   /** The condition number between the model at hand and a place of a family; NaN where no gauge leads there. */
   function kappa(family, at) {
-    if (!family.known) return NaN;
+    if (!family.is_gauge) return NaN;
     if (family.kappas) return family.kappas[Math.round((at - family.low) / (family.high - family.low) * family.places)];
     let most = -Infinity, least = Infinity;
     for (const step of family.step) { most = Math.max(most, step); least = Math.min(least, step); }
