@@ -110,3 +110,31 @@ def test_capitals_tell_labels_apart_only_where_they_have_to(embaudit, tmp_path):
     for wanted, found in (("e", "e"), ("E", "E"), ("APPLE", "apple"), ("apf", "Apfel")):
         assert f"nearest to {found}" in embaudit("audit", "head.npz", "--show", wanted, "--gauges", 1, "--top", 1).out
     assert_refused(embaudit("audit", "head.npz", "--show", "ap"), "show must be one id or title", "'apple', 'Apfel'")
+
+
+@pytest.mark.usefixtures("without_attacks")
+@pytest.mark.parametrize(("users", "items"), [(500, 80), (20, 20)])
+def test_a_small_demonstration_tells_the_same_story(embaudit, users, items):
+    result = embaudit("demo", "--users", users, "--items", items)
+    assert result.code == 0
+    assert "scaled to this size" in result.out
+    words = " ".join(result.out.replace("│", " ").split())
+    assert words.index("not identified") < words.index("chosen by the regulariser")
+    first, second = result.out.split("Eq. 2: squared loss")
+    for part in (first, second):
+        assert "item-item cosines (" in part
+        assert len([line for line in part.splitlines() if line.startswith("│")]) >= 8
+        assert all(name in part for name in ("balanced", "8 random rescalings", "8 random linear maps"))
+    seeds = [embaudit("demo", "--users", users, "--items", items, "--seed", seed).out for seed in (0, 3)]
+    assert seeds[0] == result.out != seeds[1]
+
+
+def test_no_two_outputs_are_one_file(embaudit, model, vectors, ratings, tmp_path):
+    for arguments in (
+        ("compare", model, model),
+        ("blocks", vectors, vectors),
+        ("simpson", ratings, "--x", "userId", "--y", "rating"),
+    ):
+        assert_refused(embaudit(*arguments, "--json", "same", "--out", "./same"), "another output")
+    assert not (tmp_path / "same").exists()
+    assert embaudit("compare", model, model, "--by-row", "--json", "a.json", "--out", "a.html").code == 0

@@ -173,3 +173,17 @@ def test_what_keras_says_of_two_tables_is_their_link(tmp_path: Path, layers: Any
     live.weights[0].numpy = lambda: P + 1
     with pytest.raises(InputError, match="scores read from Model must be its own"):
         from_object(live, link="cosine")
+
+
+def test_weights_that_older_versions_of_keras_wrote(tmp_path: Path) -> None:
+    path = written(tmp_path / "m.h5", model_weights__out__out__kernel=0)
+    with h5py.File(path, "w") as file:
+        file["model_weights/hidden/hidden/kernel:0"] = np.ones((3, 2))
+        file["model_weights/hidden/hidden/bias:0"] = np.ones(2)
+        file["model_weights/out/out/kernel:0"] = Q.T
+        file["model_weights/out/out/bias:0"] = B
+        file["optimizer_weights/out/kernel:0"] = Q.T
+        file.attrs["model_config"] = json.dumps({"config": [dense("hidden", "relu"), dense("out", "softmax")]})
+    model = load(path)
+    np.testing.assert_array_equal(model.right, Q)
+    np.testing.assert_array_equal(model.right_bias, B)

@@ -89,3 +89,14 @@ def test_ids_come_from_lines_columns_and_arrays(tmp_path: Path) -> None:
     assert read(path, ids="names").model.right_ids.tolist() == list("abcdefg")
     with pytest.raises(InputError, match=r"got names \(7,\), one value for each entity of Q; leave it out"):
         read(path)
+
+
+def test_what_was_said_is_not_assumed(tmp_path: Path) -> None:
+    path = npz(tmp_path, P=P, Q=Q.T)
+    assert read(path, link="ranking", transpose="right").intake.assumed == ()
+    assert read(path, kind="vectors", weight="P").intake.assumed == ()
+    (tmp_path / "ids.txt").write_text("".join(f"{i}\n" for i in range(10, 17)))
+    given = read(path, ids=str(tmp_path / "ids.txt"), right_counts=np.ones(7))
+    assert given.model.right_ids.tolist() == list(range(10, 17))
+    assert [part.name for part in given.intake.parts[2:]] == [str(tmp_path / "ids.txt"), "what was given"]
+    assert given.intake.files == (str(path), str(tmp_path / "ids.txt"))

@@ -65,7 +65,8 @@ def of_keras(arrays: Arrays, config: Any, request: Request, where: object) -> Co
 def _layers(config: Any) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield class and settings of the layers of a model of Keras, those inside other models and wrappers included."""
     settings = config.get("config") if isinstance(config, dict) else None
-    layers = settings.get("layers") or [settings.get("layer")] if isinstance(settings, dict) else ()
+    # Sequential models of Keras before 2.2.3 list their layers without a name.
+    layers = settings.get("layers") or [settings.get("layer")] if isinstance(settings, dict) else settings
     for layer in layers if isinstance(layers, list) else ():
         if isinstance(layer, dict) and isinstance(layer.get("config"), dict):
             yield str(layer.get("class_name")), layer["config"]
