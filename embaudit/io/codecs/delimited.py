@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -117,6 +117,22 @@ def sniff(
     raise must_be(f"{path}", f"a table with {tried}", "other lines", "repair it; fit takes other separators with --sep")
 
 
+def continued(first: Delimited, path: Path) -> Delimited:
+    """Cut another file as the first is cut.
+
+    Raises
+    ------
+    InputError
+        If it has other columns.
+    """
+    text, encoding = _sample(path)
+    source = replace(first, path=path, encoding=encoding)
+    header = tuple(cell.strip() for cell in next(iter(_sample_rows(text, source)), ()))
+    if len(header) != first.width or first.names not in (None, header):
+        raise must_be(f"the columns of {path}", f"those of {first.path}", ", ".join(header)[:200], "leave it out")
+    return source
+
+
 def _is_even(rows: list[tuple[str, ...]]) -> bool:
     return len(rows[0]) > 1 and len({len(row) for row in rows}) == 1
 
@@ -186,30 +202,39 @@ def _words_above_numbers(first: tuple[str, ...], rest: list[tuple[str, ...]]) ->
     return any(is_number(row[column]) for row in rest[:1] for column in range(min(len(first), len(row))))
 
 
-def read_delimited(source: Delimited, columns: Mapping[int, Cell]) -> dict[int, pa.ChunkedArray]:
-    """Read the columns at some positions: ids become integers where every one is, else strings; numbers float64.
+def read_delimited(sources: Sequence[Delimited], columns: Mapping[int, Cell]) -> dict[int, pa.ChunkedArray]:
+    """Read the columns at some positions of files one below another.
+
+    Ids become integers where every one is, else strings; numbers float64.
 
     Raises
     ------
     InputError
         At the first line of another width and the first number that is none, with its line.
     """
+    import pyarrow as pa
+
+    table = pa.concat_tables(_parsed(source, columns) for source in sources)
+    read = {position: table.column(str(position)) for position in columns}
+    return {position: _as_ids(column) if columns[position] == "id" else column for position, column in read.items()}
+
+
+def _parsed(source: Delimited, columns: Mapping[int, Cell]) -> pa.Table:
+    """Parse columns of one file; an id is text yet."""
     from pyarrow import csv as arrow
 
     try:
         source = _with_quotes_settled(source)
         with source.open() as stream:
-            table = arrow.read_csv(stream, **_options(source, columns))
+            return arrow.read_csv(stream, **_options(source, columns))
     except OSError as error:
         raise InputError(f"{source.path} cannot be read: {error}.") from error
     except ValueError as error:
         if isinstance(error, InputError):
             raise
         if "invalid UTF8" in str(error) and source.encoding == "utf8":
-            return read_delimited(replace(source, encoding="latin1"), columns)
+            return _parsed(replace(source, encoding="latin1"), columns)
         raise _fault(source, columns, error) from error
-    read = {position: table.column(str(position)) for position in columns}
-    return {position: _as_ids(column) if columns[position] == "id" else column for position, column in read.items()}
 
 
 def _options(source: Delimited, columns: Mapping[int, Cell]) -> dict[str, Any]:
@@ -305,9 +330,11 @@ def _fault(source: Delimited, columns: Mapping[int, Cell], error: Exception) -> 
     return InputError(f"{source.path} cannot be read: {str(error).splitlines()[0]}.")
 
 
-def line_of(source: Delimited, row: int) -> int:
-    """Return the line that a row below the header ends in."""
-    return next(islice(_numbered_rows(_with_quotes_settled(source)), row, None))[0]
+def line_of(sources: Sequence[Delimited], row: int) -> str:
+    """Name the line that a row below the headers ends in; of several files with the file."""
+    rows = ((source, line) for source in sources for line, _ in _numbered_rows(_with_quotes_settled(source)))
+    source, line = next(islice(rows, row, None))
+    return f"line {line}" if len(sources) == 1 else f"line {line} of {source.path}"
 
 
 def _numbered_rows(source: Delimited, *, strict: bool = False) -> Iterator[tuple[int, list[str]]]:

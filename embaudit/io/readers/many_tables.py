@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from embaudit.errors import must_be
-from embaudit.io.codecs.arrow import BROKEN, SUFFIXES, ArrowTable
-from embaudit.io.codecs.delimited import BY_SUFFIX
-from embaudit.io.codecs.npy import reason
+from embaudit.io.codecs.arrow import SUFFIXES, ArrowTable
+from embaudit.io.codecs.delimited import BY_SUFFIX, continued
 from embaudit.io.intake import Contents
+from embaudit.io.readers.table_layout import opened
 from embaudit.io.readers.tables import contents_of_table
 from embaudit.io.request import Request
 from embaudit.io.tables.columns import TableFile
@@ -27,7 +28,7 @@ def _files(folder: Path) -> tuple[Path, ...]:
 
 
 def contents(path: Path, request: Request, files: tuple[Path, ...] = ()) -> Contents:
-    """Map columns to fields by the metadata of all files; text is read for that.
+    """Map columns to fields by the metadata of all files, of text by the first lines.
 
     Raises
     ------
@@ -40,15 +41,10 @@ def contents(path: Path, request: Request, files: tuple[Path, ...] = ()) -> Cont
         got, remedy = ", ".join(sorted(kinds)), "give the files of one kind"
         raise must_be(f"the files of {path}", "tables of one kind: Parquet, Arrow or CSV", got, remedy)
     (kind,) = kinds
-    table = _of_text(path, files, BY_SUFFIX[kind]) if kind in BY_SUFFIX else ArrowTable.open(path, files)
-    return contents_of_table(TableFile.of(table), request)
-
-
-def _of_text(path: Path, files: tuple[Path, ...], separator: str) -> ArrowTable:
-    from pyarrow import csv, dataset
-
-    style = dataset.CsvFileFormat(csv.ParseOptions(delimiter=separator))
-    try:
-        return ArrowTable.of(path, dataset.dataset([str(file) for file in files], format=style).to_table())
-    except BROKEN as error:
-        raise must_be(f"{path}", "readable tables with one header", reason(error), "write them again") from error
+    if kind in BY_SUFFIX:
+        # Some files may hold a header only.
+        table = opened(max(files, key=lambda file: file.stat().st_size))
+        assert table.text is not None
+        first, *more = (continued(table.text, file) for file in files)
+        return contents_of_table(replace(table, path=path, text=first, more=tuple(more)), request)
+    return contents_of_table(TableFile.of(ArrowTable.open(path, files)), request)

@@ -39,13 +39,15 @@ class TableFile:
     width: int
     text: Delimited | None
     """How the text is cut; None for Parquet and Arrow."""
+    more: tuple[Delimited, ...] = ()
+    """Files of text with the same columns, to be read below the first."""
     arrow: ArrowTable | None = None
     """The columns of Parquet, Arrow and JSON."""
 
     @classmethod
     def of(cls, table: ArrowTable) -> TableFile:
         """Take a table of Arrow."""
-        return cls(table.path, tuple(table.schema.names), len(table.schema), None, table)
+        return cls(table.path, tuple(table.schema.names), len(table.schema), None, arrow=table)
 
     def listed(self) -> str:
         """Return the columns, as a sentence shows them."""
@@ -137,7 +139,7 @@ def open_table(
 def read_columns(table: TableFile, columns: Mapping[int, Cell]) -> dict[int, pa.ChunkedArray]:
     """Read the columns at some positions; see `read_delimited`."""
     if table.text is not None:
-        return read_delimited(table.text, columns)
+        return read_delimited((table.text, *table.more), columns)
     return {
         position: _cast(table, stored_column(table, position), position, cell) for position, cell in columns.items()
     }
@@ -192,7 +194,7 @@ def _cast(table: TableFile, column: pa.ChunkedArray, position: int, cell: Cell) 
 
 def row_name(table: TableFile, row: int) -> str:
     """Name a row: its line in text, its number in a binary table."""
-    return f"row {row}" if table.text is None else f"line {line_of(table.text, row)}"
+    return f"row {row}" if table.text is None else line_of((table.text, *table.more), row)
 
 
 def numbers(table: TableFile, column: pa.ChunkedArray, position: int) -> Floats:
