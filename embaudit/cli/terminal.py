@@ -152,7 +152,7 @@ def _page(result: Result, title: str, origin: Origin | None = None, *_: object) 
 
 
 def _comment(result: Result, title: str, origin: Origin | None = None) -> str:
-    from embaudit.report.gate.comment import comment
+    from embaudit.report.gate.forges import comment
 
     return comment(result, title, origin)
 

@@ -23,6 +23,7 @@ from embaudit.movements.neighbourhoods import find_rows, neighbourhoods
 from embaudit.report.audit_tables import (
     MOVED,
     attack_sentences,
+    convention_grid,
     families,
     glance_of,
     head_grids,
@@ -33,7 +34,6 @@ from embaudit.report.audit_tables import (
     shown_side,
     without_direction,
 )
-from embaudit.report.convention_grid import convention_grid
 from embaudit.report.definitions import definitions, glossary
 from embaudit.report.document import Charted, Document, Lists, Section, lists_of
 from embaudit.report.grid import Grid

@@ -15,10 +15,14 @@ from embaudit.auditing.finding import Severity
 from embaudit.auditing.texts import CODES
 from embaudit.core.words import cut
 from embaudit.errors import escaped
+from embaudit.report.document import ROWS
+from embaudit.report.documents import document
 
 if TYPE_CHECKING:
     from embaudit.auditing import Audit
     from embaudit.auditing.texts import Code
+    from embaudit.core.results import Result
+    from embaudit.report.document import Origin
     from embaudit.report.gate.gate import Judged, Outcome
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -90,6 +94,23 @@ def markdown(audit: Audit, outcome: Outcome) -> str:
     """Write the answer and the findings for a comment on a change."""
     codes = [CODES[name] for name in dict.fromkeys(each.finding.code for each in outcome.judged)]
     return filled("audit.md.j2", audit=audit, outcome=outcome, codes=codes)
+
+
+def comment(result: Result, title: str = "", origin: Origin | None = None) -> str:
+    r"""Write what a result says, its first table and its notes for a comment on a change.
+
+    Examples
+    --------
+    >>> from embaudit.blocks import block_cosines
+    >>> print("\n".join(comment(block_cosines([1, 1], [1, 2]), "a.npy & b.npy").splitlines()[:3]))
+    ### embaudit: a.npy \& b.npy
+    <BLANKLINE>
+    global cosine 0.9487 = 0.9487 (norm profiles) × 1.0000 (weighted mean of 2 blocks by coordinates, 2 entries)
+    """
+    view, notes = document(result), () if origin is None else origin.remarks
+    grids = [grid.head(ROWS) for grid in view.grids[:1]]
+    values = {"view": view, "title": title, "origin": origin, "grids": grids, "notes": (*notes, *view.notes)}
+    return filled("comment.md.j2", **values)
 
 
 def filled(template: str, **values: Any) -> str:

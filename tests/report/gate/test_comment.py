@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import embaudit as ea
 from embaudit.report.document import Origin
-from embaudit.report.gate.comment import comment
+from embaudit.report.gate.forges import comment
 
 
 def test_a_comment_has_words_a_table_and_notes_in_this_order():
