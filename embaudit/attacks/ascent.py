@@ -59,6 +59,7 @@ def _ascend(
         raise_if_cancelled()
         if value >= goal or size < 1e-4 or not (slope.metric.any() or slope.shift.any()):
             break
+        # A gain doubles the share of the budget that a step takes, a loss halves it: no line search is needed.
         trial = best.step(slope, size, budget)
         tried, slopes = objective.at(trial)
         if tried > value:
@@ -82,6 +83,7 @@ def _ramps(table: Table, budget: Budget, best: Displacement) -> list[Displacemen
     x = _attacked(table)
     axes = None if budget.is_diagonal else np.linalg.eigh(gram(x) / max(float(np.square(x).sum()), 1e-300))[1]
     energy = np.square(x if axes is None else x @ axes).sum(axis=0)
+    # Ranks from -½ to ½, so that the widest stretch lies between the strongest and the weakest direction.
     ramp = np.argsort(np.argsort(energy)) / max(1, len(energy) - 1) - 0.5
     return [best._replace(axes=axes, logs=clipped(sign * ramp * budget.window, budget.window)) for sign in (1.0, -1.0)]
 
@@ -92,10 +94,12 @@ def _drawn(table: Table, budget: Budget, best: Displacement, draw: np.random.Gen
     r = x.shape[1]
     if not budget.radius:
         for _ in range(max(N_DRAWN, IN_ALL // r)):
+            # A random number of axes at the upper end of the window, at least one, the others at the lower end.
             corners = np.where(draw.permutation(r) < draw.integers(1, max(2, r)), 0.5, -0.5)
             axes = None if budget.is_diagonal else random_rotation(r, draw)
             yield best._replace(axes=axes, logs=clipped(corners * budget.window, budget.window))
         return
+    # The two directions in which the rows are longest, beside their mean and some at random.
     principal = np.linalg.eigh(gram(x) / max(float(np.square(x).sum()), 1e-300))[1].T[-2:]
     still = best._replace(axes=None, logs=np.zeros(r))
     for row in (x.mean(axis=0), *principal, *draw.standard_normal((N_DRAWN // 4, r))):

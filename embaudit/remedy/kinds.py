@@ -255,6 +255,7 @@ def _reduction(remedy: Remedy, form: CanonicalForm, n_dimensions: int, rng: RNG)
     x = remedy.model.factors(role)
     # Of a rank to be reduced there are two rows at least.
     pairs = draw_pairs(len(x), PROBES, rng=rng)
+    # Rows that several pairs share are mapped once.
     wanted, where = np.unique(pairs, return_inverse=True)
     rows = whole(np.array(x[wanted], dtype=np.float64))
     index = where.reshape(pairs.shape)
