@@ -57,13 +57,19 @@ def shape(path: Path) -> tuple[int | None, int]:
         If it is no line of such a file.
     """
     with open_bytes(path) as file:
-        first = file.readline(2**20).removeprefix(codecs.BOM_UTF8)
+        return _header(file, path)[:2]
+
+
+def _header(file: IO[bytes], path: Path) -> tuple[int | None, int, bytes]:
+    """Return the number of vectors, where a header says it, their size, and the first line behind a header."""
+    first = file.readline(2**20).removeprefix(codecs.BOM_UTF8)
     if first.startswith(FASTTEXT):
-        raise must_be(
-            f"{path}", "vectors", "a fastText model", "save its vectors as .vec, as fastText writes beside it"
-        )
+        remedy = "save its vectors as .vec, as fastText writes beside it"
+        raise must_be(f"{path}", "vectors", "a fastText model", remedy)
     header = HEADER.fullmatch(first)
-    return (None, _dimension(first, path)) if header is None else (int(header[1]), int(header[2]))
+    if header is None:
+        return None, _dimension(first, path), first
+    return int(header[1]), int(header[2]), file.readline(2**20)
 
 
 def is_word2vec(path: Path) -> bool:
@@ -77,17 +83,12 @@ def is_word2vec(path: Path) -> bool:
 
 def _blocks(file: IO[bytes], path: Path) -> Iterator[tuple[list[bytes], NDArray[np.float32]]]:
     """Yield tokens and vectors of either variant, told by the second line."""
-    first = file.readline(2**20).removeprefix(codecs.BOM_UTF8)
-    header = HEADER.fullmatch(first)
-    if header is None:
-        return _text(chain([first], file), _dimension(first, path), None, path)
-    count, size = int(header[1]), int(header[2])
-    if not count or not size:
-        raise must_be(f"the header of {path}", "a count and a dimension above 0", first.decode().strip())
-    second = file.readline(2**20)
-    if _is_text(second, size):
-        return _text(chain([second], file), size, count, path)
-    return _binary(second, file, count, size, path)
+    count, size, line = _header(file, path)
+    if count == 0 or not size:
+        raise must_be(f"the header of {path}", "a count and a dimension above 0", f"{count} {size}")
+    if count is None or _is_text(line, size):
+        return _text(chain([line], file), size, count, path)
+    return _binary(line, file, count, size, path)
 
 
 def _is_text(line: bytes, size: int) -> bool:

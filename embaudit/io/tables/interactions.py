@@ -167,6 +167,7 @@ def read_interactions(
 def _positions(
     table: TableFile, user: str | int | None, item: str | int | None, rating: str | int | None
 ) -> tuple[int, int, int | None]:
+    """Return the columns of users, items and ratings; None where every row counts 1."""
     without = rating == "none" and "none" not in (table.names or ())
     users, items = table.column("user", user, USER_NAMES, 0), table.column("item", item, ITEM_NAMES, 1)
     ratings = None if without else table.optional_column("rating", rating, RATING_NAMES, 2)
