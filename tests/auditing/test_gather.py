@@ -9,7 +9,6 @@ from models import random_model
 from embaudit.auditing.effort import Effort
 from embaudit.auditing.evidence import gather
 from embaudit.model import FactorModel
-from embaudit.movements.bias_columns import beside_bias
 
 pytestmark = pytest.mark.usefixtures("without_attacks")
 SMALL = random_model(n=9, p=8, k=3)
@@ -23,20 +22,6 @@ def test_what_is_predicted_is_compared_on_the_pairs_and_lists_of_all_other_model
     assert (beside.n_pairs, beside.top_n, beside.n_lists) == (20, 2, 7)
     assert beside.pairs is visited.pairs
     assert beside.lists is visited.lists
-
-
-def test_neighbours_are_laid_beside_those_with_the_bias_and_a_constant_where_both_sides_have_one():
-    model = SMALL.replace(right_bias=np.arange(float(SMALL.n_right)))
-    for one, both in ((model, False), (model.replace(left_bias=np.zeros(SMALL.n_left)), True)):
-        found = gather(
-            one, groups=["orthogonal"], roles=["right"], effort=Effort(n_gauges=1), n_neighbours=2, show=["3", "6"]
-        )
-        assert found.beside_bias == beside_bias(one.right_side, np.array([3, 6]), 2, both=both)
-    assert (
-        gather(model, groups=["orthogonal"], roles=["left"], primary_role="left", effort=Effort(n_gauges=1)).beside_bias
-        == ()
-    )
-    assert gather(SMALL, groups=["orthogonal"], roles=["right"], effort=Effort(n_gauges=1)).beside_bias == ()
 
 
 def test_one_side_alone_has_no_position_and_is_checked_on_probes():

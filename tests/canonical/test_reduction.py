@@ -48,19 +48,6 @@ def test_one_side_has_no_effective_rank():
         reduced(FactorModel(None, rows(4, 2)))
 
 
-@pytest.mark.parametrize("link", ["identity", "softmax", "cosine", "ranking"])
-@pytest.mark.parametrize(("n", "biases"), [(4, ()), (4, ("left_bias", "right_bias")), (None, ())])
-def test_products_and_cosines_are_the_same(link, n, biases):
-    model = random_model(3, n=n, p=6, k=40, link=link, biases=biases, means=(0, 1), scales=(1e-9, 1e9))
-    small = in_span(model, most=30)
-    assert small.rank == (n or 0) + 6 + bool(model.free_shifts)
-    assert small.cosines("right") == pytest.approx(model.cosines("right"), abs=1e-12)
-    products = model.right @ model.right.T
-    assert small.right @ small.right.T == pytest.approx(products, rel=1e-12, abs=1e-12 * products.max())
-    if n is not None:
-        assert small.scores() == pytest.approx(model.scores(), abs=1e-12 * np.abs(model.scores()).max())
-
-
 def test_a_direction_outside_the_rows_is_kept_for_shifts():
     small = in_span(random_model(0, n=None, p=6, k=40, link="softmax"), most=30)
     assert np.linalg.matrix_rank(small.right) == 6 < small.rank == 7

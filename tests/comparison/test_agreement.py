@@ -76,19 +76,3 @@ def test_what_must_agree_depends_on_what_is_predicted():
         assert not agreement(*models, everyone(9), everyone(4), rng=draw).same
     level = FactorModel.from_user_item(p, 0 * q, link="ranking")
     assert agreement(level, level, everyone(9), everyone(9), rng=draw).same
-
-
-def test_a_divergence_is_that_of_softmax_models_alone():
-    draw = np.random.default_rng(0)
-    p, q = draw.standard_normal((2, 9, 3))
-    one = FactorModel.from_user_item(p, q, link="softmax")
-    two = FactorModel.from_user_item(p, q + 0.5 * draw.standard_normal((9, 3)), link="softmax")
-    told = agreement(one, two, everyone(9), everyone(9), rng=draw)
-    a, b = one.predictions(), two.predictions()
-    assert told.kl_divergence == pytest.approx((a * np.log(a / b)).sum(axis=1).mean())
-    assert told.kl_divergence != pytest.approx((b * np.log(b / a)).sum(axis=1).mean())
-    assert agreement(one, one, everyone(9), everyone(9), rng=draw).kl_divergence == 0
-    for pair in ((one, two.replace(link="identity")), (one.replace(link="identity"), two)):
-        told = agreement(*pair, everyone(9), everyone(9), rng=draw)
-        assert (told.kl_divergence, told.same) == (None, False)
-        assert told.predicts == tuple(model.predicts.title for model in pair)
