@@ -105,9 +105,9 @@ class InputError(ValueError):
         >>> InputError("n_pairs must be an integer >= 1; got 0.").typed(["n_pairs"])
         '--n-pairs must be an integer >= 1; got 0.'
         """
-        subject, rest = re.fullmatch(r"(\w*)(.*)", self.sentence, re.DOTALL).groups()  # type: ignore[union-attr]
+        subject, verb, rest = self.sentence.partition(" must ")
         subject = f"--{subject.replace('_', '-')}" if subject in options else subject
-        return OPTION.sub(lambda match: match[0].replace("=", " ", 1) if match[1] else match[0], subject + rest)
+        return OPTION.sub(lambda match: match[0].replace("=", " ", 1) if match[1] else match[0], subject + verb + rest)
 
 
 def _keyword(match: re.Match[str]) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from embaudit.cli.app import Model, Rng, app
+from embaudit.cli.app import Model, More, Rng, app
 from embaudit.cli.drawing import Heatmap
 from embaudit.cli.gating import Gating, forge, numbers_in
 from embaudit.cli.groups import grouped
@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from embaudit.report.next_steps import Invocation
 
 
-LEFT_OUT = {"path", *Output.declared(), *Heatmap.declared(), *Workers.declared(), *Gating.declared()} - {"threshold"}
+LEFT_OUT = {"path", "more", *Output.declared(), *Heatmap.declared(), *Workers.declared(), *Gating.declared()} - {
+    "thresholds"
+}
 """Parameters that another command need not be told."""
 READING = {*Given.declared(), *Titles.declared()}
 """Parameters that commands besides `audit` take."""
@@ -43,6 +45,7 @@ def _invocation(context: typer.Context) -> Invocation:
             # Codes of findings go by the option of arrays.
             reads = name in READING and not (name == "ignore" and CODE.fullmatch(each))
             words[reads] += [flag] if each is True else [flag, str(each)]
+    words[True][:0] = map(str, context.params["more"] or ())
     return Invocation(str(context.params["path"]), *map(tuple, words.values()))
 
 
@@ -63,6 +66,7 @@ def _say(result: Audit, outcome: Outcome, invocation: Invocation | None, console
 def audit(
     context: typer.Context,
     path: Model,
+    more: More = None,
     *,
     soft_cap: Annotated[float | None, typer.Option(help="The head caps its logits at this value.")] = None,
     normalised: Annotated[bool, typer.Option("--normalised", help="The head brings label rows to length 1.")] = False,
@@ -92,6 +96,7 @@ def audit(
 ) -> None:
     """Audit a model: can its cosines be read as similarity, why, and what to type next."""
     from embaudit import auditing
+    from embaudit.io import source_of
     from embaudit.report.document import Origin
 
     reading, codes = reading.without_codes()
@@ -102,13 +107,13 @@ def audit(
     gate = gating.gate(codes, output.json, quiet=output.quiet)
     picture.require_picture()
     baseline = None if gating.writes(output.json) else gating.baseline
-    inputs = [path, titles.items, baseline, picture.ordering, *reading.files(path)]
+    inputs = [path, *(more or ()), titles.items, baseline, picture.ordering, *reading.files(path)]
     drawn: File = (picture.heatmap, lambda audited, *_: picture.drawn(audited, show or ()))
     forges = ((gating.sarif, forge("sarif")), (gating.junit, forge("junit")))
     with output.promised(inputs, drawn, *forges, comment=forge("markdown")) as write:
         with workers.at_work(quiet=output.quiet):
             result = auditing.audit(
-                read_for_audit(path, reading, titles, normalised=normalised, quiet=output.quiet),
+                read_for_audit(path, reading.beside(more), titles, normalised=normalised, quiet=output.quiet),
                 role=role,
                 groups=groups,
                 n_neighbours=n_neighbours,
@@ -119,7 +124,7 @@ def audit(
                 normalised=normalised,
                 thresholds=numbers_in(gating.thresholds, "thresholds", "hubs=0.2"),
                 rng=rng,
-                source=str(path),
+                source=source_of([path, *more]) if more else str(path),
             )
         result = result if gate.baseline is None else gate.baseline.beside(result)
         outcome = gate.judge(result)

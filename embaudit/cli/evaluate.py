@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from embaudit.cli.app import Model, Rng, app
+from embaudit.cli.app import Model, More, Rng, app
 from embaudit.cli.groups import grouped
 from embaudit.cli.reading import Given, Titles
 from embaudit.cli.terminal import Output, Workers
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 @grouped
 def evaluate(
     path: Model,
+    more: More = None,
     *,
     items: Annotated[Path | None, typer.Option(help="Table with what is known of the items.")] = None,
     truth: Annotated[
@@ -53,8 +54,8 @@ def evaluate(
     if bool(interactions) == bool(truth and items):
         got = "both" if interactions else "neither"
         raise must_be("what to judge by", "--items with --truth, or --interactions", got)
-    with output.promised([path, items, table or None, *reading.files(path)]) as write:
-        source = reading.read(path)
+    with output.promised([path, *(more or ()), items, table or None, *reading.files(path)]) as write:
+        source = reading.beside(more).read(path)
         model = source.model if titles.title is None else titles.on(source.model, quiet=output.quiet)
         with workers.at_work(quiet=output.quiet):
             labels: Truth | list[str | None]

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from embaudit.cli.app import Force, Model, Quiet, Rng, app
+from embaudit.cli.app import Force, Model, More, Quiet, Rng, app
 from embaudit.cli.groups import grouped
 from embaudit.cli.reading import Given, Titles, say_norm
 from embaudit.cli.terminal import Workers, make_console
@@ -26,6 +26,7 @@ Side = StrEnum("Side", [("LEFT", "left"), ("RIGHT", "right")])
 @grouped
 def fix(
     path: Model,
+    more: More = None,
     *,
     out: Annotated[Path, typer.Option(help="File to write, such as .npz, .parquet, .csv, .safetensors or .faiss.")],
     as_: Annotated[
@@ -47,9 +48,9 @@ def fix(
     from embaudit.io import distinct_outputs, require_output
     from embaudit.remedy import fix as mend
 
-    distinct_outputs([path, titles.items, *reading.files(path)], [out])
+    distinct_outputs([path, *(more or ()), titles.items, *reading.files(path)], [out])
     require_output(out, force=force)
-    source = reading.read(path)
+    source = reading.beside(more).read(path)
     model = titles.on(source.model, quiet=quiet)
     if str(as_).startswith("folded"):
         say_norm(source, quiet=quiet)

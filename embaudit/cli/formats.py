@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from embaudit.cli.app import app
+from embaudit.cli.app import More, app
 from embaudit.cli.groups import grouped
 from embaudit.cli.reading import Given
 from embaudit.cli.terminal import make_console
@@ -17,6 +17,7 @@ from embaudit.cli.terminal import make_console
 @grouped
 def formats(
     path: Annotated[Path | None, typer.Argument(help="A file to look at; no vectors are read.")] = None,
+    more: More = None,
     *,
     reading: Given,
 ) -> None:
@@ -26,7 +27,7 @@ def formats(
     from embaudit.report.grid import Grid
 
     if path is not None:
-        intake = look(path, kind=reading.kind, **reading.options)
+        intake = look([path, *more] if more else path, kind=reading.kind, **reading.options)
         make_console(quiet=False).print(intake.explain(), markup=False, soft_wrap=True)
         return
     headings = ("format", "files", "reads", "writes", "from", "holds", "needs")

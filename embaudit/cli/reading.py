@@ -16,7 +16,7 @@ from embaudit.cli.terminal import reading_options
 from embaudit.core.progress import announced
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from embaudit.io import Reading
     from embaudit.model import FactorModel
@@ -69,6 +69,8 @@ class Given(Group):
     kind: str = "auto"
     options: Mapping[str, Any] = field(default_factory=dict)
     """Options of `load` that were given."""
+    more: tuple[Path, ...] = ()
+    """Tables whose rows follow, as a shell spells a pattern out."""
 
     @classmethod
     def declared(cls) -> dict[str, tuple[Any, Any]]:
@@ -116,6 +118,10 @@ class Given(Group):
         training = {name: rest.pop(name, None) for name in ("objective", "compared")}
         return replace(self, options=rest), training
 
+    def beside(self, more: Sequence[Path] | None) -> Given:
+        """Read the rows of more tables below those of the first."""
+        return replace(self, more=tuple(more or ()))
+
     def files(self, path: Path) -> Iterator[str]:
         """Yield the files that are read beside the model."""
         beside = ("left", "bias", "left_bias") if path.suffix == ".npy" else ()
@@ -129,7 +135,7 @@ class Given(Group):
         from embaudit.io import read
         from embaudit.model.sizes import shape_question
 
-        result = read(path, kind=self.kind, **self.options)
+        result = read([path, *self.more] if self.more else path, kind=self.kind, **self.options)
         # A single row is refused wherever rows are compared, in a sentence that asks the same.
         oriented = result.intake.format not in ARRAYS
         if result.model.n_right > 1 and not oriented and (question := shape_question(result.model)):

@@ -16,7 +16,7 @@ from embaudit.core.checked import Matrix, as_factors
 from embaudit.errors import InputError, must_be
 from embaudit.io.catalogue import FORMATS, Format, detected, formats, module_of, named, writer_of
 from embaudit.io.checkpoints.encoders import encoder_of, refusal_of
-from embaudit.io.checkpoints.final_norm import found_norm
+from embaudit.io.checkpoints.final_norm import final_norm_of, found_norm
 from embaudit.io.codecs import open_arrays
 from embaudit.io.draft import Draft
 from embaudit.io.files import AnyPath, as_path, located, plain_suffix
@@ -151,7 +151,12 @@ def look(path: AnyPath | Sequence[AnyPath], *, kind: str = "auto", format: str |
     with _at(where):
         chosen = _chosen(where, format, request, files)
         contents = _contents(chosen, where, request, files)
-        return _elsewhere(_with_files(contents.intake(chosen.name, where), request))
+        intake = _with_files(contents.intake(chosen.name, where), request)
+        link = Link.of(contents.fields["link"].read()) if "link" in contents.fields else None
+        norm = final_norm_of(where, name=request.norm, kind=request.norm_kind) if link == "softmax" else None
+        if norm is not None and link is not None and norm.norm.fits(link, contents.fields["right"].shape[-1] or 0):
+            intake = norm.recorded(intake)
+        return _elsewhere(intake)
 
 
 def _elsewhere(found: Intake) -> Intake:

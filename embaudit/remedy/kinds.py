@@ -110,17 +110,22 @@ def fix(
     if final_norm is not None and not isinstance(final_norm, FinalNorm):
         raise must_be("final_norm", "a FinalNorm", repr(final_norm))
     model, draw = as_model(model), as_generator(rng)
-    require_two_sides(model, "other vectors")
+    if as_ not in (None, "prediction") or dimensions is not None:
+        require_two_sides(model, "other vectors")
     # Vectors alone have no predictions to take cosines of; centred they predict the same, or nothing that changed.
-    as_ = as_ or ("prediction" if model.left is not None else "centred")
+    as_ = as_ or ("prediction" if model.left is not None or model.compared is not None else "centred")
     role = None if role is None else model.side_name(role)
     both = as_ not in ("prediction", *FOLDED) and model.left is not None
     roles: tuple[SideName, ...] = (role,) if role else ("left", "right") if both else ("right",)
-    if unit and len(roles) > 1:
-        raise must_be("unit", "left out for a model, whose lengths its predictions need", True, "pass role")
+    if unit:
+        _require_no_lengths(model, roles)
     if not model.link.unit_sides:
         require_ordinary_size(model)
-    if as_ == "centred":
+    if model.compared is not None:
+        told = "as they were compared with each other in training: their cosines follow from the predictions."
+        rows: dict[SideName, RowMap] = {"right": _as_they_are}
+        remedy = Remedy(model, as_, ("right",), model.rank, False, rows, {}, description=told)
+    elif as_ == "centred":
         remedy = _centred(model, roles, dimensions)
     elif as_ in FOLDED:
         remedy = _folded(model, as_, roles, dimensions, final_norm or model.final_norm)
@@ -182,6 +187,19 @@ def _centred(model: FactorModel, roles: tuple[SideName, ...], dimensions: int | 
     maps = {role: _less(centres[role] if basis is None else basis @ centres[role]) for role in roles}
     objective = kept_objective(model.objective, Linear.IDENTITY, shifted_sides(small, centres))
     return Remedy(model, "centred", roles, model.rank, False, maps, biases, objective=objective)
+
+
+def _require_no_lengths(model: FactorModel, roles: tuple[SideName, ...]) -> None:
+    """Refuse unit vectors where predictions need the lengths."""
+    if model.compared == "dot":
+        raise must_be("unit", "left out where rows are compared by dot, which needs their lengths", True)
+    if len(roles) > 1:
+        raise must_be("unit", "left out for a model, whose lengths its predictions need", True, "pass role")
+
+
+def _as_they_are(block: Floats) -> Floats:
+    """Return rows whose comparison with each other is what the model predicts."""
+    return block
 
 
 def _less(centre: Vector) -> RowMap:

@@ -76,7 +76,7 @@ class Remedy(Result):
 
     Vectors that hold prediction cosines, none of them dropped, have the objective "prediction"."""
     description: str = ""
-    """Description of the vectors in words, where they are a head behind a final norm."""
+    """Description of the vectors in words, where they are a head behind a final norm, or rows as they are."""
 
     def __repr__(self) -> str:
         sides = " and ".join(self._title(role) for role in self.roles)

@@ -33,14 +33,14 @@ def explain(remedy: Remedy) -> str:
 
 def _kind(remedy: Remedy, roles: dict[str, str]) -> str:
     """Describe the convention of the vectors in a clause."""
+    if remedy.description:
+        return remedy.description
     if remedy.kind == "prediction":
         is_ = "is" if remedy.reduction is None else "comes near"
         return (
             f"whose plain cosine {is_} {_prediction_cosine(remedy.model, *remedy.roles)}. Every model that predicts "
             "the same gives the same."
         )
-    if remedy.description:
-        return remedy.description
     if remedy.kind == "centred":
         return (
             "with a mean of 0. What a shift of all rows can do to their cosines is gone; what stretching the "

@@ -188,3 +188,17 @@ def test_a_parameter_is_called_as_the_front_calls_it(model, embaudit):
     with pytest.raises(InputError, match=r"name two factors with left=A and weight=B"):
         np.savez("two.npz", a=np.ones((3, 2)), b=np.ones((4, 2))) or ea.load("two.npz")
     assert "name two factors with --left A and --weight B, or" in embaudit("audit", "two.npz").err
+
+
+def test_files_that_a_shell_spelled_out_are_read_as_one_list(embaudit, tmp_path):
+    for number in range(2):
+        rows = np.random.default_rng(number).normal(size=(20, 4))
+        ea.save(ea.FactorModel.from_vectors(rows, ids=[f"{number}-{row}" for row in range(20)]), f"p{number}.parquet")
+    assert "40 × 4" in embaudit("formats", "p0.parquet", "p1.parquet").out
+    screen = embaudit("audit", "p0.parquet", "p1.parquet", *FEW, "--json", "a.json").out
+    assert "embaudit audit p0.parquet p1.parquet" in screen
+    assert json.loads(Path("a.json").read_text(encoding="utf-8"))["model"]["n_right"] == 40
+    assert embaudit("fix", "p0.parquet", "p1.parquet", "--out", "f.npz").code == 0
+    assert ea.load("f.npz").n_right == 40
+    refused = embaudit("fix", "p0.parquet", "p1.parquet", "--out", "p1.parquet", "--force")
+    assert (refused.code, "another file than the input" in refused.err) == (2, True)

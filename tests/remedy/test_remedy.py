@@ -293,3 +293,19 @@ def test_a_model_of_cosines_has_prediction_vectors_only(tmp_path):
     )
     with pytest.raises(EquivalenceError, match="use as_='prediction'"):
         fix(model, "balanced")
+
+
+def test_rows_compared_with_each_other_stay_as_they_are(tmp_path):
+    rows = np.random.default_rng(0).normal(size=(9, 3))
+    model = FactorModel.from_vectors(rows, compared="cosine")
+    fix(model, unit=True).write(tmp_path / "u.npz")
+    written = load(tmp_path / "u.npz")
+    np.testing.assert_allclose(written.right, rows / np.linalg.norm(rows, axis=1, keepdims=True))
+    assert (written.compared, list(fix(model).to_frame())) == ("cosine", ["id", "title", "vector"])
+    dots = FactorModel.from_vectors(rows, compared="dot")
+    np.testing.assert_array_equal(fix(dots).vectors(), rows)
+    with pytest.raises(InputError, match="unit must be left out where rows are compared by dot"):
+        fix(dots, unit=True)
+    for options in ({"as_": "centred"}, {"dimensions": 2}):
+        with pytest.raises(InputError, match="must be one of two sides"):
+            fix(model, **options)

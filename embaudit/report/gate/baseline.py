@@ -50,8 +50,10 @@ class Baseline:
         try:
             record = parsed(where.read_bytes())
             findings = {_key(finding): (_severity(finding), _number(finding)) for finding in record["findings"]}
-            return cls(findings, record.get("score_sample"))
-        except (ValueError, TypeError, KeyError) as error:
+            sample = record.get("score_sample")
+            score_change(sample, sample)
+            return cls(findings, sample)
+        except (ValueError, TypeError, KeyError, IndexError) as error:
             remedy = "write it with `embaudit audit MODEL --json FILE`"
             raise must_be("the baseline", "the JSON of an audit", f"{where}, which is none", remedy) from error
 
