@@ -92,9 +92,8 @@ class Outcome:
         if not self.predictions_hold:
             return "gate: stops, since the audit itself failed: predictions did not stay the same"
         if self.written:
-            return (
-                f"gate: passes; {self.written} is the baseline from now on, with {counted(len(self.judged), 'finding')}"
-            )
+            findings = counted(len(self.judged), "finding")
+            return f"gate: passes; {self.written} is the baseline from now on, with {findings}"
         passing = [each for each in self.judged if not each.stops]
         named = {
             "new or worse": [each for each in passing if each.status in ("new", "worse") and self.is_compared],
@@ -155,10 +154,7 @@ class Gate:
     def is_asked(self) -> bool:
         """True if options ask for more than an audit."""
         return (
-            self.fail_on is not None
-            or bool(self.ignore or self.severities)
-            or self.baseline is not None
-            or bool(self.written)
+            self.fail_on is not None or self.baseline is not None or any((self.ignore, self.severities, self.written))
         )
 
     def judge(self, audit: Audit) -> Outcome:
