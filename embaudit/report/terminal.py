@@ -185,7 +185,7 @@ def _two_lists(audit: Audit, lists: Lists, below: str) -> Iterator[str]:
     for each, two in zip(lists.before, lists.after, strict=True):
         yield f"{_cell(each, ' *'[not each.stays])}    {_cell(two, ' *'[not two.stays])}".rstrip()
     if below:
-        yield f"{'* each list only. ' * marked}{below}"
+        yield f"{'* one list only. ' * marked}{below}"
 
 
 def _cell(each: Near, mark: str) -> str:
