@@ -100,8 +100,6 @@ def read(
     """
     (where, files), request = located(path), Request.of(kind, options)
     with _at(where):
-        if where.is_dir() and request.weight is None and (encoder := refusal_of(where)) is not None:
-            raise encoder
         chosen = _chosen(where, format, request, files)
         return reading_of(_contents(chosen, where, request, files), request, chosen.name, where)
 
@@ -176,6 +174,8 @@ def _at(where: Path) -> Iterator[None]:
 
 
 def _chosen(where: Path, format: str | None, request: Request, files: tuple[Path, ...]) -> Format:  # noqa: A002
+    if where.is_dir() and not files and request.weight is None and (encoder := refusal_of(where)) is not None:
+        raise encoder
     chosen = named("tables") if files else detected(where) if format is None else named(format)
     _require_known(request, chosen)
     return chosen

@@ -39,9 +39,9 @@ def encoder_of(folder: Path) -> tuple[str, str] | None:
 
 def refusal_of(folder: Path) -> InputError | None:
     """Say what to export of the folder of an encoder, whose own tables are no embeddings of texts or images."""
-    found = encoder_of(folder)
-    if found is None:
+    is_encoder = isinstance(parsed_file(folder / "modules.json"), list)
+    word, name = encoder_of(folder) or ("sentence-transformers" if is_encoder else "", "modules.json")
+    if not word:
         return None
-    word, name = found
     remedy = f"export them in Python: {EXPORTS[name].format(path=str(folder))}"
     return must_be("the input", "vectors", f"{folder}, an encoder ({word}, as {name} says)", remedy)
