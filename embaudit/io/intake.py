@@ -48,7 +48,7 @@ class Part:
     """The type that its numbers are rounded to, such as "Q8_0"; empty where they are not."""
 
     def __str__(self) -> str:
-        return f"{self.name} {_shape(self.shape, self.rounded)}" if self.shape else self.name
+        return f"{self.name} {_shape(self.shape, self.rounded)}" if self.shape not in ((), (None,)) else self.name
 
 
 @dataclass(frozen=True)

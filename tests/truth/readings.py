@@ -197,8 +197,8 @@ def tables() -> Iterator[Reading]:
     lines = "id,price,x,y\n" + "".join(f"{i},{i / 10},{x!r},{y!r}\n" for i, (x, y) in zip(IDS, Q.tolist(), strict=True))
     yield Reading(
         "a column a dimension", text("v.csv", lines),
-        "Read as csv: columns x to y (7 × 2) as right factors, id (7) as right ids. Left over: price (?).",
-        "read as csv: columns x to y, id; left over: price (?)", vectors, {"vector": "x:y"}, ("id", "price", "x", "y"),
+        "Read as csv: columns x to y (7 × 2) as right factors, id (7) as right ids. Left over: price.",
+        "read as csv: columns x to y, id; left over: price", vectors, {"vector": "x:y"}, ("id", "price", "x", "y"),
         ("ids: none", "Assumed"),
     )  # fmt: skip
     tokens = "".join(f"w{i} {x!r} {y!r}\n" for i, (x, y) in zip(IDS, Q.tolist(), strict=True))
