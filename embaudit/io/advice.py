@@ -1,4 +1,4 @@
-"""What to do with a file that no reader takes: what it is, by its name and first bytes, and what settles it."""
+"""Advice for a file that no reader takes: what it is, by its name and first bytes, and what settles it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MAGIC = {
     b"\x89HDF\r\n\x1a\n": ("HDF5", ".h5"),
     b"IxF": ("a FAISS index", ".faiss"),
 }
-"""What files of known formats begin with; renaming one helps."""
+"""First bytes of files of known formats; renaming one helps."""
 _VECTORS = "export the vectors in Python: numpy.save('vectors.npy', {})"
 _ANNOY = _VECTORS.format("[index.get_item_vector(i) for i in range(index.get_n_items())]")
 _HNSW = _VECTORS.format("index.get_items(sorted(index.get_ids_list()))")
@@ -45,11 +45,11 @@ _MARKET = (
     "a sparse one"
 )
 ZEROS = bytes(8)
-"""What hnswlib writes first, whatever the name: the offset of its lowest level."""
+"""First bytes of an index of hnswlib: the offset of its lowest level."""
 
 
 def refusal(path: Path, suffixes: Iterable[str]) -> InputError:
-    """Say of a file or folder that is none of the known formats what would help.
+    """Build the error for a file or folder of no known format: what would help.
 
     Examples
     --------
@@ -67,9 +67,9 @@ numpy.save('vectors.npy', [index.get_item_vector(i) for i in range(index.get_n_i
     if suffix in ADVICE:
         what, remedy = ADVICE[suffix]
         return must_be("the input", "a model or vectors", f"{path}, {what}", remedy.format(path=path))
-    found = _by_content(path)
-    if found is not None:
-        kind, ending = found
+    hint = _by_content(path)
+    if hint is not None:
+        kind, ending = hint
         remedy = f"rename it so that it ends in {ending}"
         return must_be("the input", "a file whose name tells its format", f"{path}, which is {kind}", remedy)
     remedy = "write the vectors as .npy or .parquet, or name its format with --format if it is one of these"
@@ -78,7 +78,7 @@ numpy.save('vectors.npy', [index.get_item_vector(i) for i in range(index.get_n_i
 
 def _by_content(path: Path) -> tuple[str, str] | None:
     beginning = first_bytes(path)
-    return next((found for magic, found in MAGIC.items() if beginning.startswith(magic)), None)
+    return next((hint for magic, hint in MAGIC.items() if beginning.startswith(magic)), None)
 
 
 def refuse_unread(path: Path) -> None:

@@ -20,36 +20,36 @@ class Format:
     """One file format."""
 
     name: str
-    """What to pass as `format`."""
+    """Value of the option `format`."""
     suffixes: tuple[str, ...]
     """File name endings; "/" stands for a directory."""
     what: str
-    """Where such files come from."""
+    """Source of such files."""
     holds: str
-    """What they hold."""
+    """Contents of such files."""
     options: tuple[str, ...] = ()
     """The options of `load` it understands, besides those that every format takes."""
     module: str = field(default="", repr=False)
-    """Where its reader and writer are."""
+    """Module of its reader and writer."""
     needs: str = ""
     """The package it needs beside those that embaudit brings, called as its extra is; empty for none."""
     magic: bytes = field(default=b"", repr=False)
-    """What its files begin with, if that tells them whatever they are called."""
+    """First bytes of its files, if these identify them under any name."""
     reads: bool = True
-    """Whether `load` reads it."""
+    """True if `load` reads it."""
     writes: bool = False
-    """Whether `save` writes it."""
+    """True if `save` writes it."""
     writer: str = field(default="write", repr=False)
     """Name of the function in that module that writes it."""
 
     @property
     def is_usable(self) -> bool:
-        """Whether what it needs is installed here."""
+        """Return whether what it needs is installed here."""
         return not self.needs or find_spec(PACKAGES[self.needs]) is not None
 
 
 PACKAGES = {"faiss": "faiss", "gguf": "gguf", "hdf5": "h5py", "onnx": "onnx"}
-"""What to import, by the extra that brings it."""
+"""Name of the module to import, by the extra that brings it."""
 _COLUMNS = ("id", "vector", "bias", "ignore")
 _ARRAYS = ("left", "right", "left_bias", "weight", "bias", "embedding", "transpose", "ignore")
 
@@ -102,7 +102,7 @@ def formats() -> tuple[Format, ...]:
     return FORMATS
 
 
-def module_of(chosen: Format) -> Any:
+def module_of(entry: Format) -> Any:
     """Import the reader and writer of a format.
 
     Raises
@@ -110,11 +110,11 @@ def module_of(chosen: Format) -> Any:
     InputError
         If it needs a package that is not installed.
     """
-    if not chosen.is_usable:
-        remedy = f"install it: pip install 'embaudit[{chosen.needs}]'"
-        what = f"the package {PACKAGES[chosen.needs]}, which {chosen.name} files need,"
+    if not entry.is_usable:
+        remedy = f"install it: pip install 'embaudit[{entry.needs}]'"
+        what = f"the package {PACKAGES[entry.needs]}, which {entry.name} files need,"
         raise must_be(what, "installed", "none", remedy)
-    return import_module(f"embaudit.io.readers.{chosen.module}")
+    return import_module(f"embaudit.io.readers.{entry.module}")
 
 
 def named(name: str) -> Format:
@@ -133,7 +133,7 @@ def named(name: str) -> Format:
 
 
 def detected(path: Path) -> Format:
-    """Tell the format of a file or directory by its name and content.
+    """Determine the format of a file or directory by its name and content.
 
     Raises
     ------
@@ -162,7 +162,7 @@ def _recognises(candidate: Format, path: Path) -> bool:
 
 
 def writer_of(path: AnyPath) -> Format:
-    """Tell the format of an output by its suffix.
+    """Determine the format of an output by its suffix.
 
     Raises
     ------
@@ -174,5 +174,5 @@ def writer_of(path: AnyPath) -> Format:
     for candidate in formats():
         if candidate.writes and suffix in candidate.suffixes and target.suffix.lower() != ".gz":
             return candidate
-    known = dict.fromkeys(s for f in formats() if f.writes for s in f.suffixes)
-    raise must_be("the output", "a file that ends in one of " + " ".join(known), path)
+    suffixes = dict.fromkeys(s for f in formats() if f.writes for s in f.suffixes)
+    raise must_be("the output", "a file that ends in one of " + " ".join(suffixes), path)

@@ -21,7 +21,7 @@ LABELS = (
     "left_aside", "right_aside",
 )  # fmt: skip
 FIELDS = ("link", "offset", "roles", "objective", "final_norm", *LABELS)
-"""What a model has beside its factors."""
+"""Fields of a model beside its factors."""
 LINK = "embaudit_link"
 """Under which name the metadata of a file says how scores become predictions."""
 OBJECTIVE = "embaudit_objective"
@@ -86,7 +86,7 @@ class Draft:
     streams: Mapping[str, Stream]
     """ "right", and "left" where there is one."""
     fields: Mapping[str, Any]
-    """Those of `FIELDS` that are given."""
+    """Values of those `FIELDS` that the model has."""
 
     @classmethod
     def of(cls, model: FactorModel) -> Draft:
@@ -107,20 +107,20 @@ class Draft:
 
     @property
     def metadata(self) -> dict[str, str]:
-        """What a file may say beside its numbers."""
+        """Metadata of a file, by key."""
         objective = self.fields.get("objective")
         link = {} if self.link == "identity" else {LINK: text_of(self.link)}
         return link if objective is None else {**link, OBJECTIVE: objective}
 
     @property
     def roles(self) -> tuple[str, str]:
-        """What people call the sides."""
+        """Nouns for the rows of both sides."""
         roles: tuple[str, str] = self.fields["roles"]
         return roles
 
     @property
     def tokens_are(self) -> str:
-        """Which field names the rows where a format has one name a row: titles stand in for ids if each is unique."""
+        """Field that names the rows where a format has one name a row: titles stand in for ids if each is unique."""
         names = self.fields.get("right_names")
         stand_in = self.fields.get("right_ids") is None and names is not None and len(np.unique(names)) == len(names)
         return "right_names" if stand_in else "right_ids"
@@ -131,10 +131,10 @@ class Draft:
         tokens = self.fields.get(self.tokens_are)
         return np.arange(self.right.shape[0]) if tokens is None else tokens
 
-    def losses(self, kept: frozenset[str]) -> dict[str, str]:
-        """Say in words which fields would be lost in a format that keeps the right factors and those `kept`."""
+    def losses(self, room: frozenset[str]) -> dict[str, str]:
+        """Describe the fields that would be lost in a format that has room for the right factors and `room`."""
         user, item = self.roles
-        given = {name for name in (*LABELS, "final_norm") if self.fields.get(name) is not None} | set(self.streams)
+        stored = {name for name in (*LABELS, "final_norm") if self.fields.get(name) is not None} | set(self.streams)
         words = {
             "left": f"{user} factors",
             "right_bias": f"the {item} bias",
@@ -145,5 +145,5 @@ class Draft:
             "final_norm": "the final norm",
         }
         if LINK in self.metadata:
-            given.add("link")
-        return {name: text for name, text in words.items() if name in given - kept}
+            stored.add("link")
+        return {name: text for name, text in words.items() if name in stored - room}

@@ -27,7 +27,7 @@ BESIDE = ("left", "bias", "left_bias")
 """Options that are arrays beside an array."""
 
 
-def as_reading(given: Given, **options: Any) -> tuple[FactorModel, Intake | None]:
+def as_reading(source: Given, **options: Any) -> tuple[FactorModel, Intake | None]:
     """Return a model as `as_model` does, and its intake where it was read from a file or an object.
 
     Options are those of `load`; beside an array `left`, `bias` and `left_bias` are arrays.
@@ -40,30 +40,31 @@ def as_reading(given: Given, **options: Any) -> tuple[FactorModel, Intake | None
     FactorModel(3 users × 2 items, 2 dimensions, identity link, float64)
     """
     options = {name: value for name, value in options.items() if value is not None}
-    if isinstance(given, FactorModel | Reading):
+    if isinstance(source, FactorModel | Reading):
         if options:
             raise InputError(f"{next(iter(options))} must be left out beside a model, which says it; use its replace.")
-        return (given, None) if isinstance(given, FactorModel) else (given.model, given.intake)
-    reading = _read(given, options)
+        return (source, None) if isinstance(source, FactorModel) else (source.model, source.intake)
+    reading = _read(source, options)
     return reading.model, reading.intake
 
 
-def _read(given: Any, options: dict[str, Any]) -> Reading:
-    if isinstance(given, (str, os.PathLike)) or _is_list_of_paths(given):
-        return read(given, **options)
-    if hasattr(given, "obsm") and hasattr(given, "obs_names"):
-        return _of_anndata(given, options)
+def _read(source: Any, options: dict[str, Any]) -> Reading:
+    """Read a path, an AnnData object, a data frame, arrays or an object of a library."""
+    if isinstance(source, (str, os.PathLike)) or _is_list_of_paths(source):
+        return read(source, **options)
+    if hasattr(source, "obsm") and hasattr(source, "obs_names"):
+        return _of_anndata(source, options)
     # Pandas, polars and DuckDB give tables of Arrow by this protocol; a lazy frame is collected first.
-    frame = given.collect() if type(given).__name__ == "LazyFrame" else given
+    frame = source.collect() if type(source).__name__ == "LazyFrame" else source
     if hasattr(frame, "__arrow_c_stream__") and not hasattr(frame, "dtype"):
         return _of_frame(frame, options)
-    if isinstance(given, (list, tuple, np.ndarray)) or (hasattr(given, "detach") and hasattr(given, "shape")):
-        return _of_array(given, options)
-    return read_object(given, **options)
+    if isinstance(source, (list, tuple, np.ndarray)) or (hasattr(source, "detach") and hasattr(source, "shape")):
+        return _of_array(source, options)
+    return read_object(source, **options)
 
 
-def _is_list_of_paths(given: object) -> bool:
-    return isinstance(given, (list, tuple)) and all(isinstance(one, (str, os.PathLike)) for one in given)
+def _is_list_of_paths(source: object) -> bool:
+    return isinstance(source, (list, tuple)) and all(isinstance(item, (str, os.PathLike)) for item in source)
 
 
 def _of_frame(frame: Any, options: dict[str, Any]) -> Reading:
@@ -90,12 +91,12 @@ def _of_anndata(data: Any, options: dict[str, Any]) -> Reading:
 
 def _of_array(array: Any, options: dict[str, Any]) -> Reading:
     """Read arrays as those of a file are read whose names the caller says."""
-    given = {"weight": array} | {name: options.pop(name) for name in BESIDE if name in options}
-    paths = {name: value for name, value in given.items() if isinstance(value, (str, os.PathLike))}
-    arrays = {name: load(x, kind="vectors").right if name in paths else _plain(x) for name, x in given.items()}
-    kind = options.pop("kind", None) or ("factors" if "left" in given else "head" if "bias" in given else "vectors")
-    names = {name: name for name in given if name != "weight"}
-    request = Request.of(kind, {**options, **names, "right" if "left" in given else "weight": "weight"})
+    source = {"weight": array} | {name: options.pop(name) for name in BESIDE if name in options}
+    paths = {name: value for name, value in source.items() if isinstance(value, (str, os.PathLike))}
+    arrays = {name: load(x, kind="vectors").right if name in paths else _plain(x) for name, x in source.items()}
+    kind = options.pop("kind", None) or ("factors" if "left" in source else "head" if "bias" in source else "vectors")
+    names = {name: name for name in source if name != "weight"}
+    request = Request.of(kind, {**options, **names, "right" if "left" in source else "weight": "weight"})
     contents = contents_of(Memory(arrays), request, "the arrays")
     return reading_of(contents.of_kind(kind), request, "array")
 
@@ -104,12 +105,12 @@ def _plain(array: Any) -> Any:
     return detached(array) if hasattr(array, "detach") else np.asarray(array)
 
 
-def as_model(given: Given) -> FactorModel:
+def as_model(source: Given) -> FactorModel:
     """Return a model as it is, read one from a path, or take one from arrays, a data frame or an object.
 
     Parameters
     ----------
-    given : FactorModel, path, array, data frame, object or Reading
+    source : FactorModel, path, array, data frame, object or Reading
         What `load` or `from_object` takes; call them yourself where something has to be said about it.
 
     Raises
@@ -124,17 +125,17 @@ def as_model(given: Given) -> FactorModel:
         ...
     embaudit.errors.InputError: ...
     """
-    return as_reading(given)[0]
+    return as_reading(source)[0]
 
 
-def source_of(given: object) -> str | None:
-    """Say where a model comes from: its path, or the folder of its files, if that is what was given.
+def source_of(source: object) -> str | None:
+    """Return where a model comes from: its path, or the folder of its files, if that is what was given.
 
     Examples
     --------
     >>> source_of("model.npz"), source_of(["shards/a.parquet", "shards/b.parquet"]), source_of(object())
     ('model.npz', 'shards', None)
     """
-    if _is_list_of_paths(given) and given:
-        return os.path.commonpath([str(Path(path).parent) for path in given])  # type: ignore[attr-defined]
-    return os.fspath(given) if isinstance(given, (str, os.PathLike)) else None
+    if _is_list_of_paths(source) and source:
+        return os.path.commonpath([str(Path(path).parent) for path in source])  # type: ignore[attr-defined]
+    return os.fspath(source) if isinstance(source, (str, os.PathLike)) else None

@@ -21,7 +21,7 @@ WORDS = {
     "left_aside": "left rows set aside", "right_aside": "right rows set aside", "offset": "offset", "link": "link",
     "objective": "objective", "final_norm": "the final norm",
 }  # fmt: skip
-"""What the fields of a model are called."""
+"""Words for the fields of a model."""
 GIVEN = "what was given"
 """Name of a part that the caller gave."""
 FEW = 2
@@ -39,7 +39,7 @@ class Part:
     """One array, column or attribute, and what it became."""
 
     name: str
-    """What the source calls it."""
+    """Name in the source."""
     became: str
     """The field of a model, None of them where it was left over."""
     shape: tuple[int | None, ...] = ()
@@ -53,7 +53,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Intake:
-    """What was read as what.
+    """Report of a read: source arrays, the model field each filled, and arrays left unused.
 
     Examples
     --------
@@ -65,40 +65,40 @@ class Intake:
     format: str
     """The format, or the library of an object."""
     files: tuple[str, ...]
-    """What was read."""
+    """Paths of the files that were read."""
     parts: tuple[Part, ...] = ()
-    """What became part of the model."""
+    """Arrays that became fields of the model."""
     left_over: tuple[Part, ...] = ()
-    """What did not."""
+    """Arrays that became no field."""
     assumed: tuple[str, ...] = ()
-    """What neither the source nor the caller said."""
+    """Assumptions that neither the source nor the caller stated."""
     titles: tuple[str, str] = ("user", "item")
-    """What people call the sides."""
+    """Nouns for the rows of both sides."""
 
-    def of(self, model: FactorModel, *, said: Iterable[str] = ()) -> Intake:
+    def of(self, model: FactorModel, *, declared: Iterable[str] = ()) -> Intake:
         """Add what was assumed of a model: its link, where neither the source nor the caller (`said`) told it."""
-        told = {part.became for part in self.parts} | set(said)
-        known = model.link == "unknown" or (told & {"link", "objective"} and not model.link.is_assumed)
-        link = () if known or model.left_side is None else (f"the {model.link} link",)
+        told = {mapping.became for mapping in self.parts} | set(declared)
+        is_told = model.link == "unknown" or (told & {"link", "objective"} and not model.link.is_assumed)
+        link = () if is_told or model.left_side is None else (f"the {model.link} link",)
         return replace(self, assumed=(*self.assumed, *link), titles=model.roles)
 
-    def trained(self, objective: str | None, *, said: bool) -> Intake:
+    def trained(self, objective: str | None, *, declared: bool) -> Intake:
         """Name the source of the training: the caller, an array or file, else the format or library."""
-        told = any(part.became == "objective" for part in self.parts)
-        if objective is None or (told and not said):
+        told = any(mapping.became == "objective" for mapping in self.parts)
+        if objective is None or (told and not declared):
             return self
-        return self.beside(Part(GIVEN if said else self.format, "objective"))
+        return self.beside(Part(GIVEN if declared else self.format, "objective"))
 
     @property
     def training_source(self) -> str | None:
         """The source of the training, or of how rows are compared; None where the caller is it, or there is none."""
-        parts = {part.became: part for part in self.parts}
-        part = parts.get("objective", parts.get("link"))
-        if part is None or part.name == GIVEN:
+        parts = {mapping.became: mapping for mapping in self.parts}
+        mapping = parts.get("objective", parts.get("link"))
+        if mapping is None or mapping.name == GIVEN:
             return None
-        if part.name.endswith(".json"):
-            return part.name
-        inside = "" if part.name == self.format or not self.files else f"{part.name} in "
+        if mapping.name.endswith(".json"):
+            return mapping.name
+        inside = "" if mapping.name == self.format or not self.files else f"{mapping.name} in "
         return f"{inside}{Path(self.files[0]).name if inside else self.format}"
 
     def beside(self, *parts: Part) -> Intake:
@@ -110,14 +110,14 @@ class Intake:
         >>> Intake("npz", ("a.npz",), (), left).beside(Part("norm.weight", "final_norm", (2,))).line()
         'read as npz: norm.weight; left over: seed'
         """
-        named, added = {part.became for part in parts}, {part.name for part in parts}
-        kept = (part for part in self.parts if part.became not in named)
-        rest = tuple(part for part in self.left_over if part.name not in added)
-        return replace(self, parts=(*kept, *parts), left_over=rest)
+        named, added = {mapping.became for mapping in parts}, {mapping.name for mapping in parts}
+        remaining = (mapping for mapping in self.parts if mapping.became not in named)
+        rest = tuple(mapping for mapping in self.left_over if mapping.name not in added)
+        return replace(self, parts=(*remaining, *parts), left_over=rest)
 
     def explain(self) -> str:
-        """Tell it in one short paragraph."""
-        read = ", ".join(f"{part} as {WORDS.get(part.became, part.became)}" for part in self.parts)
+        """Describe the read in one short paragraph."""
+        read = ", ".join(f"{mapping} as {WORDS.get(mapping.became, mapping.became)}" for mapping in self.parts)
         sentences = [f"Read as {self.format}{f': {read}' if read else ''}."]
         if self.left_over:
             sentences.append(f"Left over: {_some(self.left_over)}.")
@@ -126,16 +126,16 @@ class Intake:
         return " ".join([*sentences, *self._ids()])
 
     def _ids(self) -> Iterable[str]:
-        found = {part.became for part in self.parts}
+        fields = {mapping.became for mapping in self.parts}
         for side, title in zip(("left", "right"), self.titles, strict=True):
-            if side in found and f"{side}_ids" not in found:
-                named = f"{side}_names" in found
+            if side in fields and f"{side}_ids" not in fields:
+                named = f"{side}_names" in fields
                 # Tokens and classes are nothing to a reader without their names.
                 give = "; a file of labels names them" if title == "label" and not named else ""
                 yield f"{title.capitalize()} ids: none, so rows go by their {'names' if named else 'number'}{give}."
 
     def line(self) -> str:
-        """Tell the most of it in one line.
+        """Describe the read in one line.
 
         Examples
         --------
@@ -144,7 +144,9 @@ class Intake:
         >>> Intake("gguf", ("a.gguf",), (Part("output.weight", "right", (7, 2), "Q8_0"),)).line()
         'read as gguf: output.weight (Q8_0)'
         """
-        shown = ((part.name, part.rounded) for part in self.parts if part.became not in ("link", "objective"))
+        shown = (
+            (mapping.name, mapping.rounded) for mapping in self.parts if mapping.became not in ("link", "objective")
+        )
         read = ", ".join(f"{name} ({rounded})" if rounded else name for name, rounded in shown)
         few = len(self.left_over) <= FEW
         rest = ", ".join(map(str, self.left_over)) if few else counted(len(self.left_over), "other")
@@ -154,16 +156,16 @@ class Intake:
     def to_dict(self) -> dict[str, Any]:
         """Return plain values."""
 
-        def plain(part: Part) -> dict[str, Any]:
-            became = {"became": part.became} if part.became else {}
-            rounded = {"rounded": part.rounded} if part.rounded else {}
-            return {"name": part.name, **became, "shape": list(part.shape), **rounded}
+        def plain(mapping: Part) -> dict[str, Any]:
+            became = {"became": mapping.became} if mapping.became else {}
+            rounded = {"rounded": mapping.rounded} if mapping.rounded else {}
+            return {"name": mapping.name, **became, "shape": list(mapping.shape), **rounded}
 
         return {
             "format": self.format,
             "files": list(self.files),
-            "parts": [plain(part) for part in self.parts],
-            "left_over": [plain(part) for part in self.left_over],
+            "parts": [plain(mapping) for mapping in self.parts],
+            "left_over": [plain(mapping) for mapping in self.left_over],
             "assumed": list(self.assumed),
             "explanation": self.explain(),
         }
@@ -178,19 +180,19 @@ class FoundNorm:
     name: str
     """Name of its gains in the checkpoint."""
     because: str
-    """What says so."""
+    """Key of a configuration or name of a tensor that this was inferred from."""
 
     @property
     def parts(self) -> tuple[Part, ...]:
-        """What an intake says became of its arrays, under each name that a shift may have."""
+        """Mappings of its arrays for an intake, under each name that a shift may have."""
         layer, shape = self.name.rpartition(".")[0], self.norm.gain.shape
         shifts = SHIFTS if self.norm.shift is not None else ()
         return tuple(Part(name, "final_norm", shape) for name in (self.name, *(f"{layer}.{s}" for s in shifts)))
 
     def recorded(self, intake: Intake) -> Intake:
         """Name those arrays that an intake left over as the final norm."""
-        rest = {part.name for part in intake.left_over}
-        return intake.beside(*(part for part in self.parts if part.name in rest))
+        rest = {mapping.name for mapping in intake.left_over}
+        return intake.beside(*(mapping for mapping in self.parts if mapping.name in rest))
 
     def __str__(self) -> str:
         shift = ", with a bias" if self.norm.shift is not None else ""
@@ -311,5 +313,5 @@ def _shape(shape: tuple[int | None, ...], rounded: str = "") -> str:
 
 
 def _some(parts: tuple[Part, ...]) -> str:
-    named = ", ".join(str(part) for part in parts[:SHOWN])
+    named = ", ".join(str(mapping) for mapping in parts[:SHOWN])
     return named if len(parts) <= SHOWN else f"{named} and {counted(len(parts) - SHOWN, 'other')}"

@@ -25,13 +25,13 @@ _PARTS = (
 )
 _TRUST = " (which runs the code in the file: only if you trust who made it)"
 OUT = "model.safetensors"
-"""Where the weights go: the name that readers of a folder look for."""
+"""File name of converted weights, which readers of a folder look for."""
 STATES = ("state_dict", "model_state_dict", "model_state", "model", "net", "network")
 """Under which keys training loops keep weights beside other things; Lightning under the first."""
 BESIDE = ("epoch", "optimizer", "optimizer_state_dict", "step", "iteration", "scheduler")
 """Keys of what they keep there, too."""
 PLAIN = re.compile(r"collections OrderedDict|torch\._utils _rebuild_\w+|torch \w+Storage|torch(\._tensor)? \w+")
-"""What weights alone ask pickle for."""
+"""Imports of a pickle that holds weights alone."""
 _LIVE = "in Python, where the model is at hand: embaudit.save(embaudit.io.from_object(model), 'model.npz')"
 CONVERSIONS = {
     ".kv": _GENSIM,
@@ -45,9 +45,9 @@ CONVERSIONS = {
     "gensim.models.Word2Vec.load({name!r})), 'model.npz'), which keeps words and contexts",
 }
 PART = re.compile(r"-\d{5}-of-(?P<last>\d{5})\.bin$")
-"""What the name of one part of a checkpoint ends in."""
+"""Ending of the file name of one shard of a checkpoint."""
 CHECKPOINTS = ("pytorch_model.bin", "pytorch_model-00001-of-*.bin")
-"""What folders hold that were saved before safetensors."""
+"""File names of checkpoints that were saved before safetensors."""
 BEGINNINGS = tuple(bytes([0x80, protocol]) for protocol in range(2, 6))
 """Pickles of protocol 2 and later."""
 
@@ -65,7 +65,7 @@ def refuse_pickles(path: Path) -> None:
 
 
 def _looks_pickled(path: Path) -> bool:
-    """Whether a file is a pickle, or PyTorch's zip archive around one, whatever its name says."""
+    """Return whether a file is a pickle, or PyTorch's zip archive around one, whatever its name says."""
     beginning = first_bytes(path, 256)
     # No pickle goes on with a zero; an integer of four bytes may, such as the width of a network.
     if beginning.startswith(BEGINNINGS):
@@ -81,17 +81,17 @@ def pickled_checkpoint(folder: Path) -> InputError | None:
     >>> pickled_checkpoint(Path("no-such-folder")) is None
     True
     """
-    found = next((path for name in CHECKPOINTS for path in sorted(folder.glob(name))), None)
-    return None if found is None else _refusal(found, name=str(found), out=str(folder / OUT))
+    checkpoint = next((path for name in CHECKPOINTS for path in sorted(folder.glob(name))), None)
+    return None if checkpoint is None else _refusal(checkpoint, name=str(checkpoint), out=str(folder / OUT))
 
 
 def _refusal(path: Path, *, name: str | None = None, out: str = OUT) -> InputError:
     """Build the error that names the conversion."""
-    name, part = name or path.name, PART.search(path.name)
+    name, shard = name or path.name, PART.search(path.name)
     remedy = CONVERSIONS.get(path.suffix.lower(), _TORCH if path.suffix == ".bin" else _LIVE)
     words: dict[str, object] = {"name": name, "out": out}
-    if part is not None:
-        parts = f"{path.name[: part.start()]}-*-of-{part['last']}.bin"
+    if shard is not None:
+        parts = f"{path.name[: shard.start()]}-*-of-{shard['last']}.bin"
         remedy, words = _PARTS, {**words, "parts": str(Path(name).parent / parts)}
     elif remedy is _TORCH:
         words |= _of_torch(path)
@@ -102,19 +102,19 @@ def _refusal(path: Path, *, name: str | None = None, out: str = OUT) -> InputErr
 
 
 def _of_torch(path: Path) -> dict[str, object]:
-    """Tell from the names in a file of PyTorch, which are read and not followed, how its weights are had."""
+    """Determine from the names in a file of PyTorch, which are read and not followed, how its weights are had."""
     try:
         with zipfile.ZipFile(path) as archive:
             name = next(name for name in archive.namelist() if name.endswith("data.pkl"))
-            operations = [(code.name, said) for code, said, _ in pickletools.genops(archive.read(name))]
+            operations = [(code.name, value) for code, value, _ in pickletools.genops(archive.read(name))]
     # Older files are no archives.
     except (OSError, ValueError, StopIteration, RuntimeError, zipfile.BadZipFile, zlib.error):
         operations = []
-    asked = [str(said) for code, said in operations if code == "GLOBAL"]
-    texts = {said for code, said in operations if "UNICODE" in code}
+    imports = [str(value) for code, value in operations if code == "GLOBAL"]
+    texts = {value for code, value in operations if "UNICODE" in code}
     # Only beside other things is a short key no layer.
     sure = STATES if texts.intersection(BESIDE) else STATES[:2]
-    key = next((one for one in sure if one in texts), None)
-    safe = all(PLAIN.fullmatch(one) for one in asked)
-    part = f"[{key!r}]" if key is not None else "" if safe else ".state_dict()"
-    return {"safe": safe, "part": part, "trust": "" if safe else _TRUST}
+    key = next((candidate for candidate in sure if candidate in texts), None)
+    safe = all(PLAIN.fullmatch(candidate) for candidate in imports)
+    shard = f"[{key!r}]" if key is not None else "" if safe else ".state_dict()"
+    return {"safe": safe, "part": shard, "trust": "" if safe else _TRUST}

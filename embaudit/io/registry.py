@@ -100,12 +100,12 @@ def read(
     """
     (where, files), request = located(path), Request.of(kind, options)
     with _at(where):
-        chosen = _chosen(where, format, request, files)
-        return reading_of(_contents(chosen, where, request, files), request, chosen.name, where)
+        entry = _chosen(where, format, request, files)
+        return reading_of(_contents(entry, where, request, files), request, entry.name, where)
 
 
 def _is_open(model: FactorModel, request: Request) -> bool:
-    """Tell whether neither a file nor the caller said how one table of vectors was trained."""
+    """Return whether neither a file nor the caller said how one table of vectors was trained."""
     told = (model.objective, request.objective, request.link, request.compared)
     return model.left_side is None and model.link == "identity" and told == (None,) * 4
 
@@ -135,32 +135,32 @@ def reading_of(contents: Contents, request: Request, name: str, source: Any = No
     encoder = encoder_of(where.parent) if where is not None and _is_open(model, request) else None
     if encoder is not None:
         model, intake = with_objective(model, encoder[0]), intake.beside(Part(encoder[1], "objective"))
-    intake = _elsewhere(_with_shapes(intake, model).of(model, said=request.given))
+    intake = _elsewhere(_with_shapes(intake, model).of(model, declared=request.given))
     intake = intake if norm is None else norm.recorded(intake)
-    return Reading(model, intake.trained(model.objective, said=request.objective is not None), norm)
+    return Reading(model, intake.trained(model.objective, declared=request.objective is not None), norm)
 
 
 def look(path: AnyPath | Sequence[AnyPath], *, kind: str = "auto", format: str | None = None, **options: Any) -> Intake:  # noqa: A002
-    """Say what `read` would make of a file, from its headers alone: no numbers of vectors are read.
+    """Report what `read` would make of a file, from its headers alone: no numbers of vectors are read.
 
     Parameters are those of `load`; what only the numbers show, damage for instance, is not seen.
     """
     (where, files), request = located(path), Request.of(kind, options)
     with _at(where):
-        chosen = _chosen(where, format, request, files)
-        contents = _contents(chosen, where, request, files)
-        intake = _with_files(contents.intake(chosen.name, where), request)
-        link = Link.of(contents.fields["link"].read()) if "link" in contents.fields else None
+        entry = _chosen(where, format, request, files)
+        contents = _contents(entry, where, request, files)
+        intake = _with_files(contents.intake(entry.name, where), request)
+        link = contents.link
         norm = final_norm_of(where, name=request.norm, kind=request.norm_kind) if link == "softmax" else None
         if norm is not None and link is not None and norm.norm.fits(link, contents.fields["right"].shape[-1] or 0):
             intake = norm.recorded(intake)
         return _elsewhere(intake)
 
 
-def _elsewhere(found: Intake) -> Intake:
-    """Say where copies came from."""
-    parts, rest = (tuple(replace(p, name=with_urls(p.name)) for p in each) for each in (found.parts, found.left_over))
-    return replace(found, files=tuple(map(with_urls, found.files)), parts=parts, left_over=rest)
+def _elsewhere(intake: Intake) -> Intake:
+    """Name the URLs that copies came from."""
+    parts, rest = (tuple(replace(p, name=with_urls(p.name)) for p in each) for each in (intake.parts, intake.left_over))
+    return replace(intake, files=tuple(map(with_urls, intake.files)), parts=parts, left_over=rest)
 
 
 @contextmanager
@@ -176,13 +176,13 @@ def _at(where: Path) -> Iterator[None]:
 def _chosen(where: Path, format: str | None, request: Request, files: tuple[Path, ...]) -> Format:  # noqa: A002
     if where.is_dir() and not files and request.weight is None and (encoder := refusal_of(where)) is not None:
         raise encoder
-    chosen = named("tables") if files else detected(where) if format is None else named(format)
-    _require_known(request, chosen)
-    return chosen
+    entry = named("tables") if files else detected(where) if format is None else named(format)
+    _require_known(request, entry)
+    return entry
 
 
-def _contents(chosen: Format, where: Path, request: Request, files: tuple[Path, ...]) -> Contents:
-    contents: Contents = module_of(chosen).contents(where, request, *([files] if files else []))
+def _contents(entry: Format, where: Path, request: Request, files: tuple[Path, ...]) -> Contents:
+    contents: Contents = module_of(entry).contents(where, request, *([files] if files else []))
     tokens = {} if files else tokens_beside(where if where.is_dir() else where.parent, contents)
     return replace(contents, fields={**contents.fields, **tokens}).of_kind(request.kind)
 
@@ -191,7 +191,7 @@ def _with_files(intake: Intake, request: Request) -> Intake:
     """Add what comes from elsewhere: files, or numbers of the caller."""
     values = {option: getattr(request, option) for option in ELSEWHERE if getattr(request, option) is not None}
     paths = {option: str(value) for option, value in values.items() if isinstance(value, (str, os.PathLike))}
-    inside = {part.name for part in intake.parts}
+    inside = {mapping.name for mapping in intake.parts}
     options = [option for option in values if paths.get(option) not in inside]
     parts = (Part(paths.get(option, GIVEN), ELSEWHERE[option]) for option in options)
     return replace(intake.beside(*parts), files=(*intake.files, *(paths[x] for x in options if x in paths)))
@@ -200,8 +200,8 @@ def _with_files(intake: Intake, request: Request) -> Intake:
 def _with_shapes(intake: Intake, model: FactorModel) -> Intake:
     """Fill in the shapes that headers did not tell; nothing is read for it that still lies in the file."""
     parts = (
-        replace(part, shape=_shape(model, part.became)) if None in (part.shape or (None,)) else part
-        for part in intake.parts
+        replace(mapping, shape=_shape(model, mapping.became)) if None in (mapping.shape or (None,)) else mapping
+        for mapping in intake.parts
     )
     return replace(intake, parts=tuple(parts))
 
@@ -215,11 +215,11 @@ def _shape(model: FactorModel, name: str) -> tuple[int, ...]:
     return (len(side),) if field else side.shape
 
 
-def _require_known(request: Request, chosen: Format) -> None:
-    unused = [name for name in request.given if name not in (*chosen.options, *ALWAYS)]
+def _require_known(request: Request, entry: Format) -> None:
+    unused = [name for name in request.given if name not in (*entry.options, *ALWAYS)]
     if unused:
-        known = ", ".join((*chosen.options, *ALWAYS))
-        raise must_be(f"an option for {chosen.name} files", f"one of {known}", unused[0])
+        allowed = ", ".join((*entry.options, *ALWAYS))
+        raise must_be(f"an option for {entry.name} files", f"one of {allowed}", unused[0])
 
 
 def finish(model: FactorModel, request: Request, source: Any) -> tuple[FactorModel, FoundNorm | None]:
@@ -235,9 +235,9 @@ def finish(model: FactorModel, request: Request, source: Any) -> tuple[FactorMod
     if request.labels is not None:
         changes["right_names"] = labels_of(request.labels, model.n_right, what=model.title("right"))
     for role in ("left", "right"):
-        given = getattr(request, f"{role}_counts")
-        if given is not None:
-            changes[f"{role}_counts"] = counts_of(given, model.side(role))
+        value = getattr(request, f"{role}_counts")
+        if value is not None:
+            changes[f"{role}_counts"] = counts_of(value, model.side(role))
     changes = {name: value for name, value in changes.items() if value is not None}
     if request.compared is not None and request.link is not None:
         raise must_be("link", "left out beside compared, which says it", repr(request.link))
@@ -287,9 +287,9 @@ def with_states(model: FactorModel, request: Request) -> FactorModel:
     return with_inputs(model, norm.applied(rows).astype(np.result_type(rows.dtype, np.float32), copy=False))
 
 
-def _vectors(given: Any) -> Matrix:
-    read = isinstance(given, (str, os.PathLike))
-    return load(given, kind="vectors").right if read else as_factors(given, "states")
+def _vectors(value: Any) -> Matrix:
+    read = isinstance(value, (str, os.PathLike))
+    return load(value, kind="vectors").right if read else as_factors(value, "states")
 
 
 def with_inputs(model: FactorModel, inputs: Any) -> FactorModel:
@@ -334,20 +334,20 @@ def save(model: FactorModel | Draft, path: AnyPath, *, force: bool = False) -> N
     path = as_path(path, "the output")
     draft = Draft.of(model) if isinstance(model, FactorModel) else model
     _require_room(draft, plain_suffix(path), room(path, draft))
-    chosen = writer_of(path)
+    entry = writer_of(path)
     with written_whole(path, force=force) as file:
-        getattr(module_of(chosen), chosen.writer)(file, draft)
+        getattr(module_of(entry), entry.writer)(file, draft)
 
 
 def room(path: AnyPath, draft: Draft) -> frozenset[str]:
     """Return what a file can hold of a draft beside its right factors."""
-    kept: frozenset[str] = module_of(writer_of(path)).keeps(draft)
-    return kept
+    fields: frozenset[str] = module_of(writer_of(path)).keeps(draft)
+    return fields
 
 
-def _require_room(draft: Draft, suffix: str, kept: frozenset[str]) -> None:
+def _require_room(draft: Draft, suffix: str, fields: frozenset[str]) -> None:
     """Refuse to drop a side, a bias, ids, titles or a link in silence."""
-    losses = draft.losses(kept)
+    losses = draft.losses(fields)
     if "left" in losses:
         got, remedy = " and ".join(draft.roles), "save it as .npz, or keep one side only"
         raise must_be(f"a model saved as {suffix}", "one side only", f"{got} factors", remedy)
@@ -365,7 +365,7 @@ def stored_side(path: Path, side: str) -> Callable[[slice], NDArray[Any]]:
         arrays = open_arrays(path)
         return arrays.place(side if side in arrays.tensors else next(iter(arrays.tensors))).rows
     rows = load(path, kind="vectors").right
-    return lambda part: rows[part]
+    return lambda mapping: rows[mapping]
 
 
 def require_output(path: AnyPath, *, sides: Literal[1, 2] = 1, force: bool = False) -> None:
@@ -394,8 +394,8 @@ def require_output(path: AnyPath, *, sides: Literal[1, 2] = 1, force: bool = Fal
         ...
     embaudit.errors.InputError: the output must be a file that ends in .npz, which holds both sides; got model.npy.
     """
-    chosen = writer_of(path)
-    module_of(chosen)
-    if sides == 2 and chosen.module != "native":
+    entry = writer_of(path)
+    module_of(entry)
+    if sides == 2 and entry.module != "native":
         raise must_be("the output", f"a file that ends in {FORMATS[0].suffixes[0]}, which holds both sides", path)
     writable(path, force=force)

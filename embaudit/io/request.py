@@ -43,7 +43,7 @@ class Request:
     embedding: str | None = None
     """Name of the inputs a head is applied to."""
     transpose: Transpose | None = None
-    """Which sides are stored with one column an entity."""
+    """Sides that are stored with one column an entity."""
     id: str | None = None
     """Column that holds the ids of a table."""
     vector: str | None = None
@@ -63,19 +63,19 @@ class Request:
     states: Any = None
     """States before the final norm of the head, or a file of them."""
     left_name: str | None = None
-    """What one left row is called, such as "text"."""
+    """Noun for a left row, such as "text"."""
     right_name: str | None = None
-    """What one right row is called, such as "image"."""
+    """Noun for a right row, such as "image"."""
     link: str | None = None
     """How scores become predictions, where the file does not say."""
     compared: Comparison | None = None
     """How a model of one table compares its rows with each other."""
     objective: str | None = None
-    """Which training objective made the model."""
+    """Training objective of the model."""
     norm: str | None = None
     """Name of the gains of the final norm before a head, or none."""
     norm_kind: NormKind | None = None
-    """Which kind of norm that is."""
+    """Kind of that norm."""
     user_features: Any = None
     """Features that a LightFM object was trained with, one row a user."""
     item_features: Any = None
@@ -94,10 +94,10 @@ class Request:
         """
         if kind not in get_args(Kind):
             raise must_be("kind", "one of " + ", ".join(get_args(Kind)), repr(kind))
-        known = [field.name for field in fields(cls) if field.name != "kind"]
-        unknown = [name for name in options if name not in known]
+        names = [field.name for field in fields(cls) if field.name != "kind"]
+        unknown = [name for name in options if name not in names]
         if unknown:
-            raise KeywordError(str(unknown_keyword("load", unknown[0], ["kind", "format", *known])))
+            raise KeywordError(str(unknown_keyword("load", unknown[0], ["kind", "format", *names])))
         transpose = options.get("transpose")
         if isinstance(transpose, bool):
             transpose = "both" if transpose else "none"
@@ -114,7 +114,7 @@ class Request:
         return tuple(f.name for f in fields(self) if f.name != "kind" and getattr(self, f.name) is not None)
 
     def ignores(self, name: str) -> bool:
-        """Whether an array is to be left out.
+        """Return whether an array is to be left out.
 
         Examples
         --------
@@ -124,5 +124,5 @@ class Request:
         return any(fnmatchcase(name, pattern) for pattern in self.ignore or ())
 
     def transposes(self, side: Literal["left", "right"]) -> bool | None:
-        """Whether a side is stored with one column an entity; None where the caller did not say."""
+        """Return whether a side is stored with one column an entity; None where the caller did not say."""
         return None if self.transpose is None else self.transpose in (side, "both")

@@ -25,6 +25,7 @@ PLAIN = (
     "errors.py",
     "evaluation",
     "gauges",
+    "io",
     "linalg",
     "model",
     "movements",

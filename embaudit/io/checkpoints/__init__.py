@@ -1,1 +1,1 @@
-"""What a checkpoint says of its head beside the numbers: the final norm, scales, the names of tokens."""
+"""Facts about the head of a checkpoint beside its numbers: the final norm, scales, the names of tokens."""

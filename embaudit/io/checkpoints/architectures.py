@@ -1,4 +1,4 @@
-"""What stands before the head of each architecture: the one table of names, kinds and conventions.
+"""Layers before the head of each architecture: the one table of names, kinds and conventions.
 
 Names are those of the tensors in a checkpoint, up to a prefix; `model_type` is what `config.json` says.
 """
@@ -15,7 +15,7 @@ from embaudit.model.final_norm import NormKind
 
 @dataclass(frozen=True)
 class Architecture:
-    """Where one family of networks keeps its final norm, and how it reads it.
+    """Place and convention of the final norm of one family of networks.
 
     Examples
     --------
@@ -28,15 +28,15 @@ class Architecture:
     kind: NormKind
     """RMSNorm or LayerNorm."""
     adds_one: bool = False
-    """Whether a stored weight w multiplies by 1 + w."""
+    """True if a stored weight w multiplies by 1 + w."""
     scale: str = ""
     """Key of `config.json` whose number multiplies all logits, or divides them where a `/` stands before it."""
     shrinks: bool = False
-    """Whether tied embeddings see states divided by √d_model."""
+    """True if tied embeddings see states divided by √d_model."""
     constant: bool = False
-    """Whether a checkpoint without such a tensor has a norm without gains."""
+    """True if a checkpoint without such a tensor has a norm without gains."""
     epsilon: float | None = None
-    """What it adds to mean squares whatever `config.json` says; None where that says it."""
+    """Epsilon added to mean squares whatever `config.json` says; None where that says it."""
 
     @property
     def weight(self) -> str:
@@ -59,8 +59,8 @@ class Architecture:
         >>> ARCHITECTURES["llama"].epsilon_of({"rms_norm_eps": 1e-6}), ARCHITECTURES["opt"].epsilon_of({})
         (1e-06, 1e-05)
         """
-        said = (config.get(key) for key in EPSILONS)
-        told = next((x for x in said if isinstance(x, float) and 0 <= x < 1), USUAL)
+        stored = (config.get(key) for key in EPSILONS)
+        told = next((x for x in stored if isinstance(x, float) and 0 <= x < 1), USUAL)
         return told if self.epsilon is None else self.epsilon
 
     def after(self, config: Mapping[str, Any]) -> float:
@@ -84,7 +84,7 @@ EPSILONS = (
 )  # fmt: skip
 """Keys of `config.json` that say what norms add to mean squares."""
 USUAL = 1e-5
-"""What a LayerNorm of torch adds where nothing is said."""
+"""Epsilon of a LayerNorm of torch, where no other is stored."""
 _LLAMA = Architecture("model.norm", "rms")
 _GEMMA = Architecture("model.norm", "rms", adds_one=True)
 _NEMOTRON = Architecture("model.norm", "layer", adds_one=True)
@@ -121,7 +121,7 @@ _SHARED: dict[Architecture, str] = {
     _ROBERTA: "camembert data2vec-text mpnet roberta xlm-roberta",
 }  # fmt: skip
 ARCHITECTURES: dict[str, Architecture] = {
-    **{name: known for known, names in _SHARED.items() for name in names.split()},
+    **{name: architecture for architecture, names in _SHARED.items() for name in names.split()},
     "albert": Architecture("predictions.LayerNorm", "layer"),
     "biogpt": Architecture("biogpt.layer_norm", "layer"),
     "dbrx": Architecture("transformer.norm_f", "layer"),
@@ -144,5 +144,5 @@ ARCHITECTURES: dict[str, Architecture] = {
     "xglm": Architecture("model.layer_norm", "layer"),
 }
 """By `model_type`."""
-ELSEWHERE = tuple(dict.fromkeys(known.norm for known in ARCHITECTURES.values() if "*" not in known.norm))
+ELSEWHERE = tuple(dict.fromkeys(x.norm for x in ARCHITECTURES.values() if "*" not in x.norm))
 """Names of layers that are asked for where the architecture is not known; the last of many may be one or not."""

@@ -14,9 +14,9 @@ CLASSIFIERS = (
     "score.weight", "classifier.weight", "classifier.out_proj.weight", "classification_head.out_proj.weight",
     "fc.weight", "head.weight", "logits_proj.weight",
 )  # fmt: skip
-"""What the heads of classifiers are called, up to a prefix."""
+"""Names of the heads of classifiers, up to a prefix."""
 OTHER_HEADS = ("Classification", "QuestionAnswering", "MultipleChoice")
-"""What the name of a network says that chooses among something else than tokens."""
+"""Parts of the names of networks that choose among something else than tokens."""
 
 NO_SOFTMAX = ("QuestionAnswering", "MultipleChoice", "RewardModel", "ForRegression")
 """Parts of the names of networks whose last layer scores places, answers or rewards."""
@@ -69,17 +69,17 @@ def classes_of(config: Mapping[str, Any], n_rows: int) -> Tokens | None:
     >>> classes_of({"id2label": {"0": "LABEL_0", "1": "LABEL_1"}}, 2) is None
     True
     """
-    known = {int(row): str(name) for row, name in _items(config.get("id2label")) if str(row).isdecimal()}
-    named = len(known) > 1 and not all(UNNAMED.fullmatch(name) for name in known.values())
-    return Tokens.of(known, (), n_rows) if named else None
+    names = {int(row): str(name) for row, name in _items(config.get("id2label")) if str(row).isdecimal()}
+    named = len(names) > 1 and not all(UNNAMED.fullmatch(name) for name in names.values())
+    return Tokens.of(names, (), n_rows) if named else None
 
 
-def _items(said: Any) -> list[tuple[Any, Any]]:
-    return list(said.items()) if isinstance(said, Mapping) else []
+def _items(mapping: Any) -> list[tuple[Any, Any]]:
+    return list(mapping.items()) if isinstance(mapping, Mapping) else []
 
 
 def is_classifier(weight: str, architectures: tuple[str, ...]) -> bool:
-    """Whether an array is the head of a classifier, by the name of its network, or else by its own.
+    """Return whether an array is the head of a classifier, by the name of its network, or else by its own.
 
     Examples
     --------
@@ -101,5 +101,5 @@ def without_tokens(architectures: tuple[str, ...]) -> str | None:
     ['BartForSequenceClassification', 'MistralModel', None, None]
     """
     bare = [name for name in architectures if name.endswith("Model") and not name.endswith(WITH_TOKENS)]
-    others = [name for name in architectures if any(kind in name for kind in OTHER_HEADS)]
-    return next(iter(bare + others), None) if len(bare + others) == len(architectures) else None
+    elsewhere = [name for name in architectures if any(kind in name for kind in OTHER_HEADS)]
+    return next(iter(bare + elsewhere), None) if len(bare + elsewhere) == len(architectures) else None

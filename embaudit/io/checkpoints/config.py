@@ -1,4 +1,4 @@
-"""What `config.json` beside a checkpoint says of the network of text."""
+"""Configuration of the network of text, from `config.json` beside a checkpoint."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class Config:
 
     values: dict[str, Any] = field(default_factory=dict)
     """By key; those of the part that reads text stand before those of the whole."""
-    known: Architecture | None = None
-    """What stands before the head of that architecture; None where it is not known."""
+    architecture: Architecture | None = None
+    """Layers before the head of that architecture; None where it is not known."""
     because: str = ""
     """The key or the file that this was inferred from."""
     content: dict[str, Any] = field(default_factory=dict)
@@ -42,15 +42,15 @@ class Config:
         'llama'
         """
         parts = [content[key] for key in TEXT if isinstance(content.get(key), dict)]
-        said = cls({**content, **(parts[0] if parts else {})})
-        because = f"the model_type {said.model_type} of config.json"
-        return replace(said, known=ARCHITECTURES.get(said.model_type), because=because, content=content)
+        stored = cls({**content, **(parts[0] if parts else {})})
+        because = f"the model_type {stored.model_type} of config.json"
+        return replace(stored, architecture=ARCHITECTURES.get(stored.model_type), because=because, content=content)
 
     @property
     def model_type(self) -> str:
         """The architecture; empty where nothing says it."""
-        said = self.values.get("model_type")
-        return said if isinstance(said, str) else ""
+        stored = self.values.get("model_type")
+        return stored if isinstance(stored, str) else ""
 
     @property
     def architectures(self) -> tuple[str, ...]:
@@ -61,8 +61,8 @@ class Config:
         >>> Config({"architectures": ["GPT2LMHeadModel"]}).architectures, Config({"architectures": None}).architectures
         (('GPT2LMHeadModel',), ())
         """
-        said = self.content.get("architectures") or self.values.get("architectures")
-        return tuple(name for name in said if isinstance(name, str)) if isinstance(said, list) else ()
+        stored = self.content.get("architectures") or self.values.get("architectures")
+        return tuple(name for name in stored if isinstance(name, str)) if isinstance(stored, list) else ()
 
     @property
     def soft_cap(self) -> float | None:
@@ -77,15 +77,15 @@ class Config:
 
     @property
     def has_own_head(self) -> bool:
-        """Whether it says that the head is another matrix than the input embeddings."""
+        """Return whether it says that the head is another matrix than the input embeddings."""
         ties = [values.get("tie_word_embeddings") for values in (self.content, self.values)]
         return False in ties and True not in ties
 
     @property
     def vocab_size(self) -> int | None:
         """Tokens of the vocabulary, where it says so."""
-        said = self.values.get("vocab_size")
-        return said if isinstance(said, int) and not isinstance(said, bool) and said > 0 else None
+        stored = self.values.get("vocab_size")
+        return stored if isinstance(stored, int) and not isinstance(stored, bool) and stored > 0 else None
 
 
 def config_of(folder: Path) -> Config:

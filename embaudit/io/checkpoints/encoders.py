@@ -22,7 +22,7 @@ def encoder_of(folder: Path) -> tuple[str, str] | None:
     configuration; without either it is not known how vectors are compared.
     """
     modules = parsed_file(folder / "modules.json")
-    types = [str(one.get("type")) for one in modules if isinstance(one, dict)] if isinstance(modules, list) else []
+    types = [str(x.get("type")) for x in modules if isinstance(x, dict)] if isinstance(modules, list) else []
     if any(kind.endswith(".Normalize") for kind in types):
         return "sentence-transformers", "modules.json"
     for name, key, words in (
@@ -38,7 +38,7 @@ def encoder_of(folder: Path) -> tuple[str, str] | None:
 
 
 def refusal_of(folder: Path) -> InputError | None:
-    """Say what to export of the folder of an encoder, whose own tables are no embeddings of texts or images."""
+    """Build the error that says what to export of an encoder, whose own tables are no embeddings of texts or images."""
     is_encoder = isinstance(parsed_file(folder / "modules.json"), list)
     word, name = encoder_of(folder) or ("sentence-transformers" if is_encoder else "", "modules.json")
     if not word:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from embaudit.core.checked import Vector
 
 NONE = "none"
-"""What is named where no norm stands before the head."""
+"""Name of the norm where none stands before the head."""
 
 
 def final_norm_of(path: AnyPath, *, name: str | None = None, kind: NormKind | None = None) -> FoundNorm | None:
@@ -53,63 +53,71 @@ def final_norm_of(path: AnyPath, *, name: str | None = None, kind: NormKind | No
         If what is named is not there or is no vector, or the kind is unknown.
     """
     where = existing_path(path)
-    found = None if name == NONE else opened(where)
-    if found is None:
+    stored = None if name == NONE else opened(where)
+    if stored is None:
         if name not in (None, NONE):
             what = "asked of a checkpoint in safetensors files or GGUF"
             raise must_be("norm", what, path, "leave it out")
         return None
-    checkpoint, config = found
+    checkpoint, config = stored
     if name is not None:
         return _named(checkpoint, config, name, kind, where)
     return _found(checkpoint, config, kind)
 
 
 def _found(checkpoint: Arrays, config: Config, kind: NormKind | None = None) -> FoundNorm | None:
-    if config.known is not None:
-        return _of_architecture(checkpoint, config, config.known, kind)
+    if config.architecture is not None:
+        return _of_architecture(checkpoint, config, config.architecture, kind)
     return _customary(checkpoint, config, kind)
 
 
 def _of_architecture(
-    checkpoint: Arrays, config: Config, known: Architecture, kind: NormKind | None
+    checkpoint: Arrays, config: Config, architecture: Architecture, kind: NormKind | None
 ) -> FoundNorm | None:
-    layer = _layer(checkpoint, known.norm)
-    scale = known.factor(config.values)
+    """Return the norm of a known architecture, with the scale of its logits; None without its tensor."""
+    layer = _layer(checkpoint, architecture.norm)
+    scale = architecture.factor(config.values)
     if layer is None:
         width = config.values.get("hidden_size")
-        if known.constant and isinstance(width, int) and width > 0:
-            norm = FinalNorm(kind or known.kind, np.full(width, scale), epsilon=known.epsilon_of(config.values))
+        if architecture.constant and isinstance(width, int) and width > 0:
+            norm = FinalNorm(
+                kind or architecture.kind, np.full(width, scale), epsilon=architecture.epsilon_of(config.values)
+            )
             return FoundNorm(norm, "no tensor", config.because)
         return None
-    norm = _norm(checkpoint, layer, replace(known, kind=kind or known.kind), config, scale)
+    norm = _norm(checkpoint, layer, replace(architecture, kind=kind or architecture.kind), config, scale)
     return FoundNorm(norm, f"{layer}.weight", config.because)
 
 
 def _customary(checkpoint: Arrays, config: Config, kind: NormKind | None) -> FoundNorm | None:
-    found = [layer for layer in (_layer(checkpoint, norm) for norm in ELSEWHERE) if layer is not None]
-    if len(set(found)) != 1:
+    stored = [layer for layer in (_layer(checkpoint, norm) for norm in ELSEWHERE) if layer is not None]
+    if len(set(stored)) != 1:
         return None
-    return _told(checkpoint, config, found[0], kind, "its name")
+    return _told(checkpoint, config, stored[0], kind, "its name")
 
 
 def _named(checkpoint: Arrays, config: Config, name: str, kind: NormKind | None, where: Path) -> FoundNorm:
+    """Return the norm that the caller names."""
     layer = name.removesuffix(".weight")
     stored = f"{layer}.weight"
     if name not in checkpoint.tensors and stored not in checkpoint.tensors:
-        near = [known for known in checkpoint.tensors if "norm" in known.lower() or "ln" in known.lower()]
+        near = [
+            architecture
+            for architecture in checkpoint.tensors
+            if "norm" in architecture.lower() or "ln" in architecture.lower()
+        ]
         listed = ", ".join(near[-6:]) or "there is none that looks like one"
         raise must_be("norm", f"the name of a tensor of {where}, or none", repr(name), f"norms there: {listed}")
-    known = config.known
-    if known is not None and (layer == known.norm or layer.endswith(f".{known.norm}")):
-        found = _of_architecture(checkpoint, config, known, kind)
-        if found is not None:
-            return found
+    architecture = config.architecture
+    if architecture is not None and (layer == architecture.norm or layer.endswith(f".{architecture.norm}")):
+        norm = _of_architecture(checkpoint, config, architecture, kind)
+        if norm is not None:
+            return norm
     return _told(checkpoint, config, layer if stored in checkpoint.tensors else name, kind, "your word")
 
 
 def _told(checkpoint: Arrays, config: Config, layer: str, kind: NormKind | None, because: str) -> FoundNorm:
-    """Tell the kind of a norm by what is stored and said: a bias, or an epsilon under a name that tells."""
+    """Determine the kind of a norm by what is stored and said: a bias, or an epsilon under a name that tells."""
     shifted = any(f"{layer}.{shift}" in checkpoint.tensors for shift in SHIFTS)
     says_layer = any(key.startswith("layer_norm_e") for key in config.values)
     told: NormKind = "layer" if shifted or (says_layer and "rms_norm_eps" not in config.values) else "rms"
@@ -135,8 +143,8 @@ def _layer(checkpoint: Arrays, norm: str) -> str | None:
 def _last(checkpoint: Arrays, norm: str) -> str | None:
     """Find the last of many layers: the one with the highest number."""
     name = re.compile(re.escape(norm).replace(r"\*", r"(\d+)") + r"\.weight")
-    found = [(int(match[1]), match[0]) for match in map(name.fullmatch, checkpoint.tensors) if match]
-    return max(found)[1].removesuffix(".weight") if found else None
+    stored = [(int(match[1]), match[0]) for match in map(name.fullmatch, checkpoint.tensors) if match]
+    return max(stored)[1].removesuffix(".weight") if stored else None
 
 
 def _vector(checkpoint: Arrays, name: str) -> Vector:
@@ -148,16 +156,16 @@ def _vector(checkpoint: Arrays, name: str) -> Vector:
     return array
 
 
-def _norm(checkpoint: Arrays, layer: str, known: Architecture, config: Config, scale: float = 1.0) -> FinalNorm:
+def _norm(checkpoint: Arrays, layer: str, architecture: Architecture, config: Config, scale: float = 1.0) -> FinalNorm:
     weight = f"{layer}.weight" if f"{layer}.weight" in checkpoint.tensors else layer
-    gain = _vector(checkpoint, weight) + known.adds_one
+    gain = _vector(checkpoint, weight) + architecture.adds_one
     shift = next((_vector(checkpoint, f"{layer}.{s}") for s in SHIFTS if f"{layer}.{s}" in checkpoint.tensors), None)
     beta = None if shift is None else scale * shift
-    return FinalNorm(known.kind, scale * gain, beta, known.epsilon_of(config.values))
+    return FinalNorm(architecture.kind, scale * gain, beta, architecture.epsilon_of(config.values))
 
 
 def fits(norm: FinalNorm, head: FactorModel) -> bool:
-    """Whether a norm can stand right before a head; see `FinalNorm.fits`.
+    """Return whether a norm can stand right before a head; see `FinalNorm.fits`.
 
     Examples
     --------
@@ -177,19 +185,19 @@ def found_norm(
     if not isinstance(head.link, Softmax) and name is None and kind is None:
         return None
     if isinstance(source, (str, os.PathLike)):
-        found = final_norm_of(source, name=name, kind=kind)
+        stored = final_norm_of(source, name=name, kind=kind)
     elif name not in (None, NONE):
         raise must_be("norm", "asked of a checkpoint in safetensors files or GGUF", repr(name), "leave it out")
     elif name == NONE:
         return None
     elif comes_from(source, ("transformers",), ("PreTrainedModel",)):
-        found = _found(Memory(source.state_dict()), Config.of(source.config.to_dict()))
+        stored = _found(Memory(source.state_dict()), Config.of(source.config.to_dict()))
     else:
         return None
-    return found if found is not None and (name is not None or fits(found.norm, head)) else None
+    return stored if stored is not None and (name is not None or fits(stored.norm, head)) else None
 
 
-def norm_of(given: Any, head: FactorModel) -> FinalNorm | None:
+def norm_of(source: Any, head: FactorModel) -> FinalNorm | None:
     """Return the final norm that `found_norm` finds.
 
     Examples
@@ -197,5 +205,5 @@ def norm_of(given: Any, head: FactorModel) -> FinalNorm | None:
     >>> norm_of(3, FactorModel.from_softmax([[1.0, 2.0]])) is None
     True
     """
-    found = found_norm(given, head)
-    return None if found is None else found.norm
+    stored = found_norm(source, head)
+    return None if stored is None else stored.norm

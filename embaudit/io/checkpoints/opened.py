@@ -14,7 +14,7 @@ from embaudit.io.codecs.gguf import Gguf
 from embaudit.io.codecs.safetensors import Safetensors
 
 OF_GGUF = "output_norm"
-"""What llama.cpp calls the final norm of every architecture."""
+"""Name of the final norm of every architecture in llama.cpp."""
 DIVIDED = ("granite", "granitehybrid", "granitemoe", "minicpm")
 """Architectures whose logits llama.cpp divides by their scale; those of others it multiplies."""
 SCALES = {"grok": 0.5773502691896257}
@@ -33,7 +33,7 @@ def opened(path: Path) -> tuple[Arrays, Config] | None:
 
 
 def config_of_gguf(metadata: Mapping[str, Any], *, shifted: bool) -> Config:
-    """Tell from the metadata of a GGUF file what its final norm is, as llama.cpp does.
+    """Determine the final norm of a GGUF file from its metadata, as llama.cpp does.
 
     The gains multiply as they stand: where a network multiplies by 1 + w, its converter has added the 1 already. See
     `conversion/gemma.py` of llama.cpp; the keys are those of its `gguf-py/gguf/constants.py`, the scales of logits
@@ -49,7 +49,7 @@ def config_of_gguf(metadata: Mapping[str, Any], *, shifted: bool) -> Config:
     Examples
     --------
     >>> said = {"general.architecture": "phi2", "phi2.attention.layer_norm_epsilon": 1e-5}
-    >>> config_of_gguf(said, shifted=False).known.kind
+    >>> config_of_gguf(said, shifted=False).architecture.kind
     'layer'
     """
     name = metadata.get("general.architecture")
@@ -57,7 +57,7 @@ def config_of_gguf(metadata: Mapping[str, Any], *, shifted: bool) -> Config:
         return Config()
     by_mean = f"{name}.attention.layer_norm_epsilon" in metadata
     by_square = f"{name}.attention.layer_norm_rms_epsilon" in metadata
-    known = Architecture(
+    architecture = Architecture(
         OF_GGUF,
         "layer" if shifted or (by_mean and not by_square) else "rms",
         scale="/scale" if name in DIVIDED else "scale",
@@ -65,7 +65,9 @@ def config_of_gguf(metadata: Mapping[str, Any], *, shifted: bool) -> Config:
     )
     scale = metadata.get(f"{name}.logit_scale", SCALES.get(name))
     width = metadata.get(f"{name}.embedding_length")
-    epsilon = metadata.get(f"{name}.attention.layer_norm_{'rms_' if known.kind == 'rms' else ''}epsilon")
+    epsilon = metadata.get(f"{name}.attention.layer_norm_{'rms_' if architecture.kind == 'rms' else ''}epsilon")
     return Config(
-        {"scale": scale, "hidden_size": width, "norm_eps": epsilon}, known, f"the architecture {name} of its metadata"
+        {"scale": scale, "hidden_size": width, "norm_eps": epsilon},
+        architecture,
+        f"the architecture {name} of its metadata",
     )

@@ -24,17 +24,17 @@ class Rounding:
     name: str
     """The tensor."""
     file: Arrays = field(repr=False)
-    """Where it is."""
+    """Arrays of the file that holds it."""
 
     def steps(self, rows: slice) -> NDArray[np.float32]:
         """Return how far apart the numbers are that each place of some rows can hold."""
-        found = steps_of(self.file, self.name, rows)
-        assert found is not None
-        return found
+        stored = steps_of(self.file, self.name, rows)
+        assert stored is not None
+        return stored
 
 
 def rounding_of(model: FactorModel, intake: Intake | None) -> Rounding | None:
-    """Tell how the right rows of a model were rounded in the file that it was read from.
+    """Determine how the right rows of a model were rounded in the file that it was read from.
 
     Returns
     -------
@@ -47,10 +47,10 @@ def rounding_of(model: FactorModel, intake: Intake | None) -> Rounding | None:
     True
     """
     parts = () if intake is None else intake.parts
-    part = next((part for part in parts if part.became == "right" and part.rounded), None)
-    if intake is None or part is None or part.shape != model.right.shape:
+    mapping = next((mapping for mapping in parts if mapping.became == "right" and mapping.rounded), None)
+    if intake is None or mapping is None or mapping.shape != model.right.shape:
         return None
-    found = opened(Path(intake.files[0]))
-    if found is None or steps_of(found[0], part.name, slice(0, 1)) is None:
+    stored = opened(Path(intake.files[0]))
+    if stored is None or steps_of(stored[0], mapping.name, slice(0, 1)) is None:
         return None
-    return Rounding(part.rounded, part.name, found[0])
+    return Rounding(mapping.rounded, mapping.name, stored[0])

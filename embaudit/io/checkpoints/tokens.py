@@ -1,4 +1,4 @@
-"""What the rows of a language model's head stand for: the tokens that its files name, and what was added to them."""
+"""Tokens of the rows of a language model's head: the tokens that its files name, and what was added to them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from embaudit.model import FactorModel
 
 @dataclass(frozen=True, eq=False)
 class Tokens:
-    """What the rows of a head are called, and which of them stand for no text."""
+    """Names of the rows of a head, and flags of those that stand for no text."""
 
     names: NDArray[Any]
     """(n,) of each row; `<padding 5>` for a row beyond the vocabulary, by its number."""
@@ -27,15 +27,15 @@ class Tokens:
     """Rows that the vocabulary names."""
 
     @classmethod
-    def of(cls, known: dict[int, str], special: Collection[int], n_rows: int) -> Tokens | None:
+    def of(cls, tokens: dict[int, str], special: Collection[int], n_rows: int) -> Tokens | None:
         """Name the rows of a head, those beyond the vocabulary as padding.
 
         None where no vocabulary is there, or it is that of another head: it names none of the rows, or rows beyond.
         """
-        if not known or max(known) >= n_rows:
+        if not tokens or max(tokens) >= n_rows:
             return None
-        names = np.array([known.get(row, f"<padding {row}>") for row in range(n_rows)])
-        return cls(names, np.array([row in special or row not in known for row in range(n_rows)]), len(known))
+        names = np.array([tokens.get(row, f"<padding {row}>") for row in range(n_rows)])
+        return cls(names, np.array([row in special or row not in tokens for row in range(n_rows)]), len(tokens))
 
 
 def called(model: FactorModel, tokens: Tokens | None) -> FactorModel:
@@ -102,8 +102,8 @@ def _vocabulary(folder: Path) -> tuple[dict[int, str], set[int]]:
     model = whole.get("model") if isinstance(whole, dict) else None
     if isinstance(model, dict):
         added = list(_added(whole.get("added_tokens")))
-        known = dict(_entries(model.get("vocab"))) | {row: token for row, token, _ in added}
-        return known, {row for row, _, special in added if special}
+        tokens = dict(_entries(model.get("vocab"))) | {row: token for row, token, _ in added}
+        return tokens, {row for row, _, special in added if special}
     beside = (_entries(parsed_file(folder / name)) for name in ("vocab.json", "added_tokens.json"))
     return {row: token for entries in beside for row, token in entries}, set()
 

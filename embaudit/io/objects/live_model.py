@@ -109,7 +109,7 @@ def _gaps(ours: Floats, theirs: Floats) -> Floats:
 
 
 def comes_from(model: object, packages: tuple[str, ...], classes: tuple[str, ...] = ()) -> bool:
-    """Whether a class of an object, or one it inherits from, lies in a package and has one of some names.
+    """Return whether a class of an object, or one it inherits from, lies in a package and has one of some names.
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ def comes_from(model: object, packages: tuple[str, ...], classes: tuple[str, ...
 
 
 def has(model: Any, *names: str) -> bool:
-    """Whether an object has all of some attributes, and none of them is None."""
+    """Return whether an object has all of some attributes, and none of them is None."""
     return all(getattr(model, name, None) is not None for name in names)
 
 

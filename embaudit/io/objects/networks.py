@@ -138,7 +138,7 @@ def _called(network: Any, *inputs: Any) -> NDArray[Any]:
 
 
 def _swapped(names: Sequence[str]) -> bool | None:
-    """Tell from the names of two inputs whether items come before users; None where they are others."""
+    """Determine from the names of two inputs whether items come before users; None where they are others."""
     return {"ui": False, "iu": True}.get("".join(name[:1] for name in names))
 
 
@@ -199,8 +199,8 @@ def transformer_lens(model: Any, request: Request) -> LiveModel:  # noqa: ARG001
     """Read the unembedding of TransformerLens, which holds one column a token."""
     cap = float(getattr(getattr(model, "cfg", None), "output_logits_soft_cap", -1.0) or -1.0)
     weight, bias = as_array(model.unembed.W_U).T, as_array(model.unembed.b_U)
-    taken = {"right": "unembed.W_U", "right_bias": "unembed.b_U", "link": "its class"}
-    return LiveModel.of(FactorModel.from_softmax(weight, bias, link=Softmax(soft_cap=cap if cap > 0 else None)), taken)
+    places = {"right": "unembed.W_U", "right_bias": "unembed.b_U", "link": "its class"}
+    return LiveModel.of(FactorModel.from_softmax(weight, bias, link=Softmax(soft_cap=cap if cap > 0 else None)), places)
 
 
 def dense(layer: Any, request: Request) -> LiveModel:  # noqa: ARG001
@@ -219,8 +219,8 @@ def dense(layer: Any, request: Request) -> LiveModel:  # noqa: ARG001
     if len(weights) == 1 and activation != "sigmoid":
         got = f"one, with {activation} activation"
         raise must_be("the outputs of a Dense layer", "labels", got, "a regression is no head")
-    taken = {"right": "kernel", "right_bias": "bias", "link": "its activation"}
-    return LiveModel.of(_head(weights, bias, link=LINKS[activation]), taken)
+    places = {"right": "kernel", "right_bias": "bias", "link": "its activation"}
+    return LiveModel.of(_head(weights, bias, link=LINKS[activation]), places)
 
 
 def keras_model(model: Any, request: Request) -> LiveModel:
@@ -276,6 +276,7 @@ def transformer(model: Any, request: Request) -> LiveModel:
 
 
 def _language_model(model: Any, head: Any, request: Request) -> LiveModel:
+    """Read the output embeddings of a language model, all biases of its logits, and its soft cap."""
     if comes_from(head, ("peft",)):
         remedy = "merge the adapters into the model with merge_and_unload()"
         raise must_be(f"the head of {type(model).__name__}", "one matrix", "one with adapters of PEFT", remedy)
@@ -286,7 +287,7 @@ def _language_model(model: Any, head: Any, request: Request) -> LiveModel:
     bias = sum(added[1:], added[0]) if added else None
     made = FactorModel.from_softmax(_weights(head), bias, link=Softmax(soft_cap=config.soft_cap))
     # What multiplies all logits belongs to the states, as with a final norm.
-    factor = 1.0 if config.known is None else config.known.after(config.values)
+    factor = 1.0 if config.architecture is None else config.architecture.after(config.values)
     inputs = None if request.inputs is None else factor * np.asarray(request.inputs)
-    taken = {"right": "get_output_embeddings()", "right_bias": "its bias", "link": "its head"}
-    return LiveModel.of(made, taken, inputs=inputs)
+    places = {"right": "get_output_embeddings()", "right_bias": "its bias", "link": "its head"}
+    return LiveModel.of(made, places, inputs=inputs)

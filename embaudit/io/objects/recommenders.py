@@ -30,7 +30,7 @@ Predict: TypeAlias = Callable[[Any, FactorModel, int, Indices, Request], Any]
 
 @dataclass(frozen=True, kw_only=True)
 class Library:
-    """Where the objects of one library keep what a model consists of."""
+    """Row of the table of libraries: the places of all fields of a model in its objects."""
 
     packages: tuple[str, ...]
     """First parts of the names of its modules."""
@@ -54,7 +54,7 @@ class Library:
     def sides_of(self, model: Any) -> dict[str, tuple[str, Any]]:
         """Return place and value of the factors; nothing where an object has none."""
         pairs = ({"left": left, "right": right} if left else {"right": right} for left, right in self.sides)
-        return next((found for pair in pairs if len(found := _resolved(model, pair)) == len(pair)), {})
+        return next((entries for pair in pairs if len(entries := _resolved(model, pair)) == len(pair)), {})
 
     def read(self, model: Any, request: Request) -> LiveModel:
         """Read an object.
@@ -71,18 +71,18 @@ class Library:
             raise must_be(f"a model of {self.packages[0]}", "fitted, with factors of users and items", got, remedy)
         sources = sides | _resolved(model, self.fields)
         if self.biased and not getattr(model, self.biased, True):
-            sources = {name: found for name, found in sources.items() if not name.endswith(("_bias", "offset"))}
+            sources = {name: entries for name, entries in sources.items() if not name.endswith(("_bias", "offset"))}
         made = self.build(model, _arrays({name: value for name, (_, value) in sources.items()}), request)
         if made.left_side is not None and self.link is not None:
             made = made.replace(link=self.link(model) if callable(self.link) else self.link)
         made = made.replace(objective=self.objective(model, made))
-        taken = {name: where for name, (where, _) in sources.items()}
+        places = {name: where for name, (where, _) in sources.items()}
         # Biases that no attribute holds are columns of the factors.
-        columns = {f"{side}_bias": f"a column of {taken[side]}" for side in sides}
-        taken = {**{side: taken[side] for side in sides}, **columns, **taken, "link": "its class"}
+        columns = {f"{side}_bias": f"a column of {places[side]}" for side in sides}
+        places = {**{side: places[side] for side in sides}, **columns, **places, "link": "its class"}
         method = next((name for name in self.predicts if callable(getattr(model, name, None))), None)
         if method is None or made.left_side is None:
-            return LiveModel.of(made, taken)
+            return LiveModel.of(made, places)
 
         def scores(left: Indices, right: Indices) -> Floats:
             predict = self.predicts[method]
@@ -90,16 +90,17 @@ class Library:
                 [as_array(predict(model, made, int(row), right[left == row], request)) for row in np.unique(left)]
             )
 
-        return LiveModel.of(made, taken, scores, method)
+        return LiveModel.of(made, places, scores, method)
 
 
 def _resolved(model: Any, sources: Mapping[str, Source]) -> dict[str, tuple[str, Any]]:
     """Return place and value of each source that exists."""
-    found = {name: _value(model, source) for name, source in sources.items()}
-    return {name: (where, value) for name, (where, value) in found.items() if value is not None}
+    entries = {name: _value(model, source) for name, source in sources.items()}
+    return {name: (where, value) for name, (where, value) in entries.items() if value is not None}
 
 
 def _value(model: Any, source: Source) -> tuple[str, Any]:
+    """Return the place and the value of a source; None for a value that an object lacks."""
     if not isinstance(source, str):
         return source[0], source[1](model)
     for path in filter(None, source.split(" | ")):
@@ -134,10 +135,10 @@ def _implicit(model: Any, fields: dict[str, Any], _: Request) -> FactorModel:
 
 
 def _recommended(model: Any, _: FactorModel, user: int, items: Indices, __: Request) -> Floats:
-    chosen, scores = model.recommend(user, None, N=len(items), filter_already_liked_items=False, items=items)
-    found = np.full(len(items), np.nan)
-    found[np.searchsorted(items, np.asarray(chosen))] = scores
-    return found
+    ranking, scores = model.recommend(user, None, N=len(items), filter_already_liked_items=False, items=items)
+    entries = np.full(len(items), np.nan)
+    entries[np.searchsorted(items, np.asarray(ranking))] = scores
+    return entries
 
 
 def _raw_ids(translate: str, factors: str) -> Callable[[Any], Any]:
@@ -228,8 +229,8 @@ def _build_lenskit(model: Any, fields: dict[str, Any], _: Request) -> FactorMode
 
 
 def _decay_of_lenskit(model: Any, made: FactorModel) -> str | None:
-    known = {"AdamW": "decoupled-decay", None: "none"}
-    return known.get(getattr(getattr(model, "config", None), "reg_method", "unknown"), made.objective)
+    laws = {"AdamW": "decoupled-decay", None: "none"}
+    return laws.get(getattr(getattr(model, "config", None), "reg_method", "unknown"), made.objective)
 
 
 def _scored_by_lenskit(model: Any, made: FactorModel, user: int, items: Indices, _: Request) -> Any:
@@ -369,8 +370,8 @@ def faiss(index: Any, request: Request) -> LiveModel:  # noqa: ARG001
     """Read the vectors of an index that stores them as they were given, and their ids."""
     # What an index was put into by may be known as an index of any kind only.
     rows, ids = vectors_of(import_module("faiss").downcast_index(index), "an index of FAISS")
-    taken = {"right": "the vectors it keeps", "right_ids": "the ids it was given"}
-    return LiveModel.of(FactorModel.from_vectors(rows, ids=ids), taken)
+    places = {"right": "the vectors it keeps", "right_ids": "the ids it was given"}
+    return LiveModel.of(FactorModel.from_vectors(rows, ids=ids), places)
 
 
 def hnswlib(index: Any, request: Request) -> LiveModel:  # noqa: ARG001
@@ -390,8 +391,8 @@ def hnswlib(index: Any, request: Request) -> LiveModel:  # noqa: ARG001
         remedy = "pass the rows that are left to FactorModel.from_vectors"
         raise must_be("an index of hnswlib", "one without deleted vectors", str(error), remedy) from error
     counting = np.array_equal(labels, np.arange(len(labels)))
-    taken = {"right": "the vectors it keeps", "right_ids": "their labels"}
-    return LiveModel.of(FactorModel.from_vectors(rows, ids=None if counting else labels), taken)
+    places = {"right": "the vectors it keeps", "right_ids": "their labels"}
+    return LiveModel.of(FactorModel.from_vectors(rows, ids=None if counting else labels), places)
 
 
 def lenskit_pipeline(pipeline: Any, request: Request) -> LiveModel:
@@ -405,11 +406,11 @@ def lenskit_pipeline(pipeline: Any, request: Request) -> LiveModel:
     names = pipeline.component_names()
     parts = [pipeline.component(name) for name in (["scorer"] if "scorer" in names else names)]
     library = next(row for row in LIBRARIES if "lenskit" in row.packages)
-    found = [part for part in parts if library.sides_of(part)]
-    if len(found) != 1:
-        got = f"{len(found)} among {', '.join(names)}"
+    entries = [component for component in parts if library.sides_of(component)]
+    if len(entries) != 1:
+        got = f"{len(entries)} among {', '.join(names)}"
         raise must_be("a pipeline of LensKit", "trained, with one model that has factors", got, "pass that model")
-    return library.read(found[0], request)
+    return library.read(entries[0], request)
 
 
 def spark(model: Any, request: Request) -> LiveModel:
@@ -421,10 +422,10 @@ def spark(model: Any, request: Request) -> LiveModel:
         If a pipeline holds no ALS model, or several.
     """
     if comes_from(model, ("pyspark",), ("PipelineModel",)):
-        found = [stage for stage in model.stages if comes_from(stage, ("pyspark",), ("ALSModel",))]
-        if len(found) != 1:
-            raise must_be("a pipeline of Spark", "one with one ALS model", f"{len(found)} of them", "pass that stage")
-        return spark(found[0], request)
+        entries = [stage for stage in model.stages if comes_from(stage, ("pyspark",), ("ALSModel",))]
+        if len(entries) != 1:
+            raise must_be("a pipeline of Spark", "one with one ALS model", f"{len(entries)} of them", "pass that stage")
+        return spark(entries[0], request)
     require_fitted(model, "userFactors", "itemFactors")
     made = of_rows(*_side(model.userFactors), *_side(model.itemFactors))
     user_ids, item_ids = np.asarray(made.left_ids), np.asarray(made.right_ids)
@@ -435,9 +436,9 @@ def spark(model: Any, request: Request) -> LiveModel:
         predictions = {(row[0], row[1]): row["prediction"] for row in model.transform(frame).collect()}
         return np.array([predictions.get(pair, np.nan) for pair in pairs])
 
-    taken = {"left": "userFactors.features", "right": "itemFactors.features", "left_ids": "userFactors.id",
+    places = {"left": "userFactors.features", "right": "itemFactors.features", "left_ids": "userFactors.id",
              "right_ids": "itemFactors.id", "link": "its class"}  # fmt: skip
-    return LiveModel.of(made, taken, scores, "transform")
+    return LiveModel.of(made, places, scores, "transform")
 
 
 def _side(factors: Any) -> tuple[NDArray[Any], NDArray[Any]]:

@@ -200,4 +200,4 @@ ACTIVATIONS: dict[str, Callable[[Floats], Floats]] = {
     "tanh": np.tanh,
     "logistic": lambda x: 1 / (1 + np.exp(-x)),
 }
-"""What scikit-learn calls the functions between layers."""
+"""Activation functions by their names in scikit-learn."""

@@ -23,11 +23,11 @@ from embaudit.io.request import Request
 from embaudit.model.lazy_array import LazyArray
 
 OF_HEAD = ("input", "label")
-"""What the sides of a softmax head are called."""
+"""Nouns for the rows of both sides of a softmax head."""
 
 
 def contents_of(arrays: Arrays, request: Request, where: object) -> Contents:
-    """Tell which fields of a model named arrays hold; nothing but headers is read.
+    """Determine which fields of a model named arrays hold; nothing but headers is read.
 
     Raises
     ------
@@ -70,7 +70,7 @@ def _two_labels(fields: Mapping[str, Source]) -> dict[str, Source]:
 
 
 def _home(arrays: Arrays, name: str, where: object) -> tuple[str, str]:
-    """Say which file an array lies in, and what it is called there: nothing where it stands alone."""
+    """Return the file of an array, and its name there: nothing where it stands alone."""
     homes: Mapping[str, Path] = getattr(arrays, "homes", {})
     return (str(homes[name]), UNNAMED) if name in homes else (str(where), name)
 
@@ -132,6 +132,7 @@ def side_axis(layout: Layout) -> int:
 
 
 def _extra(arrays: Arrays, source: str, name: str) -> Any:
+    """Read a bias, an offset, ids, names or counts as a model takes them."""
     array = arrays[source]
     if name == "offset":
         if array.size != 1 or array.dtype.kind not in "fiu":

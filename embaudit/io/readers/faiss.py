@@ -15,11 +15,11 @@ from embaudit.io.intake import Contents, Source
 from embaudit.io.request import Request
 
 LIMITS = ("loop_limit", "vector_byte_limit")
-"""What faiss, from 1.14 on, bounds while it reads: vectors of vectors, and bytes of each vector."""
+"""Limits of faiss, from 1.14 on, while it reads: vectors of vectors, and bytes of each vector."""
 
 
 def contents(path: Path, request: Request) -> Contents:  # noqa: ARG001
-    """Tell the vectors of an index, and the ids it was given; an index has no header, so it is opened for that.
+    """Determine the vectors of an index, and the ids it was given; an index has no header, so it is opened for that.
 
     Raises
     ------
@@ -35,6 +35,7 @@ def contents(path: Path, request: Request) -> Contents:  # noqa: ARG001
 
 
 def _opened(path: Path) -> Any:
+    """Open an index, with limits on memory that follow from the size of the file."""
     faiss = import_module("faiss")
     # A header may say that it is followed by more than the file holds; faiss would ask for the memory.
     limits = {name: getattr(faiss, f"get_deserialization_{name}", int)() for name in LIMITS}

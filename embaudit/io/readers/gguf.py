@@ -17,7 +17,7 @@ from embaudit.model import Softmax
 
 EMBEDDING, HEAD = "token_embd.weight", "output.weight"
 CAPS = {"gemma2": 30.0}
-"""Where llama.cpp caps logits although a file says nothing of it."""
+"""Soft caps of llama.cpp for architectures whose files name none."""
 ENCODERS = ("t5encoder", "bert", "modern-bert", "neo-bert", "nomic-bert", "nomic-bert-moe", "jina-bert-v2", "clip")
 """Architectures of llama.cpp that predict no tokens."""
 NO_TEXT = (2, 3, 5)
@@ -25,7 +25,7 @@ NO_TEXT = (2, 3, 5)
 
 
 def contents(path: Path, request: Request) -> Contents:
-    """Tell the head, or the matrix that was named, its tokens and the soft cap.
+    """Determine the head, or the matrix that was named, its tokens and the soft cap.
 
     Raises
     ------
@@ -35,11 +35,11 @@ def contents(path: Path, request: Request) -> Contents:
     file = Gguf(path)
     _require_whole(file, request)
     _require_head(file, request)
-    found = contents_of(file, request, path)
-    tokens = _tokens(file, found.fields["right"].name)
-    cap = soft_cap(file.metadata) if "link" in found.fields else None
+    base = contents_of(file, request, path)
+    tokens = _tokens(file, base.fields["right"].name)
+    cap = soft_cap(file.metadata) if "link" in base.fields else None
     link = {"link": Source.of("its name", Softmax(soft_cap=cap))} if cap else {}
-    return replace(found, fields={**found.fields, **link, **named_by(tokens, TOKENS)})
+    return replace(base, fields={**base.fields, **link, **named_by(tokens, TOKENS)})
 
 
 def soft_cap(metadata: Mapping[str, Any]) -> float | None:

@@ -17,11 +17,11 @@ from embaudit.io.request import Request
 PASSED = ("InputLayer", "Embedding", "Flatten", "Reshape", "Add", "Dropout", "Functional", "Sequential")
 """Layers of Keras that leave the product of two tables, perhaps with biases, as it is."""
 SIDES = {"obsm": "obs", "varm": "var", "X": "obs", "layers": "obs"}
-"""Where AnnData keeps the ids of the rows of its arrays."""
+"""Tables of AnnData that hold the ids of rows, by the group of an array."""
 
 
 def contents(path: Path, request: Request) -> Contents:
-    """Tell which arrays become what, by their names.
+    """Determine which arrays become what, by their names.
 
     Raises
     ------
@@ -35,7 +35,7 @@ def contents(path: Path, request: Request) -> Contents:
 
 
 def of_keras(arrays: Arrays, config: Any, request: Request, where: object) -> Contents:
-    """Tell which arrays become what, where Keras may say which layer has a softmax and what compares two tables.
+    """Determine which arrays become what, where Keras may say which layer has a softmax and what compares two tables.
 
     Raises
     ------
@@ -50,16 +50,16 @@ def of_keras(arrays: Arrays, config: Any, request: Request, where: object) -> Co
         softmax = [layer for kind, layer in layers if kind == "Dense" and _activation(layer) == "softmax"]
         heads = [f"{layer.get('name')}.kernel" for layer in softmax if f"{layer.get('name')}.kernel" in arrays.tensors]
         request = replace(request, kind="head", weight=heads[0]) if len(heads) == 1 else request
-    found = contents_of(arrays, request, where)
-    if "left" not in found.fields or "link" in found.fields or request.link is not None or not layers:
-        return found
-    others = [f"{kind} {_activation(layer)}".strip() for kind, layer in layers if kind not in (*PASSED, "Dot")]
-    if others:
+    base = contents_of(arrays, request, where)
+    if "left" not in base.fields or "link" in base.fields or request.link is not None or not layers:
+        return base
+    between = [f"{kind} {_activation(layer)}".strip() for kind, layer in layers if kind not in (*PASSED, "Dot")]
+    if between:
         remedy = "say what becomes of their product with --link=identity (or cosine, sigmoid)"
-        raise must_be(f"the layers of {where} behind its tables", "a Dot", ", ".join(dict.fromkeys(others)), remedy)
+        raise must_be(f"the layers of {where} behind its tables", "a Dot", ", ".join(dict.fromkeys(between)), remedy)
     cosine = any(kind == "Dot" and layer.get("normalize") for kind, layer in layers)
     link = Source.of("its Dot layer", "cosine" if cosine else "identity")
-    return replace(found, fields={**found.fields, "link": link})
+    return replace(base, fields={**base.fields, "link": link})
 
 
 def _layers(config: Any) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -80,18 +80,19 @@ def _activation(settings: dict[str, Any]) -> str:
 
 
 def _of_anndata(stored: Hdf5, request: Request) -> Request:
-    chosen = request.weight
-    if chosen is None:
-        found = {name: x.shape for name, x in stored.tensors.items() if name.startswith(("obsm/", "varm/"))}
-        found = {name: shape for name, shape in found.items() if len(shape) == 2}
-        of_rows = [name for name in found if name.startswith("obsm/")]
+    """Choose the embedding of an AnnData file, with the ids of its rows."""
+    weight = request.weight
+    if weight is None:
+        matrices = {name: x.shape for name, x in stored.tensors.items() if name.startswith(("obsm/", "varm/"))}
+        matrices = {name: shape for name, shape in matrices.items() if len(shape) == 2}
+        of_rows = [name for name in matrices if name.startswith("obsm/")]
         if len(of_rows) != 1:
-            listed = ", ".join(f"{name} {shape}" for name, shape in found.items())
-            choice = f"choose one with {option('weight', next(iter(found)))}" if found else "compute one"
+            listed = ", ".join(f"{name} {shape}" for name, shape in matrices.items())
+            choice = f"choose one with {option('weight', next(iter(matrices)))}" if matrices else "compute one"
             remedy = f"{choice}, or take what was measured with --weight=X"
             raise must_be(f"the embedding of {stored.path}", "one", listed or "none", remedy)
-        chosen = of_rows[0]
-    side = SIDES.get(chosen.split("/")[0])
+        weight = of_rows[0]
+    side = SIDES.get(weight.split("/")[0])
     ids = stored.index.get(side or "")
     kind = "vectors" if request.kind == "auto" else request.kind
-    return replace(request, kind=kind, weight=chosen, ids=request.ids or ids)
+    return replace(request, kind=kind, weight=weight, ids=request.ids or ids)

@@ -21,19 +21,19 @@ from embaudit.model import FactorModel
 
 USED = ("user_factors", "item_factors", "factors", "regularization")
 COLUMNS = {1: "-1", 2: "-2"}
-"""Where the item bias is, by the number of columns beyond the factors."""
+"""Column of the item bias, by the number of columns beyond the factors."""
 NEIGHBOURS = ("K", "shape", "data", "indptr", "indices")
 
 
 def recognises(path: Path) -> bool:
-    """Whether the archive has the members that implicit's `save` writes."""
+    """Return whether the archive has the members that implicit's `save` writes."""
     stored = Npz(path).tensors
     factors = {"user_factors", "item_factors", "factors"} <= set(stored) and not stored["factors"].shape
     return factors or set(NEIGHBOURS) <= set(stored)
 
 
 def contents(path: Path, request: Request) -> Contents:  # noqa: ARG001
-    """Tell what the matrices hold, by their headers and the number of factors.
+    """Determine what the matrices hold, by their headers and the number of factors.
 
     Raises
     ------
@@ -67,7 +67,7 @@ def contents(path: Path, request: Request) -> Contents:  # noqa: ARG001
 
 
 def trained_with(strength: Any, model: FactorModel) -> str | None:
-    """Tell the objective of a model of implicit, whose kinds the columns that were split off tell apart."""
+    """Determine the objective of a model of implicit, whose kinds the columns that were split off tell apart."""
     if model.left_bias is not None:
         # Each side of the logistic model has negative samples of its own, so both together minimise nothing.
         return objective_of(strength, decayed=None)
@@ -75,7 +75,7 @@ def trained_with(strength: Any, model: FactorModel) -> str | None:
 
 
 def objective_of(*strengths: Any, decayed: str | None) -> str | None:
-    """Tell the objective by the strengths of weight decay; None where they are no numbers that tell.
+    """Determine the objective by the strengths of weight decay; None where they are no numbers that tell.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Which of a file's named arrays are factors, heads, biases and ids: told by name and shape, or by the caller."""
+"""Roles of a file's named arrays (factors, heads, biases and ids): told by name and shape, or by the caller."""
 
 from __future__ import annotations
 
@@ -45,16 +45,16 @@ TIED = (
 )  # fmt: skip
 """Input embeddings that serve as the head where no other is stored."""
 MASKED = TIED[-2:]
-"""Those of them that every encoder has: the bias of a head says that one is there."""
+"""Names among them that every encoder has: the bias of a head says that one is there."""
 APART = (
     "cls.predictions.bias", "cls.predictions.decoder.bias", "lm_head.bias", "lm_head.decoder.bias", "predictions.bias",
     "predictions.decoder.bias", "vocab_projector.bias", "generator_lm_head.bias", "decoder.bias", "final_logits_bias",
 )  # fmt: skip
 """Biases of heads whose weights are stored under another name."""
 WRAPPED = re.compile(r"^(?:_orig_mod\.|module\.)+")
-"""What torch.compile and parallel training put before the names of arrays."""
+"""Prefixes of the names of arrays by torch.compile and parallel training."""
 INNER = re.compile(r"(?:^|\.)(?:(?:layers?|blocks?|h)\.\d+|gate|router|experts?|moe)\.")
-"""Where one of many layers, or a choice of experts, begins in the name of an array: a classifier there is no head."""
+"""Beginning of a layer of many, or of a choice of experts, in the name of an array: a classifier there is no head."""
 TRANSPOSED = {"h", "vt", "vh", "components", "kernel", "unembedwu"}
 ROWS_BY_CUSTOM = ("weight", "coef_")
 BIASES = {
@@ -103,12 +103,12 @@ def squeezed(shape: tuple[int, ...]) -> tuple[int, ...]:
     >>> squeezed((1, 9, 512)), squeezed((2, 9, 512)), squeezed((16, 8, 1, 1))
     ((9, 512), (2, 9, 512), (16, 8, 1, 1))
     """
-    kept = tuple(size for size in shape if size != 1)
-    return kept if len(shape) > 2 == len(kept) and shape[-2:] != (1, 1) else shape
+    sizes = tuple(size for size in shape if size != 1)
+    return sizes if len(shape) > 2 == len(sizes) and shape[-2:] != (1, 1) else shape
 
 
 def is_kernel(name: str) -> bool:
-    """Whether an array is what Keras and Flax call the weights of a layer, one column an output.
+    """Return whether an array is what Keras and Flax call the weights of a layer, one column an output.
 
     Examples
     --------
@@ -119,7 +119,7 @@ def is_kernel(name: str) -> bool:
 
 
 def choose(shapes: Shapes, request: Request, where: object) -> Layout:
-    """Tell which of the arrays is what, by what the caller said and by their names and shapes.
+    """Determine which of the arrays is what, by what the caller said and by their names and shapes.
 
     Raises
     ------
@@ -143,19 +143,19 @@ def choose(shapes: Shapes, request: Request, where: object) -> Layout:
         return _chosen_pair(shapes, request, where)
     if request.weight is not None:
         return _chosen_weight(shapes, request, where)
-    found: list[Layout] = []
+    layouts: list[Layout] = []
     if request.kind in ("auto", "factors", "vectors"):
-        found += [_pair(shapes, request, left, right, where) for left, right in _pairs(shapes)]
+        layouts += [_pair(shapes, request, left, right, where) for left, right in _pairs(shapes)]
     if request.kind in ("auto", "head"):
         # W beside H is a factor; W beside b is a head.
-        taken = {name for layout in found for name in (layout.left, layout.right)}
+        factors = {name for layout in layouts for name in (layout.left, layout.right)}
         heads = [_head(shapes, request, name, where) for name in _heads(shapes)]
-        found += [head for head in heads if head.right not in taken or "right_bias" in head.extras]
-    if not found and request.kind != "factors":
-        found = _only_table(shapes, request, where)
-    if len(found) != 1:
+        layouts += [head for head in heads if head.right not in factors or "right_bias" in head.extras]
+    if not layouts and request.kind != "factors":
+        layouts = _only_table(shapes, request, where)
+    if len(layouts) != 1:
         raise _ambiguous(shapes, where)
-    return found[0]
+    return layouts[0]
 
 
 def _listed(shapes: Shapes) -> str:
@@ -172,6 +172,7 @@ def _ambiguous(shapes: Shapes, where: object) -> InputError:
 
 
 def _chosen_pair(shapes: Shapes, request: Request, where: object) -> Layout:
+    """Return the layout of two factor matrices that the caller names."""
     if request.right is not None and request.weight is not None:
         raise InputError("weight must not be given with right; both name the right factors.")
     right = request.right or request.weight
@@ -186,12 +187,13 @@ def _chosen_pair(shapes: Shapes, request: Request, where: object) -> Layout:
 
 
 def _chosen_weight(shapes: Shapes, request: Request, where: object) -> Layout:
+    """Return the layout of a head or a table that the caller names."""
     assert request.weight is not None
-    known = any(_ends(request.weight, name) for name in (*HEADS, *TIED)) or is_kernel(request.weight)
-    known = known or bool(request.bias or request.embedding)
+    is_customary = any(_ends(request.weight, name) for name in (*HEADS, *TIED)) or is_kernel(request.weight)
+    is_customary = is_customary or bool(request.bias or request.embedding)
     if request.kind == "factors":
         raise InputError("factors must be named on both sides, with --left=A and --weight=B.")
-    if request.kind == "head" or (request.kind == "auto" and known):
+    if request.kind == "head" or (request.kind == "auto" and is_customary):
         return _head(shapes, request, request.weight, where)
     if request.kind == "vectors":
         return _table(shapes, request, request.weight)
@@ -212,41 +214,42 @@ def _pairs(shapes: Shapes) -> list[tuple[str, str]]:
     return [(names[left], names[right]) for left, right in sorted(PAIRS) if left in names and right in names]
 
 
-def _ends(name: str, known: str) -> bool:
-    return name == known or ("." in known and name.endswith("." + known))
+def _ends(name: str, ending: str) -> bool:
+    return name == ending or ("." in ending and name.endswith("." + ending))
 
 
 def is_tied(name: str) -> bool:
-    """Whether an array holds input embeddings, which serve as the head only where both are one.
+    """Return whether an array holds input embeddings, which serve as the head only where both are one.
 
     Examples
     --------
     >>> is_tied("model.embed_tokens.weight"), is_tied("lm_head.weight")
     (True, False)
     """
-    return any(_ends(name, known) for known in TIED)
+    return any(_ends(name, ending) for ending in TIED)
 
 
 def is_head(layer: str) -> bool:
-    """Whether the weights of a layer are called as those of a head, or as embeddings that may be tied to it.
+    """Return whether the weights of a layer are called as those of a head, or as embeddings that may be tied to it.
 
     Examples
     --------
     >>> is_head("base_model.model.lm_head"), is_head("model.layers.0.self_attn.q_proj")
     (True, False)
     """
-    return any(_ends(f"{layer}.weight", known) for known in (*HEADS, *TIED)) and not INNER.search(layer)
+    return any(_ends(f"{layer}.weight", ending) for ending in (*HEADS, *TIED)) and not INNER.search(layer)
 
 
 def _heads(shapes: Shapes) -> list[str]:
-    masked = {name for name in _matrices(shapes) if any(_ends(name, known) for known in MASKED)}
+    """Return the names of matrices that are heads by their names and biases."""
+    masked = {name for name in _matrices(shapes) if any(_ends(name, ending) for ending in MASKED)}
     matrices = [name for name in _matrices(shapes) if name not in masked or _bias_apart(shapes, name)]
     # Any layer has weights: a bias beside them makes them those of a head.
     matrices = [name for name in matrices if name not in BARE or HEADS[name] in shapes]
     # A name of exactly that kind before one below a prefix, which layers inside a network may also have.
-    for known in (HEADS, TIED):
-        named = [name for name in matrices if name in known]
-        below = [name for name in matrices if any(_ends(name, ending) for ending in known) and not INNER.search(name)]
+    for ending in (HEADS, TIED):
+        named = [name for name in matrices if name in ending]
+        below = [name for name in matrices if any(_ends(name, ending) for ending in ending) and not INNER.search(name)]
         if named or below:
             return named or below
     return []
@@ -258,6 +261,7 @@ def _find(shapes: Shapes, names: Iterable[str]) -> str | None:
 
 
 def _pair(shapes: Shapes, request: Request, left: str, right: str, where: object) -> Layout:
+    """Return the layout of two factor matrices, with the biases, ids, names and counts of their rows."""
     scale = _find(shapes, SINGULAR)
     if scale is not None and len(shapes[scale]) == 1 and request.left is None:
         raise InputError(
@@ -286,6 +290,7 @@ def _present(extras: Mapping[str, str | None]) -> dict[str, str]:
 def _transposed_pair(
     request: Request, left: tuple[str, tuple[int, ...]], right: tuple[str, tuple[int, ...]]
 ) -> frozenset[str]:
+    """Return the sides with one column an entity: by request, by name, else by the only shapes that fit."""
     if request.transpose is not None:
         return frozenset(side for side in ("left", "right") if request.transposes(side))
     if plain(right[0]) in TRANSPOSED:
@@ -306,8 +311,8 @@ def _transposed_pair(
 def _head(shapes: Shapes, request: Request, weight: str, where: object) -> Layout:
     bias = request.bias
     if bias is None:
-        known = sorted((name for name in HEADS if _ends(weight, name)), key=len)
-        beside = weight.removesuffix(known[-1]) + HEADS[known[-1]] if known else _beside(weight)
+        endings = sorted((name for name in HEADS if _ends(weight, name)), key=len)
+        beside = weight.removesuffix(endings[-1]) + HEADS[endings[-1]] if endings else _beside(weight)
         bias = beside if beside in shapes else _bias_apart(shapes, weight)
     extras = _present({"right_bias": bias, **_known_of_rows(shapes, "right")})
     left = request.embedding or _find(shapes, INPUTS)
@@ -328,9 +333,10 @@ def _beside(weight: str) -> str | None:
 
 
 def _transposed_head(shapes: Shapes, request: Request, weight: str, bias: str | None, where: object) -> bool:
-    said = request.transposes("right")
-    if said is not None:
-        return said
+    """Determine whether a head has one column a label: by request, by name, else by its bias."""
+    declared = request.transposes("right")
+    if declared is not None:
+        return declared
     if plain(weight) in TRANSPOSED or is_kernel(weight):
         return True
     if bias is None or len(shapes[weight]) != 2 or weight.endswith(ROWS_BY_CUSTOM):

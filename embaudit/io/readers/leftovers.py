@@ -16,12 +16,12 @@ from embaudit.io.request import Request
 CODED = re.compile(
     r"(?:^|[._])(?:scales|weight_scale(?:_inv)?|kernel_scale|absmax|quant_(?:map|state)\S*|qzeros|zero_points?|SCB)$"
 )
-"""What arrays are called that numbers of a quantised matrix are multiplied with."""
+"""Names of arrays that numbers of a quantised matrix are multiplied with."""
 OPTIONS = {"left": "left-bias", "right": "bias"}
 ADAPTED = re.compile(r"\.(?:lora_\w+|base_layer|modules_to_save|original_module)\b")
-"""What PEFT puts behind the name of a layer that it changes."""
+"""Endings that PEFT puts behind the name of a layer that it changes."""
 EMBEDS = re.compile("emb|wte|tok|shared")
-"""What the names of input embeddings contain."""
+"""Parts of the names of input embeddings."""
 GENERIC = re.compile(r"(?:^|\.)(?:fc|linear|output|head)\.weight$")
 """Names of heads that other layers have, too."""
 NAMED = {"left": "left", "right": "weight"}
@@ -86,15 +86,15 @@ def require_head(layout: Layout, tensors: Mapping[str, Tensor], where: object) -
     embaudit.errors.InputError: the head of a.npz must be its last layer; got fc.weight (3, 5), whose outputs ...
     """
     adapted = next(
-        (name for name in tensors if (found := ADAPTED.search(name)) and is_head(name[: found.start()])), None
+        (name for name in tensors if (match := ADAPTED.search(name)) and is_head(name[: match.start()])), None
     )
     if adapted is not None:
         remedy = "merge the adapters into the model (model.merge_and_unload() in PEFT) and save it again"
         raise must_be(f"the head of {where}", "one matrix", f"{adapted}, which changes it", remedy)
     shape, matrices = tensors[layout.right].shape, {name: x.shape for name, x in tensors.items() if len(x.shape) == 2}
-    others = [name for name in matrices if name != layout.right]
+    remaining = [name for name in matrices if name != layout.right]
     if is_tied(layout.right):
-        rival = next((x for x in others if matrices[x] in (shape, shape[::-1]) and not EMBEDS.search(x)), None)
+        rival = next((x for x in remaining if matrices[x] in (shape, shape[::-1]) and not EMBEDS.search(x)), None)
         if rival is not None:
             remedy = f"name the head with {option('weight', rival)} and --kind=head"
             got = f"{layout.right} and {rival}, both {shape}"
@@ -102,11 +102,13 @@ def require_head(layout: Layout, tensors: Mapping[str, Tensor], where: object) -
     if GENERIC.search(layout.right):
         remedy = f"name it with {option('weight', layout.right)} and --kind=head if a softmax follows it"
         n_labels = shape["right" in layout.transposed]
-        after = next((x for x in others if matrices[x][1] == n_labels and n_labels > 1 and x.endswith(".weight")), None)
+        after = next(
+            (x for x in remaining if matrices[x][1] == n_labels and n_labels > 1 and x.endswith(".weight")), None
+        )
         if after is not None:
             got = f"{layout.right} {shape}, whose outputs {after} takes"
             raise must_be(f"the head of {where}", "its last layer", got, remedy)
-        beside = next((x for x in others if 1 in shape and matrices[x][0] == max(shape) > 1), None)
+        beside = next((x for x in remaining if 1 in shape and matrices[x][0] == max(shape) > 1), None)
         if beside is not None:
             got = f"{layout.right} {shape}, one number for each row of {beside}"
             raise must_be(f"the head of {where}", "rows of labels", got, remedy)
@@ -158,13 +160,13 @@ def _could_be(
 def _sides(layout: Layout, tensors: Mapping[str, Tensor]) -> list[tuple[str, str, tuple[int, ...]]]:
     """Return side, array and shape as rows and columns; none of a pair that does not fit, which is refused later."""
     named = [(side, getattr(layout, side)) for side in ("right", "left")]
-    found = [
+    sides = [
         (side, source, tensors[source].shape[:: -1 if side in layout.transposed else 1])
         for side, source in named
         if source is not None
     ]
-    fits = all(len(shape) == 2 for _, _, shape in found) and len({shape[1] for _, _, shape in found}) == 1
-    return found if fits else []
+    fits = all(len(shape) == 2 for _, _, shape in sides) and len({shape[1] for _, _, shape in sides}) == 1
+    return sides if fits else []
 
 
 def _is_vector(tensor: Tensor, size: int) -> bool:
@@ -172,7 +174,7 @@ def _is_vector(tensor: Tensor, size: int) -> bool:
 
 
 def _of_another_layer(name: str, layout: Layout, tensors: Mapping[str, Tensor]) -> bool:
-    """Whether an array of a network with a head lies beside others of its size: then it is theirs, as in a norm."""
+    """Return whether an array of a network with a head lies beside others of its size, as that of a norm does."""
     layer, dot, _ = name.rpartition(".")
     beside = (x for x in tensors if x not in (name, layout.right) and x.rpartition(".")[0] == layer)
     size = max(tensors[name].shape)

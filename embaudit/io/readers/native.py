@@ -23,12 +23,12 @@ NORM, SHIFT, KIND = "final_norm_gain", "final_norm_shift", "final_norm_kind"
 
 
 def recognises(path: Path) -> bool:
-    """Whether the file says that it is ours."""
+    """Return whether the file says that it is ours."""
     return MARK in Npz(path)
 
 
 def contents(path: Path, request: Request) -> Contents:  # noqa: ARG001
-    """Tell the fields of a model that `save` wrote.
+    """Determine the fields of a model that `save` wrote.
 
     Raises
     ------
@@ -48,8 +48,8 @@ def contents(path: Path, request: Request) -> Contents:  # noqa: ARG001
     fields["objective"] = Source("objective", lambda: _scalar(stored, "objective", "U") or None)
     if NORM in stored:
         fields["final_norm"] = Source(NORM, partial(_norm, stored), stored.tensors[NORM].shape)
-    known = {*fields, MARK, NORM, SHIFT, KIND, "left_role", "right_role"}
-    rest = (Part(name, "", tensor.shape) for name, tensor in stored.tensors.items() if name not in known)
+    names = {*fields, MARK, NORM, SHIFT, KIND, "left_role", "right_role"}
+    rest = (Part(name, "", tensor.shape) for name, tensor in stored.tensors.items() if name not in names)
     roles = _scalar(stored, "left_role", "U"), _scalar(stored, "right_role", "U")
     return Contents(fields, tuple(rest), roles=roles)
 

@@ -44,7 +44,7 @@ class Beside:
 
 
 def contents(path: Path, request: Request) -> Contents:
-    """Tell which arrays of an `.npz` become what by their names; of one array, with `left` and `bias` naming files.
+    """Determine the fields of the arrays of an `.npz` by their names, or of one array beside files of others.
 
     Raises
     ------
@@ -57,10 +57,10 @@ def contents(path: Path, request: Request) -> Contents:
             if plain(name) in FACTORS:
                 stored[name]  # Refused there: half of a pair must not pass for the whole.
         return contents_of(stored, request, path)
-    files, paths, chosen = _beside(path, request)
-    found = contents_of(files, chosen, path)
-    fields = {field: replace(x, name=str(paths.get(x.name, x.name))) for field, x in found.fields.items()}
-    return replace(found, fields=fields, files=tuple(map(str, paths.values())))
+    files, paths, inner = _beside(path, request)
+    base = contents_of(files, inner, path)
+    fields = {field: replace(x, name=str(paths.get(x.name, x.name))) for field, x in base.fields.items()}
+    return replace(base, fields=fields, files=tuple(map(str, paths.values())))
 
 
 def _beside(path: Path, request: Request) -> tuple[Beside, dict[str, Path], Request]:

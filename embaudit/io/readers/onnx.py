@@ -12,7 +12,7 @@ from embaudit.io.request import Request
 
 
 def contents(path: Path, request: Request) -> Contents:
-    """Tell the weights and the bias of the head.
+    """Determine the weights and the bias of the head.
 
     Raises
     ------

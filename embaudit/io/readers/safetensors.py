@@ -31,12 +31,12 @@ NAMES = "embaudit_names"
 MODEL2VEC = "model2vec"
 """The `model_type` whose matrices of int8 have one scale for all numbers, which changes no cosine."""
 SHARD = re.compile(r"-\d{5}-of-(\d{5})\.safetensors$")
-"""What the name of one part of a checkpoint ends in."""
+"""Ending of the file name of one shard of a checkpoint."""
 __all__ = ["contents", "keeps", "recognises", "write"]
 
 
 def contents(path: Path, request: Request) -> Contents:
-    """Tell a head, two factor matrices or one table of vectors, and what lies beside them.
+    """Determine a head, two factor matrices or one table of vectors, and what lies beside them.
 
     Raises
     ------
@@ -59,12 +59,12 @@ def contents(path: Path, request: Request) -> Contents:
     return replace(contents, fields={**fields, **names})
 
 
-def _names(checkpoint: Safetensors, chosen: Layout, n_rows: int) -> dict[str, Source]:
+def _names(checkpoint: Safetensors, layout: Layout, n_rows: int) -> dict[str, Source]:
     """Call rows what the file itself calls them, those of a head what a vocabulary or configuration beside it does."""
     titles = _titles(checkpoint, n_rows)
     if titles is not None:
         return {"right_names": Source.of("the metadata", titles)}
-    beside = _beside(checkpoint, chosen.right, n_rows) if chosen.head else None
+    beside = _beside(checkpoint, layout.right, n_rows) if layout.head else None
     return {} if beside is None else named_by(beside[1], beside[0])
 
 
@@ -82,18 +82,18 @@ def _beside(checkpoint: Safetensors, head: str, n_rows: int) -> tuple[str, Token
     folder = checkpoint.path.parent
     config = config_of(folder)
     if is_classifier(head, config.architectures):
-        source, found = "id2label of config.json", classes_of(config.values, n_rows)
+        source, tokens = "id2label of config.json", classes_of(config.values, n_rows)
     else:
-        source, found = vocabulary_of(folder), tokens_of(folder, n_rows)
-    return None if found is None else (source, found)
+        source, tokens = vocabulary_of(folder), tokens_of(folder, n_rows)
+    return None if tokens is None else (source, tokens)
 
 
 def _opened(path: Path, request: Request) -> Safetensors:
     """Open a checkpoint; one part of many is no model unless the caller names what is wanted of it."""
-    part = SHARD.search(path.name)
-    if part and int(part[1]) > 1 and request.weight is None and request.left is None:
+    shard = SHARD.search(path.name)
+    if shard and int(shard[1]) > 1 and request.weight is None and request.left is None:
         remedy = "give its folder or its .safetensors.index.json, or name an array of this part with --weight"
-        raise must_be(f"{path}", "a whole checkpoint", f"one part of {int(part[1])}", remedy)
+        raise must_be(f"{path}", "a whole checkpoint", f"one part of {int(shard[1])}", remedy)
     checkpoint = Safetensors(path)
     if config_of(checkpoint.path.parent).model_type == MODEL2VEC:
         whole = {name: x for name, x in checkpoint.tensors.items() if x.dtype == "int8"}

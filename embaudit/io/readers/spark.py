@@ -23,7 +23,7 @@ LAYOUTS = (("userFactors", "itemFactors"), ("data/user", "data/product"))
 
 
 def recognises(path: Path) -> bool:
-    """Whether one of the four folders is there, or in a stage of a pipeline."""
+    """Return whether one of the four folders is there, or in a stage of a pipeline."""
     return any(_holds_some(folder) for folder in (path, *_stages(path)))
 
 
@@ -45,7 +45,7 @@ def _model_in(path: Path) -> Path:
 
 
 def contents(path: Path, request: Request) -> Contents:  # noqa: ARG001
-    """Tell both sides, rows in the order of their ids, which Spark keeps as integers; reading tells how many.
+    """Determine both sides, rows in the order of their ids, which Spark keeps as integers; reading tells how many.
 
     Raises
     ------
@@ -91,6 +91,7 @@ def of_rows(user_ids: NDArray[Any], users: NDArray[Any], item_ids: NDArray[Any],
 
 
 def _side(folder: Path) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Read ids and features of one side from the Parquet files of a folder."""
     from pyarrow import types
 
     # Spark also leaves _SUCCESS and .crc files there.

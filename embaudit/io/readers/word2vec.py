@@ -18,7 +18,7 @@ from embaudit.io.request import Request
 
 
 def contents(path: Path, request: Request) -> Contents:  # noqa: ARG001
-    """Tell the vectors of all tokens; the first line says how many there are and of which size.
+    """Determine the vectors of all tokens; the first line says how many there are and of which size.
 
     Raises
     ------
