@@ -184,7 +184,7 @@ CALLS = {
     IO.join_texts: {"side": MODEL.right_side, "path": "titles.csv", "by_row": True},
     IO.look: {"path": "m.npz"},
     IO.read: {"path": "m.npz"},
-    IO.read_ids: {"given": "labels.txt", "n_rows": 8},
+    IO.read_ids: {"source": "labels.txt", "n_rows": 8},
     IO.read_interactions: {"path": "ratings.csv"},
     IO.read_labels: {"path": "labels.txt", "n_rows": 8},
     IO.read_object: {"model": MODEL},
