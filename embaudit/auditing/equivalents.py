@@ -20,6 +20,7 @@ from embaudit.errors import must_be
 from embaudit.gauges import Affine, Diagonal, GaugeGroup, GeneralLinear, Orthogonal, Translation
 from embaudit.model import Pairs
 from embaudit.model.equivalence import Equivalence
+from embaudit.model.sizes import require_ordinary_size
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -210,7 +211,7 @@ def one_equivalent(
     Raises
     ------
     InputError
-        If the family has no gauge that keeps the predictions of this model.
+        If the family has no gauge that keeps the predictions of this model, or its products overflow.
 
     Examples
     --------
@@ -218,6 +219,7 @@ def one_equivalent(
     >>> one_equivalent(FactorModel.from_vectors([[1.0, 2.0]])).name
     'diagonal 1'
     """
+    require_ordinary_size(model)
     basis = span_basis(model)
     small = turned(model, basis)
     if exponent is not None:

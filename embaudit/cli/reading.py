@@ -84,7 +84,7 @@ class Given(Group):
         Examples
         --------
         >>> Given.of({"kind": "head", "right_counts": Path("n.npy"), "load": ["weight=W"], "ignore": ["b"]})
-        Given(kind='head', options={'ignore': ('b',), 'right_counts': 'n.npy', 'weight': 'W'})
+        Given(kind='head', options={'ignore': ('b',), 'right_counts': 'n.npy', 'weight': 'W'}, more=())
         """
         named = {name: values[name] for name in OPTIONS if values.get(name)}
         kind, loaded = named.pop("kind", "auto"), reading_options(named.pop("load", None))
@@ -98,7 +98,7 @@ class Given(Group):
         Examples
         --------
         >>> Given("auto", {"ignore": ("b", "EMB104")}).without_codes()
-        (Given(kind='auto', options={'ignore': ('b',)}), ('EMB104',))
+        (Given(kind='auto', options={'ignore': ('b',)}, more=()), ('EMB104',))
         """
         names = self.options.get("ignore", ())
         codes = tuple(name for name in names if CODE.fullmatch(name))
@@ -112,7 +112,7 @@ class Given(Group):
         Examples
         --------
         >>> Given("auto", {"objective": "cosine", "bias": "b"}).without_training()
-        (Given(kind='auto', options={'bias': 'b'}), {'objective': 'cosine', 'compared': None})
+        (Given(kind='auto', options={'bias': 'b'}, more=()), {'objective': 'cosine', 'compared': None})
         """
         rest = dict(self.options)
         training = {name: rest.pop(name, None) for name in ("objective", "compared")}

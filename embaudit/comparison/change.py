@@ -85,6 +85,8 @@ class RoleChange:
     """Share of former neighbours by prediction cosine that are still near by it; None without predictions."""
     thresholds: tuple[CarriedThreshold, ...] = ()
     """Cosines of the first model, and those of the second that the same share of pairs exceeds."""
+    n_candidates: int = 0
+    """Entities among which neighbours are looked up at a time: half of the shared ones, or all of them."""
     n_displaced: int = 0
     """Entities whose vector in the second model is another one's in the first."""
 
@@ -215,6 +217,7 @@ def role_change(
         examples=examples(match, paired.raw[role], by_row["total"], n=n),
         predicted_kept=predicted_kept,
         thresholds=thresholds(before, after, groups, rng),
+        n_candidates=max(len(path.rows) for path in paths),
         n_displaced=n_displaced(before, after),
         **by_row,
     )

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from embaudit.core.words import counted, percent
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from embaudit.comparison.agreement import Agreement
     from embaudit.comparison.change import RoleChange
     from embaudit.comparison.matching import Match
@@ -205,7 +207,22 @@ def _matching(comparison: Comparison) -> str:
         for role, change in sides
         if change.match.only_before or change.match.only_after
     ]
-    return " ".join([f"Compared: {matched}.", *left_out])
+    return " ".join([f"Compared: {matched}.", *left_out, *_candidates(comparison)])
+
+
+def _candidates(comparison: Comparison) -> Iterator[str]:
+    """Name the entities among which lists are looked up, where these are not all: among more rivals fewer stay."""
+    halved = [
+        counted(change.n_candidates, comparison.title(role))
+        for role, change in comparison.changes.items()
+        if change.n_candidates < len(change.match) and min(change.neighbour_shares["kept"], _kept(change)) < 1
+    ]
+    if halved:
+        yield f"Neighbours are looked up among {' and '.join(halved)} at a time; among all of them fewer may stay."
+
+
+def _kept(change: RoleChange) -> float:
+    return 1.0 if change.predicted_kept is None else change.predicted_kept
 
 
 def _key(match: Match) -> str:

@@ -85,8 +85,8 @@ def first_screen(audit: Audit, invocation: Invocation) -> str:
     made = audit_document(audit, invocation, drawn=False)
     answer, rows = _answer(audit, f"{invocation.path}: {made.subject}"), max(1, made.n_asked)
     table = [] if made.glance is None else ["", *_table(made.glance), *wrap(" ".join(made.glance.key), WIDTH)]
-    least = 1 + (len(_neighbours(audit, made, 1, rows)) if made.n_asked else 0)
-    # Long commands make room for a finding and for the rows that were asked for.
+    # Long commands make room for a finding and for neighbours, of every row that was asked for.
+    least = 1 + len(_neighbours(audit, made, 1 if made.n_asked else LEAST, rows))
     for steps in (made.steps, (*made.steps[:1], *made.steps[1:][-1:]), made.steps[:1]):
         below = [*_commands(steps)]
         room = HEIGHT - len(answer) - len(table) - len(below)

@@ -68,6 +68,16 @@ def test_a_broken_release_is_stopped(gate, broken, stopped_by):
     assert gate("--ignore", stopped_by, **broken())[0] == 0
 
 
+def test_the_audit_of_a_stopped_release_verifies_without_the_baseline(gate, embaudit):
+    users = OTHER.standard_normal(USERS.shape)
+    assert gate("--json", "new.json", users=users)[0] == 1
+    made = embaudit("verify", "new.json", "new.npz")
+    assert (made.code, "EMB002 needs the baseline, and was not recomputed." in made.out) == (0, True)
+    assert embaudit("audit", "new.npz", *FEW, "--json", "alone.json").code == 0
+    assert "EMB002" not in embaudit("verify", "alone.json", "new.npz").out
+    assert embaudit("verify", "new.json", "old.npz").code == 1
+
+
 def test_an_overflow_of_float16_is_refused(gate, embaudit):
     with np.errstate(over="ignore"):
         items = (ITEMS * 40_000).astype(np.float16)

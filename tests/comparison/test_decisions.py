@@ -46,6 +46,12 @@ def test_a_gauge_moves_lists_by_cosine_and_none_by_prediction_cosine(gauged):
     assert gauged.below({"kept": 0.9, "predicted": 0.9, "scores": 0.9}).keys() == {"kept"}
 
 
+def test_lists_name_the_rows_among_which_they_are_looked_up(nudged):
+    assert "Neighbours are looked up among 100 users and 75 items at a time" in nudged.explain()
+    assert {change.n_candidates for change in nudged.changes.values()} == {100, 75}
+    assert "looked up" not in ea.compare(model(), model()).explain()
+
+
 def test_prediction_lists_are_those_of_the_score_columns():
     """Against brute force: the nearest columns of the score matrix, among the rows of the same half."""
     other = model(USERS + 0.5 * DRAW.normal(size=USERS.shape), ITEMS + 0.5 * DRAW.normal(size=ITEMS.shape))

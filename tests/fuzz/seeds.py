@@ -27,7 +27,7 @@ from safetensors.numpy import save_file
 import embaudit as ea
 from embaudit.blocks import block_cosines
 from embaudit.cli import main
-from embaudit.io import final_norm_of, look, read_ids, read_interactions, read_labels, read_titles
+from embaudit.io import final_norm_of, read_ids, read_interactions, read_labels, read_titles
 from embaudit.io.tables.counts import read_counts
 from embaudit.model.side import Side
 
@@ -270,7 +270,7 @@ def _others() -> list[Seed]:
         *(Seed(f"{kind[:3]}.faiss", _load(f"{kind[:3]}.faiss"), partial(_index, kind))
           for kind in ("Flat", "IVF2,Flat", "HNSW4")),
         Seed("shards/part-0.parquet", _load("shards"), _shards),
-        Seed("modules.json", lambda folder: look(folder), _encoder),
+        Seed("modules.json", lambda folder: _typed("formats", ".")(folder), _encoder),
         Seed("modules.json", _load("rows.npy"), _encoder),
     ]  # fmt: skip
 

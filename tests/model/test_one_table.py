@@ -102,7 +102,7 @@ def test_what_needs_two_sides_is_refused_in_one_sentence(by):
     for ask in (ea.canonical_form, ea.position, ea.reduced, lambda m: ea.identified_cosines(m, role="item")):
         with pytest.raises(InputError, match=f"rows compared by {by}; use them as they are"):
             ask(model)
-    for kind in ("prediction", "centred", "balanced"):
+    for kind in ("centred", "balanced"):
         with pytest.raises(InputError, match="use them as they are: its predictions fix their cosines"):
             ea.fix(model, kind)
 
