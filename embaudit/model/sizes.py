@@ -56,7 +56,7 @@ def require_ordinary_size(model: FactorModel) -> None:
 def shape_question(model: FactorModel) -> str | None:
     """Ask whether columns are entities, where a side alone has fewer rows than columns; None where it has not.
 
-    A head may well have fewer labels than dimensions.
+    A head may well have fewer labels than dimensions, and rows of length 1 show by their lengths what the rows are.
 
     Examples
     --------
@@ -64,8 +64,11 @@ def shape_question(model: FactorModel) -> str | None:
     >>> shape_question(FactorModel.from_vectors([[1.0, 2.0]]))
     'This is read as 1 item of 2 numbers each. Did you mean 2 items? Then read it with --transpose right.'
     >>> shape_question(FactorModel.from_vectors([[1.0], [2.0]]))
+    >>> shape_question(FactorModel.from_vectors([[0.6, 0.8]]))
     """
     if model.left is not None or model.link == "softmax" or model.n_right >= model.rank:
+        return None
+    if model.right_side.is_unit:
         return None
     title, k = model.title("right"), model.rank
     return (
