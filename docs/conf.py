@@ -90,8 +90,8 @@ def link_notebooks(_app: Sphinx) -> None:
     for name, path in wanted.items():
         if not (GALLERY / name).exists() or (GALLERY / name).read_bytes() != path.read_bytes():
             shutil.copyfile(path, GALLERY / name)
-            for picture in islice(pictures(path), 1):
-                (GALLERY / name).with_suffix(".png").write_bytes(picture)
+        for picture in islice(pictures(path), 1):
+            (GALLERY / name).with_suffix(".png").write_bytes(picture)
     for gone in {path.name for path in GALLERY.glob("*.ipynb")} - set(wanted):
         (GALLERY / gone).unlink()
 

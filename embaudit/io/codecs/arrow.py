@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-BROKEN = (OSError, ValueError, KeyError, TypeError, IndexError, NotImplementedError, MemoryError, RuntimeError)
+READ_ERRORS = (OSError, ValueError, KeyError, TypeError, IndexError, NotImplementedError, MemoryError, RuntimeError)
 """Errors of Arrow at a file that is cut off, altered, or something else altogether."""
 PARQUET = (".parquet", ".pq")
 COUNTS = "interactions"
@@ -107,7 +107,7 @@ class ArrowTable:
                     yield _completed(batch, constants)
             except InputError:
                 raise
-            except BROKEN as error:
+            except READ_ERRORS as error:
                 raise damaged(file, error) from error
 
     def column(self, name: str) -> pa.ChunkedArray:
@@ -250,7 +250,7 @@ def _header(path: Path) -> tuple[pa.Schema, int, int]:
         schema = _plain(schema)
         # Names are decoded only here.
         twice = next((name for name, count in Counter(schema.names).items() if count > 1), None)
-    except BROKEN as error:
+    except READ_ERRORS as error:
         raise damaged(path, error) from error
     if twice is not None:
         raise must_be(f"the columns of {path}", "of different names", f"{twice!r} more than once", "rename one")

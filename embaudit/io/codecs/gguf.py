@@ -77,7 +77,7 @@ class Gguf:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.metadata: dict[str, Any] = {}
-        """What is said by key: numbers, texts, tokens and their types; None for other lists."""
+        """Values by key: numbers, texts, tokens and their types; None for other lists."""
         try:
             with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
                 entries, base = self._header(_Cursor(data))

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from embaudit.errors import InputError, must_be
 from embaudit.io.codecs.arrays import Read, Tensor
 from embaudit.io.codecs.memory import Memory
-from embaudit.io.codecs.npy import BROKEN, reason
+from embaudit.io.codecs.npy import READ_ERRORS, reason
 from embaudit.io.json_text import parsed
 
 WEIGHTS, CONFIG = "model.weights.h5", "config.json"
@@ -65,7 +65,7 @@ class Hdf5:
                 yield file
         except InputError:
             raise
-        except BROKEN as error:
+        except READ_ERRORS as error:
             raise must_be(f"{self.path}", "a whole HDF5 file", reason(error), "write it again") from error
 
     def _datasets(self, file: Any) -> list[tuple[str, Any]]:

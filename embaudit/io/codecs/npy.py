@@ -20,7 +20,7 @@ from embaudit.errors import InputError
 from embaudit.io.codecs.arrays import UNNAMED, Place, Read, Shape, Stream, Tensor
 from embaudit.io.codecs.memory import Memory
 
-BROKEN = (
+READ_ERRORS = (
     OSError, ValueError, EOFError, KeyError, TypeError, MemoryError, OverflowError, RuntimeError, SyntaxError,
     AttributeError, IndexError, TokenError, struct.error, zipfile.BadZipFile, zlib.error,
 )  # fmt: skip
@@ -113,7 +113,7 @@ class Npy:
                 require_length(shape, dtype, path.stat().st_size - file.tell())
             self._array = array = np.lib.format.open_memmap(path, mode="r")
             require_letters(array)
-        except BROKEN as error:
+        except READ_ERRORS as error:
             raise unreadable(str(path), "a whole .npy file, an array in numpy's file format", error) from error
         self.tensors = {UNNAMED: tensor_of(array.shape, array.dtype)}
         self._place = Place(path, array.offset, array.dtype, array.shape)

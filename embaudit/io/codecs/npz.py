@@ -40,7 +40,7 @@ class Npz:
                 members = [name for name in archive.namelist() if name.endswith(".npy")]
                 _require_plain(archive.infolist(), path)
                 self._headers = {name.removesuffix(".npy"): self._header(archive, name) for name in members}
-        except npy.BROKEN as error:
+        except npy.READ_ERRORS as error:
             raise npy.unreadable(str(path), "a whole .npz archive", error) from error
         self.tensors = {name: npy.tensor_of(shape, dtype) for name, (shape, _, dtype) in self._headers.items()}
         self.pickled = frozenset(name for name, (_, _, dtype) in self._headers.items() if dtype.hasobject)
@@ -69,7 +69,7 @@ class Npz:
             with np.load(self.path, allow_pickle=False) as archive:
                 array = np.asarray(archive[name])
             npy.require_letters(array)
-        except npy.BROKEN as error:
+        except npy.READ_ERRORS as error:
             raise npy.unreadable(f"{name} in {self.path}", "a whole array", error) from error
         return array
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from embaudit.auditing import Audit
 
 
-BROKEN = ("EMB002", "EMB201", "EMB401")
+ALWAYS_STOPPING = ("EMB002", "EMB201", "EMB401")
 """Codes that stop a release beside a baseline whatever `fail_on` says: predictions that moved, rows without direction,
 and copies that are new or more."""
 
@@ -167,6 +167,6 @@ class Gate:
         status = "new" if self.baseline is None else self.baseline.status(finding)
         status = "ignored" if finding.code in self.ignore else status
         level = self.fail_on is not None and severity >= self.fail_on
-        broken = self.baseline is not None and finding.code in BROKEN
+        broken = self.baseline is not None and finding.code in ALWAYS_STOPPING
         stops = (level or broken) and status in ("new", "worse") and not self.written
         return Judged(finding, severity, status, stops)
