@@ -288,6 +288,9 @@ def _with_quotes_settled(source: Delimited) -> Delimited:
         If a quote is out of place, and reading quotes as letters does not give rows of one width either.
     """
     with open_bytes(source.path) as file:
+        # Writers quote headers, which are known by now; walking over all rows takes longer than parsing them.
+        if source.names is not None:
+            file.readline()
         has_quotes = any(b'"' in chunk for chunk in iter(lambda: file.read(2**20), b""))
     letters, enclosing = replace(source, quoted=False), replace(source, quoted=True)
     if not has_quotes or source.separator in UNQUOTED:
