@@ -26,7 +26,7 @@ from embaudit.attacks.objectives import (
 )
 from embaudit.core.checked import RNG, Floats, Indices, as_count, as_generator
 from embaudit.core.parallel import one_blas_thread
-from embaudit.core.plain import plain
+from embaudit.core.plain import record
 from embaudit.core.results import Result
 from embaudit.core.words import counted, in_typical_rows, percent, up
 from embaudit.errors import InputError, must_be
@@ -68,9 +68,11 @@ class Attack(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the record of the audit's JSON."""
-        numbers = {"achieved": self.achieved, "bound": self.bound, "gap": self.gap, "n_items": self.n_items}
-        budget = getattr(self.group, "max_condition", None)
-        return dict(plain({"role": self.role, "objective": self.objective, "max_condition": budget, **numbers}))
+        return record(
+            self,
+            *("role", "objective", "achieved", "bound", "gap", "n_items"),
+            max_condition=getattr(self.group, "max_condition", None),
+        )
 
     def explain(self, roles: tuple[str, str] = ("left", "right")) -> str:
         r"""Describe the movement found, and the bound for every gauge of the same set and budget on the same rows.

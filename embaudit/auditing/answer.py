@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from embaudit.auditing.texts import ADVICE, ANSWERS
 
@@ -54,10 +54,6 @@ class Answer:
 
     def __str__(self) -> str:
         return f"{self.word}: {self.because}."
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the `answer` of the audit's JSON."""
-        return {**vars(self), "word": str(self.word), "findings": list(self.findings)}
 
 
 def answer(

@@ -16,6 +16,7 @@ from embaudit.auditing.one_sided_wording import worded_for
 from embaudit.auditing.texts import ARGUMENTS
 from embaudit.canonical.pinned import MIN_MOVEMENT, SCOPES, pinned_test
 from embaudit.canonical.reduction import outside_shares, seen_directions
+from embaudit.core.plain import record
 from embaudit.errors import InputError
 from embaudit.model import Equivalence, Softmax
 from embaudit.model.pairs import Pairs
@@ -81,10 +82,9 @@ class EquivalenceClass:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the `equivalence` of the audit's JSON."""
-        pinning = None if self.pinning is None else self.pinning.to_dict()
-        moves = {role: freedom.moves for role, freedom in self.freedom.items()}
-        scope, outside = self.scope.to_dict(), dict(self.outside)
-        return {"scope": scope, "moves": moves, "outside": outside, "seen_rank": self.seen_rank, "pinning": pinning}
+        return record(
+            self, "scope", "outside", "seen_rank", "pinning", moves={role: x.moves for role, x in self.freedom.items()}
+        )
 
 
 def equivalence_class_of(

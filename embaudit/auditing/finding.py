@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 from typing import TYPE_CHECKING, Any
 
+from embaudit.core.plain import record
 from embaudit.core.words import in_typical_rows
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ class Scope:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the record of the audit's JSON."""
-        return {**vars(self), "title": str(self)}
+        return record(self, title=str(self))
 
 
 AT_HAND = Scope("the model at hand")
@@ -129,11 +130,4 @@ class Finding:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the record of the audit's JSON."""
-        names = ("code", "role", "rows", "title", "text", "remedy", "value")
-        return {
-            **{name: getattr(self, name) for name in names},
-            "severity": self.severity.title,
-            "kind": str(self.kind),
-            "scope": self.scope.to_dict(),
-            "witness": self.witness is not None,
-        }
+        return record(self, witness=self.witness is not None)

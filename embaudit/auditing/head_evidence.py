@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from embaudit.core.plain import plain
+from embaudit.core.plain import record
 from embaudit.core.results import Result
 from embaudit.core.words import counted, percent
 from embaudit.model.links import Softmax
@@ -148,5 +148,4 @@ class HeadReport(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values that JSON can hold."""
-        declared = {"soft_cap": self.link.soft_cap, "normalised": self.link.unit_rows}
-        return dict(plain({name: getattr(self, name) for name in RECORD} | {"declared": declared}))
+        return record(self, *RECORD, declared={"soft_cap": self.link.soft_cap, "normalised": self.link.unit_rows})

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -82,10 +82,6 @@ class Certificate:
     """Share of entries that tie with the first excluded row, so that nothing is certain about them."""
     certified: CertifiedNeighbours = field(repr=False)
     """The lists themselves."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the record of the audit's JSON."""
-        return {name: value for name, value in vars(self).items() if name != "certified"}
 
 
 @dataclass(frozen=True)

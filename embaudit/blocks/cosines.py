@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from embaudit.blocks.sums import BlockSums
 from embaudit.core.checked import Flags, Floats, as_count, is_number
-from embaudit.core.plain import plain
+from embaudit.core.plain import record
 from embaudit.core.results import Drawn, Result
 from embaudit.core.words import counted
 from embaudit.errors import must_be
@@ -73,10 +73,6 @@ class LocalThreshold(Result):
     """The best lower bound that λ alone gives."""
     global_cosine: float
     """The global cosine itself."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values."""
-        return dict(self.__dict__)
 
     def explain(self) -> str:
         """Describe the guarantee in a sentence."""
@@ -370,25 +366,15 @@ class BlockCosines(Drawn):
         A cosine that is undefined is None.
         """
         order = np.argsort(-self.gaps, kind="stable")[: as_count(limit, "limit", least=0)]
-        blocks = self._frame(order).reset_index()
-        result: dict[str, Any] = {
-            "partition": self.names.cut,
-            "n_blocks": len(self),
-            "n_entries": int(self.sizes.sum()),
-            "global_cosine": self.global_cosine,
-            "norm_cosine": self.norm_cosine,
-            "mean_cosine": self.mean_cosine,
-            "plain_mean_cosine": self.plain_mean_cosine,
-            "identity_error": self.identity_error,
-            "x_norm": self.x_norm,
-            "y_norm": self.y_norm,
-            "bounds": self.bounds,
-            "bounds_without_norms": self.bounds_without_norms,
-            "norm_gap": math.fsum(self.norm_gaps),
-            "direction_gap": math.fsum(self.direction_gaps),
-            "zero_blocks": self.zero_blocks,
-            "blocks_left_out": len(self) - len(blocks),
-            "blocks": blocks,
-            "notes": self.notes,
-        }
-        return {name: plain(value) for name, value in result.items()}
+        return record(
+            self,
+            *("global_cosine", "norm_cosine", "mean_cosine", "plain_mean_cosine", "identity_error", "x_norm", "y_norm"),
+            *("bounds", "bounds_without_norms", "zero_blocks", "notes"),
+            partition=self.names.cut,
+            n_blocks=len(self),
+            n_entries=int(self.sizes.sum()),
+            norm_gap=math.fsum(self.norm_gaps),
+            direction_gap=math.fsum(self.direction_gaps),
+            blocks_left_out=len(self) - len(order),
+            blocks=self._frame(order).reset_index(),
+        )

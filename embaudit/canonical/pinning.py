@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from embaudit.core.checked import Floats, Indices, Matrix
+from embaudit.core.plain import record
 from embaudit.core.results import Result
 from embaudit.errors import must_be
 from embaudit.gauges import Gauge
@@ -130,14 +131,9 @@ class Pinning(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values."""
-        return {
-            "status": self.status,
-            "because": self.because,
-            "scope": self.scope,
-            "rank": self.rank,
-            "needed": self.needed,
-            "condition_number": None if self.witness is None else self.witness.condition_number,
-            "moved": {side: vars(m) for side, m in (self.moved or {}).items()},
-            "residual": self.residual,
-            "rows_missing": dict(self.rows_missing),
-        }
+        return record(
+            self,
+            *("status", "because", "scope", "rank", "needed", "residual", "rows_missing"),
+            condition_number=None if self.witness is None else self.witness.condition_number,
+            moved=self.moved or {},
+        )

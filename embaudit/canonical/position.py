@@ -10,6 +10,7 @@ import numpy as np
 from embaudit.canonical.form import EXPONENTS, CanonicalForm
 from embaudit.canonical.library_scaling import FactorScaling
 from embaudit.core.checked import Vector
+from embaudit.core.plain import record
 from embaudit.core.results import Drawn
 from embaudit.model import Link, SideName
 
@@ -93,18 +94,9 @@ class Position(Drawn):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the numbers as JSON can hold them."""
-        return {
-            "exponent": self.exponent,
-            "distance": self.distance,
-            "distances": dict(self.distances),
-            "counted_distance": self.counted_distance,
-            "balancedness": self.balancedness.tolist(),
-            "singular_values": self.singular_values.tolist(),
-            "rank": self.rank,
-            "effective_rank": self.effective_rank,
-            "energy_rank": self.energy_rank,
-            "resolution": self.resolution,
-            "habit": str(self.habit),
-            "hidden_biases": [{"role": b.role, "column": b.column, "value": b.value} for b in self.hidden_biases],
-            "explanation": self.explain(),
-        }
+        return record(
+            self,
+            *("exponent", "distance", "distances", "counted_distance", "balancedness", "singular_values", "rank"),
+            *("effective_rank", "energy_rank", "resolution", "habit", "hidden_biases"),
+            explanation=self.explain(),
+        )

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from embaudit.comparison.change import PARTS
 from embaudit.comparison.neighbour_attribution import OUTCOMES, TIED
 from embaudit.core.checked import as_count
-from embaudit.core.plain import plain
+from embaudit.core.plain import record
 from embaudit.core.results import Result
 from embaudit.errors import must_be
 from embaudit.model import SideName
@@ -107,32 +107,17 @@ class Comparison(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Return all numbers as JSON can hold them."""
-        predictions = None
-        if self.agreement is not None:
-            predictions = {**asdict(self.agreement), "kl_warning": self.agreement.kl_warning}
-        moved = {
-            role: [plain(row | {"name": str(row["name"])}) for row in self.moved_most(role).to_dict("records")]
-            for role in self.changes
-        }
-        return {
-            "group": self.group,
-            "condition_number": self.condition_number,
-            "fits": self.fits,
-            "explained": self.explained,
-            "agreement": predictions,
-            "n_states": self.n_states,
-            "rounded": None if self.rounded is None else plain(asdict(self.rounded)),
-            "changes": [plain(self._record(role)) for role in self.changes],
-            "moved_most": moved,
-            "thresholds": {
-                role: [asdict(threshold) for threshold in change.thresholds] for role, change in self.changes.items()
-            },
-            "neighbours": {
-                role: [neighbourhood.to_dict() for neighbourhood in change.examples]
-                for role, change in self.changes.items()
-            },
-            "explanation": self.explain(),
-        }
+        agreement, changes = self.agreement, self.changes.items()
+        return record(
+            self,
+            *("group", "condition_number", "fits", "explained", "n_states", "rounded"),
+            agreement=agreement and record(agreement, kl_warning=agreement.kl_warning),
+            changes=[self._record(role) for role in self.changes],
+            moved_most={role: self.moved_most(role).astype({"name": str}) for role in self.changes},
+            thresholds={role: change.thresholds for role, change in changes},
+            neighbours={role: change.examples for role, change in changes},
+            explanation=self.explain(),
+        )
 
     def shares_kept(self) -> dict[str, float]:
         """Return what a gate may ask of: of neighbour lists the least over the sides, and the scores' correlation.

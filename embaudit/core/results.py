@@ -5,6 +5,8 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
+from embaudit.core.plain import frame_of, record
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -26,9 +28,9 @@ class Result(Protocol):
     (True, False)
     """
 
-    @abstractmethod
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values as JSON can hold them; None for a number that does not exist."""
+        """Return plain values as JSON can hold them, of all fields; None for a number that does not exist."""
+        return record(self)
 
     @abstractmethod
     def explain(self) -> str:
@@ -39,8 +41,6 @@ class Result(Protocol):
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row, of `to_dict`."""
-        from embaudit.core.plain import frame_of
-
         return frame_of([self.to_dict()])
 
     def report(self) -> str:

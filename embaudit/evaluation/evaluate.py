@@ -16,6 +16,7 @@ from embaudit.canonical.mapping import mapped
 from embaudit.canonical.row_span import in_span
 from embaudit.core.checked import RNG, as_count, as_generator, named_keywords
 from embaudit.core.parallel import row_blocks
+from embaudit.core.plain import record
 from embaudit.core.results import Result
 from embaudit.core.words import counted
 from embaudit.errors import InputError, must_be
@@ -106,10 +107,14 @@ class Evaluation(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Return counts, chance and `records` as JSON can hold them."""
-        names = ("role", "title", "n", "n_candidates", "n_left_out", "chance")
-        fields = {name: getattr(self, name) for name in names}
-        fields |= {"n_rows": self.n_rows, "n_queries": len(self.queries)}
-        return fields | {"records": self.records(), "by_count": self.by_count(), "explanation": self.explain()}
+        return record(
+            self,
+            *("role", "title", "n", "n_candidates", "n_left_out", "chance", "n_rows"),
+            n_queries=len(self.queries),
+            records=self.records(),
+            by_count=self.by_count(),
+            explanation=self.explain(),
+        )
 
     def records(self) -> list[dict[str, Any]]:
         """Return the rows of `to_frame` as JSON can hold them."""

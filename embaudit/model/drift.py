@@ -7,7 +7,7 @@ that of the stored factors, `P' = fl(P M)` is off by at most `u k^½·k ‖p‖�
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import isqrt
 from typing import Any
@@ -16,7 +16,7 @@ import numpy as np
 
 from embaudit.core.checked import RNG, Floats, Indices, as_generator, is_number
 from embaudit.core.parallel import row_blocks
-from embaudit.core.plain import plain
+from embaudit.core.plain import record
 from embaudit.core.results import Result
 from embaudit.core.words import counted
 from embaudit.errors import must_be
@@ -64,7 +64,7 @@ class Drift(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the record of the audit's JSON."""
-        return dict(plain(asdict(self) | {"level": self.level.title, "ok": self.ok}))
+        return record(self, ok=self.ok)
 
     def explain(self) -> str:
         """Describe how far the predictions moved, and whether rounding explains it."""

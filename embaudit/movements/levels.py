@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from embaudit.core.checked import RNG, Floats, as_generator, as_numbers, frozen
-from embaudit.core.plain import plain
+from embaudit.core.plain import record
 from embaudit.core.results import Result
 from embaudit.core.words import counted, drawn_of
 from embaudit.linalg.nearest import TIE
@@ -58,12 +58,7 @@ class Levels(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the record of the audit's JSON."""
-        quantiles = {f"{level:g}": value for level, value in self.quantiles.items()}
-        return dict(
-            plain(
-                {"n_pairs": self.n_pairs, "n_all_pairs": self.n_all_pairs, "exact": self.exact, "quantiles": quantiles}
-            )
-        )
+        return record(self, "n_pairs", "n_all_pairs", "exact", "quantiles")
 
     def explain(self) -> str:
         """Describe usual and high cosines."""

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.core.checked import Flags, Indices
+from embaudit.core.plain import record
 from embaudit.errors import must_be
 from embaudit.linalg.nearest import TIE, NeighbourLists, neighbours
 from embaudit.linalg.transformed_rows import Rows
@@ -41,12 +42,7 @@ class Neighbourhood:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain lists for JSON."""
-        return {
-            "name": self.name,
-            "before": [list(row) for row in self.before],
-            "after": [list(row) for row in self.after],
-            "left_out": self.left_out,
-        }
+        return record(self, "name", "before", "after", "left_out")
 
 
 def find_rows(model: FactorModel, role: SideName, wanted: Sequence[str]) -> Indices:

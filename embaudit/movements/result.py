@@ -3,23 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from embaudit.core.plain import plain
 from embaudit.core.results import Drawn
 from embaudit.core.words import counted, drawn_of, percent
 from embaudit.linalg.nearest import NeighbourLists
 from embaudit.model import Role
-
-RECORD = (
-    *("role", "mean_abs", "max_abs", "rms", "mean", "pearson", "spearman", "sign_flips", "top_n", "top_n_overlap"),
-    *("n_lists", "tied_lists"),
-    *("n_pairs", "n_all_pairs", "exact", "ci_low", "ci_high", "n_zero", "margins", "intervals"),
-)
-"""Fields of the audit's movement records."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,30 +19,16 @@ class Movement(Drawn):
 
     role: Role
     """left, right or cross (left-right)."""
-    n_pairs: int
-    """Pairs behind the figures that need pairs, drawn without replacement."""
-    n_all_pairs: int
-    """Pairs there are."""
-    exact: bool
-    """True if these were all pairs."""
-    n_zero: int
-    """Rows without direction, left out."""
-    mean: float
-    """Mean of Δ over all pairs; of very many rows, over those of some (see `margins`)."""
-    rms: float
-    """Root mean square of Δ over all pairs."""
-    pearson: float
-    """Correlation of the cosines before and after over all pairs; NaN where one side does not vary."""
     mean_abs: float
     """Mean of ``|Δ|``."""
-    ci_low: float
-    """Lower end of its 95 % interval; the mean itself where exact."""
-    ci_high: float
-    """Upper end."""
     max_abs: float
     """Largest ``|Δ|`` among the pairs visited: where these are some, others may have moved further."""
-    quantiles: dict[float, float]
-    """Quantiles of ``|Δ|``."""
+    rms: float
+    """Root mean square of Δ over all pairs."""
+    mean: float
+    """Mean of Δ over all pairs; of very many rows, over those of some (see `margins`)."""
+    pearson: float
+    """Correlation of the cosines before and after over all pairs; NaN where one side does not vary."""
     spearman: float
     """Rank correlation, from 65,536 cells of cosines a side."""
     sign_flips: float
@@ -67,6 +44,20 @@ class Movement(Drawn):
     """Rows whose lists were compared: one of each group of copies."""
     tied_lists: float
     """Share of the lists that end in a tie, so that another choice of neighbours would be as good; NaN without."""
+    n_pairs: int
+    """Pairs behind the figures that need pairs, drawn without replacement."""
+    n_all_pairs: int
+    """Pairs there are."""
+    exact: bool
+    """True if these were all pairs."""
+    ci_low: float
+    """Lower end of the 95 % interval of `mean_abs`; the mean itself where exact."""
+    ci_high: float
+    """Upper end."""
+    n_zero: int
+    """Rows without direction, left out."""
+    quantiles: dict[float, float]
+    """Quantiles of ``|Δ|``."""
     margins: dict[str, float] = field(default_factory=dict)
     """Half the widths of the 95 % intervals of `mean`, `rms` and `pearson`, where these are of some rows; else none."""
     intervals: dict[str, tuple[float, float]] = field(default_factory=dict)
@@ -75,11 +66,6 @@ class Movement(Drawn):
     """The pairs, where they are sampled."""
     lists: NeighbourLists | None = field(default=None, repr=False)
     """The lists before."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the record of the audit's JSON."""
-        record = {name: getattr(self, name) for name in RECORD}
-        return dict(plain(record | {"quantiles": {f"{level:g}": value for level, value in self.quantiles.items()}}))
 
     def explain(self) -> str:
         """Describe how far the cosines moved, and how many neighbours stayed."""

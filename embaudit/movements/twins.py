@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from embaudit.core.checked import RNG, Flags, Indices, Matrix, as_generator, frozen, is_number
 from embaudit.core.parallel import row_blocks
-from embaudit.core.plain import plain
 from embaudit.core.results import Result
 from embaudit.core.words import counted, percent, visible
 from embaudit.errors import must_be
@@ -51,7 +49,7 @@ class Twins(Result):
 
     role: SideName
     """Side of the rows."""
-    title: str
+    title: str = field(repr=False)
     """Title of a row, such as "item"."""
     tolerance: float
     """Largest distance from 1 of the cosine of twins."""
@@ -87,11 +85,6 @@ class Twins(Result):
     def copies(self) -> Indices:
         """(n,) how many other rows each one stands for."""
         return np.maximum(np.bincount(self.first, minlength=len(self.first)) - 1, 0)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the record of the audit's JSON."""
-        left_out = ("first", "alone", "title")
-        return dict(plain({name: value for name, value in vars(self).items() if name not in left_out}))
 
     def explain(self) -> str:
         """Describe how many rows are twins, and name some."""

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from embaudit.core.checked import Flags, Floats, Indices, Matrix, as_count, as_list, as_numbers, frozen
-from embaudit.core.plain import plain
+from embaudit.core.plain import record
 from embaudit.core.results import Drawn
 from embaudit.core.words import percent
 from embaudit.errors import must_be
@@ -120,17 +120,12 @@ class CertifiedNeighbours(Drawn):
 
     def to_dict(self, *, limit: int = 1000) -> dict[str, Any]:
         """Return plain values, with at most `limit` entries of lists; an infinite radius is None as one unknown is."""
-        counts = {"n": self.n, "n_rows": len(self.rows), "n_undefined": self.n_undefined}
-        shares = {"tied_share": self.tied_share, "certified": dict(zip(STATED, self.curve(STATED), strict=True))}
-        return dict(
-            plain(
-                {
-                    "role": self.role,
-                    **counts,
-                    **shares,
-                    "entries": self.to_frame().head(as_count(limit, "limit", least=0)),
-                }
-            )
+        return record(
+            self,
+            *("role", "n", "n_undefined", "tied_share"),
+            n_rows=len(self.rows),
+            certified=dict(zip(STATED, self.curve(STATED), strict=True)),
+            entries=self.to_frame().head(as_count(limit, "limit", least=0)),
         )
 
     def explain(self) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from embaudit.core.checked import Flags, Floats, as_count, as_numbers, frozen, is_integer, is_number
-from embaudit.core.plain import plain
+from embaudit.core.plain import record
 from embaudit.core.results import Drawn
 from embaudit.core.words import percent
 from embaudit.errors import EquivalenceError, InputError, must_be
@@ -124,12 +124,13 @@ class CosineRange(Drawn):
 
     def to_dict(self, *, limit: int = 1000) -> dict[str, Any]:
         """Return plain values, with the ranges of at most `limit` pairs."""
-        numbers = {
-            "n_pairs": len(self),
-            "n_undefined": self.n_undefined,
-            "ranges": self.to_frame().head(as_count(limit, "limit", least=0)),
-        }
-        return dict(plain({"role": self.role, "group": str(self.group), **numbers}))
+        return record(
+            self,
+            *("role", "n_undefined"),
+            group=str(self.group),
+            n_pairs=len(self),
+            ranges=self.to_frame().head(as_count(limit, "limit", least=0)),
+        )
 
     def explain(self) -> str:
         """Describe how wide the ranges are, and how many signs are certain."""

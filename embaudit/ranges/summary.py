@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from embaudit.core.checked import RNG, as_list
-from embaudit.core.plain import plain
 from embaudit.core.results import Result
 from embaudit.core.words import drawn_of, percent
 from embaudit.gauges import Affine, Diagonal, GaugeGroup, GeneralLinear
@@ -54,10 +53,6 @@ class RangeSummary(Result):
     def found(self) -> CosineRange:
         """Return `ranges`; the earlier name of it."""
         return self.ranges
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain numbers, for a report."""
-        return dict(plain({name: value for name, value in vars(self).items() if name != "ranges"}))
 
     def explain(self) -> str:
         """Describe how wide the ranges are, and how many signs are certain."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from embaudit.canonical.mapping import RowMap, gathered, mapped_blocks
 from embaudit.core.checked import Floats, Matrix, Vector
 from embaudit.core.parallel import row_blocks
-from embaudit.core.plain import plain
+from embaudit.core.plain import record
 from embaudit.core.results import Result
 from embaudit.core.words import counted
 from embaudit.errors import InputError, must_be
@@ -87,10 +87,7 @@ class Remedy(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Return what the vectors are, not the vectors."""
-        names = ("kind", "roles", "columns", "unit")
-        reduction = None if self.reduction is None else asdict(self.reduction)
-        fields = {name: getattr(self, name) for name in names}
-        return dict(plain({**fields, "reduction": reduction, "explanation": self.explain()}))
+        return record(self, "kind", "roles", "columns", "unit", "reduction", explanation=self.explain())
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row for each entity: its id and title, where it has one, and its vector.

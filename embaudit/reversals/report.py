@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.core.checked import Flags, Floats, as_count
-from embaudit.core.plain import plain
+from embaudit.core.plain import record
 from embaudit.core.results import Drawn
 from embaudit.core.words import counted
 from embaudit.reversals.statistics import Association, GroupMoments
@@ -226,11 +226,13 @@ class Grouping:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values ready for JSON, of the 1,000 largest groups; None where undefined."""
-        names = ("columns", "kind", "pooled", "within", "effect", "share_reversed", "covariance", "p_grouping",
-                 "p_adjusted", "is_significant", "is_confirmed", "n_missing")  # fmt: skip
-        groups = self.to_frame().nlargest(MOST_GROUPS, "n").reset_index(names="group")
-        values: dict[str, Any] = plain({name: getattr(self, name) for name in names})
-        return values | {"n_groups": len(self), "groups": plain(groups)}
+        return record(
+            self,
+            *("columns", "kind", "pooled", "within", "effect", "share_reversed", "covariance", "p_grouping"),
+            *("p_adjusted", "is_significant", "is_confirmed", "n_missing"),
+            n_groups=len(self),
+            groups=self.to_frame().nlargest(MOST_GROUPS, "n").reset_index(names="group"),
+        )
 
 
 def shortened(lines: Sequence[str], limit: int | None) -> list[str]:
@@ -346,19 +348,14 @@ class SimpsonReport(Drawn):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values ready for JSON."""
-        return {
-            "x": self.x,
-            "y": self.y,
-            "n_rows": self.pooled.n,
-            "n_missing": self.n_missing,
-            "alpha": self.alpha,
-            "pooled": plain(self.pooled),
-            "n_findings": len(self.findings),
-            "n_undecided": len(self.undecided),
-            "n_significant": sum(g.is_significant for g in self.findings),
-            "groupings": [grouping.to_dict() for grouping in self.groupings],
-            "notes": list(self.notes),
-        }
+        return record(
+            self,
+            *("x", "y", "n_missing", "alpha", "pooled", "groupings", "notes"),
+            n_rows=self.pooled.n,
+            n_findings=len(self.findings),
+            n_undecided=len(self.undecided),
+            n_significant=sum(g.is_significant for g in self.findings),
+        )
 
     def plot(self, ax: Any = None, *, grouping: Grouping | str | None = None) -> Display:
         """Draw the pooled line against the lines of the groups, for the first grouping by default."""

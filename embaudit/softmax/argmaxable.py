@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from embaudit.core.checked import Flags, Floats, Indices, as_rows
+from embaudit.core.plain import record
 from embaudit.core.results import Result
 from embaudit.core.words import counted
 from embaudit.model import FactorModel
@@ -91,16 +92,12 @@ class Argmaxable(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the counts, and the labels that cannot be the argmax (at most 50)."""
-        cannot = np.flatnonzero(self.cannot)
-        return {
-            "n_labels": self.n_labels,
-            "n_asked": len(self.labels),
-            "n_can": self.n_can,
-            "n_tied": self.n_tied,
-            "n_cannot": self.n_cannot,
-            "n_undecided": self.n_undecided,
-            "cannot": [str(name) for name in self.names[cannot[:50]]],
-        }
+        return record(
+            self,
+            *("n_labels", "n_can", "n_tied", "n_cannot", "n_undecided"),
+            n_asked=len(self.labels),
+            cannot=[str(name) for name in self.names[np.flatnonzero(self.cannot)[:50]]],
+        )
 
     def explain(self) -> str:
         """Describe how many labels can be the most probable one, by the margin at least."""

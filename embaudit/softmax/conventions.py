@@ -11,7 +11,7 @@ import numpy as np
 
 from embaudit.canonical import identified_factors
 from embaudit.core.checked import Floats, Indices, Matrix
-from embaudit.core.plain import plain
+from embaudit.core.plain import record
 from embaudit.errors import InputError
 from embaudit.linalg.nearest import NeighbourLists, neighbours, tie_of
 from embaudit.linalg.pairs import n_pairs
@@ -61,9 +61,8 @@ class ConventionDistance:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the record of the audit's JSON, which calls the two conventions `one` and `other`."""
-        names = {"first": "one", "second": "other"}
-        record = {names.get(name, name): value for name, value in vars(self).items()}
-        return record | {"nearest": vars(self.nearest)}
+        names = ("nearest", "first_changed", "top_n", "top_n_changed", "mean_abs")
+        return record(self, *names, one=self.first, other=self.second)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -112,22 +111,15 @@ class NormEvidence:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the `final_norm` of the audit's JSON."""
-        norm = self.norm
-        named = zip(self.forms[1:], self.drift, strict=True)
-        return dict(
-            plain(
-                {
-                    "kind": norm.kind,
-                    "condition_number": norm.condition_number,
-                    "shift": norm.shift is not None,
-                    "ones": self.ones,
-                    "n_labels": len(self.labels),
-                    "n_asked": len(self.queries),
-                    "n_copies": self.n_copies,
-                    "drift": [{"form": form.name, **change.to_dict()} for form, change in named],
-                    "apart": [distance.to_dict() for distance in self.apart],
-                }
-            )
+        return record(
+            self,
+            *("ones", "n_copies", "apart"),
+            kind=self.norm.kind,
+            condition_number=self.norm.condition_number,
+            shift=self.norm.shift is not None,
+            n_labels=len(self.labels),
+            n_asked=len(self.queries),
+            drift=[{"form": x.name, **drift.to_dict()} for x, drift in zip(self.forms[1:], self.drift, strict=True)],
         )
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from embaudit.canonical.equivalents import EquivalentModel
+from embaudit.core.plain import record
 from embaudit.gauges import Gauge, GeneralLinear, Translation
 from embaudit.model import FactorModel
 from embaudit.model.drift import rounding_bound
@@ -47,7 +48,7 @@ class EquivalentHead:
     def to_dict(self) -> dict[str, Any]:
         """Return one flat record."""
         names = ("name", "kind", "condition_number", "shift", "change", "tolerance", "ok")
-        return {name: getattr(self, name) for name in names} | self.movement.to_dict()
+        return record(self, *names, **self.movement.to_dict())
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -38,14 +37,8 @@ class NeighbourChange:
     """Mean share of a label's N nearest that are no longer among them."""
     examples: tuple[Neighbourhood, ...]
     """A few labels with their neighbours before and after, those that changed most first; twins come last."""
-    compared: tuple[int, ...] = ()
+    compared: tuple[int, ...] = field(default=(), repr=False)
     """The labels whose neighbours were compared."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON."""
-        record = asdict(self) | {"examples": tuple(example.to_dict() for example in self.examples)}
-        del record["compared"]
-        return record
 
 
 def neighbour_change(

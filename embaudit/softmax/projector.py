@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from embaudit.core.checked import Floats, Indices
+from embaudit.core.plain import record
 from embaudit.core.results import Result
 from embaudit.core.words import counted
 from embaudit.linalg.pairs import as_pairs, pair_cosines
@@ -89,8 +90,7 @@ class ProjectorCosines(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the numbers that do not depend on the pairs."""
-        names = ("n_labels", "rank", "labels_per_dimension", "degenerate", "thin", "typical", "warning")
-        return {name: getattr(self, name) for name in names}
+        return record(self, "n_labels", "rank", "labels_per_dimension", "degenerate", "thin", "typical", "warning")
 
     def explain(self) -> str:
         """Describe how large the projector cosines are, with the caution that applies."""

@@ -12,6 +12,7 @@ from embaudit.auditing.answer import Readability, answer
 from embaudit.auditing.finding import Finding, Kind, Scope, Severity
 from embaudit.auditing.findings.writing import kind_of, names_of
 from embaudit.auditing.texts import ANSWERS, CODES, VERDICT
+from embaudit.core.plain import plain
 from embaudit.errors import InputError
 
 WHOLE = Scope("every model of rank 2 with the same predictions", whole=True)
@@ -97,7 +98,7 @@ def test_an_audit_answers_for_the_cosines_asked_about():
     found = audit(model, role="user", show=["user 7"], n_gauges=1)
     assert found.answer.cosines == "user-user cosines"
     assert found.evidence.predicted.examples[0].name == found.evidence.examples[0].name == "user 7"
-    assert found.to_dict()["answer"] == found.answer.to_dict()
+    assert found.to_dict()["answer"] == plain(found.answer)
     assert found.explain().splitlines()[0] == str(found.answer)
     with pytest.raises(InputError, match=r"role must be one of right; got 'left'\."):
         audit(model, roles=["right"], role="left")
