@@ -19,8 +19,7 @@ from embaudit.core.parallel import parallel_map, require_state
 from embaudit.core.progress import track
 from embaudit.core.words import counted, listed
 from embaudit.errors import must_be
-from embaudit.io.codecs.arrays import UNNAMED, Arrays, Shape
-from embaudit.io.codecs.memory import Memory
+from embaudit.io.codecs.arrays import UNNAMED, Memory, Readable, Shape
 from embaudit.model import FactorModel
 from embaudit.model.side import SideName
 
@@ -37,7 +36,7 @@ def _listed_names(names: Sequence[str]) -> str:
     return listed([repr(name) if name else "an array without a name" for name in names], 3)
 
 
-def _matched(x: Arrays, y: Arrays, missing: str) -> tuple[dict[str, tuple[str, str]], list[str]]:
+def _matched(x: Readable, y: Readable, missing: str) -> tuple[dict[str, tuple[str, str]], list[str]]:
     """Return the tensors of both sides, by the name they share, and notes on those left out."""
     if missing not in ("error", "skip"):
         raise must_be("missing", 'one of "error", "skip"', repr(missing))
@@ -57,7 +56,7 @@ def _matched(x: Arrays, y: Arrays, missing: str) -> tuple[dict[str, tuple[str, s
     return common, [f"{side} alone has {names}: left out" for side, names in alone]
 
 
-def _shapes(x: Arrays, y: Arrays, names: dict[str, tuple[str, str]]) -> dict[str, Shape]:
+def _shapes(x: Readable, y: Readable, names: dict[str, tuple[str, str]]) -> dict[str, Shape]:
     """Return the shapes, which must be the same on both sides."""
     shapes = {name: (x.tensors[a].shape, y.tensors[b].shape) for name, (a, b) in names.items()}
     for name, (first, second) in shapes.items():
@@ -67,13 +66,13 @@ def _shapes(x: Arrays, y: Arrays, names: dict[str, tuple[str, str]]) -> dict[str
     return {name: shape for name, (shape, _) in shapes.items()}
 
 
-def _dtype_notes(x: Arrays, y: Arrays, names: dict[str, tuple[str, str]]) -> list[str]:
+def _dtype_notes(x: Readable, y: Readable, names: dict[str, tuple[str, str]]) -> list[str]:
     pairs = Counter((x.tensors[a].dtype, y.tensors[b].dtype) for a, b in names.values())
     different = [(a, b, n) for (a, b), n in pairs.items() if a != b]
     return [f"{counted(n, 'tensor')} {'is' if n == 1 else 'are'} {a} in x and {b} in y" for a, b, n in different]
 
 
-def _by_label(x: Arrays, y: Arrays, labels: Any) -> tuple[Arrays, Arrays]:
+def _by_label(x: Readable, y: Readable, labels: Any) -> tuple[Readable, Readable]:
     """Cut one array of each side into named ones, by a label for each entry, in order of first appearance."""
     flat = np.ravel(np.asarray(labels))
     sides = [source[UNNAMED].reshape(-1) for source in (x, y)]
@@ -88,7 +87,7 @@ def _by_label(x: Arrays, y: Arrays, labels: Any) -> tuple[Arrays, Arrays]:
     return left, right
 
 
-def _cut(blocks: Any, x: Arrays, y: Arrays, shape: Shape) -> tuple[str, Any]:
+def _cut(blocks: Any, x: Readable, y: Readable, shape: Shape) -> tuple[str, Any]:
     """Return how to cut, in a word, and the patterns or labels that go with it."""
     if blocks is None:
         return ("tensors" if not is_single(x) else "rows" if len(shape) > 1 else "coordinates"), None

@@ -12,8 +12,7 @@ import numpy as np
 from embaudit.core.parallel import file_state
 from embaudit.errors import must_be
 from embaudit.io.codecs import open_arrays
-from embaudit.io.codecs.arrays import UNNAMED, Arrays, Located
-from embaudit.io.codecs.memory import Memory
+from embaudit.io.codecs.arrays import UNNAMED, Memory, Readable
 
 
 def _is_numbers(values: Any) -> bool:
@@ -46,18 +45,18 @@ def _leaves(values: Any, prefix: str) -> Iterator[tuple[str, Any]]:
         yield from _leaves(value, f"{prefix}.{key}" if prefix else str(key))
 
 
-def file_of(source: Arrays, name: str) -> tuple[str, tuple[int, int] | None] | None:
+def file_of(source: Readable, name: str) -> tuple[str, tuple[int, int] | None] | None:
     """Return the file that a tensor is read from, and its state; None for one in memory."""
-    path = source.file(name) if isinstance(source, Located) else None
+    path = source.file(name)
     return None if path is None else (str(path.resolve()), file_state(path))
 
 
-def is_single(source: Arrays) -> bool:
+def is_single(source: Readable) -> bool:
     """Check that a source is one array without a name, in memory or in a .npy file."""
     return list(source.tensors) == [UNNAMED]
 
 
-def as_source(values: Any, side: str) -> Arrays:
+def as_source(values: Any, side: str) -> Readable:
     """Return tensors by name; nested mappings and lists are walked, keys joined by a dot.
 
     Raises
@@ -71,7 +70,7 @@ def as_source(values: Any, side: str) -> Arrays:
     Tensor(shape=(1, 2), dtype='float64')
     """
     if isinstance(values, (str, os.PathLike)):
-        source: Arrays = open_arrays(Path(values))
+        source: Readable = open_arrays(Path(values))
     else:
         pairs = list(_leaves(values, ""))
         arrays = dict(pairs)

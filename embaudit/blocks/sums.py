@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from embaudit.core.checked import Floats
 from embaudit.errors import must_be
-from embaudit.io.codecs.arrays import Arrays
+from embaudit.io.codecs.arrays import Readable
 
 Integers = NDArray[np.int64]
 
@@ -103,8 +103,8 @@ def concatenate(parts: list[BlockSums]) -> BlockSums:
 class SharedTensor:
     """One tensor of both sides, cut into blocks of the same number of entries in C order."""
 
-    x: Arrays
-    y: Arrays
+    x: Readable
+    y: Readable
     names: tuple[str, str]
     """Names of the tensor in x and in y: an array that stands alone has none."""
     inner: int

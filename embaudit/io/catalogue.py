@@ -6,13 +6,15 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from embaudit.errors import GONE, must_be
 from embaudit.io.advice import refusal, refuse_unread
-from embaudit.io.codecs.word2vec import is_word2vec
 from embaudit.io.files import AnyPath, as_path, first_bytes, plain_suffix
 from embaudit.io.pickles import refuse_pickles
+
+if TYPE_CHECKING:
+    from embaudit.io.draft import Draft
 
 
 @dataclass(frozen=True)
@@ -39,8 +41,12 @@ class Format:
     """True if `load` reads it."""
     writes: bool = False
     """True if `save` writes it."""
+    reader: str = field(default="contents", repr=False)
+    """Name of the function in that module that reads it."""
     writer: str = field(default="write", repr=False)
-    """Name of the function in that module that writes it."""
+    """Name of the one that writes it."""
+    loses: frozenset[str] = field(default=frozenset(), repr=False)
+    """Fields that `keeps` of that module names and this format has no room for."""
 
     @property
     def is_usable(self) -> bool:
@@ -67,15 +73,15 @@ FORMATS = (
     Format("spark", ("/",), "ALS models of Spark ML or MLlib", "users, items, ids", (), "spark"),
     Format("parquet", (".parquet", ".pq"), "ids and a column of lists, or numeric columns", "vectors, ids, biases",
            _COLUMNS, "tables", writes=True),
-    Format("feather", (".feather", ".arrow", ".ipc"), "the same in Arrow", "vectors, ids, biases", _COLUMNS, "feather",
-           writes=True),
+    Format("feather", (".feather", ".arrow", ".ipc"), "the same in Arrow", "vectors, ids, biases", _COLUMNS, "tables",
+           writes=True, writer="write_feather"),
     Format("csv", (".csv",), "the same in text, as COPY into pgvector takes it", "vectors, ids, biases", _COLUMNS,
-           "csv", writes=True),
+           "tables", writes=True, writer="write_csv", loses=frozenset({"link", "objective"})),
     Format("tables", ("/",), "the same in many files: a folder, a pattern or a list", "vectors, ids, biases", _COLUMNS,
-           "many_tables"),
+           "tables"),
     Format("table", (".tsv", ".arrows"), "the same", "vectors, ids, biases", _COLUMNS, "tables"),
     Format("json", (".json", ".jsonl", ".ndjson"), "lists, records or a map in JSON", "vectors, ids, biases", _COLUMNS,
-           "json_vectors"),
+           "tables", reader="contents_of_json"),
     Format("hdf5", (".h5", ".hdf5", ".h5ad", ".keras"), "HDF5, AnnData, weights of Keras", "factors, head, vectors",
            _ARRAYS, "hdf5", "hdf5"),
     Format("gguf", (".gguf",), "llama.cpp, Ollama: floats, Q8_0, Q4_0 and others", "a head, token vectors", _ARRAYS,
@@ -117,6 +123,12 @@ def module_of(entry: Format) -> Any:
     return import_module(f"embaudit.io.readers.{entry.module}")
 
 
+def room_in(entry: Format, draft: Draft) -> frozenset[str]:
+    """Return the fields of a model that a format can hold beside its right factors."""
+    fields: frozenset[str] = module_of(entry).keeps(draft) - entry.loses
+    return fields
+
+
 def named(name: str) -> Format:
     """Find a format by its name.
 
@@ -150,8 +162,9 @@ def detected(path: Path) -> Format:
     for candidate in formats():
         if suffix in candidate.suffixes and _recognises(candidate, path):
             return candidate
-    if is_word2vec(path):
-        return named("word2vec")
+    word2vec = named("word2vec")
+    if module_of(word2vec).is_word2vec(path):
+        return word2vec
     raise refusal(path, dict.fromkeys(s for f in formats() for s in f.suffixes if s != "/"))
 
 

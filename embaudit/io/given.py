@@ -10,8 +10,8 @@ import numpy as np
 
 from embaudit.core.checked import detached
 from embaudit.errors import InputError
+from embaudit.io.codecs.arrays import Memory
 from embaudit.io.codecs.arrow import ArrowTable
-from embaudit.io.codecs.memory import Memory
 from embaudit.io.files import AnyPath
 from embaudit.io.intake import Intake, Reading
 from embaudit.io.objects.live import read_object

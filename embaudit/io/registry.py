@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from embaudit.core.checked import Matrix, as_factors
 from embaudit.errors import InputError, must_be
-from embaudit.io.catalogue import FORMATS, Format, detected, formats, module_of, named, writer_of
+from embaudit.io.catalogue import FORMATS, Format, detected, formats, module_of, named, room_in, writer_of
 from embaudit.io.checkpoints.encoders import encoder_of, refusal_of
 from embaudit.io.checkpoints.final_norm import final_norm_of, found_norm
 from embaudit.io.codecs import open_arrays
@@ -182,7 +182,7 @@ def _chosen(where: Path, format: str | None, request: Request, files: tuple[Path
 
 
 def _contents(entry: Format, where: Path, request: Request, files: tuple[Path, ...]) -> Contents:
-    contents: Contents = module_of(entry).contents(where, request, *([files] if files else []))
+    contents: Contents = getattr(module_of(entry), entry.reader)(where, request, *([files] if files else []))
     tokens = {} if files else tokens_beside(where if where.is_dir() else where.parent, contents)
     return replace(contents, fields={**contents.fields, **tokens}).of_kind(request.kind)
 
@@ -341,8 +341,7 @@ def save(model: FactorModel | Draft, path: AnyPath, *, force: bool = False) -> N
 
 def room(path: AnyPath, draft: Draft) -> frozenset[str]:
     """Return what a file can hold of a draft beside its right factors."""
-    fields: frozenset[str] = module_of(writer_of(path)).keeps(draft)
-    return fields
+    return room_in(writer_of(path), draft)
 
 
 def _require_room(draft: Draft, suffix: str, fields: frozenset[str]) -> None:
@@ -352,9 +351,7 @@ def _require_room(draft: Draft, suffix: str, fields: frozenset[str]) -> None:
         got, remedy = " and ".join(draft.roles), "save it as .npz, or keep one side only"
         raise must_be(f"a model saved as {suffix}", "one side only", f"{got} factors", remedy)
     for words in losses.values():
-        roomy = [
-            f.suffixes[0] for f in formats() if f.writes and f.is_usable and not draft.losses(module_of(f).keeps(draft))
-        ]
+        roomy = [f.suffixes[0] for f in formats() if f.writes and f.is_usable and not draft.losses(room_in(f, draft))]
         remedy = f"write {' or '.join(roomy)}"
         raise must_be(f"{words} in a {suffix} file", "absent, which has no room for it", "one", remedy)
 

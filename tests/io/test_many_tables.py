@@ -88,6 +88,9 @@ def test_files_of_other_columns_and_kinds_are_refused(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     with pytest.raises(InputError, match="a folder without a model that is known"):
         load(tmp_path / "empty")
+    with pytest.raises(InputError, match="tables of one kind: Parquet, Arrow or CSV; got none"):
+        load(tmp_path / "empty", format="tables")
+    assert load(folder / "part-0.parquet", format="tables").n_right == 5
 
 
 def test_a_folder_of_text_is_read_as_one_file_of_it(tmp_path: Path) -> None:

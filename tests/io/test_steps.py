@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from llama_files import gguf_file
 
-from embaudit.io.codecs.gguf import Gguf
-from embaudit.io.codecs.steps import LOWEST, steps_of
+from embaudit.io.codecs.gguf import LOWEST, Gguf
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,14 +24,14 @@ W = DRAW.standard_normal((6, 512)).astype(np.float32)
 )
 def test_rounding_stays_within_a_step(tmp_path: Path, kind: str, group: int, scale: float | None) -> None:
     file = Gguf(gguf_file(tmp_path / "m.gguf", {"token_embd.weight": W}, kinds=kind))
-    steps = steps_of(file, "token_embd.weight", slice(0, 6))
+    steps = file.steps("token_embd.weight", slice(0, 6))
     far = np.abs(file["token_embd.weight"] - W)
     assert (far <= steps).all()
     assert far.max() > steps.min() / 3
     blocks = W.reshape(6, -1, group)
     width = np.ptp(blocks, axis=2) / (2.0 ** int(kind[1]) - 1) if scale is None else np.abs(blocks).max(axis=2) / scale
     np.testing.assert_allclose(steps, np.repeat(width, group, axis=1), rtol=2e-3)
-    np.testing.assert_array_equal(steps_of(file, "token_embd.weight", slice(2, 4)), steps[2:4])
+    np.testing.assert_array_equal(file.steps("token_embd.weight", slice(2, 4)), steps[2:4])
 
 
 @pytest.mark.parametrize("kind", LOWEST)
@@ -53,7 +52,7 @@ def test_the_numbers_of_a_block_lie_on_its_steps(tmp_path: Path, kind: str) -> N
         write()
     writer.close()
     file = Gguf(tmp_path / "m.gguf")
-    numbers, steps = file["w"].astype(float), steps_of(file, "w", slice(0, 40)).astype(float)
+    numbers, steps = file["w"].astype(float), file.steps("w", slice(0, 40)).astype(float)
     # Numbers that share a step and an offset: blocks of 32 or 16.
     share = 16 if kind in ("Q2_K", "Q3_K", "Q6_K") else 32
     numbers, steps = numbers.reshape(-1, share), steps.reshape(-1, share)

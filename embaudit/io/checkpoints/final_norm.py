@@ -14,8 +14,7 @@ from embaudit.errors import must_be
 from embaudit.io.checkpoints.architectures import ELSEWHERE, Architecture
 from embaudit.io.checkpoints.config import Config
 from embaudit.io.checkpoints.opened import opened
-from embaudit.io.codecs.arrays import Arrays
-from embaudit.io.codecs.memory import Memory
+from embaudit.io.codecs.arrays import Arrays, Memory
 from embaudit.io.files import AnyPath, existing_path
 from embaudit.io.intake import SHIFTS, FoundNorm
 from embaudit.io.objects.live_model import comes_from

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.io.checkpoints.opened import opened
-from embaudit.io.codecs.arrays import Arrays
-from embaudit.io.codecs.steps import steps_of
+from embaudit.io.codecs.gguf import Gguf
 from embaudit.io.intake import Intake
 from embaudit.model import FactorModel
 
@@ -23,12 +22,12 @@ class Rounding:
     """Such as "Q8_0"."""
     name: str
     """The tensor."""
-    file: Arrays = field(repr=False)
-    """Arrays of the file that holds it."""
+    file: Gguf = field(repr=False)
+    """The file that holds it."""
 
     def steps(self, rows: slice) -> NDArray[np.float32]:
         """Return how far apart the numbers are that each place of some rows can hold."""
-        stored = steps_of(self.file, self.name, rows)
+        stored = self.file.steps(self.name, rows)
         assert stored is not None
         return stored
 
@@ -50,7 +49,7 @@ def rounding_of(model: FactorModel, intake: Intake | None) -> Rounding | None:
     mapping = next((mapping for mapping in parts if mapping.became == "right" and mapping.rounded), None)
     if intake is None or mapping is None or mapping.shape != model.right.shape:
         return None
-    stored = opened(Path(intake.files[0]))
-    if stored is None or steps_of(stored[0], mapping.name, slice(0, 1)) is None:
+    file, _ = opened(Path(intake.files[0])) or (None, None)
+    if not isinstance(file, Gguf) or file.steps(mapping.name, slice(0, 1)) is None:
         return None
-    return Rounding(mapping.rounded, mapping.name, stored[0])
+    return Rounding(mapping.rounded, mapping.name, file)

@@ -1,4 +1,4 @@
-"""The interface of every file of numbers: names, shapes and dtypes first, then numbers, whole or in pieces."""
+"""Arrays by name, in a file or in memory: shapes and dtypes first, then numbers, whole, in pieces or decoded."""
 
 from __future__ import annotations
 
@@ -7,14 +7,16 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from math import prod
 from pathlib import Path
-from typing import IO, Any, Protocol, TypeAlias, runtime_checkable
+from typing import IO, Any, Protocol, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
-from embaudit.core.parallel import row_blocks
+from embaudit.core.checked import detached, storage_of
+from embaudit.core.parallel import parallel_map, row_blocks
 from embaudit.core.progress import track
 from embaudit.errors import InputError
+from embaudit.linalg.scratch import scratch
 
 Shape: TypeAlias = tuple[int, ...]
 Read: TypeAlias = "Callable[[int], NDArray[Any]]"
@@ -59,17 +61,16 @@ class Arrays(Protocol):
         """Read one array; it stays on disk where its numbers lie there as numpy has them."""
         ...
 
+
+class Readable(Arrays, Protocol):
+    """Arrays that are read a piece at a time."""
+
     def open(self, name: str) -> AbstractContextManager[Read]:
         """Begin to read one array from its beginning, a piece at a time."""
         ...
 
-
-@runtime_checkable
-class Located(Protocol):
-    """Arrays that know their files."""
-
     def file(self, name: str) -> Path | None:
-        """Return the file; None for an array in memory."""
+        """Return the file of an array; None for one in memory."""
         ...
 
 
@@ -123,6 +124,102 @@ def read_exactly(file: IO[bytes], count: int, dtype: np.dtype[Any], name: str) -
             raise InputError(f"tensor {name!r} ends after {done} of {len(view)} bytes; the file is cut off.")
         done += got
     return array
+
+
+def as_array(values: Any) -> NDArray[Any]:
+    """Copy nothing that is an array already; bring tensors from wherever they are."""
+    if hasattr(values, "detach"):
+        return detached(values)
+    array = np.asarray(values.to_numpy() if hasattr(values, "to_numpy") else values)
+    return array.astype(np.float32) if array.dtype.name == "bfloat16" else array
+
+
+class Memory:
+    """Arrays or torch tensors in memory.
+
+    Examples
+    --------
+    >>> Memory({"w": np.ones((2, 3))}).tensors
+    {'w': Tensor(shape=(2, 3), dtype='float64')}
+    """
+
+    def __init__(self, arrays: Mapping[str, Any]) -> None:
+        self._arrays = arrays
+        self.tensors = {
+            name: Tensor(tuple(int(n) for n in array.shape), str(array.dtype).removeprefix("torch."))
+            for name, array in arrays.items()
+        }
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Travel as arrays of numpy, which a worker opens where they lie."""
+        return {"_arrays": {name: as_array(array) for name, array in self._arrays.items()}, "tensors": self.tensors}
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        return as_array(self._arrays[name])
+
+    def file(self, name: str) -> None:
+        """Return None: no array of these lies in a file."""
+
+    @contextmanager
+    def open(self, name: str) -> Iterator[Read]:
+        """Read pieces of one array; only a piece is ever copied."""
+        array, position = self._arrays[name], 0
+        # What is sliced in C order without a copy of the whole array.
+        strided = isinstance(array, np.ndarray) and not array.flags.c_contiguous
+        flat: Any = array.flat if strided else array.reshape(-1)
+
+        def read(count: int) -> NDArray[Any]:
+            nonlocal position
+            position += count
+            return as_array(flat[position - count : position])
+
+        yield read
+
+
+def decode_to_buffer(shape: tuple[int, int], dtype: DTypeLike, block: Callable[[slice], NDArray[Any]]) -> NDArray[Any]:
+    """Hold a matrix any rows of which can be had at any time: threads decode and write them side by side.
+
+    Examples
+    --------
+    >>> decode_to_buffer((3, 1), np.int64, lambda rows: np.arange(rows.start, rows.stop)[:, None]).ravel()
+    array([0, 1, 2])
+    """
+    matrix = scratch(shape, dtype)
+
+    def fill(rows: slice) -> None:
+        matrix[rows] = block(rows)
+
+    list(parallel_map(fill, row_blocks(*shape), in_threads=True))
+    matrix.flags.writeable = False
+    return matrix
+
+
+def as_stored(raw: NDArray[Any]) -> NDArray[Any]:
+    """Widen numbers to the type of models, as `decode_to_buffer` does; those of that type stay where they are.
+
+    Examples
+    --------
+    >>> as_stored(np.array([[1.0, 0.5]], dtype=np.float16))
+    array([[1. , 0.5]], dtype=float32)
+    """
+    kind = storage_of(raw.dtype) if raw.dtype.kind in "fiu" else raw.dtype
+    return raw if kind == raw.dtype else widened(raw, lambda block: np.array(block, dtype=kind), kind)
+
+
+def widened(
+    raw: NDArray[Any], widen: Callable[[NDArray[Any]], NDArray[Any]], kind: DTypeLike = np.float32
+) -> NDArray[Any]:
+    """Widen a matrix as `decode_to_buffer` does, a block of rows at a time; a vector is held in memory.
+
+    Examples
+    --------
+    >>> widened(np.array([[3, 4]], dtype=np.uint8), lambda block: block / 2, np.float64)
+    array([[1.5, 2. ]])
+    """
+    if raw.ndim != 2:
+        return widen(raw)
+    rows, columns = raw.shape
+    return decode_to_buffer((rows, columns), kind, lambda block: widen(raw[block]))
 
 
 @dataclass(frozen=True)

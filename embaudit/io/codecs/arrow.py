@@ -14,7 +14,7 @@ from numpy.typing import DTypeLike, NDArray
 from embaudit.core.checked import storage_of
 from embaudit.core.parallel import parallel_map
 from embaudit.errors import InputError, must_be
-from embaudit.io.codecs.arrow_lists import is_vectors, stack
+from embaudit.io.codecs.lists import is_vectors, stack
 from embaudit.io.codecs.npy import reason
 from embaudit.io.codecs.unpacked import require_sense
 from embaudit.linalg.scratch import scratch
@@ -157,12 +157,12 @@ class ArrowTable:
         return values // self.rows if self.rows and values % self.rows == 0 else 0
 
     def matrix(self, name: str, called: str) -> NDArray[Any]:
-        """Read a column of lists as `stacked` does, files side by side; see `scratch` for where it is held.
+        """Read a column of lists as `stack` does, files side by side; see `scratch` for where it is held.
 
         Raises
         ------
         InputError
-            If a file is damaged, or as `stacked` does.
+            If a file is damaged, or as `stack` does.
         """
         from pyarrow import types
 

@@ -9,10 +9,6 @@ from __future__ import annotations
 
 import mmap
 import struct
-from collections.abc import Callable
-from contextlib import AbstractContextManager
-from dataclasses import dataclass
-from functools import cache
 from importlib import import_module
 from math import prod
 from pathlib import Path
@@ -22,9 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.errors import InputError, must_be
-from embaudit.io.codecs.arrays import Place, Read, Tensor
-from embaudit.io.codecs.buffer import decode_to_buffer
-from embaudit.io.codecs.memory import Memory
+from embaudit.io.codecs.arrays import Place, Tensor, decode_to_buffer
 from embaudit.io.codecs.safetensors import numbers_at
 from embaudit.io.files import first_bytes
 
@@ -36,7 +30,7 @@ TOKENS, TYPES = "tokenizer.ggml.tokens", "tokenizer.ggml.token_type"
 SCALARS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
 """Kinds of numbers in the metadata, as `struct` calls them."""
 TEXT, LIST = 8, 9
-DIMENSIONS = 4
+AXES = 4
 """Axes of a tensor at most, as llama.cpp has it."""
 PLAIN = {
     "F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16",
@@ -45,24 +39,21 @@ PLAIN = {
 """Types whose numbers are not rounded in blocks."""
 EXACT = ("F64", "F32", "I8", "I16", "I32", "I64")
 """Types that networks are trained in, and integers."""
+LOWEST = {
+    "Q8_0": (2, 34, 0x01), "Q4_0": (2, 18, 0x11), "Q4_1": (4, 20, 0x11), "Q5_0": (6, 22, 0x11), "Q5_1": (8, 24, 0x11),
+    "Q2_K": (16, 80, 0x55), "Q3_K": (32, 96, 0x55), "Q4_K": (16, 144, 0x11), "Q5_K": (48, 176, 0x11),
+    "Q6_K": (0, 128, 0x11),
+}  # fmt: skip
+"""For each block, the bytes that hold the low bits of its integers, and which bits are the lowest (ggml-common.h)."""
+RELATIVE = {"BF16": 2.0**-7, "F16": 2.0**-10}
+"""Steps of floats, over the number itself."""
+LEAST = {"BF16": 0.0, "F16": 2.0**-24}
+"""Their least."""
 
 
 def begins(path: Path) -> bool:
     """Check for the first bytes of GGUF, whatever the file is called."""
     return first_bytes(path).startswith(MAGIC)
-
-
-@dataclass(frozen=True)
-class _Entry:
-    """A row of the table of tensors."""
-
-    name: str
-    shape: tuple[int, ...]
-    """Rows first; the file has them last."""
-    kind: int
-    """Its type, as a number."""
-    start: int
-    """Its first byte, counted from where numbers begin."""
 
 
 class Gguf:
@@ -78,53 +69,60 @@ class Gguf:
         self.path = path
         self.metadata: dict[str, Any] = {}
         """Values by key: numbers, texts, tokens and their types; None for other lists."""
+        self._places: dict[str, tuple[str, tuple[int, ...], Place | None]] = {}
+        """By name: type, shape, rows first, and place; no place for a type that the package gguf does not know."""
         try:
             with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-                entries, base = self._header(_Cursor(data))
-            self._places = {entry.name: self._place(entry, base) for entry in entries}
+                self._read_header(data)
         except (ValueError, struct.error) as error:
             if isinstance(error, InputError):
                 raise
             raise must_be(f"{path}", "a GGUF file that is whole", str(error), "fetch it again") from error
-        if len(self._places) != len(entries):
-            raise must_be(f"{path}", "a GGUF file that is whole", "one name for two tensors", "fetch it again")
-        self.tensors = {name: _tensor(kind, shape) for name, (kind, shape, _) in self._places.items()}
+        self.tensors = {
+            name: Tensor(shape, PLAIN.get(kind, "float32"), "" if kind in EXACT else kind)
+            for name, (kind, shape, _) in self._places.items()
+        }
 
-    def _header(self, cursor: _Cursor) -> tuple[list[_Entry], int]:
-        """Read metadata and table; return the latter and the first byte of the numbers."""
-        if cursor.take(4) != MAGIC:
+    def _read_header(self, data: mmap.mmap) -> None:
+        """Read the metadata, then the table of tensors; numbers begin at the next multiple of the alignment."""
+        if data.read(4) != MAGIC:
             raise ValueError("other content")
-        version = cursor.number("I")
+        version = _number(data, "I")
         if version not in VERSIONS:
             raise must_be(f"{self.path}", "GGUF of version 2 or 3, little-endian", version, "convert it anew")
-        n_tensors, n_keys = cursor.number("Q"), cursor.number("Q")
+        n_tensors, n_keys = _number(data, "Q"), _number(data, "Q")
         for _ in range(n_keys):
-            key = cursor.text()
-            self.metadata[key] = cursor.value(cursor.number("I"), keep=key in (TOKENS, TYPES))
-        entries = [cursor.entry() for _ in range(n_tensors)]
+            key = _text(data)
+            self.metadata[key] = _value(data, _number(data, "I"), keep=key in (TOKENS, TYPES))
+        entries = [_entry(data) for _ in range(n_tensors)]
         step = self.metadata.get("general.alignment", 32)
         if not isinstance(step, int) or step < 1:
             raise ValueError(f"an alignment of {step}")
-        return entries, -(-cursor.position // step) * step
+        base = -(-data.tell() // step) * step
+        for name, shape, kind, start in entries:
+            if name in self._places:
+                raise ValueError("one name for two tensors")
+            self._places[name] = self._place(name, shape, kind, base + start)
 
-    def _place(self, entry: _Entry, base: int) -> tuple[str, tuple[int, ...], Place | None]:
-        """Return type, shape and place of a tensor; no place for a type that the package gguf does not know."""
+    def _place(
+        self, name: str, shape: tuple[int, ...], number: int, start: int
+    ) -> tuple[str, tuple[int, ...], Place | None]:
+        """Place a tensor of the type of this number, rows first, that begins at this byte."""
         gguf = import_module("gguf")
         try:
-            kind = gguf.GGMLQuantizationType(entry.kind)
+            kind = gguf.GGMLQuantizationType(number)
         except ValueError:
-            return f"type {entry.kind}", entry.shape, None
+            return f"type {number}", shape, None
         block, size = gguf.GGML_QUANT_SIZES[kind]
-        *rows, width = entry.shape or (1,)
+        *rows, width = shape or (1,)
         if width % block:
-            raise ValueError(f"{entry.name!r} with {width} numbers in a row, cut in blocks of {block}")
+            raise ValueError(f"{name!r} with {width} numbers in a row, cut in blocks of {block}")
         stored = (*rows, width // block * size)
-        if base + entry.start + prod(stored) > self.path.stat().st_size:
-            raise ValueError(f"cut-off bytes of {entry.name!r}")
+        if start + prod(stored) > self.path.stat().st_size:
+            raise ValueError(f"cut-off bytes of {name!r}")
         plain = PLAIN.get(kind.name)
         dtype = np.dtype("u1" if plain is None else "u2" if plain == "bfloat16" else plain).newbyteorder("<")
-        shape = stored if plain is None else entry.shape
-        return kind.name, entry.shape, Place(self.path, base + entry.start, dtype, shape)
+        return kind.name, shape, Place(self.path, start, dtype, stored if plain is None else shape)
 
     def __getitem__(self, name: str) -> NDArray[Any]:
         """Read one tensor; float32 stays on disk, what is shorter becomes float32, as `decode_to_buffer` holds it.
@@ -137,115 +135,108 @@ class Gguf:
         kind, shape, place = self._places[name]
         if place is not None and kind in PLAIN:
             return numbers_at(place, PLAIN[kind])
-        *rows, width = shape
-        flat = (prod(rows), width)
-        if place is None:
-            # Refused before room is set aside: the size of such a tensor is a claim of the header.
-            self.blocks(name, slice(0, 1))
-        undone = decode_to_buffer(flat, np.float32, lambda block: self.undone(name, self.blocks(name, block)))
+        # Refused before room is set aside: the size of a tensor of another type is a claim of the header.
+        self._undone(name, self._blocks(name, slice(0, 1)))
+        flat = (prod(shape[:-1]), shape[-1])
+        undone = decode_to_buffer(flat, np.float32, lambda rows: self._undone(name, self._blocks(name, rows)))
         return undone.reshape(shape)
 
-    def blocks(self, name: str, rows: slice) -> NDArray[np.uint8]:
-        """Read some rows of a rounded tensor as they are stored.
-
-        Returns
-        -------
-        array of shape (rows, blocks, bytes)
-        """
+    def _blocks(self, name: str, rows: slice) -> NDArray[np.uint8]:
+        """Read some rows of a rounded tensor as they are stored, of shape (rows, blocks, bytes)."""
         kind, _, place = self._places[name]
-        number, undo = _undoing(kind)
-        if place is None or undo is None:
-            remedy = "convert it to F16, or update the package gguf"
-            raise must_be(f"tensor {name!r} of {self.path}", "of a type that the package gguf can read", kind, remedy)
-        size = import_module("gguf").GGML_QUANT_SIZES[number][1]
+        if place is None:
+            raise self._unknown(name)
+        gguf = import_module("gguf")
+        size = gguf.GGML_QUANT_SIZES[gguf.GGMLQuantizationType[kind]][1]
         flat = Place(self.path, place.start, place.dtype, (prod(place.shape[:-1]), place.shape[-1]))
         return flat.rows(rows).reshape(rows.stop - rows.start, -1, size)
 
-    def undone(self, name: str, blocks: NDArray[np.uint8]) -> NDArray[np.float32]:
+    def _undone(self, name: str, blocks: NDArray[np.uint8]) -> NDArray[np.float32]:
         """Make float32 of blocks as they are stored; the numbers are judged where a model is made of them."""
-        _, undo = _undoing(self._places[name][0])
-        assert undo is not None
-        with np.errstate(all="ignore"):
-            return undo(blocks.reshape(len(blocks), -1))
+        gguf = import_module("gguf")
+        try:
+            with np.errstate(all="ignore"):
+                kind = gguf.GGMLQuantizationType[self._places[name][0]]
+                return np.asarray(gguf.dequantize(blocks.reshape(len(blocks), -1), kind))
+        except NotImplementedError as error:
+            raise self._unknown(name) from error
 
-    def open(self, name: str) -> AbstractContextManager[Read]:
-        """Read it whole and give out pieces."""
-        return Memory({name: self[name]}).open(name)
+    def _unknown(self, name: str) -> InputError:
+        remedy = "convert it to F16, or update the package gguf"
+        what = f"tensor {name!r} of {self.path}"
+        return must_be(what, "of a type that the package gguf can read", self._places[name][0], remedy)
+
+    def steps(self, name: str, rows: slice) -> NDArray[np.float32] | None:
+        """Return how far apart the numbers are that each place of a rounded tensor can hold: the worth of a lowest bit.
+
+        Within a block the numbers are `m + d q` with an integer q; d and m differ from block to block. Rounding to the
+        nearest of them moves a number by half a step, and by up to one where an end of the scale cuts it off.
+
+        Returns
+        -------
+        array of shape (rows, columns) or None
+            None where the type has no such steps, or the tensor is not rounded.
+        """
+        kind = self.tensors[name].rounded
+        if kind in RELATIVE:
+            numbers = np.abs(self[name][rows])
+            return np.asarray(np.maximum(numbers * np.float32(RELATIVE[kind]), np.float32(LEAST[kind])))
+        if kind not in LOWEST:
+            return None
+        first, last, bits = LOWEST[kind]
+        blocks = self._blocks(name, rows)
+        ends: list[NDArray[Any]] = []
+        for low in (0, bits):
+            changed = blocks.copy()
+            changed[..., first:last] = low
+            ends.append(self._undone(name, changed))
+        return np.asarray(np.abs(ends[1] - ends[0]))
 
 
-def _tensor(kind: str, shape: tuple[int, ...]) -> Tensor:
-    return Tensor(shape, PLAIN.get(kind, "float32"), "" if kind in EXACT else kind)
+def _take(data: mmap.mmap, size: int) -> bytes:
+    if size > len(data) - data.tell():
+        raise ValueError("a header that is cut off")
+    return data.read(size)
 
 
-@cache
-def _undoing(kind: str) -> tuple[Any, Callable[[NDArray[np.uint8]], NDArray[np.float32]] | None]:
-    """Return the number of a type and what makes float32 of its rows; None where the package has no way."""
-    gguf = import_module("gguf")
-    try:
-        number = gguf.GGMLQuantizationType[kind]
-        gguf.dequantize(np.zeros((1, gguf.GGML_QUANT_SIZES[number][1]), dtype=np.uint8), number)
-    except (KeyError, NotImplementedError):
-        return None, None
-    return number, lambda rows: np.asarray(gguf.dequantize(rows, number))
+def _number(data: mmap.mmap, code: str) -> Any:
+    (number,) = struct.unpack(f"<{code}", _take(data, struct.calcsize(f"<{code}")))
+    return number
 
 
-class _Cursor:
-    """Takes numbers and texts of a header one after another."""
+def _text(data: mmap.mmap) -> str:
+    """Read a text; tokens of some files are bytes that are no text."""
+    return _take(data, _number(data, "Q")).decode("utf-8", "backslashreplace")
 
-    def __init__(self, data: mmap.mmap) -> None:
-        self._data, self._size, self.position = data, len(data), 0
 
-    def skip(self, size: int) -> int:
-        """Pass some bytes, and return where they begin."""
-        start = self.position
-        if size > self._size - start:
-            raise ValueError("a header that is cut off")
-        self.position = start + size
-        return start
+def _value(data: mmap.mmap, kind: int, *, keep: bool) -> Any:
+    """Read what stands behind a key; None for a list that is not kept."""
+    if kind in SCALARS:
+        return _number(data, SCALARS[kind])
+    if kind == TEXT:
+        return _text(data)
+    if kind != LIST:
+        raise ValueError(f"a value of kind {kind} in its header")
+    inner, count = _number(data, "I"), _number(data, "Q")
+    if inner in SCALARS:
+        code = SCALARS[inner]
+        stored = _take(data, count * struct.calcsize(f"<{code}"))
+        return list(struct.unpack(f"<{count}{code}", stored)) if keep else None
+    if inner != TEXT:
+        raise ValueError("a list of lists in its header")
+    if keep:
+        return [_text(data) for _ in range(count)]
+    for _ in range(count):
+        _take(data, _number(data, "Q"))
+    return None
 
-    def take(self, size: int) -> bytes:
-        """Return the next bytes."""
-        start = self.skip(size)
-        return self._data[start : self.position]
 
-    def number(self, code: str) -> Any:
-        """Return the next number."""
-        (number,) = struct.unpack(f"<{code}", self.take(struct.calcsize(f"<{code}")))
-        return number
-
-    def text(self) -> str:
-        """Return the next text; tokens of some files are bytes that are no text."""
-        return self.take(self.number("Q")).decode("utf-8", "backslashreplace")
-
-    def value(self, kind: int, *, keep: bool) -> Any:
-        """Return what stands behind a key; None for a list that is not kept."""
-        if kind in SCALARS:
-            return self.number(SCALARS[kind])
-        if kind == TEXT:
-            return self.text()
-        if kind != LIST:
-            raise ValueError(f"a value of kind {kind} in its header")
-        return self._list(self.number("I"), self.number("Q"), keep=keep)
-
-    def _list(self, kind: int, count: int, *, keep: bool) -> list[Any] | None:
-        """Return a list of numbers or texts; None for one that is not kept."""
-        if kind in SCALARS:
-            start = self.skip(count * struct.calcsize(f"<{SCALARS[kind]}"))
-            return list(struct.unpack_from(f"<{count}{SCALARS[kind]}", self._data, start)) if keep else None
-        if kind != TEXT:
-            raise ValueError("a list of lists in its header")
-        if keep:
-            return [self.text() for _ in range(count)]
-        for _ in range(count):
-            self.skip(self.number("Q"))
-        return None
-
-    def entry(self) -> _Entry:
-        """Return what the table says of the next tensor."""
-        name, n_dimensions = self.text(), self.number("I")
-        if n_dimensions > DIMENSIONS:
-            raise ValueError(f"{name!r} of {n_dimensions} dimensions")
-        shape = tuple(self.number("Q") for _ in range(n_dimensions))[::-1]
-        if prod(shape) >= 2**62:
-            raise ValueError(f"{name!r} of {prod(shape):,} numbers")
-        return _Entry(name, shape, self.number("I"), self.number("Q"))
+def _entry(data: mmap.mmap) -> tuple[str, tuple[int, ...], int, int]:
+    """Read name, shape, type and first byte of the next tensor; shapes are stored with rows last."""
+    name, n_axes = _text(data), _number(data, "I")
+    if n_axes > AXES:
+        raise ValueError(f"{name!r} of {n_axes} dimensions")
+    shape = tuple(_number(data, "Q") for _ in range(n_axes))[::-1]
+    if prod(shape) >= 2**62:
+        raise ValueError(f"{name!r} of {prod(shape):,} numbers")
+    return name, shape, _number(data, "I"), _number(data, "Q")

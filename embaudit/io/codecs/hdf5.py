@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zipfile
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from importlib import import_module
 from io import BytesIO
 from pathlib import Path
@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.errors import InputError, must_be
-from embaudit.io.codecs.arrays import Read, Tensor
-from embaudit.io.codecs.memory import Memory
+from embaudit.io.codecs.arrays import Tensor
 from embaudit.io.codecs.npy import READ_ERRORS, reason
 from embaudit.io.json_text import parsed
 
@@ -109,7 +108,3 @@ class Hdf5:
             if self.tensors[name].dtype == "str":
                 return np.asarray(dataset.asstr("utf-8", "backslashreplace")[()], dtype=np.str_)
             return np.asarray(dataset[()])
-
-    def open(self, name: str) -> AbstractContextManager[Read]:
-        """Read it whole and give out pieces."""
-        return Memory({name: self[name]}).open(name)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from embaudit.errors import InputError, must_be, option
+from embaudit.io.codecs.npy import reason
 from embaudit.io.codecs.unpacked import open_bytes
 from embaudit.io.files import plain_suffix
 from embaudit.io.json_text import parsed, parsed_once
@@ -43,11 +44,7 @@ def table(path: Path) -> pa.Table:
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error}.") from error
     except (ValueError, TypeError, OverflowError, pa.ArrowException) as error:
-        raise must_be(f"{path}", f"JSON of {ALLOWED}", _reason(error), "write it again") from error
-
-
-def _reason(error: Exception) -> str:
-    return str(error).splitlines()[0].rstrip(".")[:200]
+        raise must_be(f"{path}", f"JSON of {ALLOWED}", reason(error), "write it again") from error
 
 
 def _records(file: Any) -> pa.Table:

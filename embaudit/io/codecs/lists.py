@@ -1,4 +1,4 @@
-"""Vectors written into one cell of text: `[0.1, 0.2]`, `{0.1,0.2}`, `0.1 0.2` or what numpy prints."""
+"""Columns of vectors: lists of Arrow, or text such as `[0.1, 0.2]`, `{0.1,0.2}`, `0.1 0.2` or what numpy prints."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.errors import InputError, must_be
-from embaudit.io.codecs.arrow_lists import stacked
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -48,11 +47,13 @@ def matrix(column: pa.ChunkedArray, name: str) -> NDArray[Any]:
     array([[ 1. ,  2.5],
            [ 3. , -4. ]])
     """
-    import pyarrow as pa
-
-    starts = np.cumsum([0, *map(len, column.chunks)])
-    parts = [_parsed(chunk, name, start) for chunk, start in zip(column.chunks, starts, strict=False)]
-    return stacked(pa.chunked_array(parts, pa.list_(pa.float64())), name)
+    parts: list[NDArray[Any]] = []
+    row = 0
+    for chunk in filter(len, column.chunks):
+        width = parts[0].shape[1] if parts else None
+        parts.append(stack(_parsed(chunk, name, row), name, row, width))
+        row += len(chunk)
+    return np.concatenate(parts)
 
 
 def _parsed(chunk: pa.Array, name: str, start: int) -> pa.Array:
@@ -79,3 +80,32 @@ def _no_list(chunk: pa.Array, name: str, done: int) -> InputError:
     shortened = "..." in cells[row]
     remedy = "numpy printed it shortened: write it with .tolist()" if shortened else "repair that row"
     return must_be(name, "lists of numbers", f"{cells[row][:60]!r} in row {done + row}", remedy)
+
+
+def stack(lists: pa.Array, name: str, row: int = 0, width: int | None = None) -> NDArray[Any]:
+    """Stack lists of one length, the first of which is that of some row of the table."""
+    from pyarrow import compute
+
+    if lists.null_count:
+        place = row + compute.index(lists.is_null(), True).as_py()
+        raise must_be(name, "a vector in every row", f"none in row {place}", "drop that row")
+    lengths = compute.list_value_length(lists).to_numpy(zero_copy_only=False)
+    width = int(lengths[0]) if width is None else width
+    if not width:
+        raise must_be(name, "vectors of one number at least", "empty lists")
+    wrong = np.flatnonzero(lengths != width)
+    if len(wrong):
+        got = f"{lengths[wrong[0]]} in row {row + wrong[0]}"
+        raise must_be(name, f"vectors of {width} numbers, as the first is", got)
+    values = lists.flatten()
+    if values.null_count:
+        raise must_be(name, "free of missing numbers", f"{values.null_count} missing")
+    return np.asarray(values.to_numpy(zero_copy_only=False).reshape(len(lists), width))
+
+
+def is_vectors(kind: pa.DataType) -> bool:
+    """Check for a column of lists of numbers."""
+    from pyarrow import types
+
+    is_list = types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)
+    return bool(is_list and (types.is_floating(kind.value_type) or types.is_integer(kind.value_type)))

@@ -17,8 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.errors import InputError
-from embaudit.io.codecs.arrays import UNNAMED, Place, Read, Shape, Stream, Tensor
-from embaudit.io.codecs.memory import Memory
+from embaudit.io.codecs.arrays import UNNAMED, Memory, Place, Read, Shape, Stream, Tensor
 
 READ_ERRORS = (
     OSError, ValueError, EOFError, KeyError, TypeError, MemoryError, OverflowError, RuntimeError, SyntaxError,

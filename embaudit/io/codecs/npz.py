@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from embaudit.errors import must_be
 from embaudit.io.codecs import npy
-from embaudit.io.codecs.arrays import Place, Read, Shape, Stream, read_exactly
-from embaudit.io.codecs.memory import Memory
+from embaudit.io.codecs.arrays import Memory, Place, Read, Shape, Stream, read_exactly
 from embaudit.io.codecs.unpacked import require_sense
 
 

@@ -17,8 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.errors import must_be
-from embaudit.io.codecs.arrays import Place, Read, Stream, Tensor
-from embaudit.io.codecs.buffer import as_stored, widened
+from embaudit.io.codecs.arrays import Place, Read, Stream, Tensor, as_stored, widened
 from embaudit.io.files import existing_file
 from embaudit.io.json_text import parsed
 

@@ -14,7 +14,7 @@ from embaudit.core.checked import Floats, Indices
 from embaudit.errors import must_be
 from embaudit.io.checkpoints.classes import classes_of, other_task
 from embaudit.io.checkpoints.config import Config
-from embaudit.io.codecs.memory import Memory, as_array
+from embaudit.io.codecs.arrays import Memory, as_array
 from embaudit.io.objects.live_model import LiveModel, comes_from, has, needed, require_fitted
 from embaudit.io.readers.assemble import contents_of, named_by, two_labels
 from embaudit.io.readers.hdf5 import of_keras

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from embaudit.core.checked import Floats, Indices
 from embaudit.errors import InputError, must_be
-from embaudit.io.codecs.memory import as_array
+from embaudit.io.codecs.arrays import as_array
 from embaudit.io.objects.live_model import LiveModel, comes_from, has, needed, require_fitted
 from embaudit.io.readers.faiss import vectors_of
 from embaudit.io.readers.implicit import objective_of, split_columns, trained_with

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from embaudit.errors import InputError, must_be, option
 from embaudit.io.checkpoints.tokens import Tokens, tokens_of, vocabulary_of
-from embaudit.io.codecs.arrays import UNNAMED, Arrays
-from embaudit.io.codecs.buffer import as_stored
+from embaudit.io.codecs.arrays import UNNAMED, Arrays, as_stored
 from embaudit.io.intake import OF_VECTORS, Contents, Part, Source
 from embaudit.io.readers.layout import Layout, choose, squeezed
 from embaudit.io.readers.leftovers import left_over, require_floats, require_head, require_settled

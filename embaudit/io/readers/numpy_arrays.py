@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 from embaudit.errors import must_be
 from embaudit.io.advice import refuse_unread
 from embaudit.io.codecs import npy
-from embaudit.io.codecs.arrays import UNNAMED, Arrays, Read
+from embaudit.io.codecs.arrays import UNNAMED, Arrays
 from embaudit.io.codecs.npy import Npy
 from embaudit.io.codecs.npz import Npz
 from embaudit.io.draft import Draft
@@ -37,10 +36,6 @@ class Beside:
 
     def __getitem__(self, name: str) -> NDArray[Any]:
         return self._files[name][UNNAMED]
-
-    def open(self, name: str) -> AbstractContextManager[Read]:
-        """Read pieces of one of them."""
-        return self._files[name].open(UNNAMED)
 
 
 def contents(path: Path, request: Request) -> Contents:

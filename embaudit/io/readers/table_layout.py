@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from embaudit.errors import InputError, must_be, option
 from embaudit.io.codecs import arrow
-from embaudit.io.codecs.arrow_lists import is_vectors
-from embaudit.io.codecs.delimited import NUMBER, plain_name
-from embaudit.io.codecs.lists import is_list
+from embaudit.io.codecs.delimited import BY_SUFFIX, NUMBER, continued, plain_name
+from embaudit.io.codecs.lists import is_list, is_vectors
 from embaudit.io.readers.layout import BIASES
 from embaudit.io.request import Request
 from embaudit.io.tables.columns import TableFile, open_table
@@ -58,7 +57,37 @@ class TableLayout:
         return f"column {first}" if len(self.vectors) == 1 else f"columns {first} to {last}"
 
 
-def opened(path: Path) -> TableFile:
+def files_below(folder: Path) -> tuple[Path, ...]:
+    """List the tables below a folder, in the order of their names; others, and what Spark leaves beside, are not."""
+    files = (path for path in folder.rglob("*") if path.suffix.lower() in (*arrow.SUFFIXES, *BY_SUFFIX))
+    return tuple(sorted(path for path in files if path.is_file() and not path.name.startswith(("_", "."))))
+
+
+def opened(path: Path, files: tuple[Path, ...] = ()) -> TableFile:
+    """Look at a table, or at files one below another: some of a folder, by default all tables in it.
+
+    Raises
+    ------
+    InputError
+        If a file cannot be read, or they are of different kinds or have different columns.
+    """
+    if not (files or path.is_dir()):
+        return _with_header(path)
+    files = files or files_below(path)
+    kinds = {file.suffix.lower() for file in files}
+    if len(kinds) != 1 or not kinds <= {*arrow.SUFFIXES, *BY_SUFFIX}:
+        got, remedy = ", ".join(sorted(kinds)) or "none", "give the files of one kind"
+        raise must_be(f"the files of {path}", "tables of one kind: Parquet, Arrow or CSV", got, remedy)
+    if kinds <= {*arrow.SUFFIXES}:
+        return TableFile.of(arrow.ArrowTable.open(path, files))
+    # Some files may hold a header only.
+    table = _with_header(max(files, key=lambda file: file.stat().st_size))
+    assert table.text is not None
+    first, *more = (continued(table.text, file) for file in files)
+    return replace(table, path=path, text=first, more=tuple(more))
+
+
+def _with_header(path: Path) -> TableFile:
     """Look at a table whose header may be the numbers that data frames give columns."""
     table = open_table(path, customary=KNOWN)
     numbered = table.text is not None and table.names is None and _is_numbered(*table.text.first_rows)

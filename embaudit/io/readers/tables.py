@@ -1,7 +1,9 @@
-"""Tables of vectors: Parquet and Arrow with an id and a column of lists or a family of columns, CSV with ids."""
+"""Tables of vectors in Parquet, Arrow, JSON and text, in one file or in many: an id, and a list or numbers a row."""
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Callable
 from functools import cache, partial
 from pathlib import Path
@@ -11,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.errors import must_be
-from embaudit.io.codecs import arrow_output
+from embaudit.io.codecs import json_vectors
 from embaudit.io.codecs.arrow import COUNTS, ArrowTable
 from embaudit.io.codecs.delimited import NUMBER, Cell
 from embaudit.io.codecs.lists import matrix
@@ -19,7 +21,7 @@ from embaudit.io.draft import Draft, said
 from embaudit.io.files import as_opened
 from embaudit.io.intake import Contents, Part, Source
 from embaudit.io.readers.assemble import OF_HEAD
-from embaudit.io.readers.table_layout import TableLayout, layout_of, opened
+from embaudit.io.readers.table_layout import TableLayout, files_below, layout_of, opened
 from embaudit.io.remote import naming, with_urls
 from embaudit.io.request import Request
 from embaudit.io.tables.columns import TableFile, numbers, plain_ids, read_columns, read_vectors, stored_column, texts
@@ -31,18 +33,33 @@ if TYPE_CHECKING:
 Made: TypeAlias = "Callable[[TableFile, pa.ChunkedArray, int], NDArray[Any] | None]"
 """Makes an array of the column of a table at some place; None where it is not whole."""
 
-__all__ = ["contents", "keeps", "write"]
+
+def recognises(path: Path) -> bool:
+    """Take every file of a suffix of tables, and a folder with one of them."""
+    return not path.is_dir() or bool(files_below(path))
 
 
-def contents(path: Path, request: Request) -> Contents:
+def contents(path: Path, request: Request, files: tuple[Path, ...] = ()) -> Contents:
     """Map columns of a table of vectors to fields, by its header and its first rows.
+
+    Parameters
+    ----------
+    path : Path
+        A table, or the folder of several that lie one below another.
+    files : tuple of Path
+        Some of that folder; by default all.
 
     Raises
     ------
     InputError
         If it is damaged, or its columns leave open which hold the id and the vectors.
     """
-    return contents_of_table(opened(path), request)
+    return contents_of_table(opened(path, files), request)
+
+
+def contents_of_json(path: Path, request: Request) -> Contents:
+    """Map parts of JSON as `contents` does; such a document has no header, so it is read for that."""
+    return contents_of_table(TableFile.of(ArrowTable.of(path, json_vectors.table(path))), request)
 
 
 def contents_of_table(table: TableFile, request: Request) -> Contents:
@@ -188,4 +205,52 @@ def columns_of(draft: Draft) -> dict[str, NDArray[Any]]:
 
 def write(file: IO[bytes], draft: Draft) -> None:
     """Write Parquet."""
-    arrow_output.write(file, draft.right, columns_of(draft), draft.metadata)
+    from pyarrow import parquet
+
+    options = {"compression": "none", "use_dictionary": False, "write_statistics": False}
+    _write_batches(partial(parquet.ParquetWriter, file, **options), draft)
+
+
+def write_feather(file: IO[bytes], draft: Draft) -> None:
+    """Write an Arrow file, uncompressed, so that readers can map it into memory."""
+    from pyarrow import ipc
+
+    _write_batches(partial(ipc.new_file, file), draft)
+
+
+def _write_batches(open_writer: Callable[[pa.Schema], Any], draft: Draft) -> None:
+    """Write columns beside vectors of fixed size, a block of rows at a time."""
+    import pyarrow as pa
+
+    columns, width, start = columns_of(draft), draft.right.shape[1], 0
+    fields = [(name, pa.array(values[:0]).type) for name, values in columns.items()]
+    vector = ("vector", pa.list_(pa.from_numpy_dtype(draft.right.dtype), width))
+    schema = pa.schema([*fields, vector], metadata=draft.metadata)
+    with open_writer(schema) as writer:
+        for block in draft.right.rows():
+            vectors = pa.FixedSizeListArray.from_arrays(pa.array(block.reshape(-1)), width)
+            beside = [pa.array(values[start : start + len(block)]) for values in columns.values()]
+            writer.write_batch(pa.record_batch([*beside, vectors], schema=schema))
+            start += len(block)
+
+
+def write_csv(file: IO[bytes], draft: Draft) -> None:
+    """Write a header and a row each: id, title and interactions where there are any, and the vector in brackets.
+
+    `COPY` of Postgres takes such a list into a column of pgvector.
+
+    Raises
+    ------
+    InputError
+        If an id is empty, which reads back as none.
+    """
+    text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=True)
+    writer = csv.writer(text, lineterminator="\n")
+    columns = columns_of(draft)
+    if (columns["id"].astype(str) == "").any():
+        raise must_be("an id in a .csv file", "text that is not empty", "''", "save it as .parquet")
+    writer.writerow([*columns, "vector"])
+    beside = zip(*(map(str, values) for values in columns.values()), strict=True)
+    vectors = (row for block in draft.right.rows() for row in block)
+    writer.writerows([*next(beside), f"[{','.join(map(str, row))}]"] for row in vectors)
+    text.detach()

@@ -1,20 +1,40 @@
-"""word2vec, fastText and GloVe files: one table of vectors, tokens as ids."""
+"""word2vec, fastText and GloVe files: text with or without a header, and word2vec's binary variant; tokens as ids.
+
+A line is a token and its numbers. Tokens may hold spaces (so numbers are counted from the right) and bytes that are no
+UTF-8 (kept as escapes, so that different tokens stay different).
+"""
 
 from __future__ import annotations
 
+import codecs
+import re
+from collections.abc import Callable, Iterator
 from functools import cache
+from itertools import chain, islice
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.core.checked import as_texts
-from embaudit.errors import must_be
-from embaudit.io.codecs import word2vec
+from embaudit.core.parallel import row_blocks
+from embaudit.errors import InputError, must_be
+from embaudit.io.codecs.unpacked import open_bytes
 from embaudit.io.draft import Draft
 from embaudit.io.intake import Contents, Source
 from embaudit.io.request import Request
+
+FASTTEXT = (793712314).to_bytes(4, "little")
+HEADER = re.compile(rb"(\d{1,12}) (\d{1,7})\s*")
+NUMBERS = re.compile(rb"[-+0-9.eE]+|[-+]?(?:nan|inf)", re.IGNORECASE)
+CONTROL = re.compile(rb"[\x00-\x1f\x7f]")
+IN_TEXT, IN_BINARY = re.compile(r"[ \n\r]"), re.compile(r"[\s\x00-\x1f\x7f]")
+"""Characters that no written token may hold."""
+WILD = 1e15
+"""No embedding holds such a number; letters read as float32 do."""
+LINES = 4096
+"""Lines parsed at a time."""
 
 
 def contents(path: Path, request: Request) -> Contents:  # noqa: ARG001
@@ -25,20 +45,147 @@ def contents(path: Path, request: Request) -> Contents:  # noqa: ARG001
     InputError
         If the file is cut off, holds numbers only, or a line has another number of columns.
     """
-    shape, table = word2vec.shape(path), cache(lambda: _table(path))
+    with open_bytes(path) as file:
+        shape = _header(file, path)[:2]
+    table = cache(lambda: _table(path))
     return Contents({"right": Source("vectors", lambda: table()[1], shape),
                      "right_ids": Source("tokens", lambda: table()[0], shape[:1])})  # fmt: skip
 
 
+def is_word2vec(path: Path) -> bool:
+    """Check whether a file, whatever it is called, begins with a header and a token with as many numbers as it says."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        header = HEADER.fullmatch(file.readline(64))
+        return header is not None and _is_text(file.readline(2**20), int(header[2]))
+
+
 def _table(path: Path) -> tuple[NDArray[np.str_], NDArray[np.float32]]:
-    tokens: list[bytes] = []
-    parts: list[NDArray[np.float32]] = []
-    for names, vectors in word2vec.blocks(path):
-        tokens += names
-        parts.append(vectors)
-    if all(b"." in token and word2vec.NUMBERS.fullmatch(token) for token in tokens):
+    """Read tokens and vectors of either variant, told by the second line."""
+    try:
+        with open_bytes(path) as file:
+            count, size, line = _header(file, path)
+            if count == 0 or not size:
+                raise must_be(f"the header of {path}", "a count and a dimension above 0", f"{count} {size}")
+            if count is None or _is_text(line, size):
+                tokens, vectors = _of_text(chain([line], file), count, size, path)
+            else:
+                tokens, vectors = _of_binary(line, file, count, size, path)
+    except (OSError, MemoryError) as error:
+        raise InputError(f"{path} cannot be read: {error}.") from error
+    if all(b"." in token and NUMBERS.fullmatch(token) for token in tokens):
         raise must_be(f"{path}", "a table of tokens and vectors", "numbers only", "save bare vectors as .npy or .csv")
-    return as_texts([token.decode("utf-8", "backslashreplace") for token in tokens], "words"), np.concatenate(parts)
+    return as_texts([token.decode("utf-8", "backslashreplace") for token in tokens], "words"), vectors
+
+
+def _header(file: IO[bytes], path: Path) -> tuple[int | None, int, bytes]:
+    """Return the number of vectors, where a header says it, their size, and the first line behind a header."""
+    first = file.readline(2**20).removeprefix(codecs.BOM_UTF8)
+    if first.startswith(FASTTEXT):
+        remedy = "save its vectors as .vec, as fastText writes beside it"
+        raise must_be(f"{path}", "vectors", "a fastText model", remedy)
+    header = HEADER.fullmatch(first)
+    if header is None:
+        return None, _dimension(first, path), first
+    return int(header[1]), int(header[2]), file.readline(2**20)
+
+
+def _is_text(line: bytes, size: int) -> bool:
+    fields = line.rstrip().rsplit(b" ", size)
+    return len(fields) == size + 1 and all(NUMBERS.fullmatch(field) for field in fields[1:])
+
+
+def _dimension(first: bytes, path: Path) -> int:
+    """Count the numbers at the end of the first line."""
+    fields = first.rstrip().split(b" ")
+    size = len(fields)
+    while size and NUMBERS.fullmatch(fields[size - 1]):
+        size -= 1
+    # A token that is a number itself is still the token.
+    size = len(fields) - max(size, 1)
+    if not size:
+        raise must_be(
+            f"{path}", "lines of a token and its numbers, cut by spaces", repr(first[:60].decode("utf-8", "replace"))
+        )
+    return size
+
+
+# What is too large for float32 becomes infinite, which the model refuses.
+@np.errstate(over="ignore")
+def _of_text(
+    lines: Iterator[bytes], count: int | None, size: int, path: Path
+) -> tuple[list[bytes], NDArray[np.float32]]:
+    """Parse lines into tokens and vectors, and check their number."""
+    tokens: list[bytes] = []
+    parts = []
+    while block := list(islice(lines, LINES)):
+        vectors = np.empty((len(block), size), dtype=np.float32)
+        for vector, line in zip(vectors, block, strict=True):
+            fields = line.rstrip(b" \r\n").rsplit(b" ", size)
+            try:
+                if len(fields) != size + 1:
+                    raise ValueError
+                vector[:] = [float(field) for field in fields[1:]]
+            except ValueError:
+                shown = repr(line[:40].decode("utf-8", "replace"))
+                got = f"{shown} as line {len(tokens) + 1} of the vectors"
+                raise must_be(f"{path}", f"lines of a token and {size} numbers", got, "fetch it again") from None
+            tokens.append(fields[0])
+        parts.append(vectors)
+        if not block[-1].endswith(b"\n"):
+            remedy = "fetch it again, or end that line if it is whole"
+            raise must_be(f"{path}", "whole lines", "a last line without an end", remedy)
+        if count is not None and len(tokens) > count:
+            raise _other_count(path, count, "more")
+    if count not in (None, len(tokens)):
+        raise _other_count(path, count, f"{len(tokens)}")
+    return tokens, np.concatenate(parts)
+
+
+def _other_count(path: Path, count: int | None, got: str) -> InputError:
+    return must_be(f"{path}", f"a table of {count} vectors, as its header says", got, "fetch it again")
+
+
+def _of_binary(
+    buffer: bytes, file: IO[bytes], count: int, size: int, path: Path
+) -> tuple[list[bytes], NDArray[np.float32]]:
+    """Cut bytes into tokens, each up to a space, and vectors in float32, and check their number."""
+    tokens: list[bytes] = []
+    parts, width = [], 4 * size
+    # Room is set aside block by block: a header may claim more vectors than follow.
+    for rows in row_blocks(count, size):
+        vectors = np.empty((rows.stop - rows.start, size), dtype=np.float32)
+        for vector in vectors:
+            end = buffer.find(b" ")
+            while end < 0 or len(buffer) < end + 1 + width:
+                more = file.read(2**20 + width)
+                if not more or (end < 0 and len(buffer) > 2**20):
+                    raise _other_count(path, count, f"{len(tokens)}")
+                buffer += more
+                end = buffer.find(b" ")
+            # The original program ends each vector with a newline, gensim does not.
+            tokens.append(buffer[:end].lstrip(b"\n"))
+            vector[:] = np.frombuffer(buffer, "<f4", size, end + 1)
+            buffer = buffer[end + 1 + width :]
+        _require_aligned(tokens[rows.start :], vectors, path)
+        parts.append(vectors)
+    if (buffer + file.read(2**20)).strip(b"\n"):
+        remedy = "fetch it again; a token that holds a space also shifts what follows, so save such vectors as text"
+        raise must_be(f"{path}", f"at its end after {count} vectors, as its header says", "more bytes", remedy)
+    return tokens, np.concatenate(parts)
+
+
+def _require_aligned(tokens: list[bytes], vectors: NDArray[np.float32], path: Path) -> None:
+    """Refuse what is read of a binary file whose tokens hold spaces: bytes of numbers in tokens, letters as numbers."""
+    garbled = next((token for token in tokens if CONTROL.search(token)), None)
+    wild = ~(np.abs(vectors) < WILD).all(axis=1)
+    if garbled is None and wild.any():
+        garbled = tokens[int(np.argmax(wild))]
+    if garbled is not None:
+        got = f"other bytes at token {garbled[:40].decode('utf-8', 'replace')!r}"
+        remedy = "a token that holds a space shifts what follows, so save such vectors as text"
+        raise must_be(f"{path}", "tokens without spaces and their numbers", got, remedy)
 
 
 def keeps(draft: Draft) -> frozenset[str]:
@@ -48,9 +195,20 @@ def keeps(draft: Draft) -> frozenset[str]:
 
 def write(file: IO[bytes], draft: Draft) -> None:
     """Write text with its header; the numbers read back as they were in float32."""
-    word2vec.write(file, draft.right, draft.tokens)
+    _write(file, draft, IN_TEXT, lambda row: " ".join(map(str, row)).encode())
 
 
 def write_binary(file: IO[bytes], draft: Draft) -> None:
-    """Write tokens and numbers in float32, as the binary variant has them."""
-    word2vec.write_binary(file, draft.right, draft.tokens)
+    """Write the binary variant in float32, as the original program does."""
+    _write(file, draft, IN_BINARY, lambda row: row.astype("<f4").tobytes())
+
+
+def _write(file: IO[bytes], draft: Draft, forbidden: re.Pattern[str], encoded: Callable[[NDArray[Any]], bytes]) -> None:
+    """Write a header, and a token and its numbers a row."""
+    file.write("{} {}\n".format(*draft.right.shape).encode())
+    rows = (row for block in draft.right.rows() for row in block)
+    for token, row in zip(map(str, draft.tokens), rows, strict=True):
+        if not token or forbidden.search(token):
+            remedy = "save it as .parquet or .csv, or call the rows by ids without spaces"
+            raise must_be("an id in a word2vec file", "text without spaces and line ends", repr(token), remedy)
+        file.write(token.encode() + b" " + encoded(row) + b"\n")
