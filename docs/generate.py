@@ -16,11 +16,11 @@ from survey import survey_lessons, survey_reasons, survey_sources, survey_table
 
 from embaudit.auditing.texts import ANSWERS, CODES, WORDS, Entry
 from embaudit.io import formats
-from embaudit.model.trainings import trainings
+from embaudit.model.objectives import TRAININGS
 
 if TYPE_CHECKING:
     from embaudit.io import Format
-    from embaudit.model.trainings import Training
+    from embaudit.model.objectives import Training
 
 HERE = Path(__file__).parent
 BEGIN, END = "<!-- {}, by `python docs/generate.py` -->", "<!-- end of {} -->"
@@ -68,7 +68,7 @@ def table_of_formats() -> str:
 def table_of_trainings() -> str:
     """Write the words that a training goes by, as `embaudit explain objectives` prints them."""
     heads = ["| `--objective` | predictions | law | what training leaves |", "|---|---|---|---|"]
-    return "\n".join([*heads, *map(_training, trainings())])
+    return "\n".join([*heads, *map(_training, TRAININGS)])
 
 
 def _training(row: Training) -> str:

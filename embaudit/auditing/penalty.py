@@ -16,7 +16,7 @@ from embaudit.auditing.predicted import moved_to
 from embaudit.canonical.balance import balanced_maps
 from embaudit.linalg.transformed_rows import TransformedRows
 from embaudit.model import Equivalence
-from embaudit.model.trainings import known_objective
+from embaudit.model.objectives import known_objective
 
 if TYPE_CHECKING:
     from embaudit.movements.movement import MovementProbe

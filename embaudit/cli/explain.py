@@ -64,10 +64,9 @@ def _one(entry: Entry) -> Iterator[str]:
 
 def _trainings() -> Iterator[str]:
     """Write the table of words that a training goes by, and the laws that they stand for."""
-    from embaudit.model.objectives import OBJECTIVES
-    from embaudit.model.trainings import trainings
+    from embaudit.model.objectives import OBJECTIVES, TRAININGS
 
-    for row in trainings():
+    for row in TRAININGS:
         yield fill(", ".join(row.words), WIDTH, break_on_hyphens=False)
         told = {"predictions": row.predictions, "law": row.law or "none known", "training leaves": row.leaves}
         for heading, text in told.items():

@@ -17,9 +17,8 @@ from embaudit.linalg.structured import WIDE, Structured, StructuredLinearMap
 from embaudit.linalg.structured import Linear as Map
 from embaudit.model import FactorModel, SideName
 from embaudit.model.equivalence import Equivalence
-from embaudit.model.objectives import Linear
+from embaudit.model.objectives import Linear, kept_objective
 from embaudit.model.sizes import require_model
-from embaudit.model.trainings import kept_objective
 
 EPS = float(np.finfo(np.float64).eps)
 

@@ -7,7 +7,7 @@ that of the stored factors, `P' = fl(P M)` is off by at most `u k^½·k ‖p‖�
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from math import isqrt
 from typing import Any
@@ -25,6 +25,7 @@ from embaudit.linalg.rows import sample_rows
 from embaudit.linalg.structured import WIDE
 from embaudit.model.equivalence import Equivalence
 from embaudit.model.factor_model import FactorModel
+from embaudit.model.side import SideName
 from embaudit.model.sizes import require_model
 
 MAX_SCORES = 1_000_000
@@ -110,28 +111,18 @@ def rounding_bound(before: FactorModel, after: FactorModel, condition_number: fl
     return float(before.link.sensitivity * bound)
 
 
-def compared(n_left: int, n_right: int, rank: int) -> tuple[int, int]:
-    """Count the left and right rows of a model whose predictions are compared in one sample.
-
-    Examples
-    --------
-    >>> compared(1_000, 9_000, 64), compared(1_000, 500_000, 64), compared(1_000, 9_000, 1_024), compared(9, 20, 1_024)
-    ((111, 9000), (100, 10000), (256, 256), (9, 20))
-    """
-    if rank > WIDE:
-        return min(n_left, LONG_ROWS), min(n_right, LONG_ROWS)
-    few = COLUMNS if n_right > MANY else n_right
-    return min(n_left, max(1, MAX_SCORES // few)), few
-
-
 @dataclass(frozen=True, eq=False)
 class DriftSample:
-    """The model of the rows whose predictions are compared: as many as `compared` says."""
+    """The model of the rows whose predictions are compared: all of them, or as many as a million scores need.
+
+    Of long rows, whose scores are few numbers each of which takes long, 256 of each side stand for all; of very many
+    right rows 10,000.
+    """
 
     model: FactorModel
     """Model of the sampled rows."""
-    exact: bool
-    """True if these are all rows."""
+    rows: dict[SideName, Indices]
+    """Numbers of the sampled rows of each side; a side that is missing here is compared whole."""
     n_columns: int | None
     """Right rows; None for all of them."""
 
@@ -147,16 +138,20 @@ class DriftSample:
         >>> some.model.n_left, some.model.n_right, some.exact
         (30, 10000, False)
         """
+        n, p, is_wide = len(model.side(model.link.scored_role)), model.n_right, model.rank > WIDE
+        size: dict[SideName, int]
         if model.compared is not None:
             # The same rows stand on both sides of their products.
-            some = min(model.n_right, LONG_ROWS if model.rank > WIDE else isqrt(MAX_SCORES))
-            exact, rows = some == model.n_right, sample_rows(model.n_right, some, rng)
-            return cls(model if exact else model.take(right=rows), exact, None if exact else some)
-        most, few = compared(model.n_left, model.n_right, model.rank)
-        left = sample_rows(model.n_left, most, rng)
-        right = sample_rows(model.n_right, few, rng) if few < model.n_right else None
-        exact = len(left) == model.n_left and right is None
-        return cls(model if exact else model.take(left=left, right=right), exact, None if right is None else few)
+            size = {"right": min(p, LONG_ROWS if is_wide else isqrt(MAX_SCORES))}
+        else:
+            few = min(p, LONG_ROWS) if is_wide else COLUMNS if p > MANY else p
+            size = {"left": min(n, LONG_ROWS if is_wide else max(1, MAX_SCORES // few)), "right": few}
+        rows: dict[SideName, Indices] = {
+            side: sample_rows(len(model.side(side)), count, rng)
+            for side, count in size.items()
+            if count < len(model.side(side))
+        }
+        return cls(model.take(**rows) if rows else model, rows, size["right"] if "right" in rows else None)
 
     @classmethod
     def several(cls, model: FactorModel, count: int, rng: np.random.Generator) -> list[DriftSample]:
@@ -171,22 +166,46 @@ class DriftSample:
         """
         samples: list[DriftSample] = []
         while len(samples) < count:
-            samples.append(samples[0] if samples and (samples[0].exact or model.rank > WIDE) else cls.of(model, rng))
+            samples.append(samples[0] if samples and samples[0].serves_all else cls.of(model, rng))
         return samples
+
+    @property
+    def exact(self) -> bool:
+        """True if these are all rows."""
+        return not self.rows
+
+    @property
+    def serves_all(self) -> bool:
+        """True if one sample is compared with every equivalent model: all rows, or long ones that take long to map."""
+        return self.exact or self.model.rank > WIDE
 
     @cached_property
     def scores(self) -> Floats:
-        """Of these rows."""
+        """Scores of these rows, at most a million."""
         return self.model.scores()
 
     def drift(self, after: FactorModel, condition_number: float) -> Drift:
         """Measure how far the predictions moved when a gauge made `after` of these rows."""
-        require_same_rows(self.model, after)
-        # Of rows that stand for all models they serve each; of rows drawn for one model they would only be kept.
-        scores = self.scores if self.exact or self.model.rank > WIDE else None
-        rows = np.arange(len(self.model.side(self.model.link.scored_role)))
-        change = _drift(self.model, after, condition_number, rows, scores)
-        return replace(change, exact=self.exact, n_columns=self.n_columns)
+        before, link = self.model, self.model.link
+        require_same_rows(before, after)
+        if not is_number(condition_number) or condition_number <= 0:
+            raise must_be("condition_number", "a number above 0", repr(condition_number))
+        # Scores that serve one model only are not kept: audits hold a sample for each.
+        old, new = self.scores if self.serves_all else before.scores(), after.scores()
+        gap = scale = 0.0
+        for cells in row_blocks(*old.shape, budget=CACHE_BYTES):
+            gap = max(gap, link.gap(old[cells], new[cells]))
+            # A row without direction has no cosine to any other.
+            scale = max(scale, float(np.nanmax(np.abs(old[cells]), initial=0.0)))
+        return Drift(
+            level=link.level,
+            max_abs=gap,
+            max_rel=gap / scale if scale else gap,
+            tolerance=rounding_bound(before, after, condition_number, np.arange(len(old))),
+            n_rows=len(old),
+            exact=self.exact,
+            n_columns=self.n_columns,
+        )
 
 
 def require_same_rows(before: FactorModel, after: FactorModel) -> None:
@@ -198,13 +217,7 @@ def require_same_rows(before: FactorModel, after: FactorModel) -> None:
         raise must_be("the model after", f"of {sizes[0]} rows, as the one before", sizes[1], "compare joins others")
 
 
-def drift(
-    before: FactorModel,
-    after: FactorModel,
-    *,
-    condition_number: float,
-    rng: RNG = 0,
-) -> Drift:
+def drift(before: FactorModel, after: FactorModel, *, condition_number: float, rng: RNG = 0) -> Drift:
     """Measure how far the predictions moved when a gauge made `after` of `before`.
 
     Parameters
@@ -214,7 +227,7 @@ def drift(
     condition_number : float
         κ of the gauge, which scales the tolerance.
     rng : numpy Generator or int
-        Draws the left rows where there are more than `MAX_SCORES` scores.
+        Draws the rows where there are more than a million scores; see `DriftSample`.
 
     Examples
     --------
@@ -227,31 +240,5 @@ def drift(
     False
     """
     require_same_rows(before, after)
-    n = len(before.side(before.link.scored_role))
-    size = max(1, MAX_SCORES // before.n_right)
-    draw = as_generator(rng)
-    return _drift(before, after, condition_number, sample_rows(n, size, draw))
-
-
-def _drift(
-    before: FactorModel, after: FactorModel, condition_number: float, rows: Indices, scores: Floats | None = None
-) -> Drift:
-    """Compare the predictions of some left rows, whose scores before may be at hand."""
-    if not is_number(condition_number) or condition_number <= 0:
-        raise must_be("condition_number", "a number above 0", repr(condition_number))
-    gap = scale = 0.0
-    for block in row_blocks(len(rows), before.n_right):
-        old = before.scores(rows[block]) if scores is None else scores[block]
-        new = after.scores(rows[block])
-        for cells in row_blocks(*old.shape, budget=CACHE_BYTES):
-            gap = max(gap, before.link.gap(old[cells], new[cells]))
-            # A row without direction has no cosine to any other.
-            scale = max(scale, float(np.nanmax(np.abs(old[cells]), initial=0.0)))
-    return Drift(
-        level=before.link.level,
-        max_abs=gap,
-        max_rel=gap / scale if scale else gap,
-        tolerance=rounding_bound(before, after, condition_number, rows),
-        n_rows=len(rows),
-        exact=len(rows) == len(before.side(before.link.scored_role)),
-    )
+    sample = DriftSample.of(before, as_generator(rng))
+    return sample.drift(after.take(**sample.rows), condition_number)

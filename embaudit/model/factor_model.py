@@ -9,25 +9,27 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Any, Self
 
+import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from embaudit.core.checked import Flags, Floats, Indices, Matrix, Vector, is_number
+from embaudit.core.checked import Flags, Floats, Indices, Matrix, Vector, as_rows, is_number
 from embaudit.core.words import counted
-from embaudit.errors import must_be
+from embaudit.errors import InputError, must_be
 from embaudit.linalg.moments import Moments
 from embaudit.linalg.rows import unit_rows
-from embaudit.model.agreement import assumed_link, require_nothing_of, require_sides
 from embaudit.model.equivalence import Equivalence
 from embaudit.model.final_norm import FinalNorm, require_fit
-from embaudit.model.links import Comparison, Link
+from embaudit.model.links import Comparison, Identity, Link
+from embaudit.model.objectives import known_training, link_of_training, require_agreement
 from embaudit.model.pairs import Pairs, Role
-from embaudit.model.scoring import scores_of
 from embaudit.model.side import OPTIONAL, Labels, OfSide, Side, SideName, as_titles
-from embaudit.model.trainings import require_agreement
 
 
-def _titled(side: Side | None, title: str) -> Side | None:
-    return side if side is None or side.title == title else side.replace(title=title)
+def _require_nothing_of(title: str, fields: dict[str, Any]) -> None:
+    """Refuse fields of rows that are missing."""
+    for field, value in fields.items():
+        if value is not None:
+            raise must_be(f"{title} {field}", f"given beside {title} factors", f"no {title} factors", "leave it out")
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,7 +118,7 @@ class FactorModel:
     ) -> None:
         users, items = as_titles(roles)
         left_fields = dict(zip(OPTIONAL, (left_bias, left_ids, left_names, left_counts, left_aside), strict=True))
-        require_nothing_of(users, left_fields if left is None else {})
+        _require_nothing_of(users, left_fields if left is None else {})
         right_fields = dict(zip(OPTIONAL, (right_bias, right_ids, right_names, right_counts, right_aside), strict=True))
         right_side = Side(right, items, **right_fields)
         left_side = None if left is None else Side(left, users, **left_fields)
@@ -135,8 +137,22 @@ class FactorModel:
         """Check that the sides, the link and the objective agree, and set the fields."""
         if not is_number(offset):
             raise must_be("offset", "a finite number", repr(offset))
-        link = assumed_link(objective, left, right) if link is None else Link.of(link)
-        require_sides(link, left, right, offset)
+        if link is None and known_training(objective) is None and left is not None and left.is_unit and right.is_unit:
+            # Dot products are cosines here: nothing tells which of them training used.
+            link = Link.of("unknown")
+        elif link is None:
+            link = link_of_training(objective, Identity(is_assumed=True), alone=left is None)
+        link = Link.of(link)
+        if left is not None and left.shape[1] != right.shape[1]:
+            raise InputError(
+                f"{left.title} and {right.title} factors must have the same number of columns; got {left.shape[1]} and "
+                f"{right.shape[1]}; a bias column kept on one side only has to be passed as a bias."
+            )
+        if link.compares is not None:
+            extras = {"another side": left is not None, "a bias": "bias" in right.given, "an offset": bool(offset)}
+            for got in (name for name, is_given in extras.items() if is_given):
+                allowed, remedy = "one table of rows alone", "leave one of them out"
+                raise must_be(f"a model compared by {link.compares}", allowed, got, remedy)
         require_agreement(objective, link, sides=1 if left is None else 2)
         if norm is not None:
             require_fit(norm, link, right.shape[1])
@@ -347,7 +363,19 @@ class FactorModel:
         -------
         array of shape (len(rows), p)
         """
-        return scores_of(self.link, self.side(self.link.scored_role), self.right_side, self.offset, rows)
+        left, right, units = self.side(self.link.scored_role), self.right_side, self.link.unit_sides
+        rows = slice(None) if rows is None else rows if isinstance(rows, slice) else as_rows(rows, len(left))
+        block, columns = (
+            unit_rows(x) if side in units else np.asarray(x, np.float64)
+            for side, x in ((self.link.scored_role, left.rows[rows]), ("right", right.rows))
+        )
+        scores: Floats = block @ columns.T
+        if self.link.sees_biases:
+            # Each term that there is takes a pass over all scores, which is as long as their products.
+            biases = (self.offset or None, None if left.bias is None else left.bias[rows][:, None], right.bias)
+            for bias in (term for term in biases if term is not None):
+                scores += bias
+        return scores
 
     def predictions(self, rows: ArrayLike | slice | None = None) -> NDArray[Any]:
         """Compute what the model predicts for selected left rows.
@@ -407,7 +435,11 @@ class FactorModel:
             raise TypeError(f"a model has no field {', '.join(changes)}")
         if norm is self.final_norm and norm is not None and not norm.fits(Link.of(link), self.rank):
             norm = None
-        return self._of(*map(_titled, (left, right), roles), link, offset, roles, objective, norm)
+        sides = (
+            side if side is None or side.title == title else side.replace(title=title)
+            for side, title in zip((left, right), roles, strict=True)
+        )
+        return self._of(*sides, link, offset, roles, objective, norm)
 
     def _changed(self, role: SideName, changes: dict[str, Any]) -> Side | None:
         here: Side | None = getattr(self, f"{role}_side")
@@ -415,6 +447,6 @@ class FactorModel:
         if role in changes:
             of_side["rows"] = changes.pop(role)
         if role == "left" and of_side.get("rows", here) is None:
-            require_nothing_of(self.title(role), {field: x for field, x in of_side.items() if field != "rows"})
+            _require_nothing_of(self.title(role), {field: x for field, x in of_side.items() if field != "rows"})
             return None
         return Side(title=self.title(role), **of_side) if here is None else here.replace(**of_side)

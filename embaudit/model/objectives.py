@@ -1,20 +1,22 @@
-"""Training objectives and the gauges each of them leaves free: what *training* pins down beyond the predictions.
+"""Training objectives: the laws that say which gauges each leaves free, and the words that people say of training.
 
-Predictions leave every gauge of their level free. A regulariser on the factors themselves may not: then the
-cosines are unique given the predictions, but chosen by the regulariser. One row a kind of training.
-
-Sources: Steck, Ekanadham & Kallus (2024) for the first two rows; Nielsen (2026) for softmax; the stationarity of
-weight decay for every row with decay on both factors: `l_P PᵀP = l_Q QᵀQ` where every row of a side decays alike,
-`Pᵀ diag(n) P = Qᵀ diag(m) Q` where it decays with its numbers n, m of interactions.
+Predictions leave every gauge of their level free. A regulariser on the factors themselves may not: then the cosines are
+unique given the predictions, but chosen by the regulariser (docs/theory.md, "What training fixes"). trainings.toml is
+the table of both, to be read from top to bottom; the name of a law is a word, too.
 """
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from enum import IntEnum, StrEnum
+from importlib.resources import files
+from typing import Any
 
-from embaudit.model.links import Link
+from embaudit.errors import InputError, must_be
+from embaudit.model.links import Comparison, Identity, Link
 from embaudit.model.side import SideName
 
 
@@ -80,130 +82,19 @@ class Objective:
         return linear <= self.linear and set(shifts) <= set(self.shifts)
 
 
-_SCORES = ("identity", "ranking", "sigmoid")
-_BOTH: tuple[SideName, ...] = ("left", "right")
-_REGULARISER = (
-    "unique up to a common rotation given the predictions, but chosen by the regulariser, not by the data alone"
+_TABLE: dict[str, list[dict[str, Any]]] = tomllib.loads(
+    files("embaudit.model").joinpath("trainings.toml").read_text(encoding="utf-8")
 )
 
+
+def _rows(table: str, *sequences: str) -> list[dict[str, Any]]:
+    """Return the rows of a table of trainings.toml, its lists as tuples."""
+    return [row | {name: tuple(row[name]) for name in sequences} for row in _TABLE[table]]
+
+
 OBJECTIVES: Mapping[str, Objective] = {
-    row.name: row
-    for row in (
-        Objective(
-            "product",
-            "squared loss with a penalty on the product of the factors (Netflix paper, Eq. 1; linear denoising)",
-            Linear.ANY,
-            (),
-            Status.FREE,
-            "not identified: every rescaling of the latent dimensions is an equally good solution",
-            ("identity", "ranking"),
-        ),
-        Objective(
-            "factors",
-            "a loss with the same weight decay on every row of a side, on both sides (Netflix paper, Eq. 2; ALS)",
-            Linear.ROTATION,
-            (),
-            Status.CHOSEN,
-            _REGULARISER,
-            _SCORES,
-        ),
-        Objective(
-            "factors-counted",
-            "a loss with weight decay at every interaction (ALS-WR, Spark's ALS, SGD with L2 at every sample)",
-            Linear.ROTATION,
-            (),
-            Status.CHOSEN,
-            "pinned by the penalty given the predictions, up to a common rotation. Such decay counts each row's "
-            "interactions: whether the factors obey it is judged by Gram matrices weighted with the counts",
-            _SCORES,
-        ),
-        Objective(
-            "decoupled-decay",
-            "a loss with decay apart from its gradient (AdamW)",
-            # No function is known that such training minimises, and Adam treats each coordinate by itself: not even
-            # a rotation is known to lead to an equally good solution, nor is any gauge known to be excluded.
-            Linear.IDENTITY,
-            (),
-            Status.UNKNOWN,
-            "undecided: no law is known for what decoupled decay leaves of them, given the predictions",
-            (*_SCORES, "softmax"),
-        ),
-        Objective(
-            "non-negative",
-            "a loss on the scores with both sides held non-negative (NMF)",
-            # Permutations and positive scales keep its value, too; no kind of gauge here is as small.
-            Linear.IDENTITY,
-            (),
-            Status.FREE,
-            "not identified: positive scales of the dimensions, undone on the other side, are equally good solutions",
-            _SCORES,
-        ),
-        Objective(
-            "none",
-            "a loss on the scores without regularisation, with dropout on the scores, or skip-gram",
-            Linear.ANY,
-            _BOTH,
-            Status.FREE,
-            "not identified: the objective sees the scores only",
-            _SCORES,
-        ),
-        Objective(
-            "softmax",
-            "cross-entropy over learned inputs (a network's last layer) without weight decay",
-            Linear.ANY,
-            _BOTH,
-            Status.FREE,
-            "not identified: neither the origin nor the axes of the labels are fixed",
-            ("softmax",),
-        ),
-        Objective(
-            "softmax-decay",
-            "cross-entropy over learned inputs with weight decay on both sides",
-            Linear.ROTATION,
-            (),
-            Status.CHOSEN,
-            _REGULARISER,
-            ("softmax",),
-        ),
-        Objective(
-            "logistic",
-            "cross-entropy over given inputs (logistic regression) without weight decay",
-            Linear.IDENTITY,
-            ("right",),
-            Status.INPUTS,
-            "identified up to a translation of all labels where the inputs, with a constant, span every direction. "
-            "They follow how the inputs were scaled",
-            ("softmax",),
-        ),
-        Objective(
-            "logistic-decay",
-            "cross-entropy over given inputs (logistic regression) with weight decay on all labels",
-            Linear.IDENTITY,
-            (),
-            Status.INPUTS,
-            "unique given the predictions for these inputs, but they follow the decay and how the inputs were scaled",
-            ("softmax",),
-        ),
-        Objective(
-            "cosine",
-            "a loss on the cosines themselves (normalised two-tower model)",
-            Linear.SIMILARITY,
-            (),
-            Status.TRAINED,
-            "what was trained, as long as the rows span enough directions to fix their own lengths",
-            ("cosine",),
-        ),
-        Objective(
-            "prediction",
-            "nothing: the vectors were made to hold the prediction cosines (`embaudit fix --as prediction`)",
-            Linear.SIMILARITY,
-            (),
-            Status.PREDICTED,
-            "cosines of the predictions of the model they were made from",
-            ("identity",),
-            sides=1,
-        ),
-    )
+    row["name"]: Objective(**row | {"linear": Linear[row["linear"]], "status": Status(row["status"])})
+    for row in _rows("law", "shifts", "links")
 }
 
 
@@ -218,3 +109,174 @@ def usual_objectives(link: str | Link) -> tuple[Objective, ...]:
     # Rows of length 1 were trained by their dot products or by their cosines: which is not declared.
     links = ("identity", "cosine") if str(link) == "unknown" else (str(link),)
     return tuple(row for row in OBJECTIVES.values() if not {*links}.isdisjoint(row.links) and row.sides == 2)
+
+
+@dataclass(frozen=True)
+class Training:
+    """Kind of training under its usual names, and what it sets: the law, the link and how one table is compared."""
+
+    words: tuple[str, ...]
+    """Names of it that `--objective` accepts."""
+    predictions: str
+    """The products that training compared, in words."""
+    links: tuple[str, ...]
+    """Links of such models, the one that its name sets first; none where its name sets no link."""
+    law: str
+    """Name of its objective; empty where no law is known."""
+    leaves: str
+    """The share of the cosines that training fixes, in words."""
+    compared: Comparison | None = None
+    """Comparison of the rows of one table alone with each other."""
+    alone: str | None = None
+    """Name of the objective of one table alone, where that is another."""
+
+    @property
+    def link(self) -> str | None:
+        """The link that its name sets."""
+        return self.links[0] if self.links else None
+
+    def objective(self, *, alone: bool = False) -> Objective:
+        """Return its law, for one table alone or for two."""
+        name = self.alone if alone and self.alone is not None else self.law
+        if name:
+            return OBJECTIVES[name]
+        loss, leaves = f"the loss of {self.words[0]}", f"undecided: {self.leaves}"
+        return Objective(self.words[0], loss, Linear.IDENTITY, (), Status.UNKNOWN, leaves, self.links)
+
+    def allows(self, link: Link) -> bool:
+        """Check that models of a link may have been trained so."""
+        if link.compares is not None:
+            return link.compares == self.compared
+        return not self.links or str(link) in self.links
+
+
+TRAININGS = tuple(Training(**row) for row in _rows("training", "words", "links"))
+"""Kinds of training, in the order of the table."""
+
+
+# The name of a law is a word, too, which sets no link but that of trained cosines.
+_WORDS = {word: row for row in TRAININGS for word in row.words} | {
+    name: Training((name,), x.loss, x.links, name, x.cosines, "cosine" if x.status is Status.TRAINED else None)
+    for name, x in OBJECTIVES.items()
+}
+
+
+def known_training(name: object) -> Training | None:
+    """Look a training up by a word; None for no word of the table, which a file of a later version may hold.
+
+    Examples
+    --------
+    >>> known_training("als-wr").law, known_training("magic")
+    ('factors-counted', None)
+    """
+    return _WORDS.get(name) if isinstance(name, str) else None
+
+
+def known_objective(name: str | None, *, alone: bool = False) -> Objective | None:
+    """Look the law of a word up, for one table alone or for two; None for no word of the table."""
+    row = known_training(name)
+    return None if row is None else row.objective(alone=alone)
+
+
+def training(name: str) -> Training:
+    """Look a training up by what people call it, or by the name of its law.
+
+    Raises
+    ------
+    InputError
+        For an unknown word; the nearest ones are named, each with what it means.
+
+    Examples
+    --------
+    >>> training("clip").link, training("bge").compared, training("factors").law
+    ('cosine', 'cosine', 'factors')
+    >>> training("clib")
+    Traceback (most recent call last):
+        ...
+    embaudit.errors.InputError: objective must be a word of `embaudit explain objectives`; got 'clib'; the nearest ones
+    are clip (cosine of left with right).
+    """
+    row = known_training(name)
+    if row is None:
+        raise _unknown(name)
+    return row
+
+
+def _unknown(name: object) -> InputError:
+    near = get_close_matches(str(name).lower().replace("_", "-"), _WORDS, n=3, cutoff=0.5)
+    listed = "; ".join(f"{word} ({_WORDS[word].predictions})" for word in near)
+    remedy = f"the nearest ones are {listed}" if near else "it lists them all"
+    return must_be("objective", "a word of `embaudit explain objectives`", repr(name), remedy)
+
+
+def link_of_training(name: str | None, link: Link, *, alone: bool) -> Link:
+    """Return the link that a word sets, where nobody said one or, for vectors alone, none better than the identity.
+
+    Examples
+    --------
+    >>> [str(link_of_training(word, Identity(), alone=True)) for word in ("clip", "bge", "factors")]
+    ['cosine', 'compared-cosine', 'identity']
+    """
+    row = known_training(name)
+    is_open = link.is_assumed or (alone and link == "identity")
+    if row is None or not is_open:
+        return link
+    if name in OBJECTIVES:
+        return Link.COSINE if OBJECTIVES[row.law].status is Status.TRAINED else Identity(is_assumed=True)
+    if alone and row.compared is not None:
+        return Link.comparing(row.compared)
+    return link if row.link is None else Link.of(row.link)
+
+
+def require_agreement(name: str | None, link: Link, *, sides: int, is_declared: bool = False) -> None:
+    """Refuse an objective that does not make models of a link.
+
+    Names of no row pass: a file may come from a later version. Vectors alone have the identity link for want of a
+    better one, so they may name any objective, unless that link is declared, too.
+
+    Raises
+    ------
+    InputError
+        If they contradict each other.
+
+    Examples
+    --------
+    >>> require_agreement("cosine", Identity(), sides=1)
+    >>> require_agreement("clip", Identity(), sides=2)
+    Traceback (most recent call last):
+        ...
+    embaudit.errors.InputError: link must be cosine for the objective clip (cosine of left with right); got 'identity';
+    leave one of them out.
+    """
+    if name is not None and not isinstance(name, str):
+        raise _unknown(name)
+    row = known_training(name)
+    alone = sides == 1 and str(link) == "identity" and not is_declared
+    if row is None or alone:
+        return
+    law = OBJECTIVES.get(name or "")
+    if row.allows(link) and (law is None or sides <= law.sides):
+        return
+    if law is None:
+        field, got, right = "link", str(link), " or ".join(row.links)
+        if link.compares is not None:
+            field, got, right = "compared", link.compares, row.compared or "left out"
+        reason = f"for the objective {name} ({row.predictions})"
+        raise must_be(field, f"{right} {reason}", repr(got), "leave one of them out")
+    if link.compares is not None:
+        raise must_be("objective", f"left out where rows are compared by {link.compares}", repr(name))
+    usual = ", ".join(other.name for other in usual_objectives(link))
+    remedy = f"choose link {' or '.join(law.links)} for it" if law.sides == 2 else "it is for vectors of one side"
+    raise must_be("objective", f"one of {usual} for a model with {link} link", repr(name), remedy)
+
+
+def kept_objective(name: str | None, linear: Linear, shifts: Iterable[SideName] = ()) -> str | None:
+    """Return the objective of a model if a gauge leaves its value alone, None if not: nobody trained the new model so.
+
+    Examples
+    --------
+    >>> kept_objective("factors", Linear.ROTATION), kept_objective("factors", Linear.ANY)
+    ('factors', None)
+    """
+    law = known_objective(name)
+    return name if law is not None and law.keeps(linear, shifts) else None

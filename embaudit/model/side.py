@@ -207,16 +207,14 @@ class Side:
 
     def checked(self, field: str, value: Any) -> Any:
         """Check what was given for a field, which a file may still hold."""
+
+        def check(numbers: Any, title: str) -> Any:
+            return as_factors(numbers, title) if field == "rows" else OPTIONAL[field](numbers, title, len(self))
+
+        title = f"{self.title} {'factors' if field == 'rows' else field}"
         if isinstance(value, LazyArray):
-            return value.checked(partial(self._checked, field), self._called(field))
-        here = value is not None or field == "rows"
-        return self._checked(field, value, self._called(field)) if here else None
-
-    def _called(self, field: str) -> str:
-        return f"{self.title} {'factors' if field == 'rows' else field}"
-
-    def _checked(self, field: str, value: Any, called: str) -> Any:
-        return as_factors(value, called) if field == "rows" else OPTIONAL[field](value, called, len(self))
+            return value.checked(check, title)
+        return None if value is None and field != "rows" else check(value, title)
 
     def _given(self, field: str) -> Any:
         """Return a field as it is held, be it in a file."""

@@ -28,9 +28,8 @@ from embaudit.linalg.pairs import draw_pairs, n_pairs, pair_cosines
 from embaudit.linalg.rows import unit_rows
 from embaudit.model import Equivalence, FactorModel, SideName, require_two_sides
 from embaudit.model.final_norm import FinalNorm
-from embaudit.model.objectives import Linear
+from embaudit.model.objectives import Linear, kept_objective
 from embaudit.model.sizes import require_ordinary_size
-from embaudit.model.trainings import kept_objective
 from embaudit.remedy.vectors import PROBES, Remedy, TruncationLoss
 from embaudit.remedy.words import folded_words
 from embaudit.softmax.folding import Convention, centred_form, require_norm

@@ -7,8 +7,7 @@ import pytest
 
 import embaudit as ea
 from embaudit.errors import InputError
-from embaudit.model.objectives import OBJECTIVES
-from embaudit.model.trainings import trainings
+from embaudit.model.objectives import OBJECTIVES, TRAININGS
 
 FEW = {"n_gauges": 1, "n_pairs": 200, "n_starts": 1, "n_steps": 2}
 DRAW = np.random.default_rng(0)
@@ -44,8 +43,8 @@ def is_balanced(word):
 
 
 def test_every_word_has_a_model_here_and_none_is_a_law():
-    assert sorted(EVERY) == sorted(word for row in trainings() for word in row.words)
-    assert {row.law for row in trainings()} - {""} <= set(OBJECTIVES)
+    assert sorted(EVERY) == sorted(word for row in TRAININGS for word in row.words)
+    assert {row.law for row in TRAININGS} - {""} <= set(OBJECTIVES)
     assert set(EVERY).isdisjoint(OBJECTIVES)
 
 
@@ -115,7 +114,7 @@ def test_networks_have_no_law_of_decay(word):
 
 
 def found_law(word):
-    (row,) = (row for row in trainings() if word in row.words)
+    (row,) = (row for row in TRAININGS if word in row.words)
     return row.objective()
 
 

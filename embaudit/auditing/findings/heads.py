@@ -9,7 +9,7 @@ from embaudit.auditing.finding import Finding, Kind, Scope
 from embaudit.auditing.findings.writing import FEW, MOVES, finding, is_effect, share_of, template
 from embaudit.core.words import counted, drawn_of, percent, row_quoted, up
 from embaudit.linalg.pairs import n_pairs
-from embaudit.model.trainings import known_objective
+from embaudit.model.objectives import known_objective
 from embaudit.softmax.feasibility import MARGIN
 from embaudit.softmax.folding import folding
 

@@ -9,8 +9,7 @@ from embaudit.auditing.findings.writing import CHANGED, MOVES, finding, is_effec
 from embaudit.auditing.one_sided_wording import is_alone, worded_for
 from embaudit.core.words import percent
 from embaudit.model import Equivalence, Pairs
-from embaudit.model.objectives import OBJECTIVES, Objective, Status, usual_objectives
-from embaudit.model.trainings import known_objective
+from embaudit.model.objectives import OBJECTIVES, Objective, Status, known_objective, usual_objectives
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
