@@ -69,17 +69,23 @@ class LiveModel:
         scored = model if self.probes is None else model.replace(left=self.probes)
         if self.scores is None or scored.left_side is None:
             return
-        rows, columns = _spread(scored.n_left, 3), _spread(scored.n_right, 5)
+        # Three left rows and five right ones, spread over all of them.
+        rows, columns = (
+            np.unique(np.linspace(0, n - 1, k).astype(int)) for n, k in ((scored.n_left, 3), (scored.n_right, 5))
+        )
         left, right = self.pairs or (np.repeat(rows, len(columns)), np.tile(columns, len(rows)))
         theirs = np.asarray(self.scores(left, right), dtype=float).ravel()
         if not len(left) == len(right) == len(theirs):
             raise must_be(f"the outputs of {name}", "one score a pair", f"{len(theirs)} for {len(left)} pairs")
-        ways = _ways(scored, left, right)
-        if any(_gaps(ours, theirs).max() <= 1 for ours in ways):
+        ways, is_number = np.stack(_ways(scored, left, right)), np.isfinite(theirs)
+        allowed = TOLERANCE * max(1.0, float(np.abs(theirs[is_number]).max(initial=0.0)))
+        with np.errstate(invalid="ignore"):
+            gaps = np.where(is_number, np.abs(ways - theirs), np.inf)
+        if (gaps.max(axis=1) <= allowed).any():
             return
-        k = int(np.argmax(_gaps(ways[0], theirs)))
+        k = int(np.argmax(gaps[0]))
         raise InputError(
-            f"the scores read from {name} must be its own; got {ways[0][k]:.6g} where its {self.method} says "
+            f"the scores read from {name} must be its own; got {ways[0, k]:.6g} where its {self.method} says "
             f"{theirs[k]:.6g} (row {left[k]} of the left side, row {right[k]} of the right); it does more than "
             "multiply these factors: pass the tables it really multiplies to FactorModel.from_user_item, or its "
             "vectors alone to from_vectors."
@@ -97,15 +103,6 @@ def _ways(model: FactorModel, left: Indices, right: Indices) -> list[Floats]:
         return [scores, predictions]
     with np.errstate(divide="ignore"):
         return [predictions, scores, np.log(predictions)]
-
-
-def _spread(n_rows: int, count: int) -> Indices:
-    return np.unique(np.linspace(0, n_rows - 1, count).astype(np.intp))
-
-
-def _gaps(ours: Floats, theirs: Floats) -> Floats:
-    allowed = TOLERANCE * max(1.0, float(np.abs(theirs).max(initial=0.0)))
-    return np.asarray(np.where(np.isfinite(theirs), np.abs(ours - theirs), np.inf) / allowed)
 
 
 def comes_from(model: object, packages: tuple[str, ...], classes: tuple[str, ...] = ()) -> bool:
