@@ -193,6 +193,7 @@ def _layers(name: str) -> Source:
 
 
 def _lenskit(model: Any, fields: dict[str, Any], _: Request) -> FactorModel:
+    """Make a model of LensKit: its link follows from the loss, its law from the kind of decay."""
     config = getattr(model, "config", None)
     if comes_from(model, ("lenskit",), ("BPR",)):
         # It keeps the columns of implicit: ones beside the items' bias.
