@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,7 +15,7 @@ from embaudit.core.parallel import parallel_map
 from embaudit.core.progress import track
 from embaudit.core.words import counted, two_decimals
 from embaudit.errors import InputError, escaped, must_be
-from embaudit.reproduce.drawings import draw_netflix, draw_remedies
+from embaudit.report.matrix_panel import Scale, draw_matrix, name_groups
 from embaudit.reproduce.netflix_models import (
     NO_TRAINING_CHANGE,
     REMEDIES,
@@ -27,17 +25,29 @@ from embaudit.reproduce.netflix_models import (
     solve,
     summarise,
 )
-from embaudit.reproduce.netflix_setting import CHOICES, NetflixSetting, OwnInteractions, as_setting
-from embaudit.reproduce.pictures import Picture, rounded, save_files
+from embaudit.reproduce.netflix_setting import CHOICES, SIZES, NetflixSetting, OwnInteractions
+from embaudit.reproduce.pictures import BLUE, PaperFigure, Picture, new_figure, rounded, styled
 
 MEASURES = ("effective_rank", "within_mean", "between_mean", "auc", "top10_in_cluster", "overlap_with_first")
-TABLES = ("numbers", "overlaps", "spread", "remedies", "full_rank", "choices")
-"""Tables written as CSV of their own."""
+TITLES = {
+    "g^1/2": r"Eq. 1, $D = g^{\,1/2}$",
+    "identity": r"Eq. 1, $D = 1$ (symmetric)",
+    "g^-1/2": r"Eq. 1, $D = g^{\,-1/2}$",
+    "sigma^-1/2": r"Eq. 1, $D = \sigma^{\,-1/2}$",
+    "Eq. 2": "Eq. 2",
+}
+SCALE = Scale("cividis", -0.25, 1.0)
+"""Cosines below are drawn alike: they are few, and the scale serves the many."""
+MAX_NAME_LENGTH = 14
+"""Characters of the name of a cluster at most."""
 
 
 @dataclass(frozen=True, eq=False)
-class NetflixFigure:
+class NetflixFigure(PaperFigure):
     """The figure in numbers: tables a researcher can check, then pictures of them."""
+
+    NAME = "netflix"
+    TABLES = ("numbers", "overlaps", "spread", "remedies", "full_rank", "choices")
 
     setting: NetflixSetting
     seeds: tuple[int, ...]
@@ -78,64 +88,95 @@ class NetflixFigure:
         """Describe the figure in the numbers of the table."""
         first, second = self.numbers.iloc[0], self.numbers.iloc[-1]
         equal = self.numbers.loc[self.numbers["objective"] == "Eq. 1", "prediction_change"].max()
+        rows: Any = self.numbers.itertuples(index=False)
         parts = "; ".join(
             f"{row.model}: {two_decimals(row.within_mean)} within, {two_decimals(row.between_mean)} between, "
             f"AUC {row.auc:.3f}"
-            for row in _rows(self.numbers)
+            for row in rows
         )
+        if self.own is None:
+            size = f"{self.setting.n_users:,} users, {self.setting.n_items:,} items, seed {self.seeds[0]}"
+            subject = f"Item-item cosines of one simulated data set ({size})."
+        else:
+            data, truth = (escaped(str(each)) for each in (self.setting.data, self.setting.truth))
+            subject = (
+                f"Item-item cosines of {data}: {self.own.explain()}. An item's cluster is the first of its labels in "
+                f"{truth}; {self.own.n_of_several:,} of them have more."
+            )
         return (
-            f"{self._subject} The four solutions of Eq. 1 make the same predictions (largest difference "
+            f"{subject} The four solutions of Eq. 1 make the same predictions (largest difference "
             f"{equal:.1e}), yet their cosines differ: {parts}. The ten nearest items under D = {first.model} and "
             f"under Eq. 2 have {second.overlap_with_first:.0%} in common. Of the {self.setting.rank} dimensions asked "
             f"for, Eq. 2 keeps {second.effective_rank}: only so many singular values exceed its penalty."
         )
 
     @property
-    def _subject(self) -> str:
-        if self.own is None:
-            size = f"{self.setting.n_users:,} users, {self.setting.n_items:,} items, seed {self.seeds[0]}"
-            return f"Item-item cosines of one simulated data set ({size})."
-        data, truth = (escaped(str(each)) for each in (self.setting.data, self.setting.truth))
-        return (
-            f"Item-item cosines of {data}: {self.own.explain()}. An item's cluster is the first of its labels in "
-            f"{truth}; {self.own.n_of_several:,} of them have more."
-        )
-
-    @property
     def notes(self) -> list[str]:
         """Return remarks to know before relying on the numbers."""
-        best = self.remedies[self.remedies["unique"]].iloc[0]
-        free = self.remedies.loc[~self.remedies["unique"], "remedy"].drop_duplicates()
-        changed = free[free != NO_TRAINING_CHANGE].tolist()
-        return [
-            *self._notes_on_data,
-            f"Best of the unique: {best.similarity} ({best.remedy}), pinned by {best.pinned_by}: "
-            f"AUC {best.auc_low:.4f}.",
-            f"Not unique, whatever the training data: cosines of {NO_TRAINING_CHANGE}, and of Eq. 1 after "
-            + ", ".join(changed)
-            + ".",
-        ]
-
-    @property
-    def _notes_on_data(self) -> list[str]:
-        if self.own is not None:
-            return [
-                "Labels that overlap are no clusters: an item shares labels with many outside its own.",
-                f"Left out: {counted(self.own.n_unlabelled, 'item')} without a label.",
-            ]
-        return [
+        notes = [
             "What the paper leaves open is answered by choices of this library; 'choices' shows how much they matter.",
             f"Eq. 1 keeps {self.setting.rank} dimensions, most of them noise: the last ones change with every seed.",
         ]
+        if self.own is not None:
+            notes = [
+                "Labels that overlap are no clusters: an item shares labels with many outside its own.",
+                f"Left out: {counted(self.own.n_unlabelled, 'item')} without a label.",
+            ]
+        best = self.remedies[self.remedies["unique"]].iloc[0]
+        free = self.remedies.loc[~self.remedies["unique"], "remedy"].drop_duplicates()
+        changed = ", ".join(free[free != NO_TRAINING_CHANGE])
+        return [
+            *notes,
+            f"Best of the unique: {best.similarity} ({best.remedy}), pinned by {best.pinned_by}: "
+            f"AUC {best.auc_low:.4f}.",
+            f"Not unique, whatever the training data: cosines of {NO_TRAINING_CHANGE}, and of Eq. 1 after {changed}.",
+        ]
 
-    def plot(self) -> Picture:
-        """Draw the row of heatmaps."""
+    @styled
+    def plot(self) -> Any:
+        """Draw heatmaps of item-item cosines in one row, on one colour scale, after that of the clusters."""
         labels = () if self.own is None else self.own.labels
-        return draw_netflix(self.cosines, self.clusters, self.numbers, labels)
+        figure = new_figure(13.0, 2.75)
+        axes = figure.subplots(1, len(self.cosines) + 1)
+        truth = (self.clusters[:, None] == self.clusters).astype(np.float32)
+        draw_matrix(axes[0], truth, "first labels" if labels else "true clusters", self.clusters, SCALE)
+        axes[0].set_xlabel("same cluster: 1\ndifferent: 0")
+        if labels:
+            name_groups(axes[0], [labels[cluster] for cluster in self.clusters], MAX_NAME_LENGTH, 6)
+        rows: Any = self.numbers.set_index("model")
+        for ax, (name, values) in zip(axes[1:], self.cosines.items(), strict=True):
+            image = draw_matrix(ax, values, TITLES.get(name, name), self.clusters, SCALE)
+            row = rows.loc[name]
+            means = f"mean within {two_decimals(row.within_mean)}, between {two_decimals(row.between_mean)}"
+            ax.set_xlabel(f"{means}\nAUC of same cluster {row.auc:.3f}")
+        figure.colorbar(image, ax=axes, extend="min", fraction=0.02, pad=0.01, label="item-item cosine")
+        return figure
 
-    def plot_remedies(self) -> Picture:
-        """Draw how well each remedy recovers the clusters, and how far a gauge can move it."""
-        return draw_remedies(self.remedies, is_mean=len(self.seeds) > 1)
+    @styled
+    def plot_remedies(self) -> Any:
+        """Draw how well each remedy recovers the clusters: a point where it is unique, else its range over gauges."""
+        from matplotlib.lines import Line2D
+
+        point: Any = {"marker": "D", "color": "black", "linestyle": "none", "markersize": 5}
+        line: Any = {"marker": "|", "color": BLUE, "linewidth": 3, "markersize": 9}
+        figure = new_figure(7.2, 0.9 + 0.27 * len(self.remedies))
+        ax = figure.subplots()
+        rows: Any = list(self.remedies.itertuples())
+        for y, row in enumerate(rows):
+            ends = [row.auc_low] if row.unique else [row.auc_low, row.auc_high]
+            ax.plot(ends, [y] * len(ends), **(point | {"zorder": 3} if row.unique else line))
+        ax.set_yticks(range(len(rows)), labels=[f"{row.remedy} – {row.similarity}" for row in rows])
+        ax.invert_yaxis()
+        ax.grid(axis="x", color="#cccccc", linewidth=0.5)
+        ax.set_axisbelow(True)
+        ax.set_xlabel("AUC of same cluster" + " (mean over seeds)" * (len(self.seeds) > 1))
+        handles = [Line2D([], [], **point), Line2D([], [], **line)]
+        labels = ["unique", "range over four rescalings with equal predictions"]
+        figure.legend(handles, labels, loc="outside lower right", ncols=2, frameon=False)
+        return figure
+
+    def _pictures(self) -> dict[str, Picture]:
+        return {"netflix": self.plot(), "netflix_remedies": self.plot_remedies()}
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything but the cosines, ready for JSON."""
@@ -149,19 +190,8 @@ class NetflixFigure:
             "seeds": list(self.seeds),
             "items_left_out": self.n_left_out,
             "remedy_notes": {remedy.name: remedy.note for remedy in REMEDIES},
-            **{name: getattr(self, name) for name in (*TABLES, "per_seed", "remedy_records")},
+            **{name: getattr(self, name) for name in (*self.TABLES, "per_seed", "remedy_records")},
         }
-
-    def save(self, out_dir: str | Path, *, force: bool = False) -> list[Path]:
-        """Write two pictures (PNG, PDF), the tables (CSV) and everything together (JSON); see `save_files`."""
-        tables = {name: getattr(self, name) for name in TABLES}
-        return save_files(
-            out_dir,
-            pictures={"netflix": self.plot(), "netflix_remedies": self.plot_remedies()},
-            tables={"netflix" if name == "numbers" else f"netflix_{name}": table for name, table in tables.items()},
-            documents={"netflix": self.to_dict()},
-            force=force,
-        )
 
 
 def netflix(*, size: str | NetflixSetting = "small", seed: int = 0, n_seeds: int | None = None) -> NetflixFigure:
@@ -205,21 +235,34 @@ def netflix(*, size: str | NetflixSetting = "small", seed: int = 0, n_seeds: int
     3  sigma^-1/2         0.81  1.00
     4       Eq. 2         0.98  1.00
     """
-    setting = as_setting(size)
+    setting = size if isinstance(size, NetflixSetting) else SIZES.get(size)
+    if setting is None:
+        raise must_be("size", "one of " + ", ".join(repr(name) for name in SIZES), repr(size))
     if setting.data is not None and n_seeds is not None:
         raise InputError("n_seeds must be left out with data, which are not drawn.")
     n_seeds = (5 if setting.data is None else 1) if n_seeds is None else n_seeds
     if n_seeds < 1:
         raise must_be("n_seeds", "a whole number >= 1", n_seeds)
     seeds = tuple(range(seed, seed + n_seeds))
-    work = parallel_map(lambda run_seed: _tables_of(setting, run_seed, with_cosines=run_seed == seed), seeds)
-    runs = list(track(work, "fitting", n_seeds))
-    first = runs[0]
+
+    def run(run_seed: int) -> tuple[dict[str, pd.DataFrame], dict[str, Any]]:
+        """Compute the tables of one seed, and what only the picture needs: cosines are large."""
+        data = setting.interactions(run_seed)
+        solved = solve(data, setting)
+        numbers, overlaps, cosines = measure(solved)
+        records = pd.DataFrame(remedy_records(solved, setting))
+        tables = {"numbers": numbers, "overlaps": overlaps, "records": records}
+        if run_seed != seed:
+            return tables, {}
+        own = data if isinstance(data, OwnInteractions) else None
+        clusters = solved.clusters[solved.order]
+        return tables, {"cosines": cosines, "clusters": clusters, "n_left_out": solved.n_left_out, "own": own}
+
+    runs = list(track(parallel_map(run, seeds), "fitting", n_seeds))
+    (first, fields), each = runs[0], list(zip(seeds, (tables for tables, _ in runs), strict=True))
     numbers, records = (
-        pd.concat(
-            [run[name].assign(seed=run_seed) for run_seed, run in zip(seeds, runs, strict=True)], ignore_index=True
-        )
-        for name in ("numbers", "remedies")
+        pd.concat([tables[name].assign(seed=run_seed) for run_seed, tables in each], ignore_index=True)
+        for name in ("numbers", "records")
     )
     tables = {
         "numbers": first["numbers"],
@@ -231,29 +274,8 @@ def netflix(*, size: str | NetflixSetting = "small", seed: int = 0, n_seeds: int
         "full_rank": full_rank_checks(seed=seed),
         "choices": unstated_choices(setting, seed),
     }
-    fields: dict[str, Any] = {name: rounded(table) for name, table in tables.items()}
-    fields |= {name: first[name] for name in ("cosines", "clusters", "n_left_out", "own")}
-    return NetflixFigure(setting=setting, seeds=seeds if first["own"] is None else (), **fields)
-
-
-def _tables_of(setting: NetflixSetting, seed: int, *, with_cosines: bool) -> dict[str, Any]:
-    """Compute the tables and clusters of one seed, and keep the cosines of the one in the picture: they are large."""
-    data = setting.interactions(seed)
-    solved = solve(data, setting)
-    numbers, overlaps, cosines = measure(solved)
-    return {
-        "numbers": numbers,
-        "overlaps": overlaps,
-        "remedies": pd.DataFrame(remedy_records(solved, setting)),
-        "cosines": cosines if with_cosines else None,
-        "clusters": solved.clusters[solved.order],
-        "n_left_out": solved.n_left_out,
-        "own": data if isinstance(data, OwnInteractions) else None,
-    }
-
-
-def _rows(frame: pd.DataFrame) -> Iterator[Any]:
-    return frame.itertuples(index=False)
+    fields |= {name: rounded(table) for name, table in tables.items()}
+    return NetflixFigure(setting=setting, seeds=seeds if fields["own"] is None else (), **fields)
 
 
 def spread(tables: pd.DataFrame) -> pd.DataFrame:
@@ -271,7 +293,7 @@ def spread(tables: pd.DataFrame) -> pd.DataFrame:
     """
     long = tables.melt("model", MEASURES, var_name="measure")
     groups = long.groupby(["model", "measure"], sort=False)["value"]
-    # One seed has no spread to show.
+    # One seed has no spread: NaN, where ddof = 0 would say 0.
     std = groups.std(ddof=0).where(groups.size() > 1)
     columns = {"mean": groups.mean(), "std": std, "smallest": groups.min(), "largest": groups.max()}
     return pd.DataFrame(columns).reset_index()

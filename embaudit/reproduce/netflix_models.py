@@ -78,12 +78,14 @@ def rescaled(model: FactorModel, singular_values: Floats, alpha: float) -> dict[
         In the order of `SCALINGS`; they predict the same.
     """
     sigma = singular_values[: model.rank]
+    # The shrinkage of Eq. 1 (Section 2.1): its optimum is V diag(g) Vᵀ, and each rescaling splits g in its own way.
     g = 1 / (1 + alpha / sigma**2)
     return {name: Gauge.diagonal(RESCALINGS[name](g, sigma)).act(model) for name in SCALINGS}
 
 
 def solve(data: SimulatedInteractions | OwnInteractions, setting: NetflixSetting) -> Solved:
     """Fit both objectives to one data set."""
+    # An item that nobody took has a zero row, hence no cosine.
     is_consumed = np.bincount(data.matrix.indices, minlength=data.matrix.shape[1]) > 0
     matrix = data.matrix if is_consumed.all() else data.matrix[:, is_consumed]
     first = ProductPenaltyMF(setting.rank, alpha=setting.alpha_product, split="identity").fit(matrix)
@@ -93,15 +95,14 @@ def solve(data: SimulatedInteractions | OwnInteractions, setting: NetflixSetting
     return Solved(matrix, data.clusters[is_consumed], data.popularity[is_consumed], models, int((~is_consumed).sum()))
 
 
-def prediction_changes(models: dict[str, FactorModel], reference: str = "identity") -> dict[str, float]:
-    """Compute the largest change of any score against one of the models, over all users and items."""
-    origin = models[reference]
+def prediction_changes(models: dict[str, FactorModel]) -> dict[str, float]:
+    """Compute the largest change of any score against the symmetric solution, over all users and items."""
+    origin = models["identity"]
     changes = dict.fromkeys(models, 0.0)
     for rows in row_blocks(origin.n_left, 2 * origin.n_right):
         scores = origin.scores(rows)
-        for name, model in models.items():
-            if name != reference:
-                changes[name] = max(changes[name], float(np.abs(model.scores(rows) - scores).max()))
+        for name in changes.keys() - {"identity"}:
+            changes[name] = max(changes[name], float(np.abs(models[name].scores(rows) - scores).max()))
     return changes
 
 
@@ -120,6 +121,7 @@ def top_overlap(first: Indices, second: Indices) -> float:
     >>> top_overlap(np.array([[1, 2], [0, 2]]), np.array([[2, 3], [2, 0]]))
     0.75
     """
+    # Sorted side by side, a neighbour of both lists stands next to itself.
     both = np.sort(np.hstack([first, second]), axis=1)
     return float((both[:, 1:] == both[:, :-1]).sum() / first.size)
 
@@ -155,6 +157,7 @@ def cluster_recovery(cosines: Floats, clusters: Indices) -> dict[str, float]:
     if len(clusters) <= N_NEIGHBOURS:
         raise must_be("the number of items", f"above {N_NEIGHBOURS}", len(clusters))
     same = clusters[:, None] == clusters
+    # Each pair once, and no item with itself.
     upper = np.triu(np.ones_like(same), 1)
     values, together = cosines[upper], same[upper]
     if together.all() or not together.any():
@@ -225,6 +228,7 @@ def full_rank_checks(*, n_users: int = 600, n_items: int = 40, alpha: float = 10
         for name in ("g^1/2", "g^-1/2")
     )
     assert items.rank == n_items, "the simulated data must have full column rank"
+    # The cosine of a user and an item is their score over both lengths.
     scores = items.scores()
     lengths = np.linalg.norm(items.factors("left"), axis=1)[:, None] * np.linalg.norm(items.right, axis=1)
     identity = np.abs(cosine_matrix(items.right) - np.eye(n_items))
@@ -341,6 +345,7 @@ def remedy_records(solved: Solved, setting: NetflixSetting) -> list[dict[str, An
 
     The weight of the penalty is scaled so that its ratio to the squared size of the data stays what it was.
     """
+    # Without other data: the free cosines of Eq. 1, the pinned ones of Eq. 2, and those of the data themselves.
     matrix = solved.matrix
     product = {name: model for name, model in solved.models.items() if name != EQ2}
     second = solved.models[EQ2]
@@ -350,6 +355,7 @@ def remedy_records(solved: Solved, setting: NetflixSetting) -> list[dict[str, An
     by_item = sparse.csr_array(matrix.T).toarray()
     records.append(_record(NO_MODEL, "cosine of the data", DATA, by_item, solved))
     for remedy in REMEDIES:
+        # α keeps its ratio to ‖X‖², or a remedy would be judged by the strength of its penalty.
         changed = remedy.apply(matrix)
         entries: Any = changed.data if hasattr(changed, "indptr") else changed.ravel()
         size = float(entries @ entries)
@@ -381,7 +387,7 @@ def summarise(records: pd.DataFrame) -> pd.DataFrame:
     kinds = records.assign(kind=records["similarity"].str.split(",").str[0])
     each = kinds.groupby(["remedy", "kind", "pinned_by", "similarity"], sort=False)
     means = each[["auc", "top10_in_cluster"]].mean()
-    # One seed has no spread to show.
+    # First over the seeds, then over the rescalings of a fit: an end of the range is one model's mean, no lucky seed.
     means["auc_std"] = each["auc"].std(ddof=0).where(each.size() > 1)
     columns: Any = {
         "auc_low": ("auc", "min"), "auc_high": ("auc", "max"), "auc_std": ("auc_std", "max"),

@@ -15,7 +15,7 @@ from embaudit.core.checked import Floats, Indices, as_count, is_number
 from embaudit.core.words import counted
 from embaudit.errors import InputError, must_be
 from embaudit.evaluation.truth import labels_in
-from embaudit.io import Interactions, join_ids, read_interactions
+from embaudit.io import join_ids, read_interactions
 from embaudit.io.tables.ids import split_column
 from embaudit.simulate import PopularityLaw, SimulatedInteractions, simulate_interactions
 
@@ -90,80 +90,11 @@ def _part(count: int, total: int, noun: str, how: str) -> str:
     return f"all {counted(count, noun)}" if count == total else f"the {count:,} {how} of {counted(total, noun)}"
 
 
-def read_own(
-    data: str,
-    truth: str,
-    *,
-    n_users: int,
-    n_items: int,
-    user: str | None = None,
-    item: str | None = None,
-    id: str | None = None,  # noqa: A002
-) -> OwnInteractions:
-    """Read interactions, every row as a 1, and the labels of their items.
-
-    An item of several labels belongs to the cluster of the first, since the figure's clusters do not overlap. Of the
-    items that have one, the most popular are kept, and of the users who took any of these the most active.
-
-    Parameters
-    ----------
-    data : str
-        A table of interactions.
-    truth : str
-        FILE:COLUMN, a table of the items and its column of labels.
-    n_users, n_items : int
-        How many to keep at most.
-    user, item, id : str, optional
-        Columns of the interactions, and that of the ids in the other table.
-
-    Raises
-    ------
-    InputError
-        If a table cannot be read, their ids do not match, or no item has a label.
-    """
-    read = read_interactions(data, user=user, item=item, rating="none", duplicates="max")
-    listed = [labels_in(text) for text in _texts(read, data, truth, id)]
-    popularity = read.counts("right")
-    has_label = np.flatnonzero(list(map(len, listed)))
-    items = np.sort(_largest(popularity, has_label, n_items))
-    activity = np.asarray(read.matrix[:, items].sum(axis=1), dtype=np.float64).ravel()
-    takers = np.flatnonzero(activity)
-    users = np.sort(_largest(activity, takers, n_users))
-    labels, clusters = _clusters([listed[item][0] for item in items])
-    matrix = read.matrix[users][:, items].tocsr()
-    matrix.sort_indices()
-    return OwnInteractions(
-        matrix=matrix,
-        clusters=clusters,
-        popularity=popularity[items],
-        labels=labels,
-        n_users_given=read.matrix.shape[0],
-        n_takers=len(takers),
-        n_items_given=len(listed),
-        n_unlabelled=len(listed) - len(has_label),
-        n_of_several=sum(len(listed[item]) > 1 for item in items),
-    )
-
-
-def _texts(read: Interactions, data: str, truth: str, column_of_ids: str | None) -> tuple[str | None, ...]:
-    table, column = split_column(truth)
-    if column is None:
-        raise must_be("--truth", "FILE:COLUMN, a table of the items and its column of labels", repr(truth))
-    return join_ids(read.item_ids, table, source=data, id=column_of_ids, title=column).texts
-
-
 def _largest(values: Floats, among: NDArray[Any], most: int) -> NDArray[Any]:
-    """Return at most so many of the places with the largest values; the earlier of equal ones."""
+    """Return at most so many of the places with the largest values, sorted; the earlier of equal ones."""
     if not len(among):
         raise InputError("--truth must hold a label of an item of the data; got none.")
-    return among[np.argsort(-values[among], kind="stable")[:most]]
-
-
-def _clusters(names: list[str]) -> tuple[tuple[str, ...], Indices]:
-    """Rank the labels, the most frequent first and equal ones by their names."""
-    sizes = Counter(names)
-    labels = sorted(sizes, key=lambda name: (-sizes[name], name))
-    return tuple(labels), np.array([labels.index(name) for name in names], dtype=np.int64)
+    return np.sort(among[np.argsort(-values[among], kind="stable")[:most]])
 
 
 @dataclass(frozen=True)
@@ -249,13 +180,47 @@ class NetflixSetting:
         )
 
     def interactions(self, seed: int) -> SimulatedInteractions | OwnInteractions:
-        """Read the data, or draw those of one seed."""
+        """Draw the data of one seed, or read those of one's own: every row as a 1, and the labels of their items.
+
+        An item of several labels belongs to the cluster of the first, since the figure's clusters do not overlap. Of
+        the items that have one, the most popular are kept, and of the users who took any of these the most active.
+
+        Raises
+        ------
+        InputError
+            If a table cannot be read, their ids do not match, no item has a label, or too few rows are left.
+        """
         if self.data is None or self.truth is None:
             return self.simulate(seed)
-        size = {"n_users": self.n_users, "n_items": self.n_items}
-        own = read_own(self.data, self.truth, **size, user=self.user, item=self.item, id=self.id)
-        self.require_rank(*own.matrix.shape)
-        return own
+        table, column = split_column(self.truth)
+        if column is None:
+            raise must_be("--truth", "FILE:COLUMN, a table of the items and its column of labels", repr(self.truth))
+        read = read_interactions(self.data, user=self.user, item=self.item, rating="none", duplicates="max")
+        joined = join_ids(read.item_ids, table, source=self.data, id=self.id, title=column)
+        listed = [labels_in(text) for text in joined.texts]
+        popularity = read.counts("right")
+        has_label = np.flatnonzero(list(map(len, listed)))
+        items = _largest(popularity, has_label, self.n_items)
+        activity = np.asarray(read.matrix[:, items].sum(axis=1), dtype=np.float64).ravel()
+        takers = np.flatnonzero(activity)
+        matrix = read.matrix[_largest(activity, takers, self.n_users)][:, items].tocsr()
+        matrix.sort_indices()
+        self.require_rank(*matrix.shape)
+        # Clusters are numbered by size, the largest first, equal ones by their names.
+        names = [listed[item][0] for item in items]
+        sizes = Counter(names)
+        labels = sorted(sizes, key=lambda name: (-sizes[name], name))
+        return OwnInteractions(
+            matrix=matrix,
+            clusters=np.array([labels.index(name) for name in names], dtype=np.int64),
+            popularity=popularity[items],
+            labels=tuple(labels),
+            n_users_given=read.matrix.shape[0],
+            n_takers=len(takers),
+            n_items_given=len(listed),
+            n_unlabelled=len(listed) - len(has_label),
+            n_of_several=sum(len(listed[item]) > 1 for item in items),
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields that take part."""
@@ -284,18 +249,3 @@ CHOICES: Mapping[str, Mapping[str, float | str]] = MappingProxyType(
     }
 )
 """Variants of the choices that the paper leaves open, to see how much the figure depends on them."""
-
-
-def as_setting(size: str | NetflixSetting) -> NetflixSetting:
-    """Look a size up by its name.
-
-    Examples
-    --------
-    >>> as_setting("paper").n_users
-    20000
-    """
-    if isinstance(size, NetflixSetting):
-        return size
-    if size not in SIZES:
-        raise must_be("size", "one of " + ", ".join(repr(name) for name in SIZES), repr(size))
-    return SIZES[size]

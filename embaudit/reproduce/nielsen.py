@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,8 +15,7 @@ from embaudit.gauges import Gauge
 from embaudit.linalg.pairs import all_pairs
 from embaudit.model import FactorModel
 from embaudit.model.equivalence import log_softmax
-from embaudit.reproduce.drawings import draw_nielsen
-from embaudit.reproduce.pictures import Picture, rounded, save_files
+from embaudit.reproduce.pictures import BLUE, COLOURS, INK, MARKERS, RED, PaperFigure, new_figure, rounded, styled
 from embaudit.softmax import shared_halves
 
 FIGURE_1 = np.array([[1.0, 0.5], [0.5, 1.0], [-1.0, 0.4], [-0.8, -0.8], [0.9, -1.2]])
@@ -34,11 +32,19 @@ HEADS = {
 """The label rows of Figure 2."""
 CONTRASTS = {"centred": ((1, 2), (2, 4)), "centred, unit length": ((0, 1), (1, 3))}
 """Two pairs of each head: the one with the lower cosine can share ½/½, the other cannot."""
+TITLES = {
+    "given": "as given",
+    "made opposite": "labels 0 and 1 made opposite",
+    "made parallel": "… made parallel",
+}
 
 
 @dataclass(frozen=True, eq=False)
-class NielsenFigure:
+class NielsenFigure(PaperFigure):
     """Figures 1 and 2 in numbers."""
+
+    NAME = "nielsen"
+    TABLES = ("translations", "pairs")
 
     seed: int
     translations: pd.DataFrame
@@ -76,9 +82,37 @@ class NielsenFigure:
             f"{two_decimals(high.both_reach)}: only edges of the convex hull decide."
         )
 
-    def plot(self) -> Picture:
-        """Draw the three panels of Figure 1 above the two of Figure 2."""
-        return draw_nielsen(self, HEADS, CONTRASTS)
+    @styled
+    def plot(self) -> Any:
+        """Draw the three panels of Figure 1 above the two of Figure 2; labels differ by colour, marker and number."""
+        figure = new_figure(10.0, 7.4)
+        upper, lower = figure.subfigures(2, 1, height_ratios=[1, 1.05])
+        panels: Any = self.translations.itertuples()
+        for ax, row in zip(upper.subplots(1, 3), panels, strict=True):
+            rows = self.rows[row.panel]
+            for label in range(len(rows)):
+                inputs = self.inputs[self.most_probable == label]
+                ax.scatter(*inputs.T, s=7, color=COLOURS[label], marker=MARKERS[label], alpha=0.45, linewidths=0)
+            _draw_labels(ax, rows)
+            shift = f"v = ({row.shift_x:g}, {row.shift_y:g}), same probabilities"
+            ax.set_title(f"{TITLES[row.panel]}: cos = {two_decimals(row.cosine)}\n{shift}")
+            ax.set(xlim=(-3, 3), ylim=(-3, 3))
+        for ax, (name, rows) in zip(lower.subplots(1, 2), HEADS.items(), strict=True):
+            pairs: Any = self.pairs[self.pairs["head"] == name].set_index(["first", "second"])
+            for pair in pairs.index[pairs["edge_of_hull"]]:
+                ax.plot(*rows[list(pair)].T, color="#888888", linewidth=1.2, zorder=1)
+            for pair, style in zip(CONTRASTS[name], ("-", ":"), strict=True):
+                row = pairs.loc[pair]
+                colour = BLUE if row.edge_of_hull else RED
+                reach = "can share ½/½" if row.edge_of_hull else f"never both above {two_decimals(row.both_reach)}"
+                text = f"{pair[0]}–{pair[1]}: cos {row.cosine:.3f}, {reach}"
+                ax.plot(*rows[list(pair)].T, style, color=colour, linewidth=2.6, zorder=2, label=text)
+            _draw_labels(ax, rows)
+            ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), frameon=False)
+            ax.set(title=f"{name}: the edges of the hull decide", xlim=(-1.75, 1.75), ylim=(-1.3, 1.3))
+        for ax in figure.axes:
+            ax.set(aspect="equal", xlabel="first coordinate", ylabel="second coordinate")
+        return figure
 
     def to_dict(self) -> dict[str, Any]:
         """Return the numbers, ready for JSON."""
@@ -94,15 +128,21 @@ class NielsenFigure:
             "inputs_per_label": np.bincount(self.most_probable, minlength=len(FIGURE_1)),
         }
 
-    def save(self, out_dir: str | Path, *, force: bool = False) -> list[Path]:
-        """Write the picture (PNG, PDF), both tables (CSV) and everything together (JSON); see `save_files`."""
-        return save_files(
-            out_dir,
-            pictures={"nielsen": self.plot()},
-            tables={"nielsen_translations": self.translations, "nielsen_pairs": self.pairs},
-            documents={"nielsen": self.to_dict()},
-            force=force,
-        )
+
+def _draw_labels(ax: Any, rows: Floats) -> None:
+    """Draw every row as an arrow from the origin, with its marker and number at the tip."""
+    arrow = {"arrowstyle": "-|>", "color": INK, "linewidth": 1.1, "shrinkA": 0, "shrinkB": 2}
+    box = {"boxstyle": "round,pad=0.12", "facecolor": "white", "edgecolor": "none", "alpha": 0.85}
+    text: Any = {"textcoords": "offset points", "ha": "center", "va": "center", "bbox": box, "weight": "bold"}
+    lengths = np.linalg.norm(rows, axis=1)
+    for label, vector in enumerate(rows):
+        ax.annotate("", vector, (0, 0), arrowprops=arrow, zorder=3)
+        ax.plot(*vector, MARKERS[label], color=COLOURS[label], markersize=7, markeredgecolor="white", zorder=4)
+        x, y = vector / lengths[label]
+        along = rows @ [x, y]
+        # The number stands beyond the tip, or beside it where a longer arrow passes in the same direction.
+        is_passed = (along > 1.05 * lengths[label]) & (along > 0.98 * lengths)
+        ax.annotate(str(label), vector, (11 * y, -11 * x) if is_passed.any() else (11 * x, 11 * y), **text)
 
 
 def nielsen(*, n_inputs: int = 1_000, seed: int = 0) -> NielsenFigure:
@@ -144,10 +184,24 @@ def nielsen(*, n_inputs: int = 1_000, seed: int = 0) -> NielsenFigure:
     as_count(n_inputs, "n_inputs", most=MOST_COUNT)
     inputs = np.random.default_rng(as_count(seed, "seed", least=0)).standard_normal((n_inputs, 2))
     original = FactorModel.from_softmax(FIGURE_1, embeddings=inputs)
-    models = {name: Gauge.translation(2, right=shift).act(original) for name, shift in shifts(FIGURE_1).items()}
+    before = original.predictions()
+    # The lemma: the midpoint of the two rows in the origin, or the origin on their line, beside both.
+    a, b = FIGURE_1[list(PAIR)]
+    shifts = {"given": np.zeros(2), "made opposite": -(a + b) / 2, "made parallel": -a + (b - a) / 2}
+    models = {name: Gauge.translation(2, right=shift).act(original) for name, shift in shifts.items()}
+    translations = pd.DataFrame(
+        {
+            "panel": name,
+            "shift_x": shifts[name][0],
+            "shift_y": shifts[name][1],
+            "cosine": float(model.cosines("right", [PAIR])[0]),
+            "probability_change": float(np.abs(model.predictions() - before).max()),
+        }
+        for name, model in models.items()
+    )
     return NielsenFigure(
         seed=seed,
-        translations=rounded(_translations(original, models)),
+        translations=rounded(translations),
         pairs=rounded(pd.concat([_pairs(name, rows) for name, rows in HEADS.items()], ignore_index=True)),
         rows={name: np.asarray(model.right) for name, model in models.items()},
         inputs=inputs,
@@ -155,34 +209,8 @@ def nielsen(*, n_inputs: int = 1_000, seed: int = 0) -> NielsenFigure:
     )
 
 
-def shifts(rows: Floats) -> dict[str, Floats]:
-    """Return the translations of the lemma for labels 0 and 1.
-
-    Examples
-    --------
-    >>> {name: v.tolist() for name, v in shifts(FIGURE_1).items()}
-    {'given': [0.0, 0.0], 'made opposite': [-0.75, -0.75], 'made parallel': [-1.25, -0.25]}
-    """
-    a, b = rows[PAIR[0]], rows[PAIR[1]]
-    return {"given": np.zeros(2), "made opposite": -(a + b) / 2, "made parallel": -a + (b - a) / 2}
-
-
-def _translations(original: FactorModel, models: dict[str, FactorModel]) -> pd.DataFrame:
-    """Tabulate the cosine of the two labels after each shift, and the largest change of a probability."""
-    before, vectors = original.predictions(), shifts(FIGURE_1)
-    return pd.DataFrame(
-        {
-            "panel": name,
-            "shift_x": vectors[name][0],
-            "shift_y": vectors[name][1],
-            "cosine": float(model.cosines("right", [PAIR])[0]),
-            "probability_change": float(np.abs(model.predictions() - before).max()),
-        }
-        for name, model in models.items()
-    )
-
-
 def _pairs(name: str, rows: Floats) -> pd.DataFrame:
+    """Tabulate all pairs of labels of a head: their cosine, and the probability that both can have at once."""
     head = FactorModel.from_softmax(rows)
     pairs = all_pairs(len(rows))
     edges = shared_halves(head, pairs).can_share
@@ -208,19 +236,22 @@ def both_reach(rows: Floats, first: int, second: int) -> float:
     """
     from scipy.optimize import minimize
 
+    # Unknowns z = (x, t): maximise t subject to log p_a(x) − t >= 0 and log p_b(x) − t >= 0.
     two = [first, second]
 
     def logs(z: Floats) -> Floats:
         return np.asarray(log_softmax((z[:-1] @ rows.T)[None])[0, two])
 
     def slopes(z: Floats) -> Floats:
+        # ∇ log p_a = w_a − Σ_j p_j w_j.
         p = np.exp(log_softmax((z[:-1] @ rows.T)[None])[0])
         return np.column_stack([rows[two] - p @ rows, [-1.0, -1.0]])
 
+    # x = 0 gives every label 1/V, and the t that belongs to it is feasible.
     start = np.zeros(rows.shape[1] + 1)
     start[-1] = logs(start).min()
     bound: Any = {"type": "ineq", "fun": lambda z: logs(z) - z[-1], "jac": slopes}
-    # The objective is −t, the last coordinate.
+    # The objective is −t, the last coordinate; SLSQP takes both gradients as they are.
     down = np.append(np.zeros(rows.shape[1]), -1.0)
     solver: Any = minimize  # its stubs know no constrained problem with a fixed gradient
     options = {"ftol": 1e-12, "maxiter": 500}

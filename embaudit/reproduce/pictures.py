@@ -1,21 +1,23 @@
-"""The style of all pictures, kept out of the global settings, and files that are the same for the same numbers."""
+"""Base of the papers' figures: one style, kept out of the global settings, and files that repeat byte by byte."""
 
 from __future__ import annotations
 
 import io
 import json
-from collections.abc import Callable, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import wraps
 from pathlib import Path
-from typing import Any, ParamSpec
+from typing import Any, ClassVar, ParamSpec
 
 import pandas as pd
 
 from embaudit.core.plain import plain
 from embaudit.errors import InputError
 from embaudit.io.outputs import written_whole
+from embaudit.report.drawn_file import UNDATED
 
 P = ParamSpec("P")
 STYLE: Any = {
@@ -34,6 +36,10 @@ STYLE: Any = {
     "ytick.labelsize": 7.5,
 }
 """TrueType fonts keep the text of a PDF selectable; everything else is size."""
+# Okabe and Ito's colours, ordered so that neighbours also differ in lightness; each comes with a marker of its own.
+BLUE, ORANGE, RED, INK = "#0072b2", "#e69f00", "#d55e00", "#222222"
+COLOURS = (BLUE, ORANGE, "#000000", "#56b4e9", "#009e73", "#cc79a7", RED, "#f0e442")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 DIGITS = 6
 """Decimals kept in tables: far above what rounding of sums can change, so that files do not depend on it."""
 
@@ -47,6 +53,13 @@ class Picture:
 
     def _repr_png_(self) -> bytes:
         return rendered(self.figure_, "png", dpi=110)
+
+
+def new_figure(width: float, height: float) -> Any:
+    """Make a figure that no window manager and no global state knows of; width and height in inches."""
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(width, height), layout="constrained")
 
 
 def styled(draw: Callable[P, Any]) -> Callable[P, Picture]:
@@ -66,10 +79,9 @@ def rendered(figure: Any, kind: str, **options: Any) -> bytes:
     """Render a figure as "png" or "pdf", without date and software version."""
     from matplotlib import rc_context
 
-    undated = {"pdf": {"Creator": None, "Producer": None, "CreationDate": None}, "png": {"Software": None}}
     buffer = io.BytesIO()
     with rc_context(STYLE):
-        figure.savefig(buffer, format=kind, metadata=undated[kind], **options)
+        figure.savefig(buffer, format=kind, metadata=UNDATED[kind], **options)
     return buffer.getvalue()
 
 
@@ -83,53 +95,64 @@ def rounded(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.assign(**{str(name): frame[name].map(short) for name in floating})
 
 
-def save_files(
-    out_dir: str | Path,
-    *,
-    pictures: Mapping[str, Picture],
-    tables: Mapping[str, pd.DataFrame],
-    documents: Mapping[str, Mapping[str, Any]],
-    force: bool = False,
-) -> list[Path]:
-    """Write pictures as PNG and PDF, tables as CSV and documents as JSON.
+class PaperFigure(ABC):
+    """A figure of a paper in numbers: tables to check, then pictures of them."""
 
-    Parameters
-    ----------
-    out_dir : str or path
-        Made if it does not exist.
-    pictures, tables, documents : mapping of name to picture, DataFrame and dict
-    force : bool
-        Replace files of these names.
+    NAME: ClassVar[str]
+    """Name of the figure, and of its files."""
+    TABLES: ClassVar[tuple[str, ...]]
+    """Attributes that hold the tables written as CSV."""
 
-    Returns
-    -------
-    list of Path
-        The files.
+    @abstractmethod
+    def plot(self) -> Picture:
+        """Draw the figure."""
 
-    Raises
-    ------
-    InputError
-        If the folder cannot be made, or a file exists and `force` is not given, or is no regular file; nothing is
-        written then.
-    """
-    folder = Path(out_dir)
-    contents: dict[Path, bytes] = {}
-    for name, picture in pictures.items():
-        contents[folder / f"{name}.png"] = rendered(picture.figure_, "png")
-        contents[folder / f"{name}.pdf"] = rendered(picture.figure_, "pdf")
-    for name, table in tables.items():
-        contents[folder / f"{name}.csv"] = table.to_csv(index=False, lineterminator="\n").encode()
-    for name, document in documents.items():
-        text = json.dumps(plain(document), indent=2, ensure_ascii=False, allow_nan=False)
-        contents[folder / f"{name}.json"] = (text + "\n").encode()
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"{folder} cannot be made: {error.strerror}.") from error
-    with ExitStack() as stack:
-        # All are complete before the first takes its name.
-        for path, content in contents.items():
-            file = stack.enter_context(written_whole(path, force=force))
-            file.write(content)
-            file.flush()
-    return list(contents)
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """Return the numbers, ready for JSON."""
+
+    def _pictures(self) -> dict[str, Picture]:
+        """Draw every picture that is saved, by the name of its file."""
+        return {self.NAME: self.plot()}
+
+    def save(self, out_dir: str | Path, *, force: bool = False) -> list[Path]:
+        """Write pictures (PNG, PDF), tables (CSV) and everything together (JSON).
+
+        Parameters
+        ----------
+        out_dir : str or path
+            Made if it does not exist.
+        force : bool
+            Replace files of these names.
+
+        Returns
+        -------
+        list of Path
+            The files.
+
+        Raises
+        ------
+        InputError
+            If the folder cannot be made, or a file exists and `force` is not given, or is no regular file; nothing is
+            written then.
+        """
+        contents: dict[str, bytes] = {}
+        for name, picture in self._pictures().items():
+            contents |= {f"{name}.{kind}": rendered(picture.figure_, kind) for kind in ("png", "pdf")}
+        for name in self.TABLES:
+            file = f"{self.NAME}.csv" if name == "numbers" else f"{self.NAME}_{name}.csv"
+            contents[file] = getattr(self, name).to_csv(index=False, lineterminator="\n").encode()
+        text = json.dumps(plain(self.to_dict()), indent=2, ensure_ascii=False, allow_nan=False)
+        contents[f"{self.NAME}.json"] = (text + "\n").encode()
+        folder = Path(out_dir)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(f"{folder} cannot be made: {error.strerror}.") from error
+        with ExitStack() as stack:
+            # All are complete before the first takes its name.
+            for name, content in contents.items():
+                file_ = stack.enter_context(written_whole(folder / name, force=force))
+                file_.write(content)
+                file_.flush()
+        return [folder / name for name in contents]

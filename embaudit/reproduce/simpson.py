@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,9 +13,7 @@ from embaudit.blocks import block_cosines
 from embaudit.core.checked import Floats
 from embaudit.core.words import two_decimals
 from embaudit.errors import must_be
-from embaudit.reproduce.drawings import draw_simpson
-from embaudit.reproduce.pictures import Picture, rounded, save_files
-from embaudit.reversals import Grouping
+from embaudit.reproduce.pictures import BLUE, INK, ORANGE, RED, PaperFigure, new_figure, rounded, styled
 from embaudit.reversals import simpson as find_reversals
 
 X, Y = (1.0, 1.0), (1.0, 2.0)
@@ -28,8 +25,11 @@ SLOPE, SPREAD, STEP = 0.8, 0.45, 2.0
 
 
 @dataclass(frozen=True, eq=False)
-class SimpsonFigure:
+class SimpsonFigure(PaperFigure):
     """The example, the sweep and the reversal in numbers."""
+
+    NAME = "simpson"
+    TABLES = ("sweep", "groups", "points")
 
     seed: int
     example: pd.DataFrame
@@ -61,9 +61,43 @@ class SimpsonFigure:
             f"{two_decimals(whole['r'])} over all."
         )
 
-    def plot(self) -> Picture:
-        """Draw the example, the sweep and the reversal side by side."""
-        return draw_simpson(self)
+    @styled
+    def plot(self) -> Any:
+        """Draw the two vectors, the global cosine against the ratio of norms, and the groups."""
+        figure = new_figure(10.5, 3.5)
+        first, second, third = figure.subplots(1, 3)
+        at, example = np.arange(len(self.example)), self.example
+        first.bar(at - 0.18, example["x"], 0.34, color=BLUE, label="x")
+        first.bar(at + 0.18, example["y"], 0.34, color=ORANGE, hatch="//", edgecolor="white", linewidth=0, label="y")
+        first.set_xticks(at, labels=[f"block {i + 1}\nlocal cosine {c:g}" for i, c in enumerate(example["cosine"])])
+        first.set(ylabel="entry", ylim=(0, 2.5), title=f"every block agrees, global cosine {self.global_cosine:.4f}")
+        first.legend(loc="upper left", frameon=False, ncols=2)
+
+        for (local, members), style in zip(
+            self.sweep.groupby("local_cosine", sort=False), ("-", "--", ":"), strict=True
+        ):
+            line = {"color": INK, "linewidth": 1.5, "label": f"local cosines {local:g}"}
+            second.plot(members["ratio"], members["global_cosine"], style, **line)
+        second.axhline(0, color="#999999", linewidth=0.7)
+        second.set(xscale="log", xlabel="ratio of block norms, opposite in x and y", ylabel="global cosine")
+        second.set_title("norms alone drive it to 0")
+        second.legend(loc="upper right", frameon=False)
+
+        points = self.points
+        groups: Any = self.groups.set_index("group")
+        for (name, members), colour, marker in zip(points.groupby("group"), (BLUE, ORANGE), ("o", "s"), strict=True):
+            label = f"group {name}: r = {two_decimals(groups.loc[name, 'r'])}"
+            dots = {"s": 13, "color": colour, "marker": marker, "alpha": 0.75, "linewidths": 0, "label": label}
+            third.scatter(members["x"], members["y"], **dots)
+            third.plot(*_fitted_line(members, groups.loc[name, "slope"]), color=INK, linewidth=1.2)
+        whole = groups.loc["all"]
+        dashed = {"color": RED, "linewidth": 1.8, "linestyle": "--"}
+        third.plot(*_fitted_line(points, whole.slope), **dashed, label=f"all: r = {two_decimals(whole.r)}")
+        # Room for the legend above the points.
+        room = points["y"].max() + 0.3 * np.ptp(points["y"])
+        third.set(xlabel="x", ylabel="y", title="up inside each group, down over all", ylim=(None, room))
+        third.legend(loc="upper right", frameon=False)
+        return figure
 
     def to_dict(self) -> dict[str, Any]:
         """Return the numbers, ready for JSON."""
@@ -84,15 +118,11 @@ class SimpsonFigure:
             "points": self.points,
         }
 
-    def save(self, out_dir: str | Path, *, force: bool = False) -> list[Path]:
-        """Write the picture (PNG, PDF), the tables (CSV) and everything together (JSON); see `save_files`."""
-        return save_files(
-            out_dir,
-            pictures={"simpson": self.plot()},
-            tables={"simpson_sweep": self.sweep, "simpson_groups": self.groups, "simpson_points": self.points},
-            documents={"simpson": self.to_dict()},
-            force=force,
-        )
+
+def _fitted_line(points: pd.DataFrame, slope: Any) -> tuple[Floats, Floats]:
+    """Compute the ends of the least-squares line over the range of some points."""
+    ends = np.array([points["x"].min(), points["x"].max()])
+    return ends, points["y"].mean() + slope * (ends - points["x"].mean())
 
 
 def simpson(*, n_points: int = 80, seed: int = 0) -> SimpsonFigure:
@@ -131,66 +161,31 @@ def simpson(*, n_points: int = 80, seed: int = 0) -> SimpsonFigure:
     if n_points < 3:
         raise must_be("n_points", "a whole number >= 3", n_points)
     compared = block_cosines(list(X), list(Y))
-    points = two_groups(n_points, seed)
-    report = find_reversals(points, x="x", y="y", groups="group", n_permutations=0)
     example = compared.to_frame()[["cosine", "weight", "contribution"]].reset_index()
+    # Norms (1, 1/s) and (1/s, 1): ρ is that of the two profiles; the local cosines are the same in both blocks.
+    s = np.logspace(0, 4, 41)
+    rho = 2 * s / (1 + s**2)
+    sweep = [pd.DataFrame({"local_cosine": local, "ratio": s, "global_cosine": local * rho}) for local in LOCAL]
+    # Inside a group y = 0.8 x + noise rises; the second group lies further right and twice as far down.
+    rng, drawn = np.random.default_rng(seed), []
+    for i, name in enumerate("AB"):
+        x = rng.standard_normal(n_points)
+        y = SLOPE * x + SPREAD * rng.standard_normal(n_points)
+        drawn.append(pd.DataFrame({"x": x + i * STEP, "y": y - 2 * i * STEP, "group": name}))
+    points = pd.concat(drawn, ignore_index=True)
+    grouping = find_reversals(points, x="x", y="y", groups="group", n_permutations=0)["group"]
+    columns = ["n", "r", "slope", "covariance_within", "covariance_between"]
+    groups = grouping.to_frame()[columns].rename_axis("group").reset_index()
+    pooled, covariance = grouping.pooled, grouping.covariance
+    # The last row is all points together, with both terms of their covariance.
+    whole = ["all", pooled.n, pooled.r, pooled.slope, covariance["within"], covariance["between"]]
+    groups = pd.concat([groups, pd.DataFrame([whole], columns=groups.columns)], ignore_index=True)
     return SimpsonFigure(
         seed=seed,
         example=rounded(example.assign(x=X, y=Y)),
         global_cosine=round(compared.global_cosine, 6),
         norm_cosine=round(compared.norm_cosine, 6),
-        sweep=rounded(norm_sweep()),
+        sweep=rounded(pd.concat(sweep, ignore_index=True)),
         points=rounded(points),
-        groups=rounded(_groups(report["group"])),
+        groups=rounded(groups),
     )
-
-
-def norm_sweep(ratios: Floats | None = None) -> pd.DataFrame:
-    """Compute the global cosine of two blocks whose norms are (1, 1/s) and (1/s, 1), for the fixed `LOCAL` cosines.
-
-    Parameters
-    ----------
-    ratios : array, optional
-        The s to try; 1 to 10,000 by default.
-
-    Returns
-    -------
-    DataFrame
-        `local_cosine`, `ratio`, `global_cosine`.
-
-    Examples
-    --------
-    >>> norm_sweep(np.array([1.0, 2.0]))["global_cosine"].round(3).tolist()
-    [1.0, 0.8, 0.5, 0.4, -0.5, -0.4]
-    """
-    s = np.logspace(0, 4, 41) if ratios is None else ratios
-    # ρ is that of the profiles (1, 1/s) and (1/s, 1); the local cosines are the same in both blocks.
-    rho = 2 * s / (1 + s**2)
-    parts = [pd.DataFrame({"local_cosine": local, "ratio": s, "global_cosine": local * rho}) for local in LOCAL]
-    return pd.concat(parts, ignore_index=True)
-
-
-def two_groups(n_points: int, seed: int) -> pd.DataFrame:
-    """Draw two groups in which y rises with x, the second further right and lower.
-
-    Examples
-    --------
-    >>> two_groups(3, 0)["group"].tolist()
-    ['A', 'A', 'A', 'B', 'B', 'B']
-    """
-    rng = np.random.default_rng(seed)
-    parts = []
-    for i, name in enumerate("AB"):
-        x = rng.standard_normal(n_points)
-        y = SLOPE * x + SPREAD * rng.standard_normal(n_points)
-        parts.append(pd.DataFrame({"x": x + i * STEP, "y": y - 2 * i * STEP, "group": name}))
-    return pd.concat(parts, ignore_index=True)
-
-
-def _groups(grouping: Grouping) -> pd.DataFrame:
-    """One row a group, then all together."""
-    columns = ["n", "r", "slope", "covariance_within", "covariance_between"]
-    frame = grouping.to_frame()[columns].rename_axis("group").reset_index()
-    pooled, covariance = grouping.pooled, grouping.covariance
-    whole = ["all", pooled.n, pooled.r, pooled.slope, covariance["within"], covariance["between"]]
-    return pd.concat([frame, pd.DataFrame([whole], columns=frame.columns)], ignore_index=True)

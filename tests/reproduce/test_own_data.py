@@ -14,7 +14,6 @@ from models import TINY
 from embaudit._version import __version__
 from embaudit.errors import InputError
 from embaudit.reproduce import NetflixSetting, netflix
-from embaudit.reproduce.netflix_setting import read_own
 
 LABELS = ["War|Art", "Art", "Art|War", "", "War", "Art"]
 
@@ -146,7 +145,8 @@ def _few(setting):
 
 def test_movielens_is_read_as_pandas_counts_it(shared_data):
     folder = shared_data("ml-latest-small")
-    found = read_own(f"{folder}/ratings.csv", f"{folder}/movies.csv:genres", n_users=610, n_items=300)
+    own = {"data": f"{folder}/ratings.csv", "truth": f"{folder}/movies.csv:genres"}
+    found = NetflixSetting(610, 300, **own).interactions(0)
     frame = pd.read_csv(folder / "ratings.csv").merge(pd.read_csv(folder / "movies.csv"), on="movieId")
     frame = frame[frame["genres"] != "(no genres listed)"]
     popular = frame.groupby("movieId")["userId"].nunique().sort_values(ascending=False, kind="stable")[:300].index

@@ -7,12 +7,10 @@ import itertools
 import matplotlib as mpl
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from embaudit.errors import InputError
 from embaudit.reproduce import nielsen
-from embaudit.reproduce.pictures import Picture, save_files
 
 NAMES = ("netflix", "nielsen", "simpson", "remedies")
 
@@ -71,12 +69,13 @@ def test_drawing_leaves_the_global_settings_alone():
     assert dict(mpl.rcParams) == before
 
 
-def test_a_folder_is_made_and_a_file_in_its_place_is_refused(tmp_path):
-    results = {"pictures": {"p": Picture(Figure())}, "tables": {}, "documents": {}}
-    paths = save_files(tmp_path / "new" / "folder", **results)
-    assert [path.name for path in paths] == ["p.png", "p.pdf"]
+def test_a_folder_is_made_and_a_file_in_its_place_is_refused(figures, tmp_path):
+    paths = figures["nielsen"].save(tmp_path / "new" / "folder")
+    assert [path.name for path in paths if path.exists()] == [
+        "nielsen.png", "nielsen.pdf", "nielsen_translations.csv", "nielsen_pairs.csv", "nielsen.json",
+    ]  # fmt: skip
     (tmp_path / "file").write_text("mine")
     for folder in ("file", "file/below"):
         with pytest.raises(InputError, match=rf"{folder} cannot be made: (File exists|Not a directory)\.$"):
-            save_files(tmp_path / folder, **results, force=True)
+            figures["nielsen"].save(tmp_path / folder, force=True)
     assert (tmp_path / "file").read_text() == "mine"

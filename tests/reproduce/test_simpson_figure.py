@@ -23,6 +23,15 @@ def test_example_of_the_source(figure):
     assert figure.norm_cosine == figure.global_cosine
 
 
+def test_bars_are_the_entries_of_both_vectors_side_by_side(drawings):
+    x, y = (
+        [(bar.get_x(), bar.get_width(), bar.get_height()) for bar in b] for b in drawings["simpson"].axes[0].containers
+    )
+    assert [[height for *_, height in bars] for bars in (x, y)] == [[1, 1], [1, 2]]
+    for block, ((left, width, _), (right, other, _)) in enumerate(zip(x, y, strict=True)):
+        assert left < left + width < block < right < right + other < left + 1
+
+
 @pytest.mark.parametrize("local", LOCAL)
 def test_sweep_is_the_formula_and_goes_to_0(figure, local):
     part = figure.sweep[figure.sweep["local_cosine"] == local]
