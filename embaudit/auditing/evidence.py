@@ -17,18 +17,17 @@ from embaudit.auditing.penalty import PenaltyForm, penalty_form
 from embaudit.auditing.predicted import Predicted, by_prediction, without_unseen
 from embaudit.auditing.score_sample import ScoreChange
 from embaudit.auditing.texts import DEFAULTS
-from embaudit.auditing.traits import Traits, all_traits
+from embaudit.auditing.traits import Traits, beside_bias, counts_bias, traits_of
 from embaudit.canonical import Position, in_span, position
 from embaudit.core.checked import as_count, is_number
 from embaudit.core.parallel import one_blas_thread, results_of, row_blocks
 from embaudit.core.progress import announced
 from embaudit.errors import InputError, must_be
 from embaudit.linalg.rows import sample_rows
-from embaudit.model import Equivalence, Softmax
+from embaudit.model import Equivalence, Pairs, Softmax
 from embaudit.model.drift import Drift, DriftSample
 from embaudit.model.sizes import require_ordinary_size, shape_question
 from embaudit.movements import twins
-from embaudit.movements.bias_columns import beside_bias, counts_bias
 from embaudit.movements.movement import MovementProbe
 from embaudit.movements.neighbourhoods import find_rows, neighbourhoods
 from embaudit.softmax.conventions import norm_evidence
@@ -349,8 +348,12 @@ def _as_it_is(
     # Figures of the same lists are the same figures; labels of a head are looked at in lists of all of them.
     same = looked_at is whole and not isinstance(whole.link, Softmax)
     lists = {record.role: record.lists for record in records if same and record.lists is not None}
-    roles = tuple(equivalence.freedom)
-    traits = all_traits(whole, roles, n_neighbours=n_neighbours, lists=lists, rng=np.random.default_rng(rng))
+    draw = np.random.default_rng(rng)
+    traits = tuple(
+        traits_of(whole, side, n_neighbours=n_neighbours, lists=lists.get(side), rng=draw)
+        for side in dict.fromkeys(side for role in equivalence.freedom for side in Pairs(role).sides)
+        if len(whole.side(side).directed) > 1
+    )
     try:
         place = None if looked_at.left is None else position(looked_at)
     except InputError:  # biases can hold every score, so that nothing of the factors lies among canonical forms

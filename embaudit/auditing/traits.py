@@ -1,29 +1,24 @@
-"""Traits: what the rows of one side are like, whatever the model predicts."""
+"""Traits: what the rows of one side are like, whatever the model predicts.
+
+Copies, usual cosines, the direction that all rows share, hubs, and what a bias kept as a column does to neighbours.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from embaudit.linalg.nearest import neighbours
-from embaudit.linalg.rows import sample_rows
-from embaudit.model import Pairs
+from embaudit.core.checked import Floats, Indices, Matrix, Vector
+from embaudit.linalg.nearest import NeighbourLists, neighbours
+from embaudit.linalg.passes import cached_blocks, each_chunk, in_order
+from embaudit.linalg.rows import row_norms, sample_rows, unit_rows
+from embaudit.model import FactorModel, SideName
+from embaudit.model.side import Side
 from embaudit.movements import Levels, Twins, levels, twins
-from embaudit.movements.bias_columns import BiasColumns, bias_columns, counts_bias
-from embaudit.movements.common_direction import CommonDirection, common_direction
-from embaudit.movements.hubs import ONE_IN, Hubs, hubs
 from embaudit.movements.movement import QUERIES, SEARCHED
+from embaudit.movements.neighbourhoods import NearestChanged, Neighbourhood, by_name
 from embaudit.movements.twins import once, standing_rows
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from embaudit.core.checked import Indices
-    from embaudit.linalg.nearest import NeighbourLists
-    from embaudit.model import FactorModel, Role, SideName
-    from embaudit.model.side import Side
 
 MIN_ROWS = 30
 """Rows with a direction below which what is typical of them is not asked."""
@@ -31,6 +26,58 @@ UNIT = 1e-3
 """Distance of the lengths of rows from 1 up to which they are unit rows: what rounding to a few digits leaves."""
 ALIKE = 1e-3
 """Difference of singular values, relative to the largest, up to which columns are orthonormal but for a scale."""
+SHORT = 1e-290
+"""Length up to which rows are divided one by one: its inverse may overflow, and it has lost digits."""
+MAX_HUBS = 10
+"""Rows at most whose share of all places is told."""
+ONE_IN = 100
+"""Hubs are one row in so many."""
+MAX_ROWS = 200_000
+"""Rows up to which they are held a second time, with the bias as a column."""
+
+
+@dataclass(frozen=True)
+class CommonDirection:
+    """Direction that the rows share: how similar two rows are before anything is told of them."""
+
+    mean_cosine: float
+    """Mean cosine of all pairs of rows with a direction, exact."""
+    offset: float
+    """Length of the mean row, in median rows."""
+    centring: NearestChanged
+    """Change of the nearest rows when the mean row is removed."""
+
+
+@dataclass(frozen=True)
+class Hubs:
+    """Hubs: how unevenly rows occur in the lists of others."""
+
+    n_lists: int
+    """Lists looked at."""
+    top_n: int
+    """Length of the lists."""
+    skewness: float
+    """Skewness of how often a row occurs in them; 0 where all occur alike. Chance alone leaves 1/√mean."""
+    few: tuple[int, ...]
+    """The rows that occur most, one in a hundred and ten at most, the most frequent first."""
+    lists_with: tuple[float, ...]
+    """Share of the lists that each of them stands in."""
+    filled: float
+    """Share of all places that they fill together."""
+
+
+@dataclass(frozen=True)
+class BiasColumns:
+    """Lists of nearest rows with the bias counted in, against those without it."""
+
+    kept: float
+    """Mean share of a list without the bias that is in the list with it."""
+    n_neighbours: int
+    """Length of a list."""
+    n_rows: int
+    """Rows asked."""
+    columns: int
+    """Number of columns added: the bias alone, or the bias and a constant 1."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +151,8 @@ def traits_of(
         return plainly
     if lists is None:
         n = min(n_neighbours, len(standing) - 2)
-        lists = neighbours(side.rows, n, rows=once(_drawn(side, rng), first), first=first)
+        drawn = sample_rows(side.directed, max(50, min(QUERIES, SEARCHED // len(side.directed))), rng)
+        lists = neighbours(side.rows, n, rows=once(drawn, first), first=first)
     counted_in = role == "right" and counts_bias(model)
     return replace(
         plainly,
@@ -112,10 +160,6 @@ def traits_of(
         hubs=hubs(lists, standing) if len(standing) >= ONE_IN else None,
         bias_columns=bias_columns(side, lists, first, both=model.left_bias is not None) if counted_in else None,
     )
-
-
-def _drawn(side: Side, rng: np.random.Generator) -> Indices:
-    return sample_rows(side.directed, max(50, min(QUERIES, SEARCHED // len(side.directed))), rng)
 
 
 def _orthonormal(side: Side) -> bool:
@@ -129,19 +173,164 @@ def _orthonormal(side: Side) -> bool:
     return bool(s[0] - s[-1] <= ALIKE * s[0])
 
 
-def all_traits(
-    model: FactorModel,
-    roles: Sequence[Role],
-    *,
-    n_neighbours: int = 10,
-    lists: Mapping[Role, NeighbourLists] | None = None,
-    rng: np.random.Generator,
-) -> tuple[Traits, ...]:
-    """Look at every side that takes part in the pairs asked about and has cosines."""
-    sides = dict.fromkeys(side for role in roles for side in Pairs(role).sides)
-    by_role = lists or {}
-    return tuple(
-        traits_of(model, side, n_neighbours=n_neighbours, lists=by_role.get(side), rng=rng)
-        for side in sides
-        if len(model.side(side).directed) > 1
+def mean_cosine(x: Matrix, norms: Vector | None = None) -> float:
+    """Compute the mean cosine of all pairs of rows, from the sum of their directions; no pair is formed.
+
+    With m unit rows, `Σ cos = (‖Σ u‖² − m) / 2` over the m(m−1)/2 pairs. Rows without direction are left out; NaN where
+    there are fewer than two others.
+
+    Parameters
+    ----------
+    x : array of shape (p, k)
+        The rows; may lie on disk.
+    norms : array of shape (p,), optional
+        Their lengths, where they are known.
+
+    Examples
+    --------
+    >>> round(mean_cosine(np.array([[1.0, 0.0], [3.0, 4.0], [0.0, 2.0], [0.0, 0.0]])), 6)
+    0.466667
+    """
+    norms = row_norms(x) if norms is None else norms
+    # 1/‖x‖ of a very short row leaves float64: such rows are divided by their lengths one by one.
+    short, m = np.flatnonzero((norms > 0) & (norms <= SHORT)), int(np.count_nonzero(norms))
+    weights = np.divide(1, norms, out=np.zeros(len(norms)), where=norms > SHORT)
+
+    def summed(chunk: slice) -> Floats:
+        total = np.zeros(x.shape[1])
+        for rows, block in cached_blocks(x, chunk):
+            total += weights[rows] @ block
+        return total
+
+    total = in_order(each_chunk(x, summed)) + unit_rows(x[short]).sum(axis=0)
+    return float((total @ total - m) / (m * (m - 1))) if m > 1 else float("nan")
+
+
+def common_direction(side: Side, lists: NeighbourLists, first: Indices | None = None) -> CommonDirection:
+    """Measure the common direction of the rows of a side.
+
+    Parameters
+    ----------
+    side : Side
+        The rows.
+    lists : NeighbourLists
+        The nearest rows of some of them, as they are.
+    first : array of int, optional
+        The row that stands for each in the lists, where rows are copies.
+
+    Examples
+    --------
+    >>> side = Side([[9.0, 1.0], [9.0, -1.0], [11.0, 1.2], [11.0, -0.8]], "item")
+    >>> found = common_direction(side, neighbours(side.rows, 1))
+    >>> round(found.mean_cosine, 3), round(found.offset, 3), found.centring.share
+    (0.986, 0.996, 1.0)
+    """
+    mean = np.asarray(np.mean(side.rows, axis=0, dtype=np.float64))
+    centred = neighbours(side.rows, 1, rows=lists.rows, shift=-mean, first=first)
+    return CommonDirection(
+        mean_cosine(side.rows, side.norms),
+        float(np.linalg.norm(mean)) / side.median_length if side.median_length else float("nan"),
+        NearestChanged.of(lists, centred, exact=len(lists.rows) == len(once(side.directed, first))),
     )
+
+
+def hubs(lists: NeighbourLists, standing: Indices) -> Hubs:
+    """Count how often rows occur in lists.
+
+    Parameters
+    ----------
+    lists : NeighbourLists
+        Of some or all rows, each of them full.
+    standing : array of int
+        The rows that may occur in them, one of each group of copies.
+
+    Examples
+    --------
+    Every row of a circle has the same number of neighbours.
+
+    >>> turn = np.linspace(0, 2 * np.pi, 200, endpoint=False)
+    >>> found = hubs(neighbours(np.column_stack([np.cos(turn), np.sin(turn)]), 2), np.arange(200))
+    >>> found.skewness, found.lists_with, found.filled
+    (0.0, (0.01, 0.01), 0.01)
+    """
+    # The lists may be those of some rows only, while every standing row may occur in them.
+    occurs = np.bincount(lists.indices.ravel(), minlength=len(lists.searched))[standing]
+    few = np.argsort(-occurs, kind="stable")[: min(MAX_HUBS, max(1, len(occurs) // ONE_IN))]
+    off = occurs - occurs.mean()
+    spread = float(np.square(off).mean())
+    return Hubs(
+        n_lists=len(lists.rows),
+        top_n=lists.indices.shape[1],
+        skewness=float((off**3).mean() / spread**1.5) if spread > 0 else 0.0,
+        few=tuple(standing[few].tolist()),
+        lists_with=tuple((occurs[few] / len(lists.rows)).tolist()),
+        filled=float(occurs[few].sum() / lists.indices.size),
+    )
+
+
+def counts_bias(model: FactorModel) -> bool:
+    """Check for a bias that a library which keeps it among the factors would count in other neighbour lists.
+
+    Examples
+    --------
+    >>> model = FactorModel.from_user_item([[1.0]], [[1.0], [2.0]], item_bias=[0.0, 1.0])
+    >>> counts_bias(model), counts_bias(model.replace(right_bias=[1.0, 1.0])), counts_bias(model.replace(link="cosine"))
+    (True, False, False)
+    """
+    told = model.right_bias is not None and np.ptp(model.right_bias) > 0
+    return bool(told and model.link != "softmax" and model.link.sees_biases and model.n_right <= MAX_ROWS)
+
+
+def stored_rows(side: Side, *, both: bool) -> Matrix:
+    """Put a side as implicit stores it: the bias in a column, and a constant 1 where the other side has a bias `both`.
+
+    Examples
+    --------
+    >>> stored_rows(Side([[1.0], [2.0]], "item", bias=[0.5, 0.25]), both=True)
+    array([[1.  , 0.5 , 1.  ],
+           [2.  , 0.25, 1.  ]])
+    """
+    assert side.bias is not None
+    constant = [np.ones(len(side), dtype=side.rows.dtype)] if both else []
+    return np.column_stack([side.rows, side.bias.astype(side.rows.dtype), *constant])
+
+
+def bias_columns(side: Side, lists: NeighbourLists, first: Indices | None = None, *, both: bool) -> BiasColumns:
+    """Compare lists of nearest rows with those that count the bias in.
+
+    Parameters
+    ----------
+    side : Side
+        The rows and their bias.
+    lists : NeighbourLists
+        The nearest rows of some of them, without it.
+    first : array of int, optional
+        The row that stands for each in the lists, where rows are copies.
+    both : bool
+        Whether the other side has a bias too, so that a constant stands beside this one's.
+
+    Examples
+    --------
+    >>> side = Side([[1.0, 0.0], [1.0, 0.1], [1.0, 0.2]], "item", bias=[3.0, -3.0, 3.0])
+    >>> bias_columns(side, neighbours(side.rows, 1), both=False)
+    BiasColumns(kept=0.3333333333333333, n_neighbours=1, n_rows=3, columns=1)
+    """
+    n = lists.indices.shape[1]
+    stored = neighbours(stored_rows(side, both=both), n, rows=lists.rows, first=first)
+    return BiasColumns(lists.overlap(stored), n, len(lists.rows), 1 + both)
+
+
+def beside_bias(side: Side, rows: Indices, n: int, *, both: bool) -> tuple[Neighbourhood, ...]:
+    """List the nearest of a few rows without their bias, and with it among the factors; copies count it, too.
+
+    Examples
+    --------
+    >>> side = Side([[1.0, 0.0], [1.0, 0.1], [1.0, 0.2]], "item", bias=[3.0, -3.0, 3.0])
+    >>> (found,) = beside_bias(side, np.array([0]), 1, both=False)
+    >>> found.before[0][0], found.after[0][0]
+    ('1', '2')
+    """
+    stored = stored_rows(side, both=both)
+    first = twins(FactorModel.from_vectors(stored)).first
+    lists = (neighbours(x, n, rows=rows, first=first) for x in (side.rows, stored))
+    return by_name(side.labels, *lists, first=first)

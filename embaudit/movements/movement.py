@@ -3,31 +3,42 @@
 Signed mean, RMS and Pearson's r over *all* pairs need no pair (`linalg.pair_sums`); of very many rows they are taken
 over the pairs of some, with an interval. The rest (mean |Δ|, maximum, quantiles, Spearman, sign flips) is that of pairs
 drawn without replacement, with intervals, or of all pairs where there are no more than asked for.
+
+Of a side of very many rows, those of its sampled pairs stand for all. Sums of cosines over all pairs of such rows are
+U-statistics of the rows drawn; their values without each group of rows in turn bound their distance from the sums over
+all rows (delete-a-group jackknife).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from math import ceil
 
 import numpy as np
 from numpy.typing import NDArray
 
-from embaudit.core.checked import MOST_COUNT, RNG, Floats, Indices, as_count, as_generator
+from embaudit.core.checked import MOST_COUNT, RNG, Floats, Indices, Matrix, as_count, as_generator
+from embaudit.core.parallel import row_blocks
+from embaudit.linalg.intervals import draw_groups, jackknife_margin
 from embaudit.linalg.nearest import NeighbourLists, neighbours, tie_of
 from embaudit.linalg.pair_changes import PairChanges, cell_ranks
-from embaudit.linalg.pair_sums import CosineSums, table_sums
-from embaudit.linalg.rows import sample_rows
+from embaudit.linalg.pair_sums import CosineSums, RowSums, cross_gram, pair_sums, table_sums
+from embaudit.linalg.passes import CACHE_BYTES, A, in_order
+from embaudit.linalg.rows import sample_rows, unit_rows
 from embaudit.linalg.structured import WIDE
-from embaudit.linalg.transformed_rows import Rows
+from embaudit.linalg.transformed_rows import Mapped, Rows, TransformedRows
 from embaudit.model import FactorModel, Pairs, Role, SideName
 from embaudit.model.drift import require_same_rows
 from embaudit.movements.result import Movement
-from embaudit.movements.row_sample import WHOLE, RowSample, SampleSnapshot, margins
 from embaudit.movements.twins import once, standing_rows
 
+WHOLE = 50_000
+"""Rows of a side up to which all of them are held; products of more take longer than all the rest of an audit."""
+SUMMED = 20_000
+"""Rows over which sums are taken where not all are held."""
 ASIDE = 5_000_000
 """Pairs up to which they are drawn aside: the rows drawn later are the same whether all pairs are visited or some."""
 TABLE = 10_000_000
@@ -54,46 +65,116 @@ def share_of(most: int, n_lists: int) -> int:
 
 
 @dataclass(frozen=True, eq=False)
-class _RoleSample:
-    """Sample of one role: the rows with a direction, pairs, neighbour lists."""
+class RowSample:
+    """Rows of a side that are held, and the groups of them that sums leave out in turn."""
+
+    x: Matrix
+    """(p, k) the rows of the side."""
+    rows: Indices | None = None
+    """Row numbers in order; None for all."""
+    groups: Sequence[Indices] = ()
+    """Places among them; none where sums run over all rows of the side."""
+
+    @cached_property
+    def held(self) -> Matrix:
+        """The rows held."""
+        return self.x if self.rows is None else self.x[self.rows]
+
+    def units(self, rows: Rows) -> Matrix:
+        """Divide the rows held, as another model has them, by their lengths; as precise as they are stored."""
+        if self.rows is not None and isinstance(rows, TransformedRows | Mapped) and rows.x is self.x:
+            return unit_rows(replace(rows, x=self.held), dtype=rows.dtype)
+        return unit_rows(rows if self.rows is None else rows[self.rows], dtype=rows.dtype)
+
+    def parts(self, unit: Matrix) -> Iterator[Matrix]:
+        """Yield the directions that are summed, group by group."""
+        yield from (unit[group] for group in self.groups) if self.groups else (unit,)
+
+
+class SampleSnapshot:
+    """The directions of a model's rows and their sums, computed once for every role that needs them."""
+
+    def __init__(
+        self, samples: Mapping[SideName, RowSample], rows: Mapping[SideName, Rows], before: SampleSnapshot | None = None
+    ) -> None:
+        self.samples, self.rows, self.before = samples, rows, before
+        self.unit = {side: sample.units(rows[side]) for side, sample in samples.items()}
+
+    @cached_property
+    def sums(self) -> dict[SideName, list[RowSums]]:
+        """Sums of the directions of each group, by side."""
+        return {
+            side: [RowSums.of(group) for group in self.samples[side].parts(unit)] for side, unit in self.unit.items()
+        }
+
+    @cached_property
+    def cross(self) -> dict[SideName, list[Floats]]:
+        """Products of the directions of each group with those before, by side."""
+        assert self.before is not None
+        parts = {
+            side: zip(sample.parts(self.before.unit[side]), sample.parts(self.unit[side]), strict=True)
+            for side, sample in self.samples.items()
+        }
+        return {side: [cross_gram(*both) for both in pairs] for side, pairs in parts.items()}
+
+    def table(self, sides: tuple[SideName, ...]) -> Floats:
+        """Cosines of all rows held, of one side with each other or of the first with the second; NaN without one."""
+        x, *second = (self.unit[side].astype(np.float64, copy=False) for side in sides)
+        return np.asarray(x @ (second[0] if second else x).T)
+
+    def cosines(self, sides: tuple[SideName, ...], ends: Sequence[Indices]) -> Floats:
+        """Cosines of pairs of rows held."""
+        x, y = self.unit[sides[0]], self.unit[sides[-1]]
+        first, other = ends
+        cosines = np.empty(len(first))
+        for block in row_blocks(len(first), 4 * x.shape[1], budget=CACHE_BYTES):  # beside the rows they are of
+            both = (
+                rows.take(ends[block], axis=0).astype(np.float64, copy=False) for rows, ends in ((x, first), (y, other))
+            )
+            cosines[block] = np.einsum("ij,ij->i", *both)
+        return np.clip(cosines, -1, 1, out=cosines)
+
+    def pair_sums(self, sides: tuple[SideName, ...]) -> tuple[CosineSums, list[CosineSums]]:
+        """Sum the cosines of all pairs of the rows summed, before and here, and the same without each group."""
+        assert self.before is not None
+        before = self.before.sums
+
+        def without(group: int | None) -> CosineSums:
+            there, here = ([_total(sums[side], group) for side in sides] for sums in (before, self.sums))
+            return pair_sums(there, here, [_total(self.cross[side], group) for side in sides])
+
+        return without(None), [without(group) for group in range(len(self.samples[sides[0]].groups))]
+
+
+def _total(parts: Sequence[A], without: int | None) -> A:
+    return in_order(term for number, term in enumerate(parts) if number != without)
+
+
+@dataclass(frozen=True, eq=False)
+class _RolePlan:
+    """Sample of one role: pairs of rows with a direction, and neighbour lists."""
 
     role: Role
     sides: tuple[SideName, ...]
-    n_zero: int
     pairs: NDArray[np.intp]
     """All, or drawn ones."""
     total: int
     """Number of all pairs."""
-    top_n: int
-    lists: NeighbourLists | None
+    lists: NeighbourLists | None = None
     """Lists of one row of each group of copies, and of such rows; None where too few are left."""
-    first: Indices | None
+    first: Indices | None = None
     """Representative of each row among its copies; None where no rows are copies."""
-
-    def ends(self, side: SideName) -> Indices:
-        """Rows of a side that stand in the pairs."""
-        return np.asarray(self.pairs.ravel() if len(self.sides) == 1 else self.pairs[:, self.sides.index(side)])
 
     @property
     def exact(self) -> bool:
         """True if all pairs are visited."""
         return len(self.pairs) == self.total
 
-    @property
-    def tied(self) -> float:
-        """Share of the lists whose last entry ties with the first row left out."""
-        return float("nan") if self.lists is None else float(self.lists.tied.mean())
-
-    def overlap(self, rows: Rows, table: Floats | None) -> float:
-        """Mean share of the listed neighbours that are kept where these are the rows, whose cosines may be at hand."""
-        if self.lists is None:
-            return float("nan")
-        now = neighbours(rows, self.top_n, rows=self.lists.rows, first=self.first, table=table)
-        return self.lists.overlap(now, tie=tie_of(rows))
-
 
 class MovementProbe:
     """Measures how far other models' cosines lie from one model's, computing what belongs to that model once.
+
+    Pairs and lists are drawn first, role by role; then the rows that they need, side by side; then the cosines before.
 
     Parameters
     ----------
@@ -122,113 +203,66 @@ class MovementProbe:
         self.sides: tuple[SideName, ...] = tuple(dict.fromkeys(side for role in roles for side in Pairs(role).sides))
         # A generator of its own, so that draws for few pairs do not move those of all others.
         self.aside = np.random.default_rng(deepcopy(self.rng).integers(2**63, size=4))
-        self.drawn: dict[Role, NDArray[np.intp]] = {}
-        self.plans = [self._plan(role) for role in roles]
-        self.before = SampleSnapshot({side: self._sample(side) for side in self.sides}, self._rows(model))
-        self.ends = {role: self.before.places(Pairs(role).sides, pairs) for role, pairs in self.drawn.items()}
+        self.plans: list[_RolePlan] = []
+        for role in roles:
+            self.plans.append(self._plan(role))
+        samples = {side: self._sample(side) for side in self.sides}
+        self.before = SampleSnapshot(samples, {side: model.factors(side) for side in self.sides})
+        self.ends = {plan.role: self._ends(plan) for plan in self.plans}
         self.tables = {plan.role: self._table(plan, self.before) for plan in self.plans}
         self.cosines = {plan.role: self._cosines(plan, self.before, self.tables[plan.role]) for plan in self.plans}
         self.ranks = {role: cell_ranks(cosines) for role, cosines in self.cosines.items()}
 
-    def _rows(self, model: FactorModel) -> dict[SideName, Rows]:
-        return {side: model.factors(side) for side in self.sides}
-
-    def over(self, model: FactorModel, roles: Sequence[Role]) -> MovementProbe:
-        """Make a probe of another model that looks at as much."""
-        sizes = {"n_pairs": self.n_pairs, "n_neighbours": self.n_neighbours, "n_lists": self.n_lists}
-        return MovementProbe(model, roles, rng=self.rng, **sizes)
-
-    def _plan(self, role: Role) -> _RoleSample:
-        sides = Pairs(role).sides
-        pairs, total = self._draw(role, self.n_pairs)
-        self.drawn[role] = pairs
-        first = None if role == "cross" else standing_rows(self.model, role)
-        lists = self._neighbour_lists(role, first)
-        top_n = 0 if lists is None else lists.indices.shape[1]
-        n_zero = sum(len(self.model.side(side).zero_rows) for side in sides)
-        return _RoleSample(role, sides, n_zero, pairs, total, top_n, lists, first)
-
-    def _draw(self, role: Role, size: int) -> tuple[NDArray[np.intp], int]:
-        """Draw pairs of rows that have a direction, and count all."""
-        total = Pairs(role).n_pairs(self.model)
-        pairs = Pairs(role).sample(self.model, size, rng=self.aside if total <= ASIDE else self.rng)
-        if role == "cross" and len(pairs) < total:
-            pairs = np.column_stack(
-                [self._held(side, rows) for side, rows in zip(Pairs(role).sides, pairs.T, strict=True)]
-            )
-        return pairs, total
+    def _plan(self, role: Role) -> _RolePlan:
+        """Draw the pairs of a role and, within a side, the lists of neighbours before."""
+        model, sides = self.model, Pairs(role).sides
+        total = Pairs(role).n_pairs(model)
+        pairs = Pairs(role).sample(model, self.n_pairs, rng=self.aside if total <= ASIDE else self.rng)
+        if role == "cross":
+            ends = pairs.T if len(pairs) == total else [self._held(*end) for end in zip(sides, pairs.T, strict=True)]
+            return _RolePlan(role, sides, np.column_stack(list(ends)), total)
+        rows, first = model.side(role).directed, standing_rows(model, role)
+        # A list needs its row, its n neighbours and one row that is left out.
+        n = min(self.n_neighbours, len(once(rows, first)) - 2)
+        if n < 1:
+            return _RolePlan(role, sides, pairs, total, None, first)
+        drawn = sample_rows(rows, min(self.n_lists, max(50, SEARCHED // len(rows))), self.rng)
+        return _RolePlan(
+            role, sides, pairs, total, neighbours(model.factors(role), n, rows=once(drawn, first), first=first), first
+        )
 
     def _held(self, side: SideName, drawn: Indices) -> Indices:
         """Put rows of the pairs within a side for those of left-right pairs, one for one, where not all are held.
 
         Both are uniform draws of rows, so that pairs stay different and as probable as each other.
         """
-        rows, within = np.unique(drawn), np.unique(self.drawn.get(side, drawn[:0]))
-        if len(within) < len(rows) or len(self.model.side(side)) <= WHOLE:
+        if len(self.model.side(side)) <= WHOLE:
+            return drawn
+        rows = np.unique(drawn)
+        within = np.unique(next((plan.pairs for plan in self.plans if plan.role == side), drawn[:0]))
+        if len(within) < len(rows):
             return drawn
         return np.asarray(self.aside.choice(within, len(rows), replace=False)[np.searchsorted(rows, drawn)])
 
     def _sample(self, side: SideName) -> RowSample:
-        """Hold all rows of a side, or those of its sampled pairs where there are very many."""
-        plans = [plan for plan in self.plans if side in plan.sides]
-        if len(self.model.side(side)) <= WHOLE or any(plan.exact for plan in plans):
-            return RowSample(self.model.factors(side))
-        return RowSample.of(self.model.factors(side), np.concatenate([plan.ends(side) for plan in plans]), self.rng)
+        """Hold all rows of a side; where there are very many, those of its pairs, and sum over some of them."""
+        x, plans = self.model.factors(side), [plan for plan in self.plans if side in plan.sides]
+        if len(x) <= WHOLE or any(plan.exact for plan in plans):
+            return RowSample(x)
+        ends = [plan.pairs if len(plan.sides) == 1 else plan.pairs[:, plan.sides.index(side)] for plan in plans]
+        rows = np.unique(np.concatenate([end.ravel() for end in ends]))
+        summed = sample_rows(len(rows), SUMMED, self.rng)
+        group = draw_groups(len(summed), self.rng)
+        return RowSample(x, rows, [summed[group == number] for number in range(int(group.max()) + 1)])
 
-    def _neighbour_lists(self, role: Role, first: Indices | None) -> NeighbourLists | None:
-        if role == "cross":
-            return None
-        rows = self.model.side(role).directed
-        # A list needs its row, its n neighbours and one row that is left out.
-        n = min(self.n_neighbours, len(once(rows, first)) - 2)
-        if n < 1:
-            return None
-        drawn = sample_rows(rows, min(self.n_lists, max(50, SEARCHED // len(rows))), self.rng)
-        return neighbours(self.model.factors(role), n, rows=once(drawn, first), first=first)
+    def _ends(self, plan: _RolePlan) -> list[Indices]:
+        """Find both ends of the pairs among the rows held."""
+        # In order of the first ends, which are then near each other in memory.
+        pairs = plan.pairs[np.argsort(plan.pairs[:, 0], kind="stable")]
+        held = (self.before.samples[side].rows for side in (plan.sides[0], plan.sides[-1]))
+        return [end if rows is None else np.searchsorted(rows, end) for rows, end in zip(held, pairs.T, strict=True)]
 
-    def measure(self, after: FactorModel) -> tuple[Movement, ...]:
-        """Measure the movement of every role to another model of the same entities."""
-        return self.measure_rows(self._rows(after))
-
-    def measure_rows(self, after: Mapping[SideName, Rows], roles: Sequence[Role] | None = None) -> tuple[Movement, ...]:
-        """Measure the movement of every role, or of some, to other rows of the same entities."""
-        now = SampleSnapshot(self.before.samples, after, self.before)
-        return tuple(self._measure(plan, now) for plan in self.plans if roles is None or plan.role in roles)
-
-    def _measure(self, plan: _RoleSample, now: SampleSnapshot) -> Movement:
-        """Compare the cosines of the sample before and now."""
-        table = self._table(plan, now)
-        role = plan.role
-        changes = PairChanges(self.cosines[role], self._cosines(plan, now, table), plan.total, self.ranks[role])
-        sums, without = self._sums(plan, now, table)
-        low, high = changes.mean_abs_interval
-        return Movement(
-            role=plan.role,
-            n_pairs=len(plan.pairs),
-            n_all_pairs=plan.total,
-            exact=plan.exact,
-            n_zero=plan.n_zero,
-            mean=sums.mean,
-            rms=sums.rms,
-            pearson=sums.pearson,
-            margins=margins(without),
-            mean_abs=changes.mean_abs,
-            ci_low=low,
-            ci_high=high,
-            max_abs=changes.max_abs,
-            quantiles=changes.quantiles,
-            intervals=changes.intervals,
-            spearman=changes.spearman,
-            sign_flips=changes.sign_flips,
-            top_n=plan.top_n,
-            top_n_overlap=plan.overlap(now.searched(plan.sides[0]), table),
-            n_lists=0 if plan.lists is None else len(plan.lists.rows),
-            tied_lists=plan.tied,
-            pairs=None if plan.exact else plan.pairs,
-            lists=plan.lists,
-        )
-
-    def _table(self, plan: _RoleSample, snapshot: SampleSnapshot) -> Floats | None:
+    def _table(self, plan: _RolePlan, snapshot: SampleSnapshot) -> Floats | None:
         """Multiply all rows where these are few: the products serve pairs, sums and lists."""
         sizes, k = [len(self.model.side(side)) for side in plan.sides], self.model.rank
         products = sizes[0] * sizes[-1]
@@ -237,27 +271,76 @@ class MovementProbe:
         few = products <= GATHERED * len(plan.pairs) or (k > WIDE and max(sizes) <= FEW * k)
         return snapshot.table(plan.sides) if few and products <= TABLE else None
 
-    def _cosines(self, plan: _RoleSample, snapshot: SampleSnapshot, table: Floats | None) -> Floats:
+    def _cosines(self, plan: _RolePlan, snapshot: SampleSnapshot, table: Floats | None) -> Floats:
         """Cosines of the pairs."""
         if table is None:
             return snapshot.cosines(plan.sides, self.ends[plan.role])
         return np.clip(table[tuple(self.ends[plan.role])], -1, 1)
 
-    def _sums(
-        self, plan: _RoleSample, now: SampleSnapshot, table: Floats | None
-    ) -> tuple[CosineSums, list[CosineSums]]:
-        """Sum over all pairs, or over those of some rows, then also without each group of these."""
-        before = self.tables[plan.role]
-        if table is None or before is None:
-            return now.sums_from(self.before, plan.sides)
-        both = (self._directed(plan, cosines) for cosines in (before, table))
-        return table_sums(*both, symmetric=len(plan.sides) == 1), []
+    def over(self, model: FactorModel, roles: Sequence[Role]) -> MovementProbe:
+        """Make a probe of another model that looks at as much."""
+        sizes = {"n_pairs": self.n_pairs, "n_neighbours": self.n_neighbours, "n_lists": self.n_lists}
+        return MovementProbe(model, roles, rng=self.rng, **sizes)
 
-    def _directed(self, plan: _RoleSample, table: Floats) -> Floats:
-        """Keep what is of rows that have a direction."""
-        sides = [self.model.side(side) for side in plan.sides]
-        some = any(len(side.directed) < len(side) for side in sides)
-        return table[np.ix_(sides[0].directed, sides[-1].directed)] if some else table
+    def measure(self, after: FactorModel) -> tuple[Movement, ...]:
+        """Measure the movement of every role to another model of the same entities."""
+        return self.measure_rows({side: after.factors(side) for side in self.sides})
+
+    def measure_rows(self, after: Mapping[SideName, Rows], roles: Sequence[Role] | None = None) -> tuple[Movement, ...]:
+        """Measure the movement of every role, or of some, to other rows of the same entities."""
+        now = SampleSnapshot(self.before.samples, after, self.before)
+        return tuple(self._measure(plan, now) for plan in self.plans if roles is None or plan.role in roles)
+
+    def _measure(self, plan: _RolePlan, now: SampleSnapshot) -> Movement:
+        """Compare the cosines of the sample before and now: pairs, then sums over all of them, then lists."""
+        role, lists, sides = plan.role, plan.lists, [self.model.side(side) for side in plan.sides]
+        before, table = self.tables[role], self._table(plan, now)
+        changes = PairChanges(self.cosines[role], self._cosines(plan, now, table), plan.total, self.ranks[role])
+        low, high = changes.mean_abs_interval
+        margins: dict[str, float] = {}
+        if before is not None and table is not None:
+            cells = np.ix_(sides[0].directed, sides[-1].directed)
+            whole = all(len(side.directed) == len(side) for side in sides)
+            both = (x if whole else x[cells] for x in (before, table))
+            sums = table_sums(*both, symmetric=len(sides) == 1)
+        else:
+            sums, without = now.pair_sums(plan.sides)
+            names = ("mean", "rms", "pearson")
+            if without:
+                replicates = np.array([[getattr(rest, name) for name in names] for rest in without])
+                margins = dict(zip(names, jackknife_margin(replicates).tolist(), strict=True))
+        overlap = tied = float("nan")
+        if lists is not None:
+            # Rows that are all held are divided by their lengths already.
+            sample = now.samples[plan.sides[0]]
+            rows: Rows = now.unit[plan.sides[0]] if sample.rows is None else now.rows[plan.sides[0]]
+            near = neighbours(rows, lists.indices.shape[1], rows=lists.rows, first=plan.first, table=table)
+            overlap, tied = lists.overlap(near, tie=tie_of(rows)), float(lists.tied.mean())
+        return Movement(
+            role=role,
+            n_pairs=len(plan.pairs),
+            n_all_pairs=plan.total,
+            exact=plan.exact,
+            n_zero=sum(len(side.zero_rows) for side in sides),
+            mean=sums.mean,
+            rms=sums.rms,
+            pearson=sums.pearson,
+            margins=margins,
+            mean_abs=changes.mean_abs,
+            ci_low=low,
+            ci_high=high,
+            max_abs=changes.max_abs,
+            quantiles=changes.quantiles,
+            intervals=changes.intervals,
+            spearman=changes.spearman,
+            sign_flips=changes.sign_flips,
+            top_n=0 if lists is None else lists.indices.shape[1],
+            top_n_overlap=overlap,
+            n_lists=0 if lists is None else len(lists.rows),
+            tied_lists=tied,
+            pairs=None if plan.exact else plan.pairs,
+            lists=lists,
+        )
 
 
 def movement(

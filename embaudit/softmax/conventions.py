@@ -21,8 +21,7 @@ from embaudit.model import FactorModel
 from embaudit.model.drift import Drift, drift
 from embaudit.model.final_norm import FinalNorm
 from embaudit.movements.movement import QUERIES, share_of
-from embaudit.movements.nearest_changed import NearestChanged
-from embaudit.movements.neighbourhoods import Neighbourhood, by_name
+from embaudit.movements.neighbourhoods import NearestChanged, Neighbourhood, by_name
 from embaudit.movements.twins import copy_tolerance, twins
 from embaudit.softmax.folding import Convention, conventions
 from embaudit.softmax.label_sample import only_labels

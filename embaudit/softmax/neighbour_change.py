@@ -9,8 +9,7 @@ import numpy as np
 from embaudit.core.checked import Indices, Vector
 from embaudit.linalg.nearest import neighbours
 from embaudit.model import FactorModel
-from embaudit.movements.nearest_changed import NearestChanged
-from embaudit.movements.neighbourhoods import Neighbourhood, by_name
+from embaudit.movements.neighbourhoods import NearestChanged, Neighbourhood, by_name
 from embaudit.movements.twins import once, standing_rows, twins
 
 SHOWN = 5

@@ -42,7 +42,7 @@ from embaudit.auditing.penalty import PenaltyForm
 from embaudit.auditing.predicted import Predicted
 from embaudit.auditing.score_sample import ScoreChange
 from embaudit.auditing.texts import SAYS
-from embaudit.auditing.traits import Traits, all_traits
+from embaudit.auditing.traits import BiasColumns, CommonDirection, Hubs, Traits, traits_of
 from embaudit.canonical import position
 from embaudit.canonical.pinning import Moved, Pinning
 from embaudit.canonical.position import HiddenBias
@@ -51,10 +51,7 @@ from embaudit.model import FactorModel, Softmax
 from embaudit.model.final_norm import FinalNorm
 from embaudit.model.objectives import OBJECTIVES
 from embaudit.movements import levels
-from embaudit.movements.bias_columns import BiasColumns
-from embaudit.movements.common_direction import CommonDirection
-from embaudit.movements.hubs import Hubs
-from embaudit.movements.nearest_changed import NearestChanged
+from embaudit.movements.neighbourhoods import NearestChanged
 from embaudit.ranges import RangeSummary
 from embaudit.softmax.conventions import norm_evidence
 
@@ -120,7 +117,9 @@ def like(model: FactorModel = MODEL, role: str = "right", off_unit: float = 0.5,
 
 def copied(model: FactorModel, *roles: str) -> Evidence:
     """Evidence of which rows are copies."""
-    found = evidence(model, traits=all_traits(model, roles or ("right",), rng=np.random.default_rng(0)))
+    found = evidence(
+        model, traits=[traits_of(model, side, rng=np.random.default_rng(0)) for side in roles or ["right"]]
+    )
     return found if not isinstance(model.link, Softmax) else changed(found, head=quiet(model=model))
 
 

@@ -13,16 +13,15 @@ from hypothesis import strategies as st
 from models import random_model
 from scipy.stats import spearmanr
 
+from embaudit.auditing.traits import mean_cosine
 from embaudit.errors import InputError
 from embaudit.gauges import Diagonal, Gauge, GeneralLinear, Orthogonal
 from embaudit.linalg.nearest import neighbours
 from embaudit.linalg.rows import unit_rows
 from embaudit.model import FactorModel
 from embaudit.movements import levels
-from embaudit.movements.common_direction import mean_cosine
 from embaudit.movements.movement import movement
-from embaudit.movements.nearest_changed import NearestChanged
-from embaudit.movements.neighbourhoods import find_rows, neighbourhoods
+from embaudit.movements.neighbourhoods import NearestChanged, find_rows, neighbourhoods
 
 ROLES = ("left", "right", "cross")
 

@@ -11,7 +11,6 @@ from embaudit.model import FactorModel
 from embaudit.movements.movement import MovementProbe
 
 MOVEMENT = import_module("embaudit.movements.movement")
-ROW_SAMPLE = import_module("embaudit.movements.row_sample")
 ROLES = ["right", "left", "cross"]
 
 
@@ -57,7 +56,7 @@ def test_a_canonical_model_of_some_rows_is_that_of_the_whole():
 
 def measured(model, monkeypatch, *, whole, summed=10**6, n_pairs=400, seed=0):
     monkeypatch.setattr(MOVEMENT, "WHOLE", whole)
-    monkeypatch.setattr(ROW_SAMPLE, "SUMMED", summed)
+    monkeypatch.setattr(MOVEMENT, "SUMMED", summed)
     probe = MovementProbe(model, ROLES, n_pairs=n_pairs, n_neighbours=4, rng=seed)
     one = next(equal_models(model))
     return probe, probe.measure_rows({side: one.rows(model, side) for side in probe.sides})

@@ -11,9 +11,9 @@ import pytest
 
 import embaudit as ea
 from embaudit import FactorModel
+from embaudit.auditing.traits import beside_bias
 from embaudit.errors import InputError
 from embaudit.io import from_object, load, read_object, save, with_titles
-from embaudit.movements.bias_columns import beside_bias
 
 if TYPE_CHECKING:
     from collections.abc import Callable

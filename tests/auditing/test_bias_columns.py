@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from embaudit.auditing.traits import bias_columns, stored_rows
 from embaudit.linalg.nearest import neighbours
 from embaudit.model.side import Side
-from embaudit.movements.bias_columns import bias_columns, stored_rows
 
 DRAW = np.random.default_rng(5)
 ROWS, BIAS = DRAW.normal(size=(80, 6)).astype(np.float32), 2 * DRAW.normal(size=80)
