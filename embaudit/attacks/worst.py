@@ -60,6 +60,8 @@ class Attack(Result):
     """The pairs (m, 2), or the rows with their lists (m, 1 + n), that these are."""
     typical_row: float | None = None
     """Median length of the rows that a shift moves, where its length is told in such."""
+    roles: tuple[str, str] = ("left row", "right row")
+    """Singular nouns of a row of either side, as in `model.roles`."""
 
     @property
     def gap(self) -> float:
@@ -74,24 +76,19 @@ class Attack(Result):
             max_condition=getattr(self.group, "max_condition", None),
         )
 
-    def explain(self, roles: tuple[str, str] = ("left", "right")) -> str:
+    def explain(self) -> str:
         r"""Describe the movement found, and the bound for every gauge of the same set and budget on the same rows.
-
-        Parameters
-        ----------
-        roles : tuple of str
-            What the rows of both sides are, as in `model.roles`.
 
         Examples
         --------
         >>> model = FactorModel.from_vectors([[1.0, 0.0], [0.0, 1.0]])
-        >>> found = worst_gauge(model, GeneralLinear(2, max_condition=3.0), n_pairs=1, rng=0).explain(model.roles)
+        >>> found = worst_gauge(model, GeneralLinear(2, max_condition=3.0), n_pairs=1, rng=0).explain()
         >>> print(*found.split(". "), sep="\n")
         The worst linear gauge found within κ = 3 was sought for 1 item-item cosine
         It moves them by 0.80 on average
         Proven: by at most 0.80.
         """
-        left, right = roles
+        left, right = self.roles
         pairs = {"left": f"{left}-{left}", "right": f"{right}-{right}", "cross": f"{left}-{right}"}[self.role]
         kappa = getattr(self.group, "max_condition", None) or np.inf
         gauges = f"The worst {self.group.kind} gauge found within κ = {kappa:g}"
@@ -242,7 +239,7 @@ def worst_gauge(
         sample = _sampled_lists(model, group, role, n, n_rows, draw)
     still = Gauge.identity(model.rank)
     if not sample.size or group.fixes_cosines:
-        return Attack(still, objective, role, group, 0.0, sample.bound, sample.size, sample.table)
+        return Attack(still, objective, role, group, 0.0, sample.bound, sample.size, sample.table, roles=model.roles)
     shifts = any(sample.objective.table.is_shifted)
     budgets = [each for each in budgets if (each.radius and shifts) or (each.window and not each.radius)]
     # Threads of BLAS cost more than they give on small matrices.
@@ -253,7 +250,7 @@ def worst_gauge(
         sample.objective.at(best)[0] if objective == "movement" else _share_lost(model, role, gauge, sample.table)
     )
     gauge, achieved = (gauge, achieved) if achieved > 0 else (still, 0.0)
-    return Attack(gauge, objective, role, group, achieved, sample.bound, sample.size, sample.table)
+    return Attack(gauge, objective, role, group, achieved, sample.bound, sample.size, sample.table, roles=model.roles)
 
 
 class _Sample(NamedTuple):

@@ -62,7 +62,7 @@ def _between(position: Position) -> str:
     kappa = [np.exp(position.distances[name]) for name in ends]
     return (
         f"between {ends[0]} (a gauge of condition number {kappa[0]:.3g} away) and {ends[1]} ({kappa[1]:.3g} away), "
-        f"near neither. How the directions are shared out was settled by training or storage, not by what is predicted."
+        f"near neither. Training or storage shared the directions out so, and the predictions leave it open."
     )
 
 

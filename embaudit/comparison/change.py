@@ -123,6 +123,11 @@ class RoleChange:
         return float(np.nanmean(self.remainder))
 
     @property
+    def n_without_direction(self) -> int:
+        """Number of entities that are a zero row in one of the models, and so have no cosine."""
+        return int(np.isnan(self.total).sum())
+
+    @property
     def neighbour_shares(self) -> dict[str, float]:
         """Shares of the former neighbours that stayed, and that left for each reason."""
         counts = {name: getattr(self, name).sum() for name in OUTCOMES}

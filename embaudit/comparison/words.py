@@ -93,12 +93,17 @@ def _divergence(agreement: Agreement) -> str:
 
 
 def _side(comparison: Comparison, role: SideName) -> str:
+    """Describe the change of one side's cosines and lists, after the rows that have no cosine."""
     change, title = comparison.changes[role], comparison.title(role)
+    start, n_without = f"The {title}s' cosines", change.n_without_direction
+    if n_without:
+        rows = f"{n_without:,} of {counted(len(change.match), title)}"
+        start = f"{rows} {'has' if n_without == 1 else 'have'} no direction in one of the models. The others' cosines"
     if change.mean_total < STILL:
         size = "" if change.mean_total < 1e-6 else f" to {change.mean_total:.2g} on average"
         lists = "" if _is_still(change) else _neighbours(comparison, change, title)
-        return f"The {title}s' cosines are the same{size}.{lists}"
-    start = f"The {title}s' cosines differ by {_mean(change, 'total', '95 %: ')} on average"
+        return f"{start} are the same{size}.{lists}"
+    start = f"{start} differ by {_mean(change, 'total', '95 %: ')} on average"
     return f"{start}{_parts(comparison, change, title)}.{_neighbours(comparison, change, title)}"
 
 

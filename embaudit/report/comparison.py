@@ -153,10 +153,6 @@ def moved_grid(comparison: Comparison, role: SideName, n: int = 10) -> Grid:
     return Grid(f"{title}s that moved most", "", (title, *(parts[name] for name in shown)), rows)
 
 
-def _without_direction(change: RoleChange) -> int:
-    return int(np.isnan(change.total).sum())
-
-
 def _correlation(value: float) -> str:
     return "–" if np.isnan(value) else f"{value:.3f}"
 
@@ -181,7 +177,7 @@ _COUNTS: _Tell = {
     "shared": lambda c: f"{len(c.match):,}",
     "only in the first model": lambda c: f"{c.match.only_before:,}",
     "only in the second model": lambda c: f"{c.match.only_after:,}",
-    "without a direction": lambda c: f"{_without_direction(c):,}",
+    "without a direction": lambda c: f"{c.n_without_direction:,}",
 }
 _CHANGES: _Tell = {
     "mean change of cosines": lambda c: _estimate(c, "total", c.mean_total, "{:.3f}".format),
@@ -201,7 +197,7 @@ _NEIGHBOURS: _Tell = {
 _OPTIONAL: dict[str, Callable[[RoleChange], bool]] = {
     "only in the first model": lambda c: c.match.only_before > 0,
     "only in the second model": lambda c: c.match.only_after > 0,
-    "without a direction": lambda c: _without_direction(c) > 0,
+    "without a direction": lambda c: c.n_without_direction > 0,
     "nearest by prediction cosine kept": lambda c: c.predicted_kept is not None,
     "by dimensions no prediction sees": lambda c: c.mean_unseen > 0,
     "lost to dimensions no prediction sees": lambda c: c.neighbour_shares["lost_to_unseen"] > 0,

@@ -199,6 +199,7 @@ def training() -> dict[str, Evidence]:
     found["decay, a little"] = decayed(0.0625, **LISTS | {"top_n_overlap": 0.9})
     found["decay, cosines alone"] = decayed(0.125)
     found["decay by counts"] = decayed(0.125, objective="factors-counted", **LISTS)
+    found["decay that chose"] = decayed(0.0)
     return found
 
 

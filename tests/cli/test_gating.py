@@ -33,7 +33,7 @@ def test_only_what_is_new_counts_beside_a_baseline(model, embaudit):
     assert embaudit("audit", model, *FEW, "--quiet", "--json", "base.json").code == 0
     known = embaudit("audit", model, *FEW, "--fail-on", "tip", "--baseline", "base.json")
     assert known.code == 0
-    assert "EMB101 (issue, known)" in last(known)
+    assert "EMB101 items (issue, known)" in last(known)
     record = json.loads(Path("base.json").read_text())
     record["findings"] = []
     Path("base.json").write_text(json.dumps(record))
@@ -49,7 +49,7 @@ def test_forges_are_told(model, embaudit):
     assert ("EMB101", "error") in [(one["ruleId"], one["level"]) for one in run["results"]]
     assert run["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "m.npz"
     assert ET.fromstring(Path("j.xml").read_text()).get("failures") == "1"
-    assert "**gate: stops at EMB101 (issue)" in Path("m.md").read_text()
+    assert "**gate: stops at EMB101 items (issue: --fail-on issue)" in Path("m.md").read_text()
     refused = embaudit("audit", model, *FEW, *files)
     assert refused.code == 2
     assert "s.sarif" in refused.err
@@ -67,7 +67,7 @@ def test_settings_are_read_said_and_overridden(model, embaudit, name, tmp_path, 
     assert passed.code == 0
     said = f"settings: fail-on, n-gauges, severity of {tmp_path / name}; what is typed goes before them.\n"
     assert passed.err == said
-    assert "EMB101 (tip)" not in last(passed)
+    assert "EMB101 items (tip" not in last(passed)
     typed = embaudit("audit", model, "--pairs", 50, "--fail-on", "tip", "--quiet")
     assert (typed.code, typed.err) == (1, "")
     own = embaudit("audit", model, "--pairs", 50, "--severity", "EMB101=issue")

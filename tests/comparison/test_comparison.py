@@ -318,6 +318,13 @@ def test_a_zero_row_is_reported_as_nothing_and_a_zero_side_refused():
     assert found.explained
     assert ("without a direction", "0", "1") in summary_grid(found).rows
     assert not moved_grid(compare(user_item(p, q), user_item(p, q)), "right").rows
+    # Rows that lost their direction are named before the cosines of the others, whose lists they left.
+    p, q = pair()
+    zeroed = compare(user_item(p, q), user_item(p, np.where(np.arange(len(q))[:, None] % 10 == 0, 0, q))).explain()
+    assert (
+        f" {-(-len(q) // 10)} of {len(q)} items have no direction in one of the models. The others' cosines" in zeroed
+    )
+    assert "The users' cosines are the same. The" not in zeroed.partition("items have no")[2]
     for other in (user_item(p, 0 * q), user_item(0 * p, q)):
         with pytest.raises(InputError, match="not zero in both models must be at least 8; got 0"):
             compare(user_item(p, q), other)

@@ -62,8 +62,8 @@ def test_a_night_without_news_passes(project):
     save(trained(2), "today.npz")
     audit, compare, verify = project()
     assert (audit.code, compare.code, verify.code) == (0, 0, 0)
-    assert audit.out.splitlines()[-1] == "gate: passes; not counted: EMB101 (issue, known)"
-    assert "gate: passes; not counted: EMB101 (issue, known)" in RECIPE
+    assert audit.out.splitlines()[-1] == "gate: passes; not counted: EMB101 items (issue, known)"
+    assert "gate: passes; not counted: EMB101 items (issue, known)" in RECIPE
     assert ET.fromstring(Path("today.xml").read_text()).get("failures") == "0"
     assert json.loads(Path("change.json").read_text())["changes"]
     assert verify.out.startswith("All agrees: ")
@@ -73,8 +73,8 @@ def test_rows_left_at_zero_stop_the_release_until_somebody_accepts_them(project,
     save(trained(2, zero=[3, 4]), "today.npz")
     audit, compare, verify = project()
     assert (audit.code, compare.code, verify.code) == (1, 0, 0)
-    assert audit.out.splitlines()[-1] == "gate: stops at EMB201 (issue); not counted: EMB101 (issue, known)"
-    assert "gate: stops at EMB201 (issue); not counted: EMB101 (issue, known)" in RECIPE
+    assert audit.out.splitlines()[-1] == "gate: stops at EMB201 items (issue: --fail-on issue); not counted: EMB101 items (issue, known)"
+    assert "gate: stops at EMB201 items (issue: --fail-on issue); not counted: EMB101 items (issue, known)" in RECIPE
     assert ET.fromstring(Path("today.xml").read_text()).get("failures") == "1"
     results = json.loads(Path("today.sarif").read_text())["runs"][0]["results"]
     states = {one["ruleId"]: one["baselineState"] for one in results}

@@ -125,7 +125,9 @@ def identification(evidence: Evidence) -> Iterator[Finding]:
         yield finding("EMB101", evidence, Kind.ASSUMED, *alone, **common)
     else:
         assert status is not None
-        unsettled = ["unsettled"] * any(conclusion.role == role for conclusion in penalty(evidence))
+        # That a penalty chose these very cosines is said only where its law was checked in the rows, and holds.
+        unchecked = evidence.penalty is None or any(conclusion.role == role for conclusion in penalty(evidence))
+        unsettled = ["unsettled"] * (status is Status.CHOSEN and unchecked)
         variants = [*unsettled, str(status).replace(" ", "_"), *alone]
         yield finding("EMB103", evidence, Kind.ASSUMED, *variants, **common)
 

@@ -109,7 +109,7 @@ def worst(evidence: Evidence, some: FactorModel, side: SideName) -> Family | Non
     if np.ptp(step) < 1e-6:
         return None
     # How many lists it drives out is told of those here.
-    sought, _, _ = attack.explain(evidence.model.roles).partition(". ")
+    sought, _, _ = attack.explain().partition(". ")
     shows, text = ((1.0, "Worst stretch found"),), f"{sought}."
     return _family("worst", some, side, step, turn=axes, basis=axes, shows=shows, claim=text)
 

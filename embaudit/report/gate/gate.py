@@ -55,12 +55,20 @@ class Judged:
     """How grave it is here."""
     status: str
     """ignored, or against a baseline new, worse or known; new without one."""
-    stops: bool
-    """True if it stops the release."""
+    rows: str = ""
+    """The rows or pairs it is about; empty for the whole model."""
+    reason: str = ""
+    """The rule by which it stops the release; empty if it stops none."""
+
+    @property
+    def stops(self) -> bool:
+        """True if it stops the release."""
+        return bool(self.reason)
 
     def __str__(self) -> str:
         status = "" if self.status == "new" else f", {self.status}"
-        return f"{self.finding.code} ({self.severity.title}{status})"
+        reason = self.reason and f": {self.reason}"
+        return f"{self.finding.code}{self.rows and f' {self.rows}'} ({self.severity.title}{status}{reason})"
 
 
 @dataclass(frozen=True)
@@ -159,14 +167,19 @@ class Gate:
 
     def judge(self, audit: Audit) -> Outcome:
         """Judge of every finding whether it stops the release."""
-        judged = tuple(map(self._judged, audit.findings))
+        judged = tuple(self._judged(finding, *audit.model.roles) for finding in audit.findings)
         return Outcome(audit.predictions_hold, judged, self.is_asked, self.baseline is not None, self.written)
 
-    def _judged(self, finding: Finding) -> Judged:
+    def _judged(self, finding: Finding, left: str, right: str) -> Judged:
+        """Judge one finding of a model whose rows are called so on either side."""
         severity = self.severities.get(finding.code, finding.severity)
         status = "new" if self.baseline is None else self.baseline.status(finding)
         status = "ignored" if finding.code in self.ignore else status
-        level = self.fail_on is not None and severity >= self.fail_on
-        broken = self.baseline is not None and finding.code in ALWAYS_STOPPING
-        stops = (level or broken) and status in ("new", "worse") and not self.written
-        return Judged(finding, severity, status, stops)
+        reason = ""
+        if status in ("new", "worse") and not self.written:
+            if self.baseline is not None and finding.code in ALWAYS_STOPPING:
+                reason = "always stops beside a baseline"
+            if self.fail_on is not None and severity >= self.fail_on:
+                reason = f"--fail-on {self.fail_on.title}"
+        rows = {"left": f"{left}s", "right": f"{right}s", "cross": f"{left}-{right} pairs"}
+        return Judged(finding, severity, status, rows.get(finding.role or "", ""), reason)

@@ -25,7 +25,12 @@ def made(text="Some rows are copies.", source="models/a b.npz", hold=True):
     )
     answer = type("Said", (), {"question": "Can they be read?", "__str__": lambda self: f"NO: {text}"})()
     return SimpleNamespace(
-        findings=findings, predictions_hold=hold, source=source, answer=answer, evidence=SimpleNamespace(seed=3)
+        findings=findings,
+        predictions_hold=hold,
+        source=source,
+        answer=answer,
+        evidence=SimpleNamespace(seed=3),
+        model=SimpleNamespace(roles=("user", "item")),
     )
 
 
@@ -66,7 +71,7 @@ def test_junit_has_a_case_a_code(gate):
     assert cases["EMB307"].find("failure").get("message") == "Some rows are copies. EMB307"
     assert cases["EMB307"].find("failure").get("type") == "issue"
     assert cases["EMB401"].find("skipped") is not None
-    assert cases["EMB404"].find("system-out").text == "EMB404 (tip, known)"
+    assert cases["EMB404"].find("system-out").text == "EMB404 items (tip, known)"
     assert len(cases["EMB101"]) == len(cases["predictions"]) == 0
     failed = ET.fromstring(junit(made(hold=False), gate.judge(made(hold=False))))
     assert failed[0].find("failure").get("message") == "an equal model predicts otherwise"
@@ -81,7 +86,10 @@ def test_markdown_is_a_table_with_the_gate_below(gate):
         "| | code | finding | what to do |\n|---|---|---|---|\n"
         "| tip, ignored | EMB401 | Some rows are copies. EMB401 | Mend it. |\n"
     )
-    assert "\n**gate: stops at EMB307 (issue); not counted: EMB401 (tip, ignored), EMB404 (tip, known)**\n" in text
+    assert (
+        "\n**gate: stops at EMB307 items (issue: --fail-on tip); not counted: EMB401 items (tip, ignored), EMB404 items (tip, known)**\n"
+        in text
+    )
     assert text.endswith(", seed 3\n")
     assert "gate" not in markdown(audit, Gate.of(None).judge(audit))
     nothing = SimpleNamespace(**{**vars(audit), "findings": ()})

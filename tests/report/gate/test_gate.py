@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -21,7 +22,8 @@ def finding(code="EMB401", severity=TIP, value=0.2, role="right"):
 
 
 def audit(*findings, hold=True):
-    return SimpleNamespace(findings=findings, predictions_hold=hold)
+    sides = SimpleNamespace(roles=("user", "item"))
+    return SimpleNamespace(findings=findings, predictions_hold=hold, model=sides)
 
 
 def outcome(gate, *findings, hold=True):
@@ -36,7 +38,16 @@ def test_severity_decides(fail_on, severity, passes):
     found = outcome(Gate.of(fail_on), finding(severity=severity))
     assert found.passes == passes
     title = severity.title
-    assert str(found) == ("gate: passes" if passes else f"gate: stops at EMB401 ({title})")
+    stops = f"gate: stops at EMB401 items ({title}: --fail-on {fail_on and fail_on.title})"
+    assert str(found) == ("gate: passes" if passes else stops)
+
+
+def test_findings_of_two_sides_are_told_apart():
+    found = outcome(
+        Gate.of(TIP), finding(role="left"), finding(role="right"), finding(role="cross"), finding(role=None)
+    )
+    names = [each.partition(" (")[0] for each in str(found).removeprefix("gate: stops at ").split(", ")]
+    assert names == ["EMB401 users", "EMB401 items", "EMB401 user-item pairs", "EMB401"]
 
 
 def test_an_audit_that_failed_passes_nowhere():
@@ -48,7 +59,7 @@ def test_an_audit_that_failed_passes_nowhere():
 def test_ignored_codes_do_not_count_and_are_named():
     found = outcome(Gate.of(TIP, ignore=["EMB401"]), finding(), finding("EMB201"))
     assert [one.status for one in found.judged] == ["ignored", "new"]
-    assert str(found) == "gate: stops at EMB201 (tip); not counted: EMB401 (tip, ignored)"
+    assert str(found) == "gate: stops at EMB201 items (tip: --fail-on tip); not counted: EMB401 items (tip, ignored)"
     assert outcome(Gate.of(TIP, ignore=["EMB401"]), finding()).passes
 
 
@@ -70,6 +81,9 @@ def test_a_baseline_tells_new_worse_and_known(tmp_path, now, status):
     file = tmp_path / "a.json"
     file.write_text(json.dumps({"findings": [finding().to_dict()]}))
     found = outcome(Gate.of(TIP, baseline=Baseline.load(file)), now)
+    # Below --fail-on some codes stop all the same, and the last line says why.
+    below = str(outcome(Gate.of(ISSUE, baseline=Baseline.load(file)), replace(now, severity=TIP)))
+    assert (": always stops beside a baseline)" in below) == below.startswith("gate: stops")
     assert found.judged[0].status == status
     assert found.passes == (status == "known")
 
