@@ -15,8 +15,7 @@ from embaudit.errors import InputError, must_be, option
 from embaudit.io.checkpoints.tokens import Tokens, tokens_of, vocabulary_of
 from embaudit.io.codecs.arrays import UNNAMED, Arrays, as_stored
 from embaudit.io.intake import OF_VECTORS, Contents, Part, Source
-from embaudit.io.readers.layout import Layout, choose, squeezed
-from embaudit.io.readers.leftovers import left_over, require_floats, require_head, require_settled
+from embaudit.io.readers.layout import Layout, choose, require_floats, require_head, require_settled, squeezed
 from embaudit.io.remote import with_urls
 from embaudit.io.request import Request
 from embaudit.model.lazy_array import LazyArray
@@ -40,21 +39,22 @@ def contents_of_layout(arrays: Arrays, layout: Layout, request: Request, where: 
     """Return the fields of a model whose arrays have the roles of a layout."""
     tensors = arrays.tensors
     fields: dict[str, Source] = {}
-    for side in ("left", "right"):
-        name = getattr(layout, side)
-        if name is not None:
-            read = partial(_side, arrays, name, _home(arrays, name, where), transposed=side in layout.transposed)
-            fields[side] = Source(name, read, squeezed(tensors[name].shape), tensors[name].rounded)
-    for field, name in layout.extras.items():
-        fields[field] = Source(name, partial(_extra, arrays, name, field), tensors[name].shape, tensors[name].rounded)
-    sides = [getattr(layout, side) for side in sorted(layout.transposed)] if request.transpose is None else []
+    for field, name in layout.fields.items():
+        shape, is_side = tensors[name].shape, field in ("left", "right")
+        read = (
+            partial(_side, arrays, name, where, field in layout.transposed)
+            if is_side
+            else partial(_extra, arrays, name, field)
+        )
+        fields[field] = Source(name, read, squeezed(shape) if is_side else shape, tensors[name].rounded)
+    sides = [layout.fields[side] for side in sorted(layout.transposed)] if request.transpose is None else []
     assumed = [f"{name} has one column an entity" for name in sides]
     if layout.head:
         fields["link"] = Source.of("its name", "softmax")
         if tensors[layout.right].shape[side_axis(layout)] == 1:
             fields |= _two_labels(fields)
             assumed.append("one row stands for two labels, the first with scores of 0")
-    rest = (Part(name, "", tensor.shape, tensor.rounded) for name, tensor in left_over(layout, tensors).items())
+    rest = (Part(name, "", tensor.shape, tensor.rounded) for name, tensor in layout.left_over(tensors).items())
     return Contents(fields, tuple(rest), tuple(assumed), OF_HEAD if layout.head else Contents.roles)
 
 
@@ -68,18 +68,14 @@ def _two_labels(fields: Mapping[str, Source]) -> dict[str, Source]:
     return dict(zip(("right", "right_bias"), both, strict=True))
 
 
-def _home(arrays: Arrays, name: str, where: object) -> tuple[str, str]:
-    """Return the file of an array, and its name there: nothing where it stands alone."""
-    homes: Mapping[str, Path] = getattr(arrays, "homes", {})
-    return (str(homes[name]), UNNAMED) if name in homes else (str(where), name)
-
-
-def _side(arrays: Arrays, name: str, home: tuple[str, str], *, transposed: bool) -> LazyArray:
+def _side(arrays: Arrays, name: str, where: object, transposed: bool) -> LazyArray:
     """Name an array as its file does; one that lies on disk is not looked through before it is used."""
+    homes: Mapping[str, Path] = getattr(arrays, "homes", {})
+    # An array that has a file of its own has no name there.
+    path, called = (str(homes[name]), UNNAMED) if name in homes else (str(where), name)
     stored = arrays[name]
     matrix = stored if stored.ndim <= 2 else stored.reshape(squeezed(stored.shape))
     array = matrix.T if transposed else matrix
-    path, called = home
     read = partial(as_stored, array)
     return LazyArray(with_urls(path), called, array.shape, array.dtype, read, on_disk=isinstance(array, np.memmap))
 
@@ -94,16 +90,16 @@ def planned(arrays: Arrays, request: Request, where: object) -> Layout:
     """
     tensors = {name: tensor for name, tensor in arrays.tensors.items() if not request.ignores(name)}
     layout = choose({name: squeezed(tensor.shape) for name, tensor in tensors.items()}, request, where)
-    if request.kind == "vectors" and layout.left is not None:
-        extras = {name: source for name, source in layout.extras.items() if name in OF_VECTORS}
-        layout = Layout(layout.right, transposed=layout.transposed & {"right"}, extras=extras)
+    fields = dict(layout.fields)
+    if request.kind == "vectors" and "left" in fields:
+        fields = {field: name for field, name in fields.items() if field in OF_VECTORS}
     named = {"left_ids": request.left_ids, "right_ids": request.ids}
-    extras = {field: name for field, name in named.items() if isinstance(name, str) and name in tensors}
-    layout = replace(layout, extras={**layout.extras, **extras})
+    fields |= {field: name for field, name in named.items() if isinstance(name, str) and name in tensors}
+    layout = replace(layout, fields=fields, transposed=layout.transposed & set(fields))
     require_settled(layout, tensors, request, where)
     if layout.head and request.weight is None:
         require_head(layout, tensors, where)
-    for name in filter(None, (layout.left, layout.right)):
+    for name in (layout.fields[side] for side in ("left", "right") if side in layout.fields):
         require_floats(name, arrays.tensors, where, alone=name in getattr(arrays, "homes", {}))
     return layout
 

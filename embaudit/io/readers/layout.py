@@ -1,15 +1,18 @@
-"""Roles of a file's named arrays (factors, heads, biases and ids): told by name and shape, or by the caller."""
+"""Roles of a file's named arrays: told by name and shape, or by the caller; none that could matter is left over."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from math import prod
-from typing import TypeAlias
+from typing import Any, TypeAlias
+
+import numpy as np
 
 from embaudit.core.words import listed
-from embaudit.errors import InputError, must_be
+from embaudit.errors import InputError, must_be, option
+from embaudit.io.codecs.arrays import Tensor
 from embaudit.io.request import Request
 
 Shapes: TypeAlias = "Mapping[str, tuple[int, ...]]"
@@ -57,30 +60,62 @@ INNER = re.compile(r"(?:^|\.)(?:(?:layers?|blocks?|h)\.\d+|gate|router|experts?|
 """Beginning of a layer of many, or of a choice of experts, in the name of an array: a classifier there is no head."""
 TRANSPOSED = {"h", "vt", "vh", "components", "kernel", "unembedwu"}
 ROWS_BY_CUSTOM = ("weight", "coef_")
-BIASES = {
-    "left": ("userbias", "userbiases", "leftbias", "bu", "ubiases"),
-    "right": ("itembias", "itembiases", "rightbias", "bi", "ibiases"),
+FIELDS: Mapping[str, tuple[str, ...]] = {
+    "left_bias": ("userbias", "userbiases", "leftbias", "bu", "ubiases"),
+    "right_bias": ("itembias", "itembiases", "rightbias", "bi", "ibiases"),
+    "offset": ("offset", "globalbias", "globalmean", "mu", "mean", "meanrating", "ratingmean", "averagerating"),
+    "left_ids": ("userids", "leftids"),
+    "left_names": ("usernames", "leftnames"),
+    "left_counts": ("usercounts", "leftcounts"),
+    "right_ids": ("itemids", "rightids", "ids", "words", "indextokey", "tokens"),
+    "right_names": ("itemnames", "itemtitles", "rightnames", "labels", "classes"),
+    "right_counts": ("itemcounts", "rightcounts"),
 }
-OFFSETS = ("offset", "globalbias", "globalmean", "mu", "mean", "meanrating", "ratingmean", "averagerating")
-IDS = {"left": ("userids", "leftids"), "right": ("itemids", "rightids", "ids", "words", "indextokey", "tokens")}
-NAMES = {"left": ("usernames", "leftnames"), "right": ("itemnames", "itemtitles", "rightnames", "labels", "classes")}
-COUNTS = {"left": ("usercounts", "leftcounts"), "right": ("itemcounts", "rightcounts")}
-KNOWN_OF_ROWS: Mapping[str, Mapping[str, tuple[str, ...]]] = {"ids": IDS, "names": NAMES, "counts": COUNTS}
+"""Plain names of the arrays beside factors, by the field of a model that they hold."""
+OF_ROWS = ("right_ids", "right_names", "right_counts")
+"""Fields among them that one table has, too."""
 INPUTS = ("inputs", "hiddenstates")
 SINGULAR = ("s", "sigma", "singularvalues")
+CODED = re.compile(
+    r"(?:^|[._])(?:scales|weight_scale(?:_inv)?|kernel_scale|absmax|quant_(?:map|state)\S*|qzeros|zero_points?|SCB)$"
+)
+"""Names of arrays that numbers of a quantised matrix are multiplied with."""
+OPTIONS = {"left": "left-bias", "right": "bias"}
+ADAPTED = re.compile(r"\.(?:lora_\w+|base_layer|modules_to_save|original_module)\b")
+"""Endings that PEFT puts behind the name of a layer that it changes."""
+EMBEDS = re.compile("emb|wte|tok|shared")
+"""Parts of the names of input embeddings."""
+GENERIC = re.compile(r"(?:^|\.)(?:fc|linear|output|head)\.weight$")
+"""Names of heads that other layers have, too."""
+NAMED = {"left": "left", "right": "weight"}
+"""How a bias and the factors of a side are named."""
 
 
 @dataclass(frozen=True)
 class Layout:
     """The roles of a file's arrays."""
 
-    right: str
-    left: str | None = None
+    fields: Mapping[str, str]
+    """Names of arrays by the field of a model that they hold (`left`, `right`, `right_bias`, `left_ids`, …)."""
     head: bool = False
     transposed: frozenset[str] = frozenset()
     """The sides stored with one column an entity."""
-    extras: Mapping[str, str] = field(default_factory=dict)
-    """Fields of a model (`right_bias`, `left_ids`, …) and the arrays that hold them."""
+
+    @property
+    def right(self) -> str:
+        """Name of the right factors."""
+        return self.fields["right"]
+
+    def left_over(self, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """Return the arrays that play no part.
+
+        Examples
+        --------
+        >>> layout = Layout({"right": "Q", "right_bias": "b"})
+        >>> layout.left_over({"Q": Tensor((3, 2), "float64"), "x": Tensor((3,), "int64")})
+        {'x': Tensor(shape=(3,), dtype='int64')}
+        """
+        return {name: tensor for name, tensor in tensors.items() if name not in self.fields.values()}
 
 
 def plain(name: str) -> str:
@@ -121,6 +156,8 @@ def is_kernel(name: str) -> bool:
 def choose(shapes: Shapes, request: Request, where: object) -> Layout:
     """Determine which of the arrays is what, by what the caller said and by their names and shapes.
 
+    What the caller names counts first, then pairs of factors and heads by their names; a single matrix is a table.
+
     Raises
     ------
     InputError
@@ -135,26 +172,33 @@ def choose(shapes: Shapes, request: Request, where: object) -> Layout:
         ...
     embaudit.errors.InputError: the arrays of a.npz must be one recognised table, pair or head; got a (5, 2), ...
     """
-    for option in ("left", "right", "weight", "bias", "left_bias", "embedding"):
-        name = getattr(request, option)
-        if name is not None and name not in shapes:
-            raise must_be(option, f"one of {_listed(shapes)} in {where}", repr(name))
-    if request.left is not None or request.right is not None:
-        return _chosen_pair(shapes, request, where)
-    if request.weight is not None:
-        return _chosen_weight(shapes, request, where)
+    for name in ("left", "right", "weight", "bias", "left_bias", "embedding"):
+        array = getattr(request, name)
+        if array is not None and array not in shapes:
+            raise must_be(name, f"one of {_listed(shapes)} in {where}", repr(array))
+    if request.left is not None or request.right is not None or request.weight is not None:
+        return _named(shapes, request, where)
+    matrices = {name: shape for name, shape in shapes.items() if len(shape) == 2}
+    names = {plain(name): name for name in matrices}
     layouts: list[Layout] = []
     if request.kind in ("auto", "factors", "vectors"):
-        layouts += [_pair(shapes, request, left, right, where) for left, right in _pairs(shapes)]
+        pairs = [(names[left], names[right]) for left, right in sorted(PAIRS) if left in names and right in names]
+        layouts += [_pair(shapes, request, left, right, where) for left, right in pairs]
     if request.kind in ("auto", "head"):
         # W beside H is a factor; W beside b is a head.
-        factors = {name for layout in layouts for name in (layout.left, layout.right)}
-        heads = [_head(shapes, request, name, where) for name in _heads(shapes)]
-        layouts += [head for head in heads if head.right not in factors or "right_bias" in head.extras]
-    if not layouts and request.kind != "factors":
-        layouts = _only_table(shapes, request, where)
+        factors = {layout.fields[side] for layout in layouts for side in ("left", "right")}
+        heads = [_head(shapes, request, name, where) for name in _heads(shapes, list(matrices))]
+        layouts += [head for head in heads if head.right not in factors or "right_bias" in head.fields]
+    if not layouts and request.kind != "factors" and len(matrices) == 1:
+        # A bias that was named is that of a head.
+        is_head = request.kind == "head" or (request.kind == "auto" and request.bias is not None)
+        (name,) = matrices
+        layouts = [_head(shapes, request, name, where) if is_head else _table(shapes, request, name)]
     if len(layouts) != 1:
-        raise _ambiguous(shapes, where)
+        got = _listed({name: shape for name, shape in shapes.items() if len(shape) > 1}) or "no matrix"
+        remedy = ("name two factors with --left=A and --weight=B, or one table with --weight=B and --kind=head or "
+                  "--kind=vectors")  # fmt: skip
+        raise must_be(f"the arrays of {where}", "one recognised table, pair or head", got, remedy)
     return layouts[0]
 
 
@@ -162,56 +206,31 @@ def _listed(shapes: Shapes) -> str:
     return listed([f"{name} {shape}" for name, shape in shapes.items()], 12)
 
 
-def _ambiguous(shapes: Shapes, where: object) -> InputError:
-    return must_be(
-        f"the arrays of {where}",
-        "one recognised table, pair or head",
-        _listed({name: shape for name, shape in shapes.items() if len(shape) > 1}) or "no matrix",
-        "name two factors with --left=A and --weight=B, or one table with --weight=B and --kind=head or --kind=vectors",
-    )
-
-
-def _chosen_pair(shapes: Shapes, request: Request, where: object) -> Layout:
-    """Return the layout of two factor matrices that the caller names."""
-    if request.right is not None and request.weight is not None:
-        raise InputError("weight must not be given with right; both name the right factors.")
-    right = request.right or request.weight
-    if request.left is None or right is None:
-        raise InputError(
-            f"the factors in {where} must both be named, with --left=A and --weight=B; one alone is a table "
-            "of vectors, named with --weight=B and --kind=vectors."
-        )
-    if request.kind == "head":
-        raise InputError("a head must be chosen with --weight, its inputs with embedding, in Python alone.")
-    return _pair(shapes, request, request.left, right, where)
-
-
-def _chosen_weight(shapes: Shapes, request: Request, where: object) -> Layout:
-    """Return the layout of a head or a table that the caller names."""
-    assert request.weight is not None
-    is_customary = any(_ends(request.weight, name) for name in (*HEADS, *TIED)) or is_kernel(request.weight)
-    is_customary = is_customary or bool(request.bias or request.embedding)
+def _named(shapes: Shapes, request: Request, where: object) -> Layout:
+    """Return the layout of two factor matrices, a head or a table that the caller names."""
+    if request.left is not None or request.right is not None:
+        if request.right is not None and request.weight is not None:
+            raise InputError("weight must not be given with right; both name the right factors.")
+        right = request.right or request.weight
+        if request.left is None or right is None:
+            raise InputError(
+                f"the factors in {where} must both be named, with --left=A and --weight=B; one alone is a table "
+                "of vectors, named with --weight=B and --kind=vectors."
+            )
+        if request.kind == "head":
+            raise InputError("a head must be chosen with --weight, its inputs with embedding, in Python alone.")
+        return _pair(shapes, request, request.left, right, where)
+    weight = request.weight
+    assert weight is not None
     if request.kind == "factors":
         raise InputError("factors must be named on both sides, with --left=A and --weight=B.")
-    if request.kind == "head" or (request.kind == "auto" and is_customary):
-        return _head(shapes, request, request.weight, where)
-    if request.kind == "vectors":
-        return _table(shapes, request, request.weight)
-    raise must_be(
-        "kind",
-        "given with --weight",
-        "auto",
-        f"say whether {request.weight} is one with --kind=head or --kind=vectors",
-    )
-
-
-def _matrices(shapes: Shapes) -> list[str]:
-    return [name for name, shape in shapes.items() if len(shape) == 2]
-
-
-def _pairs(shapes: Shapes) -> list[tuple[str, str]]:
-    names = {plain(name): name for name in _matrices(shapes)}
-    return [(names[left], names[right]) for left, right in sorted(PAIRS) if left in names and right in names]
+    is_customary = any(_ends(weight, name) for name in (*HEADS, *TIED)) or is_kernel(weight)
+    if request.kind == "head" or (request.kind == "auto" and (is_customary or request.bias or request.embedding)):
+        return _head(shapes, request, weight, where)
+    if request.kind != "vectors":
+        remedy = f"say whether {weight} is one with --kind=head or --kind=vectors"
+        raise must_be("kind", "given with --weight", "auto", remedy)
+    return _table(shapes, request, weight)
 
 
 def _ends(name: str, ending: str) -> bool:
@@ -229,35 +248,27 @@ def is_tied(name: str) -> bool:
     return any(_ends(name, ending) for ending in TIED)
 
 
-def is_head(layer: str) -> bool:
-    """Return whether the weights of a layer are called as those of a head, or as embeddings that may be tied to it.
-
-    Examples
-    --------
-    >>> is_head("base_model.model.lm_head"), is_head("model.layers.0.self_attn.q_proj")
-    (True, False)
-    """
-    return any(_ends(f"{layer}.weight", ending) for ending in (*HEADS, *TIED)) and not INNER.search(layer)
-
-
-def _heads(shapes: Shapes) -> list[str]:
+def _heads(shapes: Shapes, matrices: list[str]) -> list[str]:
     """Return the names of matrices that are heads by their names and biases."""
-    masked = {name for name in _matrices(shapes) if any(_ends(name, ending) for ending in MASKED)}
-    matrices = [name for name in _matrices(shapes) if name not in masked or _bias_apart(shapes, name)]
+    masked = {name for name in matrices if any(_ends(name, ending) for ending in MASKED)}
+    matrices = [name for name in matrices if name not in masked or _bias_apart(shapes, name)]
     # Any layer has weights: a bias beside them makes them those of a head.
     matrices = [name for name in matrices if name not in BARE or HEADS[name] in shapes]
     # A name of exactly that kind before one below a prefix, which layers inside a network may also have.
-    for ending in (HEADS, TIED):
-        named = [name for name in matrices if name in ending]
-        below = [name for name in matrices if any(_ends(name, ending) for ending in ending) and not INNER.search(name)]
+    for endings in (HEADS, TIED):
+        named = [name for name in matrices if name in endings]
+        below = [name for name in matrices if any(_ends(name, x) for x in endings) and not INNER.search(name)]
         if named or below:
             return named or below
     return []
 
 
-def _find(shapes: Shapes, names: Iterable[str]) -> str | None:
-    wanted = tuple(names)
-    return next((name for name in shapes if plain(name) in wanted), None)
+def _find(shapes: Shapes, names: tuple[str, ...]) -> str | None:
+    return next((name for name in shapes if plain(name) in names), None)
+
+
+def _layout(fields: Mapping[str, str | None], **more: Any) -> Layout:
+    return Layout({field: name for field, name in fields.items() if name is not None}, **more)
 
 
 def _pair(shapes: Shapes, request: Request, left: str, right: str, where: object) -> Layout:
@@ -268,68 +279,49 @@ def _pair(shapes: Shapes, request: Request, left: str, right: str, where: object
             f"{where} must hold two factor matrices; it holds {left}, {scale} and {right}, and where {scale} "
             f"belongs decides the cosines; save left and right factors with {scale} multiplied in."
         )
-    extras = {
-        "left_bias": request.left_bias or _find(shapes, BIASES["left"]),
-        "right_bias": request.bias or _find(shapes, BIASES["right"]),
-        "offset": _find({name: shape for name, shape in shapes.items() if prod(shape) == 1}, OFFSETS),
-        **_known_of_rows(shapes, "left"),
-        **_known_of_rows(shapes, "right"),
+    fields = {field: _find(shapes, names) for field, names in FIELDS.items()}
+    fields["offset"] = _find({name: shape for name, shape in shapes.items() if prod(shape) == 1}, FIELDS["offset"])
+    fields |= {
+        "left_bias": request.left_bias or fields["left_bias"],
+        "right_bias": request.bias or fields["right_bias"],
     }
-    transposed = _transposed_pair(request, (left, shapes[left]), (right, shapes[right]))
-    return Layout(right, left, transposed=transposed, extras=_present(extras))
+    transposed = _transposed_pair(request, shapes[left], shapes[right], plain(right))
+    return _layout({"left": left, "right": right, **fields}, transposed=transposed)
 
 
-def _known_of_rows(shapes: Shapes, side: str) -> dict[str, str | None]:
-    return {f"{side}_{what}": _find(shapes, of[side]) for what, of in KNOWN_OF_ROWS.items()}
-
-
-def _present(extras: Mapping[str, str | None]) -> dict[str, str]:
-    return {name: value for name, value in extras.items() if value is not None}
-
-
-def _transposed_pair(
-    request: Request, left: tuple[str, tuple[int, ...]], right: tuple[str, tuple[int, ...]]
-) -> frozenset[str]:
+def _transposed_pair(request: Request, left: tuple[int, ...], right: tuple[int, ...], name: str) -> frozenset[str]:
     """Return the sides with one column an entity: by request, by name, else by the only shapes that fit."""
     if request.transpose is not None:
         return frozenset(side for side in ("left", "right") if request.transposes(side))
-    if plain(right[0]) in TRANSPOSED:
+    if name in TRANSPOSED:
         return frozenset({"right"})
-    if len(left[1]) == len(right[1]) == 2:
-        fits = {
-            frozenset[str](): left[1][1] == right[1][1],
-            frozenset({"right"}): left[1][1] == right[1][0],
-            frozenset({"left"}): left[1][0] == right[1][1],
-            frozenset({"left", "right"}): left[1][0] == right[1][0],
-        }
-        readings = [sides for sides, fit in fits.items() if fit]
-        if not fits[frozenset()] and len(readings) == 1:
-            return readings[0]
-    return frozenset()
+    if not len(left) == len(right) == 2:
+        return frozenset()
+    # The widths agree as the sides lie: each has its width in its rows where it is transposed.
+    ways = [frozenset[str](), frozenset({"right"}), frozenset({"left"}), frozenset({"left", "right"})]
+    ways = [sides for sides in ways if left["left" not in sides] == right["right" not in sides]]
+    return ways[0] if len(ways) == 1 else frozenset()
 
 
 def _head(shapes: Shapes, request: Request, weight: str, where: object) -> Layout:
+    """Return the layout of a head, with the bias that its own or its layer's name leads to, and names of its labels."""
     bias = request.bias
     if bias is None:
-        endings = sorted((name for name in HEADS if _ends(weight, name)), key=len)
-        beside = weight.removesuffix(endings[-1]) + HEADS[endings[-1]] if endings else _beside(weight)
+        ending = max((name for name in HEADS if _ends(weight, name)), key=len, default=None)
+        # What torch, Keras and Flax call the bias of a layer whose weight was named.
+        layer = re.fullmatch(r"(.*[./])(?:weight|kernel)", weight)
+        beside = weight.removesuffix(ending) + HEADS[ending] if ending else f"{layer[1]}bias" if layer else None
         bias = beside if beside in shapes else _bias_apart(shapes, weight)
-    extras = _present({"right_bias": bias, **_known_of_rows(shapes, "right")})
-    left = request.embedding or _find(shapes, INPUTS)
+    fields = {"left": request.embedding or _find(shapes, INPUTS), "right": weight, "right_bias": bias}
+    fields |= {field: _find(shapes, FIELDS[field]) for field in OF_ROWS}
     transposed = _transposed_head(shapes, request, weight, bias, where)
-    return Layout(weight, left, head=True, transposed=frozenset({"right"} if transposed else ()), extras=extras)
+    return _layout(fields, head=True, transposed=frozenset({"right"} if transposed else ()))
 
 
 def _bias_apart(shapes: Shapes, weight: str) -> str | None:
     """Find the bias of tied embeddings, or one that is added to all logits."""
     names = APART if is_tied(weight) else APART[-1:]
     return next((name for name in names if name in shapes and shapes[name][-1:] == shapes[weight][:1]), None)
-
-
-def _beside(weight: str) -> str | None:
-    """Return what torch, Keras and Flax call the bias of a layer whose weight was named."""
-    layer = re.fullmatch(r"(.*[./])(?:weight|kernel)", weight)
-    return f"{layer[1]}bias" if layer else None
 
 
 def _transposed_head(shapes: Shapes, request: Request, weight: str, bias: str | None, where: object) -> bool:
@@ -344,12 +336,9 @@ def _transposed_head(shapes: Shapes, request: Request, weight: str, bias: str | 
     rows, columns = shapes[weight]
     size = shapes[bias][-1] if shapes[bias] else 1
     if rows == columns == size:
-        raise must_be(
-            f"the labels of {weight} in {where}",
-            "rows or columns",
-            f"{rows} × {columns}, which both could be",
-            "choose --transpose=none if each row is a label, --transpose=right if each column is one",
-        )
+        remedy = "choose --transpose=none if each row is a label, --transpose=right if each column is one"
+        got = f"{rows} × {columns}, which both could be"
+        raise must_be(f"the labels of {weight} in {where}", "rows or columns", got, remedy)
     return size == columns
 
 
@@ -357,14 +346,137 @@ def _table(shapes: Shapes, request: Request, name: str) -> Layout:
     transposed = request.transposes("right")
     if transposed is None:
         transposed = plain(name) in TRANSPOSED or is_kernel(name)
-    extras = _present(_known_of_rows(shapes, "right"))
-    return Layout(name, transposed=frozenset({"right"} if transposed else ()), extras=extras)
+    fields = {"right": name, **{field: _find(shapes, FIELDS[field]) for field in OF_ROWS}}
+    return _layout(fields, transposed=frozenset({"right"} if transposed else ()))
 
 
-def _only_table(shapes: Shapes, request: Request, where: object) -> list[Layout]:
-    matrices = _matrices(shapes)
-    if len(matrices) != 1:
-        return []
-    # A bias that was named is that of a head.
-    head = request.kind == "head" or (request.kind == "auto" and request.bias is not None)
-    return [_head(shapes, request, matrices[0], where) if head else _table(shapes, request, matrices[0])]
+def require_settled(layout: Layout, tensors: Mapping[str, Tensor], request: Request, where: object) -> None:
+    """Refuse a reading that leaves over what could be a bias, ids, or a second table of a side.
+
+    The vectors of one side, asked for as such, need no bias.
+
+    Raises
+    ------
+    InputError
+        For an array with one number for each entity or dimension of a side, or with the shape of a side of a pair.
+
+    Examples
+    --------
+    >>> tensors = {"P": Tensor((5, 2), "float64"), "Q": Tensor((7, 2), "float64"), "u_bias": Tensor((5,), "float64")}
+    >>> require_settled(Layout({"left": "P", "right": "Q"}), tensors, Request(), "a.npz")
+    Traceback (most recent call last):
+        ...
+    embaudit.errors.InputError: every array of a.npz that could matter must be named or left out; got u_bias (5,), ...
+    """
+    if request.kind == "vectors":
+        return
+    for name, tensor in layout.left_over(tensors).items():
+        for why, remedy in _could_be(name, tensor, layout, tensors):
+            what, got = f"every array of {where} that could matter", f"{name} {tensor.shape}, {why}"
+            ways = [*([remedy] if remedy else []), f"leave it out with {option('ignore', name)}"]
+            raise must_be(what, "named or left out", got, ", or ".join(ways))
+
+
+def require_head(layout: Layout, tensors: Mapping[str, Tensor], where: object) -> None:
+    """Refuse a head that a name alone chose where others could be it, change it, or come after it.
+
+    Raises
+    ------
+    InputError
+        For weights of adapters beside it, input embeddings beside another matrix of their shape, and a layer whose
+        outputs another one takes.
+
+    Examples
+    --------
+    >>> tensors = {"fc.weight": Tensor((3, 5), "float32"), "decoder.weight": Tensor((5, 3), "float32")}
+    >>> require_head(Layout({"right": "fc.weight"}, head=True), tensors, "a.npz")
+    Traceback (most recent call last):
+        ...
+    embaudit.errors.InputError: the head of a.npz must be its last layer; got fc.weight (3, 5), whose outputs ...
+    """
+    changed = {name: f"{name[: match.start()]}.weight" for name in tensors if (match := ADAPTED.search(name))}
+    is_head = {name: any(_ends(layer, x) for x in (*HEADS, *TIED)) for name, layer in changed.items()}
+    adapted = next((name for name, layer in changed.items() if is_head[name] and not INNER.search(layer)), None)
+    if adapted is not None:
+        remedy = "merge the adapters into the model (model.merge_and_unload() in PEFT) and save it again"
+        raise must_be(f"the head of {where}", "one matrix", f"{adapted}, which changes it", remedy)
+    shape, matrices = tensors[layout.right].shape, {name: x.shape for name, x in tensors.items() if len(x.shape) == 2}
+    remaining = [name for name in matrices if name != layout.right]
+    if is_tied(layout.right):
+        rival = next((x for x in remaining if matrices[x] in (shape, shape[::-1]) and not EMBEDS.search(x)), None)
+        if rival is not None:
+            remedy = f"name the head with {option('weight', rival)} and --kind=head"
+            got = f"{layout.right} and {rival}, both {shape}"
+            raise must_be(f"the head of {where}", "the only matrix of its shape", got, remedy)
+    if GENERIC.search(layout.right):
+        remedy = f"name it with {option('weight', layout.right)} and --kind=head if a softmax follows it"
+        n_labels = shape["right" in layout.transposed]
+        after = next(
+            (x for x in remaining if matrices[x][1] == n_labels and n_labels > 1 and x.endswith(".weight")), None
+        )
+        if after is not None:
+            got = f"{layout.right} {shape}, whose outputs {after} takes"
+            raise must_be(f"the head of {where}", "its last layer", got, remedy)
+        beside = next((x for x in remaining if 1 in shape and matrices[x][0] == max(shape) > 1), None)
+        if beside is not None:
+            got = f"{layout.right} {shape}, one number for each row of {beside}"
+            raise must_be(f"the head of {where}", "rows of labels", got, remedy)
+
+
+def require_floats(name: str, tensors: Mapping[str, Tensor], where: object, *, alone: bool = False) -> None:
+    """Refuse codes of a quantised matrix, whose cosines are not those of the numbers that they stand for.
+
+    Raises
+    ------
+    InputError
+        For integers, types of eight bits and fewer, and numbers with scales beside them.
+    """
+    dtype, what = tensors[name].dtype, f"{where}" if alone else f"{name} of {where}"
+    # What the format itself has undone is float32.
+    if dtype != "bfloat16" and dtype not in ("float16", "float32", "float64"):
+        remedy = "store the numbers they stand for as float32"
+        raise must_be(what, "floating-point numbers", f"{dtype}, counts or codes", remedy)
+    layer = name.rpartition(".")[0]
+    for other in tensors:
+        beside = other.rpartition(".")[0] == layer or other.startswith((f"{name}.", f"{name}_"))
+        if other != name and beside and CODED.search(other):
+            got = f"{other} beside it, as quantised matrices have"
+            raise must_be(what, "numbers as they are", got, "store the product as float32")
+
+
+def _could_be(
+    name: str, tensor: Tensor, layout: Layout, tensors: Mapping[str, Tensor]
+) -> Iterator[tuple[str, str | None]]:
+    """Yield what an array could be, and how to name it as that."""
+    numeric = tensor.is_real and np.dtype("f4" if tensor.dtype == "bfloat16" else tensor.dtype).kind == "f"
+    pair = "left" in layout.fields and not layout.head
+    sides = {side: layout.fields[side] for side in ("right", "left") if side in layout.fields}
+    shapes = {side: tensors[source].shape[:: -1 if side in layout.transposed else 1] for side, source in sides.items()}
+    if any(len(shape) != 2 for shape in shapes.values()) or len({shape[1] for shape in shapes.values()}) > 1:
+        # A pair that does not fit is refused later.
+        sides = {}
+    for side, source in sides.items():
+        rows, columns = shapes[side]
+        if _is_vector(tensor, rows) and not _of_another_layer(name, layout, tensors):
+            remedy = f"name it with {option(OPTIONS[side], name)}" if numeric else None
+            yield f"one value for each entity of {source}", remedy
+        by_custom = source.endswith(ROWS_BY_CUSTOM) or is_kernel(source)
+        if numeric and _is_vector(tensor, columns) and not (layout.head and by_custom):
+            yield f"one number for each dimension of {source}", None
+        if pair and tensor.shape == tensors[source].shape:
+            yield f"the shape of {source}", f"name it with {option(NAMED[side], name)}"
+    is_layer = (name.endswith(".weight") or is_kernel(name)) and len(tensor.shape) > 1 and 1 not in tensor.shape
+    if pair and numeric and is_layer:
+        yield "a layer beside the tables", "export the outputs of both towers and read these"
+
+
+def _is_vector(tensor: Tensor, size: int) -> bool:
+    return len(tensor.shape) in (1, 2) and size in tensor.shape and prod(tensor.shape) == size
+
+
+def _of_another_layer(name: str, layout: Layout, tensors: Mapping[str, Tensor]) -> bool:
+    """Return whether an array of a network with a head lies beside others of its size, as that of a norm does."""
+    layer, dot, _ = name.rpartition(".")
+    beside = [x for x in tensors if x not in (name, layout.right) and x.rpartition(".")[0] == layer]
+    sizes = (tensors[x].shape[-1:] if is_kernel(x) else tensors[x].shape[:1] for x in beside)
+    return layout.head and bool(dot) and (max(tensors[name].shape),) in sizes

@@ -11,7 +11,7 @@ from embaudit.errors import InputError, must_be, option
 from embaudit.io.codecs import arrow
 from embaudit.io.codecs.delimited import BY_SUFFIX, NUMBER, continued, plain_name
 from embaudit.io.codecs.lists import is_list, is_vectors
-from embaudit.io.readers.layout import BIASES
+from embaudit.io.readers.layout import FIELDS
 from embaudit.io.request import Request
 from embaudit.io.tables.columns import TableFile, open_table
 from embaudit.io.tables.interactions import RATING_NAMES, USER_NAMES
@@ -27,8 +27,8 @@ NUMBERED = re.compile(r"(.*?)(\d+)")
 """Pattern of the name of a dimension: the name of its family, and a number."""
 PANDAS_INDEX = "__index_level_0__"
 """Name of an index of pandas in Parquet and Feather."""
-BIAS_NAMES = frozenset({"bias", "biases", "intercept", "userintercept", "itemintercept", *BIASES["left"],
-                        *BIASES["right"]}) - {"bu", "bi"}  # fmt: skip
+BIAS_NAMES = frozenset({"bias", "biases", "intercept", "userintercept", "itemintercept", *FIELDS["left_bias"],
+                        *FIELDS["right_bias"]}) - {"bu", "bi"}  # fmt: skip
 """Names of a column of biases; a dimension may be called by two letters."""
 
 
