@@ -56,22 +56,6 @@ def _matched(x: Readable, y: Readable, missing: str) -> tuple[dict[str, tuple[st
     return common, [f"{side} alone has {names}: left out" for side, names in alone]
 
 
-def _shapes(x: Readable, y: Readable, names: dict[str, tuple[str, str]]) -> dict[str, Shape]:
-    """Return the shapes, which must be the same on both sides."""
-    shapes = {name: (x.tensors[a].shape, y.tensors[b].shape) for name, (a, b) in names.items()}
-    for name, (first, second) in shapes.items():
-        if first != second:
-            where = f"x and y at {name!r}" if name else "x and y"
-            raise must_be(where, "of one shape", f"{first} and {second}", "transpose or slice one of them")
-    return {name: shape for name, (shape, _) in shapes.items()}
-
-
-def _dtype_notes(x: Readable, y: Readable, names: dict[str, tuple[str, str]]) -> list[str]:
-    pairs = Counter((x.tensors[a].dtype, y.tensors[b].dtype) for a, b in names.values())
-    different = [(a, b, n) for (a, b), n in pairs.items() if a != b]
-    return [f"{counted(n, 'tensor')} {'is' if n == 1 else 'are'} {a} in x and {b} in y" for a, b, n in different]
-
-
 def _by_label(x: Readable, y: Readable, labels: Any) -> tuple[Readable, Readable]:
     """Cut one array of each side into named ones, by a label for each entry, in order of first appearance."""
     flat = np.ravel(np.asarray(labels))
@@ -79,7 +63,9 @@ def _by_label(x: Readable, y: Readable, labels: Any) -> tuple[Readable, Readable
     if len(flat) != len(sides[0]):
         raise must_be("labels", f"one for each of the {len(sides[0])} entries", len(flat))
     flat = flat.astype(str) if flat.dtype == object else flat
+    # np.unique sorts the labels: `appearance` brings them back into the order in which they first stand.
     values, first, index = np.unique(flat, return_index=True, return_inverse=True)
+    # Entries of one label side by side, in their order in the array; then one array a label.
     order, cuts = np.argsort(index, kind="stable"), np.bincount(index).cumsum()[:-1]
     parts = [np.split(side[order], cuts) for side in sides]
     appearance = np.argsort(first)
@@ -111,13 +97,6 @@ def _owners(patterns: Sequence[str], names: Sequence[str]) -> tuple[dict[str, st
         raise must_be("blocks", "of patterns that match some name", ", ".join(idle), remedy)
     owners = {name: next((p for p in patterns if fnmatch.fnmatchcase(name, p)), "other") for name in names}
     return owners, [f"no name matches {', '.join(idle)}"] * bool(idle)
-
-
-def _inner(cut: str, shape: Shape) -> int:
-    """Return how many entries each block of a tensor has; a vector is one row."""
-    if cut == "coordinates":
-        return 1
-    return prod(shape[1:]) if cut == "rows" and len(shape) > 1 else prod(shape)
 
 
 def _sums(tensors: dict[str, SharedTensor]) -> dict[str, BlockSums]:
@@ -176,8 +155,18 @@ def block_cosines(x: Any, y: Any, blocks: Any = None, *, missing: Literal["error
     """
     left, right = as_source(x, "x"), as_source(y, "y")
     names, notes = _matched(left, right, missing)
-    shapes = _shapes(left, right, names)
-    notes += _dtype_notes(left, right, names)
+    shapes: dict[str, Shape] = {}
+    dtypes: Counter[tuple[str, str]] = Counter()
+    # Shapes must be the same on both sides; that types differ is only said.
+    for name, (in_x, in_y) in names.items():
+        a, b = left.tensors[in_x], right.tensors[in_y]
+        if a.shape != b.shape:
+            where = f"x and y at {name!r}" if name else "x and y"
+            raise must_be(where, "of one shape", f"{a.shape} and {b.shape}", "transpose or slice one of them")
+        shapes[name] = a.shape
+        dtypes[a.dtype, b.dtype] += 1
+    different = [(a, b, n) for (a, b), n in dtypes.items() if a != b]
+    notes += [f"{counted(n, 'tensor')} {'is' if n == 1 else 'are'} {a} in x and {b} in y" for a, b, n in different]
     cut, parts = _cut(blocks, left, right, next(iter(shapes.values())))
     owners: dict[str, str] = {}
     if cut == "labels":
@@ -187,12 +176,18 @@ def block_cosines(x: Any, y: Any, blocks: Any = None, *, missing: Literal["error
     elif cut == "names":
         owners, unmatched = _owners(parts, list(names))
         notes += unmatched
+    # Entries of a block, of tensors that have any; a vector is one row.
     shapes = {name: shape for name, shape in shapes.items() if prod(shape)}
-    tensors = {name: SharedTensor(left, right, names[name], _inner(cut, shape)) for name, shape in shapes.items()}
+    inner = {
+        name: 1 if cut == "coordinates" else prod(shape[1:]) if cut == "rows" and len(shape) > 1 else prod(shape)
+        for name, shape in shapes.items()
+    }
+    tensors = {name: SharedTensor(left, right, names[name], count) for name, count in inner.items()}
     n_blocks = sum(tensor.count for tensor in tensors.values())
     if n_blocks > MAX_BLOCKS:
         raise must_be("the number of blocks", f"at most {MAX_BLOCKS:,}", f"{n_blocks:,}", "cut into larger blocks")
     sums = _sums(tensors)
+    # Either each tensor brings its blocks, or all tensors of a pattern add up to one.
     if owners:
         groups: dict[str, list[str]] = defaultdict(list)
         for name in tensors:
@@ -206,7 +201,7 @@ def block_cosines(x: Any, y: Any, blocks: Any = None, *, missing: Literal["error
         starts = np.cumsum([0, *(tensor.count for tensor in tensors.values())]).tolist()
         block_names = BlockNames(cut, tuple(tensors), tuple(shapes.values()), tuple(starts))
     result = BlockCosines(concatenate(lined_up), sizes, block_names, tuple(notes))
-    for side, squares in (("x", result.sums.xx), ("y", result.sums.yy)):
+    for side, squares in zip("xy", result.sums.products, strict=False):
         if not squares.any():
             raise must_be(side, "nonzero somewhere", "zeros only", "a zero vector has no cosine")
     return result

@@ -111,6 +111,7 @@ class BlockNames:
             return [self[int(b)] for b in block]
         if not 0 <= block < len(self):
             raise IndexError(block)
+        # The last owner that starts at the block or before it.
         i = int(np.searchsorted(self.starts, block, side="right")) - 1
         owner, shape, at = self.owners[i], self.shapes[i], int(block) - self.starts[i]
         if self.cut == "coordinates" and shape:
@@ -158,46 +159,55 @@ class BlockCosines(Drawn):
         return self.sums.cosines()
 
     @cached_property
-    def _profiles(self) -> tuple[Floats, Floats]:
-        return self.sums.profiles()
+    def _shared(self) -> Floats:
+        """(3, B) sums of all blocks in units of the largest."""
+        return self.sums.in_units_of_the_largest().products
 
-    @property
+    @cached_property
+    def _total(self) -> BlockSums:
+        return self.sums.total()
+
+    @cached_property
     def x_profile(self) -> Floats:
         """Norm of each block of x as a share of the norm of x; a unit vector."""
-        return self._profiles[0]
+        return np.asarray(np.sqrt(self._shared[0]) / np.sqrt(self._total.products[0]))
 
-    @property
+    @cached_property
     def y_profile(self) -> Floats:
         """Norm of each block of y as a share of the norm of y; a unit vector."""
-        return self._profiles[1]
+        return np.asarray(np.sqrt(self._shared[1]) / np.sqrt(self._total.products[1]))
 
     @cached_property
     def global_cosine(self) -> float:
         """Cosine of the two whole vectors, from their total sums."""
-        return float(self.sums.total().cosines()[0])
+        return float(self._total.cosines()[0])
 
     @cached_property
     def x_norm(self) -> float:
         """Norm of x."""
-        total = self.sums.total()
-        return math.ldexp(math.sqrt(total.xx[0]), int(total.ex[0]))
+        return math.ldexp(math.sqrt(self._total.products[0, 0]), int(self._total.exponents[0, 0]))
 
     @cached_property
     def y_norm(self) -> float:
         """Norm of y."""
-        total = self.sums.total()
-        return math.ldexp(math.sqrt(total.yy[0]), int(total.ey[0]))
+        return math.ldexp(math.sqrt(self._total.products[1, 0]), int(self._total.exponents[1, 0]))
+
+    @cached_property
+    def _norms(self) -> tuple[Floats, float]:
+        """`‖x_b‖‖y_b‖` of every block and `‖x‖‖y‖`, in the same units."""
+        xx, yy, _ = self._total.products[:, 0]
+        return np.sqrt(self._shared[0] * self._shared[1]), math.sqrt(xx * yy)
 
     @cached_property
     def weights(self) -> Floats:
         """`w_b = ‖x_b‖‖y_b‖/(‖x‖‖y‖)`; they add up to ρ, and are 0 for zero blocks."""
-        own, whole = self.sums.weights()
-        return np.asarray(own / whole)
+        own, whole = self._norms
+        return own / whole
 
     @cached_property
     def norm_cosine(self) -> float:
         """ρ, the cosine of the two profiles of block norms, in [0, 1]."""
-        own, whole = self.sums.weights()
+        own, whole = self._norms
         return min(1.0, math.fsum(own) / whole)
 
     @cached_property
@@ -228,17 +238,19 @@ class BlockCosines(Drawn):
     @property
     def zero_blocks(self) -> dict[str, int]:
         """Blocks that are zero in x only, in y only and in both."""
-        x, y = self.sums.xx == 0, self.sums.yy == 0
+        x, y, _ = self.sums.products == 0
         return {"x": int((x & ~y).sum()), "y": int((y & ~x).sum()), "both": int((x & y).sum())}
 
     @cached_property
     def norm_gaps(self) -> Floats:
         """`½(‖x_b‖/‖x‖ − ‖y_b‖/‖y‖)²`, each block's part of `1 − ρ`."""
+        # The profiles are unit vectors with cosine ρ: half their squared distance is 1 − ρ.
         return np.asarray((self.x_profile - self.y_profile) ** 2 / 2)
 
     @cached_property
     def direction_gaps(self) -> Floats:
         """`w_b(1 − c_b)`, each block's part of `ρ − global`."""
+        # Σ w_b − Σ w_b c_b; a block that is zero on a side has weight 0 and no part in it.
         return np.asarray(self.weights * (1 - np.where(self.is_defined, self.cosines, 1.0)))
 
     @cached_property
@@ -249,11 +261,16 @@ class BlockCosines(Drawn):
     @cached_property
     def without(self) -> Floats:
         """Global cosine of all other blocks, for each block left out; NaN where nothing is left."""
-        return self.sums.without()
+        # Blocks before plus blocks after: subtracting a large block from the total would leave its rounding error.
+        nothing = np.zeros((3, 1))
+        before = np.concatenate([nothing, self._shared.cumsum(axis=1)[:, :-1]], axis=1)
+        after = np.concatenate([self._shared[:, ::-1].cumsum(axis=1)[:, -2::-1], nothing], axis=1)
+        return BlockSums(before + after, self.sums.exponents).cosines()
 
     @property
     def bounds(self) -> tuple[float, float]:
         """Range of the global cosine given the norms and the extreme local cosines, `[ρ min c, ρ max c]`; sharp."""
+        # ρ × a weighted mean of the local cosines, which lies between the least and the largest of them.
         low, high = self._extremes
         return self.norm_cosine * low, self.norm_cosine * high
 
@@ -263,6 +280,7 @@ class BlockCosines(Drawn):
 
         A single block has no norms to vary: its cosine is the global one.
         """
+        # ρ may be anything from 0 to 1 then, so that 0 is always within reach.
         low, high = self._extremes
         return (low, high) if self._n_live == 1 else (min(0.0, low), max(0.0, high))
 
@@ -273,7 +291,7 @@ class BlockCosines(Drawn):
 
     @property
     def _n_live(self) -> int:
-        return int(((self.sums.xx > 0) | (self.sums.yy > 0)).sum())
+        return int((self.sums.products[:2] > 0).any(axis=0).sum())
 
     def local_threshold(self, level: float) -> LocalThreshold:
         """Compute the bound that "every local cosine ≥ λ" sets globally: ρλ with the norms, nothing above 0 without.
@@ -327,6 +345,7 @@ class BlockCosines(Drawn):
         """
         if share is not None and (not is_number(share) or not 0 < share <= 1):
             raise must_be("share", "above 0 and at most 1", repr(share))
+        # From the largest gap down until the share is reached, be it but for rounding.
         order = np.argsort(-self.gaps, kind="stable")
         total = math.fsum(self.gaps)
         shares = self.gaps[order] / (total or 1.0)

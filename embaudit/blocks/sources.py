@@ -24,6 +24,7 @@ def _is_numbers(values: Any) -> bool:
 
 def _as_leaf(values: Any) -> Any | None:
     """Return an array-like with shape and dtype, or None for a container of several."""
+    # Tensors and arrays know what they are; lists are arrays if all their leaves are numbers, else containers.
     if hasattr(values, "detach") or (hasattr(values, "dtype") and hasattr(values, "reshape")):
         return values
     if isinstance(values, Mapping):
