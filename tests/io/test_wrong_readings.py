@@ -27,6 +27,7 @@ ROWS = np.array([[1.0, 2.0], [3.0, 4.5], [5.0, 7.0]])
         ('1\t"a ""b"" c"\n2\tBeck\n3\tCher\n', ['a "b" c', "Beck", "Cher"]),
         ('1\t12" single\n2\tBeck\n3\tCher\n', ['12" single', "Beck", "Cher"]),
         ('1\t"two\nlines"\n2\tBeck\n', ["two\nlines", "Beck"]),
+        ('"1\tLow"\n2\tHigh\n', ['Low"', "High"]),
     ],
 )
 def test_quotes_in_titles_are_letters_where_they_enclose_nothing(tmp_path: Path, text: str, titles: list[str]) -> None:

@@ -7,9 +7,11 @@ import io
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
 
 from embaudit.errors import InputError, must_be
 from embaudit.io.codecs.lists import is_list
@@ -219,14 +221,36 @@ def read_delimited(sources: Sequence[Delimited], columns: Mapping[int, Cell]) ->
     return {position: _as_ids(column) if columns[position] == "id" else column for position, column in read.items()}
 
 
-def _parsed(source: Delimited, columns: Mapping[int, Cell]) -> pa.Table:
+def _parsed(source: Delimited, columns: Mapping[int, Cell], settled: Delimited | None = None) -> pa.Table:
     """Parse columns of one file; an id is text yet."""
+    import pyarrow as pa
     from pyarrow import csv as arrow
 
+    types = {"id": pa.dictionary(pa.int32(), pa.string()), "number": pa.float64(), "text": pa.string()}
     try:
-        source = _with_quotes_settled(source)
-        with source.open() as stream:
-            return arrow.read_csv(stream, **_options(source, columns))
+        settled = settled or _with_quotes_settled(source)
+        with settled.open() as stream:
+            return arrow.read_csv(
+                stream,
+                arrow.ReadOptions(
+                    column_names=[str(i) for i in range(source.width)],
+                    skip_rows=0 if source.names is None else 1,
+                    encoding=source.encoding,
+                    block_size=2**22,
+                ),
+                # Line ends inside of quotes cost speed, so they are looked for only where there are quotes.
+                arrow.ParseOptions(
+                    delimiter=source.delimiter,
+                    quote_char=settled.quoted and '"',
+                    newlines_in_values=settled.quoted,
+                ),
+                arrow.ConvertOptions(
+                    include_columns=[str(position) for position in columns],
+                    column_types={str(position): types[cell] for position, cell in columns.items()},
+                    null_values=[""],
+                    strings_can_be_null=True,
+                ),
+            )
     except OSError as error:
         raise InputError(f"{source.path} cannot be read: {error}.") from error
     except ValueError as error:
@@ -234,33 +258,10 @@ def _parsed(source: Delimited, columns: Mapping[int, Cell]) -> pa.Table:
             raise
         if "invalid UTF8" in str(error) and source.encoding == "utf8":
             return _parsed(replace(source, encoding="latin1"), columns)
-        raise _fault(source, columns, error) from error
-
-
-def _options(source: Delimited, columns: Mapping[int, Cell]) -> dict[str, Any]:
-    """Return the options of pyarrow that parse some columns."""
-    import pyarrow as pa
-    from pyarrow import csv as arrow
-
-    types = {"id": pa.dictionary(pa.int32(), pa.string()), "number": pa.float64(), "text": pa.string()}
-    return {
-        "read_options": arrow.ReadOptions(
-            column_names=[str(i) for i in range(source.width)],
-            skip_rows=0 if source.names is None else 1,
-            encoding=source.encoding,
-            block_size=2**22,
-        ),
-        # Line ends inside of quotes cost speed, so they are looked for only where there are quotes.
-        "parse_options": arrow.ParseOptions(
-            delimiter=source.delimiter, quote_char='"' if source.quoted else False, newlines_in_values=source.quoted
-        ),
-        "convert_options": arrow.ConvertOptions(
-            include_columns=[str(position) for position in columns],
-            column_types={str(position): types[cell] for position, cell in columns.items()},
-            null_values=[""],
-            strings_can_be_null=True,
-        ),
-    }
+        letters = replace(source, quoted=False)
+        if settled is not None and settled.quoted and _first_fault(letters) is None:
+            return _parsed(source, columns, letters)
+        raise _fault(settled or source, columns, error) from error
 
 
 def _as_ids(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -282,18 +283,45 @@ def _as_ids(column: pa.ChunkedArray) -> pa.ChunkedArray:
 def _with_quotes_settled(source: Delimited) -> Delimited:
     """Settle for the whole file whether double quotes enclose fields or are letters, as in `"Heroes" and "Low"`.
 
+    Quotes that enclose open and close in turns; a doubled one inside of a field closes it and opens it again at once.
+    So every other one, from the first on, must follow a separator, a line end or a quote, and the rest must stand
+    before such. A quote within a field without quotes is a letter and upsets the turns: then rows are walked over.
+
+    Raises
+    ------
+    InputError
+        As `_settled_by_rows` does.
+    """
+    if source.separator in UNQUOTED:
+        return replace(source, quoted=False)
+    borders = np.frombuffer(source.separator.encode() + b'\r\n"', np.uint8)
+    n_quotes, last = 0, b"\n"
+    with open_bytes(source.path) as file:
+        # Writers quote headers, which are known by now.
+        if source.names is not None:
+            file.readline()
+        for chunk in chain(iter(lambda: file.read(2**22), b""), [b"\n"]):
+            text = np.frombuffer(last + chunk, np.uint8)
+            quotes = np.flatnonzero(text[1:-1] == ord('"')) + 1
+            opening, closing = quotes[n_quotes % 2 :: 2], quotes[1 - n_quotes % 2 :: 2]
+            if not np.isin(np.concatenate([text[opening - 1], text[closing + 1]]), borders).all():
+                return _settled_by_rows(source)
+            n_quotes += len(quotes)
+            # The last byte is looked at with the one behind it.
+            last = text[-2:].tobytes()
+    return _settled_by_rows(source) if n_quotes % 2 else replace(source, quoted=n_quotes > 0)
+
+
+def _settled_by_rows(source: Delimited) -> Delimited:
+    """Take quotes for letters only where rows have other widths otherwise, or a quote is out of place.
+
     Raises
     ------
     InputError
         If a quote is out of place, and reading quotes as letters does not give rows of one width either.
     """
-    with open_bytes(source.path) as file:
-        # Writers quote headers, which are known by now; walking over all rows takes longer than parsing them.
-        if source.names is not None:
-            file.readline()
-        has_quotes = any(b'"' in chunk for chunk in iter(lambda: file.read(2**20), b""))
     letters, enclosing = replace(source, quoted=False), replace(source, quoted=True)
-    if not has_quotes or source.separator in UNQUOTED:
+    if source.separator in UNQUOTED:
         return letters
     fault = _first_fault(enclosing)
     if fault is None:
@@ -335,7 +363,7 @@ def _fault(source: Delimited, columns: Mapping[int, Cell], error: Exception) -> 
 
 def line_of(sources: Sequence[Delimited], row: int) -> str:
     """Name the line that a row below the headers ends in; of several files with the file."""
-    rows = ((source, line) for source in sources for line, _ in _numbered_rows(_with_quotes_settled(source)))
+    rows = ((source, line) for source in sources for line, _ in _numbered_rows(_settled_by_rows(source)))
     source, line = next(islice(rows, row, None))
     return f"line {line}" if len(sources) == 1 else f"line {line} of {source.path}"
 
