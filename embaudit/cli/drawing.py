@@ -37,7 +37,7 @@ class Heatmap(Group):
         >>> Heatmap(heatmap_groups="movies.csv:genres").ordering.name, Heatmap().ordering
         ('movies.csv', None)
         """
-        from embaudit.io.tables.ids import split_column
+        from embaudit.io.tables.rows import split_column
 
         return None if self.heatmap_groups is None else split_column(self.heatmap_groups)[0]
 

@@ -126,7 +126,7 @@ class Given(Group):
         """Yield the files that are read beside the model."""
         beside = ("left", "bias", "left_bias") if path.suffix == ".npy" else ()
         yield from (self.options[name] for name in (*FILES, *beside) if name in self.options)
-        from embaudit.io.tables.ids import split_column
+        from embaudit.io.tables.rows import split_column
 
         yield from (str(split_column(self.options[name])[0]) for name in ("ids", "left_ids") if name in self.options)
 

@@ -9,11 +9,18 @@ from embaudit.io.intake import FoundNorm, Intake, Part, Reading
 from embaudit.io.objects.live import from_object, read_object
 from embaudit.io.outputs import written_whole
 from embaudit.io.registry import load, look, read, require_output, save
-from embaudit.io.tables.ids import read_ids
 from embaudit.io.tables.interactions import Interactions, read_interactions
-from embaudit.io.tables.join import Joined, join_ids, join_texts, with_titles
-from embaudit.io.tables.labels import read_labels
-from embaudit.io.tables.titles import flags_named, read_titles, texts_for, titles_for
+from embaudit.io.tables.rows import read_ids, read_labels
+from embaudit.io.tables.titles import (
+    Joined,
+    flags_named,
+    join_ids,
+    join_texts,
+    read_titles,
+    texts_for,
+    titles_for,
+    with_titles,
+)
 
 __all__ = [
     "Format",

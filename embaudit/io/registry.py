@@ -224,9 +224,7 @@ def _require_known(request: Request, entry: Format) -> None:
 
 def finish(model: FactorModel, request: Request, source: Any) -> tuple[FactorModel, FoundNorm | None]:
     """Add the final norm of the file or object, which is the source, and what it could not say."""
-    from embaudit.io.tables.counts import counts_of
-    from embaudit.io.tables.ids import read_ids
-    from embaudit.io.tables.labels import labels_of
+    from embaudit.io.tables.rows import labels_of, read_counts, read_ids
 
     changes: dict[str, Any] = {name: getattr(request, name) for name in ("link", "objective")}
     for role, ids in (("left", request.left_ids), ("right", request.ids)):
@@ -237,7 +235,7 @@ def finish(model: FactorModel, request: Request, source: Any) -> tuple[FactorMod
     for role in ("left", "right"):
         value = getattr(request, f"{role}_counts")
         if value is not None:
-            changes[f"{role}_counts"] = counts_of(value, model.side(role))
+            changes[f"{role}_counts"] = read_counts(value, model.side(role))
     changes = {name: value for name, value in changes.items() if value is not None}
     if request.compared is not None and request.link is not None:
         raise must_be("link", "left out beside compared, which says it", repr(request.link))

@@ -22,7 +22,7 @@ from embaudit.core.words import counted, cut, nearest_to, two_decimals
 from embaudit.errors import InputError, must_be
 from embaudit.evaluation.truth import labels_in
 from embaudit.io import join_texts
-from embaudit.io.tables.ids import split_column
+from embaudit.io.tables.rows import split_column
 from embaudit.linalg.pairs import cosine_matrix
 from embaudit.linalg.rows import sample_rows
 from embaudit.model import Pairs, with_objective

@@ -16,7 +16,7 @@ from embaudit.core.words import counted
 from embaudit.errors import InputError, must_be
 from embaudit.evaluation.truth import labels_in
 from embaudit.io import join_ids, read_interactions
-from embaudit.io.tables.ids import split_column
+from embaudit.io.tables.rows import split_column
 from embaudit.simulate import PopularityLaw, SimulatedInteractions, simulate_interactions
 
 SIMULATED = ("n_clusters", "cluster_weights", "max_share", "concentration", "popularity_law")

@@ -28,7 +28,7 @@ import embaudit as ea
 from embaudit.blocks import block_cosines
 from embaudit.cli import main
 from embaudit.io import final_norm_of, read_ids, read_interactions, read_labels, read_titles
-from embaudit.io.tables.counts import read_counts
+from embaudit.io.tables.rows import read_counts
 from embaudit.model.side import Side
 
 DRAW = np.random.default_rng(0)
