@@ -27,9 +27,9 @@ from embaudit.model import FactorModel, SideName
 from embaudit.model.sizes import require_model
 from embaudit.ranges.cosine_range import require_gauges_of
 from embaudit.ranges.half_angle import tangent_of
-from embaudit.ranges.range_solver import InvariantCosine, ranges_of_pairs
+from embaudit.ranges.range_solver import ranges_of_pairs
 from embaudit.ranges.rivals import SLACK, nearest_rivals
-from embaudit.ranges.translation import TranslationRangeSolver
+from embaudit.ranges.same_side import SameSideRangeSolver
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -234,7 +234,7 @@ def _shifted_radii(factors: Matrix, lists: NeighbourLists, max_shift: float | No
     radius = np.inf if max_shift is None else max_shift
     here = np.argwhere(lists.indices >= 0)
     table = np.column_stack([lists.rows[here[:, 0]], lists.indices[tuple(here.T)]]).astype(np.intp)
-    solver = TranslationRangeSolver("right", None if max_shift is None else radius * (1 + SLACK))
+    solver = SameSideRangeSolver("right", max_shift=None if max_shift is None else radius * (1 + SLACK))
     apart = np.full(lists.indices.shape, np.nan)
     apart[tuple(here.T)] = ranges_of_pairs(solver, factors, factors, table).lower * (1 + SLACK)
     rivals = nearest_rivals(factors, lists, radius)
@@ -256,7 +256,7 @@ def _radii(factors: Matrix, lists: NeighbourLists) -> Floats:
     near = np.argwhere(lists.cosines > _NEAR)
     if len(near):
         table = np.column_stack([lists.rows[near[:, 0]], lists.indices[tuple(near.T)]]).astype(np.intp)
-        tangent = ranges_of_pairs(InvariantCosine(factors.shape[1]), factors, factors, table).lower
+        tangent = ranges_of_pairs(SameSideRangeSolver("right"), factors, factors, table).lower
         with np.errstate(divide="ignore"):
             depth[tuple(near.T)] = -np.log(tangent)
     with np.errstate(over="ignore", invalid="ignore"):

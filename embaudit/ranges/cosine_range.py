@@ -13,21 +13,18 @@ from embaudit.core.plain import record
 from embaudit.core.results import Drawn
 from embaudit.core.words import percent
 from embaudit.errors import EquivalenceError, InputError, must_be
-from embaudit.gauges import Affine, Diagonal, Gauge, GaugeGroup, Translation
+from embaudit.gauges import Affine, Diagonal, Gauge, GaugeGroup, Orthogonal, Translation
 from embaudit.gauges.budgeted import linear_budget
 from embaudit.gauges.gauge import EPS
 from embaudit.linalg.pairs import pair_cosines, pairs_or_all
 from embaudit.model import FactorModel, Pairs, Role
 from embaudit.model.sizes import require_model
-from embaudit.ranges.affine import AffineRangeSolver, CrossAffineRangeSolver
-from embaudit.ranges.cross import CrossLinearRangeSolver
+from embaudit.ranges.cross import CrossRangeSolver
 from embaudit.ranges.cross_diagonal import CrossDiagonalRangeSolver
-from embaudit.ranges.cross_translation import CrossTranslationRangeSolver
 from embaudit.ranges.diagonal import BoundedDiagonalRangeSolver, DiagonalRangeSolver
 from embaudit.ranges.half_angle import cosine_of
-from embaudit.ranges.linear import LinearRangeSolver
-from embaudit.ranges.range_solver import End, InvariantCosine, RangeSolver, as_pair_table, paired_rows, ranges_of_pairs
-from embaudit.ranges.translation import TranslationRangeSolver
+from embaudit.ranges.range_solver import End, RangeSolver, as_pair_table, paired_rows, ranges_of_pairs
+from embaudit.ranges.same_side import SameSideRangeSolver
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -84,7 +81,7 @@ class CosineRange(Drawn):
         x, y = Pairs(self.role).rows(self.model)
         if self.pairs.shape[1] == 2:
             return pair_cosines(x, y, self.pairs)
-        fixed = ranges_of_pairs(InvariantCosine(self.model.rank), x, y, np.asarray(self.pairs, dtype=np.intp))
+        fixed = ranges_of_pairs(SameSideRangeSolver("right"), x, y, np.asarray(self.pairs, dtype=np.intp))
         return cosine_of(fixed.lower)
 
     @property
@@ -212,36 +209,19 @@ class CosineRange(Drawn):
 
 
 def range_solver_for(group: GaugeGroup, role: Role, columns: int) -> RangeSolver:
-    """Choose the mathematics for a set of gauges and a kind of pair."""
-    if isinstance(group, Affine):
-        return _affine_solver(group, role, columns)
-    if isinstance(group, Translation):
-        moves = role == "cross" or (role == group.side and columns == 2)
-        if not moves or group.max_shift == 0:
-            return InvariantCosine(group.rank)
+    """Choose the mathematics for a set of gauges and a kind of pair, of two rows or of two differences of rows."""
+    linear, shift, side = group, 0.0, "right"
+    if isinstance(group, Affine | Translation):
+        linear = group.linear if isinstance(group, Affine) else Orthogonal(group.rank)
+        # A shift moves no row of the other side, and no difference of two rows.
+        if role == "cross" or (role == group.side and columns == 2):
+            shift, side = group.max_shift, group.side
+    budget = 1.0 if linear.fixes_cosines else linear_budget(linear)
+    if isinstance(linear, Diagonal) and budget != 1:
         if role == "cross":
-            return CrossTranslationRangeSolver(group.side, group.max_shift)
-        return TranslationRangeSolver(group.side, group.max_shift)
-    if group.fixes_cosines:
-        return InvariantCosine(group.rank)
-    budget = linear_budget(group)
-    if role == "cross":
-        return CrossDiagonalRangeSolver(budget) if isinstance(group, Diagonal) else CrossLinearRangeSolver(budget)
-    if not isinstance(group, Diagonal):
-        return LinearRangeSolver(role, budget)
-    return DiagonalRangeSolver(role) if budget is None else BoundedDiagonalRangeSolver(role, budget)
-
-
-def _affine_solver(group: Affine, role: Role, columns: int) -> RangeSolver:
-    """Choose the reach of the part that moves the pair, or of both."""
-    shifted = group.max_shift != 0 and (role == "cross" or (role == group.side and columns == 2))
-    if not shifted:
-        return range_solver_for(group.linear, role, columns)
-    if group.linear.fixes_cosines:
-        return range_solver_for(group.translation, role, columns)
-    if role == "cross":
-        return CrossAffineRangeSolver(group.side, group.max_condition, group.max_shift)
-    return AffineRangeSolver(group.side, group.max_condition, group.max_shift)
+            return CrossDiagonalRangeSolver(budget)
+        return DiagonalRangeSolver(role) if budget is None else BoundedDiagonalRangeSolver(role, budget)
+    return CrossRangeSolver(side, budget, shift) if role == "cross" else SameSideRangeSolver(role, budget, shift)
 
 
 def require_gauges_of(model: FactorModel, group: GaugeGroup) -> None:

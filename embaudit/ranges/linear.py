@@ -6,8 +6,6 @@ Householder 1960; Householder, "The Theory of Matrices in Numerical Analysis", 1
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -16,54 +14,52 @@ from embaudit.errors import InputError, must_be
 from embaudit.gauges.gauge import EPS, Gauge
 from embaudit.model import SideName
 from embaudit.ranges.half_angle import between, normalise_exponent, shear
-from embaudit.ranges.range_solver import End, RangeEnds, point
+from embaudit.ranges.range_solver import End, RangeEnds
 
 SHOWN = 1e-9 / EPS
 """A gauge that magnifies rounding more than this can no longer show the end of a range to nine digits."""
 
 
-class LinearRangeSolver(NamedTuple):
-    """Pairs of one side under GL(k), k >= 2, with `κ(M) <= max_condition` (None: unbounded)."""
+def stretched(ends: RangeEnds, condition: float | None) -> RangeEnds:
+    """Widen ranges by what linear gauges of at most that condition (None: any) do to every value in them.
 
-    side: SideName
-    max_condition: float | None
-    block_bytes: int = 2**21
-
-    def ends(self, x: Floats, y: Floats) -> RangeEnds:
-        """Return both ends; without a budget every value strictly between -1 and 1, unless the rows are parallel."""
-        tangent = between(normalise_exponent(x), normalise_exponent(y))
-        parallel = (tangent == 0) | np.isinf(tangent)
-        if self.max_condition is None:
-            low, high = np.where(parallel, tangent, np.inf), np.where(parallel, tangent, 0.0)
-            low[np.isnan(tangent)] = high[np.isnan(tangent)] = np.nan
-            return RangeEnds(low, high, parallel, parallel)
-        return stretched(point(tangent), self.max_condition)
-
-    def witness(self, x: Floats, y: Floats, end: End, tol: float) -> Gauge:
-        """Stretch along the bisector (upper end) or along its normal in the plane of the rows (lower end)."""
-        tangent = between(normalise_exponent(x[None]), normalise_exponent(y[None]))[0]
-        if tangent == 0 or np.isinf(tangent):
-            return Gauge.identity(len(x))
-        factor = self.max_condition
-        if factor is None:
-            nearly = np.sqrt(tol / 8)
-            factor = max(1.0, tangent / nearly if end == "upper" else 1 / (tangent * nearly))
-        bisector, normal = bisector_and_normal(x, y)
-        return stretch(bisector, normal, factor if end == "lower" else 1 / factor, self.side)
-
-
-def stretched(ends: RangeEnds, condition: float) -> RangeEnds:
-    """Move both ends on by a linear gauge of that condition.
-
-    An end counts as reached where a float64 gauge can show it: rounding turns a row by about eps, and the gauge
-    carries the change of the angle over to the end in proportion, `sin θ' / sin θ`.
+    Half-angle tangents grow or shrink by the condition at most, and both ends move on with the value they start from,
+    so the ends of a whole interval come from its own ends. An end counts as reached where a float64 gauge can show it:
+    rounding turns a row by about eps, and the gauge carries the change of the angle over to the end in proportion,
+    `sin θ' / sin θ`.
     """
-    lower, upper = ends.lower * condition, ends.upper / condition
-    shown = (magnified(end, start) <= SHOWN for end, start in ((lower, ends.lower), (upper, ends.upper)))
-    return RangeEnds(lower, upper, *(flag & ok for flag, ok in zip(ends[2:], shown, strict=True)))
+    if condition == 1:
+        return ends
+    if condition is None:
+        # Parallel rows never separate; any other pair can be given every cosine strictly between -1 and 1.
+        still = (ends.lower == ends.upper) & ((ends.lower == 0) | np.isinf(ends.lower))
+        lower, upper = np.where(still, ends.lower, np.inf), np.where(still, ends.upper, 0.0)
+        lower[np.isnan(ends.lower)] = upper[np.isnan(ends.upper)] = np.nan
+        shown = lower == ends.lower, upper == ends.upper
+    else:
+        lower, upper = ends.lower * condition, ends.upper / condition
+        shown = _magnified(lower, ends.lower) <= SHOWN, _magnified(upper, ends.upper) <= SHOWN
+    return RangeEnds(lower, upper, ends.lower_attained & shown[0], ends.upper_attained & shown[1])
 
 
-def magnified(end: Floats, start: Floats) -> Floats:
+def stretch_to_end(x: Floats, y: Floats, side: SideName, condition: float | None, end: End, tol: float) -> Gauge:
+    """Stretch two rows along their bisector (upper end) or along its normal in their plane (lower end).
+
+    Without a bound on the condition, as far as comes within `tol` of 1 or -1.
+    """
+    x, y = normalise_exponent(x[None])[0], normalise_exponent(y[None])[0]
+    tangent = between(x[None], y[None])[0]
+    if tangent == 0 or np.isinf(tangent) or condition == 1:
+        return Gauge.identity(len(x))
+    if condition is None:
+        # cos θ' = (1 - t²)/(1 + t²) is within 2 t² of 1.
+        nearly = np.sqrt(tol / 8)
+        condition = max(1.0, tangent / nearly if end == "upper" else 1 / (tangent * nearly))
+    bisector, normal = bisector_and_normal(x, y)
+    return stretch(bisector, normal, condition if end == "lower" else 1 / condition, side)
+
+
+def _magnified(end: Floats, start: Floats) -> Floats:
     """Compute `sin θ' / sin θ` from two half-angle tangents, 1 where the rows are parallel."""
     with np.errstate(divide="ignore", invalid="ignore"):
         # sin θ = 2t/(1 + t²); the factor 2 cancels in the ratio.
@@ -72,8 +68,7 @@ def magnified(end: Floats, start: Floats) -> Floats:
 
 
 def bisector_and_normal(x: Floats, y: Floats) -> tuple[Floats, Floats]:
-    """Orthonormal vectors along `x̂ + ŷ` and `ŷ - x̂`, exact also for nearly parallel rows (which must not be)."""
-    x, y = normalise_exponent(x[None])[0], normalise_exponent(y[None])[0]
+    """Orthonormal vectors along `x̂ + ŷ` and `ŷ - x̂`, exact also for rows that are nearly, but not quite, parallel."""
     x, y = x / np.linalg.norm(x), y / np.linalg.norm(y)
     flip = -1.0 if x @ y < 0 else 1.0
     ratio = np.asarray(flip * (x @ y) / (x @ x))

@@ -12,7 +12,6 @@ from embaudit.core.parallel import parallel_map, row_blocks
 from embaudit.errors import must_be
 from embaudit.gauges import Gauge
 from embaudit.linalg.pairs import as_pairs
-from embaudit.ranges.half_angle import between, normalise_exponent
 
 End: TypeAlias = Literal["lower", "upper"]
 
@@ -52,23 +51,6 @@ def point(tangent: Floats) -> RangeEnds:
     return RangeEnds(tangent, tangent, fixed, fixed)
 
 
-class InvariantCosine(NamedTuple):
-    """Solver for a cosine that no gauge of the set moves."""
-
-    rank: int
-    block_bytes: int = 2**21
-
-    def ends(self, x: Floats, y: Floats) -> RangeEnds:
-        """Return the range of each pair as a single point, since no gauge moves it."""
-        return point(between(normalise_exponent(x), normalise_exponent(y)))
-
-    def witness(self, x: Floats, y: Floats, end: End, tol: float) -> Gauge:  # noqa: ARG002
-        """Return the identity, which is already there."""
-        from embaudit.gauges import Gauge
-
-        return Gauge.identity(self.rank)
-
-
 def as_pair_table(pairs: ArrayLike, n_rows: int, n_columns: int) -> NDArray[np.intp]:
     """Check row numbers: (m, 2) for pairs of rows, (m, 4) for pairs of differences of rows of one side."""
     try:
@@ -94,7 +76,7 @@ def paired_rows(x: Matrix, y: Matrix, table: NDArray[np.intp]) -> tuple[Floats, 
 
 
 def ranges_of_pairs(solver: RangeSolver, x: Matrix, y: Matrix, table: NDArray[np.intp]) -> RangeEnds:
-    """Apply `reach.ends` to all pairs, a block at a time in two threads."""
+    """Apply `solver.ends` to all pairs, a block at a time in two threads."""
     blocks = list(row_blocks(len(table), x.shape[1], budget=solver.block_bytes))
     parts = list(parallel_map(lambda rows: solver.ends(*paired_rows(x, y, table[rows])), blocks))
     if not parts:

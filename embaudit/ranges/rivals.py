@@ -16,7 +16,7 @@ from embaudit.gauges.gauge import EPS
 from embaudit.linalg.nearest import NeighbourLists
 from embaudit.linalg.rows import row_norms, unit_rows
 from embaudit.ranges.range_solver import ranges_of_pairs
-from embaudit.ranges.translation import TranslationRangeSolver
+from embaudit.ranges.same_side import SameSideRangeSolver
 
 SLACK = 64 * EPS
 """Rounding that a tangent may lose, relative to it."""
@@ -88,7 +88,7 @@ def _bounds(cosines: Floats, own: Floats, rival_lengths: Floats, radius: float, 
 
 def _least(factors: Matrix, rows: Indices, bounds: Floats, max_shift: float) -> Floats:
     """Smallest exact tangent of each row: first where the bound is least, then wherever it does not rule out less."""
-    solver = TranslationRangeSolver("right", max_shift * (1 + SLACK))
+    solver = SameSideRangeSolver("right", max_shift=max_shift * (1 + SLACK))
     lines = np.arange(len(rows))
     first = bounds.argmin(axis=1)
     best = ranges_of_pairs(solver, factors, factors, np.column_stack([rows, first])).upper

@@ -20,8 +20,7 @@ from numpy.typing import ArrayLike
 
 from embaudit.core.checked import Flags, Floats, as_numbers
 from embaudit.errors import must_be
-from embaudit.gauges.gauge import EPS, Gauge
-from embaudit.model import SideName
+from embaudit.gauges.gauge import EPS
 from embaudit.ranges.half_angle import between, cosine_of, dots, normalise_exponent
 from embaudit.ranges.linear import require_cosines
 from embaudit.ranges.range_solver import End, RangeEnds, point
@@ -72,36 +71,32 @@ class _PairGeometry(NamedTuple):
         return self.inward > 0
 
 
-class TranslationRangeSolver(NamedTuple):
-    """Pairs of the side that is shifted by at most `max_shift` (None: unbounded)."""
+def shifted_ends(x: Floats, y: Floats, max_shift: float | None) -> RangeEnds:
+    """Find the ranges of pairs under shifts of at most that length (None: any).
 
-    side: SideName
-    max_shift: float | None
-    block_bytes: int = 2**21
+    In one dimension, where a cosine is 1 or -1 only, the hull of what is reached.
+    """
+    geometry = _PairGeometry.of(x, y)
+    radius = np.full(len(x), np.inf) if max_shift is None else max_shift / geometry.unit
+    ends = _ends(geometry, radius, flat=x.shape[1] == 1)
+    same = (geometry.base == 0) | np.isnan(geometry.tangent)
+    return RangeEnds(*(np.where(same, fixed, end) for fixed, end in zip(point(geometry.tangent), ends, strict=True)))
 
-    def ends(self, x: Floats, y: Floats) -> RangeEnds:
-        """Return both ends; in one dimension, where a cosine is 1 or -1 only, the hull of what is reached."""
-        geometry = _PairGeometry.of(x, y)
-        flat = x.shape[1] == 1
-        radius = np.full(len(x), np.inf) if self.max_shift is None else self.max_shift / geometry.unit
-        ends = _ends(geometry, radius, flat=flat)
-        same = (geometry.base == 0) | np.isnan(geometry.tangent)
-        still = point(geometry.tangent)
-        return RangeEnds(*(np.where(same, fixed, end) for fixed, end in zip(still, ends, strict=True)))
 
-    def witness(self, x: Floats, y: Floats, end: End, tol: float) -> Gauge:
-        """Shift the origin to where the arc touches the disc, or onto the line through the rows."""
-        return Gauge.translation(len(x), **{self.side: self.shift(x, y, end, tol)})
+def shift_to_end(
+    x: Floats, y: Floats, max_shift: float | None, end: End, tol: float, condition: float | None = 1.0
+) -> Floats:
+    """Find the shift that reaches an end, or comes within `tol` of it once a linear gauge has widened the range.
 
-    def shift(self, x: Floats, y: Floats, end: End, tol: float, condition: float = 1.0) -> Floats:
-        """Find the shift that reaches an end, or comes within `tol` of it once `condition` has widened the range."""
-        geometry = _PairGeometry.of(x[None], y[None])
-        radius = np.inf if self.max_shift is None else float(self.max_shift / geometry.unit[0])
-        if geometry.base[0] == 0 or radius == 0:
-            return np.zeros(len(x))
-        unit = float(geometry.unit[0])
-        radius = _short_of(geometry, radius, end, tol, condition)
-        return np.asarray(unit * _touching_shift(x / unit, y / unit, geometry, radius, end))
+    It takes the origin to where the arc touches the disc, or onto the line through the rows.
+    """
+    geometry = _PairGeometry.of(x[None], y[None])
+    unit = float(geometry.unit[0])
+    radius = np.inf if max_shift is None else max_shift / unit
+    if geometry.base[0] == 0 or radius == 0:
+        return np.zeros(len(x))
+    radius = _short_of(geometry, radius, end, tol, condition or 1.0)
+    return np.asarray(unit * _touching_shift(x / unit, y / unit, geometry, radius, end))
 
 
 def _short_of(geometry: _PairGeometry, radius: float, end: End, tol: float, condition: float) -> float:

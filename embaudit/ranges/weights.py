@@ -12,8 +12,7 @@ coordinates with r > 0 whose ratios fill one interval. `embaudit.ranges.sweep` f
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,13 +22,10 @@ from embaudit.core.parallel import row_blocks
 from embaudit.gauges.gauge import EPS
 from embaudit.ranges.definite import smallest_definite_cosine
 from embaudit.ranges.half_angle import between, difference_of_products, normalise_exponent
-from embaudit.ranges.intervals import every_interval
 from embaudit.ranges.sweep import NEVER, best_interval
 
 Ints = NDArray[np.intp]
 
-LOST = 1e-10
-"""Share of a sum that rounding might take, from which all intervals are tried; cosines lost a 500th of it at most."""
 _FINE = 1e-3
 """Half-angle tangent below which intervals are compared by 1 - cos², summed without cancellation."""
 
@@ -41,15 +37,6 @@ class Best(NamedTuple):
     """(m,) tan(θ/2)."""
     weights: Floats
     """(m, k) between 1 and κ²."""
-
-
-Search: TypeAlias = Callable[[Floats, Floats, Floats, float], tuple[Ints, Ints, Floats]]
-"""Finds the best interval; see `embaudit.ranges.sweep.best_interval`."""
-
-
-def search_for(rank: int, square: float) -> Search:
-    """Choose how to find the best intervals, a block of pairs at a time."""
-    return every_interval if np.sqrt(rank) * square * EPS > LOST else best_interval
 
 
 def largest_cosine(x: Floats, y: Floats, max_condition: float) -> Best:
@@ -94,9 +81,9 @@ def _best_vertex(x: Floats, y: Floats, square: float) -> Best:
         ratios = np.where(positive, np.log(np.abs(y)) - np.log(np.abs(x)), NEVER)
     order = np.argsort(ratios, axis=1)
     p, q, ratios = (np.take_along_axis(z, order, axis=1) for z in (x, y, ratios))
-    start, stop, cosine = search_for(x.shape[1], square)(p, q, ratios, square)
-    plain = np.empty(len(x))
-    fine, count = np.flatnonzero(cosine > 1 - _FINE**2), positive.sum(axis=1)
+    start, stop, cosine = best_interval(p, q, ratios, square)
+    plain, count = np.empty(len(x)), positive.sum(axis=1)
+    fine = np.flatnonzero(cosine > 1 - _FINE**2)
     for rows in row_blocks(len(fine), x.shape[1] ** 2, budget=2**20):
         near = fine[rows]
         start[near], stop[near], plain[near] = _fine_scan(p[near].T, q[near].T, count[near], square)
