@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from embaudit.core.checked import Flags, Floats, Indices, Matrix, as_count, as_list, as_numbers, frozen
 from embaudit.core.plain import record
@@ -204,70 +204,44 @@ def certified_neighbours(
     require_model(model)
     role = model.side_name(role)
     factors = model.factors(role)
-    max_shift = _shift_of(model, role, group)
+    max_shift: float | None = 0.0
+    if group is not None:
+        if not isinstance(group, Affine | Translation):
+            raise must_be("group", "an Affine or a Translation", repr(group), "linear gauges need no group")
+        require_gauges_of(model, group)
+        max_shift = group.max_shift if role == group.side else 0.0
     lists = neighbours(factors, n, rows=rows)
-    radii = _radii(factors, lists) if max_shift == 0 else _shifted_radii(factors, lists, max_shift)
+    radii = _radii(factors, lists, max_shift)
     radii[np.isin(lists.rows, model.zero_rows(role))] = np.nan
-    return CertifiedNeighbours(
-        role,
-        frozen(lists.rows),
-        frozen(lists.indices),
-        frozen(lists.cosines),
-        frozen(lists.runner_up),
-        frozen(radii),
-        max_shift,
-    )
+    indices, cosines = frozen(lists.indices), frozen(lists.cosines)
+    runner_up = frozen(lists.runner_up)
+    return CertifiedNeighbours(role, frozen(lists.rows), indices, cosines, runner_up, frozen(radii), max_shift)
 
 
-def _shift_of(model: FactorModel, role: SideName, group: Affine | Translation | None) -> float | None:
-    """Return how far the rows of this side may be shifted; None for any distance."""
-    if group is None:
-        return 0.0
-    if not isinstance(group, (Affine, Translation)):
-        raise must_be("group", "an Affine or a Translation", repr(group), "linear gauges need no group")
-    require_gauges_of(model, group)
-    return group.max_shift if role == group.side else 0.0
+def _radii(factors: Matrix, lists: NeighbourLists, max_shift: float | None) -> Floats:
+    """Compute radii against shifts followed by a linear gauge: `√(t'/t)`.
 
-
-def _shifted_radii(factors: Matrix, lists: NeighbourLists, max_shift: float | None) -> Floats:
-    """Compute radii against shifts followed by a linear gauge, by the smallest tangent any rival can get."""
-    radius = np.inf if max_shift is None else max_shift
-    here = np.argwhere(lists.indices >= 0)
-    table = np.column_stack([lists.rows[here[:, 0]], lists.indices[tuple(here.T)]]).astype(np.intp)
-    solver = SameSideRangeSolver("right", max_shift=None if max_shift is None else radius * (1 + SLACK))
-    apart = np.full(lists.indices.shape, np.nan)
-    apart[tuple(here.T)] = ranges_of_pairs(solver, factors, factors, table).lower * (1 + SLACK)
-    rivals = nearest_rivals(factors, lists, radius)
+    t is the largest half-angle tangent that a shift gives the entry, t' the smallest that it gives any rival; a gauge
+    of condition κ makes the first at most κ t and the second at least t'/κ.
+    """
+    filled = lists.indices >= 0
+    # A list is only as sure as its cosines: the entry is taken a rounding lower, the excluded item one higher.
+    rounding = 4 * (8 + np.sqrt(factors.shape[1])) * EPS
+    apart = tangent_of(np.clip(lists.cosines - rounding, -1, 1))
+    # Without shifts the cosine is enough, but near 1, where it has lost the digits of the angle.
+    exact = lists.cosines > _NEAR if max_shift == 0 else filled
+    row, place = np.nonzero(exact)
+    table = np.column_stack([lists.rows[row], lists.indices[row, place]]).astype(np.intp)
+    solver = SameSideRangeSolver("right", max_shift=None if max_shift is None else max_shift * (1 + SLACK))
+    apart[exact] = ranges_of_pairs(solver, factors, factors, table).lower * (1 + SLACK)
+    if max_shift == 0:
+        rivals = tangent_of(np.clip(lists.runner_up + rounding, -1, 1))
+    else:
+        rivals = nearest_rivals(factors, lists, np.inf if max_shift is None else max_shift)
     with np.errstate(divide="ignore", invalid="ignore"):
         radii = np.sqrt(rivals[:, None] / apart)
-    filled = lists.indices >= 0
     # Nothing over nothing: an entry and a rival of exactly the row's direction.
     radii[np.isnan(radii) & filled] = 1.0
     radii[np.isinf(rivals)[:, None] & filled] = np.inf
     tied = lists.cosines <= lists.runner_up[:, None] + TIE
     return np.asarray(np.where(tied, 1.0, np.maximum(radii, 1.0)))
-
-
-def _radii(factors: Matrix, lists: NeighbourLists) -> Floats:
-    # A list is only as sure as its cosines: the entry is taken a rounding lower, the excluded item one higher.
-    """Compute radii against linear gauges from the cosines of each entry and of the first row left out."""
-    rounding = 4 * (8 + np.sqrt(factors.shape[1])) * EPS
-    depth = _depth(lists.cosines - rounding)
-    near = np.argwhere(lists.cosines > _NEAR)
-    if len(near):
-        table = np.column_stack([lists.rows[near[:, 0]], lists.indices[tuple(near.T)]]).astype(np.intp)
-        tangent = ranges_of_pairs(SameSideRangeSolver("right"), factors, factors, table).lower
-        with np.errstate(divide="ignore"):
-            depth[tuple(near.T)] = -np.log(tangent)
-    with np.errstate(over="ignore", invalid="ignore"):
-        radii = np.exp((depth - _depth(lists.runner_up + rounding)[:, None]) / 2)
-    tied = lists.cosines <= lists.runner_up[:, None] + TIE
-    radii = np.where(tied, 1.0, np.maximum(radii, 1.0))
-    radii[np.isneginf(lists.cosines)] = np.nan
-    return np.asarray(radii)
-
-
-def _depth(cosines: NDArray[Any]) -> Floats:
-    """Compute artanh, infinite beyond ±1."""
-    with np.errstate(divide="ignore"):
-        return np.asarray(-np.log(tangent_of(np.clip(cosines, -1, 1))))

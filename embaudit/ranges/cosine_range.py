@@ -17,7 +17,7 @@ from embaudit.gauges import Affine, Diagonal, Gauge, GaugeGroup, Orthogonal, Tra
 from embaudit.gauges.budgeted import linear_budget
 from embaudit.gauges.gauge import EPS
 from embaudit.linalg.pairs import pair_cosines, pairs_or_all
-from embaudit.model import FactorModel, Pairs, Role
+from embaudit.model import FactorModel, Pairs, Role, SideName
 from embaudit.model.sizes import require_model
 from embaudit.ranges.cross import CrossRangeSolver
 from embaudit.ranges.cross_diagonal import CrossDiagonalRangeSolver
@@ -210,7 +210,9 @@ class CosineRange(Drawn):
 
 def range_solver_for(group: GaugeGroup, role: Role, columns: int) -> RangeSolver:
     """Choose the mathematics for a set of gauges and a kind of pair, of two rows or of two differences of rows."""
-    linear, shift, side = group, 0.0, "right"
+    linear = group
+    shift: float | None = 0.0
+    side: SideName = "right"
     if isinstance(group, Affine | Translation):
         linear = group.linear if isinstance(group, Affine) else Orthogonal(group.rank)
         # A shift moves no row of the other side, and no difference of two rows.
