@@ -1,4 +1,9 @@
-"""Block Krylov iteration for the leading eigenvectors of a large positive semidefinite operator."""
+"""Block Krylov iteration for the leading eigenvectors of a large positive semidefinite operator.
+
+A basis of `Q, GQ, G²Q, …` grows by a block a step. G projected onto it is a small matrix, whose eigenvalues (Ritz
+values) approach the largest ones of G. A run ends where they have converged or the basis is full; svd.py then starts
+another one from what it has.
+"""
 
 from __future__ import annotations
 
@@ -41,6 +46,7 @@ def value_errors(values: NDArray[Any], residuals: NDArray[Any], k: int) -> Float
     array([3.57142857e-08, 1.00000000e-06])
     """
     theta, r = values[:k].astype(np.float64), residuals[:k].astype(np.float64)
+    # Divided by 2θ: the relative error of √θ is half that of θ.
     gap = theta - values[-1]
     quadratic = np.divide(r * r, gap, out=np.full(k, np.inf), where=gap > 0)
     error = np.minimum(r, quadratic)
@@ -55,18 +61,16 @@ class _Subspace:
     projected: Floats
     size: int = 0
 
-    @classmethod
-    def of(cls, length: int, capacity: int, dtype: np.dtype[Any]) -> _Subspace:
-        return cls(np.empty((capacity, length), dtype), np.zeros((capacity, capacity)))
-
     def append(self, block: NDArray[Any], image: NDArray[Any]) -> NDArray[Any]:
         """Take in a block and its image; return the part of the image that is orthogonal to all so far."""
         old, self.size = self.size, self.size + block.shape[1]
         self.rows[old : self.size] = block.T
         basis = self.rows[: self.size]
+        # ⟨basis, G · block⟩ is the new column of the projected operator, and by symmetry its new row.
         column = basis @ image
         rest: NDArray[Any] = image - basis.T @ column
-        # Twice, or values already found come back as ghosts.
+        # Orthogonalised twice ("twice is enough", Kahan and Parlett): after once the rest keeps rounding errors along
+        # vectors that have converged, and grows them into copies of eigenvalues that were there before.
         rest -= basis.T @ (basis @ rest)
         self.projected[: self.size, old : self.size] = column
         self.projected[old : self.size, : self.size] = column.T
@@ -132,13 +136,17 @@ def block_krylov(
     array([1., 0., 0., 0.])
     """
     length, width = start.shape
-    space = _Subspace.of(length, _capacity(length, width, n_vectors, start.dtype), start.dtype)
+    # As many basis vectors as the memory holds, but room for a few times those wanted.
+    within_budget = BASIS_BYTES // (length * start.dtype.itemsize)
+    wanted = min(length, max(MIN_EXPANSION * n_vectors, min(within_budget, MAX_COLUMNS)))
+    capacity = max(wanted, width, n_vectors)
+    space = _Subspace(np.empty((capacity, length), start.dtype), np.zeros((capacity, capacity)))
     block, next_look = orthonormal(start), CHECK_FROM * n_vectors
     while True:
         rest = space.append(block, multiply(np.ascontiguousarray(block)))
         newest = block.shape[1]
         # G · newest = basis · projected + block · coupling, so a Ritz vector's residual is coupling times its last
-        # coordinates.
+        # coordinates. QR splits what is left of the image into the next block and that coupling.
         block, coupling = scipy.linalg.qr(rest, mode="economic", check_finite=False)
         block = space.fresh(block)
         full = block.shape[1] == 0
@@ -150,10 +158,3 @@ def block_krylov(
         residuals = np.linalg.norm(coupling @ coordinates[-newest:, :n_vectors], axis=0)
         if full or value_errors(values[:n_vectors], residuals, k).max() <= tolerance:
             return space.vectors(coordinates[:, :n_vectors])
-
-
-def _capacity(length: int, width: int, n_vectors: int, dtype: np.dtype[Any]) -> int:
-    """Choose how many basis vectors to hold: within the budget, but room for a few times those wanted."""
-    within_budget = BASIS_BYTES // (length * dtype.itemsize)
-    wanted = min(length, max(MIN_EXPANSION * n_vectors, min(within_budget, MAX_COLUMNS)))
-    return max(wanted, width, n_vectors)

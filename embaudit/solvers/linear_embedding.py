@@ -40,9 +40,11 @@ def squared_error(X: Any, A: ArrayLike, B: ArrayLike) -> float:
     a, b = np.asarray(A, dtype=np.float64), np.asarray(B, dtype=np.float64)
     if is_sparse(X):
         left = X @ a
+        # ‖X − P Bᵀ‖² multiplied out: the product P Bᵀ would be dense.
         entries = X.tocsr().data.astype(np.float64)
         return max(0.0, float(entries @ entries) - 2 * dot(X @ b, left) + dot(left.T @ left, b.T @ b))
     dense = np.asarray(X)
+    # Row by row of blocks: Σ ‖x_b − (x_b A) Bᵀ‖².
     gaps = (dense[rows] - (dense[rows] @ a) @ b.T for rows in row_blocks(*dense.shape))
     return sum(dot(gap, gap) for gap in gaps)
 
@@ -104,7 +106,11 @@ class LinearEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         """
         rows = self._validated(X, reset=True)
         self._require_parameters(*rows.shape)
-        svd = truncated_svd(rows, self.n_components, solver=self.svd_solver, rng=_generator(self.random_state))
+        state = self.random_state
+        # What scikit-learn accepts, without drawing from the global source.
+        drawn = np.random.default_rng(state.randint(2**31)) if isinstance(state, np.random.RandomState) else state
+        generator = as_generator(drawn, "random_state")
+        svd = truncated_svd(rows, self.n_components, solver=self.svd_solver, rng=generator)
         if svd.singular_values[0] == 0:
             raise must_be("X", "a matrix with an entry other than 0", "zeros only")
         if svd.singular_values[0] < TINY:
@@ -114,6 +120,7 @@ class LinearEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
 
     def _keep(self, svd: TruncatedSVD, rows: Any) -> Self:
         """Set the fitted attributes from an SVD; singular values that are zero within rounding become 0."""
+        # Directions that X does not have would be scaled by 1/σ of rounding.
         sigma = np.array(svd.singular_values, dtype=np.float64)
         sigma[sigma <= zero_below(rows.shape, float(sigma[0]))] = 0.0
         left, right = self._scales(sigma)
@@ -202,6 +209,7 @@ class LinearEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         user_ids, item_ids, item_names : array, optional
             See `FactorModel.from_user_item`.
         """
+        # Singular values descend, so that the empty columns are the last ones.
         live = slice(self.effective_rank_)
         return FactorModel.from_user_item(
             self.transform(X)[:, live],
@@ -222,10 +230,3 @@ class LinearEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-
-def _generator(random_state: Any) -> np.random.Generator:
-    """Accept what scikit-learn accepts as `random_state`, without drawing from the global source."""
-    if isinstance(random_state, np.random.RandomState):
-        return np.random.default_rng(random_state.randint(2**31))
-    return as_generator(random_state, "random_state")

@@ -153,6 +153,8 @@ class ProductPenaltyMF(LinearEmbedding):
 
     def _scales(self, sigma: Floats) -> tuple[Floats, Floats]:
         """Compute the diagonal factors of `P` and `Q` from the shrinkage σ²/(σ² + α) of each singular value."""
+        # Ridge regression of X on itself: A Bᵀ = V diag(g) Vᵀ with g = σ²/(σ² + α), at rank k of the k largest (Section
+        # 2.1). The objective sees this product only, so that the split into A and B is a choice (Section 2.2).
         left, right = np.zeros_like(sigma), np.zeros_like(sigma)
         live = sigma > 0
         # α/σ may exceed the largest float before it is divided again, but never the second σ of a ratio.

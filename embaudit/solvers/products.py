@@ -64,6 +64,7 @@ def _even_rows(X: Interactions, columns: int) -> Iterator[slice]:
         step = min(-(-n // MIN_BLOCKS), limit, next(row_blocks(n, X.shape[1])).stop)
         yield from (slice(start, min(start + step, n)) for start in range(0, n, step))
         return
+    # Equal shares of the stored entries, and besides a cut wherever a block would have too many rows.
     pointers = X.indptr
     cuts = np.searchsorted(pointers, np.linspace(0, pointers[-1], MIN_BLOCKS + 1)[1:-1])
     edges = np.unique(np.concatenate([[0], cuts, np.arange(0, n, limit), [n]]))
@@ -135,5 +136,6 @@ class RowBlocks:
 
     def smaller_times(self, V: NDArray[Any]) -> NDArray[Any]:
         """Multiply with the Gram matrix of the smaller side, `Xᵀ X` where p <= n, else `X Xᵀ`."""
+        # Both have the same nonzero eigenvalues, the squares of the singular values.
         n, p = self.shape
         return self.normal_times(V) if p <= n else self.times(self.transposed_times(V))

@@ -1,21 +1,28 @@
-"""The truncated SVD of a dense or sparse matrix: which route, how exact, with a certificate."""
+"""The truncated SVD of a dense or sparse matrix: the route for its size, polished in float64, with a certificate.
+
+1. A route finds a basis that nearly holds the k leading right singular vectors (LAPACK finds them outright).
+2. One Rayleigh–Ritz step in float64 takes the best triplets within it, and measures `‖XᵀX v − σ² v‖` of each.
+3. "auto" goes on to a stronger route where those residuals do not bound the error of each σ by 1e-8, or where
+   squaring has lost singular values below 1e-6 of the largest.
+"""
 
 from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, cast, get_args
 
 import numpy as np
+import scipy.linalg
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from embaudit.core.checked import RNG, Floats, Matrix, Vector, as_generator, frozen, is_integer
-from embaudit.core.parallel import one_blas_thread
+from embaudit.core.parallel import one_blas_thread, parallel_map, row_blocks
 from embaudit.errors import must_be
+from embaudit.linalg.passes import in_order
 from embaudit.linalg.rows import triangular_factor
-from embaudit.solvers import routes
-from embaudit.solvers.krylov import orthonormal, value_errors
+from embaudit.solvers.krylov import block_krylov, orthonormal, value_errors
 from embaudit.solvers.products import Interactions, RowBlocks, as_interactions, is_sparse
 
 Solver: TypeAlias = Literal["auto", "lapack", "gram", "krylov", "lanczos", "randomized"]
@@ -35,6 +42,12 @@ SMALLEST = 1e-12
 """A matrix whose largest entry is smaller than this, or larger than its inverse, is scaled first."""
 EXACT = 1e-8
 """Relative error of the singular values that "auto" accepts (an estimate, see `value_errors`)."""
+OVERSAMPLE = 8
+"""Vectors beyond k that guard the gap."""
+KRYLOV_WIDTH = 16
+"""Columns of a block: one cache line of float32, and a block of 27,000 rows still fits the second-level cache."""
+KRYLOV_TOLERANCE = 1e-9
+"""Wanted relative error of the singular values."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +77,86 @@ class TruncatedSVD:
         return f"TruncatedSVD({size}, {self.solver}, residual {self.residual:.1e})"
 
 
+# The routes: each returns a basis of about k right vectors; LAPACK the triplets themselves.
+
+
+def _from_smaller_side(blocks: RowBlocks, vectors: NDArray[Any]) -> NDArray[Any]:
+    """Turn vectors of the smaller side into right vectors: those of `X Xᵀ` become an orthonormal basis of `Xᵀ U`."""
+    n, p = blocks.shape
+    return vectors if p <= n else orthonormal(blocks.transposed_times(vectors))
+
+
+def _by_lapack(X: Interactions, k: int) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Compute `(σ, V)` by a full dense SVD in float64: exact to rounding, small matrices only."""
+    dense = X.toarray() if is_sparse(X) else X
+    _, values, right = scipy.linalg.svd(np.asarray(dense, dtype=np.float64), full_matrices=False, check_finite=False)
+    return values[:k], right[:k].T
+
+
+def _gram_matrix(X: Interactions) -> Floats:
+    """Compute the Gram matrix of the smaller side in float64, streamed."""
+    n, p = X.shape
+    tall = X if p <= n else X.T.tocsr() if is_sparse(X) else X.T
+    m = min(n, p)
+
+    def term(rows: slice) -> NDArray[Any]:
+        stored = tall[rows]
+        block = stored.toarray() if is_sparse(stored) else stored
+        block = np.asarray(block, dtype=np.float64)
+        return cast("NDArray[Any]", block.T @ block)
+
+    return in_order(parallel_map(term, row_blocks(max(n, p), m), in_threads=True))
+
+
+def _by_gram(X: Interactions, k: int) -> NDArray[Any]:
+    """Find V from an eigendecomposition of the Gram matrix of the smaller side."""
+    matrix = _gram_matrix(X)
+    m = len(matrix)
+    try:
+        _, vectors = scipy.linalg.eigh(matrix, subset_by_index=[m - k, m - 1], check_finite=False)
+    except np.linalg.LinAlgError:
+        # LAPACK can fail to separate a range of eigenvalues that are equal up to rounding.
+        vectors = np.linalg.eigh(matrix)[1][:, m - k :]
+    # Eigenvalues come in ascending order.
+    return _from_smaller_side(RowBlocks.of(X, k), vectors[:, ::-1])
+
+
+def _by_krylov(X: Interactions, k: int, rng: np.random.Generator, start: NDArray[Any] | None = None) -> NDArray[Any]:
+    """Find V by block Krylov iteration: in float32 from a random block, in float64 from a `start` that is close."""
+    m = min(X.shape)
+    n_vectors = min(k + OVERSAMPLE, m)
+    if start is None:
+        # Wider blocks for many vectors: each pass over X then serves more of them.
+        width = min(m, max(KRYLOV_WIDTH, n_vectors // 8))
+        blocks = RowBlocks.of(X, width, np.float32)
+        start = rng.standard_normal((m, width), dtype=np.float32)
+    else:
+        blocks = RowBlocks.of(X, n_vectors)
+        # The operator is the Gram matrix of the smaller side: where that has the rows, right vectors start it as X v.
+        start = start if X.shape[1] == m else blocks.times(start)
+    vectors = block_krylov(blocks.smaller_times, start, n_vectors, k, tolerance=KRYLOV_TOLERANCE)
+    return _from_smaller_side(blocks, vectors)
+
+
+def _by_lanczos(X: Interactions, k: int, rng: np.random.Generator) -> NDArray[Any]:
+    """Find V by ARPACK on the Gram operator of the smaller side, in float64 to full precision."""
+    from scipy.sparse.linalg import LinearOperator, eigsh
+
+    blocks = RowBlocks.of(X, 1)
+    m = min(X.shape)
+    operator = LinearOperator((m, m), matvec=lambda v: blocks.smaller_times(v.reshape(m, 1)), dtype=np.float64)
+    _, vectors = eigsh(operator, k, v0=rng.standard_normal(m), tol=0)
+    return _from_smaller_side(blocks, vectors[:, ::-1])
+
+
+def _by_randomized(X: Interactions, k: int, rng: np.random.Generator) -> NDArray[Any]:
+    """Find V by scikit-learn's randomised range finder: quick, and inexact where the spectrum is flat."""
+    from sklearn.utils.extmath import randomized_svd
+
+    right = randomized_svd(X, k, n_oversamples=OVERSAMPLE, random_state=int(rng.integers(2**31)))[2]
+    return np.asarray(right.T)
+
+
 @dataclass(frozen=True, eq=False)
 class _Triplets:
     values: Floats
@@ -83,6 +176,7 @@ class _Triplets:
 
 
 def _measured(X: Interactions, values: NDArray[Any], right: NDArray[Any]) -> _Triplets:
+    # ‖XᵀX v − σ² v‖ of each triplet, with one more pass over X.
     image = RowBlocks.of(X, right.shape[1]).normal_times(right)
     return _Triplets(values, right, np.linalg.norm(image - right * values**2, axis=0))
 
@@ -93,6 +187,7 @@ def _polished(X: Interactions, basis: NDArray[Any]) -> _Triplets:
     span = orthonormal(np.asarray(basis, dtype=np.float64))
     image = blocks.normal_times(span)
     projected = span.T @ image
+    # Rayleigh–Ritz: XᵀX within the span is a small matrix, whose eigenvectors turn the span's basis into triplets.
     # Symmetric but for rounding, which eigh would read from one triangle only.
     squares, rotation = np.linalg.eigh((projected + projected.T) / 2)
     squares, rotation = squares[::-1], rotation[:, ::-1]
@@ -121,31 +216,31 @@ def _gram_is_cheap(X: Interactions, k: int) -> bool:
     # A stored number of a sparse matrix is counted as 20 dense ones, an iteration as 16 passes over its columns.
     stored = X.nnz if is_sparse(X) else n * p
     slower = 20 if is_sparse(X) else 1
-    return bool(n * p * min(n, p) <= slower * 16 * (k + routes.OVERSAMPLE) * stored + 4e10)
+    return bool(n * p * min(n, p) <= slower * 16 * (k + OVERSAMPLE) * stored + 4e10)
 
 
 def _by_name(X: Interactions, k: int, solver: str, rng: np.random.Generator) -> _Triplets:
     """Compute triplets by a route of the user's choice; all but LAPACK's are polished in float64."""
     if solver == "lapack":
-        return _measured(X, *routes.lapack(X, k))
+        return _measured(X, *_by_lapack(X, k))
     if solver == "gram":
-        return _polished(X, routes.gram(X, min(k + 1, *X.shape)))
+        return _polished(X, _by_gram(X, min(k + 1, *X.shape)))
     if solver == "krylov":
-        return _krylov(X, k, rng)
+        return _restarted(X, k, rng)
     if solver == "lanczos" and k < min(X.shape):
-        return _polished(X, routes.lanczos(X, k, rng))
+        return _polished(X, _by_lanczos(X, k, rng))
     if solver == "randomized":
-        return _polished(X, routes.randomized(X, k, rng))
+        return _polished(X, _by_randomized(X, k, rng))
     raise must_be("k", f"below min(n, p) = {min(X.shape)} for the lanczos route", k, 'use "lapack"')
 
 
-def _krylov(X: Interactions, k: int, rng: np.random.Generator) -> _Triplets:
+def _restarted(X: Interactions, k: int, rng: np.random.Generator) -> _Triplets:
     """Iterate in float32, and only where that was not enough go on in float64 from there."""
-    triplets = _polished(X, routes.krylov(X, k, rng))
+    triplets = _polished(X, _by_krylov(X, k, rng))
     for _ in range(KRYLOV_RESTARTS):
         if triplets.is_exact(k):
             break
-        triplets = _polished(X, routes.krylov(X, k, rng, start=triplets.right))
+        triplets = _polished(X, _by_krylov(X, k, rng, start=triplets.right))
     return triplets
 
 
@@ -153,6 +248,8 @@ def _automatic(X: Interactions, k: int, rng: np.random.Generator) -> tuple[_Trip
     """Take the cheapest exact route and go on to a stronger one until the result is exact."""
     solver = _auto_route(X, k)
     triplets = _by_name(X, k, solver, rng)
+    # A Gram matrix has the squares of the singular values, and loses those below 1e-8 of the largest: where some are
+    # neither zero nor within its reach a full SVD steps in, if it can be afforded; else a warning says so.
     floor = zero_below(X.shape, float(triplets.values[0]))
     if solver != "lapack" and not triplets.resolves(k, floor) and X.shape[0] * X.shape[1] <= FALLBACK_ENTRIES:
         return _by_name(X, k, "lapack", rng), "lapack"
