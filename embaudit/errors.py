@@ -43,6 +43,9 @@ CUTS = (
 GONE = {
     **dict.fromkeys([f"name embaudit.blocks.{name}" for name in CUTS], "block_cosines takes words, patterns or labels"),
     "name embaudit.blocks.NormChange": "docs/migration.md has the line of NumPy for it",
+    "name embaudit.io.FoundNorm": "StoredNorm is its name",
+    "name embaudit.io.found_norm": "stored_norm is its name",
+    "name embaudit.io.fits": "the norm says it: norm.fits(head.link, head.rank)",
     "format mtx": "convert it in Python: numpy.save('vectors.npy', scipy.io.mmread(PATH))",
     "format llama2c": "docs/reading.md has the line that converts it",
     "name embaudit.resume_in": "run the audit again, it is short enough",

@@ -1,11 +1,11 @@
 """Reading and writing: models in many formats, interactions, labels and titles; nothing is ever unpickled."""
 
+from embaudit.errors import GONE
 from embaudit.io.catalogue import Format, formats
-from embaudit.io.checkpoints.final_norm import final_norm_of, fits, found_norm, norm_of
-from embaudit.io.checkpoints.rounding import Rounding, rounding_of
+from embaudit.io.checkpoints.final_norm import Rounding, final_norm_of, norm_of, rounding_of, stored_norm
 from embaudit.io.files import distinct_outputs
 from embaudit.io.given import as_model, as_reading, source_of
-from embaudit.io.intake import FoundNorm, Intake, Part, Reading
+from embaudit.io.intake import Intake, Part, Reading, StoredNorm
 from embaudit.io.objects.live import from_object, read_object
 from embaudit.io.outputs import written_whole
 from embaudit.io.registry import load, look, read, require_output, save
@@ -24,21 +24,19 @@ from embaudit.io.tables.titles import (
 
 __all__ = [
     "Format",
-    "FoundNorm",
     "Intake",
     "Interactions",
     "Joined",
     "Part",
     "Reading",
     "Rounding",
+    "StoredNorm",
     "as_model",
     "as_reading",
     "distinct_outputs",
     "final_norm_of",
-    "fits",
     "flags_named",
     "formats",
-    "found_norm",
     "from_object",
     "join_ids",
     "join_texts",
@@ -55,8 +53,16 @@ __all__ = [
     "rounding_of",
     "save",
     "source_of",
+    "stored_norm",
     "texts_for",
     "titles_for",
     "with_titles",
     "written_whole",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """Name the replacement of what was here."""
+    if remedy := GONE.get(f"name embaudit.io.{name}"):
+        raise AttributeError(f"embaudit.io.{name} is gone; {remedy}.")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -26,10 +26,10 @@ GIVEN = "what was given"
 """Name of a part that the caller gave."""
 FEW = 2
 """How many of them a line names."""
-OF_VECTORS = {"right", "right_ids", "right_names", "right_counts", "right_aside", "objective"}
-"""Fields that vectors alone have."""
 SHIFTS = ("bias", "beta")
 """Names of the shift of a norm."""
+OF_VECTORS = {"right", "right_ids", "right_names", "right_counts", "right_aside", "objective"}
+"""Fields that vectors alone have."""
 SHOWN = 6
 """How many arrays left over a sentence names."""
 
@@ -172,8 +172,8 @@ class Intake:
 
 
 @dataclass(frozen=True, eq=False)
-class FoundNorm:
-    """A final norm, and how it was told."""
+class StoredNorm:
+    """A final norm and its place in a checkpoint."""
 
     norm: FinalNorm
     """The norm."""
@@ -206,8 +206,8 @@ class Reading:
 
     model: FactorModel
     intake: Intake
-    norm: FoundNorm | None = None
-    """The final norm that was found, and by what."""
+    norm: StoredNorm | None = None
+    """The final norm before a head, and what says so."""
 
 
 @dataclass(frozen=True, eq=False)

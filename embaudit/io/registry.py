@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 from embaudit.core.checked import Matrix, as_factors
 from embaudit.errors import InputError, must_be
 from embaudit.io.catalogue import FORMATS, Format, detected, formats, module_of, named, room_in, writer_of
-from embaudit.io.checkpoints.encoders import encoder_of, refusal_of
-from embaudit.io.checkpoints.final_norm import final_norm_of, found_norm
+from embaudit.io.checkpoints.config import encoder_of, refusal_of
+from embaudit.io.checkpoints.final_norm import final_norm_of, stored_norm
 from embaudit.io.codecs import open_arrays
 from embaudit.io.draft import Draft
 from embaudit.io.files import AnyPath, as_path, located, plain_suffix
-from embaudit.io.intake import GIVEN, Contents, FoundNorm, Intake, Part, Reading
+from embaudit.io.intake import GIVEN, Contents, Intake, Part, Reading, StoredNorm
 from embaudit.io.outputs import writable, written_whole
 from embaudit.io.readers.assemble import tokens_beside
 from embaudit.io.remote import naming, with_urls
@@ -222,7 +222,7 @@ def _require_known(request: Request, entry: Format) -> None:
         raise must_be(f"an option for {entry.name} files", f"one of {allowed}", unused[0])
 
 
-def finish(model: FactorModel, request: Request, source: Any) -> tuple[FactorModel, FoundNorm | None]:
+def finish(model: FactorModel, request: Request, source: Any) -> tuple[FactorModel, StoredNorm | None]:
     """Add the final norm of the file or object, which is the source, and what it could not say."""
     from embaudit.io.tables.rows import labels_of, read_counts, read_ids
 
@@ -247,7 +247,7 @@ def finish(model: FactorModel, request: Request, source: Any) -> tuple[FactorMod
     model = comparing(model, request.compared)
     model = model.replace(**changes) if changes else model
     model = with_objective(model, request.objective) if request.inputs is None else model
-    norm = found_norm(source, model, name=request.norm, kind=request.norm_kind)
+    norm = stored_norm(source, model, name=request.norm, kind=request.norm_kind)
     model = model if norm is None else model.replace(final_norm=norm.norm)
     return _named(_with_left(model, request), request), norm
 

@@ -193,6 +193,8 @@ def test_ways_to_cut_that_went_name_their_replacement() -> None:
 
     with pytest.raises(AttributeError, match=r"^embaudit.blocks.Heads is gone; block_cosines takes words, patterns"):
         embaudit.blocks.Heads  # noqa: B018
+    with pytest.raises(AttributeError, match=r"^embaudit.io.FoundNorm is gone; StoredNorm is its name"):
+        embaudit.io.FoundNorm  # noqa: B018
 
 
 def test_too_many_blocks_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -118,7 +118,7 @@ def test_what_is_no_norm_is_refused(tmp_path, options, words):
 def test_a_configuration_that_says_nothing(tmp_path, text):
     Path(tmp_path / "config.json").write_text(text)
     config = config_of(tmp_path)
-    assert (config.model_type, config.vocab_size) == ("", None)
+    assert (config.model_type, config.epsilon) == ("", 1e-5)
 
 
 LM = Path(__file__).parents[2] / ".." / "shared" / "data" / "lm-stories260K"
@@ -187,9 +187,11 @@ def test_a_file_that_is_no_checkpoint_has_none(tmp_path):
 @pytest.mark.parametrize("layer", ["model.norm", "model.language_model.norm", "language_model.model.norm"])
 def test_the_part_that_reads_text_is_asked(tmp_path, layer):
     tensors = {f"{layer}.weight": GAIN, "vision_tower.norm.weight": SHIFT}
-    folder = checkpoint(tmp_path, tensors, model_type="paligemma", text_config={"model_type": "gemma", "vocab_size": 9})
+    folder = checkpoint(
+        tmp_path, tensors, model_type="paligemma", text_config={"model_type": "gemma", "rms_norm_eps": 1e-6}
+    )
     found = final_norm_of(folder)
     assert found.name == f"{layer}.weight"
     np.testing.assert_array_equal(found.norm.gain, 1 + GAIN)
     config = config_of(folder)
-    assert (config.model_type, config.vocab_size) == ("gemma", 9)
+    assert (config.model_type, config.epsilon) == ("gemma", 1e-6)

@@ -35,8 +35,6 @@ class Architecture:
     """True if tied embeddings see states divided by √d_model."""
     constant: bool = False
     """True if a checkpoint without such a tensor has a norm without gains."""
-    epsilon: float | None = None
-    """Epsilon added to mean squares whatever `config.json` says; None where that says it."""
 
     @property
     def weight(self) -> str:
@@ -47,21 +45,8 @@ class Architecture:
         """Return what multiplies all logits beside norm and head."""
         tied = config.get("scale_decoder_outputs", config.get("tie_word_embeddings", True)) is not False
         width = config.get("d_model")
-        if not (self.shrinks and tied and isinstance(width, int) and width > 0):
-            return self.after(config)
-        return self.after(config) / math.sqrt(width)
-
-    def epsilon_of(self, config: Mapping[str, Any]) -> float:
-        """Return what the norm adds to the mean square of a state.
-
-        Examples
-        --------
-        >>> ARCHITECTURES["llama"].epsilon_of({"rms_norm_eps": 1e-6}), ARCHITECTURES["opt"].epsilon_of({})
-        (1e-06, 1e-05)
-        """
-        stored = (config.get(key) for key in EPSILONS)
-        told = next((x for x in stored if isinstance(x, float) and 0 <= x < 1), USUAL)
-        return told if self.epsilon is None else self.epsilon
+        shrunk = width if self.shrinks and tied and isinstance(width, int) and width > 0 else 1
+        return self.after(config) / math.sqrt(shrunk)
 
     def after(self, config: Mapping[str, Any]) -> float:
         """Return what multiplies the logits that a head gives.
@@ -78,13 +63,6 @@ class Architecture:
         return 1 / number if self.scale.startswith("/") else float(number)
 
 
-EPSILONS = (
-    "rms_norm_eps", "layer_norm_eps", "layer_norm_epsilon", "layernorm_epsilon", "norm_epsilon", "norm_eps",
-    "rms_norm_epsilon", "ln_eps",
-)  # fmt: skip
-"""Keys of `config.json` that say what norms add to mean squares."""
-USUAL = 1e-5
-"""Epsilon of a LayerNorm of torch, where no other is stored."""
 _LLAMA = Architecture("model.norm", "rms")
 _GEMMA = Architecture("model.norm", "rms", adds_one=True)
 _NEMOTRON = Architecture("model.norm", "layer", adds_one=True)

@@ -1,16 +1,37 @@
-"""Configuration of the network of text, from `config.json` beside a checkpoint."""
+"""Configurations of networks: `config.json`, the metadata of GGUF, and files of sentence-transformers, CLIP, SigLIP."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from embaudit.errors import InputError, must_be
 from embaudit.io.checkpoints.architectures import ARCHITECTURES, Architecture
 from embaudit.io.json_text import parsed_file
 
 TEXT = ("text_config", "llm_config", "language_config")
 """Under which names a network of several parts says what its text part is."""
+EPSILONS = (
+    "rms_norm_eps", "layer_norm_eps", "layer_norm_epsilon", "layernorm_epsilon", "norm_epsilon", "norm_eps",
+    "rms_norm_epsilon", "ln_eps",
+)  # fmt: skip
+"""Keys of `config.json` that say what norms add to mean squares."""
+USUAL = 1e-5
+"""Epsilon of a LayerNorm of torch, where no other is stored."""
+EXPORTS = {
+    "modules.json": "numpy.save('vectors.npy', SentenceTransformer({path!r}).encode(texts))",
+    "config_sentence_transformers.json": "numpy.save('vectors.npy', SentenceTransformer({path!r}).encode(texts))",
+    "config.json": "numpy.savez('towers.npz', user_factors=text_embeds, item_factors=image_embeds)",
+}
+"""By the file that names an encoder: the line of Python that writes vectors of it."""
+OF_GGUF = "output_norm"
+"""Name of the final norm of every architecture in llama.cpp."""
+DIVIDED = ("granite", "granitehybrid", "granitemoe", "minicpm")
+"""Architectures whose logits llama.cpp divides by their scale; those of others it multiplies."""
+SCALES = {"grok": 0.5773502691896257}
+"""The scale that llama.cpp takes where a file says none."""
 
 
 @dataclass(frozen=True)
@@ -82,13 +103,92 @@ class Config:
         return False in ties and True not in ties
 
     @property
-    def vocab_size(self) -> int | None:
-        """Tokens of the vocabulary, where it says so."""
-        stored = self.values.get("vocab_size")
-        return stored if isinstance(stored, int) and not isinstance(stored, bool) and stored > 0 else None
+    def epsilon(self) -> float:
+        """Return what norms add to the mean square of a state.
+
+        Examples
+        --------
+        >>> Config({"rms_norm_eps": 1e-6}).epsilon, Config({}).epsilon
+        (1e-06, 1e-05)
+        """
+        stored = (self.values.get(key) for key in EPSILONS)
+        return next((x for x in stored if isinstance(x, float) and 0 <= x < 1), USUAL)
 
 
 def config_of(folder: Path) -> Config:
     """Read `config.json` of a folder; nothing where there is none, or it is damaged."""
     content = parsed_file(folder / "config.json")
     return Config.of(content) if isinstance(content, dict) else Config()
+
+
+def config_of_gguf(metadata: Mapping[str, Any], *, shifted: bool) -> Config:
+    """Determine the final norm of a GGUF file from its metadata, as llama.cpp does.
+
+    The gains multiply as they stand: where a network multiplies by 1 + w, its converter has added the 1 already. See
+    `conversion/gemma.py` of llama.cpp; the keys are those of its `gguf-py/gguf/constants.py`, the scales of logits
+    those of its graphs.
+
+    Parameters
+    ----------
+    metadata : mapping
+        What the file says by key.
+    shifted : bool
+        Whether the norm has a bias, as no RMSNorm has.
+
+    Examples
+    --------
+    >>> said = {"general.architecture": "phi2", "phi2.attention.layer_norm_epsilon": 1e-5}
+    >>> config_of_gguf(said, shifted=False).architecture.kind
+    'layer'
+    """
+    name = metadata.get("general.architecture")
+    if not isinstance(name, str):
+        return Config()
+    by_mean = f"{name}.attention.layer_norm_epsilon" in metadata
+    by_square = f"{name}.attention.layer_norm_rms_epsilon" in metadata
+    architecture = Architecture(
+        OF_GGUF,
+        "layer" if shifted or (by_mean and not by_square) else "rms",
+        scale="/scale" if name in DIVIDED else "scale",
+        constant=name == "olmo",
+    )
+    scale = metadata.get(f"{name}.logit_scale", SCALES.get(name))
+    width = metadata.get(f"{name}.embedding_length")
+    epsilon = metadata.get(f"{name}.attention.layer_norm_{'rms_' if architecture.kind == 'rms' else ''}epsilon")
+    return Config(
+        {"scale": scale, "hidden_size": width, "norm_eps": epsilon},
+        architecture,
+        f"the architecture {name} of its metadata",
+    )
+
+
+def encoder_of(folder: Path) -> tuple[str, str] | None:
+    """Return the word for how the encoder of a folder was trained, and the file that says so; None without one.
+
+    A layer that normalises is read from the modules of sentence-transformers, or their similarity from its
+    configuration; without either it is not known how vectors are compared.
+    """
+    modules = parsed_file(folder / "modules.json")
+    types = [str(x.get("type")) for x in modules if isinstance(x, dict)] if isinstance(modules, list) else []
+    if any(kind.endswith(".Normalize") for kind in types):
+        return "sentence-transformers", "modules.json"
+    for name, key, words in (
+        ("config_sentence_transformers.json", "similarity_fn_name", {"cosine": "sentence-transformers",
+                                                                     "dot": "msmarco-dot"}),
+        ("config.json", "model_type", {"clip": "clip", "siglip": "siglip"}),
+    ):  # fmt: skip
+        content = parsed_file(folder / name)
+        word = words.get(str(content.get(key))) if isinstance(content, dict) else None
+        if word is not None:
+            return word, name
+    return None
+
+
+def refusal_of(folder: Path) -> InputError | None:
+    """Build the error that says what to export of an encoder, whose own tables are no embeddings of texts or images."""
+    is_encoder = isinstance(parsed_file(folder / "modules.json"), list)
+    word, name = encoder_of(folder) or ("sentence-transformers" if is_encoder else "", "modules.json")
+    if not word:
+        return None
+    remedy = f"export them in Python: {EXPORTS[name].format(path=str(folder))}"
+    return must_be("the input", "vectors", f"{folder}, an encoder ({word}, as {name} says)", remedy)

@@ -1,34 +1,45 @@
-"""Find the final norm of a checkpoint: by its architecture, else by names that are customary, else by what is named."""
+"""Checkpoints of any format: the norm before the head, by architecture, name or request, and the rounding of a head."""
 
 from __future__ import annotations
 
 import os
 import re
-from dataclasses import replace
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from embaudit.errors import must_be
-from embaudit.io.checkpoints.architectures import ELSEWHERE, Architecture
-from embaudit.io.checkpoints.config import Config
-from embaudit.io.checkpoints.opened import opened
+from embaudit.io.checkpoints.architectures import ELSEWHERE
+from embaudit.io.checkpoints.config import OF_GGUF, Config, config_of, config_of_gguf
+from embaudit.io.codecs import gguf, safetensors
 from embaudit.io.codecs.arrays import Arrays, Memory
+from embaudit.io.codecs.gguf import Gguf
+from embaudit.io.codecs.safetensors import Safetensors
 from embaudit.io.files import AnyPath, existing_path
-from embaudit.io.intake import SHIFTS, FoundNorm
+from embaudit.io.intake import SHIFTS, Intake, StoredNorm
 from embaudit.io.objects.live_model import comes_from
 from embaudit.model import FactorModel, Softmax
 from embaudit.model.final_norm import FinalNorm, NormKind
-
-if TYPE_CHECKING:
-    from embaudit.core.checked import Vector
 
 NONE = "none"
 """Name of the norm where none stands before the head."""
 
 
-def final_norm_of(path: AnyPath, *, name: str | None = None, kind: NormKind | None = None) -> FoundNorm | None:
+def opened(path: Path) -> tuple[Arrays, Config] | None:
+    """Open a checkpoint; None where a file is none that keeps a norm beside its head."""
+    if safetensors.recognises(path):
+        checkpoint = Safetensors(path)
+        return checkpoint, config_of(checkpoint.path.parent)
+    if gguf.begins(path):
+        file = Gguf(path)
+        return file, config_of_gguf(file.metadata, shifted=f"{OF_GGUF}.bias" in file.tensors)
+    return None
+
+
+def final_norm_of(path: AnyPath, *, name: str | None = None, kind: NormKind | None = None) -> StoredNorm | None:
     """Find the final norm of a checkpoint: in safetensors files or GGUF.
 
     Parameters
@@ -43,7 +54,7 @@ def final_norm_of(path: AnyPath, *, name: str | None = None, kind: NormKind | No
 
     Returns
     -------
-    FoundNorm or None
+    StoredNorm or None
         None where there is no checkpoint, no such tensor, or none is asked for.
 
     Raises
@@ -58,151 +69,144 @@ def final_norm_of(path: AnyPath, *, name: str | None = None, kind: NormKind | No
             what = "asked of a checkpoint in safetensors files or GGUF"
             raise must_be("norm", what, path, "leave it out")
         return None
-    checkpoint, config = stored
-    if name is not None:
-        return _named(checkpoint, config, name, kind, where)
-    return _found(checkpoint, config, kind)
+    return _norm_in(*stored, where, name, kind)
 
 
-def _found(checkpoint: Arrays, config: Config, kind: NormKind | None = None) -> FoundNorm | None:
-    if config.architecture is not None:
-        return _of_architecture(checkpoint, config, config.architecture, kind)
-    return _customary(checkpoint, config, kind)
-
-
-def _of_architecture(
-    checkpoint: Arrays, config: Config, architecture: Architecture, kind: NormKind | None
-) -> FoundNorm | None:
-    """Return the norm of a known architecture, with the scale of its logits; None without its tensor."""
-    layer = _layer(checkpoint, architecture.norm)
-    scale = architecture.factor(config.values)
-    if layer is None:
-        width = config.values.get("hidden_size")
-        if architecture.constant and isinstance(width, int) and width > 0:
-            norm = FinalNorm(
-                kind or architecture.kind, np.full(width, scale), epsilon=architecture.epsilon_of(config.values)
-            )
-            return FoundNorm(norm, "no tensor", config.because)
-        return None
-    norm = _norm(checkpoint, layer, replace(architecture, kind=kind or architecture.kind), config, scale)
-    return FoundNorm(norm, f"{layer}.weight", config.because)
-
-
-def _customary(checkpoint: Arrays, config: Config, kind: NormKind | None) -> FoundNorm | None:
-    stored = [layer for layer in (_layer(checkpoint, norm) for norm in ELSEWHERE) if layer is not None]
-    if len(set(stored)) != 1:
-        return None
-    return _told(checkpoint, config, stored[0], kind, "its name")
-
-
-def _named(checkpoint: Arrays, config: Config, name: str, kind: NormKind | None, where: Path) -> FoundNorm:
-    """Return the norm that the caller names."""
-    layer = name.removesuffix(".weight")
-    stored = f"{layer}.weight"
-    if name not in checkpoint.tensors and stored not in checkpoint.tensors:
-        near = [
-            architecture
-            for architecture in checkpoint.tensors
-            if "norm" in architecture.lower() or "ln" in architecture.lower()
-        ]
+def _norm_in(
+    checkpoint: Arrays, config: Config, where: object, name: str | None = None, kind: NormKind | None = None
+) -> StoredNorm | None:
+    """Find the norm of a known architecture, else the one with a customary name, else the one that the caller names."""
+    architecture = config.architecture
+    layer = None if name is None else name.removesuffix(".weight")
+    if name is not None and layer is not None and not {name, f"{layer}.weight"} & set(checkpoint.tensors):
+        near = [tensor for tensor in checkpoint.tensors if "norm" in tensor.lower() or "ln" in tensor.lower()]
         listed = ", ".join(near[-6:]) or "there is none that looks like one"
         raise must_be("norm", f"the name of a tensor of {where}, or none", repr(name), f"norms there: {listed}")
-    architecture = config.architecture
-    if architecture is not None and (layer == architecture.norm or layer.endswith(f".{architecture.norm}")):
-        norm = _of_architecture(checkpoint, config, architecture, kind)
-        if norm is not None:
-            return norm
-    return _told(checkpoint, config, layer if stored in checkpoint.tensors else name, kind, "your word")
-
-
-def _told(checkpoint: Arrays, config: Config, layer: str, kind: NormKind | None, because: str) -> FoundNorm:
-    """Determine the kind of a norm by what is stored and said: a bias, or an epsilon under a name that tells."""
+    if architecture is not None and (layer is None or f".{layer}".endswith(f".{architecture.norm}")):
+        stored, scale = _layer(checkpoint, architecture.norm), architecture.factor(config.values)
+        width = config.values.get("hidden_size")
+        if stored is not None:
+            norm = _norm(checkpoint, config, stored, kind or architecture.kind, architecture.adds_one, scale)
+            return StoredNorm(norm, f"{stored}.weight", config.because)
+        if architecture.constant and isinstance(width, int) and width > 0:
+            norm = FinalNorm(kind or architecture.kind, np.full(width, scale), epsilon=config.epsilon)
+            return StoredNorm(norm, "no tensor", config.because)
+    if layer is None:
+        layers = {_layer(checkpoint, norm) for norm in ELSEWHERE} - {None}
+        if architecture is not None or len(layers) != 1:
+            return None
+        (layer,) = layers
+    assert layer is not None
+    # A bias, or an epsilon under a name that tells, makes it a LayerNorm.
     shifted = any(f"{layer}.{shift}" in checkpoint.tensors for shift in SHIFTS)
     says_layer = any(key.startswith("layer_norm_e") for key in config.values)
-    told: NormKind = "layer" if shifted or (says_layer and "rms_norm_eps" not in config.values) else "rms"
-    norm = _norm(checkpoint, layer, Architecture(layer, kind or told), config)
-    return FoundNorm(norm, f"{layer}.weight" if f"{layer}.weight" in checkpoint.tensors else layer, because)
+    is_layer = shifted or (says_layer and "rms_norm_eps" not in config.values)
+    norm = _norm(checkpoint, config, layer, kind or ("layer" if is_layer else "rms"))
+    return StoredNorm(norm, _weight(checkpoint, layer), "its name" if name is None else "your word")
 
 
 def _layer(checkpoint: Arrays, norm: str) -> str | None:
     """Find a layer by its name up to a prefix, such as that of a network of text within one of images."""
-    # `model.language_model.norm` and `language_model.model.norm` are `model.norm` of a part, `ln_f` that of a bare one.
     if "*" in norm:
-        return _last(checkpoint, norm)
-    last = norm.rpartition(".")[2]
-    names = (
-        norm,
-        norm.replace("model.", "model.language_model.", 1),
-        f"language_model.{norm}",
-        *((last,) * ("ln_f" in norm)),
-    )
+        # The last of many layers is the one with the highest number.
+        name = re.compile(re.escape(norm).replace(r"\*", r"(\d+)") + r"\.weight")
+        stored = [(int(match[1]), match[0]) for match in map(name.fullmatch, checkpoint.tensors) if match]
+        return max(stored)[1].removesuffix(".weight") if stored else None
+    # `model.language_model.norm` and `language_model.model.norm` are `model.norm` of a part, `ln_f` that of a bare one.
+    names = [norm, norm.replace("model.", "model.language_model.", 1), f"language_model.{norm}"]
+    names += ["ln_f"] if norm.endswith("ln_f") else []
     return next((name for name in names if f"{name}.weight" in checkpoint.tensors), None)
 
 
-def _last(checkpoint: Arrays, norm: str) -> str | None:
-    """Find the last of many layers: the one with the highest number."""
-    name = re.compile(re.escape(norm).replace(r"\*", r"(\d+)") + r"\.weight")
-    stored = [(int(match[1]), match[0]) for match in map(name.fullmatch, checkpoint.tensors) if match]
-    return max(stored)[1].removesuffix(".weight") if stored else None
+def _weight(checkpoint: Arrays, layer: str) -> str:
+    return f"{layer}.weight" if f"{layer}.weight" in checkpoint.tensors else layer
 
 
-def _vector(checkpoint: Arrays, name: str) -> Vector:
-    # What is no number is refused where a norm is made of it.
-    with np.errstate(invalid="ignore"):
-        array = np.asarray(checkpoint[name], dtype=np.float64)
-    if array.ndim != 1:
-        raise must_be(f"the norm {name}", "one number a dimension", f"shape {array.shape}", "name another, or none")
-    return array
+def _norm(
+    checkpoint: Arrays, config: Config, layer: str, kind: NormKind, adds_one: bool = False, scale: float = 1.0
+) -> FinalNorm:
+    """Read gains and shift of a norm; what multiplies all logits behind it is put into both."""
+    stored = [name for name in (f"{layer}.{shift}" for shift in SHIFTS) if name in checkpoint.tensors]
+    vectors = []
+    for name in (_weight(checkpoint, layer), *stored[:1]):
+        # What is no number is refused where a norm is made of it.
+        with np.errstate(invalid="ignore"):
+            vectors.append(np.asarray(checkpoint[name], dtype=np.float64))
+        if vectors[-1].ndim != 1:
+            got = f"shape {vectors[-1].shape}"
+            raise must_be(f"the norm {name}", "one number a dimension", got, "name another, or none")
+    gain, *shift = vectors
+    return FinalNorm(kind, scale * (gain + adds_one), scale * shift[0] if shift else None, config.epsilon)
 
 
-def _norm(checkpoint: Arrays, layer: str, architecture: Architecture, config: Config, scale: float = 1.0) -> FinalNorm:
-    weight = f"{layer}.weight" if f"{layer}.weight" in checkpoint.tensors else layer
-    gain = _vector(checkpoint, weight) + architecture.adds_one
-    shift = next((_vector(checkpoint, f"{layer}.{s}") for s in SHIFTS if f"{layer}.{s}" in checkpoint.tensors), None)
-    beta = None if shift is None else scale * shift
-    return FinalNorm(architecture.kind, scale * gain, beta, architecture.epsilon_of(config.values))
-
-
-def fits(norm: FinalNorm, head: FactorModel) -> bool:
-    """Return whether a norm can stand right before a head; see `FinalNorm.fits`.
-
-    Examples
-    --------
-    >>> [fits(FinalNorm("rms", gain), FactorModel.from_softmax([[1.0, 2.0]])) for gain in ([1.0, 2.0], [1.0])]
-    [True, False]
-    """
-    return norm.fits(head.link, head.rank)
-
-
-def found_norm(
+def stored_norm(
     source: Any, head: FactorModel, *, name: str | None = None, kind: NormKind | None = None
-) -> FoundNorm | None:
+) -> StoredNorm | None:
     """Find the final norm before a head: that of its checkpoint, given as a path, or of a live network.
 
     Name and kind are those of `final_norm_of`; a norm that is named stands before the head, or is refused.
     """
     if not isinstance(head.link, Softmax) and name is None and kind is None:
         return None
+    stored = None
     if isinstance(source, (str, os.PathLike)):
         stored = final_norm_of(source, name=name, kind=kind)
     elif name not in (None, NONE):
         raise must_be("norm", "asked of a checkpoint in safetensors files or GGUF", repr(name), "leave it out")
-    elif name == NONE:
-        return None
-    elif comes_from(source, ("transformers",), ("PreTrainedModel",)):
-        stored = _found(Memory(source.state_dict()), Config.of(source.config.to_dict()))
-    else:
-        return None
-    return stored if stored is not None and (name is not None or fits(stored.norm, head)) else None
+    elif name is None and comes_from(source, ("transformers",), ("PreTrainedModel",)):
+        stored = _norm_in(Memory(source.state_dict()), Config.of(source.config.to_dict()), source)
+    fits = stored is not None and (name is not None or stored.norm.fits(head.link, head.rank))
+    return stored if fits else None
 
 
 def norm_of(source: Any, head: FactorModel) -> FinalNorm | None:
-    """Return the final norm that `found_norm` finds.
+    """Return the final norm that `stored_norm` finds.
 
     Examples
     --------
     >>> norm_of(3, FactorModel.from_softmax([[1.0, 2.0]])) is None
     True
     """
-    stored = found_norm(source, head)
+    stored = stored_norm(source, head)
     return None if stored is None else stored.norm
+
+
+@dataclass(frozen=True, eq=False)
+class Rounding:
+    """The type that the right rows of a model are rounded to."""
+
+    kind: str
+    """Such as "Q8_0"."""
+    name: str
+    """The tensor."""
+    file: Gguf = field(repr=False)
+    """The file that holds it."""
+
+    def steps(self, rows: slice) -> NDArray[np.float32]:
+        """Return how far apart the numbers are that each place of some rows can hold."""
+        stored = self.file.steps(self.name, rows)
+        assert stored is not None
+        return stored
+
+
+def rounding_of(model: FactorModel, intake: Intake | None) -> Rounding | None:
+    """Determine how the right rows of a model were rounded in the file that it was read from.
+
+    Returns
+    -------
+    Rounding or None
+        None where they were not, nothing says so, or the steps of the type are not known.
+
+    Examples
+    --------
+    >>> rounding_of(FactorModel.from_vectors([[1.0, 2.0]]), None) is None
+    True
+    """
+    parts = () if intake is None else intake.parts
+    mapping = next((mapping for mapping in parts if mapping.became == "right" and mapping.rounded), None)
+    if intake is None or mapping is None or mapping.shape != model.right.shape:
+        return None
+    file, _ = opened(Path(intake.files[0])) or (None, None)
+    if not isinstance(file, Gguf) or file.steps(mapping.name, slice(0, 1)) is None:
+        return None
+    return Rounding(mapping.rounded, mapping.name, file)

@@ -1,8 +1,9 @@
-"""Tokens of the rows of a language model's head: the tokens that its files name, and what was added to them."""
+"""Names of the rows of a head: tokens of a vocabulary, classes of a configuration; and whether it is a head of them."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+import re
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,21 @@ from numpy.typing import NDArray
 
 from embaudit.core.checked import Flags
 from embaudit.io.json_text import parsed_file
-from embaudit.model import FactorModel
+
+UNNAMED = re.compile(r"LABEL_\d+")
+"""How classes are called where nobody named them."""
+CLASSIFIERS = (
+    "score.weight", "classifier.weight", "classifier.out_proj.weight", "classification_head.out_proj.weight",
+    "fc.weight", "head.weight", "logits_proj.weight",
+)  # fmt: skip
+"""Names of the heads of classifiers, up to a prefix."""
+OTHER_HEADS = ("Classification", "QuestionAnswering", "MultipleChoice")
+"""Parts of the names of networks that choose among something else than tokens."""
+
+NO_SOFTMAX = ("QuestionAnswering", "MultipleChoice", "RewardModel", "ForRegression")
+"""Parts of the names of networks whose last layer scores places, answers or rewards."""
+WITH_TOKENS = ("HeadModel", "HeadsModel", "MTModel", "EncoderDecoderModel")
+"""How the names of some networks with a head of tokens end; others that end in Model have none."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,40 +40,26 @@ class Tokens:
     """(n,) special tokens and padding, about whose neighbours nobody asks."""
     n_known: int
     """Rows that the vocabulary names."""
+    source: str
+    """Name of the file, or of the entry in it, that names them."""
 
     @classmethod
-    def of(cls, tokens: dict[int, str], special: Collection[int], n_rows: int) -> Tokens | None:
+    def of(cls, tokens: Mapping[int, str], n_rows: int, source: str, special: Collection[int] = ()) -> Tokens | None:
         """Name the rows of a head, those beyond the vocabulary as padding.
 
         None where no vocabulary is there, or it is that of another head: it names none of the rows, or rows beyond.
+
+        Examples
+        --------
+        >>> tokens = Tokens.of({0: "<s>", 1: "b"}, 3, "vocab.json", special={0})
+        >>> tokens.names.tolist(), tokens.aside.tolist(), Tokens.of({0: "a", 1: "b"}, 1, "vocab.json")
+        (['<s>', 'b', '<padding 2>'], [True, False, True], None)
         """
         if not tokens or max(tokens) >= n_rows:
             return None
         names = np.array([tokens.get(row, f"<padding {row}>") for row in range(n_rows)])
-        return cls(names, np.array([row in special or row not in tokens for row in range(n_rows)]), len(tokens))
-
-
-def called(model: FactorModel, tokens: Tokens | None) -> FactorModel:
-    """Call the rows of a head by its tokens, where these are known.
-
-    Examples
-    --------
-    >>> called(FactorModel.from_softmax([[1.0], [2.0]]), listed_tokens(["a"], 2)).right_names.tolist()
-    ['a', '<padding 1>']
-    """
-    return model if tokens is None else model.replace(right_names=tokens.names, right_aside=tokens.aside)
-
-
-def listed_tokens(tokens: Sequence[str] | None, n_rows: int, special: Collection[int] = ()) -> Tokens | None:
-    """Name the rows of a head after a list of tokens, as `tokens_of` does.
-
-    Examples
-    --------
-    >>> found = listed_tokens(["<s>", "b"], 3, special={0})
-    >>> found.names.tolist(), found.aside.tolist(), listed_tokens(["a", "b"], 1), listed_tokens(None, 1)
-    (['<s>', 'b', '<padding 2>'], [True, False, True], None, None)
-    """
-    return Tokens.of(dict(enumerate(tokens or ())), special, n_rows)
+        aside = np.array([row in special or row not in tokens for row in range(n_rows)])
+        return cls(names, aside, len(tokens), source)
 
 
 def tokens_of(folder: Path, n_rows: int) -> Tokens | None:
@@ -81,47 +82,112 @@ def tokens_of(folder: Path, n_rows: int) -> Tokens | None:
     >>> tokens_of(Path("no-such-folder"), 3) is None
     True
     """
-    return Tokens.of(*_vocabulary(folder), n_rows)
-
-
-def vocabulary_of(folder: Path) -> str:
-    """Return the name of the file that `tokens_of` reads.
-
-    Examples
-    --------
-    >>> vocabulary_of(Path("no-such-folder"))
-    'vocab.json'
-    """
-    whole = parsed_file(folder / "tokenizer.json")
-    return "tokenizer.json" if isinstance(whole, dict) and isinstance(whole.get("model"), dict) else "vocab.json"
-
-
-def _vocabulary(folder: Path) -> tuple[dict[int, str], set[int]]:
-    """Read token by row, later ones for earlier ones, and which are special; `vocab.json` does not say that."""
     whole = parsed_file(folder / "tokenizer.json")
     model = whole.get("model") if isinstance(whole, dict) else None
     if isinstance(model, dict):
-        added = list(_added(whole.get("added_tokens")))
-        tokens = dict(_entries(model.get("vocab"))) | {row: token for row, token, _ in added}
-        return tokens, {row for row, _, special in added if special}
+        # A token that was added later stands in for one of the vocabulary.
+        added = [x for x in _list(whole.get("added_tokens")) if isinstance(x, dict) and _is_row(x.get("id"))]
+        tokens = dict(_entries(model.get("vocab"))) | {x["id"]: str(x.get("content", "")) for x in added}
+        return Tokens.of(tokens, n_rows, "tokenizer.json", {x["id"] for x in added if x.get("special") is True})
+    # Neither of these two says which tokens are special.
     beside = (_entries(parsed_file(folder / name)) for name in ("vocab.json", "added_tokens.json"))
-    return {row: token for entries in beside for row, token in entries}, set()
+    return Tokens.of({row: token for entries in beside for row, token in entries}, n_rows, "vocab.json")
 
 
 def _entries(vocabulary: Any) -> Iterator[tuple[int, str]]:
     """Read a vocabulary: numbers by token, or tokens with their scores in order."""
     if isinstance(vocabulary, dict):
         yield from ((row, token) for token, row in vocabulary.items() if _is_row(row))
-    elif isinstance(vocabulary, list):
-        pairs = enumerate(vocabulary)
-        yield from ((row, str(entry[0])) for row, entry in pairs if isinstance(entry, list) and entry)
+    pairs = enumerate(_list(vocabulary))
+    yield from ((row, str(entry[0])) for row, entry in pairs if isinstance(entry, list) and entry)
 
 
-def _added(tokens: Any) -> Iterator[tuple[int, str, bool]]:
-    for token in tokens if isinstance(tokens, list) else ():
-        if isinstance(token, dict) and _is_row(token.get("id")):
-            yield token["id"], str(token.get("content", "")), token.get("special") is True
+def _list(values: Any) -> list[Any]:
+    return values if isinstance(values, list) else []
 
 
 def _is_row(number: Any) -> bool:
     return isinstance(number, int) and not isinstance(number, bool) and number >= 0
+
+
+def other_task(config: Mapping[str, Any], architectures: tuple[str, ...]) -> str | None:
+    """Return what a network predicts where it is no softmax over the rows of its last layer; None where it may be one.
+
+    Examples
+    --------
+    >>> other_task({"problem_type": "multi_label_classification"}, ("BertForSequenceClassification",))
+    'the problem_type multi_label_classification'
+    >>> other_task({"id2label": {"0": "LABEL_0"}}, ("LlamaForSequenceClassification",))
+    'one label: a reward or a regression'
+    >>> other_task({}, ("BertForMultipleChoice",)), other_task({"id2label": {"0": "a"}}, ("GPT2LMHeadModel",))
+    ('the task BertForMultipleChoice', None)
+    """
+    problem, labels = config.get("problem_type"), config.get("id2label")
+    if isinstance(problem, str) and problem != "single_label_classification":
+        return f"the problem_type {problem}"
+    other = next((name for name in architectures if any(task in name for task in NO_SOFTMAX)), None)
+    if other is not None:
+        return f"the task {other}"
+    classifies = any("Classification" in name for name in architectures)
+    return "one label: a reward or a regression" if classifies and len(_items(labels)) == 1 else None
+
+
+def classes_of(config: Mapping[str, Any], n_rows: int, source: str) -> Tokens | None:
+    """Read what a configuration calls the rows of the head of a classifier; those without a name pad it.
+
+    Parameters
+    ----------
+    config : mapping
+        What `config.json` says; `id2label` names rows by their numbers.
+    n_rows : int
+        Rows of the head.
+    source : str
+        Name of `id2label` in a report.
+
+    Returns
+    -------
+    Tokens or None
+        None where nobody named the classes, or the names are those of another head: one alone, or rows beyond.
+
+    Examples
+    --------
+    >>> classes = classes_of({"id2label": {"0": "bad", "1": "good"}}, 3, "id2label")
+    >>> classes.names.tolist(), classes.aside.tolist()
+    (['bad', 'good', '<padding 2>'], [False, False, True])
+    >>> classes_of({"id2label": {"0": "LABEL_0", "1": "LABEL_1"}}, 2, "id2label") is None
+    True
+    """
+    names = {int(row): str(name) for row, name in _items(config.get("id2label")) if str(row).isdecimal()}
+    named = len(names) > 1 and not all(UNNAMED.fullmatch(name) for name in names.values())
+    return Tokens.of(names, n_rows, source) if named else None
+
+
+def _items(mapping: Any) -> list[tuple[Any, Any]]:
+    return list(mapping.items()) if isinstance(mapping, Mapping) else []
+
+
+def is_classifier(weight: str, architectures: tuple[str, ...]) -> bool:
+    """Return whether an array is the head of a classifier, by the name of its network, or else by its own.
+
+    Examples
+    --------
+    >>> [is_classifier("head.weight", names) for names in ((), ("RwkvForCausalLM",), ("ViTForImageClassification",))]
+    [True, False, True]
+    """
+    if architectures:
+        return any("Classification" in name for name in architectures)
+    return any(weight == name or weight.endswith(f".{name}") for name in CLASSIFIERS)
+
+
+def without_tokens(architectures: tuple[str, ...]) -> str | None:
+    """Return the name of a network that has no head of tokens, so that its input embeddings are none; None for others.
+
+    Examples
+    --------
+    >>> names = ("BartForSequenceClassification", "MistralModel", "GPT2LMHeadModel", "MarianMTModel")
+    >>> [without_tokens((name,)) for name in names]
+    ['BartForSequenceClassification', 'MistralModel', None, None]
+    """
+    bare = [name for name in architectures if name.endswith("Model") and not name.endswith(WITH_TOKENS)]
+    elsewhere = [name for name in architectures if any(kind in name for kind in OTHER_HEADS)]
+    return next(iter(bare + elsewhere), None) if len(bare + elsewhere) == len(architectures) else None

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from embaudit.core.checked import Floats, Indices
 from embaudit.errors import must_be
-from embaudit.io.checkpoints.classes import classes_of, other_task
 from embaudit.io.checkpoints.config import Config
+from embaudit.io.checkpoints.tokens import classes_of, other_task
 from embaudit.io.codecs.arrays import Memory, as_array
 from embaudit.io.objects.live_model import LiveModel, comes_from, has, needed, require_fitted
 from embaudit.io.readers.assemble import contents_of, named_by, two_labels
@@ -270,8 +270,8 @@ def transformer(model: Any, request: Request) -> LiveModel:
         remedy = 'pass kind="head" if a softmax follows its last layer, or link="sigmoid" for labels apart'
         raise must_be(f"the head of {type(model).__name__}", "a softmax over labels", other, remedy)
     live = mapping(last, replace(request, kind="head"))
-    classes = classes_of({"id2label": getattr(model.config, "id2label", None)}, live.contents.model().n_right)
-    fields = {**live.contents.fields, **named_by(classes, "id2label")}
+    classes = classes_of(model.config.to_dict(), live.contents.model().n_right, "id2label")
+    fields = {**live.contents.fields, **named_by(classes)}
     return replace(live, contents=replace(live.contents, fields=fields))
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.errors import InputError, must_be, option
-from embaudit.io.checkpoints.tokens import Tokens, tokens_of, vocabulary_of
+from embaudit.io.checkpoints.tokens import Tokens, tokens_of
 from embaudit.io.codecs.arrays import UNNAMED, Arrays, as_stored
 from embaudit.io.intake import OF_VECTORS, Contents, Part, Source
 from embaudit.io.readers.layout import Layout, choose, require_floats, require_head, require_settled, squeezed
@@ -104,11 +104,11 @@ def planned(arrays: Arrays, request: Request, where: object) -> Layout:
     return layout
 
 
-def named_by(tokens: Tokens | None, source: str) -> dict[str, Source]:
+def named_by(tokens: Tokens | None) -> dict[str, Source]:
     """Return the fields that call the rows of a head by its tokens, where these are known."""
     if tokens is None:
         return {}
-    names = Source(source, lambda: tokens.names, (tokens.n_known,))
+    names = Source(tokens.source, lambda: tokens.names, (tokens.n_known,))
     return {"right_names": names, "right_aside": Source.of("", tokens.aside)}
 
 
@@ -118,7 +118,7 @@ def tokens_beside(folder: Path, contents: Contents) -> dict[str, Source]:
     if n_rows is None or {"left", "right_ids", "right_names"} & set(contents.fields):
         return {}
     tokens = tokens_of(folder, n_rows)
-    return named_by(tokens, vocabulary_of(folder)) if tokens is not None and tokens.n_known == n_rows else {}
+    return named_by(tokens) if tokens is not None and tokens.n_known == n_rows else {}
 
 
 def side_axis(layout: Layout) -> int:

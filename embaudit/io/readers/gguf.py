@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from embaudit.errors import must_be
-from embaudit.io.checkpoints.tokens import Tokens, listed_tokens
+from embaudit.io.checkpoints.tokens import Tokens
 from embaudit.io.codecs.gguf import TOKENS, TYPES, Gguf
 from embaudit.io.intake import Contents, Source
 from embaudit.io.readers.assemble import contents_of, named_by
@@ -39,7 +39,7 @@ def contents(path: Path, request: Request) -> Contents:
     tokens = _tokens(file, base.fields["right"].name)
     cap = soft_cap(file.metadata) if "link" in base.fields else None
     link = {"link": Source.of("its name", Softmax(soft_cap=cap))} if cap else {}
-    return replace(base, fields={**base.fields, **link, **named_by(tokens, TOKENS)})
+    return replace(base, fields={**base.fields, **link, **named_by(tokens)})
 
 
 def soft_cap(metadata: Mapping[str, Any]) -> float | None:
@@ -59,7 +59,8 @@ def _tokens(file: Gguf, name: str) -> Tokens | None:
     if name not in (EMBEDDING, HEAD):
         return None
     special = {row for row, kind in enumerate(file.metadata.get(TYPES) or ()) if kind in NO_TEXT}
-    return listed_tokens(file.metadata.get(TOKENS), file.tensors[name].shape[0], special)
+    tokens = dict(enumerate(file.metadata.get(TOKENS) or ()))
+    return Tokens.of(tokens, file.tensors[name].shape[0], TOKENS, special)
 
 
 def _require_whole(file: Gguf, request: Request) -> None:

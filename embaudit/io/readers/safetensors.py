@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import IO
 
 from embaudit.errors import must_be, option
-from embaudit.io.checkpoints.classes import classes_of, is_classifier, other_task, without_tokens
 from embaudit.io.checkpoints.config import Config, config_of
-from embaudit.io.checkpoints.tokens import Tokens, tokens_of, vocabulary_of
+from embaudit.io.checkpoints.tokens import classes_of, is_classifier, other_task, tokens_of, without_tokens
 from embaudit.io.codecs import safetensors
 from embaudit.io.codecs.arrays import Stream
 from embaudit.io.codecs.safetensors import Safetensors, recognises
@@ -64,8 +63,13 @@ def _names(checkpoint: Safetensors, layout: Layout, n_rows: int) -> dict[str, So
     titles = _titles(checkpoint, n_rows)
     if titles is not None:
         return {"right_names": Source.of("the metadata", titles)}
-    beside = _beside(checkpoint, layout.right, n_rows) if layout.head else None
-    return {} if beside is None else named_by(beside[1], beside[0])
+    if not layout.head:
+        return {}
+    folder = checkpoint.path.parent
+    config = config_of(folder)
+    if is_classifier(layout.right, config.architectures):
+        return named_by(classes_of(config.values, n_rows, "id2label of config.json"))
+    return named_by(tokens_of(folder, n_rows))
 
 
 def _titles(checkpoint: Safetensors, n_rows: int) -> list[str] | None:
@@ -75,17 +79,6 @@ def _titles(checkpoint: Safetensors, n_rows: int) -> list[str] | None:
     except ValueError:
         return None
     return [str(name) for name in names] if isinstance(names, list) and len(names) == n_rows else None
-
-
-def _beside(checkpoint: Safetensors, head: str, n_rows: int) -> tuple[str, Tokens] | None:
-    """Find what lies beside a checkpoint and tells what the rows of its head stand for: classes or tokens."""
-    folder = checkpoint.path.parent
-    config = config_of(folder)
-    if is_classifier(head, config.architectures):
-        source, tokens = "id2label of config.json", classes_of(config.values, n_rows)
-    else:
-        source, tokens = vocabulary_of(folder), tokens_of(folder, n_rows)
-    return None if tokens is None else (source, tokens)
 
 
 def _opened(path: Path, request: Request) -> Safetensors:
