@@ -221,6 +221,7 @@ def _popularities(
     rng: np.random.Generator, clusters: NDArray[np.int64], exponents: Floats, law: PopularityLaw
 ) -> Floats:
     """Draw the popularity of each item by the law of its cluster, with sum 1 in each."""
+    # "zipf": ranks 1 … n within the cluster, in random order. "density": independent draws. Either way they sum to 1.
     popularity = np.empty(len(clusters))
     for cluster, exponent in enumerate(exponents):
         items = np.flatnonzero(clusters == cluster)
@@ -276,6 +277,7 @@ class _Sampler:
 
     def race(self, rng: np.random.Generator, log_preferences: Floats) -> Floats:
         """Arrival times, in logarithms, of every item for every user: independent clocks with rates p_ui."""
+        # The k first of independent exponential clocks are a draw of k without replacement by their rates.
         with np.errstate(divide="ignore"):
             times: Floats = np.log(rng.standard_exponential((len(log_preferences), self.n_items)))
         times -= log_preferences[:, self.clusters]
@@ -284,6 +286,7 @@ class _Sampler:
 
     def draw(self, rng: np.random.Generator, log_preferences: Floats, users: NDArray[np.int64]) -> NDArray[np.int64]:
         """One item, with replacement, for every entry of `users`."""
+        # First the cluster, by what the user prefers times what its items weigh, then an item by its popularity.
         with np.errstate(divide="ignore"):
             weights = log_preferences + np.log(self.mass)
         weights = np.exp(weights - weights.max(axis=1, keepdims=True))
@@ -321,6 +324,7 @@ def _block(
     rng: np.random.Generator, sampler: _Sampler, log_preferences: Floats, counts: NDArray[np.int64]
 ) -> NDArray[np.int64]:
     """Items of every user of a block, one user after the other, sorted within each."""
+    # Users who take a large share go straight to the race; so do those whom a few rounds leave short.
     keys = _few(rng, sampler, log_preferences, np.where(counts * _DENSE_SHARE > sampler.n_items, 0, counts))
     users = keys // sampler.n_items
     short = np.flatnonzero(counts > np.bincount(users, minlength=len(counts)))
@@ -330,6 +334,7 @@ def _block(
         times = sampler.race(rng, log_preferences[who])
         at = np.searchsorted(who, users)
         mine = (at < len(who)) & (who[np.minimum(at, len(who) - 1)] == users)
+        # Items drawn already are out of the race.
         times[at[mine], keys[mine] % sampler.n_items] = np.inf
         missing = counts[who] - np.bincount(at[mine], minlength=len(who))
         drawn += [
@@ -346,6 +351,7 @@ def _few(
     keys = np.empty(0, dtype=np.int64)
     missing = counts
     for _ in range(_ROUNDS):
+        # Half as many again as are missing: some will repeat.
         users = np.repeat(np.arange(len(counts)), missing + missing // 2)
         if not len(users):
             break
@@ -357,6 +363,7 @@ def _few(
 
 def _first_distinct(keys: NDArray[np.int64], n_items: int, counts: NDArray[np.int64]) -> NDArray[np.int64]:
     """Keep the first `counts[user]` distinct keys of every user, in the order in which they were drawn."""
+    # Keys sort by user; `first` is the draw in which each item came first, and its rank decides whether it is kept.
     distinct, first = np.unique(keys, return_index=True)
     users = distinct // n_items
     by_draw = np.lexsort((first, users))

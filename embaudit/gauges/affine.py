@@ -104,6 +104,7 @@ class Affine(GaugeGroup):
         >>> gauge.right_shift, Affine(2).shift_of(gauge)
         (array([2., 2.]), array([1., 2.]))
         """
+        # Q' = Q M⁻ᵀ + 1wᵀ with w = M⁻¹ v, hence v = M w; on the left M⁻ᵀ stands in for M.
         if self.side == "right":
             return np.asarray(gauge.right_shift @ gauge.left.T)
         return np.asarray(gauge.left_shift @ gauge.right.T)

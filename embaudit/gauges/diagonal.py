@@ -51,6 +51,7 @@ class Diagonal(BudgetedLinear):
         """Check that M is diagonal within rounding, κ within the budget, and nothing shifted."""
         if not isinstance(gauge, Gauge):
             raise must_be("gauge", "a Gauge", repr(gauge), "Gauge.linear makes one of a matrix")
+        # Rounding is judged by the smallest scale: beside it an entry off the diagonal turns that axis.
         left = np.asarray(gauge.left)
         off_diagonal = np.abs(left - np.diag(np.diag(left))).max()
         return super().contains(gauge) and bool(off_diagonal <= 64 * EPS * np.abs(np.diag(left)).min())

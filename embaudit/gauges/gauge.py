@@ -56,6 +56,7 @@ def _norm(linear: Map) -> float:
 
 def _affine(x: Matrix, linear: Map, shift: Vector) -> Matrix:
     """Compute `x · linear + 1 shiftᵀ` in float64, stored as precisely as `x` was."""
+    # Products in float64 whatever is stored, a few rows at a time: only the result is rounded to the stored precision.
     result = np.empty(x.shape, dtype=x.dtype)
     for rows, block in cached_blocks(x, slice(0, len(x))):
         moved = block @ linear + shift
@@ -115,6 +116,7 @@ class Gauge:
             shift = getattr(self, field)
             vector = np.zeros(k) if shift is None else shift
             object.__setattr__(self, field, as_vector(vector, f"the {field.replace('_', ' ')} of a gauge", k))
+        # M⁻ᵀ is given and not computed: it is checked by the product, whose rounding grows with κ.
         left, right = self.left, self.right
         if isinstance(left, Structured) and isinstance(right, Structured) and left.is_undone_by(right):
             return
@@ -141,6 +143,7 @@ class Gauge:
             If a scale is zero or not finite.
         """
         d = as_vector(scales, "scales", np.size(scales))
+        # A scale below 1e-308 has no inverse in float64, though it is not 0.
         with np.errstate(divide="ignore", over="ignore"):
             inverse = 1 / d
         if not np.isfinite(inverse).all():
@@ -220,6 +223,7 @@ class Gauge:
     @property
     def linear_kind(self) -> Linear:
         """Kind of the linear part (identity, rotation, similarity or any), within rounding."""
+        # From the smallest kind on: a reflection has determinant −1 and counts as a rotation, since M Mᵀ = I.
         still, rounding, left = np.eye(self.rank), 64 * self.rank * EPS, np.asarray(self.left)
         if np.abs(left - still).max() <= rounding:
             return Linear.IDENTITY
@@ -259,6 +263,7 @@ class Gauge:
         )
 
     def _level(self, *, shifts_left: bool, shifts_right: bool) -> Equivalence:
+        # u·q adds a number to a column and changes the order within rows; p·v adds one to a row, which softmax ignores.
         if shifts_left:
             return Equivalence.NOTHING
         if shifts_right:
@@ -271,6 +276,7 @@ class Gauge:
 
     def inverse(self) -> Gauge:
         """Return the gauge that undoes this one; κ stays the same."""
+        # P = (P' − 1uᵀ) M⁻¹ with M⁻¹ = (M⁻ᵀ)ᵀ, so that nothing is inverted here either.
         return Gauge(self.right.T, self.left.T, -(self.left_shift @ self.right.T), -(self.right_shift @ self.left.T))
 
     def __matmul__(self, first: Gauge) -> Gauge:
@@ -320,6 +326,7 @@ class Gauge:
         self._require_equivalence(model)
         left = None if model.left is None else _affine(model.left, self.left, self.left_shift)
         right = _affine(model.right, self.right, self.right_shift)
+        # p'·q' = p·q + (pM)·v + u·v + (q M⁻ᵀ)·u: the left bias takes the two terms with v, the right one that with u.
         left_bias, right_bias = model.left_bias, model.right_bias
         # Biases take up what rows shift by before they are stored: what rounding does to rows far off is not theirs.
         if self.shifts_right and left_bias is not None and model.left is not None:
@@ -337,6 +344,7 @@ class Gauge:
             raise InputError(
                 f"a gauge must have the rank of the model; got {self.rank} for a model of rank {model.rank}."
             )
+        # The reason is that of the first thing which is in the way, most special link first.
         level = self.preserves_in(model)
         if level >= model.predicts:
             return

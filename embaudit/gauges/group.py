@@ -135,6 +135,7 @@ def sample_spectrum(rank: int, max_condition: float | None, rng: RNG) -> Vector:
     logarithms = draw.standard_normal(rank)
     if max_condition is None:
         return np.exp(logarithms)
+    # Stretched in logarithms, so that the largest over the smallest scale is the budget; their geometric mean is 1.
     spread = np.ptp(logarithms)
     if spread > 0:
         # A hair below the budget: rounding of the scales must not spend more than it.
@@ -163,5 +164,6 @@ def random_linear(scales: Vector, rng: np.random.Generator) -> Gauge:
     rank = len(scales)
     if rank <= WIDE:
         return Gauge.from_svd(random_rotation(rank, rng), scales, random_rotation(rank, rng))
+    # Both M and M⁻ᵀ have the same rotation, and inverse scales.
     turn = StructuredRotation.sample(rank, rng)
     return Gauge(StructuredLinearMap(frozen(scales), turn), StructuredLinearMap(frozen(1 / scales), turn))

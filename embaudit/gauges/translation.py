@@ -86,6 +86,7 @@ class Translation(GaugeGroup):
 
     def sample(self, *, rng: RNG = 0) -> Gauge:
         """Draw a direction uniformly, with the whole budget as its length (standard normal without one)."""
+        # A normal vector has a uniform direction; its length is a hair below the budget, which rounding may not exceed.
         vector = as_generator(rng).standard_normal(self.rank)
         if self.max_shift is not None:
             vector *= self.max_shift * (1 - 8 * EPS) / np.linalg.norm(vector)

@@ -90,12 +90,14 @@ def rounding_bound(before: FactorModel, after: FactorModel, condition_number: fl
     rows : array of int
         The left rows compared; of a model of one table, its rows.
     """
+    # Storage rounds the new factors to the precision of the old ones, which is the coarser of the two sides.
     k = float(before.rank)
     scored = before.link.scored_role
     storage: float = max(float(np.finfo(x.dtype).eps) for x in (before.factors(scored), before.right))
     # Rows of length 1 have scores of at most 1, so that sizes need not be looked up.
     if scored in before.link.unit_sides:
         return float(4 * (EPS * k**1.5 * condition_number + storage))
+    # ‖p‖‖q‖ of the longest rows, before and after; biases of either model may differ by what a shift put into them.
     sizes: list[float] = []
     biases = abs(before.offset)
     for model in (before, after):
@@ -108,6 +110,7 @@ def rounding_bound(before: FactorModel, after: FactorModel, condition_number: fl
     # Rounding of k products, and of a map of condition κ before them, relative to the largest product of lengths;
     # storage rounds once more.
     bound = 4 * EPS * (k**1.5 * condition_number * sizes[0] + biases) + 4 * storage * sizes[1]
+    # An order or a log-probability depends on two scores, which may move apart.
     return float(before.link.sensitivity * bound)
 
 
@@ -192,6 +195,7 @@ class DriftSample:
             raise must_be("condition_number", "a number above 0", repr(condition_number))
         # Scores that serve one model only are not kept: audits hold a sample for each.
         old, new = self.scores if self.serves_all else before.scores(), after.scores()
+        # Differences of a million scores fill the cache many times: they are compared a few rows at a time.
         gap = scale = 0.0
         for cells in row_blocks(*old.shape, budget=CACHE_BYTES):
             gap = max(gap, link.gap(old[cells], new[cells]))

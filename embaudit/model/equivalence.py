@@ -43,6 +43,7 @@ class Equivalence(IntEnum):
 
 def log_softmax(scores: Floats) -> Floats:
     """Log-probabilities of each row, `s - log Σ exp s`, without overflow."""
+    # A constant off each row changes no probability, and makes the largest exponential 1.
     centred = scores - scores.max(axis=1, keepdims=True)
     result: Floats = centred - np.log(np.exp(centred).sum(axis=1, keepdims=True))
     return result
@@ -91,6 +92,7 @@ def largest_gap(level: Equivalence, before: Floats, after: Floats) -> float:
         return _inversion_gap(before, after)
     if level is Equivalence.PROBABILITIES:
         before, after = log_softmax(before), log_softmax(after)
+    # A cosine of a row without direction must stay undefined.
     undefined = np.isnan(before)
     if (undefined != np.isnan(after)).any():
         return float("inf")

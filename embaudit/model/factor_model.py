@@ -143,6 +143,7 @@ class FactorModel:
         elif link is None:
             link = link_of_training(objective, Identity(is_assumed=True), alone=left is None)
         link = Link.of(link)
+        # Products need rows of one length, and rows compared with each other have nothing beside them.
         if left is not None and left.shape[1] != right.shape[1]:
             raise InputError(
                 f"{left.title} and {right.title} factors must have the same number of columns; got {left.shape[1]} and "
@@ -156,6 +157,7 @@ class FactorModel:
         require_agreement(objective, link, sides=1 if left is None else 2)
         if norm is not None:
             require_fit(norm, link, right.shape[1])
+        # Frozen: the fields are set in the order in which the class lists them.
         values = (left, right, link, float(offset), roles, objective, norm)
         for field, value in zip(fields(self), values, strict=True):
             object.__setattr__(self, field.name, value)
@@ -363,6 +365,7 @@ class FactorModel:
         -------
         array of shape (len(rows), p)
         """
+        # s_ij = p_i · q_j + a_i + b_j + c, with rows of length 1 where the link divides by lengths.
         left, right, units = self.side(self.link.scored_role), self.right_side, self.link.unit_sides
         rows = slice(None) if rows is None else rows if isinstance(rows, slice) else as_rows(rows, len(left))
         block, columns = (
@@ -425,6 +428,7 @@ class FactorModel:
         Without left factors, what belongs to their rows goes with them. A named objective decides a link of no source.
         The final norm is that of these right rows behind this kind of head: other ones have none.
         """
+        # A link that was only assumed follows an objective that is named now.
         renewed = self.link.is_assumed and changes.get("objective") is not None
         changes.setdefault("link", None if renewed else self.link)
         roles = as_titles(changes.pop("roles", self.roles))
@@ -433,6 +437,7 @@ class FactorModel:
         link, offset, objective = (changes.pop(x, getattr(self, x)) for x in ("link", "offset", "objective"))
         if changes:
             raise TypeError(f"a model has no field {', '.join(changes)}")
+        # One that came along silently goes as silently where it no longer fits; a new one that does not fit is refused.
         if norm is self.final_norm and norm is not None and not norm.fits(Link.of(link), self.rank):
             norm = None
         sides = (
@@ -446,6 +451,7 @@ class FactorModel:
         of_side = {field: changes.pop(f"{role}_{field}") for field in OPTIONAL if f"{role}_{field}" in changes}
         if role in changes:
             of_side["rows"] = changes.pop(role)
+        # Without left rows there is no left side; fields of one that were named are refused, those it had go with it.
         if role == "left" and of_side.get("rows", here) is None:
             _require_nothing_of(self.title(role), {field: x for field, x in of_side.items() if field != "rows"})
             return None

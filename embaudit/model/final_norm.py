@@ -87,6 +87,7 @@ class FinalNorm:
     @property
     def condition_number(self) -> float:
         """κ of folding it into a head, max|γ| / min|γ|; infinite where a gain is 0."""
+        # The gauge diag(γ) stretches axis l by |γ_l| (docs/theory.md, "A final norm is a gauge").
         sizes = np.abs(self.gain)
         return float(sizes.max() / sizes.min()) if sizes.min() > 0 else float("inf")
 
@@ -97,13 +98,16 @@ class FinalNorm:
 
     def fits(self, link: Link, width: int) -> bool:
         """Check that the norm can precede a head: not a projection, nor rows that lose their lengths."""
+        # Rows of length 1 would lose the gain again: γ could not be folded into them.
         return isinstance(link, Softmax) and not link.unit_rows and width == self.width
 
     def normalised(self, states: ArrayLike) -> Floats:
         """Return x̂ for each state."""
+        # x̂ = x/√(x̄² + ε), by hypot of the root mean square and √ε: no square overflows.
         x = np.asarray(states, dtype=np.float64)
         x = x - x.mean(axis=1, keepdims=True) if self.sums_to_zero else x
         root = row_norms(x)[:, None] / np.sqrt(self.width)
+        # A state of zeros without ε is 0/0: it has no direction, and stays NaN.
         with np.errstate(invalid="ignore"):
             return np.asarray(x / np.hypot(root, np.sqrt(self.epsilon)))
 

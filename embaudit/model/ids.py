@@ -52,12 +52,14 @@ def require_one_kind(first: NDArray[Any], two: NDArray[Any], names: tuple[str, s
     embaudit.errors.InputError: item ids must be of one kind on both sides; got row numbers 0 to 2 in the model and ...
     >>> require_one_kind(np.arange(3), np.array([1, 2]), ("the model", "movies.csv"), what="item ids")
     """
+    # Two tables numbered by row join by row; two that are not share their ids or match none, which is counted later.
     counting = [are_row_numbers(ids) for ids in (first, two)]
     if counting[0] == counting[1]:
         return
     numbers, ids = (first, two) if counting[0] else (two, first)
     numbered, named = names if counting[0] else names[::-1]
     texts, texts_of_ids = numbers.astype(np.str_), ids.astype(np.str_)
+    # Row numbers may be ids after all (users 0 to 9 in both tables): only ids beyond them show that they are not.
     foreign = texts_of_ids[~np.isin(texts_of_ids, texts)]
     if len(foreign) and not np.isin(texts, texts_of_ids).all():
         got = f"row numbers 0 to {len(numbers) - 1} in {numbered} and ids such as {foreign[0]} in {named}"

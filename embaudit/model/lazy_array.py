@@ -64,6 +64,7 @@ class LazyArray:
         InputError
             As the check does, with the file in front.
         """
+        # The dictionary is shared by copies of a side, so that a file is read once for all of them.
         if "numbers" not in self._held:
             try:
                 numbers = self.read()

@@ -105,6 +105,7 @@ class Link(metaclass=_Named):
         A shift of the left rows adds a number to every column of the scores, which a free right bias absorbs; one of
         the right rows adds a number to every row, which a free left bias absorbs, and which some links never show.
         """
+        # (p + u)·q + b = p·q + (b + q·u), so that b takes up u; p·(q + v) + a = p·q + (a + p·v), so that a takes up v.
         left = model.left_side is not None and model.right_side.bias is not None
         absorbed = model.left_side is not None and model.left_side.bias is not None
         right = absorbed or self.predicts <= Equivalence.PROBABILITIES
@@ -227,6 +228,8 @@ class Softmax(Link):
     @property
     def predicts(self) -> Equivalence:
         """Probabilities, unless a cap or unit rows tie them to more."""
+        # A cap bends each score by itself, so that a constant no longer drops out; rows of length 1 have cosines for
+        # scores, up to the length of the input.
         if self.unit_rows:
             return Equivalence.COSINES
         return Equivalence.PROBABILITIES if self.soft_cap is None else Equivalence.SCORES
@@ -273,14 +276,15 @@ class Sigmoid(Link):
 
     def predict(self, scores: Floats) -> Floats:
         """Return one probability a score."""
+        # 1/(1 + e^−s) without an exponential that overflows.
         return 0.5 + 0.5 * np.tanh(scores / 2)
 
 
 class _Tied(Link):
     """A link whose scores a gauge keeps only together with cosines: no shift is free, and predictions are scores."""
 
+    # Compared as the numbers they are, to the tolerance of scores; kept only by gauges that keep cosines, too.
     level = Equivalence.SCORES
-
     predicts = Equivalence.COSINES
 
     def predict(self, scores: Floats) -> Floats:
@@ -307,12 +311,14 @@ class Cosine(_Tied):
 class Ranking(Link):
     """Link of rankings: only the order of the right entities within a row counts."""
 
+    # Any small enough change keeps an order, not only gauges: a bound over gauges bounds not every equivalent model.
     name = "ranking"
     level = Equivalence.RANKINGS
     sensitivity = 2.0
 
     def predict(self, scores: Floats) -> NDArray[np.intp]:
         """Return the right rows in order, best first."""
+        # Stable: of equal scores the earlier row comes first, in every model alike.
         return np.argsort(-scores, axis=1, kind="stable")
 
 

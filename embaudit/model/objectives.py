@@ -145,6 +145,7 @@ class Training:
 
     def allows(self, link: Link) -> bool:
         """Check that models of a link may have been trained so."""
+        # One table is compared in the way that training compared it; two sides need one of the links of the training.
         if link.compares is not None:
             return link.compares == self.compared
         return not self.links or str(link) in self.links
@@ -217,10 +218,12 @@ def link_of_training(name: str | None, link: Link, *, alone: bool) -> Link:
     >>> [str(link_of_training(word, Identity(), alone=True)) for word in ("clip", "bge", "factors")]
     ['cosine', 'compared-cosine', 'identity']
     """
+    # A link that was declared stays; that of vectors alone stands for want of a better one.
     row = known_training(name)
     is_open = link.is_assumed or (alone and link == "identity")
     if row is None or not is_open:
         return link
+    # The name of a law fits several links: it sets that of trained cosines only.
     if name in OBJECTIVES:
         return Link.COSINE if OBJECTIVES[row.law].status is Status.TRAINED else Identity(is_assumed=True)
     if alone and row.compared is not None:
@@ -257,6 +260,7 @@ def require_agreement(name: str | None, link: Link, *, sides: int, is_declared: 
     law = OBJECTIVES.get(name or "")
     if row.allows(link) and (law is None or sides <= law.sides):
         return
+    # A word is refused by its link; the name of a law by the objectives of the link, of which one may have been meant.
     if law is None:
         field, got, right = "link", str(link), " or ".join(row.links)
         if link.compares is not None:

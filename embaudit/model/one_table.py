@@ -33,6 +33,7 @@ def comparing(model: FactorModel, compared: Comparison | None) -> FactorModel:
     if compared is None:
         return model
     link = Link.comparing(compared)
+    # The head of a classifier is one table, too, but its rows are multiplied with inputs.
     if model.left_side is None and model.compared is None and model.link not in ("identity", "cosine"):
         got, remedy = f"a model with {model.link} link", "read it with --kind=vectors"
         raise must_be("rows to compare with each other", "those of one table of vectors", got, remedy)

@@ -96,6 +96,7 @@ class Pairs(StrEnum):
 
     def sample(self, model: Sided, size: int, *, rng: RNG = 0) -> NDArray[np.intp]:
         """Draw `size` different pairs that have a cosine, uniformly; all of them where there are no more."""
+        # Pairs are drawn among rows that have a direction, and named by their numbers among all.
         if n_pairs(*self.shape(model)) > 0 == self.n_pairs(model):
             return np.zeros((0, 2), dtype=np.intp)
         first, second = self.directed(model)

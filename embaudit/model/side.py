@@ -49,6 +49,7 @@ def _as_labels(labels: ArrayLike, name: str, length: int, *, unique: bool) -> ND
         raise must_be(name, f"a list of {length}, one a row", f"shape {values.shape}")
     values = _encodable(values.astype(str) if values.dtype == object else values)
     if unique:
+        # np.unique sorts, so that the error names the same id whatever the order of the rows.
         distinct, counts = np.unique(values, return_counts=True)
         if len(distinct) < length:
             first = distinct[counts > 1][0]
@@ -76,6 +77,7 @@ def as_titles(roles: Any) -> tuple[str, str]:
 def _encodable(texts: NDArray[Any]) -> NDArray[Any]:
     """Keep halves of letters, which no file and no terminal takes, as escapes."""
     if texts.dtype.kind == "U":
+        # An array of text is one of code points, four bytes each; the surrogates lie between 0xD800 and 0xDFFF.
         codes = np.ascontiguousarray(texts).view(np.dtype("u4").newbyteorder(texts.dtype.byteorder))
         if ((codes >= 0xD800) & (codes < 0xE000)).any():
             return np.array([name.encode("utf-8", "backslashreplace").decode() for name in texts.tolist()])
@@ -195,6 +197,7 @@ class Side:
 
     def _hold(self, title: str, fresh: dict[str, Any], current: dict[str, Any]) -> Self:
         """Take what is given, checked unless it waits in a file, beside what is known."""
+        # A field is checked and held under its name, or in `unread` while its file holds it; None where there is none.
         waiting = {name: value for name, value in fresh.items() if _waits(name, value)}
         unread = {name: value for name, value in current.get("unread", {}).items() if name not in fresh} | waiting
         held = {name: value for name, value in current.items() if name not in waiting}
@@ -226,6 +229,8 @@ class Side:
         # Rows that are set aside decide which are eligible.
         stale = ("eligible_rows",) if "aside" in changes else ()
         current = {name: value for name, value in vars(self).items() if name not in stale}
+        # New rows start without what was computed of the old ones. Fields beside them were checked against the number
+        # of rows: where that stays they are kept as they are, be they in a file, else they are checked anew.
         if "rows" in changes and changes["rows"] is not vars(self).get("rows", ...):
             new = object.__new__(type(self))._hold(title, {"rows": changes.pop("rows")}, {})
             beside = {name: self._given(name) for name in OPTIONAL if name not in changes}

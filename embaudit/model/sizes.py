@@ -42,6 +42,7 @@ def require_ordinary_size(model: FactorModel) -> None:
     embaudit.errors.InputError: the longest of the item factors must be between 1e-100 and 1e+100 long in float64; ...
     """
     for side in model.sides:
+        # Scores are sums of products of two lengths, and a gauge multiplies each: their squares must fit, too.
         low, high = SIZES[str(model.side(side).rows.dtype)]
         largest = float(model.side(side).norms.max())
         if largest and not low <= largest <= high:

@@ -123,6 +123,7 @@ class Grouping:
     @property
     def share_reversed(self) -> float:
         """Share of the rows in voting groups whose group opposes."""
+        # By rows and not by groups, or one tiny group would make a reversal a partial one as easily as a large one.
         voting = self.moments.n[self.votes].sum()
         return float(self.moments.n[self.opposes].sum() / voting) if voting else 0.0
 
@@ -141,6 +142,7 @@ class Grouping:
     @cached_property
     def kind(self) -> ReversalKind:
         """Kind of reversal that the grouping shows."""
+        # From the strongest kind to the weakest. A p-value that was not computed is NaN, which excludes nothing.
         pooled, within = self.pooled.r, self.within.r
         if math.isnan(within) or self.votes.sum() < 2:
             return ReversalKind.UNDECIDED
@@ -174,6 +176,7 @@ class Grouping:
         """
         if not (self.is_finding and self.is_significant):
             return False
+        # Both signs at once hold at the level of the larger p-value (an intersection–union test).
         rests_on = {ReversalKind.VANISHING: (self.pooled,), ReversalKind.MASKED: (self.within,)}.get(
             self.kind, (self.pooled, self.within)
         )
@@ -190,6 +193,7 @@ class Grouping:
             f"Covariance {cov['pooled']:+.4g} = within {cov['within']:+.4g} + between {cov['between']:+.4g}"
         )
         if self.kind in (ReversalKind.REVERSAL, ReversalKind.PARTIAL, ReversalKind.VANISHING):
+            # The sign of the term between groups says which way the group means go.
             tie = "higher" if cov["between"] > 0 else "lower"
             text += f". Where {x} is higher on average {y} is {tie}, and that outweighs what happens inside the groups"
         return text + "."

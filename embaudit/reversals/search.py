@@ -40,6 +40,7 @@ FLAT = 1e-13
 
 
 def _pooled(x: Floats, y: Floats, n_permutations: int, rng: np.random.Generator) -> Association:
+    # All rows as one group: its correlation within is the pooled one.
     rows = GroupedRows(x, y, np.zeros(1, dtype=np.intp))
     p = within_p_values(rows, n_permutations, rng)[1] if n_permutations else math.nan
     moments = rows.moments()
@@ -50,6 +51,7 @@ def _grouping(
     labels: Levels, x: Floats, y: Floats, everything: Association, n_permutations: int, rng: np.random.Generator
 ) -> dict[str, Any] | str:
     """Return the numbers of a grouping, or why it says nothing."""
+    # Rows without a group are left out of the pooled numbers, too: what is compared has the same rows.
     codes, levels = labels
     has_group = codes >= 0
     present, group = np.unique(codes[has_group], return_inverse=True)
@@ -65,6 +67,7 @@ def _grouping(
     if n_permutations:
         p_groups, p_within = within_p_values(rows, n_permutations, rng)
         p_grouping = grouping_p_value(rows, n_permutations, rng)
+    # Ranks have no decomposition: the mean over groups, each counted by its rows, stands beside the common slope.
     ranked = ~np.isnan(spearman)
     mean_spearman = float(np.average(spearman[ranked], weights=moments.n[ranked])) if ranked.any() else math.nan
     shown = rng.permutation(len(group))[:SAMPLE]
@@ -85,6 +88,7 @@ def _ranked(groupings: list[Grouping]) -> tuple[Grouping, ...]:
     """Adjust the p-values over all groupings and put what matters first: of two that do the same, the simpler."""
     p = adjusted(np.array([grouping.p_grouping for grouping in groupings], dtype=np.float64)).tolist()
     tested = [replace(grouping, p_adjusted=value) for grouping, value in zip(groupings, p, strict=True)]
+    # Kinds are listed from the strongest on; of two groupings that do the same, that of fewer columns explains it.
     kinds = list(ReversalKind)
     return tuple(
         sorted(
@@ -256,10 +260,13 @@ def similarity_reversal(before: ArrayLike, after: ArrayLike, clusters: ArrayLike
     names, codes = np.unique(labels.ravel()[has_direction].astype(str), return_inverse=True)
     if len(names) < 2:
         raise must_be("clusters", "at least two among the items that have a direction", len(names))
+    # The correlation over all pairs needs six sums, which follow from k × k products of rows: within a cluster from its
+    # rows, across clusters from all rows less those. No pair is ever listed.
     sums = np.array([_pair_sums(u[codes == c], v[codes == c]) for c in range(len(names))])
     across = _pair_sums(u, v) - sums.sum(axis=0)
     has_pairs = sums[:, 0] > 0
     n, s, t, ss, tt, st = np.vstack([sums[has_pairs], across]).T
+    # Equal cosines have no spread but rounding, which must not count as an association.
     sxx, syy = (np.where(squares < FLAT * n, 0, squares) for squares in (ss - s * s / n, tt - t * t / n))
     sxy = np.where((sxx > 0) & (syy > 0), st - s * t / n, 0.0)
     moments = GroupMoments(n, s / n, t / n, sxx, syy, sxy)

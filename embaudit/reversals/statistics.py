@@ -38,6 +38,7 @@ def correlation(sxx: Floats | float, syy: Floats | float, sxy: Floats | float) -
     (-0.5, nan)
     """
     x, y, xy = (np.asarray(value, dtype=np.float64) for value in (sxx, syy, sxy))
+    # Roots first: the product of two sums of squares may leave the range of float64.
     scale = np.sqrt(x) * np.sqrt(y)
     r: Floats = np.divide(xy, scale, out=np.full(xy.shape, np.nan), where=scale > 0)
     return np.clip(r, -1, 1)
@@ -87,6 +88,7 @@ class GroupMoments:
     @cached_property
     def within(self) -> Floats:
         """`Σ_g` of sxx, syy and sxy."""
+        # Added exactly: terms of both signs may cancel, and the sign of the sum is the answer.
         return np.array([math.fsum(sums) for sums in (self.sxx, self.syy, self.sxy)])
 
     @cached_property
@@ -100,6 +102,7 @@ class GroupMoments:
     @cached_property
     def between(self) -> Floats:
         """`Σ_g n_g` of the squared and multiplied shifts."""
+        # A group counts as if all its rows stood at its mean.
         dx, dy = self.shifts
         return np.array([math.fsum(self.n * product) for product in (dx * dx, dy * dy, dx * dy)])
 
@@ -126,6 +129,7 @@ class GroupedRows:
     @classmethod
     def sort(cls, x: Floats, y: Floats, codes: NDArray[np.intp]) -> GroupedRows:
         """Bring the rows of each group together; codes are 0 … G−1 and every group has a row."""
+        # Rows of a group keep their order, so that one seed gives one set of permutations.
         order = np.argsort(codes, kind="stable")
         return cls(x[order], y[order], np.concatenate([[0], np.bincount(codes).cumsum()[:-1]]))
 
@@ -145,6 +149,7 @@ class GroupedRows:
         # Centred at one of its own values first: a mean of large numbers that differ little keeps its digits.
         shifted = values - np.repeat(low, self.counts)
         means = np.add.reduceat(shifted, self.starts) / self.counts
+        # Rounding must not make a constant group vary: it has no correlation, rather than one of noise.
         means[low == high] = 0
         return low + means, shifted - np.repeat(means, self.counts)
 
@@ -154,6 +159,7 @@ class GroupedRows:
 
     def moments(self) -> GroupMoments:
         """Sum up every group, in two passes."""
+        # Means first, then squares of what is left: Σx² − n x̄² would cancel.
         mean_x, dx = self._centred(self.x)
         mean_y, dy = self._centred(self.y)
         sums = (np.add.reduceat(product, self.starts) for product in (dx * dx, dy * dy, dx * dy))
@@ -163,6 +169,7 @@ class GroupedRows:
         """Rank correlation within each group, ties at their mean rank."""
         from scipy.stats import rankdata
 
+        # Pearson's r of the ranks, which are those within the group.
         x, y = (np.concatenate([rankdata(side[group]) for group in self.slices()]) for side in (self.x, self.y))
         return GroupedRows(x, y, self.starts).moments().r
 
@@ -177,7 +184,8 @@ def _shuffled_products(x: Floats, y: Floats, n_permutations: int, rng: np.random
     """Draw `Σ x_i y_π(i)` of centred x and y for random permutations π."""
     n = len(x)
     if n > LARGE:
-        # Of very many rows the permutation distribution is normal with this variance (Hoeffding 1951).
+        # Of very many rows the permutation distribution is normal with mean 0 and this variance, which permutations
+        # have exactly (Hoeffding 1951).
         return np.asarray(np.sqrt((x @ x) * (y @ y) / (n - 1)) * rng.standard_normal(n_permutations))
     parts = [rng.permuted(np.broadcast_to(y, (size, n)), axis=1) @ x for size in _batches(n, n_permutations)]
     return np.asarray(np.concatenate(parts))
@@ -189,7 +197,9 @@ def _dealt_sums(pairs: Floats, rows: GroupedRows, size: int, rng: np.random.Gene
     if n <= LARGE:
         order = rng.permuted(np.broadcast_to(np.arange(n), (size, n)), axis=1)
         return np.asarray(np.add.reduceat(pairs[:, order], rows.starts, axis=2))
-    # The sums have covariance (n_g δ_gh − n_g n_h / n) × the covariance of a row.
+    # Rows drawn without replacement: their group sums have covariance (n_g δ_gh − n_g n_h / n) × that of a row. Normal
+    # numbers of variance n_g, less each group's share of their sum, have the first factor; a root of the 2×2 covariance
+    # of a row gives x and y the second.
     free = rng.standard_normal((2, size, len(counts))) * np.sqrt(counts)
     free -= free.sum(axis=2, keepdims=True) * counts / n
     values, vectors = np.linalg.eigh(pairs @ pairs.T / (n - 1))
@@ -210,6 +220,7 @@ def within_p_values(rows: GroupedRows, n_permutations: int, rng: np.random.Gener
     """
     moments, (x, y) = rows.moments(), rows.centred()
     extreme, total = np.zeros(len(rows.starts), dtype=np.intp), np.zeros(n_permutations)
+    # |Σxy| alone decides: Σx² and Σy² of a group are the same in every permutation of it.
     for g, group in enumerate(rows.slices()):
         sums = _shuffled_products(x[group], y[group], n_permutations, rng)
         extreme[g] = np.count_nonzero(np.abs(sums) >= abs(moments.sxy[g]) * (1 - TIE))
@@ -231,11 +242,14 @@ def grouping_p_value(rows: GroupedRows, n_permutations: int, rng: np.random.Gene
     observed = float(np.abs(pooled - correlation(*moments.within)))
     if np.isnan(observed):
         return math.nan
+    # Σx², Σy² and Σxy over all rows stay, however rows are dealt. Between groups they follow from the sum of each
+    # group, and within groups they are the rest: only group sums are drawn.
     pairs = np.stack(GroupedRows(rows.x, rows.y, np.zeros(1, dtype=np.intp)).centred())
     extreme = 0
     for size in _batches(2 * max(min(len(rows.x), LARGE), len(rows.starts)), n_permutations):
         sums = _dealt_sums(pairs, rows, size, rng)
         bx, by, bxy = ((a * b / rows.counts).sum(axis=1) for a, b in ((sums[0],) * 2, (sums[1],) * 2, sums))
+        # A draw may leave nothing within groups, where the rest is but rounding.
         within = correlation(np.maximum(sxx - bx, 0), np.maximum(syy - by, 0), sxy - bxy)
         extreme += int(np.count_nonzero(np.nan_to_num(np.abs(pooled - within)) >= observed * (1 - TIE)))
     return (1 + extreme) / (1 + n_permutations)

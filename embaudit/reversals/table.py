@@ -85,6 +85,7 @@ def as_numbers(frame: pd.DataFrame, column: str, role: str) -> tuple[Floats, str
     if pd.api.types.is_numeric_dtype(series.dtype) and not pd.api.types.is_complex_dtype(series.dtype):
         values = series.to_numpy(dtype=np.float64, na_value=np.nan)
     else:
+        # Two categories have a difference of means, which is a slope; of three no order is known.
         codes, levels = _factorized(series, name)
         if len(levels) != 2:
             raise must_be(name, "numeric or of two categories", f"{len(levels)} categories")
@@ -108,10 +109,12 @@ def _labelled(frame: pd.DataFrame, column: str, bins: int) -> tuple[Levels, list
     series = _column(frame, column, "groups")
     if pd.api.types.is_complex_dtype(series.dtype):
         raise must_be(f"the grouping {column!r}", "categories or real numbers", "complex numbers")
+    # An infinite number belongs to no bin: such a row has no group.
     values = series.replace([np.inf, -np.inf], np.nan) if pd.api.types.is_float_dtype(series.dtype) else series
     if not (pd.api.types.is_numeric_dtype(values.dtype) and values.nunique() > FEW):
         return _factorized(values, f"the grouping {column!r}"), []
     numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
+    # Equal quantiles, of a value that many rows share, make one edge: then there are fewer bins.
     edges = np.unique(np.nanquantile(numbers, np.linspace(0, 1, bins + 1)))
     codes = pd.cut(numbers, edges.tolist(), labels=False, include_lowest=True)
     n_bins = int(pd.Series(codes).nunique())
@@ -124,6 +127,7 @@ def _crossed(first: Levels, second: Levels) -> Levels:
     """Group by both at once; only combinations that occur are groups."""
     (codes, names), (other_codes, other_names) = first, second
     in_both = (codes >= 0) & (other_codes >= 0)
+    # A pair of codes as one number; those that occur are numbered anew, in the order of both.
     present, numbers = np.unique((codes * len(other_names) + other_codes)[in_both], return_inverse=True)
     both = np.full(len(codes), -1, dtype=np.intp)
     both[in_both] = numbers
@@ -173,6 +177,7 @@ def find_groupings(
     wanted, notes = _wanted(frame, groups, axes)
     singles = list(dict.fromkeys(name for name in wanted if isinstance(name, str)))
     named = dict.fromkeys(name for name in wanted if not isinstance(name, str))
+    # Single columns first, then pairs and so on: what is left out at the limit are the largest combinations.
     sizes = range(1, min(depth, len(singles)) + 1)
     count = sum(comb(len(singles), k) for k in sizes) + len(named)
     crossed = chain(*(combinations(singles, k) for k in sizes), named)

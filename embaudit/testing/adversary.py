@@ -86,6 +86,7 @@ def break_claim(model: FactorModel, *, role: SideName = "right", starts: int = 8
     >>> break_claim(free.replace(link="cosine")).found
     False
     """
+    # Every candidate is judged by its own predictions, whatever the search believes of it.
     draw = as_generator(rng)
     whole = _with_both_sides(model, draw)
     if whole.n_left * whole.n_right > LARGEST:
@@ -144,7 +145,7 @@ class _System:
             sides[side] = sides[side] / model.side(side).norms[:, None]
         names = ("left_bias", "right_bias") if model.link.sees_biases else ()
         self.biases = [name for name in names if getattr(model, name) is not None]
-        # Sides of one length: a step must not change one of them a million times as much.
+        # Scaled to sides of one length: a step must not change one of them a million times as much.
         sizes = [float(np.linalg.norm(sides[side])) for side in ("right", "left")]
         even = 1.0 if self.units or not all(sizes) else float(np.sqrt(sizes[0] / sizes[1]))
         parts = [sides["left"] * even, sides["right"] / even, *(getattr(model, name) for name in self.biases)]
@@ -165,6 +166,7 @@ class _System:
 
     def visible(self, x: Floats) -> Floats:
         """Compute the scores up to changes that no prediction shows, and the squared lengths that are 1."""
+        # Complex vectors pass through for `jacobian`: no absolute value, maximum or comparison may stand here.
         shown, cap = self.scores(x), getattr(self.model.link, "soft_cap", None)
         shown = shown if cap is None else cap * np.tanh(shown / cap)
         if self.model.link.level is Equivalence.PROBABILITIES:
@@ -175,6 +177,7 @@ class _System:
 
     def jacobian(self, x: Floats) -> Floats:
         """Compute the derivative of `visible`, dense: imaginary parts of a step too small to round."""
+        # f(x + ih) = f(x) + ih f'(x) + …: no difference is taken, so that none cancels (Squire and Trapp, 1998).
         steps = x + 1j * TINY * np.eye(len(x))
         return np.column_stack([self.visible(step).imag / TINY for step in steps])
 
@@ -185,6 +188,7 @@ class _System:
 
 def _damped(jacobian: Floats, wanted: Floats) -> Floats:
     """Return the least step that changes the equations by `wanted`."""
+    # A model of low rank cannot change each of its scores by itself: J Jᵀ is singular, and a little damping solves it.
     normal = jacobian @ jacobian.T
     normal[np.diag_indices_from(normal)] += 1e-12 * np.trace(normal)
     return np.asarray(jacobian.T @ solve(normal, wanted, assume_a="pos"))
@@ -198,12 +202,14 @@ def _returned(system: _System, x: Floats, floor: float) -> Floats | None:
         now = float(np.abs(miss).max())
         if now <= floor:
             return x
+        # Close to rounding and no longer shrinking: the equations bend too much here to be met.
         if not now < 0.9 * size and size < 1e3 * floor:
             return None
         size = now
         jacobian = system.jacobian(x)
         if not jacobian.any():  # far beyond a cap nothing changes any more
             return None
+        # Never more than half the length of x at once, where the linear model is far from true.
         step = _damped(jacobian, miss)
         x = x + step * min(1.0, float(np.linalg.norm(x) / (2 * np.linalg.norm(step) + EPS**2)))
     return None
@@ -222,6 +228,7 @@ def _by_equations(model: FactorModel, starts: int, draw: np.random.Generator) ->
             if at is None:
                 break
             yield system.twin(at)
+            # Along the random way, less the part that leaves the equations: a tangent of the set of equivalent models.
             jacobian = system.jacobian(at)
             at = _returned(system, at + 0.5 * (noise - _damped(jacobian, jacobian @ noise)), floor)
 
@@ -244,6 +251,7 @@ def _by_orders(model: FactorModel, starts: int, draw: np.random.Generator) -> It
         for step in range(200):
             proposal = _proposal(twin, 10.0 ** draw.uniform(-5, 0.5), step % 4, draw)
             after = proposal.scores()
+            # In both directions: no order may be lost in a tie, and no tie be broken.
             if model.link.gap(before, after) == 0 and model.link.gap(after, before) == 0:
                 twin = proposal
         yield twin
@@ -252,6 +260,7 @@ def _by_orders(model: FactorModel, starts: int, draw: np.random.Generator) -> It
 def _proposal(model: FactorModel, size: float, kind: int, draw: np.random.Generator) -> FactorModel:
     """Change everything a little, one side only, the length of every left row, or shift the right rows."""
     left, right = model.factors("left"), model.right
+    # A positive factor for each left row keeps its order, and a shift of all right rows moves a row by one constant.
     if kind == 2:
         factors = np.exp(size * draw.standard_normal((len(left), 1)))
         biases = {} if model.left_bias is None else {"left_bias": model.left_bias * factors[:, 0]}

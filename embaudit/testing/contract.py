@@ -57,6 +57,7 @@ def assert_equivalent(before: FactorModel, after: FactorModel, gauge: Gauge) -> 
     leaves of them.
     """
     if before.predicts is Equivalence.COSINES:
+        # Cosines are bounded by 1, so that only the angle of a turned row counts; dot products have its length besides.
         longest = 1.0 if "left" in before.link.unit_sides else float(before.side("left").norms.max())
         bound = 32 * (before.rank + 4) * gauge.condition_number * _unit(before) * longest
         np.testing.assert_allclose(after.scores(), before.scores(), rtol=0, atol=bound)
@@ -93,6 +94,7 @@ def _generic_model(rank: int) -> FactorModel:
 
 def _movements(gauge: Gauge) -> dict[Equivalence | str, float]:
     """Measure how far a gauge moves each thing it might preserve, on the generic model without help from biases."""
+    # Without biases a translation moves scores, as it does where nothing absorbs it.
     model = _generic_model(gauge.rank)
     assert model.left is not None
     left = _moved(model.left, np.asarray(gauge.left), gauge.left_shift)
@@ -108,6 +110,7 @@ def _movements(gauge: Gauge) -> dict[Equivalence | str, float]:
 
 def _members(group: GaugeGroup) -> list[Gauge]:
     """Yield samples, and what composing and scaling makes of them where it stays in the set."""
+    # Fourth powers leave any budget that a sample spends, and a scale of 2 leaves sets of rotations.
     samples = [group.sample(rng=seed) for seed in SEEDS]
     scaling = Gauge.diagonal(np.full(group.rank, 2.0))
     fourth_powers = [g @ g @ g @ g for g in samples]
@@ -141,6 +144,7 @@ class GaugeGroupContract:
         """`g⁻¹` has the same κ, `g⁻¹ g` is the identity within rounding; `has_inverses` tells whether all belong."""
         group, seed = data.draw(self.groups), data.draw(seeds())
         gauge = group.sample(rng=seed)
+        # A translation of at most v has its inverse in the set, a shift applied before a stretch may not.
         inside = [group.contains(g.inverse()) for g in (gauge, *(group.sample(rng=seed) for seed in SEEDS))]
         assert all(inside) if group.has_inverses else not all(inside)
         np.testing.assert_allclose(gauge.inverse().condition_number, gauge.condition_number, rtol=8 * group.rank * EPS)
@@ -159,6 +163,7 @@ class GaugeGroupContract:
         g, h = group.sample(rng=seed), group.sample(rng=seed + 1)
         model = _generic_model(group.rank).replace(left_bias=np.ones(6), right_bias=np.ones(7))
         once, twice = (g @ h).act(model), g.act(h.act(model))
+        # Both sides round products of both maps: their condition numbers multiply.
         tolerance = 64 * (group.rank + 4) * EPS * g.condition_number * h.condition_number
         for field in ("left", "right", "left_bias", "right_bias"):
             x, y = getattr(once, field), getattr(twice, field)
@@ -193,6 +198,7 @@ class GaugeGroupContract:
         group, seed = data.draw(self.groups), data.draw(seeds())
         gauge = group.sample(rng=seed)
         model = data.draw(factor_models(group.rank))
+        # A model that the sample may not act on is given what lets it: a weaker link, or biases that absorb its shift.
         if gauge.preserves_in(model) < model.predicts:
             link = "cosine" if gauge.fixes_cosines else "identity"
             model = model.replace(link=link, left_bias=np.ones(model.n_left), right_bias=np.ones(model.n_right))
@@ -225,6 +231,7 @@ class GaugeGroupContract:
         for weaker in Equivalence:
             if Equivalence.NOTHING < weaker <= level:
                 assert max(gaps[weaker] for gaps in moved) < 1e-9
+        # Where the group could keep more than it declares, gauges would be refused without a reason.
         if level < Equivalence.COSINES and not group.fixes_cosines:
             stronger = Equivalence.RANKINGS if level is Equivalence.NOTHING else Equivalence(level + 1)
             assert max(gaps[stronger] for gaps in moved) > 1e-6

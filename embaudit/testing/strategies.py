@@ -37,6 +37,7 @@ def factor_matrices(draw: st.DrawFn, n_rows: int, rank: int) -> Matrix:
     >>> find(factor_matrices(3, 2), lambda x: x.any()).shape
     (3, 2)
     """
+    # Entries of 16 bits are exact in every precision; scales and orders are drawn apart, so that failures shrink well.
     x = draw(arrays(np.float64, (n_rows, rank), elements=_ENTRIES))
     if n_rows > 1 and draw(st.booleans()):
         x[1] = draw(st.sampled_from([-2.0, 0.5, 1.0])) * x[0]
@@ -123,5 +124,6 @@ def gauges(rank: int) -> st.SearchStrategy[Gauge]:
     >>> find(gauges(2), lambda gauge: gauge.shifts_left and gauge.shifts_right, settings=quick).preserves.title
     'nothing'
     """
+    # Compositions leave every single group: a shift of either side after a linear map.
     single = st.builds(lambda group, seed: group.sample(rng=seed), gauge_groups(rank), seeds())
     return single | st.builds(lambda g, h: g @ h, single, single)
