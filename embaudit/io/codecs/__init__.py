@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from embaudit.errors import must_be
-from embaudit.io.codecs.npy import Npy
-from embaudit.io.codecs.npz import Npz
+from embaudit.io.codecs.npy import Npy, Npz
 from embaudit.io.codecs.safetensors import Safetensors, recognises
 from embaudit.io.files import existing_path
 from embaudit.io.pickles import refuse_pickles

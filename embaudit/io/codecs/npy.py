@@ -1,4 +1,4 @@
-"""`.npy`: one array in numpy's file format."""
+"""NumPy's own files: `.npy` of one array, which stays on disk, and `.npz` archives, shapes first; without pickle."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import sys
 import warnings
 import zipfile
 import zlib
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from math import prod
 from pathlib import Path
 from tokenize import TokenError
@@ -16,15 +17,15 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from embaudit.errors import InputError
-from embaudit.io.codecs.arrays import UNNAMED, Memory, Place, Read, Shape, Stream, Tensor
+from embaudit.errors import InputError, must_be
+from embaudit.io.codecs.arrays import UNNAMED, Memory, Place, Read, Shape, Stream, Tensor, read_exactly
+from embaudit.io.codecs.unpacked import require_sense
 
 READ_ERRORS = (
     OSError, ValueError, EOFError, KeyError, TypeError, MemoryError, OverflowError, RuntimeError, SyntaxError,
     AttributeError, IndexError, TokenError, struct.error, zipfile.BadZipFile, zlib.error,
 )  # fmt: skip
 """Errors of numpy and zipfile at a file that is cut off, altered, or something else altogether."""
-
 
 MOST_AXES = 32
 """Axes that an array of any version of numpy can have."""
@@ -43,13 +44,13 @@ def unreadable(name: str, whole: str, error: BaseException) -> InputError:
     return InputError(f"{name} must be {whole}; it is not ({reason(error)}); save it again.")
 
 
-def header(file: IO[bytes]) -> tuple[Shape, bool, np.dtype[Any]]:
-    """Read shape, whether columns come first, and dtype; the file is then at its first number.
+def header(file: IO[bytes], size: int | None = None) -> tuple[Shape, bool, np.dtype[Any]]:
+    """Read shape, whether columns come first, and dtype; the file, of `size` bytes, is then at its first number.
 
     Raises
     ------
     ValueError
-        If they are no shape and no type that an array can have.
+        If they are no shape and no type that an array can have, or the numbers do not fill the rest of the file.
     """
     version = np.lib.format.read_magic(file)
     read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
@@ -61,20 +62,11 @@ def header(file: IO[bytes]) -> tuple[Shape, bool, np.dtype[Any]]:
             raise ValueError(f"its header is of no array: {str(warned)[:60]}") from warned
     if any(isinstance(length, bool) or length < 0 for length in shape) or len(shape) > MOST_AXES:
         raise ValueError(f"its header says shape {str(shape)[:60]}")
-    return shape, by_columns, dtype
-
-
-def require_length(shape: Shape, dtype: np.dtype[Any], length: int) -> None:
-    """Refuse a header that says more or less than there is; numpy multiplies with a warning, or asks for the memory.
-
-    Raises
-    ------
-    ValueError
-        If the numbers do not fill `length` bytes.
-    """
+    # numpy multiplies with a warning, or asks for the memory.
     declared = prod(shape) * dtype.itemsize
-    if declared != length and not dtype.hasobject:
-        raise ValueError(f"its header says {declared:,} bytes, and {length:,} follow")
+    if size is not None and declared != size - file.tell() and not dtype.hasobject:
+        raise ValueError(f"its header says {declared:,} bytes, and {size - file.tell():,} follow")
+    return shape, by_columns, dtype
 
 
 def require_letters(array: NDArray[Any]) -> None:
@@ -108,8 +100,7 @@ class Npy:
     def __init__(self, path: Path) -> None:
         try:
             with path.open("rb") as file:
-                shape, _, dtype = header(file)
-                require_length(shape, dtype, path.stat().st_size - file.tell())
+                header(file, path.stat().st_size)
             self._array = array = np.lib.format.open_memmap(path, mode="r")
             require_letters(array)
         except READ_ERRORS as error:
@@ -134,8 +125,104 @@ class Npy:
         return self.place(name).open(name) if in_rows else Memory({name: self._array}).open(name)
 
 
-def write(file: IO[bytes], stream: Stream) -> None:
+class Npz:
+    """The arrays of an `.npz` file; only headers are read before an array is asked for.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+
+    Raises
+    ------
+    InputError
+        If it is no zip archive of arrays, or is cut off.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            with zipfile.ZipFile(path) as archive:
+                members = archive.infolist()
+                for member in members:
+                    # What numpy never writes unpacks without limit.
+                    if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+                        raise ValueError(f"{member.filename!r} is packed otherwise")
+                require_sense(sum(member.file_size for member in members), path.stat().st_size)
+                names = [name.removesuffix(".npy") for name in archive.namelist() if name.endswith(".npy")]
+                self._headers = {name: self._header(archive, f"{name}.npy") for name in names}
+        except READ_ERRORS as error:
+            raise unreadable(str(path), "a whole .npz archive", error) from error
+        self.tensors = {name: tensor_of(shape, dtype) for name, (shape, _, dtype) in self._headers.items()}
+        self.pickled = frozenset(name for name, (_, _, dtype) in self._headers.items() if dtype.hasobject)
+        """Names of arrays that only pickle could read."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Travel with the whole path: another process may stand in another folder."""
+        return {**vars(self), "path": self.path.resolve()}
+
+    def file(self, name: str) -> Path:  # noqa: ARG002
+        """Return the archive."""
+        return self.path
+
+    @staticmethod
+    def _header(archive: zipfile.ZipFile, name: str) -> tuple[Shape, bool, np.dtype[Any]]:
+        with archive.open(name) as member:
+            return header(member, archive.getinfo(name).file_size)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.tensors
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        try:
+            with np.load(self.path, allow_pickle=False) as archive:
+                array = np.asarray(archive[name])
+            require_letters(array)
+        except READ_ERRORS as error:
+            raise unreadable(f"{name} in {self.path}", "a whole array", error) from error
+        return array
+
+    @contextmanager
+    def open(self, name: str) -> Iterator[Read]:
+        """Read pieces of one array, unpacked as they come; an array in column order has to be held whole."""
+        _, by_columns, dtype = self._headers[name]
+        if by_columns or name in self.pickled:
+            with Memory({name: self[name]}).open(name) as read:
+                yield read
+            return
+        try:
+            with zipfile.ZipFile(self.path) as archive, archive.open(f"{name}.npy") as member:
+                header(member)
+                yield lambda count: read_exactly(member, count, dtype, name)
+        except (zipfile.BadZipFile, zlib.error, EOFError, OSError) as error:
+            raise must_be(f"array {name!r} of {self.path}", "readable", "damaged bytes") from error
+
+    def place(self, name: str) -> Place:
+        """Return the place in the file of the numbers of an array that is not packed."""
+        with zipfile.ZipFile(self.path) as archive:
+            start = archive.getinfo(f"{name}.npy").header_offset
+        with self.path.open("rb") as file:
+            # A stored member begins after its local header: 30 bytes, its name, its extra field.
+            file.seek(start + 26)
+            lengths = np.frombuffer(file.read(4), "<u2")
+            file.seek(start + 30 + int(lengths.sum()))
+            shape, _, dtype = header(file)
+            return Place(self.path, file.tell(), dtype, shape)
+
+
+def write_npy(file: IO[bytes], stream: Stream) -> None:
     """Write an array a block of rows at a time."""
     described = {"descr": stream.stored.str, "fortran_order": False, "shape": stream.shape}
     np.lib.format.write_array_header_1_0(file, described)
     stream.write(file)
+
+
+def write_npz(file: IO[bytes], arrays: Mapping[str, NDArray[Any]], streams: Mapping[str, Stream]) -> None:
+    """Write small arrays as they are and others a block of rows at a time."""
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+        for name, array in arrays.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, np.asanyarray(array), allow_pickle=False)
+        for name, stream in streams.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                write_npy(member, stream)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.errors import InputError, must_be
-from embaudit.io.codecs.npz import Npz
+from embaudit.io.codecs.npy import Npz
 from embaudit.io.intake import Contents, Part, Source
 from embaudit.io.request import Request
 from embaudit.model import FactorModel

@@ -9,8 +9,7 @@ from typing import IO, Any
 import numpy as np
 
 from embaudit.errors import InputError, must_be
-from embaudit.io.codecs import npz
-from embaudit.io.codecs.npz import Npz
+from embaudit.io.codecs.npy import Npz, write_npz
 from embaudit.io.draft import FIELDS, LABELS, Draft, link_of, text_of
 from embaudit.io.intake import Contents, Part, Source
 from embaudit.io.request import Request
@@ -93,4 +92,4 @@ def write(file: IO[bytes], draft: Draft) -> None:
     if norm is not None:
         labels |= {NORM: norm.gain, KIND: f"{norm.kind} {norm.epsilon!r}"}
         labels |= {} if norm.shift is None else {SHIFT: norm.shift}
-    npz.write(file, {name: np.asarray(value) for name, value in {**scalars, **labels}.items()}, draft.streams)
+    write_npz(file, {name: np.asarray(value) for name, value in {**scalars, **labels}.items()}, draft.streams)

@@ -11,10 +11,8 @@ from numpy.typing import NDArray
 
 from embaudit.errors import must_be
 from embaudit.io.advice import refuse_unread
-from embaudit.io.codecs import npy
 from embaudit.io.codecs.arrays import UNNAMED, Arrays
-from embaudit.io.codecs.npy import Npy
-from embaudit.io.codecs.npz import Npz
+from embaudit.io.codecs.npy import Npy, Npz, write_npy
 from embaudit.io.draft import Draft
 from embaudit.io.files import existing_file
 from embaudit.io.intake import Contents
@@ -82,4 +80,4 @@ def keeps(draft: Draft) -> frozenset[str]:  # noqa: ARG001
 
 def write(file: IO[bytes], draft: Draft) -> None:
     """Write the right factors alone as `.npy`."""
-    npy.write(file, draft.right)
+    write_npy(file, draft.right)
