@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from stat import S_IMODE
-from typing import IO, Any, BinaryIO, Literal, TextIO, overload
+from typing import IO, Any, Literal
 
 from embaudit.errors import InputError, must_be
 from embaudit.io.files import AnyPath, as_path, require_no_input
@@ -18,6 +18,8 @@ STREAMS = ("/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/fd/", "/proc/")
 """Names of what a process has open: a file put in their place would be lost, even where they lead to a file."""
 PACKED = (".gz", ".bz2", ".xz", ".zst", ".lz4", ".zip")
 """How names of packed files end."""
+FAILURES = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EIO, errno.EROFS)
+"""Errors that only writing meets: a full disk, a limit, a device that broke."""
 
 
 def writable(path: AnyPath, *, force: bool) -> Path:
@@ -56,12 +58,6 @@ def writable(path: AnyPath, *, force: bool) -> Path:
     return target
 
 
-@overload
-def written_whole(
-    path: AnyPath, *, force: bool = ..., mode: Literal["wb"] = ...
-) -> AbstractContextManager[BinaryIO]: ...
-@overload
-def written_whole(path: AnyPath, *, force: bool = ..., mode: Literal["w"]) -> AbstractContextManager[TextIO]: ...
 def written_whole(
     path: AnyPath, *, force: bool = False, mode: Literal["w", "wb"] = "wb"
 ) -> AbstractContextManager[IO[Any]]:
@@ -96,15 +92,11 @@ def written_whole(
     ...     [p.name for p in Path(folder).iterdir()]
     ['a.txt']
     """
-    if mode == "w":
-        _require_plain(as_path(path, "the output"))
+    suffix = as_path(path, "the output").suffix
+    # What is text would lie there as it is, and nothing could open it.
+    if mode == "w" and suffix.lower() in PACKED:
+        raise must_be("the output", f"a name without {suffix}", path, "it is written as text; pack it afterwards")
     return _written_whole(writable(path, force=force), mode, force=force)
-
-
-def _require_plain(path: Path) -> None:
-    """Refuse the name of a packed file: what is text would lie there as it is, and nothing could open it."""
-    if path.suffix.lower() in PACKED:
-        raise must_be("the output", f"a name without {path.suffix}", path, "it is written as text; pack it afterwards")
 
 
 @contextmanager
@@ -129,10 +121,6 @@ def _written_whole(target: Path, mode: str, *, force: bool) -> Iterator[IO[Any]]
             _named(temporary, target, force=force)
     finally:
         temporary.unlink(missing_ok=True)
-
-
-FAILURES = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EIO, errno.EROFS)
-"""Errors that only writing meets: a full disk, a limit, a device that broke."""
 
 
 @contextmanager

@@ -29,6 +29,7 @@ def table(path: Path) -> pa.Table:
         If it is no JSON, or holds something else than vectors.
     """
     import pyarrow as pa
+    from pyarrow import json
 
     try:
         with open_bytes(path) as file:
@@ -38,7 +39,10 @@ def table(path: Path) -> pa.Table:
                 file.seek(0)
                 return _of([parsed(line) for line in file if line.strip()], path)
             file.seek(0)
-            return _records(file)
+            records = json.read_json(file, read_options=json.ReadOptions(block_size=BLOCK))
+            # What is no UTF-8 shows only here.
+            records.validate(full=True)
+            return records
     except InputError:
         raise
     except OSError as error:
@@ -47,58 +51,35 @@ def table(path: Path) -> pa.Table:
         raise must_be(f"{path}", f"JSON of {ALLOWED}", reason(error), "write it again") from error
 
 
-def _records(file: Any) -> pa.Table:
-    from pyarrow import json
-
-    table = json.read_json(file, read_options=json.ReadOptions(block_size=BLOCK))
-    # What is no UTF-8 shows only here.
-    table.validate(full=True)
-    return table.rename_columns(table.column_names)
-
-
 def _of(content: Any, path: Path, depth: int = 1) -> pa.Table:
     """Make a table of a document: records, lists, a map of vectors, or columns; one level deeper at most."""
     import pyarrow as pa
 
+    vectors = pa.list_(pa.float64())
     if isinstance(content, list) and content:
         if all(isinstance(row, dict) for row in content):
             return pa.Table.from_pylist(content)
         if all(_is_vector(row) for row in content):
-            return pa.table({"vector": _vectors(content)})
+            return pa.table({"vector": pa.array(content, vectors)})
     if isinstance(content, dict) and content:
         if all(_is_vector(value) for value in content.values()):
-            return pa.table({"id": _ids(list(content)), "vector": _vectors(list(content.values()))})
-        if any(isinstance(value, list) and value and _is_vector(value[0]) for value in content.values()):
-            return _columns(content)
+            # JSON has keys as text only: integers where all of them write one.
+            integers = all(key.isdecimal() and key == str(int(key)) for key in content)
+            ids = [int(key) if integers else key for key in content]
+            return pa.table({"id": ids, "vector": pa.array(content.values(), vectors)})
+        lists = {name: value for name, value in content.items() if isinstance(value, list) and value}
+        if rows := max((len(value) for value in lists.values() if _is_vector(value[0])), default=0):
+            # What is as long as the vectors is a column; an entry of another kind is none.
+            whole = {name: value for name, value in lists.items() if len(value) == rows}
+            return pa.table({name: pa.array(x, vectors if _is_vector(x[0]) else None) for name, x in whole.items()})
         inner = [value for value in content.values() if isinstance(value, (dict, list))]
         if len(inner) == 1 and depth:
             return _of(inner[0], path, depth - 1)
     raise _other(content, path)
 
 
-def _columns(content: dict[str, Any]) -> pa.Table:
-    """Take what is as long as the vectors, as columns; an entry of another kind is no column."""
-    import pyarrow as pa
-
-    lists = {name: value for name, value in content.items() if isinstance(value, list)}
-    rows = max(len(value) for value in lists.values() if value and _is_vector(value[0]))
-    whole = {name: value for name, value in lists.items() if len(value) == rows}
-    return pa.table({name: _vectors(x) if _is_vector(x[0]) else pa.array(x) for name, x in whole.items()})
-
-
 def _is_vector(value: Any) -> bool:
     return isinstance(value, list) and bool(value) and all(type(x) in (int, float) for x in value)
-
-
-def _vectors(rows: list[list[float]]) -> pa.Array:
-    import pyarrow as pa
-
-    return pa.array(rows, pa.list_(pa.float64()))
-
-
-def _ids(keys: list[str]) -> list[Any]:
-    """Return keys, which JSON has as text only, as the integers that all of them write."""
-    return [int(key) for key in keys] if all(key.isdecimal() and key == str(int(key)) for key in keys) else keys
 
 
 def _other(content: Any, path: Path) -> InputError:

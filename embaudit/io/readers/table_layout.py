@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from embaudit.errors import InputError, must_be, option
+from embaudit.errors import must_be, option
 from embaudit.io.codecs import arrow
 from embaudit.io.codecs.delimited import BY_SUFFIX, NUMBER, continued, plain_name
 from embaudit.io.codecs.lists import is_list, is_vectors
@@ -283,8 +283,4 @@ def _require_vectors(table: TableFile) -> None:
     plain = [plain_name(name) for name in table.names or ()]
     if {*plain} & USER_NAMES and {*plain} & (ID_NAMES - {"id"}) and ({*plain} & RATING_NAMES or table.width <= 4):
         remedy = f"factorize them first: `embaudit fit {table.path} --objective product`"
-        raise _interactions(table, remedy)
-
-
-def _interactions(table: TableFile, remedy: str) -> InputError:
-    return must_be(f"{table.path}", "a table of vectors, one a row", f"interactions ({table.listed()})", remedy)
+        raise must_be(f"{table.path}", "a table of vectors, one a row", f"interactions ({table.listed()})", remedy)

@@ -43,13 +43,7 @@ def read_frame(table: Any) -> pd.DataFrame:
             raise must_be("the columns of the table", "of one length", "different ones") from error
     if not isinstance(table, (str, os.PathLike)):
         raise must_be("the table", "a data frame, a mapping of columns or a path", type(table).__name__)
-    return _from_file(on_this_machine(table, "the table"))
-
-
-def _from_file(path: Path) -> pd.DataFrame:
-    """Read a file by its suffix, which may stand before one such as .gz."""
-    import pandas as pd
-
+    path = on_this_machine(table, "the table")
     if not path.is_file():
         raise must_be("the table", "an existing file", str(path))
     refuse_pickles(path)
@@ -58,22 +52,20 @@ def _from_file(path: Path) -> pd.DataFrame:
     if not kind:
         raise must_be("the table", "a .csv, .tsv or .parquet file", path.name)
     try:
-        text = kind in BY_SUFFIX
-        frame: pd.DataFrame = (
-            pd.read_csv(path, **_cut(path, BY_SUFFIX[kind])) if text else ArrowTable.open(path).to_pandas()
-        )
-        return frame
+        return _of_text(path, BY_SUFFIX[kind]) if kind in BY_SUFFIX else ArrowTable.open(path).to_pandas()
     except InputError:
         raise
     except (ValueError, OSError) as error:
         raise must_be(path.name, f"a readable {kind} table", str(error).splitlines()[0]) from error
 
 
-def _cut(path: Path, usual: str) -> dict[str, Any]:
-    """Return separator and encoding; the usual separator stands unless the header does without it."""
+def _of_text(path: Path, usual: str) -> pd.DataFrame:
+    """Read text with pandas: the usual separator stands unless the header does without it."""
+    import pandas as pd
+
     try:
         source = sniff(path, header=True)
     except InputError:  # what no separator cuts evenly, pandas may still read, or says why not
-        return {"sep": usual}
+        return pd.read_csv(path, sep=usual)
     other = len(source.separator) == 1 and not any(usual in name for name in source.names or ())
-    return {"sep": source.separator if other else usual, "encoding": source.encoding}
+    return pd.read_csv(path, sep=source.separator if other else usual, encoding=source.encoding)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.core.checked import Floats, is_number
-from embaudit.errors import InputError, must_be
+from embaudit.errors import must_be
 from embaudit.io.codecs.delimited import Cell, Header
 from embaudit.io.files import AnyPath
 from embaudit.io.tables.columns import TableFile, codes, numbers, open_table, read_columns
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 
 Duplicates: TypeAlias = Literal["error", "sum", "mean", "last", "max"]
-Rows: TypeAlias = tuple[tuple[NDArray[np.intp], NDArray[np.intp]], tuple[NDArray[Any], NDArray[Any]], Floats]
-"""User and item of each row as places among the sorted ids; these ids; the values."""
 
 USER_NAMES = frozenset({
     "user", "userid", "uid", "u", "customer", "customerid", "visitor", "visitorid", "reviewer", "reviewerid",
@@ -135,17 +133,30 @@ def read_interactions(
         raise must_be("threshold", "a finite number", threshold)
     table = open_table(path, sep=sep, header=header, customary=USER_NAMES | ITEM_NAMES | RATING_NAMES)
     positions = _positions(table, user, item, rating)
-    read = _read(table, positions, guessed=rating is None)
-    (users, items), (user_ids, item_ids), values = read
-    n_rows = len(values)
+    user_at, item_at, rating_at = positions
+    cells: dict[int, Cell] = {user_at: "id", item_at: "id", **({} if rating_at is None else {rating_at: "number"})}
+    read = read_columns(table, cells)
+    # Each column is let go of once its ids are places among the sorted ones.
+    users, user_ids = codes(table, read.pop(user_at), user_at)
+    items, item_ids = codes(table, read.pop(item_at), item_at)
+    n_rows = len(users)
     if not n_rows:
         raise must_be(f"{table.path}", "a table with rows", "none")
+    values = np.ones(n_rows) if rating_at is None else numbers(table, read.pop(rating_at), rating_at)
+    if rating is None and table.names is None and values.min() > TIMES:
+        remedy = "choose --rating=none if these are times, --rating=2 if they are ratings"
+        raise must_be(f"the third column of {table.path}", "ratings", f"numbers from {values.min():.0f} on", remedy)
     matrix = coo_matrix((values, (users, items)), shape=(len(user_ids), len(item_ids))).tocsr()
     # Equal places were summed.
     if matrix.nnz < n_rows and duplicates != "sum":
         frame = pd.DataFrame({"user": users, "item": items, "value": values})
         if duplicates == "error":
-            raise _duplicate_error(table, frame.duplicated(["user", "item"]).to_numpy(), read)
+            repeated = frame.duplicated(["user", "item"]).to_numpy()
+            row = int(np.argmax(repeated))
+            which = f"user {user_ids[users[row]]} and item {item_ids[items[row]]}"
+            got = f"{which} again in row {row + 1} of the data ({repeated.sum():,} such rows)"
+            remedy = "merge them with --duplicates=sum (or mean, last, max)"
+            raise must_be(f"the rows of {table.path}", "one for each user and item", got, remedy)
         merged = frame.groupby(["user", "item"], as_index=False).agg({"value": duplicates})
         users, items, values = (merged[name].to_numpy() for name in frame)
         matrix = coo_matrix((values, (users, items)), shape=matrix.shape).tocsr()
@@ -155,11 +166,11 @@ def read_interactions(
     matrix.eliminate_zeros()
     left, right = (np.flatnonzero(matrix.getnnz(axis=axis)) for axis in (1, 0))
     matrix = matrix[left][:, right]
-    _require_two(table, matrix, filtered=not keep.all())
-    names = [
-        str(position if table.names is None or position is None else table.names[position]) for position in positions
-    ]
-    columns = (names[0], names[1], None if positions[2] is None else names[2])
+    for count, what in zip(matrix.shape, ("users", "items"), strict=True):
+        if count < 2:
+            remedy = "check which columns are read" if keep.all() else "lower the threshold"
+            raise must_be(f"{table.path}", f"interactions of at least 2 {what}", count, remedy)
+    columns = table.title(user_at), table.title(item_at), None if rating_at is None else table.title(rating_at)
     n_dropped = int((~keep).sum())
     return Interactions(matrix, user_ids[left], item_ids[right], n_rows, n_merged, n_dropped, columns)
 
@@ -176,32 +187,3 @@ def _positions(
         got = f"positions {', '.join(map(str, positions))}"
         raise must_be("the user, item and rating columns", "different ones", got)
     return users, items, ratings
-
-
-def _read(table: TableFile, positions: tuple[int, int, int | None], *, guessed: bool) -> Rows:
-    """Read each row's user and item as places among the sorted ids, these ids, and the values."""
-    user, item, rating = positions
-    cells: dict[int, Cell] = {user: "id", item: "id", **({} if rating is None else {rating: "number"})}
-    read = read_columns(table, cells)
-    users, user_ids = codes(table, read.pop(user), user)
-    items, item_ids = codes(table, read.pop(item), item)
-    values = np.ones(len(users)) if rating is None else numbers(table, read.pop(rating), rating)
-    if guessed and table.names is None and rating is not None and values.size and values.min() > TIMES:
-        remedy = "choose --rating=none if these are times, --rating=2 if they are ratings"
-        raise must_be(f"the third column of {table.path}", "ratings", f"numbers from {values.min():.0f} on", remedy)
-    return (users, items), (user_ids, item_ids), values
-
-
-def _duplicate_error(table: TableFile, repeated: NDArray[np.bool_], read: Rows) -> InputError:
-    row = int(np.argmax(repeated))
-    user, item = (ids[places[row]] for places, ids in zip(*read[:2], strict=True))
-    got = f"user {user} and item {item} again in row {row + 1} of the data ({repeated.sum():,} such rows)"
-    remedy = "merge them with --duplicates=sum (or mean, last, max)"
-    return must_be(f"the rows of {table.path}", "one for each user and item", got, remedy)
-
-
-def _require_two(table: TableFile, matrix: csr_matrix, *, filtered: bool) -> None:
-    for count, what in zip(matrix.shape, ("users", "items"), strict=True):
-        if count < 2:
-            remedy = "lower the threshold" if filtered else "check which columns are read"
-            raise must_be(f"{table.path}", f"interactions of at least 2 {what}", count, remedy)
