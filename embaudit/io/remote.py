@@ -7,10 +7,8 @@ import re
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from embaudit.errors import InputError, must_be
 
@@ -18,18 +16,8 @@ URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/+(.+)", re.DOTALL)
 """A scheme of two letters at least, for C:/ is a drive; a `Path` has lost one of its slashes."""
 
 
-@dataclass(frozen=True)
-class Copy:
-    """A copy of the files of a URL."""
-
-    url: str
-    state: str
-    """Fingerprint of the files, which another state of them changes."""
-    path: Path
-
-
-_copies: dict[str, Copy] = {}
-"""The newest copy of each URL; they are gone when the process ends."""
+_copies: dict[str, tuple[str, Path]] = {}
+"""By URL: the fingerprint of its files and their newest copy; copies are gone when the process ends."""
 
 
 @cache
@@ -63,30 +51,6 @@ def fetched(url: str) -> Path:
     InputError
         If fsspec, or what it needs for the scheme, is missing, the scheme is unknown, or nothing is there.
     """
-    files, inside = _opened(url)
-    if "file" in (files.protocol if isinstance(files.protocol, tuple) else (files.protocol,)):
-        return Path(inside)
-    try:
-        paths = [inside] if files.isfile(inside) else files.find(inside)
-        if not paths:
-            raise must_be("the input", "a file that exists", url, "check the URL")
-        state = " ".join(str(files.ukey(each)) for each in paths)
-        copy = _copies.get(url)
-        if copy is None or copy.state != state or not copy.path.exists():
-            name = inside.rstrip("/").rpartition("/")[2]
-            target = Path(tempfile.mkdtemp(dir=_folder().name), name)
-            files.get(inside, str(target), recursive=paths != [inside])
-            copy = _copies[url] = Copy(url, state, target)
-    except InputError:
-        raise
-    # Each file system raises what its library does.
-    except Exception as error:
-        raise InputError(f"{url} cannot be read: {error or type(error).__name__}.") from error
-    return copy.path
-
-
-def _opened(url: str) -> tuple[Any, str]:
-    """Return the file system of a URL, and the path in it."""
     try:
         from fsspec.core import url_to_fs
     except ImportError as error:
@@ -98,7 +62,24 @@ def _opened(url: str) -> tuple[Any, str]:
     except ValueError as error:
         scheme = url.partition(":")[0]
         raise must_be("the URL", "of a scheme that fsspec knows, such as s3, gs or https", repr(scheme)) from error
-    return files, inside
+    if "file" in (files.protocol if isinstance(files.protocol, tuple) else (files.protocol,)):
+        return Path(inside)
+    try:
+        paths = [inside] if files.isfile(inside) else files.find(inside)
+        if not paths:
+            raise must_be("the input", "a file that exists", url, "check the URL")
+        state = " ".join(str(files.ukey(each)) for each in paths)
+        copied, copy = _copies.get(url, ("", Path()))
+        if copied != state or not copy.exists():
+            copy = Path(tempfile.mkdtemp(dir=_folder().name), inside.rstrip("/").rpartition("/")[2])
+            files.get(inside, str(copy), recursive=paths != [inside])
+            _copies[url] = state, copy
+    except InputError:
+        raise
+    # Each file system raises what its library does.
+    except Exception as error:
+        raise InputError(f"{url} cannot be read: {error or type(error).__name__}.") from error
+    return copy
 
 
 @contextmanager
@@ -130,6 +111,6 @@ def with_urls(text: str) -> str:
     >>> with_urls("v.npy must be whole.")
     'v.npy must be whole.'
     """
-    for copy in _copies.values():
-        text = text.replace(str(copy.path), copy.url)
+    for url, (_, copy) in _copies.items():
+        text = text.replace(str(copy), url)
     return text
