@@ -8,7 +8,8 @@ from embaudit.io.given import as_model, as_reading, source_of
 from embaudit.io.intake import Intake, Part, Reading, StoredNorm
 from embaudit.io.objects.live import from_object, read_object
 from embaudit.io.outputs import written_whole
-from embaudit.io.registry import load, look, read, require_output, save
+from embaudit.io.registry import load, look, read
+from embaudit.io.saving import require_output, save
 from embaudit.io.tables.interactions import Interactions, read_interactions
 from embaudit.io.tables.rows import read_ids, read_labels
 from embaudit.io.tables.titles import (

@@ -6,15 +6,12 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from embaudit.errors import GONE, must_be
 from embaudit.io.advice import refusal, refuse_unread
 from embaudit.io.files import AnyPath, as_path, first_bytes, plain_suffix
 from embaudit.io.pickles import refuse_pickles
-
-if TYPE_CHECKING:
-    from embaudit.io.draft import Draft
 
 
 @dataclass(frozen=True)
@@ -121,12 +118,6 @@ def module_of(entry: Format) -> Any:
         what = f"the package {PACKAGES[entry.needs]}, which {entry.name} files need,"
         raise must_be(what, "installed", "none", remedy)
     return import_module(f"embaudit.io.readers.{entry.module}")
-
-
-def room_in(entry: Format, draft: Draft) -> frozenset[str]:
-    """Return the fields of a model that a format can hold beside its right factors."""
-    fields: frozenset[str] = module_of(entry).keeps(draft) - entry.loses
-    return fields
 
 
 def named(name: str) -> Format:

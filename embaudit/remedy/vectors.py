@@ -16,10 +16,10 @@ from embaudit.core.plain import record
 from embaudit.core.results import Result
 from embaudit.core.words import counted
 from embaudit.errors import InputError, must_be
+from embaudit.io.catalogue import writer_of
 from embaudit.io.codecs.arrays import Stream
-from embaudit.io.draft import Draft
 from embaudit.io.files import AnyPath, as_path, plain_suffix
-from embaudit.io.registry import room, save, stored_side
+from embaudit.io.saving import Draft, room_in, save, stored_side
 from embaudit.model import OPPOSITE, FactorModel, SideName
 
 if TYPE_CHECKING:
@@ -188,7 +188,7 @@ class Remedy(Result):
 
     def lost_fields(self, path: AnyPath) -> str:
         """Name a field of the vectors that a file of them loses, and the option that restores it; else nothing."""
-        if self.objective != "prediction" or "objective" in room(path, Draft({}, self._fields())):
+        if self.objective != "prediction" or "objective" in room_in(writer_of(path), Draft({}, self._fields())):
             return ""
         suffix = plain_suffix(as_path(path, "the output"))
         return f"A {suffix} file cannot say that these are prediction vectors: audit it with --objective prediction."

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.errors import InputError, must_be
-from embaudit.io.draft import Draft
 from embaudit.io.intake import Contents, Source
 from embaudit.io.request import Request
+from embaudit.io.saving import Draft
 
 LIMITS = ("loop_limit", "vector_byte_limit")
 """Limits of faiss, from 1.14 on, while it reads: vectors of vectors, and bytes of each vector."""

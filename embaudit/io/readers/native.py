@@ -10,9 +10,9 @@ import numpy as np
 
 from embaudit.errors import InputError, must_be
 from embaudit.io.codecs.npy import Npz, write_npz
-from embaudit.io.draft import FIELDS, LABELS, Draft, link_of, text_of
 from embaudit.io.intake import Contents, Part, Source
 from embaudit.io.request import Request
+from embaudit.io.saving import FIELDS, LABELS, Draft, link_of, text_of
 from embaudit.model.final_norm import FinalNorm
 
 VERSION = 1

@@ -17,12 +17,12 @@ from embaudit.io.checkpoints.tokens import classes_of, is_classifier, other_task
 from embaudit.io.codecs import safetensors
 from embaudit.io.codecs.arrays import Stream
 from embaudit.io.codecs.safetensors import Safetensors, recognises
-from embaudit.io.draft import Draft, said
 from embaudit.io.intake import Contents, Source
 from embaudit.io.json_text import parsed
 from embaudit.io.readers.assemble import contents_of_layout, named_by, planned, side_axis
 from embaudit.io.readers.layout import Layout, is_tied
 from embaudit.io.request import Request
+from embaudit.io.saving import Draft, said
 from embaudit.model import Softmax
 
 NAMES = "embaudit_names"

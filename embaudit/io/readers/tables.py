@@ -17,13 +17,13 @@ from embaudit.io.codecs import json_vectors
 from embaudit.io.codecs.arrow import COUNTS, ArrowTable
 from embaudit.io.codecs.delimited import NUMBER, Cell
 from embaudit.io.codecs.lists import matrix
-from embaudit.io.draft import Draft, said
 from embaudit.io.files import as_opened
 from embaudit.io.intake import Contents, Part, Source
 from embaudit.io.readers.assemble import OF_HEAD
 from embaudit.io.readers.table_layout import TableLayout, files_below, layout_of, opened
 from embaudit.io.remote import naming, with_urls
 from embaudit.io.request import Request
+from embaudit.io.saving import Draft, said
 from embaudit.io.tables.columns import TableFile, numbers, plain_ids, read_columns, read_vectors, stored_column, texts
 from embaudit.model.lazy_array import LazyArray
 

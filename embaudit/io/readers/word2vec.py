@@ -21,9 +21,9 @@ from embaudit.core.checked import as_texts
 from embaudit.core.parallel import row_blocks
 from embaudit.errors import InputError, must_be
 from embaudit.io.codecs.unpacked import open_bytes
-from embaudit.io.draft import Draft
 from embaudit.io.intake import Contents, Source
 from embaudit.io.request import Request
+from embaudit.io.saving import Draft
 
 FASTTEXT = (793712314).to_bytes(4, "little")
 HEADER = re.compile(rb"(\d{1,12}) (\d{1,7})\s*")
