@@ -67,7 +67,7 @@ ROOMS ?=
 mutants: $(READY)
 	$(BIN)/python tests/mutation/run.py --number $(NUMBER) --seed $(SEED) --rooms $(ROOMS)
 
-# Search 500 random models for an equal one that moves what an audit calls pinned.
+# Search 500 random models for an equivalent one that moves what an audit calls pinned.
 adversary: $(READY)
 	EMBAUDIT_ADVERSARY=500 EMBAUDIT_ADVERSARY_MODELS=500 $(BIN)/pytest -q \
 		tests/truth/test_adversary_on_audits.py tests/truth/test_adversary_on_proven.py tests/auditing/test_stored_rows.py

@@ -3,7 +3,7 @@
 Run from the root of a checkout: `python benchmarks/bench_audit.py` (some minutes), or with `--sizes 200000` for one
 size only. Each audit is a process of its own; what is printed is its time, its processor time, the largest memory of
 its own (the mapped files not counted) and the ratio of its processor time to that of multiplying all rows by a k×k
-matrix and summing up, which any look at an equal model takes at least.
+matrix and summing up, which any look at an equivalent model takes at least.
 """
 
 from __future__ import annotations

@@ -74,7 +74,7 @@ def _nearest(model: FactorModel, by: str) -> dict[int, float]:
     candidates = np.delete(np.arange(model.n_right), ITEM)
     pairs = np.column_stack([np.full(len(candidates), ITEM), candidates])
     cosines = model.cosines("right", pairs) if by == "cosine" else identified_cosines(model, role="right", pairs=pairs)
-    # Equal ones must not be put in order by their rounding.
+    # Equivalent ones must not be put in order by their rounding.
     order = np.argsort(-cosines.round(9), kind="stable")[:NEAREST]
     return {int(candidates[i]): float(cosines[i]) for i in order}
 

@@ -78,7 +78,7 @@ def high() -> str:
 
 
 def at_odds() -> str:
-    """Draw cosines at hand against prediction cosines."""
+    """Draw stored cosines against prediction cosines."""
     return standalone("Similarity by cosine, and by what is recommended", [PredictionDisplay.of_audit(audited())])
 
 
@@ -88,8 +88,8 @@ def stays() -> str:
 
 
 def moves() -> str:
-    """Draw how far cosines move in each equal model."""
-    return standalone("How far cosines move in equal models", _of("movement"))
+    """Draw how far cosines move in each equivalent model."""
+    return standalone("How far cosines move in equivalent models", _of("movement"))
 
 
 def _of(place: str) -> tuple[Display, ...]:

@@ -89,7 +89,7 @@ def survey_lessons() -> str:
         f"neighbours: from {_percent(changed[0]['lists'])} ({changed[0]['name']}) to "
         f"{_percent(changed[-1]['lists'])} ({changed[-1]['name']}); in half of them {_percent(_median(changed))} or "
         "more. "
-        f"Cosines of what is predicted differ from those at hand by {_percent(predicted[0]['fix']['lists'])} "
+        f"Cosines of what is predicted differ from the stored ones by {_percent(predicted[0]['fix']['lists'])} "
         f"({predicted[0]['name']}) to {_percent(predicted[-1]['fix']['lists'])} ({predicted[-1]['name']}) of the "
         "neighbours, on the same ratings. No change of coordinates moves the former; any may move the latter. Labels "
         "or users decide which of the two is more useful (`embaudit evaluate`).",

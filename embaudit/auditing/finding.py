@@ -79,7 +79,7 @@ class Scope:
         return record(self, title=str(self))
 
 
-AT_HAND = Scope("the model at hand")
+AT_HAND = Scope("this model")
 """The scope of findings about the rows as stored."""
 
 

@@ -21,7 +21,7 @@ class Heatmap(Group):
 
     heatmap: Annotated[
         Path | None,
-        typer.Option("--heatmap", help="Draw cosines of all pairs of rows, at hand and predicted: .png, .svg or .pdf."),
+        typer.Option("--heatmap", help="Draw cosines of all pairs of rows, stored and predicted: .png, .svg or .pdf."),
     ] = None
     heatmap_groups: Annotated[
         str | None,

@@ -72,7 +72,7 @@ def _predictions(comparison: Comparison) -> str:
     """Describe how far the predictions agree."""
     agreement = comparison.agreement
     if agreement is None:
-        return "Only one side is at hand, so what the models predict could not be compared."
+        return "Only one side was loaded, so what the models predict could not be compared."
     if agreement.same:
         return "The two models predict the same."
     text = ""

@@ -32,7 +32,7 @@ BESIDE = ("epoch", "optimizer", "optimizer_state_dict", "step", "iteration", "sc
 """Keys of what they keep there, too."""
 PLAIN = re.compile(r"collections OrderedDict|torch\._utils _rebuild_\w+|torch \w+Storage|torch(\._tensor)? \w+")
 """Imports of a pickle that holds weights alone."""
-_LIVE = "in Python, where the model is at hand: embaudit.save(embaudit.io.from_object(model), 'model.npz')"
+_LIVE = "in Python, where the model is loaded: embaudit.save(embaudit.io.from_object(model), 'model.npz')"
 CONVERSIONS = {
     ".kv": _GENSIM,
     ".pt": _TORCH,

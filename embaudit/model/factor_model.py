@@ -329,7 +329,7 @@ class FactorModel:
             return self.right_side
         if self.left_side is None:
             users, items = self.roles
-            raise must_be(f"{users} factors", "at hand for this", f"{items} factors only", "load both sides together")
+            raise must_be(f"{users} factors", "loaded for this", f"{items} factors only", "load both sides together")
         return self.left_side
 
     def moments(self, role: SideName) -> Moments:

@@ -90,7 +90,7 @@ class Twins(Result):
         """Describe how many rows are twins, and name some."""
         above = f"cosine above 1−{self.tolerance:.2g}"
         if self.on_a_line:
-            return f"All {self.title} rows lie on one line, so none are called copies."
+            return f"All {self.title} rows lie on one line, so none are called duplicates."
         names = ", ".join(visible(name) for name in self.names) + ", …" * (self.largest > len(self.names))
         counts = (
             f"{counted(self.n_pairs, 'pair')}, {counted(self.n_groups, 'group')}, the largest of {self.largest:,} rows "
@@ -99,10 +99,10 @@ class Twins(Result):
         if not self.exact:
             identical = f"; identical are {counts}" if self.n_pairs else ""
             between = f"{percent(self.ci_low)} to {percent(self.ci_high)}"
-            return f"{between} of {self.n_rows:,} {self.title} rows have a copy ({above}), by a sample{identical}."
+            return f"{between} of {self.n_rows:,} {self.title} rows have a duplicate ({above}), by a sample{identical}."
         if not self.n_pairs:
             return f"No two of {self.n_rows:,} {self.title} rows have a {above}."
-        return f"{percent(self.share)} of {self.n_rows:,} {self.title} rows have a copy ({above}): {counts}."
+        return f"{percent(self.share)} of {self.n_rows:,} {self.title} rows have a duplicate ({above}): {counts}."
 
 
 def twins(model: FactorModel, *, role: SideName | str = "right", tolerance: float | None = None, rng: RNG = 0) -> Twins:

@@ -138,7 +138,7 @@ def _movement(audit: Audit, *, drawn: bool) -> Section:
             figures = (made,) if len(made.means) else ()
         parts.append(Charted(grid.title, grid.without(worded_for(evidence.model, MOVED)) if drawn else grid, figures))
     position = () if evidence.position is None else (evidence.position.explain(),)
-    title = "How far cosines move in equal models"
+    title = "How far cosines move in equivalent models"
     parts += _pictures(audit) if drawn else []
     return Section("movement", "Movement", title, paragraphs=(*position, *_on_movement(audit)), parts=tuple(parts))
 
@@ -199,8 +199,8 @@ def _on_limits(audit: Audit) -> Iterator[str]:
     if any(each.tied_share for each in limits.certificates):
         yield (
             "Entries that tie with the first row left out, or that a shift alone may displace, are never certain, so "
-            "curves start below 1. Copies stay near each other whatever is stretched, so figures with and without them "
-            "differ both ways."
+            "curves start below 1. Duplicates stay near each other whatever is stretched, so figures with and without "
+            "them differ both ways."
         )
     if limits.certificates and limits.attacks:
         yield "Whether more stays than is proven, and less than the worst gauge found leaves, is not known."
@@ -229,7 +229,7 @@ def compared_neighbours(audit: Audit) -> tuple[tuple[Neighbourhood, ...], str]:
         return head.neighbours.examples, CONVENTIONS[0]
     side = shown_side(audit)
     names = (each.called(side) for each in evidence.equivalents if each.name == evidence.examples_gauge)
-    return tuple(each for each in evidence.examples if each.before), f"in one equal model: {next(names, '')}"
+    return tuple(each for each in evidence.examples if each.before), f"in one equivalent model: {next(names, '')}"
 
 
 def _in_convention(audit: Audit, names: Sequence[str]) -> tuple[Neighbourhood, ...]:
@@ -303,7 +303,7 @@ def _facts(audit: Audit) -> Iterator[tuple[str, str]]:
     yield "model", str(audit.model).removeprefix("FactorModel")[1:-1]
     yield "input", audit.source or "in memory"
     yield "fingerprint", audit.fingerprint
-    yield "equal models visited", f"{evidence.n_visited:,}"
+    yield "equivalent models visited", f"{evidence.n_visited:,}"
     yield from [("quick audit", str(audit.effort))] if audit.quick else ()
     yield "budget", f"κ ≤ {evidence.max_condition:g}"
     yield "seed", str(evidence.seed)

@@ -43,7 +43,7 @@ KAPPA = 1.5
 """Budget of what could move."""
 RANGE, SURE = "width of range", "sure to stay"
 """Headings of the columns of proven figures."""
-SEEN, PROVEN = "most seen in equal models", f"proven while axes stretch up to κ = {KAPPA}"
+SEEN, PROVEN = "most in equivalent models", f"proven while axes stretch up to κ = {KAPPA}"
 """Titles over the columns of the first table."""
 SHIFTED = f"proven: κ ≤ {KAPPA} and limited shifts"
 """The same where rows may be shifted besides."""
@@ -193,7 +193,7 @@ def head_grids(head: HeadReport) -> Iterator[Grid]:
     yield Grid(
         "mean row removed",
         f"{head.offset:.2g} of a typical row long{among}",
-        ("equal head", first, f"top-{change.top_n} changed", "mean |Δcos|", "largest", "probabilities moved"),
+        ("equivalent head", first, f"top-{change.top_n} changed", "mean |Δcos|", "largest", "probabilities moved"),
         (
             (
                 "without its mean row" if head.origin_is_free else "without its mean row (not equal)",
@@ -234,7 +234,7 @@ def convention_grid(norm: NormEvidence) -> Grid:
     [('as stored', 'folded'), ('as stored', 'folded and centred'), ('folded', 'folded and centred')]
     """
     labels = counted(len(norm.queries), "label")
-    note = f"{labels} without a copy, {norm.n_copies:,} left out" if norm.n_copies else labels
+    note = f"{labels} without a duplicate, {norm.n_copies:,} left out" if norm.n_copies else labels
     top = norm.folded.top_n
     return Grid(
         f"conventions in use: one head behind its {norm.norm.title} (κ = {norm.norm.condition_number:.3g})",
@@ -260,7 +260,7 @@ def head_sentences(head: HeadReport) -> list[str]:
     for made in head.constructions:
         first, other = (row_quoted(head.model.title("right"), str(name)) for name in made.names)
         sentences.append(
-            f"{first} and {other} have cosine {made.before:.2f}; in an equal head, shifted by {made.shift:.2g} "
+            f"{first} and {other} have cosine {made.before:.2f}; in an equivalent head, shifted by {made.shift:.2g} "
             f"typical rows, they have {made.after:+.6f} (probabilities moved by {made.change:.0e})."
         )
     return sentences
@@ -310,7 +310,7 @@ def movement_grid(evidence: Evidence) -> Grid:
         f"{near} {SURE}": [_rough(_certified(evidence, role)) for role in evidence.roles],
     }
     shown = {heading: cells for heading, cells in columns.items() if set(cells) != {"–"}}
-    return Grid("equal models", "", tuple(shown), tuple(zip(*shown.values(), strict=True)))
+    return Grid("equivalent models", "", tuple(shown), tuple(zip(*shown.values(), strict=True)))
 
 
 def is_proven(heading: str) -> bool:
@@ -417,7 +417,7 @@ def _gone(record: Movement) -> float:
 
 def key(audit: Audit, grid: Grid) -> Iterator[str]:
     """Explain the words of the table, those that it has, a sentence each."""
-    yield "Equal models: same products of both sides." if is_alone(audit.model) else "Equal models predict the same."
+    yield f"Equivalent: same {'products of both sides' if is_alone(audit.model) else 'predictions'}."
     if any(map(is_proven, grid.headings)):
         yield "κ: largest / smallest stretch."
         if audit.evidence.equivalence.unseen:
@@ -433,7 +433,7 @@ def key(audit: Audit, grid: Grid) -> Iterator[str]:
         yield from (f"{letter}: {called}." for called, letter in letters.items())
     copies = any(traits.twins is not None and traits.twins.share > 0 for traits in audit.evidence.traits)
     if copies and any("nearest" in heading for heading in grid.headings):
-        yield "Lists count copies once."
+        yield "Duplicates count once."
     yield from scale(audit)
 
 

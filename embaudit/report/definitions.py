@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
     from embaudit.model import FactorModel
 
-DEFINED = ("gauge", "κ", "budget", "role", "exponent", "certified", "equal model", "label", "copy", "shift", "whitened",
-           "prediction cosine", "logit cosine", "range")  # fmt: skip
+DEFINED = ("gauge", "κ", "budget", "role", "exponent", "certified", "equivalent model", "label", "duplicate", "shift",
+           "whitened", "prediction cosine", "logit cosine", "range")  # fmt: skip
 """Words that not every reader of cosines knows, in an order in which each leans on those before it."""
 
 

@@ -351,7 +351,7 @@ def heatmap(
     if equals is None:
         equals = [] if names == [] else equivalent_models(model, n_gauges=N_GAUGES, max_condition=BUDGET, rng=draw)
     maker = _PanelMaker(model, side, selection.rows, {equal.name: equal for equal in equals}, form, draw)
-    panels = (Panel("model at hand", "", maker.at_hand), *(maker.usual() if names is None else map(maker.of, names)))
+    panels = (Panel("your model", "", maker.at_hand), *(maker.usual() if names is None else map(maker.of, names)))
     return HeatmapDisplay(panels, tuple(names_of(model, side, selection.rows)), selection, Pairs(side).titled(model))
 
 
@@ -451,7 +451,7 @@ class _PanelMaker:
             other for other, equal in self.equals.items() if equal.exponent != PREDICTS.get(self.side, np.nan)
         ]
         if not candidates:
-            raise must_be("beside", f'"{word}" alone', f'"{FURTHEST}"', "there is no other equal model")
+            raise must_be("beside", f'"{word}" alone', f'"{FURTHEST}"', "there is no other equivalent model")
         panel = self._equal(max(candidates, key=self._mean_change))
         return replace(panel, note=f"{panel.note}, furthest of {len(candidates)}")
 
@@ -474,7 +474,7 @@ class _PanelMaker:
         """Make the panel of what the predictions alone say."""
         if self.model.left is None:
             users, items = self.model.roles
-            raise must_be("beside", f"of equal models where {items}s alone are at hand", f'"{word}"',
+            raise must_be("beside", f"of equivalent models where {items}s alone were loaded", f'"{word}"',
                           f"load the {users}s beside them")  # fmt: skip
         form = canonical_form(self.model) if self.form is None else self.form
         return Panel(word, "of the same model", self._cosines(prediction_view(self.model, form, self.side)))

@@ -146,7 +146,7 @@ class PredictionDisplay(Display):
     def caption(self) -> str:
         """Sentence on the pairs and their correlation."""
         r = "" if np.isnan(self.correlation) else f" Pearson's r of these is {self.correlation:.2f}."
-        return f"Cosine at hand against {self.word}: {self.title}.{r}"
+        return f"Your cosine against {self.word}: {self.title}.{r}"
 
     def frame(self) -> pd.DataFrame:
         """Return one row a pair: the numbers of its rows, the cosine at hand, and its prediction (or logit) cosine."""
@@ -169,7 +169,7 @@ class PredictionDisplay(Display):
         ax.set_title(f"{self.title}{r}", fontsize="medium", gid=TITLE)
         ends, ticks = (-1.03, 1.03), (-1, -0.5, 0, 0.5, 1)
         ax.set(xlim=ends, ylim=ends, xticks=ticks, yticks=ticks, aspect="equal")
-        ax.set(xlabel=self.word, ylabel="cosine at hand")
+        ax.set(xlabel=self.word, ylabel="your cosine")
 
     def _draw_counts(self, ax: Any) -> None:
         """Count pairs in hexagons, on a logarithmic scale of colours."""

@@ -165,7 +165,7 @@ def _worth(audit: Audit, made: Document) -> str:
     if against.startswith("by "):
         return ""
     if audit.answer.word is Readability.CONVENTION:
-        return "Training chose the left list, among those of equal models."
+        return "Training chose the left list, among those of equivalent models."
     if against in CONVENTIONS:
         return "Neither list is right: both describe the same predictions."
     return "The list on the right is as valid as the left one, no better."

@@ -107,7 +107,7 @@ def _with_both_sides(model: FactorModel, draw: np.random.Generator) -> FactorMod
     units = model.link.unit_sides
     if model.left is None:
         if "left" in units or model.predicts is Equivalence.RANKINGS:
-            raise must_be("the left side", "at hand, as it decides what is equal", "none", "load both sides")
+            raise must_be("the left side", "given, as it decides what is predicted", "none", "load both sides")
         model = model.replace(left=draw.standard_normal((2 * model.rank + 1, model.rank)), objective=None)
     directed = model.take(**{side: model.side(side).directed for side in units})
     return directed.replace(**{side: np.asarray(directed.factors(side), dtype=np.float64) for side in directed.sides})

@@ -25,7 +25,7 @@ from embaudit.softmax.shifts import ShiftSummary
 DRAW = np.random.default_rng(0)
 MODEL = FactorModel.from_user_item(DRAW.standard_normal((6, 3)), DRAW.standard_normal((5, 3)))
 HEAD = FactorModel.from_softmax(DRAW.standard_normal((5, 3)))
-EVERY = Scope("every equal model", whole=True)
+EVERY = Scope("every equivalent model", whole=True)
 FREE = Freedom(True, Kind.PROVEN, "They may be others.")
 PINNED = Freedom(False, Kind.PROVEN, "They may not be others.")
 OPEN = Freedom(None, Kind.UNDECIDED, "Nobody knows.")
@@ -54,12 +54,12 @@ def drift(max_abs: float = 1e-15, tolerance: float = 1e-12, level: Equivalence =
 
 
 def equal(name: str = "linear 1", kind: str = "linear", kappa: float = 2.0, shift: float = 0.0) -> EquivalentModel:
-    """Equal model by a gauge."""
+    """Equivalent model by a gauge."""
     return EquivalentModel(name, kind, name, kappa, shift, Gauge.identity(3))
 
 
 def equivalence(freedom: Freedom = FREE, *roles: str, **fields: Any) -> EquivalenceClass:
-    """Set of equal models."""
+    """Set of equivalent models."""
     known = {"scope": EVERY, "outside": {}, "pinning": None, "seen_rank": 3}
     return EquivalenceClass(freedom=dict.fromkeys(roles or ("right",), freedom), **known | fields)
 

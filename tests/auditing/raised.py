@@ -79,7 +79,7 @@ def trained(name: str, model: FactorModel = MODEL) -> Evidence:
 
 
 def gauged(*roles: str) -> dict[str, Any]:
-    """The test of unit rows found an equal model that moves cosines."""
+    """The test of unit rows found an equivalent model that moves cosines."""
     moves = {"left": Moved(0.1, 0.2, 3), "right": Moved(0.3, 0.6, 3)}
     pinning = Pinning("free", "another metric keeps every length", "models of rank 3", 1, 3, moved=moves)
     shown = replace(FREE, kind=Kind.SHOWN, because=pinning.explain())
@@ -204,7 +204,7 @@ def training() -> dict[str, Evidence]:
 
 
 def movements() -> dict[str, Evidence]:
-    """Equal models that move cosines, bounds, and what is predicted."""
+    """Equivalent models that move cosines, bounds, and what is predicted."""
     shifted = equal("translation of items 1", "translation", 1.0, 0.75)
     whole = HEAD.replace(left=MODEL.left)
     some = evidence(whole.take(right=np.arange(4)), (equal(), moved(**SAMPLED)), head=head(whole))

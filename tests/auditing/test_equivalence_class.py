@@ -1,4 +1,4 @@
-"""What is said of the set of equal models: its words, its reasons and its numbers, for every link and bias."""
+"""What is said of the set of equivalent models: its words, its reasons and its numbers, for every link and bias."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Unit rows: pinned is proven and no adversary breaks it, free comes with an equal model, the rest is undecided."""
+"""Unit rows: pinned is proven and unbroken, free comes with an equivalent model, the rest is undecided."""
 
 from __future__ import annotations
 
@@ -174,7 +174,7 @@ def test_the_rounding_of_storage_fixes_no_number(stored, widened):
 
 def test_twin_and_arguments_are_refused_where_there_is_nothing():
     model = cosine_model(20, 20, 2)
-    with pytest.raises(InputError, match="an equal model must be asked for where one was found; got none: pinned"):
+    with pytest.raises(InputError, match="an equivalent model must be asked for where one was found; got none: pinned"):
         pinned_test(model).twin(model)
     with pytest.raises(InputError, match="the link must be one that divides"):
         pinned_test(model.replace(link="identity"))

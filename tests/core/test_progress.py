@@ -67,9 +67,9 @@ def slowly(steps: Iterable[object]) -> Iterator[object]:
 
 def test_a_bar_with_the_time_left_appears_on_a_terminal_while_work_is_slow() -> None:
     with redirect_stderr(Screen()) as screen:
-        assert list(track(slowly("abcd"), "visiting equal models", 4)) == list("abcd")
+        assert list(track(slowly("abcd"), "visiting equivalent models", 4)) == list("abcd")
     lines = [re.sub(r"\x1b\[[0-9;?]*\w", "", line) for line in re.split(r"[\r\n]+", screen.getvalue())]
-    bars = [line for line in lines if line.startswith("visiting equal models")]
+    bars = [line for line in lines if line.startswith("visiting equivalent models")]
     assert re.search(r" 0/4 -:--:-- left *$", bars[0])
     assert re.search(r" 3/4 0:00:0\d left *$", bars[-1])
     assert all(len(line) <= 80 for line in bars)

@@ -62,7 +62,7 @@ def typed(monkeypatch, capsys):
             assert command in SHELL
         else:
             # Attacks take most of the time and change only what this table shows, and what recomputes it.
-            rank = ATTACKED_RANK if re.search("most seen in equal models|All agrees", shown) else 0
+            rank = ATTACKED_RANK if re.search("most in equivalent models|All agrees", shown) else 0
             if (command, rank) not in known:
                 monkeypatch.setattr("embaudit.auditing.limits.ATTACKED_RANK", rank)
                 known[command, rank] = printed_by(command, arguments)

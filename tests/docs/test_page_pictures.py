@@ -94,5 +94,5 @@ def test_the_gate_passes_what_is_known_and_stops_at_what_is_new(draw):
     assert (FOLDER / "gate.svg").read_text(encoding="utf-8") == draw["gate"]()
     said = texts("gate")
     assert said[-4:] == ["gate", "passes", "passes", "stops"]
-    at = said.index("50 % of item rows are copies of another row")
+    at = said.index("50 % of item rows duplicate another row")
     assert said[at - 1 : at + 4] == ["EMB401", said[at], "–", "–", "issue, new"]

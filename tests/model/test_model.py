@@ -92,7 +92,7 @@ def test_one_side_answers_what_it_can_and_refuses_the_rest(model: FactorModel) -
     assert (model.left, model.n_left, model.sides) == (None, 0, ("right",))
     assert "no users" in repr(model)
     model.cosines("right", [[0, 0]])
-    refusal = r"^user factors must be at hand for this; got item factors only; load both sides together\.$"
+    refusal = r"^user factors must be loaded for this; got item factors only; load both sides together\.$"
     for ask in (
         model.scores,
         model.predictions,

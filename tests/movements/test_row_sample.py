@@ -1,4 +1,4 @@
-"""Many rows: equal models are never made whole, and sums over some rows have intervals that hold."""
+"""Many rows: equivalent models are never made whole, and sums over some rows have intervals that hold."""
 
 from importlib import import_module
 
@@ -30,7 +30,7 @@ def equal_models(model):
 
 
 def cases():
-    """Each equal model with what it is of; the last ones of a model with a column that no prediction sees."""
+    """Each equivalent model with what it is of; the last ones of a model with a column that no prediction sees."""
     model = model_of()
     flat = model.replace(right=model.right * [1, 1, 1, 1, 0])
     return [(one, model) for one in equal_models(model)] + [(one, flat) for one in canonical_models(flat)]

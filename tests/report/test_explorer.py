@@ -1,4 +1,4 @@
-"""What the explorer of a page holds: rows whose equal models are those of the package, small whatever the model."""
+"""What the explorer of a page holds: rows whose equivalent models are the package's, small whatever the model."""
 
 from __future__ import annotations
 

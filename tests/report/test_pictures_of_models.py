@@ -123,7 +123,7 @@ def test_one_side_alone_has_equal_models_and_no_predictions():
     assert [panel.note for panel in usual.panels] == ["", "same scores, furthest of 5"]
     with pytest.raises(
         ea.InputError,
-        match=r'^beside must be of equal models where items alone are at hand; got "prediction cosine"; load the users',
+        match=r'^beside must be of equivalent models where items alone were loaded; got "prediction cosine"',
     ):
         heatmap(alone, beside=["prediction cosine"])
 
@@ -211,6 +211,6 @@ def test_many_pairs_are_counted_and_every_one_of_them_is():
     # A tenth of the values lies at an end of either axis, where hexagons end, too.
     assert hexagons.get_array().sum() == MOST_POINTS + 1
     assert hexagons.get_array().min() == 1
-    assert [ax.get_ylabel() for ax in shown.figure_.axes] == ["cosine at hand", "pairs in a hexagon"]
+    assert [ax.get_ylabel() for ax in shown.figure_.axes] == ["your cosine", "pairs in a hexagon"]
     assert shown.ax_.get_xlabel() == "prediction cosine"
     assert shown.ax_.get_xlim() == shown.ax_.get_ylim() == (-1.03, 1.03)

@@ -91,5 +91,5 @@ def test_what_cannot_be_searched_is_refused():
     with pytest.raises(InputError, match="at most 2,000 predictions"):
         break_claim(FactorModel(rows(60, 2), rows(60, 2)))
     for link in ("cosine", "ranking"):
-        with pytest.raises(InputError, match="the left side must be at hand"):
+        with pytest.raises(InputError, match="the left side must be given"):
             break_claim(FactorModel(None, rows(6, 2), link=link))

@@ -1,4 +1,4 @@
-"""The truth table: small models whose equal models are known by construction, and what an audit must say of them.
+"""The truth table: small models whose equivalent models are known by construction, and what an audit must say of them.
 
 Nothing here is computed by the package. F, P and U stand for cosines that are free, pinned or undecided.
 """
@@ -37,7 +37,7 @@ class Row:
     answer: str = ""
     """"YES", "NO", "AS A CONVENTION" or "CANNOT BE SAID" of right cosines; that of `ANSWERS` where it is not given."""
     whole: bool = True
-    """Whether the audit may speak of all equal models."""
+    """Whether the audit may speak of all equivalent models."""
 
     @property
     def word(self) -> str:
@@ -147,7 +147,7 @@ def grid() -> Iterator[Row]:
                     FactorModel(drawn(7, k), right, link=LINKS[link], **values),
                     {"right": truth[0], "left": truth[1]},
                     found,
-                    never=("every equal model",) if link == "ranking" else (),
+                    never=("every equivalent model",) if link == "ranking" else (),
                     whole=link not in ("capped", "ranking"),
                     # The signs on the line are those of the centred scores.
                     answer=CONVENTION if (k, truth[0]) == (1, "F") else "",
@@ -198,7 +198,7 @@ def shapes() -> Iterator[Row]:
     """Twins, parallel rows, one side alone, few labels."""
     p, q = drawn(7, 2), drawn(6, 2, 1)
     user, vectors, alone = FactorModel.from_user_item, FactorModel.from_vectors, {"right": "F"}
-    says = ("80 % of item rows are copies of another row", "2 pairs, 2 groups, the largest of 2 rows")
+    says = ("80 % of item rows duplicate another row", "2 pairs, 2 groups, the largest of 2 rows")
     yield Row("twins", user(p, q[[0, 0, 1, 2, 2]]), FREE, {"EMB401": "issue", **TWO}, says)
     parallel = user(p, np.outer([1.0, 2, -3, 4], [1, 1]))
     yield Row("parallel items", parallel, FREE, {"EMB203": "issue", **TWO}, answer=CONVENTION)
@@ -404,7 +404,7 @@ def wrong_before() -> Iterator[Row]:
     yield Row(
         "12 prediction vectors", made, opened, {}, ("as cosines of those predictions",), ("Do not read",), answer="YES"
     )
-    yield Row("14 heads are counted", head(centred(8, 2)), opened, TWO, ("9 equal models made",), answer=OPEN)
+    yield Row("14 heads are counted", head(centred(8, 2)), opened, TWO, ("9 equivalent models made",), answer=OPEN)
 
 
 def unit(rows: np.ndarray) -> np.ndarray:
@@ -414,7 +414,7 @@ def unit(rows: np.ndarray) -> np.ndarray:
 
 def compared() -> Iterator[Row]:
     """One table whose rows were compared with each other, and unit rows of which nobody said what was trained."""
-    pinned, never = {"right": "P"}, ("Only items are at hand", "multiplied with", "probe rows")
+    pinned, never = {"right": "P"}, ("Only items were loaded", "multiplied with", "probe rows")
     tables = {
         "rows in general position": (drawn(40, 4), {}),
         "rows of length 1": (unit(drawn(40, 4)), {}),

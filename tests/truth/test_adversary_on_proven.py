@@ -58,7 +58,7 @@ def cosines(model, role):
 
 
 def pinned(model, one, draw):
-    """Search for an equal model that moves the cosines."""
+    """Search for an equivalent model that moves the cosines."""
     if model.compared is not None:  # a factor of the same products is sought from the products alone
         x = np.asarray(model.right, float) if model.compared == "dot" else unit(np.asarray(model.right, float))
         x = x[np.isfinite(x).all(axis=1)]
@@ -91,7 +91,7 @@ def visible(model, scores):
 
 
 def free(model, one, draw):
-    """Make the equal model that the sentence describes; a break is a sentence that describes none."""
+    """Make the equivalent model that the sentence describes; a break is a sentence that describes none."""
     role = one.role
     if one.text.startswith("One vector"):
         side = "right" if "items" in one.text or "labels" in one.text else "left"

@@ -103,16 +103,16 @@ ROWS: dict[str, tuple[Head, Head, tuple[str, ...], tuple[str, ...]]] = {
     ),
     "norms of two kinds": (
         STORED, Head(W, GAIN, "Q8_0", shift=SHIFT),
-        ("Only one side is at hand",), ("random states", "The two models predict", "rounded", "learned"),
+        ("Only one side was loaded",), ("random states", "The two models predict", "rounded", "learned"),
     ),
     "no norms": (
         Head(W), Head(W, kind="Q8_0"),
-        ("Only one side is at hand", "No number is further than one step", "No gauge undoes rounding"),
+        ("Only one side was loaded", "No number is further than one step", "No gauge undoes rounding"),
         ("random states", "predict the same", "is the work of", "learned", "norms"),
     ),
     "a norm on one side": (
         STORED, Head(W * GAIN, kind="Q8_0"),
-        ("Only one side is at hand", "could be the work of"), ("random states", "rounded", "is the work of", "learned"),
+        ("Only one side was loaded", "could be the work of"), ("random states", "rounded", "is the work of", "learned"),
     ),
     "whole numbers in F16": (
         Head(np.round(8 * W), GAIN), Head(np.round(8 * W), GAIN, "F16"),

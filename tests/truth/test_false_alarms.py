@@ -25,7 +25,7 @@ CHANGE = 1e-3
 
 
 def checked(seed):
-    """Yield each equal model of a random one: its drift, and that of what a thousandth in each entry made of it."""
+    """Yield each equivalent model of a random one: its drift, and that of a thousandth added to each entry."""
     draw = np.random.default_rng(seed)
     model = collapsed_model(seed)
     whole = evidence.with_probes(model, draw)

@@ -45,7 +45,7 @@ def test_the_movement_of_a_verdict(name):
     moved = {label: np.abs(cosines(twin.right) - cosines(model.right)) for label, twin in twins.items()}
     furthest = max(moved, key=lambda label: moved[label].mean())
     said = re.search(
-        r"One equal model moves item-item cosines by ([\d.]+) on average, and by ([\d.]+) at most\. Its gauge: "
+        r"One equivalent model moves item-item cosines by ([\d.]+) on average, and by ([\d.]+) at most\. Its gauge: "
         r"(.*?)(?:, κ = [\d.]+)?(?:, a shift of [\d.]+ typical rows?)?\. Of the 4 nearest, (\d+) % stay\.",
         found.verdict,
     )
@@ -69,7 +69,7 @@ def test_the_predictions_of_a_verdict(name):
     model = MODELS[name]
     found = audit(model, n_gauges=2)
     twins = [made.of(model) for made in found.evidence.equivalents]
-    assert f"{len(twins)} equal models made every" in found.verdict
+    assert f"{len(twins)} equivalent models made every" in found.verdict
     largest = max(model.link.gap(model.scores(), twin.scores()) for twin in twins)
     said = float(re.search(r"largest change ([\de.-]+)\)", found.verdict)[1])
     assert said == pytest.approx(largest, rel=1, abs=1e-13)
@@ -87,7 +87,7 @@ def test_the_numbers_of_a_head():
     changed = round(12 * (1 - overlap(labels, centred, 1)))
     assert f"{changed} of 12 labels have another nearest label" in found.verdict
     made = len(found.evidence.drift) + 1 + len(found.head.equivalents)
-    assert f"{made} equal models made every probability" in found.verdict
+    assert f"{made} equivalent models made every probability" in found.verdict
     first, second = map(int, re.search(r"makes label (\d+) and label (\d+) ", found.verdict).groups())
     middle = -(labels[first] + labels[second]) / 2  # the shortest shift to opposite rows leads halfway between them
     shift = np.linalg.norm(middle) / np.median(np.linalg.norm(labels, axis=1))

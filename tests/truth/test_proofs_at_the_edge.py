@@ -106,7 +106,7 @@ def test_shares_of_labels_say_that_copies_are_counted_once():
         audit(FactorModel.from_softmax(x), **EFFORT) for x in (rows, np.vstack([rows, rows[:3], rows[:3]]))
     )
     told = [next(one for one in found.conclusions if one.code == "EMB301") for found in (whole, copied)]
-    assert ["(copies counted once)" in one.text for one in told] == [False, True]
+    assert ["(duplicates counted once)" in one.text for one in told] == [False, True]
 
 
 def near_tie():

@@ -45,7 +45,7 @@ def examined_labels(head: HeadReport) -> str:
     """Name the labels whose nearest ones were sought: one of each group of copies, of a large head some of them."""
     once = head.neighbours.n_rows < head.n_panel
     some = f"{counted(head.neighbours.n_rows, 'label')} asked"
-    return some if not head.neighbours.exact else f"labels{' (copies counted once)' * once}"
+    return some if not head.neighbours.exact else f"labels{' (duplicates counted once)' * once}"
 
 
 def _rows(head: HeadReport) -> str:
@@ -131,7 +131,7 @@ def logits(evidence: Evidence) -> Iterator[Finding]:
     """Report how far label cosines agree with cosines of the logits over the model's own inputs."""
     head = evidence.head
     if head is not None and head.logit_agreement is not None:
-        scope = Scope("the inputs at hand")
+        scope = Scope("these inputs")
         yield finding(
             "logits", evidence, Kind.MEASURED, role="right", scope=scope, rows=LABELS, value=head.logit_agreement
         )
@@ -205,7 +205,7 @@ def declared(evidence: Evidence) -> Iterator[Finding]:
 
 def _changed(norm: NormEvidence, apart: ConventionDistance) -> str:
     """Write how many labels get another nearest one."""
-    which = "labels" if not norm.n_copies else "labels without a copy"
+    which = "labels" if not norm.n_copies else "labels without a duplicate"
     return f"{percent(apart.nearest.share)} of {which}{'' if apart.nearest.is_of_all else ' asked'}"
 
 
@@ -231,7 +231,7 @@ def final_norm(evidence: Evidence) -> Iterator[Finding]:
         changed=_changed(norm, norm.folded),
         share=percent(nearest.share),
         nearest="nearest labels" if nearest.is_of_all else "the nearest labels asked for",
-        aside=" (copies aside)" if norm.n_copies else "",
+        aside=" (duplicates left out)" if norm.n_copies else "",
         mean=norm.folded.mean_abs,
         one=norm.furthest.first,
         other=norm.furthest.second,

@@ -87,7 +87,7 @@ def _among(explored: Explorer, *, counted_rows: bool) -> str:
     if len(explored.names) == explored.total:
         return f"all {few} {title}"
     which = "those with most interactions" if counted_rows else "the longest"
-    return f"{few} of {explored.total:,} {title}: {which}, one of each group of copies; lists are of these alone"
+    return f"{few} of {explored.total:,} {title}: {which}, one of each group of duplicates; lists are of these alone"
 
 
 def _of_which(explored: Explorer) -> str:

@@ -31,7 +31,7 @@
     return out;
   }
 
-  /** Rows of both sides, and biases, in the equal model at one place of a family, shifted by a and b typical rows. */
+  /** Rows of both sides, and biases, in the equivalent model at one place of a family, shifted by a and b typical rows. */
   function moved(family, at, [a, b]) {
     const { width } = family, one = a - family.home[0], other = b - family.home[1];
     if (family.kind === "rotation") {
@@ -169,7 +169,7 @@
     return [cosineOf(low * kappa), cosineOf(high / kappa)];
   }
 
-  /** The condition number between the model at hand and a place of a family; NaN where no gauge leads there. */
+  /** The condition number between your model and a place of a family; NaN where no gauge leads there. */
   function kappa(family, at) {
     if (!family.is_gauge) return NaN;
     if (family.kappas) return family.kappas[Math.round((at - family.low) / (family.high - family.low) * family.places)];
@@ -279,7 +279,7 @@
       const value = family === now.family ? now.at : family.start;
       slider.value = value;
       slider.closest(".control").classList.toggle("active", active);
-      // One family moves at a time: the others stand at the model at hand, and say that they do nothing.
+      // One family moves at a time: the others stand at your model, and say that they do nothing.
       const off = family !== now.family && now.family.kind !== "stored" && !atStart();
       slider.closest(".control").classList.toggle("off", off);
       const said = off ? "off" : family.kind === "exponent" ? value.toFixed(3).replace(/\.?0+$/, "")
@@ -430,7 +430,7 @@
     replaced: (family, at, shift) => replaced(lists, state(families[family], at, shift), data.listed),
   };
   $("explorer-app").hidden = false;
-  // Two equal lists side by side say nothing: the page opens at an equal model.
+  // Two equal lists side by side say nothing: the page opens at an equivalent model.
   const opening = shows.slice(1).find(({ family, at, shift }) => replaced(lists, state(family, at, shift), data.listed) > 0);
   if (opening) {
     Object.assign(now, { family: opening.family, at: opening.at, shift: [...opening.shift] });

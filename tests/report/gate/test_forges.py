@@ -74,7 +74,7 @@ def test_junit_has_a_case_a_code(gate):
     assert cases["EMB404"].find("system-out").text == "EMB404 items (tip, known)"
     assert len(cases["EMB101"]) == len(cases["predictions"]) == 0
     failed = ET.fromstring(junit(made(hold=False), gate.judge(made(hold=False))))
-    assert failed[0].find("failure").get("message") == "an equal model predicts otherwise"
+    assert failed[0].find("failure").get("message") == "an equivalent model predicts otherwise"
     assert failed.get("failures") == "2"
 
 
