@@ -245,7 +245,7 @@ def gather(
     require_ordinary_size(model)
     side: SideName = "left" if primary_role == "left" else "right"
     shown, checked = find_rows(model, side, show) if show else None, with_probes(model, draw)
-    with announced("drawing equal models"):
+    with announced("drawing equivalent models"):
         drawn: dict[str, Any] = {"n_gauges": effort.n_gauges, "max_condition": max_condition, "rng": draw}
         equivalents = equivalent_models(model, groups=groups, **drawn)
     with announced("sampling pairs and lists"):
@@ -285,7 +285,7 @@ def gather(
 def _visited_and_bounded(visits: _Visits, search: LimitSearch) -> tuple[Sequence[_Visit], Limits]:
     """Visit equivalent models and attack at once: visits multiply while an attack does many small things in turn."""
     attacks = search.jobs()[::-1]  # the longest first
-    results = results_of([*attacks, *visits], "visiting equal models")
+    results = results_of([*attacks, *visits], "visiting equivalent models")
     return results[len(attacks) :], search.limits(results[: len(attacks)][::-1])
 
 

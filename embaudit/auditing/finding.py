@@ -51,8 +51,8 @@ class Scope:
 
     Examples
     --------
-    >>> str(Scope("linear gauges", max_condition=2.0)), str(Scope("every equal model", whole=True))
-    ('linear gauges within κ = 2', 'every equal model')
+    >>> str(Scope("linear gauges", max_condition=2.0)), str(Scope("every equivalent model", whole=True))
+    ('linear gauges within κ = 2', 'every equivalent model')
     """
 
     models: str
@@ -89,8 +89,8 @@ class Finding:
 
     Examples
     --------
-    >>> scope = Scope("every equal model", whole=True)
-    >>> note = Finding("pinned", Severity.NOTE, Kind.PROVEN, scope, "item-item cosines", "No equal model moves them.")
+    >>> scope = Scope("every equivalent model", whole=True)
+    >>> note = Finding("pinned", Severity.NOTE, Kind.PROVEN, scope, "item-item cosines", "No equivalent model moves them.")
     >>> note.clause
     'no equal model moves them'
     """

@@ -89,7 +89,7 @@ def pinned_test(model: FactorModel, *, max_condition: float = 3.0, rng: RNG = 0)
 
 SCOPES = {
     "gauge": "linear maps of these rows, whatever the other side holds, if that has full rank",
-    "cosine": "equal models of the same rank",
+    "cosine": "equivalent models of the same rank",
     "head": "equal models of the same rank whose inputs are learned and span every direction",
 }
 

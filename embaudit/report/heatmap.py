@@ -351,7 +351,7 @@ def heatmap(
     if equals is None:
         equals = [] if names == [] else equivalent_models(model, n_gauges=N_GAUGES, max_condition=BUDGET, rng=draw)
     maker = _PanelMaker(model, side, selection.rows, {equal.name: equal for equal in equals}, form, draw)
-    panels = (Panel("your model", "", maker.at_hand), *(maker.usual() if names is None else map(maker.of, names)))
+    panels = (Panel("model at hand", "", maker.at_hand), *(maker.usual() if names is None else map(maker.of, names)))
     return HeatmapDisplay(panels, tuple(names_of(model, side, selection.rows)), selection, Pairs(side).titled(model))
 
 

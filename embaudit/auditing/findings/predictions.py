@@ -27,7 +27,7 @@ def predictions_stay(evidence: Evidence) -> Iterator[Finding]:
     changes += [] if head is None else [other.change for other in head.verifiable]
     if not changes:
         return
-    made = counted(evidence.n_visited, "equal model")
+    made = counted(evidence.n_visited, "equivalent model")
     alone = evidence.model.left is None and evidence.model.compared is None
     yield finding(
         "predictions",
