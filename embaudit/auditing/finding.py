@@ -90,9 +90,9 @@ class Finding:
     Examples
     --------
     >>> scope = Scope("every equivalent model", whole=True)
-    >>> note = Finding("pinned", Severity.NOTE, Kind.PROVEN, scope, "item-item cosines", "No equivalent model moves them.")
+    >>> note = Finding("pinned", Severity.NOTE, Kind.PROVEN, scope, "cosines", "No equivalent model moves them.")
     >>> note.clause
-    'no equal model moves them'
+    'no equivalent model moves them'
     """
 
     code: str

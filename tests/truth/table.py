@@ -347,7 +347,7 @@ def wrong_before() -> Iterator[Row]:
     blind = user(p * [1, 0], q)
     yield Row("4 bounds of deficient factors", blind, FREE, {"EMB203": "issue", **TWO}, ("more than 1 of 2",))
     yield Row(
-        "4 bounds of rankings", user(p, q, link="ranking"), FREE, TWO, ("its rankings do not",), ("every equal",),
+        "4 bounds of rankings", user(p, q, link="ranking"), FREE, TWO, ("its rankings do not",), ("every equivalent",),
         whole=False,
     )  # fmt: skip
     constant = user(np.column_stack([p, np.full(9, 3.0)]), drawn(8, 3, 1), item_bias=np.zeros(8))
