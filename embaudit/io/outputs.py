@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from stat import S_IMODE
-from typing import IO, Any, Literal
+from typing import IO, Any
 
 from embaudit.errors import InputError, must_be
 from embaudit.io.files import AnyPath, as_path, require_no_input
@@ -58,9 +58,7 @@ def writable(path: AnyPath, *, force: bool) -> Path:
     return target
 
 
-def written_whole(
-    path: AnyPath, *, force: bool = False, mode: Literal["w", "wb"] = "wb"
-) -> AbstractContextManager[IO[Any]]:
+def written_whole(path: AnyPath, *, force: bool = False, mode: str = "wb") -> AbstractContextManager[Any]:
     """Open a file that appears under its name only when the block ends well.
 
     What is written goes to a temporary file in the same folder, which takes the name in one step at
