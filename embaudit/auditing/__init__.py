@@ -1,7 +1,6 @@
 """The audit of a model: what was measured, what follows from it, and how far."""
 
 from embaudit.auditing.audit import Audit, audit
-from embaudit.auditing.head_evidence import HeadReport
-from embaudit.auditing.heads import head_report
+from embaudit.auditing.heads import HeadReport, head_report
 
 __all__ = ["Audit", "HeadReport", "audit", "head_report"]

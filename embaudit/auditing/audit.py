@@ -13,11 +13,10 @@ from embaudit.auditing.effort import EFFORT, Effort, effort_of
 from embaudit.auditing.evidence import Evidence, gather
 from embaudit.auditing.finding import Severity
 from embaudit.auditing.findings import conclusions
-from embaudit.auditing.findings.writing import kind_of, names_of
-from embaudit.auditing.fingerprint import fingerprint
 from embaudit.auditing.heads import declare
-from embaudit.auditing.score_sample import score_sample
+from embaudit.auditing.identity import fingerprint, score_sample
 from embaudit.auditing.texts import VERDICT, thresholds_of
+from embaudit.auditing.wording import kind_of, names_of
 from embaudit.core.checked import RNG, as_list, as_seed, named_keywords
 from embaudit.core.plain import frame_of, plain
 from embaudit.core.results import Drawn
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from embaudit.auditing.finding import Finding
-    from embaudit.auditing.head_evidence import HeadReport
+    from embaudit.auditing.heads import HeadReport
     from embaudit.io import Intake
     from embaudit.report.display import Display
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from embaudit.auditing.finding import Kind, Scope
-from embaudit.auditing.one_sided_wording import worded_for
 from embaudit.auditing.texts import ARGUMENTS
+from embaudit.auditing.wording import prediction_noun, worded_for
 from embaudit.canonical.pinned import MIN_MOVEMENT, SCOPES, pinned_test
 from embaudit.canonical.reduction import outside_shares, seen_directions
 from embaudit.core.plain import record
@@ -31,19 +31,6 @@ if TYPE_CHECKING:
 
 OUTSIDE = 1e-12
 """Share of a row's squared length that must lie where no prediction looks to count as a component there."""
-NOUNS = {Equivalence.PROBABILITIES: "probability", Equivalence.RANKINGS: "ranking"}
-
-
-def prediction_noun(model: FactorModel) -> str:
-    """Name one prediction in a sentence.
-
-    Examples
-    --------
-    >>> from embaudit.model import FactorModel
-    >>> prediction_noun(FactorModel.from_softmax([[1.0]])), prediction_noun(FactorModel.from_vectors([[1.0]]))
-    ('probability', 'score')
-    """
-    return NOUNS.get(model.link.level, "score")
 
 
 @dataclass(frozen=True)

@@ -11,11 +11,10 @@ import numpy as np
 from embaudit.auditing.effort import EFFORT, Effort
 from embaudit.auditing.equivalence_class import EquivalenceClass, equivalence_class_of
 from embaudit.auditing.equivalents import REARRANGED, attacked_models, equivalent_models, rearranged_models
-from embaudit.auditing.heads import head_evidence, head_sizes, panel_size
-from embaudit.auditing.limits import Limits, LimitSearch
-from embaudit.auditing.penalty import PenaltyForm, penalty_form
-from embaudit.auditing.predicted import Predicted, by_prediction, without_unseen
-from embaudit.auditing.score_sample import ScoreChange
+from embaudit.auditing.heads import N_GAUGES, N_PAIRS, head_evidence, panel_size
+from embaudit.auditing.identity import ScoreChange
+from embaudit.auditing.limits import Limits, attack_jobs, bounded_roles, limits_of
+from embaudit.auditing.predicted import PenaltyForm, Predicted, by_prediction, penalty_form, without_unseen
 from embaudit.auditing.texts import DEFAULTS
 from embaudit.auditing.traits import Traits, beside_bias, counts_bias, traits_of
 from embaudit.canonical import Position, in_span, position
@@ -36,7 +35,7 @@ from embaudit.softmax.label_sample import only_labels
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from embaudit.auditing.head_evidence import HeadReport
+    from embaudit.auditing.heads import HeadReport
     from embaudit.canonical.equivalents import EquivalentModel
     from embaudit.core.checked import Indices
     from embaudit.gauges import GaugeGroup
@@ -47,7 +46,6 @@ if TYPE_CHECKING:
     from embaudit.softmax.conventions import NormEvidence
 
 _Visit: TypeAlias = "tuple[Drift, tuple[Movement, ...]]"
-_Visits: TypeAlias = "list[Callable[[], _Visit]]"
 SHOWN = 3
 """Rows whose neighbours are shown unless the caller names some."""
 LISTED = 5
@@ -167,10 +165,7 @@ def require_roles(
     selected = possible if roles is None else tuple(dict.fromkeys(roles))
     if not selected:
         raise must_be("roles", "one or more of " + ", ".join(possible), "none")
-    for role, among in (
-        *((role, possible) for role in selected),
-        *(((primary_role, selected),) if primary_role else ()),
-    ):
+    for role, among in [*((role, possible) for role in selected), (primary_role or selected[0], selected)]:
         if role not in among:
             raise must_be("role", "one of " + ", ".join(among), repr(role))
     return selected
@@ -180,47 +175,10 @@ def with_probes(model: FactorModel, rng: np.random.Generator) -> FactorModel:
     """Give a model that lacks its left side such rows, at the scale of its right ones, to check its predictions on."""
     if model.left is not None or model.compared is not None:
         return model
-    k = model.rank
-    scale = float(
-        np.sqrt(
-            np.mean([np.square(model.right[rows], dtype=np.float64).mean() for rows in row_blocks(len(model.right), k)])
-        )
-    )
-    return model.replace(left=rng.standard_normal((PROBES, k)) / (scale * np.sqrt(k) or 1.0), objective=None)
-
-
-def labels_looked_at(head: FactorModel, seed: int, n_lists: int) -> Indices:
-    """Choose the labels of a head that take part beside those of its own evidence: in a small one all not set aside."""
-    size = panel_size(head.rank, n_lists)
-    return sample_rows(head.right_side.eligible_rows, size, np.random.default_rng(seed))
-
-
-def _require_sizes(n_neighbours: int, max_condition: float) -> None:
-    as_count(n_neighbours, "n_neighbours")
-    if not is_number(max_condition):
-        raise must_be("max_condition", "a finite number >= 1", max_condition)
-
-
-def _head(
-    model: FactorModel, effort: Effort, n_neighbours: int, max_condition: float, rng: int
-) -> tuple[HeadReport | None, FactorModel]:
-    """Measure a softmax head on all of its labels, and return it with some of them; any other model stays."""
-    if not isinstance(model.link, Softmax):
-        return None, model
-    sizes: dict[str, Any] = {"n_neighbours": n_neighbours, **head_sizes(model.rank, effort)}
-    head = head_evidence(model, max_condition=max_condition, rng=np.random.default_rng(rng), **sizes)
-    return head, only_labels(model, labels_looked_at(model, rng, effort.n_lists))
-
-
-def _norm(
-    head: FactorModel, norm: FinalNorm | None, effort: Effort, n_neighbours: int, rng: int
-) -> NormEvidence | None:
-    """Compare the conventions in which a head behind a final norm is read."""
-    if norm is None:
-        return None
-    labels, draw = labels_looked_at(head, rng, effort.n_lists), np.random.default_rng(rng)
-    sizes: dict[str, Any] = {"labels": labels, "n_neighbours": n_neighbours, "n_lists": effort.n_lists, "rng": draw}
-    return norm_evidence(head, norm, **sizes)
+    k, x = model.rank, model.right
+    means = [np.square(x[rows], dtype=np.float64).mean() for rows in row_blocks(len(x), k)]
+    length = float(np.sqrt(np.mean(means))) * np.sqrt(k)
+    return model.replace(left=rng.standard_normal((PROBES, k)) / (length or 1.0), objective=None)
 
 
 def gather(
@@ -236,11 +194,29 @@ def gather(
     final_norm: FinalNorm | None = None,
     rng: int = 0,
 ) -> Evidence:
-    """Measure drift and movement over the equivalent models; the parameters are those of `audit`."""
-    _require_sizes(n_neighbours, max_condition)
+    """Measure drift and movement over the equivalent models; the parameters are those of `audit`.
+
+    A softmax head is measured on all of its labels first, and on some of them from then on, if they are very many.
+    Then equivalent models are drawn and, once pairs and lists are sampled, visited; what attacks make is visited last.
+    """
+    as_count(n_neighbours, "n_neighbours")
+    if not is_number(max_condition):
+        raise must_be("max_condition", "a finite number >= 1", max_condition)
     draw = np.random.default_rng(as_count(rng, "rng", least=0))
-    whole, spanned = model, announced("finding the span of the rows")(in_span)(model)
-    head, model = _head(spanned, effort, n_neighbours, max_condition, rng)
+    sizes: dict[str, Any] = {"n_neighbours": n_neighbours, "n_lists": effort.n_lists}
+    with announced("finding the span of the rows"):
+        whole, model = model, in_span(model)
+    spanned, head, norm = model, None, None
+    # The labels that take part beside those of the head's own evidence: of a small head all that are not set aside.
+    n_labels = panel_size(model.rank, effort.n_lists)
+    labels = sample_rows(model.right_side.eligible_rows, n_labels, np.random.default_rng(rng))
+    if isinstance(model.link, Softmax):
+        of_head = sizes | {"n_labels": n_labels, "n_pairs": min(N_PAIRS, effort.n_pairs)}
+        of_head["n_gauges"] = min(N_GAUGES, effort.n_gauges)
+        head = head_evidence(model, max_condition=max_condition, rng=np.random.default_rng(rng), **of_head)
+        model = only_labels(model, labels)
+    if final_norm is not None:
+        norm = norm_evidence(whole, final_norm, labels=labels, rng=np.random.default_rng(rng), **sizes)
     selected = require_roles(model, roles, primary_role)
     require_ordinary_size(model)
     side: SideName = "left" if primary_role == "left" else "right"
@@ -249,22 +225,28 @@ def gather(
         drawn: dict[str, Any] = {"n_gauges": effort.n_gauges, "max_condition": max_condition, "rng": draw}
         equivalents = equivalent_models(model, groups=groups, **drawn)
     with announced("sampling pairs and lists"):
-        sizes = {"n_pairs": effort.n_pairs, "n_neighbours": n_neighbours, "n_lists": effort.n_lists}
-        probe = MovementProbe(model, selected, **sizes, rng=draw)
+        probe = MovementProbe(model, selected, n_pairs=effort.n_pairs, **sizes, rng=draw)
     with one_blas_thread():  # the products are small: its threads would wait for each other longer than they compute
         equivalence = equivalence_class_of(model, selected, uncut=spanned, rng=rng)
-        search = LimitSearch.of(model, selected, max_condition, n_neighbours=n_neighbours, effort=effort, rng=draw)
-        visited, limits = _visited_and_bounded(_visits(equivalents, checked, probe, draw), search)
+        bounded = bounded_roles(model, selected)
+        planned: dict[str, Any] = {"n_neighbours": n_neighbours, "rng": draw}
+        visits = _visits(equivalents, checked, probe, draw)
+        # Visits multiply while an attack does many small things in turn: both at once, the longest attack first.
+        jobs = attack_jobs(model, bounded, max_condition, effort=effort, **planned)[::-1]
+        results = results_of([*jobs, *visits], "visiting equivalent models")
+        attacks, visited = results[: len(jobs)][::-1], results[len(jobs) :]
+        limits = limits_of(model, bounded, max_condition, attacks, **planned)
         # A search is judged by the pairs and lists of all models, not by those that it was made for.
-        attacked = [*attacked_models(model, limits.attacks), *rearranged_models(equivalence.pinning)]
+        attacked = [*attacked_models(model, attacks), *rearranged_models(equivalence.pinning)]
         again = _visits(attacked, checked, probe, np.random.default_rng(rng))
         # Measurements of the model as it is take no gauge: they run beside the visits of the worst models.
         as_it_is = partial(_as_it_is, whole, model, equivalence, visited[0][1], n_neighbours, rng)
         *visited_again, forms = results_of([*again, as_it_is], "visiting the worst")
         shown = _long_rows(model, side, SHOWN, draw) if shown is None else shown
         pairs = [pair for pair in zip(attacked, visited_again, strict=True) if pair[0].kind == REARRANGED]
-        furthest = _furthest([*zip(equivalents, visited, strict=True), *pairs]).get(side)
-        compared = _compared(probe, equivalence, furthest, side, shown)
+        furthest = _furthest([*zip(equivalents, visited, strict=True), *pairs], side)
+        with announced("comparing neighbours"):
+            compared = _compared(probe, equivalence, furthest, side, shown)
     return Evidence(
         model=model,
         equivalence=equivalence,
@@ -277,24 +259,14 @@ def gather(
         examples_requested=bool(show),
         primary_role=primary_role,
         head=head,
-        norm=_norm(whole, final_norm, effort, n_neighbours, rng),
+        norm=norm,
         **(forms | compared),
     )
 
 
-def _visited_and_bounded(visits: _Visits, search: LimitSearch) -> tuple[Sequence[_Visit], Limits]:
-    """Visit equivalent models and attack at once: visits multiply while an attack does many small things in turn."""
-    attacks = search.jobs()[::-1]  # the longest first
-    results = results_of([*attacks, *visits], "visiting equivalent models")
-    return results[len(attacks) :], search.limits(results[: len(attacks)][::-1])
-
-
 def _visits(
-    equivalents: Sequence[EquivalentModel],
-    checked: FactorModel,
-    probe: MovementProbe,
-    draw: np.random.Generator,
-) -> _Visits:
+    equivalents: Sequence[EquivalentModel], checked: FactorModel, probe: MovementProbe, draw: np.random.Generator
+) -> list[Callable[[], _Visit]]:
     """Measure what became of the predictions and the cosines in each equivalent model, which is never made whole."""
 
     def visit(equivalent: EquivalentModel, sample: DriftSample) -> _Visit:
@@ -305,35 +277,32 @@ def _visits(
     return [partial(visit, *pair) for pair in zip(equivalents, samples, strict=True)]
 
 
-def _furthest(visits: Iterable[tuple[EquivalentModel, _Visit]]) -> dict[Role, EquivalentModel]:
-    """Find for each role with lists the equivalent model where they changed most."""
-    largest: dict[Role, tuple[float, EquivalentModel]] = {}
-    for model, (_, records) in visits:
-        for record in records:
-            if record.top_n and record.top_n_overlap < largest.get(record.role, (np.inf, model))[0]:
-                largest[record.role] = record.top_n_overlap, model
-    return {role: model for role, (_, model) in largest.items()}
+def _furthest(visits: Iterable[tuple[EquivalentModel, _Visit]], side: SideName) -> EquivalentModel | None:
+    """Find the equivalent model where the lists of a side changed most, the first of those alike."""
+    overlaps = [
+        (record.top_n_overlap, model)
+        for model, (_, records) in visits
+        for record in records
+        if record.role == side and record.top_n
+    ]
+    return min(overlaps, key=lambda pair: pair[0])[1] if overlaps else None
 
 
-@announced("comparing neighbours")
 def _compared(
     probe: MovementProbe, equivalence: EquivalenceClass, equal: EquivalentModel | None, side: SideName, rows: Indices
 ) -> dict[str, Any]:
     """Compare the neighbours of a few rows with those in an equivalent model, and cosines with prediction cosines."""
     model = probe.model
     n = min(probe.n_neighbours, LISTED, len(model.side(side).directed) - 1)
-
-    examples_gauge = None if equal is None else equal.name
-    examples = () if equal is None else neighbourhoods(model, equal.rows(model, side), role=side, rows=rows, n=n)
-    predicted = by_prediction(probe, side=side, rows=rows, n=n)
     biased = side == "right" and counts_bias(model)
-    with_bias = beside_bias(model.right_side, rows, n, both=model.left_bias is not None) if biased else ()
-    records = {
+    return {
+        "examples_gauge": None if equal is None else equal.name,
+        "examples": () if equal is None else neighbourhoods(model, equal.rows(model, side), role=side, rows=rows, n=n),
+        "predicted": by_prediction(probe, side=side, rows=rows, n=n),
+        "beside_bias": beside_bias(model.right_side, rows, n, both=model.left_bias is not None) if biased else (),
         "unseen": without_unseen(probe, equivalence.outside),
         "penalty": penalty_form(probe),
-        "predicted": predicted,
     }
-    return {"examples_gauge": examples_gauge, "examples": examples, "beside_bias": with_bias, **records}
 
 
 def _as_it_is(

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from embaudit.attacks import Attack, worst_gauge
 from embaudit.attacks.worst import LONG
 from embaudit.attacks.worst import Objective as AttackObjective
-from embaudit.core.checked import RNG, as_generator
 from embaudit.core.progress import reporting, track
 from embaudit.gauges import Affine, GeneralLinear
 from embaudit.linalg.rows import sample_rows
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from embaudit.auditing.effort import Effort
-    from embaudit.core.checked import Floats, Indices
+    from embaudit.core.checked import Indices
     from embaudit.gauges import GaugeGroup
     from embaudit.model import FactorModel, Role, SideName
     from embaudit.ranges import CertifiedNeighbours
@@ -108,177 +107,158 @@ def holds_shifts(model: FactorModel, role: Role, group: str) -> bool:
     return len(shifted_sides(model, role)) <= (group == "affine")
 
 
-class _PlannedAttack(NamedTuple):
-    """One attack."""
-
-    role: SideName
-    group: GaugeGroup
-    objective: AttackObjective
-    draw: np.random.Generator
+def bounded_roles(model: FactorModel, roles: Sequence[Role]) -> list[Role]:
+    """List the roles whose cosines some gauge with a budget moves: none of a model that predicts cosines."""
+    if model.predicts is Equivalence.COSINES or (model.rank == 1 and not model.free_shifts):
+        return []
+    return [role for role in roles if all(len(model.side(side).directed) > 1 for side in Pairs(role).sides)]
 
 
-@dataclass(frozen=True)
-class LimitSearch:
-    """One search for limits: a model as it is stored, budgets, and effort."""
+def attack_jobs(
+    model: FactorModel,
+    roles: Sequence[Role],
+    max_condition: float,
+    *,
+    n_neighbours: int,
+    effort: Effort,
+    rng: np.random.Generator,
+) -> list[Callable[[], Attack]]:
+    """Plan attacks on the mean movement and the lists of the first side; the last takes longest.
 
-    model: FactorModel
-    roles: tuple[Role, ...]
-    """Kinds of pairs; none where no cosine can move."""
-    kappas: tuple[float, ...]
-    max_condition: float
-    n: int
-    n_pairs: int
-    draw: np.random.Generator
-    effort: Effort
+    Parameters
+    ----------
+    model : FactorModel
+        The model as it is stored.
+    roles : sequence of {"left", "right", "cross"}
+        Which cosines, of `bounded_roles`.
+    max_condition : float
+        The budget.
+    n_neighbours : int
+        Length of the lists.
+    effort : Effort
+        How many starting points each attack has, and how many steps from each.
+    rng : numpy Generator
+        Draws pairs and rows.
+    """
+    role, k = next((role for role in roles if role != "cross"), None), model.rank
+    if role is None or k > ATTACKED_RANK:
+        return []
+    side, linear = model.side(role), GeneralLinear(k, max_condition=max_condition)
+    plans: list[tuple[GaugeGroup, AttackObjective]] = [(linear, "movement")]
+    if _list_length(model, role, n_neighbours) > 0 and len(side) <= ATTACKED_ROWS:
+        plans.append((linear, "neighbours"))
+    if role in model.free_shifts:
+        affine = Affine(k, side=role, max_condition=max_condition, max_shift=LENGTH * side.median_length)
+        plans.append((affine, "movement"))
+    draws = rng.spawn(len(plans))
+    return [
+        partial(_attack, model, role, *plan, n_neighbours=n_neighbours, effort=effort, rng=draw)
+        for plan, draw in zip(plans, draws, strict=True)
+    ]
 
-    @classmethod
-    def of(
-        cls,
-        model: FactorModel,
-        roles: Sequence[Role],
-        max_condition: float,
-        *,
-        n_neighbours: int,
-        effort: Effort,
-        rng: RNG,
-    ) -> LimitSearch:
-        """Plan a search.
 
-        Parameters
-        ----------
-        model : FactorModel
-            The model; one that predicts cosines has only rotations left and nothing to bound.
-        roles : sequence of {"left", "right", "cross"}
-            Which cosines.
-        max_condition : float
-            The budget of the attack; ranges and certificates are stated at it too.
-        n_neighbours : int
-            Length of the lists.
-        effort : Effort
-            How many starting points each attack has, and how many steps from each.
-        rng : numpy Generator or int
-            Draws pairs and rows.
-        """
-        roles = [role for role in roles if all(len(model.side(side).directed) > 1 for side in Pairs(role).sides)]
-        if model.predicts is Equivalence.COSINES or (model.rank == 1 and not model.free_shifts):
-            roles = []
-        n_pairs = 2_000 if model.rank <= WIDE else max(100, min(500, PAIR_CELLS // model.rank))
-        kappas, draw = tuple(sorted({*CURVE, max_condition})), as_generator(rng)
-        return cls(model, tuple(roles), kappas, max_condition, n_neighbours, n_pairs, draw, effort)
-
-    def jobs(self) -> list[Callable[[], Attack]]:
-        """List the attacks that are to be carried out; the last takes longest."""
-        return [partial(self.attack, plan) for side in self._sides[:1] for plan in self.attacks(side)]
-
-    def limits(self, attacks: Sequence[Attack]) -> Limits:
-        """Bound the cosines of all roles, certify the lists of sides, and put attacks beside the bounds."""
-        roles, sides = self.roles, self._sides
-        return Limits(
-            tuple(summary for role in track(roles, "bounding cosines", len(roles)) for summary in self.ranges(role)),
-            tuple(
-                certificate
-                for side in track(sides, "certifying lists", len(sides))
-                for certificate in self.certificates(side)
-            ),
-            tuple(attacks),
-            self.model.rank,
+def _attack(
+    model: FactorModel,
+    role: SideName,
+    group: GaugeGroup,
+    objective: AttackObjective,
+    *,
+    n_neighbours: int,
+    effort: Effort,
+    rng: np.random.Generator,
+) -> Attack:
+    """Run one attack: lists hold one row of each group of copies, pairs are of all rows."""
+    attacked, representatives = (model, None) if objective == "movement" else _without_copies(model, role)
+    n_pairs = _n_pairs(model)
+    with reporting(None):  # how many attacks are done tells more than their steps
+        attack = worst_gauge(
+            attacked,
+            group,
+            role=role,
+            objective=objective,
+            n=max(_list_length(model, role, n_neighbours), 1),
+            n_pairs=min(n_pairs, SHIFTED_PAIRS) if isinstance(group, Affine) else n_pairs,
+            n_rows=LONG_LISTS if model.rank > LONG else ATTACKED_LISTS,
+            n_starts=effort.n_starts,
+            n_steps=effort.n_steps,
+            rng=rng,
         )
+    table = attack.table if representatives is None else representatives[attack.table]
+    return replace(attack, table=table, typical_row=model.side(role).median_length)
 
-    @property
-    def _sides(self) -> list[SideName]:
-        return [role for role in self.roles if role != "cross"]
 
-    def ranges(self, role: Role) -> Iterator[RangeSummary]:
-        """Summarise ranges under linear and diagonal gauges, and under affine ones where rows may be shifted."""
-        few = min(self.n_pairs, Pairs(role).n_pairs(self.model))
-        shifted = shifted_sides(self.model, role)
+def limits_of(
+    model: FactorModel,
+    roles: Sequence[Role],
+    max_condition: float,
+    attacks: Sequence[Attack],
+    *,
+    n_neighbours: int,
+    rng: np.random.Generator,
+) -> Limits:
+    """Bound the cosines of all roles, certify the lists of sides, and put attacks beside the bounds.
+
+    Ranges are those of linear and diagonal gauges, and of affine ones where rows may be shifted. Ranges and
+    certificates are stated at `CURVE` and at `max_condition`.
+    """
+    kappas, ranges, certificates = sorted({*CURVE, max_condition}), list[RangeSummary](), list[Certificate]()
+    for role in track(roles, "bounding cosines", len(roles)):
+        shifted = shifted_sides(model, role)
         side: SideName = "left" if shifted == ["left"] else "right"
-        shifts = [LENGTH * self.model.side(side).median_length] if shifted else []
-        yield from range_summary(
-            self.model, role=role, budgets=self.kappas, shifts=shifts, side=side, n_pairs=few, rng=self.draw
-        )
+        shifts = [LENGTH * model.side(side).median_length] if shifted else []
+        few = min(_n_pairs(model), Pairs(role).n_pairs(model))
+        ranges += range_summary(model, role=role, budgets=kappas, shifts=shifts, side=side, n_pairs=few, rng=rng)
+    sides: list[SideName] = [role for role in roles if role != "cross"]
+    for side in track(sides, "certifying lists", len(sides)):
+        certificates += _certificates(model, side, kappas, _list_length(model, side, n_neighbours), rng)
+    return Limits(tuple(ranges), tuple(certificates), tuple(attacks), model.rank)
 
-    def certificates(self, role: SideName) -> Iterator[Certificate]:
-        """Certify lists against linear gauges, and against affine ones where rows may be shifted."""
-        alive = self.model.side(role).directed
-        if self._listed(role) < 1:
-            return
-        size = max(100, min(ROWS, SEARCHED // len(alive)))
-        yield self._certificate(role, sample_rows(alive, size, self.draw), 0.0)
-        if shifted_sides(self.model, role) and len(alive) == len(self.model.side(role)):
-            yield self._certificate(role, sample_rows(alive, SHIFTED_ROWS, self.draw), SHIFT)
 
-    def _certificate(self, role: SideName, drawn: Indices, shift: float) -> Certificate:
-        """Certify the lists of some rows of a side within a set of gauges, one row of each group of copies."""
-        model, representatives = self._once(role)
-        first, n = standing_rows(self.model, role), self._listed(role)
-        rows = once(drawn, first)
-        length = shift * self.model.side(role).median_length
-        group = Affine(self.model.rank, side=role, max_shift=length) if shift else None
-        certified = certified_neighbours(
-            model, role=role, n=n, rows=np.searchsorted(representatives, rows), group=group
-        )
+def _certificates(
+    model: FactorModel, role: SideName, kappas: Sequence[float], n: int, rng: np.random.Generator
+) -> Iterator[Certificate]:
+    """Certify lists against linear gauges, and against affine ones where rows may be shifted; copies count once."""
+    if n < 1:
+        return
+    side, first = model.side(role), standing_rows(model, role)
+    once_each, representatives = _without_copies(model, role)
+    plans = [(0.0, max(100, min(ROWS, SEARCHED // len(side.directed))))]
+    if role in model.free_shifts and len(side.directed) == len(side):
+        plans.append((SHIFT, SHIFTED_ROWS))
+    for shift, size in plans:
+        rows = once(sample_rows(side.directed, size, rng), first)
+        group = Affine(model.rank, side=role, max_shift=shift * side.median_length) if shift else None
+        places = np.searchsorted(representatives, rows)
+        certified = certified_neighbours(once_each, role=role, n=n, rows=places, group=group)
         if first is not None:
-            certified = replace(
-                certified, rows=rows, indices=np.where(certified.indices < 0, -1, representatives[certified.indices])
-            )
-        return Certificate(
+            indices = np.where(certified.indices < 0, -1, representatives[certified.indices])
+            certified = replace(certified, rows=rows, indices=indices)
+        yield Certificate(
             role=role,
             group="affine" if shift else "linear",
             max_shift=shift,
             top_n=n,
             n_rows=len(rows),
-            exact=len(rows) == len(once(self.model.side(role).directed, first)),
-            entries=self._by_kappa(certified.curve),
-            lists=self._by_kappa(certified.list_curve),
+            exact=len(rows) == len(once(side.directed, first)),
+            entries=dict(zip(kappas, certified.curve(kappas).tolist(), strict=True)),
+            lists=dict(zip(kappas, certified.list_curve(kappas).tolist(), strict=True)),
             tied_share=certified.tied_share,
             certified=certified,
         )
 
-    def _by_kappa(self, curve: Callable[[Sequence[float]], Floats]) -> dict[float, float]:
-        return dict(zip(self.kappas, curve(self.kappas).tolist(), strict=True))
 
-    def _once(self, role: SideName) -> tuple[FactorModel, Indices]:
-        """Return the model with one row of each group of copies, and which rows of a side these are."""
-        first, every = standing_rows(self.model, role), np.arange(len(self.model.side(role)))
-        representatives = once(every, first)
-        return (self.model if first is None else self.model.take(**{role: representatives})), representatives
+def _n_pairs(model: FactorModel) -> int:
+    """Return how many pairs are bounded and attacked: fewer where their rows are long."""
+    return 2_000 if model.rank <= WIDE else max(100, min(500, PAIR_CELLS // model.rank))
 
-    def attacks(self, role: SideName) -> list[_PlannedAttack]:
-        """Plan attacks on the mean movement and the lists of a side."""
-        side, k = self.model.side(role), self.model.rank
-        if k > ATTACKED_RANK:
-            return []
-        linear = GeneralLinear(k, max_condition=self.max_condition)
-        plans: list[tuple[GaugeGroup, AttackObjective]] = [(linear, "movement")]
-        if self._listed(role) > 0 and len(side) <= ATTACKED_ROWS:
-            plans.append((linear, "neighbours"))
-        if shifted_sides(self.model, role):
-            length = LENGTH * side.median_length
-            affine = Affine(k, side=role, max_condition=self.max_condition, max_shift=length)
-            plans.append((affine, "movement"))
-        draws = self.draw.spawn(len(plans))
-        return [_PlannedAttack(role, *plan, draw) for plan, draw in zip(plans, draws, strict=True)]
 
-    def _listed(self, role: SideName) -> int:
-        return min(self.n, len(once(self.model.side(role).directed, standing_rows(self.model, role))) - 2)
+def _list_length(model: FactorModel, role: SideName, n: int) -> int:
+    """Return the length of lists that leave a row out, copies counted once; below 1 where there are too few rows."""
+    return min(n, len(once(model.side(role).directed, standing_rows(model, role))) - 2)
 
-    def attack(self, plan: _PlannedAttack) -> Attack:
-        """Run one planned attack: lists hold one row of each group of copies, pairs are of all rows."""
-        role, shifts, n = plan.role, isinstance(plan.group, Affine), self._listed(plan.role)
-        model, representatives = (self.model, None) if plan.objective == "movement" else self._once(role)
-        with reporting(None):  # how many attacks are done tells more than their steps
-            attack = worst_gauge(
-                model,
-                plan.group,
-                role=role,
-                objective=plan.objective,
-                n=max(n, 1),
-                n_pairs=min(self.n_pairs, SHIFTED_PAIRS) if shifts else self.n_pairs,
-                n_rows=LONG_LISTS if self.model.rank > LONG else ATTACKED_LISTS,
-                n_starts=self.effort.n_starts,
-                n_steps=self.effort.n_steps,
-                rng=plan.draw,
-            )
-        table = attack.table if representatives is None else representatives[attack.table]
-        return replace(attack, table=table, typical_row=self.model.side(role).median_length)
+
+def _without_copies(model: FactorModel, role: SideName) -> tuple[FactorModel, Indices]:
+    """Return the model with one row of each group of copies, and which rows of a side these are."""
+    first, every = standing_rows(model, role), np.arange(len(model.side(role)))
+    representatives = once(every, first)
+    return (model if first is None else model.take(**{role: representatives})), representatives

@@ -1,7 +1,12 @@
 """Cosines and neighbour lists of rows that are compared by their predictions.
 
 Prediction cosines need the scores only, so every equivalent model has the same ones: use these instead, or judge the
-cosines at hand by them.
+cosines at hand by them. Measured in the same way are the rows without components that no prediction sees, and the form
+that the penalty of the declared training would have chosen.
+
+At a stationary point of `Σ_u w_u ‖p_u‖² + Σ_i w_i ‖q_i‖²`, among all models of the same scores, no gauge lowers the
+penalty, hence `Pᵀ diag(w) P = Qᵀ diag(w) Q` up to a scale. Rows that are not of this form were not chosen by it:
+training stopped before it had settled, or somebody rescaled the rows.
 """
 
 from __future__ import annotations
@@ -12,11 +17,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from embaudit.canonical import canonical_form
+from embaudit.canonical.balance import balanced_maps
 from embaudit.canonical.identified import prediction_view
 from embaudit.canonical.reduction import seen_directions
 from embaudit.core.parallel import row_blocks
 from embaudit.errors import InputError
 from embaudit.linalg.transformed_rows import TransformedRows
+from embaudit.model import Equivalence
+from embaudit.model.objectives import known_objective
 from embaudit.movements.movement import MovementProbe
 from embaudit.movements.neighbourhoods import Neighbourhood, neighbourhoods
 
@@ -27,6 +35,10 @@ if TYPE_CHECKING:
     from embaudit.linalg.transformed_rows import Mapped
     from embaudit.model import FactorModel, Role, SideName
     from embaudit.movements.result import Movement
+
+
+PENALTIES = {"factors": False, "factors-counted": True}
+"""Objectives whose penalty has this law, and whether it counts the interactions of each row."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +53,16 @@ class Predicted:
     def of(self, role: Role) -> Movement | None:
         """Return what was measured of a role; None for left-right pairs, or a side that was not looked at."""
         return next((record for record in self.movement if record.role == role), None)
+
+
+@dataclass(frozen=True, eq=False)
+class PenaltyForm:
+    """Distance of the rows from the form that their penalty would have chosen."""
+
+    stretch: float
+    """Condition number of the gauge that leads there."""
+    movement: tuple[Movement, ...]
+    """Movement of cosines and lists to that form, one a side."""
 
 
 def by_prediction(probe: MovementProbe, *, side: SideName, rows: Indices, n: int) -> Predicted | None:
@@ -108,6 +130,35 @@ def without_unseen(probe: MovementProbe, outside: Collection[SideName]) -> tuple
     model, basis = probe.model, seen_directions(probe.model, ())
     nothing = np.zeros(model.rank)
     return moved_to(probe, {side: TransformedRows(model.factors(side), basis @ basis.T, nothing) for side in outside})
+
+
+def penalty_form(probe: MovementProbe) -> PenaltyForm | None:
+    """Measure how far a model is from where its declared penalty would have come to rest.
+
+    None for other objectives, where biases take part, and where the counts of rows are not known.
+
+    Examples
+    --------
+    >>> from embaudit.model import FactorModel
+    >>> draw = np.random.default_rng(0)
+    >>> x = draw.normal(size=(40, 3))
+    >>> model = FactorModel.from_user_item(x * [1.0, 2.0, 4.0], x, objective="factors")
+    >>> round(penalty_form(MovementProbe(model, ["right"])).stretch, 6)
+    2.0
+    """
+    model = probe.model
+    plain = model.predicts is Equivalence.SCORES and model.left_bias is None and model.right_bias is None
+    law = known_objective(model.objective)
+    if not plain or model.left is None or law is None or law.name not in PENALTIES:
+        return None
+    maps = balanced_maps(model, counted=PENALTIES[law.name])
+    if maps is None:
+        return None
+    rows = {
+        side: TransformedRows(model.factors(side), linear, np.zeros(linear.shape[1]))
+        for side, linear in maps.linear.items()
+    }
+    return PenaltyForm(maps.condition_number, moved_to(probe, rows))
 
 
 def _measured(

@@ -14,7 +14,7 @@ from typing import Any
 from embaudit._version import __version__
 from embaudit.auditing.audit import SCHEMA_VERSION, audit, declared
 from embaudit.auditing.effort import EFFORT, Effort
-from embaudit.auditing.fingerprint import fingerprint
+from embaudit.auditing.identity import fingerprint
 from embaudit.canonical.equivalents import EquivalentModel
 from embaudit.canonical.row_span import span_basis
 from embaudit.core.checked import as_count, is_number

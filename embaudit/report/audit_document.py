@@ -13,9 +13,8 @@ from embaudit.auditing.finding import Severity
 from embaudit.auditing.findings.heads import origin_matters
 from embaudit.auditing.findings.identification import cases
 from embaudit.auditing.findings.predicted import ALIKE
-from embaudit.auditing.findings.writing import seen_of
 from embaudit.auditing.limits import LENGTH, SHIFT, holds_shifts
-from embaudit.auditing.one_sided_wording import in_titles, worded_for
+from embaudit.auditing.wording import in_titles, seen_of, worded_for
 from embaudit.core.words import counted, in_typical_rows, percent
 from embaudit.linalg.transformed_rows import with_shift
 from embaudit.model import Pairs

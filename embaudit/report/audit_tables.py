@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from embaudit.auditing.findings.limits import unseen_too
-from embaudit.auditing.findings.movement import of_drawn
-from embaudit.auditing.findings.writing import seen_of
+from embaudit.auditing.findings.movement import of_drawn, unseen_too
 from embaudit.auditing.limits import LENGTH, SHIFT, holds_shifts, shifted_sides
-from embaudit.auditing.one_sided_wording import is_alone, worded_for
+from embaudit.auditing.wording import is_alone, seen_of, worded_for
 from embaudit.canonical.equivalents import CANONICAL
 from embaudit.core.words import counted, drawn_of, in_typical_rows, percent, row_quoted, visible
 from embaudit.model import Equivalence, Pairs
@@ -23,7 +21,7 @@ if TYPE_CHECKING:
 
     from embaudit.auditing import Audit
     from embaudit.auditing.evidence import Evidence
-    from embaudit.auditing.head_evidence import HeadReport
+    from embaudit.auditing.heads import HeadReport
     from embaudit.auditing.limits import Certificate
     from embaudit.canonical.equivalents import EquivalentModel
     from embaudit.model import FactorModel, Role, SideName

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from embaudit.auditing.one_sided_wording import in_titles
 from embaudit.auditing.texts import WORDS
+from embaudit.auditing.wording import in_titles
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

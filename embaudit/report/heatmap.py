@@ -13,7 +13,7 @@ import numpy as np
 
 from embaudit.auditing.equivalents import equivalent_models
 from embaudit.auditing.evidence import with_probes
-from embaudit.auditing.one_sided_wording import worded_for
+from embaudit.auditing.wording import worded_for
 from embaudit.canonical import canonical_form, in_span
 from embaudit.canonical.equivalents import PREDICTS, EquivalentModel, equivalent_at
 from embaudit.canonical.identified import prediction_view

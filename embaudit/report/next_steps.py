@@ -8,8 +8,7 @@ from shlex import join
 from typing import TYPE_CHECKING
 
 from embaudit.auditing.answer import Readability
-from embaudit.auditing.findings.writing import seen_of
-from embaudit.auditing.one_sided_wording import is_alone
+from embaudit.auditing.wording import is_alone, seen_of
 from embaudit.model import Equivalence
 from embaudit.model.objectives import Status, usual_objectives
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from embaudit._version import __version__
 from embaudit.auditing import Audit
 from embaudit.auditing.answer import Readability
-from embaudit.auditing.one_sided_wording import in_titles
 from embaudit.auditing.texts import CODES
+from embaudit.auditing.wording import in_titles
 from embaudit.core.results import Drawn
 from embaudit.errors import InputError, escaped
 from embaudit.report.audit_document import audit_document

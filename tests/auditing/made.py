@@ -10,7 +10,7 @@ import numpy as np
 from embaudit.auditing.equivalence_class import EquivalenceClass, Freedom
 from embaudit.auditing.evidence import Evidence
 from embaudit.auditing.finding import Kind, Scope
-from embaudit.auditing.head_evidence import HeadReport
+from embaudit.auditing.heads import HeadReport
 from embaudit.canonical.equivalents import EquivalentModel
 from embaudit.gauges import Gauge
 from embaudit.model import Equivalence, FactorModel

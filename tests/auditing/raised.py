@@ -37,10 +37,9 @@ from made import (
 from embaudit.attacks import Attack
 from embaudit.auditing.finding import Kind
 from embaudit.auditing.findings import conclusions
+from embaudit.auditing.identity import ScoreChange
 from embaudit.auditing.limits import Certificate, Limits
-from embaudit.auditing.penalty import PenaltyForm
-from embaudit.auditing.predicted import Predicted
-from embaudit.auditing.score_sample import ScoreChange
+from embaudit.auditing.predicted import PenaltyForm, Predicted
 from embaudit.auditing.texts import SAYS
 from embaudit.auditing.traits import BiasColumns, CommonDirection, Hubs, Traits, traits_of
 from embaudit.canonical import position

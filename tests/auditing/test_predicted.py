@@ -7,8 +7,7 @@ import pytest
 from models import random_model
 
 import embaudit as ea
-from embaudit.auditing.penalty import penalty_form
-from embaudit.auditing.predicted import without_unseen
+from embaudit.auditing.predicted import penalty_form, without_unseen
 from embaudit.core.plain import plain
 from embaudit.movements.movement import MovementProbe
 

@@ -6,7 +6,7 @@ import numpy as np
 from made import MODEL, drift, equal, evidence, moved
 
 from embaudit.auditing import Audit
-from embaudit.auditing.fingerprint import fingerprint
+from embaudit.auditing.identity import fingerprint
 from embaudit.model import FactorModel
 
 LISTS = {"top_n": 4, "top_n_overlap": 0.5}

@@ -10,8 +10,8 @@ from browsing import read, read_text, text_of
 from models import random_model
 
 import embaudit as ea
-from embaudit.auditing.one_sided_wording import in_titles
 from embaudit.auditing.texts import CODES
+from embaudit.auditing.wording import in_titles
 from embaudit.model.final_norm import FinalNorm
 from embaudit.report.document import LONGEST
 from embaudit.report.page import page

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from embaudit.auditing.findings import heads, identification, limits, movement, predicted, predictions, rows
+from embaudit.auditing.findings import heads, identification, movement, predicted, predictions, rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -40,9 +40,9 @@ CHECKS: tuple[Check, ...] = (
     predicted.constant_alone,
     movement.moved,
     movement.drawn,
-    limits.ranges,
-    limits.certificates,
-    limits.attacks,
+    movement.ranges,
+    movement.certificates,
+    movement.attacks,
     rows.copies,
     rows.common_direction,
     rows.hubs,

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from embaudit.auditing.evidence import Evidence
-    from embaudit.auditing.head_evidence import HeadReport
+    from embaudit.auditing.heads import HeadReport
     from embaudit.softmax.conventions import ConventionDistance, NormEvidence
 
 LABELS = "label cosines"

@@ -1,13 +1,15 @@
-"""Equivalent models that were seen to move cosines: the one that moves them most, and random ones."""
+"""How far cosines move: in the equivalent models visited, by an attack, and at most within a budget."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import embaudit.auditing.limits as budget
 from embaudit.auditing.finding import Finding, Kind, Scope
 from embaudit.auditing.findings.writing import finding, template
-from embaudit.core.words import counted, drawn_of, in_typical_rows, percent
-from embaudit.gauges import Diagonal, GeneralLinear
+from embaudit.core.words import counted, down, drawn_of, in_typical_rows, percent, up
+from embaudit.gauges import Affine, Diagonal, GeneralLinear
+from embaudit.model import Pairs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -69,3 +71,88 @@ def drawn(evidence: Evidence) -> Iterator[Finding]:
             kappa=kappa,
             lists=template("drawn", "lists").format(kept=percent(overlap), top_n=top_n) * bool(top_n),
         )
+
+
+def unseen_too(evidence: Evidence) -> str:
+    """Write behind a bound which components lie outside of its set, if there are any."""
+    return template("bound", "unseen") if evidence.equivalence.unseen else ""
+
+
+def _set_of(evidence: Evidence, group: str, max_condition: float | None, max_shift: float | None) -> Scope:
+    """Name a set of gauges; where no prediction sees some dimensions, it is one of those that are stored."""
+    of = f" of {counted(evidence.model.rank, 'column')}" if evidence.equivalence.unseen else ""
+    return Scope(f"{group} gauges{of}", max_condition, max_shift)
+
+
+def ranges(evidence: Evidence) -> Iterator[Finding]:
+    """Report how wide the exact ranges of single cosines are, for the set of gauges they were computed for."""
+    for summary in evidence.limits.ranges:
+        if not budget.holds_shifts(evidence.model, summary.role, summary.group):
+            continue
+        pairs, kind = drawn_of(summary.n_pairs, summary.n_all_pairs, "pair"), Pairs(summary.role).titled(evidence.model)
+        shift = budget.LENGTH if summary.max_shift else None
+        scope = _set_of(evidence, summary.group, summary.max_condition, shift)
+        yield finding(
+            "range",
+            evidence,
+            Kind.PROVEN,
+            role=summary.role,
+            scope=scope,
+            rows=f"{pairs} of {kind} cosines{of_drawn(evidence, summary.role)}",
+            value=summary.width_quantiles[0.5],
+            least=down(summary.width_quantiles[0.5]),
+            set=scope,
+            unseen=unseen_too(evidence),
+        )
+
+
+def certificates(evidence: Evidence) -> Iterator[Finding]:
+    """Report what share of the neighbour lists no gauge of a set can change."""
+    for certificate in evidence.limits.certificates:
+        if not budget.holds_shifts(evidence.model, certificate.role, certificate.group):
+            continue
+        title = evidence.model.title(certificate.role)
+        lists = f"the {certificate.top_n} nearest of {counted(certificate.n_rows, title)}"
+        for kappa, share in certificate.lists.items():
+            scope = _set_of(evidence, certificate.group, kappa, certificate.max_shift or None)
+            yield finding(
+                "certified",
+                evidence,
+                Kind.PROVEN,
+                role=certificate.role,
+                scope=scope,
+                rows=lists + of_drawn(evidence, certificate.role),
+                value=share,
+                share=percent(down(share)),
+                set=scope,
+                unseen=unseen_too(evidence),
+            )
+
+
+def attacks(evidence: Evidence) -> Iterator[Finding]:
+    """Report what a concrete gauge reached, and what none of its set can exceed; or that none was tried."""
+    model = evidence.model
+    if evidence.limits.rank > budget.ATTACKED_RANK:
+        scope = Scope("no gauge")
+        yield finding("not_searched", evidence, Kind.UNDECIDED, scope=scope, rows="cosines", most=budget.ATTACKED_RANK)
+    for attack in evidence.limits.attacks:
+        role, group, lists = attack.role, attack.group, attack.objective == "neighbours"
+        shift = budget.LENGTH if isinstance(group, Affine) else None
+        scope = _set_of(evidence, group.kind, getattr(group, "max_condition", None), shift)
+        pairs, title = Pairs(role).titled(model), model.title(Pairs(role).side)
+        rows = (
+            f"{counted(attack.n_items, 'listed neighbour')} of {title}s"
+            if lists
+            else f"{drawn_of(attack.n_items, Pairs(role).n_pairs(model), 'pair')} of {pairs} cosines"
+        ) + of_drawn(evidence, role)
+        variant = ["lists"] * lists
+        common: dict[str, Any] = {"role": role, "scope": scope, "rows": rows, "set": scope}
+        yield finding(
+            "reached", evidence, Kind.SHOWN, *variant, **common, value=attack.achieved, witness=attack.gauge,
+            share=percent(attack.achieved),
+        )  # fmt: skip
+        if budget.holds_shifts(model, role, group.kind) and not (lists and up(attack.bound) >= 1):
+            yield finding(
+                "bound", evidence, Kind.PROVEN, *variant, **common, value=attack.bound,
+                most=up(attack.bound), share=percent(up(attack.bound)), unseen=unseen_too(evidence),
+            )  # fmt: skip

@@ -8,7 +8,8 @@ import numpy as np
 
 from embaudit.auditing.finding import Finding, Kind, Scope, Severity
 from embaudit.auditing.findings.movement import SEEN
-from embaudit.auditing.findings.writing import MOVES, finding, is_effect, seen_of, template
+from embaudit.auditing.findings.writing import MOVES, finding, is_effect, template
+from embaudit.auditing.wording import seen_of
 from embaudit.canonical import hidden_biases
 from embaudit.core.words import counted, drawn_of, percent
 from embaudit.model import OPPOSITE, Pairs, Softmax

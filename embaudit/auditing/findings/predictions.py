@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from embaudit.auditing.equivalence_class import prediction_noun
 from embaudit.auditing.finding import Finding, Kind, Scope
 from embaudit.auditing.findings.writing import finding, template
-from embaudit.auditing.one_sided_wording import is_alone
+from embaudit.auditing.wording import is_alone, prediction_noun
 from embaudit.core.words import counted
 
 if TYPE_CHECKING:

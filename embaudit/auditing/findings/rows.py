@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from embaudit.auditing.finding import Finding, Kind, Severity
 from embaudit.auditing.findings.heads import origin_matters
-from embaudit.auditing.findings.writing import finding, names_of, template
-from embaudit.auditing.one_sided_wording import is_alone
+from embaudit.auditing.findings.writing import finding, template
+from embaudit.auditing.wording import is_alone, names_of
 from embaudit.canonical.words import whitened
 from embaudit.core.words import counted, percent, visible
 from embaudit.model import Equivalence, Softmax

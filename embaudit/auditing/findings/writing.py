@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from embaudit.auditing.equivalence_class import prediction_noun
 from embaudit.auditing.finding import AT_HAND, Finding, Kind, Scope, Severity
-from embaudit.auditing.one_sided_wording import is_alone
 from embaudit.auditing.texts import CODES, SAYS
+from embaudit.auditing.wording import names_of
 from embaudit.core.words import percent
-from embaudit.model import OPPOSITE, Equivalence, Pairs, Softmax
 
 if TYPE_CHECKING:
     from embaudit.auditing.evidence import Evidence
     from embaudit.gauges import Gauge
-    from embaudit.model import FactorModel, Role, SideName
+    from embaudit.model import Role
 
 MOVES = 0.05
 """Mean |Δcos| from which cosines count as moving noticeably."""
@@ -46,48 +44,6 @@ def share_of(share: float, count: int) -> str:
     ('1 of 10', '10 % of')
     """
     return f"{round(share * count)} of {count}" if count < FEW else f"{percent(share)} of"
-
-
-def kind_of(model: FactorModel) -> str:
-    """Return the kind of a model, by which advice differs."""
-    if isinstance(model.link, Softmax):
-        return "head" if model.left is None else "head_inputs"
-    if model.left is None:
-        return "vectors"
-    if model.link.unit_sides:
-        return "cosines"
-    return "rankings" if model.predicts is Equivalence.RANKINGS else "any"
-
-
-def seen_of(model: FactorModel) -> str:
-    """Name what prediction cosines are taken of: rankings do not fix them, the scores behind them do.
-
-    Examples
-    --------
-    >>> from embaudit.model import FactorModel
-    >>> model = FactorModel.from_user_item([[1.0]], [[1.0]])
-    >>> seen_of(model), seen_of(model.replace(link="ranking"))
-    ('what is predicted', 'their scores')
-    """
-    return "their scores" if model.predicts is Equivalence.RANKINGS else "what is predicted"
-
-
-def names_of(model: FactorModel, role: Role = "right") -> dict[str, str]:
-    """Return the names that templates use: of the sides, of a kind of pairs, and of what is predicted."""
-    side: SideName = "left" if role == "left" else "right"
-    item, user = model.title(side), model.title(OPPOSITE[side])
-    predictions = "scores" if is_alone(model) else "predictions"
-    return {
-        "item": item,
-        "items": f"{item}s",
-        "user": user,
-        "users": f"{user}s",
-        "cosines": f"{Pairs(role).titled(model)} cosines",
-        "prediction": prediction_noun(model),
-        "predictions": predictions,
-        "seen": seen_of(model),
-        "theirs": "their scores" if model.predicts is Equivalence.RANKINGS else "their predictions",
-    }
 
 
 def template(code: str, name: str, *variants: str) -> str:

@@ -9,8 +9,8 @@ from importlib.resources import files
 from json import dumps
 from typing import TYPE_CHECKING, Any
 
-from embaudit.auditing.one_sided_wording import in_titles, is_alone, worded_for
 from embaudit.auditing.texts import WORDS
+from embaudit.auditing.wording import in_titles, is_alone, worded_for
 from embaudit.report.audit_tables import shown_side
 from embaudit.report.explorer.family import EXPONENT
 

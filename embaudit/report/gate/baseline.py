@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from embaudit.auditing.finding import Finding, Severity
-from embaudit.auditing.score_sample import score_change, score_sample
+from embaudit.auditing.identity import score_change, score_sample
 from embaudit.auditing.texts import CODES
 from embaudit.errors import must_be
 from embaudit.io.files import AnyPath, existing_file

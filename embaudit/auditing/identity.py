@@ -1,11 +1,14 @@
-"""A few scores of a model, kept in the record of its audit: later audits hold their predictions against them."""
+"""Identity of a model in the record of its audit: a hash, and a few scores that later audits compare theirs with."""
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from embaudit.core.parallel import row_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,6 +33,24 @@ class ScoreChange:
     """Right rows."""
     correlation: float
     """Pearson correlation within a row."""
+
+
+def fingerprint(model: FactorModel) -> str:
+    """Hash what a model predicts with: factors, biases, offset and link.
+
+    Examples
+    --------
+    >>> from embaudit.model import FactorModel
+    >>> fingerprint(FactorModel.from_vectors([[1.0]])) == fingerprint(FactorModel.from_vectors([[1.0]]))
+    True
+    """
+    digest = hashlib.blake2b(f"{model.link} {model.offset!r}".encode(), digest_size=16)
+    for array in (model.left, model.right, model.left_bias, model.right_bias):
+        digest.update(f"{None if array is None else (array.shape, str(array.dtype))}".encode())
+        if array is not None:
+            for rows in row_blocks(len(array), array.size // len(array)):
+                digest.update(np.ascontiguousarray(array[rows]).tobytes())
+    return digest.hexdigest()
 
 
 def score_sample(model: FactorModel) -> dict[str, Any] | None:

@@ -1,0 +1,110 @@
+"""Names that sentences use: of sides, pairs, predictions and kinds of models.
+
+Vectors alone have no other side and so no predictions: sentences on them speak of scores with any other side.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from embaudit.model import OPPOSITE, Equivalence, Pairs, Softmax
+
+if TYPE_CHECKING:
+    from embaudit.model import FactorModel, Role, SideName
+
+NOUNS = {Equivalence.PROBABILITIES: "probability", Equivalence.RANKINGS: "ranking"}
+
+
+def is_alone(model: FactorModel) -> bool:
+    """Check for vectors of one side; a softmax head, or rows compared with each other, have their predictions.
+
+    Examples
+    --------
+    >>> from embaudit.model import FactorModel
+    >>> is_alone(FactorModel.from_vectors([[1.0]])), is_alone(FactorModel.from_softmax([[1.0]]))
+    (True, False)
+    """
+    return model.left is None and model.compared is None and not isinstance(model.link, Softmax)
+
+
+def worded_for(model: FactorModel, text: str) -> str:
+    """Write scores with any other side for predictions, in a text on vectors alone.
+
+    Examples
+    --------
+    >>> from embaudit.model import FactorModel
+    >>> worded_for(FactorModel.from_vectors([[1.0]]), "unique given the predictions")
+    'unique given the scores'
+    """
+    if not is_alone(model):
+        return text
+    return text.replace("predictions", "scores").replace("Predictions", "Scores").replace("prediction as", "score as")
+
+
+def in_titles(model: FactorModel, text: str) -> str:
+    """Write a model's own sides for users and items, and scores for the predictions of vectors alone.
+
+    Examples
+    --------
+    >>> from embaudit.model import FactorModel
+    >>> in_titles(FactorModel.from_softmax([[1.0]]), "a stretch of the users that is undone on the items")
+    'a stretch of the inputs that is undone on the labels'
+    """
+    titles = {"user": model.title("left"), "item": model.title("right")}
+    titles |= {name.capitalize(): title.capitalize() for name, title in titles.items()}
+    return re.sub(r"\b([Uu]ser|[Ii]tem)(s?)\b", lambda word: titles[word[1]] + word[2], worded_for(model, text))
+
+
+def prediction_noun(model: FactorModel) -> str:
+    """Name one prediction in a sentence.
+
+    Examples
+    --------
+    >>> from embaudit.model import FactorModel
+    >>> prediction_noun(FactorModel.from_softmax([[1.0]])), prediction_noun(FactorModel.from_vectors([[1.0]]))
+    ('probability', 'score')
+    """
+    return NOUNS.get(model.link.level, "score")
+
+
+def kind_of(model: FactorModel) -> str:
+    """Return the kind of a model, by which advice differs."""
+    if isinstance(model.link, Softmax):
+        return "head" if model.left is None else "head_inputs"
+    if model.left is None:
+        return "vectors"
+    if model.link.unit_sides:
+        return "cosines"
+    return "rankings" if model.predicts is Equivalence.RANKINGS else "any"
+
+
+def seen_of(model: FactorModel) -> str:
+    """Name what prediction cosines are taken of: rankings do not fix them, the scores behind them do.
+
+    Examples
+    --------
+    >>> from embaudit.model import FactorModel
+    >>> model = FactorModel.from_user_item([[1.0]], [[1.0]])
+    >>> seen_of(model), seen_of(model.replace(link="ranking"))
+    ('what is predicted', 'their scores')
+    """
+    return "their scores" if model.predicts is Equivalence.RANKINGS else "what is predicted"
+
+
+def names_of(model: FactorModel, role: Role = "right") -> dict[str, str]:
+    """Return the names that templates use: of the sides, of a kind of pairs, and of what is predicted."""
+    side: SideName = "left" if role == "left" else "right"
+    item, user = model.title(side), model.title(OPPOSITE[side])
+    predictions = "scores" if is_alone(model) else "predictions"
+    return {
+        "item": item,
+        "items": f"{item}s",
+        "user": user,
+        "users": f"{user}s",
+        "cosines": f"{Pairs(role).titled(model)} cosines",
+        "prediction": prediction_noun(model),
+        "predictions": predictions,
+        "seen": seen_of(model),
+        "theirs": "their scores" if model.predicts is Equivalence.RANKINGS else "their predictions",
+    }
