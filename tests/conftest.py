@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import re
 from collections import Counter
 from dataclasses import dataclass
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 SHARED_DATA = Path(__file__).parents[1].parent / "shared" / "data"
+
+collect_ignore_glob = ["*/conftest.py"]
+"""They hold no doctests; collected as modules, those of two folders have one name."""
 
 settings.register_profile("embaudit", deadline=None, max_examples=50, derandomize=True)
 settings.load_profile("embaudit")
@@ -47,6 +51,12 @@ def pytest_xdist_make_scheduler(config, log):
             return scope(nodeid)
 
     return Together(config, log)
+
+
+def pytest_collection_finish():
+    """Leave thousands of collected tests out of each collection of garbage: they live until the end."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture

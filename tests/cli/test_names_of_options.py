@@ -7,6 +7,7 @@ import dataclasses
 import json
 import re
 import shlex
+from functools import cache
 from inspect import signature
 from pathlib import Path
 
@@ -152,6 +153,7 @@ TYPED_ONLY = ("sizes.py", "neighbourhoods.py", "vectors.py", "errors.py")
 """Texts that are no errors, and hints to those who type an option that is gone."""
 
 
+@cache
 def options():
     """Return the options of all commands."""
     commands = (get_command(app).get_command(None, name) for name in COMMANDS)

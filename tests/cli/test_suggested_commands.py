@@ -6,8 +6,6 @@ import json
 import os
 import re
 import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -35,7 +33,7 @@ KINDS = {
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Write a model of each kind, and `embaudit` itself beside them."""
+    """Write a model of each kind, and beside them an `embaudit` that prints what the shell passes it."""
     place = tmp_path_factory.mktemp("models")
     draw = np.random.default_rng(0)
     users, items, texts = ((draw.standard_normal((n, 8)) * np.linspace(3, 0.5, 8)).astype("f4") for n in (60, 40, 50))
@@ -60,22 +58,24 @@ def folder(tmp_path_factory):
     np.savez(place / "clip.npz", text=text, image=image)
     (place / "bin").mkdir()
     script = place / "bin" / "embaudit"
-    script.write_text(f'#!/bin/sh\nexec {sys.executable} -m embaudit "$@"\n')
+    script.write_text("#!/bin/sh\nprintf '%s\\0' \"$@\"\n")
     script.chmod(0o755)
     return place
 
 
 @pytest.fixture
-def shell(folder):
-    """Return a function that runs a line in a shell of that folder and returns what it prints."""
-    root = str(Path(ea.__file__).parents[1])
-    path = os.pathsep.join([str(folder / "bin"), os.environ["PATH"]])
+def shell(folder, embaudit, monkeypatch):
+    """Return a function that runs a line as a shell of that folder splits it and returns what it prints."""
+    environment = {**os.environ, "PATH": os.pathsep.join([str(folder / "bin"), os.environ["PATH"]])}
+    monkeypatch.chdir(folder)
 
     def run(line):
-        environment = {**os.environ, "PATH": path, "PYTHONPATH": root}
-        done = subprocess.run(line, shell=True, cwd=folder, env=environment, capture_output=True, text=True)
-        assert done.returncode == 0, (line, done.stderr)
-        return done.stdout
+        split = subprocess.run(
+            line, shell=True, cwd=folder, env=environment, capture_output=True, text=True, check=True
+        )
+        done = embaudit(*split.stdout.split("\0")[:-1])
+        assert done.code == 0, (line, done.err)
+        return done.out
 
     return run
 
