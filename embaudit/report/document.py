@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
     from embaudit.auditing.answer import Answer
     from embaudit.auditing.finding import Finding
+    from embaudit.core.checked import Indices
     from embaudit.io.intake import Intake
+    from embaudit.model import FactorModel, SideName
     from embaudit.movements.neighbourhoods import Neighbourhood
     from embaudit.report.display import Display
     from embaudit.report.next_steps import Invocation
@@ -26,6 +28,8 @@ ROWS = 30
 """Rows of a table that a page shows."""
 LONGEST = 120
 """Characters of a name in a list."""
+NAME = 80
+"""Characters of a name beside a picture or in the explorer."""
 
 
 @dataclass(frozen=True)
@@ -259,6 +263,20 @@ def lists_of(
 def named(name: str) -> str:
     """Write a name so that it does no harm and fills no page."""
     return cut(visible(name), LONGEST)
+
+
+def names_of(model: FactorModel, role: SideName, rows: Indices) -> list[str]:
+    """Name rows: what is a bare number is called by what it is, and what is very long is cut.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from embaudit.model import FactorModel
+    >>> names_of(FactorModel.from_vectors([[1.0], [2.0]], ids=["7", "x" * 99]), "right", np.array([0, 1]))[0]
+    'item 7'
+    """
+    title, labels = model.title(role), model.names(role)
+    return [cut(row_called(title, name), NAME) for name in map(str, labels[rows])]
 
 
 def read_parts(intake: Intake) -> Iterator[tuple[str, str]]:

@@ -19,8 +19,7 @@ from embaudit.report.audit_document import audit_document
 from embaudit.report.document import LONGEST, ROWS, Origin, read_parts
 from embaudit.report.documents import document
 from embaudit.report.drawn_file import drawn_inline
-from embaudit.report.explorer import explorer
-from embaudit.report.explorer.parts import explorer_parts
+from embaudit.report.explorer import explorer_parts
 from embaudit.report.pictures import display
 
 KINDS = {
@@ -141,10 +140,9 @@ def page(result: Result, title: str = "", origin: Origin | None = None) -> str:
     origin = origin or Origin()
     seed = () if origin.seed is None else (("seed", str(origin.seed)),)
     if isinstance(result, Audit):
-        title, explored = title or f"Audit of {result.source or 'a model'}", explorer(result)
+        title, parts = title or f"Audit of {result.source or 'a model'}", explorer_parts(result)
         origin = replace(origin, intakes=() if result.intake is None else (("", result.intake),))
         view = audit_document(result, origin.invocation)
-        parts = {"explorer": None, "allowed": ""} if explored is None else explorer_parts(result, explored)
     else:
         view, parts = document(result), {"explorer": None, "allowed": ""}
     names = dict.fromkeys(finding.code for finding in view.findings)

@@ -17,8 +17,7 @@ from embaudit.canonical import at_exponent
 from embaudit.canonical.library_scaling import log_condition
 from embaudit.gauges import Gauge
 from embaudit.model.final_norm import FinalNorm
-from embaudit.report.explorer import explorer
-from embaudit.report.explorer.parts import held, script
+from embaudit.report.explorer import explorer, held, script
 from embaudit.report.page import page
 
 GAIN = np.array([1.0, -2.0, 3.0, 0.5])
@@ -75,6 +74,7 @@ def test_exponents_are_those_of_the_package(audited, exponent):
         np.exp(log_condition(audited.evidence.position.form, exponent)), rel=1e-12
     )
     assert one.is_gauge
+    assert "From users whitened (0) to items whitened (1)" in page(audited)
     assert [text for _, text in one.stops] == ["users whitened (prediction cosine)", "balanced", "items whitened"]
 
 

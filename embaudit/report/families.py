@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,12 +13,9 @@ from embaudit.canonical.library_scaling import log_condition
 from embaudit.model import OPPOSITE, Equivalence
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from embaudit.attacks import Attack
     from embaudit.auditing import Audit
     from embaudit.auditing.evidence import Evidence
-    from embaudit.canonical import CanonicalForm
     from embaudit.core.checked import Floats
     from embaudit.model import FactorModel, SideName
 
@@ -71,14 +68,31 @@ class Family:
     """Position of the shift at the origin."""
 
 
-def stored(model: FactorModel, some: FactorModel, side: SideName) -> Family:
-    """Take the model at hand alone, where nothing but a shift moves it."""
-    return _family("stored", some, side, np.zeros(model.rank))
+def families_of(
+    audit: Audit, some: FactorModel, side: SideName, centred: tuple[float, float] | None
+) -> tuple[Family, ...]:
+    """Collect the families that move something: exponents, the worst gauge, the final norm, else one control.
 
-
-def rotation(model: FactorModel, some: FactorModel, side: SideName) -> Family:
-    """Turn both sides alike, which moves nothing: the control."""
-    return _family("rotation", some, side, np.zeros(model.rank), high=90.0, places=90)
+    Parameters
+    ----------
+    some : FactorModel
+        The rows of both sides that are explored.
+    centred : (float, float), optional
+        The shift that subtracts the mean row, where rows may be shifted: canonical forms have it subtracted.
+    """
+    evidence, model = audit.evidence, audit.evidence.model
+    exponents = canonical(evidence, some, side) if model.left is not None else None
+    moving = [each for each in (worst(evidence, some, side), folded(evidence, some, side)) if each is not None]
+    if exponents is not None and centred is not None:
+        exponents = replace(exponents, home=centred)
+    still = np.zeros(model.rank)
+    if not moving and exponents is None and centred is None:
+        # The control turns both sides alike, which moves nothing.
+        moving = [_family("rotation", some, side, still, high=90.0, places=90)]
+    elif not moving:
+        # The model at hand, which nothing but a shift moves.
+        moving = [_family("stored", some, side, still)]
+    return (*((exponents,) if exponents is not None else ()), *moving)
 
 
 def folded(evidence: Evidence, some: FactorModel, side: SideName) -> Family | None:
@@ -89,13 +103,9 @@ def folded(evidence: Evidence, some: FactorModel, side: SideName) -> Family | No
     gains = np.log(np.abs(np.asarray(norm.gain, dtype=np.float64)))
     if np.ptp(gains) == 0:
         return None
-    stops = ((0.0, "as stored"), (1.0, "folded"))
-    shows, text = ((1.0, "Final norm folded in"),), _said(evidence, norm.title)
+    stops, shows = ((0.0, "as stored"), (1.0, "folded")), ((1.0, "Final norm folded in"),)
+    text = f"{norm.title}, κ = {norm.condition_number:.3g}"
     return _family("folded", some, side, gains - gains.mean(), stops=stops, shows=shows, claim=text)
-
-
-def _said(evidence: Evidence, title: str) -> str:
-    return f"{title}, κ = {evidence.norm.norm.condition_number:.3g}" if evidence.norm is not None else title
 
 
 def worst(evidence: Evidence, some: FactorModel, side: SideName) -> Family | None:
@@ -121,41 +131,29 @@ def found_attack(evidence: Evidence, side: SideName) -> Attack | None:
     return min(able, key=lambda attack: kinds.index(attack.objective), default=None)
 
 
-def canonical(audit: Audit, some: FactorModel, side: SideName) -> Family | None:
+def canonical(evidence: Evidence, some: FactorModel, side: SideName) -> Family | None:
     """Run through the canonical family; None for one side alone, or where cosines are predicted."""
-    evidence = audit.evidence
     if evidence.position is None or evidence.model.predicts is Equivalence.COSINES:
         return None
     form = evidence.position.form
-    halfway = at_exponent(some, 0.5, form=form)
     logs = np.log(form.family[2])
     places = STEPS if len(logs) <= WIDE else FEW_STEPS
+    visited = [each for each in evidence.equivalents if each.kind == CANONICAL and each.exponent is not None]
     return _family(
         EXPONENT,
-        halfway,
+        at_exponent(some, 0.5, form=form),
         side,
         -logs if side == "right" else logs,
         origin=0.5,
         start=round(evidence.position.exponent * places) / places,
         places=places,
-        stops=tuple(_stops(evidence, side)),
+        stops=tuple((each.exponent, each.called(side)) for each in visited),
         shows=((0.0 if side == "right" else 1.0, "Prediction cosine"), (0.5, "Balanced")),
         claim=TASTE,
-        kappas=tuple(_conditions(form, places)),
+        kappas=tuple(float(np.exp(log_condition(form, float(e)))) for e in np.linspace(0, 1, places + 1)),
         is_gauge=form.is_full_rank,
         basis=form.maps(0.5)[side],
     )
-
-
-def _stops(evidence: Evidence, side: SideName) -> Iterator[tuple[float, str]]:
-    for each in evidence.equivalents:
-        if each.kind == CANONICAL and each.exponent is not None:
-            yield each.exponent, each.called(side)
-
-
-def _conditions(form: CanonicalForm, places: int) -> Iterator[float]:
-    for exponent in np.linspace(0, 1, places + 1):
-        yield float(np.exp(log_condition(form, float(exponent))))
 
 
 def _family(

@@ -1,0 +1,335 @@
+"""The gauge explorer of a page: a few hundred rows that a reader moves between equal models, in the page itself."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from dataclasses import dataclass
+from functools import cache
+from hashlib import sha256
+from importlib.resources import files
+from json import dumps
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from embaudit.auditing.evidence import with_probes
+from embaudit.auditing.findings.heads import origin_matters
+from embaudit.auditing.wording import in_titles, is_alone, worded_for
+from embaudit.auditing.texts import WORDS
+from embaudit.core.plain import record
+from embaudit.core.words import cut
+from embaudit.linalg.nearest import neighbours
+from embaudit.model import OPPOSITE, Softmax
+from embaudit.movements.twins import twins
+from embaudit.report.audit_tables import shown_side
+from embaudit.report.document import NAME, names_of
+from embaudit.report.families import EXPONENT, Family, families_of, found_attack
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from embaudit.auditing import Audit
+    from embaudit.core.checked import Floats, Indices
+    from embaudit.model import FactorModel, SideName
+
+ROWS, OTHERS = 300, 100
+"""Rows that are explored, and rows of the other side whose predictions are shown, at most."""
+NUMBERS = 24_000
+"""Numbers of all families together, 260 KB as the page holds them, where that leaves `LEAST` rows of either side."""
+LEAST = (24, 8)
+"""Rows of either side that are explored however wide they are."""
+LISTED = 10
+"""Neighbours that a list holds."""
+FIRST = 20
+"""Rows among which the one shown first is chosen."""
+LABELS = {
+    "worst": "Distort the axes, up to the worst case found",
+    "folded": "Fold the final norm in, step by step",
+    "rotation": "Rotate the axes (control: moves nothing)",
+}
+"""Labels of sliders, but for that of exponents, which names the sides."""
+NOUNS = {"identity": "scores", "sigmoid": "probabilities", "softmax": "probabilities", "cosine": "predicted cosines",
+         "ranking": "leads"}  # fmt: skip
+"""Nouns for the predictions that are shown."""
+
+
+def packed(numbers: Floats) -> dict[str, str]:
+    """Write numbers as bytes in letters, in float32 where that loses nothing.
+
+    Examples
+    --------
+    >>> packed(np.array([1.0])), packed(np.array([0.1]))["type"]
+    ({'type': 'f4', 'data': 'AACAPw=='}, 'f8')
+    """
+    with np.errstate(over="ignore"):
+        kind = "f4" if np.array_equal(numbers.astype("f4").astype("f8"), numbers) else "f8"
+    return {"type": kind, "data": b64encode(numbers.astype(f"<{kind}").tobytes()).decode()}
+
+
+@dataclass(frozen=True, eq=False)
+class Pad:
+    """Places of the origin of the rows: shifts along two directions, in typical (median) row lengths."""
+
+    directions: Floats
+    """(2, k) of the length of a typical row; the first is that of the mean row."""
+    reach: float
+    """How far either goes."""
+    mean: float
+    """Length of the mean row."""
+    points: Floats
+    """(m, 2) the rows explored, seen along the two."""
+    unit: float
+    """Length of a typical row."""
+
+    @classmethod
+    def of(cls, model: FactorModel, some: FactorModel, side: SideName) -> Pad:
+        """Shift along the mean row of all rows, and across it where the rows explored spread most."""
+        unit, centre = model.side(side).median_length, np.asarray(model.side(side).outline.mean, dtype=np.float64)
+        rows = np.asarray(some.factors(side), dtype=np.float64)
+        # A mean row of rounding alone has no direction worth a slider.
+        mean = length if (length := float(np.linalg.norm(centre))) > 1e-9 * unit else 0.0
+        spread = np.linalg.svd(rows - rows.mean(axis=0), full_matrices=False)[2]
+        along = centre / mean if mean else spread[0]
+        # Of the two directions of largest spread, one is far from the mean row; its part across that is the second.
+        across = max(
+            (each - (each @ along) * along for each in spread[:2]), key=lambda each: float(np.linalg.norm(each))
+        )
+        across /= np.linalg.norm(across) or 1.0
+        directions = np.stack([along, across])
+        reach = float(np.ceil(10 * max(1.0, 1.25 * mean / unit)) / 10)
+        return cls(directions * unit, reach, mean, (rows @ directions.T / unit).round(4), unit)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what the script reads."""
+        return record(self, "reach", "mean", "unit", points=packed(self.points))
+
+    @property
+    def centred(self) -> tuple[float, float]:
+        """The shift that subtracts the mean row."""
+        return -self.mean / self.unit, 0.0
+
+
+@dataclass(frozen=True)
+class Show:
+    """An equal model that a button leads to."""
+
+    name: str
+    """Text of the button."""
+    family: int
+    """Number of the family."""
+    at: float
+    """Position of its slider."""
+    shift: tuple[float, float]
+    """Along the directions of the pad."""
+
+
+@dataclass(frozen=True, eq=False)
+class Explorer:
+    """A few hundred rows of a model, in the families of equal models that sliders run through."""
+
+    title: str
+    """Noun for one of the rows explored."""
+    other_title: str
+    """The same of the others."""
+    total: int
+    """Rows that the model has."""
+    names: tuple[str, ...]
+    other_names: tuple[str, ...]
+    drawn: bool
+    """True if the other rows are drawn at random, since none are at hand."""
+    link: str
+    soft_cap: float | None
+    unit: tuple[bool, bool]
+    """True where the link divides rows by their lengths: the rows explored, and the others."""
+    offset: float
+    families: tuple[Family, ...]
+    pad: Pad | None
+    first: tuple[int, int]
+    """The rows shown first."""
+    listed: int
+    shows: tuple[Show, ...]
+    """Equal models that a button leads to."""
+    tolerance: float
+    """Largest change of a prediction that rounding explains."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what the script of the page reads."""
+        return record(
+            self,
+            *("names", "other_names", "link", "soft_cap", "unit", "offset", "pad", "first", "listed", "shows"),
+            tolerance=self.tolerance,
+            families=[self._family(each) for each in self.families],
+        )
+
+    def _family(self, family: Family) -> dict[str, Any]:
+        arrays = ("rows", "other_rows", "row_bias", "other_bias", "step")
+        shifts = np.zeros((2, len(family.step))) if self.pad is None else self.pad.directions
+        if self.pad is not None and family.basis is not None:
+            shifts = shifts @ family.basis
+        return record(
+            family,
+            *("kind", "origin", "low", "high", "start", "places", "is_gauge", "home", "stops", "kappas"),
+            **{name: packed(getattr(family, name)) for name in arrays},
+            shifts=packed(shifts),
+        )
+
+
+def explorer(audit: Audit) -> Explorer | None:
+    """Collect what a page needs to move between equal models; None where there is nothing to move or to show.
+
+    Examples
+    --------
+    >>> from embaudit.auditing import audit
+    >>> from embaudit.model import FactorModel
+    >>> draw = np.random.default_rng(0)
+    >>> model = FactorModel.from_user_item(draw.normal(size=(9, 3)), draw.normal(size=(20, 3)))
+    >>> found = explorer(audit(model, n_gauges=1))
+    >>> [one.kind for one in found.families], len(found.names), len(found.other_names)
+    (['exponent', 'worst'], 20, 9)
+    """
+    evidence, model, side = audit.evidence, audit.evidence.model, shown_side(audit)
+    other, drawn = OPPOSITE[side], model.left is None
+    # Probabilities and orders are those of right rows within a left one.
+    able = model.compared is None and (side == "right" or model.link in ("identity", "sigmoid", "cosine"))
+    if not able or not audit.predictions_hold or (model.rank == 1 and not model.free_shifts):
+        return None
+    n_families = sum((not drawn, found_attack(evidence, side) is not None, evidence.norm is not None))
+    n_rows, n_others = how_many(model.rank, n_families)
+    # Left rows that are not at hand are drawn.
+    others = np.arange(n_others) if drawn else chosen_rows(model, other, n_others)
+    whole = with_probes(model, np.random.default_rng(evidence.seed)) if drawn else model
+    some = whole.take(**{side: chosen_rows(model, side, n_rows), other: others})
+    n_some, n_other = len(some.side(side)), len(some.side(other))
+    if n_some < 3:
+        return None
+    pad = Pad.of(model, some, side) if side in model.free_shifts else None
+    families = families_of(audit, some, side, None if pad is None else pad.centred)
+    title = "state" if drawn and isinstance(model.link, Softmax) else model.title(other)
+    random = tuple(f"random {title} {i + 1}" for i in range(n_other))
+    return Explorer(
+        title=cut(model.title(side), NAME),
+        other_title=cut(title, NAME),
+        total=len(audit.model.side(side)),
+        names=tuple(names_of(some, side, np.arange(n_some))),
+        other_names=random if drawn else tuple(names_of(some, other, np.arange(n_other))),
+        drawn=drawn,
+        link=model.link.name,
+        soft_cap=getattr(model.link, "soft_cap", None),
+        unit=(side in model.link.unit_sides, other in model.link.unit_sides),
+        offset=model.offset if model.link.sees_biases else 0.0,
+        families=families,
+        pad=pad,
+        first=_first(some, side, families[0], min(LISTED, n_some - 1)),
+        listed=min(LISTED, n_some - 1),
+        shows=tuple(_shows(audit, families, pad)),
+        tolerance=max((each.tolerance for each in evidence.drift), default=0.0),
+    )
+
+
+def how_many(rank: int, families: int) -> tuple[int, int]:
+    """Return how many rows of either side there is room for.
+
+    Examples
+    --------
+    >>> how_many(32, 2), how_many(512, 2), how_many(4096, 1)
+    ((281, 93), (24, 8), (24, 8))
+    """
+    room = NUMBERS // (max(rank, 1) * max(families, 1))
+    return max(LEAST[0], min(ROWS, 3 * room // 4)), max(LEAST[1], min(OTHERS, room // 4))
+
+
+def chosen_rows(model: FactorModel, role: SideName, most: int) -> Indices:
+    """Choose the rows with most interactions, or the longest where nobody counted; none is a copy or set aside.
+
+    Examples
+    --------
+    >>> from embaudit.model import FactorModel
+    >>> model = FactorModel.from_vectors([[1.0, 0.0], [0.0, 3.0], [2.0, 2.0], [4.0, 4.0], [0.0, 0.0]])
+    >>> chosen_rows(model, "right", 2)
+    array([1, 2])
+    """
+    side = model.side(role)
+    weight = np.asarray(side.norms if side.counts is None else side.counts, dtype=np.float64)
+    alone = twins(model, role=role).first == np.arange(len(side))
+    able = side.eligible_rows[(alone & (side.norms > 0))[side.eligible_rows]]
+    return np.sort(able[np.argsort(-weight[able], kind="stable")[:most]])
+
+
+def _shows(audit: Audit, families: tuple[Family, ...], pad: Pad | None) -> Iterator[Show]:
+    """Name what is worth seeing: named places of families, and the mean row subtracted; first where that matters."""
+    named = [Show(name, index, at, each.home) for index, each in enumerate(families) for at, name in each.shows]
+    if pad is None or not pad.mean:
+        yield from named
+        return
+    index = next(i for i, each in enumerate(families) if each.kind != EXPONENT)
+    subtracted = Show("Mean row subtracted", index, families[index].start, pad.centred)
+    first = audit.head is not None and origin_matters(audit.head)
+    yield from (subtracted, *named) if first else (*named, subtracted)
+    yield from (
+        Show("Folded and subtracted", i, 1.0, pad.centred) for i, each in enumerate(families) if each.kind == "folded"
+    )
+
+
+def _first(some: FactorModel, side: SideName, family: Family, n: int) -> tuple[int, int]:
+    """Choose a well-known row whose neighbours change most at the far end of a family, and one of those that go."""
+    weight = some.side(side).norms if some.side(side).counts is None else some.side(side).counts
+    queries = np.sort(np.argsort(-np.asarray(weight), kind="stable")[:FIRST])
+    far_end = family.low if family.start - family.low > family.high - family.start else family.high
+    far = family.rows * np.exp(family.step * (far_end - family.origin))
+    before, after = neighbours(some.factors(side), n, rows=queries), neighbours(far, n, rows=queries)
+    stays = before.kept_in(after)
+    at = int(np.argmin(stays.sum(axis=1)))
+    gone = np.flatnonzero(~stays[at])
+    return int(queries[at]), int(before.indices[at, gone[0] if len(gone) else 0])
+
+
+@cache
+def script() -> str:
+    """Read the script that computes in the page."""
+    return files("embaudit.report").joinpath("templates/explorer.js").read_text(encoding="utf-8")
+
+
+def explorer_parts(audit: Audit) -> dict[str, Any]:
+    """Collect what the template of the explorer shows; the page allows this script and no other."""
+    explored, model = explorer(audit), audit.evidence.model
+    if explored is None:
+        return {"explorer": None, "allowed": ""}
+    few = f"{len(explored.names):,} of {explored.total:,} {explored.title}s"
+    is_all = len(explored.names) == explored.total
+    which = "the longest" if model.side(shown_side(audit)).counts is None else "those with most interactions"
+    # A share among the rows explored must not be taken for one among all.
+    among = f"{few}: {which}, one of each group of duplicates; lists are of these alone"
+    some = f"among {few}" if explored.link in ("softmax", "ranking") and not is_all else ""
+    random = f"{explored.other_title}s are drawn at random" if explored.drawn else ""
+    gauge, shown = in_titles(audit.model, WORDS["gauge"].meaning), ("pinned", "undecided", "one_side", "not_searched")
+    told = [each for each in audit.conclusions if each.code in shown and each.role in (None, audit.evidence.role)]
+    digest = b64encode(sha256(script().encode()).digest()).decode()
+    exponents = f"From {model.title('left')}s whitened (0) to {model.title('right')}s whitened (1)"
+    return {
+        "explorer": explored,
+        "labels": LABELS | {EXPONENT: exponents},
+        "shows": explored.shows,
+        "among": f"all {explored.total:,} {explored.title}s" if is_all else among,
+        "noun": "scores" if is_alone(audit.model) else NOUNS.get(explored.link, "scores"),
+        "heading": worded_for(audit.model, "Predictions"),
+        "explained": (f"Each setting is a gauge: {gauge[0].lower()}{gauge[1:]}", *(each.text for each in told)),
+        "of_which": "; ".join(filter(None, (some, random))),
+        "held": held(explored),
+        "script": script(),
+        "allowed": f"; script-src 'sha256-{digest}'",
+    }
+
+
+def held(explored: Explorer) -> str:
+    r"""Write numbers and names so that no name ends the element they stand in.
+
+    Examples
+    --------
+    >>> from embaudit.auditing import audit
+    >>> from embaudit.model import FactorModel
+    >>> model = FactorModel.from_vectors([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], ids=["</script>", "b", "c"])
+    >>> "\\u003c/script\\u003e" in held(explorer(audit(model)))
+    True
+    """
+    text = dumps(explored.to_dict(), ensure_ascii=True, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
