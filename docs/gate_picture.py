@@ -9,8 +9,7 @@ import numpy as np
 
 import embaudit as ea
 from embaudit.auditing.finding import Severity
-from embaudit.report.gate.baseline import Baseline
-from embaudit.report.gate.gate import Gate
+from embaudit.report.gate.gate import Baseline, Gate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from embaudit.cli.commands import Commands
-from embaudit.cli.fail_on import FailOn
 from embaudit.cli.sections import App
+
+
+class FailOn(StrEnum):
+    """From which severity on a finding makes the command exit 1."""
+
+    ISSUE = "issue"
+    TIP = "tip"
+    NEVER = "never"
+
 
 app = App(
     name="embaudit",

@@ -2,24 +2,107 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from embaudit.cli.app import Model, More, Rng, app
-from embaudit.cli.drawing import Heatmap
-from embaudit.cli.gating import Gating, forge, numbers_in
-from embaudit.cli.groups import grouped
+from embaudit.cli.app import FailOn, FailOnFindings, Model, More, Rng, app
+from embaudit.cli.groups import Group, grouped
 from embaudit.cli.reading import CODE, Given, Titles, read_for_audit
-from embaudit.cli.terminal import Output, Workers
+from embaudit.cli.settings import CURRENT
+from embaudit.cli.terminal import Output, Workers, values_in
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from embaudit.auditing import Audit
-    from embaudit.cli.terminal import File
-    from embaudit.report.gate.gate import Outcome
+    from embaudit.report.gate.gate import Gate, Outcome
     from embaudit.report.next_steps import Invocation
+
+
+@dataclass(frozen=True)
+class Heatmap(Group):
+    """A picture of the cosines of all pairs of rows."""
+
+    heatmap: Annotated[
+        Path | None,
+        typer.Option("--heatmap", help="Draw cosines of all pairs of rows, stored and predicted: .png, .svg or .pdf."),
+    ] = None
+    heatmap_groups: Annotated[
+        str | None,
+        typer.Option("--heatmap-groups", help="By which --heatmap orders rows: FILE:COLUMN, as movies.csv:genres."),
+    ] = None
+
+    def ordering(self) -> Path | None:
+        """Return the file by which rows are ordered; a file that is no picture, or an order without one, is refused."""
+        from embaudit.errors import InputError
+        from embaudit.io.tables.rows import split_column
+        from embaudit.report.drawn_file import picture_format
+
+        if self.heatmap is not None:
+            picture_format(self.heatmap)
+        elif self.heatmap_groups is not None:
+            raise InputError("--heatmap-groups must stand beside --heatmap, whose rows it orders; name a picture.")
+        return None if self.heatmap_groups is None else split_column(self.heatmap_groups)[0]
+
+    def drawn(self, audit: Audit, show: Sequence[str]) -> bytes:
+        """Draw an audit: the rows to show if they are two or more, as the cosine of a row with itself says nothing."""
+        from embaudit.report.drawn_file import drawn_file, picture_format
+        from embaudit.report.heatmap import heatmap_of_audit
+
+        drawn = heatmap_of_audit(audit, groups=self.heatmap_groups, show=show if len(show) > 1 else ())
+        return drawn_file(drawn, picture_format(self.heatmap or ""))
+
+
+@dataclass(frozen=True)
+class Gating(Group):
+    """Options of the gate: findings that stop a release, and files for forges."""
+
+    fail_on: FailOnFindings = FailOn.NEVER
+    severity: Annotated[
+        list[str] | None, typer.Option("--severity", help="How grave a code is here: CODE=issue or CODE=tip.")
+    ] = None
+    thresholds: Annotated[
+        list[str] | None, typer.Option("--thresholds", help="From which number on something is reported: NAME=NUMBER.")
+    ] = None
+    baseline: Annotated[
+        Path | None, typer.Option("--baseline", help="JSON of an earlier audit; only what is new or worse counts.")
+    ] = None
+    sarif: Annotated[Path | None, typer.Option("--sarif", help="Write the findings as SARIF, for forges.")] = None
+    junit: Annotated[Path | None, typer.Option("--junit", help="Write them as JUnit, a test case a code.")] = None
+
+    def gate(self, ignore: Sequence[str], json: Path | None, *, quiet: bool) -> Gate:
+        """Put the gate together, and read the baseline; codes that are typed go before settings, which are said.
+
+        `--json` writes a baseline that is not there yet.
+        """
+        from embaudit.auditing.finding import Severity
+        from embaudit.report.gate.gate import Baseline, Gate
+
+        settings = CURRENT.get()
+        if settings.path is not None and not quiet:
+            sys.stderr.write(f"{settings}\n")
+        level = None if self.fail_on is FailOn.NEVER else Severity[self.fail_on.name]
+        written = ""
+        if self.baseline and json and not self.baseline.exists() and self.baseline.resolve() == json.resolve():
+            written = str(json)
+        before = None if self.baseline is None or written else Baseline.load(self.baseline)
+        codes, severities = ignore or settings.ignore, self.severity or ()
+        return Gate.of(level, ignore=codes, severities=severities, baseline=before, written=written)
+
+
+def _forge(name: str) -> Callable[[Audit, str, object, Outcome], str]:
+    """Return what writes an audit and its outcome as a forge reads them."""
+
+    def told(audit: Audit, _title: str, _origin: object, outcome: Outcome) -> str:
+        from embaudit.report.gate import forges
+
+        text: str = getattr(forges, name)(audit, outcome)
+        return text
+
+    return told
 
 
 LEFT_OUT = {"path", "more", *Output.declared(), *Heatmap.declared(), *Workers.declared(), *Gating.declared()} - {
@@ -47,18 +130,6 @@ def _invocation(context: typer.Context) -> Invocation:
             words[reads] += [flag] if each is True else [flag, str(each)]
     words[True][:0] = map(str, context.params["more"] or ())
     return Invocation(str(context.params["path"]), *map(tuple, words.values()))
-
-
-def _say(result: Audit, outcome: Outcome, invocation: Invocation | None, console: Console) -> None:
-    """Print one screen, or everything where nobody asks what to type next; the gate has the last word."""
-    from embaudit.report.terminal import print_audit, print_screen
-
-    if invocation is None:
-        print_audit(result, console)
-    else:
-        print_screen(result, invocation, console)
-    if outcome.is_asked:
-        console.print(str(outcome), markup=False, highlight=False)
 
 
 @app.command()
@@ -98,6 +169,7 @@ def audit(
     from embaudit import auditing
     from embaudit.io import source_of
     from embaudit.report.document import Origin
+    from embaudit.report.terminal import print_audit, print_screen
 
     reading, codes = reading.without_codes()
     effort: dict[str, Any] = {"quick": quick, "n_gauges": n_gauges, "n_pairs": n_pairs, "n_lists": n_lists,
@@ -105,12 +177,11 @@ def audit(
     invocation = _invocation(context)
     reading, training = reading.without_training()
     gate = gating.gate(codes, output.json, quiet=output.quiet)
-    picture.require_picture()
-    baseline = None if gating.writes(output.json) else gating.baseline
-    inputs = [path, *(more or ()), titles.items, baseline, picture.ordering, *reading.files(path)]
-    drawn: File = (picture.heatmap, lambda audited, *_: picture.drawn(audited, show or ()))
-    forges = ((gating.sarif, forge("sarif")), (gating.junit, forge("junit")))
-    with output.promised(inputs, drawn, *forges, comment=forge("markdown")) as write:
+    baseline = None if gate.written else gating.baseline
+    inputs = [path, *(more or ()), titles.items, baseline, picture.ordering(), *reading.files(path)]
+    drawn = (picture.heatmap, lambda audited, *_: picture.drawn(audited, show or ()))
+    forges = ((gating.sarif, _forge("sarif")), (gating.junit, _forge("junit")))
+    with output.promised(inputs, drawn, *forges, comment=_forge("markdown")) as write:
         with workers.at_work(quiet=output.quiet):
             result = auditing.audit(
                 read_for_audit(path, reading.beside(more), titles, normalised=normalised, quiet=output.quiet),
@@ -122,7 +193,7 @@ def audit(
                 **training,
                 soft_cap=soft_cap,
                 normalised=normalised,
-                thresholds=numbers_in(gating.thresholds, "thresholds", "hubs=0.2"),
+                thresholds=values_in(gating.thresholds, "thresholds", "hubs=0.2", float),
                 rng=rng,
                 source=source_of([path, *more]) if more else str(path),
             )
@@ -130,5 +201,10 @@ def audit(
         outcome = gate.judge(result)
         write(result, f"Audit of {path}", Origin(invocation=invocation), outcome)
     # Files first: a reader that closes the pipe must not cost the results.
-    _say(result, outcome, None if output.full else invocation, output.console)
+    if output.full:
+        print_audit(result, output.console)
+    else:
+        print_screen(result, invocation, output.console)
+    if outcome.is_asked:
+        output.console.print(str(outcome), markup=False, highlight=False)
     raise typer.Exit(int(not outcome.passes))

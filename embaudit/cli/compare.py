@@ -10,7 +10,7 @@ import typer
 from embaudit.cli.app import Model, Rng, app
 from embaudit.cli.groups import grouped
 from embaudit.cli.reading import Given, Titles
-from embaudit.cli.terminal import Output, Workers
+from embaudit.cli.terminal import Output, Workers, values_in
 
 
 @app.command()
@@ -31,13 +31,12 @@ def compare(
     workers: Workers,
 ) -> None:
     """Compare two trained models: how far a gauge explains why their cosines differ."""
-    from embaudit.cli.gating import numbers_in
     from embaudit.comparison import compare as run
     from embaudit.io import Reading
     from embaudit.report.document import Origin
     from embaudit.report.terminal import print_result
 
-    limits = numbers_in(fail_below, "fail-below", "kept=0.7")
+    limits = values_in(fail_below, "fail-below", "kept=0.7", float)
     with output.promised([before, after, *reading.files(before)]) as write:
         readings = [reading.read(path) for path in (before, after)]
         first, other = (Reading(titles.on(x.model, quiet=output.quiet), x.intake) for x in readings)

@@ -12,7 +12,7 @@ import typer
 
 from embaudit.cli.app import Partial
 from embaudit.cli.groups import Group
-from embaudit.cli.terminal import reading_options
+from embaudit.cli.terminal import values_in
 from embaudit.core.progress import announced
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class Given(Group):
         Given(kind='head', options={'ignore': ('b',), 'right_counts': 'n.npy', 'weight': 'W'}, more=())
         """
         named = {name: values[name] for name in OPTIONS if values.get(name)}
-        kind, loaded = named.pop("kind", "auto"), reading_options(named.pop("load", None))
+        kind, loaded = named.pop("kind", "auto"), values_in(named.pop("load", None), "load", "left=users", str)
         plain = {name: tuple(x) if isinstance(x, list) else str(x) for name, x in named.items()}
         column = values.get("id") if values.get("items") is None else None
         return cls(kind, plain | loaded | ({} if column is None else {"id": column}))

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from embaudit.cli.fail_on import FailOn
+from embaudit.cli.app import FailOn
 from embaudit.core.words import nearest_to
 from embaudit.errors import InputError, must_be
 

@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from embaudit.cli.app import FailOnFindings, Rng, app
-from embaudit.cli.fail_on import FailOn
+from embaudit.cli.app import FailOn, FailOnFindings, Rng, app
 from embaudit.cli.groups import grouped
 from embaudit.cli.terminal import Output, progress_bars
 

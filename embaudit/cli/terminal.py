@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, nullco
 from dataclasses import dataclass
 from json import dumps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
 
 import typer
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 SCHEDULER = re.compile(r"([^\s:/\[\]]+|\[[0-9a-fA-F:]+\]):[0-9]{1,5}")
 """Host and port."""
+T = TypeVar("T")
 File: TypeAlias = tuple[Path | None, Callable[..., str | bytes]]
 """A file that may be asked for, and what makes its content of a result."""
 
@@ -187,20 +188,24 @@ class Output(Group):
         return promised(*files, force=self.force)
 
 
-def reading_options(pairs: list[str] | None) -> dict[str, str]:
-    """Split `--load NAME=VALUE` into options of `load`, which checks the names.
+def values_in(pairs: Sequence[str] | None, option: str, example: str, kind: Callable[[str], T]) -> dict[str, T]:
+    """Read the `NAME=VALUE` pairs of an option; what the names mean is for others to check.
 
     Examples
     --------
-    >>> reading_options(["left=enc", "weight=dec"])
-    {'left': 'enc', 'weight': 'dec'}
+    >>> values_in(["left=enc"], "load", "left=users", str), values_in(["hubs=0.2"], "thresholds", "hubs=0.2", float)
+    ({'left': 'enc'}, {'hubs': 0.2})
     """
     from embaudit.errors import must_be
 
-    options = {}
+    values = {}
     for pair in pairs or ():
-        name, separator, value = pair.partition("=")
-        if not (name and separator and value):
-            raise must_be("--load", "NAME=VALUE", repr(pair), "write for example --load left=users")
-        options[name] = value
-    return options
+        name, _, value = pair.partition("=")
+        try:
+            if not (name and value):
+                raise ValueError
+            values[name] = kind(value)
+        except ValueError as error:
+            form = "NAME=VALUE" if kind is str else "NAME=NUMBER"
+            raise must_be(f"--{option}", form, repr(pair), f"write for example --{option} {example}") from error
+    return values

@@ -18,7 +18,6 @@ from embaudit.auditing.answer import Readability
 from embaudit.auditing.finding import Severity
 from embaudit.core.words import cut
 from embaudit.report.audit_document import CONVENTIONS, audit_document
-from embaudit.report.audit_tables import movement_grids
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
 
     from embaudit.auditing import Audit
     from embaudit.auditing.finding import Finding
-    from embaudit.cli.demonstration import Demonstration
     from embaudit.core.results import Result
     from embaudit.report.document import Document, Glance, Lists, Near
     from embaudit.report.grid import Grid
@@ -52,8 +50,6 @@ ROWS = 3
 """Rows of that table that are shown, however much there is to say."""
 NOTES = 2
 """Notes of a result that one screen has room for."""
-OWN = "embaudit audit MODEL --out report.html"
-"""Command for a model of one's own."""
 ANSWERS = {
     Readability.YES: "green",
     Readability.CONVENTION: "yellow",
@@ -274,10 +270,10 @@ def print_audit(audit: Audit, console: Console) -> None:
         console.print(Text(f"Quick audit: {audit.effort}."))
     console.print(Text(f"{audit.answer.question} {audit.answer}", style="bold"))
     if not audit.predictions_hold:
-        _print_verdict(audit, console, title="check failed")
+        print_verdict(audit, console, title="check failed")
     print_document(replace(audit_document(audit, drawn=False), conclusion=(), next=""), console)
     if audit.predictions_hold:
-        _print_verdict(audit, console, title="verdict")
+        print_verdict(audit, console, title="verdict")
 
 
 def print_document(made: Document, console: Console) -> None:
@@ -304,26 +300,7 @@ def print_grids(grids: Iterable[Grid], console: Console) -> None:
         console.print(grid.to_rich(console.width))
 
 
-def _print_verdict(audit: Audit, console: Console, *, title: str) -> None:
+def print_verdict(audit: Audit, console: Console, *, title: str) -> None:
+    """Print the verdict in a box, in the colour of the gravest finding."""
     style = COLOURS[audit.worst] if audit.worst else "green"
     console.print(Panel(Text(audit.verdict), title=title, border_style=style))
-
-
-def print_demonstration(shown: Demonstration, console: Console) -> None:
-    """Print what the two objectives of the Netflix paper leave of item-item cosines."""
-    console.print(
-        f"Simulated {shown.n_interactions:,} interactions of {shown.n_users:,} users with {shown.n_items:,} items."
-    )
-    for title, audit in (
-        ("Eq. 1: squared loss + penalty on the product of the factors", shown.product),
-        ("Eq. 2: squared loss + penalty on both factors", shown.factors),
-    ):
-        console.rule(title)
-        console.print(Text(repr(audit.evidence.model)))
-        print_grids(movement_grids(audit), console)
-        _print_verdict(audit, console, title="verdict")
-    console.print(
-        f"Eq. 2 keeps {shown.effective_rank} of the {shown.rank} dimensions asked for: so many singular values exceed "
-        "its penalty."
-    )
-    console.print(f"next, for a model of your own:\n  {OWN}", highlight=False, soft_wrap=True)

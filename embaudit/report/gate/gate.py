@@ -1,22 +1,25 @@
-"""Gate: whether an audit lets a release pass, and which findings stop it."""
+"""Gate: whether an audit lets a release pass, and which findings stop it, beside those of an earlier audit."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 from embaudit.auditing.finding import Finding, Severity
+from embaudit.auditing.identity import score_change, score_sample
 from embaudit.auditing.texts import CODES
 from embaudit.core.words import counted, nearest_to
 from embaudit.errors import must_be
-from embaudit.report.gate.baseline import Baseline
+from embaudit.io.files import AnyPath, existing_file
+from embaudit.io.json_text import parsed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from embaudit.auditing import Audit
 
-
+WORSE = 1.1
+"""How many times as large a number must be to be worse: models trained anew differ by less all the time."""
 ALWAYS_STOPPING = ("EMB002", "EMB201", "EMB401")
 """Codes that stop a release beside a baseline whatever `fail_on` says: predictions that moved, rows without direction,
 and copies that are new or more."""
@@ -43,6 +46,62 @@ def known_code(code: str) -> str:
     if code not in CODES:
         raise must_be("a code", "one that `embaudit explain` lists", repr(code), nearest_to(code.upper(), CODES))
     return code
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """Findings of an earlier audit.
+
+    Examples
+    --------
+    >>> before = Baseline({("EMB401", "right"): (Severity.TIP, 0.10)})
+    >>> len(before.findings)
+    1
+    """
+
+    findings: Mapping[tuple[str, str], tuple[Severity, float | None]] = field(default_factory=dict)
+    """Severity and number of each finding, by its code and its role; an empty role speaks of the whole model."""
+    sample: Mapping[str, Any] | None = None
+    """A few scores of that model; None of older versions."""
+
+    @classmethod
+    def load(cls, path: AnyPath) -> Baseline:
+        """Read the JSON that `embaudit audit --json` wrote.
+
+        Raises
+        ------
+        InputError
+            If the file is none such.
+        """
+        where, findings = existing_file(path), {}
+        try:
+            record = parsed(where.read_bytes())
+            for each in record["findings"]:
+                # Before version 3 the role stood behind a colon in the name of a claim.
+                role = each["role"] if "role" in each else str(each["claim"]).partition(":")[2]
+                number = None if each["value"] is None else float(each["value"])
+                findings[str(each["code"]), str(role or "")] = Severity[str(each["severity"]).upper()], number
+            sample = record.get("score_sample")
+            score_change(sample, sample)
+        except (ValueError, TypeError, KeyError, IndexError) as error:
+            remedy = "write it with `embaudit audit MODEL --json FILE`"
+            raise must_be("the baseline", "the JSON of an audit", f"{where}, which is none", remedy) from error
+        return cls(findings, sample)
+
+    def status(self, finding: Finding) -> str:
+        """Return "new", "worse" or "known"; how grave a project calls a code is no news."""
+        if (finding.code, finding.role or "") not in self.findings:
+            return "new"
+        once, number = self.findings[finding.code, finding.role or ""]
+        grew = finding.value is not None and (number is None or abs(finding.value) > WORSE * abs(number))
+        return "worse" if finding.severity > once or (CODES[finding.code].grows and grew) else "known"
+
+    def beside(self, audit: Audit) -> Audit:
+        """Return an audit that holds its predictions against those of the baseline, too."""
+        if self.sample is None:
+            return audit
+        change = score_change(self.sample, score_sample(audit.model))
+        return replace(audit, evidence=replace(audit.evidence, score_change=change))
 
 
 @dataclass(frozen=True)

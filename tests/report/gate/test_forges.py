@@ -10,9 +10,8 @@ import pytest
 
 from embaudit.auditing.finding import AT_HAND, Finding, Kind, Severity
 from embaudit.auditing.texts import CODES
-from embaudit.report.gate.baseline import Baseline
 from embaudit.report.gate.forges import junit, markdown, sarif
-from embaudit.report.gate.gate import Gate
+from embaudit.report.gate.gate import Baseline, Gate
 
 EVIL = '<script>alert(1)</script> "q" & \u202e]]> a|b @all #1 http://x.y [l](u) \x00\n# h'
 

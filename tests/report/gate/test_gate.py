@@ -10,8 +10,7 @@ import pytest
 
 from embaudit.auditing.finding import AT_HAND, Finding, Kind, Severity
 from embaudit.errors import InputError
-from embaudit.report.gate.baseline import Baseline
-from embaudit.report.gate.gate import Gate
+from embaudit.report.gate.gate import Baseline, Gate
 
 ISSUE, TIP = Severity.ISSUE, Severity.TIP
 
