@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -10,15 +9,7 @@ import typer
 
 from embaudit.cli.commands import Commands
 from embaudit.cli.sections import App
-
-
-class FailOn(StrEnum):
-    """From which severity on a finding makes the command exit 1."""
-
-    ISSUE = "issue"
-    TIP = "tip"
-    NEVER = "never"
-
+from embaudit.cli.settings import CURRENT, FailOn, Settings
 
 app = App(
     name="embaudit",
@@ -55,7 +46,5 @@ def version(
         typer.echo(f"embaudit {__version__}")
         raise typer.Exit
     if context.invoked_subcommand == "audit":
-        from embaudit.cli.settings import CURRENT, Settings
-
         CURRENT.set(Settings.near(Path.cwd()))
         context.default_map = {"audit": dict(CURRENT.get().values)}

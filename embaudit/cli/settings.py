@@ -6,12 +6,21 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from embaudit.cli.app import FailOn
 from embaudit.core.words import nearest_to
 from embaudit.errors import InputError, must_be
+
+
+class FailOn(StrEnum):
+    """From which severity on a finding makes the command exit 1."""
+
+    ISSUE = "issue"
+    TIP = "tip"
+    NEVER = "never"
+
 
 OWN, SHARED = "embaudit.toml", "pyproject.toml"
 NUMBER, COUNT, TEXT, TEXTS, FLAG = "a number", "a whole number", "a text", "a list of texts", "true or false"

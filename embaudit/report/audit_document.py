@@ -15,13 +15,12 @@ from embaudit.auditing.findings.identification import cases
 from embaudit.auditing.findings.predicted import ALIKE
 from embaudit.auditing.limits import LENGTH, SHIFT, holds_shifts
 from embaudit.auditing.wording import in_titles, seen_of, worded_for
-from embaudit.core.words import counted, in_typical_rows, percent
+from embaudit.core.words import counted, in_typical_rows, percent, visible
 from embaudit.linalg.transformed_rows import with_shift
 from embaudit.model import Pairs
 from embaudit.movements.neighbourhoods import find_rows, neighbourhoods
 from embaudit.report.audit_tables import (
     MOVED,
-    attack_sentences,
     convention_grid,
     families,
     glance_of,
@@ -29,14 +28,15 @@ from embaudit.report.audit_tables import (
     head_sentences,
     limit_grids,
     movement_grids,
-    sentences,
     shown_side,
-    without_direction,
 )
 from embaudit.report.definitions import definitions, glossary
 from embaudit.report.document import Charted, Document, Lists, Section, lists_of
+from embaudit.report.figures import CertifiedCurveDisplay, MovementDisplay
 from embaudit.report.grid import Grid
+from embaudit.report.heatmap import heatmap_of_page
 from embaudit.report.next_steps import Invocation, by_logits, next_steps
+from embaudit.report.prediction_display import PredictionDisplay
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -75,9 +75,16 @@ def audit_document(audit: Audit, invocation: Invocation | None = None, *, drawn:
         _conventions(audit),
     )
     paragraphs = tuple(_said(audit))
-    met = [*paragraphs, str(audit.answer), "budget", *sentences(audit), *(() if glance is None else glance.key)]
+    # Words are explained where a reader meets them, which a heading or a finding is as well.
+    met = [*paragraphs, str(audit.answer), "budget", *(() if glance is None else glance.key)]
     met += [f"{each.title} {each.text} {each.remedy}" for each in audit.findings]
-    met += [" ".join((grid.caption, *grid.headings)) for section in sections for grid in _grids(section)]
+    for section in sections:
+        grids = (block.grid for block in section.parts if block.grid is not None)
+        met += [*section.paragraphs, *section.end, *(" ".join((grid.caption, *grid.headings)) for grid in grids)]
+    model = audit.model
+    sides = " × ".join(counted(len(model.side(side)), model.title(side)) for side in model.sides)
+    n_aside = 0 if model.right_aside is None else int(model.right_aside.sum())
+    aside = f" ({n_aside:,} set aside)" if n_aside else ""
     return Document(
         audit.answer.question,
         paragraphs,
@@ -85,26 +92,15 @@ def audit_document(audit: Audit, invocation: Invocation | None = None, *, drawn:
         sections=sections,
         n_embedded=1 + len(training.rows[:1]),
         facts=tuple(_facts(audit)),
-        glossary=tuple((word, in_titles(audit.model, meaning)) for word, meaning in glossary("audit")),
-        subject=_subject(audit),
+        glossary=tuple((word, in_titles(model, meaning)) for word, meaning in glossary("audit")),
+        subject=f"{sides}{aside}, {counted(model.rank, 'dimension')}",
         answer=audit.answer,
         steps=() if invocation is None else tuple(next_steps(audit, invocation)),
         rare_steps=() if invocation is None else tuple(by_logits(audit, invocation)),
         glance=glance,
         n_asked=len(compared_neighbours(audit)[0]) if audit.evidence.examples_requested else 0,
-        words=tuple(definitions(audit.model, met)),
+        words=tuple(definitions(model, met)),
     )
-
-
-def _grids(section: Section) -> Iterator[Grid]:
-    yield from (block.grid for block in section.parts if block.grid is not None)
-
-
-def _subject(audit: Audit) -> str:
-    model = audit.model
-    sides = " × ".join(counted(len(model.side(side)), model.title(side)) for side in model.sides)
-    n_aside = 0 if model.right_aside is None else int(model.right_aside.sum())
-    return f"{sides}{f' ({n_aside:,} set aside)' if n_aside else ''}, {counted(model.rank, 'dimension')}"
 
 
 def _cases(audit: Audit) -> tuple[tuple[str, str], ...]:
@@ -124,13 +120,11 @@ def _said(audit: Audit) -> Iterator[str]:
 
 
 def _movement(audit: Audit, *, drawn: bool) -> Section:
-    """Lay out how far cosines move in equal models, a table and a figure for each kind of pairs."""
+    """Lay out how far cosines move in equivalent models, a table and a figure for each kind of pairs."""
     evidence, parts = audit.evidence, []
     for index, grid in enumerate(movement_grids(audit)):
         figures: tuple[Display, ...] = ()
         if drawn:
-            from embaudit.report.figures import MovementDisplay
-
             title = Pairs(evidence.movement[0][index].role).titled(evidence.model)
             moved = {name: [record for _, record, _ in some] for name, some in families(audit, index).items()}
             made = MovementDisplay.of_families(moved, title)
@@ -144,9 +138,6 @@ def _movement(audit: Audit, *, drawn: bool) -> Section:
 
 def _pictures(audit: Audit) -> Iterator[Charted]:
     """Draw cosines beside those of predictions, and the cosines of every pair of a few rows."""
-    from embaudit.report.heatmap import heatmap_of_page
-    from embaudit.report.prediction_display import PredictionDisplay
-
     if audit.evidence.predicted is not None and audit.predictions_hold:
         pairs = PredictionDisplay.of_audit(audit, n_pairs=PAIRS)
         if len(pairs.pairs):
@@ -178,13 +169,11 @@ def _limits(audit: Audit, *, drawn: bool) -> Section:
     for role, grid in zip(roles, limit_grids(audit), strict=True):
         figures: tuple[Display, ...] = ()
         if drawn and role in curves:
-            from embaudit.report.figures import CertifiedCurveDisplay
-
             figures = (CertifiedCurveDisplay.of_audit(audit, role=role),)
         parts.append(Charted(f"{Pairs(role).titled(model)} cosines", grid, figures))
-    paragraphs = (*_on_limits(audit), *attack_sentences(audit))
+    attacks = (each.text for each in audit.conclusions if each.code in ("reached", "bound", "not_searched"))
     title = "How far they could move, and what is certain to stay"
-    return Section("limits", "Limits", title, paragraphs=paragraphs, parts=tuple(parts))
+    return Section("limits", "Limits", title, paragraphs=(*_on_limits(audit), *attacks), parts=tuple(parts))
 
 
 def _on_limits(audit: Audit) -> Iterator[str]:
@@ -214,7 +203,7 @@ def _on_limits(audit: Audit) -> Iterator[str]:
 def compared_neighbours(audit: Audit) -> tuple[tuple[Neighbourhood, ...], str]:
     """Choose the rows whose neighbours are shown, and what they are compared with: first what `fix` writes.
 
-    Of a head these are conventions, else the equal model that changes most.
+    Of a head these are conventions, else the equivalent model that changes most.
     """
     evidence, head = audit.evidence, audit.head
     if evidence.predicted is not None and evidence.predicted.examples:
@@ -252,42 +241,33 @@ def _has_conventions(audit: Audit) -> bool:
 
 def _neighbours(audit: Audit) -> Section:
     """Lay neighbours side by side, and those without the bias beside those that count it in."""
-    side = shown_side(audit)
-    title, (examples, against) = audit.model.title(side), compared_neighbours(audit)
-    usual = next((each.levels for each in audit.evidence.traits if each.role == side), None)
+    evidence, role = audit.evidence, shown_side(audit)
+    side, title, (examples, against) = audit.model.side(role), audit.model.title(role), compared_neighbours(audit)
+    usual = next((each.levels for each in evidence.traits if each.role == role), None)
     lists: list[Lists] = []
     for each in examples if audit.predictions_hold else ():
         levels = None if usual is None else list(map(percent, usual.below([cosine for _, cosine in each.before])))
         lists.append(lists_of(each, ("by cosine", against), title=title, levels=levels))
-    biased = (each for each in audit.evidence.beside_bias if each.before)
+    biased = (each for each in evidence.beside_bias if each.before)
     lists += [lists_of(each, ("without the bias", "with it among the factors"), title=title) for each in biased]
-    text = " ".join(filter(None, (_picked(audit, title), _length(audit, examples), _unnamed(audit)))) if lists else ""
-    return Section("neighbours", "Neighbours", "Neighbours, side by side", paragraphs=(text,) * bool(text),
-                   lists=tuple(lists), end=tuple(without_direction(audit)))  # fmt: skip
-
-
-def _picked(audit: Audit, title: str) -> str:
-    """Explain the choice of the rows whose neighbours are shown."""
-    if audit.evidence.examples_requested:
-        return f"Of the {title}s that were asked for."
-    if _has_conventions(audit):
-        return f"Of the {title}s whose neighbours change most, so these are no sample; figures over all stand above."
-    few = f"Of a few {title}s drawn at random from the twentieth with the longest vectors"
-    return f"{few}, which have much behind them as a rule."
-
-
-def _length(audit: Audit, examples: tuple[Neighbourhood, ...]) -> str:
-    """Give the length of the lists that figures count, where the lists shown are shorter."""
-    side, shown = shown_side(audit), max((len(each.before) for each in examples), default=0)
-    counted = max((record.top_n or 0 for _, record in audit.evidence.visits(side)), default=0)
-    return f"Each list shows the first {shown} of the {counted} nearest that figures count." if counted > shown else ""
-
-
-def _unnamed(audit: Audit) -> str:
-    """Suggest how to name rows that go by their number."""
-    side = audit.model.side(shown_side(audit))
-    bare = side.names is None and side.ids is None and shown_side(audit) == "right"
-    return f"These {side.title}s go by their number: `--labels FILE` names them, a name a line." if bare else ""
+    if evidence.examples_requested:
+        texts = [f"Of the {title}s that were asked for."]
+    elif _has_conventions(audit):
+        texts = [f"Of the {title}s whose neighbours change most, so these are no sample; figures over all stand above."]
+    else:
+        few = f"Of a few {title}s drawn at random from the twentieth with the longest vectors"
+        texts = [f"{few}, which have much behind them as a rule."]
+    shown = max((len(each.before) for each in examples), default=0)
+    n_counted = max((record.top_n or 0 for _, record in evidence.visits(role)), default=0)
+    if n_counted > shown:
+        texts.append(f"Each list shows the first {shown} of the {n_counted} nearest that figures count.")
+    if side.names is None and side.ids is None and role == "right":
+        texts.append(f"These {title}s go by their number: `--labels FILE` names them, a name a line.")
+    paragraphs = (" ".join(texts),) if lists else ()
+    title = "Neighbours, side by side"
+    undirected = (f"{visible(each.name)} has no direction, so it has no neighbours." for each in evidence.examples
+                  if not each.before)  # fmt: skip
+    return Section("neighbours", "Neighbours", title, paragraphs, lists=tuple(lists), end=tuple(undirected))
 
 
 def _conventions(audit: Audit) -> Section:

@@ -11,23 +11,21 @@ from embaudit.auditing.findings.movement import of_drawn, unseen_too
 from embaudit.auditing.limits import LENGTH, SHIFT, holds_shifts, shifted_sides
 from embaudit.auditing.wording import is_alone, seen_of, worded_for
 from embaudit.canonical.equivalents import CANONICAL
-from embaudit.core.words import counted, drawn_of, in_typical_rows, percent, row_quoted, visible
+from embaudit.core.words import counted, drawn_of, in_typical_rows, percent, row_quoted
 from embaudit.model import Equivalence, Pairs
 from embaudit.report.document import Glance
 from embaudit.report.grid import Grid
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator
 
     from embaudit.auditing import Audit
     from embaudit.auditing.evidence import Evidence
     from embaudit.auditing.heads import HeadReport
-    from embaudit.auditing.limits import Certificate
     from embaudit.canonical.equivalents import EquivalentModel
     from embaudit.model import FactorModel, Role, SideName
     from embaudit.model.drift import Drift
     from embaudit.movements.result import Movement
-    from embaudit.ranges import RangeSummary
     from embaudit.softmax.conventions import NormEvidence
 
     Visit = tuple[EquivalentModel, Movement, Drift]
@@ -39,8 +37,6 @@ WIDTHS = {"linear": "linear", "diagonal": "rescaling", "affine": "with a shift"}
 """Groups whose ranges are shown, and what a table calls them."""
 KAPPA = 1.5
 """Budget of what could move."""
-RANGE, SURE = "width of range", "sure to stay"
-"""Headings of the columns of proven figures."""
 SEEN, PROVEN = "most in equivalent models", f"proven while axes stretch up to κ = {KAPPA}"
 """Titles over the columns of the first table."""
 SHIFTED = f"proven: κ ≤ {KAPPA} and limited shifts"
@@ -49,42 +45,6 @@ ROUNDING = 1e-6
 """Largest figure up to which rounding may be all that moved."""
 USUAL = 0.8
 """The cosine whose share of lower pairs is told."""
-
-
-def _stretch(models: Sequence[EquivalentModel], at_hand: FactorModel) -> str:
-    """Write the largest κ, and the longest shift where there is one; a dash where no gauge makes the models."""
-    kappa, shift = max(model.condition_number for model in models), max(model.shift_in(at_hand) for model in models)
-    text = "–" if np.isnan(kappa) else f"{kappa:.3g}"
-    return f"{text}, {in_typical_rows(shift)}" if shift else text
-
-
-def _movement_row(title: str, visits: list[Visit], top_n: int, at_hand: FactorModel) -> tuple[str, ...]:
-    """Write the figures of a family of equal models: means over the family, the largest κ and change."""
-    models, moved, drifts = zip(*visits, strict=True)
-
-    def mean(field: str) -> float:
-        return float(np.mean([getattr(record, field) for record in moved]))
-
-    spearman = mean("spearman")
-    cells = [
-        title if len(visits) == 1 else f"{len(visits)} {title}",
-        _stretch(models, at_hand),
-        f"{mean('mean_abs'):.3f}",
-        f"{max(record.max_abs for record in moved):.2f}",
-        percent(mean("sign_flips")),
-        "–" if np.isnan(spearman) else f"{spearman:.3f}",
-    ]
-    cells += [percent(mean("top_n_overlap"))] if top_n else []
-    return (*cells, f"{max(record.max_abs for record in drifts):.0e}")
-
-
-def _movement_note(records: Sequence[Movement], drawn: str) -> str:
-    record = records[0]
-    note = drawn_of(record.n_pairs, record.n_all_pairs, "pair") + drawn
-    if record.top_n:
-        note += f"; lists of {counted(record.n_lists, 'row')}"
-        note += f", {percent(record.tied_lists)} of them end in a tie" if record.tied_lists else ""
-    return note + (f"; {counted(record.n_zero, 'row')} without direction left out" if record.n_zero else "")
 
 
 def families(audit: Audit, index: int) -> dict[str, list[Visit]]:
@@ -103,56 +63,53 @@ def movement_grids(audit: Audit) -> Iterator[Grid]:
 
     Families are averaged, except for κ, the largest |Δcos| and the largest change of a prediction.
     """
-    evidence = audit.evidence
-    shifted = any(equal.shift_in(evidence.model) for equal in evidence.equivalents)
+    evidence, model = audit.evidence, audit.evidence.model
+    shifted = any(equal.shift_in(model) for equal in evidence.equivalents)
     for index, first in enumerate(evidence.movement[0]):
-        headings = [
-            "equivalent models",
-            "κ, shift" if shifted else "κ",
-            "mean |Δcos|",
-            "largest",
-            "sign flips",
-            "rank corr.",
-        ]
-        headings += [f"top-{first.top_n} kept"] if first.top_n else []
+        overlap = (f"top-{first.top_n} kept",) if first.top_n else ()
+        note = drawn_of(first.n_pairs, first.n_all_pairs, "pair") + of_drawn(evidence, first.role, " of")
+        if first.top_n:
+            note += f"; lists of {counted(first.n_lists, 'row')}"
+            note += f", {percent(first.tied_lists)} of them end in a tie" if first.tied_lists else ""
+        note += f"; {counted(first.n_zero, 'row')} without direction left out" if first.n_zero else ""
         yield Grid(
-            title=f"{Pairs(first.role).titled(evidence.model)} cosines",
-            note=_movement_note([each[index] for each in evidence.movement], of_drawn(evidence, first.role, " of")),
-            headings=(*headings, worded_for(evidence.model, MOVED)),
-            rows=tuple(
-                _movement_row(*family, first.top_n, evidence.model) for family in families(audit, index).items()
-            ),
+            title=f"{Pairs(first.role).titled(model)} cosines",
+            note=note,
+            headings=("equivalent models", "κ, shift" if shifted else "κ", "mean |Δcos|", "largest", "sign flips",
+                      "rank corr.", *overlap, worded_for(model, MOVED)),
+            rows=tuple(_movement_row(*family, model) for family in families(audit, index).items()),
             essential=("mean |Δcos|", f"top-{first.top_n} kept"),
-        )
+        )  # fmt: skip
 
 
-def _limit_row(
-    kappa: float, ranges: dict[str, RangeSummary], groups: Sequence[str], certificate: Certificate | None
-) -> tuple[str, ...]:
-    """Write the widths and the certified share within one κ."""
-    cells = [f"within κ = {kappa:g}"]
-    for group in groups:
-        summary = ranges.get(group)
-        cells += (
-            ["–", "–"]
-            if summary is None
-            else [
-                f"{summary.width_quantiles[0.5]:.2f}",
-                percent(summary.sign_definite_share),
-            ]
-        )
-    if certificate is not None:
-        cells.append(percent(certificate.entries.get(kappa, float("nan"))))
-    return tuple(cells)
+def _movement_row(title: str, visits: list[Visit], at_hand: FactorModel) -> tuple[str, ...]:
+    """Write the figures of a family of equivalent models: means over the family, the largest κ and change."""
+    models, moved, drifts = zip(*visits, strict=True)
+    names = ("mean_abs", "sign_flips", "spearman", "top_n_overlap")
+    means = {name: float(np.mean([getattr(record, name) for record in moved])) for name in names}
+    kappa, shift = max(model.condition_number for model in models), max(model.shift_in(at_hand) for model in models)
+    # No gauge makes some models, which have no κ.
+    stretch = "–" if np.isnan(kappa) else f"{kappa:.3g}"
+    return (
+        title if len(visits) == 1 else f"{len(visits)} {title}",
+        f"{stretch}, {in_typical_rows(shift)}" if shift else stretch,
+        f"{means['mean_abs']:.3f}",
+        f"{max(record.max_abs for record in moved):.2f}",
+        percent(means["sign_flips"]),
+        "–" if np.isnan(means["spearman"]) else f"{means['spearman']:.3f}",
+        *([percent(means["top_n_overlap"])] if moved[0].top_n else []),
+        f"{max(record.max_abs for record in drifts):.0e}",
+    )
 
 
 def limit_grids(audit: Audit) -> Iterator[Grid]:
     """Yield one grid a role: how wide the exact ranges are, and what share of the neighbour lists is certain."""
     limits, model = audit.evidence.limits, audit.evidence.model
+    unseen = f".{unseen_too(audit.evidence).removesuffix('.')}" if audit.evidence.equivalence.unseen else ""
     for role in dict.fromkeys(summary.role for summary in limits.ranges):
         summaries = [summary for summary in limits.ranges if summary.role == role]
-        lists = [each for each in limits.certificates if each.role == role]
-        certificate = next((each for each in lists if holds_shifts(model, role, each.group)), None)
+        lists = (each for each in limits.certificates if each.role == role and holds_shifts(model, role, each.group))
+        certificate = next(lists, None)
         kappas = {s.max_condition or np.inf for s in summaries} | set(certificate.entries if certificate else ())
         groups = [name for name in WIDTHS if any(summary.group == name for summary in summaries)]
         headings = ["any gauge", *(text for name in groups for text in (f"width, {WIDTHS[name]}", "sign fixed"))]
@@ -165,22 +122,23 @@ def limit_grids(audit: Audit) -> Iterator[Grid]:
                 note += f"{in_typical_rows(certificate.max_shift)}, which alone leave {tied} of entries uncertain"
             else:
                 note += f", {about}, {tied} of entries tied"
-        by_kappa = {k: {s.group: s for s in summaries if s.max_condition == k} for k in sorted(kappas)}
-        rows = tuple(_limit_row(kappa, by_kappa[kappa], groups, certificate) for kappa in by_kappa)
-        note += f".{unseen_too(audit.evidence).removesuffix('.')}" if audit.evidence.equivalence.unseen else ""
+        rows = []
+        for kappa in sorted(kappas):
+            ranges = {each.group: each for each in summaries if each.max_condition == kappa}
+            cells = [
+                text
+                for group in groups
+                for text in (
+                    (f"{ranges[group].width_quantiles[0.5]:.2f}", percent(ranges[group].sign_definite_share))
+                    if group in ranges
+                    else ("–", "–")
+                )
+            ]
+            certain = [] if certificate is None else [percent(certificate.entries.get(kappa, np.nan))]
+            rows.append((f"within κ = {kappa:g}", *cells, *certain))
+        widest = f"width, {WIDTHS['affine' if shifted_sides(model, role) else 'linear']}"
         title = f"{Pairs(role).titled(model)} cosines: how far they could move"
-        yield Grid(
-            title,
-            note,
-            tuple(headings),
-            rows,
-            essential=(f"width, {WIDTHS['affine' if shifted_sides(model, role) else 'linear']}", headings[-1]),
-        )
-
-
-def attack_sentences(audit: Audit) -> list[str]:
-    """Put what attacks reached beside what cannot be passed, or say that none was made."""
-    return [each.text for each in audit.conclusions if each.code in ("reached", "bound", "not_searched")]
+        yield Grid(title, note + unseen, tuple(headings), tuple(rows), essential=(widest, headings[-1]))
 
 
 def head_grids(head: HeadReport) -> Iterator[Grid]:
@@ -188,20 +146,14 @@ def head_grids(head: HeadReport) -> Iterator[Grid]:
     change, moved = head.neighbours, head.centred.movement
     first = f"top-1 changed (of {change.n_rows:,} labels)"
     among = f"; cosines of {counted(head.n_panel, 'label')} drawn" if head.is_drawn else ""
+    row = ("without its mean row" if head.origin_is_free else "without its mean row (not equal)",
+           percent(change.top1_changed), percent(change.top_n_changed), f"{moved.mean_abs:.3f}", f"{moved.max_abs:.2f}",
+           f"{head.centred.change:.0e}")  # fmt: skip
     yield Grid(
         "mean row removed",
         f"{head.offset:.2g} of a typical row long{among}",
         ("equivalent head", first, f"top-{change.top_n} changed", "mean |Δcos|", "largest", "probabilities moved"),
-        (
-            (
-                "without its mean row" if head.origin_is_free else "without its mean row (not equal)",
-                percent(change.top1_changed),
-                percent(change.top_n_changed),
-                f"{moved.mean_abs:.3f}",
-                f"{moved.max_abs:.2f}",
-                f"{head.centred.change:.0e}",
-            ),
-        ),
+        (row,),
     )
     if head.shifts:
         levels = list(next(iter(head.shifts)).quantiles)
@@ -239,13 +191,7 @@ def convention_grid(norm: NormEvidence) -> Grid:
         f"{note}; predictions moved by {max(each.max_abs for each in norm.drift):.0e} at most",
         ("one", "the other", "top-1 changed", f"top-{top} changed", "mean |Δcos|"),
         tuple(
-            (
-                each.first,
-                each.second,
-                percent(each.nearest.share),
-                percent(each.top_n_changed),
-                f"{each.mean_abs:.3f}",
-            )
+            (each.first, each.second, percent(each.nearest.share), percent(each.top_n_changed), f"{each.mean_abs:.3f}")
             for each in norm.apart
         ),
         words=(0, 1),
@@ -264,56 +210,62 @@ def head_sentences(head: HeadReport) -> list[str]:
     return sentences
 
 
-def grids(audit: Audit) -> tuple[Grid, ...]:
-    """Collect every table of numbers of an audit."""
-    own = () if audit.head is None else head_grids(audit.head)
-    norm = () if audit.evidence.norm is None else (convention_grid(audit.evidence.norm),)
-    return (*own, *norm, *movement_grids(audit), *limit_grids(audit))
+class _Most(NamedTuple):
+    """The largest figure that was seen, and the equivalent model that it was seen in; no name where nothing moved."""
+
+    value: float
+    model: str = ""
 
 
-def sentences(audit: Audit) -> list[str]:
-    """Collect what is said besides the tables."""
-    texts = [] if audit.head is None else head_sentences(audit.head)
-    texts += [*without_direction(audit)]
-    texts += attack_sentences(audit)
-    position = audit.evidence.position
-    return texts if position is None else [*texts, position.explain()]
+def glance_of(audit: Audit) -> Glance:
+    """Tabulate for each kind of pairs what equivalent models were seen to do, and what is proven of those within a budget.
 
-
-def without_direction(audit: Audit) -> Iterator[str]:
-    """Name the rows that neighbours were asked of and that have none."""
-    for each in audit.evidence.examples:
-        if not each.before:
-            yield f"{visible(each.name)} has no direction, so it has no neighbours."
-
-
-def movement_grid(evidence: Evidence) -> Grid:
-    """Tabulate for each kind of pairs what equal models were seen to do, and what is proven of those within a budget.
+    Titles stand above the columns, and the key explains the words of the table, those that it has.
 
     Examples
     --------
     >>> from embaudit.auditing import audit
     >>> from embaudit.model import FactorModel
-    >>> line = FactorModel.from_user_item([[1.0], [2.0]], [[1.0], [-3.0], [2.0]])
-    >>> movement_grid(audit(line).evidence).rows
+    >>> glance = glance_of(audit(FactorModel.from_user_item([[1.0], [2.0]], [[1.0], [-3.0], [2.0]])))
+    >>> glance.grid.rows
     (('item-item', '0.00', '0 %'), ('user-user', '0.00', '–'), ('user-item', '0.00', '–'))
     """
-    near, letters = _nearest(evidence), sources(evidence)
-    several = len(letters) > 1
-    columns = {
-        "cosines": [Pairs(role).titled(evidence.model) for role in evidence.roles],
-        "mean move": [_seen(_number, _moved(evidence, role), letters if several else {}) for role in evidence.roles],
-        f"{near} lost": [_seen(percent, _lost(evidence, role), letters if several else {}) for role in evidence.roles],
-        RANGE: [_number(_width(evidence, role)) for role in evidence.roles],
-        f"{near} {SURE}": [_rough(_certified(evidence, role)) for role in evidence.roles],
+    evidence, model = audit.evidence, audit.evidence.model
+    moved = [_largest(evidence, role, lambda record: record.mean_abs) for role in evidence.roles]
+    lost = [_lost(evidence, role) for role in evidence.roles]
+    # Each model that a figure was seen in has a letter, where there are several.
+    names = list(dict.fromkeys(most.model for row in zip(moved, lost, strict=True) for most in row if most.model))
+    letters = dict(zip(names, ascii_lowercase, strict=False)) if len(names) > 1 else {}
+    lengths = {record.top_n for _, record in evidence.visits() if record.top_n}
+    near = f"{lengths.pop()} nearest" if len(lengths) == 1 else "nearest"
+
+    def lettered(figures: list[_Most], write: Callable[[float], str]) -> list[str]:
+        return [f"{write(most.value)} {letters.get(most.model, '')}".rstrip() for most in figures]
+
+    visited = {"mean move": lettered(moved, _number), f"{near} lost": lettered(lost, percent)}
+    proven = {
+        "width of range": [_number(_width(evidence, role)) for role in evidence.roles],
+        f"{near} sure to stay": [_rough(_certified(evidence, role)) for role in evidence.roles],
     }
-    shown = {heading: cells for heading, cells in columns.items() if set(cells) != {"–"}}
-    return Grid("equivalent models", "", tuple(shown), tuple(zip(*shown.values(), strict=True)))
+    shown = {heading: cells for heading, cells in (visited | proven).items() if set(cells) != {"–"}}
+    bounds = [heading for heading in proven if heading in shown]
+    columns = {"cosines": [Pairs(role).titled(model) for role in evidence.roles], **shown}
+    groups = ((SEEN, len(shown) - len(bounds)), (SHIFTED if model.free_shifts else PROVEN, len(bounds)))
+    key = [f"Equivalent: same {'products of both sides' if is_alone(audit.model) else 'predictions'}."]
+    if bounds:
+        key.append("κ: largest / smallest stretch.")
+        key += ["Unseen parts: no bound."] * bool(evidence.equivalence.unseen)
+        key += [f"Shifts: ≤ {LENGTH:g} typical row (lists {SHIFT:g})."] * bool(model.free_shifts)
+    key += ["Widths: medians."] * ("width of range" in shown)
+    key += [f"{letters[name]}: {name}." if letters else f"Seen in: {name}." for name in names]
+    copies = any(traits.twins is not None and traits.twins.share > 0 for traits in evidence.traits)
+    key += ["Duplicates count once."] * (copies and any("nearest" in heading for heading in shown))
+    grid = Grid("equivalent models", "", tuple(columns), tuple(zip(*columns.values(), strict=True)))
+    return Glance(grid, tuple(each for each in groups if each[1]), (*key, *scale(audit)))
 
 
-def is_proven(heading: str) -> bool:
-    """Return True if a column holds proven figures."""
-    return heading == RANGE or heading.endswith(SURE)
+def _number(value: float) -> str:
+    return "–" if np.isnan(value) else f"{value:.2f}"
 
 
 def _rough(share: float) -> str:
@@ -321,64 +273,32 @@ def _rough(share: float) -> str:
     return "<1 %" if 0 < share < 0.01 else percent(share)
 
 
-def _nearest(evidence: Evidence) -> str:
-    """Name the lists by their length, where all have one."""
-    lengths = {record.top_n for _, record in evidence.visits() if record.top_n}
-    return f"{lengths.pop()} nearest" if len(lengths) == 1 else "nearest"
-
-
-def _number(value: float) -> str:
-    return "–" if np.isnan(value) else f"{value:.2f}"
-
-
-class _Most(NamedTuple):
-    """The largest figure that was seen, and the equal model that it was seen in; no name where nothing moved."""
-
-    value: float
-    called: str = ""
-
-
-NOTHING = _Most(float("nan"))
-
-
-def _seen(written: Callable[[float], str], most: _Most, letters: Mapping[str, str]) -> str:
-    return f"{written(most.value)} {letters.get(most.called, '')}".rstrip()
-
-
-def sources(evidence: Evidence) -> dict[str, str]:
-    """Give a letter to each model that the largest figures were seen in.
-
-    Examples
-    --------
-    >>> from embaudit.auditing import audit
-    >>> from embaudit.model import FactorModel
-    >>> model = FactorModel.from_user_item([[1.0, 0.0], [0.0, 1.0]], [[1.0, 0.0], [0.6, 0.8], [0.0, 2.0]])
-    >>> list(sources(audit(model, groups=["canonical"]).evidence).values())
-    ['a', 'b']
-    """
-    most = [figure(evidence, role) for role in evidence.roles for figure in (_moved, _lost)]
-    return dict(zip(dict.fromkeys(each.called for each in most if each.called), ascii_lowercase, strict=False))
-
-
-def named(evidence: Evidence, made: EquivalentModel) -> str:
-    """Name an equal model as tables do, and say how far it goes; some are no gauge of the model."""
-    if np.isnan(made.condition_number):
-        return made.title
-    shift = f", {in_typical_rows(made.shift_in(evidence.model))}" if made.shift else ""
-    return f"{made.title} (κ = {made.condition_number:.3g}{shift})"
-
-
 def _largest(evidence: Evidence, role: Role, figure: Callable[[Movement], float]) -> _Most:
-    """Find the equal model with the largest figure; one that rounding alone made names no model."""
+    """Find the equivalent model with the largest figure, and how far it goes; one that rounding alone made is not named."""
     figures = [(figure(record), made) for made, record in evidence.visits(role) if not np.isnan(figure(record))]
-    if not figures:
-        return NOTHING
-    value, made = max(figures, key=lambda each: each[0])
-    return _Most(value, named(evidence, made) if value > ROUNDING else "")
+    value, made = max(figures, key=lambda each: each[0], default=(np.nan, None))
+    if made is None or value <= ROUNDING:
+        return _Most(value)
+    shift = f", {in_typical_rows(made.shift_in(evidence.model))}" if made.shift else ""
+    # No gauge makes some models, which have no κ.
+    far = "" if np.isnan(made.condition_number) else f" (κ = {made.condition_number:.3g}{shift})"
+    return _Most(value, f"{made.title}{far}")
 
 
-def _moved(evidence: Evidence, role: Role) -> _Most:
-    return _largest(evidence, role, lambda record: record.mean_abs)
+def _lost(evidence: Evidence, role: Role) -> _Most:
+    """Find the largest share of neighbours that an equivalent model at hand replaces, a prediction cosine among them.
+
+    Lists hold one row of each group of copies.
+    """
+    counterpart = None if evidence.predicted is None else evidence.predicted.of(role)
+    most = _largest(evidence, role, _gone)
+    if counterpart is None or evidence.model.predicts is Equivalence.COSINES or np.isnan(_gone(counterpart)):
+        return most
+    return most if most.value >= _gone(counterpart) else _Most(_gone(counterpart), f"by {seen_of(evidence.model)}")
+
+
+def _gone(record: Movement) -> float:
+    return 1 - record.top_n_overlap if record.top_n else float("nan")
 
 
 def _width(evidence: Evidence, role: Role) -> float:
@@ -395,53 +315,6 @@ def _certified(evidence: Evidence, role: Role) -> float:
         if certificate.role == role and holds_shifts(evidence.model, role, certificate.group):
             return certificate.entries[KAPPA]
     return np.nan
-
-
-def _lost(evidence: Evidence, role: Role) -> _Most:
-    """Find the largest share of neighbours that an equal model at hand replaces, a prediction cosine among them.
-
-    Lists hold one row of each group of copies.
-    """
-    counterpart = None if evidence.predicted is None else evidence.predicted.of(role)
-    most = _largest(evidence, role, _gone)
-    if counterpart is None or evidence.model.predicts is Equivalence.COSINES or np.isnan(_gone(counterpart)):
-        return most
-    return most if most.value >= _gone(counterpart) else _Most(_gone(counterpart), f"by {seen_of(evidence.model)}")
-
-
-def _gone(record: Movement) -> float:
-    return 1 - record.top_n_overlap if record.top_n else float("nan")
-
-
-def key(audit: Audit, grid: Grid) -> Iterator[str]:
-    """Explain the words of the table, those that it has, a sentence each."""
-    yield f"Equivalent: same {'products of both sides' if is_alone(audit.model) else 'predictions'}."
-    if any(map(is_proven, grid.headings)):
-        yield "κ: largest / smallest stretch."
-        if audit.evidence.equivalence.unseen:
-            yield "Unseen parts: no bound."
-        if audit.evidence.model.free_shifts:
-            yield f"Shifts: ≤ {LENGTH:g} typical row (lists {SHIFT:g})."
-    if RANGE in grid.headings:
-        yield "Widths: medians."
-    letters = sources(audit.evidence)
-    if len(letters) == 1:
-        yield f"Seen in: {next(iter(letters))}."
-    else:
-        yield from (f"{letter}: {called}." for called, letter in letters.items())
-    copies = any(traits.twins is not None and traits.twins.share > 0 for traits in audit.evidence.traits)
-    if copies and any("nearest" in heading for heading in grid.headings):
-        yield "Duplicates count once."
-    yield from scale(audit)
-
-
-def glance_of(audit: Audit) -> Glance:
-    """Collect the first table, with titles above its columns and the meaning of its words."""
-    grid = movement_grid(audit.evidence)
-    proven = sum(map(is_proven, grid.headings))
-    title = SHIFTED if audit.evidence.model.free_shifts else PROVEN
-    groups = ((SEEN, len(grid.headings) - 1 - proven), (title, proven))
-    return Glance(grid, tuple(each for each in groups if each[1]), tuple(key(audit, grid)))
 
 
 def scale(audit: Audit) -> Iterator[str]:

@@ -29,7 +29,8 @@ def definitions(model: FactorModel, texts: Iterable[str]) -> Iterator[tuple[str,
     gauge: a change of the factors of both sides at once that leaves every score as it is.
     certified: a neighbour is certified when no gauge within the budget can push it out of its list.
     """
-    met = " ".join(texts)
+    # Names of options and commands are no words that need a meaning.
+    met = re.sub("`[^`]*`", " ", " ".join(texts))
     for word in DEFINED:
         names = "|".join(map(re.escape, (word, *WORDS[word].also)))
         if re.search(rf"(?<!\w)(?:{names})s?(?!\w)", met, re.IGNORECASE):

@@ -1,4 +1,4 @@
-"""The gauge explorer of a page: a few hundred rows that a reader moves between equal models, in the page itself."""
+"""The gauge explorer of a page: a few hundred rows that a reader moves between equivalent models, in the page itself."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ import numpy as np
 
 from embaudit.auditing.evidence import with_probes
 from embaudit.auditing.findings.heads import origin_matters
-from embaudit.auditing.wording import in_titles, is_alone, worded_for
 from embaudit.auditing.texts import WORDS
+from embaudit.auditing.wording import in_titles, is_alone, worded_for
 from embaudit.core.plain import record
 from embaudit.core.words import cut
 from embaudit.linalg.nearest import neighbours
@@ -111,7 +111,7 @@ class Pad:
 
 @dataclass(frozen=True)
 class Show:
-    """An equal model that a button leads to."""
+    """An equivalent model that a button leads to."""
 
     name: str
     """Text of the button."""
@@ -125,7 +125,7 @@ class Show:
 
 @dataclass(frozen=True, eq=False)
 class Explorer:
-    """A few hundred rows of a model, in the families of equal models that sliders run through."""
+    """A few hundred rows of a model, in the families of equivalent models that sliders run through."""
 
     title: str
     """Noun for one of the rows explored."""
@@ -162,6 +162,7 @@ class Explorer:
         )
 
     def _family(self, family: Family) -> dict[str, Any]:
+        """Return a family, with the directions of shifts in its own axes."""
         arrays = ("rows", "other_rows", "row_bias", "other_bias", "step")
         shifts = np.zeros((2, len(family.step))) if self.pad is None else self.pad.directions
         if self.pad is not None and family.basis is not None:
@@ -175,7 +176,7 @@ class Explorer:
 
 
 def explorer(audit: Audit) -> Explorer | None:
-    """Collect what a page needs to move between equal models; None where there is nothing to move or to show.
+    """Collect what a page needs to move between equivalent models; None where there is nothing to move or to show.
 
     Examples
     --------
@@ -196,9 +197,9 @@ def explorer(audit: Audit) -> Explorer | None:
     n_families = sum((not drawn, found_attack(evidence, side) is not None, evidence.norm is not None))
     n_rows, n_others = how_many(model.rank, n_families)
     # Left rows that are not at hand are drawn.
-    others = np.arange(n_others) if drawn else chosen_rows(model, other, n_others)
+    beside = np.arange(n_others) if drawn else chosen_rows(model, other, n_others)
     whole = with_probes(model, np.random.default_rng(evidence.seed)) if drawn else model
-    some = whole.take(**{side: chosen_rows(model, side, n_rows), other: others})
+    some = whole.take(**{side: chosen_rows(model, side, n_rows), other: beside})
     n_some, n_other = len(some.side(side)), len(some.side(other))
     if n_some < 3:
         return None

@@ -1,4 +1,4 @@
-"""A family of equal models that one slider runs through: rows in axes that it stretches, each at its own rate."""
+"""A family of equivalent models that one slider runs through: rows in axes that it stretches, each at its own rate."""
 
 from __future__ import annotations
 

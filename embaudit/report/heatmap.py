@@ -1,4 +1,4 @@
-"""Heatmaps: cosines between rows of a side, of the model at hand, of equal models and of the predictions."""
+"""Heatmaps: cosines between rows of a side, of the model at hand, of equivalent models and of the predictions."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ LONGEST = 24
 LINE = 0.07
 """Height of a line above the panels, beside theirs."""
 FURTHEST = "furthest"
-"""Name for the equal model whose cosines of the rows shown are furthest from those at hand."""
+"""Name for the equivalent model whose cosines of the rows shown are furthest from those at hand."""
 FEW = 60
 """Rows of a side up to which a page shows the cosines of all pairs."""
 N_GAUGES, BUDGET = 2, 2.0
@@ -319,7 +319,7 @@ def heatmap(
     form: CanonicalForm | None = None,
     rng: RNG = 0,
 ) -> HeatmapDisplay:
-    """Compute the cosines of some rows in a model, in equal models, and those of their predictions.
+    """Compute the cosines of some rows in a model, in equivalent models, and those of their predictions.
 
     Parameters
     ----------
@@ -327,7 +327,7 @@ def heatmap(
     role, groups, show, n_rows, beside, rng
         See `plot_heatmap`.
     equals : sequence of EquivalentModel, optional
-        The equal models to choose from; canonical ones and a few drawn ones by default.
+        The equivalent models to choose from; canonical ones and a few drawn ones by default.
     form : CanonicalForm, optional
         Canonical form of the model, where it is at hand already.
 
@@ -356,7 +356,7 @@ def heatmap(
 
 
 def heatmap_of_audit(audit: Audit, *, role: Role | str | None = None, **options: Any) -> HeatmapDisplay:
-    """Compute the heatmap of the model audited, beside the equal models that the audit visited and found.
+    """Compute the heatmap of the model audited, beside the equivalent models that the audit visited and found.
 
     Parameters
     ----------
@@ -399,7 +399,7 @@ def _requested_names(audit: Audit, side: SideName) -> list[str]:
 
 
 def _equal_models(audit: Audit) -> list[EquivalentModel]:
-    """Collect the equal models of an audit, for all rows of its model."""
+    """Collect the equivalent models of an audit, for all rows of its model."""
     evidence, model = audit.evidence, in_span(audit.model)
     if evidence.model.n_right == model.n_right or model.left is None:
         return list(evidence.equivalents)
@@ -425,13 +425,13 @@ class _PanelMaker:
         return self._cosines(self.model.factors(self.side))
 
     def usual(self) -> Iterator[Panel]:
-        """Yield the furthest of the equal models, and the predictions, as far as there are any."""
+        """Yield the furthest of the equivalent models, and the predictions, as far as there are any."""
         for name in (FURTHEST, predicted_word(self.model, self.side)):
-            with suppress(InputError):  # there is no equal model or no other side, or scores are all the same
+            with suppress(InputError):  # there is no equivalent model or no other side, or scores are all the same
                 yield self.of(name)
 
     def of(self, name: str) -> Panel:
-        """Return the panel of a name: "furthest", the prediction cosine, or an equal model.
+        """Return the panel of a name: "furthest", the prediction cosine, or an equivalent model.
 
         Raises
         ------
@@ -463,7 +463,7 @@ class _PanelMaker:
         return float(np.nan_to_num(change).mean())
 
     def _equal(self, name: str) -> Panel:
-        """Make the panel of an equal model, with what became of its predictions."""
+        """Make the panel of an equivalent model, with what became of its predictions."""
         equal, sample = self.equals[name], DriftSample.of(with_probes(self.model, self.draw), self.draw)
         same = sample.drift(equal.of(sample.model), equal.amplification).ok
         note = worded_for(self.model, "same predictions" if same else "predictions differ by more than rounding")

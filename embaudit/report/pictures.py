@@ -85,11 +85,11 @@ def plot_heatmap(
     n_rows : int
         Rows to sample, up to 1,000.
     beside : sequence of str, optional
-        What stands beside the model: names of equal models, "furthest" for that whose cosines of these rows are the
+        What stands beside the model: names of equivalent models, "furthest" for that whose cosines of these rows are the
         furthest from those at hand, "prediction cosine" ("logit cosine" of a softmax head). By default "furthest" and,
         where both sides are at hand, what is predicted.
     rng : numpy Generator or int
-        Draws the rows and the equal models.
+        Draws the rows and the equivalent models.
 
     Returns
     -------

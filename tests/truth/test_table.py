@@ -20,7 +20,7 @@ from embaudit.auditing.finding import Kind
 from embaudit.auditing.texts import ANSWERS, SAYS
 from embaudit.errors import InputError
 from embaudit.model import FactorModel, Softmax
-from embaudit.report import audit_tables
+from embaudit.report.audit_document import audit_document
 
 NAMES = {"F": "free", "P": "pinned", "U": "undecided"}
 KINDS = {"F": {Kind.SHOWN, Kind.PROVEN}, "P": {Kind.PROVEN}, "U": {Kind.UNDECIDED}}
@@ -111,8 +111,10 @@ def test_answers_are_those_that_are_true_and_advice_says_the_same(name):
 @pytest.mark.parametrize("name", TABLE)
 def test_no_sentence_is_too_long_to_be_read_at_once(name):
     found = audited(name)
-    captions = [grid.caption for grid in audit_tables.grids(found)]
-    assert too_long(sentences(found), found.answer.question, *audit_tables.sentences(found), *captions) == []
+    made = audit_document(found, drawn=False)
+    texts = [text for section in made.sections for text in (*section.paragraphs, *section.end)]
+    captions = [grid.caption for grid in made.grids]
+    assert too_long(sentences(found), found.answer.question, *texts, *captions) == []
 
 
 @pytest.mark.parametrize("name", TABLE)
