@@ -218,7 +218,7 @@ class _Most(NamedTuple):
 
 
 def glance_of(audit: Audit) -> Glance:
-    """Tabulate for each kind of pairs what equivalent models were seen to do, and what is proven of those within a budget.
+    """Tabulate for each kind of pairs what equivalent models were seen to do, and what is proven within a budget.
 
     Titles stand above the columns, and the key explains the words of the table, those that it has.
 
@@ -274,7 +274,7 @@ def _rough(share: float) -> str:
 
 
 def _largest(evidence: Evidence, role: Role, figure: Callable[[Movement], float]) -> _Most:
-    """Find the equivalent model with the largest figure, and how far it goes; one that rounding alone made is not named."""
+    """Find the equivalent model with the largest figure, and how far it goes; one that rounding made is not named."""
     figures = [(figure(record), made) for made, record in evidence.visits(role) if not np.isnan(figure(record))]
     value, made = max(figures, key=lambda each: each[0], default=(np.nan, None))
     if made is None or value <= ROUNDING:

@@ -1,4 +1,4 @@
-"""The gauge explorer of a page: a few hundred rows that a reader moves between equivalent models, in the page itself."""
+"""The gauge explorer: a few hundred rows that a reader moves between equivalent models, in the page itself."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ def plot_heatmap(
     n_rows : int
         Rows to sample, up to 1,000.
     beside : sequence of str, optional
-        What stands beside the model: names of equivalent models, "furthest" for that whose cosines of these rows are the
+        Panels beside the model: names of equivalent models, "furthest" for that whose cosines of these rows are the
         furthest from those at hand, "prediction cosine" ("logit cosine" of a softmax head). By default "furthest" and,
         where both sides are at hand, what is predicted.
     rng : numpy Generator or int
