@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from embaudit.errors import GONE, must_be
-from embaudit.io.advice import refusal, refuse_unread
 from embaudit.io.files import AnyPath, as_path, first_bytes, plain_suffix
-from embaudit.io.pickles import refuse_pickles
+from embaudit.io.refusals import refusal, refuse_pickles, refuse_unread
 
 
 @dataclass(frozen=True)
@@ -128,11 +127,11 @@ def named(name: str) -> Format:
     InputError
         If there is none.
     """
-    for candidate in formats():
-        if candidate.name == name:
-            return candidate
-    remedy = GONE.get(f"format {name}", "")
-    raise must_be("format", "one of " + ", ".join(f.name for f in formats()), repr(name), remedy)
+    entry = next((candidate for candidate in FORMATS if candidate.name == name), None)
+    if entry is None:
+        remedy = GONE.get(f"format {name}", "")
+        raise must_be("format", "one of " + ", ".join(f.name for f in FORMATS), repr(name), remedy)
+    return entry
 
 
 def detected(path: Path) -> Format:
@@ -146,23 +145,18 @@ def detected(path: Path) -> Format:
     refuse_unread(path)
     refuse_pickles(path)
     beginning = first_bytes(path)
-    for candidate in formats():
+    for candidate in FORMATS:
         if candidate.magic and beginning.startswith(candidate.magic):
             return candidate
     suffix = "/" if path.is_dir() else plain_suffix(path)
-    for candidate in formats():
-        if suffix in candidate.suffixes and _recognises(candidate, path):
+    for candidate in FORMATS:
+        # The suffix is enough for a reader that does not look at the content.
+        if suffix in candidate.suffixes and getattr(module_of(candidate), "recognises", Path.exists)(path):
             return candidate
     word2vec = named("word2vec")
     if module_of(word2vec).is_word2vec(path):
         return word2vec
-    raise refusal(path, dict.fromkeys(s for f in formats() for s in f.suffixes if s != "/"))
-
-
-def _recognises(candidate: Format, path: Path) -> bool:
-    """Ask the reader; the suffix is enough where it does not look at the content."""
-    look = getattr(module_of(candidate), "recognises", None)
-    return look is None or look(path)
+    raise refusal(path, dict.fromkeys(s for f in FORMATS for s in f.suffixes if s != "/"))
 
 
 def writer_of(path: AnyPath) -> Format:
@@ -175,8 +169,8 @@ def writer_of(path: AnyPath) -> Format:
     """
     target = as_path(path, "the output")
     suffix = plain_suffix(target)
-    for candidate in formats():
+    for candidate in FORMATS:
         if candidate.writes and suffix in candidate.suffixes and target.suffix.lower() != ".gz":
             return candidate
-    suffixes = dict.fromkeys(s for f in formats() if f.writes for s in f.suffixes)
+    suffixes = dict.fromkeys(s for f in FORMATS if f.writes for s in f.suffixes)
     raise must_be("the output", "a file that ends in one of " + " ".join(suffixes), path)

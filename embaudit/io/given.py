@@ -8,9 +8,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from embaudit.core.checked import detached
 from embaudit.errors import InputError
-from embaudit.io.codecs.arrays import Memory
+from embaudit.io.codecs.arrays import Memory, as_array
 from embaudit.io.codecs.arrow import ArrowTable
 from embaudit.io.files import AnyPath
 from embaudit.io.intake import Intake, Reading
@@ -93,16 +92,12 @@ def _of_array(array: Any, options: dict[str, Any]) -> Reading:
     """Read arrays as those of a file are read whose names the caller says."""
     source = {"weight": array} | {name: options.pop(name) for name in BESIDE if name in options}
     paths = {name: value for name, value in source.items() if isinstance(value, (str, os.PathLike))}
-    arrays = {name: load(x, kind="vectors").right if name in paths else _plain(x) for name, x in source.items()}
+    arrays = {name: load(x, kind="vectors").right if name in paths else as_array(x) for name, x in source.items()}
     kind = options.pop("kind", None) or ("factors" if "left" in source else "head" if "bias" in source else "vectors")
     names = {name: name for name in source if name != "weight"}
     request = Request.of(kind, {**options, **names, "right" if "left" in source else "weight": "weight"})
     contents = contents_of(Memory(arrays), request, "the arrays")
     return reading_of(contents.of_kind(kind), request, "array")
-
-
-def _plain(array: Any) -> Any:
-    return detached(array) if hasattr(array, "detach") else np.asarray(array)
 
 
 def as_model(source: Given) -> FactorModel:

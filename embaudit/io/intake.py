@@ -76,18 +76,26 @@ class Intake:
     """Nouns for the rows of both sides."""
 
     def of(self, model: FactorModel, *, declared: Iterable[str] = ()) -> Intake:
-        """Add what was assumed of a model: its link, where neither the source nor the caller (`said`) told it."""
-        told = {mapping.became for mapping in self.parts} | set(declared)
-        is_told = model.link == "unknown" or (told & {"link", "objective"} and not model.link.is_assumed)
-        link = () if is_told or model.left_side is None else (f"the {model.link} link",)
-        return replace(self, assumed=(*self.assumed, *link), titles=model.roles)
+        """Add what the numbers tell: shapes that headers did not, the source of the training, an assumed link.
 
-    def trained(self, objective: str | None, *, declared: bool) -> Intake:
-        """Name the source of the training: the caller, an array or file, else the format or library."""
-        told = any(mapping.became == "objective" for mapping in self.parts)
-        if objective is None or (told and not declared):
-            return self
-        return self.beside(Part(GIVEN if declared else self.format, "objective"))
+        Parameters
+        ----------
+        model : FactorModel
+            The model that was read; nothing is read for its shapes that still lies in a file.
+        declared : iterable of str
+            Options that the caller gave.
+        """
+        declared, fields = set(declared), {mapping.became for mapping in self.parts}
+        parts = tuple(
+            replace(mapping, shape=_shape_in(model, mapping.became)) if None in (mapping.shape or (None,)) else mapping
+            for mapping in self.parts
+        )
+        is_told = model.link == "unknown" or ((fields | declared) & {"link", "objective"} and not model.link.is_assumed)
+        link = () if is_told or model.left_side is None else (f"the {model.link} link",)
+        intake = replace(self, parts=parts, assumed=(*self.assumed, *link), titles=model.roles)
+        if model.objective is None or ("objective" in fields and "objective" not in declared):
+            return intake
+        return intake.beside(Part(GIVEN if "objective" in declared else self.format, "objective"))
 
     @property
     def training_source(self) -> str | None:
@@ -144,10 +152,8 @@ class Intake:
         >>> Intake("gguf", ("a.gguf",), (Part("output.weight", "right", (7, 2), "Q8_0"),)).line()
         'read as gguf: output.weight (Q8_0)'
         """
-        shown = (
-            (mapping.name, mapping.rounded) for mapping in self.parts if mapping.became not in ("link", "objective")
-        )
-        read = ", ".join(f"{name} ({rounded})" if rounded else name for name, rounded in shown)
+        shown = [mapping for mapping in self.parts if mapping.became not in ("link", "objective")]
+        read = ", ".join(f"{x.name} ({x.rounded})" if x.rounded else x.name for x in shown)
         few = len(self.left_over) <= FEW
         rest = ", ".join(map(str, self.left_over)) if few else counted(len(self.left_over), "other")
         rest = f"; left over: {rest}" if self.left_over else ""
@@ -157,9 +163,8 @@ class Intake:
         """Return plain values."""
 
         def plain(mapping: Part) -> dict[str, Any]:
-            became = {"became": mapping.became} if mapping.became else {}
-            rounded = {"rounded": mapping.rounded} if mapping.rounded else {}
-            return {"name": mapping.name, **became, "shape": list(mapping.shape), **rounded}
+            fields = {**vars(mapping), "shape": list(mapping.shape)}
+            return {name: value for name, value in fields.items() if value or name in ("name", "shape")}
 
         return {
             "format": self.format,
@@ -305,6 +310,15 @@ class Contents:
         parts = tuple(Part(source.name, field, source.shape, source.rounded) for field, source in named)
         files = self.files or (() if path is None else (str(path),))
         return Intake(format, files, parts, self.left_over, self.assumed, self.roles)
+
+
+def _shape_in(model: FactorModel, name: str) -> tuple[int, ...]:
+    """Return the shape of a field; of what has none, nothing."""
+    role, _, field = name.partition("_")
+    side = {"left": model.left_side, "right": model.right_side}.get(role)
+    if side is None or (field or "rows") not in side.given:
+        return ()
+    return (len(side),) if field else side.shape
 
 
 def _shape(shape: tuple[int | None, ...], rounded: str = "") -> str:

@@ -158,9 +158,8 @@ def reading_of(contents: Contents, request: Request, name: str, source: Any = No
     encoder = encoder_of(where.parent) if where is not None and is_open else None
     if encoder is not None:
         model, intake = with_objective(model, encoder[0]), intake.beside(Part(encoder[1], "objective"))
-    intake = _with_shapes(intake, model).of(model, declared=request.given)
-    intake = intake if norm is None else norm.recorded(intake)
-    return Reading(model, intake.trained(model.objective, declared=request.objective is not None), norm)
+    intake = intake.of(model, declared=request.given)
+    return Reading(model, intake if norm is None else norm.recorded(intake), norm)
 
 
 def _beside(contents: Contents, request: Request, name: str, where: Path | None) -> tuple[Request, Intake]:
@@ -178,21 +177,6 @@ def _beside(contents: Contents, request: Request, name: str, where: Path | None)
     intake = intake.beside(*(Part(paths.get(option, GIVEN), ELSEWHERE[option]) for option in values))
     parts = tuple(replace(mapping, name=with_urls(mapping.name)) for mapping in intake.parts)
     return request, replace(intake, parts=parts, files=tuple(map(with_urls, (*intake.files, *paths.values()))))
-
-
-def _with_shapes(intake: Intake, model: FactorModel) -> Intake:
-    """Fill in the shapes that headers did not tell; nothing is read for it that still lies in the file."""
-
-    def shape(mapping: Part) -> tuple[int | None, ...]:
-        role, _, field = mapping.became.partition("_")
-        side = {"left": model.left_side, "right": model.right_side}.get(role)
-        if None not in (mapping.shape or (None,)):
-            return mapping.shape
-        if side is None or (field or "rows") not in side.given:
-            return ()
-        return (len(side),) if field else side.shape
-
-    return replace(intake, parts=tuple(replace(mapping, shape=shape(mapping)) for mapping in intake.parts))
 
 
 def _finished(model: FactorModel, request: Request, source: Any) -> tuple[FactorModel, StoredNorm | None]:

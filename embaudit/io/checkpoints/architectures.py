@@ -63,64 +63,44 @@ class Architecture:
         return 1 / number if self.scale.startswith("/") else float(number)
 
 
-_LLAMA = Architecture("model.norm", "rms")
-_GEMMA = Architecture("model.norm", "rms", adds_one=True)
-_NEMOTRON = Architecture("model.norm", "layer", adds_one=True)
-_COHERE = Architecture("model.norm", "layer", scale="logit_scale")
-_GRANITE = Architecture("model.norm", "rms", scale="/logits_scaling")
-_LN_F = Architecture("transformer.ln_f", "layer")
-_LAST = Architecture("model.final_layernorm", "layer")
-_MAMBA = Architecture("backbone.norm_f", "rms")
-_T5 = Architecture("decoder.final_layer_norm", "rms", shrinks=True)
-_MT5 = Architecture("decoder.final_layer_norm", "rms")
-_MBART = Architecture("model.decoder.layer_norm", "layer")
-_BART = Architecture("model.decoder.layers.*.final_layer_norm", "layer")
-_BERT = Architecture("cls.predictions.transform.LayerNorm", "layer")
-_ROBERTA = Architecture("lm_head.layer_norm", "layer")
-
-_SHARED: dict[Architecture, str] = {
-    _LLAMA: "apertus arcee aria bitnet cwm deepseek_v2 deepseek_v3 diffllama doge dots1 ernie4_5 ernie4_5_moe exaone4 "
-    "flex_olmo gemma3n gemma3n_text glm glm4 glm4_moe gpt_oss helium hunyuan_v1_dense internlm2 internlm3 jetmoe "
-    "llama llama4 llama4_text llava minimax ministral mistral mistral3 mixtral mllama_text_model olmo2 olmo3 olmoe "
-    "phi3 qwen2 qwen2_moe qwen2_vl qwen2_vl_text qwen2_5_vl qwen3 qwen3_moe qwen3_vl_text seed_oss smollm3 "
-    "yi",
-    _GEMMA: "gemma gemma2 gemma3 gemma3_text paligemma qwen3_next vaultgemma",
-    _NEMOTRON: "nemotron",
-    _COHERE: "cohere cohere2",
-    _GRANITE: "granite granitemoe granitemoeshared granitemoehybrid",
-    _LN_F: "bloom codegen falcon gpt2 gpt_bigcode gpt_neo gptj",
-    _LAST: "persimmon phi",
-    _MAMBA: "falcon_mamba mamba mamba2",
-    _T5: "longt5 switch_transformers t5 umt5",
-    _MT5: "mt5",
-    _MBART: "blenderbot m2m_100 mbart nllb-moe pegasus pegasus_x",
-    _BART: "bart blenderbot-small marian mvp plbart",
-    _BERT: "bert deberta-v2",
-    _ROBERTA: "camembert data2vec-text mpnet roberta xlm-roberta",
+_MODEL_TYPES: dict[Architecture, str] = {
+    Architecture("model.norm", "rms"):
+        "apertus arcee aria bitnet cwm deepseek_v2 deepseek_v3 diffllama doge dots1 ernie4_5 ernie4_5_moe exaone4 "
+        "flex_olmo gemma3n gemma3n_text glm glm4 glm4_moe gpt_oss helium hunyuan_v1_dense internlm2 internlm3 jetmoe "
+        "llama llama4 llama4_text llava minimax ministral mistral mistral3 mixtral mllama_text_model olmo2 olmo3 "
+        "olmoe phi3 qwen2 qwen2_moe qwen2_vl qwen2_vl_text qwen2_5_vl qwen3 qwen3_moe qwen3_vl_text seed_oss smollm3 "
+        "yi",
+    Architecture("model.norm", "rms", adds_one=True): "gemma gemma2 gemma3 gemma3_text paligemma qwen3_next vaultgemma",
+    Architecture("model.norm", "layer", adds_one=True): "nemotron",
+    Architecture("model.norm", "layer", scale="logit_scale"): "cohere cohere2",
+    Architecture("model.norm", "rms", scale="/logits_scaling"): "granite granitemoe granitemoeshared granitemoehybrid",
+    Architecture("transformer.ln_f", "layer"): "bloom codegen falcon gpt2 gpt_bigcode gpt_neo gptj",
+    Architecture("model.final_layernorm", "layer"): "persimmon phi",
+    Architecture("backbone.norm_f", "rms"): "falcon_mamba mamba mamba2",
+    Architecture("decoder.final_layer_norm", "rms", shrinks=True): "longt5 switch_transformers t5 umt5",
+    Architecture("decoder.final_layer_norm", "rms"): "mt5",
+    Architecture("model.decoder.layer_norm", "layer"): "blenderbot m2m_100 mbart nllb-moe pegasus pegasus_x",
+    Architecture("model.decoder.layers.*.final_layer_norm", "layer"): "bart blenderbot-small marian mvp plbart",
+    Architecture("cls.predictions.transform.LayerNorm", "layer"): "bert deberta-v2",
+    Architecture("lm_head.layer_norm", "layer"): "camembert data2vec-text mpnet roberta xlm-roberta",
+    Architecture("predictions.LayerNorm", "layer"): "albert",
+    Architecture("biogpt.layer_norm", "layer"): "biogpt",
+    Architecture("transformer.norm_f", "layer"): "dbrx mpt",
+    Architecture("vocab_layer_norm", "layer"): "distilbert",
+    Architecture("generator_predictions.LayerNorm", "layer"): "electra",
+    Architecture("transformer.ln_f", "rms"): "exaone",
+    Architecture("gpt_neox.final_layer_norm", "layer"): "gpt_neox",
+    Architecture("model.final_layernorm", "rms"): "jamba zamba",
+    Architecture("led.decoder.layers.*.final_layer_norm", "layer"): "led",
+    Architecture("head.norm", "layer"): "modernbert",
+    Architecture("model.norm", "layer", constant=True): "olmo",
+    Architecture("model.decoder.final_layer_norm", "layer"): "opt",
+    Architecture("model.norm", "layer"): "phimoe stablelm starcoder2",
+    Architecture("model.final_norm", "rms", adds_one=True): "recurrent_gemma",
+    Architecture("rwkv.ln_out", "layer"): "rwkv",
+    Architecture("model.layer_norm", "layer"): "xglm",
 }  # fmt: skip
-ARCHITECTURES: dict[str, Architecture] = {
-    **{name: architecture for architecture, names in _SHARED.items() for name in names.split()},
-    "albert": Architecture("predictions.LayerNorm", "layer"),
-    "biogpt": Architecture("biogpt.layer_norm", "layer"),
-    "dbrx": Architecture("transformer.norm_f", "layer"),
-    "distilbert": Architecture("vocab_layer_norm", "layer"),
-    "electra": Architecture("generator_predictions.LayerNorm", "layer"),
-    "exaone": Architecture("transformer.ln_f", "rms"),
-    "gpt_neox": Architecture("gpt_neox.final_layer_norm", "layer"),
-    "jamba": Architecture("model.final_layernorm", "rms"),
-    "zamba": Architecture("model.final_layernorm", "rms"),
-    "led": Architecture("led.decoder.layers.*.final_layer_norm", "layer"),
-    "modernbert": Architecture("head.norm", "layer"),
-    "mpt": Architecture("transformer.norm_f", "layer"),
-    "olmo": Architecture("model.norm", "layer", constant=True),
-    "opt": Architecture("model.decoder.final_layer_norm", "layer"),
-    "phimoe": Architecture("model.norm", "layer"),
-    "recurrent_gemma": Architecture("model.final_norm", "rms", adds_one=True),
-    "rwkv": Architecture("rwkv.ln_out", "layer"),
-    "stablelm": Architecture("model.norm", "layer"),
-    "starcoder2": Architecture("model.norm", "layer"),
-    "xglm": Architecture("model.layer_norm", "layer"),
-}
+ARCHITECTURES = {name: architecture for architecture, names in _MODEL_TYPES.items() for name in names.split()}
 """By `model_type`."""
 ELSEWHERE = tuple(dict.fromkeys(x.norm for x in ARCHITECTURES.values() if "*" not in x.norm))
 """Names of layers that are asked for where the architecture is not known; the last of many may be one or not."""

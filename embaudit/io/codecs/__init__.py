@@ -8,7 +8,7 @@ from embaudit.errors import must_be
 from embaudit.io.codecs.npy import Npy, Npz
 from embaudit.io.codecs.safetensors import Safetensors, recognises
 from embaudit.io.files import existing_path
-from embaudit.io.pickles import refuse_pickles
+from embaudit.io.refusals import refuse_pickles
 
 
 def open_arrays(path: Path) -> Safetensors | Npz | Npy:

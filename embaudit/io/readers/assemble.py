@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -51,21 +51,14 @@ def contents_of_layout(arrays: Arrays, layout: Layout, request: Request, where: 
     assumed = [f"{name} has one column an entity" for name in sides]
     if layout.head:
         fields["link"] = Source.of("its name", "softmax")
-        if tensors[layout.right].shape[side_axis(layout)] == 1:
-            fields |= _two_labels(fields)
+        if layout.n_rows(tensors) == 1:
+            weight, bias = fields["right"], fields.get("right_bias", Source.of("", np.zeros(1)))
+            both = cache(lambda: two_labels(weight.read().read(), bias.read()))
+            fields["right"] = replace(weight, read=lambda: both()[0])
+            fields["right_bias"] = replace(bias, read=lambda: both()[1])
             assumed.append("one row stands for two labels, the first with scores of 0")
     rest = (Part(name, "", tensor.shape, tensor.rounded) for name, tensor in layout.left_over(tensors).items())
     return Contents(fields, tuple(rest), tuple(assumed), OF_HEAD if layout.head else Contents.roles)
-
-
-def _two_labels(fields: Mapping[str, Source]) -> dict[str, Source]:
-    weight, bias = fields["right"], fields.get("right_bias", Source.of("", np.zeros(1)))
-
-    def completed() -> tuple[NDArray[Any], NDArray[Any]]:
-        return two_labels(weight.read().read(), bias.read())
-
-    both = replace(weight, read=lambda: completed()[0]), replace(bias, read=lambda: completed()[1])
-    return dict(zip(("right", "right_bias"), both, strict=True))
 
 
 def _side(arrays: Arrays, name: str, where: object, transposed: bool) -> LazyArray:
@@ -119,11 +112,6 @@ def tokens_beside(folder: Path, contents: Contents) -> dict[str, Source]:
         return {}
     tokens = tokens_of(folder, n_rows)
     return named_by(tokens) if tokens is not None and tokens.n_known == n_rows else {}
-
-
-def side_axis(layout: Layout) -> int:
-    """Return the axis of the right array that counts entities."""
-    return int("right" in layout.transposed)
 
 
 def _extra(arrays: Arrays, source: str, name: str) -> Any:

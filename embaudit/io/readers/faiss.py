@@ -26,32 +26,23 @@ def contents(path: Path, request: Request) -> Contents:  # noqa: ARG001
     InputError
         If it is damaged, empty, or a compressed index, whose vectors are other ones.
     """
-    index = _opened(path)
-    vectors, ids = vectors_of(index, path)
-    fields = {"right": Source(f"the vectors of {_kind(index)}", lambda: vectors, vectors.shape)}
-    if ids is not None:
-        fields["right_ids"] = Source("its ids", lambda: ids, ids.shape)
-    return Contents(fields)
-
-
-def _opened(path: Path) -> Any:
-    """Open an index, with limits on memory that follow from the size of the file."""
     faiss = import_module("faiss")
     # A header may say that it is followed by more than the file holds; faiss would ask for the memory.
     limits = {name: getattr(faiss, f"get_deserialization_{name}", int)() for name in LIMITS}
     try:
         for name in LIMITS:
             getattr(faiss, f"set_deserialization_{name}", int)(path.stat().st_size)
-        return faiss.read_index(str(path))
+        index = faiss.read_index(str(path))
     except (RuntimeError, MemoryError) as error:
         raise InputError(f"{path} must be a whole FAISS index; faiss cannot read it.") from error
     finally:
         for name, limit in limits.items():
             getattr(faiss, f"set_deserialization_{name}", int)(limit)
-
-
-def _kind(index: Any) -> str:
-    return type(index).__name__
+    vectors, ids = vectors_of(index, path)
+    fields = {"right": Source(f"the vectors of {type(index).__name__}", lambda: vectors, vectors.shape)}
+    if ids is not None:
+        fields["right_ids"] = Source("its ids", lambda: ids, ids.shape)
+    return Contents(fields)
 
 
 def vectors_of(index: Any, where: object) -> tuple[NDArray[Any], NDArray[np.int64] | None]:
@@ -69,31 +60,26 @@ def vectors_of(index: Any, where: object) -> tuple[NDArray[Any], NDArray[np.int6
     storage = faiss.downcast_index(inner.storage) if type(inner) is faiss.IndexHNSWFlat else inner
     if not index.ntotal or not (isinstance(storage, faiss.IndexFlat) or type(storage) is faiss.IndexIVFFlat):
         allowed = "an index that keeps vectors as they are (flat, IVFFlat or HNSWFlat, with ids or without)"
-        raise must_be(
-            f"{where}", allowed, f"{_kind(storage)} of {index.ntotal}", "save the vectors as .npy or .parquet"
-        )
+        got = f"{type(storage).__name__} of {index.ntotal}"
+        raise must_be(f"{where}", allowed, got, "save the vectors as .npy or .parquet")
     if isinstance(storage, faiss.IndexFlat):
         return storage.reconstruct_n(0, storage.ntotal), ids
-    vectors, places = _of_lists(storage)
+    lists, blocks, numbers = storage.invlists, [], []
+    for i in range(lists.nlist):
+        size = lists.list_size(i)
+        # FAISS lends its memory, which is copied before the index goes; an empty list has none to lend.
+        if size:
+            codes = faiss.rev_swig_ptr(lists.get_codes(i), size * lists.code_size)
+            blocks.append(codes.view(np.float32).reshape(size, storage.d).copy())
+            numbers.append(faiss.rev_swig_ptr(lists.get_ids(i), size).copy())
+    # Inverted lists hold vectors by their cell; the numbers that they are kept under are their order.
+    places = np.concatenate(numbers)
+    order = np.argsort(places, kind="stable")
+    vectors, places = np.concatenate(blocks)[order], places[order]
     if ids is not None:
         return vectors, ids[places]
     # Without ids FAISS counts; numbers of rows are no ids.
     return vectors, None if np.array_equal(places, np.arange(len(places))) else places
-
-
-def _of_lists(index: Any) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Gather the vectors of inverted lists, sorted by the numbers they are kept under."""
-    faiss = import_module("faiss")
-    lists = index.invlists
-    vectors, numbers = [], []
-    for i in range(lists.nlist):
-        size = lists.list_size(i)
-        if size:
-            codes = faiss.rev_swig_ptr(lists.get_codes(i), size * lists.code_size)
-            vectors.append(codes.view(np.float32).reshape(size, index.d).copy())
-            numbers.append(faiss.rev_swig_ptr(lists.get_ids(i), size).copy())
-    order = np.argsort(np.concatenate(numbers), kind="stable")
-    return np.concatenate(vectors)[order], np.concatenate(numbers)[order]
 
 
 def keeps(draft: Draft) -> frozenset[str]:

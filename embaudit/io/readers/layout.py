@@ -106,6 +106,10 @@ class Layout:
         """Name of the right factors."""
         return self.fields["right"]
 
+    def n_rows(self, tensors: Mapping[str, Tensor]) -> int:
+        """Return the rows of the right side, which an array may hold in its columns."""
+        return tensors[self.right].shape["right" in self.transposed]
+
     def left_over(self, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """Return the arrays that play no part.
 
@@ -410,7 +414,7 @@ def require_head(layout: Layout, tensors: Mapping[str, Tensor], where: object) -
             raise must_be(f"the head of {where}", "the only matrix of its shape", got, remedy)
     if GENERIC.search(layout.right):
         remedy = f"name it with {option('weight', layout.right)} and --kind=head if a softmax follows it"
-        n_labels = shape["right" in layout.transposed]
+        n_labels = layout.n_rows(tensors)
         after = next(
             (x for x in remaining if matrices[x][1] == n_labels and n_labels > 1 and x.endswith(".weight")), None
         )

@@ -59,9 +59,8 @@ def _norm(stored: Npz) -> FinalNorm:
         shift = stored[SHIFT] if SHIFT in stored.tensors else None
         return FinalNorm(kind, stored[NORM], shift, float(epsilon))  # type: ignore[arg-type]
     except ValueError as error:
-        raise must_be(
-            f"the final norm in {stored.path}", "one that embaudit wrote", repr(kind), "save it again"
-        ) from error
+        what = f"the final norm in {stored.path}"
+        raise must_be(what, "one that embaudit wrote", repr(kind), "save it again") from error
 
 
 def _scalar(stored: Npz, name: str, kinds: str) -> Any:

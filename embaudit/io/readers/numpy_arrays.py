@@ -10,13 +10,13 @@ from typing import IO, Any
 from numpy.typing import NDArray
 
 from embaudit.errors import must_be
-from embaudit.io.advice import refuse_unread
 from embaudit.io.codecs.arrays import UNNAMED, Arrays
 from embaudit.io.codecs.npy import Npy, Npz, write_npy
 from embaudit.io.files import existing_file
 from embaudit.io.intake import Contents
 from embaudit.io.readers.assemble import contents_of
 from embaudit.io.readers.layout import FACTORS, plain, squeezed
+from embaudit.io.refusals import refuse_unread
 from embaudit.io.request import Request
 from embaudit.io.saving import Draft
 

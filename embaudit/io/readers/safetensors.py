@@ -19,7 +19,7 @@ from embaudit.io.codecs.arrays import Stream
 from embaudit.io.codecs.safetensors import Safetensors, recognises
 from embaudit.io.intake import Contents, Source
 from embaudit.io.json_text import parsed
-from embaudit.io.readers.assemble import contents_of_layout, named_by, planned, side_axis
+from embaudit.io.readers.assemble import contents_of_layout, named_by, planned
 from embaudit.io.readers.layout import Layout, is_tied
 from embaudit.io.request import Request
 from embaudit.io.saving import Draft, said
@@ -53,7 +53,7 @@ def contents(path: Path, request: Request) -> Contents:
     if config.soft_cap and layout.head and not stored:
         fields["link"] = Source.of("its name", Softmax(soft_cap=config.soft_cap))
     # One row of a binary head stands for two labels.
-    n_rows = max(checkpoint.tensors[layout.right].shape[side_axis(layout)], 1 + layout.head)
+    n_rows = max(layout.n_rows(checkpoint.tensors), 1 + layout.head)
     names = {} if "right_names" in fields else _names(checkpoint, layout, n_rows)
     return replace(contents, fields={**fields, **names})
 

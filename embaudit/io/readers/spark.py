@@ -5,8 +5,7 @@ A pipeline keeps its models among its `stages`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -24,24 +23,13 @@ LAYOUTS = (("userFactors", "itemFactors"), ("data/user", "data/product"))
 
 def recognises(path: Path) -> bool:
     """Return whether one of the four folders is there, or in a stage of a pipeline."""
-    return any(_holds_some(folder) for folder in (path, *_stages(path)))
+    return bool(_models_in(path))
 
 
-def _holds_some(path: Path) -> bool:
-    return any((path / folder).is_dir() for layout in LAYOUTS for folder in layout)
-
-
-def _stages(path: Path) -> list[Path]:
-    return sorted((path / "stages").glob("*"))
-
-
-def _model_in(path: Path) -> Path:
-    """Return the folder of the model: itself, or the one stage of a pipeline that has factors."""
-    stages = [stage for stage in _stages(path) if _holds_some(stage)]
-    if len(stages) > 1:
-        got = ", ".join(stage.name for stage in stages)
-        raise must_be(f"{path}", "a pipeline with one ALS model", got, "name the folder of one of its stages")
-    return stages[0] if stages else path
+def _models_in(path: Path) -> list[Path]:
+    """Return the folders of models: that itself, or the stages of a pipeline that have factors."""
+    folders = [path, *sorted((path / "stages").glob("*"))]
+    return [folder for folder in folders if any((folder / side).is_dir() for layout in LAYOUTS for side in layout)]
 
 
 def contents(path: Path, request: Request) -> Contents:  # noqa: ARG001
@@ -52,24 +40,26 @@ def contents(path: Path, request: Request) -> Contents:  # noqa: ARG001
     InputError
         If a side is missing, damaged, or has rows of different length, or a pipeline holds several models.
     """
-    path = _model_in(path)
-    folders = next((layout for layout in LAYOUTS if any((path / folder).is_dir() for folder in layout)), None)
-    if folders is None:
+    models = _models_in(path)
+    if not models:
         raise InputError(f"{path} must be the directory of a saved ALS model; it holds no factors.")
+    if len(models) > 1:
+        got = ", ".join(stage.name for stage in models)
+        raise must_be(f"{path}", "a pipeline with one ALS model", got, "name the folder of one of its stages")
+    (path,) = models
+    folders = next(layout for layout in LAYOUTS if any((path / folder).is_dir() for folder in layout))
     missing = [folder for folder in folders if not (path / folder).is_dir()]
     if missing:
         raise must_be(f"{path}", f"a directory with {' and '.join(folders)}", f"no {missing[0]}", "copy all of it")
     model = cache(lambda: of_rows(*_side(path / folders[0]), *_side(path / folders[1])))
-    fields: dict[str, Source] = {}
+
+    def source(place: str, field: str) -> Source:
+        return Source(place, lambda: getattr(model(), field))
+
+    fields = {"objective": source("", "objective")}
     for side, folder in zip(("left", "right"), folders, strict=True):
-        fields[side] = Source(f"{folder}.features", partial(_field, model, side))
-        fields[f"{side}_ids"] = Source(f"{folder}.id", partial(_field, model, f"{side}_ids"))
-    fields["objective"] = Source("", partial(_field, model, "objective"))
+        fields |= {side: source(f"{folder}.features", side), f"{side}_ids": source(f"{folder}.id", f"{side}_ids")}
     return Contents(fields, files=tuple(str(path / folder) for folder in folders))
-
-
-def _field(model: Callable[[], FactorModel], name: str) -> Any:
-    return getattr(model(), name)
 
 
 def of_rows(user_ids: NDArray[Any], users: NDArray[Any], item_ids: NDArray[Any], items: NDArray[Any]) -> FactorModel:

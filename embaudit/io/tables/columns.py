@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from embaudit.core.checked import Floats, as_texts
 from embaudit.errors import must_be
-from embaudit.io.advice import refuse_matrix_market
 from embaudit.io.codecs.arrow import SUFFIXES, ArrowTable
 from embaudit.io.codecs.delimited import (
     Cell,
@@ -24,6 +23,7 @@ from embaudit.io.codecs.delimited import (
     sniff,
 )
 from embaudit.io.files import AnyPath, existing_file
+from embaudit.io.refusals import refuse_matrix_market
 
 if TYPE_CHECKING:
     import pyarrow as pa

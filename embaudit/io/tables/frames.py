@@ -13,7 +13,7 @@ from embaudit.errors import InputError, must_be
 from embaudit.io.codecs.arrow import SUFFIXES, ArrowTable
 from embaudit.io.codecs.delimited import BY_SUFFIX, sniff
 from embaudit.io.files import on_this_machine
-from embaudit.io.pickles import refuse_pickles
+from embaudit.io.refusals import refuse_pickles
 
 if TYPE_CHECKING:
     import pandas as pd

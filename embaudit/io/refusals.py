@@ -1,0 +1,214 @@
+"""Files that no reader takes: what they are, by name and first bytes, and what settles it; pickles are never opened."""
+
+from __future__ import annotations
+
+import pickletools
+import re
+import zipfile
+import zlib
+from collections.abc import Iterable
+from pathlib import Path
+
+from embaudit.errors import InputError, must_be
+from embaudit.io.files import first_bytes, plain_suffix
+
+MAGIC = {
+    b"PAR1": ("Parquet", ".parquet"),
+    b"ARROW1": ("Arrow", ".feather"),
+    b"\x93NUMPY": ("a NumPy array", ".npy"),
+    b"\x89HDF\r\n\x1a\n": ("HDF5", ".h5"),
+    b"IxF": ("a FAISS index", ".faiss"),
+}
+"""First bytes of files of known formats; renaming one helps."""
+_VECTORS = "export the vectors in Python: numpy.save('vectors.npy', {})"
+_ANNOY = _VECTORS.format("[index.get_item_vector(i) for i in range(index.get_n_items())]")
+_HNSW = _VECTORS.format("index.get_items(sorted(index.get_ids_list()))")
+_FIT = "factorize it first: `embaudit fit {path} --objective product`"
+_UNPACK = "unpack it, and give what is in it"
+ADVICE = {
+    ".ann": ("an index of Annoy", _ANNOY),
+    ".annoy": ("an index of Annoy", _ANNOY),
+    ".hnsw": ("an index of hnswlib", _HNSW),
+    ".usearch": ("an index of USearch", _VECTORS.format("index.get(index.keys)")),
+    ".dat": ("a table of interactions by its name", _FIT),
+    ".data": ("a table of interactions by its name", _FIT),
+    ".inter": ("a table of interactions by its name", _FIT),
+    ".mat": ("a file of MATLAB", "convert it in Python: numpy.savez('model.npz', **{{k: v for k, v in "
+             "scipy.io.loadmat('{path}').items() if k[0] != '_'}})"),
+    ".pb": ("a graph of TensorFlow", "save the live model's weights in Python: numpy.savez('model.npz', W=..., b=...)"),
+    ".tflite": ("a graph of TensorFlow Lite", "save the live model's weights in Python: numpy.savez('model.npz', ...)"),
+    ".zip": ("an archive", _UNPACK), ".tar": ("an archive", _UNPACK), ".tgz": ("an archive", _UNPACK),
+    ".7z": ("an archive", _UNPACK), ".zst": ("a packed file", _UNPACK), ".bz2": ("a packed file", _UNPACK),
+    ".xz": ("a packed file", _UNPACK),
+}  # fmt: skip
+"""By suffix: what a file is, and what to do."""
+_MARKET = (
+    "convert it in Python: import scipy.io; m = scipy.io.mmread({path!r}); numpy.save('vectors.npy', m) for a matrix; "
+    "pandas.DataFrame({{'user': m.row, 'item': m.col, 'rating': m.data}}).to_csv('interactions.csv', index=False) for "
+    "a sparse one"
+)
+ZEROS = bytes(8)
+"""First bytes of an index of hnswlib: the offset of its lowest level."""
+_GENSIM = 'in Python: KeyedVectors.load("{name}").save_word2vec_format("vectors.txt")'
+_TENSORS = "safetensors.torch.save_file({{k: v.contiguous().clone() for k, v in state.items()}}, {out!r})"
+_TORCH = (
+    "in Python: import safetensors.torch, torch; "
+    "state = torch.load({name!r}, map_location='cpu', weights_only={safe}){part}; "
+    f"{_TENSORS}{{trust}}, or embaudit.io.from_object(model) with the live model"
+)
+_PARTS = (
+    "in Python: import glob, safetensors.torch, torch; "
+    "state = {{k: v for part in sorted(glob.glob({parts!r})) for k, v in "
+    "torch.load(part, map_location='cpu', weights_only=True).items()}}; " + _TENSORS
+)
+_TRUST = " (which runs the code in the file: only if you trust who made it)"
+OUT = "model.safetensors"
+"""File name of converted weights, which readers of a folder look for."""
+STATES = ("state_dict", "model_state_dict", "model_state", "model", "net", "network")
+"""Under which keys training loops keep weights beside other things; Lightning under the first."""
+BESIDE = ("epoch", "optimizer", "optimizer_state_dict", "step", "iteration", "scheduler")
+"""Keys of what they keep there, too."""
+PLAIN = re.compile(r"collections OrderedDict|torch\._utils _rebuild_\w+|torch \w+Storage|torch(\._tensor)? \w+")
+"""Imports of a pickle that holds weights alone."""
+_LIVE = "in Python, where the model is loaded: embaudit.save(embaudit.io.from_object(model), 'model.npz')"
+CONVERSIONS = {
+    ".kv": _GENSIM,
+    ".pt": _TORCH,
+    ".pth": _TORCH,
+    ".ckpt": _TORCH,
+    ".pkl": _LIVE,
+    ".pickle": _LIVE,
+    ".joblib": _LIVE,
+    ".model": "in Python, if gensim wrote it: embaudit.save(embaudit.io.from_object("
+    "gensim.models.Word2Vec.load({name!r})), 'model.npz'), which keeps words and contexts",
+}
+PART = re.compile(r"-\d{5}-of-(?P<last>\d{5})\.bin$")
+"""Ending of the file name of one shard of a checkpoint."""
+CHECKPOINTS = ("pytorch_model.bin", "pytorch_model-00001-of-*.bin")
+"""File names of checkpoints that were saved before safetensors."""
+BEGINNINGS = tuple(bytes([0x80, protocol]) for protocol in range(2, 6))
+"""Pickles of protocol 2 and later."""
+
+
+def refusal(path: Path, suffixes: Iterable[str]) -> InputError:
+    """Build the error for a file or folder of no known format: what would help.
+
+    Examples
+    --------
+    >>> print(refusal(Path("index.ann"), (".npz", ".npy")))
+    the input must be a model or vectors; got index.ann, an index of Annoy; export the vectors in Python: \
+numpy.save('vectors.npy', [index.get_item_vector(i) for i in range(index.get_n_items())]).
+    """
+    if path.is_dir():
+        pickled = pickled_checkpoint(path)
+        if pickled is not None:
+            return pickled
+        remedy = "name the file in it; folders are read of safetensors checkpoints and of ALS models of Spark"
+        return must_be("the input", "a model or vectors", f"{path}, a folder without a model that is known", remedy)
+    suffix = path.suffix.lower()
+    if suffix in ADVICE:
+        what, remedy = ADVICE[suffix]
+        return must_be("the input", "a model or vectors", f"{path}, {what}", remedy.format(path=path))
+    beginning = first_bytes(path)
+    kind, ending = next((hint for magic, hint in MAGIC.items() if beginning.startswith(magic)), ("", ""))
+    if kind:
+        remedy = f"rename it so that it ends in {ending}"
+        return must_be("the input", "a file whose name tells its format", f"{path}, which is {kind}", remedy)
+    remedy = "write the vectors as .npy or .parquet, or name its format with --format if it is one of these"
+    return must_be("the input", "a model in a format known by its suffix: " + " ".join(suffixes), path, remedy)
+
+
+def refuse_unread(path: Path) -> None:
+    """Refuse formats that are converted first, whatever a file of them is called.
+
+    Raises
+    ------
+    InputError
+        Of Matrix Market or an index of hnswlib, with the conversion to run instead.
+    """
+    refuse_matrix_market(path, needs="a model or vectors")
+    if path.suffix.lower() == ".bin" and first_bytes(path, len(ZEROS)) == ZEROS:
+        raise must_be("the input", "a model or vectors", f"{path}, an index of hnswlib by its first bytes", _HNSW)
+
+
+def refuse_matrix_market(path: Path, *, needs: str) -> None:
+    """Refuse a matrix of Matrix Market by its name or its first bytes, with the conversion to run instead.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    needs : str
+        What is to be read from it.
+
+    Raises
+    ------
+    InputError
+        If it is one.
+    """
+    if plain_suffix(path) == ".mtx" or first_bytes(path).startswith(b"%%MatrixMarket"):
+        raise must_be("the input", needs, f"{path}, a matrix in Matrix Market", _MARKET.format(path=str(path)))
+
+
+def refuse_pickles(path: Path) -> None:
+    """Refuse what is named like a pickle or is one.
+
+    Raises
+    ------
+    InputError
+        With the conversion to run instead.
+    """
+    beginning = first_bytes(path, 256)
+    # No pickle goes on with a zero; an integer of four bytes may, such as the width of a network.
+    is_pickle = beginning.startswith(BEGINNINGS) and beginning[2:3] != b"\0"
+    # PyTorch keeps a pickle in a zip archive.
+    is_archive = beginning.startswith(b"PK") and b"/data.pkl" in beginning
+    if path.suffix.lower() in CONVERSIONS or is_pickle or is_archive:
+        raise _refusal(path)
+
+
+def pickled_checkpoint(folder: Path) -> InputError | None:
+    """Refuse a folder whose weights are pickles; None where there are none.
+
+    Examples
+    --------
+    >>> pickled_checkpoint(Path("no-such-folder")) is None
+    True
+    """
+    checkpoint = next((path for name in CHECKPOINTS for path in sorted(folder.glob(name))), None)
+    return None if checkpoint is None else _refusal(checkpoint, name=str(checkpoint), out=str(folder / OUT))
+
+
+def _refusal(path: Path, *, name: str | None = None, out: str = OUT) -> InputError:
+    """Build the error that names the conversion."""
+    name, shard = name or path.name, PART.search(path.name)
+    remedy = CONVERSIONS.get(path.suffix.lower(), _TORCH if path.suffix == ".bin" else _LIVE)
+    words: dict[str, object] = {"name": name, "out": out}
+    if shard is not None:
+        parts = f"{path.name[: shard.start()]}-*-of-{shard['last']}.bin"
+        remedy, words = _PARTS, {**words, "parts": str(Path(name).parent / parts)}
+    elif remedy is _TORCH:
+        words |= _of_torch(path)
+    return InputError(
+        f"{path} must be a file of plain numbers; it is a pickle, which could run code; convert it "
+        f"{remedy.format(**words)}."
+    )
+
+
+def _of_torch(path: Path) -> dict[str, object]:
+    """Determine from the names in a file of PyTorch, which are read and not followed, how its weights are had."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            name = next(name for name in archive.namelist() if name.endswith("data.pkl"))
+            operations = [(code.name, value) for code, value, _ in pickletools.genops(archive.read(name))]
+    # Older files are no archives.
+    except (OSError, ValueError, StopIteration, RuntimeError, zipfile.BadZipFile, zlib.error):
+        operations = []
+    imports = [str(value) for code, value in operations if code == "GLOBAL"]
+    texts = {value for code, value in operations if "UNICODE" in code}
+    # Only beside other things is a short key no layer.
+    sure = STATES if texts.intersection(BESIDE) else STATES[:2]
+    key = next((candidate for candidate in sure if candidate in texts), None)
+    safe = all(PLAIN.fullmatch(candidate) for candidate in imports)
+    shard = f"[{key!r}]" if key is not None else "" if safe else ".state_dict()"
+    return {"safe": safe, "part": shard, "trust": "" if safe else _TRUST}
