@@ -1,15 +1,13 @@
 """The nearest rows by cosine: the one exact search, streamed, and the lists it finds.
 
 Candidates pass by in tiles that stay in the cache. Of each row only the best so far are kept, and a tile is looked at
-closely only where it exceeds the last of them; no p×p and no m×p matrix is ever built. Where somebody else needed the
-cosines of all pairs, lists are read off these.
+closely only where it exceeds the last of them; no p×p and no m×p matrix is ever built.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,7 +18,7 @@ from embaudit.errors import must_be
 from embaudit.linalg.pairs import pair_cosines
 from embaudit.linalg.rows import unit_rows
 from embaudit.linalg.topk import Hits, TopK, topk_above
-from embaudit.linalg.transformed_rows import Rows, TransformedRows, with_shift
+from embaudit.linalg.transformed_rows import Rows, with_shift
 from embaudit.linalg.two_stage import MANY, SPARE_IN_A_CROWD, two_stage_topk
 
 TIE = 1e-9
@@ -31,8 +29,6 @@ MAX_BLOCK = 2048
 """Candidates of a block at most."""
 TILE = 2**18
 """Cosines of a tile: in float64 they stay in the second-level cache."""
-MIN_QUERIES = 64
-"""Number of queries from which duplicate rows are removed before the product; below it, removal costs as much."""
 
 
 def tie_of(x: Rows) -> float:
@@ -64,10 +60,6 @@ class NeighbourLists:
     """(m,) the cosine of the first excluded row, -inf where none is left, NaN for a row without direction."""
     searched: Rows = field(repr=False)
     """(p, k) the rows searched."""
-    shift: Vector | None = field(default=None, repr=False)
-    """(k,) what was added to each of them."""
-    table: Floats | None = field(default=None, repr=False)
-    """(p, p) all their cosines, where these were at hand."""
 
     @property
     def tied(self) -> Flags:
@@ -109,7 +101,7 @@ class NeighbourLists:
         rest = np.flatnonzero(~enough)
         if not len(rest):
             return lists
-        again = neighbours(self.searched, n, rows=self.rows[rest], shift=self.shift, first=first, table=self.table)
+        again = neighbours(self.searched, n, rows=self.rows[rest], first=first)
         if len(rest) == len(self.rows):
             return again
         lists = replace(lists, indices=lists.indices.copy(), cosines=lists.cosines.copy())
@@ -140,37 +132,20 @@ class NeighbourLists:
         if not np.array_equal(self.rows, other.rows):
             raise must_be("the lists compared", "of the same rows", f"{len(self.rows)} and {len(other.rows)} others")
         is_entry = self.indices >= 0
-        stays = is_entry & _listed(self.indices, other.indices)
+        # One column of the other lists at a time: all at once would be m × N × N flags.
+        stays = np.zeros(self.indices.shape, dtype=bool)
+        for column in other.indices.T:
+            stays |= self.indices == column[:, None]
+        stays &= is_entry
         row, place = np.nonzero(is_entry & ~stays)
         pairs = np.column_stack([self.rows[row], self.indices[row, place]])
-        cosines = other.of_pairs(pairs)
         last = np.nan_to_num(other.cosines, nan=np.inf).min(axis=1)
-        stays[row, place] = cosines >= last[row] - tie
-        return np.asarray(stays)
-
-    def of_pairs(self, pairs: Indices) -> Floats:
-        """Return the cosines of (m, 2) pairs of the rows searched.
-
-        Examples
-        --------
-        >>> neighbours(np.array([[1.0, 0.0], [3.0, 4.0]]), 1).of_pairs(np.array([[1, 0]]))
-        array([0.6])
-        """
-        if self.table is None:
-            return pair_cosines(self.searched, self.searched, pairs, shift=self.shift)
-        return np.asarray(self.table[pairs[:, 0], pairs[:, 1]])
+        stays[row, place] = pair_cosines(other.searched, other.searched, pairs) >= last[row] - tie
+        return stays
 
     def overlap(self, other: NeighbourLists, *, tie: float = TIE) -> float:
         """Share of the neighbours that are kept in other lists."""
         return int(np.count_nonzero(self.kept_in(other, tie=tie))) / max(1, int(np.count_nonzero(self.indices >= 0)))
-
-
-def _listed(indices: Indices, other_indices: Indices) -> Flags:
-    """Flag each index of a row that is among the other ones of that row."""
-    is_listed = np.zeros(indices.shape, dtype=bool)
-    for column in other_indices.T:
-        is_listed |= indices == column[:, None]
-    return is_listed
 
 
 def _blocks(n_rows: int, rank: int, keep: int) -> Iterator[slice]:
@@ -182,55 +157,36 @@ def _blocks(n_rows: int, rank: int, keep: int) -> Iterator[slice]:
         start, size = start + size, min(2 * size, most)
 
 
-def _shifted(x: Rows, shift: Vector | None) -> Any:
-    return x if shift is None else np.asarray(x, dtype=np.float64) + shift
-
-
-def _search(x: Rows, rows: Indices, keep: int, shift: Vector | None, first: Indices | None) -> TopK:
+def _search(x: Rows, rows: Indices, keep: int, first: Indices | None) -> TopK:
     """Find the `keep` largest cosines of some rows with all others; NaN for a row without direction."""
-    if len(x) < MANY or (shift is not None and not isinstance(x, np.ndarray | TransformedRows)):
-        return _search_in_float64(x, rows, keep, shift, first)
-    return _search_unsettled(x, rows, keep, shift, first, *two_stage_topk(_with_shift(x, shift), rows, keep, first))
-
-
-def _with_shift(x: Rows, shift: Vector | None) -> Rows:
-    return with_shift(x, shift) if shift is not None and isinstance(x, np.ndarray | TransformedRows) else x
-
-
-def _search_unsettled(
-    x: Rows, rows: Indices, keep: int, shift: Vector | None, first: Indices | None, best: TopK, settled: Flags
-) -> TopK:
-    """Search again for the rows whose largest cosines few candidates did not settle."""
-
-    def again(top: TopK, some: Indices) -> None:
-        best.columns[some], best.values[some] = top.columns, top.values
-
+    if len(x) < MANY:
+        return _search_in_float64(x, rows, keep, first)
+    best, settled = two_stage_topk(x, rows, keep, first)
     rest = np.flatnonzero(~settled)
+    # Rows whose list few candidates did not settle: more of them if rows are few, then everything in float64.
     if 0 < len(rest) * SPARE_IN_A_CROWD <= len(x):
-        top, now = two_stage_topk(_with_shift(x, shift), rows[rest], keep, first, spare=SPARE_IN_A_CROWD)
-        again(top, rest)
+        again, now = two_stage_topk(x, rows[rest], keep, first, spare=SPARE_IN_A_CROWD)
+        best.columns[rest], best.values[rest] = again.columns, again.values
         rest = rest[~now]
     if len(rest):
-        again(_search_in_float64(x, rows[rest], keep, shift, first), rest)
+        again = _search_in_float64(x, rows[rest], keep, first)
+        best.columns[rest], best.values[rest] = again.columns, again.values
     return best
 
 
-def _search_in_float64(x: Rows, rows: Indices, keep: int, shift: Vector | None, first: Indices | None) -> TopK:
+def _search_in_float64(x: Rows, rows: Indices, keep: int, first: Indices | None) -> TopK:
     """Search in float64 alone."""
-    queries, best = unit_rows(_shifted(x[rows], shift), none=0), TopK(len(rows), keep)
+    queries, best = unit_rows(x[rows], none=0), TopK(len(rows), keep)
     own = rows if first is None else first[rows]
-    without_duplicates = first is not None and len(rows) >= MIN_QUERIES
 
-    def found(block: slice) -> list[Hits]:
+    def largest(block: slice) -> list[Hits]:
         """Find the largest cosines of a block of candidates for every query."""
         number = np.arange(block.start, block.stop)
-        listed = np.ones(len(number), dtype=bool) if first is None else first[block] == number
-        if without_duplicates:
-            number, listed = number[listed], listed[listed]
-        unit = unit_rows(_shifted(x[number if without_duplicates else block], shift))
+        if first is not None:
+            number = number[first[block] == number]
+        unit = unit_rows(x[block if first is None else number])
         empty = np.isnan(unit[:, 0])
         unit[empty] = 0
-        empty |= ~listed
         parts = []
         for batch in row_blocks(len(rows), len(unit), budget=8 * TILE):
             tile = queries[batch] @ unit.T
@@ -247,28 +203,9 @@ def _search_in_float64(x: Rows, rows: Indices, keep: int, shift: Vector | None, 
             parts.append((row + batch.start, number[column], np.maximum(value, -1)))
         return parts
 
-    for parts in parallel_map(found, _blocks(len(x), x.shape[1], keep)):
+    for parts in parallel_map(largest, _blocks(len(x), x.shape[1], keep)):
         best.merge(*(np.concatenate(column) for column in zip(*parts, strict=True)))
     lost = ~queries.any(axis=1)
-    best.columns[lost], best.values[lost] = -1, np.nan
-    return best
-
-
-def _from_table(table: Floats, rows: Indices, keep: int, first: Indices | None) -> TopK:
-    """Find the `keep` largest cosines of some rows with all others in a table of them all."""
-    best, empty = TopK(len(rows), keep), np.isnan(table.diagonal())
-    lost, own = empty[rows], rows if first is None else first[rows]
-    if first is not None:
-        empty |= first != np.arange(len(table))
-    for batch in row_blocks(len(rows), len(table), budget=8 * TILE):
-        tile = table[rows[batch]]
-        tile[:, empty] = -np.inf
-        tile[np.arange(len(tile)), own[batch]] = -np.inf
-        tile[lost[batch]] = -np.inf
-        # Nothing exceeds a cosine of 1, though its rounding may.
-        np.minimum(tile, 1, out=tile)
-        row, column, value = topk_above(tile, best.threshold[batch], keep)
-        best.merge(row + batch.start, column, np.maximum(value, -1))
     best.columns[lost], best.values[lost] = -1, np.nan
     return best
 
@@ -280,7 +217,6 @@ def neighbours(
     rows: ArrayLike | None = None,
     shift: Vector | None = None,
     first: Indices | None = None,
-    table: Floats | None = None,
 ) -> NeighbourLists:
     """Find the exact `n` nearest rows by cosine.
 
@@ -296,8 +232,6 @@ def neighbours(
         Added to every row first, a block at a time.
     first : array of int (p,), optional
         The row that stands for each: only rows that stand for themselves are listed, and never for their own group.
-    table : array of shape (p, p), optional
-        Cosines of all rows, where they are at hand, NaN for a row without direction: then nothing is multiplied.
 
     Examples
     --------
@@ -319,23 +253,8 @@ def neighbours(
         raise must_be("first", f"a vector of {len(x)} row numbers", f"{len(first)}")
     if not len(queries):
         raise must_be("rows", "at least one row number", "none")
-    if table is not None and (np.shape(table) != (len(x), len(x)) or shift is not None):
-        raise must_be(
-            "table", f"of {len(x)} rows and columns, of rows that are not shifted", f"shape {np.shape(table)}"
-        )
-    parts = [
-        _search(x, queries[batch], n + 1, shift, first)
-        if table is None
-        else _from_table(table, queries[batch], n + 1, first)
-        for batch in row_blocks(len(queries), x.shape[1])
-    ]
-    return _lists(queries, parts, x, shift, table)
-
-
-def _lists(
-    rows: Indices, parts: list[TopK], x: Rows, shift: Vector | None = None, table: Floats | None = None
-) -> NeighbourLists:
-    """Make lists of what was found, and of the first row left out."""
-    indices, cosines = (np.concatenate([getattr(p, name) for p in parts]) for name in ("columns", "values"))
+    rows_searched = x if shift is None else with_shift(x, shift)
+    parts = [_search(rows_searched, queries[batch], n + 1, first) for batch in row_blocks(len(queries), x.shape[1])]
+    indices, cosines = (np.concatenate([getattr(part, name) for part in parts]) for name in ("columns", "values"))
     listed = np.where(indices[:, :-1] < 0, np.nan, cosines[:, :-1])
-    return NeighbourLists(rows, indices[:, :-1], listed, cosines[:, -1], x, shift, table)
+    return NeighbourLists(queries, indices[:, :-1], listed, cosines[:, -1], rows_searched)

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from embaudit.core.checked import MOST_COUNT, RNG, Floats, Vector, as_count, as_generator
+from embaudit.core.checked import MOST_COUNT, RNG, Floats, as_count, as_generator
 from embaudit.core.parallel import parallel_map, row_blocks
 from embaudit.errors import must_be
 from embaudit.linalg.rows import unit_rows
@@ -64,7 +64,7 @@ def as_pairs(pairs: ArrayLike, n_rows: int, n_columns: int) -> NDArray[np.intp]:
     return index.astype(np.intp)
 
 
-def pair_cosines(x: Rows, y: Rows, pairs: ArrayLike, *, shift: Vector | None = None) -> Floats:
+def pair_cosines(x: Rows, y: Rows, pairs: ArrayLike) -> Floats:
     """Compute `cos(x_i, y_j)` for each pair (i, j), a block of pairs at a time.
 
     Parameters
@@ -73,8 +73,6 @@ def pair_cosines(x: Rows, y: Rows, pairs: ArrayLike, *, shift: Vector | None = N
         The two sides; the same matrix for same-side pairs.
     pairs : array of shape (m, 2)
         Row numbers.
-    shift : array of shape (k,), optional
-        Added to every row of both first.
 
     Returns
     -------
@@ -87,21 +85,17 @@ def pair_cosines(x: Rows, y: Rows, pairs: ArrayLike, *, shift: Vector | None = N
     >>> pair_cosines(x, x, [[0, 1]]).round(4)
     array([0.7071])
     """
-
-    def unit(rows: Rows) -> Floats:
-        return unit_rows(rows if shift is None else np.asarray(rows, dtype=np.float64) + shift)
-
     index = as_pairs(pairs, len(x), len(y))
     # Rows that many pairs share have their norms taken once.
     shared = len(index) > len(x) + len(y) and max(math.prod(side.shape) for side in (x, y)) <= AT_ONCE
     sides = (x, y)
     if shared:
-        sides = ((unit_x := unit(x)), unit_x if y is x else unit(y))
+        sides = ((unit_x := unit_rows(x)), unit_x if y is x else unit_rows(y))
     cosines = np.empty(len(index))
 
     def fill(rows: slice) -> None:
         ends = (side[column] for side, column in zip(sides, index[rows].T, strict=True))
-        np.einsum("ij,ij->i", *(ends if shared else map(unit, ends)), out=cosines[rows])
+        np.einsum("ij,ij->i", *(ends if shared else map(unit_rows, ends)), out=cosines[rows])
 
     list(parallel_map(fill, row_blocks(len(index), 4 * x.shape[1]), in_threads=True))
     return np.clip(cosines, -1, 1, out=cosines)

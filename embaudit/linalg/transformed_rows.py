@@ -46,7 +46,7 @@ class TransformedRows:
     ((2, 2), dtype('float32'), array([[2., 1.]]))
     """
 
-    x: Matrix
+    x: Rows
     """(p, k), may lie on disk."""
     linear: Linear
     """(k, m)."""
@@ -132,7 +132,7 @@ class Mapped:
         return self.function(np.array(self.x[rows], dtype=np.float64))
 
 
-def with_shift(x: Matrix | TransformedRows, shift: Vector) -> TransformedRows:
+def with_shift(x: Rows, shift: Vector) -> TransformedRows:
     """Add a shift to all rows.
 
     Examples

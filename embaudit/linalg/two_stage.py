@@ -9,11 +9,9 @@ searched again in float64.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
-from embaudit.core.checked import Flags, Floats, Indices, Vector
+from embaudit.core.checked import Flags, Floats, Indices
 from embaudit.core.parallel import parallel_map, row_blocks
 from embaudit.linalg.rows import unit_rows
 from embaudit.linalg.topk import Hits, TopK, topk_above
@@ -77,23 +75,8 @@ def two_stage_topk(
     ([[1]], [True])
     """
     queries = unit_rows(x[rows], none=0)
-    n_candidates = keep + (n_extra_candidates(x) if spare is None else spare)
-    return certify_topk(x, queries, _upper_bounds(x, rows, queries.astype(np.float32), n_candidates, first), keep)
-
-
-def n_extra_candidates(x: Rows) -> int:
-    """Return how many candidates are kept beside those asked for.
-
-    Examples
-    --------
-    >>> n_extra_candidates(np.eye(3, 128))
-    18
-    """
-    return int(SPARE + x.shape[1] // COLUMNS_A_SPARE)
-
-
-def certify_topk(x: Rows, queries: Floats, bounds: TopK, keep: int) -> tuple[TopK, Flags]:
-    """Find the largest cosines among those of the largest bounds, and tell where no other one can be larger."""
+    n_candidates = keep + (SPARE + x.shape[1] // COLUMNS_A_SPARE if spare is None else spare)
+    bounds = _upper_bounds(x, rows, queries.astype(np.float32), n_candidates, first)
     exact = _exact(x, queries, bounds, keep)
     order = np.lexsort((bounds.columns, -exact), axis=1)[:, :keep]
     best = TopK(len(queries), keep)
@@ -101,10 +84,10 @@ def certify_topk(x: Rows, queries: Floats, bounds: TopK, keep: int) -> tuple[Top
     best.values = np.take_along_axis(exact, order, axis=1)
     best.columns[best.values == -np.inf] = -1
     # The last bound kept exceeds every bound that was left out; -inf means that none was.
-    sure = (best.values[:, -1] > bounds.threshold) | (bounds.threshold == -np.inf)
+    settled = (best.values[:, -1] > bounds.threshold) | (bounds.threshold == -np.inf)
     lost = ~queries.any(axis=1)
     best.columns[lost], best.values[lost] = -1, np.nan
-    return best, sure | lost
+    return best, settled | lost
 
 
 def _exact(x: Rows, queries: Floats, bounds: TopK, keep: int) -> Floats:
@@ -130,85 +113,41 @@ def _exact(x: Rows, queries: Floats, bounds: TopK, keep: int) -> Floats:
     return exact
 
 
-def block_size(n_queries: int, n_columns: int) -> int:
-    """Return how many rows pass by at a time, so that neither their numbers nor the cosines take much room.
-
-    Examples
-    --------
-    >>> block_size(3, 64), block_size(3, 4_096), block_size(400, 64)
-    (16384, 1024, 1024)
-    """
-    return min(MAX_BLOCK, max(MIN_BLOCK, TILE // max(1, n_queries)), max(MIN_BLOCK, NUMBERS // n_columns))
-
-
 def _upper_bounds(x: Rows, rows: Indices, queries: Singles, keep: int, first: Indices | None) -> TopK:
-    """Find the `keep` largest upper bounds of cosines of each query."""
-    merged, own = Merged(len(rows), keep), rows if first is None else first[rows]
-    best = merged.best
+    """Find the `keep` largest upper bounds of cosines of each query, a block of rows at a time."""
+    own, n = rows if first is None else first[rows], len(rows)
+    best, waiting = TopK(n, keep), list[Hits]()
 
-    def found(block: slice) -> list[Hits]:
-        return multiplied(x, block, own, queries, best.threshold, keep, first)
+    def above(block: slice) -> list[Hits]:
+        """Take the bounds of a block that exceed the threshold of their query so far."""
+        candidates, inverse, slack = _inverse_lengths(x, block)
+        if first is not None:
+            slack[first[block] != np.arange(len(x))[block]] = -np.inf
+        # Where it is the same for all candidates, the threshold is moved instead of every cosine of the tile.
+        even = float(slack[0]) if 0 < slack.min() == slack.max() else 0.0
+        parts: list[Hits] = []
+        for batch in row_blocks(n, len(candidates), budget=8 * TILE):
+            tile = queries[batch] @ candidates.T
+            tile *= inverse
+            if not even:
+                tile += slack
+            itself = np.flatnonzero((own[batch] >= block.start) & (own[batch] < block.stop))
+            tile[itself, own[batch][itself] - block.start] = -np.inf
+            # Rounded down, or float32 might round the threshold up beyond a bound.
+            threshold = np.nextafter((best.threshold[batch] - even).astype(np.float32), np.float32(-np.inf))
+            row, column, value = topk_above(tile, threshold, keep)
+            parts.append((row + batch.start, column + block.start, value.astype(np.float64) + even))
+        return parts
 
-    for parts in parallel_map(found, blocks_of(x, len(rows))):
-        merged.add(parts)
-    return merged.done()
-
-
-def blocks_of(x: Rows, n_queries: int) -> Iterator[slice]:
-    """Cut the rows that pass by into blocks."""
-    size = block_size(n_queries, x.shape[1])
-    return (slice(start, min(start + size, len(x))) for start in range(0, len(x), size))
-
-
-def multiplied(
-    x: Rows, block: slice, own: Indices, queries: Singles, threshold: Vector, keep: int, first: Indices | None = None
-) -> list[Hits]:
-    """Find the upper bounds of cosines of queries with the rows of a block that exceed a threshold."""
-    candidates, inverse, slack = _inverse_lengths(x, block)
-    if first is not None:
-        slack[first[block] != np.arange(len(x))[block]] = -np.inf
-    even = float(slack[0]) if 0 < slack.min() == slack.max() else 0.0
-    parts: list[Hits] = []
-    for batch in row_blocks(len(queries), len(candidates), budget=8 * TILE):
-        tile = queries[batch] @ candidates.T
-        tile *= inverse
-        if not even:
-            tile += slack
-        parts.append(above_threshold(tile, batch, block, own, threshold, np.full(len(queries), even), keep))
-    return parts
-
-
-def above_threshold(
-    tile: Singles, batch: slice, block: slice, own: Indices, threshold: Vector, slack: Vector, keep: int
-) -> Hits:
-    """Take what exceeds a threshold, with the slack of its query; nothing is taken of a row and itself."""
-    itself = np.flatnonzero((own[batch] >= block.start) & (own[batch] < block.stop))
-    tile[itself, own[batch][itself] - block.start] = -np.inf
-    row, column, value = topk_above(tile, _rounded_down(threshold[batch] - slack[batch]), keep)
-    return row + batch.start, column + block.start, value.astype(np.float64) + slack[batch][row]
-
-
-class Merged:
-    """The largest bounds of each query so far, and those that wait.
-
-    A few hits more, against a threshold that is a little old, take less time than a merge for each block.
-    """
-
-    def __init__(self, n_queries: int, keep: int) -> None:
-        self.best, self.waiting = TopK(n_queries, keep), list[Hits]()
-
-    def add(self, parts: list[Hits]) -> None:
-        """Take those of the next block."""
-        self.waiting += parts
-        if sum(len(row) for row, _, _ in self.waiting) >= len(self.best.values) * WAITING:
-            self.done()
-
-    def done(self) -> TopK:
-        """Merge the pending blocks and return the top-k upper bounds."""
-        if self.waiting:
-            self.best.merge(*_together(self.waiting))
-            self.waiting = []
-        return self.best
+    # Neither the numbers of a block nor its cosines may take much room.
+    size = min(MAX_BLOCK, max(MIN_BLOCK, TILE // max(1, n)), max(MIN_BLOCK, NUMBERS // x.shape[1]))
+    for parts in parallel_map(above, (slice(start, min(start + size, len(x))) for start in range(0, len(x), size))):
+        waiting += parts
+        # A few hits more, against a threshold that is a little old, take less time than a merge for each block.
+        if sum(len(row) for row, _, _ in waiting) >= n * WAITING:
+            best.merge(*_together(waiting))
+            waiting = []
+    return best.merge(*_together(waiting)) if waiting else best
 
 
 def _together(parts: list[Hits]) -> Hits:
@@ -216,10 +155,6 @@ def _together(parts: list[Hits]) -> Hits:
     row, column, value = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
     order = np.argsort(row, kind="stable")
     return row[order], column[order], value[order]
-
-
-def _rounded_down(threshold: Vector) -> Singles:
-    return np.nextafter(threshold.astype(np.float32), np.float32(-np.inf))
 
 
 def _inverse_lengths(x: Rows, block: slice) -> tuple[Singles, Singles, Singles]:

@@ -314,7 +314,7 @@ class MovementProbe:
             # Rows that are all held are divided by their lengths already.
             sample = now.samples[plan.sides[0]]
             rows: Rows = now.unit[plan.sides[0]] if sample.rows is None else now.rows[plan.sides[0]]
-            near = neighbours(rows, lists.indices.shape[1], rows=lists.rows, first=plan.first, table=table)
+            near = neighbours(rows, lists.indices.shape[1], rows=lists.rows, first=plan.first)
             overlap, tied = lists.overlap(near, tie=tie_of(rows)), float(lists.tied.mean())
         return Movement(
             role=role,
