@@ -255,6 +255,6 @@ def neighbours(
         raise must_be("rows", "at least one row number", "none")
     rows_searched = x if shift is None else with_shift(x, shift)
     parts = [_search(rows_searched, queries[batch], n + 1, first) for batch in row_blocks(len(queries), x.shape[1])]
-    indices, cosines = (np.concatenate([getattr(part, name) for part in parts]) for name in ("columns", "values"))
+    indices, cosines = (np.concatenate([getattr(top, name) for top in parts]) for name in ("columns", "values"))
     listed = np.where(indices[:, :-1] < 0, np.nan, cosines[:, :-1])
     return NeighbourLists(queries, indices[:, :-1], listed, cosines[:, -1], rows_searched)
