@@ -11,7 +11,7 @@ from stat import S_ISDIR, S_ISREG
 from typing import TypeAlias, TypeVar
 
 from embaudit.core.checked import as_list
-from embaudit.core.inputs import note_input, noted_inputs
+from embaudit.core.inputs import note_input
 from embaudit.errors import InputError, must_be
 from embaudit.io.remote import as_url, fetched
 
@@ -146,17 +146,6 @@ def _stamp(path: Path) -> tuple[int, ...]:
     except OSError:
         return ()
     return state.st_dev, state.st_ino, state.st_size, state.st_mtime_ns
-
-
-def require_no_input(output: Path) -> None:
-    """Refuse an output that is a file that the command at work has read.
-
-    Raises
-    ------
-    InputError
-        If it is one.
-    """
-    distinct_outputs(noted_inputs(), [output])
 
 
 def plain_suffix(path: Path) -> str:

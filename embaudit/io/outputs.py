@@ -11,8 +11,9 @@ from pathlib import Path
 from stat import S_IMODE
 from typing import IO, Any
 
+from embaudit.core.inputs import noted_inputs
 from embaudit.errors import InputError, must_be
-from embaudit.io.files import AnyPath, as_path, require_no_input
+from embaudit.io.files import AnyPath, as_path, distinct_outputs
 
 STREAMS = ("/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/fd/", "/proc/")
 """Names of what a process has open: a file put in their place would be lost, even where they lead to a file."""
@@ -114,7 +115,7 @@ def _written_whole(target: Path, mode: str, *, force: bool) -> Iterator[IO[Any]]
             yield file
             file.flush()
             os.fsync(file.fileno())
-        require_no_input(target)
+        distinct_outputs(noted_inputs(), [target])
         with _failures_worded(target):
             _named(temporary, target, force=force)
     finally:

@@ -50,13 +50,20 @@ class Hdf5:
         self._places: dict[str, str] = {}
         with self._opened() as file:
             for place, dataset in self._datasets(file):
-                self._note(self._called(file, place), place, dataset)
-            self.config = self._config(file)
-            self.index = {
-                group: f"{group}/{file[group].attrs['_index']}"
-                for group in ("obs", "var")
-                if group in file and "_index" in file[group].attrs
-            }
+                name = self._called(file, place)
+                name = place if name in self.tensors else name
+                is_text = dataset.dtype.kind in "OS"
+                self.tensors[name] = Tensor(tuple(dataset.shape), "str" if is_text else dataset.dtype.name)
+                self._places[name] = place
+            for group in ("obs", "var"):
+                if group in file and "_index" in file[group].attrs:
+                    self.index[group] = f"{group}/{file[group].attrs['_index']}"
+            text = file.attrs.get("model_config")
+            if path.suffix.lower() == ".keras":
+                with zipfile.ZipFile(path) as archive:
+                    text = archive.read(CONFIG)
+            self.config = None if text is None else parsed(text)
+            """Settings of the layers of Keras; None where nothing says them."""
 
     @contextmanager
     def _opened(self) -> Iterator[Any]:
@@ -95,20 +102,6 @@ class Hdf5:
             layer = file["/".join(parts[:-1])].attrs.get("name", parts[-3])
             return f"{layer}.{variables[number] if number < len(variables) else number}"
         return place
-
-    def _note(self, name: str, place: str, dataset: Any) -> None:
-        name = place if name in self.tensors else name
-        is_text = dataset.dtype.kind in "OS"
-        self.tensors[name] = Tensor(tuple(dataset.shape), "str" if is_text else dataset.dtype.name)
-        self._places[name] = place
-
-    def _config(self, file: Any) -> Any:
-        """Return what Keras says of the layers, None where nothing does."""
-        text = file.attrs.get("model_config")
-        if self.path.suffix.lower() == ".keras":
-            with zipfile.ZipFile(self.path) as archive:
-                text = archive.read(CONFIG)
-        return None if text is None else parsed(text)
 
     def __getitem__(self, name: str) -> NDArray[Any]:
         with self._opened() as file:

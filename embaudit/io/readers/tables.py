@@ -24,7 +24,7 @@ from embaudit.io.readers.table_layout import TableLayout, files_below, layout_of
 from embaudit.io.remote import naming, with_urls
 from embaudit.io.request import Request
 from embaudit.io.saving import Draft, said
-from embaudit.io.tables.columns import TableFile, numbers, plain_ids, read_columns, read_vectors, stored_column, texts
+from embaudit.io.tables.columns import TableFile, numbers, plain_ids, read_columns, texts
 from embaudit.model.lazy_array import LazyArray
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def _of_arrow(table: TableFile, stored: ArrowTable, layout: TableLayout) -> dict
         return LazyArray(with_urls(str(table.path)), name, shape, kind, read, on_disk=bool(stored.files))
 
     def column(place: int, made: Made) -> NDArray[Any] | None:
-        return made(table, stored_column(table, place), place)
+        return made(table, stored.column(table.title(place)), place)
 
     def source(place: int, made: Made) -> Source:
         read = partial(later, "", (stored.rows,), np.dtype(object), partial(column, place, made))
@@ -145,11 +145,14 @@ def _parsed(table: TableFile, layout: TableLayout) -> tuple[NDArray[Any], dict[i
     cells: dict[int, Cell] = {i: "id" for i in (layout.ids, layout.index) if i is not None}
     cells |= {i: "number" for i in (layout.bias, layout.counts) if i is not None}
     cells |= {} if layout.names is None else {layout.names: "text"}
+    columns = read_columns(table, {**dict.fromkeys(layout.vectors, "text" if layout.lists else "number"), **cells})
     if layout.lists:
-        columns = read_columns(table, {layout.vectors[0]: "text", **cells})
         vectors = matrix(columns[layout.vectors[0]], table.called(layout.vectors[0]))
     else:
-        vectors, columns = read_vectors(table, layout.vectors, cells)
+        vectors = np.empty((len(columns[layout.vectors[0]]), len(layout.vectors)))
+        for place, position in enumerate(layout.vectors):
+            # Each column is let go of once it is copied.
+            vectors[:, place] = numbers(table, columns.pop(position), position)
     if layout.index is not None:
         values = plain_ids(table, columns[layout.index], layout.index)
         _require_index(table, values, beside=layout.ids != layout.index)

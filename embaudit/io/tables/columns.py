@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -140,34 +140,9 @@ def read_columns(table: TableFile, columns: Mapping[int, Cell]) -> dict[int, pa.
     """Read the columns at some positions; see `read_delimited`."""
     if table.text is not None:
         return read_delimited((table.text, *table.more), columns)
-    return {
-        position: _cast(table, stored_column(table, position), position, cell) for position, cell in columns.items()
-    }
-
-
-def stored_column(table: TableFile, position: int) -> pa.ChunkedArray:
-    """Read one column of a table of Arrow as it is."""
     assert table.arrow is not None
-    return table.arrow.column(table.arrow.schema.names[position])
-
-
-def read_vectors(
-    table: TableFile, vectors: Sequence[int], columns: Mapping[int, Cell]
-) -> tuple[Floats, dict[int, pa.ChunkedArray]]:
-    """Read the columns of a text table that are dimensions as a matrix, and others beside it.
-
-    Raises
-    ------
-    InputError
-        As `read_columns` and `numbers` do.
-    """
-    dimensions: dict[int, Cell] = dict.fromkeys(vectors, "number")
-    read = read_columns(table, {**dimensions, **columns})
-    rows = np.empty((len(read[vectors[0]]), len(vectors)))
-    for place, position in enumerate(vectors):
-        # Each column is let go of once it is copied.
-        rows[:, place] = numbers(table, read.pop(position), position)
-    return rows, read
+    stored = {position: table.arrow.column(table.title(position)) for position in columns}
+    return {position: _cast(table, stored[position], position, cell) for position, cell in columns.items()}
 
 
 def _cast(table: TableFile, column: pa.ChunkedArray, position: int, cell: Cell) -> pa.ChunkedArray:
@@ -176,16 +151,13 @@ def _cast(table: TableFile, column: pa.ChunkedArray, position: int, cell: Cell) 
     from pyarrow import types
 
     kind = column.type.value_type if types.is_dictionary(column.type) else column.type
-    allowed = {
-        "number": types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind) or types.is_decimal(kind),
-        "id": types.is_integer(kind) or types.is_string(kind) or types.is_large_string(kind) or types.is_floating(kind),
-        "text": True,
-    }
-    if not allowed[cell]:
-        raise must_be(table.called(position), "numbers" if cell == "number" else "integers or text", str(column.type))
-    target = {"number": pa.float64(), "text": pa.string(), "id": pa.int64()}[cell]
-    if cell == "id" and not (types.is_integer(kind) or types.is_floating(kind)):
-        target = pa.string()
+    is_number = types.is_integer(kind) or types.is_floating(kind)
+    if cell == "number" and not (is_number or types.is_boolean(kind) or types.is_decimal(kind)):
+        raise must_be(table.called(position), "numbers", str(column.type))
+    if cell == "id" and not (is_number or types.is_string(kind) or types.is_large_string(kind)):
+        raise must_be(table.called(position), "integers or text", str(column.type))
+    # A float that counts in whole numbers is an id; the cast refuses another one.
+    target = pa.float64() if cell == "number" else pa.int64() if cell == "id" and is_number else pa.string()
     try:
         return column.cast(kind).cast(target)
     except (ValueError, NotImplementedError) as error:
