@@ -30,8 +30,8 @@ from embaudit.model.lazy_array import LazyArray
 if TYPE_CHECKING:
     import pyarrow as pa
 
-Made: TypeAlias = "Callable[[TableFile, pa.ChunkedArray, int], NDArray[Any] | None]"
-"""Makes an array of the column of a table at some place; None where it is not whole."""
+Made: TypeAlias = "Callable[[TableFile, pa.ChunkedArray, int], NDArray[Any]]"
+"""Makes an array of the column of a table at some place."""
 
 
 def recognises(path: Path) -> bool:
@@ -107,16 +107,18 @@ def _of_arrow(table: TableFile, stored: ArrowTable, layout: TableLayout) -> dict
         read = naming(str(table.path))(as_opened(stored.files, read))
         return LazyArray(with_urls(str(table.path)), name, shape, kind, read, on_disk=bool(stored.files))
 
-    def column(place: int, made: Made) -> NDArray[Any] | None:
-        return made(table, stored.column(table.title(place)), place)
+    def column(field: str, place: int, made: Made) -> NDArray[Any] | None:
+        read = stored.column(table.title(place))
+        # Titles and counts that are not there for every row are left out.
+        return None if read.null_count and field in ("right_names", "right_counts") else made(table, read, place)
 
-    def source(place: int, made: Made) -> Source:
-        read = partial(later, "", (stored.rows,), np.dtype(object), partial(column, place, made))
+    def source(field: str, place: int, made: Made) -> Source:
+        read = partial(later, "", (stored.rows,), np.dtype(object), partial(column, field, place, made))
         return Source(table.title(place), read, (stored.rows,))
 
     name, shape = names[0] if layout.lists else "", (stored.rows, columns)
     vectors = Source(layout.title(table), partial(later, name, shape, kind, decode), (stored.rows, columns or None))
-    return {"right": vectors} | {field: source(place, made) for field, (place, made) in _beside(layout).items()}
+    return {"right": vectors} | {field: source(field, place, made) for field, (place, made) in _beside(layout).items()}
 
 
 def _of_text(table: TableFile, layout: TableLayout) -> dict[str, Source]:
@@ -135,7 +137,7 @@ def _beside(layout: TableLayout) -> dict[str, tuple[int, Made]]:
     """Return the columns beside the vectors, and how arrays are made of them, by field."""
     places: dict[str, tuple[int | None, Made]] = {
         "right_ids": (layout.ids, plain_ids), "right_bias": (layout.bias, numbers),
-        "right_names": (layout.names, _titles), "right_counts": (layout.counts, _counts),
+        "right_names": (layout.names, texts), "right_counts": (layout.counts, numbers),
     }  # fmt: skip
     return {field: (place, made) for field, (place, made) in places.items() if place is not None}
 
@@ -171,20 +173,6 @@ def _require_index(table: TableFile, values: NDArray[Any], *, beside: bool) -> N
         raise must_be(what, "an index", f"numbers such as {fraction}", remedy)
     if len(np.unique(values)) < len(values):
         raise must_be(what, "an index, each value once", "some more than once", remedy)
-
-
-def _titles(table: TableFile, column: pa.ChunkedArray, place: int) -> NDArray[Any] | None:  # noqa: ARG001
-    """Return the column of titles that `write` puts beside ids, where it is whole; an empty cell of text is a title."""
-    if column.null_count and table.text is None:
-        return None
-    return texts(table, column)
-
-
-def _counts(table: TableFile, column: pa.ChunkedArray, place: int) -> NDArray[Any] | None:
-    """Return the column of counts that `write` puts beside ids, where it is whole."""
-    if table.text is not None:
-        return numbers(table, column, place)
-    return None if column.null_count else np.asarray(column.to_numpy())
 
 
 def keeps(draft: Draft) -> frozenset[str]:  # noqa: ARG001

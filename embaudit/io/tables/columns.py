@@ -211,9 +211,9 @@ def plain_ids(table: TableFile, column: pa.ChunkedArray, position: int) -> NDArr
     return _plain(ids)
 
 
-def texts(table: TableFile, column: pa.ChunkedArray) -> NDArray[np.str_]:
+def texts(table: TableFile, column: pa.ChunkedArray, position: int) -> NDArray[np.str_]:
     """Return a column of titles; an empty cell is an empty title."""
-    return as_texts([text or "" for text in column.to_pylist()], f"the titles in {table.path}")
+    return as_texts([text or "" for text in column.to_pylist()], table.called(position))
 
 
 def read_by_id(table: TableFile, ids: int, values: int, cell: Cell) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -232,7 +232,7 @@ def read_by_id(table: TableFile, ids: int, values: int, cell: Cell) -> tuple[NDA
     """
     read = read_columns(table, {ids: "id", values: cell})
     rows, names = codes(table, read[ids], ids)
-    cells = texts(table, read[values]) if cell == "text" else numbers(table, read[values], values)
+    cells = texts(table, read[values], values) if cell == "text" else numbers(table, read[values], values)
     first = np.unique(rows, return_index=True)[1]
     repeats = first[rows] != np.arange(len(rows))
     clash = np.flatnonzero(repeats & (cells != cells[first][rows]) if cell == "text" else repeats)

@@ -251,7 +251,7 @@ def join_texts(
     if by_row:
         table = open_table(path, customary=ID_NAMES | TITLE_NAMES)
         position = table.column("title", title, TITLE_NAMES, 1)
-        titles = texts(table, read_columns(table, {position: "text"})[position])
+        titles = texts(table, read_columns(table, {position: "text"})[position], position)
         require_lengths(len(side), len(titles), ("the model", where), what=what)
         return Joined(tuple(titles.tolist()), side.title, by_row=True)
     if side.ids is None:
