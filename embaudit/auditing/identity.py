@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from embaudit.core.parallel import row_blocks
+from embaudit.model.equivalence import unlike_rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from embaudit.model import FactorModel
     from embaudit.model.side import Side
 
-SAMPLED = 24
+SAMPLED = 100
 """Rows of each side."""
 MIN_SHARED = 6
 """Rows of each side that two models must share for their scores to be compared."""
@@ -33,6 +34,10 @@ class ScoreChange:
     """Right rows."""
     correlation: float
     """Pearson correlation within a row."""
+    moved_rows: int = 0
+    """Rows whose scores are others: they correlate by less than 0.3, each column less its mean."""
+    moved_columns: int = 0
+    """Columns whose scores are others."""
 
 
 def fingerprint(model: FactorModel) -> str:
@@ -67,7 +72,10 @@ def score_sample(model: FactorModel) -> dict[str, Any] | None:
     """
     right = _sampled(model.right_side)
     if model.compared is not None:
-        return _record(model.right_side, right, model.right_side, right, model.take(right=right).scores())
+        scores = np.array(model.take(right=right).scores(), dtype=np.float64)
+        # A row's score with itself is the largest one in every model, and would hide that all others changed.
+        np.fill_diagonal(scores, (scores.sum(axis=1) - np.diag(scores)) / max(1, len(scores) - 1))
+        return _record(model.right_side, right, model.right_side, right, scores)
     if model.left is None:
         return None
     left = _sampled(model.side("left"))
@@ -94,11 +102,12 @@ def score_change(before: Mapping[str, Any] | None, now: Mapping[str, Any] | None
     scores_before, scores_now = (_centred(_part(sample, rows, columns)) for sample in (before, now))
     # Correlation row by row: a row's scale and mean are left open by rankings and probabilities.
     lengths = np.linalg.norm(scores_before, axis=1) * np.linalg.norm(scores_now, axis=1)
-    told = lengths > 0
-    if not told.any():
+    varies = lengths > 0
+    if not varies.any():
         return None
-    correlation = float(np.mean(np.einsum("ij,ij->i", scores_before[told], scores_now[told]) / lengths[told]))
-    return ScoreChange(len(rows), len(columns), round(correlation, 12))
+    correlation = float(np.mean(np.einsum("ij,ij->i", scores_before[varies], scores_now[varies]) / lengths[varies]))
+    moved = (int(flags.sum()) for flags in unlike_rows(scores_before, scores_now))
+    return ScoreChange(len(rows), len(columns), round(correlation, 12), *moved)
 
 
 def _sampled(side: Side) -> Indices:
@@ -114,8 +123,8 @@ def _record(left: Side, rows: Indices, right: Side, columns: Indices, scores: Fl
         (np.arange(len(s)) if s.ids is None else np.asarray(s.ids))[x] for s, x in ((left, rows), (right, columns))
     )
     first, second = ([str(name) for name in side] for side in names)
-    # Six digits: what moves a decision shows in the second.
-    values = [[float(f"{value:.6g}") for value in row] for row in _centred(np.nan_to_num(scores))]
+    # Three digits: what moves a decision shows in the second.
+    values = [[float(f"{value:.3g}") for value in row] for row in _centred(np.nan_to_num(scores))]
     return {"left": first, "right": second, "values": values}
 
 

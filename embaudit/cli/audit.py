@@ -206,5 +206,5 @@ def audit(
     else:
         print_screen(result, invocation, output.console)
     if outcome.is_asked:
-        output.console.print(str(outcome), markup=False, highlight=False)
+        output.console.print(str(outcome), markup=False, highlight=False, soft_wrap=True)
     raise typer.Exit(int(not outcome.passes))

@@ -22,7 +22,9 @@ def compare(
     n_neighbours: Annotated[int, typer.Option(help="Length of the neighbour lists.")] = 10,
     fail_below: Annotated[
         list[str] | None,
-        typer.Option("--fail-below", help="Exit 1 below this: kept=0.7 (neighbour lists), predicted=0.7, scores=0.9."),
+        typer.Option(
+            "--fail-below", help="Exit 1 below this: kept=0.7 (neighbour lists), predicted=0.7, scores=0.9, rows=0.97."
+        ),
     ] = None,
     reading: Given,
     titles: Titles,
@@ -48,5 +50,6 @@ def compare(
     print_result(result, output.console, full=output.full)
     if limits:
         stops = ", ".join(f"{name} {value:.2f} is below {limit:g}" for name, (value, limit) in failed.items())
-        output.console.print(f"gate: {f'stops, {stops}' if failed else 'passes'}", markup=False, highlight=False)
+        text = f"gate: {f'stops, {stops}' if failed else 'passes'}"
+        output.console.print(text, markup=False, highlight=False, soft_wrap=True)
     raise typer.Exit(int(bool(failed)))

@@ -11,7 +11,7 @@ from embaudit.linalg.nearest import TIE
 from embaudit.linalg.rows import sample_rows
 from embaudit.linalg.topk import TopK
 from embaudit.model import Softmax
-from embaudit.model.equivalence import Equivalence, largest_gap, log_softmax
+from embaudit.model.equivalence import Equivalence, largest_gap, log_softmax, unlike_rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -50,6 +50,8 @@ class Agreement:
     """Mean Kullback-Leibler divergence of the probabilities; None unless both models are softmax."""
     predicts: tuple[str, str]
     """Level of each model's predictions: scores, probabilities, rankings or cosines."""
+    unlike: tuple[float, float]
+    """Shares of left and of right rows whose scores are others: they correlate by less than 0.3, columns centred."""
     same: bool
     """True if the two models predict at the same level and agree there."""
 
@@ -91,6 +93,7 @@ def agreement(
     softmax = all(isinstance(model.link, Softmax) for model in (before, after))
     divergence = _divergence(old, new) if softmax else None
     old, new, alike = _comparable(old, new)
+    unlike = unlike_rows(old, new)
     centred = [s - s.mean(axis=1, keepdims=True) for s in (old, new)]
     return Agreement(
         n_rows=len(rows),
@@ -101,6 +104,7 @@ def agreement(
         score_distance=_distance(old, new),
         difference_distance=_distance(*centred),
         kl_divergence=divergence,
+        unlike=(float(unlike[0].mean()), float(unlike[1].mean())),
         predicts=(before.predicts.title, after.predicts.title),
         same=alike and before.link == after.link and _same(before.link.level, old, new, centred),
     )

@@ -126,12 +126,15 @@ class Comparison(Result):
         -------
         dict of str to float
             `kept`, the share of former neighbours by cosine that stayed; and where both models predict, `predicted`,
-            that of neighbours by prediction cosine, and `scores`, the correlation of scores within a row.
+            that of neighbours by prediction cosine, `scores`, the correlation of scores within a row, and `rows`, the
+            share of rows whose scores are like those before (see `Agreement.unlike`).
         """
         values = {"kept": min(change.neighbour_shares["kept"] for change in self.changes.values())}
         predicted = [x.predicted_kept for x in self.changes.values() if x.predicted_kept is not None]
         values |= {"predicted": min(predicted)} if predicted else {}
-        return values if self.agreement is None else values | {"scores": self.agreement.score_correlation}
+        if self.agreement is None:
+            return values
+        return values | {"scores": self.agreement.score_correlation, "rows": 1 - max(self.agreement.unlike)}
 
     def below(self, limits: Mapping[str, float]) -> dict[str, tuple[float, float]]:
         """Return value and limit of each of `shares_kept` that is below its limit.
@@ -172,5 +175,5 @@ class Comparison(Result):
 
 
 def _absent(name: str) -> str:
-    both = name in ("predicted", "scores")
+    both = name in ("predicted", "scores", "rows")
     return "without both sides of both models nothing is predicted" if both else "write for example kept=0.7"

@@ -80,6 +80,9 @@ def _predictions(comparison: Comparison) -> str:
         text = f"The first model predicts {agreement.predicts[0]}, the second {agreement.predicts[1]}. "
     text += f"Their scores correlate by {agreement.score_correlation:.3f} within a row, and "
     text += f"{percent(agreement.ranking_overlap)} of their top {agreement.top_n} are shared."
+    sides = zip(comparison.roles, agreement.unlike, strict=True)
+    unlike = [f"{percent(share)} of the {title}s" for title, share in sides if share >= SHOWN]
+    text += f" Scores of {' and '.join(unlike)} correlate by less than 0.3." if unlike else ""
     return text + _divergence(agreement)
 
 

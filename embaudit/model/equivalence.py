@@ -9,7 +9,7 @@ from enum import IntEnum
 
 import numpy as np
 
-from embaudit.core.checked import Floats
+from embaudit.core.checked import Flags, Floats
 
 
 class Equivalence(IntEnum):
@@ -47,6 +47,48 @@ def log_softmax(scores: Floats) -> Floats:
     centred = scores - scores.max(axis=1, keepdims=True)
     result: Floats = centred - np.log(np.exp(centred).sum(axis=1, keepdims=True))
     return result
+
+
+UNLIKE = 0.3
+"""Correlation below which a row's predictions are others. Trained anew with another seed or a twentieth fewer ratings,
+implicit's ALS and BPR on MovieLens leave at most 1 % of the rows below it; of shuffled rows 70 to 95 % are (2026-11-24,
+scores of 100 by 100 rows and of all)."""
+
+
+MIN_OTHERS = 24
+"""Scores of a row from which on it is judged: over fewer, chance makes some unlike."""
+
+
+def unlike_rows(before: Floats, after: Floats) -> tuple[Flags, Flags]:
+    """Flag the rows, and the columns, of a table of scores that are others in a second model.
+
+    Mean and scale of a row do not count, which rankings and probabilities leave open, nor does the mean of a column: a
+    popular item scores high for everybody, also where it has changed places with another one.
+
+    Returns
+    -------
+    tuple of array of shape (n,) and (p,)
+        True where the two correlate by less than 0.3; False where one of them does not vary, and over fewer than 24.
+
+    Examples
+    --------
+    >>> x = np.random.default_rng(0).standard_normal((50, 40))
+    >>> rows, columns = unlike_rows(x, 2 * x[:, [1, 0, *range(2, 40)]])
+    >>> int(rows.sum()), np.flatnonzero(columns)
+    (0, array([0, 1]))
+    """
+    tables = []
+    for scores in (before, after):
+        rows = scores - scores.mean(axis=1, keepdims=True)
+        lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+        rows = np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0)
+        tables.append(rows - rows.mean(axis=0))
+    first, second = tables
+    flags = []
+    for axis, n_others in ((1, before.shape[1]), (0, before.shape[0])):
+        lengths = np.sqrt((first**2).sum(axis=axis) * (second**2).sum(axis=axis))
+        flags.append((n_others >= MIN_OTHERS) & ((first * second).sum(axis=axis) < UNLIKE * lengths))
+    return flags[0], flags[1]
 
 
 def _inversion_gap(before: Floats, after: Floats) -> float:

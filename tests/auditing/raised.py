@@ -171,6 +171,7 @@ def predictions() -> dict[str, Evidence]:
         "predictions stay": evidence(MODEL, *visits),
         "predictions of one side": evidence(ALONE, (equal(), moved())),
         "other scores than the baseline's": evidence(MODEL, score_change=ScoreChange(24, 20, 0.0234)),
+        "other scores of some rows": evidence(MODEL, score_change=ScoreChange(100, 90, 0.9, 4, 9)),
         "scores changed": evidence(MODEL, (equal(), moved()), drift=(drift(1.0),)),
         "a probability changed": of_head(far),
         "a form of the norm changed them": evidence(

@@ -80,6 +80,10 @@ def test_vectors_that_changed_places_are_named(shuffled, gauged, nudged):
     assert change.n_displaced > 140
     assert f"{change.n_displaced} of 150 items now have the vector that another item had" in shuffled.explain()
     assert shuffled.changes["left"].n_displaced == gauged.changes["right"].n_displaced == 0
+    assert shuffled.agreement.unlike[1] > 0.6
+    assert "of the items correlate by less than 0.3." in shuffled.explain()
+    assert list(shuffled.below({"rows": 0.97})) == ["rows"]
+    assert gauged.below({"rows": 1.0}) == nudged.below({"rows": 0.97}) == {}
     assert "another item had" not in gauged.explain() + nudged.explain()
 
 

@@ -19,6 +19,11 @@ SAME = 0.5
 """Least correlation of scores with a baseline's: another seed gives .9 and more, shuffled rows or another side 0."""
 
 
+MIN_MOVED, MOVED = 4, 0.03
+"""Rows, and share of the sampled ones, whose scores are others from which on a release is stopped: of 100 rows another
+seed moves one, and a tenth of shuffled rows at least 4 in 97 of 100 samples."""
+
+
 def predictions_stay(evidence: Evidence) -> Iterator[Finding]:
     """Report the largest change of a prediction in a model that should predict the same."""
     head = evidence.head
@@ -44,10 +49,20 @@ def predictions_stay(evidence: Evidence) -> Iterator[Finding]:
 def predictions_moved(evidence: Evidence) -> Iterator[Finding]:
     """Report predictions that are not those of the baseline (EMB002)."""
     change = evidence.score_change
-    if change is not None and change.correlation < SAME:
+    if change is None:
+        return
+    if change.correlation < SAME:
         rows = f"scores of {change.n_rows} and {change.n_columns} sampled rows"
         what = rows.capitalize()
         yield finding("EMB002", evidence, Kind.MEASURED, rows=rows, value=change.correlation, what=what)
+        return
+    left, right = evidence.model.roles
+    sides = ((left, change.moved_rows, change.n_rows), (right, change.moved_columns, change.n_columns))
+    title, n_moved, n_rows = max(sides, key=lambda side: side[1] / side[2])
+    if n_moved >= MIN_MOVED and n_moved > MOVED * n_rows:
+        rows = f"scores of {n_rows} sampled {title}s"
+        what = f"Of {n_rows} sampled {title}s {n_moved}"
+        yield finding("EMB002", evidence, Kind.MEASURED, "rows", rows=rows, value=n_moved / n_rows, what=what)
 
 
 def check_failed(evidence: Evidence) -> Iterator[Finding]:
