@@ -102,6 +102,7 @@ def located(path: AnyPath | Sequence[AnyPath]) -> tuple[Path, tuple[Path, ...]]:
         if not files:
             raise must_be("the input", "a list of one file at least", path)
         return Path(os.path.commonpath([file.parent for file in files])), files
+    # A file may be called like a pattern, and a URL may hold a question mark.
     pattern = os.fspath(path) if isinstance(path, (str, os.PathLike)) else ""
     if not (glob.has_magic(pattern) and as_url(pattern) is None and not os.path.lexists(pattern)):
         return existing_path(path), ()  # type: ignore[arg-type]

@@ -115,6 +115,7 @@ def _written_whole(target: Path, mode: str, *, force: bool) -> Iterator[IO[Any]]
             yield file
             file.flush()
             os.fsync(file.fileno())
+        # What was read while the file was written is an input, too.
         distinct_outputs(noted_inputs(), [target])
         with _failures_worded(target):
             _named(temporary, target, force=force)

@@ -68,6 +68,7 @@ def fetched(url: str) -> Path:
         paths = [inside] if files.isfile(inside) else files.find(inside)
         if not paths:
             raise must_be("the input", "a file that exists", url, "check the URL")
+        # What the file system says of each file: another state is copied anew, the same is not fetched twice.
         state = " ".join(str(files.ukey(each)) for each in paths)
         copied, copy = _copies.get(url, ("", Path()))
         if copied != state or not copy.exists():

@@ -103,6 +103,7 @@ class Place:
     @contextmanager
     def open(self, name: str) -> Iterator[Read]:
         """Read pieces with plain reads: mapped pages count as memory of the process, which checkpoints would fill."""
+        # Without a buffer: pieces are large, and go to their array at once.
         with self.path.open("rb", buffering=0) as file:
             file.seek(self.start)
             yield lambda count: read_exactly(file, count, self.dtype, name)

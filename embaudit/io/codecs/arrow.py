@@ -15,7 +15,7 @@ from embaudit.core.checked import storage_of
 from embaudit.core.parallel import parallel_map
 from embaudit.errors import InputError, must_be
 from embaudit.io.codecs.lists import is_vectors, stack
-from embaudit.io.codecs.npy import reason
+from embaudit.io.codecs.npy import READ_ERRORS, reason
 from embaudit.io.codecs.unpacked import require_sense
 from embaudit.linalg.scratch import scratch
 
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-READ_ERRORS = (OSError, ValueError, KeyError, TypeError, IndexError, NotImplementedError, MemoryError, RuntimeError)
-"""Errors of Arrow at a file that is cut off, altered, or something else altogether."""
 PARQUET = (".parquet", ".pq")
 COUNTS = "interactions"
 """The column of the number of interactions behind each row."""
@@ -79,6 +77,7 @@ class ArrowTable:
                 raise must_be(f"the columns of {file}", f"those of {files[0]}", ", ".join(other.names), "leave it out")
         lengths = tuple(header[1] for header in headers)
         rows = sum(lengths)
+        # Before any column is read: by what the files say, and by the least that their types take.
         _require_room(path, files, max(sum(header[2] for header in headers), rows * sum(map(_width_of, schema.types))))
         return cls(path, schema, lengths, files, constants)
 
@@ -120,6 +119,7 @@ class ArrowTable:
         for batch in self.batches([name]):
             chunk = batch.column(name)
             try:
+                # A text used by every row lies in the file once: its copies are counted before they are made.
                 if types.is_dictionary(chunk.type) and self.files:
                     size += _length_of_texts(chunk)
                     require_sense(size, packed)
@@ -146,6 +146,7 @@ class ArrowTable:
         kind = self.schema.field(name).type
         if types.is_fixed_size_list(kind):
             return int(kind.list_size)
+        # Parquet counts the numbers of all lists together: their number by row is their length, if all are as long.
         values = 0
         for file in self.files:
             if file.suffix.lower() not in PARQUET:
@@ -173,6 +174,7 @@ class ArrowTable:
         if self.files and not types.is_floating(kind.value_type):
             remedy = "store the numbers they stand for as float32"
             raise must_be(called, "lists of floating-point numbers", f"{kind.value_type}, counts or codes", remedy)
+        # The first list says how long all must be, and their type; room for the whole matrix is made then.
         first = next((batch.column(0) for batch in self.batches([name]) if len(batch)), None)
         rows = np.empty((0, 0)) if first is None else stack(first.slice(0, 1), called)
         width = rows.shape[1]
@@ -208,6 +210,7 @@ class ArrowTable:
     ) -> NDArray[Any]:
         """Fill a matrix block by block: `fill` takes some of its rows, a batch, and the row that this begins at."""
         matrix = scratch((self.rows, width), storage_of(np.dtype(dtype)))
+        # Each file knows its rows of the matrix beforehand, so that files are decoded side by side, without locks.
         ends = np.cumsum(self.lengths)
 
         def fill_from(number: int) -> None:
@@ -239,6 +242,7 @@ def _header(path: Path) -> tuple[pa.Schema, int, int]:
         elif is_stream(path):
             with pa.memory_map(str(path)) as file:
                 schema = ipc.open_stream(file).schema
+            # A stream has no footer that counts rows: its batches are passed over, with the column that takes least.
             narrowest = min(range(len(schema)), key=lambda place: _width_of(schema.field(place).type), default=0)
             with pa.memory_map(str(path)) as file:
                 batches = ipc.open_stream(file, options=ipc.IpcReadOptions(included_fields=[narrowest]))
@@ -302,6 +306,7 @@ def _of_arrow(path: Path, columns: Sequence[str], _schema: pa.Schema) -> Iterato
 
     with pa.memory_map(str(path)) as file:
         schema = ipc.open_stream(file).schema if is_stream(path) else ipc.open_file(file).schema
+    # Buffers of columns that are left out stay on disk.
     options = ipc.IpcReadOptions(included_fields=sorted(schema.get_field_index(name) for name in columns))
     with pa.memory_map(str(path)) as file:
         if is_stream(path):

@@ -105,6 +105,8 @@ def sniff(
     text, encoding = _sample(path)
     if "\x00" in text:
         raise must_be("the input", "delimited text or Parquet", f"{path}, which holds zero bytes")
+    # The separator of the suffix goes first, then those that texts hardly hold; a space cuts sentences and goes last.
+    # The first that cuts every line of the sample into equally many cells is taken.
     first = BY_SUFFIX.get(plain_suffix(path))
     candidates = (sep,) if sep is not None else tuple(dict.fromkeys([*([first] if first else []), *SEPARATORS]))
     for candidate in candidates:
@@ -253,6 +255,7 @@ def _parsed(source: Delimited, columns: Mapping[int, Cell], settled: Delimited |
             )
     except OSError as error:
         raise InputError(f"{source.path} cannot be read: {error}.") from error
+    # In order: bytes that are no UTF-8 behind the sample, quotes that are letters, and what is wrong with a line.
     except ValueError as error:
         if isinstance(error, InputError):
             raise
@@ -266,6 +269,7 @@ def _parsed(source: Delimited, columns: Mapping[int, Cell], settled: Delimited |
 
 def _as_ids(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Make integers of texts where every one of them writes an integer."""
+    # Each distinct id is looked at once: the column came as places in a dictionary.
     import pyarrow as pa
     from pyarrow import compute
 
@@ -363,6 +367,7 @@ def _fault(source: Delimited, columns: Mapping[int, Cell], error: Exception) -> 
 
 def line_of(sources: Sequence[Delimited], row: int) -> str:
     """Name the line that a row below the headers ends in; of several files with the file."""
+    # Only an error asks for it, so the walk may be slow.
     rows = ((source, line) for source in sources for line, _ in _numbered_rows(_settled_by_rows(source)))
     source, line = next(islice(rows, row, None))
     return f"line {line}" if len(sources) == 1 else f"line {line} of {source.path}"

@@ -114,6 +114,7 @@ class Gguf:
         except ValueError:
             return f"type {number}", shape, None
         block, size = gguf.GGML_QUANT_SIZES[kind]
+        # A row is stored as whole blocks of so many numbers, each of `size` bytes.
         *rows, width = shape or (1,)
         if width % block:
             raise ValueError(f"{name!r} with {width} numbers in a row, cut in blocks of {block}")
@@ -184,6 +185,7 @@ class Gguf:
         if kind not in LOWEST:
             return None
         first, last, bits = LOWEST[kind]
+        # All low bits cleared, then all set: numbers change by one step each, whatever the scale of their block.
         blocks = self._blocks(name, rows)
         ends: list[NDArray[Any]] = []
         for low in (0, bits):
@@ -194,6 +196,7 @@ class Gguf:
 
 
 def _take(data: mmap.mmap, size: int) -> bytes:
+    # A damaged length may be larger than any memory.
     if size > len(data) - data.tell():
         raise ValueError("a header that is cut off")
     return data.read(size)

@@ -61,6 +61,7 @@ def _parsed(chunk: pa.Array, name: str, start: int) -> pa.Array:
     import pyarrow as pa
     from pyarrow import compute
 
+    # A cell that is cut wrongly, or holds words, fails in the cast; the first of these is looked for then.
     cells = compute.split_pattern_regex(compute.utf8_trim(chunk, AROUND), r"\s*[,;]\s*|\s+")
     try:
         return cells.cast(pa.list_(pa.float64()))
@@ -89,6 +90,7 @@ def stack(lists: pa.Array, name: str, row: int = 0, width: int | None = None) ->
     if lists.null_count:
         place = row + compute.index(lists.is_null(), True).as_py()
         raise must_be(name, "a vector in every row", f"none in row {place}", "drop that row")
+    # Values of all lists lie one after another: if every list is as long, they are the matrix row by row.
     lengths = compute.list_value_length(lists).to_numpy(zero_copy_only=False)
     width = int(lengths[0]) if width is None else width
     if not width:

@@ -101,6 +101,7 @@ class Npy:
         try:
             with path.open("rb") as file:
                 header(file, path.stat().st_size)
+            # The header is checked first, for mapping believes it.
             self._array = array = np.lib.format.open_memmap(path, mode="r")
             require_letters(array)
         except READ_ERRORS as error:

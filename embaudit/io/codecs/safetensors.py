@@ -49,6 +49,7 @@ def widen_bfloat16(raw: NDArray[Any]) -> NDArray[np.float32]:
     >>> widen_bfloat16(np.array([0x3F80, 0xC000], dtype=np.uint16))
     array([ 1., -2.], dtype=float32)
     """
+    # Shifted as integers: no rounding, and the bits of a NaN stay.
     wide = np.left_shift(np.asarray(raw), np.uint32(16), dtype=np.uint32)
     return np.asarray(wide).view(np.float32)
 
@@ -162,6 +163,7 @@ def _placed(path: Path, header: dict[str, Any], base: int) -> dict[str, tuple[Te
     size = path.stat().st_size - base
     entries = {name: _entry(path, name, entry) for name, entry in header.items() if name != "__metadata__"}
     placed: dict[str, tuple[Tensor, Place]] = {}
+    # In the order of the bytes each must begin where the one before ends: gaps and overlaps are damage, or hide data.
     end = 0
     for name, (tensor, start, stop) in sorted(entries.items(), key=lambda item: item[1][1:]):
         dtype_name = DTYPES.get(tensor.dtype)
@@ -203,6 +205,7 @@ def write(file: IO[bytes], streams: Mapping[str, Stream], metadata: Mapping[str,
         start, end = end, end + prod(stream.shape) * stream.dtype.itemsize
         header[name] = {"dtype": CODES[stream.stored.str], "shape": list(stream.shape), "data_offsets": [start, end]}
     text = json.dumps(header).encode()
+    # Numbers begin at a multiple of eight bytes, so that a mapped array is aligned.
     text += b" " * (-len(text) % 8)
     file.write(len(text).to_bytes(8, "little") + text)
     for stream in streams.values():

@@ -58,6 +58,7 @@ class Gunzipped(io.RawIOBase):
             If more comes out than makes sense, or the file is damaged.
         """
         try:
+            # Both ends are measured as it goes on: a header may say less than follows.
             got = self._stream.readinto(buffer)
             require_sense(self._stream.tell(), self._packed.tell(), free=TEXT_FREE)
         except (ValueError, EOFError, zlib.error) as error:

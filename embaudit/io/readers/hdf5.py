@@ -96,6 +96,7 @@ class Hdf5:
         parts = place.split("/")
         if parts[0] == "model_weights":
             return ".".join(name.removesuffix(":0") for name in parts[-2:])
+        # Keras 3 numbers the variables of a layer in a group `vars`; their order says which is which.
         if len(parts) > 2 and parts[-2] == "vars" and parts[-1].isdecimal():
             variables = VARIABLES.get(parts[-3].rstrip("_0123456789"), ())
             number = int(parts[-1])
@@ -144,6 +145,7 @@ def of_keras(arrays: Arrays, config: Any, request: Request, where: object) -> Co
     base = contents_of(arrays, request, where)
     if "left" not in base.fields or "link" in base.fields or request.link is not None or not layers:
         return base
+    # Any other layer behind the product makes another score of it.
     between = [f"{kind} {_activation(layer)}".strip() for kind, layer in layers if kind not in (*PASSED, "Dot")]
     if between:
         remedy = "say what becomes of their product with --link=identity (or cosine, sigmoid)"

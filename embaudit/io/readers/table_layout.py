@@ -117,6 +117,8 @@ def layout_of(table: TableFile, request: Request) -> TableLayout:
     InputError
         If they leave open which hold the ids or the vectors, or whether one is a bias.
     """
+    # Ids first, for vectors are what is left; then a bias, which must be no dimension; then lists, else one family of
+    # numbered columns. Whatever has no role is named and left.
     lists = [i for i in range(table.width) if _holds_lists(table, i)]
     if not lists:
         _require_vectors(table)
@@ -188,6 +190,7 @@ def _family(table: TableFile, places: list[int], request: Request) -> tuple[int,
     if colon:
         ends = [table.position(name, "vector") for name in (first, last)]
         return tuple(i for i in places if ends[0] <= i <= ends[1])
+    # Numbers by family name, `e0, e1, ...` or `0, 1, ...`; one number alone, such as `year2020`, is no family.
     families: dict[str, dict[int, int]] = {}
     for name, i in names.items():
         match = NUMBERED.fullmatch(name)
@@ -237,6 +240,7 @@ def _ids(table: TableFile, request: Request) -> int | None:
     """Find the column of ids: the one asked for, else the named index of a data frame, else a customary one."""
     if request.id is not None:
         return table.position(request.id, "id")
+    # An index with a name was meant as ids; then a customary name; an index without a name comes last.
     place = _named_index(table)
     if place is None:
         place = table.optional_column("id", None, KNOWN)
@@ -249,6 +253,7 @@ def _ids(table: TableFile, request: Request) -> int | None:
 
 def _chosen(table: TableFile, lists: list[int], request: Request) -> list[int]:
     """Return the one column of lists, if there is one."""
+    # A name may also be that of a family of columns, `e` for e0 to e63, which is looked up later.
     if request.vector is not None and (lists or table.names is None or request.vector in table.names):
         position = table.position(request.vector, "vector")
         if position not in lists:

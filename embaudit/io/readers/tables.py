@@ -76,6 +76,7 @@ def contents_of_table(table: TableFile, request: Request) -> Contents:
     fields = _of_text(table, layout) if table.arrow is None else _of_arrow(table, table.arrow, layout)
     stored = said(_metadata(table), request.kind) if layout.lists else {}
     roles = Contents.roles
+    # Rows of a head are labels: what would be ids names them, unless embaudit wrote ids beside titles.
     if request.kind == "head" or stored.get("link") == "softmax":
         ids = fields.get("right_ids") if stored or layout.names or layout.counts else fields.pop("right_ids", None)
         fields |= {"right_names": ids} if ids is not None and "right_names" not in fields else {}

@@ -179,6 +179,7 @@ def _of_binary(
 def _require_aligned(tokens: list[bytes], vectors: NDArray[np.float32], path: Path) -> None:
     """Refuse what is read of a binary file whose tokens hold spaces: bytes of numbers in tokens, letters as numbers."""
     garbled = next((token for token in tokens if CONTROL.search(token)), None)
+    # Written so that a NaN is wild, too.
     wild = ~(np.abs(vectors) < WILD).all(axis=1)
     if garbled is None and wild.any():
         garbled = tokens[int(np.argmax(wild))]

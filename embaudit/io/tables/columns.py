@@ -198,6 +198,7 @@ def codes(table: TableFile, column: pa.ChunkedArray, position: int) -> tuple[NDA
     from pyarrow import types
 
     _require_ids(table, column, position)
+    # Each distinct id is sorted and compared once; rows are places in the dictionary, mapped to sorted places.
     encoded = column if types.is_dictionary(column.type) else column.dictionary_encode()
     chunks = encoded.unify_dictionaries().chunks
     places, ids = pd.factorize(_plain(chunks[0].dictionary if chunks else column), sort=True)
@@ -233,6 +234,7 @@ def read_by_id(table: TableFile, ids: int, values: int, cell: Cell) -> tuple[NDA
     read = read_columns(table, {ids: "id", values: cell})
     rows, names = codes(table, read[ids], ids)
     cells = texts(table, read[values], values) if cell == "text" else numbers(table, read[values], values)
+    # Rows of one id must repeat its first title; two numbers of one id are refused even if equal: neither is the sum.
     first = np.unique(rows, return_index=True)[1]
     repeats = first[rows] != np.arange(len(rows))
     clash = np.flatnonzero(repeats & (cells != cells[first][rows]) if cell == "text" else repeats)

@@ -160,6 +160,7 @@ def read_interactions(
         merged = frame.groupby(["user", "item"], as_index=False).agg({"value": duplicates})
         users, items, values = (merged[name].to_numpy() for name in frame)
         matrix = coo_matrix((values, (users, items)), shape=matrix.shape).tocsr()
+    # Thresholds see merged values, as the docstring promises; a rating of 0 is no interaction.
     n_merged = n_rows - matrix.nnz
     keep = (matrix.data != 0) & (matrix.data >= (-np.inf if threshold is None else threshold))
     matrix.data = keep.astype(np.float64) if binarise else np.where(keep, matrix.data, 0.0)

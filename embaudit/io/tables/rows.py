@@ -171,6 +171,8 @@ def labels_of(labels: Any, n_rows: int, *, what: str = "label") -> NDArray[np.st
 
 def _from_text(text: str, n_rows: int) -> list[str]:
     """Take one label a line, out of the quotes that a data frame puts around some, without its header and index."""
+    # In order: a table of one column with its header, then with row numbers, then cells in quotes; else plain lines,
+    # for a quote may be a token itself.
     lines = _lines(text)
     rows = [row for row in _rows_as_written(text) if row]
     if len(rows) == n_rows + 1 and plain_name(rows[0][-1]) in HEADERS:
@@ -206,6 +208,7 @@ def _from_json(content: Any, n_rows: int) -> list[str]:
         content = content["id2label"]
     if not isinstance(content, dict):
         raise must_be("the labels", "a JSON list or a map between label and row", type(content).__name__)
+    # Tokenizers map label to row, configurations row to label; the type of the values tells them apart.
     is_vocabulary = all(isinstance(value, int) and not isinstance(value, bool) for value in content.values())
     pairs = [(row, key) if is_vocabulary else (_row(key), row) for key, row in content.items()]
     by_row = {row: str(label) for row, label in pairs}
@@ -297,6 +300,7 @@ def _positions(table: TableFile) -> tuple[int, int]:
     if table.names is None and table.width == 2:
         return 0, 1
     places = [table.optional_column(what, None, names) for names, what in ((IDS, "id"), (COUNT_NAMES, "count"))]
+    # Of two columns one name settles both.
     if table.width == 2 and places.count(None) == 1:
         rest = 1 - sum(place for place in places if place is not None)
         places = [rest if place is None else place for place in places]

@@ -98,6 +98,7 @@ def flags_named(texts: Sequence[str | None], name: str) -> list[str | None]:
     >>> flags_named(["1", "0", None], "Horror"), flags_named(["1", "2"], "cluster")
     (['Horror', None, None], ['1', '2'])
     """
+    # A missing text is neither, so that one-hot columns may have gaps.
     if not {text for text in texts if text} <= {"0", "1"}:
         return list(texts)
     return [name if text == "1" else None for text in texts]
@@ -159,6 +160,7 @@ def places_of(ids: NDArray[Any], among: NDArray[Any]) -> NDArray[np.intp]:
     """
     import pandas as pd
 
+    # As text, since one source may write ids as numbers and another as strings.
     index = pd.Index(among.astype(np.str_))
     if not index.is_unique:
         twice = index[index.duplicated()][0]
@@ -285,6 +287,7 @@ def join_ids(
     wanted = listed(wanted, "ids")
     ids, titles = read_titles(path, id=id, title=title)
     require_one_kind(wanted, ids, (source, where), what=f"{called} ids")
+    # Numbers against words never match, and a few chance matches are no join: both are refused, not counted.
     joined = Joined(tuple(texts_for(wanted, ids, titles)), called, by_row=False)
     require_most(joined.n_matched, len(wanted), f"{called}s", where, partial=partial)
     return joined
