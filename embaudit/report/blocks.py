@@ -21,7 +21,7 @@ def block_document(blocks: BlockCosines) -> Document:
     --------
     >>> from embaudit.blocks import block_cosines
     >>> made = block_document(block_cosines([1, 1], [1, 2]))
-    >>> [section.id for section in made.shown_sections], list(made.top[0].names)
+    >>> [section.id for section in made.shown_sections], list(made.top[0].columns["name"])
     (['gaps'], ['[0]', '[1]'])
     """
     drawn, frame = BlockDisplay.of(blocks), blocks.largest_gaps(share=None)
@@ -32,7 +32,7 @@ def block_document(blocks: BlockCosines) -> Document:
     return Document(
         "How do the cosines of the parts make up the cosine of the whole?",
         tuple(blocks.explain().splitlines()),
-        top=(drawn,) if len(drawn.cosines) else (),
+        top=(drawn,) if len(drawn.columns["cosine"]) else (),
         sections=(Section.of("gaps", "Gaps", "What each block takes from a cosine of 1", table),),
         notes=blocks.notes,
         facts=(

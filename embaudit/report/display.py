@@ -14,7 +14,7 @@ from embaudit.core.words import cut, visible
 from embaudit.errors import must_be
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from typing import Self
 
     import pandas as pd
@@ -121,6 +121,28 @@ class Display(ABC):
     @abstractmethod
     def _draw(self, ax: Any) -> None:
         """Draw the numbers on axes."""
+
+
+@dataclass(frozen=True, eq=False)
+class TableDisplay(Display):
+    """A picture of some columns of numbers.
+
+    Parameters
+    ----------
+    columns : mapping of str to array of shape (m,)
+        The columns of `frame`.
+    title : str
+        Subject of the picture.
+    """
+
+    columns: Mapping[str, Any]
+    title: str = ""
+
+    def frame(self) -> pd.DataFrame:
+        """Return the columns as a table."""
+        import pandas as pd
+
+        return pd.DataFrame(dict(self.columns))
 
 
 @dataclass(frozen=True, eq=False)

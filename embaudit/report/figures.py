@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -23,6 +23,7 @@ from embaudit.report.display import (
     TITLE,
     Display,
     RowDisplay,
+    TableDisplay,
     drawn,
     legend_above,
     name_rows,
@@ -39,11 +40,12 @@ if TYPE_CHECKING:
     from embaudit.auditing import Audit
     from embaudit.blocks import BlockCosines
     from embaudit.canonical import Position
-    from embaudit.core.checked import Floats, Indices
+    from embaudit.core.checked import Floats
     from embaudit.model import Role
     from embaudit.movements import Movement
     from embaudit.ranges import CertifiedNeighbours, CosineRange
     from embaudit.reversals import Grouping, SimpsonReport
+    from embaudit.reversals.report import PlottedRows
 
 SEEN = 1e-3
 """Parts of a stack below this share of the longest bar are not drawn."""
@@ -222,45 +224,33 @@ class MovementDisplay(RowDisplay):
         legend_above(ax)
 
 
-def _lists_title(lists: CertifiedNeighbours, rows: str) -> str:
-    """Name some certified lists, and the shifts beside which they are certified."""
-    shifts = "any shift" if lists.max_shift is None else f"shifts up to {lists.max_shift:.3g}"
-    return f"top {lists.n} lists of {len(lists.rows):,} {rows}{'' if lists.max_shift == 0 else f', beside {shifts}'}"
-
-
 @dataclass(frozen=True, eq=False)
-class CertifiedCurveDisplay(Display):
+class CertifiedCurveDisplay(TableDisplay):
     """The certified curve of a model, with attacks from the other side.
 
-    Parameters
-    ----------
-    kappas : array of shape (m,)
-        Condition numbers.
-    certified : array of shape (m,)
-        Share of list entries that no linear gauge of that condition displaces: a lower bound of what stays.
-    attack_kappas, survived : array of shape (a,)
-        Budgets of attacks and the share of entries each left in place: upper bounds of what stays.
-    title : str
-        Name of the lists.
+    Columns are `kind` ("certified" or "left by an attack"), `kappa` and `share`: of list entries that no linear gauge
+    of that condition displaces, a lower bound of what stays, and of those that an attack left, an upper bound.
 
     Examples
     --------
     >>> from embaudit.model import FactorModel
     >>> from embaudit.ranges import certified_neighbours
     >>> model = FactorModel.from_vectors([[1.0, 0.0], [1.0, 0.1], [0.0, 1.0]])
-    >>> CertifiedCurveDisplay.of(certified_neighbours(model, n=1), kappas=[1.1, 2.0]).certified.round(3)
+    >>> CertifiedCurveDisplay.of(certified_neighbours(model, n=1), kappas=[1.1, 2.0]).columns["share"].round(3)
     array([0.667, 0.667])
     """
 
-    kappas: Floats
-    certified: Floats
-    attack_kappas: Floats = field(default_factory=lambda: np.empty(0))
-    survived: Floats = field(default_factory=lambda: np.empty(0))
-    title: str = ""
     CAPTION = "The share of neighbours that is certain to stay, against the condition number κ: {title}."
 
     @classmethod
-    def of(cls, lists: CertifiedNeighbours, *, kappas: ArrayLike | None = None, attacks: Iterable[Attack] = ()) -> Self:
+    def of(
+        cls,
+        lists: CertifiedNeighbours,
+        *,
+        kappas: ArrayLike | None = None,
+        attacks: Iterable[Attack] = (),
+        rows: str = "",
+    ) -> Self:
         """Compute the curve at some condition numbers (1 to 4 by default); attacks on other objectives are ignored."""
         from embaudit.attacks import Attack
 
@@ -268,13 +258,18 @@ class CertifiedCurveDisplay(Display):
         if not all(isinstance(attack, Attack) for attack in attacks):
             raise must_be("attacks", "a list of Attack", repr(attacks), "worst_gauge finds one")
         grid = np.geomspace(1, 4, 121) if kappas is None else np.asarray(kappas, dtype=np.float64)
-        points = [
-            (attack.group.max_condition, 1 - attack.achieved)  # type: ignore[attr-defined]
-            for attack in attacks
-            if attack.objective == "neighbours"
-        ]
-        budgets, survived = np.array(sorted(points)).reshape(-1, 2).T
-        return cls(grid, lists.curve(grid), budgets, survived, _lists_title(lists, f"{lists.role} rows"))
+        on_lists = [attack for attack in attacks if attack.objective == "neighbours"]
+        # Every gauge of an attack is within the budget of its group.
+        points = sorted((attack.group.max_condition, 1 - attack.achieved) for attack in on_lists)  # type: ignore[attr-defined]
+        budgets, survived = np.array(points).reshape(-1, 2).T
+        columns = {
+            "kind": np.repeat(["certified", "left by an attack"], [len(grid), len(points)]),
+            "kappa": np.concatenate([grid, budgets]),
+            "share": np.concatenate([lists.curve(grid), survived]),
+        }
+        shifts = "any shift" if lists.max_shift is None else f"shifts up to {lists.max_shift:.3g}"
+        beside = "" if lists.max_shift == 0 else f", beside {shifts}"
+        return cls(columns, f"top {lists.n} lists of {len(lists.rows):,} {rows or f'{lists.role} rows'}{beside}")
 
     @classmethod
     def of_audit(cls, audit: Audit, *, role: Role | None = None) -> Self:
@@ -294,36 +289,22 @@ class CertifiedCurveDisplay(Display):
         about = next(iter(by_role)) if audit.evidence.role not in by_role else audit.evidence.role
         certificate = by_role[about if role is None else role]
         attacks = [attack for attack in limits.attacks if attack.role == certificate.role]
-        curve, rows = cls.of(certificate.certified, attacks=attacks), f"{model.title(certificate.role)}s"
-        return replace(curve, title=_lists_title(certificate.certified, rows))
-
-    def frame(self) -> pd.DataFrame:
-        """Return one row a point: its kind ("certified" or "left by an attack"), κ and the share of entries."""
-        import pandas as pd
-
-        kinds = ["certified"] * len(self.kappas) + ["left by an attack"] * len(self.attack_kappas)
-        kappas = np.concatenate([self.kappas, self.attack_kappas])
-        return pd.DataFrame({"kind": kinds, "kappa": kappas, "share": np.concatenate([self.certified, self.survived])})
+        return cls.of(certificate.certified, attacks=attacks, rows=f"{model.title(certificate.role)}s")
 
     def _draw(self, ax: Any) -> None:
-        ax.plot(self.kappas, self.certified, color=BLUE, label="proven to stay")
-        if len(self.attack_kappas):
-            ax.plot(self.attack_kappas, self.survived, "v", color=RED, label="left by the worst gauge found")
+        proven = self.columns["kind"] == "certified"
+        kappas, shares = self.columns["kappa"], self.columns["share"]
+        ax.plot(kappas[proven], shares[proven], color=BLUE, label="proven to stay")
+        if not proven.all():
+            ax.plot(kappas[~proven], shares[~proven], "v", color=RED, label="left by the worst gauge found")
         ax.set_title(self.title, fontsize="medium", gid=TITLE)
         ax.set(ylim=(-0.02, 1.02), xlabel="condition number κ of the gauge", ylabel="share of list entries")
         ax.legend(loc="upper right")
 
 
 @dataclass(frozen=True, eq=False)
-class RangeDisplay(Display):
-    """The ranges of some pairs in order of their cosine.
-
-    Parameters
-    ----------
-    before, lower, upper : array of shape (m,)
-        The cosine of each pair and the ends of its range, in ascending order of `before`.
-    title : str
-        Name of the pairs and of the gauges.
+class RangeDisplay(TableDisplay):
+    """The ranges of some pairs in order of their cosine: columns `cosine`, `lower` and `upper`.
 
     Examples
     --------
@@ -332,38 +313,29 @@ class RangeDisplay(Display):
     >>> from embaudit.ranges import cosine_range
     >>> model = FactorModel.from_vectors([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
     >>> found = cosine_range(model, GeneralLinear(2, max_condition=2.0), pairs=[[0, 2], [0, 1]])
-    >>> RangeDisplay.of(found).lower.round(3)
+    >>> RangeDisplay.of(found).columns["lower"].round(3)
     array([-0.6  ,  0.186])
     """
 
-    before: Floats
-    lower: Floats
-    upper: Floats
-    title: str = ""
     CAPTION = "Cosines of pairs inside their exact ranges, in ascending order: {title}."
 
     @classmethod
     def of(cls, ranges: CosineRange, *, max_pairs: int = MOST_PAIRS) -> Self:
         """Take the ranges of pairs spread evenly over the cosines; pairs without a cosine are left out."""
-        before = ranges.before
         defined = np.flatnonzero(~np.isnan(ranges.lower))
-        order = defined[np.argsort(before[defined], kind="stable")]
+        order = defined[np.argsort(ranges.before[defined], kind="stable")]
         places = np.unique(np.linspace(0, max(len(order) - 1, 0), min(max_pairs, len(order))).round().astype(np.intp))
         pairs = order[places]
         budget = getattr(ranges.group, "max_condition", None)
         kind = type(ranges.group).__name__ + ("" if budget is None else f", κ ≤ {budget:g}")
-        return cls(before[pairs], ranges.lower[pairs], ranges.upper[pairs], f"{ranges.role} pairs, {kind}")
-
-    def frame(self) -> pd.DataFrame:
-        """Return one row a pair: its cosine, and the ends of the range."""
-        import pandas as pd
-
-        return pd.DataFrame({"cosine": self.before, "lower": self.lower, "upper": self.upper})
+        columns = {"cosine": ranges.before[pairs], "lower": ranges.lower[pairs], "upper": ranges.upper[pairs]}
+        return cls(columns, f"{ranges.role} pairs, {kind}")
 
     def _draw(self, ax: Any) -> None:
-        place = np.arange(len(self.before))
-        ax.vlines(place, self.lower, self.upper, color=BLUE, lw=1.0, alpha=0.5)
-        ax.plot(place, self.before, ".", ms=3, color=INK, label="cosine of the model")
+        cosines = self.columns["cosine"]
+        place = np.arange(len(cosines))
+        ax.vlines(place, self.columns["lower"], self.columns["upper"], color=BLUE, lw=1.0, alpha=0.5)
+        ax.plot(place, cosines, ".", ms=3, color=INK, label="cosine of the model")
         ax.axhline(0, lw=0.5, color=SOFT)
         ax.set_title(self.title, fontsize="medium", gid=TITLE)
         ax.set(ylim=(-1.02, 1.02), xlabel="pairs in order of their cosine", ylabel="cosine with the same predictions")
@@ -371,33 +343,28 @@ class RangeDisplay(Display):
 
 
 @dataclass(frozen=True, eq=False)
-class PositionDisplay(Display):
+class PositionDisplay(TableDisplay):
     """Size of the gauge between a model and each exponent of the canonical family.
+
+    Columns are `exponent`, from 0 to 1, and `condition_number`, that of the gauge from the model to each.
 
     Parameters
     ----------
-    exponents, conditions : array of shape (m,)
-        Exponents from 0 to 1, and the condition number of the gauge from the model to each.
-    exponent, condition : float
+    nearest : (float, float)
         The nearest exponent and the condition number that remains there.
-    title : str
-        Size of the model.
 
     Examples
     --------
     >>> from embaudit.canonical import position
     >>> from embaudit.model import FactorModel
     >>> model = FactorModel.from_user_item(np.diag([9.0, 4.0, 1.0]), np.eye(3))
-    >>> PositionDisplay.of(position(model), n_points=3).conditions.round(6)
+    >>> PositionDisplay.of(position(model), n_points=3).columns["condition_number"].round(6)
     array([9., 3., 1.])
     """
 
-    exponents: Floats
-    conditions: Floats
-    exponent: float
-    condition: float
-    title: str = ""
     CAPTION = "The size of the gauge from the model to each exponent of the canonical family: {title}."
+
+    nearest: tuple[float, float] = (0.0, 1.0)
 
     @classmethod
     def of(cls, where: Position, *, n_points: int = 41) -> Self:
@@ -407,21 +374,16 @@ class PositionDisplay(Display):
         users, items = where.roles
         n_left, n_right = where.form.left.n_rows, where.form.right.n_rows
         title = f"{n_left:,} {users}s × {n_right:,} {items}s, {where.rank} dimensions"
-        return cls(exponents, conditions, where.exponent, float(np.exp(where.distance)), title)
-
-    def frame(self) -> pd.DataFrame:
-        """Return one row an exponent: it, and κ of the gauge that leads there."""
-        import pandas as pd
-
-        return pd.DataFrame({"exponent": self.exponents, "condition_number": self.conditions})
+        columns = {"exponent": exponents, "condition_number": conditions}
+        return cls(columns, title, (where.exponent, float(np.exp(where.distance))))
 
     def _draw(self, ax: Any) -> None:
         """Draw the curve on a logarithmic axis, and the nearest exponent."""
         from matplotlib.ticker import LogFormatter
 
-        ax.plot(self.exponents, self.conditions, color=BLUE, label="gauge from the model")
-        label = f"nearest: {self.exponent:.2f}, κ = {self.condition:.3g}"
-        ax.plot([self.exponent], [self.condition], "o", color=RED, label=label)
+        ax.plot(self.columns["exponent"], self.columns["condition_number"], color=BLUE, label="gauge from the model")
+        label = "nearest: {:.2f}, κ = {:.3g}".format(*self.nearest)
+        ax.plot(*([x] for x in self.nearest), "o", color=RED, label=label)
         ax.set(yscale="log", xlabel="exponent", ylabel="condition number κ of the gauge")
         ax.set_title(self.title, fontsize="medium", gid=TITLE)
         ax.set_xticks(list(EXPONENTS.values()), [TICKS[e] for e in EXPONENTS.values()])
@@ -432,84 +394,69 @@ class PositionDisplay(Display):
 
 
 @dataclass(frozen=True, eq=False)
-class BlockDisplay(Display):
+class BlockDisplay(TableDisplay):
     """Local cosines as bars whose width is their weight: the area is the global cosine.
 
-    The weights add up to ρ, so the strip from ρ to 1 stays empty: it is what the two norm profiles cost.
+    Columns are `cosine`, the highest first, `weight` and, where blocks are few, `name`. The weights add up to ρ, so the
+    strip from ρ to 1 stays empty: it is what the two norm profiles cost.
+
+    Parameters
+    ----------
+    means : (float, float, float)
+        Global cosine, weighted mean of the local ones, and cosine of the norm profiles (ρ).
     """
 
     MAX_NAMES: ClassVar[int] = 30
     CAPTION = "Local cosines over the weights of their blocks, the highest first: the area is the global cosine."
 
-    cosines: Floats
-    """Local cosines, highest first."""
-    weights: Floats
-    """Weights of the blocks, in the same order."""
-    global_cosine: float
-    mean_cosine: float
-    norm_cosine: float
-    names: list[str] | None = None
-    """Names of the blocks, where they are few."""
+    means: tuple[float, float, float] = (1.0, 1.0, 1.0)
 
     @classmethod
     def of(cls, blocks: BlockCosines) -> Self:
         """Take the blocks that have a weight, the highest cosine first."""
         weighted = np.flatnonzero(blocks.weights > 0)
         order = weighted[np.argsort(-blocks.cosines[weighted], kind="stable")]
-        names = blocks.names[order] if len(order) <= cls.MAX_NAMES else None
-        values = blocks.global_cosine, blocks.mean_cosine, blocks.norm_cosine
-        return cls(blocks.cosines[order], blocks.weights[order], *values, names)
-
-    def frame(self) -> pd.DataFrame:
-        """Return one row a block, the highest cosine first: cosine, weight and, where these are shown, name."""
-        import pandas as pd
-
-        named = {} if self.names is None else {"name": list(self.names)}
-        return pd.DataFrame({**named, "cosine": self.cosines, "weight": self.weights})
+        names = {"name": blocks.names[order]} if len(order) <= cls.MAX_NAMES else {}
+        columns = {**names, "cosine": blocks.cosines[order], "weight": blocks.weights[order]}
+        return cls(columns, means=(blocks.global_cosine, blocks.mean_cosine, blocks.norm_cosine))
 
     def _draw(self, ax: Any) -> None:
-        """Draw blocks as bars as wide as their weights, and lines for the means."""
-        edges = np.concatenate([[0.0], np.cumsum(self.weights)])
-        ax.stairs(self.cosines, edges, fill=True, color=BLUE, alpha=0.4, label="local cosines")
-        ax.axvspan(self.norm_cosine, 1, color=LINE, label=f"norms differ: 1 − ρ = {1 - self.norm_cosine:.3g}")
-        ax.axhline(self.mean_cosine, color=INK, linestyle="--", label=f"weighted mean {self.mean_cosine:.3f}")
-        ax.axhline(self.global_cosine, color=RED, label=f"global {self.global_cosine:.3f}")
-        if self.names is not None:
-            self._write_names(ax, self.names, edges)
-        ax.set(xlim=(0, 1), ylim=(min(0.0, float(self.cosines.min(initial=0))) - 0.05, 1.05))
+        """Draw blocks as bars as wide as their weights, lines for the means, and the names that have room."""
+        cosines, (overall, mean, norm_cosine) = self.columns["cosine"], self.means
+        edges = np.concatenate([[0.0], np.cumsum(self.columns["weight"])])
+        ax.stairs(cosines, edges, fill=True, color=BLUE, alpha=0.4, label="local cosines")
+        ax.axvspan(norm_cosine, 1, color=LINE, label=f"norms differ: 1 − ρ = {1 - norm_cosine:.3g}")
+        ax.axhline(mean, color=INK, linestyle="--", label=f"weighted mean {mean:.3f}")
+        ax.axhline(overall, color=RED, label=f"global {overall:.3f}")
+        if "name" in self.columns:
+            for name, cosine, left, right in zip(self.columns["name"], cosines, edges[:-1], edges[1:], strict=True):
+                if right - left > 0.04:
+                    place = ((left + right) / 2, cosine / 2)
+                    ax.text(*place, drawn(name), rotation=90, ha="center", va="center", fontsize="small")
+        ax.set(xlim=(0, 1), ylim=(min(0.0, float(cosines.min(initial=0))) - 0.05, 1.05))
         ax.set(xlabel="weight of the blocks, up to ρ", ylabel="cosine")
         legend_above(ax)
-
-    def _write_names(self, ax: Any, names: list[str], edges: Floats) -> None:
-        """Name the blocks that are wide enough to carry a name."""
-        for name, cosine, left, right in zip(names, self.cosines, edges[:-1], edges[1:], strict=True):
-            if right - left > 0.04:
-                ax.text(
-                    (left + right) / 2, cosine / 2, drawn(name), rotation=90, ha="center", va="center", fontsize="small"
-                )
 
 
 @dataclass(frozen=True, eq=False)
 class SimpsonDisplay(Display):
-    """The pooled line against the line of each group, over the rows."""
+    """The pooled line against the line of each group, over the rows.
+
+    Parameters
+    ----------
+    labels : (str, str)
+        Names of x and y.
+    grouping : Grouping
+    points : PlottedRows, optional
+        Some rows.
+    """
 
     MAX_GROUPS: ClassVar[int] = 12
     """Only so many groups, the largest, are named."""
 
-    labels: tuple[str, str, str]
-    """Names of x, y and the groups."""
-    levels: tuple[str, ...]
-    n: Floats
-    """Rows of each group."""
-    means: tuple[Floats, Floats]
-    spreads: Floats
-    """Standard deviation of x within each group."""
-    slopes: Floats
-    """NaN where a group has no line."""
-    pooled_slope: float
-    title: str
-    points: tuple[Floats, Floats, Indices] | None = None
-    """Some rows: x, y, group."""
+    labels: tuple[str, str]
+    grouping: Grouping
+    points: PlottedRows | None = None
 
     @classmethod
     def of(cls, report: SimpsonReport, *, grouping: Grouping | str | None = None) -> Self:
@@ -521,69 +468,61 @@ class SimpsonDisplay(Display):
         groups = by_name.get(grouping) if isinstance(grouping, str) else grouping
         if not isinstance(groups, type(report.groupings[0])):
             raise must_be("grouping", "one of " + ", ".join(by_name), repr(grouping))
-        m, sample = groups.moments, groups.sample
-        return cls(
-            labels=(*(report.titles or (report.x, report.y)), groups.name),
-            levels=groups.levels,
-            n=m.n,
-            means=(m.mean_x, m.mean_y),
-            spreads=(m.sxx / m.n) ** 0.5,
-            slopes=m.slope,
-            pooled_slope=groups.pooled.slope,
-            title=f"{groups.kind}: r {groups.pooled.r:+.2f} pooled, {groups.within.r:+.2f} within",
-            points=None if sample is None else (sample.x, sample.y, sample.codes),
+        return cls(report.titles or (report.x, report.y), groups, groups.sample)
+
+    @property
+    def title(self) -> str:
+        """Kind of the reversal, with both correlations."""
+        pooled, within = self.grouping.pooled, self.grouping.within
+        return f"{self.grouping.kind}: r {pooled.r:+.2f} pooled, {within.r:+.2f} within"
+
+    @property
+    def caption(self) -> str:
+        """Sentence on the lines and their names."""
+        x, y, groups = (cut(visible(label), LONGEST) for label in (*self.labels, self.grouping.name))
+        return (
+            f"{y} on {x}: the line of all rows, dashed, and that of each group by {groups}. {self.title.capitalize()}."
         )
-
-    def pooled_line(self) -> tuple[Floats, Floats]:
-        """Return two points of the pooled line, as wide as the groups reach."""
-        x, y = (float(np.average(mean, weights=self.n)) for mean in self.means)
-        reach = np.concatenate([self._reach(group) for group in range(len(self.levels))])
-        ends = np.array([reach.min(), reach.max()])
-        return ends, y + self.pooled_slope * (ends - x)
-
-    def group_line(self, group: int) -> tuple[Floats, Floats]:
-        """Return two points of a group's line, as far as its rows reach."""
-        ends = self._reach(group)
-        return ends, self.means[1][group] + self.slopes[group] * (ends - self.means[0][group])
-
-    def _reach(self, group: int) -> Floats:
-        """Return the ends of a group's line: its rows at hand, else 1.5 standard deviations around its mean."""
-        if self.points is not None:
-            x = self.points[0][self.points[2] == group]
-            if len(x):
-                return np.array([x.min(), x.max()])
-        return np.asarray(self.means[0][group] + np.array([-1.5, 1.5]) * self.spreads[group])
 
     def frame(self) -> pd.DataFrame:
         """Return one row a group: its rows, means, the standard deviation of x, and the slope of its line."""
         import pandas as pd
 
-        x, y = self.means
-        columns = {"n": self.n, "mean_x": x, "mean_y": y, "std_x": self.spreads, "slope": self.slopes}
-        return pd.DataFrame({"group": list(self.levels), **columns})
+        m = self.grouping.moments
+        columns = {"n": m.n, "mean_x": m.mean_x, "mean_y": m.mean_y, "std_x": (m.sxx / m.n) ** 0.5, "slope": m.slope}
+        return pd.DataFrame({"group": list(self.grouping.levels), **columns})
 
-    @property
-    def caption(self) -> str:
-        """Sentence on the lines and their names."""
-        x, y, groups = (cut(visible(label), LONGEST) for label in self.labels)
-        return (
-            f"{y} on {x}: the line of all rows, dashed, and that of each group by {groups}. {self.title.capitalize()}."
-        )
+    def _reach(self, group: int) -> Floats:
+        """Return the ends of a group's line: its rows drawn, else 1.5 standard deviations around its mean."""
+        m = self.grouping.moments
+        if self.points is not None:
+            x = self.points.x[self.points.codes == group]
+            if len(x):
+                return np.array([x.min(), x.max()])
+        return np.asarray(m.mean_x[group] + np.array([-1.5, 1.5]) * (m.sxx[group] / m.n[group]) ** 0.5)
 
     def _draw(self, ax: Any) -> None:
-        """Draw rows, the line of each group and that of all rows."""
+        """Draw rows, the line of each group as far as its rows reach, and that of all rows."""
         import matplotlib as mpl
 
-        colours = mpl.colormaps["tab10" if len(self.levels) <= 10 else "tab20"]
+        m, levels = self.grouping.moments, self.grouping.levels
+        colours = mpl.colormaps["tab10" if len(levels) <= 10 else "tab20"]
         if self.points is not None:
-            x, y, codes = self.points
-            shades = [colours(code % 20) for code in codes]
-            ax.scatter(x, y, s=9, alpha=0.35, c=shades, linewidths=0, rasterized=len(x) > MOST_POINTS)
-        for rank, group in enumerate(np.argsort(-self.n, kind="stable")):
-            name = f"{drawn(self.levels[group], MENU)} ({int(self.n[group]):,})" if rank < self.MAX_GROUPS else None
-            if not np.isnan(self.slopes[group]):
-                ax.plot(*self.group_line(int(group)), color=colours(int(group) % 20), linewidth=2, label=name)
-        ax.plot(*self.pooled_line(), color=INK, linestyle="--", linewidth=2, label="all rows")
+            shades = [colours(code % 20) for code in self.points.codes]
+            dense = len(self.points.x) > MOST_POINTS
+            ax.scatter(self.points.x, self.points.y, s=9, alpha=0.35, c=shades, linewidths=0, rasterized=dense)
+        reach = [self._reach(group) for group in range(len(levels))]
+        for rank, group in enumerate(np.argsort(-m.n, kind="stable")):
+            name = f"{drawn(levels[group], MENU)} ({int(m.n[group]):,})" if rank < self.MAX_GROUPS else None
+            if not np.isnan(m.slope[group]):
+                line = m.mean_y[group] + m.slope[group] * (reach[group] - m.mean_x[group])
+                ax.plot(reach[group], line, color=colours(int(group) % 20), linewidth=2, label=name)
+        x, y = (float(np.average(mean, weights=m.n)) for mean in (m.mean_x, m.mean_y))
+        ends = np.array([np.min(reach), np.max(reach)])
+        ax.plot(
+            ends, y + self.grouping.pooled.slope * (ends - x), color=INK, linestyle="--", linewidth=2, label="all rows"
+        )
         ax.set(xlabel=drawn(self.labels[0]), ylabel=drawn(self.labels[1]))
         ax.set_title(self.title, fontsize="medium", gid=TITLE)
-        ax.legend(title=drawn(self.labels[2], MENU), fontsize="small", loc="center left", bbox_to_anchor=(1.0, 0.5))
+        title = drawn(self.grouping.name, MENU)
+        ax.legend(title=title, fontsize="small", loc="center left", bbox_to_anchor=(1.0, 0.5))

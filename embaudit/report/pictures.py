@@ -48,7 +48,7 @@ def display(result: object, picture: str = "", **options: Any) -> Display:
     Examples
     --------
     >>> from embaudit.blocks import block_cosines
-    >>> display(block_cosines([1, 1], [1, 2])).cosines
+    >>> display(block_cosines([1, 1], [1, 2])).columns["cosine"]
     array([1., 1.])
     """
     made: Display = _MAKERS[picture or type(result)](result, **options)
@@ -150,6 +150,6 @@ def plot_prediction_cosines(
     >>> from matplotlib.figure import Figure
     >>> model = FactorModel.from_user_item([[2.0, 0.0], [0.0, 1.0]], [[1.0, 1.0], [1.0, -1.0]])
     >>> plot_prediction_cosines(model, Figure().add_subplot()).caption
-    'Cosine at hand against prediction cosine: all 1 item-item pairs.'
+    'Your cosine against prediction cosine: all 1 item-item pairs.'
     """
     return PredictionDisplay.of(as_model(model), role=role, n_pairs=n_pairs, rng=rng).plot(ax)

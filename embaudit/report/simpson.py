@@ -36,7 +36,7 @@ def simpson_document(report: SimpsonReport) -> Document:
     >>> from embaudit.reversals import simpson
     >>> table = pd.DataFrame({"x": [1, 2, 3, 4, 5, 6], "y": [3, 2, 1, 6, 5, 4], "g": list("aaabbb")})
     >>> made = simpson_document(simpson(table, x="x", y="y", min_size=3, n_permutations=9))
-    >>> [section.id for section in made.shown_sections], made.top[0].slopes.tolist()
+    >>> [section.id for section in made.shown_sections], made.top[0].frame()["slope"].tolist()
     (['groupings', 'grouping-1'], [-1.0, -1.0])
     """
     groupings = (
@@ -71,13 +71,14 @@ def simpson_document(report: SimpsonReport) -> Document:
 
 def _drawn(report: SimpsonReport, grouping: Grouping) -> tuple[SimpsonDisplay, ...]:
     """Take the lines of a grouping without single rows; nothing where no group has a line."""
-    drawn = replace(SimpsonDisplay.of(report, grouping=grouping), points=None)
-    return () if np.isnan(drawn.slopes).all() else (drawn,)
+    if np.isnan(grouping.moments.slope).all():
+        return ()
+    return (replace(SimpsonDisplay.of(report, grouping=grouping), points=None),)
 
 
 def _grouping(grouping: Grouping, at: int, drawn: tuple[SimpsonDisplay, ...]) -> Section:
-    # The groups may be called "n" themselves, which sort_values takes for two columns.
     """Lay out the groups of a grouping, the largest first."""
+    # The groups may be called "n" themselves, which sort_values takes for two columns.
     frame = grouping.to_frame()
     frame = frame.iloc[np.argsort(-frame["n"].to_numpy(), kind="stable")]
     table = Grid.from_frame(

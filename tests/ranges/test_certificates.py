@@ -197,20 +197,22 @@ def test_displays_hold_numbers_and_draw_them() -> None:
     model = vectors(60, 3)
     group = GeneralLinear(3, max_condition=1.5)
     found = cosine_range(model, group, pairs=np.random.default_rng(0).integers(60, size=(900, 2)))
-    assert len(found.plot().before) == 400
+    assert len(found.plot().frame()) == 400
     shown = RangeDisplay.of(found, max_pairs=50).plot()
-    assert len(shown.before) <= 50
-    assert (np.diff(shown.before) >= 0).all()
-    assert ((shown.lower <= shown.before + 1e-9) & (shown.before <= shown.upper + 1e-9)).all()
-    assert len(shown.ax_.collections[0].get_segments()) == len(shown.before)
+    cosines, lower, upper = shown.frame().to_numpy().T
+    assert len(cosines) <= 50
+    assert (np.diff(cosines) >= 0).all()
+    assert ((lower <= cosines + 1e-9) & (cosines <= upper + 1e-9)).all()
+    assert len(shown.ax_.collections[0].get_segments()) == len(cosines)
     certified = certified_neighbours(model)
     attacks = [worst_gauge(model, group, objective="neighbours", n_starts=1, n_steps=2, rng=0)]
     axes = plt.figure().add_subplot()
     curve = certified.plot(axes, attacks=attacks)
     assert curve.ax_ is axes
-    assert curve.survived[0] == 1 - attacks[0].achieved
-    assert curve.attack_kappas.tolist() == [1.5]
-    np.testing.assert_array_equal(curve.ax_.lines[0].get_ydata(), certified.curve(curve.kappas))
+    *proven, (kind, budget, survived) = curve.frame().to_numpy()
+    assert (kind, budget, survived) == ("left by an attack", 1.5, 1 - attacks[0].achieved)
+    kappas = [kappa for _, kappa, _ in proven]
+    np.testing.assert_array_equal(curve.ax_.lines[0].get_ydata(), certified.curve(kappas))
     plt.close("all")
 
 

@@ -56,5 +56,5 @@ def test_the_area_of_the_blocks_is_the_global_cosine_and_the_page_stays_small(co
     y = x * draw.uniform(0.3, 2, (count, 1)) + 2 * draw.standard_normal((count, 5)) * draw.random((count, 1))
     found = ea.block_cosines(x, y, blocks="rows")
     (drawn,) = document(found).top
-    assert drawn.cosines @ drawn.weights == pytest.approx(found.global_cosine)
+    assert drawn.columns["cosine"] @ drawn.columns["weight"] == pytest.approx(found.global_cosine)
     assert len(found.report()) < 150_000
