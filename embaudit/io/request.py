@@ -92,8 +92,6 @@ class Request:
         InputError
             For an unknown kind or option.
         """
-        if kind not in get_args(Kind):
-            raise must_be("kind", "one of " + ", ".join(get_args(Kind)), repr(kind))
         names = [field.name for field in fields(cls) if field.name != "kind"]
         unknown = [name for name in options if name not in names]
         if unknown:
@@ -101,12 +99,13 @@ class Request:
         transpose = options.get("transpose")
         if isinstance(transpose, bool):
             transpose = "both" if transpose else "none"
-        if transpose is not None and transpose not in get_args(Transpose):
-            raise must_be("transpose", "one of " + ", ".join(get_args(Transpose)), repr(transpose))
+        checked = {"kind": (kind, Kind)} | ({} if transpose is None else {"transpose": (transpose, Transpose)})
+        for name, (value, allowed) in checked.items():
+            if value not in get_args(allowed):
+                raise must_be(name, "one of " + ", ".join(get_args(allowed)), repr(value))
         ignore = options.get("ignore")
-        if isinstance(ignore, str):
-            ignore = (ignore,)
-        return cls(**{**options, "kind": kind, "transpose": transpose, "ignore": ignore and tuple(ignore)})
+        ignore = (ignore,) if isinstance(ignore, str) else ignore and tuple(ignore)
+        return cls(**{**options, "kind": kind, "transpose": transpose, "ignore": ignore})
 
     @property
     def given(self) -> tuple[str, ...]:

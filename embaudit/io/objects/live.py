@@ -116,8 +116,14 @@ def read_object(model: Any, *, kind: str = "auto", **options: Any) -> Reading:
     request = Request.of(kind, {OF_ROWS.get(name, name): value for name, value in options.items()})
     model = networks.unwrapped(model)
     library, reader = _reader(model)
-    _require_used(request, library, reader)
+    unused = set(request.given) - {*ALWAYS, *(FEATURES if library.startswith("LightFM ") else ())}
+    if unused & {*FEATURES}:
+        raise InputError("user_features and item_features must be left out here; only LightFM models use them.")
+    if unused and reader not in (networks.module, networks.mapping, networks.keras_model):
+        option = next(name for name in request.given if name in unused)
+        raise InputError(f"{option} must be left out here; only state dictionaries leave open what is what.")
     live = reader(model, request)
+    # What reaches the factors stands in for the inputs as the caller has them; examples of pairs are no left side.
     inputs = request.inputs if live.inputs is None else live.inputs
     beside = replace(request, inputs=None if live.pairs is not None else inputs)
     if request.kind == "vectors" and "left" in live.contents.fields:
@@ -126,16 +132,6 @@ def read_object(model: Any, *, kind: str = "auto", **options: Any) -> Reading:
     # Vectors alone are part of a model that scores.
     live.require_agreement(live.contents.model() if request.kind == "vectors" else reading.model, type(model).__name__)
     return reading
-
-
-def _require_used(request: Request, library: str, reader: Reader) -> None:
-    """Refuse options that say nothing about an object."""
-    allowed = (*ALWAYS, *FEATURES) if library.startswith("LightFM ") else ALWAYS
-    unused = [name for name in request.given if name not in allowed]
-    if any(name in FEATURES for name in unused):
-        raise InputError("user_features and item_features must be left out here; only LightFM models use them.")
-    if reader not in (networks.module, networks.mapping, networks.keras_model) and unused:
-        raise InputError(f"{unused[0]} must be left out here; only state dictionaries leave open what is what.")
 
 
 def _reader(model: Any) -> tuple[str, Reader]:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from embaudit.core.checked import Floats, Indices
 from embaudit.errors import InputError, must_be
 from embaudit.io.intake import Contents
+from embaudit.io.readers.assemble import two_labels
 from embaudit.model import FactorModel
 
 Scores: TypeAlias = Callable[[Indices, Indices], Any]
@@ -103,6 +104,24 @@ def _ways(model: FactorModel, left: Indices, right: Indices) -> list[Floats]:
         return [scores, predictions]
     with np.errstate(divide="ignore"):
         return [predictions, scores, np.log(predictions)]
+
+
+def softmax_head(
+    weights: Any, bias: Any = None, labels: Any = None, *, link: str = "softmax", objective: str | None = None
+) -> FactorModel:
+    """Make a head of labels; one row stands for two of them, whose probabilities are a softmax whatever is said.
+
+    Examples
+    --------
+    >>> softmax_head(np.array([[2.0]]), np.array([0.5]), ["no", "yes"], link="identity").right
+    array([[0.],
+           [2.]])
+    """
+    if len(weights) == 1:
+        weights, bias = two_labels(weights, np.zeros(1) if bias is None else bias)
+        link = "softmax"
+    objective = objective if link == "softmax" else None
+    return FactorModel.from_softmax(weights, bias, labels=labels, objective=objective, link=link)
 
 
 def comes_from(model: object, packages: tuple[str, ...], classes: tuple[str, ...] = ()) -> bool:

@@ -15,8 +15,8 @@ from embaudit.errors import must_be
 from embaudit.io.checkpoints.config import Config
 from embaudit.io.checkpoints.tokens import classes_of, other_task
 from embaudit.io.codecs.arrays import Memory, as_array
-from embaudit.io.objects.live_model import LiveModel, comes_from, has, needed, require_fitted
-from embaudit.io.readers.assemble import contents_of, named_by, two_labels
+from embaudit.io.objects.live_model import LiveModel, comes_from, has, needed, require_fitted, softmax_head
+from embaudit.io.readers.assemble import contents_of, named_by
 from embaudit.io.readers.hdf5 import of_keras
 from embaudit.io.readers.layout import TIED
 from embaudit.io.request import Request
@@ -71,14 +71,7 @@ def linear(layer: Any, request: Request) -> LiveModel:
     if len(weight) == 1 and request.kind != "head":
         remedy = 'pass kind="head" if its sigmoid is the probability of a second label; a regression is no head'
         raise must_be("the outputs of a Linear layer", "labels, at least 2", "one", remedy)
-    return LiveModel.of(_head(weight, None if bias is None else as_array(bias)), TAKEN)
-
-
-def _head(weight: Any, bias: Any, **link: Any) -> FactorModel:
-    """Make a softmax head; one row stands for two labels."""
-    if len(weight) > 1:
-        return FactorModel.from_softmax(weight, bias, **link)
-    return FactorModel.from_softmax(*two_labels(weight, np.zeros(1) if bias is None else bias))
+    return LiveModel.of(softmax_head(weight, None if bias is None else as_array(bias)), TAKEN)
 
 
 def embedding(layer: Any, request: Request) -> LiveModel:
@@ -147,10 +140,12 @@ def _of_examples(network: Any, live: LiveModel, inputs: Any) -> LiveModel:
     fields = live.contents.fields
     names = {side: fields[side].name.rpartition(".")[0] for side in ("left", "right") if side in fields}
     reaching: dict[str, Any] = {}
-    hooks = [
-        network.get_submodule(name).register_forward_pre_hook(partial(_record, reaching, side))
-        for side, name in names.items()
-    ]
+
+    def record(side: str, _: Any, args: tuple[Any, ...]) -> None:
+        reaching[side] = as_array(args[0])
+
+    layers = {side: network.get_submodule(name) for side, name in names.items()}
+    hooks = [layer.register_forward_pre_hook(partial(record, side)) for side, layer in layers.items()]
     table = next(iter(network.state_dict().values()))
     several = isinstance(inputs, tuple | list) and any(hasattr(each, "shape") for each in inputs)
     try:
@@ -174,10 +169,6 @@ def _of_examples(network: Any, live: LiveModel, inputs: Any) -> LiveModel:
     return replace(
         live, scores=lambda rows, labels: theirs[rows, labels], method="forward", probes=states, inputs=states
     )
-
-
-def _record(reaching: dict[str, Any], side: str, _: Any, args: tuple[Any, ...]) -> None:
-    reaching[side] = as_array(args[0])
 
 
 def _tensor(values: Any, like: Any) -> Any:
@@ -220,7 +211,7 @@ def dense(layer: Any, request: Request) -> LiveModel:  # noqa: ARG001
         got = f"one, with {activation} activation"
         raise must_be("the outputs of a Dense layer", "labels", got, "a regression is no head")
     places = {"right": "kernel", "right_bias": "bias", "link": "its activation"}
-    return LiveModel.of(_head(weights, bias, link=LINKS[activation]), places)
+    return LiveModel.of(softmax_head(weights, bias, link=LINKS[activation]), places)
 
 
 def keras_model(model: Any, request: Request) -> LiveModel:

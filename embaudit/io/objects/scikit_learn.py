@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from embaudit.core.checked import Floats, Indices
 from embaudit.errors import InputError, must_be
-from embaudit.io.objects.live_model import LiveModel, has
-from embaudit.io.readers.assemble import two_labels
+from embaudit.io.objects.live_model import LiveModel, has, softmax_head
 from embaudit.io.request import Request
 from embaudit.model import FactorModel
 
@@ -135,21 +134,11 @@ def _classifier(model: Any) -> FactorModel:
     weights = np.asarray(model.coef_)
     if 1 < len(weights) != len(labels):
         raise InputError(f"coef_ must have one row a class; got {len(weights)} rows for {len(labels)} classes.")
-    one_against_rest = (
-        hasattr(model, "loss")
-        or getattr(model, "solver", "") == "liblinear"
-        or getattr(model, "multi_class", "") == "ovr"
-    )
-    return _head(weights, model.intercept_, labels, not one_against_rest, _objective(model))
-
-
-def _head(weights: Any, bias: Any, labels: Any, softmax: bool, objective: str | None) -> FactorModel:
-    """Make a softmax head, or scores where each label has a sigmoid of its own; one row stands for two labels."""
-    bias, labels = np.broadcast_to(np.asarray(bias, dtype=float), (len(weights),)), np.asarray(labels)
-    if len(weights) == 1:
-        return FactorModel.from_softmax(*two_labels(weights, bias), labels=labels, objective=objective)
-    model = FactorModel.from_softmax(weights, bias, labels=labels, objective=objective)
-    return model if softmax else model.replace(link="identity", objective=None)
+    options = getattr(model, "solver", ""), getattr(model, "multi_class", "")
+    one_against_rest = hasattr(model, "loss") or options[0] == "liblinear" or options[1] == "ovr"
+    bias = np.broadcast_to(np.asarray(model.intercept_, dtype=float), (len(weights),))
+    link = "identity" if one_against_rest else "softmax"
+    return softmax_head(weights, bias, labels, link=link, objective=_objective(model))
 
 
 def _objective(model: Any) -> str | None:
@@ -173,8 +162,9 @@ def _network(model: Any) -> FactorModel:
     if getattr(model, "classes_", None) is None or model.out_activation_ == "identity":
         raise InputError(f"the network must be a classifier; got {type(model).__name__}, which predicts numbers.")
     objective = "softmax-decay" if getattr(model, "alpha", 0) else "softmax"
-    softmax = model.out_activation_ == "softmax"
-    return _head(np.asarray(model.coefs_[-1]).T, model.intercepts_[-1], model.classes_, softmax, objective)
+    link = "softmax" if model.out_activation_ == "softmax" else "identity"
+    weights, bias = np.asarray(model.coefs_[-1]).T, np.asarray(model.intercepts_[-1])
+    return softmax_head(weights, bias, model.classes_, link=link, objective=objective)
 
 
 def _hidden(model: Any, inputs: Any) -> Floats:

@@ -191,13 +191,13 @@ def choose(shapes: Shapes, request: Request, where: object) -> Layout:
     if request.kind in ("auto", "head"):
         # W beside H is a factor; W beside b is a head.
         factors = {layout.fields[side] for layout in layouts for side in ("left", "right")}
-        heads = [_head(shapes, request, name, where) for name in _heads(shapes, list(matrices))]
+        heads = [_one_table(shapes, request, x, where, head=True) for x in _heads(shapes, list(matrices))]
         layouts += [head for head in heads if head.right not in factors or "right_bias" in head.fields]
     if not layouts and request.kind != "factors" and len(matrices) == 1:
         # A bias that was named is that of a head.
         is_head = request.kind == "head" or (request.kind == "auto" and request.bias is not None)
         (name,) = matrices
-        layouts = [_head(shapes, request, name, where) if is_head else _table(shapes, request, name)]
+        layouts = [_one_table(shapes, request, name, where, head=is_head)]
     if len(layouts) != 1:
         got = _listed({name: shape for name, shape in shapes.items() if len(shape) > 1}) or "no matrix"
         remedy = ("name two factors with --left=A and --weight=B, or one table with --weight=B and --kind=head or "
@@ -229,12 +229,12 @@ def _named(shapes: Shapes, request: Request, where: object) -> Layout:
     if request.kind == "factors":
         raise InputError("factors must be named on both sides, with --left=A and --weight=B.")
     is_customary = any(_ends(weight, name) for name in (*HEADS, *TIED)) or is_kernel(weight)
-    if request.kind == "head" or (request.kind == "auto" and (is_customary or request.bias or request.embedding)):
-        return _head(shapes, request, weight, where)
-    if request.kind != "vectors":
+    is_customary = is_customary or bool(request.bias or request.embedding)
+    is_head = request.kind == "head" or (request.kind == "auto" and is_customary)
+    if not is_head and request.kind != "vectors":
         remedy = f"say whether {weight} is one with --kind=head or --kind=vectors"
         raise must_be("kind", "given with --weight", "auto", remedy)
-    return _table(shapes, request, weight)
+    return _one_table(shapes, request, weight, where, head=is_head)
 
 
 def _ends(name: str, ending: str) -> bool:
@@ -307,19 +307,19 @@ def _transposed_pair(request: Request, left: tuple[int, ...], right: tuple[int, 
     return ways[0] if len(ways) == 1 else frozenset()
 
 
-def _head(shapes: Shapes, request: Request, weight: str, where: object) -> Layout:
-    """Return the layout of a head, with the bias that its own or its layer's name leads to, and names of its labels."""
-    bias = request.bias
-    if bias is None:
+def _one_table(shapes: Shapes, request: Request, weight: str, where: object, *, head: bool) -> Layout:
+    """Return the layout of one table, or of a head with its inputs and the bias that its name or layer leads to."""
+    bias, left = request.bias if head else None, request.embedding or _find(shapes, INPUTS) if head else None
+    if head and bias is None:
         ending = max((name for name in HEADS if _ends(weight, name)), key=len, default=None)
         # What torch, Keras and Flax call the bias of a layer whose weight was named.
         layer = re.fullmatch(r"(.*[./])(?:weight|kernel)", weight)
         beside = weight.removesuffix(ending) + HEADS[ending] if ending else f"{layer[1]}bias" if layer else None
         bias = beside if beside in shapes else _bias_apart(shapes, weight)
-    fields = {"left": request.embedding or _find(shapes, INPUTS), "right": weight, "right_bias": bias}
+    fields = {"left": left, "right": weight, "right_bias": bias}
     fields |= {field: _find(shapes, FIELDS[field]) for field in OF_ROWS}
-    transposed = _transposed_head(shapes, request, weight, bias, where)
-    return _layout(fields, head=True, transposed=frozenset({"right"} if transposed else ()))
+    transposed = _is_transposed(shapes, request, weight, bias, where)
+    return _layout(fields, head=head, transposed=frozenset({"right"} if transposed else ()))
 
 
 def _bias_apart(shapes: Shapes, weight: str) -> str | None:
@@ -328,8 +328,8 @@ def _bias_apart(shapes: Shapes, weight: str) -> str | None:
     return next((name for name in names if name in shapes and shapes[name][-1:] == shapes[weight][:1]), None)
 
 
-def _transposed_head(shapes: Shapes, request: Request, weight: str, bias: str | None, where: object) -> bool:
-    """Determine whether a head has one column a label: by request, by name, else by its bias."""
+def _is_transposed(shapes: Shapes, request: Request, weight: str, bias: str | None, where: object) -> bool:
+    """Determine whether a table has one column an entity: by request, by name, else by the bias of a head."""
     declared = request.transposes("right")
     if declared is not None:
         return declared
@@ -344,14 +344,6 @@ def _transposed_head(shapes: Shapes, request: Request, weight: str, bias: str | 
         got = f"{rows} × {columns}, which both could be"
         raise must_be(f"the labels of {weight} in {where}", "rows or columns", got, remedy)
     return size == columns
-
-
-def _table(shapes: Shapes, request: Request, name: str) -> Layout:
-    transposed = request.transposes("right")
-    if transposed is None:
-        transposed = plain(name) in TRANSPOSED or is_kernel(name)
-    fields = {"right": name, **{field: _find(shapes, FIELDS[field]) for field in OF_ROWS}}
-    return _layout(fields, transposed=frozenset({"right"} if transposed else ()))
 
 
 def require_settled(layout: Layout, tensors: Mapping[str, Tensor], request: Request, where: object) -> None:
