@@ -6,7 +6,7 @@ gauge is fitted on the rest, in which `P Qᵀ` is the same.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -58,10 +58,7 @@ class Match:
 
     def take(self, rows: Indices) -> Match:
         """Keep some of the shared entities."""
-        return Match(
-            self.role, self.before[rows], self.after[rows], self.names[rows],
-            self.only_before, self.only_after, self.by_ids, self.by_names,
-        )  # fmt: skip
+        return replace(self, before=self.before[rows], after=self.after[rows], names=self.names[rows])
 
 
 def match(
@@ -188,11 +185,7 @@ def _shared(ids_before: NDArray[Any], ids_after: NDArray[Any]) -> tuple[Indices,
     """
     if (ids_before.dtype.kind in "US") != (ids_after.dtype.kind in "US"):
         ids_before, ids_after = ids_before.astype(np.str_), ids_after.astype(np.str_)
-    first, second = (np.argsort(ids, kind="stable") for ids in (ids_before, ids_after))
-    place = np.searchsorted(ids_after[second], ids_before[first])
-    nearest = np.minimum(place, len(ids_after) - 1)
-    shared = ids_after[second][nearest] == ids_before[first]
-    rows, counterparts = first[shared], second[nearest[shared]]
+    _, rows, counterparts = np.intersect1d(ids_before, ids_after, assume_unique=True, return_indices=True)
     order = np.argsort(rows)
     return rows[order], counterparts[order]
 

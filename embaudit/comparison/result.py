@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from embaudit.comparison.change import PARTS
-from embaudit.comparison.neighbour_attribution import OUTCOMES, TIED
+from embaudit.comparison.change import OUTCOMES, PARTS, TIED
 from embaudit.core.checked import as_count
 from embaudit.core.plain import record
 from embaudit.core.results import Result

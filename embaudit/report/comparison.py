@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from embaudit.comparison.change import EACH, PARTS
-from embaudit.comparison.neighbour_attribution import OUTCOMES, TIED
+from embaudit.comparison.change import EACH, OUTCOMES, PARTS, TIED
 from embaudit.core.words import counted, percent, visible
 from embaudit.report.definitions import glossary
 from embaudit.report.display import AMBER, BLUE, SOFT, TEAL

@@ -9,14 +9,14 @@ import pytest
 from models import random_model
 
 from embaudit.comparison import compare
-from embaudit.comparison.change import serving
-from embaudit.comparison.fits import fit_gauge, folds, unexplained
-from embaudit.comparison.matching import Pairing
-from embaudit.comparison.neighbour_attribution import (
+from embaudit.comparison.change import (
     OUTCOMES,
     AttributionSteps,
     first_step_losing_neighbour,
+    serving,
 )
+from embaudit.comparison.fits import fit_gauge, folds, unexplained
+from embaudit.comparison.matching import Pairing
 from embaudit.comparison.rounded import LoadedModel
 from embaudit.gauges import GeneralLinear
 from embaudit.model import FactorModel
