@@ -31,7 +31,6 @@ from embaudit.model.final_norm import FinalNorm
 from embaudit.model.objectives import Linear, kept_objective
 from embaudit.model.sizes import require_ordinary_size
 from embaudit.remedy.vectors import PROBES, Remedy, TruncationLoss
-from embaudit.remedy.words import folded_words
 from embaudit.softmax.folding import Convention, centred_form, require_norm
 
 Kind: TypeAlias = Literal[
@@ -122,8 +121,8 @@ def fix(
         require_ordinary_size(model)
     if model.compared is not None:
         told = "as they were compared with each other in training: their cosines follow from the predictions."
-        rows: dict[SideName, RowMap] = {"right": _as_they_are}
-        remedy = Remedy(model, as_, ("right",), model.rank, False, rows, {}, description=told)
+        as_they_are: dict[SideName, RowMap] = {"right": lambda block: block}
+        remedy = Remedy(model, as_, ("right",), model.rank, False, as_they_are, {}, description=told)
     elif as_ == "centred":
         remedy = _centred(model, roles, dimensions)
     elif as_ in FOLDED:
@@ -133,11 +132,7 @@ def fix(
         require_both_sides(model, f"{as_} vectors")
         if form is not None:
             require_form_of(model, form)
-        remedy = (
-            _canonical_in_span(model, as_, roles, dimensions, draw)
-            if form is None
-            else (_canonical(model, as_, roles, dimensions, form, draw))
-        )
+        remedy = _canonical(model, as_, roles, dimensions, form, draw)
     maps = {role: _then_unit(function) for role, function in remedy.maps.items()}
     return replace(remedy, maps=maps, unit=True) if unit else remedy
 
@@ -196,11 +191,6 @@ def _require_no_lengths(model: FactorModel, roles: tuple[SideName, ...]) -> None
         raise must_be("unit", "left out for a model, whose lengths its predictions need", True, "pass role")
 
 
-def _as_they_are(block: Floats) -> Floats:
-    """Return rows whose comparison with each other is what the model predicts."""
-    return block
-
-
 def _less(centre: Vector) -> RowMap:
     return lambda block: block - centre
 
@@ -217,42 +207,37 @@ def _require_scores(model: FactorModel, kind: str) -> None:
         )
 
 
-def _canonical_in_span(
-    model: FactorModel, kind: str, roles: tuple[SideName, ...], dimensions: int | None, rng: RNG
-) -> Remedy:
-    """Make the vectors of a model of very many columns in the dimensions that its rows span, out of its own rows."""
-    basis = span_basis(model)
-    small = turned(model, basis)
-    remedy = _canonical(small, kind, roles, dimensions, canonical_form(small), rng)
-    if basis is None:
-        return remedy
-    maps = {role: _after(basis, function) for role, function in remedy.maps.items()}
-    return replace(remedy, model=model, maps=maps)
-
-
 def _after(basis: Floats, function: RowMap) -> RowMap:
     return lambda block: function(block @ basis)
 
 
 def _canonical(
-    model: FactorModel, kind: str, roles: tuple[SideName, ...], dimensions: int | None, form: CanonicalForm, rng: RNG
+    stored: FactorModel,
+    kind: str,
+    roles: tuple[SideName, ...],
+    dimensions: int | None,
+    form: CanonicalForm | None,
+    rng: RNG,
 ) -> Remedy:
-    n_dimensions = _require_dimensions(dimensions, form, model)
+    """Make vectors by a canonical form: of very many columns, in the dimensions that the model's rows span."""
+    basis = span_basis(stored) if form is None else None
+    model = turned(stored, basis)
+    form = form or canonical_form(model)
+    if dimensions is not None and (not is_integer(dimensions) or not 1 <= dimensions <= form.rank):
+        sees = f"the predictions see {form.rank} of the {model.rank} dimensions"
+        raise must_be("dimensions", f"an integer from 1 to {form.rank}", repr(dimensions), sees)
+    n_dimensions = form.rank if dimensions is None else int(dimensions)
     maps = {role: _map(model, form, kind, role, n_dimensions) for role in roles}
     biases = absorbed_biases(model, form.left_centre, form.right_centre) if kind != "prediction" else {}
     remedy = Remedy(model, kind, roles, n_dimensions, False, maps, biases)
     if n_dimensions < form.rank:
-        return replace(remedy, reduction=_reduction(remedy, form, n_dimensions, rng))
-    return replace(remedy, objective=kind if kind == "prediction" else objective_at(model, form, EXPONENTS[kind]))
-
-
-def _require_dimensions(dimensions: int | None, form: CanonicalForm, model: FactorModel) -> int:
-    if dimensions is None:
-        return form.rank
-    if not is_integer(dimensions) or not 1 <= dimensions <= form.rank:
-        remedy = f"the predictions see {form.rank} of the {model.rank} dimensions"
-        raise must_be("dimensions", f"an integer from 1 to {form.rank}", repr(dimensions), remedy)
-    return int(dimensions)
+        remedy = replace(remedy, reduction=_reduction(remedy, form, n_dimensions, rng))
+    else:
+        objective = kind if kind == "prediction" else objective_at(model, form, EXPONENTS[kind])
+        remedy = replace(remedy, objective=objective)
+    if basis is None:
+        return remedy
+    return replace(remedy, model=stored, maps={role: _after(basis, function) for role, function in maps.items()})
 
 
 def _map(model: FactorModel, form: CanonicalForm, kind: str, role: SideName, n_dimensions: int) -> RowMap:
@@ -290,4 +275,24 @@ def _reduction(remedy: Remedy, form: CanonicalForm, n_dimensions: int, rng: RNG)
         max_cosine_error=float(errors.max()),
         n_pairs=len(pairs),
         n_all_pairs=n_pairs(len(x)),
+    )
+
+
+def folded_words(form: Convention, norm: FinalNorm) -> str:
+    """Describe the factors multiplied in and the vectors taken away.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> norm = FinalNorm("rms", [1.0, 4.0])
+    >>> print(folded_words(Convention("folded", norm.gain), norm))
+    with the gains of the final RMSNorm (κ = 4) multiplied in. On states normalised without gains they predict ...
+    """
+    parts = ["what no state behind a LayerNorm sees"] if form.level else []
+    parts += ["their mean row"] if form.centre is not None else []
+    less = f", less {' and '.join(parts)}" if parts else ""
+    return (
+        f"with the gains of the final {norm.title} (κ = {norm.condition_number:.3g}) multiplied in{less}. On states "
+        "normalised without gains they predict what the stored head predicts behind its norm. The axes stay a "
+        "convention."
     )

@@ -14,7 +14,7 @@ from embaudit.core.checked import Floats, Matrix, Vector
 from embaudit.core.parallel import row_blocks
 from embaudit.core.plain import record
 from embaudit.core.results import Result
-from embaudit.core.words import counted
+from embaudit.core.words import counted, drawn_of
 from embaudit.errors import InputError, must_be
 from embaudit.io.catalogue import writer_of
 from embaudit.io.codecs.arrays import Stream
@@ -27,6 +27,11 @@ if TYPE_CHECKING:
 
 PROBES = 4096
 """Rows, and pairs of rows, that a check looks at."""
+_CONVENTIONS = {
+    "balanced": "each direction is shared out equally between the two sides",
+    "left-whitened": "the {left}s are whitened and the {right}s' cosines are prediction cosines",
+    "right-whitened": "the {right}s are whitened and the {left}s' cosines are prediction cosines",
+}
 
 
 @dataclass(frozen=True)
@@ -108,10 +113,27 @@ class Remedy(Result):
         return np.arange(len(side)) if side.ids is None else side.ids
 
     def explain(self) -> str:
-        """Describe in plain words the vectors, and their use."""
-        from embaudit.remedy.words import explain
+        """Describe in plain words the vectors, and their use.
 
-        return explain(self)
+        Examples
+        --------
+        >>> from embaudit.remedy import fix
+        >>> print(fix(FactorModel.from_user_item([[2.0]], [[1.0], [3.0]])).explain())
+        item vectors of 1 dimension, whose plain cosine is the cosine of the items' scores over the one user. Every ...
+        """
+        sides, cost = " and ".join(map(self.model.title, self.roles)), self.reduction
+        texts = [f"{sides} vectors of {counted(self.columns, 'dimension')}, {_kind(self)}"]
+        if cost is not None:
+            pairs = drawn_of(cost.n_pairs, cost.n_all_pairs, "pair")
+            texts.append(
+                f"Keeping {cost.dimensions} of {cost.rank} directions drops {cost.energy_lost:.2%} of the scores' sum "
+                f"of squares. Over {pairs}, cosines move by {cost.mean_cosine_error:.3f} on average and by at most "
+                f"{cost.max_cosine_error:.3f}."
+            )
+        if len(self.roles) == 1:
+            measure = "dot product or cosine, which are the same for them" if self.unit else "cosine"
+            texts.append(f"Index them by {measure}.")
+        return " ".join(texts)
 
     def stream(self, role: SideName) -> Stream:
         """Return the vectors of a side, computed while they are read."""
@@ -226,3 +248,46 @@ def _require_same(stored: NDArray[Any], wanted: Floats, path: Path, written: np.
     tolerance = 8 * precision * np.abs(wanted).max()
     if stored.shape != wanted.shape or np.abs(stored - wanted).max() > tolerance:
         raise InputError(f"{path} must hold the vectors that were written; what was read back differs; write it again.")
+
+
+def _kind(remedy: Remedy) -> str:
+    """Describe the convention of the vectors in a clause."""
+    if remedy.description:
+        return remedy.description
+    if remedy.kind == "prediction":
+        is_ = "is" if remedy.reduction is None else "comes near"
+        return (
+            f"whose plain cosine {is_} {_prediction_cosine(remedy.model, *remedy.roles)}. Every model that predicts "
+            "the same gives the same."
+        )
+    if remedy.kind == "centred":
+        return (
+            "with a mean of 0. What a shift of all rows can do to their cosines is gone; what stretching the "
+            "directions can do is not."
+        )
+    convention = _CONVENTIONS[remedy.kind].format(left=remedy.model.title("left"), right=remedy.model.title("right"))
+    same = "The predictions stay the same and do not ask"
+    if remedy.reduction is not None:
+        same = "The predictions change by what is dropped, and do not ask"
+    return (
+        f"in the {remedy.kind} gauge: {convention}. {same} for this gauge, so name it where you report cosines, and "
+        f"use it for every model you compare."
+    )
+
+
+def _prediction_cosine(model: FactorModel, role: SideName) -> str:
+    """Name the cosine: of which numbers, over whom, centred how."""
+    users, items = model.roles
+    own, other = (items, users) if role == "right" else (users, items)
+    count = len(model.factors(OPPOSITE[role]))
+    numbers, sees_biases = model.link.noun, model.link.sees_biases
+    over = f"all {count:,} {other}s" if count > 1 else f"the one {other}"
+    sides = model.link.centred(model)
+    centred = [f"each {items}'s centred over the {users}s"] if "left" in sides else []
+    centred += [f"each {users}'s centred over the {items}s"] if "right" in sides else []
+    how = f", {' and '.join(centred)}" if centred else ""
+    if sees_biases and (model.left_bias is not None or model.right_bias is not None):
+        how += ", so that no bias enters"
+    elif not centred and model.offset and sees_biases:
+        how = ", without the offset"
+    return f"the cosine of the {own}s' {numbers} over {over}{how}"
