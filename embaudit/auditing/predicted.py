@@ -16,12 +16,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from embaudit.canonical import canonical_form
 from embaudit.canonical.balance import balanced_maps
-from embaudit.canonical.identified import prediction_view
+from embaudit.canonical.identified import prediction_views
 from embaudit.canonical.reduction import seen_directions
 from embaudit.core.parallel import row_blocks
-from embaudit.errors import InputError
 from embaudit.linalg.transformed_rows import TransformedRows
 from embaudit.model import Equivalence
 from embaudit.model.objectives import known_objective
@@ -90,13 +88,9 @@ def by_prediction(probe: MovementProbe, *, side: SideName, rows: Indices, n: int
     (True, None)
     """
     model = probe.model
-    if model.left is None:
+    after = prediction_views(model)
+    if after is None:
         return None
-    try:
-        form = canonical_form(model)
-    except InputError:
-        return None
-    after = {name: prediction_view(model, form, name) for name in model.sides}
     before, movements = _measured(probe, after)
     if not movements:
         return None

@@ -21,6 +21,7 @@ from embaudit.canonical.form import (
 from embaudit.canonical.mapping import RowMap, affine, gathered, mapped_blocks
 from embaudit.core.checked import Floats, Matrix, Vector
 from embaudit.core.parallel import row_blocks
+from embaudit.errors import InputError
 from embaudit.linalg.pairs import as_pairs, pair_cosines, pairs_or_all
 from embaudit.linalg.transformed_rows import Mapped
 from embaudit.model import FactorModel, SideName
@@ -151,6 +152,17 @@ def prediction_rows(model: FactorModel, form: CanonicalForm, role: SideName) -> 
 def prediction_view(model: FactorModel, form: CanonicalForm, role: SideName) -> Mapped:
     """Return the prediction vectors of a side, made where they are asked for: what `identified_factors` computes."""
     return Mapped(model.factors(role), prediction_rows(model, form, role), form.rank)
+
+
+def prediction_views(model: FactorModel) -> dict[SideName, Mapped] | None:
+    """Return the prediction vectors of both sides; None where a side is missing, or nothing is predicted."""
+    if model.left is None:
+        return None
+    try:
+        form = canonical_form(model)
+    except InputError:
+        return None
+    return {side: prediction_view(model, form, side) for side in model.sides} if form.rank else None
 
 
 def identified_cosines(

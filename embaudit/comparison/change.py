@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -288,15 +288,15 @@ def role_change(
     if len(moved):
         lists = (neighbours(x, min(n, len(match) - 1), rows=moved) for x in (before, after))
         examples = by_name(match.names, *lists, first=np.arange(len(match)), tie=TIED)
+    arrays: dict[str, Any] = {name: values[:, -1] for name, values in means.items()}
+    arrays |= dict(zip(OUTCOMES, counts, strict=True))
     return RoleChange(
         role=role,
         match=match,
         unexplained=held_out_error(role, paired.fitted, parts),
-        **{name: values[:, -1] for name, values in means.items()},
         correlation=_pearson(old, new),
         gauged_correlation=_pearson(gauged, end),
         n_neighbours=n,
-        **dict(zip(OUTCOMES, counts, strict=True)),
         replicates=replicates,
         halvings=halvings,
         examples=examples,
@@ -304,6 +304,7 @@ def role_change(
         thresholds=thresholds(before, after, groups, rng),
         n_candidates=max(len(path.rows) for path in paths),
         n_displaced=n_displaced(before, after),
+        **arrays,
     )
 
 

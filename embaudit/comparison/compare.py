@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from embaudit.canonical.form import canonical_form
-from embaudit.canonical.identified import prediction_view
+from embaudit.canonical.identified import prediction_views
 from embaudit.canonical.row_span import in_span
 from embaudit.comparison.agreement import Agreement, agreement
 from embaudit.comparison.change import role_change, serving
@@ -113,6 +112,11 @@ def compare(
     groups = {role: draw_groups(len(shared), draw, most=fewest) for role, shared in matches.items()}
     # Of one halving: an average over several would vary less than their gauges do.
     refits = [(fold, fold.without(paired.fitted, groups, paired.shifts)) for fold in parts[:2]]
+    views = prediction_views(before), prediction_views(after)
+    predicted: dict[SideName, tuple[Floats, Floats]] = {}
+    if views[0] is not None and views[1] is not None:
+        # Rows whose plain cosine is the prediction cosine.
+        predicted = {role: (views[0][role][m.before], views[1][role][m.after]) for role, m in matches.items()}
     # Neighbours are looked up so in any case; setting it anew for each small list takes longer than the list.
     with one_blas_thread():
         changes = {
@@ -125,7 +129,7 @@ def compare(
                 refits,
                 n=n_neighbours,
                 rng=draw,
-                predicted=_prediction_rows(before, after, matches[role]),
+                predicted=predicted.get(role),
             )
             for role in track(compared, "comparing cosines", len(compared))
         }
@@ -133,19 +137,6 @@ def compare(
     in_steps = rounded(first, second, matches["right"]) if "right" in matches else None
     gauge = typical.group, typical.gauge.condition_number
     return Comparison(before.roles, changes, predictions, *gauge, fits, n_states=n_states, rounded=in_steps)
-
-
-def _prediction_rows(before: FactorModel, after: FactorModel, shared: Match) -> tuple[Floats, Floats] | None:
-    """Compute rows whose plain cosine is the prediction cosine; None where a side is missing or predicts nothing."""
-    if before.left is None or after.left is None:
-        return None
-    models = before, after
-    forms = [canonical_form(model) for model in models]
-    if not all(form.rank for form in forms):
-        return None
-    views = (prediction_view(model, form, shared.role) for model, form in zip(models, forms, strict=True))
-    old, new = (view[rows] for view, rows in zip(views, (shared.before, shared.after), strict=True))
-    return old, new
 
 
 def _gauges(

@@ -15,7 +15,7 @@ from sklearn.metrics import ndcg_score, roc_auc_score
 from embaudit.canonical import at_exponent, identified_cosines
 from embaudit.errors import InputError
 from embaudit.evaluation import Evaluation, as_truth, evaluate_similarities, last_together
-from embaudit.evaluation.leave_out import LeftOut
+from embaudit.evaluation.measures import LeftOut
 from embaudit.io import save
 from embaudit.linalg.intervals import draw_groups
 from embaudit.linalg.ranks import area_under_curve
