@@ -104,7 +104,9 @@ class Pinning(Result):
         if self.flip is not None:
             return model.replace(**rows | self.flip.flipped(model, rows[self.flip.side]))
         if self.witness is None:
-            raise must_be("an equal model", "asked for where one was found", f"none: {self.status}, as {self.because}")
+            raise must_be(
+                "an equivalent model", "asked for where one was found", f"none: {self.status}, as {self.because}"
+            )
         for side, x in rows.items():
             shift = getattr(self.witness, f"{side}_shift")
             zero = np.abs(x).max(axis=1, keepdims=True) == 0
@@ -127,7 +129,7 @@ class Pinning(Result):
         if not self.moved:
             return text
         parts = [f"{m.mean_abs:.2g} on average and {m.max_abs:.2g} at most ({side})" for side, m in self.moved.items()]
-        return f"{text} An equal model moves them by {' and by '.join(parts)}."
+        return f"{text} An equivalent model moves them by {' and by '.join(parts)}."
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values."""

@@ -74,6 +74,9 @@ class Span:
     """(N, rank) orthonormal basis of it, None where it is everything."""
     free: Matrix | None
     """(N, N − rank) orthonormal basis of the forms that vanish on every row, None where that is 0 only."""
+    rounding: float = 0.0
+    """Largest inner product of a unit form of the span with a unit form that vanishes on the rows before they were
+    rounded to be stored."""
 
     @property
     def is_full(self) -> bool:
@@ -153,15 +156,17 @@ def _spans(x: Matrix, basis: Floats, needed: int, *, affine: bool) -> bool:
 
 
 def _split(factor: Floats, rounded: float) -> Span:
+    """Split all forms by the singular values of the lifts, from the triangle of their QR decomposition."""
     needed = factor.shape[1]
-    s = np.linalg.svd(factor, compute_uv=False)
+    s, vt = np.linalg.svd(factor)[1:]
     rank = int((s > needed * EPS * s[0]).sum())
-    # The lifts of n unit rows have length 1, so that the length of s is the root of n.
-    clear = bool(rank == 0 or s[rank - 1] > max(FIRM * s[0], rounded * np.linalg.norm(s)))
+    # The lifts of n unit rows have length 1, so that the length of s is the root of n: what rounding adds to the values
+    # of a form at n rows is at most `rounded √n` long, and a unit form of the span is at least s_rank long there.
+    rounding = float(rounded * np.linalg.norm(s) / s[rank - 1]) if rank else 0.0
+    clear = bool(rank == 0 or (s[rank - 1] > FIRM * s[0] and rounding < 1))
     if rank == needed:
-        return Span(rank, needed, clear, None, None)
-    vt = np.linalg.svd(factor)[2]
-    return Span(rank, needed, clear, frozen(vt[:rank].T), frozen(vt[rank:].T))
+        return Span(rank, needed, clear, None, None, rounding)
+    return Span(rank, needed, clear, frozen(vt[:rank].T), frozen(vt[rank:].T), rounding)
 
 
 def tangent(left: Span, right: Span) -> Floats:

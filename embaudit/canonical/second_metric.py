@@ -3,6 +3,11 @@
 A linear gauge with `S = M Mᵀ` keeps predicted cosines if `pᵀ S p = 1` for unit left rows and `qᵀ S⁻¹ q = 1` for unit
 right ones. Where some G ≻ 0 lies in the span of the `p pᵀ` and in that of the `q qᵀ`, every such S has
 `tr G(S + S⁻¹) = 2 tr G`; as `s + 1/s ≥ 2` with equality at 1 only, S = I: a proof for both sides together.
+
+That is a proof for rows as they are stored. Before they were rounded to be stored, forms were off by shares δ of their
+sizes, so that `tr G(S + S⁻¹ − 2) ≤ ‖G‖ (δ ‖S − I‖ + δ' ‖S⁻¹ − I‖)`. With eigenvalues `exp(±t_j)` of S, the largest t_j
+called t, `a² = Σ 4 sinh²(t_j/2)` and g the least eigenvalue of G, the left side is at least `g a²`, and both norms are
+at most `a exp(t/2)`. As `a ≥ 2 sinh(t/2)`, it follows that `1 − exp(−t) ≤ (δ + δ') ‖G‖/g`, which bounds t.
 """
 
 from __future__ import annotations
@@ -21,21 +26,23 @@ SHARED = 1e-9
 """Sine of the angle up to which a form counts as one of both spans; log S is then 0 up to this over the least of G."""
 
 
-def certificate(left: Span, right: Span, k: int) -> float:
-    """Return the least eigenvalue of the `shared_form` of both spans over its largest, 0 where none was found.
+def certified_stretch(left: Span, right: Span, k: int) -> float:
+    """Bound `|ln s|` for every eigenvalue s of a metric that both sides leave; infinite where nothing is proven.
 
     Examples
     --------
     >>> from embaudit.canonical.quadratic_span import span_of
     >>> corner = span_of(np.eye(2), np.eye(2))
-    >>> corner.rank, corner.needed, certificate(corner, corner, 2)
-    (2, 3, 1.0)
+    >>> corner.rank, corner.needed, certified_stretch(corner, corner, 2) < 1e-8
+    (2, 3, True)
     """
     form = shared_form(left, right, k)
     if form is None:
-        return 0.0
-    values = np.linalg.eigvalsh(form)
-    return float(values[0] / values[-1])
+        return np.inf
+    least, size = np.linalg.eigvalsh(form)[0], np.linalg.norm(form)
+    share = min(1.0, float((left.rounding + right.rounding + SHARED) * size / least))
+    with np.errstate(divide="ignore"):
+        return float(-np.log1p(-share))
 
 
 def shared_form(left: Span, right: Span, k: int) -> Floats | None:

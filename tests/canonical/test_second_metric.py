@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from embaudit.canonical import pinned_test
 from embaudit.canonical.quadratic_span import packed, span_of
-from embaudit.canonical.second_metric import certificate, shared_form
+from embaudit.canonical.second_metric import certified_stretch, shared_form
 from embaudit.linalg.rows import unit_rows
 from embaudit.model import FactorModel
 
@@ -28,13 +28,24 @@ def test_a_shared_form_is_positive_and_lies_in_both_spans():
     form = shared_form(*spans, 4)
     values = np.linalg.eigvalsh(form)
     assert values[0] > 1e-3 * values[-1] > 0
-    assert certificate(*spans, 4) == pytest.approx(values[0] / values[-1])
+    share = (sum(side.rounding for side in spans) + 1e-9) * np.linalg.norm(form) / values[0]
+    assert certified_stretch(*spans, 4) == pytest.approx(-np.log1p(-share))
     for side in spans:
         np.testing.assert_allclose(side.held @ (side.held.T @ packed(form)), packed(form), atol=1e-9)
     assert shared_form(span(rows(12, 4)), spans[1], 4) is None
     apart = span(np.eye(2)[:1]), span(np.eye(2)[1:])
     assert shared_form(*apart, 2) is None
-    assert certificate(*apart, 2) == 0.0
+    assert certified_stretch(*apart, 2) == np.inf
+
+
+@pytest.mark.parametrize(("dtype", "turn", "status"), [(np.float32, 0, "pinned"), (np.float16, 2e-4, "undecided")])
+def test_no_proof_holds_for_rows_whose_rounding_hides_another_metric(dtype, turn, status):
+    """Two right rows a little inside the corner of the left ones leave `S = [[1, sin 2φ], [sin 2φ, 1]]` free."""
+    turned = [np.pi / 4 - turn, turn - np.pi / 4]
+    left = np.array([[1.0, 1.0], [1.0, -1.0]]) * np.sqrt(0.5)
+    right = np.column_stack([np.cos(turned), np.sin(turned)])
+    found = pinned_test(FactorModel(left.astype(dtype), right.astype(dtype), link="cosine"))
+    assert found.status == status
 
 
 def vectors(n, k, seed=0):
