@@ -2,11 +2,9 @@
 
 from embaudit.canonical.form import EXPONENTS, CanonicalForm, at_exponent, canonical_form
 from embaudit.canonical.identified import identified_cosines, identified_factors
-from embaudit.canonical.library_scaling import FactorScaling
 from embaudit.canonical.pinned import pinned_test
 from embaudit.canonical.pinning import Flip, Moved, Pinning
-from embaudit.canonical.position import HiddenBias, Position
-from embaudit.canonical.positions import hidden_biases, position
+from embaudit.canonical.position import FactorScaling, HiddenBias, Position, hidden_biases, position
 from embaudit.canonical.reduction import Reduction, reduced
 from embaudit.canonical.row_span import in_span
 

@@ -1,21 +1,50 @@
-"""A model's place among its equivalents: the nearest exponent, and how far every canonical gauge is."""
+"""A model's place among its equivalents: the nearest exponent, how far every canonical gauge is, which library's split.
+
+The distance between two gauges that cosines can feel is ln κ of the step between them, which is half of Hilbert's
+projective metric between their metrics `S = M Mᵀ`.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from embaudit.canonical.form import EXPONENTS, CanonicalForm
-from embaudit.canonical.library_scaling import FactorScaling
-from embaudit.core.checked import Vector
+from embaudit.canonical.balance import BALANCED, balanced_maps
+from embaudit.canonical.form import EXPONENTS, CanonicalForm, canonical_form, require_both_sides, require_form_of
+from embaudit.canonical.row_span import in_span
+from embaudit.core.checked import Floats, Matrix, Vector, frozen
 from embaudit.core.plain import record
 from embaudit.core.results import Drawn
-from embaudit.model import Link, SideName
+from embaudit.io import as_model
+from embaudit.io.files import AnyPath
+from embaudit.linalg.moments import Moments
+from embaudit.model import FactorModel, Link, SideName
 
 if TYPE_CHECKING:
     import pandas as pd
+
+SAME_SHAPE = 1e-3
+"""Relative distance of a Gram matrix from a shape that a library writes exactly (float32 stays below)."""
+NEAR = float(np.log(1.25))
+"""A gauge of condition below 1.25 moves no cosine by more than 0.22: it counts as near."""
+
+
+class FactorScaling(StrEnum):
+    """Split of the scores between the two factor matrices by which a library can be recognised."""
+
+    TRUNCATED_SVD = "UΣ, V"
+    """Scaled left and orthonormal right factors: scikit-learn TruncatedSVD, LensKit BiasedSVD."""
+    PURE_SVD = "U, VΣ"
+    """Orthonormal left and scaled right factors: RecTools PureSVD."""
+    BALANCED = "balanced"
+    """`PᵀP ∝ QᵀQ`: weight decay on both sides, such as alternating least squares at convergence."""
+    ALIGNED = "U D, V D'"
+    """Singular directions with scales of their own: a closed form of the product penalty with some D."""
+    UNKNOWN = "none known"
+    """Unknown shape, written by none of these libraries."""
 
 
 @dataclass(frozen=True)
@@ -100,3 +129,164 @@ class Position(Drawn):
             *("effective_rank", "energy_rank", "resolution", "habit", "hidden_biases"),
             explanation=self.explain(),
         )
+
+
+def position(model: FactorModel | AnyPath | object, *, form: CanonicalForm | None = None) -> Position:
+    """Locate a model among its equivalents.
+
+    A model of very many columns is looked at in the dimensions that its rows span, where no column is constant.
+
+    Parameters
+    ----------
+    model : FactorModel, path or object
+        With both sides, or what `embaudit.io.as_model` makes it of.
+    form : CanonicalForm, optional
+        The form of this model, where it is at hand already.
+
+    Raises
+    ------
+    InputError
+        If a side is missing, every score is zero, or the form is that of another model.
+
+    Examples
+    --------
+    >>> scores = np.diag([9.0, 4.0, 1.0])
+    >>> where = position(FactorModel.from_user_item(scores, np.eye(3)))
+    >>> where
+    Position(exponent 1.00, ln κ 0 off, effective rank 3 of 3, UΣ, V)
+    >>> {name: round(float(np.exp(d)), 9) for name, d in where.distances.items()}
+    {'left-whitened': 9.0, 'balanced': 3.0, 'right-whitened': 1.0}
+    """
+    model = as_model(model)
+    require_both_sides(model, "the gauge position")
+    rank = model.rank
+    if form is None:
+        model = in_span(model)
+        form = canonical_form(model)
+    else:
+        spanned = isinstance(form, CanonicalForm) and len(form.left_centre) != rank
+        model = in_span(model) if spanned else model
+        require_form_of(model, form)
+    exponent, distance = nearest_exponent(form)
+    counted = balanced_maps(model, counted=True)
+    # Rows that have interactions may not span what the predictions see.
+    if counted is not None and counted.linear["left"].shape[1] < form.rank:
+        counted = None
+    return Position(
+        roles=model.roles,
+        link=model.link,
+        exponent=exponent,
+        distance=distance,
+        distances={name: log_condition(form, e) for name, e in EXPONENTS.items()},
+        counted_distance=None if counted is None else float(np.log(counted.condition_number)),
+        balancedness=frozen(balancedness(form)),
+        singular_values=frozen(form.singular_values[: form.rank]),
+        rank=rank,
+        resolution=form.resolution,
+        habit=recognise(form),
+        hidden_biases=hidden_biases("left", form.left) + hidden_biases("right", form.right),
+        form=form,
+    )
+
+
+def nearest_exponent(form: CanonicalForm) -> tuple[float, float]:
+    """Minimise ln κ over e in [0, 1]: convex in e, since the norms of `A sᵉ` and of its inverse are log-convex.
+
+    Returns
+    -------
+    exponent, ln κ
+    """
+    s = form.singular_values[: form.rank]
+    if s[0] - s[-1] <= 64 * form.rank * np.finfo(np.float64).eps * s[0]:
+        return 0.5, log_condition(form, 0.5)  # every exponent is the same gauge
+    from scipy.optimize import minimize_scalar
+
+    minimum = minimize_scalar(
+        lambda e: log_condition(form, e), bounds=(0, 1), method="bounded", options={"xatol": 1e-6}
+    )
+    # A bounded search ends near the minimum, not at it: the named exponents are tried as themselves.
+    candidates = {float(minimum.x): float(minimum.fun)} | {e: log_condition(form, e) for e in EXPONENTS.values()}
+    return min(((e, d) for e, d in candidates.items()), key=lambda pair: pair[1])
+
+
+def balancedness(form: CanonicalForm) -> Floats:
+    """Compute the eigenvalues of `(PᵀP)^-½ (QᵀQ) (PᵀP)^-½`, as squared singular values of `R_Q R_P⁻¹`."""
+    ratio = form.right_root @ np.linalg.pinv(form.left_root, rcond=form.left.precision)
+    values: Floats = np.linalg.svd(ratio, compute_uv=False)[: form.rank] ** 2
+    return values
+
+
+def hidden_biases(role: SideName, side: Moments) -> tuple[HiddenBias, ...]:
+    """Find what one side has alike in every row: columns, or else one direction that mixes them.
+
+    Examples
+    --------
+    >>> from embaudit.linalg.moments import moments
+    >>> hidden_biases("right", moments(np.array([[1.0, 3.0], [2.0, 3.0], [5.0, 3.0]])))
+    (HiddenBias(role='right', column=1, value=3.0...),)
+    """
+    columns = side.constant_columns
+    if columns:
+        return tuple(HiddenBias(role, column, float(side.mean[column])) for column in columns)
+    if side.n_rows <= len(side.mean) + 1:
+        return ()  # so few rows lie on a plane whatever they are
+    _, spread, directions = np.linalg.svd(side.centred_root)
+    still = directions[spread <= 16 * side.precision * max(spread[0], np.linalg.norm(side.mean))]
+    levels = still @ side.mean
+    value = float(np.linalg.norm(levels))
+    is_bias = value > np.sqrt(side.precision) * np.linalg.norm(side.mean)
+    return (HiddenBias(role, None, value),) if is_bias and value else ()
+
+
+def log_condition(form: CanonicalForm, exponent: float) -> float:
+    """Compute ln κ of the step from the model to exponent e, on the directions that the predictions see.
+
+    With full rank `κ = ‖A‖ ‖B‖`, since `AᵀB = I`: no small singular value has to be found. Otherwise one side
+    holds directions that the other lacks, and the map of the other side is free of them.
+    """
+    if form.is_full_rank:
+        distance = (
+            _log_largest(form.left_metric, form, exponent - 1) + _log_largest(form.right_metric, form, -exponent)
+        ) / 2
+    else:
+        maps = (form.left_map(exponent), form.right_map(exponent))
+        spectra = [np.linalg.svd(m, compute_uv=False) for m in maps]
+        distance = min(float(np.log(s[0] / s[-1])) for s in spectra)
+    # κ = 1 is computed as 1 + rounding.
+    return distance if distance > 64 * form.rank * np.finfo(np.float64).eps else 0.0
+
+
+def _log_largest(metric: Matrix, form: CanonicalForm, power: float) -> float:
+    """Compute the logarithm of the largest eigenvalue of `s^power metric s^power`."""
+    scale = (form.singular_values[: form.rank] / form.singular_values[0]) ** power
+    # All of them: LAPACK's search for one alone fails on some multiples of the identity, which balanced factors give.
+    largest = np.linalg.eigvalsh(scale[:, None] * metric * scale)[-1]
+    return float(np.log(largest) + 2 * power * np.log(form.singular_values[0]))
+
+
+def recognise(form: CanonicalForm) -> FactorScaling:
+    """Recognise a split of the scores by the two Gram matrices of the factors as they are, not centred."""
+    grams = [side.root.T @ side.root for side in (form.left, form.right)]
+    # Columns of zeros say nothing of a split; libraries leave them where a rank was not reached.
+    used = (np.diag(grams[0]) > 0) & (np.diag(grams[1]) > 0)
+    left, right = (g[np.ix_(used, used)] for g in grams)
+    if used.sum() < 2:
+        return FactorScaling.UNKNOWN
+    aligned = _is_diagonal(left) and _is_diagonal(right)
+    if aligned and _is_level(right) and not _is_level(left):
+        return FactorScaling.TRUNCATED_SVD
+    if aligned and _is_level(left) and not _is_level(right):
+        return FactorScaling.PURE_SVD
+    if log_condition(form, 0.5) <= np.log(BALANCED):
+        return FactorScaling.BALANCED
+    return FactorScaling.ALIGNED if aligned else FactorScaling.UNKNOWN
+
+
+def _is_diagonal(gram: Matrix) -> bool:
+    lengths = np.sqrt(np.diag(gram))
+    return bool(np.abs(gram / lengths[:, None] / lengths - np.eye(len(gram))).max() <= SAME_SHAPE)
+
+
+def _is_level(gram: Matrix) -> bool:
+    squares = np.diag(gram)
+    return bool(np.ptp(squares) <= SAME_SHAPE * squares.max())

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from embaudit.canonical.balance import BALANCED
-from embaudit.canonical.library_scaling import NEAR, FactorScaling
-from embaudit.canonical.position import Position
+from embaudit.canonical.position import NEAR, FactorScaling, Position
 from embaudit.model import Equivalence
 
 AT = 0.01
@@ -19,7 +18,7 @@ def explain(position: Position) -> str:
     Examples
     --------
     >>> from embaudit.model import FactorModel
-    >>> from embaudit.canonical.positions import position
+    >>> from embaudit.canonical.position import position
     >>> print(position(FactorModel.from_user_item(np.diag([9.0, 4.0, 1.0]), np.eye(3))).explain())
     Your cosines sit at exponent 1.00: the items are whitened. Every ... directly.
     """

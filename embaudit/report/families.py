@@ -9,7 +9,7 @@ import numpy as np
 
 from embaudit.canonical.equivalents import CANONICAL
 from embaudit.canonical.form import at_exponent
-from embaudit.canonical.library_scaling import log_condition
+from embaudit.canonical.position import log_condition
 from embaudit.model import OPPOSITE, Equivalence
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from embaudit.canonical import EXPONENTS
-from embaudit.canonical.library_scaling import log_condition
+from embaudit.canonical.position import log_condition
 from embaudit.core.words import cut, visible
 from embaudit.errors import must_be
 from embaudit.model import Pairs

@@ -14,7 +14,7 @@ from models import random_model
 
 import embaudit as ea
 from embaudit.canonical import at_exponent
-from embaudit.canonical.library_scaling import log_condition
+from embaudit.canonical.position import log_condition
 from embaudit.gauges import Gauge
 from embaudit.model.final_norm import FinalNorm
 from embaudit.report.explorer import explorer, held, script
