@@ -93,6 +93,7 @@ def _of_array(array: Any, options: dict[str, Any]) -> Reading:
     source = {"weight": array} | {name: options.pop(name) for name in BESIDE if name in options}
     paths = {name: value for name, value in source.items() if isinstance(value, (str, os.PathLike))}
     arrays = {name: load(x, kind="vectors").right if name in paths else as_array(x) for name, x in source.items()}
+    # An array beside another one, or beside a bias, says by that what the model is.
     kind = options.pop("kind", None) or ("factors" if "left" in source else "head" if "bias" in source else "vectors")
     names = {name: name for name in source if name != "weight"}
     request = Request.of(kind, {**options, **names, "right" if "left" in source else "weight": "weight"})

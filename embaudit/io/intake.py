@@ -118,6 +118,7 @@ class Intake:
         >>> Intake("npz", ("a.npz",), (), left).beside(Part("norm.weight", "final_norm", (2,))).line()
         'read as npz: norm.weight; left over: seed'
         """
+        # A field has one source: what is added replaces what the file itself says of it.
         named, added = {mapping.became for mapping in parts}, {mapping.name for mapping in parts}
         remaining = (mapping for mapping in self.parts if mapping.became not in named)
         rest = tuple(mapping for mapping in self.left_over if mapping.name not in added)

@@ -184,6 +184,7 @@ def _refusal(path: Path, *, name: str | None = None, out: str = OUT) -> InputErr
     name, shard = name or path.name, PART.search(path.name)
     remedy = CONVERSIONS.get(path.suffix.lower(), _TORCH if path.suffix == ".bin" else _LIVE)
     words: dict[str, object] = {"name": name, "out": out}
+    # All shards are converted into one file.
     if shard is not None:
         parts = f"{path.name[: shard.start()]}-*-of-{shard['last']}.bin"
         remedy, words = _PARTS, {**words, "parts": str(Path(name).parent / parts)}
@@ -198,6 +199,7 @@ def _refusal(path: Path, *, name: str | None = None, out: str = OUT) -> InputErr
 def _of_torch(path: Path) -> dict[str, object]:
     """Determine from the names in a file of PyTorch, which are read and not followed, how its weights are had."""
     try:
+        # Operations of the pickle are listed, none is run: imports and texts in it tell what it holds.
         with zipfile.ZipFile(path) as archive:
             name = next(name for name in archive.namelist() if name.endswith("data.pkl"))
             operations = [(code.name, value) for code, value, _ in pickletools.genops(archive.read(name))]

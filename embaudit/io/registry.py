@@ -119,6 +119,7 @@ def _opened(
     (where, files), request = located(path), Request.of(kind, options)
     try:
         with naming(str(where)):
+            # The tables inside an encoder are no embeddings of texts or images, unless the caller names one.
             encoder = refusal_of(where) if where.is_dir() and not files and request.weight is None else None
             if encoder is not None:
                 raise encoder
@@ -198,12 +199,14 @@ def _finished(model: FactorModel, request: Request, source: Any) -> tuple[Factor
         raise must_be("link", "left out beside compared, which says it", repr(request.link))
     if request.objective is not None:
         training(request.objective)
+    # A link that contradicts the words for the training is refused before anything is changed.
     if request.link is not None:
         sides = 1 if model.left_side is None and request.inputs is None else 2
         require_agreement(request.objective, Link.of(request.link), sides=sides, is_declared=True)
     model = comparing(model, request.compared)
     model = model.replace(**changes) if changes else model
     model = with_objective(model, request.objective) if request.inputs is None else model
+    # The link that was said decides whether a norm before a softmax is looked for.
     norm = stored_norm(source, model, name=request.norm, kind=request.norm_kind)
     model = model if norm is None else model.replace(final_norm=norm.norm)
     model = _with_left(model, request)

@@ -177,6 +177,7 @@ def save(model: FactorModel | Draft, path: AnyPath, *, force: bool = False) -> N
     path = as_path(path, "the output")
     draft = Draft.of(model) if isinstance(model, FactorModel) else model
     entry, suffix = writer_of(path), plain_suffix(path)
+    # Two sides have one format; of other losses, the formats that have room for the whole draft are named.
     losses = draft.losses(room_in(entry, draft))
     if "left" in losses:
         got, remedy = " and ".join(draft.roles), "save it as .npz, or keep one side only"

@@ -144,6 +144,7 @@ def config_of_gguf(metadata: Mapping[str, Any], *, shifted: bool) -> Config:
     name = metadata.get("general.architecture")
     if not isinstance(name, str):
         return Config()
+    # llama.cpp stores the epsilon of the norm that it computes: the name of the key tells which.
     by_mean = f"{name}.attention.layer_norm_epsilon" in metadata
     by_square = f"{name}.attention.layer_norm_rms_epsilon" in metadata
     architecture = Architecture(
@@ -170,6 +171,7 @@ def encoder_of(folder: Path) -> tuple[str, str] | None:
     """
     modules = parsed_file(folder / "modules.json")
     types = [str(x.get("type")) for x in modules if isinstance(x, dict)] if isinstance(modules, list) else []
+    # A last layer that normalises fixes the lengths, whatever similarity is configured.
     if any(kind.endswith(".Normalize") for kind in types):
         return "sentence-transformers", "modules.json"
     for name, key, words in (

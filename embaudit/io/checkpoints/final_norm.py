@@ -82,6 +82,7 @@ def _norm_in(
         near = [tensor for tensor in checkpoint.tensors if "norm" in tensor.lower() or "ln" in tensor.lower()]
         listed = ", ".join(near[-6:]) or "there is none that looks like one"
         raise must_be("norm", f"the name of a tensor of {where}, or none", repr(name), f"norms there: {listed}")
+    # A known architecture tells kind, gains and the scale of the logits; its own norm may be named, too.
     if architecture is not None and (layer is None or f".{layer}".endswith(f".{architecture.norm}")):
         stored, scale = _layer(checkpoint, architecture.norm), architecture.factor(config.values)
         width = config.values.get("hidden_size")
@@ -91,6 +92,7 @@ def _norm_in(
         if architecture.constant and isinstance(width, int) and width > 0:
             norm = FinalNorm(kind or architecture.kind, np.full(width, scale), epsilon=config.epsilon)
             return StoredNorm(norm, "no tensor", config.because)
+    # Elsewhere only a single layer with a customary name can be meant.
     if layer is None:
         layers = {_layer(checkpoint, norm) for norm in ELSEWHERE} - {None}
         if architecture is not None or len(layers) != 1:
@@ -135,6 +137,7 @@ def _norm(
         if vectors[-1].ndim != 1:
             got = f"shape {vectors[-1].shape}"
             raise must_be(f"the norm {name}", "one number a dimension", got, "name another, or none")
+    # Logits are s·W(γ·x̂ + β) = W(sγ·x̂ + sβ), so that the norm can carry the scale s.
     gain, *shift = vectors
     return FinalNorm(kind, scale * (gain + adds_one), scale * shift[0] if shift else None, config.epsilon)
 

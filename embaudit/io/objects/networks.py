@@ -145,6 +145,7 @@ def _of_examples(network: Any, live: LiveModel, inputs: Any) -> LiveModel:
         reaching[side] = as_array(args[0])
 
     layers = {side: network.get_submodule(name) for side, name in names.items()}
+    # What reaches the layers on the way is what the factors multiply: rows of two tables, or the inputs of a head.
     hooks = [layer.register_forward_pre_hook(partial(record, side)) for side, layer in layers.items()]
     table = next(iter(network.state_dict().values()))
     several = isinstance(inputs, tuple | list) and any(hasattr(each, "shape") for each in inputs)
@@ -157,9 +158,11 @@ def _of_examples(network: Any, live: LiveModel, inputs: Any) -> LiveModel:
     if len(reaching) < len(hooks):
         remedy = "say link= if it multiplies them all the same, or read them with --kind=vectors"
         raise must_be(f"the arrays read from {name}", "layers that forward calls", "others", remedy)
+    # Two tables: a few examples, which choose the pairs that are compared.
     if "left" in fields:
         left, right, theirs = (array.ravel()[:FEW] for array in (reaching["left"], reaching["right"], theirs))
         return replace(live, scores=lambda *_: theirs, method="forward", pairs=(left, right))
+    # A head: its inputs are the states before it, also those of sequences, one a position.
     states = reaching["right"].reshape(-1, reaching["right"].shape[-1])
     n_right = live.contents.model().n_right
     if theirs.shape[-1] != n_right or theirs.size != len(states) * n_right:
@@ -216,6 +219,7 @@ def dense(layer: Any, request: Request) -> LiveModel:  # noqa: ARG001
 
 def keras_model(model: Any, request: Request) -> LiveModel:
     """Read the layers of a model of Keras, and hold two tables against what it makes of users and items."""
+    # Paths of variables have slashes; the names that layouts know have dots.
     arrays = Memory({variable.path.replace("/", "."): _values(variable) for variable in model.weights})
     contents = of_keras(arrays, {"config": model.get_config()}, request, type(model).__name__)
     swapped = _swapped([tensor.name for tensor in getattr(model, "inputs", None) or ()])

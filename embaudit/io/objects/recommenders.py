@@ -60,6 +60,7 @@ class Library:
         InputError
             If it has no factors: it is not fitted, or a model of another kind.
         """
+        # Ids are compared with the factors in length, so that the factors come first.
         sides = self.sides_of(model)
         if not sides:
             got = f"{type(model).__name__} without them"
@@ -390,6 +391,7 @@ def lenskit_pipeline(pipeline: Any, request: Request) -> LiveModel:
     InputError
         If none of its components has factors, or several have.
     """
+    # Pipelines made by LensKit call the model that scores "scorer"; others may call it anything.
     names = pipeline.component_names()
     parts = [pipeline.component(name) for name in (["scorer"] if "scorer" in names else names)]
     library = next(row for row in LIBRARIES if "lenskit" in row.packages)

@@ -134,6 +134,7 @@ def _classifier(model: Any) -> FactorModel:
     weights = np.asarray(model.coef_)
     if 1 < len(weights) != len(labels):
         raise InputError(f"coef_ must have one row a class; got {len(weights)} rows for {len(labels)} classes.")
+    # SGDClassifier has a loss and fits each label alone; so do liblinear and multi_class="ovr" of LogisticRegression.
     options = getattr(model, "solver", ""), getattr(model, "multi_class", "")
     one_against_rest = hasattr(model, "loss") or options[0] == "liblinear" or options[1] == "ovr"
     bias = np.broadcast_to(np.asarray(model.intercept_, dtype=float), (len(weights),))
@@ -145,6 +146,7 @@ def _objective(model: Any) -> str | None:
     strength = getattr(model, "C", None)
     if strength is None:
         return None
+    # C divides the loss: without bound there is no penalty; an L1 part is no decay of squares, whose law is known.
     penalty, l1 = getattr(model, "penalty", None), getattr(model, "l1_ratio", None)
     if np.isinf(strength) or penalty == "none":
         return "logistic"

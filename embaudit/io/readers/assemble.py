@@ -53,6 +53,7 @@ def contents_of_layout(arrays: Arrays, layout: Layout, request: Request, where: 
         fields["link"] = Source.of("its name", "softmax")
         if layout.n_rows(tensors) == 1:
             weight, bias = fields["right"], fields.get("right_bias", Source.of("", np.zeros(1)))
+            # Weights and bias are completed together, once, when one of them is used.
             both = cache(lambda: two_labels(weight.read().read(), bias.read()))
             fields["right"] = replace(weight, read=lambda: both()[0])
             fields["right_bias"] = replace(bias, read=lambda: both()[1])
@@ -83,6 +84,7 @@ def planned(arrays: Arrays, request: Request, where: object) -> Layout:
     """
     tensors = {name: tensor for name, tensor in arrays.tensors.items() if not request.ignores(name)}
     layout = choose({name: squeezed(tensor.shape) for name, tensor in tensors.items()}, request, where)
+    # Vectors are the right side alone: what belongs to the left side is left over.
     fields = dict(layout.fields)
     if request.kind == "vectors" and "left" in fields:
         fields = {field: name for field, name in fields.items() if field in OF_VECTORS}

@@ -76,6 +76,7 @@ def _require_head(file: Gguf, request: Request) -> None:
     if request.kind not in ("auto",) or request.weight is not None or HEAD in file.tensors:
         return
     architecture = file.metadata.get("general.architecture")
+    # A pooling of states, or attention in both directions, makes vectors of texts and no next token.
     pooled = file.metadata.get(f"{architecture}.pooling_type")
     encodes = architecture in ENCODERS or file.metadata.get("general.type") == "adapter"
     if encodes or pooled or file.metadata.get(f"{architecture}.attention.causal") is False:

@@ -51,6 +51,7 @@ def contents(path: Path, request: Request) -> Contents:  # noqa: ARG001
         raise must_be(f"factors in {path}", "one whole number", f"{rank.dtype} of shape {rank.shape}", "save it again")
     shapes = {name: tensor.shape for name, tensor in stored.tensors.items()}
     split = cache(lambda: split_columns(stored["user_factors"], stored["item_factors"], int(rank)))
+    # The number of columns beyond the factors tells the model: none ALS, one BPR, two logistic.
     extra = shapes["item_factors"][-1] - int(rank) if shapes["item_factors"] else 0
     fields = {"left": Source("user_factors", lambda: split().left, shapes["user_factors"]),
               "right": Source("item_factors", lambda: split().right, shapes["item_factors"])}  # fmt: skip

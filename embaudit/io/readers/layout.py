@@ -193,6 +193,7 @@ def choose(shapes: Shapes, request: Request, where: object) -> Layout:
         factors = {layout.fields[side] for layout in layouts for side in ("left", "right")}
         heads = [_one_table(shapes, request, x, where, head=True) for x in _heads(shapes, list(matrices))]
         layouts += [head for head in heads if head.right not in factors or "right_bias" in head.fields]
+    # Where no name tells, the only matrix can be nothing else; of two, none is chosen by its shape.
     if not layouts and request.kind != "factors" and len(matrices) == 1:
         # A bias that was named is that of a head.
         is_head = request.kind == "head" or (request.kind == "auto" and request.bias is not None)
@@ -254,6 +255,7 @@ def is_tied(name: str) -> bool:
 
 def _heads(shapes: Shapes, matrices: list[str]) -> list[str]:
     """Return the names of matrices that are heads by their names and biases."""
+    # An encoder has word embeddings without predicting words: they are a head where the bias of one is stored apart.
     masked = {name for name in matrices if any(_ends(name, ending) for ending in MASKED)}
     matrices = [name for name in matrices if name not in masked or _bias_apart(shapes, name)]
     # Any layer has weights: a bias beside them makes them those of a head.
@@ -277,6 +279,7 @@ def _layout(fields: Mapping[str, str | None], **more: Any) -> Layout:
 
 def _pair(shapes: Shapes, request: Request, left: str, right: str, where: object) -> Layout:
     """Return the layout of two factor matrices, with the biases, ids, names and counts of their rows."""
+    # The factors of an SVD are defined up to where Σ goes, and cosines depend on it (the reweighting of both sides).
     scale = _find(shapes, SINGULAR)
     if scale is not None and len(shapes[scale]) == 1 and request.left is None:
         raise InputError(
@@ -284,6 +287,7 @@ def _pair(shapes: Shapes, request: Request, left: str, right: str, where: object
             f"belongs decides the cosines; save left and right factors with {scale} multiplied in."
         )
     fields = {field: _find(shapes, names) for field, names in FIELDS.items()}
+    # A mean of all ratings is one number; "mean" of another size is something else.
     fields["offset"] = _find({name: shape for name, shape in shapes.items() if prod(shape) == 1}, FIELDS["offset"])
     fields |= {
         "left_bias": request.left_bias or fields["left_bias"],
@@ -335,6 +339,7 @@ def _is_transposed(shapes: Shapes, request: Request, weight: str, bias: str | No
         return declared
     if plain(weight) in TRANSPOSED or is_kernel(weight):
         return True
+    # torch stores one row a label, TensorFlow one column: the length of the bias tells, unless the matrix is square.
     if bias is None or len(shapes[weight]) != 2 or weight.endswith(ROWS_BY_CUSTOM):
         return False
     rows, columns = shapes[weight]
@@ -390,6 +395,7 @@ def require_head(layout: Layout, tensors: Mapping[str, Tensor], where: object) -
         ...
     embaudit.errors.InputError: the head of a.npz must be its last layer; got fc.weight (3, 5), whose outputs ...
     """
+    # PEFT stores a change of low rank beside a layer that stays as it was: neither alone is the head.
     changed = {name: f"{name[: match.start()]}.weight" for name in tensors if (match := ADAPTED.search(name))}
     is_head = {name: any(_ends(layer, x) for x in (*HEADS, *TIED)) for name, layer in changed.items()}
     adapted = next((name for name, layer in changed.items() if is_head[name] and not INNER.search(layer)), None)
@@ -399,6 +405,7 @@ def require_head(layout: Layout, tensors: Mapping[str, Tensor], where: object) -
     shape, matrices = tensors[layout.right].shape, {name: x.shape for name, x in tensors.items() if len(x.shape) == 2}
     remaining = [name for name in matrices if name != layout.right]
     if is_tied(layout.right):
+        # Tied embeddings are the head unless a matrix of the same shape is there that may be an untied one.
         rival = next((x for x in remaining if matrices[x] in (shape, shape[::-1]) and not EMBEDS.search(x)), None)
         if rival is not None:
             remedy = f"name the head with {option('weight', rival)} and --kind=head"
@@ -407,6 +414,7 @@ def require_head(layout: Layout, tensors: Mapping[str, Tensor], where: object) -
     if GENERIC.search(layout.right):
         remedy = f"name it with {option('weight', layout.right)} and --kind=head if a softmax follows it"
         n_labels = layout.n_rows(tensors)
+        # A layer whose number of outputs is the width of another one feeds it, and is none of labels.
         after = next(
             (x for x in remaining if matrices[x][1] == n_labels and n_labels > 1 and x.endswith(".weight")), None
         )
@@ -444,6 +452,7 @@ def _could_be(
     name: str, tensor: Tensor, layout: Layout, tensors: Mapping[str, Tensor]
 ) -> Iterator[tuple[str, str | None]]:
     """Yield what an array could be, and how to name it as that."""
+    # Integers may be ids or counts, floating-point numbers a bias or a scale of the dimensions.
     numeric = tensor.is_real and np.dtype("f4" if tensor.dtype == "bfloat16" else tensor.dtype).kind == "f"
     pair = "left" in layout.fields and not layout.head
     sides = {side: layout.fields[side] for side in ("right", "left") if side in layout.fields}

@@ -54,6 +54,7 @@ def contents(path: Path, request: Request) -> Contents:  # noqa: ARG001
 
 
 def _norm(stored: Npz) -> FinalNorm:
+    # Kind and epsilon are one text, such as "rms 1e-06".
     kind, _, epsilon = str(_scalar(stored, KIND, "U")).partition(" ")
     try:
         shift = stored[SHIFT] if SHIFT in stored.tensors else None
