@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from contextlib import suppress
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from contextlib import nullcontext, suppress
+from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import pandas as pd
-    from numpy.typing import NDArray
 
     from embaudit.auditing import Audit
     from embaudit.canonical import CanonicalForm
@@ -105,7 +105,20 @@ def select_rows(
     labels = None if groups is None else _group_labels(side, groups)
     size = as_count(n_rows, "n_rows", least=2, most=MOST_ROWS)
     names = as_list(show, "show", '["Heat"]')
-    rows, text = _named_rows(model, role, names) if names else _drawn_rows(side, labels, size, rng)
+    if names:
+        rows = np.unique(find_rows(model, role, names))
+        if len(rows) > MOST_ROWS:
+            raise must_be("show", f"at most {MOST_ROWS:,} rows", f"{len(rows):,}")
+        text = f"{counted(len(rows), side.title)} named"
+    else:
+        # Rows with a direction, and a label where there are some; nobody asks about those set aside.
+        pool = side.eligible_rows[side.norms[side.eligible_rows] > 0]
+        if labels is not None:
+            pool = np.array([row for row in pool.tolist() if labels[row]], dtype=np.intp)
+        rows = sample_rows(pool, size, as_generator(rng))
+        text = f"{counted(len(pool), side.title)} with a direction{'' if labels is None else ' and a group'}"
+        text += " that are not set aside" if len(side.eligible_rows) < len(side) else ""
+        text = f"all {text}" if len(rows) == len(pool) else f"{len(rows):,} of {text}, drawn at random"
     if len(rows) < 2:
         raise must_be(f"{side.title} factors", "two rows or more to show", counted(len(rows), "row"))
     if labels is None:
@@ -113,7 +126,9 @@ def select_rows(
         return Selection(rows[order], (), f"{text}, like beside like in the first panel")
     weights, word = (side.norms, "length") if side.counts is None else (side.counts, "interactions")
     first = [labels[row][0] if labels[row] else "" for row in rows.tolist()]
-    order = _group_order(np.array(first), weights[rows])
+    # Groups that are numbers stand by value, rows without a group last; within a group the heaviest come first.
+    place = {group: at for at, group in enumerate(sorted(set(first), key=lambda each: (not each, *_value(each))))}
+    order = np.lexsort((-weights[rows], np.array([place[group] for group in first])))
     by = "group (the first label of each)" if any(len(each) > 1 for each in labels) else "group"
     return Selection(rows[order], tuple(first[i] for i in order), f"{text}, by {by}, then by {word}")
 
@@ -131,31 +146,6 @@ def _group_labels(side: Side, groups: str | Iterable[Any]) -> list[tuple[str, ..
     if len(values) != len(side):
         raise must_be("groups", f"a label for each of {len(side):,} {side.title}s, or FILE:COLUMN", f"{len(values):,}")
     return [() if value is None else labels_in(str(value)) for value in values]
-
-
-def _named_rows(model: FactorModel, role: SideName, show: Sequence[str]) -> tuple[Indices, str]:
-    rows = np.unique(find_rows(model, role, show))
-    if len(rows) > MOST_ROWS:
-        raise must_be("show", f"at most {MOST_ROWS:,} rows", f"{len(rows):,}")
-    return rows, f"{counted(len(rows), model.title(role))} named"
-
-
-def _drawn_rows(side: Side, labels: list[tuple[str, ...]] | None, size: int, rng: RNG) -> tuple[Indices, str]:
-    """Draw from the rows with a direction, and a label where there are some; nobody asks about those set aside."""
-    pool = side.eligible_rows[side.norms[side.eligible_rows] > 0]
-    if labels is not None:
-        pool = np.array([row for row in pool.tolist() if labels[row]], dtype=np.intp)
-    rows = sample_rows(pool, size, as_generator(rng))
-    text = f"{counted(len(pool), side.title)} with a direction{'' if labels is None else ' and a group'}"
-    text += " that are not set aside" if len(side.eligible_rows) < len(side) else ""
-    return rows, f"all {text}" if len(rows) == len(pool) else f"{len(rows):,} of {text}, drawn at random"
-
-
-def _group_order(groups: NDArray[Any], weights: NDArray[Any]) -> Indices:
-    """Order rows by group, numbers by value, those without one last; within a group the heaviest first."""
-    names = sorted(set(groups.tolist()), key=lambda group: (not group, *_value(group)))
-    place = {group: at for at, group in enumerate(names)}
-    return np.lexsort((-weights, np.array([place[group] for group in groups.tolist()])))
 
 
 def _value(group: str) -> tuple[float, str]:
@@ -283,28 +273,21 @@ class HeatmapDisplay(Display):
         above.set_axis_off()
         above.text(0.5, 0.5, "\n".join(lines), ha="center", va="center", transform=above.transAxes, gid=TITLE)
         for panel, panel_ax in zip(self.panels, axes, strict=True):
-            title = f"{drawn(panel.name)}\n{panel.note}"
-            image = draw_matrix(panel_ax, panel.cosines, title, self.selection.groups)
+            image = draw_matrix(panel_ax, panel.cosines, f"{drawn(panel.name)}\n{panel.note}", self.selection.groups)
             panel_ax.title.set_fontsize("medium")
-            panel_ax.set_xlabel(_means_text(self.means(panel)), fontsize="small")
-        self._name_rows(axes[0])
-        bar = ax.figure.colorbar(image, ax=axes, label="cosine", fraction=0.03, pad=0.02, shrink=0.8)
-        bar.solids.set_rasterized(True)
-
-    def _name_rows(self, ax: Any) -> None:
-        """Name the groups that have room, else the rows where they are few."""
+            means = self.means(panel)
+            parts = [f"{name} {two_decimals(means[name])}" for name in ("within", "between") if name in means]
+            lines = [f"mean {', '.join(parts)}"] if parts else []
+            lines += [f"mean |Δcos| {means['moved']:.2f}"] if "moved" in means else []
+            panel_ax.set_xlabel("\n".join(lines), fontsize="small")
+        # Groups that have room are named, else rows where they are few.
         if self.selection.groups:
-            name_groups(ax, [group or "no group" for group in self.selection.groups], LONGEST, "small")
+            name_groups(axes[0], [group or "no group" for group in self.selection.groups], LONGEST, "small")
         elif len(self.names) <= MOST_NAMES:
             names = [drawn(cut(name, LONGEST)) for name in self.names]
-            ax.set_yticks(range(len(names)), names, fontsize="xx-small" if len(names) > 25 else "x-small")
-
-
-def _means_text(means: dict[str, float]) -> str:
-    groups = [f"{name} {two_decimals(means[name])}" for name in ("within", "between") if name in means]
-    lines = [f"mean {', '.join(groups)}"] if groups else []
-    lines += [f"mean |Δcos| {means['moved']:.2f}"] if "moved" in means else []
-    return "\n".join(lines)
+            axes[0].set_yticks(range(len(names)), names, fontsize="xx-small" if len(names) > 25 else "x-small")
+        bar = ax.figure.colorbar(image, ax=axes, label="cosine", fraction=0.03, pad=0.02, shrink=0.8)
+        bar.solids.set_rasterized(True)
 
 
 def heatmap(
@@ -351,61 +334,13 @@ def heatmap(
     if equals is None:
         equals = [] if names == [] else equivalent_models(model, n_gauges=N_GAUGES, max_condition=BUDGET, rng=draw)
     maker = _PanelMaker(model, side, selection.rows, {equal.name: equal for equal in equals}, form, draw)
-    panels = (Panel("model at hand", "", maker.at_hand), *(maker.usual() if names is None else map(maker.of, names)))
-    return HeatmapDisplay(panels, tuple(names_of(model, side, selection.rows)), selection, Pairs(side).titled(model))
-
-
-def heatmap_of_audit(audit: Audit, *, role: Role | str | None = None, **options: Any) -> HeatmapDisplay:
-    """Compute the heatmap of the model audited, beside the equivalent models that the audit visited and found.
-
-    Parameters
-    ----------
-    audit : Audit
-    role : str, optional
-        The side that the answer speaks of by default.
-    **options
-        Options of `heatmap`.
-    """
-    evidence, form = audit.evidence, form_of_audit(audit)
-    about = "right" if evidence.role == "cross" else evidence.role
-    side = audit.model.side_name(about if role is None else role)
-    return heatmap(audit.model, role=side, equals=_equal_models(audit), form=form, rng=evidence.seed, **options)
-
-
-def heatmap_of_page(audit: Audit) -> HeatmapDisplay | None:
-    """Compute the heatmap of all rows of a small side, or of the rows asked for and those near them.
-
-    None where no row has a name, or nothing can be shown beside the cosines at hand.
-    """
-    model, side = audit.model, shown_side(audit)
-    show, few = _requested_names(audit, side), len(model.side(side)) <= FEW
-    has_names = model.side(side).names is not None or model.side(side).ids is not None
-    if not (has_names and audit.predictions_hold and (few or len(show) > 1)):
-        return None
-    beside = FURTHEST if model.left is None else predicted_word(model, side)
-    with suppress(InputError):  # fewer than two rows with a direction, or scores that are all the same
-        return heatmap_of_audit(audit, role=side, show=() if few else show, beside=[beside])
-    return None
-
-
-def _requested_names(audit: Audit, side: SideName) -> list[str]:
-    """Name the rows asked for and those near them in either model, as far as a name is that of one row."""
-    if not audit.evidence.examples_requested:
-        return []
-    names = [(near.name, *dict((*near.before, *near.after))) for near in audit.evidence.examples]
-    labels, counts = np.unique(audit.model.names(side).astype(str), return_counts=True)
-    unique = set(labels[counts == 1].tolist())
-    return [name for name in dict.fromkeys(chain.from_iterable(names)) if name in unique][:FEW]
-
-
-def _equal_models(audit: Audit) -> list[EquivalentModel]:
-    """Collect the equivalent models of an audit, for all rows of its model."""
-    evidence, model = audit.evidence, in_span(audit.model)
-    if evidence.model.n_right == model.n_right or model.left is None:
-        return list(evidence.equivalents)
-    # Those were made for the labels that were measured.
-    form, equals = canonical_form(model), evidence.equivalents
-    return [equal if equal.exponent is None else equivalent_at(form, equal.exponent, equal.name) for equal in equals]
+    panels = [Panel("model at hand", "", maker.cosines(model.factors(side)))]
+    for name in (FURTHEST, predicted_word(model, side)) if names is None else names:
+        # There may be no equivalent model or no other side, or scores are all the same.
+        with nullcontext() if names is not None else suppress(InputError):
+            panels.append(maker.panel(name))
+    shown = tuple(names_of(model, side, selection.rows))
+    return HeatmapDisplay(tuple(panels), shown, selection, Pairs(side).titled(model))
 
 
 @dataclass(frozen=True, eq=False)
@@ -419,18 +354,11 @@ class _PanelMaker:
     form: CanonicalForm | None
     draw: np.random.Generator
 
-    @property
-    def at_hand(self) -> Floats:
-        """Cosines of the model itself."""
-        return self._cosines(self.model.factors(self.side))
+    def cosines(self, rows: Rows) -> Floats:
+        """Compute the cosines of the rows shown in a model with these rows."""
+        return cosine_matrix(np.asarray(rows[self.rows], dtype=np.float64))
 
-    def usual(self) -> Iterator[Panel]:
-        """Yield the furthest of the equivalent models, and the predictions, as far as there are any."""
-        for name in (FURTHEST, predicted_word(self.model, self.side)):
-            with suppress(InputError):  # there is no equivalent model or no other side, or scores are all the same
-                yield self.of(name)
-
-    def of(self, name: str) -> Panel:
+    def panel(self, name: str) -> Panel:
         """Return the panel of a name: "furthest", the prediction cosine, or an equivalent model.
 
         Raises
@@ -439,42 +367,74 @@ class _PanelMaker:
             If there is no such model.
         """
         word = predicted_word(self.model, self.side)
+        if name == word and self.model.left is None:
+            users, items = self.model.roles
+            raise must_be("beside", f"of equivalent models where {items}s alone were loaded", f'"{word}"',
+                          f"load the {users}s beside them")  # fmt: skip
         if name == word:
-            return self._predicted(word)
-        if name in self.equals:
-            return self._equal(name)
-        if name != FURTHEST:
+            form = canonical_form(self.model) if self.form is None else self.form
+            return Panel(word, "of the same model", self.cosines(prediction_view(self.model, form, self.side)))
+        if name != FURTHEST and name not in self.equals:
             remedy = nearest_to(name, [FURTHEST, word, *self.equals])
             raise must_be("beside", f'names such as "{FURTHEST}", "{word}"', repr(name), remedy)
-        # The model of prediction cosines has a panel of its own.
-        candidates = [
-            other for other, equal in self.equals.items() if equal.exponent != PREDICTS.get(self.side, np.nan)
-        ]
-        if not candidates:
-            raise must_be("beside", f'"{word}" alone', f'"{FURTHEST}"', "there is no other equivalent model")
-        panel = self._equal(max(candidates, key=self._mean_change))
-        return replace(panel, note=f"{panel.note}, furthest of {len(candidates)}")
-
-    def _cosines(self, rows: Rows) -> Floats:
-        return cosine_matrix(np.asarray(rows[self.rows], dtype=np.float64))
-
-    def _mean_change(self, name: str) -> float:
-        change = np.abs(self._cosines(self.equals[name].rows(self.model, self.side)) - self.at_hand)
-        return float(np.nan_to_num(change).mean())
-
-    def _equal(self, name: str) -> Panel:
-        """Make the panel of an equivalent model, with what became of its predictions."""
+        among = ""
+        if name == FURTHEST:
+            # The model of prediction cosines has a panel of its own.
+            left_out = PREDICTS.get(self.side, np.nan)
+            candidates = [other for other, equal in self.equals.items() if equal.exponent != left_out]
+            if not candidates:
+                raise must_be("beside", f'"{word}" alone', f'"{FURTHEST}"', "there is no other equivalent model")
+            stored = self.cosines(self.model.factors(self.side))
+            name, among = max(candidates, key=partial(self._mean_change, stored)), f", furthest of {len(candidates)}"
         equal, sample = self.equals[name], DriftSample.of(with_probes(self.model, self.draw), self.draw)
         same = sample.drift(equal.of(sample.model), equal.amplification).ok
         note = worded_for(self.model, "same predictions" if same else "predictions differ by more than rounding")
         kappa = "" if np.isnan(equal.condition_number) else f", κ = {equal.condition_number:.3g}"
-        return Panel(f"{name}{kappa}", note, self._cosines(equal.rows(self.model, self.side)))
+        return Panel(f"{name}{kappa}", f"{note}{among}", self.cosines(equal.rows(self.model, self.side)))
 
-    def _predicted(self, word: str) -> Panel:
-        """Make the panel of what the predictions alone say."""
-        if self.model.left is None:
-            users, items = self.model.roles
-            raise must_be("beside", f"of equivalent models where {items}s alone were loaded", f'"{word}"',
-                          f"load the {users}s beside them")  # fmt: skip
-        form = canonical_form(self.model) if self.form is None else self.form
-        return Panel(word, "of the same model", self._cosines(prediction_view(self.model, form, self.side)))
+    def _mean_change(self, stored: Floats, name: str) -> float:
+        change = np.abs(self.cosines(self.equals[name].rows(self.model, self.side)) - stored)
+        return float(np.nan_to_num(change).mean())
+
+
+def heatmap_of_audit(audit: Audit, *, role: Role | str | None = None, **options: Any) -> HeatmapDisplay:
+    """Compute the heatmap of the model audited, beside the equivalent models that the audit visited and found.
+
+    Parameters
+    ----------
+    audit : Audit
+    role : str, optional
+        The side that the answer speaks of by default.
+    **options
+        Options of `heatmap`.
+    """
+    evidence, model, form = audit.evidence, audit.model, form_of_audit(audit)
+    about = "right" if evidence.role == "cross" else evidence.role
+    side, equals = model.side_name(about if role is None else role), list(evidence.equivalents)
+    if evidence.model.n_right != model.n_right and model.left is not None:
+        # Those were made for the labels that were measured.
+        whole = canonical_form(in_span(model))
+        equals = [x if x.exponent is None else equivalent_at(whole, x.exponent, x.name) for x in equals]
+    return heatmap(model, role=side, equals=equals, form=form, rng=evidence.seed, **options)
+
+
+def heatmap_of_page(audit: Audit) -> HeatmapDisplay | None:
+    """Compute the heatmap of all rows of a small side, or of the rows asked for and those near them.
+
+    None where no row has a name, or nothing can be shown beside the cosines at hand.
+    """
+    model, side, show = audit.model, shown_side(audit), list[str]()
+    if audit.evidence.examples_requested:
+        # A name shows a row as far as it is that of one row.
+        labels, counts = np.unique(model.names(side).astype(str), return_counts=True)
+        unique = set(labels[counts == 1].tolist())
+        names = [(near.name, *dict((*near.before, *near.after))) for near in audit.evidence.examples]
+        show = [name for name in dict.fromkeys(chain.from_iterable(names)) if name in unique][:FEW]
+    few = len(model.side(side)) <= FEW
+    has_names = model.side(side).names is not None or model.side(side).ids is not None
+    if not (has_names and audit.predictions_hold and (few or len(show) > 1)):
+        return None
+    beside = FURTHEST if model.left is None else predicted_word(model, side)
+    with suppress(InputError):  # fewer than two rows with a direction, or scores that are all the same
+        return heatmap_of_audit(audit, role=side, show=() if few else show, beside=[beside])
+    return None
