@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from embaudit.comparison import Comparison
     from embaudit.comparison.change import RoleChange
-    from embaudit.core.checked import Floats
     from embaudit.model import SideName
 
 
@@ -71,35 +70,28 @@ def _drawn(comparison: Comparison) -> Iterator[StackDisplay]:
     changes = comparison.changes.items()
     moved = np.array([[getattr(change, f"mean_{cause}") for cause in PARTS[1:]] for _, change in changes])
     became = np.array([[change.neighbour_shares[name] for name in OUTCOMES] for _, change in changes])
-    if moved.any():
-        rows = [f"{comparison.title(role)}s" for role, _ in changes]
-        yield _stacked(rows, "mean change of cosines, and what it consists of", CHANGED, moved, "mean |Δcos|")
-    rows = [f"{change.n_neighbours} nearest {comparison.title(role)}s" for role, change in changes]
-    yield _stacked(rows, "what became of former neighbours", BECAME, became, "share of former neighbours")
-
-
-def _stacked(rows: list[str], title: str, parts: dict[str, str], sizes: Floats, label: str) -> StackDisplay:
-    return StackDisplay(rows, title, dict(zip(parts, sizes.T, strict=True)), tuple(parts.values()), label)
+    sides = [f"{comparison.title(role)}s" for role, _ in changes]
+    lists = [f"{change.n_neighbours} nearest {comparison.title(role)}s" for role, change in changes]
+    whole, lost = "mean change of cosines, and what it consists of", "what became of former neighbours"
+    for rows, title, parts, sizes, label in (
+        (sides, whole, CHANGED, moved, "mean |Δcos|"),
+        (lists, lost, BECAME, became, "share of former neighbours"),
+    ):
+        if sizes.any():
+            yield StackDisplay(rows, title, dict(zip(parts, sizes.T, strict=True)), tuple(parts.values()), label)
 
 
 def _neighbours(comparison: Comparison) -> Section:
     """Lay the neighbours of a few rows of each side beside each other, before and after."""
-    roles: list[SideName] = [role for role, change in comparison.changes.items() if change.examples]
-    lists = []
-    for role in roles:
-        examples = comparison.changes[role].examples
-        for at, each in enumerate(examples):
-            note = (
-                "among those that moved most"
-                if at < EACH
-                else f"moved about as much as the median {comparison.title(role)}"
-            )
-            lists.append(lists_of(each, HEADINGS, title=comparison.title(role), note=note))
-    among = " and ".join(counted(len(comparison.changes[role].match), comparison.title(role)) for role in roles)
-    text = f"Nearest by the cosine of either model, among the {among} that both hold." if roles else ""
-    return Section(
-        "neighbours", "Neighbours", "Neighbours, before and after", paragraphs=(text,) * bool(text), lists=tuple(lists)
-    )
+    changes = {comparison.title(role): change for role, change in comparison.changes.items() if change.examples}
+    lists = [
+        lists_of(each, HEADINGS, title=title, note="among those that moved most" if at < EACH
+                 else f"moved about as much as the median {title}")
+        for title, change in changes.items() for at, each in enumerate(change.examples)
+    ]  # fmt: skip
+    among = " and ".join(counted(len(change.match), title) for title, change in changes.items())
+    texts = (f"Nearest by the cosine of either model, among the {among} that both hold.",) if changes else ()
+    return Section("neighbours", "Neighbours", "Neighbours, before and after", texts, lists=tuple(lists))
 
 
 def summary_grid(comparison: Comparison) -> Grid:
@@ -117,16 +109,51 @@ def summary_grid(comparison: Comparison) -> Grid:
     shared                     40     30
     10 nearest kept         100 %  100 %
     """
-    nearest = {c.n_neighbours for c in comparison.changes.values()}
-    length = f"{nearest.pop()} nearest" if len(nearest) == 1 else "nearest"
+    columns = [list(_measures(change)) for change in comparison.changes.values()]
     rows = [
-        (name.replace("nearest", length, 1), *(tell(c) for c in comparison.changes.values()))
-        for name, tell in {**_COUNTS, **_NEIGHBOURS, **_CHANGES}.items()
-        if name not in _OPTIONAL or any(_OPTIONAL[name](c) for c in comparison.changes.values())
+        (cells[0][0], *(text for _, text, _ in cells))
+        for cells in zip(*columns, strict=True)
+        if any(says_something for *_, says_something in cells)
     ]
+    lengths = {change.n_neighbours for change in comparison.changes.values()}
+    if len(lengths) == 1:
+        rows = [(name.replace("nearest", f"{min(lengths)} nearest", 1), *cells) for name, *cells in rows]
     note = "95 % intervals in brackets" if any("(" in cell for _, *cells in rows for cell in cells) else ""
     headings = ("measure", *(f"{comparison.title(role)}s" for role in comparison.changes))
     return Grid("what changed", note, headings, tuple(rows))
+
+
+def _measures(change: RoleChange) -> Iterator[tuple[str, str, bool]]:
+    """Yield name and figure of each measure of a side, and whether it says something."""
+
+    def estimate(name: str, value: float, write: Callable[[float], str]) -> str:
+        """Write a value and its interval, unless these digits show none."""
+        low, high = map(write, change.interval(name))
+        return write(value) if low == high == write(value) else f"{write(value)} ({low} to {high})"
+
+    def share(name: str) -> str:
+        return estimate(name, change.neighbour_shares[name], percent)
+
+    match, predicted = change.match, change.predicted_kept
+    yield "shared", f"{len(match):,}", True
+    yield "only in the first model", f"{match.only_before:,}", match.only_before > 0
+    yield "only in the second model", f"{match.only_after:,}", match.only_after > 0
+    yield "without a direction", f"{change.n_without_direction:,}", change.n_without_direction > 0
+    yield "nearest kept", share("kept"), True
+    stay = "–" if predicted is None else estimate("predicted_kept", predicted, percent)
+    yield "nearest by prediction cosine kept", stay, predicted is not None
+    yield "lost to the gauge", share("lost_to_gauge"), True
+    unseen = change.neighbour_shares["lost_to_unseen"] > 0
+    yield "lost to dimensions no prediction sees", share("lost_to_unseen"), unseen
+    yield "lost otherwise", share("lost_to_learning"), True
+    names = ("mean change of cosines", "by the gauge", "by dimensions no prediction sees", "remains")
+    for name, cause in zip(names, PARTS, strict=True):
+        value = getattr(change, f"mean_{cause}")
+        yield name, estimate(cause, value, "{:.3f}".format), cause != "unseen" or value > 0
+    correlations = {"correlation of cosines": change.correlation,
+                    "correlation without the gauge": change.gauged_correlation}  # fmt: skip
+    for name, value in correlations.items():
+        yield name, "–" if np.isnan(value) else f"{value:.3f}", True
 
 
 def threshold_grid(comparison: Comparison, role: SideName) -> Grid:
@@ -150,55 +177,3 @@ def moved_grid(comparison: Comparison, role: SideName, n: int = 10) -> Grid:
     rows = tuple((visible(str(row["name"])), *(f"{row[name]:.3f}" for name in shown)) for row in records)
     title = comparison.title(role)
     return Grid(f"{title}s that moved most", "", (title, *(parts[name] for name in shown)), rows)
-
-
-def _correlation(value: float) -> str:
-    return "–" if np.isnan(value) else f"{value:.3f}"
-
-
-def _estimate(change: RoleChange, name: str, value: float, write: Callable[[float], str]) -> str:
-    """Write a value and its interval, unless these digits show none."""
-    low, high = map(write, change.interval(name))
-    return write(value) if low == high == write(value) else f"{write(value)} ({low} to {high})"
-
-
-def _share(change: RoleChange, name: str) -> str:
-    return _estimate(change, name, change.neighbour_shares[name], percent)
-
-
-def _predicted(change: RoleChange) -> str:
-    share = change.predicted_kept
-    return "–" if share is None else _estimate(change, "predicted_kept", share, percent)
-
-
-_Tell = dict[str, "Callable[[RoleChange], str]"]
-_COUNTS: _Tell = {
-    "shared": lambda c: f"{len(c.match):,}",
-    "only in the first model": lambda c: f"{c.match.only_before:,}",
-    "only in the second model": lambda c: f"{c.match.only_after:,}",
-    "without a direction": lambda c: f"{c.n_without_direction:,}",
-}
-_CHANGES: _Tell = {
-    "mean change of cosines": lambda c: _estimate(c, "total", c.mean_total, "{:.3f}".format),
-    "by the gauge": lambda c: _estimate(c, "gauge", c.mean_gauge, "{:.3f}".format),
-    "by dimensions no prediction sees": lambda c: _estimate(c, "unseen", c.mean_unseen, "{:.3f}".format),
-    "remains": lambda c: _estimate(c, "remainder", c.mean_remainder, "{:.3f}".format),
-    "correlation of cosines": lambda c: _correlation(c.correlation),
-    "correlation without the gauge": lambda c: _correlation(c.gauged_correlation),
-}
-_NEIGHBOURS: _Tell = {
-    "nearest kept": lambda c: _share(c, "kept"),
-    "nearest by prediction cosine kept": _predicted,
-    "lost to the gauge": lambda c: _share(c, "lost_to_gauge"),
-    "lost to dimensions no prediction sees": lambda c: _share(c, "lost_to_unseen"),
-    "lost otherwise": lambda c: _share(c, "lost_to_learning"),
-}
-_OPTIONAL: dict[str, Callable[[RoleChange], bool]] = {
-    "only in the first model": lambda c: c.match.only_before > 0,
-    "only in the second model": lambda c: c.match.only_after > 0,
-    "without a direction": lambda c: c.n_without_direction > 0,
-    "nearest by prediction cosine kept": lambda c: c.predicted_kept is not None,
-    "by dimensions no prediction sees": lambda c: c.mean_unseen > 0,
-    "lost to dimensions no prediction sees": lambda c: c.neighbour_shares["lost_to_unseen"] > 0,
-}
-"""Measures that are left out where they say nothing."""
