@@ -288,7 +288,7 @@ def _head(model: FactorModel, most: float, draw: np.random.Generator) -> Pinning
         because = f"the {title} rows fix every gauge, but under a cap equal probabilities do not imply equal scores"
         return Pinning("undecided", because, scope, span.rank, span.needed)
     if span.is_full:
-        because = f"the {title} rows alone fix every number of a gauge"
+        because = f"the {title} rows alone fix every number of a change of axes"
         return Pinning("pinned", because, scope, span.rank, span.needed)
     if span.is_nearly_full:
         return Pinning("undecided", _nearly(title), scope, span.rank, span.needed)
@@ -300,7 +300,8 @@ def _head(model: FactorModel, most: float, draw: np.random.Generator) -> Pinning
     if affine and np.abs(units - units[0]).max() <= 4 * EPS:
         because = f"all {title} rows have one direction, so no input has a say, and inputs of 0 go with any rows"
         return Pinning("free", because, scope, span.rank, span.needed)
-    because = f"the {title} rows leave {counted(span.needed - span.rank, 'number')} of a gauge free"
+    rows_leave = f"the {title} rows leave {counted(span.needed - span.rank, 'number')} of a change of axes free"
+    because = _too_few(model) if len(units) < span.needed else rows_leave
     shown = []
     for free in _candidates(span, units, draw, affine=affine):
         witness = _head_gauge(free, k, most)
@@ -311,13 +312,17 @@ def _head(model: FactorModel, most: float, draw: np.random.Generator) -> Pinning
     return max(shown, key=lambda pinning: pinning.moved["right"].max_abs if pinning.moved else 0.0, default=unknown)
 
 
+def _too_few(model: FactorModel) -> str:
+    labels = counted(len(model.right_side.directed), model.title("right"))
+    return f"{labels} are too few to fix a space of {counted(model.rank, 'dimension')}"
+
+
 def _counted(model: FactorModel) -> Pinning | None:
     """Show without a witness that fewer labels than numbers leave some free: if labels span, some cosine moves."""
     k, n = model.rank, len(model.right_side.directed)
     if n >= n_forms(k) or _rows_space(model, "right").shape[1] < k:
         return None
-    because = f"{n:,} {model.title('right')}s fix at most as many numbers of a gauge"
-    return Pinning("free", because, SCOPES["head"], n, n_forms(k))
+    return Pinning("free", _too_few(model), SCOPES["head"], n, n_forms(k))
 
 
 def _candidates(span: Span, units: Floats, draw: np.random.Generator, *, affine: bool) -> list[Floats]:

@@ -117,7 +117,7 @@ class Pinning(Result):
         """Describe in plain words the result of the test."""
         # All numbers may be fixed near this model while another one is not ruled out.
         silent = self.flip is not None or (self.status == "undecided" and self.rank == self.needed)
-        count = "" if silent else f" {self.rank} of {self.needed} numbers of a gauge are fixed."
+        count = "" if silent else f" {self.rank} of {self.needed} numbers of a change of axes are fixed."
         because = f"{self.because[0].upper()}{self.because[1:]}.{'' if self.scope == TABLE else count}"
         if self.scope == TABLE:
             return f"The predictions fix every cosine, among {self.scope}. {because}"

@@ -153,4 +153,5 @@ def _declaring(audit: Audit, invocation: Invocation, law: str) -> Iterator[tuple
     if alone and audit.head is None:
         yield "if training compared these rows with each other", invocation.audit("--compared", "cosine")
     else:
-        yield "if you trained with the same weight decay on both sides", invocation.audit("--objective", law)
+        what = "if you know how it was trained, such as with the same weight decay on both sides"
+        yield f"{what} (`embaudit explain objective` lists the words)", invocation.audit("--objective", law)

@@ -336,7 +336,7 @@ def wrong_before() -> Iterator[Row]:
     wide = user(drawn(30, 16), drawn(30, 16, 1), link="cosine")
     yield Row("2 thirty unit rows", wide, FREE, {"EMB101": "issue"}, ("Another metric keeps every length",))
     axes = head(np.vstack([np.eye(3), -np.eye(3)]))
-    says = ("6 of 9 numbers of a gauge are fixed", "0.8 at most", "whose removal changes no probability")
+    says = ("6 of 9 numbers of a change of axes are fixed", "0.8 at most", "whose removal changes no probability")
     never = ("only rotations", "part of what the model predicts", "that is another head")
     opened = {"right": "F"}
     yield Row("3 six axes", axes, opened, {"EMB101": "issue"}, says, never, {"normalised": True})
