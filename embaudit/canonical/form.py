@@ -18,7 +18,6 @@ from functools import cached_property
 
 import numpy as np
 
-from embaudit.canonical.form_matching import belongs
 from embaudit.canonical.mapping import mapped
 from embaudit.canonical.row_span import complement
 from embaudit.core.checked import Floats, Matrix, Vector, frozen, is_number
@@ -35,6 +34,8 @@ from embaudit.model.sizes import require_ordinary_size
 EXPONENTS = {"left-whitened": 0.0, "balanced": 0.5, "right-whitened": 1.0}
 """The canonical gauges by name."""
 EPS = float(np.finfo(np.float64).eps)
+ROUNDING = 64
+"""Sums of the same rows in another order differ by less than so many times what their numbers can tell from zero."""
 FIRM = float(np.sqrt(EPS))
 """A direction whose singular value is below this share of the largest is left alone by every canonical gauge."""
 
@@ -198,11 +199,14 @@ def canonical_form(model: FactorModel) -> CanonicalForm:
     """
     require_both_sides(model, "the canonical form")
     left, right = model.moments("left"), model.moments("right")
-    if not model.link.unit_sides and not all(_is_ordinary(side) for side in (left, right)):
+    # Products of two sides fit into float64 where no entry of a root is extreme; others are looked at row by row.
+    if not model.link.unit_sides and not all(1e-90 < np.abs(side.root).max() < 1e90 for side in (left, right)):
         require_ordinary_size(model)
     centred = model.link.centred(model)
-    centre_left, centre_right = "left" in centred, "right" in centred
-    left_root, right_root = _root(left, centred=centre_left), _root(right, centred=centre_right)
+    left_root, right_root = (
+        moments.centred_root if side in centred else moments.root
+        for side, moments in (("left", left), ("right", right))
+    )
     # P = O R_P and Q = O' R_Q with orthonormal O, O': the scores' singular values are those of the k×k R_P R_Qᵀ.
     u, s, vt = np.linalg.svd(left_root @ right_root.T)
     scale = _scale(left_root, right_root)
@@ -219,8 +223,8 @@ def canonical_form(model: FactorModel) -> CanonicalForm:
         resolution=resolution,
         n_seen=n_seen,
         firm=firm,
-        left_centre=left.mean if centre_left else zero,
-        right_centre=right.mean if centre_right else zero,
+        left_centre=left.mean if "left" in centred else zero,
+        right_centre=right.mean if "right" in centred else zero,
         left=left,
         right=right,
         left_root=left_root,
@@ -231,7 +235,7 @@ def canonical_form(model: FactorModel) -> CanonicalForm:
     )
 
 
-def require_form_of(model: FactorModel, form: CanonicalForm, *, some: Collection[SideName] = ()) -> None:
+def require_form_of(model: FactorModel, form: object, *, some: Collection[SideName] = ()) -> None:
     """Refuse the form of another model.
 
     What is compared is k×k; the rows are read once where their sums are not known yet.
@@ -259,32 +263,45 @@ def require_form_of(model: FactorModel, form: CanonicalForm, *, some: Collection
         ...
     embaudit.errors.InputError: form must be the canonical form of this model; got that of another one; ...
     """
+    got = ""
     if not isinstance(form, CanonicalForm):
-        raise _another(repr(form))
-    if model.rank != len(form.left_centre):
-        raise _another(f"that of one with {len(form.left_centre)} columns in place of {model.rank}")
-    centred = model.link.centred(model)
-    for side, whole, centre in (("left", form.left, form.left_centre), ("right", form.right, form.right_centre)):
-        expected = whole.mean if side in centred else np.zeros(model.rank)
-        if not np.array_equal(centre, expected):
-            raise _another("that of one with other biases or another link")
-        if not belongs(model.moments(side), whole, partly=side in some):  # type: ignore[arg-type]
-            raise _another("that of another one")
-    if form.shifts_left != ("left" in model.free_shifts):
-        raise _another("that of one with other biases or another link")
+        got = repr(form)
+    elif model.rank != len(form.left_centre):
+        got = f"that of one with {len(form.left_centre)} columns in place of {model.rank}"
+    else:
+        centred, other = model.link.centred(model), "that of one with other biases or another link"
+        for side, whole, centre in (("left", form.left, form.left_centre), ("right", form.right, form.right_centre)):
+            if not np.array_equal(centre, whole.mean if side in centred else np.zeros(model.rank)):
+                got = got or other
+            elif not _belongs(model.moments(side), whole, partly=side in some):  # type: ignore[arg-type]
+                got = got or "that of another one"
+        got = got or ("" if form.shifts_left == ("left" in model.free_shifts) else other)
+    if got:
+        remedy = "leave it out, or make it by canonical_form(model)"
+        raise must_be("form", "the canonical form of this model", got, remedy)
 
 
-def _another(got: str) -> Exception:
-    return must_be("form", "the canonical form of this model", got, "leave it out, or make it by canonical_form(model)")
+def _belongs(some: Moments, whole: Moments, *, partly: bool) -> bool:
+    """Check that rows with some sums may be those of the whole, or some of them where that is allowed.
 
-
-def _is_ordinary(side: Moments) -> bool:
-    """Check that products of two such sides surely fit into float64; others are looked at row by row."""
-    return bool(1e-90 < np.abs(side.root).max() < 1e90)
-
-
-def _root(side: Moments, *, centred: bool) -> Matrix:
-    return side.centred_root if centred else side.root
+    What is compared is number, mean and Gram matrix: those of the rows that are missing must be sums of rows, too.
+    """
+    missing = whole.n_rows - some.n_rows
+    if some is whole or missing < 0 or (missing > 0 and not partly):
+        return some is whole
+    # Roots of the Gram matrix of the rows with a 1 before each: of their number, sum and squares.
+    roots = []
+    for side in (whole, some):
+        first = np.concatenate([[1.0], side.mean]) * np.sqrt(side.n_rows)
+        roots.append(np.vstack([first, np.column_stack([np.zeros(len(side.mean)), side.centred_root])]))
+    # Columns of very different size are compared each to its own precision.
+    scale = np.maximum(*(np.linalg.norm(root, axis=0) for root in roots))
+    scale[scale == 0] = 1
+    of_whole, of_part = (root / scale for root in roots)
+    left_out = np.linalg.eigvalsh(of_whole.T @ of_whole - of_part.T @ of_part)
+    rounding = ROUNDING * max(whole.precision, some.precision)
+    # So many rows as are left out have a Gram matrix of no higher rank, and no negative eigenvalue.
+    return bool(left_out[0] >= -rounding and np.count_nonzero(left_out > rounding) <= missing)
 
 
 def _scale(left_root: Matrix, right_root: Matrix) -> float:
@@ -334,20 +351,17 @@ def at_exponent(model: FactorModel, exponent: float, *, form: CanonicalForm | No
     """
     require_exponent(exponent)
     require_both_sides(model, "a model at another exponent")
-    if form is not None:
+    if form is None:
+        form = canonical_form(model)
+    else:
         require_form_of(model, form, some=model.sides)
-    return _at(model, canonical_form(model) if form is None else form, exponent)
-
-
-def _at(model: FactorModel, form: CanonicalForm, exponent: float) -> FactorModel:
-    """Return the canonical model at an exponent, centred where its link allows it."""
     if model.predicts is Equivalence.COSINES:
         text = "a model at another exponent must predict the same; got one that predicts cosines, which every exponent"
         raise EquivalenceError(f"{text} but its own changes; read its identified cosines instead.")
-    left, right, maps = model.factors("left"), model.right, form.maps(exponent)
+    maps = form.maps(exponent)
     return model.replace(
-        left=mapped(left, form.left_centre, maps["left"]),
-        right=mapped(right, form.right_centre, maps["right"]),
+        left=mapped(model.factors("left"), form.left_centre, maps["left"]),
+        right=mapped(model.right, form.right_centre, maps["right"]),
         objective=objective_at(model, form, exponent),
         **absorbed_biases(model, form.left_centre, form.right_centre),
     )
@@ -379,25 +393,15 @@ def absorbed_biases(model: FactorModel, left_centre: Vector, right_centre: Vecto
     `p·q = (p − c)·(q − d) + (q − d)·c + p·d`: the middle term goes to the right bias, the last to the left
     one, or nowhere where a row of scores is known up to a constant only.
     """
-    left, right = model.factors("left"), model.right
+
+    def popularity(rows: Matrix, centre: Vector, vector: Vector) -> Vector:
+        return np.concatenate([(block - centre) @ vector for _, block in float64_blocks(rows)])
+
     biases: dict[str, Vector] = {}
     if left_centre.any():
-        popularity = _times(right, right_centre, left_centre)
-        biases["right_bias"] = popularity if model.right_bias is None else model.right_bias + popularity
+        added = popularity(model.right, right_centre, left_centre)
+        biases["right_bias"] = added if model.right_bias is None else model.right_bias + added
     if right_centre.any() and model.left_bias is not None:
-        biases["left_bias"] = model.left_bias + _times(left, np.zeros(model.rank), right_centre)
+        added = popularity(model.factors("left"), np.zeros(model.rank), right_centre)
+        biases["left_bias"] = model.left_bias + added
     return biases
-
-
-def _times(x: Matrix, centre: Vector, vector: Vector) -> Vector:
-    """Compute `(x − centre) · vector`."""
-    return np.concatenate([(block - centre) @ vector for _, block in float64_blocks(x)])
-
-
-def prediction_map(form: CanonicalForm, role: SideName) -> Floats:
-    """Return the (k, r) matrix that turns centred rows of a side into rows whose cosine is the prediction cosine."""
-    if role == "right":
-        return form.right_map(0.0)
-    if role == "left":
-        return form.left_map(1.0)
-    raise must_be("role", 'one of "left", "right"', repr(role))

@@ -6,15 +6,12 @@ left entities the cosine of their rows. It needs the scores only, so no gauge mo
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 from numpy.typing import ArrayLike
 
 from embaudit.canonical.form import (
     CanonicalForm,
     canonical_form,
-    prediction_map,
     require_both_sides,
     require_form_of,
 )
@@ -72,16 +69,7 @@ def identified_factors(
     role = model.side_name(role)
     model, form = _prepared(model, role, biases=biases, form=form)
     x = model.factors(role)
-    return gathered(prediction_blocks(model, form, role), (len(x), form.rank), x.dtype)
-
-
-def prediction_blocks(
-    model: FactorModel, form: CanonicalForm, role: SideName, dimensions: int | None = None
-) -> Iterator[tuple[slice, Matrix]]:
-    """Yield `(rows, prediction vectors)` a chunk at a time, the leading dimensions only if so many are given."""
-    width = form.rank if dimensions is None else dimensions
-    function = prediction_rows(model, form, role)
-    return mapped_blocks(model.factors(role), lambda block: function(block)[:, :width], width)
+    return gathered(mapped_blocks(x, prediction_rows(model, form, role), form.rank), (len(x), form.rank), x.dtype)
 
 
 def _prepared(
@@ -129,7 +117,7 @@ def prediction_rows(model: FactorModel, form: CanonicalForm, role: SideName) -> 
 
     What is zero but for rounding becomes zero, since it would have a direction made of rounding errors.
     """
-    linear = prediction_map(form, role)
+    linear = form.right_map(0.0) if role == "right" else form.left_map(1.0)
     centre: Vector = form.right_centre if role == "right" else form.left_centre
     metric = np.linalg.norm(form.left_root if role == "right" else form.right_root, axis=0)
     precision = (form.right if role == "right" else form.left).precision

@@ -25,7 +25,7 @@ from embaudit.canonical.quadratic_span import (
     tangent,
 )
 from embaudit.canonical.second_metric import certified_stretch, cone_certificate, second_metrics
-from embaudit.core.checked import RNG, Flags, Floats, Matrix, as_generator, frozen, is_number
+from embaudit.core.checked import RNG, Floats, Matrix, as_generator, frozen, is_number
 from embaudit.core.words import counted
 from embaudit.errors import must_be
 from embaudit.gauges import Gauge
@@ -176,19 +176,13 @@ def _unseen_by(model: FactorModel, side: SideName, scope: str) -> Pinning | None
     if space.shape[1] == model.rank or np.abs(outside).max() < MIN_MOVEMENT:
         return None
     first = outside[np.argmax(np.einsum("ij,ij->i", outside, outside))]
-    flip = Flip(side, frozen(np.flatnonzero(_half(outside @ first))), frozen(unseen))
+    # Every second of the rows that lie in one direction, so that pairs of them come apart.
+    order = np.argsort(-np.abs(outside @ first), kind="stable")
+    flip = Flip(side, frozen(np.sort(order[::2])), frozen(unseen))
     hidden = f"{counted(model.rank - space.shape[1], 'direction')} no {model.title(other)} has"
     because = f"{model.title(side)} rows reach into {hidden}"
     pinning = Pinning("free", because, scope, 0, n_forms(model.rank), flip=flip)
     return _with_movement(model, pinning)
-
-
-def _half(shares: Floats) -> Flags:
-    """Choose every second of the rows that lie in one direction, so that pairs of them come apart."""
-    order = np.argsort(-np.abs(shares), kind="stable")
-    is_second = np.zeros(len(shares), dtype=bool)
-    is_second[order[::2]] = True
-    return is_second
 
 
 def _with_movement(model: FactorModel, pinning: Pinning) -> Pinning | None:
@@ -253,7 +247,9 @@ def _searched(
     best = Pinning("undecided", "", scope, rank, needed)
     metrics = [] if any(span.held is None for span in spans) else second_metrics(*spans, basis.shape[1], draw, most)
     for metric in metrics:
-        gauge = _in_all_directions(metric, basis)
+        # S on the basis and 1 elsewhere.
+        values, vectors = np.linalg.eigh(np.eye(len(basis)) + basis @ (metric - np.eye(len(metric))) @ basis.T)
+        gauge = Gauge.from_svd(vectors, np.sqrt(values), vectors.T)
         because = "another metric keeps every length on both sides"
         pinning = _with_movement(model, Pinning("free", because, scope, rank, needed, witness=gauge))
         if pinning is not None and pinning.residual <= 64 * model.rank * EPS * most and pinning.largest > best.largest:
@@ -266,16 +262,6 @@ def _searched(
         return Pinning("undecided", nearly[0], scope, rank, needed)
     because = f"{first_order}, no proof holds for both sides together, and no second metric was found"
     return Pinning("undecided", because, scope, rank, needed)
-
-
-def _in_all_directions(metric: Floats, basis: Floats) -> Gauge:
-    """Return the gauge `M = S^½` on the basis and 1 elsewhere."""
-    values, vectors = np.linalg.eigh(metric)
-    inside = basis @ vectors
-    whole = np.linalg.qr(inside, mode="complete")[0]
-    whole[:, : inside.shape[1]] = inside
-    scales = np.concatenate([np.sqrt(values), np.ones(len(basis) - len(values))])
-    return Gauge.from_svd(whole, scales, whole.T)
 
 
 def _head(model: FactorModel, most: float, draw: np.random.Generator) -> Pinning:
