@@ -13,7 +13,7 @@ from embaudit.core.checked import MOST_COUNT, RNG, Floats, as_count, as_factors,
 from embaudit.core.progress import track
 from embaudit.core.words import counted
 from embaudit.errors import InputError, must_be
-from embaudit.io.tables.frames import read_frame
+from embaudit.io.tables.columns import read_frame
 from embaudit.linalg.pair_sums import RowSums, pair_sums
 from embaudit.linalg.rows import unit_rows
 from embaudit.reversals.report import Grouping, PlottedRows, ReversalKind, SimpsonReport

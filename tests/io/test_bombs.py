@@ -18,8 +18,7 @@ from embaudit.errors import InputError
 from embaudit.io import read_interactions, read_titles
 from embaudit.io.codecs import arrow
 from embaudit.io.codecs.unpacked import FREE, TEXT_FREE
-from embaudit.io.tables.columns import open_table
-from embaudit.io.tables.frames import read_frame
+from embaudit.io.tables.columns import open_table, read_frame
 
 BOMB = "bytes would become .* or more, as those of no model or table do"
 

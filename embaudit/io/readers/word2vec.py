@@ -152,25 +152,25 @@ def _of_binary(
 ) -> tuple[list[bytes], NDArray[np.float32]]:
     """Cut bytes into tokens, each up to a space, and vectors in float32, and check their number."""
     tokens: list[bytes] = []
-    parts, width = [], 4 * size
+    parts, width, position = [], 4 * size, 0
     # Room is set aside block by block: a header may claim more vectors than follow.
     for rows in row_blocks(count, size):
         vectors = np.empty((rows.stop - rows.start, size), dtype=np.float32)
         for vector in vectors:
-            end = buffer.find(b" ")
+            end = buffer.find(b" ", position)
             while end < 0 or len(buffer) < end + 1 + width:
                 more = file.read(2**20 + width)
-                if not more or (end < 0 and len(buffer) > 2**20):
+                if not more or (end < 0 and len(buffer) - position > 2**20):
                     raise _other_count(path, count, f"{len(tokens)}")
-                buffer += more
+                buffer, position = buffer[position:] + more, 0
                 end = buffer.find(b" ")
             # The original program ends each vector with a newline, gensim does not.
-            tokens.append(buffer[:end].lstrip(b"\n"))
+            tokens.append(buffer[position:end].lstrip(b"\n"))
             vector[:] = np.frombuffer(buffer, "<f4", size, end + 1)
-            buffer = buffer[end + 1 + width :]
+            position = end + 1 + width
         _require_aligned(tokens[rows.start :], vectors, path)
         parts.append(vectors)
-    if (buffer + file.read(2**20)).strip(b"\n"):
+    if (buffer[position:] + file.read(2**20)).strip(b"\n"):
         remedy = "fetch it again; a token that holds a space also shifts what follows, so save such vectors as text"
         raise must_be(f"{path}", f"at its end after {count} vectors, as its header says", "more bytes", remedy)
     return tokens, np.concatenate(parts)

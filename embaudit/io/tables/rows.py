@@ -173,7 +173,9 @@ def _from_text(text: str, n_rows: int) -> list[str]:
     """Take one label a line, out of the quotes that a data frame puts around some, without its header and index."""
     # In order: a table of one column with its header, then with row numbers, then cells in quotes; else plain lines,
     # for a quote may be a token itself.
-    lines = _lines(text)
+    # Not splitlines: a form feed or a line separator may itself be a token of a vocabulary.
+    lines = [line.removesuffix("\r") for line in text.split("\n")]
+    lines = lines[:-1] if lines[-1] == "" else lines
     rows = [row for row in _rows_as_written(text) if row]
     if len(rows) == n_rows + 1 and plain_name(rows[0][-1]) in HEADERS:
         rows = rows[1:]
@@ -192,12 +194,6 @@ def _rows_as_written(text: str) -> list[list[str]]:
     written = io.StringIO()
     csv.writer(written, lineterminator="\n").writerows(rows)
     return rows if written.getvalue().removesuffix("\n") == plain.removesuffix("\n") else []
-
-
-def _lines(text: str) -> list[str]:
-    # Not splitlines: a form feed or a line separator may itself be a token of a vocabulary.
-    lines = text.split("\n")
-    return [line.removesuffix("\r") for line in (lines[:-1] if lines[-1] == "" else lines)]
 
 
 def _from_json(content: Any, n_rows: int) -> list[str]:
