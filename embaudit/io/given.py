@@ -97,8 +97,7 @@ def _of_array(array: Any, options: dict[str, Any]) -> Reading:
     kind = options.pop("kind", None) or ("factors" if "left" in source else "head" if "bias" in source else "vectors")
     names = {name: name for name in source if name != "weight"}
     request = Request.of(kind, {**options, **names, "right" if "left" in source else "weight": "weight"})
-    contents = contents_of(Memory(arrays), request, "the arrays")
-    return reading_of(contents.of_kind(kind), request, "array")
+    return reading_of(contents_of(Memory(arrays), request, "the arrays"), request, "array")
 
 
 def as_model(source: Given) -> FactorModel:

@@ -130,8 +130,8 @@ def _opened(
                 raise must_be(f"an option for {entry.name} files", f"one of {', '.join(allowed)}", unused[0])
             contents: Contents = getattr(module_of(entry), entry.reader)(where, request, *([files] if files else []))
             tokens = {} if files else tokens_beside(where if where.is_dir() else where.parent, contents)
-            contents = replace(contents, fields={**contents.fields, **tokens}).of_kind(request.kind)
-            yield where, entry.name, contents, request
+            contents = replace(contents, fields={**contents.fields, **tokens})
+            yield where, entry.name, contents.of_kind(request.kind), request
     except OSError as error:
         raise InputError(with_urls(f"{where} cannot be read: {error.strerror or error}.")) from error
 
@@ -150,7 +150,7 @@ def reading_of(contents: Contents, request: Request, name: str, source: Any = No
     source : path or object, optional
         The file or the object.
     """
-    where = source if isinstance(source, Path) else None
+    where, contents = source if isinstance(source, Path) else None, contents.of_kind(request.kind)
     request, intake = _beside(contents, request, name, where)
     model, norm = _finished(contents.model(), request, source)
     # Neither the file nor the caller may have said how one table was trained; files of an encoder beside it do.

@@ -68,4 +68,7 @@ def test_one_option_has_one_name() -> None:
 
 
 def test_a_frame_is_no_file() -> None:
-    assert as_reading(pd.DataFrame({"id": ["a", "b"], "vector": [[1.0, 2.0], [3.0, 4.0]]}))[1].files == ()
+    frame = pd.DataFrame({"id": ["a", "b"], "vector": [[1.0, 2.0], [3.0, 4.0]]})
+    assert as_reading(frame)[1].files == ()
+    with pytest.raises(InputError, match="holds one side only"):
+        as_reading(frame, kind="factors")

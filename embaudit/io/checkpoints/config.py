@@ -30,6 +30,8 @@ OF_GGUF = "output_norm"
 """Name of the final norm of every architecture in llama.cpp."""
 DIVIDED = ("granite", "granitehybrid", "granitemoe", "minicpm")
 """Architectures whose logits llama.cpp divides by their scale; those of others it multiplies."""
+CAPS = {"gemma2": 30.0}
+"""Soft caps of llama.cpp for architectures whose files name none."""
 SCALES = {"grok": 0.5773502691896257}
 """The scale that llama.cpp takes where a file says none."""
 
@@ -122,7 +124,7 @@ def config_of(folder: Path) -> Config:
 
 
 def config_of_gguf(metadata: Mapping[str, Any], *, shifted: bool) -> Config:
-    """Determine the final norm of a GGUF file from its metadata, as llama.cpp does.
+    """Determine the final norm and the soft cap of a GGUF file from its metadata, as llama.cpp does.
 
     The gains multiply as they stand: where a network multiplies by 1 + w, its converter has added the 1 already. See
     `conversion/gemma.py` of llama.cpp; the keys are those of its `gguf-py/gguf/constants.py`, the scales of logits
@@ -140,6 +142,8 @@ def config_of_gguf(metadata: Mapping[str, Any], *, shifted: bool) -> Config:
     >>> said = {"general.architecture": "phi2", "phi2.attention.layer_norm_epsilon": 1e-5}
     >>> config_of_gguf(said, shifted=False).architecture.kind
     'layer'
+    >>> config_of_gguf({"general.architecture": "gemma2"}, shifted=False).soft_cap
+    30.0
     """
     name = metadata.get("general.architecture")
     if not isinstance(name, str):
@@ -153,14 +157,13 @@ def config_of_gguf(metadata: Mapping[str, Any], *, shifted: bool) -> Config:
         scale="/scale" if name in DIVIDED else "scale",
         constant=name == "olmo",
     )
-    scale = metadata.get(f"{name}.logit_scale", SCALES.get(name))
-    width = metadata.get(f"{name}.embedding_length")
-    epsilon = metadata.get(f"{name}.attention.layer_norm_{'rms_' if architecture.kind == 'rms' else ''}epsilon")
-    return Config(
-        {"scale": scale, "hidden_size": width, "norm_eps": epsilon},
-        architecture,
-        f"the architecture {name} of its metadata",
-    )
+    values = {
+        "scale": metadata.get(f"{name}.logit_scale", SCALES.get(name)),
+        "hidden_size": metadata.get(f"{name}.embedding_length"),
+        "norm_eps": metadata.get(f"{name}.attention.layer_norm_{'rms_' if architecture.kind == 'rms' else ''}epsilon"),
+        "final_logit_softcapping": metadata.get(f"{name}.final_logit_softcapping", CAPS.get(name)),
+    }
+    return Config(values, architecture, f"the architecture {name} of its metadata")
 
 
 def encoder_of(folder: Path) -> tuple[str, str] | None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from embaudit.errors import must_be
+from embaudit.io.checkpoints.config import config_of_gguf
 from embaudit.io.checkpoints.tokens import Tokens
 from embaudit.io.codecs.gguf import TOKENS, TYPES, Gguf
 from embaudit.io.intake import Contents, Source
@@ -16,8 +15,6 @@ from embaudit.io.request import Request
 from embaudit.model import Softmax
 
 EMBEDDING, HEAD = "token_embd.weight", "output.weight"
-CAPS = {"gemma2": 30.0}
-"""Soft caps of llama.cpp for architectures whose files name none."""
 ENCODERS = ("t5encoder", "bert", "modern-bert", "neo-bert", "nomic-bert", "nomic-bert-moe", "jina-bert-v2", "clip")
 """Architectures of llama.cpp that predict no tokens."""
 NO_TEXT = (2, 3, 5)
@@ -37,21 +34,9 @@ def contents(path: Path, request: Request) -> Contents:
     _require_head(file, request)
     base = contents_of(file, request, path)
     tokens = _tokens(file, base.fields["right"].name)
-    cap = soft_cap(file.metadata) if "link" in base.fields else None
+    cap = config_of_gguf(file.metadata, shifted=False).soft_cap if "link" in base.fields else None
     link = {"link": Source.of("its name", Softmax(soft_cap=cap))} if cap else {}
     return replace(base, fields={**base.fields, **link, **named_by(tokens)})
-
-
-def soft_cap(metadata: Mapping[str, Any]) -> float | None:
-    """Return the c of logits `c tanh(s/c)`; None without one.
-
-    Examples
-    --------
-    >>> soft_cap({"general.architecture": "gemma2"}), soft_cap({"general.architecture": "llama"})
-    (30.0, None)
-    """
-    architecture = metadata.get("general.architecture")
-    return metadata.get(f"{architecture}.final_logit_softcapping", CAPS.get(str(architecture))) or None
 
 
 def _tokens(file: Gguf, name: str) -> Tokens | None:
