@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import copy_context
-from functools import lru_cache
 from hashlib import blake2b
 from itertools import chain, islice
 from pathlib import Path
@@ -131,17 +130,6 @@ def raise_if_cancelled() -> None:
         raise Cancelled
 
 
-def worker_count() -> int:
-    """Return the number of threads: of `joblib.parallel_config`, else `EMBAUDIT_WORKERS`, else one a core.
-
-    Raises
-    ------
-    InputError
-        If `EMBAUDIT_WORKERS` is no integer from 1 on.
-    """
-    return 1 if _thread.is_worker else _backend_in_force()[1]
-
-
 def _backend_in_force() -> tuple[Any, int]:
     """Return the joblib backend that the work goes to, None for threads, and the number of workers."""
     # Nobody can have configured joblib before it was imported, which takes longer than many an audit waits.
@@ -219,36 +207,28 @@ def _kept_by_dask(client: Any, pickled: bytes) -> Any:
         return client.submit(bytes, pickled, pure=False)
 
 
+_functions: dict[str, Callable[[Any], Any]] = {}
+"""Functions that this worker has unpickled, by the digest of their bytes; two at most, since maps may alternate."""
+
+
 def _block_elsewhere(digest: str, pickled: Any, item: tuple[Any]) -> Any:
-    # With one worker left joblib stays in this process, where a Dask future is still one.
-    pickled = pickled.result() if hasattr(pickled, "result") else pickled
+    """Compute one block in a worker, which unpickles the function with its first block."""
+    import pickle
+
+    function = _functions.get(digest)
+    if function is None:
+        # With one worker left joblib stays in this process, where a Dask future is still one.
+        text = bytes(pickled.result() if hasattr(pickled, "result") else pickled)
+        function = pickle.loads(text)  # noqa: S301  (made by this program)
+        if len(_functions) > 1:
+            _functions.clear()
+        _functions[digest] = function
     before, _thread.is_worker = _thread.is_worker, True
     try:
         with one_blas_thread():
-            return _unpickled(_Digested(digest, pickled))(*item)
+            return function(*item)
     finally:
         _thread.is_worker = before
-
-
-class _Digested:
-    """Pickled bytes, compared by their digest."""
-
-    def __init__(self, digest: str, pickled: bytes | NDArray[np.uint8]) -> None:
-        self.digest, self.pickled = digest, pickled
-
-    def __hash__(self) -> int:
-        return hash(self.digest)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Digested) and other.digest == self.digest
-
-
-@lru_cache(maxsize=2)
-def _unpickled(function: _Digested) -> Callable[[Any], Any]:
-    """Return a function that is unpickled once by each worker."""
-    import pickle
-
-    return pickle.loads(bytes(function.pickled))  # type: ignore[no-any-return]  # noqa: S301  (made by this program)
 
 
 def _pickled(function: Callable[[Any], Any]) -> bytes:

@@ -6,13 +6,12 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from importlib.util import find_spec
 from threading import RLock, Timer
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 if TYPE_CHECKING:
-    from rich.progress import Progress, TaskID
+    from rich.progress import Progress
 
 T = TypeVar("T")
 
@@ -28,83 +27,56 @@ class Reporter(Protocol):
         ...
 
 
-@dataclass(eq=False)
-class _Work:
-    """Steps under way."""
-
-    description: str
-    total: int | None
-    done: int = 0
-    task: TaskID | None = None
-
-
 class _Bars:
     """Bars of everything under way in this process, which appear after a second and go when all is done.
 
-    Threads share them: a terminal has room for one display.
+    Threads share them: a terminal has room for one display. It is made with the first piece of work, shown by a timer,
+    and taken away with the last.
     """
 
     def __init__(self) -> None:
         # Also a generator that is collected as garbage ends its bar, maybe in a thread that holds the lock.
         self.lock = RLock()
-        self.under_way: list[_Work] = []
-        self.timer: Timer | None = None
+        self.n_under_way = 0
         self.progress: Progress | None = None
+        self.timer: Timer | None = None
 
     def __call__(self, steps: Iterable[T], description: str, total: int | None) -> Iterator[T]:
         if not _is_watched():
             yield from steps
             return
-        work = _Work(description, total)
-        self._begin(work)
+        with self.lock:
+            self.n_under_way += 1
+            if self.progress is None:
+                self.progress = _made_progress()
+                self.timer = Timer(DELAY, self._appear, [self.progress])
+                self.timer.daemon = True
+                self.timer.start()
+            progress = self.progress
+            task = progress.add_task(description, total=total)
         try:
             for step in steps:
                 yield step
-                self._advance(work)
+                progress.advance(task)
         finally:
-            self._end(work)
+            with self.lock:
+                progress.remove_task(task)
+                self.n_under_way -= 1
+                if self.n_under_way == 0:
+                    self._disappear(progress)
 
-    def _begin(self, work: _Work) -> None:
+    def _appear(self, progress: Progress) -> None:
         with self.lock:
-            self.under_way.append(work)
-            if self.progress is not None:
-                self._add(work)
-            elif self.timer is None:
-                self.timer = Timer(DELAY, self._appear)
-                self.timer.daemon = True
-                self.timer.start()
+            # The work may have ended while the timer went off, and other work have begun.
+            if self.progress is progress:
+                progress.start()
 
-    def _appear(self) -> None:
-        with self.lock:
-            if self.under_way and self.progress is None:
-                self.progress = _made_progress()
-                for work in self.under_way:
-                    self._add(work)
-                self.progress.start()
-
-    def _add(self, work: _Work) -> None:
-        if self.progress is not None:
-            work.task = self.progress.add_task(work.description, total=work.total, completed=work.done)
-
-    def _advance(self, work: _Work) -> None:
-        with self.lock:
-            work.done += 1
-            if self.progress is not None and work.task is not None:
-                self.progress.advance(work.task)
-
-    def _end(self, work: _Work) -> None:
-        """Take the bar of a piece of work away, and with the last one the display."""
-        with self.lock:
-            self.under_way.remove(work)
-            if self.progress is not None and work.task is not None:
-                self.progress.remove_task(work.task)
-            if self.under_way:
-                return
-            if self.timer is not None:
-                self.timer.cancel()
-            if self.progress is not None:
-                self.progress.stop()
-            self.timer = self.progress = None
+    def _disappear(self, progress: Progress) -> None:
+        if self.timer is not None:
+            self.timer.cancel()
+        if progress.live.is_started:  # else it would end a line that nobody began
+            progress.stop()
+        self.progress = self.timer = None
 
 
 def _is_watched() -> bool:
