@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from embaudit.core.parallel import row_blocks
-from embaudit.model.equivalence import unlike_rows
+from embaudit.model.equivalence import row_correlations, unlike_rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from numpy.typing import NDArray
 
     from embaudit.core.checked import Floats, Indices
     from embaudit.model import FactorModel
@@ -99,40 +101,34 @@ def score_change(before: Mapping[str, Any] | None, now: Mapping[str, Any] | None
     rows, columns = (sorted(set(map(str, before[side])) & set(map(str, now[side]))) for side in ("left", "right"))
     if min(len(rows), len(columns)) < MIN_SHARED:
         return None
-    scores_before, scores_now = (_centred(_part(sample, rows, columns)) for sample in (before, now))
-    # Correlation row by row: a row's scale and mean are left open by rankings and probabilities.
-    lengths = np.linalg.norm(scores_before, axis=1) * np.linalg.norm(scores_now, axis=1)
-    varies = lengths > 0
-    if not varies.any():
+    tables = [_part(sample, rows, columns) for sample in (before, now)]
+    correlations = row_correlations(*tables)
+    if np.isnan(correlations).all():
         return None
-    correlation = float(np.mean(np.einsum("ij,ij->i", scores_before[varies], scores_now[varies]) / lengths[varies]))
-    moved = (int(flags.sum()) for flags in unlike_rows(scores_before, scores_now))
-    return ScoreChange(len(rows), len(columns), round(correlation, 12), *moved)
+    moved = (int(flags.sum()) for flags in unlike_rows(*tables))
+    return ScoreChange(len(rows), len(columns), round(float(np.nanmean(correlations)), 12), *moved)
+
+
+def _ids(side: Side) -> NDArray[Any]:
+    return np.arange(len(side)) if side.ids is None else np.asarray(side.ids)
 
 
 def _sampled(side: Side) -> Indices:
     from pandas.util import hash_array
 
-    ids = np.arange(len(side)) if side.ids is None else np.asarray(side.ids)
+    ids = _ids(side)
     hashes = hash_array(ids.astype(object) if ids.dtype.kind in "US" else ids)
     return np.sort(np.argsort(hashes, kind="stable")[:SAMPLED])
 
 
 def _record(left: Side, rows: Indices, right: Side, columns: Indices, scores: Floats) -> dict[str, Any]:
-    names = (
-        (np.arange(len(s)) if s.ids is None else np.asarray(s.ids))[x] for s, x in ((left, rows), (right, columns))
-    )
-    first, second = ([str(name) for name in side] for side in names)
     # Three digits: what moves a decision shows in the second.
-    values = [[float(f"{value:.3g}") for value in row] for row in _centred(np.nan_to_num(scores))]
-    return {"left": first, "right": second, "values": values}
+    scores = np.nan_to_num(scores)
+    values = [[float(f"{x:.3g}") for x in row] for row in scores - scores.mean(axis=1, keepdims=True)]
+    return {"left": [*map(str, _ids(left)[rows])], "right": [*map(str, _ids(right)[columns])], "values": values}
 
 
 def _part(sample: Mapping[str, Any], rows: list[str], columns: list[str]) -> Floats:
     places = ({str(name): i for i, name in enumerate(sample[side])} for side in ("left", "right"))
     first, second = ([place[name] for name in names] for place, names in zip(places, (rows, columns), strict=True))
     return np.asarray(sample["values"], dtype=np.float64)[np.ix_(first, second)]
-
-
-def _centred(scores: Floats) -> Floats:
-    return np.asarray(scores - scores.mean(axis=1, keepdims=True))

@@ -11,7 +11,7 @@ from embaudit.linalg.nearest import TIE
 from embaudit.linalg.rows import sample_rows
 from embaudit.linalg.topk import TopK
 from embaudit.model import Softmax
-from embaudit.model.equivalence import Equivalence, largest_gap, log_softmax, unlike_rows
+from embaudit.model.equivalence import Equivalence, largest_gap, log_softmax, row_correlations, unlike_rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -93,12 +93,12 @@ def agreement(
     softmax = all(isinstance(model.link, Softmax) for model in (before, after))
     divergence = _divergence(old, new) if softmax else None
     old, new, alike = _comparable(old, new)
-    unlike = unlike_rows(old, new)
+    unlike, correlations = unlike_rows(old, new), row_correlations(old, new)
     centred = [s - s.mean(axis=1, keepdims=True) for s in (old, new)]
     return Agreement(
         n_rows=len(rows),
         n_columns=len(columns),
-        score_correlation=_correlation(*centred),
+        score_correlation=float(np.nanmean(correlations)) if np.isfinite(correlations).any() else 0.0,
         top_n=n,
         ranking_overlap=_overlap(old, new, n),
         score_distance=_distance(old, new),
@@ -144,12 +144,6 @@ def _distance(old: NDArray[np.float64], new: NDArray[np.float64]) -> float:
 
 def _rms(x: NDArray[np.float64]) -> float:
     return float(np.sqrt(np.mean(x * x)))
-
-
-def _correlation(old: NDArray[np.float64], new: NDArray[np.float64]) -> float:
-    lengths = np.linalg.norm(old, axis=1) * np.linalg.norm(new, axis=1)
-    rows = lengths > 0
-    return float(np.mean(np.einsum("ij,ij->i", old[rows], new[rows]) / lengths[rows])) if rows.any() else 0.0
 
 
 def _overlap(old: NDArray[np.float64], new: NDArray[np.float64], n: int) -> float:

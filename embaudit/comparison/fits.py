@@ -223,7 +223,12 @@ def folds(
         order = rng.permutation(len(x))
         for half, positions in zip(halves, np.array_split(order, 2), strict=True):
             half[role] = positions
-    return [_fold(rows, train, held_out, groups, shifts) for held_out, train in (halves, halves[::-1])]
+    parts = []
+    for held_out, train in (halves, halves[::-1]):
+        training = _part(rows, train)
+        fits = {group: fit_gauge(training, group, shifts) for group in groups}
+        parts.append(CrossFitHalf(held_out, train, fits, _choose(training, groups, shifts)))
+    return parts
 
 
 def whole(rows: Rows, groups: tuple[str, ...] = GROUPS, shifts: Shifts = BOTH) -> list[CrossFitHalf]:
@@ -232,18 +237,6 @@ def whole(rows: Rows, groups: tuple[str, ...] = GROUPS, shifts: Shifts = BOTH) -
     fits = {group: fit_gauge(rows, group, shifts) for group in groups}
     left = {group: _mean_unexplained(fit, rows) for group, fit in fits.items()}
     return [CrossFitHalf(everything, everything, fits, _smallest(left))]
-
-
-def _fold(
-    rows: Rows,
-    train: dict[SideName, Indices],
-    held_out: dict[SideName, Indices],
-    groups: tuple[str, ...],
-    shifts: Shifts,
-) -> CrossFitHalf:
-    training = _part(rows, train)
-    fits = {group: fit_gauge(training, group, shifts) for group in groups}
-    return CrossFitHalf(held_out, train, fits, _choose(training, groups, shifts))
 
 
 def _choose(training: Rows, groups: tuple[str, ...], shifts: Shifts) -> str:
@@ -267,12 +260,8 @@ def _mean_unexplained(fit: GaugeFit, rows: Rows) -> float:
 
 def held_out_error(role: SideName, rows: Rows, parts: list[CrossFitHalf]) -> dict[str, float]:
     """Compute for each group the share of the held-out rows' spread that its gauges leave."""
-    judged = [_part(rows, fold.held_out) for fold in parts]
+    judged = [(fold.fits, _part(rows, fold.held_out)) for fold in parts]
     return {
-        group: float(
-            np.mean(
-                [unexplained(f.fits[group], role, rows_judged) for f, rows_judged in zip(parts, judged, strict=True)]
-            )
-        )
+        group: float(np.mean([unexplained(fits[group], role, held_out) for fits, held_out in judged]))
         for group in parts[0].fits
     }

@@ -59,6 +59,20 @@ MIN_OTHERS = 24
 """Scores of a row from which on it is judged: over fewer, chance makes some unlike."""
 
 
+def row_correlations(before: Floats, after: Floats) -> Floats:
+    """Correlate each row of a table of scores with the same row of another; NaN where one of them does not vary.
+
+    Examples
+    --------
+    >>> row_correlations(np.array([[1.0, 2.0, 3.0], [1.0, 1.0, 1.0]]), np.array([[3.0, 2.0, 1.0], [1.0, 2.0, 3.0]]))
+    array([-1., nan])
+    """
+    first, second = (scores - scores.mean(axis=1, keepdims=True) for scores in (before, after))
+    lengths = np.linalg.norm(first, axis=1) * np.linalg.norm(second, axis=1)
+    products = np.einsum("ij,ij->i", first, second)
+    return np.asarray(np.divide(products, lengths, out=np.full(len(lengths), np.nan), where=lengths > 0))
+
+
 def unlike_rows(before: Floats, after: Floats) -> tuple[Flags, Flags]:
     """Flag the rows, and the columns, of a table of scores that are others in a second model.
 
