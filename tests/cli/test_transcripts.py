@@ -1,0 +1,78 @@
+"""Commands and all they print, kept in `transcripts/` for people to read, and run again as they stand there.
+
+    UPDATE_SCREENS=1 .venv/bin/pytest tests/cli/test_transcripts.py
+
+writes anew what follows each `$ embaudit ...`; read what changed before it is kept.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+from textwrap import wrap
+
+import numpy as np
+import pandas as pd
+import pytest
+from browsing import text_of
+from models import random_model
+from snapshots import assert_snapshot
+
+import embaudit as ea
+
+FOLDER = Path(__file__).parent / "transcripts"
+
+
+@pytest.fixture
+def _inputs(embaudit):
+    """Write small inputs of every kind into the folder of the test."""
+    draw = np.random.default_rng(0)
+    model = random_model(n=40, p=30, k=4, scales=([4, 2, 1, 0.5], 1), objective="product")
+    ids = [f"i{n}" for n in range(30)]
+    ea.save(model.replace(right_ids=ids, right_counts=np.arange(30) + 1.0), "model.npz")
+    other = ea.gauges.Diagonal(4, max_condition=3.0).sample(rng=1).act(model)
+    noise = 0.1 * draw.standard_normal((30, 4))
+    names = {"right_ids": ids, "left_ids": np.arange(40)}
+    ea.save(model.replace(**names), "twin.npz")
+    ea.save(other.replace(right=other.right + noise, objective=None, **names), "other.npz")
+    np.save("items.npy", model.right)
+    np.save("unit.npy", model.right / np.linalg.norm(model.right, axis=1, keepdims=True))
+    np.save("users.npy", model.left)
+    np.savez("head.npz", weight=model.right + 1, bias=np.arange(30) / 10)
+    Path("labels.txt").write_text("".join(f"label {n}\n" for n in range(30)))
+    films = [f"i{n},Film {n},{'abc'[n % 3]}" for n in range(30)]
+    Path("films.csv").write_text("\n".join(["id,title,kind", *films]))
+    lists = sorted({(u, i) for u, i in draw.integers([20, 30], size=(300, 2)).tolist()})
+    times = "".join(f"{u},i{i},{(u * i) % 5 + 1},{u + i}\n" for u, i in lists)
+    Path("ratings.csv").write_text("user,item,rating,time\n" + times + times[:9])
+    np.savez("x.npz", **{f"layer{n}": draw.standard_normal((4, 3)) for n in range(3)})
+    np.savez("y.npz", **{f"layer{n}": draw.standard_normal((4, 3)) for n in range(3)}, late=np.ones(2))
+    group = np.repeat(np.arange(4), 25)
+    x = 2 * group + draw.standard_normal(100)
+    y = 3 * group - (x - 2 * group) + draw.standard_normal(100) / 2
+    pd.DataFrame({"x": x, "y": y, "ward": group, "coin": np.tile([1, 2], 50)}).to_csv("cases.csv", index=False)
+
+
+def written(words):
+    """Return the text of the pages that a command wrote, and of their figures, a block a line."""
+    pages = [Path(word).read_text(encoding="utf-8") for word in words if word.endswith(".html") and Path(word).exists()]
+    page = re.sub(r"<(script|style).*?</(script|style)>", " ", " ".join(pages), flags=re.DOTALL)
+    blocks = map(text_of, re.split(r"</?(?:h\d|p|li|tr|d[dt]|b|caption|figcaption|figure)\b[^>]*>", page))
+    return [line for block in blocks for line in wrap(block, 110)]
+
+
+@pytest.mark.usefixtures("_inputs")
+@pytest.mark.parametrize("path", sorted(FOLDER.iterdir()), ids=lambda path: path.stem)
+def test_commands_print_and_write_what_they_did(embaudit, path):
+    lines = []
+    for typed in [line for line in path.read_text(encoding="utf-8").splitlines() if line.startswith("$ embaudit ")]:
+        words, before = shlex.split(typed)[2:], {each: each.stat().st_mtime_ns for each in Path().iterdir()}
+        done = embaudit(*words)
+        lines += [typed, *[f"[{done.code}]"][: done.code], *f"{done.out}{done.err}".splitlines(), *written(words), ""]
+        if done.code == 2:
+            # Above what typer refuses itself the usage stands.
+            assert done.err.splitlines()[-1].startswith(("embaudit: ", "Error: ")), typed
+            assert done.out == "", typed
+            assert before == {each: each.stat().st_mtime_ns for each in Path().iterdir()}, typed
+    assert_snapshot(path, "\n".join(line.rstrip() for line in lines).replace(str(Path.cwd()), "."))
