@@ -90,6 +90,7 @@ class InputError(ValueError):
     """
 
     def __init__(self, sentence: str) -> None:
+        # A file name or an id may hold characters that steer a terminal.
         super().__init__(escaped(sentence))
 
     @property
@@ -108,6 +109,7 @@ class InputError(ValueError):
         >>> InputError("n_pairs must be an integer >= 1; got 0.").typed(["n_pairs"])
         '--n-pairs must be an integer >= 1; got 0.'
         """
+        # A parameter is named at the beginning only; options elsewhere are written with dashes already.
         subject, verb, rest = self.sentence.partition(" must ")
         subject = f"--{subject.replace('_', '-')}" if subject in options else subject
         return OPTION.sub(lambda match: match[0].replace("=", " ", 1) if match[1] else match[0], subject + verb + rest)

@@ -138,6 +138,7 @@ class NetflixFigure(PaperFigure):
         labels = () if self.own is None else self.own.labels
         figure = new_figure(13.0, 2.75)
         axes = figure.subplots(1, len(self.cosines) + 1)
+        # The first panel is what a perfect similarity would show; all panels share one scale, so that colours compare.
         truth = (self.clusters[:, None] == self.clusters).astype(np.float32)
         draw_matrix(axes[0], truth, "first labels" if labels else "true clusters", self.clusters, SCALE)
         axes[0].set_xlabel("same cluster: 1\ndifferent: 0")
@@ -163,6 +164,7 @@ class NetflixFigure(PaperFigure):
         ax = figure.subplots()
         rows: Any = list(self.remedies.itertuples())
         for y, row in enumerate(rows):
+            # A similarity that a gauge moves has no value of its own, only the range over the four rescalings.
             ends = [row.auc_low] if row.unique else [row.auc_low, row.auc_high]
             ax.plot(ends, [y] * len(ends), **(point | {"zorder": 3} if row.unique else line))
         ax.set_yticks(range(len(rows)), labels=[f"{row.remedy} – {row.similarity}" for row in rows])
@@ -259,6 +261,7 @@ def netflix(*, size: str | NetflixSetting = "small", seed: int = 0, n_seeds: int
         return tables, {"cosines": cosines, "clusters": clusters, "n_left_out": solved.n_left_out, "own": own}
 
     runs = list(track(parallel_map(run, seeds), "fitting", n_seeds))
+    # The picture and its tables are those of the first seed; the others give the spread.
     (first, fields), each = runs[0], list(zip(seeds, (tables for tables, _ in runs), strict=True))
     numbers, records = (
         pd.concat([tables[name].assign(seed=run_seed) for run_seed, tables in each], ignore_index=True)
@@ -309,6 +312,7 @@ def unstated_choices(setting: NetflixSetting, seed: int) -> pd.DataFrame:
         return pd.DataFrame(columns=columns)
 
     def one(name: str) -> pd.DataFrame:
+        # One answer is changed at a time; the seed, sizes and penalties stay.
         varied = replace(setting, **CHOICES[name])  # type: ignore[arg-type]
         return measure(solve(varied.simulate(seed), varied))[0].assign(choice=name)
 

@@ -223,6 +223,7 @@ def full_rank_checks(*, n_users: int = 600, n_items: int = 40, alpha: float = 10
     [True, True, True]
     """
     data = simulate_interactions(n_users, n_items, 3, rng=seed).matrix.toarray()
+    # k = p needs all p singular vectors, which LAPACK gives to the last digit.
     items, users = (
         ProductPenaltyMF(n_items, alpha=alpha, split=name, svd_solver="lapack").fit(data).model(data)
         for name in ("g^1/2", "g^-1/2")
@@ -297,6 +298,7 @@ def negative_sampling(matrix: Any) -> Any:
     with a bounded rank it has no closed form. Without a bound its optimum is `x_ui / (x_ui + c_i)`, which for
     binary data is the column times 1/(1 + c_i). c_i makes `NEGATIVES` expected negatives for each positive.
     """
+    # word2vec's noise distribution; c_i is the expected number of negatives of item i for a user of average activity.
     noise = _shares(matrix) ** 0.75
     per_user = matrix.nnz / matrix.shape[0]
     return _scale_columns(matrix, 1 / (1 + NEGATIVES * per_user * noise / noise.sum()))
@@ -310,6 +312,7 @@ def normalise_rows(matrix: Any) -> Any:
     >>> normalise_rows(sparse.csr_array([[1.0, 1.0, 1.0, 1.0]])).toarray()
     array([[0.5, 0.5, 0.5, 0.5]])
     """
+    # A binary row of m ones has length √m.
     per_user = np.diff(matrix.indptr)
     scaled = matrix.copy()
     scaled.data = matrix.data / np.sqrt(np.repeat(per_user, per_user))
@@ -336,6 +339,7 @@ def _record(remedy: str, similarity: str, pinned_by: str, vectors: Any, solved: 
 def _of_product_fit(remedy: str, models: dict[str, FactorModel], solved: Solved) -> Iterator[dict[str, Any]]:
     for name, model in models.items():
         yield _record(remedy, f"cosine, {name}", NOTHING, model.right, solved)
+    # What the predictions fix is the same for all rescalings: one of them is enough.
     vectors = identified_factors(models["identity"], "right")
     yield _record(remedy, PREDICTION_COSINE, PREDICTIONS, vectors, solved)
 

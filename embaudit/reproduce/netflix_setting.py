@@ -154,6 +154,7 @@ class NetflixSetting:
                 raise must_be(name, "a finite number > 0", value)
         if not 0 < self.max_share <= 1:
             raise must_be("max_share", "a share above 0 and at most 1", self.max_share)
+        # Data of one's own need clusters, and no parameter of a simulation.
         if (self.data is None) != (self.truth is None):
             raise InputError("--data and --truth must be given together: interactions, and clusters.")
         if self.data is not None and self.cluster_weights is not None:
@@ -197,6 +198,7 @@ class NetflixSetting:
             raise must_be("--truth", "FILE:COLUMN, a table of the items and its column of labels", repr(self.truth))
         read = read_interactions(self.data, user=self.user, item=self.item, rating="none", duplicates="max")
         joined = join_ids(read.item_ids, table, source=self.data, id=self.id, title=column)
+        # Items: those with a label, the most popular of them. Users: those who took one of these, the most active.
         listed = [labels_in(text) for text in joined.texts]
         popularity = read.counts("right")
         has_label = np.flatnonzero(list(map(len, listed)))

@@ -138,6 +138,7 @@ def _draw_labels(ax: Any, rows: Floats) -> None:
     for label, vector in enumerate(rows):
         ax.annotate("", vector, (0, 0), arrowprops=arrow, zorder=3)
         ax.plot(*vector, MARKERS[label], color=COLOURS[label], markersize=7, markeredgecolor="white", zorder=4)
+        # How far each row reaches in the direction of this one.
         x, y = vector / lengths[label]
         along = rows @ [x, y]
         # The number stands beyond the tip, or beside it where a longer arrow passes in the same direction.
@@ -213,6 +214,7 @@ def _pairs(name: str, rows: Floats) -> pd.DataFrame:
     """Tabulate all pairs of labels of a head: their cosine, and the probability that both can have at once."""
     head = FactorModel.from_softmax(rows)
     pairs = all_pairs(len(rows))
+    # Two labels can share ½/½ where their segment is an edge of the hull of all rows; else the optimum is below ½.
     edges = shared_halves(head, pairs).can_share
     reach = [0.5 if edge else both_reach(rows, int(i), int(j)) for (i, j), edge in zip(pairs, edges, strict=True)]
     columns = {"first": pairs[:, 0], "second": pairs[:, 1], "cosine": head.cosines("right", pairs)}

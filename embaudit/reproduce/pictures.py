@@ -88,6 +88,7 @@ def rendered(figure: Any, kind: str, **options: Any) -> bytes:
 def rounded(frame: pd.DataFrame) -> pd.DataFrame:
     """Round the floating-point columns of a table to `DIGITS` decimals; tiny numbers keep two digits instead."""
 
+    # Adding 0.0 turns −0.0 into 0.0, which prints without a sign.
     def short(value: float) -> float:
         return float(f"{value:.1e}") if 0 < abs(value) < 10.0 ** (1 - DIGITS) else round(float(value), DIGITS) + 0.0
 
@@ -136,6 +137,7 @@ class PaperFigure(ABC):
             If the folder cannot be made, or a file exists and `force` is not given, or is no regular file; nothing is
             written then.
         """
+        # Everything is drawn and written in memory first: a figure that fails leaves no file behind.
         contents: dict[str, bytes] = {}
         for name, picture in self._pictures().items():
             contents |= {f"{name}.{kind}": rendered(picture.figure_, kind) for kind in ("png", "pdf")}

@@ -121,6 +121,7 @@ class SimpsonFigure(PaperFigure):
 
 def _fitted_line(points: pd.DataFrame, slope: Any) -> tuple[Floats, Floats]:
     """Compute the ends of the least-squares line over the range of some points."""
+    # It passes through the two means.
     ends = np.array([points["x"].min(), points["x"].max()])
     return ends, points["y"].mean() + slope * (ends - points["x"].mean())
 
