@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterator, Sequence
+from operator import itemgetter
 
 import numpy as np
 
@@ -33,14 +34,10 @@ def best_displacement(
         drawn = heapq.nlargest(max(1, n_starts - len(ramps)), candidates, key=lambda start: _value(objective, start))
         tops = [_ascend(objective, start, budget, n_steps, goal) for start in (best, *ramps, *drawn)]
         # Most searches end with their steps, before the top: the best goes on.
-        value, best = _ascend(objective, max(tops, key=_first)[1], budget, 2 * n_steps, goal)
+        value, best = _ascend(objective, max(tops, key=itemgetter(0))[1], budget, 2 * n_steps, goal)
         if value >= goal:
             break
     return best
-
-
-def _first(top: tuple[float, Displacement]) -> float:
-    return top[0]
 
 
 def _value(objective: Target, displacement: Displacement) -> float:

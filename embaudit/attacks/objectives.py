@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -22,19 +22,6 @@ Ascent: TypeAlias = tuple[float, Callable[[], Slopes]]
 
 Moved: TypeAlias = tuple[Floats, Floats, Floats, Floats]
 """Unit rows and lengths of both sides."""
-
-
-class Target(Protocol):
-    """A value of displacements, to be maximised."""
-
-    @property
-    def table(self) -> Table:
-        """The rows that it looks at."""
-        ...
-
-    def at(self, displacement: Displacement) -> Ascent:
-        """Evaluate it."""
-        ...
 
 
 class Table(NamedTuple):
@@ -134,6 +121,10 @@ class NeighbourLossObjective:
         force = np.hstack([push.sum(axis=1), -push.sum(axis=2)])
         first = np.repeat(self.rows, targets.shape[1])
         return self.table.slopes(displacement, moved, first, targets.ravel(), force.ravel())
+
+
+Target: TypeAlias = MeanShiftObjective | NeighbourLossObjective
+"""A value of displacements, to be maximised."""
 
 
 def cosines_of(rows: Floats, some: Indices) -> Floats:

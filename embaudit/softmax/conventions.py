@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from embaudit.canonical import identified_factors
-from embaudit.core.checked import Floats, Indices, Matrix
+from embaudit.core.checked import Indices, Matrix
 from embaudit.core.plain import record
 from embaudit.errors import InputError
 from embaudit.linalg.nearest import NeighbourLists, neighbours, tie_of
@@ -167,88 +167,57 @@ def norm_evidence(
     alive = labels[head.right_side.norms[labels] > 0]
     size = min(max(50, SEARCHED // head.n_right), max(150, CELLS // head.right.size))
     queries = sample_rows(alive, share_of(size, n_lists), rng)
-    rows: dict[str, Rows] = {form.name: form.seen(head.right) for form in forms} | _of_logits(head)
+    rows: dict[str, Rows] = {form.name: form.seen(head.right) for form in forms}
+    if head.left is not None:
+        # Inputs that are all equal make no logits that tell labels apart.
+        with suppress(InputError):
+            rows[LOGITS] = identified_factors(head, "right")
     n = min(n_neighbours, int((head.right_side.norms > 0).sum()) - 1)
-    lists = _lists(rows, n, queries)
+    lists = {name: neighbours(x, n, rows=queries) for name, x in rows.items()}
     every = np.intersect1d(head.right_side.eligible_rows, head.right_side.directed)
-    exact, single = len(queries) == len(every), _without_copies(lists[STORED], copy_tolerance(head.right_side))
+    # Labels whose nearest one has another direction; all of them where there are none such.
+    single = np.flatnonzero(~(lists[STORED].cosines[:, 0] > 1 - copy_tolerance(head.right_side)))
+    single = single if len(single) else np.arange(len(queries))
     cosines = {name: unit @ unit.T for name, x in rows.items() for unit in [unit_rows(x[alive], none=0)]}
+
+    def distance(first: str, second: str) -> ConventionDistance:
+        """Compare two conventions: nearest labels without copies, longer lists, and all cosines of the panel."""
+        before, after = lists[first].of(single), lists[second].of(single)
+        tie, change = tie_of(after.searched), np.abs(cosines[first] - cosines[second])
+        return ConventionDistance(
+            first=first,
+            second=second,
+            nearest=NearestChanged.of(before, after, exact=len(queries) == len(every), tie=tie),
+            first_changed=float((lists[first].indices[:, 0] != lists[second].indices[:, 0]).mean()),
+            top_n=n,
+            top_n_changed=1 - before.overlap(after, tie=tie),
+            mean_abs=float((change.sum() - np.trace(change)) / (2 * max(1, n_pairs(len(alive))))),
+        )
+
+    # Predictions are compared on random states, in float64.
+    some = only_labels(head, alive)
+    some = some.replace(right=np.asarray(some.right, dtype=np.float64))
+    states = rng.standard_normal((N_STATES, norm.width))
+    stored, *equivalents = (form.model(some, norm, states) for form in forms)
+    # A gain of 0 takes its dimension out of both; the others say how far rounding is stretched.
+    sizes = np.abs(norm.gain[norm.gain != 0])
+    stretch = float(sizes.max() / sizes.min())
+    before, after = lists[STORED].of(single), lists[forms[-1].name].of(single)
+    # Examples show the labels most of whose neighbours change, and duplicates once.
+    most = np.argsort(before.kept_in(after).sum(axis=1), kind="stable")[:EXAMPLES]
+    first = twins(head).first
+    shown = (each.of(most).among(first, min(LISTED, n)) for each in (before, after))
     return NormEvidence(
         norm=norm,
         forms=forms,
-        drift=_drifts(only_labels(head, alive), norm, forms, rng),
-        apart=tuple(
-            _distance((first, lists[first], cosines[first]), (other, lists[other], cosines[other]), single, exact=exact)
-            for first, other in combinations(rows, 2)
-        ),
+        drift=tuple(drift(stored, other, condition_number=stretch) for other in equivalents),
+        apart=tuple(distance(*names) for names in combinations(rows, 2)),
         labels=alive,
         queries=queries[single],
-        lists=lists[STORED].of(single).first(1),
+        lists=before.first(1),
         n_copies=len(queries) - len(single),
         ones=_ones(rows[FOLDED][alive]) if norm.sums_to_zero else None,
-        examples=_examples(head, lists[STORED].of(single), lists[forms[-1].name].of(single)),
-    )
-
-
-def _lists(rows: Mapping[str, Rows], n: int, queries: Indices) -> dict[str, NeighbourLists]:
-    """Find the nearest labels in each form."""
-    return {name: neighbours(x, n, rows=queries) for name, x in rows.items()}
-
-
-def _examples(head: FactorModel, before: NeighbourLists, after: NeighbourLists) -> tuple[Neighbourhood, ...]:
-    most = np.argsort(before.kept_in(after).sum(axis=1), kind="stable")[:EXAMPLES]
-    first, n = twins(head).first, min(LISTED, before.indices.shape[1])
-    return by_name(head.names("right"), *(lists.of(most).among(first, n) for lists in (before, after)), first=first)
-
-
-def _of_logits(head: FactorModel) -> dict[str, Matrix]:
-    """Return rows whose cosines are those of the logits over the inputs of the head, if it has any that tell."""
-    if head.left is None:
-        return {}
-    try:
-        return {LOGITS: identified_factors(head, "right")}
-    except InputError:
-        return {}
-
-
-def _drifts(
-    head: FactorModel, norm: FinalNorm, forms: tuple[Convention, ...], rng: np.random.Generator
-) -> tuple[Drift, ...]:
-    """Compare predictions on random states, in float64."""
-    head = head.replace(right=np.asarray(head.right, dtype=np.float64))
-    states = rng.standard_normal((N_STATES, norm.width))
-    stored, *equivalents = (form.model(head, norm, states) for form in forms)
-    # A gain of 0 takes its dimension out of both; the others say how far rounding is stretched.
-    sizes = np.abs(norm.gain[norm.gain != 0])
-    return tuple(drift(stored, other, condition_number=float(sizes.max() / sizes.min())) for other in equivalents)
-
-
-def _without_copies(lists: NeighbourLists, tolerance: float) -> Indices:
-    """Return the places of labels whose nearest one has another direction; of all labels where there are none such."""
-    single = np.flatnonzero(~(lists.cosines[:, 0] > 1 - tolerance))
-    return single if len(single) else np.arange(len(lists.rows))
-
-
-def _distance(
-    first: tuple[str, NeighbourLists, Floats],
-    second: tuple[str, NeighbourLists, Floats],
-    single: Indices,
-    *,
-    exact: bool,
-) -> ConventionDistance:
-    """Compare two conventions: nearest labels without copies, longer lists, and all cosines of the panel."""
-    (name, of_all, x), (other, later, y) = first, second
-    before, after = of_all.of(single), later.of(single)
-    tie = tie_of(after.searched)
-    pairs = max(1, n_pairs(len(x)))
-    return ConventionDistance(
-        first=name,
-        second=other,
-        nearest=NearestChanged.of(before, after, exact=exact, tie=tie),
-        first_changed=float((of_all.indices[:, 0] != later.indices[:, 0]).mean()),
-        top_n=before.indices.shape[1],
-        top_n_changed=1 - before.overlap(after, tie=tie),
-        mean_abs=float((np.abs(x - y).sum() - np.abs(np.diag(x) - np.diag(y)).sum()) / (2 * pairs)),
+        examples=by_name(head.names("right"), *shown, first=first),
     )
 
 

@@ -134,8 +134,23 @@ def make_panel(
 
     Labels of `include`, two or none, are taken in any case; those set aside are in no panel else.
     """
-    norms, summary, alive = _survey(model)
-    _require_pair(include, alive, len(norms))
+    require_softmax(model, "a head report")
+    require_ordinary_size(model)
+    require_different(model.right, "label rows")
+    side = model.right_side
+    # What a bias has beside the rows is found by all of them.
+    norms, summary = side.norms, side.outline if model.right_bias is None else side.moments
+    alive = np.flatnonzero((norms > 0) & _are_away(model.right, norms, summary.mean))
+    if len(norms) == 2 and not norms.all():
+        remedy = "a binary head is rows 0 and w, and has no cosine to audit"
+        raise must_be("a head of two labels", "one of two rows with a direction", "a row of zeros", remedy)
+    if len(alive) < 2:
+        raise must_be("a head", "one of at least two labels with a direction", f"{len(alive)} of {len(norms)}")
+    if len(include) not in (0, 2) or not all(map(is_integer, include)):
+        raise must_be("pair", "two row numbers", tuple(include))
+    if not np.isin(include, alive).all():
+        needed = f"rows from 0 to {len(norms) - 1} that are neither zero nor the mean row"
+        raise must_be("pair", needed, tuple(include))
     eligible = np.intersect1d(alive, model.right_side.eligible_rows)
     # Two labels make the first pair: with fewer left, those set aside serve as well.
     eligible = eligible if len(eligible) > 1 else alive
@@ -165,31 +180,6 @@ def _with_inputs(head: FactorModel, summary: Moments, rng: np.random.Generator) 
         head = head.take(left=sample_rows(head.n_left, N_PROBES, rng))
     inputs = _probes(summary, N_PROBES, rng) if head.left is None else np.asarray(head.left, dtype=np.float64)
     return head.replace(left=inputs, right=np.asarray(head.right, dtype=np.float64))
-
-
-def _survey(model: FactorModel) -> tuple[Floats, Moments, Indices]:
-    """Sum up a head: lengths of its rows, their moments, and the labels that have a direction."""
-    require_softmax(model, "a head report")
-    require_ordinary_size(model)
-    require_different(model.right, "label rows")
-    side = model.right_side
-    # What a bias has beside the rows is found by all of them.
-    norms, summary = side.norms, side.outline if model.right_bias is None else side.moments
-    alive = np.flatnonzero((norms > 0) & _are_away(model.right, norms, summary.mean))
-    if len(norms) == 2 and not norms.all():
-        remedy = "a binary head is rows 0 and w, and has no cosine to audit"
-        raise must_be("a head of two labels", "one of two rows with a direction", "a row of zeros", remedy)
-    if len(alive) < 2:
-        raise must_be("a head", "one of at least two labels with a direction", f"{len(alive)} of {len(norms)}")
-    return norms, summary, alive
-
-
-def _require_pair(pair: Sequence[int], alive: Indices, n_labels: int) -> None:
-    """Refuse what is no pair of labels with a direction; no pair at all is fine."""
-    if len(pair) not in (0, 2) or not all(map(is_integer, pair)):
-        raise must_be("pair", "two row numbers", tuple(pair))
-    if not np.isin(pair, alive).all():
-        raise must_be("pair", f"rows from 0 to {n_labels - 1} that are neither zero nor the mean row", tuple(pair))
 
 
 def most_alike(panel: LabelSample) -> tuple[int, int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from embaudit.core.checked import Flags, Floats, Indices, Vector
+from embaudit.core.checked import Indices, Vector
 from embaudit.core.parallel import row_blocks
 from embaudit.softmax.coordinates import LabelCoordinates
 
@@ -27,9 +27,15 @@ def first_twins(space: LabelCoordinates, bias: Vector | None) -> Indices:
     """
     biases = np.zeros(space.n_labels) if bias is None else np.asarray(bias, dtype=np.float64)
     level = float(np.abs(biases).max()) or 1.0
-    keys = _keys(space) + np.sqrt(2) * biases / level
+    # Logits of one random input of length √r, and the bias by another random number.
+    direction = np.random.default_rng(0).standard_normal(space.rank)
+    direction *= np.sqrt(space.rank) / np.linalg.norm(direction)
+    keys = np.sqrt(2) * biases / level
+    for labels, logits in space.without_bias().logit_blocks(np.append(direction, 0.0)[None]):
+        keys[labels] += logits[:, 0]
     order = np.argsort(keys, kind="stable")
-    tolerance = _tolerance(space)
+    # Equal rows differ by this at most once they are centred and whitened, by a map of orthogonal columns.
+    tolerance = float(ROUNDING * space.longest * np.linalg.norm(space.whitening, axis=0).max())
     near = np.diff(keys[order]) <= np.sqrt(space.rank) * tolerance + 2 * ROUNDING
     near &= np.abs(np.diff(biases[order])) <= ROUNDING * level
     candidates = np.flatnonzero(near)
@@ -37,27 +43,8 @@ def first_twins(space: LabelCoordinates, bias: Vector | None) -> Indices:
         pair = candidates[block]
         gap = space.of(order[pair])[:, :-1] - space.of(order[pair + 1])[:, :-1]
         near[pair] = np.linalg.norm(gap, axis=1) <= tolerance
-    return _first_of_each(order, near)
-
-
-def _keys(space: LabelCoordinates) -> Floats:
-    """Logits of one random input of length √r, the bias aside."""
-    direction = np.random.default_rng(0).standard_normal(space.rank)
-    direction *= np.sqrt(space.rank) / np.linalg.norm(direction)
-    keys = np.empty(space.n_labels)
-    for labels, logits in space.without_bias().logit_blocks(np.append(direction, 0.0)[None]):
-        keys[labels] = logits[:, 0]
-    return keys
-
-
-def _tolerance(space: LabelCoordinates) -> float:
-    """Bound the rounding of equal rows once they are centred and whitened, by a map of orthogonal columns."""
-    return float(ROUNDING * space.longest * np.linalg.norm(space.whitening, axis=0).max())
-
-
-def _first_of_each(order: Indices, joined: Flags) -> Indices:
-    """Name each run of joined labels by its smallest number."""
-    begins = np.concatenate([[0], np.flatnonzero(~joined) + 1])
+    # Each run of labels that are near one another is called by its smallest number.
+    begins = np.concatenate([[0], np.flatnonzero(~near) + 1])
     first = np.empty(len(order), dtype=np.intp)
     first[order] = np.repeat(np.minimum.reduceat(order, begins), np.diff(np.append(begins, len(order))))
     return first
