@@ -8,8 +8,11 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from embaudit.core.checked import Floats, Matrix, Vector
-from embaudit.linalg.passes import cached_blocks, each_as_large
+from embaudit.core.parallel import parallel_map, row_blocks
+from embaudit.linalg.passes import cached_blocks
 
+LONG = 256
+"""Columns from which on the products of a square map take longer than the result takes from another process."""
 RowMap: TypeAlias = "Callable[[Floats], Floats]"
 """Turns a few float64 rows of a side into as many vectors."""
 
@@ -26,7 +29,8 @@ def mapped_blocks(x: Matrix, function: RowMap, width: int) -> Iterator[tuple[sli
             result[rows.start - chunk.start : rows.stop - chunk.start] = function(block)
         return chunk, result
 
-    yield from each_as_large(x, part)
+    # Long rows are worth the way back from another process; short ones stay in threads of this one.
+    yield from parallel_map(part, row_blocks(*x.shape), in_threads=x.shape[1] < LONG)
 
 
 def affine(centre: Vector, linear: Matrix) -> RowMap:

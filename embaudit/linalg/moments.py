@@ -17,7 +17,6 @@ from embaudit.core.checked import Floats, Matrix, Vector, frozen
 from embaudit.core.parallel import one_blas_thread, parallel_map, row_blocks
 from embaudit.linalg.passes import cached_blocks, each_chunk, in_order
 from embaudit.linalg.rows import unit_rows
-from embaudit.linalg.spanned import rank_by_inverse, spans
 from embaudit.linalg.structured import WIDE
 
 EPS = float(np.finfo(np.float64).eps)
@@ -81,7 +80,7 @@ class Moments:
         rows = self.centred_root[: self.n_rows - 1]
         inverse = _right_inverse(rows)
         size = float(np.sqrt(self.n_rows) * np.linalg.norm(self.mean))
-        return frozen(inverse) if inverse is not None and spans(rows, inverse, size, self.precision) else None
+        return frozen(inverse) if inverse is not None and _spans(rows, inverse, size, self.precision) else None
 
     @cached_property
     def rank(self) -> int:
@@ -94,7 +93,7 @@ class Moments:
         """
         row = np.sqrt(self.n_rows) * self.mean
         if self.right_inverse is not None:
-            rank = rank_by_inverse(self.centred_root, self.right_inverse, row, self.precision)
+            rank = _rank_by_inverse(self.centred_root, self.right_inverse, row, self.precision)
             if rank is not None:
                 return rank
         s = np.linalg.svd(self.root, compute_uv=False)
@@ -114,6 +113,52 @@ class Moments:
         spread = np.linalg.norm(self.centred_root, axis=0)
         level = np.sqrt(self.n_rows) * np.abs(self.mean)
         return tuple(np.flatnonzero((level > 0) & (spread <= 16 * self.precision * level)).tolist())
+
+
+def _spans(root: Matrix, inverse: Matrix, size: float, precision: float) -> bool:
+    """Check that a root R surely spans all dimensions, beside a mean of a size.
+
+    In Frobenius norms no singular value is larger than `‖R‖`, and none smaller than `1/‖R⁻¹‖`.
+    """
+    return bool(1 / np.linalg.norm(inverse) > precision * np.hypot(np.linalg.norm(root), size))
+
+
+def _rank_by_inverse(root: Matrix, inverse: Matrix, row: Vector, precision: float) -> int | None:
+    """Count the dimensions of the rows of a root and of one more by an inverse; None where its norm leaves it open.
+
+    With T of r columns in the span of the rows of R, `R T = I`, and the part w'' of the row w at right angles to these,
+    the inverse of `[w; R]` in the dimensions that both span has the Frobenius norm `√(‖T‖² + (1 + ‖wT‖²)/‖w''‖²)`; and
+    the largest singular value of R is at least `‖R‖/√r`.
+
+    Parameters
+    ----------
+    root : array of shape (m, k)
+        R, whose rows after the first r are zero.
+    inverse : array of shape (k, r)
+        T, by which `_spans` holds.
+    row : array of shape (k,)
+        w.
+    precision : float
+        What a singular value must exceed, relative to the largest.
+
+    Examples
+    --------
+    >>> root = np.array([[3.0, 0.0], [0.0, 0.0]])
+    >>> [_rank_by_inverse(root, np.array([[1 / 3], [0.0]]), np.array([1.0, x]), 1e-9) for x in (1.0, 1e-10, 3.1e-9)]
+    [2, 1, None]
+    """
+    k, r = (int(size) for size in inverse.shape)
+    if r == k:
+        return k
+    along, spread, length = row @ inverse, float(np.linalg.norm(root)), float(np.linalg.norm(row))
+    # `w T R` is the part of w within the span of R's rows.
+    beyond = float(np.linalg.norm(row - along @ root[:r]))
+    # The largest singular value is at least ‖R‖/√r and ‖w‖: a rest below the precision of that adds no dimension.
+    if beyond <= precision * max(spread / np.sqrt(r), length):
+        return r
+    # 1/‖inverse‖ bounds the smallest singular value from below, ‖[w; R]‖ the largest from above.
+    least = 1 / np.sqrt(np.square(inverse).sum() + (1 + along @ along) / beyond**2)
+    return r + 1 if least > precision * np.hypot(spread, length) else None
 
 
 def moments(x: Matrix, *, normalise: bool = False) -> Moments:
@@ -149,7 +194,7 @@ def moments(x: Matrix, *, normalise: bool = False) -> Moments:
     if k <= WIDE or not 0 < sizes.max() <= EVEN**2 * sizes.min():
         return Moments(len(x), frozen(mean), frozen(gram_root(gram)), precision, "gram")
     roots = _triangles(gram)
-    if roots is not None and spans(*roots, float(np.sqrt(len(x)) * np.linalg.norm(mean)), precision):
+    if roots is not None and _spans(*roots, float(np.sqrt(len(x)) * np.linalg.norm(mean)), precision):
         root, inverse = map(frozen, roots)
         return Moments(len(x), frozen(mean), root, precision, "gram", inverse_root=inverse)
     s, vt = _spectrum(gram)
@@ -224,7 +269,7 @@ def outlined(x: Matrix) -> Moments | None:
         return None
     sampled, (total, squares) = moments(x[::every]), _column_sums(x)
     mean, most = total / n, float(np.sqrt(squares.sum()))
-    if sampled.inverse_root is None or not spans(sampled.centred_root, sampled.inverse_root, most, sampled.precision):
+    if sampled.inverse_root is None or not _spans(sampled.centred_root, sampled.inverse_root, most, sampled.precision):
         return None
     roots = _triangles(_single_gram(x, mean))
     if roots is None:

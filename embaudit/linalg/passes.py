@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Protocol, Self, TypeVar
+from functools import reduce
+from operator import add
+from typing import TypeVar
 
 import numpy as np
 
@@ -14,21 +16,7 @@ from embaudit.linalg.transformed_rows import Rows
 T = TypeVar("T")
 CACHE_BYTES = 2**20
 """A float64 block of this size stays in the second-level cache between conversion and product."""
-
-
-LONG = 256
-"""Columns from which on the products of a square map take longer than the result takes from another process."""
-
-
-class Addable(Protocol):
-    """Protocol of values that add up."""
-
-    def __add__(self, other: Self, /) -> Self:
-        """Return the sum."""
-        ...
-
-
-A = TypeVar("A", bound=Addable)
+A = TypeVar("A")
 
 
 def float64_blocks(x: Rows) -> Iterator[tuple[slice, Floats]]:
@@ -40,15 +28,6 @@ def float64_blocks(x: Rows) -> Iterator[tuple[slice, Floats]]:
 def each_chunk(x: Matrix, function: Callable[[slice], T]) -> Iterator[T]:
     """Apply `function`, which changes nothing, to consecutive slices of rows, in order, by all workers there are."""
     return parallel_map(function, row_blocks(*x.shape))
-
-
-def each_as_large(x: Matrix, function: Callable[[slice], T]) -> Iterator[T]:
-    """Apply `function` to consecutive slices of rows, in order, where each result is as large as its rows.
-
-    Long rows are worth the way back from another process; short ones stay in threads of this one.
-    """
-    chunks = row_blocks(*x.shape)
-    return parallel_map(function, chunks, in_threads=x.shape[1] < LONG)
 
 
 def cached_blocks(x: Matrix, chunk: slice, *, least: int = 1) -> Iterator[tuple[slice, Floats]]:
@@ -73,8 +52,4 @@ def in_order(terms: Iterable[A]) -> A:
     >>> in_order(iter([1, 2, 3]))
     6
     """
-    rest = iter(terms)
-    total = next(rest)
-    for term in rest:
-        total = total + term
-    return total
+    return reduce(add, terms)

@@ -78,11 +78,8 @@ class CosineRange(Drawn):
     @property
     def before(self) -> Floats:
         """The cosines of the model as it is."""
-        x, y = Pairs(self.role).rows(self.model)
-        if self.pairs.shape[1] == 2:
-            return pair_cosines(x, y, self.pairs)
-        fixed = ranges_of_pairs(SameSideRangeSolver("right"), x, y, np.asarray(self.pairs, dtype=np.intp))
-        return cosine_of(fixed.lower)
+        table = np.asarray(self.pairs, dtype=np.intp)
+        return cosine_of(ranges_of_pairs(SameSideRangeSolver("right"), *Pairs(self.role).rows(self.model), table).lower)
 
     @property
     def width(self) -> Floats:

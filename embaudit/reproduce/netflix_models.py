@@ -22,7 +22,6 @@ from embaudit.core.parallel import row_blocks
 from embaudit.errors import must_be
 from embaudit.gauges import Gauge
 from embaudit.linalg.pairs import cosine_matrix
-from embaudit.linalg.ranks import area_under_curve
 from embaudit.linalg.topk import TopK
 from embaudit.model import FactorModel
 from embaudit.model.equivalence import Equivalence, largest_gap
@@ -154,6 +153,8 @@ def cluster_recovery(cosines: Floats, clusters: Indices) -> dict[str, float]:
     >>> cluster_recovery(np.where(clusters[:, None] == clusters, 0.75, 0.25), clusters)
     {'within_mean': 0.75, 'between_mean': 0.25, 'auc': 1.0, 'top10_in_cluster': 0.7}
     """
+    from sklearn.metrics import roc_auc_score
+
     if len(clusters) <= N_NEIGHBOURS:
         raise must_be("the number of items", f"above {N_NEIGHBOURS}", len(clusters))
     same = clusters[:, None] == clusters
@@ -165,7 +166,7 @@ def cluster_recovery(cosines: Floats, clusters: Indices) -> dict[str, float]:
     return {
         "within_mean": float(values[together].mean()),
         "between_mean": float(values[~together].mean()),
-        "auc": area_under_curve(values, together),
+        "auc": float(roc_auc_score(together, values)),
         "top10_in_cluster": float((clusters[nearest(cosines)] == clusters[:, None]).mean()),
     }
 

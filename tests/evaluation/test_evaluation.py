@@ -6,7 +6,7 @@ from functools import cache, partial
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from models import random_model
 from scipy.stats import binom, t
@@ -18,7 +18,6 @@ from embaudit.evaluation import Evaluation, as_truth, evaluate_similarities, las
 from embaudit.evaluation.measures import LeftOut
 from embaudit.io import save
 from embaudit.linalg.intervals import draw_groups
-from embaudit.linalg.ranks import area_under_curve
 from embaudit.model import FactorModel
 from embaudit.simulate import simulate_interactions
 from embaudit.solvers import FactorPenaltyMF, ProductPenaltyMF
@@ -66,15 +65,6 @@ def test_chance_is_the_mean_share_of_related_rows():
     sets = [set(g.split("|")) for g in GENRES if g]
     expected = np.mean([np.mean([bool(a & b) for j, b in enumerate(sets) if j != i]) for i, a in enumerate(sets)])
     assert found.chance == pytest.approx(expected)
-
-
-@given(st.lists(st.tuples(st.integers(0, 5), st.booleans()), min_size=2, max_size=30))
-@settings(max_examples=60)
-def test_auc_counts_ties_half(entries):
-    scores, related = np.array([e[0] for e in entries], dtype=float), np.array([e[1] for e in entries])
-    if related.all() or not related.any():
-        return
-    assert area_under_curve(scores, related) == pytest.approx(roc_auc_score(related, scores))
 
 
 def test_the_prediction_cosine_does_not_move_with_the_gauge_and_the_raw_one_does():
