@@ -1,9 +1,10 @@
 """Change of the cosines of one side between two models, and the part of it that a gauge explains.
 
 Rows are followed from the first model to the second in steps: as stored, as predictions see them, gauged, and the same
-of the second model. Only pairs and neighbours within a half are looked at, by the gauge that was fitted on the other
-half. The change of a cosine is split by these steps; a former neighbour is lost to the first step that drives it out.
-What all of it would be had some entities not helped to fit the gauges is measured on fewer rows, for the intervals.
+of the second model. Pairs within a half, and the neighbours of its rows among all rows, are judged by the gauge that
+was fitted on the other half. The change of a cosine is split by these steps; a former neighbour is lost to the first
+step that drives it out. What all of it would be had some entities not helped to fit the gauges is measured on fewer
+rows, for the intervals.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ class AttributionSteps:
     """Rows of a half on the way from the first model to the second, each step for one reason."""
 
     rows: Indices
-    """Positions of the rows in the match."""
+    """Positions in the match of the half that is judged: its pairs, and its neighbours among all rows."""
     versions: tuple[Floats, ...]
     """Rows of the first model as stored, as predictions see them and gauged; of the second, seen and as stored."""
     reasons: tuple[str, ...]
@@ -78,30 +79,25 @@ class AttributionSteps:
 
 def attribution_steps(role: SideName, paired: Pairing, fold: CrossFitHalf) -> AttributionSteps:
     """Follow the rows of one side that a fold judges."""
-    rows = fold.held_out[role]
-    raw = [x[rows] for x in paired.raw[role]]
     # What predictions see in full is the same array, so that no step is taken, and searched, in vain.
-    old_seen, new_seen = (
-        cut if visible is whole else visible[rows]
-        for cut, visible, whole in zip(raw, paired.visible[role], paired.raw[role], strict=True)
-    )
-    gauged = fold.gauge.apply(role, paired.fitted[role][0][rows])
+    (old, new), (old_seen, new_seen) = paired.raw[role], paired.visible[role]
+    gauged = fold.gauge.apply(role, paired.fitted[role][0])
     steps = ("gauge", "learning") if paired.forward else ("learning", "gauge")
-    return AttributionSteps(rows, (raw[0], old_seen, gauged, new_seen, raw[1]), ("unseen", *steps, "unseen"))
+    return AttributionSteps(fold.held_out[role], (old, old_seen, gauged, new_seen, new), ("unseen", *steps, "unseen"))
 
 
-def plain_steps(x: Floats, y: Floats, rows: Indices) -> AttributionSteps:
+def plain_steps(old: Floats, new: Floats, rows: Indices) -> AttributionSteps:
     """Follow rows from one table to another, in which no gauge and no unseen dimension has a part."""
-    old, new = x[rows], y[rows]
     return AttributionSteps(rows, (old, old, old, new, new), ("unseen", "gauge", "learning", "unseen"))
 
 
-def draw_pairs(n_rows: int, rng: np.random.Generator) -> Indices:
+def draw_pairs(rows: Indices, rng: np.random.Generator) -> Indices:
     """Pair every row of a half with others of it."""
+    n_rows = len(rows)
     count = min(PARTNERS, n_rows - 1)
     # Partners stand at random distances around a random circle: every row has as many, none twice and never itself.
     steps = 1 + np.argsort(rng.random(n_rows - 1))[:count]
-    order = rng.permutation(n_rows)
+    order = rng.permutation(rows)
     partners = order[np.add.outer(steps, np.arange(n_rows)) % n_rows]
     return np.column_stack([np.tile(order, count), partners.ravel()])
 
@@ -154,8 +150,6 @@ class RoleChange:
     """Share of former neighbours by prediction cosine that are still near by it; None without predictions."""
     thresholds: tuple[CarriedThreshold, ...] = ()
     """Cosines of the first model, and those of the second that the same share of pairs exceeds."""
-    n_candidates: int = 0
-    """Entities among which neighbours are looked up at a time: half of the shared ones, or all of them."""
     n_displaced: int = 0
     """Entities whose vector in the second model is another one's in the first."""
 
@@ -253,14 +247,14 @@ def role_change(
     RoleChange
     """
     paths = [attribution_steps(role, paired, fold) for fold in parts]
-    drawn = [draw_pairs(len(path.rows), rng) for path in paths]
-    pairs = np.concatenate([path.rows[pair] for path, pair in zip(paths, drawn, strict=True)])
+    drawn = [draw_pairs(path.rows, rng) for path in paths]
+    pairs = np.concatenate(drawn)
     steps = [path.changes(pair) for path, pair in zip(paths, drawn, strict=True)]
     old, new, gauged, end, visible = map(np.concatenate, zip(*steps, strict=True))
     # A row's change, what predictions see of it, and what is left once the gauge is taken out.
     rows = (_row_means(np.abs(change), pairs, groups) for change in (new - old, visible, end - gauged))
     means = _split(*rows, hides=paths[0].hides)
-    n = min(n, min(len(path.rows) for path in paths) - 1)
+    n = min(n, len(match) - 1)
     counts, kept_shares = neighbour_attribution(paths, groups, n, rng)
     replicates = {name: _without(values[:, :-1], groups) for name, values in means.items()}
     replicates |= dict(zip(OUTCOMES, kept_shares, strict=True))
@@ -274,7 +268,6 @@ def role_change(
     halvings |= dict(zip(OUTCOMES, shares(_halvings(counts).sum(axis=2)), strict=True))
     predicted_kept = None
     if predicted is not None:
-        # Looked up as the cosines' lists are, within halves, so that the two shares can be compared.
         same_rows = [plain_steps(*predicted, path.rows) for path in paths]
         scored, without = neighbour_attribution(same_rows, groups, n, rng)
         predicted_kept = float(shares(scored.sum(axis=1))[0])
@@ -286,7 +279,7 @@ def role_change(
     # Neighbours shown are those among all that are shared: a list within one half would be nobody's.
     moved, examples = example_rows(means["total"][:, -1]), tuple[Neighbourhood, ...]()
     if len(moved):
-        lists = (neighbours(x, min(n, len(match) - 1), rows=moved) for x in (before, after))
+        lists = (neighbours(x, n, rows=moved) for x in (before, after))
         examples = by_name(match.names, *lists, first=np.arange(len(match)), tie=TIED)
     arrays: dict[str, Any] = {name: values[:, -1] for name, values in means.items()}
     arrays |= dict(zip(OUTCOMES, counts, strict=True))
@@ -302,7 +295,6 @@ def role_change(
         examples=examples,
         predicted_kept=predicted_kept,
         thresholds=thresholds(before, after, groups, rng),
-        n_candidates=max(len(path.rows) for path in paths),
         n_displaced=n_displaced(before, after),
         **arrays,
     )
@@ -330,7 +322,7 @@ def serving(paired: Pairing, parts: list[CrossFitHalf], rng: np.random.Generator
     apart, still_apart = 0.0, 0.0
     for role in paired.raw:
         paths = [attribution_steps(role, paired, fold) for fold in parts]
-        steps = [path.changes(draw_pairs(len(path.rows), rng)) for path in paths]
+        steps = [path.changes(draw_pairs(path.rows, rng)) for path in paths]
         apart += mean_size(np.concatenate([visible for *_, visible in steps]))
         still_apart += mean_size(np.concatenate([end - gauged for _, _, gauged, end, _ in steps]))
     return parts if still_apart * WORSE <= apart else [replace(fold, group="rotation") for fold in parts]
@@ -388,7 +380,7 @@ def example_rows(moved: Floats) -> Indices:
 def neighbour_attribution(
     paths: list[AttributionSteps], groups: NDArray[np.integer], n: int, rng: np.random.Generator
 ) -> tuple[Indices, Floats]:
-    """Count former neighbours that stayed, and the others by the first step that drives them out, within each half.
+    """Count former neighbours that stayed, and the others by the first step that drives them out, among all rows.
 
     Returns
     -------
@@ -400,9 +392,9 @@ def neighbour_attribution(
     groups, n_groups = groups.astype(np.intp), int(groups.max()) + 1
     counts, tables = [], np.zeros((len(OUTCOMES), n_groups, n_groups))
     for path in paths:
-        rows = np.sort(rng.permutation(len(path.rows))[: SEARCHED // len(paths)])
+        rows = np.sort(rng.permutation(path.rows)[: SEARCHED // len(paths)])
         labels, former = _searched(path, rows, n, {})
-        cells = groups[path.rows[rows]][:, None] * n_groups + groups[path.rows[former]]
+        cells = groups[rows][:, None] * n_groups + groups[former]
         for table, flag in zip(tables, labels, strict=True):
             table += np.bincount(cells[flag], minlength=n_groups**2).reshape(table.shape)
         counts.append(labels.sum(axis=(1, 2)))
@@ -496,8 +488,8 @@ def refit_effects(
     effects = []
     for fold, variants in refits:
         path = attribution_steps(role, paired, fold)
-        rows = np.sort(rng.permutation(len(path.rows))[:PROBED])
-        source, end = paired.fitted[role][0][path.rows], _cosines_of(path.versions[path.end], rows)
+        rows = np.sort(rng.permutation(path.rows)[:PROBED])
+        source, end = paired.fitted[role][0], _cosines_of(path.versions[path.end], rows)
         lists: dict[int, NeighbourLists] = {}
         remains = []
         for each in (fold, *variants):

@@ -60,7 +60,7 @@ def compare(
     roles : sequence of {"left", "right"}, optional
         Sides to report; all that both models have by default. The gauge is fitted on all of them anyway.
     n_neighbours : int
-        Length of the neighbour lists, looked up within each half.
+        Length of the neighbour lists, looked up among all shared entities, or 50,000 of them.
     by_row : bool, optional
         Whether the rows of both models are the same entities in the same order: then ids are not looked at. By
         default where both are models in memory without ids, which are joined as arrays are; files are not.

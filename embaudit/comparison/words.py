@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 from embaudit.core.words import counted, percent
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from embaudit.comparison.agreement import Agreement
     from embaudit.comparison.change import RoleChange
     from embaudit.comparison.matching import Match
@@ -182,8 +180,8 @@ def _displaced(comparison: Comparison, role: SideName) -> str:
             f"{count:,} of {n:,} {title}s now have the vector that another {title} had: check that ids fit their rows."
         )
     lists = max(change.neighbour_shares["kept"], change.predicted_kept or 0.0)
-    # Lists are looked up within halves: of so few, chance alone keeps some.
-    chance = 2 * change.n_neighbours / n
+    # Of few rows, chance alone keeps some in a list.
+    chance = change.n_neighbours / n
     if lists > UNRELATED + chance or scores is None or abs(scores.score_correlation) > UNRELATED:
         return ""
     return (
@@ -215,22 +213,7 @@ def _matching(comparison: Comparison) -> str:
         for role, change in sides
         if change.match.only_before or change.match.only_after
     ]
-    return " ".join([f"Compared: {matched}.", *left_out, *_candidates(comparison)])
-
-
-def _candidates(comparison: Comparison) -> Iterator[str]:
-    """Name the entities among which lists are looked up, where these are not all: among more rivals fewer stay."""
-    halved = [
-        counted(change.n_candidates, comparison.title(role))
-        for role, change in comparison.changes.items()
-        if change.n_candidates < len(change.match) and min(change.neighbour_shares["kept"], _kept(change)) < 1
-    ]
-    if halved:
-        yield f"Neighbours are looked up among {' and '.join(halved)} at a time; among all of them fewer may stay."
-
-
-def _kept(change: RoleChange) -> float:
-    return 1.0 if change.predicted_kept is None else change.predicted_kept
+    return " ".join([f"Compared: {matched}.", *left_out])
 
 
 def _key(match: Match) -> str:
