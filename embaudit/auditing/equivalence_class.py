@@ -103,6 +103,7 @@ def equivalence_class_of(
     if model.link == "unknown":
         return _either(model, roles, rng)
     if model.predicts is Equivalence.COSINES:
+        # Rotations alone move nothing; whether another metric gives all rows length 1 too is a linear test.
         pinning = pinned_test(model, rng=rng)
         whole = pinning.status != "pinned" or pinning.scope != SCOPES["gauge"]
         scope = Scope(
@@ -112,20 +113,16 @@ def equivalence_class_of(
         freedom = {role: _pinned(model, pinning, role) for role in roles}
         return EquivalenceClass(scope, {}, freedom, pinning, model.rank)
     if model.left is None:
+        # Any other side may come: all dimensions that the rows span are seen, and nothing lies outside of them.
         uncut = model if uncut is None else uncut
         n_seen = (uncut.moments("right") if "right" in uncut.link.unit_sides else uncut.right_side.outline).rank
         freedom = {role: _freedom(model, role, n_seen) for role in roles}
         return EquivalenceClass(_scope(model), {}, freedom, None, n_seen)
     held = held_rank(model)
     if held == 0:
-        return EquivalenceClass(
-            _scope(model),
-            {},
-            dict.fromkeys(roles, Freedom(True, Kind.PROVEN, _argument(model, "anything"))),
-            None,
-            0,
-            model.rank,
-        )
+        # Free biases hold every score: the factors may be anything that adds a constant to each row or column.
+        anything = dict.fromkeys(roles, Freedom(True, Kind.PROVEN, _argument(model, "anything")))
+        return EquivalenceClass(_scope(model), {}, anything, None, 0, model.rank)
     basis = seen_directions(model, ())
     n_seen, outside = basis.shape[1], _outside(model, basis)
     freedom = {role: _freedom(model, role, n_seen) for role in roles}

@@ -321,6 +321,7 @@ def head_evidence(
 
     Labels asked for their nearest ones, or whether they can be the argmax, are then fewer in the same proportion.
     """
+    # The order of the draws is part of the result: panel, probe, pairs, random heads, lists, arg-max candidates.
     panel = make_panel(model, n_labels, rng, include=pair or ())
     space = label_coordinates(model, summary=panel.summary)
     places_of_pair = most_alike(panel) if pair is None else panel.place(pair)
@@ -336,6 +337,7 @@ def head_evidence(
         "projector": lambda: projector_cosines_in(space, places),
         "logit_agreement": lambda: _agreement(model, panel, pairs),
     }
+    # All that draws nothing more runs at once, the equivalent heads first, which take longest.
     heads = [partial(probe.measure, head) for head in made]
     measured = results_of([*heads, *measurements.values()], "measuring heads")
     (centred, *equal), rest = measured[: len(heads)], measured[len(heads) :]

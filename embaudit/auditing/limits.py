@@ -143,6 +143,7 @@ def attack_jobs(
     role, k = next((role for role in roles if role != "cross"), None), model.rank
     if role is None or k > ATTACKED_RANK:
         return []
+    # Of all plans the affine one is last and longest: it moves the rows and their origin.
     side, linear = model.side(role), GeneralLinear(k, max_condition=max_condition)
     plans: list[tuple[GaugeGroup, AttackObjective]] = [(linear, "movement")]
     if _list_length(model, role, n_neighbours) > 0 and len(side) <= ATTACKED_ROWS:
@@ -226,6 +227,7 @@ def _certificates(
     if role in model.free_shifts and len(side.directed) == len(side):
         plans.append((SHIFT, SHIFTED_ROWS))
     for shift, size in plans:
+        # Duplicates tie at every gauge: lists are certified among one row of each group, then called by stored numbers.
         rows = once(sample_rows(side.directed, size, rng), first)
         group = Affine(model.rank, side=role, max_shift=shift * side.median_length) if shift else None
         places = np.searchsorted(representatives, rows)

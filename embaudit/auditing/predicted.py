@@ -145,6 +145,7 @@ def penalty_form(probe: MovementProbe) -> PenaltyForm | None:
     law = known_objective(model.objective)
     if not plain or model.left is None or law is None or law.name not in PENALTIES:
         return None
+    # The gauge to `Pᵀ diag(w) P = Qᵀ diag(w) Q`: where rows rest at a minimum of the penalty, it is a rotation.
     maps = balanced_maps(model, counted=PENALTIES[law.name])
     if maps is None:
         return None

@@ -147,6 +147,7 @@ def traits_of(
     plainly = Traits(role, alive, off_unit, _orthonormal(side), copies, usual)
     first = standing_rows(model, role)
     standing = once(side.directed, first)
+    # What follows looks at typical rows and their lists, in which one row stands for each group of duplicates.
     if len(standing) < MIN_ROWS:
         return plainly
     if lists is None:

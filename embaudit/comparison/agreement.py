@@ -92,6 +92,7 @@ def agreement(
     n = min(top_n, len(columns) - 1)
     softmax = all(isinstance(model.link, Softmax) for model in (before, after))
     divergence = _divergence(old, new) if softmax else None
+    # Divergence needs the logits as they are; all that follows has a scale that counts for nothing.
     old, new, alike = _comparable(old, new)
     unlike, correlations = unlike_rows(old, new), row_correlations(old, new)
     centred = [s - s.mean(axis=1, keepdims=True) for s in (old, new)]

@@ -446,9 +446,11 @@ def first_step_losing_neighbour(path: AttributionSteps, is_entry: Flags, stays_i
     -------
     array of shape (outcomes, m, n)
     """
+    # A neighbour in the second model stayed, even if some version between had lost it.
     open_ = is_entry & ~stays_in(4)
     labels = {"kept": is_entry & ~open_} | {f"lost_to_{reason}": np.zeros(is_entry.shape, bool) for reason in REASONS}
     for i, reason in enumerate(path.reasons, start=1):
+        # A step that changes no array loses no neighbour, and costs no search.
         if path.versions[i] is path.versions[i - 1]:
             continue
         out = open_ if i == 4 else open_ & ~stays_in(i)
@@ -485,6 +487,7 @@ def refit_effects(
     dict of str to array of shape (groups,)
         For each mean and share that a gauge has a part in, by how much it is larger without each group.
     """
+    # Each refit judges the same few rows, so that no draw adds to its difference from the fit on all entities.
     effects = []
     for fold, variants in refits:
         path = attribution_steps(role, paired, fold)

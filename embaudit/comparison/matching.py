@@ -216,10 +216,12 @@ def pairing(before: FactorModel, after: FactorModel, matches: dict[SideName, Mat
     raw = {role: (_rows(before, role, m.before), _rows(after, role, m.after)) for role, m in matches.items()}
     for role, (x, y) in raw.items():
         _require_directions(x, y, before.title(role))
+    # A gauge can be fitted on what predictions see alone: the rest of a row may be anything in an equivalent model.
     shifts = tuple(side for side in before.free_shifts if side in after.free_shifts)
     basis_before, basis_after = (seen_directions(model, shifts) for model in (before, after))
     visible = {role: (_in(x, basis_before), _in(y, basis_after)) for role, (x, y) in raw.items()}
     cosines = Equivalence.COSINES in (before.predicts, after.predicts)
+    # A scale for each column means something only where the columns of both models are the stored ones.
     aligned = basis_before.shape[1] == basis_after.shape[1] and all(
         _picks_columns(basis) for basis in (basis_before, basis_after)
     )

@@ -122,6 +122,7 @@ def rounded(before: LoadedModel, after: LoadedModel, match: Match) -> Rounded | 
     scale = _between(before, after)
     if not any(kinds) or scale is None:
         return None
+    # A shift that no probability shows may lie between the models too: the mean difference is tried as well.
     free = "right" in before.model.free_shifts and "right" in after.model.free_shifts
     counted_steps = _counted(before, after, match, scale, 0.0)
     if free and counted_steps[0] > 0:

@@ -71,6 +71,7 @@ def query_measures(
     def block(block: slice) -> NDArray[np.float64]:
         """Measure some of the queries under every similarity."""
         positions = queries[block]
+        # The query itself is no candidate: it stands at minus infinity in gains and scores alike.
         itself = (np.arange(len(positions)), positions)
         gains = truth.gains(rows[positions], rows).astype(np.float64)
         gains[itself] = -np.inf

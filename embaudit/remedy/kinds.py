@@ -226,6 +226,7 @@ def _canonical(
     if dimensions is not None and (not is_integer(dimensions) or not 1 <= dimensions <= form.rank):
         sees = f"the predictions see {form.rank} of the {model.rank} dimensions"
         raise must_be("dimensions", f"an integer from 1 to {form.rank}", repr(dimensions), sees)
+    # Directions stand in the order of their singular values, so that the leading ones are the best to keep.
     n_dimensions = form.rank if dimensions is None else int(dimensions)
     maps = {role: _map(model, form, kind, role, n_dimensions) for role in roles}
     biases = absorbed_biases(model, form.left_centre, form.right_centre) if kind != "prediction" else {}

@@ -145,6 +145,7 @@ def penalty(evidence: Evidence) -> Iterator[Finding]:
         assert form is not None
         law = known_objective(model.objective)
         assert law is not None
+        # Early stopping leaves trained models a little off; far off, the penalty did not choose these rows.
         far = changed >= FAR and is_effect(changed, movement.n_lists)
         yield finding(
             "EMB104",

@@ -87,6 +87,7 @@ def _set_of(evidence: Evidence, group: str, max_condition: float | None, max_shi
 def ranges(evidence: Evidence) -> Iterator[Finding]:
     """Report how wide the exact ranges of single cosines are, for the set of gauges they were computed for."""
     for summary in evidence.limits.ranges:
+        # A bound within a set that lacks a free shift bounds no equivalent model: the tables show it, no sentence does.
         if not budget.holds_shifts(evidence.model, summary.role, summary.group):
             continue
         pairs, kind = drawn_of(summary.n_pairs, summary.n_all_pairs, "pair"), Pairs(summary.role).titled(evidence.model)
