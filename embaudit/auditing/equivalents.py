@@ -67,15 +67,6 @@ def default_groups(model: FactorModel, *, max_condition: float) -> tuple[GaugeGr
     return tuple(groups)
 
 
-def require_kinds(kinds: Iterable[str]) -> tuple[str, ...]:
-    """Check the names of families; the empty choice means all of them."""
-    families = tuple(kinds) or KINDS
-    for kind in families:
-        if not isinstance(kind, str) or kind not in KINDS:
-            raise must_be("group", "one of " + ", ".join(KINDS), repr(kind))
-    return families
-
-
 def equivalent_models(
     model: FactorModel,
     *,
@@ -104,7 +95,14 @@ def equivalent_models(
     InputError
         For an unknown family, or one that has no gauge for this model.
     """
-    kinds, requested = _chosen(model, groups, max_condition)
+    requested = [group for group in groups if isinstance(group, GaugeGroup)]
+    named = [group for group in groups if not isinstance(group, GaugeGroup)]
+    # Groups of one's own stand alone; without any, no name means all families.
+    kinds = named or (() if requested else KINDS)
+    for kind in kinds:
+        if not isinstance(kind, str) or kind not in KINDS:
+            raise must_be("group", "one of " + ", ".join(KINDS), repr(kind))
+    requested += [group for group in default_groups(model, max_condition=max_condition) if group.kind in kinds]
     # Where free biases can hold every score there is, factors in canonical form would be rounding.
     is_held = held_rank(model) > 0 or not seen_directions(model, ()).size
     models = list(canonical_models(model)) if CANONICAL in kinds and is_held else []
@@ -123,16 +121,6 @@ def equivalent_models(
             "group", f"a family that keeps the {model.predicts.title} of this model", ", ".join(map(str, groups))
         )
     return models
-
-
-def _chosen(
-    model: FactorModel, groups: Sequence[str | GaugeGroup], max_condition: float
-) -> tuple[tuple[str, ...], list[GaugeGroup]]:
-    """List the families by name, and the groups to draw from."""
-    own = [group for group in groups if isinstance(group, GaugeGroup)]
-    named = [group for group in groups if not isinstance(group, GaugeGroup)]
-    kinds = require_kinds(named) if named or not own else ()
-    return kinds, own + [group for group in default_groups(model, max_condition=max_condition) if group.kind in kinds]
 
 
 def attacked_models(model: FactorModel, attacks: Iterable[Attack]) -> list[EquivalentModel]:

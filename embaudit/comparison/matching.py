@@ -215,7 +215,10 @@ def pairing(before: FactorModel, after: FactorModel, matches: dict[SideName, Mat
     """Gather the shared rows in float64, and what predictions see of them."""
     raw = {role: (_rows(before, role, m.before), _rows(after, role, m.after)) for role, m in matches.items()}
     for role, (x, y) in raw.items():
-        _require_directions(x, y, before.title(role))
+        count = int((x.any(axis=1) & y.any(axis=1)).sum())
+        if count < MIN_SHARED:
+            what = f"the shared {before.title(role)}s that are not zero in both models"
+            raise must_be(what, f"at least {MIN_SHARED}", count, "a row of zeros has no cosine")
     # A gauge can be fitted on what predictions see alone: the rest of a row may be anything in an equivalent model.
     shifts = tuple(side for side in before.free_shifts if side in after.free_shifts)
     basis_before, basis_after = (seen_directions(model, shifts) for model in (before, after))
@@ -234,13 +237,6 @@ def pairing(before: FactorModel, after: FactorModel, matches: dict[SideName, Mat
 def _rows(model: FactorModel, role: SideName, places: Indices) -> NDArray[np.float64]:
     rows = np.asarray(model.factors(role)[places], dtype=np.float64)
     return model.seen(role, rows)
-
-
-def _require_directions(x: NDArray[np.float64], y: NDArray[np.float64], title: str) -> None:
-    count = int((x.any(axis=1) & y.any(axis=1)).sum())
-    if count < MIN_SHARED:
-        remedy = "a row of zeros has no cosine"
-        raise must_be(f"the shared {title}s that are not zero in both models", f"at least {MIN_SHARED}", count, remedy)
 
 
 def _picks_columns(basis: NDArray[np.float64]) -> bool:
