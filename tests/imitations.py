@@ -39,8 +39,14 @@ class Tensor:
     def long(self) -> Tensor:
         return Tensor(self.array.astype(int), "torch.int64", True)
 
+    def reshape(self, *shape: int) -> Tensor:
+        return Tensor(self.array.reshape(shape), self.dtype, self.detached)
+
+    def __getitem__(self, rows: Any) -> Tensor:
+        return Tensor(self.array[rows], self.dtype, self.detached)
+
     def new_tensor(self, values: Any) -> Tensor:
-        return Tensor(values, self.dtype, True)
+        return Tensor(np.asarray(values, self.dtype.removeprefix("torch.")), self.dtype, True)
 
     def numpy(self) -> Any:
         assert self.detached

@@ -76,6 +76,15 @@ def test_what_a_network_makes_of_a_user_and_an_item_is_held_against_its_factors(
             from_object(net, **options)
 
 
+def test_row_numbers_of_half_precision_are_not_rounded() -> None:
+    users, items = np.arange(4002.0)[:, None] % 7, np.arange(3.0)[:, None] + 1
+    forward = lambda _, user, item: Tensor((users[user.array] * items[item.array]).sum(axis=1))  # noqa: E731
+    net = module({"user_emb.weight": users, "item_emb.weight": items}, forward)
+    for tensor in net.state_dict().values():
+        tensor.dtype = "torch.float16"
+    assert from_object(net).n_left == 4002
+
+
 class Batched:
     """A network whose `forward` takes a batch: two tables of rows, or a head, in layers that can be watched."""
 

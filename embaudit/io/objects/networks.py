@@ -99,7 +99,7 @@ def module(network: Any, request: Request) -> LiveModel:
         table = next(iter(network.state_dict().values()))
 
         def scores(users: Indices, items: Indices) -> Floats:
-            rows = [table.new_tensor(row.tolist()).long() for row in (users, items)]
+            rows = [_tensor(row, table) for row in (users, items)]
             return _called(network, *rows[:: -1 if swapped else 1])
 
         return replace(live, scores=scores, method="forward")
@@ -179,8 +179,9 @@ def _tensor(values: Any, like: Any) -> Any:
     if hasattr(values, "detach"):
         return values
     array = np.asarray(values)
-    tensor = like.new_tensor(array.tolist())
-    return tensor.long() if array.dtype.kind in "iu" else tensor
+    # A tensor of the table's own type would round row numbers: above 2**24 in single precision, 2,048 in half.
+    like = like.reshape(-1)[:0].long() if array.dtype.kind in "iu" else like
+    return like.new_tensor(array.tolist())
 
 
 def mapping(tensors: Mapping[str, Any], request: Request) -> LiveModel:

@@ -233,8 +233,8 @@ def _recbole(model: Any, fields: dict[str, Any], _: Request) -> FactorModel:
 
 
 def _sorted_by_recbole(model: Any, _: FactorModel, __: Request, user: int, items: Indices) -> Any:
-    # A tensor made of the table lies on the right device.
-    rows = _table_of_recbole(0, model).new_tensor([user + 1]).long()
+    # A tensor made of the table lies on the right device; one of whole numbers rounds none.
+    rows = _table_of_recbole(0, model).reshape(-1)[:0].long().new_tensor([user + 1])
     return as_array(model.full_sort_predict({model.USER_ID: rows})).reshape(-1)[items + 1]
 
 
