@@ -53,30 +53,24 @@ def _options(name: str) -> str:
 
 
 def _one(entry: Entry) -> Iterator[str]:
-    """Write an entry: its heading, and every section under its own."""
-    yield fill(entry.heading, WIDTH, break_on_hyphens=False)
-    for heading, text in entry.sections:
-        yield fill(f"{heading}: {text}", WIDTH, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False)
-    yield f"  Beside all others: {entry.address} in the source of embaudit"
-    if entry.name == "objective":
-        yield from _trainings()
-
-
-def _trainings() -> Iterator[str]:
-    """Write the table of words that a training goes by, and the laws that they stand for."""
+    """Write an entry: its heading, and every section under its own; of objectives the trainings and laws, too."""
     from embaudit.model.objectives import OBJECTIVES, TRAININGS
 
+    yield fill(entry.heading, WIDTH, break_on_hyphens=False)
+    yield from map(_indented, (f"{heading}: {text}" for heading, text in entry.sections))
+    yield f"  Beside all others: {entry.address} in the source of embaudit"
+    if entry.name != "objective":
+        return
     for row in TRAININGS:
         yield fill(", ".join(row.words), WIDTH, break_on_hyphens=False)
         told = {"predictions": row.predictions, "law": row.law or "none known", "training leaves": row.leaves}
-        for heading, text in told.items():
-            yield fill(
-                f"{heading}: {text}", WIDTH, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False
-            )
+        yield from map(_indented, (f"{heading}: {text}" for heading, text in told.items()))
     yield "The laws themselves, by their names:"
-    for law in OBJECTIVES.values():
-        line = f"{law.name}: {law.loss}. Cosines are {law.cosines}."
-        yield fill(line, WIDTH, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False)
+    yield from (_indented(f"{law.name}: {law.loss}. Cosines are {law.cosines}.") for law in OBJECTIVES.values())
+
+
+def _indented(text: str) -> str:
+    return fill(text, WIDTH, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False)
 
 
 def _all() -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,9 +14,9 @@ from embaudit.cli.terminal import Workers, make_console
 from embaudit.core.words import counted
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from collections.abc import Iterator
 
-    from embaudit.io import Interactions, Joined
+    from embaudit.io import Interactions
     from embaudit.solvers import FactorPenaltyMF, ProductPenaltyMF
 
 
@@ -100,64 +101,42 @@ def fit(
         estimator = _estimator(objective, n_components, alpha, split, rng).fit(data.matrix)
         model = estimator.model(data.matrix, user_ids=data.user_ids, item_ids=data.item_ids, item_names=names)
     save(model.replace(**{f"{side}_counts": data.counts(side) for side in model.sides}), out, force=force)
-    _summary(make_console(quiet=quiet), data, estimator, joined, binarise=binarise)
-    make_console(quiet=quiet).print(f"{model!r} → {out}", markup=False, soft_wrap=True)
+    console = make_console(quiet=quiet)
+    for line in _summary(data, binarise=binarise):
+        console.print(line, markup=False)
+    if joined is not None:
+        console.print(f"titles: {joined.explain()}", markup=False, highlight=False)
+    sigma, route = estimator.singular_values_, f"(route {estimator.svd_solver_}, residual {estimator.residual_:.0e})"
+    rank = f"effective rank {estimator.effective_rank_} of {len(sigma)}"
+    console.print(f"singular values {sigma[0]:.4g} to {sigma[-1]:.4g}, {rank} {route}")
+    console.print(f"{model!r} → {out}", markup=False, soft_wrap=True)
 
 
 def _estimator(
     objective: Penalty, rank: int, alpha: float, split: str | None, rng: int
 ) -> ProductPenaltyMF | FactorPenaltyMF:
-    """Make the estimator of an objective."""
+    """Make the estimator of an objective; a split is a number, or the name of one."""
     from embaudit.errors import InputError
     from embaudit.solvers import FactorPenaltyMF, ProductPenaltyMF
 
-    if objective is Penalty.PRODUCT:
-        return ProductPenaltyMF(rank, alpha=alpha, split=_number_or_name(split), random_state=rng)
-    if split is not None:
+    if objective is Penalty.FACTORS and split is not None:
         raise InputError("--split goes with --objective product; the penalty on the factors leaves no choice of it.")
-    return FactorPenaltyMF(rank, alpha=alpha, random_state=rng)
+    if objective is Penalty.FACTORS:
+        return FactorPenaltyMF(rank, alpha=alpha, random_state=rng)
+    exponent: float | str = 0.5 if split is None else split
+    with suppress(ValueError):
+        exponent = float(exponent)
+    return ProductPenaltyMF(rank, alpha=alpha, split=exponent, random_state=rng)
 
 
-def _number_or_name(split: str | None) -> float | str:
-    try:
-        return 0.5 if split is None else float(split)
-    except ValueError:
-        return str(split)
-
-
-def _summary(
-    console: Console,
-    data: Interactions,
-    fitted: ProductPenaltyMF | FactorPenaltyMF,
-    joined: Joined | None,
-    *,
-    binarise: bool,
-) -> None:
-    """Print the size of the data, the columns and the singular values."""
+def _summary(data: Interactions, *, binarise: bool) -> Iterator[str]:
+    """Yield the size of the data, the columns that were used, and how many rows were merged or dropped."""
     n, p = data.matrix.shape
-    sigma = fitted.singular_values_
-    console.print(
-        f"{counted(data.n_rows_read, 'row')} read: {n:,} users × {p:,} items, {counted(data.matrix.nnz, 'interaction')}"
-    )
-    console.print(_columns(data, binarise=binarise), markup=False)
-    for count, noun, what in (
-        (data.n_duplicates, "duplicate", "merged"),
-        (data.n_dropped, "interaction", "dropped"),
-    ):
-        if count:
-            console.print(f"{counted(count, noun)} {what}")
-    if joined is not None:
-        console.print(f"titles: {joined.explain()}", markup=False, highlight=False)
-    console.print(
-        f"singular values {sigma[0]:.4g} to {sigma[-1]:.4g}, effective rank {fitted.effective_rank_} of {len(sigma)} "
-        f"(route {fitted.svd_solver_}, residual {fitted.residual_:.0e})"
-    )
-
-
-def _columns(data: Interactions, *, binarise: bool) -> str:
-    """Name the columns that were used, and what a row counts where that is no column."""
+    rows, links = counted(data.n_rows_read, "row"), counted(data.matrix.nnz, "interaction")
+    yield f"{rows} read: {n:,} users × {p:,} items, {links}"
     user, item, rating = data.columns
-    if rating is None:
-        return f"columns: users {user}, items {item}; no ratings, every row counts 1"
     counts = ", every one kept counts 1" if binarise else ""
-    return f"columns: users {user}, items {item}, ratings {rating}{counts}"
+    counts = "; no ratings, every row counts 1" if rating is None else f", ratings {rating}{counts}"
+    yield f"columns: users {user}, items {item}{counts}"
+    yield from [f"{counted(data.n_duplicates, 'duplicate')} merged"] if data.n_duplicates else ()
+    yield from [f"{counted(data.n_dropped, 'interaction')} dropped"] if data.n_dropped else ()

@@ -13,9 +13,7 @@ from embaudit.cli.terminal import make_console, progress_bars
 from embaudit.errors import InputError, must_be
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from embaudit.reproduce import NetflixFigure, NetflixSetting, NielsenFigure, SimpsonFigure
+    from collections.abc import Callable
 
 
 class Name(StrEnum):
@@ -65,56 +63,40 @@ def reproduce(
     force: Force = False,
 ) -> None:
     """Reproduce a figure: its pictures, its numbers and the statement they support."""
+    from dataclasses import replace
+
+    from embaudit import reproduce as figures
+    from embaudit.io.outputs import writable
+
     if n_clusters is not None and data is not None:
         raise InputError("--n-clusters must be left out with --data, whose clusters --truth tells.")
-    own = {
+    own: dict[str, Any] = {
         "alpha_product": alpha_product, "alpha_factors": alpha_factors, "rank": rank, "n_users": n_users,
         "n_items": n_items,
         "data": data, "truth": truth, "user": user, "item": item, "id": id, "n_clusters": n_clusters,
     }  # fmt: skip
-    setting = _setting(name, size, {field: value for field, value in own.items() if value is not None})
-    names: Sequence[Name] = [each for each in Name if each is not Name.ALL] if name is Name.ALL else [name]
-    _require_folder(out, names, force=force)
+    own = {field: value for field, value in own.items() if value is not None}
+    if own and name not in (Name.NETFLIX, Name.ALL):
+        raise InputError(f"{name} has no setting; penalties, sizes and data of your own go with netflix.")
+    setting = replace(figures.netflix_setting.SIZES[size], **own)
+    names = [each for each in Name if each is not Name.ALL] if name is Name.ALL else [name]
+    # A folder that is none, or holds the results already, is refused before the work.
+    if out.exists() and not out.is_dir():
+        raise must_be("the output", "a folder", out, "name another one")
+    for each in names if out.exists() else ():
+        # Every figure writes its numbers under its name.
+        writable(out / f"{each}.json", force=force)
+    makers: dict[Name, Callable[[], Any]] = {
+        Name.NETFLIX: lambda: figures.netflix(size=setting, seed=seed, n_seeds=n_seeds),
+        Name.NIELSEN: lambda: figures.nielsen(seed=seed),
+        Name.SIMPSON: lambda: figures.simpson(seed=seed),
+    }
     console = make_console(quiet=quiet)
     for each in names:
         with progress_bars(quiet=quiet):
-            figure = _figure(each, setting, seed, n_seeds)
+            figure = makers[each]()
         files = figure.save(out, force=force)
         console.rule(str(each))
         console.print(figure.caption, markup=False)
         for file in files:
             console.print(f"→ {file}", markup=False, soft_wrap=True)
-
-
-def _require_folder(out: Path, names: Sequence[Name], *, force: bool) -> None:
-    """Refuse, before the work, a folder that is none or holds the results already."""
-    from embaudit.io.outputs import writable
-
-    if not out.exists():
-        return
-    if not out.is_dir():
-        raise must_be("the output", "a folder", out, "name another one")
-    # Every figure writes its numbers under its name.
-    for name in names:
-        writable(out / f"{name}.json", force=force)
-
-
-def _setting(name: Name, size: Size, own: Mapping[str, Any]) -> NetflixSetting:
-    """Change the setting of a size where something was given."""
-    from dataclasses import replace
-
-    from embaudit.reproduce import netflix_setting
-
-    if own and name not in (Name.NETFLIX, Name.ALL):
-        raise InputError(f"{name} has no setting; penalties, sizes and data of your own go with netflix.")
-    return replace(netflix_setting.SIZES[size], **own)
-
-
-def _figure(
-    name: Name, setting: NetflixSetting, seed: int, n_seeds: int | None
-) -> NetflixFigure | NielsenFigure | SimpsonFigure:
-    from embaudit import reproduce as figures
-
-    if name is Name.NETFLIX:
-        return figures.netflix(size=setting, seed=seed, n_seeds=n_seeds)
-    return figures.nielsen(seed=seed) if name is Name.NIELSEN else figures.simpson(seed=seed)
