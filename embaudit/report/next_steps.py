@@ -73,9 +73,49 @@ def next_steps(audit: Audit, invocation: Invocation) -> Iterator[tuple[str, str]
     if training compared these rows with each other: embaudit audit v.npy --compared cosine
     to read every table and finding: embaudit audit v.npy --full
     """
-    yield from _missing(audit, invocation)
-    yield from _deciding(audit, invocation)
+    model, word = audit.model, audit.answer.word
+    if audit.predictions_hold and word is not Readability.YES:
+        # A file beside this one can hold the other side, where nothing that was told rules it out.
+        is_array = invocation.path.endswith(".npy") and "--kind" not in invocation.reading
+        if is_array and is_alone(model) and model.predicts is not Equivalence.COSINES:
+            other = "OTHER-SIDE.npy"
+            yield f"with the other side (put its file's name for {other})", invocation.audit("--left", other)
+        if model.link == "unknown":
+            yield "if training compared cosines", invocation.audit("--objective", "cosine")
+        if model.left is not None:
+            yield from _by_predictions(audit, invocation)
+        elif "right" in model.free_shifts and word is Readability.NO:
+            form = "centred" if audit.evidence.norm is None else "folded-centred"
+            made = ", norm folded in and" * (form != "centred") + " centred"
+            what = f"to write labels{made} (a convention, no similarity)"
+            yield what, invocation.fix("--as", form, "--out", invocation.out(form))
+        elif model.objective is None and model.predicts is not Equivalence.COSINES:
+            yield from _declaring(audit, invocation)
     yield "to read every table and finding", invocation.audit("--full")
+
+
+def _by_predictions(audit: Audit, invocation: Invocation) -> Iterator[tuple[str, str]]:
+    """Yield how to write vectors that compare rows by predictions, and how to judge both."""
+    is_left = audit.evidence.role == "left"
+    side, title = (("--role", "left") if is_left else (), audit.model.title("left" if is_left else "right"))
+    command = invocation.fix("--as", "prediction", *side, "--unit", "--out", invocation.out("prediction"))
+    yield f"for vectors that compare {title}s by {seen_of(audit.model)}, not by better taste", command
+    if "--items" in invocation.reading and not is_left:
+        what = "to judge both by labels (put a column of that table for LABELS)"
+        yield what, invocation.evaluate("--truth", "LABELS")
+
+
+def _declaring(audit: Audit, invocation: Invocation) -> Iterator[tuple[str, str]]:
+    """Yield what to declare of training: rows compared with each other, or weight decay; not of orthonormal columns."""
+    alone = is_alone(audit.model)
+    law = next((row.name for row in usual_objectives(audit.model.link) if row.status is Status.CHOSEN), None)
+    if law is None or (alone and any(trait.orthonormal for trait in audit.evidence.traits)):
+        return
+    if alone and audit.head is None:
+        yield "if training compared these rows with each other", invocation.audit("--compared", "cosine")
+    else:
+        what = "if you know how it was trained, such as with the same weight decay on both sides"
+        yield f"{what} (`embaudit explain objective` lists the words)", invocation.audit("--objective", law)
 
 
 def by_logits(audit: Audit, invocation: Invocation) -> Iterator[tuple[str, str]]:
@@ -101,57 +141,3 @@ embaudit fix h.npz --inputs INPUTS.npy --as prediction --unit --out h-prediction
         f"{what}{audit.model.title('right')}s by their logits",
         invocation.fix(option, file, "--as", "prediction", "--unit", "--out", invocation.out("prediction")),
     )
-
-
-def _missing(audit: Audit, invocation: Invocation) -> Iterator[tuple[str, str]]:
-    """Ask for the other side, where a file beside this one can hold it and nothing that was told rules it out."""
-    open_ = is_alone(audit.model) and audit.predictions_hold and audit.answer.word is not Readability.YES
-    if (
-        invocation.path.endswith(".npy")
-        and open_
-        and "--kind" not in invocation.reading
-        and audit.model.predicts is not Equivalence.COSINES
-    ):
-        other = "OTHER-SIDE.npy"
-        yield f"with the other side (put its file's name for {other})", invocation.audit("--left", other)
-
-
-def _deciding(audit: Audit, invocation: Invocation) -> Iterator[tuple[str, str]]:
-    """Yield vectors to use instead, or the training to declare that would decide."""
-    model, word = audit.model, audit.answer.word
-    law = next((row.name for row in usual_objectives(model.link) if row.status is Status.CHOSEN), None)
-    if not audit.predictions_hold or word is Readability.YES:
-        return
-    if model.link == "unknown":
-        yield "if training compared cosines", invocation.audit("--objective", "cosine")
-    if model.left is not None:
-        left = audit.evidence.role == "left"
-        side, title = (("--role", "left") if left else (), model.title("left" if left else "right"))
-        command = invocation.fix("--as", "prediction", *side, "--unit", "--out", invocation.out("prediction"))
-        yield f"for vectors that compare {title}s by {seen_of(model)}, not by better taste", command
-        if "--items" in invocation.reading and not left:
-            yield (
-                "to judge both by labels (put a column of that table for LABELS)",
-                invocation.evaluate("--truth", "LABELS"),
-            )
-    elif "right" in model.free_shifts and word is Readability.NO:
-        form = "centred" if audit.evidence.norm is None else "folded-centred"
-        made = ", norm folded in and" * (form != "centred") + " centred"
-        yield (
-            f"to write labels{made} (a convention, no similarity)",
-            invocation.fix("--as", form, "--out", invocation.out(form)),
-        )
-    elif model.objective is None and law and model.predicts is not Equivalence.COSINES:
-        yield from _declaring(audit, invocation, law)
-
-
-def _declaring(audit: Audit, invocation: Invocation, law: str) -> Iterator[tuple[str, str]]:
-    """Yield what to declare of training: rows compared with each other, or weight decay; not of orthonormal columns."""
-    alone, traits = is_alone(audit.model), audit.evidence.traits
-    if alone and any(trait.orthonormal for trait in traits):
-        return
-    if alone and audit.head is None:
-        yield "if training compared these rows with each other", invocation.audit("--compared", "cosine")
-    else:
-        what = "if you know how it was trained, such as with the same weight decay on both sides"
-        yield f"{what} (`embaudit explain objective` lists the words)", invocation.audit("--objective", law)

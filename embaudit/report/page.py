@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from embaudit._version import __version__
 from embaudit.auditing import Audit
-from embaudit.auditing.answer import Readability
 from embaudit.auditing.texts import CODES
 from embaudit.auditing.wording import in_titles
 from embaudit.core.results import Drawn
@@ -21,14 +20,6 @@ from embaudit.report.documents import document
 from embaudit.report.drawn_file import drawn_inline
 from embaudit.report.explorer import explorer_parts
 from embaudit.report.pictures import display
-
-KINDS = {
-    Readability.YES: "yes",
-    Readability.NO: "no",
-    Readability.CONVENTION: "convention",
-    Readability.UNSAID: "unsaid",
-}
-"""How an answer is coloured."""
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,8 +42,12 @@ def environment(*, escapes: bool) -> jinja2.Environment:
 
 @cache
 def _template(name: str) -> jinja2.Template:
+    from markupsafe import Markup
+
     made = environment(escapes=True)
-    made.filters |= {"coded": coded, "typed": typed, "worded": worded, "drawn": drawn, "fitted": fitted}
+    made.filters |= {"coded": coded, "typed": typed, "worded": worded, "fitted": fitted}
+    # Names are escaped by what draws.
+    made.filters["drawn"] = lambda shown: Markup(drawn_inline(shown))  # noqa: S704
     return made.get_template(name)
 
 
@@ -122,7 +117,7 @@ def fragment(result: Result) -> str:
     >>> fragment(movement(model, model)).count("<table>")
     1
     """
-    return _harmless(_template("fragment.html.j2").render(view=document(result), kinds=KINDS))
+    return _harmless(_template("fragment.html.j2").render(view=document(result)))
 
 
 def page(result: Result, title: str = "", origin: Origin | None = None) -> str:
@@ -151,7 +146,6 @@ def page(result: Result, title: str = "", origin: Origin | None = None) -> str:
             view=view,
             title=title,
             origin=origin,
-            kinds=KINDS,
             parts_of=lambda intake: tuple(read_parts(intake)),
             made=(*view.facts, *seed, ("embaudit", __version__)),
             pictures=() if view.top or view.answer else _picture(result),
@@ -172,10 +166,3 @@ def _picture(result: Result) -> tuple[Display, ...]:
     with suppress(InputError):
         return (display(result),) if isinstance(result, Drawn) else ()
     return ()
-
-
-def drawn(shown: Display) -> Markup:
-    """Draw a picture within a page, where scripts and readers of screens find what it shows in words."""
-    from markupsafe import Markup
-
-    return Markup(drawn_inline(shown))  # noqa: S704 (names are escaped by what draws)

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from embaudit.auditing import Audit
-    from embaudit.auditing.finding import Finding
     from embaudit.core.results import Result
     from embaudit.report.document import Document, Glance, Lists, Near
     from embaudit.report.grid import Grid
@@ -78,71 +77,55 @@ def first_screen(audit: Audit, invocation: Invocation) -> str:
     >>> print(first_screen(audit(model), Invocation("model.npz")).splitlines()[2])
     YES: item-item cosines are the same in every model of rank 1 with the same
     """
-    made = audit_document(audit, invocation, drawn=False)
-    answer, rows = _answer(audit, f"{invocation.path}: {made.subject}"), max(1, made.n_asked)
+    made, answer, intake = audit_document(audit, invocation, drawn=False), audit.answer, audit.intake
+    head = [f"{invocation.path}: {made.subject}"]
+    if intake is not None and intake.format != OWN_FORMAT and len(intake.parts) + len(intake.left_over) > 1:
+        head.append(intake.line())
+    sizes = wrap(f"Quick audit: {audit.effort}.", WIDTH) if audit.quick else []
+    top = [*map(_short, head), *sizes, answer.question, *wrap(str(answer), WIDTH)]
     table = [] if made.glance is None else ["", *_table(made.glance), *wrap(" ".join(made.glance.key), WIDTH)]
+    # Findings do not say again what the answer says, where there are others.
+    answered = {*answer.findings} | ({"EMB102"} if "one_side" in answer.findings else set())
+    news = [each for each in made.findings if each.code not in answered] or made.findings
     # Long commands make room for a finding and for neighbours, of every row that was asked for.
+    rows = max(1, made.n_asked)
     least = 1 + len(_neighbours(audit, made, 1 if made.n_asked else LEAST, rows))
     for steps in (made.steps, (*made.steps[:1], *made.steps[1:][-1:]), made.steps[:1]):
         below = [*_commands(steps)]
-        room = HEIGHT - len(answer) - len(table) - len(below)
+        room = HEIGHT - len(top) - len(table) - len(below)
         if room >= least:
             break
     tips, issues = (room - len(_neighbours(audit, made, fewest, rows)) for fewest in (FEWEST, LEAST))
-    grave = sum(each.severity is Severity.ISSUE for each in _news(audit, made))
-    findings = _findings(audit, made)[: max(1, min(FINDINGS, max(tips, min(issues, grave))))]
+    grave = sum(each.severity is Severity.ISSUE for each in news)
+    n_findings = max(1, min(FINDINGS, max(tips, min(issues, grave))))
+    findings = [_short(f"{each.code} {each.severity.title}: {each.title}") for each in news[:n_findings]]
     # Rows that were asked for come before long lists.
-    sizes = product(range(rows, 0, -1), range(NEIGHBOURS, 0, -1))
-    lists = (_neighbours(audit, made, most, count) for count, most in sizes)
+    lengths = product(range(rows, 0, -1), range(NEIGHBOURS, 0, -1))
+    lists = (_neighbours(audit, made, most, count) for count, most in lengths)
     near = next((some for some in lists if len(some) <= room - len(findings)), [])
     left = room - len(findings) - len(near)
     # Commands are set in, so that the line before them is the first to go.
     between, apart = [""] * (left > 0), [""] * (left > 1 and bool(findings))
-    return "\n".join([*answer, *apart, *findings, *table, *near, *between, *below])
-
-
-def _answer(audit: Audit, title: str) -> list[str]:
-    intake = audit.intake
-    told = intake is not None and intake.format != OWN_FORMAT and len(intake.parts) + len(intake.left_over) > 1
-    lines = [title, *([intake.line()] if intake is not None and told else [])]
-    sizes = wrap(f"Quick audit: {audit.effort}.", WIDTH) if audit.quick else []
-    return [*map(_short, lines), *sizes, audit.answer.question, *wrap(str(audit.answer), WIDTH)]
+    return "\n".join([*top, *apart, *findings, *table, *near, *between, *below])
 
 
 def _short(line: str, width: int = WIDTH) -> str:
     return shorten(line, width, placeholder=" …")
 
 
-def _news(audit: Audit, made: Document) -> Sequence[Finding]:
-    """List the findings that do not say again what the answer says, or all where there are no others."""
-    answered = {*audit.answer.findings} | ({"EMB102"} if "one_side" in audit.answer.findings else set())
-    return [each for each in made.findings if each.code not in answered] or made.findings
-
-
-def _findings(audit: Audit, made: Document) -> list[str]:
-    return [_short(f"{each.code} {each.severity.title}: {each.title}") for each in _news(audit, made)]
-
-
 def _table(glance: Glance) -> list[str]:
     """Align a table under two lines: what was done, and what became of it."""
-    grid, bounds = glance.grid, [0, 1]
-    for _, width in glance.groups:
-        bounds.append(bounds[-1] + width)
-    titles = ("", *(title for title, _ in glance.groups))
-    blocks = [
-        _block(title, [row[each:other] for row in (grid.headings, *grid.rows)])
-        for title, (each, other) in zip(titles, pairwise(bounds), strict=True)
-    ]
+    lines, start, blocks = (glance.grid.headings, *glance.grid.rows), 0, []
+    for title, width in (("", 1), *glance.groups):
+        cells = [line[start : start + width] for line in lines]
+        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+        aligned = ["  ".join(f"{cell:{w}}" for cell, w in zip(row, widths, strict=True)) for row in cells]
+        # A title and the columns below it are one block, as wide as the longest of their lines.
+        broad = max(map(len, (title, *aligned)))
+        blocks.append([f"{line:{broad}}" for line in (title, *aligned)])
+        start += width
     between = " " * max(1, min(3, (WIDTH - sum(len(block[0]) for block in blocks)) // max(1, len(blocks) - 1)))
     return [between.join(line).rstrip() for line in zip(*blocks, strict=True)]
-
-
-def _block(title: str, rows: Sequence[Sequence[str]]) -> list[str]:
-    """Align some columns under a title, in lines of one length."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = ["  ".join(f"{cell:{width}}" for cell, width in zip(row, widths, strict=True)) for row in rows]
-    width = max(map(len, (title, *lines)))
-    return [f"{line:{width}}" for line in (title, *lines)]
 
 
 def _neighbours(audit: Audit, made: Document, most: int, rows: int = 1) -> list[str]:
@@ -235,18 +218,14 @@ def brief(paragraphs: Iterable[str], grids: Sequence[Grid]) -> str:
     lines = [line for text in paragraphs for line in wrap(text, WIDTH)]
     if not grids:
         return "\n".join(lines)
-    room = max(ROWS, HEIGHT - len(lines) - 5)
-    table = _narrow(grids[0]).head(room)
+    # Names are cut, and the essential columns alone are kept where all have no room.
+    table = grids[0].shortened(NAME)
+    table = table if max(map(len, str(table).splitlines()[1:])) <= WIDTH else table.narrow()
+    table = table.head(max(ROWS, HEIGHT - len(lines) - 5))
     lines += ["", *wrap(table.caption, WIDTH), *str(table).splitlines()[1:]]
     if len(grids) > 1 or len(table.rows) < len(grids[0].rows) or len(table.headings) < len(grids[0].headings):
         lines += ["", "Everything: --full"]
     return "\n".join(lines)
-
-
-def _narrow(grid: Grid) -> Grid:
-    """Shorten names, and keep the essential columns alone where all have no room."""
-    short = grid.shortened(NAME)
-    return short if max(map(len, str(short).splitlines()[1:])) <= WIDTH else short.narrow()
 
 
 def print_result(result: Result, console: Console, *, full: bool = True) -> None:
