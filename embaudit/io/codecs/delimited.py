@@ -115,7 +115,8 @@ def sniff(
         for quoted in [True, False] if '"' in text and candidate not in UNQUOTED else [False]:
             source = Delimited(path, candidate, encoding, quoted)
             rows = _sample_rows(text, source)
-            if rows and (sep is not None or _is_even(rows)):
+            is_even = bool(rows) and len(rows[0]) > 1 and len(set(map(len, rows))) == 1
+            if is_even or (rows and sep is not None):
                 return _with_header(replace(source, first_rows=tuple(rows)), header, customary)
     tried = "equally many columns in every line, cut by one of :: tab , ; | space"
     raise must_be(f"{path}", f"a table with {tried}", "other lines", "repair it; fit takes other separators with --sep")
@@ -135,10 +136,6 @@ def continued(first: Delimited, path: Path) -> Delimited:
     if len(header) != first.width or first.names not in (None, header):
         raise must_be(f"the columns of {path}", f"those of {first.path}", ", ".join(header)[:200], "leave it out")
     return source
-
-
-def _is_even(rows: list[tuple[str, ...]]) -> bool:
-    return len(rows[0]) > 1 and len({len(row) for row in rows}) == 1
 
 
 def _sample(path: Path) -> tuple[str, str]:

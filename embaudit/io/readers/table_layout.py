@@ -196,18 +196,13 @@ def _family(table: TableFile, places: list[int], request: Request) -> tuple[int,
         match = NUMBERED.fullmatch(name)
         if match is not None and request.vector in (None, match[1]):
             families.setdefault(match[1], {})[int(match[2])] = i
-    whole = [family for family in families.values() if len(family) > 1 and _is_counted(family)]
+    # They must run from 0 or 1 on without gaps.
+    whole = [x for x in families.values() if len(x) > 1 and min(x) in (0, 1) and max(x) - min(x) == len(x) - 1]
     if len(whole) != 1:
         remedy = "choose them with --vector=FIRST:LAST, or with the name before their number"
         got = f"{len(whole)} such families in {table.listed()}" if whole else table.listed()
         raise must_be(f"the vectors of {table.path}", "a column of lists, or columns such as e0 to e63", got, remedy)
     return tuple(whole[0][number] for number in sorted(whole[0]))
-
-
-def _is_counted(numbers: Iterable[int]) -> bool:
-    """Check for numbers that run from 0 or 1 on, without gaps."""
-    ordered = sorted(numbers)
-    return ordered[0] in (0, 1) and ordered == list(range(ordered[0], ordered[0] + len(ordered)))
 
 
 def _place(table: TableFile, name: str, used: set[int | None]) -> int | None:
