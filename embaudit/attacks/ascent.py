@@ -29,6 +29,7 @@ def best_displacement(
     """Find the best displacement; the search ends at the goal, which none can exceed."""
     r = objective.table.x.shape[1]
     best = Displacement(np.zeros(r), None, np.zeros(r))
+    # Each set holds the one before: its best displacement starts the next search, which cannot end below it.
     for budget in budgets:
         ramps, candidates = _ramps(objective.table, budget, best), _drawn(objective.table, budget, best, draw)
         drawn = heapq.nlargest(max(1, n_starts - len(ramps)), candidates, key=lambda start: _value(objective, start))
@@ -78,6 +79,7 @@ def _ramps(table: Table, budget: Budget, best: Displacement) -> list[Displacemen
     if budget.radius:
         return []
     x = _attacked(table)
+    # Principal axes of the rows; scaled by their sum of squares so that no scale of the model matters.
     axes = None if budget.is_diagonal else np.linalg.eigh(gram(x) / max(float(np.square(x).sum()), 1e-300))[1]
     energy = np.square(x if axes is None else x @ axes).sum(axis=0)
     # Ranks from -½ to ½, so that the widest stretch lies between the strongest and the weakest direction.

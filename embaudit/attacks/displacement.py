@@ -63,10 +63,12 @@ class Displacement(NamedTuple):
         if 0 < length < np.inf:
             shift = within(shift + slopes.shift * (size * budget.radius / length), budget.radius)
         if budget.is_diagonal:
+            # Within diagonal metrics the slope is the diagonal of H, and logarithms simply add up.
             direction = np.diag(slopes.metric)
             most = float(np.abs(direction).max())
             logs = self.logs + direction * (size * budget.window / most if most > 0 else 0.0)
             return Displacement(shift, None, clipped(logs, budget.window))
+        # exp(H) by its eigenvalues, scaled such that the largest takes the share `size` of the window.
         values, turned = np.linalg.eigh(slopes.metric)
         most = float(np.abs(values).max())
         values = np.exp(values * (size * budget.window / most if most > 0 else 0.0))
@@ -81,6 +83,7 @@ class Displacement(NamedTuple):
     def gauge(self, group: GaugeGroup, role: Role, span: Floats | None) -> Gauge:
         """Make the gauge of the set, from the dimensions of a span if there is one: outside it nothing is changed."""
         shift = self.shift
+        # Rows of the side attacked are multiplied by S^½, those of the other side by its inverse: predictions stay.
         roots: tuple[Linear, Linear] = self.root(-1), self.root()
         if span is not None:
             axes, shift = span if self.axes is None else span @ self.axes, span @ self.shift

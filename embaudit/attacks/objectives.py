@@ -49,6 +49,7 @@ class Table(NamedTuple):
         """
         x, x_lengths, y, y_lengths = moved
         a, b = x[first], y[second]
+        # Derivatives of a·b/(‖a‖‖b‖) at unit rows: along H, what pulls rows together less what lengthens them.
         pulled = force * np.einsum("ij,ij->i", a, b)
         own, other = (a * pulled[:, None]).T @ a, (b * pulled[:, None]).T @ b
         both = np.zeros_like(own) if self.y is not None else (a * force[:, None]).T @ b
@@ -84,6 +85,7 @@ class MeanShiftObjective:
         moved, (first, second) = self.table.moved(displacement), self.pairs.T
         x, _, y, _ = moved
         change = np.einsum("ij,ij->i", x[first], y[second]) - self.before
+        # The derivative of |Δ|; where nothing moved yet it is 0, so that the search starts from ramps and drawn metrics.
         push = np.sign(change)
         return float(np.abs(change).mean()), lambda: self.table.slopes(displacement, moved, first, second, push)
 
@@ -104,6 +106,7 @@ class NeighbourLossObjective:
         """Evaluate it, which is piecewise constant; slopes are those of a smooth stand-in."""
         moved = self.table.moved(displacement)
         cosines = cosines_of(moved[0], self.rows)
+        # The share lost jumps; what is climbed is a smooth count of rivals that are about to pass entries.
         lost = float(driven_out(cosines, self.entries, self.tie).mean())
         return lost, lambda: self._slopes(displacement, moved, cosines)
 

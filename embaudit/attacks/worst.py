@@ -249,6 +249,7 @@ def worst_gauge(
     achieved = (
         sample.objective.at(best)[0] if objective == "movement" else _share_lost(model, role, gauge, sample.table)
     )
+    # A search that gained nothing is reported as the identity.
     gauge, achieved = (gauge, achieved) if achieved > 0 else (still, 0.0)
     return Attack(gauge, objective, role, group, achieved, sample.bound, sample.size, sample.table, roles=model.roles)
 
@@ -326,11 +327,13 @@ def _sampled_lists(
     certified = certified_neighbours(
         model, role=role, n=n, rows=rows, group=group if isinstance(group, Affine) else None
     )
+    # Lists that rows without direction leave short are no part of the sample.
     is_full = ~np.isnan(certified.radii).any(axis=1)
     rows, entries, radii = certified.rows[is_full], certified.indices[is_full], certified.radii[is_full]
     # Lists that hold everything have no rival.
     n_outside = max(0, len(model.side(role).directed) - certified.n - 1) if len(rows) else 0
     n_near = min(n_outside, NEARBY if model.rank <= LONG else SPANNED_NEARBY)
+    # The search looks at the nearest rivals only; what it finds is counted among all rows in the end.
     nearby = excluded(cosines_of(unit_rows(factors, none=0), rows), entries, n_near)
     groups = np.hstack([rows[:, None], entries, nearby])
     nearest, places = np.unique(groups, return_inverse=True)
@@ -339,6 +342,7 @@ def _sampled_lists(
     table, span = _spanned(group, Table(x, is_shifted=(_is_shifted(group, role),) * 2))
     lists = NeighbourLossObjective(table, places[:, 0], places[:, 1 : 1 + entries.shape[1]], tie_of(factors))
     kappa = getattr(group, "max_condition", None) or 1.0
+    # An entry whose certified radius exceeds κ stays under every gauge of the set: only the others can be lost.
     bound = float((radii <= kappa).mean()) if radii.size else 0.0
     size = int(radii.size) if n_outside else 0
     return _Sample(lists, bound, size, np.column_stack([rows, entries]), span)

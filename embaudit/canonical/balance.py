@@ -50,6 +50,7 @@ def balance(left_root: Matrix, right_root: Matrix) -> Balance:
     >>> round(balance(np.diag([2.0, 1.0]), np.diag([2.0, 4.0])).condition_number, 9)
     2.0
     """
+    # The singular values of the scores, from k×k roots (THEORY section 6); both balanced Gram matrices become diag(s).
     u, s, vt = np.linalg.svd(left_root @ right_root.T)
     rank = int(np.sum(s > RESOLVED * s[0]))
     scale = np.sqrt(s[:rank])

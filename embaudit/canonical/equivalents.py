@@ -92,6 +92,7 @@ class EquivalentModel:
         >>> first.name, first.called("right"), first.called("left")
         ('exponent 0 (users whitened)', 'users whitened (prediction cosine)', 'users whitened')
         """
+        # Where directions are left alone, cosines of the whitened model are not quite prediction cosines.
         alone = self.form is not None and self.form.leaves_alone
         if self.kind == CANONICAL and self.exponent == PREDICTS.get(role) and not alone:
             return f"{self.title} (prediction cosine)"
@@ -154,5 +155,6 @@ def equivalent_at(form: CanonicalForm, exponent: float, name: str) -> Equivalent
     gauge = form.gauge(exponent)
     if gauge is not None:
         return replace(EquivalentModel.by(gauge, name, CANONICAL, exponent=exponent), form=form)
+    # No gauge reaches the model: a direction that no prediction sees is dropped. Rounding grows by κ of the map.
     kappa = float(np.linalg.cond(form.maps(exponent)["left"]))
     return EquivalentModel(name, CANONICAL, name, float("nan"), 0.0, None, exponent, kappa, form=form)

@@ -117,6 +117,7 @@ def prediction_rows(model: FactorModel, form: CanonicalForm, role: SideName) -> 
 
     What is zero but for rounding becomes zero, since it would have a direction made of rounding errors.
     """
+    # Right rows at exponent 0, left rows at exponent 1: `V s` and `U s` (THEORY section 6).
     linear = form.right_map(0.0) if role == "right" else form.left_map(1.0)
     centre: Vector = form.right_centre if role == "right" else form.left_centre
     metric = np.linalg.norm(form.left_root if role == "right" else form.right_root, axis=0)

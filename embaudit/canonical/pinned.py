@@ -169,6 +169,7 @@ def _unseen_by(model: FactorModel, side: SideName, scope: str) -> Pinning | None
     other = OPPOSITE[side]
     if other not in model.sides:
         return None
+    # What lies outside the span of the other side takes no part in a prediction and can be reflected, row by row.
     space = _rows_space(model, other)
     unseen = np.eye(model.rank) - space @ space.T
     x = unit_rows(model.factors(side), none=0)
@@ -215,6 +216,7 @@ def _both_sides(model: FactorModel, most: float, draw: np.random.Generator) -> P
     basis = spaces[0] if spaces[0].shape[1] >= spaces[1].shape[1] else spaces[1]
     m = basis.shape[1]
     left, right = (span_of(model.factors(side), basis) for side in model.sides)
+    # Constraints near I: forms that vanish on the rows of both sides are what first order leaves free.
     rank = right.needed if left.is_full or right.is_full else right.needed - len(tangent(left, right))
     proof = _proof(model, left, right, basis) if all(s.shape[1] == m for s in spaces) else None
     if proof is not None:
@@ -306,6 +308,7 @@ def _too_few(model: FactorModel) -> str:
 def _counted(model: FactorModel) -> Pinning | None:
     """Show without a witness that fewer labels than numbers leave some free: if labels span, some cosine moves."""
     k, n = model.rank, len(model.right_side.directed)
+    # Each label fixes one number of a form; with fewer labels than numbers some form vanishes on all of them.
     if n >= n_forms(k) or _rows_space(model, "right").shape[1] < k:
         return None
     return Pinning("free", _too_few(model), SCOPES["head"], n, n_forms(k))
@@ -313,6 +316,7 @@ def _counted(model: FactorModel) -> Pinning | None:
 
 def _candidates(span: Span, units: Floats, draw: np.random.Generator, *, affine: bool) -> list[Floats]:
     """Return free forms: those nearest to moving one pair, some at random, each in both signs."""
+    # A form moves the cosine of labels i and j by its value at them: project that functional onto what is free.
     i, j = draw.integers(len(units), size=(2, CANDIDATES))
     products = np.einsum("ni,nj->nij", units[i], units[j])
     wanted = packed((products + products.transpose(0, 2, 1)) / 2)
@@ -342,5 +346,6 @@ def _head_gauge(free: Floats, k: int, most: float) -> Gauge:
     s = 1 / (1 + float(h @ (h / stretched)))
     scales = np.sqrt(s * stretched)
     shift = vectors @ (s * h / scales)
+    # Labels take N and v; the inputs, which the gauge calls left, take N⁻¹.
     linear = Gauge.from_svd(vectors, 1 / scales, vectors.T)
     return Gauge(linear.left, linear.right, None, shift)  # type: ignore[arg-type]

@@ -211,6 +211,7 @@ def nearest_exponent(form: CanonicalForm) -> tuple[float, float]:
 
 def balancedness(form: CanonicalForm) -> Floats:
     """Compute the eigenvalues of `(PᵀP)^-½ (QᵀQ) (PᵀP)^-½`, as squared singular values of `R_Q R_P⁻¹`."""
+    # `(PᵀP)^-½ (QᵀQ) (PᵀP)^-½` has the eigenvalues of `R_Q (R_PᵀR_P)⁻¹ R_Qᵀ`, whose square root is R_Q R_P⁻¹.
     ratio = form.right_root @ np.linalg.pinv(form.left_root, rcond=form.left.precision)
     values: Floats = np.linalg.svd(ratio, compute_uv=False)[: form.rank] ** 2
     return values
@@ -230,6 +231,7 @@ def hidden_biases(role: SideName, side: Moments) -> tuple[HiddenBias, ...]:
         return tuple(HiddenBias(role, column, float(side.mean[column])) for column in columns)
     if side.n_rows <= len(side.mean) + 1:
         return ()  # so few rows lie on a plane whatever they are
+    # No single column is constant: look for a direction in which the centred rows have no spread but rounding.
     _, spread, directions = np.linalg.svd(side.centred_root)
     still = directions[spread <= 16 * side.precision * max(spread[0], np.linalg.norm(side.mean))]
     levels = still @ side.mean

@@ -142,6 +142,7 @@ def _spans(x: Matrix, basis: Floats, needed: int, *, affine: bool) -> bool:
 
     if len(x) < needed or needed > LARGEST_SHOWN:
         return False
+    # More rows only add to the span: if as many as there are numbers span it, all do.
     rows = _units(x[np.sort(np.random.default_rng(0).choice(len(x), needed, replace=False))], basis)
     products = rows @ rows.T
     # Inner products of lifts, without making the lifts: N numbers a row become one product.

@@ -126,9 +126,11 @@ def seen_directions(model: FactorModel, shifts: tuple[SideName, ...]) -> Floats:
         raise _vanishing()
     longest = [np.linalg.norm((whole[0][0] * scale)[:, used], 2), np.linalg.norm((whole[1][0] / scale)[:, used], 2)]
     resolution = precision * longest[0] * longest[1]
+    # The rank of the scores is that of R_P R_Qᵀ, of which singular values below the resolution are rounding.
     rank = int((np.linalg.svd(p @ q.T, compute_uv=False) > resolution).sum())
     if rank == 0:
         raise _vanishing()
+    # Where single columns carry all of it, keep these columns as they are: nothing is mixed that need not be.
     columns = np.flatnonzero(used)[np.linalg.norm(p, axis=0) * np.linalg.norm(q, axis=0) > resolution]
     if len(columns) == rank:
         return np.eye(model.rank)[:, columns]
@@ -142,6 +144,7 @@ def _vanishing() -> InputError:
 def _basis(p: Floats, q: Floats, scale: Floats, rank: int, precision: float) -> Floats:
     """Return the row space of the left rows `p / scale`, as far as the right rows `q scale` have a part in it."""
     _, s, vt = np.linalg.svd(p)
+    # Of the space that left rows span, the part with the largest products with right rows.
     rows = vt[: max(rank, int((s > precision * s[0]).sum()))] / scale
     space = np.linalg.qr(rows.T)[0]
     held = (q * scale) @ space

@@ -56,6 +56,7 @@ def shared_form(left: Span, right: Span, k: int) -> Floats | None:
     _, sines, vt = np.linalg.svd(outside, full_matrices=False)
     shared = left.held @ vt[sines <= SHARED].T
     g = np.eye(k)
+    # Alternate between the subspace of shared forms and the cone G ⪰ I; its limit is in both where they meet.
     for _ in range(300 if shared.size else 0):
         g = symmetric(shared @ (shared.T @ packed(g)), k)
         values, vectors = np.linalg.eigh(g)
@@ -76,6 +77,7 @@ def cone_certificate(left: Matrix, right: Matrix, basis: Floats) -> bool:
     m = basis.shape[1]
     target = packed(np.eye(m))
     for x in (left, right):
+        # Nonnegative least squares finds the weights; a residual of rounding means that I lies in the cone.
         lifts = lifted(unit_rows(x, none=0) @ basis)
         if nnls(lifts.T, target)[1] > 64 * m * EPS:
             return False
@@ -146,6 +148,7 @@ def _solved(metric: Floats, left: Span, right: Span) -> tuple[Floats, float]:
 
 
 def _advanced(metric: Floats, step: Floats) -> Floats:
+    # Halve the step until no eigenvalue falls below a fifth of the least: S stays positive and S⁻¹ bounded.
     least = np.linalg.eigvalsh(metric)[0]
     for _ in range(40):
         if np.linalg.eigvalsh(metric + step)[0] >= 0.2 * least:

@@ -139,6 +139,7 @@ def near_pairs(x: Matrix, rows: Indices, least: float) -> Indices | None:
 
     if len(rows) < 2:
         return np.empty((0, 2), dtype=np.intp)
+    # Eight dimensions in which directions spread most: no pair within reach is lost, few others come with it.
     tree = cKDTree(_along(x, rows, _widest(x, rows)))
     # A little more than the distance: the few dimensions are rounded, too.
     reach = float(np.sqrt(2 - 2 * least) * (1 + 1e-6) + 1e-12)

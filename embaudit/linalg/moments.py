@@ -267,6 +267,7 @@ def outlined(x: Matrix) -> Moments | None:
     every = int(n // (ENTERING * k))
     if n * k * k <= EXACT_CELLS or every < FEWER or x.dtype != np.float32:
         return None
+    # Rows at equal distances, in float64: their rank is a lower bound of that of all rows.
     sampled, (total, squares) = moments(x[::every]), _column_sums(x)
     mean, most = total / n, float(np.sqrt(squares.sum()))
     if sampled.inverse_root is None or not _spans(sampled.centred_root, sampled.inverse_root, most, sampled.precision):

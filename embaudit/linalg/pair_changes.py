@@ -107,6 +107,7 @@ class PairChanges:
     def _quantiles(self) -> dict[float, tuple[float, float, float]]:
         """Each quantile with the ends of its interval, which are 0 or 2 where pairs are too few."""
         n = len(self.sizes)
+        # Between two order statistics, as numpy.quantile does; the ends of the interval are order statistics, too.
         places = {level: (level * (n - 1), *quantile_ranks(n, level, self.draws)) for level in LEVELS}
         needed = [place for at, low, high in places.values() for place in (int(at), ceil(at), low - 1, high - 1)]
         # Only these few places need to be in order.

@@ -58,6 +58,7 @@ def table_sums(before: Floats, after: Floats, *, symmetric: bool) -> CosineSums:
     >>> table_sums(np.eye(3), np.ones((3, 3)), symmetric=True).mean
     1.0
     """
+    # Over ordered pairs; each row with itself adds 1 to every term, whatever the model.
     terms = before.sum(), after.sum(), np.vdot(before, before), np.vdot(after, after), np.vdot(before, after)
     p, sums = len(before), [float(term) for term in terms]
     return CosineSums(n_pairs(p), *((x - p) / 2 for x in sums)) if symmetric else CosineSums(before.size, *sums)

@@ -82,6 +82,7 @@ class TransformedRows:
 
     def _amplified(self, stored: Singles, block: Singles) -> Vector:
         """Compare the sizes that were added up with the lengths that came out."""
+        # ‖x M‖ is at least the least stretch times ‖x‖: where nothing is shifted, one number bounds all rows.
         size, least = self._norms
         if least > 0 and not self.shift.any():
             return np.full(len(block), size / least)

@@ -163,11 +163,13 @@ def argmaxable_in(
     space: LabelCoordinates, model: FactorModel, rows: Indices, margin: float = MARGIN, max_cells: int = MAX_CELLS
 ) -> Argmaxable:
     """Answer `argmaxable` where the coordinates of the model's labels are at hand already."""
+    # Equal labels never lead alone: one of each group competes, and its answer holds for all of them (as "tied").
     first = first_twins(space, model.right_bias)
     is_twin = first != np.arange(len(first))
     distinct, where = np.unique(first[rows], return_inverse=True)
     field = replace(space, twins=is_twin) if is_twin.any() else space
     pairs = np.column_stack([distinct, distinct])
+    # A pair of one label with itself asks for an input that makes this label lead alone.
     feasible = solve_feasibility(field, pairs, margin=margin, max_cells=max_cells, title="argmaxable labels")
     leads = (feasible.status == YES)[where]
     alone = ~np.isin(first[rows], first[is_twin])

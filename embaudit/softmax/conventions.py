@@ -165,6 +165,7 @@ def norm_evidence(
     """
     forms = conventions(head, norm)
     alive = labels[head.right_side.norms[labels] > 0]
+    # Searches cost labels asked times labels of the head (times columns), in every form.
     size = min(max(50, SEARCHED // head.n_right), max(150, CELLS // head.right.size))
     queries = sample_rows(alive, share_of(size, n_lists), rng)
     rows: dict[str, Rows] = {form.name: form.seen(head.right) for form in forms}

@@ -50,6 +50,7 @@ def of_ordinary_size(x: Matrix) -> Matrix:
     largest = max(float(np.abs(x[rows]).max()) for rows in row_blocks(*x.shape))
     if not largest or ORDINARY[0] <= largest <= ORDINARY[1]:
         return x
+    # A power of two rounds nothing, and no answer depends on the scale of a head.
     exponent = int(np.ceil(np.log2(largest)))
     return frozen(np.ldexp(np.asarray(x, dtype=np.float64), -exponent))
 
@@ -176,6 +177,7 @@ def label_coordinates(model: FactorModel, *, summary: Moments | None = None) -> 
     require_softmax(model, "what labels can do")
     rows = model.right if summary is not None else of_ordinary_size(model.right)
     if "right" in model.link.unit_sides:  # what the head multiplies its inputs with
+        # Moments at hand are those of the rows as stored, not of these.
         rows, summary = unit_rows(model.right, none=0), None
     lengths = model.right_side.norms if rows is model.right else None
     summary = moments(rows) if summary is None else summary
@@ -190,6 +192,7 @@ def _inverse_root(summary: Moments) -> Matrix:
     """Return T with `Σ z zᵀ = I` for `z = (w − w̄) T`, of as many columns as the rows span dimensions."""
     if summary.right_inverse is not None:
         return summary.right_inverse
+    # Axes of the rows, those of rounding left out: with the SVD `O s Vᵀ` of the centred rows, `(w − w̄) V s⁻¹` are rows of O.
     s, vt = summary.axes
     size = float(np.sqrt(summary.n_rows) * np.abs(summary.mean).max())
     rank = int((s > summary.precision * max(s[0], size)).sum())
@@ -200,6 +203,7 @@ def _inverse_root(summary: Moments) -> Matrix:
 
 def _residual(space: LabelCoordinates, bias: Floats) -> Floats:
     """Remove from the bias what is linear in the rows, and scale the rest to spread 1."""
+    # A constant is common to all labels; what is linear in the rows a shift of the inputs makes up for.
     centred = bias - bias.mean()
     slope = np.zeros(space.rows.shape[1])
     for labels, block in float64_blocks(space.rows):

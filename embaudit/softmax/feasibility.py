@@ -159,6 +159,7 @@ def solve_feasibility(
         return Feasibility(np.full_like(result.status, YES), np.ones_like(result.lead))
     for start in range(0, len(members), CHUNK):
         chunk = slice(start, start + CHUNK)
+        # Views of the result: what certificates settle is written into it.
         leaders, status, lead = _Leaders.of(space, members[chunk]), result.status[chunk], result.lead[chunk]
         inputs = _by_nearest_points(leaders, margin, status, lead)
         rest = np.flatnonzero(status == OPEN)
@@ -173,6 +174,7 @@ def _by_nearest_points(leaders: _Leaders, margin: float, status: NDArray[np.int8
     rest, corners = np.arange(len(leaders)), [inputs[:0]] * len(leaders)
     n_rounds = min(ROUNDS, max(LEAST_ROUNDS, PASSED // space.rows.size))
     for turn in range(n_rounds + 1):
+        # Compare with all labels: either the input wins, or the labels that beat it enter the hull.
         some = leaders.take(rest)
         gaps = _gaps(some, inputs[rest], leaders.n_rivals)
         # An input that leads all labels by the margin is a proof of YES.
@@ -199,6 +201,7 @@ def _nearest(space: LabelCoordinates, differences: Floats) -> tuple[Floats, floa
     # With a bias inputs have τ >= 0: one more corner, along τ, stands for that.
     upward = np.eye(1, differences.shape[1], differences.shape[1] - 1)[: int(space.residual.any())]
     point, weights = nearest_point(np.vstack([upward, differences]))
+    # The weights of differences sum to 1 beside that of τ; an input of length 1 leads by `‖p‖/Σ` of them at most.
     own = weights[len(upward) :]
     bound = float(np.linalg.norm(point) / (2 * own.sum())) if own.any() else np.inf
     return point, bound, differences[own > 0]
@@ -222,6 +225,7 @@ def _by_programs(leaders: _Leaders, point: Floats, margin: float, max_cells: int
         entrants = np.append(entrants, new)
         if not len(new) or len(entrants) > room:
             return OPEN, 0.0
+        # The best input against these; fewer labels are easier to lead, so that its lead bounds the lead over all.
         bound, point = best_lead(leaders.differences(0, entrants))
         if bound <= margin:
             return NO, 0.0

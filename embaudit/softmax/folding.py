@@ -83,6 +83,7 @@ class Convention:
         if self.gain is None or norm.shift is None:
             return head.right_bias
         centre = 0.0 if self.centre is None else self.centre @ norm.shift
+        # `(W − c)(γ ⊙ x̂ + β) = (W − c) diag(γ) x̂ + (W − c) β`: the last term does not depend on the input.
         moved: Floats = np.asarray(head.right @ norm.shift, dtype=np.float64) - centre
         return moved if head.right_bias is None else head.right_bias + moved
 
@@ -183,5 +184,6 @@ def ones_to_reach(cosine: float, target: float) -> float:
         raise must_be("cosine", "a number from -1 to 1", cosine)
     if not is_number(target) or not -1 < target < 1:
         raise must_be("target", "a number between -1 and 1", target)
+    # Solve `(c ± τ²)/(1 + τ²) = target` for τ: `τ² = |target − c| / (1 ∓ target)`.
     room = 1 - target if target >= cosine else 1 + target
     return float(np.sqrt(abs(target - cosine) / room))

@@ -106,6 +106,7 @@ def shared_halves(
     equal = index[index[:, 0] == index[:, 1]]
     if equal.size:
         raise must_be("pairs", "of two different labels", f"label {equal[0, 0]} with itself")
+    # Far out only the rows count: along a direction t x logits grow with t, biases stay.
     space = label_coordinates(model).without_bias()
     feasible = solve_feasibility(space, index, margin=margin, max_cells=max_cells, title="edges of the hull")
     apart = _only_bias_differs(model, space.rows, index)

@@ -154,6 +154,7 @@ def make_panel(
     eligible = np.intersect1d(alive, model.right_side.eligible_rows)
     # Two labels make the first pair: with fewer left, those set aside serve as well.
     eligible = eligible if len(eligible) > 1 else alive
+    # Without replacement, and labels keep the order of the head.
     drawn = eligible if len(eligible) <= n_labels else rng.choice(eligible, n_labels, replace=False)
     labels = np.union1d(drawn, np.asarray(include, dtype=np.intp))
     return LabelSample(
@@ -190,6 +191,7 @@ def most_alike(panel: LabelSample) -> tuple[int, int]:
     """
     x, groups = panel.model.right, twins(panel.model)
     everyone = np.arange(len(x))
+    # First labels without duplicates below .995, then one of each group, then any below a cosine of 1.
     tried = (np.flatnonzero(groups.alone), TELLING), (np.unique(groups.first), 1), (everyone, 1 - ONE_DIRECTION)
     for rows, below in tried:
         pair = _nearest_pair(x[rows], below) if len(rows) > 1 else None

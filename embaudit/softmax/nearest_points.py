@@ -48,5 +48,6 @@ def nearest_point(corners: Floats) -> tuple[Floats, Vector]:
         weights, _ = nnls(np.vstack([columns, np.full(len(corners), size)]), np.append(np.zeros(len(columns)), size))
     except RuntimeError:
         weights = (np.arange(len(corners)) == np.argmin(lengths)).astype(float)
+    # Weights in proportion: the least-squares sum is below 1 by what `‖p‖` adds to the residual.
     weights /= weights.sum()
     return weights @ corners, weights

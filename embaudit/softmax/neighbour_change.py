@@ -52,6 +52,7 @@ def neighbour_change(
     >>> change.top1_changed
     1.0
     """
+    # Duplicates change places by rounding alone: one of each group stands for all, in rows asked and in lists.
     copies, first = twins(model), standing_rows(model, "right")
     labels = once(rows, first)
     n = min(n, len(once(model.right_side.directed, first)) - 1)
@@ -62,6 +63,7 @@ def neighbour_change(
     nearest, changed = NearestChanged.of(before, after, exact=exact), 1 - before.overlap(after)
     lost = np.count_nonzero((before.indices >= 0) & ~before.kept_in(after), axis=1)
     other = ~before.first(1).kept_in(after.first(1))[:, 0]
+    # Examples: labels without duplicates first, then by neighbours lost; a changed nearest one counts once more.
     most = np.lexsort((-lost - other, ~copies.alone[labels]))[:n_examples]
     shown = (lists.of(most).first(SHOWN) for lists in (before, after))
     examples = by_name(model.names("right"), *shown, first=copies.first)

@@ -83,6 +83,7 @@ def _summary(
     panel: LabelSample, pairs: Indices, cosines: Floats, shifts: Floats, target: float, *, exact: bool
 ) -> ShiftSummary:
     """Summarise the shortest shifts of all pairs to one target, with the easiest and the hardest pairs."""
+    # Equal rows need an infinite shift for anything but a cosine of 1: counted apart, in no quantile.
     movable = np.flatnonzero(np.isfinite(shifts))
     order = movable[np.argsort(shifts[movable], kind="stable")]
     names = panel.model.names("right").astype(str)

@@ -103,6 +103,7 @@ def label_combinations(
     if not is_number(margin):
         raise must_be("margin", "a number", repr(margin))
     as_count(max_combinations, "max_combinations")
+    # One region to begin with: all inputs, of which `(0, 1)` is one; each label cuts those that its hyperplane meets.
     regions = [(np.zeros(0), np.append(np.zeros(rows.shape[1] - 1), 1.0))]
     for label in track(range(len(rows)), "enumerating combinations of labels", len(rows)):
         regions = [child for signs, x in regions for child in _cut(rows[: label + 1], signs, x, margin)]
@@ -113,6 +114,7 @@ def label_combinations(
                 f"more after {label + 1} of {len(rows)} labels",
                 "ask for fewer labels or raise max_combinations",
             )
+    # In order of the binary numbers that the combinations spell.
     on = np.array([signs for signs, _ in regions]).reshape(-1, len(rows)) > 0
     return LabelCombinations(on[np.lexsort(on.T[::-1])], model.names("right"))
 
