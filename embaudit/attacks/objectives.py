@@ -85,7 +85,7 @@ class MeanShiftObjective:
         moved, (first, second) = self.table.moved(displacement), self.pairs.T
         x, _, y, _ = moved
         change = np.einsum("ij,ij->i", x[first], y[second]) - self.before
-        # The derivative of |Δ|; where nothing moved yet it is 0, so that the search starts from ramps and drawn metrics.
+        # The derivative of |Δ|; it is 0 where nothing moved yet, so that the search starts elsewhere.
         push = np.sign(change)
         return float(np.abs(change).mean()), lambda: self.table.slopes(displacement, moved, first, second, push)
 

@@ -192,7 +192,8 @@ def _inverse_root(summary: Moments) -> Matrix:
     """Return T with `Σ z zᵀ = I` for `z = (w − w̄) T`, of as many columns as the rows span dimensions."""
     if summary.right_inverse is not None:
         return summary.right_inverse
-    # Axes of the rows, those of rounding left out: with the SVD `O s Vᵀ` of the centred rows, `(w − w̄) V s⁻¹` are rows of O.
+    # Axes of the rows, those of rounding left out: with the SVD `O s Vᵀ` of the centred rows, `(w − w̄) V s⁻¹` are rows
+    # of O.
     s, vt = summary.axes
     size = float(np.sqrt(summary.n_rows) * np.abs(summary.mean).max())
     rank = int((s > summary.precision * max(s[0], size)).sum())
