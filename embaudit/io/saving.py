@@ -64,18 +64,18 @@ def link_of(text: str) -> Link:
         raise must_be("the stored link", "one that embaudit wrote", repr(text), "save it again") from error
 
 
-def said(metadata: Mapping[str, str], kind: Kind) -> dict[str, Any]:
+def fields_in(metadata: Mapping[str, str], kind: Kind) -> dict[str, Any]:
     """Read the fields of a model that the metadata of a file name; vectors alone need no link but one of their own.
 
     Examples
     --------
-    >>> {name: str(value) for name, value in said({LINK: "cosine", "format": "pt"}, "auto").items()}
+    >>> {name: str(value) for name, value in fields_in({LINK: "cosine", "format": "pt"}, "auto").items()}
     {'link': 'cosine'}
     """
-    link, objective = metadata.get(LINK), metadata.get(OBJECTIVE)
-    told = None if link is None else link_of(link)
-    told = None if kind == "vectors" and told is not None and told.compares is None else told
-    fields = {"link": told, "objective": objective}
+    link = link_of(metadata[LINK]) if LINK in metadata else None
+    # Vectors are multiplied by nothing: a link between two sides says nothing of them.
+    link = None if kind == "vectors" and link is not None and link.compares is None else link
+    fields = {"link": link, "objective": metadata.get(OBJECTIVE)}
     return {name: value for name, value in fields.items() if value is not None}
 
 

@@ -22,7 +22,7 @@ from embaudit.io.json_text import parsed
 from embaudit.io.readers.assemble import contents_of_layout, named_by, planned
 from embaudit.io.readers.layout import Layout, is_tied
 from embaudit.io.request import Request
-from embaudit.io.saving import Draft, said
+from embaudit.io.saving import Draft, fields_in
 from embaudit.model import Softmax
 
 NAMES = "embaudit_names"
@@ -48,7 +48,7 @@ def contents(path: Path, request: Request) -> Contents:
     if layout.head and request.weight is None:
         _require_head(layout.right, config, request, path)
     contents = contents_of_layout(checkpoint, layout, request, path)
-    stored = said({name: str(text) for name, text in checkpoint.metadata.items()}, request.kind)
+    stored = fields_in({name: str(text) for name, text in checkpoint.metadata.items()}, request.kind)
     fields = {**contents.fields, **{field: Source.of("the metadata", value) for field, value in stored.items()}}
     if config.soft_cap and layout.head and not stored:
         fields["link"] = Source.of("its name", Softmax(soft_cap=config.soft_cap))

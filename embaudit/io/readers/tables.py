@@ -23,7 +23,7 @@ from embaudit.io.readers.assemble import OF_HEAD
 from embaudit.io.readers.table_layout import TableLayout, files_below, layout_of, opened
 from embaudit.io.remote import naming, with_urls
 from embaudit.io.request import Request
-from embaudit.io.saving import Draft, said
+from embaudit.io.saving import Draft, fields_in
 from embaudit.io.tables.columns import TableFile, numbers, plain_ids, read_columns, texts
 from embaudit.model.lazy_array import LazyArray
 
@@ -74,7 +74,7 @@ def contents_of_table(table: TableFile, request: Request) -> Contents:
         raise must_be(f"{table.path}", "a table with rows", "none")
     layout = layout_of(table, request)
     fields = _of_text(table, layout) if table.arrow is None else _of_arrow(table, table.arrow, layout)
-    stored = said(_metadata(table), request.kind) if layout.lists else {}
+    stored = fields_in(_metadata(table), request.kind) if layout.lists else {}
     roles = Contents.roles
     # Rows of a head are labels: what would be ids names them, unless embaudit wrote ids beside titles.
     if request.kind == "head" or stored.get("link") == "softmax":
