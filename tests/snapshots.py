@@ -5,8 +5,19 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
+from matplotlib.collections import Collection
+from matplotlib.colors import to_hex
+from matplotlib.legend import Legend
+from matplotlib.lines import Line2D
+from matplotlib.patches import PathPatch, Polygon, Rectangle
+from matplotlib.text import Text
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from numpy.typing import ArrayLike
 
 NUMBER = re.compile(r"(?<![\w.])-?\d[\d,]*\.?\d*(?![\w.]*\w)")
 ROUNDING = re.compile(r"\b\d+(?:\.\d+)?e-\d+\b")
@@ -21,3 +32,37 @@ def assert_snapshot(path: Path, text: str) -> None:
     assert NUMBER.sub("#", text) == NUMBER.sub("#", kept)
     before, now = ([float(x.replace(",", "")) for x in NUMBER.findall(each)] for each in (kept, text))
     np.testing.assert_allclose(now, before, rtol=0.02, atol=0.011)
+
+
+def sketch(figure: Figure) -> str:
+    """List what is drawn on each axes: texts, and of every line, bar and cloud of points its colour, size and ends."""
+    figure.canvas.draw()  # only then ticks have labels
+    lines = []
+    for ax in figure.axes:
+        named = [ax.get_title(), ax.get_xlabel(), ax.get_ylabel(), *(tick.get_text() for tick in ax.get_yticklabels())]
+        lines += ["axes: " + " | ".join(filter(None, named)), _ends(np.array([ax.get_xlim(), ax.get_ylim()]).T)]
+        for artist in ax.get_children():
+            kind = type(artist).__name__
+            if isinstance(artist, Text) and artist.get_text():
+                lines.append(f"{kind} {artist.get_text()!r}")
+            elif isinstance(artist, Line2D):
+                lines.append(f"{kind} {to_hex(artist.get_color())} {_ends(artist.get_xydata())}")
+            elif isinstance(artist, PathPatch | Rectangle | Polygon):
+                drawn = artist.get_patch_transform().transform(artist.get_path().vertices)
+                lines.append(f"{kind} {to_hex(artist.get_facecolor())} {_ends(drawn)}")
+            elif isinstance(artist, Collection):
+                points = [artist.get_offsets(), *(path.vertices for path in artist.get_paths()[:9])]
+                colours = sorted({to_hex(colour) for colour in [*artist.get_facecolor(), *artist.get_edgecolor()]})
+                shown = " ".join(colours) if len(colours) < 9 else "map"
+                lines.append(f"Points {shown} {' '.join(map(_ends, points))}")
+            elif isinstance(artist, Legend):
+                lines.append(f"{kind} {' | '.join(text.get_text() for text in artist.get_texts())}")
+    return "\n".join(line.rstrip() for line in lines) + "\n"
+
+
+def _ends(points: ArrayLike) -> str:
+    """Write how many points there are, and the least, the mean and the largest of each coordinate."""
+    points = np.ma.filled(np.ma.asarray(points, dtype=float), np.nan).reshape(-1, 2)
+    known = points[np.isfinite(points).all(axis=1)]
+    ends = [known.min(axis=0), known.mean(axis=0), known.max(axis=0)] if len(known) else []
+    return f"{len(points)}: " + " ".join(f"({x:.3f}, {y:.3f})" for x, y in ends)

@@ -63,12 +63,6 @@ def test_files_of_implicit_with_odd_hints(embaudit, tmp_path):
     assert_refused(embaudit("audit", "odd.npz"), "factors in odd.npz", "whole number")
 
 
-def test_unknown_options_and_commands_exit_2(embaudit, model):
-    assert embaudit("audit", model, "--magic").code == 2
-    assert embaudit("magic").code == 2
-    assert embaudit("audit").code == 2
-
-
 @pytest.mark.parametrize("outputs", [("--json", "x", "--out", "x"), ("--json", "model.npz", "--force")])
 def test_audit_writes_over_neither_its_input_nor_its_other_output(embaudit, model, outputs):
     before = model.read_bytes()

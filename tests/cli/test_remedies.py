@@ -45,29 +45,13 @@ def test_compare_explains_a_gauge_and_not_another_model(model, embaudit):
     embaudit("gauge", "model.npz", "--out", "same.npz", "--group", "linear", "--max-condition", 4)
     same = embaudit("compare", "model.npz", "same.npz", "--json", "c.json", "--out", "c.html")
     assert same.code == 0
-    printed = " ".join(same.out.split())
-    assert printed.startswith("Compared: 60 users and 40 items, matched by their ids. ")
-    assert "fewer may stay. The two models predict the same. " in printed
     assert_one_screen(same.out)
-    assert "users that moved most" not in same.out
-    assert same.out.endswith("\n\nEverything: --full\n")
-    assert "users that moved most" in embaudit("compare", "model.npz", "same.npz", "--full").out
     assert json.loads(Path("c.json").read_text())["explained"] is True
     assert Path("c.html").read_text().startswith("<!doctype html>")
     other = model.replace(left=np.random.default_rng(5).standard_normal((60, 5)))
     ea.save(other, "other.npz")
     embaudit("compare", "model.npz", "other.npz", "--json", "d.json")
     assert json.loads(Path("d.json").read_text())["explained"] is False
-
-
-def test_reproduce_writes_pictures_and_numbers(embaudit):
-    result = embaudit("reproduce", "nielsen", "--out", "figures")
-    assert result.code == 0
-    written = {path.suffix for path in Path("figures").iterdir()}
-    assert written == {".png", ".pdf", ".csv", ".json"}
-    again = embaudit("reproduce", "nielsen", "--out", "figures")
-    assert again.code == 2
-    assert "--force" in again.err or "force" in again.err
 
 
 def test_reproduce_replaces_files_when_told_and_can_be_silent(embaudit):

@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.figure import Figure
+from snapshots import assert_snapshot, sketch
 
 import embaudit as ea
 from embaudit.canonical import pinned_test
@@ -168,6 +169,11 @@ def test_every_result_is_told_as_in_the_golden_text():
     if os.environ.get("UPDATE_SCREENS"):
         TOLD.write_text(told(), encoding="utf-8")
     assert told() == TOLD.read_text(encoding="utf-8")
+
+
+def test_what_is_drawn_is_what_was_drawn():
+    sketches = [f"== {name}\n{sketch(results()[name].plot(Figure().add_subplot()).figure_)}" for name in sorted(DRAWN)]
+    assert_snapshot(TOLD.with_name("drawn.txt"), "\n".join(sketches).replace(HOSTILE, "NAME"))
 
 
 @pytest.mark.parametrize("name", NAMES)
