@@ -39,7 +39,13 @@ class CrossDiagonalRangeSolver(NamedTuple):
         x, y = normalise_exponent(x), normalise_exponent(y)
         dot = compensated_dot(x, y)
         if self.max_condition is None:
-            far, near = _unbounded_far(x, y, dot), _unbounded_near(x, y)
+            # Towards 0 it is a limit, unless both rows lie on one axis and cannot move.
+            pinned = ((x != 0).sum(axis=1) == 1) & ((y != 0).sum(axis=1) == 1) & (dot != 0)
+            far = _Far(np.where(pinned, 0.0, 1.0), pinned, np.ones(x.shape))
+            # |cos| = |Σr| / Σ|r| has the tangent √(smaller/larger) of the sums of either sign.
+            sums = np.maximum(x * y, 0).sum(axis=1), -np.minimum(x * y, 0).sum(axis=1)
+            larger = np.maximum(*sums)
+            near = np.sqrt(np.divide(np.minimum(*sums), larger, out=np.ones(len(x)), where=larger > 0))
             near_attained = ((x == 0) == (y == 0)).all(axis=1)
         else:
             square = self.max_condition**2
@@ -51,7 +57,8 @@ class CrossDiagonalRangeSolver(NamedTuple):
             lower = np.where(negative, 1 / near, far.tangent)
             upper = np.where(negative, 1 / far.tangent, near)
         lower, upper = (np.where(still, 1.0, end) for end in (lower, upper))
-        lower[~_directed(x, y)] = upper[~_directed(x, y)] = np.nan
+        zero = (dots(x, x) == 0) | (dots(y, y) == 0)
+        lower[zero] = upper[zero] = np.nan
         lower_attained = np.where(negative, near_attained, far.attained) | still
         return RangeEnds(lower, upper, lower_attained, np.where(negative, far.attained, near_attained) | still)
 
@@ -74,10 +81,6 @@ class CrossDiagonalRangeSolver(NamedTuple):
         return gauge_from_weights(limit(x, y, share)[0], "left")
 
 
-def _directed(x: Floats, y: Floats) -> Flags:
-    return np.asarray((dots(x, x) > 0) & (dots(y, y) > 0))
-
-
 def _after(x: Floats, y: Floats, weights: Floats) -> Floats:
     """Half-angle tangent of each pair under the gauge `D² = weights`."""
     roots = np.sqrt(weights)
@@ -87,20 +90,6 @@ def _after(x: Floats, y: Floats, weights: Floats) -> Floats:
 def _acute(tangent: Floats) -> Floats:
     with np.errstate(divide="ignore", over="ignore"):
         return np.asarray(np.minimum(tangent, 1 / tangent))
-
-
-def _unbounded_near(x: Floats, y: Floats) -> Floats:
-    """Tangent where |cos| is `|Σr| / Σ|r|`: the root of the smaller over the larger of the sums of either sign."""
-    positive, negative = np.maximum(x * y, 0).sum(axis=1), -np.minimum(x * y, 0).sum(axis=1)
-    larger = np.maximum(positive, negative)
-    ratio = np.divide(np.minimum(positive, negative), larger, out=np.ones(len(x)), where=larger > 0)
-    return np.asarray(np.sqrt(ratio))
-
-
-def _unbounded_far(x: Floats, y: Floats, dot: Floats) -> _Far:
-    """Return 0 as a limit, unless both rows lie on one axis and cannot move."""
-    pinned = ((x != 0).sum(axis=1) == 1) & ((y != 0).sum(axis=1) == 1) & (dot != 0)
-    return _Far(np.where(pinned, 0.0, 1.0), pinned, np.ones(x.shape))
 
 
 def _longest_shadow(x: Floats, y: Floats, square: float) -> Floats:
