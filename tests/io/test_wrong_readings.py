@@ -65,6 +65,14 @@ def test_words_beside_an_array_are_its_ids(tmp_path: Path, name: str) -> None:
     np.testing.assert_array_equal(model.right, ROWS)
 
 
+@pytest.mark.parametrize("name", ["labels", "class_list", "class_names"])
+def test_names_of_classes_beside_vectors_are_their_names(tmp_path: Path, name: str) -> None:
+    np.savez(tmp_path / "m.npz", class_embeddings=ROWS[None], **{name: np.array(["dog", "book", "chair"])})
+    model = load(tmp_path / "m.npz")
+    assert model.right_names is not None
+    assert model.right_names.tolist() == ["dog", "book", "chair"]
+
+
 WORDS = ["<s>", "Ġthe", "a b", "é"]
 ADDED = [{"id": 4, "content": "<pad>"}, {"id": 0, "content": "<bos>"}, {"id": "5"}, 3]
 

@@ -40,6 +40,13 @@ class Batched(Towers):
         return super().forward(batch[:, 0], batch[:, 1])
 
 
+class Named(Towers):
+    """The same, with a `forward` of batches by name."""
+
+    def forward(self, batch: Any) -> Any:
+        return super().forward(batch["user"], batch["item"])
+
+
 def unit(rows: Any) -> Any:
     return torch.nn.functional.normalize(rows, dim=-1)
 
@@ -70,6 +77,14 @@ def test_what_cannot_be_compared_is_read_with_a_link_alone() -> None:
     for options in ({"link": "identity"}, {"inputs": BATCH}, {"inputs": torch.tensor(BATCH)}):
         assert from_object(network, **options).n_left == 6
     assert from_object(network, kind="vectors").n_right == 8
+    by_name = {"user": BATCH[:, 0], "item": BATCH[:, 1]}
+    assert from_object(Named().eval(), inputs=by_name).n_left == 6
+    with pytest.raises(InputError, match="scores read from Named must be its own"):
+        from_object(Named(OTHERS["normalised"]).eval(), inputs=by_name)
+    with pytest.raises(InputError, match="the inputs of a network must be numbers"):
+        from_object(Named().eval(), inputs={"user": ["a"], "item": None})
+    with pytest.raises(InputError, match="the inputs of Named must be what its forward takes; got 'item'"):
+        from_object(Named().eval(), inputs={"user": BATCH[:, 0]})
     with pytest.raises(InputError, match="the inputs of Batched must be what its forward takes; got"):
         from_object(network, inputs=np.array([[0, 99]]))
 

@@ -121,7 +121,7 @@ def _called(network: Any, *inputs: Any) -> NDArray[Any]:
         raise must_be(name, "in evaluation mode", "one that trains", "call its eval() first")
     try:
         outputs = network(*inputs)
-    except (RuntimeError, TypeError, ValueError, IndexError) as error:
+    except (RuntimeError, TypeError, ValueError, LookupError, AttributeError) as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise must_be(f"the inputs of {name}", "what its forward takes", reason) from error
     if not hasattr(outputs, "shape"):
@@ -175,10 +175,14 @@ def _of_examples(network: Any, live: LiveModel, inputs: Any) -> LiveModel:
 
 
 def _tensor(values: Any, like: Any) -> Any:
-    """Make a tensor of numbers; whole numbers are rows of a table."""
+    """Make a tensor of numbers, and of each of a batch by name; whole numbers are rows of a table."""
     if hasattr(values, "detach"):
         return values
+    if isinstance(values, Mapping):
+        return {name: _tensor(each, like) for name, each in values.items()}
     array = np.asarray(values)
+    if array.dtype.kind not in "biuf":
+        raise must_be("the inputs of a network", "numbers, or a dictionary of them", repr(values))
     # A tensor of the table's own type would round row numbers: above 2**24 in single precision, 2,048 in half.
     like = like.reshape(-1)[:0].long() if array.dtype.kind in "iu" else like
     return like.new_tensor(array.tolist())

@@ -91,11 +91,12 @@ def planned(arrays: Arrays, request: Request, where: object) -> Layout:
     named = {"left_ids": request.left_ids, "right_ids": request.ids}
     fields |= {field: name for field, name in named.items() if isinstance(name, str) and name in tensors}
     layout = replace(layout, fields=fields, transposed=layout.transposed & set(fields))
+    # Codes are refused first: whoever was asked about their scales would call them biases.
+    for name in (layout.fields[side] for side in ("left", "right") if side in layout.fields):
+        require_floats(name, arrays.tensors, where, alone=name in getattr(arrays, "homes", {}))
     require_settled(layout, tensors, request, where)
     if layout.head and request.weight is None:
         require_head(layout, tensors, where)
-    for name in (layout.fields[side] for side in ("left", "right") if side in layout.fields):
-        require_floats(name, arrays.tensors, where, alone=name in getattr(arrays, "homes", {}))
     return layout
 
 

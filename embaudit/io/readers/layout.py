@@ -68,7 +68,7 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
     "left_names": ("usernames", "leftnames"),
     "left_counts": ("usercounts", "leftcounts"),
     "right_ids": ("itemids", "rightids", "ids", "words", "indextokey", "tokens"),
-    "right_names": ("itemnames", "itemtitles", "rightnames", "labels", "classes"),
+    "right_names": ("itemnames", "itemtitles", "rightnames", "labels", "classes", "classnames", "classlist"),
     "right_counts": ("itemcounts", "rightcounts"),
 }
 """Plain names of the arrays beside factors, by the field of a model that they hold."""
