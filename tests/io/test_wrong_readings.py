@@ -56,21 +56,14 @@ def test_labels_that_a_series_wrote(tmp_path: Path, options: dict[str, Any], nam
     assert read_labels(tmp_path / file, 3).tolist() == NAMES
 
 
-@pytest.mark.parametrize("name", ["words", "index_to_key", "item_ids", "tokens"])
-def test_words_beside_an_array_are_its_ids(tmp_path: Path, name: str) -> None:
-    np.savez(tmp_path / "m.npz", vectors=ROWS, **{name: np.array(["x", "y", "z"])})
+@pytest.mark.parametrize("name", ["words", "index_to_key", "item_ids", "tokens", "class_list", "class_names"])
+def test_words_beside_an_array_are_its_ids_or_names(tmp_path: Path, name: str) -> None:
+    np.savez(tmp_path / "m.npz", vectors=ROWS[None], **{name: np.array(["x", "y", "z"])})
     model = load(tmp_path / "m.npz")
-    assert model.right_ids is not None
-    assert model.right_ids.tolist() == ["x", "y", "z"]
+    words = model.right_names if name.startswith("class") else model.right_ids
+    assert words is not None
+    assert words.tolist() == ["x", "y", "z"]
     np.testing.assert_array_equal(model.right, ROWS)
-
-
-@pytest.mark.parametrize("name", ["labels", "class_list", "class_names"])
-def test_names_of_classes_beside_vectors_are_their_names(tmp_path: Path, name: str) -> None:
-    np.savez(tmp_path / "m.npz", class_embeddings=ROWS[None], **{name: np.array(["dog", "book", "chair"])})
-    model = load(tmp_path / "m.npz")
-    assert model.right_names is not None
-    assert model.right_names.tolist() == ["dog", "book", "chair"]
 
 
 WORDS = ["<s>", "Ġthe", "a b", "é"]

@@ -37,14 +37,8 @@ class Batched(Towers):
     """The same, with a `forward` of batches."""
 
     def forward(self, batch: Any) -> Any:
-        return super().forward(batch[:, 0], batch[:, 1])
-
-
-class Named(Towers):
-    """The same, with a `forward` of batches by name."""
-
-    def forward(self, batch: Any) -> Any:
-        return super().forward(batch["user"], batch["item"])
+        users, items = (batch["user"], batch["item"]) if isinstance(batch, dict) else batch.T
+        return super().forward(users, items)
 
 
 def unit(rows: Any) -> Any:
@@ -78,13 +72,13 @@ def test_what_cannot_be_compared_is_read_with_a_link_alone() -> None:
         assert from_object(network, **options).n_left == 6
     assert from_object(network, kind="vectors").n_right == 8
     by_name = {"user": BATCH[:, 0], "item": BATCH[:, 1]}
-    assert from_object(Named().eval(), inputs=by_name).n_left == 6
-    with pytest.raises(InputError, match="scores read from Named must be its own"):
-        from_object(Named(OTHERS["normalised"]).eval(), inputs=by_name)
+    assert from_object(Batched().eval(), inputs=by_name).n_left == 6
+    with pytest.raises(InputError, match="scores read from Batched must be its own"):
+        from_object(Batched(OTHERS["normalised"]).eval(), inputs=by_name)
     with pytest.raises(InputError, match="the inputs of a network must be numbers"):
-        from_object(Named().eval(), inputs={"user": ["a"], "item": None})
-    with pytest.raises(InputError, match="the inputs of Named must be what its forward takes; got 'item'"):
-        from_object(Named().eval(), inputs={"user": BATCH[:, 0]})
+        from_object(Batched().eval(), inputs={"user": ["a"], "item": None})
+    with pytest.raises(InputError, match="the inputs of Batched must be what its forward takes; got 'item'"):
+        from_object(Batched().eval(), inputs={"user": BATCH[:, 0]})
     with pytest.raises(InputError, match="the inputs of Batched must be what its forward takes; got"):
         from_object(network, inputs=np.array([[0, 99]]))
 
