@@ -34,19 +34,29 @@ def evaluation_document(evaluation: Evaluation) -> Document:
     ('Which similarity finds items that share a label?', ['cosine', 'dot product', 'centred cosine', 'CSLS'])
     """
     records = evaluation.records()
-    differences = [_differences(records, *each) for each in zip(MEASURES, MEASURE_TITLES, strict=True)]
+    label, key = f"precision at {evaluation.n}", ("mean, 95 % interval", "not the cosine's")
+    precise = [record for record in records if record["measure"] == MEASURES[0]]
+    caption = f"{label} of each similarity, with its 95 % interval"
+    precision = _intervals(precise, "", caption, key, label, ("chance", evaluation.chance))
+    differences = []
+    for measure, name in zip(MEASURES, MEASURE_TITLES, strict=True):
+        # The rows of the raw cosine, which differ from it by nothing, come first.
+        beside = [record for record in records[len(MEASURES) :] if record["measure"] == measure]
+        label, key = f"{name}, less that of the raw cosine", ("difference", "beyond chance")
+        caption = f"{label}; 95 % intervals, all of a measure together"
+        differences += [_intervals(beside, "difference", caption, key, label)] if beside else []
     every = Grid.from_frame(evaluation.to_frame(), "every number")
     title = f"How well each finds those that {evaluation.relation}"
     scores = Section.of("scores", "Scores", title, evaluation_grid(evaluation), thirds_grid(evaluation))
     return Document(
         f"Which similarity finds {evaluation.title}s that {evaluation.relation}?",
         (evaluation.explain(),),
-        top=(_precision(evaluation, records),),
+        top=(precision,),
         n_embedded=len(scores.parts),
         sections=(
             scores,
             Section("differences", "Differences", "How far each is from the raw cosine",
-                    parts=(Charted("", every, tuple(filter(None, differences))),)),
+                    parts=(Charted("", every, tuple(differences)),)),
         ),
         facts=(
             ("queries", counted(len(evaluation.queries), evaluation.title)),
@@ -74,9 +84,10 @@ def evaluation_grid(evaluation: Evaluation) -> Grid:
     records = evaluation.records()
     cells: dict[str, list[str]] = {}
     for record in records:
-        surely = not record["difference_ci_low"] <= 0 <= record["difference_ci_high"]
         margin = max(record["value"] - record["ci_low"], record["ci_high"] - record["value"])
-        cells.setdefault(record["similarity"], []).append(f"{record['value']:.3f} ± {margin:.3f}{' *'[surely]}")
+        cells.setdefault(record["similarity"], []).append(
+            f"{record['value']:.3f} ± {margin:.3f}{' *'[_differs(record)]}"
+        )
     rows = tuple((name, *values) for name, values in cells.items())
     queries = counted(len(evaluation.queries), evaluation.title)
     note = f"{evaluation.n} nearest, {queries} asked; * not the cosine's, beyond chance"
@@ -97,40 +108,22 @@ def thirds_grid(evaluation: Evaluation) -> Grid:
     return Grid(title, "a third of the queries each", ("similarity", *columns.values()), rows)
 
 
-def _precision(evaluation: Evaluation, records: list[dict[str, Any]]) -> IntervalDisplay:
-    """Take the first measure of each similarity beside chance."""
-    rows = [record for record in records if record["measure"] == MEASURES[0]]
-    key, label = ("mean, 95 % interval", "not the cosine's"), f"precision at {evaluation.n}"
-    return _placed(
-        rows, "", key, f"{label} of each similarity, with its 95 % interval", label, level=("chance", evaluation.chance)
-    )
-
-
-def _differences(records: list[dict[str, Any]], measure: str, title: str) -> IntervalDisplay | None:
-    """Take what a measure is more than that of the raw cosine, whose own rows come first."""
-    rows = [record for record in records[len(MEASURES) :] if record["measure"] == measure]
-    label = f"{title}, less that of the raw cosine"
-    caption = f"{label}; 95 % intervals, all of a measure together"
-    return _placed(rows, "difference", ("difference", "beyond chance"), caption, label) if rows else None
-
-
-def _placed(
-    rows: list[dict[str, Any]],
-    of: str,
-    key: tuple[str, str],
+def _intervals(
+    records: list[dict[str, Any]],
+    what: str,
     title: str,
+    key: tuple[str, str],
     label: str,
     level: tuple[str, float] | None = None,
 ) -> IntervalDisplay:
-    """Place values or differences of some records, with their intervals."""
-    about = f"{of}_" if of else ""
-    ends = np.array([[record[f"{about}ci_low"], record[f"{about}ci_high"]] for record in rows], dtype=np.float64)
-    values = np.array([record[of or "value"] for record in rows], dtype=np.float64)
-    marked = np.array(list(map(_is_told, rows)))
-    names = [record["similarity"] for record in rows]
+    """Place the values or the differences of some records, with their intervals."""
+    about = f"{what}_" if what else ""
+    ends = np.array([[record[f"{about}ci_low"], record[f"{about}ci_high"]] for record in records], dtype=np.float64)
+    values = np.array([record[what or "value"] for record in records], dtype=np.float64)
+    marked, names = np.array(list(map(_differs, records))), [record["similarity"] for record in records]
     return IntervalDisplay(names, title, values, ends, marked, key, label, level)
 
 
-def _is_told(record: dict[str, Any]) -> bool:
+def _differs(record: dict[str, Any]) -> bool:
     """Return True if the interval of the difference from the raw cosine leaves 0 out."""
     return not record["difference_ci_low"] <= 0 <= record["difference_ci_high"]

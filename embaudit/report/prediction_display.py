@@ -11,7 +11,8 @@ from embaudit.canonical import identified_cosines, in_span
 from embaudit.core.checked import MOST_COUNT, RNG, as_count, as_generator
 from embaudit.core.words import counted
 from embaudit.errors import must_be
-from embaudit.linalg.pairs import draw_pairs, n_pairs
+from embaudit.linalg.pairs import draw_pairs
+from embaudit.linalg.pairs import n_pairs as n_all_pairs
 from embaudit.model import Pairs, Softmax
 from embaudit.model.sizes import require_ordinary_size
 from embaudit.report.display import COUNTS, SOFT, TITLE, Display
@@ -111,14 +112,21 @@ class PredictionDisplay(Display):
         side = model.side_name(role)
         require_ordinary_size(model)
         size = as_count(n_pairs, "n_pairs", most=MOST_COUNT)
-        (rows, total), draw = _drawn_from(model, side), as_generator(rng)
-        pairs = rows[draw_pairs(len(rows), size, rng=draw)]
+        # Rows about which anybody asks, and that have a direction.
+        rows = model.side(side).eligible_rows
+        rows = rows[model.side(side).norms[rows] > 0]
+        if len(rows) < 2:
+            title = f"{model.title(side)} factors"
+            raise must_be(title, "two rows or more with a direction", counted(len(rows), "row"))
+        pairs = rows[draw_pairs(len(rows), size, rng=as_generator(rng))]
         model = in_span(model)
         predicted = identified_cosines(model, role=side, pairs=pairs, form=form)
         defined = ~np.isnan(predicted)
         kind, word = Pairs(side).titled(model), predicted_word(model, side)
         cosines = model.cosines(side, pairs[defined])
-        return cls(pairs[defined], cosines, predicted[defined], total, int((~defined).sum()), kind, word)
+        return cls(
+            pairs[defined], cosines, predicted[defined], n_all_pairs(len(rows)), int((~defined).sum()), kind, word
+        )
 
     @classmethod
     def of_audit(cls, audit: Audit, *, role: Role | str | None = None, n_pairs: int = 100_000) -> Self:
@@ -188,13 +196,3 @@ class PredictionDisplay(Display):
         )
         bar = ax.figure.colorbar(counted_in, ax=ax, label="pairs in a hexagon", shrink=0.85)
         bar.solids.set_rasterized(True)
-
-
-def _drawn_from(model: FactorModel, side: Any) -> tuple[Indices, int]:
-    """Return the rows of a side about which anybody asks and that have a direction, and how many pairs they form."""
-    rows = model.side(side).eligible_rows
-    rows = rows[model.side(side).norms[rows] > 0]
-    if len(rows) < 2:
-        title = model.title(side)
-        raise must_be(f"{title} factors", "two rows or more with a direction", counted(len(rows), "row"))
-    return rows, n_pairs(len(rows))
