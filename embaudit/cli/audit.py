@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -115,6 +116,8 @@ READING = {*Given.declared(), *Titles.declared()}
 
 def _invocation(context: typer.Context) -> Invocation:
     """Spell the options that were typed as commands take them."""
+    from embaudit.errors import InputError
+    from embaudit.io.tables.titles import label_column
     from embaudit.report.next_steps import Invocation
 
     words: dict[bool, list[str]] = {True: [], False: []}
@@ -129,7 +132,11 @@ def _invocation(context: typer.Context) -> Invocation:
             reads = name in READING and not (name == "ignore" and CODE.fullmatch(each))
             words[reads] += [flag] if each is True else [flag, str(each)]
     words[True][:0] = map(str, context.params["more"] or ())
-    return Invocation(str(context.params["path"]), *map(tuple, words.values()))
+    truth, items = None, context.params["items"]
+    # What is wrong with the table is said where titles are read; a column that nobody asked for must not stop an audit.
+    with suppress(InputError):
+        truth = items and label_column(items, id=context.params["id"], title=context.params["title"])
+    return Invocation(str(context.params["path"]), tuple(words[True]), tuple(words[False]), truth)
 
 
 @app.command()

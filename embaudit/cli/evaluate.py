@@ -47,6 +47,7 @@ def evaluate(
     from embaudit.errors import must_be
     from embaudit.evaluation import evaluate_similarities, last_together
     from embaudit.io import join_texts
+    from embaudit.io.tables.columns import open_table
     from embaudit.report.document import Origin
     from embaudit.report.terminal import print_result
 
@@ -60,6 +61,8 @@ def evaluate(
         with workers.at_work(quiet=output.quiet):
             labels: Truth | list[str | None]
             if items and truth:
+                for name in truth:
+                    open_table(items).position(name, "--truth")
                 labels, matched = _labels(
                     truth, separator, lambda column: join_texts(model.right_side, items, title=column, **titles.joining)
                 )

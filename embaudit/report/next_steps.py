@@ -37,6 +37,8 @@ class Invocation:
     """Options of every command that reads a model, and its table of titles."""
     audit_options: tuple[str, ...] = ()
     """Options of `embaudit audit` besides."""
+    truth: str | None = None
+    """Column of the table of titles that can judge similarities; None without one."""
 
     def audit(self, *more: str) -> str:
         """Return the command that audits the same model."""
@@ -91,18 +93,18 @@ def next_steps(audit: Audit, invocation: Invocation) -> Iterator[tuple[str, str]
             yield what, invocation.fix("--as", form, "--out", invocation.out(form))
         elif model.objective is None and model.predicts is not Equivalence.COSINES:
             yield from _declaring(audit, invocation)
+    if invocation.truth is not None and audit.evidence.role != "left":
+        what = f"to judge similarities by the labels of column {invocation.truth}"
+        yield what, invocation.evaluate("--truth", invocation.truth)
     yield "to read every table and finding", invocation.audit("--full")
 
 
 def _by_predictions(audit: Audit, invocation: Invocation) -> Iterator[tuple[str, str]]:
-    """Yield how to write vectors that compare rows by predictions, and how to judge both."""
+    """Yield how to write vectors that compare rows by predictions."""
     is_left = audit.evidence.role == "left"
     side, title = (("--role", "left") if is_left else (), audit.model.title("left" if is_left else "right"))
     command = invocation.fix("--as", "prediction", *side, "--unit", "--out", invocation.out("prediction"))
     yield f"for vectors that compare {title}s by {seen_of(audit.model)}, not by better taste", command
-    if "--items" in invocation.reading and not is_left:
-        what = "to judge both by labels (put a column of that table for LABELS)"
-        yield what, invocation.evaluate("--truth", "LABELS")
 
 
 def _declaring(audit: Audit, invocation: Invocation) -> Iterator[tuple[str, str]]:

@@ -15,12 +15,14 @@ from safetensors.numpy import save_file
 import embaudit as ea
 
 SMALL = "--n-gauges 1"
-PLACEHOLDERS = {"OTHER-SIDE.npy": "users.npy", "LABELS": "kind"}
+PLACEHOLDERS = {"OTHER-SIDE.npy": "users.npy"}
 """What the screen asks to put something of one's own for."""
 CLIP = "clip.npz --left text --weight image --left-name text --right-name image"
 KINDS = {
     "recommender": ("recommender.npz", ["fix", "audit"]),
     "ids and titles": ("ids.npz --items 'my films.csv' --show 101", ["fix", "evaluate", "audit"]),
+    "titles alone": ("ids.npz --items titles.csv", ["fix", "audit"]),
+    "vectors and labels": ("vectors.npz --items 'my films.csv'", ["audit", "evaluate", "audit"]),
     "table": ("words.csv --show 'w 3' --n-neighbours 5 --ignore EMB404", ["audit", "audit"]),
     "one side": ("items.npy --max-condition 1.5", ["audit", "audit", "audit"]),
     "two files": ("items.npy --left users.npy --role user", ["fix", "audit"]),
@@ -45,6 +47,8 @@ def folder(tmp_path_factory):
     ea.save(ea.FactorModel.from_user_item(users, items, item_ids=np.arange(100, 140)), place / "ids.npz")
     films = [f"{i},A film called {i},{'ab'[i % 2]}" for i in range(100, 140)]
     (place / "my films.csv").write_text("\n".join(["id,title,kind", *films]))
+    (place / "titles.csv").write_text("\n".join(["id,title", *(f"{i},Film {i}" for i in range(100, 140))]))
+    ea.save(ea.FactorModel.from_vectors(items, ids=np.arange(100, 140)), place / "vectors.npz")
     rows = [",".join([f"w {i}", *map(str, row)]) for i, row in enumerate(items.tolist())]
     (place / "words.csv").write_text("\n".join(["word,d0,d1,d2,d3,d4,d5,d6,d7", *rows]))
     np.savez(place / "head.npz", weight=items + 2, bias=np.arange(40) / 10)

@@ -67,6 +67,11 @@ def test_other_vectors_than_those_given_are_refused(tmp_path: Path, kind: str, n
         f"{path} must be an index that keeps vectors as they are (flat, IVFFlat or HNSWFlat, with ids or without); got "
         f"{name} of 160; save the vectors as .npy or .parquet."
     )
+    empty = faiss.IndexIVFFlat(faiss.IndexFlatL2(X.shape[1]), X.shape[1], 2)
+    empty.is_trained, empty.ntotal = True, 3
+    faiss.write_index(empty, str(path))
+    with pytest.raises(InputError, match="must be a whole FAISS index of 3 vectors; got 0 in its lists"):
+        load(path)
     path.write_bytes(path.read_bytes()[:50])
     with pytest.raises(InputError, match="must be a whole FAISS index"):
         load(path)

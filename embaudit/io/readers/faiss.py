@@ -72,6 +72,8 @@ def vectors_of(index: Any, where: object) -> tuple[NDArray[Any], NDArray[np.int6
             codes = faiss.rev_swig_ptr(lists.get_codes(i), size * lists.code_size)
             blocks.append(codes.view(np.float32).reshape(size, storage.d).copy())
             numbers.append(faiss.rev_swig_ptr(lists.get_ids(i), size).copy())
+    if (n_listed := sum(map(len, numbers))) != index.ntotal:
+        raise must_be(f"{where}", f"a whole FAISS index of {index.ntotal:,} vectors", f"{n_listed:,} in its lists")
     # Inverted lists hold vectors by their cell; the numbers that they are kept under are their order.
     places = np.concatenate(numbers)
     order = np.argsort(places, kind="stable")

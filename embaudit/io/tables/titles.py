@@ -74,6 +74,32 @@ def read_titles(
     return read_by_id(table, ids, titles, "text")
 
 
+def label_column(path: AnyPath, *, id: str | None = None, title: str | None = None) -> str | None:  # noqa: A002
+    r"""Name the first column, besides ids and titles, whose texts repeat so that they can be labels; None without one.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "movies.csv")
+    ...     _ = file.write_text("id,title,page,genre\n1,Heat,a,Crime\n2,Ran,b,War\n3,M,c,Crime\n4,Kes,d,War\n")
+    ...     label_column(file)
+    'genre'
+    """
+    table = open_table(path, customary=ID_NAMES | TITLE_NAMES)
+    used = {
+        table.optional_column("id", id, ID_NAMES, 0),
+        table.optional_column("title", title, TITLE_NAMES, 1),
+    }
+    for position in range(table.width) if table.names else ():
+        if position not in used:
+            column = texts(table, read_columns(table, {position: "text"})[position], position)
+            if 2 <= len(np.unique(column)) <= len(column) / 2:
+                return table.title(position)
+    return None
+
+
 def listed(values: ArrayLike, name: str) -> NDArray[Any]:
     """Check that there is one value for each row, of whatever kind.
 
