@@ -48,6 +48,7 @@ def evaluate(
     from embaudit.evaluation import evaluate_similarities, last_together
     from embaudit.io import join_texts
     from embaudit.io.tables.columns import open_table
+    from embaudit.io.tables.titles import ID_NAMES, TITLE_NAMES
     from embaudit.report.document import Origin
     from embaudit.report.terminal import print_result
 
@@ -61,8 +62,9 @@ def evaluate(
         with workers.at_work(quiet=output.quiet):
             labels: Truth | list[str | None]
             if items and truth:
+                table = open_table(items, customary=ID_NAMES | TITLE_NAMES)
                 for name in truth:
-                    open_table(items).position(name, "--truth")
+                    table.position(name, "--truth")
                 labels, matched = _labels(
                     truth, separator, lambda column: join_texts(model.right_side, items, title=column, **titles.joining)
                 )
