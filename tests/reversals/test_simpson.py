@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 import pickle
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -18,9 +20,6 @@ from embaudit.errors import InputError
 from embaudit.reversals import ReversalKind, SimpsonReport, simpson
 
 sys.path.insert(0, str(Path(__file__).parent))
-import math
-from types import SimpleNamespace
-
 from classics import berkeley, kidney_stones
 
 import embaudit as ea
@@ -213,10 +212,6 @@ BAD: dict[str, tuple[Callable[[], object], str]] = {
         lambda: simpson(TABLE, x="z", y="y"),
         r"x must be a column of the table \(x, y, g\); got 'z'",
     ),
-    "absent column of many": (
-        lambda: simpson({letter: [1.0] for letter in "abcdefghijk"}, x="z", y="a"),
-        r"x must be a column of the table \(a, b, c, d, e, f, g, h, i, j and 1 more\); got 'z'",
-    ),
     "absent group": (lambda: simpson(TABLE, x="x", y="y", groups="z"), "groups must be a column of the table"),
     "complex group": (
         lambda: simpson({**TABLE, "z": np.ones(4) * 1j}, x="x", y="y", groups="z"),
@@ -228,7 +223,6 @@ BAD: dict[str, tuple[Callable[[], object], str]] = {
     "no value": (lambda: simpson({**TABLE, "x": [np.nan] * 4}, x="x", y="y"), "varies; got no value"),
     "infinite": (lambda: simpson({**TABLE, "y": [1, 2, 3, np.inf]}, x="x", y="y"), "y .'y'. must be finite"),
     "large": (lambda: simpson({**TABLE, "y": [1e61, 0, 1, 2]}, x="x", y="y"), "y .'y'. must be between 1e-60 and 1e60"),
-    "tiny": (lambda: simpson({**TABLE, "y": [1e-61, 0, 0, 0]}, x="x", y="y"), "got 1e-61; take another unit"),
     "categories": (
         lambda: simpson({**TABLE, "x": ["a", "b", "c", "a"]}, x="x", y="y"),
         "must be numeric or of two categories; got 3 categories",
@@ -239,8 +233,6 @@ BAD: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "no groups": (lambda: simpson({"x": [1, 2, 3], "y": [2, 1, 3]}, x="x", y="y"), "a column to group its rows by"),
     "lengths": (lambda: simpson({"x": [1, 2], "y": [1]}, x="x", y="y"), "columns of the table must be of one length"),
-    "kind of table": (lambda: simpson(3, x="x", y="y"), "must be a data frame, a mapping of columns or a path"),
-    "absent file": (lambda: simpson("absent.csv", x="x", y="y"), "the table must be an existing file"),
     "counts": (
         lambda: simpson({**TABLE, "n": [1, -1, 2, 2]}, x="x", y="y", counts="n"),
         "counts must be whole numbers",
@@ -249,10 +241,6 @@ BAD: dict[str, tuple[Callable[[], object], str]] = {
         lambda: simpson({**TABLE, "n": [10**9] * 4}, x="x", y="y", counts="n"),
         "sum of counts must be from 1 to",
     ),
-    "no counts": (
-        lambda: simpson({**TABLE, "n": [0] * 4}, x="x", y="y", counts="n"),
-        "the sum of counts must be from 1 to 50,000,000; got 0",
-    ),
     "counts of x": (lambda: simpson(TABLE, x="x", y="y", counts="x"), "counts must be another column than x and y"),
     "x by number": (
         lambda: simpson(pd.DataFrame({0: [1, 2, 3], "y": [3, 1, 2]}), x=0, y="y"),  # type: ignore[arg-type]
@@ -260,23 +248,14 @@ BAD: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "no rows": (lambda: simpson({"x": [], "y": [], "g": []}, x="x", y="y"), "with rows; got a header only"),
     "no columns": (lambda: simpson(pd.DataFrame(), x="x", y="y"), "with rows; got nothing"),
-    "groups by number": (lambda: simpson(TABLE, x="x", y="y", groups=3), "groups must be names of columns"),  # type: ignore[arg-type]
     "empty combination": (lambda: simpson(TABLE, x="x", y="y", groups=[()]), "groups must be names of columns"),
     "lists as groups": (
         lambda: simpson({**TABLE, "l": pd.Series([[1]] * 4)}, x="x", y="y", groups="l"),
         r"the grouping 'l' must be of plain values; got cells such as \[1\]",
     ),
     "lists as x": (lambda: simpson({**TABLE, "l": pd.Series([[1]] * 4)}, x="l", y="y"), "x .'l'. must be of plain"),
-    "half a permutation": (
-        lambda: simpson(TABLE, x="x", y="y", n_permutations=1.5),  # type: ignore[arg-type]
-        r"n_permutations must be an integer from 0 to 1000000; got 1\.5\.",
-    ),
-    "bins in words": (lambda: simpson(TABLE, x="x", y="y", bins="a"), "bins must be an integer"),  # type: ignore[arg-type]
     "limit": (lambda: simpson(TABLE, x="x", y="y", min_size=2).explain(limit=0), "limit must be an integer >= 1"),
     "min_size": (lambda: simpson(TABLE, x="x", y="y", min_size=1), "min_size must be an integer from 2 to 100000000"),
-    "permutations": (lambda: simpson(TABLE, x="x", y="y", n_permutations=-1), "n_permutations must be"),
-    "bins": (lambda: simpson(TABLE, x="x", y="y", bins=0), "bins must be an integer"),
-    "depth": (lambda: simpson(TABLE, x="x", y="y", depth=0), "depth must be an integer"),
 }
 
 
