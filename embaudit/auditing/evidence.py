@@ -313,7 +313,7 @@ def _as_it_is(
     n_neighbours: int,
     rng: int,
 ) -> dict[str, Any]:
-    """Measure what belongs to the model at hand: where it lies among equal ones, and what all of its rows are like."""
+    """Measure what belongs to this model: where it lies among equivalent ones, and what all of its rows are like."""
     # Figures of the same lists are the same figures; labels of a head are looked at in lists of all of them.
     same = looked_at is whole and not isinstance(whole.link, Softmax)
     lists = {record.role: record.lists for record in records if same and record.lists is not None}

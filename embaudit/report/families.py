@@ -31,7 +31,7 @@ FEW_STEPS, WIDE = 10, 256
 
 @dataclass(frozen=True, eq=False)
 class Family:
-    """Equal models `rows · exp(step (t − origin))` and `other_rows · exp(−step (t − origin))`, t from low to high."""
+    """Equivalent models `rows · exp(step (t − origin))`, `other_rows · exp(−step (t − origin))`, t from low to high."""
 
     kind: str
     """"exponent", "worst", "folded", "rotation" or "stored"."""

@@ -66,7 +66,7 @@ def plot_heatmap(
     beside: Sequence[str] | None = None,
     rng: RNG = 0,
 ) -> HeatmapDisplay:
-    """Draw the cosines between the rows of a side as heatmaps: of the model, of an equal one, and of the predictions.
+    """Draw the cosines between the rows of a side as heatmaps: the model, an equivalent one, and the predictions.
 
     Parameters
     ----------
