@@ -30,7 +30,10 @@ SAME = 1e-5
 
 @dataclass(frozen=True)
 class Agreement:
-    """Predictions of two models side by side, over sampled left rows and all (or 20,000) shared right rows."""
+    """Predictions of two models side by side, over sampled left rows and all (or 20,000) shared right rows.
+
+    Of one table, rows are left rows, too; no number counts the score of a row with itself.
+    """
 
     n_rows: int
     """Left rows compared."""
@@ -50,10 +53,18 @@ class Agreement:
     """Mean Kullback-Leibler divergence of the probabilities; None unless both models are softmax."""
     predicts: tuple[str, str]
     """Level of each model's predictions: scores, probabilities, rankings or cosines."""
-    unlike: tuple[float, float]
-    """Shares of left and of right rows whose scores are others: they correlate by less than 0.3, columns centred."""
+    unlike: tuple[float, ...]
+    """Shares of left and of right rows whose scores are others: they correlate by less than 0.3, columns centred.
+
+    Of one table there is one share, that of its rows.
+    """
     same: bool
     """True if the two models predict at the same level and agree there."""
+
+    @property
+    def of_one_table(self) -> bool:
+        """True if the rows of one table are compared with each other."""
+        return len(self.unlike) == 1
 
     @property
     def kl_warning(self) -> str:
@@ -86,15 +97,21 @@ def agreement(
     -------
     Agreement
     """
-    rows, columns = sample_rows(len(left), ROWS, rng), sample_rows(len(right), COLUMNS, rng)
+    one_table = before.compared is not None
+    columns = sample_rows(len(right), COLUMNS, rng)
+    # Of one table each row is a column, too, so that all have as many others.
+    rows = sample_rows(columns if one_table else len(left), ROWS, rng)
     old = _scores(before, left.before[rows], right.before[columns])
     new = _scores(after, left.after[rows], right.after[columns])
-    n = min(top_n, len(columns) - 1)
     softmax = all(isinstance(model.link, Softmax) for model in (before, after))
     divergence = _divergence(old, new) if softmax else None
     # Divergence needs the logits as they are; all that follows has a scale that counts for nothing.
     old, new, alike = _comparable(old, new)
-    unlike, correlations = unlike_rows(old, new), row_correlations(old, new)
+    if one_table:
+        old, new, unlike = _without_self(old, new, rows[:, None] == columns)
+    else:
+        unlike = tuple(float(flags.mean()) for flags in unlike_rows(old, new))
+    n, correlations = min(top_n, old.shape[1] - 1), row_correlations(old, new)
     centred = [s - s.mean(axis=1, keepdims=True) for s in (old, new)]
     return Agreement(
         n_rows=len(rows),
@@ -105,7 +122,7 @@ def agreement(
         score_distance=_distance(old, new),
         difference_distance=_distance(*centred),
         kl_divergence=divergence,
-        unlike=(float(unlike[0].mean()), float(unlike[1].mean())),
+        unlike=unlike,
         predicts=(before.predicts.title, after.predicts.title),
         same=alike and before.link == after.link and _same(before.link.level, old, new, centred),
     )
@@ -127,6 +144,18 @@ def _comparable(
     old, new = np.nan_to_num(old), np.nan_to_num(new)
     largest = max(np.abs(old).max(), np.abs(new).max()) or 1.0
     return old / largest, new / largest, bool((undefined[0] == undefined[1]).all())
+
+
+def _without_self(
+    old: NDArray[np.float64], new: NDArray[np.float64], own: NDArray[np.bool_]
+) -> tuple[NDArray[np.float64], NDArray[np.float64], tuple[float, ...]]:
+    """Leave out the score of each row with itself, the largest in every model, and count the rows of other scores."""
+    tables = [scores[~own].reshape(len(scores), -1) for scores in (old, new)]
+    # Columns must stay columns where they are centred: there a row's score with itself becomes its mean score.
+    neutral = [
+        np.where(own, table.mean(axis=1)[:, None], scores) for table, scores in zip(tables, (old, new), strict=True)
+    ]
+    return tables[0], tables[1], (float(unlike_rows(*neutral)[0].mean()),)
 
 
 def _same(

@@ -78,7 +78,7 @@ def _predictions(comparison: Comparison) -> str:
         text = f"The first model predicts {agreement.predicts[0]}, the second {agreement.predicts[1]}. "
     text += f"Their scores correlate by {agreement.score_correlation:.3f} within a row, and "
     text += f"{percent(agreement.ranking_overlap)} of their top {agreement.top_n} are shared."
-    sides = zip(comparison.roles, agreement.unlike, strict=True)
+    sides = zip(comparison.roles[-len(agreement.unlike) :], agreement.unlike, strict=True)
     unlike = [f"{percent(share)} of the {title}s" for title, share in sides if share >= SHOWN]
     text += f" Scores of {' and '.join(unlike)} correlate by less than 0.3." if unlike else ""
     return text + _divergence(agreement)
@@ -273,10 +273,9 @@ def _is_rounding(comparison: Comparison) -> bool:
 
 def _one_sided(comparison: Comparison) -> str:
     (role,) = comparison.changes
-    other = comparison.title("right" if role == "left" else "left")
     still = comparison.changes[role].mean_total < STILL
     what = "" if still or not comparison.fits else "All of the difference could be a gauge. "
     return (
-        f"{what}Whether the models predict the same cannot be known from one side: load the {other} factors beside "
-        f"these and compare again."
+        f"{what}Whether the models predict the same cannot be known from one side: load the other side, too, and "
+        f"compare again."
     )

@@ -8,6 +8,7 @@ from inspect import signature
 import numpy as np
 import pytest
 
+import embaudit as ea
 from embaudit.comparison.agreement import agreement
 from embaudit.comparison.matching import Match
 from embaudit.model import FactorModel
@@ -76,3 +77,27 @@ def test_what_must_agree_depends_on_what_is_predicted():
         assert not agreement(*models, everyone(9), everyone(4), rng=draw).same
     level = FactorModel.from_user_item(p, 0 * q, link="ranking")
     assert agreement(level, level, everyone(9), everyone(9), rng=draw).same
+
+
+@pytest.mark.parametrize("by", ["cosine", "dot"])
+def test_rows_of_one_table_are_not_their_own_neighbours(by):
+    draw = np.random.default_rng(5)
+    one = draw.standard_normal((60, 8))
+    two = draw.standard_normal((60, 8)) + one * (np.arange(60)[:, None] < 40)
+    models, rows = [FactorModel.from_vectors(x, compared=by) for x in (one, two)], everyone(60)
+    found = agreement(*models, rows, rows, rng=draw)
+    tables = [model.scores()[~np.eye(60, dtype=bool)].reshape(60, 59) for model in models]
+    old, new = (np.argsort(-scores, axis=1)[:, :10] for scores in tables)
+    assert found.ranking_overlap == pytest.approx(
+        np.mean([len({*a} & {*b}) / 10 for a, b in zip(old, new, strict=True)])
+    )
+    old, new = tables
+    correlations = [np.corrcoef(a, b)[0, 1] for a, b in zip(old, new, strict=True)]
+    assert found.score_correlation == pytest.approx(np.mean(correlations))
+    assert found.score_distance == pytest.approx(np.linalg.norm(new - old) / np.linalg.norm(old))
+    # As many rows are unlike as correlate little, but for those that the columns' means decide; there is one side.
+    assert found.unlike == (pytest.approx(np.mean(np.array(correlations) < 0.3), abs=0.1),)
+    text = ea.compare(*models).explain()
+    assert "of the items correlate by less than 0.3." in text
+    assert "user" not in text
+    assert agreement(models[0], models[0], rows, rows, rng=draw).same

@@ -16,6 +16,9 @@ def vectors(n=9, k=3, seed=0, **fields):
     return FactorModel.from_vectors(np.random.default_rng(seed).standard_normal((n, k)), **fields)
 
 
+NAMED = vectors(ids=list("abcdefghi"))
+
+
 def test_rows_without_ids_are_matched_in_order():
     found = match(vectors(), vectors(), "right")
     assert found.before.tolist() == found.after.tolist() == list(range(9))
@@ -32,23 +35,11 @@ def test_numbers_meet_texts_whichever_model_holds_them():
 @pytest.mark.parametrize(
     ("one", "two", "message"),
     [
+        (NAMED, vectors(), "item ids must be in both models or in neither; the second has none; "),
+        (vectors(), NAMED, "item ids must be in both models or in neither; the first has none; "),
+        (vectors(9), vectors(10), "without ids must be as many in both models; got 9 and 10; add ids, to match them"),
         (
-            vectors(ids=list("abcdefghi")),
-            vectors(),
-            "item ids must be in both models or in neither; the second has none; ",
-        ),
-        (
-            vectors(),
-            vectors(ids=list("abcdefghi")),
-            "item ids must be in both models or in neither; the first has none; ",
-        ),
-        (
-            vectors(9),
-            vectors(10),
-            "items without ids must be as many in both models; got 9 and 10; add ids, to match them",
-        ),
-        (
-            vectors(ids=list("abcdefghi")),
+            NAMED,
             vectors(ids=list("cdefghijk")),
             "the items that both models hold must be at least 8; got 7; compare the same data, under the same ids: the "
             "first model's start with 'a', the second's with 'c'",
