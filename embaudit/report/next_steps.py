@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from shlex import join
@@ -16,6 +17,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from embaudit.auditing import Audit
+
+TWO_TABLES = re.compile("word|w2v|glove|fasttext|node2vec|deepwalk|clip|users|item|factor", re.IGNORECASE)
+"""Names of files, folders and arrays that come from models of two tables."""
+OTHER, ROWS = "OTHER-SIDE.npy", "ROWS.npy"
+"""Files that stand in a command for those of its reader."""
 
 
 @dataclass(frozen=True)
@@ -71,17 +77,12 @@ def next_steps(audit: Audit, invocation: Invocation) -> Iterator[tuple[str, str]
     >>> found = audit(FactorModel.from_vectors([[1.0, 2.0], [2.0, 1.0]]))
     >>> for what, command in next_steps(found, Invocation("v.npy")):
     ...     print(f"{what}: {command}")
-    with the other side (put its file's name for OTHER-SIDE.npy): embaudit audit v.npy --left OTHER-SIDE.npy
-    if training compared these rows with each other: embaudit audit v.npy --compared cosine
+    if training compared these rows with each other (a sentence encoder): embaudit audit v.npy --compared cosine
+    if multiplied with a second table (word2vec, CLIP, recommender): embaudit audit v.npy --left OTHER-SIDE.npy
     to read every table and finding: embaudit audit v.npy --full
     """
     model, word = audit.model, audit.answer.word
     if audit.predictions_hold and word is not Readability.YES:
-        # A file beside this one can hold the other side, where nothing that was told rules it out.
-        is_array = invocation.path.endswith(".npy") and "--kind" not in invocation.reading
-        if is_array and is_alone(model) and model.predicts is not Equivalence.COSINES:
-            other = "OTHER-SIDE.npy"
-            yield f"with the other side (put its file's name for {other})", invocation.audit("--left", other)
         if model.link == "unknown":
             yield "if training compared cosines", invocation.audit("--objective", "cosine")
         if model.left is not None:
@@ -91,6 +92,8 @@ def next_steps(audit: Audit, invocation: Invocation) -> Iterator[tuple[str, str]
             made = ", norm folded in and" * (form != "centred") + " centred"
             what = f"to write labels{made} (a convention, no similarity)"
             yield what, invocation.fix("--as", form, "--out", invocation.out(form))
+        elif is_alone(model) and model.predicts is not Equivalence.COSINES:
+            yield from _of_one_side(audit, invocation)
         elif model.objective is None and model.predicts is not Equivalence.COSINES:
             yield from _declaring(audit, invocation)
     if invocation.truth is not None and audit.evidence.role != "left":
@@ -107,15 +110,34 @@ def _by_predictions(audit: Audit, invocation: Invocation) -> Iterator[tuple[str,
     yield f"for vectors that compare {title}s by {seen_of(audit.model)}, not by better taste", command
 
 
+def _law(audit: Audit) -> str | None:
+    """Find an objective by which training chose the cosines, as weight decay does; None where there is none."""
+    return next((row.name for row in usual_objectives(audit.model.link) if row.status is Status.CHOSEN), None)
+
+
+def _of_one_side(audit: Audit, invocation: Invocation) -> Iterator[tuple[str, str]]:
+    """Yield both kinds of training that vectors alone can come from, first a second table where names tell of one."""
+    ways = []
+    whitened = any(trait.orthonormal for trait in audit.evidence.traits)
+    if audit.model.objective is None and not whitened and _law(audit) is not None:
+        what = "if training compared these rows with each other (a sentence encoder)"
+        ways.append((what, invocation.audit("--compared", "cosine")))
+    # A file beside an array can hold the other side; other formats have no room for one.
+    beside = invocation.path.endswith(".npy") and "--kind" not in invocation.reading
+    own = invocation if beside else Invocation(ROWS)
+    what = f"if multiplied with a second table (word2vec, CLIP{', recommender' if beside else '; save both'})"
+    ways.append((what, own.audit("--left", OTHER)))
+    intake = audit.intake
+    names = Path(invocation.path).parts[-2:]
+    names += () if intake is None else (intake.format, *(array.name for array in intake.parts))
+    two = any(map(TWO_TABLES.search, names))
+    yield from reversed(ways) if two else ways
+
+
 def _declaring(audit: Audit, invocation: Invocation) -> Iterator[tuple[str, str]]:
-    """Yield what to declare of training: rows compared with each other, or weight decay; not of orthonormal columns."""
-    alone = is_alone(audit.model)
-    law = next((row.name for row in usual_objectives(audit.model.link) if row.status is Status.CHOSEN), None)
-    if law is None or (alone and any(trait.orthonormal for trait in audit.evidence.traits)):
-        return
-    if alone and audit.head is None:
-        yield "if training compared these rows with each other", invocation.audit("--compared", "cosine")
-    else:
+    """Yield that weight decay can be declared, where it would have chosen the cosines."""
+    law = _law(audit)
+    if law is not None:
         what = "if you know how it was trained, such as with the same weight decay on both sides"
         yield f"{what} (`embaudit explain objective` lists the words)", invocation.audit("--objective", law)
 

@@ -90,7 +90,10 @@ def first_screen(audit: Audit, invocation: Invocation) -> str:
     # Long commands make room for a finding and for neighbours, of every row that was asked for.
     rows = max(1, made.n_asked)
     least = 1 + len(_neighbours(audit, made, 1 if made.n_asked else LEAST, rows))
-    for steps in (made.steps, (*made.steps[:1], *made.steps[1:][-1:]), made.steps[:1]):
+    # Training that is not known can be told in two ways, which stay together.
+    is_open = answer.word is Readability.UNSAID
+    fewer = made.steps[:-1] if is_open else (*made.steps[:1], *made.steps[1:][-1:])
+    for steps in (made.steps, fewer, made.steps[: 1 + is_open]):
         below = [*_commands(steps)]
         room = HEIGHT - len(top) - len(table) - len(below)
         if room >= least:

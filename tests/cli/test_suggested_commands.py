@@ -15,14 +15,14 @@ from safetensors.numpy import save_file
 import embaudit as ea
 
 SMALL = "--n-gauges 1"
-PLACEHOLDERS = {"OTHER-SIDE.npy": "users.npy"}
+PLACEHOLDERS = {"OTHER-SIDE.npy": "users.npy", "ROWS.npy": "items.npy"}
 """What the screen asks to put something of one's own for."""
 CLIP = "clip.npz --left text --weight image --left-name text --right-name image"
 KINDS = {
     "recommender": ("recommender.npz", ["fix", "audit"]),
     "ids and titles": ("ids.npz --items 'my films.csv' --show 101", ["fix", "evaluate", "audit"]),
     "titles alone": ("ids.npz --items titles.csv", ["fix", "audit"]),
-    "vectors and labels": ("vectors.npz --items 'my films.csv'", ["audit", "evaluate", "audit"]),
+    "vectors and labels": ("vectors.npz --items 'my films.csv'", ["audit", "audit", "evaluate"]),
     "table": ("words.csv --show 'w 3' --n-neighbours 5 --ignore EMB404", ["audit", "audit"]),
     "one side": ("items.npy --max-condition 1.5", ["audit", "audit", "audit"]),
     "two files": ("items.npy --left users.npy --role user", ["fix", "audit"]),
@@ -96,11 +96,12 @@ def test_every_suggested_command_runs_and_repeats_what_was_typed(kind, shell):
     screen = shell(f"embaudit audit {typed} {SMALL}")
     commands = suggested(screen)
     assert [line.split()[1] for line in commands] == expected
-    for line in commands:
+    for asked in commands:
+        line = asked
         for placeholder, own in PLACEHOLDERS.items():
             line = line.replace(placeholder, own)
         assert shell(f"{line}{' --force' * (' fix ' in line)}")
-        options = re.findall(r"--[\w-]+", f"{typed} {SMALL}")
+        options = [] if "ROWS.npy" in asked else re.findall(r"--[\w-]+", f"{typed} {SMALL}")
         if line.startswith("embaudit audit"):
             assert set(options) <= set(line.split())
         else:
