@@ -52,6 +52,8 @@ class Match:
     """True if entities were matched by ids; else by names or by the order of the rows."""
     by_names: bool = False
     """True if names that occur once, such as the texts of tokens, served as ids."""
+    has_names: bool = False
+    """True if entities have names beside ids and numbers."""
 
     def __len__(self) -> int:
         return len(self.before)
@@ -97,7 +99,17 @@ def match(
         sides = _named(sides[0]), _named(sides[1])
     first, second = _in_order(sides, bare=bare) if rows else _by_ids(sides, OPTIONS[role], partial=partial)
     names = np.asarray(before.names(role))[first]
-    shared = Match(role, first, second, names, sizes[0] - len(first), sizes[1] - len(second), not rows, by_names)
+    shared = Match(
+        role,
+        first,
+        second,
+        names,
+        sizes[0] - len(first),
+        sizes[1] - len(second),
+        not rows,
+        by_names,
+        before.side(role).names is not None,
+    )
     if len(shared) < MIN_SHARED:
         title = before.title(role)
         raise must_be(f"the {title}s that both models hold", f"at least {MIN_SHARED}", len(shared), _same_data(sides))

@@ -96,25 +96,25 @@ def cut(text: str, most: int) -> str:
 
 
 def row_called(title: str, name: str) -> str:
-    """Call a row by its name, or where that is a bare number by what the row is.
+    """Call a row by its name; a bare number by what the row is, or in quotes where rows have names, and no title.
 
     Examples
     --------
-    >>> row_called("item", "7"), row_called("item", "Heat (1995)")
-    ('item 7', 'Heat (1995)')
+    >>> row_called("item", "7"), row_called("item", "Heat (1995)"), row_called("", "300")
+    ('item 7', 'Heat (1995)', "'300'")
     """
-    return f"{title} {name}" if name.isdecimal() else visible(name)
+    return visible(name) if not name.isdecimal() else f"{title} {name}" if title else f"'{name}'"
 
 
 def row_quoted(title: str, name: str) -> str:
-    """Quote the name of a row in a sentence, or call it by what it is where that is a bare number.
+    """Quote the name of a row in a sentence, or call it by what it is as `row_called` does.
 
     Examples
     --------
-    >>> row_quoted("label", "183"), row_quoted("label", "cat")
-    ('label 183', "'cat'")
+    >>> row_quoted("label", "183"), row_quoted("label", "cat"), row_quoted("", "3")
+    ('label 183', "'cat'", "'3'")
     """
-    return f"{title} {name}" if name.isdecimal() else repr(name)
+    return f"{title} {name}" if title and name.isdecimal() else repr(name)
 
 
 def nearest_to(name: str, names: Iterable[str]) -> str:

@@ -309,6 +309,10 @@ class FactorModel:
         """Return what people call one entity of a side, whether it is at hand or not."""
         return dict(zip(("left", "right"), self.roles, strict=True))[self.side_name(role)]
 
+    def row_title(self, role: SideName) -> str:
+        """Return what a row that goes by a bare number is called: nothing where rows have names, such as digits."""
+        return "" if self.side(role).names is not None else self.title(role)
+
     def role(self, name: str) -> Role:
         """Return "left", "right" or "cross" for what people call a side or its pairs: "item", "item-item"."""
         return Pairs.of(name, self.roles).value

@@ -15,7 +15,7 @@ from embaudit.auditing.findings.identification import cases
 from embaudit.auditing.findings.predicted import ALIKE
 from embaudit.auditing.limits import LENGTH, SHIFT, holds_shifts
 from embaudit.auditing.wording import in_titles, seen_of, worded_for
-from embaudit.core.words import counted, in_typical_rows, percent, visible
+from embaudit.core.words import counted, in_typical_rows, percent, row_called
 from embaudit.linalg.transformed_rows import with_shift
 from embaudit.model import Pairs
 from embaudit.movements.neighbourhoods import find_rows, neighbourhoods
@@ -243,13 +243,14 @@ def _neighbours(audit: Audit) -> Section:
     """Lay neighbours side by side, and those without the bias beside those that count it in."""
     evidence, role = audit.evidence, shown_side(audit)
     side, title, (examples, against) = audit.model.side(role), audit.model.title(role), compared_neighbours(audit)
+    called = audit.model.row_title(role)
     usual = next((each.levels for each in evidence.traits if each.role == role), None)
     lists: list[Lists] = []
     for each in examples if audit.predictions_hold else ():
         levels = None if usual is None else list(map(percent, usual.below([cosine for _, cosine in each.before])))
-        lists.append(lists_of(each, ("by cosine", against), title=title, levels=levels))
+        lists.append(lists_of(each, ("by cosine", against), title=called, levels=levels))
     biased = (each for each in evidence.beside_bias if each.before)
-    lists += [lists_of(each, ("without the bias", "with it among the factors"), title=title) for each in biased]
+    lists += [lists_of(each, ("without the bias", "with it among the factors"), title=called) for each in biased]
     if evidence.examples_requested:
         texts = [f"Of the {title}s that were asked for."]
     elif _has_conventions(audit):
@@ -265,8 +266,8 @@ def _neighbours(audit: Audit) -> Section:
         texts.append(f"These {title}s go by their number: `--labels FILE` names them, a name a line.")
     paragraphs = (" ".join(texts),) if lists else ()
     title = "Neighbours, side by side"
-    undirected = (f"{visible(each.name)} has no direction, so it has no neighbours." for each in evidence.examples
-                  if not each.before)  # fmt: skip
+    alone = [row_called(called, each.name) for each in evidence.examples if not each.before]
+    undirected = (f"{name} has no direction, so it has no neighbours." for name in alone)
     return Section("neighbours", "Neighbours", title, paragraphs, lists=tuple(lists), end=tuple(undirected))
 
 

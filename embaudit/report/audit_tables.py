@@ -202,7 +202,7 @@ def head_sentences(head: HeadReport) -> list[str]:
     """Describe the labels that can lead, and what a shift does to one pair."""
     sentences = [head.argmax.explain()]
     for made in head.constructions:
-        first, other = (row_quoted(head.model.title("right"), str(name)) for name in made.names)
+        first, other = (row_quoted(head.model.row_title("right"), str(name)) for name in made.names)
         sentences.append(
             f"{first} and {other} have cosine {made.before:.2f}; in an equivalent head, shifted by {made.shift:.2g} "
             f"typical rows, they have {made.after:+.6f} (probabilities moved by {made.change:.0e})."

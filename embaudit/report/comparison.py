@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from embaudit.comparison.change import EACH, OUTCOMES, PARTS, TIED
-from embaudit.core.words import counted, percent, visible
+from embaudit.core.words import counted, percent, row_called
 from embaudit.report.definitions import glossary
 from embaudit.report.display import AMBER, BLUE, SOFT, TEAL
 from embaudit.report.document import Document, Section, lists_of
@@ -85,8 +86,8 @@ def _neighbours(comparison: Comparison) -> Section:
     """Lay the neighbours of a few rows of each side beside each other, before and after."""
     changes = {comparison.title(role): change for role, change in comparison.changes.items() if change.examples}
     lists = [
-        lists_of(each, HEADINGS, title=title, note="among those that moved most" if at < EACH
-                 else f"moved about as much as the median {title}")
+        lists_of(each, HEADINGS, title="" if change.match.has_names else title,
+                 note="among those that moved most" if at < EACH else f"moved about as much as the median {title}")
         for title, change in changes.items() for at, each in enumerate(change.examples)
     ]  # fmt: skip
     among = " and ".join(counted(len(change.match), title) for title, change in changes.items())
@@ -174,6 +175,7 @@ def moved_grid(comparison: Comparison, role: SideName, n: int = 10) -> Grid:
              "remainder": "remains"}  # fmt: skip
     shown = [name for name in parts if name != "unseen" or comparison.changes[role].mean_unseen > 0]
     records = comparison.moved_most(role, n).to_dict("records")
-    rows = tuple((visible(str(row["name"])), *(f"{row[name]:.3f}" for name in shown)) for row in records)
     title = comparison.title(role)
+    called = partial(row_called, "" if comparison.changes[role].match.has_names else title)
+    rows = tuple((called(str(row["name"])), *(f"{row[name]:.3f}" for name in shown)) for row in records)
     return Grid(f"{title}s that moved most", "", (title, *(parts[name] for name in shown)), rows)

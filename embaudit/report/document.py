@@ -236,7 +236,7 @@ def lists_of(
     note: str = "",
     levels: Sequence[str] | None = None,
 ) -> Lists:
-    """Write two lists of neighbours, the names cut to what can be read; a bare number is called by what it is.
+    """Write two lists of neighbours, the names cut to what can be read, bare numbers called as `row_called` does.
 
     Examples
     --------
@@ -275,7 +275,7 @@ def names_of(model: FactorModel, role: SideName, rows: Indices) -> list[str]:
     >>> names_of(FactorModel.from_vectors([[1.0], [2.0]], ids=["7", "x" * 99]), "right", np.array([0, 1]))[0]
     'item 7'
     """
-    title, labels = model.title(role), model.names(role)
+    title, labels = model.row_title(role), model.names(role)
     return [cut(row_called(title, name), NAME) for name in map(str, labels[rows])]
 
 

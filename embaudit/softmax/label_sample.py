@@ -172,7 +172,9 @@ def only_labels(model: FactorModel, labels: Indices) -> FactorModel:
     """Cut a head down to some labels, called as they are in the whole one."""
     if len(labels) == model.n_right:
         return model
-    return model.take(right=labels).replace(right_names=model.names("right")[labels])
+    kept = model.take(right=labels)
+    # Labels without names keep their numbers.
+    return kept if model.right_names is not None or model.right_ids is not None else kept.replace(right_ids=labels)
 
 
 def _with_inputs(head: FactorModel, summary: Moments, rng: np.random.Generator) -> FactorModel:

@@ -32,3 +32,17 @@ def test_lists_of_a_normalised_head_stand_beside_a_model_that_moves_them():
     found = ea.audit(head, n_gauges=1, normalised=True)
     assert found.evidence.equivalents[0].name == "orthogonal 1"
     assert found.evidence.examples_gauge == "rows rearranged at their lengths"
+
+
+def test_a_name_that_is_a_digit_is_no_number_of_a_row():
+    rows, names = random_model(p=12, k=4).right + 2, list("0123456789ab")
+    named, bare = (ea.FactorModel.from_softmax(rows, labels=labels) for labels in (names, None))
+    for head, called in ((named, "'7'"), (bare, "label 7")):
+        made = document(ea.audit(head, n_gauges=1, show=["7"]))
+        assert made.lists[0].name == called
+        others = {near.name for near in made.lists[0].before}
+        assert others < ({*map(repr, names[:10]), "a", "b"} if called == "'7'" else {f"label {i}" for i in range(12)})
+    compared = document(ea.compare(named, named.replace(right=rows[::-1] + 1)))
+    in_table = {row[0] for grid in compared.grids if "moved most" in grid.title for row in grid.rows}
+    assert in_table < {*map(repr, names[:10]), "a", "b"}
+    assert {each.name for each in compared.lists} < {*map(repr, names[:10]), "a", "b"}

@@ -107,7 +107,7 @@ def shortest(evidence: Evidence) -> Iterator[Finding]:
     if opposite is None or not head.constructions:
         return
     made = head.constructions[0]
-    first, second = (row_quoted(evidence.model.title("right"), str(name)) for name in made.names)
+    first, second = (row_quoted(evidence.model.row_title("right"), str(name)) for name in made.names)
     looked = drawn_of(opposite.n_pairs + opposite.n_fixed, n_pairs(head.model.n_right), "pair")
     which = "turned" if opposite.n_fixed else "all" if opposite.exact else "some"
     pairs = template("shortest", which).format(turned=counted(opposite.n_pairs, "pair"), looked=looked)
@@ -165,7 +165,7 @@ def hidden_labels(evidence: Evidence) -> Iterator[Finding]:
     """Count the labels that no input makes lead by a margin (EMB304)."""
     if evidence.head is None or not evidence.head.argmax.n_cannot:
         return
-    argmax = evidence.head.argmax
+    argmax, title = evidence.head.argmax, evidence.model.row_title("right")
     labels = f"{counted(len(argmax.labels), 'label')}{' asked' * argmax.is_sample}"
     yield finding(
         "EMB304",
@@ -177,7 +177,8 @@ def hidden_labels(evidence: Evidence) -> Iterator[Finding]:
         value=float(argmax.n_cannot),
         count=f"{argmax.n_cannot:,}",
         labels=labels,
-        names=", ".join(repr(name) for name in argmax.to_dict()["cannot"][:3]) + "…" * (argmax.n_cannot > 3),
+        names=", ".join(row_quoted(title, str(name)) for name in argmax.to_dict()["cannot"][:3])
+        + "…" * (argmax.n_cannot > 3),
         margin=MARGIN,
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from embaudit.auditing.finding import Finding, Kind, Severity
@@ -9,7 +10,7 @@ from embaudit.auditing.findings.heads import origin_matters
 from embaudit.auditing.findings.writing import finding, template
 from embaudit.auditing.wording import is_alone, names_of
 from embaudit.canonical.words import whitened
-from embaudit.core.words import counted, percent, visible
+from embaudit.core.words import counted, percent, row_called
 from embaudit.model import Equivalence, Softmax
 
 if TYPE_CHECKING:
@@ -112,6 +113,7 @@ def hubs(evidence: Evidence) -> Iterator[Finding]:
         if counts is None or counts.filled < evidence.thresholds["hubs"]:
             continue
         title, names = model.title(traits.role), model.names(traits.role)
+        called = partial(row_called, model.row_title(traits.role))
         each = zip(counts.few[:HUBS_SHOWN], counts.lists_with, strict=False)
         yield finding(
             "EMB404",
@@ -126,7 +128,7 @@ def hubs(evidence: Evidence) -> Iterator[Finding]:
             share=percent(counts.filled),
             n_lists=counted(counts.n_lists, title),
             top_n=counts.top_n,
-            named=", ".join(f"{visible(str(names[row]))} in {percent(share)}" for row, share in each),
+            named=", ".join(f"{called(str(names[row]))} in {percent(share)}" for row, share in each),
             skewness=counts.skewness,
         )
 
