@@ -55,6 +55,8 @@ ANSWERS = {
     Readability.NO: "red",
     Readability.UNSAID: "yellow",
 }
+CONTRADICTED = {"EMB104", "EMB306"}
+"""Findings by which the declared training did not choose these rows."""
 COLOURS = {Severity.ISSUE: "red", Severity.TIP: "yellow"}
 
 
@@ -146,7 +148,7 @@ def _worth(audit: Audit, made: Document) -> str:
     against = made.lists[0].headings[1]
     if against.startswith("by "):
         return ""
-    if audit.answer.word is Readability.CONVENTION:
+    if audit.answer.word is Readability.CONVENTION and not CONTRADICTED & {*audit.answer.findings}:
         return "Training chose the left list, among those of equivalent models."
     if against in CONVENTIONS:
         return "Neither list is right: both describe the same predictions."

@@ -9,6 +9,8 @@ from models import random_model
 import embaudit as ea
 from embaudit.model.final_norm import FinalNorm
 from embaudit.report.documents import document
+from embaudit.report.next_steps import Invocation
+from embaudit.report.terminal import first_screen
 
 pytestmark = pytest.mark.usefixtures("without_attacks")
 
@@ -46,3 +48,14 @@ def test_a_name_that_is_a_digit_is_no_number_of_a_row():
     in_table = {row[0] for grid in compared.grids if "moved most" in grid.title for row in grid.rows}
     assert in_table < {*map(repr, names[:10]), "a", "b"}
     assert {each.name for each in compared.lists} < {*map(repr, names[:10]), "a", "b"}
+
+
+@pytest.mark.parametrize(("mean", "contradicts"), [(0.0, False), (0.03, True)])
+def test_no_list_is_called_chosen_by_a_training_that_the_rows_contradict(mean, contradicts):
+    rows = random_model(p=40, k=4).right
+    head = ea.FactorModel.from_softmax(rows - rows.mean(axis=0) + mean, objective="softmax-decay")
+    found = ea.audit(head, n_gauges=1)
+    shown = first_screen(found, Invocation("head.npz"))
+    assert ("EMB306" in found.answer.findings) is contradicts
+    assert ("Training chose the left list" in shown) is not contradicts
+    assert ("the mean row contradicts the training" in " ".join(str(found.answer).split())) is contradicts

@@ -309,7 +309,13 @@ def objectives() -> Iterator[Row]:
         answer = {"softmax": "NO", "decoupled-decay": OPEN}.get(name, CONVENTION)
         yield Row(f"{name}, softmax", labels.replace(objective=name), {"right": "F"}, found, (says,), answer=answer)
     made = FactorModel.from_softmax(centred(8, 2) + 1, objective="logistic-decay")
-    yield Row("a mean row against decay", made, {"right": "F"}, {**chosen, "EMB301": "issue", "EMB306": "tip"})
+    against, says = {**chosen, "EMB306": "tip"}, ("Also, the mean row contradicts the training (logistic-decay",)
+    yield Row("a mean row against decay", made, {"right": "F"}, {**against, "EMB301": "issue"}, says)
+    for share, found in ((0.005, chosen), (0.02, against)):
+        made = FactorModel.from_softmax(centred(40, 2) + share, objective="softmax-decay")
+        begins = "the mean row contradicts the training (softmax-decay, as you declared). So training stopped"
+        says, never = ((begins,), ()) if found is against else ((), (begins,))
+        yield Row(f"a mean row of {share} under decay", made, {"right": "F"}, found, says, never, answer=CONVENTION)
     made = user(drawn(7, 2), drawn(6, 2, 1), link="cosine", objective="cosine")
     yield Row("cosine, cosine", made, {"right": "P", "left": "P"})
     made = user(np.eye(2, 3), drawn(6, 3, 1), link="cosine", objective="cosine")
