@@ -172,9 +172,10 @@ def only_labels(model: FactorModel, labels: Indices) -> FactorModel:
     """Cut a head down to some labels, called as they are in the whole one."""
     if len(labels) == model.n_right:
         return model
-    kept = model.take(right=labels)
+    panel = model.take(right=labels)
     # Labels without names keep their numbers.
-    return kept if model.right_names is not None or model.right_ids is not None else kept.replace(right_ids=labels)
+    called = model.right_names is not None or model.right_ids is not None
+    return panel if called else panel.replace(right_ids=labels)
 
 
 def _with_inputs(head: FactorModel, summary: Moments, rng: np.random.Generator) -> FactorModel:
