@@ -170,7 +170,17 @@ def threshold_grid(comparison: Comparison, role: SideName) -> Grid:
 
 
 def moved_grid(comparison: Comparison, role: SideName, n: int = 10) -> Grid:
-    """Return the entities of a side that moved most, with the parts of their change; no rows where nothing moved."""
+    """Return the entities of a side that moved most, with the parts of their change; no rows where nothing moved.
+
+    Examples
+    --------
+    >>> from embaudit.comparison import compare
+    >>> from embaudit.model import FactorModel
+    >>> rows, labels = np.random.default_rng(0).standard_normal((9, 2)), list("12345678a")
+    >>> heads = FactorModel.from_softmax(rows, labels=labels), FactorModel.from_softmax(rows**3, labels=labels)
+    >>> sorted(row[0] for row in moved_grid(compare(*heads), "right").rows)[:3]
+    ["'1'", "'2'", "'3'"]
+    """
     parts = {"total": "mean change", "gauge": "by the gauge", "unseen": "by unseen dimensions",
              "remainder": "remains"}  # fmt: skip
     shown = [name for name in parts if name != "unseen" or comparison.changes[role].mean_unseen > 0]

@@ -274,6 +274,10 @@ def names_of(model: FactorModel, role: SideName, rows: Indices) -> list[str]:
     >>> from embaudit.model import FactorModel
     >>> names_of(FactorModel.from_vectors([[1.0], [2.0]], ids=["7", "x" * 99]), "right", np.array([0, 1]))[0]
     'item 7'
+    >>> names_of(FactorModel.from_softmax([[1.0], [2.0]], labels=["3", "a"]), "right", np.array([0, 1]))
+    ["'3'", 'a']
+    >>> names_of(FactorModel.from_softmax([[1.0], [2.0]]), "right", np.array([0, 1]))
+    ['label 0', 'label 1']
     """
     title, labels = model.row_title(role), model.names(role)
     return [cut(row_called(title, name), NAME) for name in map(str, labels[rows])]

@@ -78,6 +78,16 @@ def first_screen(audit: Audit, invocation: Invocation) -> str:
     >>> model = FactorModel.from_user_item([[1.0], [2.0]], [[1.0], [-3.0], [2.0]])
     >>> print(first_screen(audit(model), Invocation("model.npz")).splitlines()[2])
     YES: item-item cosines are the same in every model of rank 1 with the same
+
+    No list is called chosen by a training that the rows contradict.
+
+    >>> rows = [[5.0, 1.0], [1.0, 5.0], [-4.0, 0.0], [-1.0, -5.0], [-1.0, -1.0]]
+    >>> for mean in (0.0, 0.1):
+    ...     head = FactorModel.from_softmax([[x + mean, y] for x, y in rows], objective="softmax-decay")
+    ...     screen = first_screen(audit(head), Invocation("head.npz"))
+    ...     print("Training chose the left list" in screen, "mean row contradicts the training" in screen)
+    True False
+    False True
     """
     made, answer, intake = audit_document(audit, invocation, drawn=False), audit.answer, audit.intake
     head = [f"{invocation.path}: {made.subject}"]
