@@ -318,12 +318,14 @@ def _certified(evidence: Evidence, role: Role) -> float:
 
 
 def scale(audit: Audit) -> Iterator[str]:
-    """Yield the share of random pairs that a high cosine exceeds."""
+    """Yield the share of random pairs that a high cosine exceeds, or that it exceeds all that were drawn."""
     side = shown_side(audit)
     for each in audit.evidence.traits:
         if each.role == side and each.levels is not None and each.levels.n_pairs:
-            share = percent(float(each.levels.below([USUAL])[0]))
-            yield f"{USUAL:.2f} is higher than {share} of random pairs."
+            levels, share = each.levels, float(each.levels.below([USUAL])[0])
+            pairs = counted(levels.n_pairs, "pair" if levels.exact else "sampled pair")
+            above = f"above all {pairs}" if share == 1 else f"higher than {percent(share)} of random pairs"
+            yield f"{USUAL:.2f} is {above}."
 
 
 def shown_side(audit: Audit) -> SideName:

@@ -41,7 +41,9 @@ def compared(evidence: Evidence) -> Iterator[Finding]:
     scale = ""
     if levels is not None:
         pairs = drawn_of(levels.n_pairs, levels.n_all_pairs, "pair")
-        scale = template("compared", "scale").format(pairs=pairs, below=percent(float(levels.below(0.8))))
+        share = float(levels.below(0.8))
+        below = "all" if share == 1 else percent(share)
+        scale = template("compared", "scale").format(pairs=pairs, below=below)
     yield finding("together", evidence, Kind.ASSUMED, role="right", scope=evidence.equivalence.scope)
     code = "compared" if model.compared == "cosine" else "products"
     yield finding(code, evidence, Kind.ASSUMED, role="right", scope=evidence.equivalence.scope, scale=scale)
