@@ -10,8 +10,8 @@ import numpy as np
 from embaudit.canonical.identified import prediction_views
 from embaudit.canonical.row_span import in_span
 from embaudit.comparison.agreement import Agreement, agreement
-from embaudit.comparison.change import role_change, serving
-from embaudit.comparison.fits import EXPLAINED, CrossFitHalf, folds, held_out_error, whole
+from embaudit.comparison.change import TIED, role_change, serving
+from embaudit.comparison.fits import EXPLAINED, CrossFitHalf, can_be_any, folds, held_out_error, is_open, whole
 from embaudit.comparison.matching import Pairing, match, pairing
 from embaudit.comparison.result import Comparison
 from embaudit.comparison.rounded import LoadedModel, rounded, with_states
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 ROWS = 50_000
 """Shared entities of a side that are looked at; more are sampled."""
+LITTLE = 0.1
+"""Share of a change that may remain where a gauge explains nearly all of it."""
 HALVINGS, HALVED = 5, 2_000
 """Number of cuts in halves, at most, of few entities, and number of entities that are cut in all."""
 
@@ -135,8 +137,22 @@ def compare(
         }
     typical = _typical(parts)
     in_steps = rounded(first, second, matches["right"]) if "right" in matches else None
-    gauge = typical.group, typical.gauge.condition_number
-    return Comparison(before.roles, changes, predictions, *gauge, fits, n_states=n_states, rounded=in_steps)
+    # A smaller gauge may explain nearly all of it even so: what little it leaves is no more than what remains.
+    leaves = any(change.mean_remainder > max(TIED, LITTLE * change.mean_total) for change in changes.values())
+    is_unknown = leaves and not fits and "linear" in paired.groups and is_open(paired.fitted, paired.shifts)
+    # No gauge that was fitted there tells how much the one between the models moves.
+    gauge = typical.group, float("nan") if is_unknown else typical.gauge.condition_number
+    return Comparison(
+        before.roles,
+        changes,
+        predictions,
+        *gauge,
+        fits,
+        n_states=n_states,
+        rounded=in_steps,
+        too_few_for=first.model.rank if is_unknown else 0,
+        can_be_any=is_unknown and predictions is None and can_be_any(paired.fitted, paired.shifts),
+    )
 
 
 def _gauges(

@@ -29,6 +29,8 @@ Shifts: TypeAlias = tuple[SideName, ...]
 BOTH: Shifts = ("left", "right")
 EXPLAINED = 1e-8
 """Share of the spread below which a gauge explains all that float32 can show."""
+NEARLY = 1e-6
+"""Size of a direction, of columns of length 1, below which float32 rows do not have it."""
 WORSE = 1.1
 """A larger group must beat a smaller one by this factor of unexplained spread to be preferred."""
 
@@ -252,6 +254,49 @@ def _smallest(left: dict[str, float]) -> str:
     # Groups stand from few to many parameters, so that the first one near the best is the smallest.
     bound = max(EXPLAINED, WORSE * min(left.values()))
     return next(group for group, value in left.items() if value <= bound)
+
+
+def is_open(rows: Rows, shifts: Shifts) -> bool:
+    """Check that neither side has the rows to fix a linear gauge: fits on some of them say nothing about the others.
+
+    Examples
+    --------
+    >>> x = np.random.default_rng(0).standard_normal((2, 30, 10))
+    >>> is_open({"right": (x[0], x[1])}, ()), is_open({"right": (x[0], x[1])}, ("right",))
+    (False, True)
+    """
+    for role, (x, _) in rows.items():
+        # The group is chosen on two thirds of a half of the rows, and a shift takes one of them.
+        judging = len(x) // 2 * 2 // 3 - (role in shifts)
+        if judging >= x.shape[1] and _n_directions(x, is_shifted=role in shifts) == x.shape[1]:
+            return False
+    return True
+
+
+def can_be_any(rows: Rows, shifts: Shifts) -> bool:
+    """Check that the rows of one side are independent before and after, so that a gauge carries any into any.
+
+    Examples
+    --------
+    >>> x = np.random.default_rng(0).standard_normal((2, 11, 10))
+    >>> can_be_any({"right": (x[0], x[1])}, ()), can_be_any({"right": (x[0], x[1])}, ("right",))
+    (False, True)
+    """
+    if len(rows) > 1:
+        return False
+    ((role, tables),) = rows.items()
+    count = len(tables[0]) - (role in shifts)
+    return all(count <= x.shape[1] and _n_directions(x, is_shifted=role in shifts) == count for x in tables)
+
+
+def _n_directions(x: Floats, *, is_shifted: bool) -> int:
+    """Count the directions in which rows differ from 0, or from their mean."""
+    x = x - x.mean(axis=0) if is_shifted else x
+    # Columns are evened out first: a diagonal gauge must not count as a loss of digits.
+    sizes = np.linalg.norm(x, axis=0)
+    x = x[:, sizes > 0] / sizes[sizes > 0]
+    squares = np.linalg.eigvalsh(x.T @ x if len(x) > x.shape[1] else x @ x.T)
+    return int((squares > NEARLY**2 * squares.max(initial=0.0)).sum())
 
 
 def _mean_unexplained(fit: GaugeFit, rows: Rows) -> float:

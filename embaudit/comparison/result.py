@@ -39,15 +39,21 @@ class Comparison(Result):
     """True if it leaves nothing of the factors, as far as predictions see them, that float32 could show."""
     n_states: int = 0
     """Random states that stood before the final norms of two heads; 0 where the models have inputs or users."""
+    too_few_for: int = 0
+    """Dimensions for which the rows are too few to find what a gauge explains; 0 where they suffice."""
+    can_be_any: bool = False
+    """True if some gauge turns any rows of one side into any, as they are too few."""
     rounded: Rounded | None = None
     """Differences against the steps of rounding; None where neither model is rounded."""
 
     def __repr__(self) -> str:
         moved = ", ".join(
-            f"{self.title(role)} cosines moved {c.mean_total:.3f} ({c.mean_remainder:.3f} beyond the gauge)"
+            f"{self.title(role)} cosines moved {c.mean_total:.3f}"
+            + ("" if self.too_few_for else f" ({c.mean_remainder:.3f} beyond the gauge)")
             for role, c in self.changes.items()
         )
-        return f"Comparison({self.group} gauge of condition {self.condition_number:.4g}; {moved})"
+        by = f"{self.group} gauge of condition {self.condition_number:.4g}"
+        return f"Comparison({'gauge not known' if self.too_few_for else by}; {moved})"
 
     @property
     def explained(self) -> bool:
@@ -65,6 +71,8 @@ class Comparison(Result):
         if role not in self.changes:
             raise must_be("role", "one of " + ", ".join(self.changes), repr(role))
         frame = self.changes[role].to_frame()
+        if self.too_few_for:
+            frame[["gauge", "remainder"]] = float("nan")
         return frame[frame["total"] > TIED].head(as_count(n, "n", least=0))
 
     def to_frame(self) -> pd.DataFrame:
@@ -81,7 +89,7 @@ class Comparison(Result):
         ends |= {name: change.interval(name) for name in OUTCOMES}
         unknown = float("nan"), float("nan")
         ends["predicted_kept"] = unknown if change.predicted_kept is None else change.interval("predicted_kept")
-        return {
+        row = {
             "role": role,
             "shared": len(change.match),
             "only_before": change.match.only_before,
@@ -103,13 +111,16 @@ class Comparison(Result):
             },
             **{f"unexplained_{group}": value for group, value in change.unexplained.items()},
         }
+        # Too few rows tell nothing about a gauge: neither its part nor what it leaves.
+        words = ("gauge", "remainder", "learning") if self.too_few_for else ()
+        return {name: float("nan") if any(word in name for word in words) else x for name, x in row.items()}
 
     def to_dict(self) -> dict[str, Any]:
         """Return all numbers as JSON can hold them."""
         agreement, changes = self.agreement, self.changes.items()
         return record(
             self,
-            *("group", "condition_number", "fits", "explained", "n_states", "rounded"),
+            *("group", "condition_number", "fits", "explained", "n_states", "too_few_for", "rounded"),
             agreement=agreement and record(agreement, kl_warning=agreement.kl_warning),
             changes=[self._record(role) for role in self.changes],
             moved_most={role: self.moved_most(role).astype({"name": str}) for role in self.changes},

@@ -36,7 +36,7 @@ def statements(comparison: Comparison) -> tuple[str, ...]:
     parts = [_matching(comparison), _states(comparison), _predictions(comparison), _rounding(comparison)]
     for role in comparison.changes:
         parts += [_side(comparison, role), _displaced(comparison, role), _threshold(comparison, role)]
-    parts += [_predicted(comparison), _next(comparison)]
+    parts += [_too_few(comparison), _predicted(comparison), _next(comparison)]
     return tuple(sentence for sentence in parts if sentence)
 
 
@@ -121,18 +121,20 @@ def _mean(change: RoleChange, name: str, label: str = "") -> str:
 
 def _parts(comparison: Comparison, change: RoleChange, title: str) -> str:
     """Describe the parts of a mean change that a gauge and unseen dimensions explain, and the rest."""
-    is_checked = comparison.agreement is not None
+    is_checked, is_unknown = comparison.agreement is not None, comparison.too_few_for > 0
     parts = []
-    if change.mean_gauge >= SHOWN:
+    if change.mean_gauge >= SHOWN and not is_unknown:
         cause = f"{_GAUGES[comparison.group]} (condition number {comparison.condition_number:.3g})"
         parts.append(f"{_mean(change, 'gauge')} {'is' if is_checked else 'could be'} the work of {cause}")
     if change.mean_unseen >= SHOWN:
         parts.append(f"{_mean(change, 'unseen')} comes from dimensions that no prediction sees")
+    if is_unknown and not parts:
+        return ""
     if not parts:
         # Lists can change by less than two digits of a mean show.
         lists = change.neighbour_shares["lost_to_gauge"] > 0
         return f", of which a gauge explains less than {2 * SHOWN:.2f}" if lists else ", and no gauge explains it"
-    if change.mean_remainder >= SHOWN:
+    if change.mean_remainder >= SHOWN and not is_unknown:
         parts.append(f"{_mean(change, 'remainder')} remains, on {title}s that were not used to find it")
     return f". Of that, {'. '.join(parts)}"
 
@@ -146,6 +148,8 @@ def _neighbours(comparison: Comparison, change: RoleChange, title: str) -> str:
         "lost_to_learning": "as rounding does" if _is_rounding(comparison) else "otherwise",
     }
     shares = change.neighbour_shares
+    if comparison.too_few_for:
+        shares |= {"lost_to_gauge": 0.0, "lost_to_learning": shares["lost_to_gauge"] + shares["lost_to_learning"]}
     lost = {reason: shares[name] for name, reason in reasons.items() if shares[name] > 0}
     if not lost:
         return ""
@@ -154,6 +158,22 @@ def _neighbours(comparison: Comparison, change: RoleChange, title: str) -> str:
         (reason,) = lost
         return f"{start}{'' if reason == 'otherwise' else f', {reason}'}."
     return f"{start}: {', '.join(f'{percent(share)} {reason}' for reason, share in lost.items())}."
+
+
+def _too_few(comparison: Comparison) -> str:
+    """Describe why the part of a gauge cannot be told from these rows."""
+    if not comparison.too_few_for:
+        return ""
+    rows = " and ".join(
+        counted(len(change.match), comparison.title(role)) for role, change in comparison.changes.items()
+    )
+    dimensions = counted(comparison.too_few_for, "dimension")
+    unknown = "How much of the change a gauge explains cannot be said"
+    if comparison.can_be_any:
+        start = f"These {rows} are too few for {dimensions}: some gauge turns either model into the other."
+        return f"{start} {unknown} without the other side."
+    start = f"These {rows} are too few, or too alike, for {dimensions}: a gauge of some says nothing about the others."
+    return f"{start} {unknown} from them."
 
 
 def _predicted(comparison: Comparison) -> str:

@@ -61,13 +61,17 @@ def comparison_document(comparison: Comparison) -> Document:
             Section.of("thresholds", "Thresholds", "Thresholds that carry over", *thresholds),
             _neighbours(comparison),
         ),
-        facts=(("gauge", f"{comparison.group}, κ = {comparison.condition_number:.4g}"),),
+        facts=()
+        if comparison.too_few_for
+        else (("gauge", f"{comparison.group}, κ = {comparison.condition_number:.4g}"),),
         glossary=glossary("compare"),
     )
 
 
 def _drawn(comparison: Comparison) -> Iterator[StackDisplay]:
-    """Take the parts of the mean change, if anything changed, and of the former neighbours."""
+    """Take the parts of the mean change, if anything changed, and of the former neighbours, where they can be told."""
+    if comparison.too_few_for:
+        return
     changes = comparison.changes.items()
     moved = np.array([[getattr(change, f"mean_{cause}") for cause in PARTS[1:]] for _, change in changes])
     became = np.array([[change.neighbour_shares[name] for name in OUTCOMES] for _, change in changes])
@@ -110,7 +114,7 @@ def summary_grid(comparison: Comparison) -> Grid:
     shared                     40     30
     10 nearest kept         100 %  100 %
     """
-    columns = [list(_measures(change)) for change in comparison.changes.values()]
+    columns = [list(_measures(change, is_split=not comparison.too_few_for)) for change in comparison.changes.values()]
     rows = [
         (cells[0][0], *(text for _, text, _ in cells))
         for cells in zip(*columns, strict=True)
@@ -124,7 +128,7 @@ def summary_grid(comparison: Comparison) -> Grid:
     return Grid("what changed", note, headings, tuple(rows))
 
 
-def _measures(change: RoleChange) -> Iterator[tuple[str, str, bool]]:
+def _measures(change: RoleChange, *, is_split: bool) -> Iterator[tuple[str, str, bool]]:
     """Yield name and figure of each measure of a side, and whether it says something."""
 
     def estimate(name: str, value: float, write: Callable[[float], str]) -> str:
@@ -143,18 +147,22 @@ def _measures(change: RoleChange) -> Iterator[tuple[str, str, bool]]:
     yield "nearest kept", share("kept"), True
     stay = "–" if predicted is None else estimate("predicted_kept", predicted, percent)
     yield "nearest by prediction cosine kept", stay, predicted is not None
-    yield "lost to the gauge", share("lost_to_gauge"), True
+    yield "lost to the gauge", share("lost_to_gauge"), is_split
     unseen = change.neighbour_shares["lost_to_unseen"] > 0
     yield "lost to dimensions no prediction sees", share("lost_to_unseen"), unseen
-    yield "lost otherwise", share("lost_to_learning"), True
+    yield "lost otherwise", share("lost_to_learning"), is_split
     names = ("mean change of cosines", "by the gauge", "by dimensions no prediction sees", "remains")
     for name, cause in zip(names, PARTS, strict=True):
         value = getattr(change, f"mean_{cause}")
-        yield name, estimate(cause, value, "{:.3f}".format), cause != "unseen" or value > 0
+        yield (
+            name,
+            estimate(cause, value, "{:.3f}".format),
+            value > 0 if cause == "unseen" else is_split or cause == "total",
+        )
     correlations = {"correlation of cosines": change.correlation,
                     "correlation without the gauge": change.gauged_correlation}  # fmt: skip
     for name, value in correlations.items():
-        yield name, "–" if np.isnan(value) else f"{value:.3f}", True
+        yield name, "–" if np.isnan(value) else f"{value:.3f}", is_split or name == "correlation of cosines"
 
 
 def threshold_grid(comparison: Comparison, role: SideName) -> Grid:
@@ -184,6 +192,7 @@ def moved_grid(comparison: Comparison, role: SideName, n: int = 10) -> Grid:
     parts = {"total": "mean change", "gauge": "by the gauge", "unseen": "by unseen dimensions",
              "remainder": "remains"}  # fmt: skip
     shown = [name for name in parts if name != "unseen" or comparison.changes[role].mean_unseen > 0]
+    shown = [name for name in shown if name in ("total", "unseen") or not comparison.too_few_for]
     records = comparison.moved_most(role, n).to_dict("records")
     title = comparison.title(role)
     called = partial(row_called, "" if comparison.changes[role].match.has_names else title)

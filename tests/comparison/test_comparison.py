@@ -12,7 +12,7 @@ from models import random_model
 from scipy.optimize import minimize
 
 from embaudit.comparison import compare
-from embaudit.comparison.fits import GROUPS, fit_gauge, unexplained
+from embaudit.comparison.fits import GROUPS, fit_gauge
 from embaudit.errors import InputError
 from embaudit.gauges import Diagonal, Gauge, GeneralLinear, Orthogonal
 from embaudit.model import FactorModel
@@ -136,16 +136,6 @@ def assert_rotation_is_best(fit, rows):
     assert np.sum(turn * target) >= max(np.sum(r * target) for r in others) - 1e-9
 
 
-def als(table, k, seed, *, rounds=200, weight=2.0):
-    """A small alternating least squares with weight decay on both sides."""
-    draw = np.random.default_rng(seed)
-    right = draw.standard_normal((table.shape[1], k)) * 0.1
-    for _ in range(rounds):
-        left = np.linalg.solve(right.T @ right + weight * np.eye(k), right.T @ table.T).T
-        right = np.linalg.solve(left.T @ left + weight * np.eye(k), left.T @ table).T
-    return FactorModel.from_user_item(left, right)
-
-
 def sgd(table, k, seed, *, start, epochs=25, rate=0.02):
     """A small stochastic factorisation without weight decay: its start decides the gauge."""
     draw = np.random.default_rng(seed)
@@ -163,13 +153,6 @@ def table(seed=0, n=60, p=40, k=3, noise=0.3):
     return draw.standard_normal((n, k)) @ draw.standard_normal((p, k)).T + noise * draw.standard_normal((n, p))
 
 
-def test_two_seeds_of_als_differ_by_a_rotation_because_weight_decay_pins_the_rest():
-    data = table(n=100, p=80)
-    found = compare(als(data, 3, 0), als(data, 3, 1))
-    assert found.group == "rotation"
-    assert found.changes["right"].mean_total < 0.02
-
-
 def test_two_seeds_of_sgd_from_a_wide_start_differ_by_a_linear_gauge_and_noise():
     data = table()
     found = compare(sgd(data, 3, 0, start=2.0), sgd(data, 3, 1, start=2.0))
@@ -180,26 +163,6 @@ def test_two_seeds_of_sgd_from_a_wide_start_differ_by_a_linear_gauge_and_noise()
     assert change.mean_remainder < 0.2 * change.mean_total
     assert change.gauged_correlation > 0.99 > change.correlation
     assert not found.explained  # the noise of the training remains
-
-
-def test_two_seeds_of_sgd_from_a_narrow_start_are_nearly_balanced_and_differ_by_a_rotation():
-    """Gradient steps keep PᵀP - QᵀQ but for their noise, and a narrow start makes it small."""
-    data = table()
-    found = compare(sgd(data, 3, 0, start=0.1), sgd(data, 3, 1, start=0.1))
-    assert found.group == "rotation"
-    assert found.changes["right"].mean_total < 0.05
-
-
-def test_unrelated_models_are_not_explained_though_any_gauge_fits_few_rows():
-    """With as many parameters as rows to fit the training part is met exactly, and held-out rows tell."""
-    draw = np.random.default_rng(0)
-    one, two = (FactorModel.from_vectors(draw.standard_normal((24, 12))) for _ in range(2))
-    inner = {"right": (one.right[:12], two.right[:12])}
-    assert unexplained(fit_gauge(inner, "linear"), "right", inner) < 1e-20
-    found = compare(one, two)
-    assert not found.explained
-    assert found.changes["right"].unexplained["linear"] > 1
-    assert found.changes["right"].gauged_correlation < 0.3
 
 
 @pytest.mark.parametrize(
@@ -301,14 +264,6 @@ def test_what_no_prediction_sees_is_neither_learned_nor_a_gauge(turned, first):
     parts_add_up(found)
 
 
-def test_models_of_one_prediction_with_hardly_more_rows_than_dimensions_differ_by_a_gauge():
-    draw = np.random.default_rng(7)
-    model = user_item(draw.standard_normal((20, 15)), draw.standard_normal((18, 15)))
-    found = compare(model, GeneralLinear(15, max_condition=9.0).sample(rng=0).act(model))
-    assert found.explained
-    assert found.changes["right"].mean_remainder < 1e-9
-
-
 def test_a_zero_row_is_reported_as_nothing_and_a_zero_side_refused():
     p, q = pair()
     q = q[:9].copy()
@@ -330,3 +285,45 @@ def test_a_zero_row_is_reported_as_nothing_and_a_zero_side_refused():
             compare(user_item(p, q), other)
     with pytest.raises(InputError, match="products all vanish"):
         compare(user_item(*pair()), user_item(pair()[0] * [1, 0, 0, 0, 0], pair()[1] * [0, 1, 1, 1, 1]))
+
+
+def head(rows):
+    return FactorModel.from_softmax(rows, np.zeros(len(rows)))
+
+
+def rows_of(n, k, seed=0):
+    return np.random.default_rng(seed).standard_normal((n, k))
+
+
+def linear(model):
+    return GeneralLinear(model.rank, max_condition=4.0).sample(rng=0).act(model)
+
+
+FEW, SOME = head(rows_of(65, 128)), head(rows_of(70, 32))
+BOTH = user_item(rows_of(20, 15), rows_of(18, 15, 1))
+CASES = [
+    (FEW, linear(FEW), "These 65 labels are too few for 128 dimensions: some gauge turns either model into the other."),
+    (FEW, head(FEW.right + 0.5), "some gauge turns either"),
+    (SOME, linear(SOME), "a gauge of some says nothing"),
+    (head(rows_of(300, 9) @ rows_of(9, 32, 1)), head(rows_of(300, 9) @ rows_of(9, 32, 2)), "some says nothing"),
+    (BOTH, user_item(rows_of(20, 15, 2), rows_of(18, 15, 3)), "20 users and 18 items are too few, or too alike"),
+    (BOTH, linear(BOTH), "The models are the same up to that gauge"),
+    (FEW, Diagonal(128, max_condition=4.0).sample(rng=0).act(FEW), "could be the work of one scale"),
+    (head(rows_of(210, 32)), linear(head(rows_of(210, 32))), "could be the work of a general linear change"),
+    (head(rows_of(210, 32)), head(rows_of(210, 32, 1)), "no gauge explains it"),
+    (user_item(rows_of(15, 20), rows_of(300, 20, 1)), user_item(rows_of(15, 20, 2), rows_of(300, 20, 3)), "no gauge"),
+]
+
+
+@pytest.mark.parametrize(("one", "two", "says", "too_few"), [(*case, at < 5) for at, case in enumerate(CASES)])
+def test_rows_too_few_for_their_dimensions_tell_nothing_about_a_gauge(one, two, says, too_few):
+    found = compare(one, two)
+    text, shown = found.explain(), str(summary_grid(found))
+    assert says in text
+    assert ("How much of the change a gauge explains cannot be said" in text) == too_few
+    assert any(phrase in text for phrase in ("no gauge explains it", "work of", "remains")) != too_few
+    assert any(name in shown for name in ("to the gauge", "otherwise", "by the gauge", "remains", "without")) != too_few
+    assert len(moved_grid(found, "right").headings) == 4 - 2 * too_few
+    told = found.to_dict()
+    assert (told["too_few_for"], told["condition_number"] is None) == (one.rank * too_few, too_few)
+    assert (told["changes"][0]["mean_abs_gauge"] is None) == too_few
