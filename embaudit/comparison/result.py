@@ -178,7 +178,7 @@ class Comparison(Result):
 
     @property
     def statements(self) -> tuple[str, ...]:
-        """Sentences of `explain`; the last one names the next step."""
+        """Sentences of `explain`; the last one names the next step, if there is one."""
         from embaudit.comparison.words import statements
 
         return statements(self)

@@ -32,7 +32,7 @@ USUAL = 0.8
 
 
 def statements(comparison: Comparison) -> tuple[str, ...]:
-    """Describe the entities compared, the change and its reasons; the last sentence names the next step."""
+    """Describe the entities compared, the change and its reasons; the last sentence may name a next step."""
     parts = [_matching(comparison), _states(comparison), _predictions(comparison), _rounding(comparison)]
     for role in comparison.changes:
         parts += [_side(comparison, role), _displaced(comparison, role), _threshold(comparison, role)]
@@ -272,6 +272,9 @@ def _next(comparison: Comparison) -> str:
             f"Their {what} and their predictions do not: no cosine shows biases, an offset, lengths or what is made of "
             f"the scores. Compare what the models predict."
         )
+    if agreement.of_one_table:
+        # Their plain cosines are those of the predictions, and there is no form to bring them into.
+        return ""
     form = _common_form(comparison)
     what = "models by prediction cosines" if form == "prediction" else "heads with their norms folded in"
     return (

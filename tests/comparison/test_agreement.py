@@ -100,4 +100,5 @@ def test_rows_of_one_table_are_not_their_own_neighbours(by):
     text = ea.compare(*models).explain()
     assert "of the items correlate by less than 0.3." in text
     assert "user" not in text
+    assert "embaudit fix" not in text
     assert agreement(models[0], models[0], rows, rows, rng=draw).same
