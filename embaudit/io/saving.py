@@ -139,7 +139,7 @@ class Draft:
 
     def losses(self, room: frozenset[str]) -> dict[str, str]:
         """Describe the fields that would be lost in a format that has room for the right factors and `room`."""
-        user, item = self.roles
+        (user, item), compares = self.roles, self.link.compares
         stored = {name for name in (*LABELS, "final_norm") if self.fields.get(name) is not None} | set(self.streams)
         words = {
             "left": f"{user} factors",
@@ -147,7 +147,7 @@ class Draft:
             "right_ids": "ids",
             "right_names": "titles",
             "right_counts": "counts",
-            "link": f"the {self.link} link",
+            "link": f"the comparison of rows by {compares}" if compares else f"the {self.link} link",
             "final_norm": "the final norm",
         }
         if LINK in self.metadata:
@@ -185,8 +185,8 @@ def save(model: FactorModel | Draft, path: AnyPath, *, force: bool = False) -> N
     if losses:
         usable = [x for x in FORMATS if x.writes and x.is_usable]
         roomy = [x.suffixes[0] for x in usable if not draft.losses(room_in(x, draft))]
-        what = f"{next(iter(losses.values()))} in a {suffix} file"
-        raise must_be(what, "absent, which has no room for it", "one", f"write {' or '.join(roomy)}")
+        needed = f"a file that can record {next(iter(losses.values()))}"
+        raise must_be("the output", needed, f"a {suffix} file", f"write {' or '.join(roomy)}")
     with written_whole(path, force=force) as file:
         getattr(module_of(entry), entry.writer)(file, draft)
 

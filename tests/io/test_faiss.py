@@ -88,5 +88,5 @@ def test_an_index_that_was_written_is_searched_by_faiss(tmp_path: Path, ids: Any
     np.testing.assert_array_equal(back.right, X)
     assert (back.right_ids is None) == (ids is None)
     for wrong in (np.arange(160) - 1, np.arange(160).astype(str)):
-        with pytest.raises(InputError, match=r"ids in a \.faiss file must be absent"):
+        with pytest.raises(InputError, match=r"file that can record ids; got a \.faiss file"):
             save(FactorModel.from_vectors(X, ids=wrong), tmp_path / "j.faiss")

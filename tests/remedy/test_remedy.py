@@ -48,7 +48,7 @@ def test_files_read_back_as_the_same_vectors_with_ids(tmp_path, suffix, ids, dty
     model = make(1, dtype=dtype, right_ids=None if ids is None else IDS[ids])
     remedy = fix(model, "prediction")
     if ids and (suffix == ".npy" or (suffix, ids) == (".safetensors", "text")):
-        with pytest.raises(InputError, match=rf"ids in a {suffix} file must be"):
+        with pytest.raises(InputError, match=rf"can record ids; got a {suffix} file"):
             remedy.write(tmp_path / f"v{suffix}")
         assert not list(tmp_path.iterdir())
         return
@@ -119,7 +119,7 @@ def test_a_head_in_a_file_is_the_whole_head_or_refused(tmp_path, suffix, part):
     remedy = fix(head, "centred")
     path = tmp_path / f"h{suffix}"
     if part not in KEPT[suffix]:
-        with pytest.raises(InputError, match=rf"in a {suffix} file must be absent.*; write \.npz") as refused:
+        with pytest.raises(InputError, match=rf"can record .*; got a {suffix} file; write \.npz") as refused:
             remedy.write(path)
         assert (".safetensors" in str(refused.value).split("; write")[1]) == (part in KEPT[".safetensors"])
         assert not list(tmp_path.iterdir())
@@ -139,9 +139,11 @@ def test_a_link_in_a_file_keeps_its_parameters(tmp_path, suffix, link):
     save(model, tmp_path / f"h{suffix}")
     assert load(tmp_path / f"h{suffix}").link == model.link
     assert load(tmp_path / f"h{suffix}", kind="vectors").right.tolist() == np.eye(3).tolist()
-    for other in (".npy", ".txt"):
-        with pytest.raises(InputError, match=f"the {model.link} link in a {other} file must be absent"):
-            save(model, tmp_path / f"h{other}")
+    table = FactorModel.from_vectors(np.eye(3), compared="cosine")
+    for one, words in ((model, f"the {model.link} link"), (table, "the comparison of rows by cosine")):
+        for other in (".npy", ".txt"):
+            with pytest.raises(InputError, match=f"can record {words}; got a {other} file; write .npz"):
+                save(one, tmp_path / f"h{other}")
 
 
 @pytest.mark.parametrize("link", [Softmax(soft_cap=3.0), "sigmoid", Softmax(unit_rows=True)])
