@@ -29,6 +29,7 @@ from embaudit.core.checked import RNG, Floats, Matrix, as_generator, frozen, is_
 from embaudit.core.words import counted
 from embaudit.errors import must_be
 from embaudit.gauges import Gauge
+from embaudit.linalg.duplicates import duplicate_representatives
 from embaudit.linalg.pairs import draw_pairs, pair_cosines
 from embaudit.linalg.rows import unit_rows
 from embaudit.model import OPPOSITE, FactorModel, SideName
@@ -95,32 +96,40 @@ SCOPES = {
 }
 
 
-def _too_large(scope: str, needed: int) -> Pinning:
-    because = (
-        f"a gauge has {needed:,} numbers here, and a proof is tried for up to {LARGEST:,}, by one side for up to "
-        f"{LARGEST_SHOWN:,}"
-    )
-    return Pinning("undecided", because, scope, 0, needed)
+def _too_large(model: FactorModel, scope: str, needed: int) -> Pinning:
+    because = f"a gauge has {needed:,} numbers here, and "
+    if needed > LARGEST_SHOWN:
+        because += f"no proof is tried above {LARGEST_SHOWN:,}"
+    else:
+        because += f"no side proves alone that it fixes them; above {LARGEST:,} no other proof is tried"
+    # The span was not decomposed: a row adds one form at most.
+    most = sum(_n_directions(model, side) for side in model.link.unit_sides if side in model.sides)
+    return Pinning("undecided", because, scope, min(most, needed), needed)
+
+
+def _n_directions(model: FactorModel, side: SideName) -> int:
+    directed = model.side(side).directed
+    return len(np.unique(duplicate_representatives(model.factors(side), directed)))
 
 
 def _with_missing(model: FactorModel, pinning: Pinning, spans: Mapping[SideName, Span]) -> Pinning:
-    """Add to a test that is undecided how many rows more of one side would span all forms, and so decide it."""
+    """Add to a test that is undecided how many rows more of one side would span all forms, and so decide it.
+
+    Nothing is added where rows of a side depend on each other, as on a cone: so may further rows of the same model.
+    """
     needed = n_forms(model.rank)
+    if needed > LARGEST_SHOWN:
+        return pinning
     missing: dict[SideName, int] = {}
     for side, span in spans.items():
-        # A row adds one form at most, so where no span was decomposed the rows themselves are counted.
-        n_rows = len(model.side(side).directed)
-        rank = span.rank if span.needed <= LARGEST else n_rows
-        # More rows than the dimensions that they have: the model uses these only, and so would more rows.
-        confined = span.needed < needed and rank < n_rows
-        if rank < span.needed and not confined:
-            missing[side] = needed - rank
-    if not missing:
-        return pinning
+        n = _n_directions(model, side)
+        if n >= span.needed or (span.needed <= LARGEST and span.rank < n):
+            return pinning
+        # Where no span is decomposed, a few rows more than numbers keep the Gram matrix away from a singular one.
+        missing[side] = needed - n + (needed // 100 if needed > LARGEST else 0)
     fewest = min(missing, key=lambda side: missing[side])
     rows = counted(missing[fewest], f"more {model.title(fewest)} row")
     told = f"; {rows} in general position would decide it"
-    told = told if needed <= LARGEST_SHOWN else f". A proof by one side would take {rows}"
     return replace(pinning, because=f"{pinning.because}{told}", needed=needed, rows_missing=missing)
 
 
@@ -145,7 +154,7 @@ def _one_side(model: FactorModel) -> Pinning:
     if span.is_full:
         return Pinning("pinned", f"the {title} rows alone fix every number of a metric", scope, span.rank, needed)
     if needed > LARGEST:
-        return _with_missing(model, _too_large(scope, needed), {"right": span})
+        return _with_missing(model, _too_large(model, scope, needed), {"right": span})
     because = f"the {title} rows leave {counted(needed - span.rank, 'direction')}, which the other side may fix"
     because = _nearly(title) if span.is_nearly_full else because
     return _with_missing(model, Pinning("undecided", because, scope, span.rank, needed), {"right": span})
@@ -222,7 +231,10 @@ def _both_sides(model: FactorModel, most: float, draw: np.random.Generator) -> P
     if proof is not None:
         return Pinning("pinned", proof, scope, rank, n_forms(m))
     large = right.needed > LARGEST
-    pinning = _too_large(scope, right.needed) if large else _searched(model, (left, right), basis, rank, most, draw)
+    if large:
+        pinning = _too_large(model, scope, right.needed)
+    else:
+        pinning = _searched(model, (left, right), basis, rank, most, draw)
     return pinning if pinning.status != "undecided" else _with_missing(model, pinning, {"left": left, "right": right})
 
 
@@ -281,7 +293,7 @@ def _head(model: FactorModel, most: float, draw: np.random.Generator) -> Pinning
     if span.is_nearly_full:
         return Pinning("undecided", _nearly(title), scope, span.rank, span.needed)
     if span.needed > LARGEST:
-        return _counted(model) or _too_large(scope, span.needed)
+        return _counted(model) or _too_large(model, scope, span.needed)
     units = unit_rows(model.right[model.right_side.directed])
     if len(units) < 2:
         return Pinning("pinned", f"one {title} makes no pair", scope, span.rank, span.needed)

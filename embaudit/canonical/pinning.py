@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from embaudit.canonical.quadratic_span import LARGEST
 from embaudit.core.checked import Floats, Indices, Matrix
 from embaudit.core.plain import record
 from embaudit.core.results import Result
@@ -65,7 +66,8 @@ class Pinning(Result):
     scope: str
     """The set of models that "pinned" speaks of."""
     rank: int
-    """Independent constraints that the rows put on a gauge near I, of all sides together."""
+    """Independent constraints that the rows put on a gauge near I, of all sides together; at most so many where they
+    were not counted."""
     needed: int
     """Numbers that a gauge has; fewer constraints leave some free."""
     witness: Gauge | None = None
@@ -77,7 +79,8 @@ class Pinning(Result):
     residual: float = 0.0
     """Largest distance of a row of the equivalent model from length 1, before it is divided by its length."""
     rows_missing: Mapping[SideName, int] = field(default_factory=dict)
-    """Number of further rows of each side alone, in general position, that decide; empty where the test decides."""
+    """Number of further rows of each side alone, in general position, that decide; empty where the test decides, or
+    where rows would not."""
 
     def __repr__(self) -> str:
         return f"Pinning({self.status}, {self.rank} of {self.needed} constraints)"
@@ -85,6 +88,11 @@ class Pinning(Result):
     def moved_of(self, role: Role) -> Moved | None:
         """Return the movement of the cosines of a role in the equivalent model; None for left-right pairs."""
         return next((moved for side, moved in (self.moved or {}).items() if side == role), None)
+
+    @property
+    def is_counted(self) -> bool:
+        """True if independent constraints were counted; False if rows were, each of which puts one at most."""
+        return self.status == "pinned" or self.needed <= LARGEST
 
     @property
     def largest(self) -> float:
@@ -117,7 +125,8 @@ class Pinning(Result):
         """Describe in plain words the result of the test."""
         # All numbers may be fixed near this model while another one is not ruled out.
         silent = self.flip is not None or (self.status == "undecided" and self.rank == self.needed)
-        count = "" if silent else f" {self.rank} of {self.needed} numbers of a change of axes are fixed."
+        most = "" if self.is_counted else "At most "
+        count = "" if silent else f" {most}{self.rank:,} of {self.needed:,} numbers of a change of axes are fixed."
         because = f"{self.because[0].upper()}{self.because[1:]}.{'' if self.scope == TABLE else count}"
         if self.scope == TABLE:
             return f"The predictions fix every cosine, among {self.scope}. {because}"

@@ -18,7 +18,9 @@ EPS = float(np.finfo(np.float64).eps)
 LARGEST = 2_200
 """Most numbers of a form for which the span is decomposed (k = 65): some ten seconds."""
 LARGEST_SHOWN = 8_400
-"""Most numbers for which a full span is recognised (k = 128): half a gigabyte."""
+"""Most numbers for which a full span is recognised (k = 129): 0.7 gigabytes, and some fifteen seconds."""
+BLOCK = 256
+"""Rows whose lifts are made at a time."""
 FIRM = 1e-5
 """A span whose least singular value is below this share of the largest is neither full nor short of it: some metric
 keeps every length to five digits, which is more than training in float32 shows, whatever the rows are stored in."""
@@ -113,8 +115,7 @@ def span_of(x: Matrix, basis: Floats, *, affine: bool = False) -> Span:
     # Blocks of twice the width: each QR then works on as many new rows as old ones or more.
     for start in range(0, len(x), 2 * needed):
         rows = _units(x[start : start + 2 * needed], basis)
-        parts = [lifted(rows), rows] if affine else [lifted(rows)]
-        factor = np.asarray(np.linalg.qr(np.vstack([factor, np.hstack(parts)]), mode="r"))
+        factor = np.asarray(np.linalg.qr(np.vstack([factor, _lifts(rows, affine=affine)]), mode="r"))
     return _split(factor, _rounded(x))
 
 
@@ -127,30 +128,38 @@ def _units(rows: Matrix, basis: Floats) -> Floats:
     return unit_rows(rows, none=0) @ basis
 
 
+def _lifts(rows: Floats, *, affine: bool) -> Floats:
+    return np.hstack([lifted(rows), rows]) if affine else lifted(rows)
+
+
 def _rounded(x: Matrix) -> float:
     """Bound what the rounding of stored numbers adds, at each unit row, to a form of norm 1 that vanished on all."""
     return ROUNDED * spacing_of(np.asarray(x[spread(len(x))], dtype=np.float64))
 
 
 def _spans(x: Matrix, basis: Floats, needed: int, *, affine: bool) -> bool:
-    """Show that as many rows as there are numbers, drawn at random, span everything: a sufficient test, and fast.
+    """Show that some rows, drawn at random, span everything: a sufficient test, and fast.
 
-    Inner products of lifts are `(r·r')²`, those of lifts with their rows `(r·r')² + r·r'`; a Cholesky decomposition of
-    them, less what cannot be told from zero, exists only if they are independent.
+    A Cholesky decomposition of the Gram matrix of their lifts, less what cannot be told from zero, exists only if no
+    form vanishes on them.
     """
     from scipy.linalg import LinAlgError, cholesky
+    from scipy.linalg.blas import dsyrk
 
     if len(x) < needed or needed > LARGEST_SHOWN:
         return False
-    # More rows only add to the span: if as many as there are numbers span it, all do.
-    rows = _units(x[np.sort(np.random.default_rng(0).choice(len(x), needed, replace=False))], basis)
-    products = rows @ rows.T
-    # Inner products of lifts, without making the lifts: N numbers a row become one product.
-    products = products * (products + 1) if affine else products**2
+    # More rows only add to the span. A fourth more than there are numbers: the least singular value of as many random
+    # ones is 1/N, which from N = 2,200 on is not told from 0.
+    n = min(len(x), needed + needed // 4)
+    drawn = np.sort(np.random.default_rng(0).choice(len(x), n, replace=False))
+    gram = np.zeros((needed, needed), order="F")
+    for start in range(0, n, BLOCK):
+        lifts = _lifts(_units(x[drawn[start : start + BLOCK]], basis), affine=affine)
+        gram = dsyrk(1.0, lifts.T, beta=1.0, c=gram, overwrite_c=True)
     # The smallest eigenvalue must exceed what rounding can make of 0; Cholesky fails if any is left below that.
-    products[np.diag_indices_from(products)] -= max(64 * needed * EPS, needed * max(FIRM, _rounded(x)) ** 2)
+    gram[np.diag_indices_from(gram)] -= max(64 * n * EPS, n * max(FIRM, _rounded(x)) ** 2)
     try:
-        cholesky(products, overwrite_a=True, check_finite=False)
+        cholesky(gram, overwrite_a=True, check_finite=False)
     except LinAlgError:
         return False
     return True

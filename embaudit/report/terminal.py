@@ -18,6 +18,7 @@ from embaudit.auditing.answer import Readability
 from embaudit.auditing.finding import Severity
 from embaudit.core.words import cut
 from embaudit.report.audit_document import CONVENTIONS, audit_document
+from embaudit.report.audit_tables import ROUNDING, shown_side
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -158,6 +159,8 @@ def _worth(audit: Audit, made: Document) -> str:
     against = made.lists[0].headings[1]
     if against.startswith("by "):
         return ""
+    if _stands_still(audit, made.lists[0]):
+        return "No equivalent model with other cosines was found; that is no proof."
     if audit.answer.word is Readability.CONVENTION and not CONTRADICTED & {*audit.answer.findings}:
         return "Training chose the left list, among those of equivalent models."
     if against in CONVENTIONS:
@@ -165,11 +168,21 @@ def _worth(audit: Audit, made: Document) -> str:
     return "The list on the right is as valid as the left one, no better."
 
 
+def _stands_still(audit: Audit, lists: Lists) -> bool:
+    """Check that cosines are undecided, and that the equivalent model listed moves none by more than rounding."""
+    if not lists.headings[1].startswith("in one equivalent model"):
+        return False
+    moved = (movement.max_abs for _, movement in audit.evidence.visits(shown_side(audit)))
+    return audit.answer.word is Readability.UNSAID and max(moved, default=0.0) < ROUNDING
+
+
 def _two_lists(audit: Audit, lists: Lists, below: str) -> Iterator[str]:
-    """Lay two lists side by side, and mark the names that only one of them holds; a YES needs no second list."""
-    if audit.answer.word is Readability.YES:
+    """Lay two lists side by side, and mark the names that only one of them holds; one list where both are the same."""
+    if audit.answer.word is Readability.YES or _stands_still(audit, lists):
         yield _short(f"nearest to {lists.name}{f' ({lists.note})' if lists.note else ''}")
         yield from (_cell(each, "").rstrip() for each in lists.before)
+        if audit.answer.word is not Readability.YES:
+            yield below
         return
     marked = not all(each.stays for each in (*lists.before, *lists.after))
     note = " (* one list only)" * (marked and not below)

@@ -122,7 +122,25 @@ def test_what_is_too_large_says_so():
     wide = FactorModel(None, rows(200, 70), link=UNIT)
     assert (pinned_test(wide).status, pinned_test(wide).witness) == ("free", None)
     assert pinned_test(FactorModel(None, rows(200, 70) * (np.arange(70) < 20), link=UNIT)).status == "undecided"
-    assert "up to 8,400" in pinned_test(FactorModel(rows(80, 70), rows(200, 70), link="cosine")).explain()
+    sides = pinned_test(FactorModel(rows(80, 70), rows(200, 70), link="cosine"))
+    assert "no side proves alone that it fixes them; above 2,200 no other proof is tried" in sides.explain()
+    assert "At most 280 of 2,485 numbers" in sides.explain()
+    assert sides.rows_missing == {"left": 2429, "right": 2309}
+
+
+def test_one_side_with_enough_rows_decides_above_the_size_that_is_decomposed():
+    many, few = unit(rows(2400, 66)), unit(rows(300, 66, 1))
+    for cast in (np.float64, np.float32):
+        for sides in ((few, many), (many, few), (None, many)):
+            model = FactorModel(*(None if x is None else x.astype(cast) for x in sides), link="cosine")
+            assert pinned_test(model).status == "pinned"
+    thin = pinned_test(FactorModel(few.astype(np.float16), many.astype(np.float16), link="cosine"))
+    assert (thin.status, thin.rows_missing) == ("undecided", {})
+    assert " of 2,211 numbers" not in thin.explain()
+    wide = pinned_test(FactorModel(None, rows(200, 140), link="cosine"))
+    assert (wide.status, wide.rows_missing) == ("undecided", {})
+    assert "no proof is tried above 8,400" in wide.explain()
+    assert "more" not in wide.explain()
 
 
 @pytest.mark.parametrize(("n", "k"), [(2, 2), (7, 4), (1, 3)])

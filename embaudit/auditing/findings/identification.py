@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from embaudit.auditing.finding import Finding, Kind, Severity
 from embaudit.auditing.findings.writing import CHANGED, MOVES, finding, is_effect, template
 from embaudit.auditing.wording import is_alone, worded_for
+from embaudit.canonical.quadratic_span import LARGEST_SHOWN
 from embaudit.core.words import percent
 from embaudit.model import Equivalence, Pairs
 from embaudit.model.objectives import OBJECTIVES, Objective, Status, known_objective, usual_objectives
@@ -49,17 +50,23 @@ def undecided(evidence: Evidence) -> Iterator[Finding]:
     model, pinning = evidence.model, evidence.equivalence.pinning
     if model.link == "unknown":
         yield finding("unit_sides", evidence, Kind.MEASURED, rows="rows of both sides")
-    if pinning is not None and pinning.status == "undecided" and pinning.rows_missing:
+    if pinning is None or pinning.status != "undecided":
+        return
+    if pinning.needed > LARGEST_SHOWN:
+        needed, largest = f"{pinning.needed:,}", f"{LARGEST_SHOWN:,}"
+        yield finding("untried", evidence, Kind.UNDECIDED, needed=needed, largest=largest)
+    elif pinning.rows_missing:
         missing = " or ".join(
             f"{n:,} more {model.title(side)}{'s' * (n > 1)}" for side, n in pinning.rows_missing.items()
         )
-        # Rows that are too long for a proof were counted, not decomposed: each fixes one number at most.
-        most = pinning.needed - min(pinning.rows_missing.values())
+        # Near this model all numbers may be fixed, or as many rows as numbers be there, while no proof holds.
+        alone = ["no_side"] * (pinning.rank == pinning.needed)
         yield finding(
             "rows_missing",
             evidence,
             Kind.MEASURED,
-            fixed=f"{pinning.rank:,}" if pinning.rank >= most else f"at most {most:,}",
+            *alone,
+            fixed=f"{'' if pinning.is_counted else 'at most '}{pinning.rank:,}",
             needed=f"{pinning.needed:,}",
             missing=missing,
         )
