@@ -299,7 +299,6 @@ def rows() -> dict[str, Evidence]:
     hubs = Hubs(400, 10, 7.25, (4, 2, 3, 1), (0.9, 0.5, 0.25, 0.1), 0.12)
     shared = CommonDirection(0.64, 0.8, NearestChanged(0.25, 0.2, 0.3, 400))
     few = Pinning("undecided", "too few rows", "models of rank 3", 1932, 2080, rows_missing={"right": 148})
-    most = replace(few, rank=2080)
     wide = Pinning("undecided", "too many numbers", "models of rank 3", 9, 131328)
     ugly = ALONE.replace(right_names=UGLY)
     found = {
@@ -314,7 +313,9 @@ def rows() -> dict[str, Evidence]:
         "orthonormal columns": like(ALONE, orthonormal=True),
         "unit rows of an unknown link": evidence(MODEL.replace(link="unknown"), equivalence=equivalence(OPEN)),
         "too few unit rows": evidence(COSINE, equivalence=equivalence(OPEN, pinning=few)),
-        "too few unit rows of one side": evidence(COSINE, equivalence=equivalence(OPEN, pinning=most)),
+        "too few unit rows of one side": evidence(
+            COSINE, equivalence=equivalence(OPEN, pinning=replace(few, rank=2080))
+        ),
         "too many numbers": evidence(COSINE, equivalence=equivalence(OPEN, pinning=wide)),
     }
     for how in ("dot", "cosine"):

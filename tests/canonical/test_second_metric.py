@@ -48,14 +48,10 @@ def test_no_proof_holds_for_rows_whose_rounding_hides_another_metric(dtype, turn
     assert found.status == status
 
 
-def vectors(n, k, seed=0):
-    return np.random.default_rng(seed).standard_normal((n, k))
-
-
 @given(n=st.integers(1, 20), k=st.integers(1, 5), seed=st.integers(0, 99))
 @settings(max_examples=40)
 def test_rank_is_that_of_the_flattened_products(n, k, seed):
-    x = unit_rows(vectors(n, k, seed))
+    x = unit_rows(rows(n, k, seed))
     expected = np.linalg.matrix_rank(np.einsum("ni,nj->nij", x, x).reshape(n, -1), tol=1e-5)
     found = pinned_test(FactorModel(None, x, link="cosine"))
     assert (found.rank, found.needed) == (expected, k * (k + 1) // 2)
@@ -64,7 +60,7 @@ def test_rank_is_that_of_the_flattened_products(n, k, seed):
 
 def test_rows_on_a_cone_pin_nothing_however_many():
     """Rows with one coordinate fixed in a share of their length lie on a quadric, a matrix T of their own."""
-    x = vectors(5000, 3)
+    x = rows(5000, 3)
     x = np.column_stack([x / np.linalg.norm(x, axis=1, keepdims=True), np.full(5000, 0.7)])
     found = pinned_test(FactorModel(None, x, link="cosine"))
     assert (found.status, found.rank, found.needed, found.rows_missing) == ("undecided", 9, 10, {})

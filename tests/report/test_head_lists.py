@@ -38,10 +38,6 @@ def test_lists_of_a_normalised_head_stand_beside_a_model_that_moves_them():
 
 @pytest.mark.parametrize(("trained", "lists"), [("cosine", 1), ("identity", 2)])
 def test_a_model_that_was_only_turned_has_no_list_of_its_own(trained, lists):
-    """Too few unit rows leave it open; where no model with other cosines was found, its list is that of the input."""
     rows = random_model(0, p=30, k=20).right
-    rows = rows / np.linalg.norm(rows, axis=1, keepdims=True)
     screen = first_screen(ea.audit(ea.FactorModel(None, rows, link=trained), n_gauges=1), Invocation("x.npy"))
-    assert "CANNOT BE SAID" in screen
-    assert ("in one equivalent model" in screen, "as valid as the left one" in screen) == (lists == 2, lists == 2)
-    assert ("No equivalent model with other cosines was found; that is no proof." in screen) == (lists == 1)
+    assert ("as valid as the left one" in screen, "found; that is no proof." in screen) == (lists == 2, lists == 1)
