@@ -224,6 +224,11 @@ def entry(name: str) -> Entry:
         ...
     embaudit.errors.InputError: what to explain must be a code or a word that reports use; got 'guage'; did you mean
     gauge? `embaudit explain` lists them all.
+    >>> entry("CANNOT")
+    Traceback (most recent call last):
+        ...
+    embaudit.errors.InputError: what to explain must be a code or a word that reports use; got 'CANNOT'; did you mean
+    CANNOT BE SAID? `embaudit explain` lists them all.
     """
     every: list[Entry] = [*CODES.values(), *WORDS.values()]
     entries = {called.lower(): item for item in every for called in (item.name, *item.also)}
@@ -231,7 +236,7 @@ def entry(name: str) -> Entry:
     match = entries.get(wanted, entries.get(wanted.removesuffix("s")))
     if match is not None:
         return match
-    near = get_close_matches(wanted, entries)
+    near = [called for called in entries if called.startswith(wanted)] or get_close_matches(wanted, entries)
     hint = f"did you mean {entries[near[0]].name}? " if near else ""
     raise must_be(
         "what to explain", "a code or a word that reports use", repr(name), f"{hint}`embaudit explain` lists them all"

@@ -69,6 +69,7 @@ CALLS = {
     MODEL.take: {"left": [0], "right": [0]},
     MODEL.title: {"role": "right"},
     MODEL.zero_rows: {"role": "right"},
+    MODEL.row_title: {"role": "right"},
     ea.Side: {"rows": RIGHT, "title": "item"},
     MODEL.right_side.take: {"rows": [0]},
     ea.Gauge: {"left": np.eye(3), "right": np.eye(3)},
