@@ -139,7 +139,9 @@ def compare(
     in_steps = rounded(first, second, matches["right"]) if "right" in matches else None
     # A smaller gauge may explain nearly all of it even so: what little it leaves is no more than what remains.
     leaves = any(change.mean_remainder > max(TIED, LITTLE * change.mean_total) for change in changes.values())
-    is_unknown = leaves and not fits and "linear" in paired.groups and is_open(paired.fitted, paired.shifts)
+    # No gauge moves the cosines of vectors that were made so that their cosines are those of predictions.
+    movable = "linear" in paired.groups and not before.objective == after.objective == "prediction"
+    is_unknown = leaves and movable and not fits and is_open(paired.fitted, paired.shifts)
     # No gauge that was fitted there tells how much the one between the models moves.
     gauge = typical.group, float("nan") if is_unknown else typical.gauge.condition_number
     return Comparison(

@@ -311,6 +311,7 @@ CASES = [
     (FEW, Diagonal(128, max_condition=4.0).sample(rng=0).act(FEW), "could be the work of one scale"),
     (head(rows_of(210, 32)), linear(head(rows_of(210, 32))), "could be the work of a general linear change"),
     (head(rows_of(210, 32)), head(rows_of(210, 32, 1)), "no gauge explains it"),
+    (*(FactorModel.from_vectors(rows_of(65, 99, i)).replace(objective="prediction") for i in (0, 1)), "no gauge"),
     (user_item(rows_of(15, 20), rows_of(300, 20, 1)), user_item(rows_of(15, 20, 2), rows_of(300, 20, 3)), "no gauge"),
 ]
 
