@@ -134,6 +134,7 @@ def _either(model: FactorModel, roles: Sequence[Role], rng: int) -> EquivalenceC
     dots, cosines = (equivalence_class_of(model.replace(link=link), roles, rng=rng) for link in ("identity", "cosine"))
     freedom = {}
     for role, by_cosine in cosines.freedom.items():
+        # Only what both readings agree on is concluded; which of the two holds is not known.
         agreed = by_cosine.moves is not None and by_cosine.moves == dots.moves(role)
         fixes = "fix" if by_cosine.moves is False else "may fix"
         text = _argument(model, "dots_or_cosines", role, fixes=fixes, because=by_cosine.because)
@@ -156,6 +157,7 @@ def held_rank(model: FactorModel) -> int:
     try:
         return int(seen_directions(model, model.free_shifts).shape[1])
     except InputError:
+        # Biases that can hold every score leave the factors no direction of their own.
         return 0
 
 
@@ -204,12 +206,18 @@ def _shifted(model: FactorModel, side: SideName) -> Freedom:
 def _freedom(model: FactorModel, role: Role, seen_rank: int) -> Freedom:
     """Decide the freedom of one kind of pairs: shifts first, then axes, then signs in one dimension."""
     shifted = [side for side in Pairs(role).sides if side in model.free_shifts]
+    # A free shift takes any two different rows to the cosines −1 and 1 (docs/theory.md, "Under shifts"), so it decides
+    # before linear gauges are asked about.
     if shifted:
         return _shifted(model, shifted[-1])
+    # In two dimensions or more a stretch between two rows moves their cosine (docs/theory.md, "Within a side, under
+    # linear gauges"); where predictions see fewer dimensions, the others may hold anything.
     if model.rank > 1:
         axes = "axes_of_both" if role == "cross" else "axes"
         text = _argument(model, "unseen" if seen_rank < model.rank else axes, role, seen=seen_rank)
         return Freedom(True, Kind.PROVEN, text)
+    # On a line a linear gauge keeps all signs or turns all. Rankings and capped logits have further equivalent models,
+    # whose cosines are not known.
     if model.predicts is Equivalence.RANKINGS or _capped(model):
         return Freedom(None, Kind.UNDECIDED, _argument(model, "not_known", role))
     return Freedom(False, Kind.PROVEN, _argument(model, "line_alone" if model.left is None else "line", role))

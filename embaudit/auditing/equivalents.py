@@ -54,6 +54,8 @@ def default_groups(model: FactorModel, *, max_condition: float) -> tuple[GaugeGr
     k = model.rank
     rotations = (Orthogonal(k),)
     if model.predicts is Equivalence.COSINES:
+        # A stretch keeps predicted cosines only if it keeps the ratios of lengths, which the test of unit rows decides
+        # (docs/theory.md, "Rows of length 1 may pin the rest"); rotations always keep them.
         return rotations
     groups: list[GaugeGroup] = [
         *rotations,

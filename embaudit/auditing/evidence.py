@@ -153,6 +153,7 @@ def default_roles(model: FactorModel) -> tuple[Role, ...]:
         alone = model.n_right == 1 and shape_question(model) is not None
         remedy = "if its columns are the entities, read it with --transpose=right" if alone else ""
         raise must_be("a model to audit", "of two rows or more that are not zero on one side", f"{model!r}", remedy)
+    # Where cosines are predicted, left-right cosines are the predictions, which no equivalent model changes.
     cross = min(rows.values()) > 0 and model.left is not None and model.predicts is not Equivalence.COSINES
     return (*roles, "cross") if cross else tuple(roles)
 
@@ -177,6 +178,8 @@ def with_probes(model: FactorModel, rng: np.random.Generator) -> FactorModel:
         return model
     k, x = model.rank, model.right
     means = [np.square(x[rows], dtype=np.float64).mean() for rows in row_blocks(len(x), k)]
+    # Normal probes over the typical length of a right row have scores of about 1, where a softmax is neither flat nor
+    # saturated. Blocks weigh alike although the last may be shorter: the scale need not be exact.
     length = float(np.sqrt(np.mean(means))) * np.sqrt(k)
     return model.replace(left=rng.standard_normal((PROBES, k)) / (length or 1.0), objective=None)
 
@@ -213,6 +216,7 @@ def gather(
     if isinstance(model.link, Softmax):
         of_head = sizes | {"n_labels": n_labels, "n_pairs": min(N_PAIRS, effort.n_pairs)}
         of_head["n_gauges"] = min(N_GAUGES, effort.n_gauges)
+        # A generator of its own, so that sizes of the head's samples do not move the draws of what follows.
         head = head_evidence(model, max_condition=max_condition, rng=np.random.default_rng(rng), **of_head)
         model = only_labels(model, labels)
     if final_norm is not None:
@@ -227,6 +231,8 @@ def gather(
     with announced("sampling pairs and lists"):
         probe = MovementProbe(model, selected, n_pairs=effort.n_pairs, **sizes, rng=draw)
     with one_blas_thread():  # the products are small: its threads would wait for each other longer than they compute
+        # Whether cosines can move at all is concluded for the whole class (docs/theory.md, "There are no others"):
+        # models visited, however many, could not prove that nothing moves.
         equivalence = equivalence_class_of(model, selected, uncut=spanned, rng=rng)
         bounded = bounded_roles(model, selected)
         planned: dict[str, Any] = {"n_neighbours": n_neighbours, "rng": draw}
@@ -238,11 +244,14 @@ def gather(
         limits = limits_of(model, bounded, max_condition, attacks, **planned)
         # A search is judged by the pairs and lists of all models, not by those that it was made for.
         attacked = [*attacked_models(model, attacks), *rearranged_models(equivalence.pinning)]
+        # Seeded anew, so that how many models attacks add does not move the draw of the rows shown.
         again = _visits(attacked, checked, probe, np.random.default_rng(rng))
         # Measurements of the model as it is take no gauge: they run beside the visits of the worst models.
         as_it_is = partial(_as_it_is, whole, model, equivalence, visited[0][1], n_neighbours, rng)
         *visited_again, forms = results_of([*again, as_it_is], "visiting the worst")
         shown = _long_rows(model, side, SHOWN, draw) if shown is None else shown
+        # Lists are shown in a model that was not searched for its lists. The rearranged model counts: beside it only
+        # rotations are drawn, which move nothing.
         pairs = [pair for pair in zip(attacked, visited_again, strict=True) if pair[0].kind == REARRANGED]
         furthest = _furthest([*zip(equivalents, visited, strict=True), *pairs], side)
         with announced("comparing neighbours"):
@@ -333,6 +342,8 @@ def _as_it_is(
 def _long_rows(model: FactorModel, role: SideName, count: int, draw: np.random.Generator) -> Indices:
     """Draw from the longest twentieth of the rows without twins: entities with much behind them, which people know."""
     side, groups = model.side(role), twins(model, role=role)
+    # Rows with a twin are struck out, as a copy would be their nearest row; where all have one, the first row of each
+    # group stands for it.
     norms = side.norms * (groups.alone if groups.alone[side.directed].any() else groups.first == np.arange(len(side)))
     longest = np.argsort(-norms, kind="stable")[: max(count, len(norms) // 20)]
     longest = longest[norms[longest] > 0]

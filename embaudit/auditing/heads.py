@@ -204,6 +204,7 @@ def panel_size(rank: int, n_lists: int = QUERIES) -> int:
     >>> panel_size(768, n_lists=200), panel_size(4_096, n_lists=50)
     (1024, 512)
     """
+    # Longer rows leave room for fewer labels, and fewer lists cut them in proportion.
     return min(PANEL, max(MIN_PANEL, share_of(min(PANEL, PANEL_CELLS // rank), n_lists)))
 
 
@@ -329,6 +330,8 @@ def head_evidence(
     pairs, exact = panel_pairs(panel, min(n_pairs, max(2_000, PAIR_CELLS // model.rank)), rng)
     made = [centring(panel), *random_heads(panel, n_gauges, max_condition, rng)]
     nearest, argmax = _neighbours(model, panel, n_neighbours, n_lists, rng), _argmax(space, model, n_lists, rng)
+    # Under a guard, such as a soft cap, a translation changes probabilities: shifts and constructions would then be of
+    # other models (docs/theory.md, "A shift is free where something absorbs it").
     free = "right" in panel.model.free_shifts
     places = panel.labels[pairs if panel.summary.lengths is None else pairs[:0]]
     measurements: dict[str, Callable[[], Any]] = {
@@ -378,6 +381,7 @@ def _neighbours(
     most, n_panel = model.n_right - panel.n_zero - 1, len(panel.labels)
     queries = sample_rows(panel.labels, n_neighbour_queries(model.n_right, model.rank, n_lists, n_panel), rng)
     exact = not panel.is_sample and len(queries) == n_panel
+    # The mean row is taken off while rows are read, so that no second table is held.
     return neighbour_change(model, queries, -panel.mean, n=min(n, most), exact=exact)
 
 
@@ -397,6 +401,7 @@ def _agreement(model: FactorModel, panel: LabelSample, pairs: Indices) -> float 
         return None
     plain = panel.model.cosines("right", pairs)
     both = np.isfinite(pinned) & np.isfinite(plain)
+    # Without two pairs, or without spread in one of the two, no correlation is defined.
     if both.sum() < 2 or np.ptp(plain[both]) == 0 or np.ptp(pinned[both]) == 0:
         return None
     return float(np.corrcoef(plain[both], pinned[both])[0, 1])

@@ -53,6 +53,7 @@ def fingerprint(model: FactorModel) -> str:
     """
     digest = hashlib.blake2b(f"{model.link} {model.offset!r}".encode(), digest_size=16)
     for array in (model.left, model.right, model.left_bias, model.right_bias):
+        # Shape and type go first: without them arrays of other shapes could have the same bytes.
         digest.update(f"{None if array is None else (array.shape, str(array.dtype))}".encode())
         if array is not None:
             for rows in row_blocks(len(array), array.size // len(array)):
@@ -106,6 +107,7 @@ def score_change(before: Mapping[str, Any] | None, now: Mapping[str, Any] | None
     if np.isnan(correlations).all():
         return None
     moved = (int(flags.sum()) for flags in unlike_rows(*tables))
+    # Twelve digits, since machines differ in the last ones.
     return ScoreChange(len(rows), len(columns), round(float(np.nanmean(correlations)), 12), *moved)
 
 

@@ -109,6 +109,8 @@ def holds_shifts(model: FactorModel, role: Role, group: str) -> bool:
 
 def bounded_roles(model: FactorModel, roles: Sequence[Role]) -> list[Role]:
     """List the roles whose cosines some gauge with a budget moves: none of a model that predicts cosines."""
+    # Where cosines are predicted, the test of unit rows decides, and no budget has a part in it. In one dimension a
+    # cosine is a sign, which only a shift can turn.
     if model.predicts is Equivalence.COSINES or (model.rank == 1 and not model.free_shifts):
         return []
     return [role for role in roles if all(len(model.side(side).directed) > 1 for side in Pairs(role).sides)]
@@ -146,11 +148,14 @@ def attack_jobs(
     # Of all plans the affine one is last and longest: it moves the rows and their origin.
     side, linear = model.side(role), GeneralLinear(k, max_condition=max_condition)
     plans: list[tuple[GaugeGroup, AttackObjective]] = [(linear, "movement")]
+    # A list that leaves no row out cannot change.
     if _list_length(model, role, n_neighbours) > 0 and len(side) <= ATTACKED_ROWS:
         plans.append((linear, "neighbours"))
     if role in model.free_shifts:
+        # A shift as long as a typical row can point it anywhere (docs/theory.md, "Under shifts").
         affine = Affine(k, side=role, max_condition=max_condition, max_shift=LENGTH * side.median_length)
         plans.append((affine, "movement"))
+    # A generator for each plan: attacks may then run at once, in any order, with the same result.
     draws = rng.spawn(len(plans))
     return [
         partial(_attack, model, role, *plan, n_neighbours=n_neighbours, effort=effort, rng=draw)
@@ -169,6 +174,7 @@ def _attack(
     rng: np.random.Generator,
 ) -> Attack:
     """Run one attack: lists hold one row of each group of copies, pairs are of all rows."""
+    # Duplicate rows tie under every linear gauge, so that an attack on lists could never drive one past the other.
     attacked, representatives = (model, None) if objective == "movement" else _without_copies(model, role)
     n_pairs = _n_pairs(model)
     with reporting(None):  # how many attacks are done tells more than their steps
@@ -184,6 +190,7 @@ def _attack(
             n_steps=effort.n_steps,
             rng=rng,
         )
+    # Back from places among the representatives to row numbers of the model.
     table = attack.table if representatives is None else representatives[attack.table]
     return replace(attack, table=table, typical_row=model.side(role).median_length)
 
@@ -205,9 +212,13 @@ def limits_of(
     kappas, ranges, certificates = sorted({*CURVE, max_condition}), list[RangeSummary](), list[Certificate]()
     for role in track(roles, "bounding cosines", len(roles)):
         shifted = shifted_sides(model, role)
+        # Of two free shifts, as left-right cosines may have, ranges hold that of the right rows alone. `holds_shifts`
+        # keeps such a range from being called a limit.
         side: SideName = "left" if shifted == ["left"] else "right"
         shifts = [LENGTH * model.side(side).median_length] if shifted else []
         few = min(_n_pairs(model), Pairs(role).n_pairs(model))
+        # Each pair has the gauge that is worst for it, so that the ends of many pairs may lie beyond what any single
+        # gauge does to all of them (docs/theory.md, "How far a cosine can move").
         ranges += range_summary(model, role=role, budgets=kappas, shifts=shifts, side=side, n_pairs=few, rng=rng)
     sides: list[SideName] = [role for role in roles if role != "cross"]
     for side in track(sides, "certifying lists", len(sides)):
@@ -224,6 +235,7 @@ def _certificates(
     side, first = model.side(role), standing_rows(model, role)
     once_each, representatives = _without_copies(model, role)
     plans = [(0.0, max(100, min(ROWS, SEARCHED // len(side.directed))))]
+    # A row of zeros takes the direction of any shift and may then enter every list: nothing would be certain.
     if role in model.free_shifts and len(side.directed) == len(side):
         plans.append((SHIFT, SHIFTED_ROWS))
     for shift, size in plans:
@@ -231,6 +243,8 @@ def _certificates(
         rows = once(sample_rows(side.directed, size, rng), first)
         group = Affine(model.rank, side=role, max_shift=shift * side.median_length) if shift else None
         places = np.searchsorted(representatives, rows)
+        # An entry stays at κ where it leads the excluded rows by more than 2 ln κ in artanh (docs/theory.md, "Certified
+        # neighbours"); shifts come first and take a part of that lead.
         certified = certified_neighbours(once_each, role=role, n=n, rows=places, group=group)
         if first is not None:
             indices = np.where(certified.indices < 0, -1, representatives[certified.indices])

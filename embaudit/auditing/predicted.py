@@ -88,6 +88,8 @@ def by_prediction(probe: MovementProbe, *, side: SideName, rows: Indices, n: int
     (True, None)
     """
     model = probe.model
+    # The prediction cosine of right rows is that of Q in the metric PᵀP, so mapped rows stand for columns of the score
+    # matrix (docs/theory.md, "Prediction cosines").
     after = prediction_views(model)
     if after is None:
         return None
@@ -123,6 +125,7 @@ def without_unseen(probe: MovementProbe, outside: Collection[SideName]) -> tuple
         return ()
     model, basis = probe.model, seen_directions(probe.model, ())
     nothing = np.zeros(model.rank)
+    # B Bᵀ projects rows on the directions that predictions see, in the columns as stored.
     return moved_to(probe, {side: TransformedRows(model.factors(side), basis @ basis.T, nothing) for side in outside})
 
 
@@ -141,6 +144,7 @@ def penalty_form(probe: MovementProbe) -> PenaltyForm | None:
     2.0
     """
     model = probe.model
+    # The law is one of scores made by the factors alone (docs/theory.md, "Weight decay on both sides chooses one").
     plain = model.predicts is Equivalence.SCORES and model.left_bias is None and model.right_bias is None
     law = known_objective(model.objective)
     if not plain or model.left is None or law is None or law.name not in PENALTIES:
@@ -169,7 +173,9 @@ def _measured(
     ]
     if not within:
         return before, ()
+    # Pairs and lists of the probe may hold rows that are left out now: then they are drawn anew among the others.
     probe = probe if before is model else probe.over(before, within)
+    # A probe measures rows of all of its sides: those that are not mapped pass as they are.
     rest = {side: model.factors(side) for side in model.sides}
     return before, probe.measure_rows({**rest, **after}, within)
 

@@ -165,6 +165,7 @@ def verify(
     drift[0].tolerance: the file says ...; it is ....
     """
     record = recorded(record)
+    # Cheap refusals come first: another version computes other numbers, and another model has another fingerprint.
     for name, version in VERSIONS.items():
         if record[name] != version:
             return Verification(0, Difference(name, _shown(record[name]), _shown(version)))
@@ -176,6 +177,8 @@ def verify(
     source = source_of(model) if source is None else source
     record, beside_baseline = _without_baseline(record)
     current = audit(reading, **options, final_norm=final_norm, source=source).to_dict()
+    # Drift is rounding, which differs between machines: numbers and sentences that quote it need only stay within the
+    # tolerance.
     n_numbers, limit = 0, _largest_tolerance(current)
     for where, old, new in _leaves("", record, current, limit):
         if not _agree(where, old, new, limit):
@@ -276,6 +279,7 @@ def _leaves(where: str, old: Any, new: Any, limit: float) -> Iterator[tuple[str,
 def _settled(old: Mapping[str, Any], new: Mapping[str, Any], limit: float) -> Mapping[str, Any]:
     """Return a recorded object with what may differ as it was recomputed: rounding, the order of ties, folders."""
     tolerance = new.get("tolerance", limit)
+    # Drift records, records of equivalent heads and findings name that rounding by keys of their own.
     rounding = ("max_abs", "max_rel") if "max_rel" in new else ("change",) if "change" in new else ()
     rounding = ("value",) if new.get("evidence") == "drift" else rounding
     same = {}

@@ -151,6 +151,7 @@ def traits_of(
     if len(standing) < MIN_ROWS:
         return plainly
     if lists is None:
+        # Beside its own row a list has to leave one row out at least, else it could not change.
         n = min(n_neighbours, len(standing) - 2)
         drawn = sample_rows(side.directed, max(50, min(QUERIES, SEARCHED // len(side.directed))), rng)
         lists = neighbours(side.rows, n, rows=once(drawn, first), first=first)
@@ -226,6 +227,7 @@ def common_direction(side: Side, lists: NeighbourLists, first: Indices | None = 
     >>> round(found.mean_cosine, 3), round(found.offset, 3), found.centring.share
     (0.986, 0.996, 1.0)
     """
+    # In float64, since the sum of very many float32 rows loses digits.
     mean = np.asarray(np.mean(side.rows, axis=0, dtype=np.float64))
     centred = neighbours(side.rows, 1, rows=lists.rows, shift=-mean, first=first)
     return CommonDirection(
@@ -256,7 +258,9 @@ def hubs(lists: NeighbourLists, standing: Indices) -> Hubs:
     """
     # The lists may be those of some rows only, while every standing row may occur in them.
     occurs = np.bincount(lists.indices.ravel(), minlength=len(lists.searched))[standing]
+    # Stable, so that of rows that occur alike the first ones are named on every machine.
     few = np.argsort(-occurs, kind="stable")[: min(MAX_HUBS, max(1, len(occurs) // ONE_IN))]
+    # The skewness of k-occurrence measures hubs since Radovanović et al. (2010).
     off = occurs - occurs.mean()
     spread = float(np.square(off).mean())
     return Hubs(
@@ -332,6 +336,7 @@ def beside_bias(side: Side, rows: Indices, n: int, *, both: bool) -> tuple[Neigh
     ('1', '2')
     """
     stored = stored_rows(side, both=both)
+    # Rows that are equal but for their bias are no copies in the longer rows.
     first = twins(FactorModel.from_vectors(stored)).first
     lists = (neighbours(x, n, rows=rows, first=first) for x in (side.rows, stored))
     return by_name(side.labels, *lists, first=first)

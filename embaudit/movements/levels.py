@@ -98,5 +98,6 @@ def levels(model: FactorModel, *, role: SideName | str = "right", rng: RNG = 0) 
     side = model.side(role)
     rows = side.directed
     pairs = draw_pairs(len(rows), ALL, rng=draw)
+    # Sorted once, so that the share below a value is a binary search.
     cosines, total = np.sort(pair_cosines(side.rows, side.rows, rows[pairs])), n_pairs(len(rows))
     return Levels(role, model.title(role), len(pairs), total, len(pairs) == total, frozen(cosines))

@@ -83,6 +83,7 @@ class RowSample:
     def units(self, rows: Rows) -> Matrix:
         """Divide the rows held, as another model has them, by their lengths; as precise as they are stored."""
         if self.rows is not None and isinstance(rows, TransformedRows | Mapped) and rows.x is self.x:
+            # The map is applied to the rows held alone: a side of very many rows is never mapped whole.
             return unit_rows(replace(rows, x=self.held), dtype=rows.dtype)
         return unit_rows(rows if self.rows is None else rows[self.rows], dtype=rows.dtype)
 
@@ -143,6 +144,7 @@ class SampleSnapshot:
             there, here = ([_total(sums[side], group) for side in sides] for sums in (before, self.sums))
             return pair_sums(there, here, [_total(self.cross[side], group) for side in sides])
 
+        # Sums of groups are kept apart, so that leaving one out is an addition and no further pass over the rows.
         return without(None), [without(group) for group in range(len(self.samples[sides[0]].groups))]
 
 
@@ -298,6 +300,8 @@ class MovementProbe:
         changes = PairChanges(self.cosines[role], self._cosines(plan, now, table), plan.total, self.ranks[role])
         low, high = changes.mean_abs_interval
         margins: dict[str, float] = {}
+        # Where all products are held, sums run over them, but for rows without direction. Else sums of directions and
+        # their Gram matrices give mean, RMS and correlation of all pairs without forming one.
         if before is not None and table is not None:
             cells = np.ix_(sides[0].directed, sides[-1].directed)
             whole = all(len(side.directed) == len(side) for side in sides)
@@ -314,6 +318,8 @@ class MovementProbe:
             # Rows that are all held are divided by their lengths already.
             sample = now.samples[plan.sides[0]]
             rows: Rows = now.unit[plan.sides[0]] if sample.rows is None else now.rows[plan.sides[0]]
+            # The same rows are asked and the same row stands for each group of copies, so that lists differ by the
+            # gauge alone.
             near = neighbours(rows, lists.indices.shape[1], rows=lists.rows, first=plan.first)
             overlap, tied = lists.overlap(near, tie=tie_of(rows)), float(lists.tied.mean())
         return Movement(

@@ -113,6 +113,8 @@ def _find_row(texts: list[Any], names: Any, low: Any, entity: str, remedy: str) 
     """Find the row of an id or a title: exactly, in any case of letters, or by its beginning."""
     if not isinstance(entity, str):
         raise must_be("show", "a list of ids or titles as text", repr(entity))
+    # From strict to lenient; the first search that hits decides, so that an exact title is never ambiguous with a
+    # longer one.
     searches = [np.flatnonzero(text == entity) for text in texts]
     searches += [np.flatnonzero(low == entity.lower()), np.flatnonzero(np.char.startswith(low, entity.lower()))]
     for hits in searches:
@@ -153,11 +155,13 @@ def by_name(
 
     def written(at: int, stay: Flags, stayed: Flags) -> Neighbourhood:
         """Return the neighbours of one row in both models under their names, and the copies left out."""
+        # Both lists are cut to the shorter one: entries are shown side by side.
         n = min(int(np.count_nonzero(lists.indices[at] >= 0)) for lists in pair)
         near, other = (
             tuple(zip(texts[lists.indices[at, :n]].tolist(), lists.cosines[at, :n].tolist(), strict=True))
             for lists in pair
         )
+        # Groups of copies that were met in either list, the row's own included; each counts once.
         met = [first[before.rows[at]], *(row for lists in pair for row in lists.indices[at, :n].tolist())]
         return Neighbourhood(
             name=str(texts[before.rows[at]]),

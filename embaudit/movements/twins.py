@@ -201,6 +201,7 @@ def _twins(side: Side, role: SideName, tolerance: float, draw: np.random.Generat
     x, rows = side.rows, side.directed
     # No tolerance below what float64 rounds: copies would then be told apart by chance.
     least = 1 - max(tolerance, resolution(x.shape[1]))
+    # On one line all cosines are 1 or −1 for want of dimensions, not because rows were copied: none is called a twin.
     line = _on_a_line(x, rows)
     search = _Search(np.arange(len(rows)), np.zeros(len(rows), dtype=np.intp)) if line else _search(x, rows, least)
     share, low, high = search.share if search.exact else _sampled(x, rows, least, draw)
@@ -215,6 +216,7 @@ def _twins(side: Side, role: SideName, tolerance: float, draw: np.random.Generat
         tolerance=float(tolerance),
         n_rows=len(rows),
         exact=search.exact,
+        # Each pair was counted at both of its rows.
         n_pairs=int(search.n_twins.sum()) // 2,
         n_groups=int(np.count_nonzero(sizes)),
         largest=len(members),
@@ -256,6 +258,7 @@ def _search(x: Matrix, rows: Indices, least: float) -> _Search:
     """Find copies first, so that only different directions are compared, each with the weight of its copies."""
     copy_of = duplicate_representatives(x, rows)
     distinct, which, weight = np.unique(copy_of, return_inverse=True, return_counts=True)
+    # None also where rows crowd together: then groups are of identical rows, and the share comes from a sample.
     pairs = near_pairs(x, rows[distinct], least) if len(distinct) <= ROWS else None
     exact = pairs is not None
     pairs = np.empty((0, 2), dtype=np.intp) if pairs is None else pairs
@@ -272,5 +275,6 @@ def _search(x: Matrix, rows: Indices, least: float) -> _Search:
 def _sampled(x: Matrix, rows: Indices, least: float, draw: np.random.Generator) -> tuple[float, float, float]:
     """Estimate the share of rows that have a twin from some of them, with its interval."""
     sample = sample_rows(len(rows), max(100, min(SAMPLE, SEARCHED // len(rows))), draw)
+    # A row has a twin exactly where its nearest row is one.
     share = float((neighbours(x, 1, rows=rows[sample]).cosines[:, 0] > least).mean())
     return (share, *wilson_interval(share, len(sample)))
