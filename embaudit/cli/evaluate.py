@@ -62,9 +62,9 @@ def evaluate(
         with workers.at_work(quiet=output.quiet):
             labels: Truth | list[str | None]
             if items and truth:
-                table = open_table(items, customary=ID_NAMES | TITLE_NAMES)
+                header = open_table(items, customary=ID_NAMES | TITLE_NAMES)
                 for name in truth:
-                    table.position(name, "--truth")
+                    header.position(name, "--truth")
                 labels, matched = _labels(
                     truth, separator, lambda column: join_texts(model.right_side, items, title=column, **titles.joining)
                 )
