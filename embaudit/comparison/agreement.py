@@ -132,6 +132,7 @@ def _scores(model: FactorModel, left: Indices, right: Indices) -> Floats:
     """Compute the scores of some rows, of a model of one table those of its own rows against the right ones."""
     if model.compared is None:
         return model.take(left=left, right=right).scores()
+    # A model of one table is cut to the rows on either side of these scores, each one once.
     some, places = np.unique(np.concatenate([left, right]), return_inverse=True)
     return np.asarray(model.take(right=some).scores(places[: len(left)])[:, places[len(left) :]])
 
@@ -178,6 +179,7 @@ def _rms(x: NDArray[np.float64]) -> float:
 
 def _overlap(old: NDArray[np.float64], new: NDArray[np.float64], n: int) -> float:
     """Mean share of a row's best `n` in one table of scores that are kept, ties included, in the other."""
+    # A former entry is kept if its new score reaches the n-th best, so that ties lose nothing.
     first, last = TopK(len(old), n).add(old), TopK(len(new), n).add(new).threshold
     return float((np.take_along_axis(new, first.columns, axis=1) >= last[:, None] - TIE).mean())
 

@@ -72,6 +72,7 @@ class AttributionSteps:
 
     def changes(self, pairs: Indices) -> tuple[Floats, ...]:
         """Compute cosines before, after, gauged and where the gauge should lead, and as far as seen, of each pair."""
+        # Steps that change nothing share an array, whose cosines are computed once.
         cosines = {key: pair_cosines(x, x, pairs) for key, x in {id(x): x for x in self.versions}.items()}
         by_version = [cosines[id(x)] for x in self.versions]
         return by_version[0], by_version[4], by_version[2], by_version[self.end], by_version[3] - by_version[1]
@@ -82,6 +83,8 @@ def attribution_steps(role: SideName, paired: Pairing, fold: CrossFitHalf) -> At
     # What predictions see in full is the same array, so that no step is taken, and searched, in vain.
     (old, new), (old_seen, new_seen) = paired.raw[role], paired.visible[role]
     gauged = fold.gauge.apply(role, paired.fitted[role][0])
+    # A gauge that leads backward turns the second model's rows: on the way from the first one learning then comes
+    # first.
     steps = ("gauge", "learning") if paired.forward else ("learning", "gauge")
     return AttributionSteps(fold.held_out[role], (old, old_seen, gauged, new_seen, new), ("unseen", *steps, "unseen"))
 
@@ -259,6 +262,8 @@ def role_change(
     replicates = {name: _without(values[:, :-1], groups) for name, values in means.items()}
     replicates |= dict(zip(OUTCOMES, kept_shares, strict=True))
     for name, effect in refit_effects(role, paired, refits, n=n, rng=rng).items():
+        # A group counts twice: its rows are judged, and they help to fit the gauge. Both effects are small, so that
+        # they add.
         replicates[name] = replicates[name] + effect
     sizes = np.array(
         [[mean_size(x) for x in (new - old, visible, end - gauged)] for old, new, gauged, end, visible in steps]
@@ -268,6 +273,7 @@ def role_change(
     halvings |= dict(zip(OUTCOMES, shares(_halvings(counts).sum(axis=2)), strict=True))
     predicted_kept = None
     if predicted is not None:
+        # No gauge moves prediction cosines: one step is enough, and only the share that stays is read from it.
         same_rows = [plain_steps(*predicted, path.rows) for path in paths]
         scored, without = neighbour_attribution(same_rows, groups, n, rng)
         predicted_kept = float(shares(scored.sum(axis=1))[0])
@@ -325,6 +331,7 @@ def serving(paired: Pairing, parts: list[CrossFitHalf], rng: np.random.Generator
         steps = [path.changes(draw_pairs(path.rows, rng)) for path in paths]
         apart += mean_size(np.concatenate([visible for *_, visible in steps]))
         still_apart += mean_size(np.concatenate([end - gauged for _, _, gauged, end, _ in steps]))
+    # The factor by which a larger group has to beat a smaller one holds for cosines, too.
     return parts if still_apart * WORSE <= apart else [replace(fold, group="rotation") for fold in parts]
 
 
@@ -350,6 +357,7 @@ def _row_means(values: Floats, pairs: Indices, groups: NDArray[np.uint8]) -> Flo
 
 def _without(values: Floats, groups: NDArray[np.uint8]) -> Floats:
     """Average each column over the rows of the other groups."""
+    # `_row_means` left the group out as partners; here it goes as rows.
     own = groups[:, None] == np.arange(values.shape[1])
     return np.asarray(np.nanmean(np.where(own, np.nan, values), axis=0))
 
@@ -394,6 +402,7 @@ def neighbour_attribution(
     for path in paths:
         rows = np.sort(rng.permutation(path.rows)[: SEARCHED // len(paths)])
         labels, former = _searched(path, rows, n, {})
+        # Counted by the groups of both ends, so that each replicate is a sum of cells and needs no further search.
         cells = groups[rows][:, None] * n_groups + groups[former]
         for table, flag in zip(tables, labels, strict=True):
             table += np.bincount(cells[flag], minlength=n_groups**2).reshape(table.shape)
@@ -499,9 +508,11 @@ def refit_effects(
             gauged = each.gauge.apply(role, source)
             variant = replace(path, versions=(*path.versions[:2], gauged, *path.versions[3:]))
             counts = _searched(variant, rows, n, lists)[0].sum(axis=(1, 2))
+            # The next array may get the same id: this one's list must not be taken for that one's.
             lists.pop(id(gauged), None)
             remains.append([mean_size(end - _cosines_of(gauged, rows)), *shares(counts)])
         effects.append(np.array(remains[1:]) - remains[0])
+    # The total has no gauge in it: what the remainder gains without a group, the gauge's part loses.
     remainder, *lost = np.mean(effects, axis=0).T
     return {"gauge": -remainder, "remainder": remainder, **dict(zip(OUTCOMES, lost, strict=True))}
 

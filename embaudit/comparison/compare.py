@@ -167,6 +167,7 @@ def _gauges(
     parts = [fold for _ in cuts for fold in folds(paired.fitted, draw, *options)]
     if _fits(paired, parts):
         return parts, True
+    # Of the same predictions a gauge exists, so that a fit judged on its own rows does not flatter it.
     if predictions is not None and predictions.same:
         together = whole(paired.fitted, *options)
         if _fits(paired, together):

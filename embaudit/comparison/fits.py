@@ -89,6 +89,7 @@ def fit_gauge(rows: Rows, group: str, shifts: Shifts = BOTH) -> GaugeFit:
     """
     before, after = next(iter(rows.values()))
     means = {role: (np.zeros(before.shape[1]), np.zeros(after.shape[1])) for role in ("left", "right")}
+    # Least squares with a shift are those of centred rows; the shift follows from both means.
     if group == "affine":
         means |= {role: (x.mean(axis=0), y.mean(axis=0)) for role, (x, y) in rows.items() if role in shifts}
         rows = {role: (x - means[role][0], y - means[role][1]) for role, (x, y) in rows.items()}
@@ -108,6 +109,7 @@ def _weight(x: Floats) -> float:
 
 def _scale(rows: Rows) -> float:
     """Compute c of `P' = c P R, Q' = Q R / c`."""
+    # Left rows grow by c and right rows shrink by it: both give an estimate, averaged as logarithms.
     growth = {role: np.sqrt(_weight(x) / _weight(y)) if _weight(y) else 1.0 for role, (x, y) in rows.items()}
     steps = [growth["left"]] if "left" in rows else []
     steps += [1 / growth["right"]] if "right" in rows else []
@@ -143,6 +145,7 @@ def _diagonal(rows: Rows) -> Pair | None:
 
 def _linear(rows: Rows) -> Pair | None:
     if "left" not in rows:
+        # Right rows alone give M⁻ᵀ; its own inverse transposed is M.
         pair = _with_inverse(_least_squares(*rows["right"]), 1 / _scale(rows))
         return pair and pair[::-1]
     left = _sylvester(*rows["left"], *rows["right"]) if "right" in rows else _least_squares(*rows["left"])
@@ -155,6 +158,7 @@ def _least_squares(x: Floats, y: Floats) -> Floats:
 
 def _with_inverse(linear: Floats, scale: float) -> Pair | None:
     """Pair M with M⁻ᵀ."""
+    # Of M = U S Vᵀ, M⁻ᵀ is U S⁻¹ Vᵀ, and the pseudo-inverse transposed where ranks differ.
     u, s, vt = np.linalg.svd(linear, full_matrices=False)
     return (linear, (u / s) @ vt) if _keeps_all(s, scale) else None
 
@@ -172,6 +176,7 @@ def _sylvester(p: Floats, p_after: Floats, q: Floats, q_after: Floats) -> Floats
     beta, z = np.linalg.eigh(v * (q_after.T @ q_after))
     target = u.T @ (w * (p.T @ p_after) + v * (q.T @ q_after)) @ z
     total = alpha[:, None] + beta
+    # Sums of eigenvalues below 1e-14 of the largest are rounding of the Gram matrices.
     visible = total > 1e-14 * total.max()
     return np.asarray(u @ np.divide(target, total, out=np.zeros_like(target), where=visible) @ z.T)
 
@@ -204,6 +209,7 @@ class CrossFitHalf:
 
     def without(self, rows: Rows, groups: Sides, shifts: Shifts) -> list[CrossFitHalf]:
         """Fit its gauge again without each group of entities, of all sides at once."""
+        # A gauge moves both sides at once, so that a group of left and of right rows is left out together.
         variants = []
         for group in range(min(int(g.max()) for g in groups.values()) + 1):
             rest = {role: train[groups[role][train] != group] for role, train in self.trained_on.items()}

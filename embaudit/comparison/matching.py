@@ -197,6 +197,7 @@ def _shared(ids_before: NDArray[Any], ids_after: NDArray[Any]) -> tuple[Indices,
     """
     if (ids_before.dtype.kind in "US") != (ids_after.dtype.kind in "US"):
         ids_before, ids_after = ids_before.astype(np.str_), ids_after.astype(np.str_)
+    # It returns ids in their own order, from which rows go back to that of the first model.
     _, rows, counterparts = np.intersect1d(ids_before, ids_after, assume_unique=True, return_indices=True)
     order = np.argsort(rows)
     return rows[order], counterparts[order]
@@ -241,6 +242,8 @@ def pairing(before: FactorModel, after: FactorModel, matches: dict[SideName, Mat
         _picks_columns(basis) for basis in (basis_before, basis_after)
     )
     groups = [g for g in GROUPS if (g != "diagonal" or aligned) and (g != "affine" or shifts)]
+    # A gauge leads from the lower rank to the higher one: the other way it would drop directions (docs/theory.md,
+    # "There are no others").
     return Pairing(
         raw, visible, ("rotation",) if cosines else tuple(groups), shifts, basis_before.shape[1] <= basis_after.shape[1]
     )

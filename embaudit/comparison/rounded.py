@@ -163,6 +163,7 @@ def _steps(rounding: Rounding | None, rows: np.ndarray) -> Floats | float:
     if rounding is None:
         return 0.0
     first, last = int(rows.min()), int(rows.max()) + 1
+    # One read of the span is cheaper than many of single rows while half of it is wanted.
     if last - first <= 2 * len(rows):
         return np.asarray(rounding.steps(slice(first, last))[rows - first], dtype=np.float64)
     return np.vstack([rounding.steps(slice(row, row + 1)) for row in rows.tolist()]).astype(np.float64)
@@ -181,6 +182,7 @@ def _counted(
     """Return the share of numbers that are further than a step, and the largest distance in steps."""
     count, largest = 0, 0.0
     for difference, steps in _apart(before, after, match, scale):
+        # Where both numbers are 0 the step may be 0, too; its floor keeps 0/0 out.
         far = np.abs(difference - shift)
         count += int((far > steps).sum())
         largest = max(largest, float((far / np.maximum(steps, np.finfo(float).tiny)).max()))

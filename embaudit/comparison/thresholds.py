@@ -122,6 +122,7 @@ def n_displaced(before: Floats, after: Floats) -> int:
     """
     if before.shape[1] != after.shape[1]:
         return 0
+    # Equal vectors of both models get one number; a count of 2 with an owner is one entity in each model.
     _, place, counts = np.unique(np.vstack([before, after]), axis=0, return_inverse=True, return_counts=True)
     place = place.ravel()
     first, second = place[: len(before)], place[len(before) :]

@@ -141,6 +141,7 @@ class Evaluation(Result):
         if self.counts is None or self.counts.min() == self.counts.max():
             return []
         # Queries of one count stay in one third.
+        # Thirds of the queries, not of the range of counts, which a few popular entities stretch.
         edges = np.quantile(self.counts, [1 / 3, 2 / 3])
         place = np.searchsorted(edges, self.counts, side="left")
         return [
@@ -313,6 +314,7 @@ def scaled_locally(unit: NDArray[np.float64], n: int = 10) -> Version:
            [ 0.3,  0.6,  0.4],
            [-0.3,  0.4,  0.6]])
     """
+    # With (u, 1) and (v, −r/2) the dot product is u·v − r/2, so that lists are searched as for any other similarity.
     near = neighbours(unit, min(n, len(unit) - 1))
     density = np.nanmean(np.where(near.indices >= 0, near.cosines, np.nan), axis=1) / 2
     return np.column_stack([unit, np.ones(len(unit))]), np.column_stack([unit, -density])
@@ -321,6 +323,7 @@ def scaled_locally(unit: NDArray[np.float64], n: int = 10) -> Version:
 def _chance(truth: Truth, rows: Indices, queries: Indices) -> tuple[float, NDArray[np.bool_]]:
     """Compute the mean share of related candidates, and which queries have some but not all of them related."""
     blocks = (queries[block] for block in row_blocks(len(queries), 4 * len(rows)))
+    # A query shares its labels with itself, which does not count.
     related = np.concatenate([(truth.gains(rows[block], rows) > 0).sum(axis=1) - 1 for block in blocks])
     answerable = (related > 0) & (related < len(rows) - 1)
     share = related[answerable] / (len(rows) - 1)
@@ -344,6 +347,8 @@ def similarities(model: FactorModel, role: SideName) -> Iterator[tuple[str, Call
         return
     centre = form.left_centre if role == "left" else form.right_centre
     for name, exponent in EXPONENTS.items():
+        # At that exponent the cosine is the prediction cosine, which was yielded already (docs/theory.md, "The
+        # canonical line").
         if exponent != (0 if role == "right" else 1):
             linear = form.left_map(exponent) if role == "left" else form.right_map(exponent)
             yield f"{name} cosine", lambda rows, linear=linear: directions(mapped(x[rows], centre, linear))  # type: ignore[misc]

@@ -126,6 +126,7 @@ class LeftOut:
         self.starts = np.searchsorted(np.sort(groups), np.arange(self.n_groups + 1))
         members = np.eye(self.n_groups, dtype=np.float32)[groups]
         related, comparable = (self._remaining(flags @ members) for flags in (self.related, gains > -np.inf))
+        # AUC divides by all pairs of a related and an unrelated candidate that remain without a group.
         self.pairs = related * (comparable - related)
         self.ideal = self._best(gains)[1]
 
@@ -188,10 +189,12 @@ class LeftOut:
         scores, related, groups = _at(scores, order), _at(related, order), self.groups[order]
         everywhere = _in_order(related, scores[:, 1:] != scores[:, :-1])
         total = (everywhere * related).sum(axis=1, keepdims=True)
+        # A stable sort by group leaves scores in rising order within each: one pass counts the pairs inside all groups.
         apart = np.argsort(groups, axis=1, kind="stable")
         scores, related, groups = _at(scores, apart), _at(related, apart), _at(groups, apart)
         rises = (scores[:, 1:] != scores[:, :-1]) | (groups[:, 1:] != groups[:, :-1])
         within = _in_order(related, rises) * related
+        # The query left the order, so that groups behind its own begin one place earlier.
         starts = self.starts - (own < np.arange(self.n_groups + 1))
         before, touched, inside = (_at(_running(x), starts) for x in (related, _at(everywhere, apart), within))
         # Within a group only what stands in it counts, not the unrelated of the groups before.

@@ -166,6 +166,8 @@ def _centred(model: FactorModel, roles: tuple[SideName, ...], dimensions: int | 
         raise must_be("dimensions", "left out for centred vectors, which keep them all", dimensions)
     # Vectors alone predict nothing that a shift could change; a head does.
     alone = model.left is None and model.link == "identity"
+    # Elsewhere a shift must be absorbed by a bias or the softmax (docs/theory.md, "A shift is free where something
+    # absorbs it").
     free: tuple[SideName, ...] = ("right",) if alone else model.free_shifts
     if not set(free) & set(roles):
         sides = " or ".join(f"{model.title(role)}s" for role in roles)
@@ -173,6 +175,7 @@ def _centred(model: FactorModel, roles: tuple[SideName, ...], dimensions: int | 
             f"centring must keep the predictions; got a model with {model.link} link whose predictions change "
             f"when {sides} are shifted, since no free bias absorbs it; use --as=prediction."
         )
+    # Of very many columns moments are taken in the span of the rows, and centres carried back to the columns stored.
     basis = span_basis(model)
     small = turned(model, basis)
     zero = np.zeros(small.rank)
@@ -229,6 +232,7 @@ def _canonical(
     # Directions stand in the order of their singular values, so that the leading ones are the best to keep.
     n_dimensions = form.rank if dimensions is None else int(dimensions)
     maps = {role: _map(model, form, kind, role, n_dimensions) for role in roles}
+    # A canonical gauge centres rows where predictions leave their mean free; biases take up what that changes.
     biases = absorbed_biases(model, form.left_centre, form.right_centre) if kind != "prediction" else {}
     remedy = Remedy(model, kind, roles, n_dimensions, False, maps, biases)
     if n_dimensions < form.rank:
@@ -252,6 +256,8 @@ def _map(model: FactorModel, form: CanonicalForm, kind: str, role: SideName, n_d
 
 def _reduction(remedy: Remedy, form: CanonicalForm, n_dimensions: int, rng: RNG) -> TruncationLoss:
     """Measure on sampled pairs how far the dropped directions move cosines."""
+    # Squares of singular values add up to the scores' sum of squares, and the leading ones keep most of it (Eckart and
+    # Young).
     energy = form.singular_values[: form.rank] ** 2
     *_, role = remedy.roles
     whole = _map(remedy.model, form, remedy.kind, role, form.rank)

@@ -236,6 +236,7 @@ class Remedy(Result):
             stored = stored_side(path, name)
             n = self.stream(role).shape[0]
             size = min(n, PROBES)
+            # A write that stopped early, or put a chunk in the wrong place, shows in one of these.
             for start in sorted({0, (n - size) // 2, n - size}):
                 rows = slice(start, start + size)
                 wanted = self.maps[role](np.array(self.model.factors(role)[rows], dtype=np.float64))
@@ -244,6 +245,7 @@ class Remedy(Result):
 
 def _require_same(stored: NDArray[Any], wanted: Floats, path: Path, written: np.dtype[Any]) -> None:
     # Text of float32 reads back as float64, and some files hold float32 alone: the coarser of both counts.
+    # Relative to the largest number: small entries carry the rounding of a whole product.
     precision = max(np.finfo(stored.dtype).eps, np.finfo(written).eps)
     tolerance = 8 * precision * np.abs(wanted).max()
     if stored.shape != wanted.shape or np.abs(stored - wanted).max() > tolerance:

@@ -56,4 +56,5 @@ def conclusions(evidence: Evidence) -> tuple[Finding, ...]:
     """Draw every finding, the gravest first; where predictions did not stay the same, that one alone."""
     checks = CHECKS if evidence.predictions_hold else (predictions.check_failed,)
     drawn = [finding for check in checks for finding in check(evidence)]
+    # The sort is stable: findings of one severity stay in the order of `CHECKS`.
     return tuple(sorted(drawn, key=lambda finding: -finding.severity))

@@ -35,6 +35,7 @@ def freedom(evidence: Evidence) -> Iterator[Finding]:
     """Conclude for each kind of pairs whether an equivalent model may have other cosines."""
     equivalence = evidence.equivalence
     for role, argued in equivalence.freedom.items():
+        # Freedom that an example shows has a gauge as its witness; a proof needs none.
         pinning = equivalence.pinning if argued.kind is Kind.SHOWN else None
         moved = None if pinning is None else pinning.moved_of(role)
         common: dict[str, Any] = {"role": role, "scope": equivalence.scope}
@@ -97,6 +98,7 @@ def identification(evidence: Evidence) -> Iterator[Finding]:
     model, role, objective = evidence.model, evidence.role, objective_of(evidence)
     argued = evidence.equivalence.freedom[role]
     status = None if objective is None else objective.status
+    # What the predictions fix, no training can choose otherwise.
     if argued.moves is False:
         return
     if status is Status.PREDICTED:
@@ -119,6 +121,7 @@ def identification(evidence: Evidence) -> Iterator[Finding]:
         two = ["two_sides"] * ("left" in model.link.unit_sides)
         yield finding("EMB101", evidence, Kind.SHOWN, *two, "untrained", *alone, **common)
     elif objective is None:
+        # No training is named: each usual one is listed with what it leaves of the cosines.
         objectives = ", ".join(row.name for row in usual_objectives(model.link))
         listed = " ".join(f"Under {' or '.join(names)} they are {then}." for names, then in cases(model))
         yield finding("EMB102", evidence, Kind.UNDECIDED, *alone, **common, cases=listed, objectives=objectives)

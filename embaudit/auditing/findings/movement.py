@@ -33,6 +33,7 @@ def moved(evidence: Evidence) -> Iterator[Finding]:
         visits = [visit for visit in evidence.visits(role) if visit[1].max_abs > SEEN]
         if not visits:
             continue
+        # By the mean: the largest change is that of a single pair.
         equal, record = max(visits, key=lambda visit: visit[1].mean_abs)
         among = "" if record.exact else f" among {drawn_of(record.n_pairs, record.n_all_pairs, 'pair')}"
         lists = template("moved", "lists").format(top_n=record.top_n, kept=percent(record.top_n_overlap))
@@ -101,6 +102,7 @@ def ranges(evidence: Evidence) -> Iterator[Finding]:
             scope=scope,
             rows=f"{pairs} of {kind} cosines{of_drawn(evidence, summary.role)}",
             value=summary.width_quantiles[0.5],
+            # Rounded down, so that the sentence claims no more than was computed.
             least=down(summary.width_quantiles[0.5]),
             set=scope,
             unseen=unseen_too(evidence),
@@ -124,6 +126,7 @@ def certificates(evidence: Evidence) -> Iterator[Finding]:
                 scope=scope,
                 rows=lists + of_drawn(evidence, certificate.role),
                 value=share,
+                # A certified share is rounded down for the same reason.
                 share=percent(down(share)),
                 set=scope,
                 unseen=unseen_too(evidence),
@@ -152,6 +155,7 @@ def attacks(evidence: Evidence) -> Iterator[Finding]:
             "reached", evidence, Kind.SHOWN, *variant, **common, value=attack.achieved, witness=attack.gauge,
             share=percent(attack.achieved),
         )  # fmt: skip
+        # A bound that lets every entry go says nothing.
         if budget.holds_shifts(model, role, group.kind) and not (lists and up(attack.bound) >= 1):
             yield finding(
                 "bound", evidence, Kind.PROVEN, *variant, **common, value=attack.bound,

@@ -139,6 +139,7 @@ def hidden_bias(evidence: Evidence) -> Iterator[Finding]:
     position, model = evidence.position, evidence.model
     for hidden in () if position is None else position.hidden_biases:
         other = OPPOSITE[hidden.role]
+        # Where the other side is 0 in that column, the constant multiplies nothing and holds no bias.
         if hidden.column is not None and not model.factors(other)[:, hidden.column].any():
             continue
         yield finding(

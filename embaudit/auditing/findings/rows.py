@@ -46,6 +46,8 @@ def copies(evidence: Evidence) -> Iterator[Finding]:
     """Report how many rows of a side have a copy; of a sample, how many at least."""
     for traits in evidence.traits:
         twins = traits.twins
+        # The lower end of the interval decides, so that a sampled share is reported only where it surely reaches the
+        # threshold.
         if twins is None or twins.ci_low < evidence.thresholds["copies"]:
             continue
         many = twins.ci_low >= evidence.thresholds["many-copies"]
@@ -75,6 +77,7 @@ def common_direction(evidence: Evidence) -> Iterator[Finding]:
     """Report sides whose rows are alike before anything is known of them (EMB403)."""
     for traits in evidence.traits:
         shared = traits.direction
+        # The finding on a head's mean row says it already.
         told = evidence.head is not None and traits.role == "right" and origin_matters(evidence.head)
         if shared is None or not shared.mean_cosine >= evidence.thresholds["common-direction"] or told:
             continue
