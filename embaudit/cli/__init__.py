@@ -39,6 +39,7 @@ def _run() -> None:
     from embaudit.errors import GONE, InputError
 
     try:
+        # Asked before typer reads them, which would only say that there is no such option.
         for word in sys.argv[2:]:
             option = word.partition("=")[0]
             if remedy := GONE.get(f"option {sys.argv[1]} {option}"):
@@ -105,6 +106,7 @@ def _until_ended(run: Callable[[], None]) -> None:
     def end(number: int, _frame: object) -> None:
         raise SystemExit(128 + number)
 
+    # Python lets the main thread alone handle signals.
     if threading.current_thread() is not threading.main_thread():
         return run()
     names = [name for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
@@ -112,5 +114,6 @@ def _until_ended(run: Callable[[], None]) -> None:
     try:
         return run()
     finally:
+        # Whoever runs a command within a program of its own gets its handlers back.
         for number, handler in before.items():
             signal.signal(number, handler)

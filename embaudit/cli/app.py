@@ -45,6 +45,8 @@ def version(
 
         typer.echo(f"embaudit {__version__}")
         raise typer.Exit
+    # Settings are those of audits alone, so a damaged file stops no other command.
     if context.invoked_subcommand == "audit":
         CURRENT.set(Settings.near(Path.cwd()))
+        # As defaults of options, they give way to what is typed.
         context.default_map = {"audit": dict(CURRENT.get().values)}

@@ -83,13 +83,16 @@ class Gating(Group):
         from embaudit.report.gate.gate import Baseline, Gate
 
         settings = CURRENT.get()
+        # On standard error, beside the results and not among them.
         if settings.path is not None and not quiet:
             sys.stderr.write(f"{settings}\n")
         level = None if self.fail_on is FailOn.NEVER else Severity[self.fail_on.name]
         written = ""
+        # The first run of a pipeline has no baseline: where both options name one file, this run writes it.
         if self.baseline and json and not self.baseline.exists() and self.baseline.resolve() == json.resolve():
             written = str(json)
         before = None if self.baseline is None or written else Baseline.load(self.baseline)
+        # Codes that are typed replace those of the settings, as every option does.
         codes, severities = ignore or settings.ignore, self.severity or ()
         return Gate.of(level, ignore=codes, severities=severities, baseline=before, written=written)
 
@@ -120,10 +123,12 @@ def _invocation(context: typer.Context) -> Invocation:
     from embaudit.io.tables.titles import label_column
     from embaudit.report.next_steps import Invocation
 
+    # True: options that every command reads a model with; False: those of audit alone. The next command may be another.
     words: dict[bool, list[str]] = {True: [], False: []}
     for option in context.command.params:
         name = str(option.name)
         source = context.get_parameter_source(name)
+        # Only what was typed is repeated: a command with every default would be hard to read.
         if name in LEFT_OUT or getattr(option, "hidden", False) or source is None or source.name != "COMMANDLINE":
             continue
         flag, value = max(option.opts, key=len), context.params[name]
@@ -131,6 +136,7 @@ def _invocation(context: typer.Context) -> Invocation:
             # Codes of findings go by the option of arrays.
             reads = name in READING and not (name == "ignore" and CODE.fullmatch(each))
             words[reads] += [flag] if each is True else [flag, str(each)]
+    # More tables are arguments, and stand right behind the first one.
     words[True][:0] = map(str, context.params["more"] or ())
     truth, items = None, context.params["items"]
     # What is wrong with the table is said where titles are read; a column that nobody asked for must not stop an audit.
@@ -178,12 +184,14 @@ def audit(
     from embaudit.report.document import Origin
     from embaudit.report.terminal import print_audit, print_screen
 
+    # `--ignore` takes arrays and codes alike: arrays are for reading, codes for the gate.
     reading, codes = reading.without_codes()
     effort: dict[str, Any] = {"quick": quick, "n_gauges": n_gauges, "n_pairs": n_pairs, "n_lists": n_lists,
                               "n_starts": n_starts, "n_steps": n_steps, "max_condition": max_condition}  # fmt: skip
     invocation = _invocation(context)
     reading, training = reading.without_training()
     gate = gating.gate(codes, output.json, quiet=output.quiet)
+    # A baseline that this run writes is an output, which no input may be.
     baseline = None if gate.written else gating.baseline
     inputs = [path, *(more or ()), titles.items, baseline, picture.ordering(), *reading.files(path)]
     drawn = (picture.heatmap, lambda audited, *_: picture.drawn(audited, show or ()))
@@ -204,6 +212,7 @@ def audit(
                 rng=rng,
                 source=source_of([path, *more]) if more else str(path),
             )
+        # Predictions that moved since the baseline are a finding, so they are compared before findings are judged.
         result = result if gate.baseline is None else gate.baseline.beside(result)
         outcome = gate.judge(result)
         write(result, f"Audit of {path}", Origin(invocation=invocation), outcome)

@@ -47,6 +47,7 @@ def blocks(
     from embaudit.report.terminal import WIDTH, print_result
 
     if threshold is not None:
+        # Checked before the tensors are read, which may be large.
         require_cosine("the threshold", threshold)
     with output.promised([x, y]) as write:
         with workers.at_work(quiet=output.quiet):

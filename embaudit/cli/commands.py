@@ -55,12 +55,14 @@ class Commands(TyperGroup):
     def __init__(self, *, commands: dict[str, Any], **attributes: Any) -> None:
         for command in commands.values():
             command.params += list(_old_spellings(command.params))
+        # None stands for a command that is not imported yet, so that help can list it without.
         everything: Any = dict.fromkeys(COMMANDS) | commands
         super().__init__(commands=everything, **attributes)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002
         """Import the command where it was not yet."""
         if cmd_name in COMMANDS and self.commands[cmd_name] is None:
+            # Importing the module adds its command to the application, which is then read anew.
             whole: Any = get_command(import_module(f"embaudit.cli.{cmd_name}").app)
             self.commands = whole.commands
         return self.commands.get(cmd_name)

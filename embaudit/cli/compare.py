@@ -38,6 +38,7 @@ def compare(
     from embaudit.report.document import Origin
     from embaudit.report.terminal import print_result
 
+    # A limit that is no number is refused before two models are read.
     limits = values_in(fail_below, "fail-below", "kept=0.7", float)
     with output.promised([before, after, *reading.files(before)]) as write:
         readings = [reading.read(path) for path in (before, after)]

@@ -59,6 +59,7 @@ def promises() -> dict[str, tuple[bool, str]]:
     from embaudit.model import FactorModel
     from embaudit.solvers import ProductPenaltyMF
 
+    # A faulty BLAS shows in singular values, and in predictions that should not move.
     draw = np.random.default_rng(0)
     X = draw.standard_normal((60, 30))
     fitted = ProductPenaltyMF(5, alpha=1.0).fit(X)

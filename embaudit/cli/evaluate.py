@@ -58,11 +58,13 @@ def evaluate(
         raise must_be("what to judge by", "--items with --truth, or --interactions", got)
     with output.promised([path, *(more or ()), items, table or None, *reading.files(path)]) as write:
         source = reading.beside(more).read(path)
+        # The table holds labels, and titles only if a column of them is named.
         model = source.model if titles.title is None else titles.on(source.model, quiet=output.quiet)
         with workers.at_work(quiet=output.quiet):
             labels: Truth | list[str | None]
             if items and truth:
                 header = open_table(items, customary=ID_NAMES | TITLE_NAMES)
+                # A misspelt column is refused before any is joined.
                 for name in truth:
                     header.position(name, "--truth")
                 labels, matched = _labels(

@@ -49,6 +49,7 @@ def _options(name: str) -> str:
 
     group: Any = get_command(app)
     command = group.get_command(None, name)
+    # Parsed resiliently, a command asks for no argument; the mark brings its rare options.
     return str(command.get_help(command.make_context(f"embaudit {name}", [], obj={ALL: True}, resilient_parsing=True)))
 
 

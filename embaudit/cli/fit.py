@@ -94,12 +94,14 @@ def fit(
     )
     joined = None if items is None else join_ids(data.item_ids, items, id=id, title=title, partial=partial)
     names = None if joined is None else joined.names(data.item_ids)
+    # A matrix has no more singular values than its shorter side has rows.
     most = min(data.matrix.shape)
     if not 1 <= n_components <= most:
         raise must_be("n_components", f"from 1 to {most}, the fewer of users and items", n_components)
     with Workers(jobs).at_work(quiet=quiet):
         estimator = _estimator(objective, n_components, alpha, split, rng).fit(data.matrix)
         model = estimator.model(data.matrix, user_ids=data.user_ids, item_ids=data.item_ids, item_names=names)
+    # The interactions behind each row go into the file: audits choose the rows that they show by them.
     save(model.replace(**{f"{side}_counts": data.counts(side) for side in model.sides}), out, force=force)
     console = make_console(quiet=quiet)
     for line in _summary(data, binarise=binarise):
@@ -124,6 +126,7 @@ def _estimator(
     if objective is Penalty.FACTORS:
         return FactorPenaltyMF(rank, alpha=alpha, random_state=rng)
     exponent: float | str = 0.5 if split is None else split
+    # What is no number is the name of a split, which the estimator checks.
     with suppress(ValueError):
         exponent = float(exponent)
     return ProductPenaltyMF(rank, alpha=alpha, split=exponent, random_state=rng)

@@ -49,9 +49,11 @@ def fix(
     from embaudit.remedy import fix as mend
 
     distinct_outputs([path, *(more or ()), titles.items, *reading.files(path)], [out])
+    # A large model takes a while to read, so outputs are checked before it is.
     require_output(out, force=force)
     source = reading.beside(more).read(path)
     model = titles.on(source.model, quiet=quiet)
+    # Other kinds make no use of the norm, so which one it is matters to these alone.
     if str(as_).startswith("folded"):
         say_norm(source, quiet=quiet)
     side = None if role is None else role.value

@@ -47,6 +47,7 @@ def gauge(
     require_output(out, force=force)
     record = None if audit is None else recorded(audit)
     model = reading.read(path).model
+    # Asked again now that it is known whether the format must hold two sides.
     require_output(out, sides=1 if model.left is None else 2, force=force)
     if record is not None and name is not None:
         with progress_bars(quiet=quiet):
@@ -68,6 +69,7 @@ def gauge(
     console.print(f"{equal.name}, condition number {equal.condition_number:.4g}: {after!r} → {out}", markup=False)
     if after.objective != model.objective:
         console.print(f"objective {model.objective} dropped: this model is no minimiser of it", markup=False)
+    # Without the other side there are no predictions to measure.
     if model.left is not None:
         moved = drift(model, after, condition_number=equal.amplification, rng=rng)
         console.print(f"largest change of a prediction {moved.max_abs:.1g} (rounding explains {moved.tolerance:.1g})")

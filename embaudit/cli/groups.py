@@ -29,6 +29,7 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
 
     Where two groups share an option, the last of them declares it.
     """
+    # typer takes options from the signature alone: groups are spread out into it, and put together again at each call.
     hints, declared = get_type_hints(command, include_extras=True), signature(command).parameters
     groups = {name: hints[name] for name in declared if isclass(hints[name]) and issubclass(hints[name], Group)}
     own = {name: each.replace(annotation=hints[name]) for name, each in declared.items() if name not in groups}

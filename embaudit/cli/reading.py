@@ -90,6 +90,7 @@ class Given(Group):
         kind, loaded = named.pop("kind", "auto"), values_in(named.pop("load", None), "load", "left=users", str)
         plain = {name: tuple(x) if isinstance(x, list) else str(x) for name, x in named.items()}
         column = values.get("id") if values.get("items") is None else None
+        # What `--load` says of a name goes before the option of that name.
         return cls(kind, plain | loaded | ({} if column is None else {"id": column}))
 
     def without_codes(self) -> tuple[Given, tuple[str, ...]]:
@@ -124,6 +125,7 @@ class Given(Group):
 
     def files(self, path: Path) -> Iterator[str]:
         """Yield the files that are read beside the model."""
+        # Beside a single array these are files; elsewhere they name arrays within the file.
         beside = ("left", "bias", "left_bias") if path.suffix == ".npy" else ()
         yield from (self.options[name] for name in (*FILES, *beside) if name in self.options)
         from embaudit.io.tables.rows import split_column

@@ -45,6 +45,7 @@ class Command(TyperCommand):
         params = {param.name: param for param in self.get_params(ctx) if not getattr(param, "hidden", False)}
         helped = {name: record for name, param in params.items() if (record := param.get_help_record(ctx))}
         placed = {name for names in SECTIONS.values() for name in names}
+        # `embaudit explain COMMAND` passes this mark, to see rare options in full.
         few = () if ALL in (ctx.obj or {}) else (*RARE, *RARE_IN.get(ctx.info_name, ()))
         rare = [name for name in helped if name in few]
         arguments = [name for name in helped if params[name].param_type_name == "argument"]

@@ -65,9 +65,11 @@ class Settings:
         InputError
             If that file is damaged or a folder, or sets what is no option.
         """
+        # The nearest folder decides, and in it our own file before the shared one. Files are not merged.
         for place in (folder, *folder.parents):
             for name in (OWN, SHARED):
                 path = place / name
+                # Passed over in silence, it would leave an audit without the settings that somebody meant.
                 if name == OWN and path.is_dir():
                     raise must_be(str(path), "a file", "a folder", "rename it, or put a file of settings in its place")
                 values = _table(path) if path.is_file() else None
@@ -105,11 +107,13 @@ def _checked(path: Path, values: Any) -> Iterator[tuple[str, Any]]:
         if name not in KEYS:
             raise must_be(f"a setting in {path}", f"one of {', '.join(KEYS)}", repr(name), nearest_to(name, KEYS))
         kind = KEYS[name]
+        # Python takes true for a whole number, which nobody means in a file.
         right = isinstance(value, KINDS[kind]) and (kind is FLAG or not isinstance(value, bool))
         right = right and not (kind is SEED and value < 0) and (kind is not LEVEL or value in tuple(FailOn))
         texts = value if kind is TEXTS else value.values() if kind is TABLE and right else ()
         if not right or not all(isinstance(text, str) for text in texts):
             raise must_be(f"{spelled} in {path}", kind, repr(value))
+        # Written as they are typed, so that settings and options pass the same checks.
         if kind in (TABLE, NUMBERS):
             yield name, [f"{called}={each}" for called, each in value.items()]
         else:

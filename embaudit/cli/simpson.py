@@ -47,6 +47,7 @@ def simpson(
             )
         write(result, f"{y} on {x} in {table.name}", Origin(((table.name, None),), seed=rng))
     print_result(result, output.console, full=output.full)
+    # A finding that chance explains is a tip, and any other an issue.
     beyond_chance = any(grouping.is_significant for grouping in result.findings)
     raise typer.Exit(
         {FailOn.NEVER: 0, FailOn.ISSUE: int(beyond_chance), FailOn.TIP: int(bool(result.findings))}[fail_on]

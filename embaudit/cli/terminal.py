@@ -105,11 +105,14 @@ class Workers(Group):
         """Connect to a Dask scheduler."""
         from embaudit.errors import InputError, must_be
 
+        # A scheduler decides itself how many workers share the work.
         if self.jobs is not None:
             raise must_be("--jobs", "left out beside --dask", self.jobs)
         try:
             from distributed import Client
 
+            # Five seconds, as a wrong address would keep a command waiting; no default, so that other uses of Dask are
+            # left alone.
             return Client(f"tcp://{address}", timeout="5s", set_as_default=False)
         except ImportError as error:
             raise InputError("--dask needs distributed: pip install 'embaudit[dask]'.") from error
@@ -126,6 +129,8 @@ def promised(*files: File, force: bool) -> Iterator[Callable[..., None]]:
     from embaudit.io import written_whole
 
     with ExitStack() as stack:
+        # All are opened before any is written: a path that cannot be used ends the command before the work, not after
+        # it.
         opened = [
             (stack.enter_context(written_whole(path, force=force, mode="w")), make) for path, make in files if path
         ]
@@ -202,6 +207,7 @@ def values_in(pairs: Sequence[str] | None, option: str, example: str, kind: Call
     for pair in pairs or ():
         name, _, value = pair.partition("=")
         try:
+            # An empty name or value is refused in the same sentence as a number that is none.
             if not (name and value):
                 raise ValueError
             values[name] = kind(value)

@@ -63,6 +63,7 @@ def audit_document(audit: Audit, invocation: Invocation | None = None, *, drawn:
     ('2 users × 3 items, 1 dimension', ['movement', 'neighbours'])
     """
     invocation = Invocation(audit.source) if invocation is None and audit.source else invocation
+    # Figures of models that moved predictions must not look like results.
     glance = glance_of(audit) if audit.predictions_hold else None
     training = Grid("kinds of training", "", ("if it was trained with --objective", "the cosines are"), _cases(audit),
                     words=(0, 1))  # fmt: skip
@@ -90,6 +91,7 @@ def audit_document(audit: Audit, invocation: Invocation | None = None, *, drawn:
         paragraphs,
         next=audit.answer.advice,
         sections=sections,
+        # The table of trainings, where it has rows, comes before the first one of movements.
         n_embedded=1 + len(training.rows[:1]),
         facts=tuple(_facts(audit)),
         glossary=tuple((word, in_titles(model, meaning)) for word, meaning in glossary("audit")),
@@ -246,6 +248,7 @@ def _neighbours(audit: Audit) -> Section:
     called = audit.model.row_title(role)
     usual = next((each.levels for each in evidence.traits if each.role == role), None)
     lists: list[Lists] = []
+    # Lists of a model that moved predictions are not lists of an equivalent one.
     for each in examples if audit.predictions_hold else ():
         levels = None if usual is None else list(map(percent, usual.below([cosine for _, cosine in each.before])))
         lists.append(lists_of(each, ("by cosine", against), title=called, levels=levels))

@@ -87,6 +87,7 @@ def _movement_row(title: str, visits: list[Visit], at_hand: FactorModel) -> tupl
     models, moved, drifts = zip(*visits, strict=True)
     names = ("mean_abs", "sign_flips", "spearman", "top_n_overlap")
     means = {name: float(np.mean([getattr(record, name) for record in moved])) for name in names}
+    # How far one has to go is told by the furthest, which a mean would hide.
     kappa, shift = max(model.condition_number for model in models), max(model.shift_in(at_hand) for model in models)
     # No gauge makes some models, which have no κ.
     stretch = "–" if np.isnan(kappa) else f"{kappa:.3g}"
@@ -123,6 +124,7 @@ def limit_grids(audit: Audit) -> Iterator[Grid]:
             else:
                 note += f", {about}, {tied} of entries tied"
         rows = []
+        # Ranges and lists may be known at different κ: each has a row, with dashes for what was not computed there.
         for kappa in sorted(kappas):
             ranges = {each.group: each for each in summaries if each.max_condition == kappa}
             cells = [
@@ -136,6 +138,7 @@ def limit_grids(audit: Audit) -> Iterator[Grid]:
             ]
             certain = [] if certificate is None else [percent(certificate.entries.get(kappa, np.nan))]
             rows.append((f"within κ = {kappa:g}", *cells, *certain))
+        # A narrow terminal keeps the ranges of the largest group and the lists.
         widest = f"width, {WIDTHS['affine' if shifted_sides(model, role) else 'linear']}"
         title = f"{Pairs(role).titled(model)} cosines: how far they could move"
         yield Grid(title, note + unseen, tuple(headings), tuple(rows), essential=(widest, headings[-1]))
@@ -236,6 +239,7 @@ def glance_of(audit: Audit) -> Glance:
     # Each model that a figure was seen in has a letter, where there are several.
     names = list(dict.fromkeys(most.model for row in zip(moved, lost, strict=True) for most in row if most.model))
     letters = dict(zip(names, ascii_lowercase, strict=False)) if len(names) > 1 else {}
+    # Lists of a small side are shorter; the heading names a length only where all have it.
     lengths = {record.top_n for _, record in evidence.visits() if record.top_n}
     near = f"{lengths.pop()} nearest" if len(lengths) == 1 else "nearest"
 
@@ -247,6 +251,7 @@ def glance_of(audit: Audit) -> Glance:
         "width of range": [_number(_width(evidence, role)) for role in evidence.roles],
         f"{near} sure to stay": [_rough(_certified(evidence, role)) for role in evidence.roles],
     }
+    # A column of dashes would take the room of one that says something.
     shown = {heading: cells for heading, cells in (visited | proven).items() if set(cells) != {"–"}}
     bounds = [heading for heading in proven if heading in shown]
     columns = {"cosines": [Pairs(role).titled(model) for role in evidence.roles], **shown}
@@ -294,6 +299,7 @@ def _lost(evidence: Evidence, role: Role) -> _Most:
     most = _largest(evidence, role, _gone)
     if counterpart is None or evidence.model.predicts is Equivalence.COSINES or np.isnan(_gone(counterpart)):
         return most
+    # Without any figure (NaN) the comparison is false, and the prediction cosine is told.
     return most if most.value >= _gone(counterpart) else _Most(_gone(counterpart), f"by {seen_of(evidence.model)}")
 
 
@@ -304,6 +310,7 @@ def _gone(record: Movement) -> float:
 def _width(evidence: Evidence, role: Role) -> float:
     """Return the width that half of the exact ranges exceed."""
     group = "affine" if shifted_sides(evidence.model, role) else "linear"
+    # Ranges of stretches alone bound nothing where rows may be shifted, so none is told there.
     for summary in evidence.limits.ranges if holds_shifts(evidence.model, role, group) else ():
         if (summary.role, summary.group, summary.max_condition) == (role, group, KAPPA):
             return summary.width_quantiles[0.5]

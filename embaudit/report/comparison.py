@@ -45,6 +45,7 @@ def comparison_document(comparison: Comparison) -> Document:
     >>> [drawn.label for drawn in made.top], [section.id for section in made.shown_sections]
     (['mean |Δcos|', 'share of former neighbours'], ['changed', 'moved', 'thresholds', 'neighbours'])
     """
+    # The last statement is the next step, where there is one, and stands apart from what was found.
     *texts, last = comparison.statements
     moved, thresholds = (
         [make(comparison, role) for role in comparison.changes] for make in (moved_grid, threshold_grid)
@@ -115,11 +116,13 @@ def summary_grid(comparison: Comparison) -> Grid:
     10 nearest kept         100 %  100 %
     """
     columns = [list(_measures(change, is_split=not comparison.too_few_for)) for change in comparison.changes.values()]
+    # A measure stays if it says something of either side, since both columns share its row.
     rows = [
         (cells[0][0], *(text for _, text, _ in cells))
         for cells in zip(*columns, strict=True)
         if any(says_something for *_, says_something in cells)
     ]
+    # A small side has shorter lists; a length is named only if it is that of every column.
     lengths = {change.n_neighbours for change in comparison.changes.values()}
     if len(lengths) == 1:
         rows = [(name.replace("nearest", f"{min(lengths)} nearest", 1), *cells) for name, *cells in rows]
@@ -168,6 +171,7 @@ def _measures(change: RoleChange, *, is_split: bool) -> Iterator[tuple[str, str,
 def threshold_grid(comparison: Comparison, role: SideName) -> Grid:
     """Return the cosine in the second model that as many pairs exceed, for thresholds in the first."""
     change, title = comparison.changes[role], comparison.title(role)
+    # Where no cosine changed, thresholds carry over as they are.
     rows = tuple(
         (f"{each.before:.2f}", f"{each.after:.2f}", f"{each.low:.2f} to {each.high:.2f}", percent(each.share))
         for each in change.thresholds

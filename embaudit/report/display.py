@@ -94,6 +94,7 @@ class Display(ABC):
                 # Names of rows reach into the axes beside, unless these make room.
                 ax.figure.figure.set_layout_engine("constrained")
         self._draw_scaled(ax)
+        # The display is frozen, and may be drawn again elsewhere: a copy remembers these axes.
         drawn = copy(self)
         for name, value in (("ax_", ax), ("figure_", ax.figure)):
             object.__setattr__(drawn, name, value)
@@ -106,9 +107,12 @@ class Display(ABC):
         figure = ax.figure.figure
         margins, place = figure.subplotpars, ax.get_subplotspec()
         box = ax.get_position() if place is None else place.get_position(figure)
+        # The share of the figure that the axes have within its margins; against the size meant for it, that is the
+        # scale.
         room = box.width / (margins.right - margins.left), box.height / (margins.top - margins.bottom)
         scale = min(1.0, *np.multiply(room, figure.get_size_inches()) / self.size)
         with mpl.rc_context({"font.size": mpl.rcParams["font.size"] * scale}):
+            # Axes that exist already took their letters from the settings of before.
             for axis in (ax.xaxis, ax.yaxis) if scale < 1 else ():
                 axis.label.set_fontsize(mpl.rcParams["axes.labelsize"])
                 axis.set_tick_params("both", labelsize=mpl.rcParams["xtick.labelsize"])

@@ -91,6 +91,7 @@ class Lists:
         rows = tuple(
             (each.name, each.cosine, *[f"{each.level} of pairs"] * levels, two.name, two.cosine) for each, two in pairs
         )
+        # The second name stands behind a cosine and, where they are shown, behind a level.
         words = (0, 2 + levels)
         marked = [(at, words[i]) for at, pair in enumerate(pairs) for i in (0, 1) if not pair[i].stays]
         return Grid(f"nearest to {self.name}", self.note, headings, rows, words=words, marked=frozenset(marked))
@@ -257,6 +258,7 @@ def lists_of(
         tuple(Near(named(called(name)), f"{cosine:.2f}", columns) for (name, cosine), columns in after),
         "; ".join(filter(None, (note, copies))),
     )
+    # Both lists become equally long, as rows of a table need; who is cut off no longer counts as kept.
     return made.head(len(made.before))
 
 

@@ -84,6 +84,7 @@ def drawn_file(shown: Display, kind: str) -> bytes:
     from matplotlib.figure import Figure
 
     contents = BytesIO()
+    # A fixed salt for ids, one font, and no dates: the same numbers give the same bytes.
     with rc_context(FIXED):
         figure = Figure(figsize=shown.size, layout="constrained")
         shown.plot(figure.add_subplot())
@@ -105,6 +106,7 @@ def drawn_inline(shown: Display) -> str:
         warnings.filterwarnings("ignore", "Glyph .* missing from font")
         figure = Figure(figsize=shown.size, layout="constrained")
         shown.plot(figure.add_subplot())
+        # A page writes the title below the picture, in text that breaks into lines.
         for text in figure.findobj(lambda each: each.get_gid() == TITLE):
             text.set_visible(False)
         figure.savefig(contents, format="svg", dpi=DOTS, transparent=True, metadata=UNDATED["svg"])
@@ -115,7 +117,10 @@ def drawn_inline(shown: Display) -> str:
 
 def _bare(file: bytes) -> str:
     """Take what a file draws, without ids, outside references and the font that it was measured with."""
+    # Head, style and outer element are made for a file; within a page the caller writes its own.
     body = file.decode().partition("</style>\n </defs>\n")[2].removesuffix("</svg>\n")
+    # Marks are defined once and placed by id. Written out at each place they need no id, which must be unique on a
+    # page.
     shapes = dict(re.findall(r'<path id="(\w+)" d="([^"]*)"', body))
     body = re.sub(r"<defs>.*?</defs>", "", body, flags=re.DOTALL)
 
@@ -127,8 +132,10 @@ def _bare(file: bytes) -> str:
     body = re.sub(r"<use [^>]*/>", placed, body)
     for pattern, instead in BARE:
         body = re.sub(pattern, instead, body)
+    # The page decides what a colour looks like, in light and in dark.
     for colour, name in NAMES.items():
         body = body.replace(colour, f"var(--{name})")
+    # Bare groups say nothing; they can be removed by pattern only where no other group needs its closing tag.
     body = body if "<g " in body else re.sub("</?g>\n?", "", body)
     return re.sub("<[^>]*>", _rounded, body)
 

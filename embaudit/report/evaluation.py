@@ -84,6 +84,7 @@ def evaluation_grid(evaluation: Evaluation) -> Grid:
     records = evaluation.records()
     cells: dict[str, list[str]] = {}
     for record in records:
+        # An interval need not lie evenly around its value: the wider half is told, so that ± covers both.
         margin = max(record["value"] - record["ci_low"], record["ci_high"] - record["value"])
         cells.setdefault(record["similarity"], []).append(
             f"{record['value']:.3f} ± {margin:.3f}{' *'[_differs(record)]}"

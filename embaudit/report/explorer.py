@@ -61,6 +61,7 @@ def packed(numbers: Floats) -> dict[str, str]:
     >>> packed(np.array([1.0])), packed(np.array([0.1]))["type"]
     ({'type': 'f4', 'data': 'AACAPw=='}, 'f8')
     """
+    # What float32 cannot hold becomes infinite there, so it differs and stays float64.
     with np.errstate(over="ignore"):
         kind = "f4" if np.array_equal(numbers.astype("f4").astype("f8"), numbers) else "f8"
     return {"type": kind, "data": b64encode(numbers.astype(f"<{kind}").tobytes()).decode()}
@@ -89,13 +90,16 @@ class Pad:
         # A mean row of rounding alone has no direction worth a slider.
         mean = length if (length := float(np.linalg.norm(centre))) > 1e-9 * unit else 0.0
         spread = np.linalg.svd(rows - rows.mean(axis=0), full_matrices=False)[2]
+        # Without a mean row the first direction is that of the largest spread.
         along = centre / mean if mean else spread[0]
         # Of the two directions of largest spread, one is far from the mean row; its part across that is the second.
         across = max(
             (each - (each @ along) * along for each in spread[:2]), key=lambda each: float(np.linalg.norm(each))
         )
+        # In one dimension nothing lies across, and the zeros stay.
         across /= np.linalg.norm(across) or 1.0
         directions = np.stack([along, across])
+        # A quarter beyond the mean row, so that its subtraction lies well within the pad; rounded up to a tenth.
         reach = float(np.ceil(10 * max(1.0, 1.25 * mean / unit)) / 10)
         return cls(directions * unit, reach, mean, (rows @ directions.T / unit).round(4), unit)
 
@@ -165,6 +169,7 @@ class Explorer:
         """Return a family, with the directions of shifts in its own axes."""
         arrays = ("rows", "other_rows", "row_bias", "other_bias", "step")
         shifts = np.zeros((2, len(family.step))) if self.pad is None else self.pad.directions
+        # Shifts are added to rows in the axes of the family, which are not those of the stored rows.
         if self.pad is not None and family.basis is not None:
             shifts = shifts @ family.basis
         return record(
@@ -194,6 +199,7 @@ def explorer(audit: Audit) -> Explorer | None:
     able = model.compared is None and (side == "right" or model.link in ("identity", "sigmoid", "cosine"))
     if not able or not audit.predictions_hold or (model.rank == 1 and not model.free_shifts):
         return None
+    # Families are counted before they are made: each holds the rows once more, and all share the room.
     n_families = sum((not drawn, found_attack(evidence, side) is not None, evidence.norm is not None))
     n_rows, n_others = how_many(model.rank, n_families)
     # Left rows that are not at hand are drawn.
@@ -201,6 +207,7 @@ def explorer(audit: Audit) -> Explorer | None:
     whole = with_probes(model, np.random.default_rng(evidence.seed)) if drawn else model
     some = whole.take(**{side: chosen_rows(model, side, n_rows), other: beside})
     n_some, n_other = len(some.side(side)), len(some.side(other))
+    # Of two rows each has one neighbour, which no change replaces.
     if n_some < 3:
         return None
     pad = Pad.of(model, some, side) if side in model.free_shifts else None
@@ -235,6 +242,7 @@ def how_many(rank: int, families: int) -> tuple[int, int]:
     >>> how_many(32, 2), how_many(512, 2), how_many(4096, 1)
     ((281, 93), (24, 8), (24, 8))
     """
+    # Three quarters of the rows go to the side explored, whose neighbours are listed; predictions need fewer others.
     room = NUMBERS // (max(rank, 1) * max(families, 1))
     return max(LEAST[0], min(ROWS, 3 * room // 4)), max(LEAST[1], min(OTHERS, room // 4))
 
@@ -251,8 +259,10 @@ def chosen_rows(model: FactorModel, role: SideName, most: int) -> Indices:
     """
     side = model.side(role)
     weight = np.asarray(side.norms if side.counts is None else side.counts, dtype=np.float64)
+    # The first of a group of duplicates stands for all: a list of copies would tell nothing.
     alone = twins(model, role=role).first == np.arange(len(side))
     able = side.eligible_rows[(alone & (side.norms > 0))[side.eligible_rows]]
+    # Chosen by weight, then put back in the order of the model.
     return np.sort(able[np.argsort(-weight[able], kind="stable")[:most]])
 
 
@@ -262,6 +272,7 @@ def _shows(audit: Audit, families: tuple[Family, ...], pad: Pad | None) -> Itera
     if pad is None or not pad.mean:
         yield from named
         return
+    # The mean row is subtracted from the model at its start, which is a place of every family but the canonical one.
     index = next(i for i, each in enumerate(families) if each.kind != EXPONENT)
     subtracted = Show("Mean row subtracted", index, families[index].start, pad.centred)
     first = audit.head is not None and origin_matters(audit.head)
@@ -274,13 +285,16 @@ def _shows(audit: Audit, families: tuple[Family, ...], pad: Pad | None) -> Itera
 def _first(some: FactorModel, side: SideName, family: Family, n: int) -> tuple[int, int]:
     """Choose a well-known row whose neighbours change most at the far end of a family, and one of those that go."""
     weight = some.side(side).norms if some.side(side).counts is None else some.side(side).counts
+    # Among rows that a reader is likely to know: those with most interactions, or the longest.
     queries = np.sort(np.argsort(-np.asarray(weight), kind="stable")[:FIRST])
+    # The end further from where the slider starts, as lists are likely to change most there.
     far_end = family.low if family.start - family.low > family.high - family.start else family.high
     far = family.rows * np.exp(family.step * (far_end - family.origin))
     before, after = neighbours(some.factors(side), n, rows=queries), neighbours(far, n, rows=queries)
     stays = before.kept_in(after)
     at = int(np.argmin(stays.sum(axis=1)))
     gone = np.flatnonzero(~stays[at])
+    # Where no neighbour goes, the nearest one is shown.
     return int(queries[at]), int(before.indices[at, gone[0] if len(gone) else 0])
 
 
@@ -304,6 +318,7 @@ def explorer_parts(audit: Audit) -> dict[str, Any]:
     random = f"{explored.other_title}s are drawn at random" if explored.drawn else ""
     gauge, shown = in_titles(audit.model, WORDS["gauge"].meaning), ("pinned", "undecided", "one_side", "not_searched")
     told = [each for each in audit.conclusions if each.code in shown and each.role in (None, audit.evidence.role)]
+    # A browser runs a script only if its digest is the one that the page allows, so nothing within a name can run.
     digest = b64encode(sha256(script().encode()).digest()).decode()
     exponents = f"From {model.title('left')}s whitened (0) to {model.title('right')}s whitened (1)"
     return {

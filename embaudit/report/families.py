@@ -100,11 +100,14 @@ def folded(evidence: Evidence, some: FactorModel, side: SideName) -> Family | No
     norm = None if evidence.norm is None else evidence.norm.norm
     if norm is None or norm.width != evidence.model.rank or side != "right" or not norm.gain.all():
         return None
+    # The sign of a gain turns its axis over, which moves no cosine, so only sizes matter.
     gains = np.log(np.abs(np.asarray(norm.gain, dtype=np.float64)))
+    # Equal gains scale all axes alike, and nothing moves.
     if np.ptp(gains) == 0:
         return None
     stops, shows = ((0.0, "as stored"), (1.0, "folded")), ((1.0, "Final norm folded in"),)
     text = f"{norm.title}, κ = {norm.condition_number:.3g}"
+    # A factor common to all axes moves no cosine; without it neither side grows as the other shrinks.
     return _family("folded", some, side, gains - gains.mean(), stops=stops, shows=shows, claim=text)
 
 
@@ -114,8 +117,11 @@ def worst(evidence: Evidence, some: FactorModel, side: SideName) -> Family | Non
     if attack is None:
         return None
     linear, _ = attack.gauge.on(side)
+    # With G = U S Vᵀ the turn by V moves no cosine: rows in the axes U, stretched by S, show all that G does.
     axes, stretch, _ = np.linalg.svd(np.asarray(linear, dtype=np.float64))
+    # The stretch S^t leads evenly from the model at t = 0 to the worst gauge at t = 1, where κ is κ(G)^t.
     step = np.log(stretch) - np.log(stretch).mean()
+    # A gauge that stretches all axes alike moves nothing.
     if np.ptp(step) < 1e-6:
         return None
     # How many lists it drives out is told of those here.
@@ -127,6 +133,7 @@ def worst(evidence: Evidence, some: FactorModel, side: SideName) -> Family | Non
 def found_attack(evidence: Evidence, side: SideName) -> Attack | None:
     """Choose the attack on neighbour lists, or on cosines where lists were not attacked."""
     kinds = ("neighbours", "movement")
+    # A family stretches axes and shifts nothing, so it cannot lead to gauges that do.
     able = [attack for attack in evidence.limits.attacks if attack.role == side and not attack.gauge.shifts]
     return min(able, key=lambda attack: kinds.index(attack.objective), default=None)
 
@@ -139,6 +146,7 @@ def canonical(evidence: Evidence, some: FactorModel, side: SideName) -> Family |
     logs = np.log(form.family[2])
     places = STEPS if len(logs) <= WIDE else FEW_STEPS
     visited = [each for each in evidence.equivalents if each.kind == CANONICAL and each.exponent is not None]
+    # From the exponent ½ to e one side is multiplied by s^(e − ½), and the other is divided by it.
     return _family(
         EXPONENT,
         at_exponent(some, 0.5, form=form),
@@ -148,6 +156,7 @@ def canonical(evidence: Evidence, some: FactorModel, side: SideName) -> Family |
         start=round(evidence.position.exponent * places) / places,
         places=places,
         stops=tuple((each.exponent, each.called(side)) for each in visited),
+        # Where the other side is whitened, the cosines of this one are those of its predictions.
         shows=((0.0 if side == "right" else 1.0, "Prediction cosine"), (0.5, "Balanced")),
         claim=TASTE,
         kappas=tuple(float(np.exp(log_condition(form, float(e)))) for e in np.linspace(0, 1, places + 1)),
@@ -169,6 +178,7 @@ def _family(
 
 def _bias(model: FactorModel, name: SideName) -> Floats:
     side = model.side(name)
+    # A bias that the link does not see changes no prediction.
     if side.bias is None or not model.link.sees_biases:
         return np.zeros(len(side))
     return np.asarray(side.bias, dtype=np.float64)

@@ -98,13 +98,16 @@ class IntervalDisplay(RowDisplay):
         places = np.arange(len(self.values))
         if self.level is not None:
             ax.axvline(self.level[1], color=TEAL, linestyle="--", label=self.level[0])
+        # Only where values have both signs is 0 a place that they can be compared with.
         if self.ends.min() < 0 < self.ends.max():
             ax.axvline(0, color=SOFT, lw=0.8)
         ax.hlines(places, *self.ends.T, color=BLUE, lw=2)
+        # Marked rows differ by shape as well as by colour, for those who do not tell the colours apart.
         for rows, sign, colour, name in zip((~self.marked, self.marked), "oD", (BLUE, RED), self.key, strict=True):
             if rows.any():
                 ax.plot(self.values[rows], places[rows], sign, ms=6, color=colour, label=name)
         name_rows(ax, self.names)
+        # The legend stands between the axes and the title.
         ax.set_title(self.title, fontsize="medium", gid=TITLE, pad=22)
         ax.set(xlabel=self.label)
         legend_above(ax)
@@ -213,6 +216,7 @@ class MovementDisplay(RowDisplay):
         """Draw the middle 90 % and 50 % of each model as bars, and its mean as a dot."""
         rows = list(dict.fromkeys(self.names))
         places = np.array([rows.index(name) for name in self.names])
+        # Without any model the array is empty, and has no columns until it is given some.
         low, lower, upper, high = self.quantiles.reshape(-1, len(LEVELS)).T
         # Models that lie over each other add up to about the colour of one.
         shades = [(BLUE, 0.6 / self.names.count(name) ** 0.7) for name in self.names]
@@ -257,10 +261,12 @@ class CertifiedCurveDisplay(TableDisplay):
         attacks = list(attacks)
         if not all(isinstance(attack, Attack) for attack in attacks):
             raise must_be("attacks", "a list of Attack", repr(attacks), "worst_gauge finds one")
+        # κ is a ratio: the grid is even in its logarithm.
         grid = np.geomspace(1, 4, 121) if kappas is None else np.asarray(kappas, dtype=np.float64)
         on_lists = [attack for attack in attacks if attack.objective == "neighbours"]
         # Every gauge of an attack is within the budget of its group.
         points = sorted((attack.group.max_condition, 1 - attack.achieved) for attack in on_lists)  # type: ignore[attr-defined]
+        # The shape makes two empty columns where there is no attack.
         budgets, survived = np.array(points).reshape(-1, 2).T
         columns = {
             "kind": np.repeat(["certified", "left by an attack"], [len(grid), len(points)]),
@@ -286,6 +292,7 @@ class CertifiedCurveDisplay(TableDisplay):
         by_role = {each.role: each for each in limits.certificates if holds_shifts(model, each.role, each.group)}
         if not by_role or role not in (None, *by_role):
             raise must_be("role", "one of " + (", ".join(by_role) or "those with certified lists (none)"), repr(role))
+        # The side that the answer speaks of, or the first with certified lists where that one has none.
         about = next(iter(by_role)) if audit.evidence.role not in by_role else audit.evidence.role
         certificate = by_role[about if role is None else role]
         attacks = [attack for attack in limits.attacks if attack.role == certificate.role]
@@ -324,6 +331,8 @@ class RangeDisplay(TableDisplay):
         """Take the ranges of pairs spread evenly over the cosines; pairs without a cosine are left out."""
         defined = np.flatnonzero(~np.isnan(ranges.lower))
         order = defined[np.argsort(ranges.before[defined], kind="stable")]
+        # Places evenly spaced in the order of cosines show all of their span, where the first pairs would show its low
+        # end.
         places = np.unique(np.linspace(0, max(len(order) - 1, 0), min(max_pairs, len(order))).round().astype(np.intp))
         pairs = order[places]
         budget = getattr(ranges.group, "max_condition", None)
@@ -384,6 +393,7 @@ class PositionDisplay(TableDisplay):
         ax.plot(self.columns["exponent"], self.columns["condition_number"], color=BLUE, label="gauge from the model")
         label = "nearest: {:.2f}, κ = {:.3g}".format(*self.nearest)
         ax.plot(*([x] for x in self.nearest), "o", color=RED, label=label)
+        # κ is a ratio, so equal factors take equal room.
         ax.set(yscale="log", xlabel="exponent", ylabel="condition number κ of the gauge")
         ax.set_title(self.title, fontsize="medium", gid=TITLE)
         ax.set_xticks(list(EXPONENTS.values()), [TICKS[e] for e in EXPONENTS.values()])
@@ -414,6 +424,7 @@ class BlockDisplay(TableDisplay):
     @classmethod
     def of(cls, blocks: BlockCosines) -> Self:
         """Take the blocks that have a weight, the highest cosine first."""
+        # A block without weight would be a bar without width.
         weighted = np.flatnonzero(blocks.weights > 0)
         order = weighted[np.argsort(-blocks.cosines[weighted], kind="stable")]
         names = {"name": blocks.names[order]} if len(order) <= cls.MAX_NAMES else {}
@@ -423,6 +434,7 @@ class BlockDisplay(TableDisplay):
     def _draw(self, ax: Any) -> None:
         """Draw blocks as bars as wide as their weights, lines for the means, and the names that have room."""
         cosines, (overall, mean, norm_cosine) = self.columns["cosine"], self.means
+        # Each bar begins where the one before it ends, so the areas add up to Σ weight · cosine.
         edges = np.concatenate([[0.0], np.cumsum(self.columns["weight"])])
         ax.stairs(cosines, edges, fill=True, color=BLUE, alpha=0.4, label="local cosines")
         ax.axvspan(norm_cosine, 1, color=LINE, label=f"norms differ: 1 − ρ = {1 - norm_cosine:.3g}")
@@ -430,6 +442,7 @@ class BlockDisplay(TableDisplay):
         ax.axhline(overall, color=RED, label=f"global {overall:.3f}")
         if "name" in self.columns:
             for name, cosine, left, right in zip(self.columns["name"], cosines, edges[:-1], edges[1:], strict=True):
+                # A narrower bar has no room for a line of text.
                 if right - left > 0.04:
                     place = ((left + right) / 2, cosine / 2)
                     ax.text(*place, drawn(name), rotation=90, ha="center", va="center", fontsize="small")
@@ -506,17 +519,22 @@ class SimpsonDisplay(Display):
         import matplotlib as mpl
 
         m, levels = self.grouping.moments, self.grouping.levels
+        # The twenty colours are ten hues in two shades, so ten distinct ones serve where they are enough.
         colours = mpl.colormaps["tab10" if len(levels) <= 10 else "tab20"]
         if self.points is not None:
             shades = [colours(code % 20) for code in self.points.codes]
+            # A vector picture of thousands of points would be slow to open.
             dense = len(self.points.x) > MOST_POINTS
             ax.scatter(self.points.x, self.points.y, s=9, alpha=0.35, c=shades, linewidths=0, rasterized=dense)
         reach = [self._reach(group) for group in range(len(levels))]
+        # The largest groups come first: only these are named in the legend.
         for rank, group in enumerate(np.argsort(-m.n, kind="stable")):
             name = f"{drawn(levels[group], MENU)} ({int(m.n[group]):,})" if rank < self.MAX_GROUPS else None
+            # Where x does not vary there is no slope, and no line.
             if not np.isnan(m.slope[group]):
                 line = m.mean_y[group] + m.slope[group] * (reach[group] - m.mean_x[group])
                 ax.plot(reach[group], line, color=colours(int(group) % 20), linewidth=2, label=name)
+        # The pooled line runs through the mean of all rows, which is that of the groups weighted by their sizes.
         x, y = (float(np.average(mean, weights=m.n)) for mean in (m.mean_x, m.mean_y))
         ends = np.array([np.min(reach), np.max(reach)])
         ax.plot(

@@ -57,6 +57,7 @@ class Grid:
         (('a', '0.1235'), ("' '", '–'))
         """
         shown = frame.reset_index(allow_duplicates=True) if frame.index.name is not None else frame
+        # By dtype and not cell by cell: a column of numbers stays one where some are missing.
         words = tuple(i for i, kind in enumerate(shown.dtypes) if kind.kind not in "iufb")
         rows = tuple(tuple(cell(value) for value in row) for row in shown.itertuples(index=False))
         return cls(title, note, tuple(visible(str(name)) for name in shown.columns), rows, words=words, **fields)
@@ -91,6 +92,7 @@ class Grid:
         (('a', '2'),)
         """
         columns = [name for name in self.headings if name != heading]
+        # Every other column counts as essential for a moment, so that only this one is dropped.
         return replace(replace(self, essential=tuple(columns)).narrow(), essential=self.essential)
 
     def head(self, most: int) -> Grid:
@@ -119,6 +121,7 @@ class Grid:
         shown = self if width >= WIDE else self.narrow()
         drawn = Table(title=Text(shown.caption), title_justify="left", title_style="bold")
         for i, name in enumerate(shown.headings):
+            # A longer first column is broken, or numbers beside it would have no room.
             unbroken = i == 0 and max((len(row[0]) for row in shown.rows), default=0) <= UNBROKEN
             justify = "left" if i in shown.words else "right"
             drawn.add_column(Text(name), justify=justify, no_wrap=unbroken, overflow="fold")  # type: ignore[arg-type]
@@ -172,6 +175,7 @@ def cell(value: Any) -> str:
     """
     if value is None or (isinstance(value, float | np.floating) and np.isnan(value)):
         return "–"
+    # Asked before whole numbers, which truth values are in Python.
     if isinstance(value, bool | np.bool_):
         return "yes" if value else "no"
     if isinstance(value, int | np.integer):

@@ -106,6 +106,7 @@ def select_rows(
     size = as_count(n_rows, "n_rows", least=2, most=MOST_ROWS)
     names = as_list(show, "show", '["Heat"]')
     if names:
+        # A row that several names lead to is shown once.
         rows = np.unique(find_rows(model, role, names))
         if len(rows) > MOST_ROWS:
             raise must_be("show", f"at most {MOST_ROWS:,} rows", f"{len(rows):,}")
@@ -168,7 +169,9 @@ def leaf_order(cosines: Floats) -> Indices:
 
     defined = ~np.isnan(np.diag(cosines))
     rows = np.flatnonzero(defined)
+    # Fewer rows have nothing to put in order.
     if len(rows) > 2:
+        # Rounding may take a cosine beyond 1, and no distance is below 0.
         distances = squareform(np.maximum(1 - cosines[np.ix_(rows, rows)], 0), checks=False)
         rows = rows[leaves_list(linkage(distances, "average", optimal_ordering=True))]
     return np.concatenate([rows, np.flatnonzero(~defined)])
@@ -251,11 +254,14 @@ class HeatmapDisplay(Display):
         values, groups = panel.cosines[first, second], np.array(self.selection.groups, dtype=object)
         parts: dict[str, Floats] = {}
         if len(groups):
+            # A row without a group belongs to none: its pairs are neither within one nor between two.
             grouped = (groups[first] != "") & (groups[second] != "")
             same = groups[first] == groups[second]
             parts |= {"within": values[grouped & same], "between": values[grouped & ~same]}
+        # The first panel is the model itself, from which moves are measured.
         if panel is not self.panels[0]:
             parts["moved"] = np.abs(values - self.panels[0].cosines[first, second])
+        # A part without a single cosine has no mean, and is left out.
         return {name: float(np.nanmean(cosines)) for name, cosines in parts.items() if not np.isnan(cosines).all()}
 
     def _draw(self, ax: Any) -> None:
@@ -265,7 +271,10 @@ class HeatmapDisplay(Display):
             raise must_be(
                 "ax", "Axes of a grid, whose place panels can share", "free ones", "plt.subplots() makes some"
             )
+        # These axes only hold the place, which is divided again: a strip for the title above, and a panel for each
+        # model.
         ax.set_axis_off()
+        # A line may be as long as the panels are wide together, and each has room for about 34 letters.
         lines = wrap(self.title, 24 + 34 * len(self.panels))
         grid = place.subgridspec(2, len(self.panels), height_ratios=(LINE * len(lines), 1))
         above = ax.figure.add_subplot(grid[0, :])
@@ -329,9 +338,11 @@ def heatmap(
     side, draw = model.side_name(role), as_generator(rng)
     require_ordinary_size(model)
     model = in_span(with_objective(model))
+    # Rows are drawn before models, so that a seed shows the same rows whatever stands beside them.
     selection = select_rows(model, side, groups=groups, show=show, n_rows=n_rows, rng=draw)
     names = None if beside is None else [*map(str, as_list(beside, "beside", '["furthest", "prediction cosine"]'))]
     if equals is None:
+        # Equivalent models take a while to make, and an empty list of panels needs none.
         equals = [] if names == [] else equivalent_models(model, n_gauges=N_GAUGES, max_condition=BUDGET, rng=draw)
     maker = _PanelMaker(model, side, selection.rows, {equal.name: equal for equal in equals}, form, draw)
     panels = [Panel("model at hand", "", maker.cosines(model.factors(side)))]
@@ -386,6 +397,7 @@ class _PanelMaker:
                 raise must_be("beside", f'"{word}" alone', f'"{FURTHEST}"', "there is no other equivalent model")
             stored = self.cosines(self.model.factors(self.side))
             name, among = max(candidates, key=partial(self._mean_change, stored)), f", furthest of {len(candidates)}"
+        # That predictions stay is measured for each model shown, against rounding that its stretch amplifies.
         equal, sample = self.equals[name], DriftSample.of(with_probes(self.model, self.draw), self.draw)
         same = sample.drift(equal.of(sample.model), equal.amplification).ok
         note = worded_for(self.model, "same predictions" if same else "predictions differ by more than rounding")
@@ -394,6 +406,7 @@ class _PanelMaker:
 
     def _mean_change(self, stored: Floats, name: str) -> float:
         change = np.abs(self.cosines(self.equals[name].rows(self.model, self.side)) - stored)
+        # A pair without a cosine counts as unmoved; as NaN it would hide all other pairs.
         return float(np.nan_to_num(change).mean())
 
 
@@ -430,10 +443,12 @@ def heatmap_of_page(audit: Audit) -> HeatmapDisplay | None:
         unique = set(labels[counts == 1].tolist())
         names = [(near.name, *dict((*near.before, *near.after))) for near in audit.evidence.examples]
         show = [name for name in dict.fromkeys(chain.from_iterable(names)) if name in unique][:FEW]
+    # A small side is shown whole; of a large one there is a picture only if rows were asked for.
     few = len(model.side(side)) <= FEW
     has_names = model.side(side).names is not None or model.side(side).ids is not None
     if not (has_names and audit.predictions_hold and (few or len(show) > 1)):
         return None
+    # The cosines of predictions need both sides; without them the largest change seen stands beside.
     beside = FURTHEST if model.left is None else predicted_word(model, side)
     with suppress(InputError):  # fewer than two rows with a direction, or scores that are all the same
         return heatmap_of_audit(audit, role=side, show=() if few else show, beside=[beside])

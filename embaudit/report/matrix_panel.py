@@ -65,6 +65,7 @@ def draw_matrix(ax: Any, values: ArrayLike, title: str, groups: ArrayLike = (), 
     image = ax.imshow(values, vmin=scale.low, vmax=scale.high, cmap=colours, aspect="equal")
     ax.set_title(title)
     ax.grid(visible=False)
+    # Ticks outside mark where groups end; lines across would cover cells.
     edges = edges_of(groups)
     ax.set_xticks(edges, labels=[])
     ax.set_yticks(edges, labels=[])
@@ -87,9 +88,11 @@ def name_groups(ax: Any, groups: Sequence[str], longest: int, size: float | str)
     size : float or str
         Of the letters, as matplotlib takes it.
     """
+    # A row is centred on its number, so the first group begins half a row before 0.
     edges = np.concatenate([[-0.5], edges_of(groups), [len(groups) - 0.5]])
     high = np.flatnonzero(np.diff(edges) >= NAMED * len(groups))
     middles = (edges[:-1] + edges[1:])[high] / 2
     names = [cut(visible(groups[int(middle)]), longest).replace("$", r"\$") for middle in middles]
+    # Major ticks mark where groups end, so names are minor ones.
     ax.set_yticks(middles, labels=names, minor=True)
     ax.tick_params(axis="y", which="minor", length=0, labelsize=size)

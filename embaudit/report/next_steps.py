@@ -59,6 +59,7 @@ class Invocation:
         return self._command("evaluate", *self.reading, *more)
 
     def _command(self, name: str, *words: str) -> str:
+        # A name that begins with a dash would be read as an option.
         path = self.path if not self.path.startswith("-") else f"./{self.path}"
         return join(["embaudit", name, path, *words])
 
@@ -82,6 +83,7 @@ def next_steps(audit: Audit, invocation: Invocation) -> Iterator[tuple[str, str]
     to read every table and finding: embaudit audit v.npy --full
     """
     model, word = audit.model, audit.answer.word
+    # After a failed check, or a YES, there is nothing to choose: only reading is left.
     if audit.predictions_hold and word is not Readability.YES:
         if model.link == "unknown":
             yield "if training compared cosines", invocation.audit("--objective", "cosine")
@@ -128,6 +130,7 @@ def _of_one_side(audit: Audit, invocation: Invocation) -> Iterator[tuple[str, st
     what = f"if multiplied with a second table (word2vec, CLIP{', recommender' if beside else '; save both'})"
     ways.append((what, own.audit("--left", OTHER)))
     intake = audit.intake
+    # File, folder, format and arrays: any of their names may tell which kind of model this is.
     names = Path(invocation.path).parts[-2:]
     names += () if intake is None else (intake.format, *(array.name for array in intake.parts))
     two = any(map(TWO_TABLES.search, names))

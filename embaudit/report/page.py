@@ -36,6 +36,7 @@ def environment(*, escapes: bool) -> jinja2.Environment:
     """Return what fills the templates of reports, whether or not it escapes what HTML and XML take for markup."""
     import jinja2
 
+    # A misspelt name in a template raises an error instead of leaving a gap on the page.
     loader, undefined = jinja2.PackageLoader("embaudit.report"), jinja2.StrictUndefined
     return jinja2.Environment(loader=loader, autoescape=escapes, undefined=undefined, trim_blocks=True)  # noqa: S701
 
@@ -75,6 +76,7 @@ def worded(text: str, words: Sequence[tuple[str, str]]) -> Markup:
     from markupsafe import Markup, escape
 
     places, met = {name.lower(): i for i, (name, _) in enumerate(words)}, set[int]()
+    # The longest come first, or a short word would be linked within a longer one.
     names = "|".join(map(re.escape, sorted(places, key=len, reverse=True)))
 
     def linked(match: re.Match[str]) -> str:
@@ -84,6 +86,7 @@ def worded(text: str, words: Sequence[tuple[str, str]]) -> Markup:
         met.add(at)
         return f'<a class="word" href="#word-{at}" title="{escape(words[at][1])}">{match[0]}</a>'
 
+    # Code and tags are matched before words are, so that no link is made inside them.
     inside = rf"<code>.*?</code>|<[^>]*>|(?<!\w)(?P<word>{names})s?(?!\w)" if names else "(?P<word>$^)"
     return Markup(re.sub(inside, linked, str(coded(text)), flags=re.IGNORECASE))  # noqa: S704 (escaped before)
 
@@ -148,6 +151,7 @@ def page(result: Result, title: str = "", origin: Origin | None = None) -> str:
             origin=origin,
             parts_of=lambda intake: tuple(read_parts(intake)),
             made=(*view.facts, *seed, ("embaudit", __version__)),
+            # Audits draw pictures in their sections, and other documents may have one at the top.
             pictures=() if view.top or view.answer else _picture(result),
             codes=[CODES[name] for name in names],
             told=lambda text: in_titles(result.model, text) if isinstance(result, Audit) else text,
@@ -158,11 +162,13 @@ def page(result: Result, title: str = "", origin: Origin | None = None) -> str:
 
 
 def _harmless(written: str) -> str:
+    # Line by line: escaped as a whole, the text would lose its line breaks.
     return "\n".join(map(escaped, written.split("\n")))
 
 
 def _picture(result: Result) -> tuple[Display, ...]:
     """Take the picture of a result, where it holds something that can be drawn."""
+    # Some results hold nothing to draw, such as a report without groupings.
     with suppress(InputError):
         return (display(result),) if isinstance(result, Drawn) else ()
     return ()

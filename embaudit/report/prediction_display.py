@@ -121,6 +121,7 @@ class PredictionDisplay(Display):
         pairs = rows[draw_pairs(len(rows), size, rng=as_generator(rng))]
         model = in_span(model)
         predicted = identified_cosines(model, role=side, pairs=pairs, form=form)
+        # A row that no prediction depends on has no such cosine; its pairs are counted and left out.
         defined = ~np.isnan(predicted)
         kind, word = Pairs(side).titled(model), predicted_word(model, side)
         cosines = model.cosines(side, pairs[defined])
@@ -186,6 +187,7 @@ class PredictionDisplay(Display):
         counted_in = ax.hexbin(
             self.predicted,
             self.cosines,
+            # The same cells for every model, so that pictures can be compared.
             gridsize=CELLS,
             extent=(-1, 1, -1, 1),
             bins="log",
@@ -195,4 +197,5 @@ class PredictionDisplay(Display):
             rasterized=True,
         )
         bar = ax.figure.colorbar(counted_in, ax=ax, label="pairs in a hexagon", shrink=0.85)
+        # As vectors its strips would show fine lines between them.
         bar.solids.set_rasterized(True)

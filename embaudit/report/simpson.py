@@ -39,6 +39,7 @@ def simpson_document(report: SimpsonReport) -> Document:
     >>> [section.id for section in made.shown_sections], made.top[0].frame()["slope"].tolist()
     (['groupings', 'grouping-1'], [-1.0, -1.0])
     """
+    # Without a finding, groupings that decide something are shown.
     groupings = (
         report.findings or tuple(each for each in report.groupings if each.kind is not ReversalKind.UNDECIDED)
     )[:SHOWN]
@@ -57,6 +58,7 @@ def simpson_document(report: SimpsonReport) -> Document:
         top=drawn[0] if drawn else (),
         sections=(
             Section.of("groupings", "Groupings", "What each grouping does to the correlation", table),
+            # The picture of the first grouping stands at the top already.
             *(_grouping(each, at, drawn[at - 1] if at > 1 else ()) for at, each in enumerate(groupings, start=1)),
         ),
         notes=tuple(report.listed_notes(limit=LISTED)),

@@ -95,6 +95,7 @@ def first_screen(audit: Audit, invocation: Invocation) -> str:
     if intake is not None and intake.format != OWN_FORMAT and len(intake.parts) + len(intake.left_over) > 1:
         head.append(intake.line())
     sizes = wrap(f"Quick audit: {audit.effort}.", WIDTH) if audit.quick else []
+    # Head, answer and table always stand; commands, findings and neighbours share the lines that are left.
     top = [*map(_short, head), *sizes, answer.question, *wrap(str(answer), WIDTH)]
     table = [] if made.glance is None else ["", *_table(made.glance), *wrap(" ".join(made.glance.key), WIDTH)]
     # Findings do not say again what the answer says, where there are others.
@@ -106,11 +107,13 @@ def first_screen(audit: Audit, invocation: Invocation) -> str:
     # Training that is not known can be told in two ways, which stay together.
     is_open = answer.word is Readability.UNSAID
     fewer = made.steps[:-1] if is_open else (*made.steps[:1], *made.steps[1:][-1:])
+    # As many commands as leave room for one finding and for the shortest lists.
     for steps in (made.steps, fewer, made.steps[: 1 + is_open]):
         below = [*_commands(steps)]
         room = HEIGHT - len(top) - len(table) - len(below)
         if room >= least:
             break
+    # A second finding shortens the lists: a tip to three neighbours at least, an issue to two.
     tips, issues = (room - len(_neighbours(audit, made, fewest, rows)) for fewest in (FEWEST, LEAST))
     grave = sum(each.severity is Severity.ISSUE for each in news)
     n_findings = max(1, min(FINDINGS, max(tips, min(issues, grave))))
@@ -140,6 +143,7 @@ def _table(glance: Glance) -> list[str]:
         broad = max(map(len, (title, *aligned)))
         blocks.append([f"{line:{broad}}" for line in (title, *aligned)])
         start += width
+    # Three blanks between blocks, fewer where the line would be too long.
     between = " " * max(1, min(3, (WIDTH - sum(len(block[0]) for block in blocks)) // max(1, len(blocks) - 1)))
     return [between.join(line).rstrip() for line in zip(*blocks, strict=True)]
 
@@ -185,6 +189,7 @@ def _two_lists(audit: Audit, lists: Lists, below: str) -> Iterator[str]:
             yield below
         return
     marked = not all(each.stays for each in (*lists.before, *lists.after))
+    # Where a line follows the lists it explains the star, else the heading does.
     note = " (* one list only)" * (marked and not below)
     other = _short(lists.headings[1], COLUMN - len(note)) + note
     name = _short(lists.name, WIDTH - len(f"nearest to , by cosine  {other}"))
@@ -214,6 +219,7 @@ def _broken(command: str) -> list[str]:
     first, *rest = (join(words[start:end]) for start, end in pairwise(starts))
     lines = [first]
     for option in rest:
+        # Counted with the two blanks before a line and the backslash behind it.
         fits = len(f"  {lines[-1]} {option} \\") <= WIDTH
         lines = [*lines[:-1], f"{lines[-1]} {option}"] if fits else [*lines, f"  {option}"]
     return [f"  {line} \\" for line in lines[:-1]] + [f"  {lines[-1]}"]
@@ -249,6 +255,7 @@ def brief(paragraphs: Iterable[str], grids: Sequence[Grid]) -> str:
     # Names are cut, and the essential columns alone are kept where all have no room.
     table = grids[0].shortened(NAME)
     table = table if max(map(len, str(table).splitlines()[1:])) <= WIDTH else table.narrow()
+    # Five lines go to the caption, the headings, two blank lines and the hint at the rest.
     table = table.head(max(ROWS, HEIGHT - len(lines) - 5))
     lines += ["", *wrap(table.caption, WIDTH), *str(table).splitlines()[1:]]
     if len(grids) > 1 or len(table.rows) < len(grids[0].rows) or len(table.headings) < len(grids[0].headings):
@@ -276,8 +283,10 @@ def print_audit(audit: Audit, console: Console) -> None:
     if audit.quick:
         console.print(Text(f"Quick audit: {audit.effort}."))
     console.print(Text(f"{audit.answer.question} {audit.answer}", style="bold"))
+    # A failed check goes before all that it puts in doubt; a verdict stands last, where a terminal stops.
     if not audit.predictions_hold:
         print_verdict(audit, console, title="check failed")
+    # The answer above and the verdict below say what the conclusion would.
     print_document(replace(audit_document(audit, drawn=False), conclusion=(), next=""), console)
     if audit.predictions_hold:
         print_verdict(audit, console, title="verdict")

@@ -70,11 +70,13 @@ def _result(audit: Audit, judged: Judged) -> dict[str, Any]:
         "ruleId": finding.code,
         "level": LEVELS[judged.severity],
         "message": {"text": _line(f"{finding.title}. {finding.text} {finding.remedy}", 10 * WORDS)},
+        # By this a forge knows a finding again in another run, so no number and no wording is part of it.
         "partialFingerprints": {"finding/v1": f"{finding.code}:{finding.role or ''}"},
     }
     if audit.source is not None:
         place = {"artifactLocation": {"uri": quote(audit.source, safe="/", errors="backslashreplace")}}
         result["locations"] = [{"physicalLocation": place}]
+    # What is ignored was not compared with a baseline, and has no state there.
     if judged.status == "ignored":
         result["suppressions"] = [{"kind": "external", "justification": "ignored by the settings of the gate"}]
     else:
@@ -84,9 +86,11 @@ def _result(audit: Audit, judged: Judged) -> dict[str, Any]:
 
 def junit(audit: Audit, outcome: Outcome) -> str:
     """Write a test case for the predictions and for each code: failed where it stops, skipped where it is ignored."""
+    # Codes without a finding are test cases, too, so that a forge shows what passed.
     cases = {code: [each for each in outcome.judged if each.finding.code == code.name] for code in CODES.values()}
     ignored = {name for name, findings in cases.items() if any(each.status == "ignored" for each in findings)}
     stopped = {name for name, findings in cases.items() if any(each.stops for each in findings)}
+    # A code has failed as soon as one of its findings stops, whatever else of it is ignored.
     return filled("junit.xml.j2", audit=audit, outcome=outcome, cases=cases, stopped=stopped, skipped=ignored - stopped)
 
 
@@ -139,6 +143,7 @@ def plain_text(text: str) -> str:
     >>> print(plain_text("a|b <script> [x](y) @z"))
     a\|b \<script\> \[x\](y) &#64;z
     """
+    # Marks are escaped first, since the replacements after them hold an ampersand of their own.
     return re.sub("|".join(ACTS), lambda mark: ACTS[mark[0]], MARKS.sub(r"\\\1", _line(text, 10 * WORDS)))
 
 

@@ -82,6 +82,7 @@ class Baseline:
                 number = None if each["value"] is None else float(each["value"])
                 findings[str(each["code"]), str(role or "")] = Severity[str(each["severity"]).upper()], number
             sample = record.get("score_sample")
+            # Compared with itself, so that a damaged sample is found here, where the file can be named.
             score_change(sample, sample)
         except (ValueError, TypeError, KeyError, IndexError) as error:
             remedy = "write it with `embaudit audit MODEL --json FILE`"
@@ -93,7 +94,9 @@ class Baseline:
         if (finding.code, finding.role or "") not in self.findings:
             return "new"
         once, number = self.findings[finding.code, finding.role or ""]
+        # Where the earlier audit had no number, any number is growth.
         grew = finding.value is not None and (number is None or abs(finding.value) > WORSE * abs(number))
+        # A graver finding is worse whatever its number is; a larger number only where a code grows with it.
         return "worse" if finding.severity > once or (CODES[finding.code].grows and grew) else "known"
 
     def beside(self, audit: Audit) -> Audit:
@@ -156,6 +159,7 @@ class Outcome:
         return self.predictions_hold and not self.stopped_by
 
     def __str__(self) -> str:
+        # An audit that failed can vouch for no finding, so this goes before all of them.
         if not self.predictions_hold:
             return "gate: stops, since the audit itself failed: predictions did not stay the same"
         if self.written:
@@ -231,13 +235,17 @@ class Gate:
 
     def _judged(self, finding: Finding, left: str, right: str) -> Judged:
         """Judge one finding of a model whose rows are called so on either side."""
+        # What a project calls a code goes before what the audit calls it, and decides what `fail_on` stops.
         severity = self.severities.get(finding.code, finding.severity)
         status = "new" if self.baseline is None else self.baseline.status(finding)
+        # Ignored codes stop nothing, not even those that always stop beside a baseline.
         status = "ignored" if finding.code in self.ignore else status
         reason = ""
+        # An audit that writes the baseline stops nothing: what it finds is known from then on.
         if status in ("new", "worse") and not self.written:
             if self.baseline is not None and finding.code in ALWAYS_STOPPING:
                 reason = "always stops beside a baseline"
+            # Where both rules stop it, the one that was asked for is told.
             if self.fail_on is not None and severity >= self.fail_on:
                 reason = f"--fail-on {self.fail_on.title}"
         rows = {"left": f"{left}s", "right": f"{right}s", "cross": f"{left}-{right} pairs"}
