@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import Collection
 from matplotlib.colors import to_hex
 from matplotlib.legend import Legend
@@ -36,7 +37,7 @@ def assert_snapshot(path: Path, text: str) -> None:
 
 def sketch(figure: Figure) -> str:
     """List what is drawn on each axes: texts, and of every line, bar and cloud of points its colour, size and ends."""
-    figure.canvas.draw()  # only then ticks have labels
+    FigureCanvasAgg(figure).draw()  # only then ticks have labels, and maps of colours their colours
     lines = []
     for ax in figure.axes:
         named = [ax.get_title(), ax.get_xlabel(), ax.get_ylabel(), *(tick.get_text() for tick in ax.get_yticklabels())]

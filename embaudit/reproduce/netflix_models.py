@@ -161,12 +161,14 @@ def cluster_recovery(cosines: Floats, clusters: Indices) -> dict[str, float]:
     # Each pair once, and no item with itself.
     upper = np.triu(np.ones_like(same), 1)
     values, together = cosines[upper], same[upper]
+    # A row that a penalty shrank to zero has no cosine, so its pairs are in no order.
+    defined = ~np.isnan(values)
     if together.all() or not together.any():
         raise must_be("clusters", "at least two, one of them with two items", f"{len(np.unique(clusters))} in all")
     return {
         "within_mean": float(values[together].mean()),
         "between_mean": float(values[~together].mean()),
-        "auc": float(roc_auc_score(together, values)),
+        "auc": float(roc_auc_score(together[defined], values[defined])),
         "top10_in_cluster": float((clusters[nearest(cosines)] == clusters[:, None]).mean()),
     }
 

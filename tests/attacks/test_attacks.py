@@ -208,15 +208,6 @@ def test_bad_input_is_refused() -> None:
             worst_gauge(model, group)
     with pytest.raises(InputError, match="objective must be"):
         worst_gauge(model, Diagonal(3, max_condition=2.0), objective="chaos")  # type: ignore[arg-type]
-    for name in ("n_pairs", "n_starts", "n_steps"):
-        for bad in (2.5, -3, "4", True, None, 0):
-            if (name, bad) != ("n_steps", 0):
-                with pytest.raises(InputError, match=f"^{name} must be an integer"):
-                    worst_gauge(model, Diagonal(3, max_condition=2.0), **{name: bad})
-    for name in ("n_rows", "n"):
-        for bad in (2.5, 0):
-            with pytest.raises(InputError, match=f"^{name} must be an integer( >= 1)?; got {bad}"):
-                worst_gauge(model, Diagonal(3, max_condition=2.0), objective="neighbours", **{name: bad})
     assert worst_gauge(model, Diagonal(3, max_condition=2.0), n=0, n_rows=0, n_steps=0, rng=0).achieved > 0
     with pytest.raises(InputError, match="neighbour lists"):
         worst_gauge(model, Diagonal(3, max_condition=2.0), objective="neighbours", role="cross")

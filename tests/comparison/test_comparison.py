@@ -153,6 +153,31 @@ def table(seed=0, n=60, p=40, k=3, noise=0.3):
     return draw.standard_normal((n, k)) @ draw.standard_normal((p, k)).T + noise * draw.standard_normal((n, p))
 
 
+def als(table, k, seed, *, rounds=200, weight=2.0):
+    """A small alternating least squares with weight decay on both sides."""
+    draw = np.random.default_rng(seed)
+    right = draw.standard_normal((table.shape[1], k)) * 0.1
+    for _ in range(rounds):
+        left = np.linalg.solve(right.T @ right + weight * np.eye(k), right.T @ table.T).T
+        right = np.linalg.solve(left.T @ left + weight * np.eye(k), left.T @ table).T
+    return FactorModel.from_user_item(left, right)
+
+
+def test_two_seeds_of_als_differ_by_a_rotation_because_weight_decay_pins_the_rest():
+    data = table(n=100, p=80)
+    found = compare(als(data, 3, 0), als(data, 3, 1))
+    assert found.group == "rotation"
+    assert found.changes["right"].mean_total < 0.02
+
+
+def test_two_seeds_of_sgd_from_a_narrow_start_are_nearly_balanced_and_differ_by_a_rotation():
+    """Gradient steps keep PᵀP - QᵀQ but for their noise, and a narrow start makes it small."""
+    data = table()
+    found = compare(sgd(data, 3, 0, start=0.1), sgd(data, 3, 1, start=0.1))
+    assert found.group == "rotation"
+    assert found.changes["right"].mean_total < 0.05
+
+
 def test_two_seeds_of_sgd_from_a_wide_start_differ_by_a_linear_gauge_and_noise():
     data = table()
     found = compare(sgd(data, 3, 0, start=2.0), sgd(data, 3, 1, start=2.0))

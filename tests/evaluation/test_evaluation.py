@@ -131,7 +131,6 @@ def test_rows_without_direction_are_left_out():
         (["A"] * 12, {}, "at least two labels"),
         ([None] * 12, {}, "at least two labels"),
         (GENRES, {"n_neighbours": 10}, "n_neighbours must be an integer from 1 to 8"),
-        (GENRES, {"n_neighbours": 0}, "n_neighbours must be an integer from 1 to 8"),
         (GENRES, {"n_queries": 1, "n": 2}, "n_queries must be an integer >= 2"),
         ([f"label {i}" for i in range(12)], {"n": 2}, "relate some rows and not all"),
         (["A|B"] * 12, {"n": 2}, "relate some rows and not all"),

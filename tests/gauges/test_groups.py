@@ -233,13 +233,6 @@ def test_rotations_are_uniform() -> None:
     assert abs(np.mean([np.linalg.det(random_rotation(3, rng)) > 0 for _ in range(1000)]) - 0.5) < 0.06
 
 
-@pytest.mark.parametrize("kind", [Affine, Diagonal, GeneralLinear, Orthogonal, Translation])
-@pytest.mark.parametrize("rank", [0, -1, 2.0, "3", None, True])
-def test_ranks_are_positive_integers(kind: type[GaugeGroup], rank: object) -> None:
-    with pytest.raises(InputError, match=r"^rank must be an integer >= 1; got .+\.$"):
-        kind(rank)
-
-
 @pytest.mark.parametrize("budget", [0.5, -1, float("nan"), float("inf"), "2", 2j, [2]])
 @pytest.mark.parametrize("kind", [Affine, Diagonal, GeneralLinear])
 def test_conditions_are_numbers_from_1(kind: type[Diagonal], budget: object) -> None:
