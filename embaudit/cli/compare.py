@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -11,9 +11,6 @@ from embaudit.cli.app import Model, Rng, app
 from embaudit.cli.groups import grouped
 from embaudit.cli.reading import Given, Titles
 from embaudit.cli.terminal import Output, Workers, values_in
-
-if TYPE_CHECKING:
-    from embaudit.model import FactorModel
 
 
 @app.command()
@@ -45,7 +42,7 @@ def compare(
     limits = values_in(fail_below, "fail-below", "kept=0.7", float)
     with output.promised([before, after, *reading.files(before)]) as write:
         readings = [reading.read(path) for path in (before, after)]
-        first, other = (Reading(_numbered(titles.on(x.model, quiet=output.quiet)), x.intake) for x in readings)
+        first, other = (Reading(titles.on(x.model, quiet=output.quiet), x.intake) for x in readings)
         with workers.at_work(quiet=output.quiet):
             result = run(first, other, n_neighbours=n_neighbours, by_row=titles.by_row, partial=titles.partial, rng=rng)
         failed = result.below(limits)
@@ -57,9 +54,3 @@ def compare(
         text = f"gate: {f'stops, {stops}' if failed else 'passes'}"
         output.console.print(text, markup=False, highlight=False, soft_wrap=True)
     raise typer.Exit(int(bool(failed)))
-
-
-def _numbered(model: FactorModel) -> FactorModel:
-    """Let inputs be matched by their order: --inputs and --states give both heads the same file."""
-    inputs = model.roles[0] == "input" and model.left is not None and model.left_ids is None
-    return model.replace(left_ids=list(range(model.n_left))) if inputs else model

@@ -14,6 +14,7 @@ import numpy as np
 from embaudit.canonical.reduction import seen_directions
 from embaudit.comparison.fits import GROUPS
 from embaudit.core.checked import Indices
+from embaudit.core.parallel import row_blocks
 from embaudit.errors import InputError, must_be
 from embaudit.model.equivalence import Equivalence
 from embaudit.model.ids import BY_ROW, require_lengths, require_most, require_one_kind, without_ids
@@ -72,7 +73,7 @@ def match(
     ----------
     by_row : bool, optional
         Whether the rows are the same entities in the same order, so that ids are not looked at; by default where
-        neither model has ids.
+        neither model has ids. Rows without ids that are equal in both models need not be declared so.
     partial : bool
         Whether less than half of the smaller side may match; entities under one id with two titles are left out then.
 
@@ -93,7 +94,8 @@ def match(
     """
     sides = (before.side(role), after.side(role))
     sizes, bare = [len(side) for side in sides], all(side.ids is None for side in sides)
-    rows = bare if by_row is None else by_row
+    # Rows that are the same in both models are the same entities, such as inputs that two heads were given.
+    rows = by_row or (bare and (by_row is None or _equal(sides)))
     by_names = not rows and bare and all(side.names is not None for side in sides)
     if by_names:
         sides = _named(sides[0]), _named(sides[1])
@@ -114,6 +116,17 @@ def match(
         title = before.title(role)
         raise must_be(f"the {title}s that both models hold", f"at least {MIN_SHARED}", len(shared), _same_data(sides))
     return shared
+
+
+def _equal(sides: tuple[Side, Side]) -> bool:
+    """Check that both models hold the same rows without names in the same order."""
+    first, second = sides
+    return (
+        first.names is None
+        and second.names is None
+        and first.shape == second.shape
+        and all(np.array_equal(first.rows[block], second.rows[block]) for block in row_blocks(*first.shape))
+    )
 
 
 def _named(side: Side) -> Side:
