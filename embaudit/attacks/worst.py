@@ -24,6 +24,7 @@ from embaudit.attacks.objectives import (
     driven_out,
     excluded,
 )
+from embaudit.canonical.row_span import orthonormal_span
 from embaudit.core.checked import RNG, Floats, Indices, as_count, as_generator
 from embaudit.core.parallel import one_blas_thread
 from embaudit.core.plain import record
@@ -277,14 +278,11 @@ def _spanned(group: GaugeGroup, table: Table) -> tuple[Table, Floats | None]:
     condition number: nothing is lost. A shift may leave the span, by a vector at right angles to every row; all
     directions of such are alike, so that one more column is enough.
     """
-    columns = np.vstack([rows for rows in (table.x, table.y) if rows is not None]).T
-    more, k = int(any(table.is_shifted)), len(columns)
-    if k <= LONG or isinstance(group, Diagonal) or columns.shape[1] + more >= k:
+    rows = np.vstack([rows for rows in (table.x, table.y) if rows is not None])
+    width = len(rows) + any(table.is_shifted)
+    if rows.shape[1] <= max(width, LONG) or isinstance(group, Diagonal):
         return table, None
-    # Lengths do not matter to what is spanned, and must not drown each other.
-    columns = columns / np.maximum(np.abs(columns).max(axis=0), 1e-300)
-    normals = np.random.default_rng(0).standard_normal((k, more))
-    span = np.linalg.qr(np.hstack([columns, normals]))[0]
+    span = orthonormal_span(rows, width, np.random.default_rng(0))
     return Table(table.x @ span, None if table.y is None else table.y @ span, table.is_shifted), span
 
 

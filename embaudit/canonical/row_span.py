@@ -50,7 +50,13 @@ def span_basis(model: FactorModel, *, most: int = DEAR) -> Floats | None:
     ((4, 2), None)
     """
     width = model.n_left + model.n_right + bool(model.free_shifts)
-    return None if model.rank <= max(width, most) else _basis(model, width)
+    if model.rank <= max(width, most):
+        return None
+    draw = np.random.default_rng(0)
+    rows = np.vstack([np.asarray(model.side(side).rows, dtype=np.float64) for side in model.sides])
+    columns = orthonormal_span(rows, width, draw)
+    # The columns of a QR decomposition are nearly the rows themselves, which a stretch of axes then hardly turns.
+    return np.asarray(columns @ np.linalg.qr(draw.standard_normal((width, width)))[0])
 
 
 def turned(model: FactorModel, linear: Floats | None) -> FactorModel:
@@ -84,15 +90,9 @@ def complement(columns: Floats) -> Floats:
     )
 
 
-def _basis(model: FactorModel, width: int) -> Floats:
-    """Return (k, width) orthonormal columns that span every row, and what random directions are left."""
-    draw = np.random.default_rng(0)
-    columns = draw.standard_normal((model.rank, width))
-    start = 0
-    for side in model.sides:
-        block = np.asarray(model.side(side).rows, dtype=np.float64)
-        # Lengths do not matter to what is spanned, and must not drown each other.
-        columns[:, start : start + len(block)] = (block / max(np.abs(block).max(), 1e-300)).T
-        start += len(block)
-    # The axes of a QR decomposition are nearly the rows themselves, which a stretch of axes then hardly turns.
-    return np.asarray(np.linalg.qr(columns)[0] @ np.linalg.qr(draw.standard_normal((width, width)))[0])
+def orthonormal_span(rows: Floats, width: int, draw: np.random.Generator) -> Floats:
+    """Return (k, width) orthonormal columns that span all rows (n, k), n ≤ width, and random directions beside them."""
+    columns = draw.standard_normal((rows.shape[1], width))
+    # Lengths do not matter to what is spanned, and must not overflow.
+    columns[:, : len(rows)] = (rows / np.maximum(np.abs(rows).max(axis=1, keepdims=True), 1e-300)).T
+    return np.asarray(np.linalg.qr(columns)[0])
