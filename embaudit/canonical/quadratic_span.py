@@ -18,7 +18,8 @@ EPS = float(np.finfo(np.float64).eps)
 LARGEST = 2_200
 """Most numbers of a form for which the span is decomposed (k = 65): some ten seconds."""
 LARGEST_SHOWN = 8_400
-"""Most numbers for which a full span is recognised (k = 129): 0.7 gigabytes, and some fifteen seconds."""
+"""Most numbers for which a full span is recognised (k = 129). At k = 128 a process of 20,000 rows took 0.70 gigabytes
+at its peak and 18 seconds, with one thread of BLAS."""
 BLOCK = 256
 """Rows whose lifts are made at a time."""
 FIRM = 1e-5
@@ -133,7 +134,10 @@ def _lifts(rows: Floats, *, affine: bool) -> Floats:
 
 
 def _rounded(x: Matrix) -> float:
-    """Bound what the rounding of stored numbers adds, at each unit row, to a form of norm 1 that vanished on all."""
+    """Bound what the rounding of stored numbers adds, at each unit row, to a form of norm 1 that vanished on all.
+
+    It is that to bfloat16, float16 or float32; rows rounded otherwise, as to whole numbers, are taken as stored.
+    """
     return ROUNDED * spacing_of(np.asarray(x[spread(len(x))], dtype=np.float64))
 
 
@@ -148,16 +152,17 @@ def _spans(x: Matrix, basis: Floats, needed: int, *, affine: bool) -> bool:
 
     if len(x) < needed or needed > LARGEST_SHOWN:
         return False
-    # More rows only add to the span. A fourth more than there are numbers: the least singular value of as many random
-    # ones is 1/N, which from N = 2,200 on is not told from 0.
+    # More rows only add to the span. A fourth more than there are numbers: of N random rows the least singular value is
+    # about 1/N, which from N = 2,200 on is below FIRM √N.
     n = min(len(x), needed + needed // 4)
     drawn = np.sort(np.random.default_rng(0).choice(len(x), n, replace=False))
     gram = np.zeros((needed, needed), order="F")
     for start in range(0, n, BLOCK):
         lifts = _lifts(_units(x[drawn[start : start + BLOCK]], basis), affine=affine)
         gram = dsyrk(1.0, lifts.T, beta=1.0, c=gram, overwrite_c=True)
-    # The smallest eigenvalue must exceed what rounding can make of 0; Cholesky fails if any is left below that.
-    gram[np.diag_indices_from(gram)] -= max(64 * n * EPS, n * max(FIRM, _rounded(x)) ** 2)
+    # The smallest eigenvalue must exceed the squares that a form of norm 1 may leave on n rows; Cholesky fails if any
+    # is below. Rounding here moves eigenvalues by N n eps or so, a fiftieth of n FIRM² at most.
+    gram[np.diag_indices_from(gram)] -= n * max(FIRM, _rounded(x)) ** 2
     try:
         cholesky(gram, overwrite_a=True, check_finite=False)
     except LinAlgError:
