@@ -9,32 +9,21 @@ ball, so it turns by `arcsin(r/‖row‖)` at most. Of both together: each value
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from embaudit.core.checked import Flags, Floats
 from embaudit.gauges import Affine, Gauge
 from embaudit.linalg.rows import row_norms
-from embaudit.model import SideName
 from embaudit.ranges.half_angle import between, compensated_dot, dots, normalise_exponent
 from embaudit.ranges.linear import SHOWN, stretch
-from embaudit.ranges.range_solver import End, RangeEnds
+from embaudit.ranges.range_solver import AffineBudget, End, RangeEnds
 
 _CANCELLED = 1e-4
 """|cosine| below which the dot product is summed in twice the precision: its relative error is what counts."""
 
 
-class CrossRangeSolver(NamedTuple):
-    """Left-right pairs, `side` shifted by at most `max_shift`, then a linear gauge of `κ(M) <= max_condition`, k >= 2.
-
-    None is no bound; 0 and 1 leave a part out.
-    """
-
-    side: SideName
-    max_condition: float | None = 1.0
-    max_shift: float | None = 0.0
-    block_bytes: int = 2**21
+class CrossRangeSolver(AffineBudget):
+    """Left-right pairs under an affine budget, k >= 2."""
 
     def ends(self, x: Floats, y: Floats) -> RangeEnds:
         """Return both ends: a shift may turn the sign over, the linear part does not."""

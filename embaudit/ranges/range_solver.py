@@ -12,6 +12,7 @@ from embaudit.core.parallel import parallel_map, row_blocks
 from embaudit.errors import must_be
 from embaudit.gauges import Gauge
 from embaudit.linalg.pairs import as_pairs
+from embaudit.model import SideName
 
 End: TypeAlias = Literal["lower", "upper"]
 
@@ -43,6 +44,18 @@ class RangeSolver(Protocol):
     def witness(self, x: Floats, y: Floats, end: End, tol: float) -> Gauge:
         """Find a gauge that takes one pair of rows, of shape (k,), to an end or within `tol` of it."""
         ...
+
+
+class AffineBudget(NamedTuple):
+    """A shift of one side by at most `max_shift`, then a linear gauge of `κ(M) <= max_condition`.
+
+    None is no bound; 0 and 1 leave a part out.
+    """
+
+    side: SideName
+    max_condition: float | None = 1.0
+    max_shift: float | None = 0.0
+    block_bytes: int = 2**21
 
 
 def point(tangent: Floats) -> RangeEnds:

@@ -12,29 +12,18 @@ that is `tan(θ'/2)` from that of hi over κ to κ times that of lo.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from embaudit.core.checked import Floats
 from embaudit.gauges import Affine, Gauge
-from embaudit.model import SideName
 from embaudit.ranges.half_angle import between, normalise_exponent
 from embaudit.ranges.linear import stretch_to_end, stretched
-from embaudit.ranges.range_solver import End, RangeEnds, point
+from embaudit.ranges.range_solver import AffineBudget, End, RangeEnds, point
 from embaudit.ranges.translation import shift_to_end, shifted_ends
 
 
-class SameSideRangeSolver(NamedTuple):
-    """Pairs of one side under a shift of at most `max_shift`, then a linear gauge of `κ(M) <= max_condition`.
-
-    None is no bound; 0 and 1 leave a part out.
-    """
-
-    side: SideName
-    max_condition: float | None = 1.0
-    max_shift: float | None = 0.0
-    block_bytes: int = 2**21
+class SameSideRangeSolver(AffineBudget):
+    """Pairs of rows of the side that is shifted, under an affine budget."""
 
     def ends(self, x: Floats, y: Floats) -> RangeEnds:
         """Return both ends; equal rows keep a cosine of 1."""
