@@ -84,7 +84,8 @@ def survey_lessons() -> str:
         f"A convention is what weight decay leaves: {_names(rows, 'AS A CONVENTION')}. "
         "More iterations bring such a model nearer to its convention, slowly: implicit's penalty would have changed "
         f"{_number(short)} of the neighbours after 15 iterations, and {_number(long)} after 300. "
-        "CANNOT BE SAID is for files that lack something: the second table, the inputs, or enough rows.",
+        "CANNOT BE SAID is for files that lack the second table or the inputs, and for more dimensions than embaudit "
+        "tries a proof for.",
         f"**The neighbours are not safe.** In {len(changed)} of {len(rows)} models an equivalent model has other "
         f"neighbours: from {_percent(changed[0]['lists'])} ({changed[0]['name']}) to "
         f"{_percent(changed[-1]['lists'])} ({changed[-1]['name']}); in half of them {_percent(_median(changed))} or "
