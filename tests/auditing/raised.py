@@ -63,7 +63,7 @@ TEXTS = Path(__file__).with_name("texts.txt")
 ALONE = MODEL.replace(left=None)
 WITH_INPUTS = HEAD.replace(left=np.eye(3))
 CAPPED, UNIT = (HEAD.replace(link=Softmax(**guard)) for guard in ({"soft_cap": 3.0}, {"unit_rows": True}))
-COSINE = MODEL.replace(link="cosine")
+COSINE, TABLE = MODEL.replace(link="cosine"), FactorModel.from_vectors(np.eye(3), compared="dot")
 LISTS = {"top_n": 10, "top_n_overlap": 0.75, "n_lists": 400}
 HALF = LISTS | {"top_n_overlap": 0.5}
 SAMPLED = {"exact": False, "n_pairs": 100, "n_all_pairs": 19_800}
@@ -171,7 +171,8 @@ def predictions() -> dict[str, Evidence]:
         "predictions stay": evidence(MODEL, *visits),
         "predictions of one side": evidence(ALONE, (equal(), moved())),
         "other scores than the baseline's": evidence(MODEL, score_change=ScoreChange(24, 20, 0.0234)),
-        "other scores of some rows": evidence(MODEL, score_change=ScoreChange(100, 90, 0.9, 4, 9)),
+        "other scores of some rows": evidence(MODEL, score_change=ScoreChange(24, 90, 0.9, 3, 9)),
+        "of one table": evidence(TABLE, equivalence=equivalence(PINNED), score_change=ScoreChange(99, 99, 0.8, 8, 8)),
         "scores changed": evidence(MODEL, (equal(), moved()), drift=(drift(1.0),)),
         "a probability changed": of_head(far),
         "a form of the norm changed them": evidence(

@@ -380,13 +380,14 @@ def wrong_before() -> Iterator[Row]:
     )
     copied = {**chosen, "EMB401": "issue"}
     yield Row("8 counted factors, declared plain, whose lists and cosines stay", _counted(), FREE, copied, **here)
+    stopped = ("So training stopped before its minimum, had another objective, or the rows were rescaled",)
     balanced = user(orthonormal(90, 4), orthonormal(80, 4, 1), objective="factors")
     for power, codes, answer in ((1.03, chosen, CONVENTION), (1.1, found, CONVENTION), (2.0, issue, "NO")):
         axes = power ** np.array([0, 1, 2, 3])
         rescaled = balanced.replace(left=balanced.left * axes, right=balanced.right / axes)
-        never = ("chose the cosines",) * ("EMB104" in codes)
+        never = ("chose the cosines", *stopped * (answer != CONVENTION)) if "EMB104" in codes else stopped
         name = f"8 a penalty that would have stretched axes by {power}"
-        yield Row(name, rescaled, FREE, codes, never=never, answer=answer)
+        yield Row(name, rescaled, FREE, codes, stopped * (codes is found), never, answer=answer)
     yield Row(
         "9 inputs without a constant",
         head(centred(8, 2), objective="logistic"),
@@ -433,15 +434,13 @@ def compared() -> Iterator[Row]:
         "rows that share a direction": (drawn(60, 8) + 3, {"EMB403": "tip"}),
     }
     for how, (name, (rows, found)) in product(("dot", "cosine"), tables.items()):
-        says = (
-            ("products of these rows",) if how == "dot" else ("who is nearest is fixed", "a convention of this model")
-        )
+        level = ("a convention of this model", "If training had a temperature, a level such as 0.80 depends on it")
+        says, unsaid = (("products of these rows",), level[1:]) if how == "dot" else (level, ())
         table = FactorModel.from_vectors(rows, compared=how)
-        yield Row(f"compared by {how}: {name}", table, pinned, found, (*says, "never cosines of two models"), never)
-    user, says = (
-        FactorModel.from_user_item,
-        ("nobody said which was trained", "`--objective cosine`", "`--link identity`"),
-    )
+        says = (*says, "never cosines of two models")
+        yield Row(f"compared by {how}: {name}", table, pinned, found, says, never + unsaid)
+    user = FactorModel.from_user_item
+    says = ("nobody said which was trained", "`--objective cosine`", "`--link identity`")
     for n in (7, 40):
         made = user(unit(drawn(n, 3)), unit(drawn(n - 1, 3, 1)))
         yield Row(f"unit rows of an unknown link, {n} users", made, {"right": "U"}, {"EMB105": "tip"}, says)
@@ -450,11 +449,11 @@ def compared() -> Iterator[Row]:
         fixed = {"right": "P", "left": "P"}
         yield Row(f"unit rows, cosines, {n} users", made.replace(link="cosine"), fixed, {}, never=says[:1])
     few = FactorModel.from_vectors(unit(drawn(9, 4))).replace(link="cosine")
-    says = ("the rows fix 9 of 10 numbers", "About 1 more item from")
-    yield Row("nine unit rows fix nine of ten numbers", few, {"right": "U"}, {"EMB105": "tip"}, says, whole=False)
+    says, tip = ("the rows fix 9 of 10 numbers", "About 1 more item from"), {"EMB105": "tip"}
+    yield Row("nine unit rows fix nine of ten", few, {"right": "U"}, tip, says, ("tries no proof",), whole=False)
     long = FactorModel.from_vectors(unit(drawn(9, 512))).replace(link="cosine")
     says = ("a change of axes has 131,328 numbers here", "tries no proof above 8,400")
-    yield Row("rows too long for a proof", long, {"right": "U"}, {"EMB105": "tip"}, says, ("more items",), whole=False)
+    yield Row("rows too long for a proof", long, {"right": "U"}, tip, says, ("more items",), whole=False)
     thin = FactorModel.from_softmax(centred(60, 40))
     yield Row("fewer than two labels a dimension", thin, {"right": "F"}, {"EMB303": "tip", **TWO}, answer=OPEN)
 
