@@ -24,7 +24,7 @@ from embaudit.canonical.quadratic_span import (
     symmetric,
     tangent,
 )
-from embaudit.canonical.second_metric import certified_stretch, cone_certificate, second_metrics
+from embaudit.canonical.second_metric import certified_stretch, cone_stretch, second_metrics
 from embaudit.core.checked import RNG, Floats, Matrix, as_generator, frozen, is_number
 from embaudit.core.words import counted
 from embaudit.errors import must_be
@@ -243,7 +243,7 @@ def _proof(model: FactorModel, left: Span, right: Span, basis: Floats) -> str | 
     m = basis.shape[1]
     if m < model.rank:
         small = len(model.right) + model.n_left <= 2 * LARGEST
-        held = small and cone_certificate(model.factors("left"), model.right, basis)
+        held = small and 2 * cone_stretch(model.factors("left"), model.right, basis) < MIN_MOVEMENT
         return "the rows of either side add up to the identity with weights that are not negative" if held else None
     for span, side in ((right, "right"), (left, "left")):
         if span.is_full:

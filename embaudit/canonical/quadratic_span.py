@@ -95,8 +95,8 @@ class Span:
 def span_of(x: Matrix, basis: Floats, *, affine: bool = False) -> Span:
     """Find the span over the unit rows of `x`, in coordinates of an orthonormal basis (k, m).
 
-    Streamed QR: a Gram matrix would leave forms that vanish up to 1e-8 only. Beyond 2,200 numbers only a full span is
-    recognised.
+    A Gram matrix of random rows may show at once that it is full. If not, streamed QR: a Gram matrix would leave forms
+    that vanish up to 1e-8 only. Beyond 2,200 numbers only a full span is recognised.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def span_of(x: Matrix, basis: Floats, *, affine: bool = False) -> Span:
     for start in range(0, len(x), 2 * needed):
         rows = _units(x[start : start + 2 * needed], basis)
         factor = np.asarray(np.linalg.qr(np.vstack([factor, _lifts(rows, affine=affine)]), mode="r"))
-    return _split(factor, _rounded(x))
+    return _split(factor, form_rounding(x))
 
 
 def n_forms(k: int, *, affine: bool = False) -> int:
@@ -133,10 +133,10 @@ def _lifts(rows: Floats, *, affine: bool) -> Floats:
     return np.hstack([lifted(rows), rows]) if affine else lifted(rows)
 
 
-def _rounded(x: Matrix) -> float:
+def form_rounding(x: Matrix) -> float:
     """Bound what the rounding of stored numbers adds, at each unit row, to a form of norm 1 that vanished on all.
 
-    It is that to bfloat16, float16 or float32; rows rounded otherwise, as to whole numbers, are taken as stored.
+    Only bfloat16, float16 and float32 are recognised: rows rounded otherwise, as to whole numbers, count as exact.
     """
     return ROUNDED * spacing_of(np.asarray(x[spread(len(x))], dtype=np.float64))
 
@@ -162,7 +162,7 @@ def _spans(x: Matrix, basis: Floats, needed: int, *, affine: bool) -> bool:
         gram = dsyrk(1.0, lifts.T, beta=1.0, c=gram, overwrite_c=True)
     # The smallest eigenvalue must exceed the squares that a form of norm 1 may leave on n rows; Cholesky fails if any
     # is below. Rounding here moves eigenvalues by N n eps or so, a fiftieth of n FIRM² at most.
-    gram[np.diag_indices_from(gram)] -= n * max(FIRM, _rounded(x)) ** 2
+    gram[np.diag_indices_from(gram)] -= n * max(FIRM, form_rounding(x)) ** 2
     try:
         cholesky(gram, overwrite_a=True, check_finite=False)
     except LinAlgError:

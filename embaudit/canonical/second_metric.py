@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from embaudit.canonical.quadratic_span import EPS, Span, lifted, packed, symmetric, tangent
+from embaudit.canonical.quadratic_span import EPS, Span, form_rounding, lifted, packed, symmetric, tangent
 from embaudit.core.checked import Floats, Matrix
 from embaudit.linalg.rows import unit_rows
 
@@ -40,9 +40,12 @@ def certified_stretch(left: Span, right: Span, k: int) -> float:
     if form is None:
         return np.inf
     least, size = np.linalg.eigvalsh(form)[0], np.linalg.norm(form)
-    share = min(1.0, float((left.rounding + right.rounding + SHARED) * size / least))
-    with np.errstate(divide="ignore"):
-        return float(-np.log1p(-share))
+    return _stretch(float((left.rounding + right.rounding + SHARED) * size / least))
+
+
+def _stretch(share: float) -> float:
+    """Solve `1 − exp(−t) = share`; infinite from a share of 1 on."""
+    return float(-np.log1p(-share)) if share < 1 else np.inf
 
 
 def shared_form(left: Span, right: Span, k: int) -> Floats | None:
@@ -66,22 +69,25 @@ def shared_form(left: Span, right: Span, k: int) -> Floats | None:
     return None
 
 
-def cone_certificate(left: Matrix, right: Matrix, basis: Floats) -> bool:
-    """Check that I is a sum of `p pᵀ`, and one of `q qᵀ`, with weights ≥ 0.
+def cone_stretch(left: Matrix, right: Matrix, basis: Floats) -> float:
+    """Bound `|ln s|` where models may also use directions in which no row lies; infinite where nothing is proven.
 
-    Then S = I even among metrics with `pᵀ S p ≤ 1` and `qᵀ S⁻¹ q ≤ 1`: those of models that also use directions
-    in which no row lies.
+    Of such a model only `pᵀ S p ≤ 1` and `qᵀ S⁻¹ q ≤ 1` are known. Where I is a sum of `p pᵀ`, and one of `q qᵀ`, with
+    weights ≥ 0, these sum to m, and `tr(S + S⁻¹ − 2) ≤ 0` for rows as they are stored. Rounding by δ and δ' at each row
+    adds `m (δ ‖S − I‖ + δ' ‖S⁻¹ − I‖)`, so that `1 − exp(−t) ≤ m (δ + δ')` as above. A row is then at most `√t` long
+    in other directions, which moves a cosine by t once more.
     """
     from scipy.optimize import nnls
 
-    m = basis.shape[1]
+    m, share = basis.shape[1], 0.0
     target = packed(np.eye(m))
     for x in (left, right):
         # Nonnegative least squares finds the weights; a residual of rounding means that I lies in the cone.
         lifts = lifted(unit_rows(x, none=0) @ basis)
         if nnls(lifts.T, target)[1] > 64 * m * EPS:
-            return False
-    return True
+            return np.inf
+        share += m * (form_rounding(x) + 64 * EPS)
+    return _stretch(share)
 
 
 def second_metrics(left: Span, right: Span, k: int, rng: np.random.Generator, most: float) -> list[Floats]:
