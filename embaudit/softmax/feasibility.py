@@ -201,7 +201,8 @@ def _nearest(space: LabelCoordinates, differences: Floats) -> tuple[Floats, floa
     # With a bias inputs have τ >= 0: one more corner, along τ, stands for that.
     upward = np.eye(1, differences.shape[1], differences.shape[1] - 1)[: int(space.residual.any())]
     point, weights = nearest_point(np.vstack([upward, differences]))
-    # The weights of differences sum to 1 beside that of τ; an input of length 1 leads by `‖p‖/Σ` of them at most.
+    # All weights sum to 1, that of τ among them. With Σ over the others the gap of an input x to the next label is at
+    # most `‖p‖ ‖x‖ / Σ`, and its gap to the last at least `2 ‖x‖`.
     own = weights[len(upward) :]
     bound = float(np.linalg.norm(point) / (2 * own.sum())) if own.any() else np.inf
     return point, bound, differences[own > 0]
