@@ -131,7 +131,7 @@ def cluster_recovery(cosines: Floats, clusters: Indices) -> dict[str, float]:
     Parameters
     ----------
     cosines : array of shape (p, p)
-        Symmetric.
+        Symmetric; NaN for a row without direction, which is left out.
     clusters : array of shape (p,)
         The true cluster of every row; at least two clusters, one of them with two rows.
 
@@ -152,23 +152,28 @@ def cluster_recovery(cosines: Floats, clusters: Indices) -> dict[str, float]:
     >>> clusters = np.repeat([0, 1], 8)
     >>> cluster_recovery(np.where(clusters[:, None] == clusters, 0.75, 0.25), clusters)
     {'within_mean': 0.75, 'between_mean': 0.25, 'auc': 1.0, 'top10_in_cluster': 0.7}
+    >>> cosines = np.where(clusters[:, None] == clusters, 0.75, 0.25)
+    >>> cosines[0] = cosines[:, 0] = np.nan
+    >>> cluster_recovery(cosines, clusters)["within_mean"]
+    0.75
     """
     from sklearn.metrics import roc_auc_score
 
+    # A row of zeros, such as one that a penalty shrank to that, has no cosine with any other: it is left out.
+    has_direction = ~np.isnan(np.diagonal(cosines))
+    cosines, clusters = cosines[np.ix_(has_direction, has_direction)], clusters[has_direction]
     if len(clusters) <= N_NEIGHBOURS:
         raise must_be("the number of items", f"above {N_NEIGHBOURS}", len(clusters))
     same = clusters[:, None] == clusters
     # Each pair once, and no item with itself.
     upper = np.triu(np.ones_like(same), 1)
     values, together = cosines[upper], same[upper]
-    # A row that a penalty shrank to zero has no cosine, so its pairs are in no order.
-    defined = ~np.isnan(values)
     if together.all() or not together.any():
         raise must_be("clusters", "at least two, one of them with two items", f"{len(np.unique(clusters))} in all")
     return {
         "within_mean": float(values[together].mean()),
         "between_mean": float(values[~together].mean()),
-        "auc": float(roc_auc_score(together[defined], values[defined])),
+        "auc": float(roc_auc_score(together, values)),
         "top10_in_cluster": float((clusters[nearest(cosines)] == clusters[:, None]).mean()),
     }
 
