@@ -29,13 +29,13 @@ from embaudit.model.side import SideName
 from embaudit.model.sizes import require_model
 
 MAX_SCORES = 1_000_000
-"""Scores compared for one gauge: all of them where there are no more, those of sampled left rows otherwise."""
+"""Most scores compared for one gauge: where there are more, left rows are drawn."""
 MANY = 100_000
 """Number of right rows above which a sample stands for all."""
 COLUMNS = 10_000
 """Number of right rows drawn."""
 LONG_ROWS = 256
-"""Rows of either side that stand for all where rows are long: to map more takes longer than to measure what moved."""
+"""Rows of each side that are compared where rows are long: to map more takes longer than to measure what moved."""
 EPS = float(np.finfo(np.float64).eps)
 
 
@@ -90,7 +90,7 @@ def rounding_bound(before: FactorModel, after: FactorModel, condition_number: fl
     rows : array of int
         The left rows compared; of a model of one table, its rows.
     """
-    # Storage rounds the new factors to the precision of the old ones, which is the coarser of the two sides.
+    # A gauge stores each side as precisely as it was: the coarser of the two bounds what storage rounds.
     k = float(before.rank)
     scored = before.link.scored_role
     storage: float = max(float(np.finfo(x.dtype).eps) for x in (before.factors(scored), before.right))
@@ -118,16 +118,14 @@ def rounding_bound(before: FactorModel, after: FactorModel, condition_number: fl
 class DriftSample:
     """The model of the rows whose predictions are compared: all of them, or as many as a million scores need.
 
-    Of long rows, whose scores are few numbers each of which takes long, 256 of each side stand for all; of very many
-    right rows 10,000.
+    Where rows are long, so that each takes long to map, 256 of each side are compared. Of more than 100,000 right rows
+    10,000 are.
     """
 
     model: FactorModel
     """Model of the sampled rows."""
     rows: dict[SideName, Indices]
     """Numbers of the sampled rows of each side; a side that is missing here is compared whole."""
-    n_columns: int | None
-    """Right rows; None for all of them."""
 
     @classmethod
     def of(cls, model: FactorModel, rng: np.random.Generator) -> DriftSample:
@@ -154,11 +152,11 @@ class DriftSample:
             for side, count in size.items()
             if count < len(model.side(side))
         }
-        return cls(model.take(**rows) if rows else model, rows, size["right"] if "right" in rows else None)
+        return cls(model.take(**rows) if rows else model, rows)
 
     @classmethod
     def several(cls, model: FactorModel, count: int, rng: np.random.Generator) -> list[DriftSample]:
-        """Draw several; of a small model there is one, whose scores are computed once, and one of long rows.
+        """Draw `count` samples; one that serves all equivalent models is drawn, and scored, once.
 
         Examples
         --------
@@ -208,7 +206,7 @@ class DriftSample:
             tolerance=rounding_bound(before, after, condition_number, np.arange(len(old))),
             n_rows=len(old),
             exact=self.exact,
-            n_columns=self.n_columns,
+            n_columns=len(self.rows["right"]) if "right" in self.rows else None,
         )
 
 

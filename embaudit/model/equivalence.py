@@ -53,10 +53,8 @@ UNLIKE = 0.3
 """Correlation below which a row's predictions are others. Trained anew with another seed or a twentieth fewer ratings,
 implicit's ALS and BPR on MovieLens leave at most 1 % of the rows below it; of shuffled rows 70 to 95 % are (2026-11-24,
 scores of 100 by 100 rows and of all)."""
-
-
 MIN_OTHERS = 24
-"""Scores of a row from which on it is judged: over fewer, chance makes some unlike."""
+"""Fewest scores by which a row is judged: over fewer, chance makes some rows unlike."""
 
 
 def row_correlations(before: Floats, after: Floats) -> Floats:
@@ -74,15 +72,15 @@ def row_correlations(before: Floats, after: Floats) -> Floats:
 
 
 def unlike_rows(before: Floats, after: Floats) -> tuple[Flags, Flags]:
-    """Flag the rows, and the columns, of a table of scores that are others in a second model.
+    """Flag the rows, and the columns, of a table of scores that a second model scores otherwise.
 
-    Mean and scale of a row do not count, which rankings and probabilities leave open, nor does the mean of a column: a
-    popular item scores high for everybody, also where it has changed places with another one.
+    Mean and scale of a row do not count, which rankings and probabilities leave open. The mean of a column does not
+    either: two popular items that have changed places both score high for everybody, as before.
 
     Returns
     -------
     tuple of array of shape (n,) and (p,)
-        True where the two correlate by less than 0.3; False where one of them does not vary, and over fewer than 24.
+        True where the two correlate by less than 0.3; False over fewer than 24 scores, and where nothing varies.
 
     Examples
     --------
