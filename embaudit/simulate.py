@@ -244,8 +244,7 @@ def _power_density(uniform: Floats, exponent: float, lowest: float) -> Floats:
 
 def _log_dirichlet(rng: np.random.Generator, n: int, n_clusters: int, concentration: float) -> Floats:
     """Draw symmetric Dirichlet rows as logarithms, where small concentrations do not underflow to zero."""
-    # Gamma(a) = Gamma(a + 1) · U^(1/a)
-    # Rows of gamma variates divided by their sum, all in logarithms.
+    # Gamma(a) = Gamma(a + 1) · U^(1/a); rows of such variates, divided by their sums, all in logarithms.
     logs = np.log(rng.gamma(concentration + 1, size=(n, n_clusters)))
     logs -= rng.standard_exponential(size=(n, n_clusters)) / concentration
     logs -= logs.max(axis=1, keepdims=True)
@@ -308,7 +307,7 @@ def _draw_rows(
     """Draw the items of every user, a block of users at a time."""
     from scipy.sparse import csr_array
 
-    # Every user's number of items is known, so that all rows are written where they belong; 32 bits where they do.
+    # The number of items of each user is known, so that rows are written where they belong; in 32 bits where they fit.
     indptr = np.concatenate([[0], np.cumsum(counts)])
     wide = indptr[-1] > np.iinfo(np.int32).max
     indices = np.empty(indptr[-1], dtype=np.int64 if wide else np.int32)

@@ -201,7 +201,7 @@ def block_cosines(x: Any, y: Any, blocks: Any = None, *, missing: Literal["error
         starts = np.cumsum([0, *(tensor.count for tensor in tensors.values())]).tolist()
         block_names = BlockNames(cut, tuple(tensors), tuple(shapes.values()), tuple(starts))
     result = BlockCosines(concatenate(lined_up), sizes, block_names, tuple(notes))
-    for side, squares in zip("xy", result.sums.products, strict=False):
+    for side, squares in zip("xy", result.sums.products[:2], strict=True):
         if not squares.any():
             raise must_be(side, "nonzero somewhere", "zeros only", "a zero vector has no cosine")
     return result

@@ -193,7 +193,7 @@ class BlockCosines(Drawn):
         return math.ldexp(math.sqrt(self._total.products[1, 0]), int(self._total.exponents[1, 0]))
 
     @cached_property
-    def _norms(self) -> tuple[Floats, float]:
+    def _products_of_norms(self) -> tuple[Floats, float]:
         """`‖x_b‖‖y_b‖` of every block and `‖x‖‖y‖`, in the same units."""
         xx, yy, _ = self._total.products[:, 0]
         return np.sqrt(self._shared[0] * self._shared[1]), math.sqrt(xx * yy)
@@ -201,13 +201,13 @@ class BlockCosines(Drawn):
     @cached_property
     def weights(self) -> Floats:
         """`w_b = ‖x_b‖‖y_b‖/(‖x‖‖y‖)`; they add up to ρ, and are 0 for zero blocks."""
-        own, whole = self._norms
+        own, whole = self._products_of_norms
         return own / whole
 
     @cached_property
     def norm_cosine(self) -> float:
         """ρ, the cosine of the two profiles of block norms, in [0, 1]."""
-        own, whole = self._norms
+        own, whole = self._products_of_norms
         return min(1.0, math.fsum(own) / whole)
 
     @cached_property

@@ -107,6 +107,7 @@ class Gauge:
     right_shift: Vector = None  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
+        """Check that the two matrices undo each other; shifts that are left out become zeros."""
         for field in ("left", "right"):
             object.__setattr__(self, field, _square(getattr(self, field), f"the {field} matrix of a gauge"))
         k = self.rank
@@ -344,7 +345,7 @@ class Gauge:
             raise InputError(
                 f"a gauge must have the rank of the model; got {self.rank} for a model of rank {model.rank}."
             )
-        # The reason is that of the first thing which is in the way, most special link first.
+        # The first obstacle is named, those of special links before those of all.
         level = self.preserves_in(model)
         if level >= model.predicts:
             return

@@ -116,6 +116,7 @@ class FactorModel:
         right_aside: ArrayLike | None = None,
         final_norm: FinalNorm | None = None,
     ) -> None:
+        """Gather what belongs to each side; fields of left rows that are missing are refused."""
         users, items = as_titles(roles)
         left_fields = dict(zip(OPTIONAL, (left_bias, left_ids, left_names, left_counts, left_aside), strict=True))
         _require_nothing_of(users, left_fields if left is None else {})

@@ -191,6 +191,7 @@ class Side:
         counts: ArrayLike | LazyArray | None = None,
         aside: ArrayLike | None = None,
     ) -> None:
+        """Check the rows and what belongs to them; what lies in a file is checked when it is first used."""
         ids = _index_of(rows) if ids is None else ids
         beside = dict(zip(OPTIONAL, (bias, ids, names, counts, aside), strict=True))
         self._hold(title, {"rows": rows, **beside}, {})

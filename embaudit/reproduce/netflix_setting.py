@@ -146,6 +146,7 @@ class NetflixSetting:
     """Column of the items' ids in the table of labels."""
 
     def __post_init__(self) -> None:
+        """Check sizes, penalties and the rank, and that data of one's own come with labels."""
         as_count(self.n_users, "n_users", least=2)
         as_count(self.n_items, "n_items", least=2, most=MOST_ITEMS)
         for name in ("alpha_product", "alpha_factors"):

@@ -139,6 +139,7 @@ class _System:
     """The equations of equal predictions, in one vector of all factors and free biases."""
 
     def __init__(self, model: FactorModel) -> None:
+        """List all factors and free biases in one vector, and the predictions that every other vector must meet."""
         self.model, self.units = model, model.link.unit_sides
         sides = {side: np.asarray(model.factors(side), dtype=np.float64) for side in ("left", "right")}
         for side in self.units:
