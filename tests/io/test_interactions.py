@@ -119,6 +119,17 @@ def test_faults_are_one_sentence(tmp_path: Path, text: str, sentence: str) -> No
 
 
 @pytest.mark.parametrize(
+    ("name", "cells", "needs"),
+    [("rating", [2**60 + 1, 3], "numbers"), ("movieId", [1.5, 2], "integers or text"), ("title", [[1], [2]], "text")],
+)
+def test_cells_that_do_not_convert(tmp_path: Path, name: str, cells: Any, needs: str) -> None:
+    columns = {"userId": [1, 2], "movieId": [1, 2], "rating": [1, 2], "title": ["a", "b"], name: cells}
+    pd.DataFrame(columns).to_parquet(tmp_path / "a.parquet")
+    with pytest.raises(InputError, match=rf"column {name} of .* must be {needs}; got"):
+        (read_titles if name == "title" else read_interactions)(tmp_path / "a.parquet")
+
+
+@pytest.mark.parametrize(
     ("rows", "line"), [('1\t"Heroes" and "Low"\n', 3), (1100 * "1\tRan\n" + '2\t"two\nlines"\n', 1104)]
 )
 def test_lines_are_counted_whatever_quotes_mean(tmp_path: Path, rows: str, line: int) -> None:

@@ -27,26 +27,22 @@ def refused(path: Path | str, **options: Any) -> str:
     return str(error.value)
 
 
-def table(path: Path, prefix: str = "e", **beside: Any) -> Path:
-    frame = pd.DataFrame({"id": IDS, **beside}).join(pd.DataFrame(ROWS).add_prefix(prefix))
+def table(path: Path, *without: str, **beside: Any) -> Path:
+    frame = pd.DataFrame({"id": IDS, **beside}).join(pd.DataFrame(ROWS).add_prefix("e")).drop(columns=[*without])
     frame.to_csv(path, index=False) if path.suffix == ".csv" else frame.to_parquet(path, index=False)
     return path
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
 def test_columns_without_one_numbered_family_are_asked_for(tmp_path: Path, suffix: str) -> None:
-    path = tmp_path / f"v{suffix}"
-    frame = pd.DataFrame(ROWS, columns=["price", "x", "y", "z"])
-    frame.to_csv(path, index=False) if suffix == ".csv" else frame.to_parquet(path, index=False)
+    columns = dict(zip(["price", "x", "y", "z"], ROWS.T, strict=True))
+    path = table(tmp_path / f"v{suffix}", "id", "e0", "e1", "e2", "e3", **columns)
     assert "got price, x, y, z; choose them with vector" in refused(path)
     np.testing.assert_allclose(load(path, vector="x:z").right, ROWS[:, 1:], rtol=1e-6)
     two = table(path, f0=[1.0] * 6, f1=[2.0] * 6)
     assert "got 2 such families in id, f0, f1, e0" in refused(two)
     np.testing.assert_allclose(load(two, vector="e").right, ROWS, rtol=1e-6)
-    gap = table(path)
-    frame = (pd.read_csv if suffix == ".csv" else pd.read_parquet)(gap).drop(columns="e2")
-    frame.to_csv(path, index=False) if suffix == ".csv" else frame.to_parquet(path, index=False)
-    assert "columns such as e0 to e63" in refused(path)
+    assert "columns such as e0 to e63" in refused(table(path, "e2"))
 
 
 @pytest.mark.parametrize("kind", [np.int8, np.uint32, np.int64, bool])
@@ -59,9 +55,7 @@ def test_integers_are_no_vectors(tmp_path: Path, kind: Any) -> None:
     save_file({"lm_head.weight": codes}, tmp_path / "v.safetensors")
     assert "store the numbers they stand for as float32" in refused(tmp_path / "v.safetensors")
     if kind is not bool:
-        table(tmp_path / "v.parquet")
-        frame = pd.DataFrame(codes).add_prefix("e").assign(id=IDS)
-        frame.to_parquet(tmp_path / "v.parquet")
+        pd.DataFrame(codes).add_prefix("e").assign(id=IDS).to_parquet(tmp_path / "v.parquet")
         assert "must be of floating-point numbers" in refused(tmp_path / "v.parquet")
         pd.DataFrame({"id": IDS, "v": list(codes)}).to_parquet(tmp_path / "v.parquet")
         assert "must be lists of floating-point numbers" in refused(tmp_path / "v.parquet")

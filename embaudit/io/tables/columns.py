@@ -155,16 +155,17 @@ def _cast(table: TableFile, column: pa.ChunkedArray, position: int, cell: Cell) 
 
     kind = column.type.value_type if types.is_dictionary(column.type) else column.type
     is_number = types.is_integer(kind) or types.is_floating(kind)
-    if cell == "number" and not (is_number or types.is_boolean(kind) or types.is_decimal(kind)):
-        raise must_be(table.called(position), "numbers", str(column.type))
-    if cell == "id" and not (is_number or types.is_string(kind) or types.is_large_string(kind)):
-        raise must_be(table.called(position), "integers or text", str(column.type))
+    is_text = types.is_string(kind) or types.is_large_string(kind)
+    is_other = is_text if cell == "id" else types.is_boolean(kind) or types.is_decimal(kind)
+    needs = {"number": "numbers", "id": "integers or text", "text": "text"}[cell]
+    if cell != "text" and not (is_number or is_other):
+        raise must_be(table.called(position), needs, str(column.type))
     # A float that counts in whole numbers is an id; the cast refuses another one.
     target = pa.float64() if cell == "number" else pa.int64() if cell == "id" and is_number else pa.string()
     try:
         return column.cast(kind).cast(target)
     except (ValueError, NotImplementedError) as error:
-        raise must_be(table.called(position), "integers or text", str(error).splitlines()[0]) from error
+        raise must_be(table.called(position), needs, str(error).splitlines()[0]) from error
 
 
 def row_name(table: TableFile, row: int) -> str:
