@@ -136,13 +136,12 @@ def _invocation(context: typer.Context) -> Invocation:
             # Codes of findings go by the option of arrays.
             reads = name in READING and not (name == "ignore" and CODE.fullmatch(each))
             words[reads] += [flag] if each is True else [flag, str(each)]
-    # More tables are arguments, and stand right behind the first one.
-    words[True][:0] = map(str, context.params["more"] or ())
     truth, items = None, context.params["items"]
     # What is wrong with the table is said where titles are read; a column that nobody asked for must not stop an audit.
     with suppress(InputError):
         truth = items and label_column(items, id=context.params["id"], title=context.params["title"])
-    return Invocation(str(context.params["path"]), tuple(words[True]), tuple(words[False]), truth)
+    path, *more = map(str, (context.params["path"], *(context.params["more"] or ())))
+    return Invocation(path, tuple(words[True]), tuple(words[False]), truth, tuple(more))
 
 
 @app.command()
@@ -215,7 +214,7 @@ def audit(
         # Predictions that moved since the baseline are a finding, so they are compared before findings are judged.
         result = result if gate.baseline is None else gate.baseline.beside(result)
         outcome = gate.judge(result)
-        write(result, f"Audit of {path}", Origin(invocation=invocation), outcome)
+        write(result, f"Audit of {invocation.title}", Origin(invocation=invocation), outcome)
     # Files first: a reader that closes the pipe must not cost the results.
     if output.full:
         print_audit(result, output.console)

@@ -98,10 +98,9 @@ def located(path: AnyPath | Sequence[AnyPath]) -> tuple[Path, tuple[Path, ...]]:
     embaudit.errors.InputError: the input must be a list of one file at least; got [].
     """
     if isinstance(path, (list, tuple)):
-        files = tuple(existing_file(each) for each in path)
-        if not files:
+        if not path:
             raise must_be("the input", "a list of one file at least", path)
-        return Path(os.path.commonpath([file.parent for file in files])), files
+        return together(existing_file(each) for each in path)
     # A file may be called like a pattern, and a URL may hold a question mark.
     pattern = os.fspath(path) if isinstance(path, (str, os.PathLike)) else ""
     if not (glob.has_magic(pattern) and as_url(pattern) is None and not os.path.lexists(pattern)):
@@ -111,6 +110,21 @@ def located(path: AnyPath | Sequence[AnyPath]) -> tuple[Path, tuple[Path, ...]]:
     files = tuple(existing_file(name) for name in names if name.is_file() and not name.name.startswith(("_", ".")))
     if not files:
         raise must_be("the input", "a file that exists, or a pattern of some", pattern, "check the path")
+    return together(files)
+
+
+def together(paths: Iterable[Path]) -> tuple[Path, tuple[Path, ...]]:
+    """Return the folder that some files have in common, and the files: all with their whole path where one has it.
+
+    Examples
+    --------
+    >>> together([Path("shards/a.parquet"), Path("shards/2/b.parquet")])[0].name
+    'shards'
+    """
+    files = tuple(paths)
+    # Whole paths and others have no folder in common as they stand.
+    if any(file.is_absolute() for file in files):
+        files = tuple(file.absolute() for file in files)
     return Path(os.path.commonpath([file.parent for file in files])), files
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from embaudit.errors import InputError
 from embaudit.io.codecs.arrays import Memory, as_array
 from embaudit.io.codecs.arrow import ArrowTable
-from embaudit.io.files import AnyPath
+from embaudit.io.files import AnyPath, together
 from embaudit.io.intake import Intake, Reading
 from embaudit.io.objects.live import read_object
 from embaudit.io.readers.assemble import contents_of
@@ -132,5 +132,5 @@ def source_of(source: object) -> str | None:
     ('model.npz', 'shards', None)
     """
     if _is_list_of_paths(source) and source:
-        return os.path.commonpath([str(Path(path).parent) for path in source])  # type: ignore[attr-defined]
+        return str(together(map(Path, source))[0])  # type: ignore[call-overload]
     return os.fspath(source) if isinstance(source, (str, os.PathLike)) else None

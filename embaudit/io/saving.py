@@ -202,8 +202,7 @@ def stored_side(path: Path, side: str) -> Callable[[slice], NDArray[Any]]:
     if plain_suffix(path) in (".npz", ".npy", ".safetensors"):
         arrays = open_arrays(path)
         return arrays.place(side if side in arrays.tensors else next(iter(arrays.tensors))).rows
-    rows = load(path, kind="vectors").right
-    return lambda mapping: rows[mapping]
+    return load(path, kind="vectors").right.__getitem__
 
 
 def require_output(path: AnyPath, *, sides: Literal[1, 2] = 1, force: bool = False) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from embaudit.auditing.answer import Readability
 from embaudit.auditing.wording import is_alone, seen_of
+from embaudit.core.words import listed
 from embaudit.model import Equivalence
 from embaudit.model.objectives import Status, usual_objectives
 
@@ -38,13 +39,26 @@ class Invocation:
     """
 
     path: str
-    """The file or folder."""
+    """The file or folder, or the first table of several."""
     reading: tuple[str, ...] = ()
     """Options of every command that reads a model, and its table of titles."""
     audit_options: tuple[str, ...] = ()
     """Options of `embaudit audit` besides."""
     truth: str | None = None
     """Column of the table of titles that can judge similarities; None without one."""
+    more: tuple[str, ...] = ()
+    """Further tables, whose rows follow those of the first."""
+
+    @property
+    def title(self) -> str:
+        """Name the file, and the number of those beside it.
+
+        Examples
+        --------
+        >>> Invocation("a.parquet", more=("b.parquet", "c.parquet")).title
+        'a.parquet and 2 more'
+        """
+        return listed([self.path, *self.more], 1)
 
     def audit(self, *more: str) -> str:
         """Return the command that audits the same model."""
@@ -61,7 +75,7 @@ class Invocation:
     def _command(self, name: str, *words: str) -> str:
         # A name that begins with a dash would be read as an option.
         path = self.path if not self.path.startswith("-") else f"./{self.path}"
-        return join(["embaudit", name, path, *words])
+        return join(["embaudit", name, path, *self.more, *words])
 
     def out(self, what: str) -> str:
         """Name a file for vectors of some kind."""

@@ -91,7 +91,7 @@ def first_screen(audit: Audit, invocation: Invocation) -> str:
     False True
     """
     made, answer, intake = audit_document(audit, invocation, drawn=False), audit.answer, audit.intake
-    head = [f"{invocation.path}: {made.subject}"]
+    head = [f"{invocation.title}: {made.subject}"]
     if intake is not None and intake.format != OWN_FORMAT and len(intake.parts) + len(intake.left_over) > 1:
         head.append(intake.line())
     sizes = wrap(f"Quick audit: {audit.effort}.", WIDTH) if audit.quick else []

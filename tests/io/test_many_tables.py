@@ -120,10 +120,17 @@ def test_a_shard_that_changed_since_is_refused(tmp_path: Path, monkeypatch: pyte
         _ = model.right
 
 
-def test_the_command_line_takes_folders_and_patterns(embaudit: Callable[..., Any], tmp_path: Path) -> None:
+def test_the_command_line_takes_folders_patterns_and_lists(
+    embaudit: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = shards(tmp_path / "shards")
+    monkeypatch.chdir(folder)
     for given in (str(folder), f"{folder}/*.parquet"):
         assert "vector" in embaudit("formats", given).out
+    files = "part-0.parquet", folder / "part-1.parquet", "part-2.parquet"
+    assert embaudit("audit", *files, "--quick").out.startswith("part-0.parquet and 2 more: 12 items, 4 dimensions\n")
+    assert embaudit("audit", files[0], "--quick").out.startswith("part-0.parquet: 5 items, 4 dimensions\n")
+    assert (ea.audit([files[0]], n_gauges=1, groups=["diagonal"]).source, as_reading(files)[0].n_right) == (".", 12)
 
 
 def test_embeddings_of_anndata() -> None:
