@@ -65,6 +65,3 @@ def test_what_a_free_bias_lets_move():
 def test_the_set_is_called_whole_only_where_it_is(link, sides, scope, whole):
     found = equivalence_class_of(biased(PLANE, *sides).replace(link=link), BOTH)
     assert (str(found.scope), found.scope.whole) == (scope, whole)
-
-
-# Links that divide by lengths

@@ -94,6 +94,3 @@ def test_every_template_takes_every_number_and_every_name(number, name):
             told = text.format_map(values)
             assert told.count(name) + told.count(repr(name)) >= sum(not spec for _, spec in fields), (code, key)
             assert "  " not in text.format_map({field: number if spec else "x" for field, spec in fields}), (code, key)
-
-
-# What `embaudit explain` looks up

@@ -33,9 +33,6 @@ def assert_refused(result, *words):
         assert word in result.err, result.err
 
 
-# Only regular files are replaced
-
-
 # Outputs are neither inputs nor one another
 
 

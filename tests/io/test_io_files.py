@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pickle
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -12,9 +11,6 @@ import pytest
 from embaudit import FactorModel
 from embaudit.errors import InputError
 from embaudit.io import load, save, written_whole
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 class StoppedError(RuntimeError):

@@ -61,16 +61,9 @@ def test_arrow_streams(tmp_path: Path, suffix: str) -> None:
 
 def with_bias(folder: Path, suffix: str, name: str, *, lists: bool) -> Path:
     path = folder / f"v{suffix}"
-    frame = (
-        pd.DataFrame({"id": IDS, "embedding": [row.tolist() for row in X]})
-        if lists
-        else pd.DataFrame(X).add_prefix("d")
-    )
+    frame = pd.DataFrame({"id": IDS, "embedding": X.tolist()}) if lists else pd.DataFrame(X).add_prefix("d")
     frame[name] = BIAS
-    if suffix == ".csv":
-        frame.to_csv(path, index=False)
-    else:
-        frame.to_parquet(path, index=False)
+    frame.to_csv(path, index=False) if suffix == ".csv" else frame.to_parquet(path, index=False)
     return path
 
 
@@ -116,6 +109,3 @@ def test_ratings_are_to_be_factorized_first(tmp_path: Path, header: str) -> None
         f"{path} must be a table of vectors, one a row; got interactions ({header.replace(',', ', ')}); factorize them "
         f"first: `embaudit fit {path} --objective product`."
     )
-
-
-# Many rows

@@ -22,9 +22,6 @@ from embaudit.softmax.equivalents import HeadProbe, centring
 from embaudit.softmax.label_sample import make_panel
 from embaudit.softmax.neighbour_change import neighbour_change
 
-# --- coordinates -------------------------------------------------------------------------------------------------
-
-
 # --- combinations ------------------------------------------------------------------------------------------------
 
 
@@ -69,9 +66,6 @@ def test_a_name_of_earlier_versions_says_what_replaces_it():
 
 def rng(seed=0):
     return np.random.default_rng(seed)
-
-
-# --- panels ------------------------------------------------------------------------------------------------------
 
 
 # --- shifts, equivalents, folding --------------------------------------------------------------------------------
