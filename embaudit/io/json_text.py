@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 
-def parsed(text: str | bytes) -> Any:
-    """Parse JSON; brackets nested beyond sense are a ValueError like any other damage.
+def parsed(text: str | bytes, **hooks: Any) -> Any:
+    """Parse JSON, with hooks as `json.loads` has them; brackets nested beyond sense are a ValueError, too.
 
     Examples
     --------
@@ -20,7 +20,10 @@ def parsed(text: str | bytes) -> Any:
         ...
     ValueError: nested too deeply
     """
-    return _parsed(text)
+    try:
+        return json.loads(text, **hooks)
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
 
 
 def parsed_file(path: Path) -> Any:
@@ -47,7 +50,7 @@ def parsed_once(text: str | bytes) -> Any:
         ...
     ValueError: the key 'a' twice
     """
-    return _parsed(text, object_pairs_hook=_once)
+    return parsed(text, object_pairs_hook=_once)
 
 
 def parsed_finite(text: str | bytes) -> Any:
@@ -60,14 +63,7 @@ def parsed_finite(text: str | bytes) -> Any:
         ...
     ValueError: the number 1e999
     """
-    return _parsed(text, object_pairs_hook=_once, parse_constant=_finite, parse_float=_finite)
-
-
-def _parsed(text: str | bytes, **hooks: Any) -> Any:
-    try:
-        return json.loads(text, **hooks)
-    except RecursionError as error:
-        raise ValueError("nested too deeply") from error
+    return parsed(text, object_pairs_hook=_once, parse_constant=_finite, parse_float=_finite)
 
 
 def _finite(text: str) -> float:
