@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from embaudit.core.words import counted
+from embaudit.core.words import counted, listed
 from embaudit.errors import InputError
 from embaudit.model import FactorModel, Link
 from embaudit.model.final_norm import FinalNorm
@@ -129,7 +129,7 @@ class Intake:
         read = ", ".join(f"{mapping} as {WORDS.get(mapping.became, mapping.became)}" for mapping in self.parts)
         sentences = [f"Read as {self.format}{f': {read}' if read else ''}."]
         if self.left_over:
-            sentences.append(f"Left over: {_some(self.left_over)}.")
+            sentences.append(f"Left over: {listed([*map(str, self.left_over)], SHOWN)}.")
         if self.assumed:
             sentences.append(f"Assumed: {', '.join(self.assumed)}.")
         return " ".join([*sentences, *self._ids()])
@@ -325,8 +325,3 @@ def _shape_in(model: FactorModel, name: str) -> tuple[int, ...]:
 def _shape(shape: tuple[int | None, ...], rounded: str = "") -> str:
     sizes = " × ".join("?" if size is None else f"{size:,}" for size in shape)
     return f"({sizes}, {rounded})" if rounded else f"({sizes})"
-
-
-def _some(parts: tuple[Part, ...]) -> str:
-    named = ", ".join(str(mapping) for mapping in parts[:SHOWN])
-    return named if len(parts) <= SHOWN else f"{named} and {counted(len(parts) - SHOWN, 'other')}"

@@ -94,6 +94,8 @@ class ArrowTable:
         InputError
             If a file is damaged.
         """
+        import pyarrow as pa
+
         if self.content is not None:
             yield from self.content.select(list(columns)).to_batches()
         for file in self.files if files is None else files:
@@ -103,7 +105,9 @@ class ArrowTable:
                 for batch in (_of_parquet if file.suffix.lower() in PARQUET else _of_arrow)(file, stored, self.schema):
                     # Arrow ends the process where it walks through damaged lists.
                     batch.validate(full=True)
-                    yield _completed(batch, constants)
+                    for name, value in constants.items():
+                        batch = batch.append_column(name, pa.repeat(value, len(batch)))
+                    yield batch
             except InputError:
                 raise
             except READ_ERRORS as error:
@@ -275,14 +279,6 @@ def _with_constants(schema: pa.Schema, constants: Mapping[str, Any]) -> pa.Schem
     for name in constants:
         schema = schema if name in schema.names else schema.append(pa.field(name, pa.string()))
     return schema
-
-
-def _completed(batch: pa.RecordBatch, constants: Mapping[str, Any]) -> pa.RecordBatch:
-    import pyarrow as pa
-
-    for name, value in constants.items():
-        batch = batch.append_column(name, pa.repeat(value, len(batch)))
-    return batch
 
 
 def _of_parquet(path: Path, columns: Sequence[str], schema: pa.Schema) -> Iterator[pa.RecordBatch]:

@@ -141,9 +141,8 @@ def titles_for(item_ids: NDArray[Any], ids: NDArray[Any], titles: NDArray[np.str
     (array(['Seven', '9'], dtype='<U5'), 1)
     """
     item_ids = listed(item_ids, "item_ids")
-    matches = texts_for(item_ids, ids, titles)
-    names = [str(each) if text is None else text for each, text in zip(item_ids, matches, strict=True)]
-    return as_texts(names, "titles"), matches.count(None)
+    joined = Joined(tuple(texts_for(item_ids, ids, titles)), "item", by_row=False)
+    return joined.names(item_ids), len(item_ids) - joined.n_matched
 
 
 def texts_for(item_ids: NDArray[Any], ids: NDArray[Any], texts: NDArray[np.str_]) -> list[str | None]:
@@ -218,7 +217,8 @@ class Joined:
         >>> Joined(("Heat", None), "item", by_row=False).names(np.array([7, 9]))
         array(['Heat', '9'], dtype='<U4')
         """
-        return np.array([str(each) if text is None else text for each, text in zip(ids, self.texts, strict=True)])
+        names = [str(each) if text is None else text for each, text in zip(ids, self.texts, strict=True)]
+        return as_texts(names, "titles")
 
     def explain(self) -> str:
         """Report how many rows matched, and by what.
