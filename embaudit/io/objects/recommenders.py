@@ -23,7 +23,7 @@ from embaudit.io.readers.spark import of_rows
 from embaudit.io.request import Request
 from embaudit.model import FactorModel
 
-Source: TypeAlias = "str | tuple[str, Callable[[Any], Any]]"
+Attribute: TypeAlias = "str | tuple[str, Callable[[Any], Any]]"
 """An attribute path, of which only the first that exists counts where `|` divides several; or a name and a function."""
 Predict: TypeAlias = Callable[[Any, FactorModel, Request, int, Indices], Any]
 """Scores as a library gives them: of the object, the model read, the request, one left row and some right rows."""
@@ -38,9 +38,9 @@ class Library:
     """First parts of the names of its modules."""
     classes: tuple[str, ...] = ()
     """Names of classes, any by default."""
-    sides: tuple[tuple[Source, Source], ...]
+    sides: tuple[tuple[Attribute, Attribute], ...]
     """Left and right factors; the first pair that exists counts."""
-    fields: Mapping[str, Source] = field(default_factory=dict)
+    fields: Mapping[str, Attribute] = field(default_factory=dict)
     """Biases, ids and offset."""
     build: Callable[[Any, dict[str, Any], Request], FactorModel]
     """Model of an object and the fields read of it, with its link and its training objective."""
@@ -85,7 +85,7 @@ class Library:
         return LiveModel.of(made, places, scores, method)
 
 
-def _resolved(model: Any, sources: Mapping[str, Source]) -> dict[str, tuple[str, Any]]:
+def _resolved(model: Any, sources: Mapping[str, Attribute]) -> dict[str, tuple[str, Any]]:
     """Return place and value of each source that exists."""
     values: dict[str, tuple[str, Any]] = {}
     for name, source in sources.items():
@@ -175,7 +175,7 @@ def _cornac(model: Any, fields: dict[str, Any], _: Request) -> FactorModel:
     return FactorModel(**fields, link=link, objective=objective_of(strength, decayed="factors-counted"))
 
 
-def _searched(name: str) -> Source:
+def _searched(name: str) -> Attribute:
     """Name the vectors that cornac would search by; those that it multiplies only."""
     return (
         name,
@@ -183,7 +183,7 @@ def _searched(name: str) -> Source:
     )
 
 
-def _layers(name: str) -> Source:
+def _layers(name: str) -> Attribute:
     """Name what FlexMF with layers scores by: the mean over them."""
 
     def mean(model: Any) -> Any:
