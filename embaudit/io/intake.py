@@ -25,7 +25,7 @@ WORDS = {
 GIVEN = "what was given"
 """Name of a part that the caller gave."""
 FEW = 2
-"""How many of them a line names."""
+"""How many arrays left over a line names."""
 SHIFTS = ("bias", "beta")
 """Names of the shift of a norm."""
 OF_VECTORS = {"right", "right_ids", "right_names", "right_counts", "right_aside", "objective"}
@@ -41,7 +41,7 @@ class Part:
     name: str
     """Name in the source."""
     became: str
-    """The field of a model, None of them where it was left over."""
+    """The field of a model; empty where it was left over."""
     shape: tuple[int | None, ...] = ()
     """Rows first; None for what only reading it all would tell."""
     rounded: str = ""
@@ -190,7 +190,7 @@ class StoredNorm:
 
     @property
     def parts(self) -> tuple[Part, ...]:
-        """Mappings of its arrays for an intake, under each name that a shift may have."""
+        """Its arrays as parts of an intake, under each name that a shift may have."""
         layer, shape = self.name.rpartition(".")[0], self.norm.gain.shape
         shifts = SHIFTS if self.norm.shift is not None else ()
         return tuple(Part(name, "final_norm", shape) for name in (self.name, *(f"{layer}.{s}" for s in shifts)))

@@ -153,7 +153,7 @@ def reading_of(contents: Contents, request: Request, name: str, source: Any = No
     where, contents = source if isinstance(source, Path) else None, contents.of_kind(request.kind)
     request, intake = _beside(contents, request, name, where)
     model, norm = _finished(contents.model(), request, source)
-    # Neither the file nor the caller may have said how one table was trained; files of an encoder beside it do.
+    # Where neither file nor caller says how one table was trained, the files of an encoder beside it may.
     told = (model.objective, request.objective, request.link, request.compared)
     is_open = model.left_side is None and model.link == "identity" and told == (None,) * 4
     encoder = encoder_of(where.parent) if where is not None and is_open else None

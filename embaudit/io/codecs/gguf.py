@@ -26,7 +26,7 @@ MAGIC = b"GGUF"
 VERSIONS = (2, 3)
 """Versions with lengths of eight bytes; version 1 was in use for some weeks of 2023."""
 TOKENS, TYPES = "tokenizer.ggml.tokens", "tokenizer.ggml.token_type"
-"""The one list of the metadata that is kept."""
+"""The lists of the metadata that are kept: the tokens, and the type of each."""
 SCALARS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
 """Kinds of numbers in the metadata, as `struct` calls them."""
 TEXT, LIST = 8, 9
@@ -46,9 +46,9 @@ LOWEST = {
 }  # fmt: skip
 """For each block, the bytes that hold the low bits of its integers, and which bits are the lowest (ggml-common.h)."""
 RELATIVE = {"BF16": 2.0**-7, "F16": 2.0**-10}
-"""Steps of floats, over the number itself."""
+"""Largest step between neighbouring floats of a type, relative to the number."""
 LEAST = {"BF16": 0.0, "F16": 2.0**-24}
-"""Their least."""
+"""Smallest step, near 0."""
 
 
 def begins(path: Path) -> bool:
@@ -66,6 +66,7 @@ class Gguf:
     """
 
     def __init__(self, path: Path) -> None:
+        """Read the header, and check that every tensor lies inside the file."""
         self.path = path
         self.metadata: dict[str, Any] = {}
         """Values by key: numbers, texts, tokens and their types; None for other lists."""

@@ -98,6 +98,7 @@ class Npy:
     """
 
     def __init__(self, path: Path) -> None:
+        """Check the header against the size of the file, and only then map the numbers."""
         try:
             with path.open("rb") as file:
                 header(file, path.stat().st_size)

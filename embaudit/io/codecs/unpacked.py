@@ -10,12 +10,10 @@ from typing import IO, Any
 
 FREE = 2**25
 """So many bytes may come of anything."""
+TEXT_FREE = 2**22
+"""So many of text, which is slow to read."""
 RATIO = 100
 """Beyond that, so many of each byte: numbers and text that say something shrink to a tenth at best."""
-
-
-TEXT_FREE = 2**22
-"""The same of text, which is slow to read."""
 
 
 def require_sense(unpacked: int, packed: int, *, free: int = FREE) -> None:

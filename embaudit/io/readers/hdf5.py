@@ -43,6 +43,7 @@ class Hdf5:
     """
 
     def __init__(self, path: Path) -> None:
+        """List the datasets, the ids of AnnData and the layers of Keras; no numbers are read."""
         self.path = path
         self.tensors: dict[str, Tensor] = {}
         self.index: dict[str, str] = {}
