@@ -79,10 +79,10 @@ def random_heads(
     k = panel.model.rank
     translation = Translation(k, max_shift=panel.median_norm)
     linear = GeneralLinear(k, max_condition=max_condition)
+    # Drawn gauges change the lengths of rows, and so what a head of unit rows predicts.
+    if panel.model.predicts is Equivalence.COSINES:
+        return
     for i in range(1, n_gauges + 1):
-        # Drawn gauges change the lengths of rows, and so what a head of unit rows predicts.
-        if panel.model.predicts is Equivalence.COSINES:
-            return
         # One linear gauge, one translation, and the two together, so that their effects can be told apart.
         stretch = linear.sample(rng=rng)
         yield EquivalentModel.by(stretch, f"linear {i}", linear.kind)
