@@ -38,7 +38,9 @@ def plain(value: Any) -> Any:
 
 
 def record(value: Any, *names: str, **more: Any) -> dict[str, Any]:
-    """Make the JSON record of a dataclass: the attributes named, or every field that its repr shows, and more.
+    """Make the JSON record of a dataclass: the attributes `names`, or without any the fields that its repr shows.
+
+    What is given as `more` comes behind them.
 
     Examples
     --------

@@ -42,6 +42,7 @@ class _Bars:
         self.timer: Timer | None = None
 
     def __call__(self, steps: Iterable[T], description: str, total: int | None) -> Iterator[T]:
+        """Yield the steps, and move a bar of their own; nothing is shown where nobody watches."""
         if not _is_watched():
             yield from steps
             return

@@ -140,8 +140,8 @@ class Evaluation(Result):
         """
         if self.counts is None or self.counts.min() == self.counts.max():
             return []
-        # Queries of one count stay in one third.
-        # Thirds of the queries, not of the range of counts, which a few popular entities stretch.
+        # Thirds of the queries, not of the range of counts, which a few popular entities stretch. Queries of one count
+        # stay in one third.
         edges = np.quantile(self.counts, [1 / 3, 2 / 3])
         place = np.searchsorted(edges, self.counts, side="left")
         return [

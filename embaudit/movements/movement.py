@@ -200,6 +200,7 @@ class MovementProbe:
         n_lists: int = QUERIES,
         rng: RNG = 0,
     ) -> None:
+        """Draw the sample, and compute the cosines and lists before."""
         self.model, self.rng = model, as_generator(rng)
         self.n_pairs, self.n_neighbours, self.n_lists = n_pairs, n_neighbours, n_lists
         self.sides: tuple[SideName, ...] = tuple(dict.fromkeys(side for role in roles for side in Pairs(role).sides))

@@ -60,7 +60,8 @@ def undecided(evidence: Evidence) -> Iterator[Finding]:
         missing = " or ".join(
             f"{n:,} more {model.title(side)}{'s' * (n > 1)}" for side, n in pinning.rows_missing.items()
         )
-        # Near this model all numbers may be fixed, or as many rows as numbers be there, while no proof holds.
+        # Both sides together may have a row for each number, or fix all numbers for models near this one. Neither is a
+        # proof, and that all of so many are fixed would contradict the answer.
         alone = ["no_side"] * (pinning.rank == pinning.needed)
         yield finding(
             "rows_missing",
