@@ -141,13 +141,10 @@ class SharedTensor:
         if by_block.shape[2] == 1:
             return by_block[:, :, 0]
         # Infinity, where sums leave the range of float64, calls for powers of two: fsum would raise an OverflowError.
-        finite = np.abs(by_block).sum(axis=2) < np.inf
-        return np.array(
-            [
-                [math.fsum(parts) if ok else math.inf for parts, ok in zip(*side, strict=True)]
-                for side in zip(by_block, finite, strict=True)
-            ]
-        )
+        sums = np.full(by_block.shape[:2], np.inf)
+        for cell in zip(*np.nonzero(np.abs(by_block).sum(axis=2) < np.inf), strict=True):
+            sums[cell] = math.fsum(by_block[cell])
+        return sums
 
     def sums(self) -> BlockSums:
         """Stream the tensor and sum squares and products by block.
