@@ -311,11 +311,11 @@ def unstated_choices(setting: NetflixSetting, seed: int) -> pd.DataFrame:
     if setting.data is not None:
         return pd.DataFrame(columns=columns)
 
-    def one(name: str) -> pd.DataFrame:
+    def variant(name: str) -> pd.DataFrame:
         # One answer is changed at a time; the seed, sizes and penalties stay.
         varied = replace(setting, **CHOICES[name])  # type: ignore[arg-type]
         return measure(solve(varied.simulate(seed), varied))[0].assign(choice=name)
 
-    work = parallel_map(one, CHOICES)
+    work = parallel_map(variant, CHOICES)
     frame = pd.concat(list(track(work, "varying unstated choices", len(CHOICES))), ignore_index=True)
     return frame[columns]

@@ -159,7 +159,7 @@ class NetflixSetting:
         if (self.data is None) != (self.truth is None):
             raise InputError("--data and --truth must be given together: interactions, and clusters.")
         if self.data is not None and self.cluster_weights is not None:
-            raise InputError("cluster_weights must be left out with data, whose clusters truth tells.")
+            raise InputError("cluster_weights must be left out with data, whose clusters are those of truth.")
         self.require_rank(self.n_users, self.n_items)
 
     def require_rank(self, n_users: int, n_items: int) -> None:

@@ -107,7 +107,7 @@ def test_a_figure_of_ones_own_data_says_what_it_is_of(setting, own, tmp_path):
         ({"truth": "a.csv:b"}, "data and truth must be given together: interactions, and clusters."),
         (
             {"data": "a.csv", "truth": "b.csv:c", "cluster_weights": (1, 2)},
-            "cluster_weights must be left out with data, whose clusters truth tells.",
+            "cluster_weights must be left out with data, whose clusters are those of truth.",
         ),
     ],
 )
