@@ -6,7 +6,7 @@ that the penalty of the declared training would have chosen.
 
 At a stationary point of `Σ_u w_u ‖p_u‖² + Σ_i w_i ‖q_i‖²`, among all models of the same scores, no gauge lowers the
 penalty, hence `Pᵀ diag(w) P = Qᵀ diag(w) Q` up to a scale. Rows that are not of this form were not chosen by it:
-training stopped before it had settled, or somebody rescaled the rows.
+training stopped before its minimum, had another objective, or the rows were rescaled afterwards.
 """
 
 from __future__ import annotations
