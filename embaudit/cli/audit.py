@@ -140,8 +140,8 @@ def _invocation(context: typer.Context) -> Invocation:
     # What is wrong with the table is said where titles are read; a column that nobody asked for must not stop an audit.
     with suppress(InputError):
         truth = items and label_column(items, id=context.params["id"], title=context.params["title"])
-    path, *more = map(str, (context.params["path"], *(context.params["more"] or ())))
-    return Invocation(path, tuple(words[True]), tuple(words[False]), truth, tuple(more))
+    more = tuple(map(str, context.params["more"] or ()))
+    return Invocation(str(context.params["path"]), tuple(words[True]), tuple(words[False]), truth, more)
 
 
 @app.command()

@@ -11,6 +11,7 @@ from embaudit.cli.app import Model, More, Rng, app
 from embaudit.cli.groups import grouped
 from embaudit.cli.reading import Given, Titles
 from embaudit.cli.terminal import Output, Workers
+from embaudit.core.words import listed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,7 +51,6 @@ def evaluate(
     from embaudit.io.tables.columns import open_table
     from embaudit.io.tables.titles import ID_NAMES, TITLE_NAMES
     from embaudit.report.document import Origin
-    from embaudit.report.next_steps import Invocation
     from embaudit.report.terminal import print_result
 
     table, _, column = (interactions or "").partition(":")
@@ -77,8 +77,8 @@ def evaluate(
                 users = counted(len(labels.labels), "user")
                 judged = f"judged by the last two items of {users} in {table}; leave these out of training."
             result = evaluate_similarities(model, labels, n_neighbours=n_neighbours, separator=separator, rng=rng)
-        named = Invocation(path.name, more=tuple(map(str, more or ()))).title
-        title = f"which similarity serves {', '.join(truth or [table])} best in {named}"
+        files = listed([path.name, *map(str, more or ())], 1)
+        title = f"which similarity serves {', '.join(truth or [table])} best in {files}"
         write(result, title, Origin(((path.name, source.intake),), (judged,), rng))
     output.console.print(judged, markup=False)
     print_result(result, output.console, full=output.full)

@@ -140,7 +140,6 @@ def titles_for(item_ids: NDArray[Any], ids: NDArray[Any], titles: NDArray[np.str
     >>> titles_for(np.array(["7", "9"]), np.array([7, 8]), np.array(["Seven", "Eight"]))
     (array(['Seven', '9'], dtype='<U5'), 1)
     """
-    item_ids = listed(item_ids, "item_ids")
     joined = Joined(tuple(texts_for(item_ids, ids, titles)), "item", by_row=False)
     return joined.names(item_ids), len(item_ids) - joined.n_matched
 
