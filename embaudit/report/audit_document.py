@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from embaudit.auditing.answer import Readability
 from embaudit.auditing.equivalents import WORST
 from embaudit.auditing.evidence import LISTED
 from embaudit.auditing.finding import Severity
@@ -21,6 +22,7 @@ from embaudit.model import Pairs
 from embaudit.movements.neighbourhoods import find_rows, neighbourhoods
 from embaudit.report.audit_tables import (
     MOVED,
+    ROUNDING,
     convention_grid,
     families,
     glance_of,
@@ -35,7 +37,7 @@ from embaudit.report.document import Charted, Document, Lists, Section, lists_of
 from embaudit.report.figures import CertifiedCurveDisplay, MovementDisplay
 from embaudit.report.grid import Grid
 from embaudit.report.heatmap import heatmap_of_page
-from embaudit.report.next_steps import Invocation, by_logits, next_steps
+from embaudit.report.next_steps import Invocation, next_steps
 from embaudit.report.prediction_display import PredictionDisplay
 
 if TYPE_CHECKING:
@@ -49,6 +51,10 @@ PAIRS = 20_000
 """Pairs that are drawn; all where there are no more."""
 CONVENTIONS = ("with the average row subtracted", "norm folded in, average row subtracted")
 """Conventions of heads."""
+EQUIVALENT = "in one equivalent model: "
+"""Beginning of the heading over the lists of another model."""
+UNMOVED = "No equivalent model with other cosines was found; that is no proof."
+"""Remark where the answer is open, and no model that was tried moves a cosine."""
 
 
 def audit_document(audit: Audit, invocation: Invocation | None = None, *, drawn: bool = True) -> Document:
@@ -98,7 +104,6 @@ def audit_document(audit: Audit, invocation: Invocation | None = None, *, drawn:
         subject=f"{sides}{aside}, {counted(model.rank, 'dimension')}",
         answer=audit.answer,
         steps=() if invocation is None else tuple(next_steps(audit, invocation)),
-        rare_steps=() if invocation is None else tuple(by_logits(audit, invocation)),
         glance=glance,
         n_asked=len(compared_neighbours(audit)[0]) if audit.evidence.examples_requested else 0,
         words=tuple(definitions(model, met)),
@@ -219,7 +224,7 @@ def compared_neighbours(audit: Audit) -> tuple[tuple[Neighbourhood, ...], str]:
         return head.neighbours.examples, CONVENTIONS[0]
     side = shown_side(audit)
     names = (each.called(side) for each in evidence.equivalents if each.name == evidence.examples_gauge)
-    return tuple(each for each in evidence.examples if each.before), f"in one equivalent model: {next(names, '')}"
+    return tuple(each for each in evidence.examples if each.before), f"{EQUIVALENT}{next(names, '')}"
 
 
 def _in_convention(audit: Audit, names: Sequence[str]) -> tuple[Neighbourhood, ...]:
@@ -247,11 +252,16 @@ def _neighbours(audit: Audit) -> Section:
     side, title, (examples, against) = audit.model.side(role), audit.model.title(role), compared_neighbours(audit)
     called = audit.model.row_title(role)
     usual = next((each.levels for each in evidence.traits if each.role == role), None)
+    # An equivalent model that moves no cosine has the same lists, but for rounding.
+    moved = max((movement.max_abs for _, movement in evidence.visits(role)), default=0.0)
+    may_stand = audit.answer.word in (Readability.YES, Readability.UNSAID)
+    is_still = may_stand and against.startswith(EQUIVALENT) and moved < ROUNDING
     lists: list[Lists] = []
     # Lists of a model that moved predictions are not lists of an equivalent one.
     for each in examples if audit.predictions_hold else ():
         levels = None if usual is None else list(map(percent, usual.below([cosine for _, cosine in each.before])))
-        lists.append(lists_of(each, ("by cosine", against), title=called, levels=levels))
+        made = lists_of(each, ("by cosine", against), title=called, levels=levels)
+        lists.append(made.first if is_still else made)
     biased = (each for each in evidence.beside_bias if each.before)
     lists += [lists_of(each, ("without the bias", "with it among the factors"), title=called) for each in biased]
     if evidence.examples_requested:
@@ -265,6 +275,7 @@ def _neighbours(audit: Audit) -> Section:
     n_counted = max((record.top_n or 0 for _, record in evidence.visits(role)), default=0)
     if n_counted > shown:
         texts.append(f"Each list shows the first {shown} of the {n_counted} nearest that figures count.")
+    texts += [UNMOVED] * (is_still and audit.answer.word is Readability.UNSAID)
     if side.names is None and side.ids is None and role == "right":
         texts.append(f"These {title}s go by their number: `--labels FILE` names them, a name a line.")
     paragraphs = (" ".join(texts),) if lists else ()

@@ -62,13 +62,14 @@ class Near:
 
 @dataclass(frozen=True)
 class Lists:
-    """The neighbours of one row in two models, side by side."""
+    """The neighbours of one row in two models, side by side, or in the first alone."""
 
     name: str
-    headings: tuple[str, str]
-    """The two models."""
+    headings: tuple[str, ...]
+    """The models."""
     before: tuple[Near, ...]
     after: tuple[Near, ...]
+    """Empty where the second list would say the same as the first."""
     note: str = ""
     """A remark on both lists, such as copies that are not listed."""
 
@@ -83,23 +84,30 @@ class Lists:
         return replace(self, before=_shared(before, after), after=_shared(after, before))
 
     @property
+    def first(self) -> Lists:
+        """The first list alone, with no neighbour marked."""
+        before = tuple(replace(each, stays=True) for each in self.before)
+        return replace(self, headings=self.headings[:1], before=before, after=())
+
+    @property
     def grid(self) -> Grid:
-        """Both lists as one table."""
-        pairs = list(zip(self.before, self.after, strict=True))
-        levels = any(each.level for each in self.before)
-        headings = (self.headings[0], "", *["higher than"] * levels, self.headings[1], "")
-        rows = tuple(
-            (each.name, each.cosine, *[f"{each.level} of pairs"] * levels, two.name, two.cosine) for each, two in pairs
-        )
+        """The lists as one table."""
+        levels, title = any(each.level for each in self.before), f"nearest to {self.name}"
+        headings = (self.headings[0], "", *["higher than"] * levels, *self.headings[1:], *[""] * bool(self.after))
+        rows = [(each.name, each.cosine, *[f"{each.level} of pairs"] * levels) for each in self.before]
         # The second name stands behind a cosine and, where they are shown, behind a level.
-        words = (0, 2 + levels)
-        marked = [(at, words[i]) for at, pair in enumerate(pairs) for i in (0, 1) if not pair[i].stays]
-        return Grid(f"nearest to {self.name}", self.note, headings, rows, words=words, marked=frozenset(marked))
+        words = (0, 2 + levels)[: len(self.headings)]
+        if self.after:
+            rows = [(*row, each.name, each.cosine) for row, each in zip(rows, self.after, strict=True)]
+        lists = zip(words, (self.before, self.after), strict=False)
+        marked = frozenset((at, column) for column, near in lists for at, each in enumerate(near) if not each.stays)
+        return Grid(title, self.note, headings, tuple(rows), words=words, marked=marked)
 
 
 def _shared(some: tuple[Near, ...], other_lines: tuple[Near, ...]) -> tuple[Near, ...]:
     names = {each.name for each in other_lines}
-    return tuple(replace(each, stays=each.stays and each.name in names) for each in some)
+    # Beside no list there is nothing to differ from.
+    return tuple(replace(each, stays=each.stays and (not names or each.name in names)) for each in some)
 
 
 @dataclass(frozen=True)
@@ -185,8 +193,6 @@ class Document:
     """Answer of an audit."""
     steps: tuple[tuple[str, str], ...] = ()
     """Purposes and commands to type next."""
-    rare_steps: tuple[tuple[str, str], ...] = ()
-    """The same for readers who hold what few do."""
     glance: Glance | None = None
     n_asked: int = 0
     """Neighbour lists, from the first one, of rows that were asked for."""

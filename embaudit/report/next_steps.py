@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 TWO_TABLES = re.compile("word|w2v|glove|fasttext|node2vec|deepwalk|clip|users|item|factor", re.IGNORECASE)
 """Names of files, folders and arrays that come from models of two tables."""
-OTHER, ROWS = "OTHER-SIDE.npy", "ROWS.npy"
+OTHER, ROWS, INPUTS, STATES = "OTHER-SIDE.npy", "ROWS.npy", "INPUTS.npy", "STATES.npy"
 """Files that stand in a command for those of its reader."""
 
 
@@ -95,6 +95,11 @@ def next_steps(audit: Audit, invocation: Invocation) -> Iterator[tuple[str, str]
     if training compared these rows with each other (a sentence encoder): embaudit audit v.npy --compared cosine
     if multiplied with a second table (word2vec, CLIP, recommender): embaudit audit v.npy --left OTHER-SIDE.npy
     to read every table and finding: embaudit audit v.npy --full
+    >>> found = audit(FactorModel.from_softmax([[1.0, 2.0], [2.0, 1.0], [3.0, 3.0]]))
+    >>> for line in list(next_steps(found, Invocation("h.npz")))[1]:
+    ...     print(line)
+    to compare labels by what the head does with your inputs, not by meaning
+    embaudit fix h.npz --inputs INPUTS.npy --as prediction --unit --out h-prediction.npz
     """
     model, word = audit.model, audit.answer.word
     # After a failed check, or a YES, there is nothing to choose: only reading is left.
@@ -102,7 +107,7 @@ def next_steps(audit: Audit, invocation: Invocation) -> Iterator[tuple[str, str]
         if model.link == "unknown":
             yield "if training compared cosines", invocation.audit("--objective", "cosine")
         if model.left is not None:
-            yield from _by_predictions(audit, invocation)
+            yield _by_predictions(audit, invocation)
         elif "right" in model.free_shifts and word is Readability.NO:
             form = "centred" if audit.evidence.norm is None else "folded-centred"
             made = ", norm folded in and" * (form != "centred") + " centred"
@@ -112,18 +117,27 @@ def next_steps(audit: Audit, invocation: Invocation) -> Iterator[tuple[str, str]
             yield from _of_one_side(audit, invocation)
         elif model.objective is None and model.predicts is not Equivalence.COSINES:
             yield from _declaring(audit, invocation)
+        if audit.head is not None and model.left is None:
+            yield _by_predictions(audit, invocation)
     if invocation.truth is not None and audit.evidence.role != "left":
         what = f"to judge similarities by the labels of column {invocation.truth}"
         yield what, invocation.evaluate("--truth", invocation.truth)
     yield "to read every table and finding", invocation.audit("--full")
 
 
-def _by_predictions(audit: Audit, invocation: Invocation) -> Iterator[tuple[str, str]]:
-    """Yield how to write vectors that compare rows by predictions."""
-    is_left = audit.evidence.role == "left"
-    side, title = (("--role", "left") if is_left else (), audit.model.title("left" if is_left else "right"))
-    command = invocation.fix("--as", "prediction", *side, "--unit", "--out", invocation.out("prediction"))
-    yield f"for vectors that compare {title}s by {seen_of(audit.model)}, not by better taste", command
+def _by_predictions(audit: Audit, invocation: Invocation) -> tuple[str, str]:
+    """Say how to write vectors that compare rows by predictions; a head without inputs needs some of its reader."""
+    model, is_left, reading, over = audit.model, audit.evidence.role == "left", tuple[str, ...](), ""
+    title = model.title("left" if is_left else "right")
+    if audit.head is not None and model.left is None:
+        # What the head is multiplied with comes from behind a final norm that is known.
+        reading = ("--inputs", INPUTS) if audit.evidence.norm is None else ("--states", STATES)
+        over = f" with your {reading[0].removeprefix('--')}"
+    what = f"for vectors that compare {title}s by {seen_of(model)}, not by better taste"
+    if audit.head is not None:
+        what = f"to compare {title}s by what the head does{over}, not by meaning"
+    side = ("--role", "left") if is_left else ()
+    return what, invocation.fix(*reading, "--as", "prediction", *side, "--unit", "--out", invocation.out("prediction"))
 
 
 def _law(audit: Audit) -> str | None:
@@ -157,28 +171,3 @@ def _declaring(audit: Audit, invocation: Invocation) -> Iterator[tuple[str, str]
     if law is not None:
         what = "if you know how it was trained, such as with the same weight decay on both sides"
         yield f"{what} (`embaudit explain objective` lists the words)", invocation.audit("--objective", law)
-
-
-def by_logits(audit: Audit, invocation: Invocation) -> Iterator[tuple[str, str]]:
-    """Yield how to compare labels by their logits, where a head has no inputs: only its reader can bring some.
-
-    Examples
-    --------
-    >>> from embaudit.auditing import audit
-    >>> from embaudit.model import FactorModel
-    >>> found = audit(FactorModel.from_softmax([[1.0, 2.0], [2.0, 1.0], [3.0, 3.0]]))
-    >>> for what, command in by_logits(found, Invocation("h.npz")):
-    ...     print(f"{what}: {command}")
-    with inputs of yours (put their file's name for INPUTS.npy), to write vectors that compare labels by their logits: \
-embaudit fix h.npz --inputs INPUTS.npy --as prediction --unit --out h-prediction.npz
-    """
-    head = audit.head is not None and audit.model.left is None
-    if not head or not audit.predictions_hold or audit.answer.word is Readability.YES:
-        return
-    option, file = ("--inputs", "INPUTS.npy") if audit.evidence.norm is None else ("--states", "STATES.npy")
-    kind = "inputs of yours" if option == "--inputs" else "states of yours from before the final norm"
-    what = f"with {kind} (put their file's name for {file}), to write vectors that compare "
-    yield (
-        f"{what}{audit.model.title('right')}s by their logits",
-        invocation.fix(option, file, "--as", "prediction", "--unit", "--out", invocation.out("prediction")),
-    )

@@ -17,8 +17,7 @@ from rich.text import Text
 from embaudit.auditing.answer import Readability
 from embaudit.auditing.finding import Severity
 from embaudit.core.words import cut
-from embaudit.report.audit_document import CONVENTIONS, audit_document
-from embaudit.report.audit_tables import ROUNDING, shown_side
+from embaudit.report.audit_document import CONVENTIONS, UNMOVED, audit_document
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -104,17 +103,15 @@ def first_screen(audit: Audit, invocation: Invocation) -> str:
     # Long commands make room for a finding and for neighbours, of every row that was asked for.
     rows = max(1, made.n_asked)
     least = 1 + len(_neighbours(audit, made, 1 if made.n_asked else LEAST, rows))
-    # Training that is not known can be told in two ways, which stay together.
-    is_open = answer.word is Readability.UNSAID
-    fewer = made.steps[:-1] if is_open else (*made.steps[:1], *made.steps[1:][-1:])
-    # As many commands as leave room for one finding and for the shortest lists.
-    for steps in (made.steps, fewer, made.steps[: 1 + is_open]):
-        below = [*_commands(steps)]
-        room = HEIGHT - len(top) - len(table) - len(below)
-        if room >= least:
-            break
+    # Training that is not known can be told in two ways, which stay together. Each command behind them stands where it
+    # leaves room for one finding and for the shortest lists.
+    n_kept, commands = 1 + (answer.word is Readability.UNSAID), [*_commands(made.steps)]
+    below, room = [*chain(*commands[:n_kept])], HEIGHT - len(top) - len(table)
+    for lines in commands[n_kept:]:
+        below += lines if room - len(below) - len(lines) >= least else []
+    room -= len(below)
     # A second finding shortens the lists: a tip to three neighbours at least, an issue to two.
-    tips, issues = (room - len(_neighbours(audit, made, fewest, rows)) for fewest in (FEWEST, LEAST))
+    tips, issues = (room - len(_neighbours(audit, made, most, rows)) for most in (FEWEST, LEAST))
     grave = sum(each.severity is Severity.ISSUE for each in news)
     n_findings = max(1, min(FINDINGS, max(tips, min(issues, grave))))
     findings = [_short(f"{each.code} {each.severity.title}: {each.title}") for each in news[:n_findings]]
@@ -154,17 +151,18 @@ def _neighbours(audit: Audit, made: Document, most: int, rows: int = 1) -> list[
         return []
     if not made.lists:
         return ["", *map(_short, made.ends)] if made.ends else []
-    worth = _worth(audit, made)
-    return [line for each in made.lists[:rows] for line in ("", *_two_lists(audit, each.head(most), worth))]
+    # Where cosines are fixed they stand alone; those of predictions are on the page.
+    lists = [each.first if audit.answer.word is Readability.YES else each for each in made.lists[:rows]]
+    return [line for each in lists for line in ("", *_two_lists(each.head(most), _worth(audit, each)))]
 
 
-def _worth(audit: Audit, made: Document) -> str:
+def _worth(audit: Audit, lists: Lists) -> str:
     """Judge the list of another model; a list by predictions speaks for itself."""
-    against = made.lists[0].headings[1]
+    if not lists.after:
+        return UNMOVED if audit.answer.word is Readability.UNSAID else ""
+    against = lists.headings[1]
     if against.startswith("by "):
         return ""
-    if _stands_still(audit, made.lists[0]):
-        return "No equivalent model with other cosines was found; that is no proof."
     if audit.answer.word is Readability.CONVENTION and not CONTRADICTED & {*audit.answer.findings}:
         return "Training chose the left list, among those of equivalent models."
     if against in CONVENTIONS:
@@ -172,21 +170,12 @@ def _worth(audit: Audit, made: Document) -> str:
     return "The list on the right is as valid as the left one, no better."
 
 
-def _stands_still(audit: Audit, lists: Lists) -> bool:
-    """Check that cosines are undecided, and that the equivalent model listed moves none by more than rounding."""
-    if not lists.headings[1].startswith("in one equivalent model"):
-        return False
-    moved = (movement.max_abs for _, movement in audit.evidence.visits(shown_side(audit)))
-    return audit.answer.word is Readability.UNSAID and max(moved, default=0.0) < ROUNDING
-
-
-def _two_lists(audit: Audit, lists: Lists, below: str) -> Iterator[str]:
-    """Lay two lists side by side, and mark the names that only one of them holds; one list where both are the same."""
-    if audit.answer.word is Readability.YES or _stands_still(audit, lists):
+def _two_lists(lists: Lists, below: str) -> Iterator[str]:
+    """Lay two lists side by side, and mark the names that only one of them holds; or one list alone."""
+    if not lists.after:
         yield _short(f"nearest to {lists.name}{f' ({lists.note})' if lists.note else ''}")
         yield from (_cell(each, "").rstrip() for each in lists.before)
-        if audit.answer.word is not Readability.YES:
-            yield below
+        yield from [below] * bool(below)
         return
     marked = not all(each.stays for each in (*lists.before, *lists.after))
     # Where a line follows the lists it explains the star, else the heading does.
@@ -205,11 +194,10 @@ def _cell(each: Near, mark: str) -> str:
     return f"{cut(each.name, room):{room}} {float(each.cosine):5.2f} {mark}"
 
 
-def _commands(steps: Iterable[tuple[str, str]]) -> Iterator[str]:
-    """Write what to type next, each below what it is for; a line too long is broken as a shell allows it."""
+def _commands(steps: Iterable[tuple[str, str]]) -> Iterator[list[str]]:
+    """Write each command to type next below what it is for; a line too long is broken as a shell allows it."""
     for start, (what, command) in zip(chain(["next, "], repeat("or ")), steps, strict=False):
-        yield from wrap(f"{start}{what}:", WIDTH)
-        yield from _broken(command)
+        yield [*wrap(f"{start}{what}:", WIDTH), *_broken(command)]
 
 
 def _broken(command: str) -> list[str]:

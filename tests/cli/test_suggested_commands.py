@@ -15,7 +15,7 @@ from safetensors.numpy import save_file
 import embaudit as ea
 
 SMALL = "--n-gauges 1"
-PLACEHOLDERS = {"OTHER-SIDE.npy": "users.npy", "ROWS.npy": "items.npy"}
+PLACEHOLDERS = {"ROWS.npy": "items.npy"} | dict.fromkeys(["OTHER-SIDE.npy", "INPUTS.npy", "STATES.npy"], "users.npy")
 """What the screen asks to put something of one's own for."""
 CLIP = "clip.npz --left text --weight image --left-name text --right-name image"
 KINDS = {
@@ -26,8 +26,8 @@ KINDS = {
     "table": ("words.csv --show 'w 3' --n-neighbours 5 --ignore EMB404", ["audit", "audit"]),
     "one side": ("items.npy --max-condition 1.5", ["audit", "audit", "audit"]),
     "two files": ("items.npy --left users.npy --role user", ["fix", "audit"]),
-    "head": ("head.npz --kind head --labels labels.txt --soft-cap 30", ["audit", "audit"]),
-    "language model": ("'language model' --norm-kind rms", ["fix", "audit"]),
+    "head": ("head.npz --kind head --labels labels.txt --soft-cap 30", ["audit", "fix"]),
+    "language model": ("'language model' --norm-kind rms", ["fix", "fix"]),
     "folder with spaces": ('"my models/it\'s.npz" --objective none', ["fix", "audit"]),
     "clip": (CLIP, ["audit", "fix", "audit"]),
 }

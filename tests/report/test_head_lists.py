@@ -10,6 +10,7 @@ import embaudit as ea
 from embaudit.model.final_norm import FinalNorm
 from embaudit.report.documents import document
 from embaudit.report.next_steps import Invocation
+from embaudit.report.page import page
 from embaudit.report.terminal import first_screen
 
 pytestmark = pytest.mark.usefixtures("without_attacks")
@@ -19,9 +20,7 @@ pytestmark = pytest.mark.usefixtures("without_attacks")
 def test_labels_that_were_asked_for_stand_beside_the_convention(norm):
     rows = random_model(p=40, k=4).right + 2
     head = ea.FactorModel.from_softmax(rows, labels=[f"l{i}" for i in range(40)])
-    (lists,) = document(
-        ea.audit(head if norm is None else head.replace(final_norm=norm), n_gauges=1, show=["l7"])
-    ).lists
+    (lists,) = document(ea.audit(head.replace(final_norm=norm), n_gauges=1, show=["l7"])).lists
     after = rows if norm is None else rows * np.asarray(norm.gain)
     unit = after - after.mean(axis=0)
     unit /= np.linalg.norm(unit, axis=1, keepdims=True)
@@ -39,5 +38,8 @@ def test_lists_of_a_normalised_head_stand_beside_a_model_that_moves_them():
 @pytest.mark.parametrize(("trained", "lists"), [("cosine", 1), ("identity", 2)])
 def test_a_model_that_was_only_turned_has_no_list_of_its_own(trained, lists):
     rows = random_model(0, p=30, k=20).right
-    screen = first_screen(ea.audit(ea.FactorModel(None, rows, link=trained), n_gauges=1), Invocation("x.npy"))
+    found = ea.audit(ea.FactorModel(None, rows, link=trained), n_gauges=1)
+    assert {len(each.grid.headings) for each in document(found).lists} == {2 * lists + 1}
+    screen, shown = first_screen(found, Invocation("x.npy")), page(found)
+    assert ("in one equivalent model: " in shown, "found; that is no proof." in shown) == (lists == 2, lists == 1)
     assert ("as valid as the left one" in screen, "found; that is no proof." in screen) == (lists == 2, lists == 1)
