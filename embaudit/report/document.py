@@ -73,11 +73,6 @@ class Lists:
     note: str = ""
     """A remark on both lists, such as copies that are not listed."""
 
-    @property
-    def n_staying(self) -> int:
-        """Number of former neighbours that the other list shows."""
-        return sum(each.stays for each in self.before)
-
     def head(self, most: int) -> Lists:
         """Cut both lists; a neighbour that is left in one of them alone is no longer kept."""
         before, after = self.before[:most], self.after[:most]

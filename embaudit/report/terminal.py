@@ -218,8 +218,8 @@ def brief(paragraphs: Iterable[str], grids: Sequence[Grid]) -> str:
 
     Parameters
     ----------
-    said : iterable of str
-        Paragraphs, the conclusion among them.
+    paragraphs : iterable of str
+        The conclusion and notes.
     grids : sequence of Grid
         Tables; the first is shown.
 
