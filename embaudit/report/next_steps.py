@@ -126,7 +126,7 @@ def next_steps(audit: Audit, invocation: Invocation) -> Iterator[tuple[str, str]
 
 
 def _by_predictions(audit: Audit, invocation: Invocation) -> tuple[str, str]:
-    """Say how to write vectors that compare rows by predictions; a head without inputs needs some of its reader."""
+    """Name the line that writes vectors which compare rows by predictions, with the file that a bare head lacks."""
     model, is_left, reading, over = audit.model, audit.evidence.role == "left", tuple[str, ...](), ""
     title = model.title("left" if is_left else "right")
     if audit.head is not None and model.left is None:
