@@ -24,7 +24,7 @@ from embaudit.io.codecs.delimited import (
     read_delimited,
     sniff,
 )
-from embaudit.io.files import AnyPath, existing_file
+from embaudit.io.files import AnyPath, existing_file, on_this_machine
 from embaudit.io.refusals import refuse_matrix_market, refuse_pickles
 
 if TYPE_CHECKING:
@@ -290,7 +290,9 @@ def read_frame(table: Any) -> pd.DataFrame:
             raise must_be("the columns of the table", "of one length", "different ones") from error
     if not isinstance(table, (str, os.PathLike)):
         raise must_be("the table", "a data frame, a mapping of columns or a path", type(table).__name__)
-    path = existing_file(table)
+    path = on_this_machine(table, "the table")
+    if not path.is_file():
+        raise must_be("the table", "an existing file", str(path))
     refuse_pickles(path)
     # Before a suffix such as .gz, which pandas unpacks.
     kind = next((s for s in map(str.lower, path.suffixes[::-1]) if s in (*BY_SUFFIX, *SUFFIXES)), "")
