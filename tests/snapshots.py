@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import re
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import Collection
 from matplotlib.colors import to_hex
@@ -21,7 +23,13 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 NUMBER = re.compile(r"(?<![\w.])-?\d[\d,]*\.?\d*(?![\w.]*\w)")
+LOCK = (Path(__file__).parents[1] / "requirements.lock").read_text(encoding="utf-8")
 ROUNDING = re.compile(r"\b\d+(?:\.\d+)?e-\d+\b")
+
+as_locked = pytest.mark.skipif(
+    any(f"\n{name}=={version(name)} " not in LOCK for name in ("matplotlib", "typer")),
+    reason="other versions of matplotlib and typer put ticks and usage otherwise",
+)
 
 
 def assert_snapshot(path: Path, text: str) -> None:

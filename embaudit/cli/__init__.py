@@ -45,7 +45,7 @@ def _run() -> None:
             if remedy := GONE.get(f"option {sys.argv[1]} {option}"):
                 raise InputError(f"{option} is gone; {remedy}.")
         with inputs_noted():
-            get_command(app)()
+            get_command(app)(prog_name="embaudit")
     except BrokenPipeError:
         sys.exit(CLOSED_PIPE)
     except SystemExit as ended:

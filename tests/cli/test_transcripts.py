@@ -17,7 +17,7 @@ import pandas as pd
 import pytest
 from browsing import text_of
 from models import random_model
-from snapshots import assert_snapshot
+from snapshots import as_locked, assert_snapshot
 
 import embaudit as ea
 
@@ -62,6 +62,7 @@ def written(words):
     return [line for block in blocks for line in wrap(block, 110)]
 
 
+@as_locked
 @pytest.mark.usefixtures("_inputs")
 @pytest.mark.parametrize("path", sorted(FOLDER.iterdir()), ids=lambda path: path.stem)
 def test_commands_print_and_write_what_they_did(embaudit, path):

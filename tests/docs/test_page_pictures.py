@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from matplotlib.image import imread
 from pages import DOCS, PAGES, blocks
+from snapshots import as_locked
 
 FOLDER = DOCS / "pictures"
 FIGURES = r"```\{figure\} (\S+)\n:alt: (.+)\n\n(.+(?:\n.+)*)\n```"
@@ -81,6 +82,7 @@ def test_every_picture_is_shown_and_small(draw):
     assert max((FOLDER / f"{name}.svg").stat().st_size for name in DRAWN) < MOST_BYTES
 
 
+@as_locked
 @pytest.mark.parametrize("name", [name for name in DRAWN if name != "gate"])
 def test_pictures_are_what_is_drawn_today(name, draw):
     # A search for the worst gauge may end a little elsewhere on another machine.

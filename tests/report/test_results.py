@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.figure import Figure
-from snapshots import assert_snapshot, sketch
+from snapshots import as_locked, assert_snapshot, sketch
 
 import embaudit as ea
 from embaudit.canonical import pinned_test
@@ -171,6 +171,7 @@ def test_every_result_is_told_as_in_the_golden_text():
     assert told() == TOLD.read_text(encoding="utf-8")
 
 
+@as_locked
 def test_what_is_drawn_is_what_was_drawn():
     sketches = [f"== {name}\n{sketch(results()[name].plot(Figure().add_subplot()).figure_)}" for name in sorted(DRAWN)]
     assert_snapshot(TOLD.with_name("drawn.txt"), "\n".join(sketches).replace(HOSTILE, "NAME"))
