@@ -61,7 +61,8 @@ def stretch_to_end(x: Floats, y: Floats, side: SideName, condition: float | None
 
 def _magnified(end: Floats, start: Floats) -> Floats:
     """Compute `sin θ' / sin θ` from two half-angle tangents, 1 where the rows are parallel."""
-    with np.errstate(divide="ignore", invalid="ignore"):
+    # 1/t of a subnormal tangent is infinite, as that of 0 is.
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         # sin θ = 2t/(1 + t²); the factor 2 cancels in the ratio.
         sines = [1 / (tangent + 1 / tangent) for tangent in (end, start)]
         return np.where(sines[1] > 0, sines[0] / sines[1], 1.0)

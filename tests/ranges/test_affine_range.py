@@ -7,7 +7,7 @@ import contextlib
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from embaudit.errors import InputError
@@ -125,6 +125,7 @@ def test_without_one_part_it_is_the_range_of_the_other(k: int, kappa: float, tau
 
 
 @settings(max_examples=20)
+@example(2, 2.0, 1.0, 2.2e-313, 0)
 @given(st.integers(1, 5), st.floats(1, 20), st.floats(0, 3), st.floats(0, 1), st.integers(0, 2**32 - 1))
 def test_larger_budgets_contain_smaller_ones(k: int, kappa: float, tau: float, share: float, seed: int) -> None:
     model = model_of(hard_rows(k, seed), hard_rows(k, seed + 1))
