@@ -84,7 +84,7 @@ def test_tokens_that_stand_for_no_text_are_set_aside(tmp_path: Path) -> None:
     assert not load(gguf_file(tmp_path / "n.gguf", TIED, tokens=TOKENS)).right_aside.any()
 
 
-@pytest.mark.parametrize("said", [{"attention__causal": False}, {"pooling_type": 2}])
+@pytest.mark.parametrize("said", [{"attention__causal": False}, {"pooling_type": 2}, {}])
 def test_an_encoder_has_no_head(tmp_path: Path, said: dict[str, Any]) -> None:
     path = gguf_file(tmp_path / "m.gguf", TIED, architecture="bert", **LAYER, **said)
     assert refused(path) == (

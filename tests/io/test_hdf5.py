@@ -142,6 +142,8 @@ def test_the_layer_with_the_softmax_is_the_head(tmp_path: Path, activation: Any)
         "read as hdf5: out.kernel, out.bias; left over: hidden.kernel (3 × 2), hidden.bias (2)"
     )
     assert load(path, weight="hidden.kernel", kind="vectors").right.shape == (2, 3)
+    gate = keras(tmp_path / "g.keras", [dense("hidden", activation), dense("out", "tanh")], two_layers)
+    assert f"the arrays of {gate} must be one recognised table, pair or head" in refused(gate)
 
 
 @pytest.mark.parametrize(

@@ -76,10 +76,12 @@ def test_a_look_refuses_what_reading_refuses(tmp_path: Path) -> None:
 
 
 def test_ids_come_from_lines_columns_and_arrays(tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_text("b\n7\n")
+    for name, text in (("a.txt", "b\n7\n"), ("d.txt", "007\n7\n"), ("e.txt", "-7\n8\n"), ("f.txt", f"{10**20}\n8\n")):
+        (tmp_path / name).write_text(text)
     (tmp_path / "b.csv").write_text("movieId,other\n70,x\n3,y\n")
     np.save(tmp_path / "c.npy", np.array([4, 2]))
-    read_as = {"a.txt": ["b", "7"], "b.csv": [70, 3], "b.csv:other": ["x", "y"], "c.npy": [4, 2]}
+    lines = {"a.txt": ["b", "7"], "d.txt": ["007", "7"], "e.txt": [-7, 8], "f.txt": [str(10**20), "8"]}
+    read_as = {**lines, "b.csv": [70, 3], "b.csv:other": ["x", "y"], "c.npy": [4, 2]}
     for name, expected in read_as.items():
         assert read_ids(f"{tmp_path / name}", 2).tolist() == expected
     for name in ("b.csv", "c.npy"):

@@ -23,11 +23,11 @@ def node(kind: str, inputs: str, output: str, **attributes: Any) -> Any:
     return onnx.helper.make_node(kind, inputs.split(), [output], **attributes)
 
 
-def written(path: Path, nodes: list[Any], output: str, **numbers: np.ndarray) -> Path:
+def written(path: Path, nodes: list[Any], output: str, shape: Any = None, **numbers: np.ndarray) -> Path:
     value = onnx.helper.make_tensor_value_info
     kind = onnx.TensorProto.FLOAT
     graph = onnx.helper.make_graph(
-        nodes, "g", [value("x", kind, [None, 5])], [value(output, kind, None)],
+        nodes, "g", [value("x", kind, [None, 5])], [value(output, kind, shape)],
         [onnx.numpy_helper.from_array(array, name) for name, array in numbers.items()],
     )  # fmt: skip
     onnx.save(onnx.helper.make_model(graph), str(path))
@@ -69,10 +69,12 @@ def test_heads(tmp_path: Path, head: str) -> None:
 
 
 def test_a_head_without_bias(tmp_path: Path) -> None:
-    nodes = [*FIRST, node("MatMul", "h w", "s"), node("LogSoftmax", "s", "p")]
-    assert load(written(tmp_path / "m.onnx", nodes, "p", hidden=HIDDEN, w=W.T)).right_bias is None
-    nodes[-2] = node("Gemm", "h w", "s")
-    assert load(written(tmp_path / "m.onnx", nodes, "p", hidden=HIDDEN, w=W.T)).right_bias is None
+    for kind, last, shape in (("Gemm", 1, [None, 4]), ("MatMul", 2, [None, 7, 4])):
+        nodes = [*FIRST, node(kind, "h w", "s"), node("LogSoftmax", "s", "p", axis=last)]
+        assert load(written(tmp_path / "m.onnx", nodes, "p", shape, hidden=HIDDEN, w=W.T)).right_bias is None
+    nodes[-1] = node("Softmax", "s", "p", axis=1)
+    with pytest.raises(InputError, match="must be one linear map, perhaps with a softmax; got others"):
+        load(written(tmp_path / "m.onnx", nodes, "p", shape, hidden=HIDDEN, w=W.T))
 
 
 @pytest.mark.parametrize(

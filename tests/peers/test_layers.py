@@ -89,6 +89,8 @@ def test_dense_layers(keras: Any, activation: str) -> None:
     model = from_object(net.layers[-1], inputs=states)
     theirs = keras.ops.convert_to_numpy(net(X))
     np.testing.assert_allclose(model.predictions(), theirs, rtol=0, atol=1e-5)
+    if activation == "softmax":
+        np.testing.assert_array_equal(from_object(net).right, model.right)
 
 
 @held("keras", "Dense relu")

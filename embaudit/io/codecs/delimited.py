@@ -217,7 +217,7 @@ def read_delimited(sources: Sequence[Delimited], columns: Mapping[int, Cell]) ->
 
     table = pa.concat_tables(_parsed(source, columns) for source in sources)
     read = {position: table.column(str(position)) for position in columns}
-    return {position: _as_ids(column) if columns[position] == "id" else column for position, column in read.items()}
+    return {position: as_ids(column) if columns[position] == "id" else column for position, column in read.items()}
 
 
 def _parsed(source: Delimited, columns: Mapping[int, Cell], settled: Delimited | None = None) -> pa.Table:
@@ -264,13 +264,20 @@ def _parsed(source: Delimited, columns: Mapping[int, Cell], settled: Delimited |
         raise _fault(settled or source, columns, error) from error
 
 
-def _as_ids(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Make integers of texts where every one of them writes an integer."""
-    # Each distinct id is looked at once: the column came as places in a dictionary.
+def as_ids(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Make integers of texts where every one of them writes an integer.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> [as_ids(pa.chunked_array([ids])).to_pylist() for ids in (["7", "-5"], ["7", "007"], ["-0", str(10**20)])]
+    [[7, -5], ['7', '007'], ['-0', '100000000000000000000']]
+    """
+    # Each distinct id is looked at once, as a place in a dictionary.
     import pyarrow as pa
     from pyarrow import compute
 
-    column = column.unify_dictionaries()
+    column = column.dictionary_encode().unify_dictionaries()
     texts = compute.utf8_trim_whitespace(column.chunk(0).dictionary)
     if not compute.all(compute.match_substring_regex(texts, INTEGER), min_count=0).as_py():
         return column

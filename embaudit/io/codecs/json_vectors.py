@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from embaudit.errors import InputError, must_be, option
+from embaudit.io.codecs.delimited import as_ids
 from embaudit.io.codecs.npy import reason
 from embaudit.io.codecs.unpacked import open_bytes
 from embaudit.io.files import plain_suffix
@@ -63,9 +64,8 @@ def _of(content: Any, path: Path, depth: int = 1) -> pa.Table:
             return pa.table({"vector": pa.array(content, vectors)})
     if isinstance(content, dict) and content:
         if all(_is_vector(value) for value in content.values()):
-            # JSON has keys as text only: integers where all of them write one.
-            integers = all(key.isdecimal() and key == str(int(key)) for key in content)
-            ids = [int(key) if integers else key for key in content]
+            # JSON has keys as text only.
+            ids = as_ids(pa.chunked_array([list(content)]))
             return pa.table({"id": ids, "vector": pa.array(content.values(), vectors)})
         lists = {name: value for name, value in content.items() if isinstance(value, list) and value}
         if rows := max((len(value) for value in lists.values() if _is_vector(value[0])), default=0):

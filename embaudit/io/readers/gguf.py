@@ -15,7 +15,8 @@ from embaudit.io.request import Request
 from embaudit.model import Softmax
 
 EMBEDDING, HEAD = "token_embd.weight", "output.weight"
-ENCODERS = ("t5encoder", "bert", "modern-bert", "neo-bert", "nomic-bert", "nomic-bert-moe", "jina-bert-v2", "clip")
+ENCODERS = ("t5encoder", "bert", "modern-bert", "neo-bert", "nomic-bert", "nomic-bert-moe", "jina-bert-v2", "clip",
+            "eurobert", "gemma-embedding")  # fmt: skip
 """Architectures of llama.cpp that predict no tokens."""
 NO_TEXT = (2, 3, 5)
 """Kinds of tokens that stand for no text: unknown, control, unused (`TokenType` of the package `gguf`)."""

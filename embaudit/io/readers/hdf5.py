@@ -140,8 +140,10 @@ def of_keras(arrays: Arrays, config: Any, request: Request, where: object) -> Co
         raise must_be(f"{where}", "numbers as they are", "layers that Keras has quantised", remedy)
     layers = list(_layers(config))
     if request.weight is None and request.left is None and request.kind in ("auto", "head"):
-        softmax = [layer for kind, layer in layers if kind == "Dense" and _activation(layer) == "softmax"]
-        heads = [f"{layer.get('name')}.kernel" for layer in softmax if f"{layer.get('name')}.kernel" in arrays.tensors]
+        # A softmax before other layers chooses among experts; live models put their own name before that of a layer.
+        dense = [layer for kind, layer in layers if kind == "Dense"]
+        last = f"{dense[-1].get('name')}.kernel" if dense and _activation(dense[-1]) == "softmax" else ""
+        heads = [name for name in arrays.tensors if last and f".{name}".endswith(f".{last}")]
         request = replace(request, kind="head", weight=heads[0]) if len(heads) == 1 else request
     base = contents_of(arrays, request, where)
     if "left" not in base.fields or "link" in base.fields or request.link is not None or not layers:

@@ -74,7 +74,8 @@ def _head_of(path: Path) -> OnnxHead:
     try:
         graph = onnx.load(str(path)).graph
         numbers = {tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in graph.initializer}
-        walk = _Walk({name: node for node in graph.node for name in node.output}, numbers, onnx.helper)
+        ranks = {x.name: len(x.type.tensor_type.shape.dim) for x in (*graph.value_info, *graph.output)}
+        walk = _Walk({name: node for node in graph.node for name in node.output}, numbers, ranks, onnx.helper)
         heads = {head.name: head for out in graph.output for head in walk.back(out.name)}
     except Exception as error:  # what protobuf raises has no class of its own that is public
         raise must_be(f"{path}", "a whole ONNX file", reason(error), "write it again") from error
@@ -90,6 +91,8 @@ class _Walk:
     makers: dict[str, Any]
     """The node behind each value."""
     numbers: dict[str, NDArray[Any]]
+    ranks: dict[str, int]
+    """Axes of each value whose shape the graph tells, 0 where it tells none."""
     helper: Any
 
     def back(self, name: str) -> Iterator[OnnxHead]:
@@ -98,8 +101,9 @@ class _Walk:
         if node is None:
             return
         attributes = {attribute.name: self.helper.get_attribute_value(attribute) for attribute in node.attribute}
-        if node.op_type in SOFTMAX and attributes.get("axis", -1) not in (-1, 1):
-            # Over another axis it compares inputs, no labels.
+        # Labels lie along the last axis: a softmax over another one compares inputs, or places of a sequence.
+        last = (self.ranks.get(name) or 2) - 1
+        if node.op_type in SOFTMAX and attributes.get("axis", -1) not in (-1, last):
             return
         if node.op_type == "Sigmoid":
             yield from (replace(head, sigmoid=True) for head in self.back(node.input[0]))

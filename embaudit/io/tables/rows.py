@@ -15,7 +15,7 @@ from embaudit.core.checked import as_count, as_texts
 from embaudit.errors import InputError, must_be
 from embaudit.io.codecs.arrays import UNNAMED
 from embaudit.io.codecs.arrow import SUFFIXES
-from embaudit.io.codecs.delimited import BY_SUFFIX, plain_name
+from embaudit.io.codecs.delimited import BY_SUFFIX, as_ids, plain_name
 from embaudit.io.codecs.npy import Npy
 from embaudit.io.files import AnyPath, existing_file, plain_suffix
 from embaudit.io.json_text import parsed
@@ -92,8 +92,10 @@ def read_ids(source: Any, n_rows: int, *, what: str = "item") -> NDArray[Any]:
         position = table.column("id", column, ID_NAMES, 0)
         ids = plain_ids(table, read_columns(table, {position: "id"})[position], position)
     else:
-        ids = read_labels(where, n_rows, what=what)
-        ids = ids.astype(np.int64) if all(each.isdecimal() for each in ids.tolist()) else ids
+        import pyarrow as pa
+
+        # As in a table: 007 and 7 are two ids.
+        ids = np.array(as_ids(pa.chunked_array([read_labels(where, n_rows, what=what).tolist()])).to_pylist())
     _require_rows(len(ids) if ids.ndim == 1 else f"shape {ids.shape}", n_rows, where, f"{what} ids")
     return ids
 
