@@ -45,6 +45,8 @@ GONE = {
     "name embaudit.blocks.NormChange": "docs/migration.md has the line of NumPy for it",
     "name embaudit.io.FoundNorm": "StoredNorm is its name",
     "name embaudit.io.found_norm": "stored_norm is its name",
+    "name embaudit.io.norm_of": "stored_norm(source, head) has it under .norm",
+    **dict.fromkeys(["name embaudit.io.texts_for", "name embaudit.io.titles_for"], "join_ids joins ids and a table"),
     "name embaudit.io.fits": "the norm says it: norm.fits(head.link, head.rank)",
     "format mtx": "convert it in Python: numpy.save('vectors.npy', scipy.io.mmread(PATH))",
     "format llama2c": "docs/reading.md has the line that converts it",

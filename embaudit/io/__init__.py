@@ -2,7 +2,7 @@
 
 from embaudit.errors import GONE
 from embaudit.io.catalogue import Format, formats
-from embaudit.io.checkpoints.final_norm import Rounding, final_norm_of, norm_of, rounding_of, stored_norm
+from embaudit.io.checkpoints.final_norm import Rounding, final_norm_of, rounding_of, stored_norm
 from embaudit.io.files import distinct_outputs
 from embaudit.io.given import as_model, as_reading, source_of
 from embaudit.io.intake import Intake, Part, Reading, StoredNorm
@@ -18,8 +18,6 @@ from embaudit.io.tables.titles import (
     join_ids,
     join_texts,
     read_titles,
-    texts_for,
-    titles_for,
     with_titles,
 )
 
@@ -43,7 +41,6 @@ __all__ = [
     "join_texts",
     "load",
     "look",
-    "norm_of",
     "read",
     "read_ids",
     "read_interactions",
@@ -55,8 +52,6 @@ __all__ = [
     "save",
     "source_of",
     "stored_norm",
-    "texts_for",
-    "titles_for",
     "with_titles",
     "written_whole",
 ]

@@ -182,7 +182,7 @@ def _beside(contents: Contents, request: Request, name: str, where: Path | None)
 
 def _finished(model: FactorModel, request: Request, source: Any) -> tuple[FactorModel, StoredNorm | None]:
     """Add the final norm of the file or object, which is the source, and what it could not say."""
-    from embaudit.io.tables.rows import labels_of, read_counts, read_ids
+    from embaudit.io.tables.rows import read_counts, read_ids, read_labels
 
     changes: dict[str, Any] = {name: getattr(request, name) for name in ("link", "objective")}
     for role, ids, counts in (
@@ -193,7 +193,7 @@ def _finished(model: FactorModel, request: Request, source: Any) -> tuple[Factor
         if counts is not None:
             changes[f"{role}_counts"] = read_counts(counts, model.side(role))
     if request.labels is not None:
-        changes["right_names"] = labels_of(request.labels, model.n_right, what=model.title("right"))
+        changes["right_names"] = read_labels(request.labels, model.n_right, what=model.title("right"))
     changes = {name: value for name, value in changes.items() if value is not None}
     if request.compared is not None and request.link is not None:
         raise must_be("link", "left out beside compared, which says it", repr(request.link))

@@ -191,8 +191,6 @@ CALLS = {
     IO.read_object: {"model": MODEL},
     IO.read_titles: {"path": "titles.csv"},
     IO.require_output: {"path": "new.npz"},
-    IO.texts_for: {"item_ids": np.array([1]), "ids": np.array([1]), "texts": np.array(["a"])},
-    IO.titles_for: {"item_ids": np.array([1]), "ids": np.array([1]), "titles": np.array(["a"])},
     IO.with_titles: {"model": MODEL, "path": "titles.csv", "by_row": True},
 }
 

@@ -11,7 +11,7 @@ from safetensors.numpy import save_file
 
 import embaudit as ea
 from embaudit.errors import InputError
-from embaudit.io import final_norm_of, load, norm_of
+from embaudit.io import final_norm_of, load, stored_norm
 from embaudit.io.checkpoints.architectures import ARCHITECTURES
 from embaudit.io.checkpoints.config import config_of
 from embaudit.model import FactorModel, Softmax
@@ -74,7 +74,7 @@ def test_heads_and_norms_are_found_together(tmp_path, head, norm, model_type):
     model = load(tmp_path)
     np.testing.assert_array_equal(model.right, HEAD)
     assert (model.link, model.right_bias) == ("softmax", None)
-    assert norm_of(tmp_path, model).kind == ARCHITECTURES[model_type].kind
+    assert stored_norm(tmp_path, model).norm.kind == ARCHITECTURES[model_type].kind
 
 
 def test_a_norm_without_gains_is_a_norm(tmp_path):

@@ -162,18 +162,6 @@ def stored_norm(
     return stored if fits else None
 
 
-def norm_of(source: Any, head: FactorModel) -> FinalNorm | None:
-    """Return the final norm that `stored_norm` finds.
-
-    Examples
-    --------
-    >>> norm_of(3, FactorModel.from_softmax([[1.0, 2.0]])) is None
-    True
-    """
-    stored = stored_norm(source, head)
-    return None if stored is None else stored.norm
-
-
 @dataclass(frozen=True, eq=False)
 class Rounding:
     """The type that the right rows of a model are rounded to."""

@@ -184,23 +184,18 @@ def plain_name(name: str) -> str:
 
 
 def _with_header(source: Delimited, header: Header, customary: frozenset[str]) -> Delimited:
+    """Take the first row for a header where it is called one, or tells by its names or by words above numbers."""
     first, *rest = source.first_rows
     if header == "auto":
-        header = any(plain_name(cell) in customary for cell in first) or _words_above_numbers(first, rest)
+        numeric = [[bool(NUMBER.fullmatch(cell)) or is_list(cell) for cell in row] for row in source.first_rows[:2]]
+        # A header has customary names, or words only, above a number.
+        words_above = not any(numeric[0]) and any(any(row[: len(first)]) for row in numeric[1:])
+        header = any(plain_name(cell) in customary for cell in first) or words_above
     if not header:
         return source
     if not rest:
         raise must_be("the input", "a table with rows below its header", f"only a header in {source.path}")
     return replace(source, names=tuple(cell.strip() for cell in first), first_rows=tuple(rest))
-
-
-def _words_above_numbers(first: tuple[str, ...], rest: list[tuple[str, ...]]) -> bool:
-    def is_number(cell: str) -> bool:
-        return NUMBER.fullmatch(cell) is not None or is_list(cell)
-
-    if any(is_number(cell) for cell in first):
-        return False
-    return any(is_number(row[column]) for row in rest[:1] for column in range(min(len(first), len(row))))
 
 
 def read_delimited(sources: Sequence[Delimited], columns: Mapping[int, Cell]) -> dict[int, pa.ChunkedArray]:

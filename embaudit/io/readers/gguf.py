@@ -31,30 +31,21 @@ def contents(path: Path, request: Request) -> Contents:
         If the file is damaged, one part of many, or holds no head.
     """
     file = Gguf(path)
-    _require_whole(file, request)
-    _require_head(file, request)
-    base = contents_of(file, request, path)
-    tokens = _tokens(file, base.fields["right"].name)
-    cap = config_of_gguf(file.metadata, shifted=False).soft_cap if "link" in base.fields else None
-    link = {"link": Source.of("its name", Softmax(soft_cap=cap))} if cap else {}
-    return replace(base, fields={**base.fields, **link, **named_by(tokens)})
-
-
-def _tokens(file: Gguf, name: str) -> Tokens | None:
-    """Name the rows that are read, where they are those of tokens."""
-    if name not in (EMBEDDING, HEAD):
-        return None
-    special = {row for row, kind in enumerate(file.metadata.get(TYPES) or ()) if kind in NO_TEXT}
-    tokens = dict(enumerate(file.metadata.get(TOKENS) or ()))
-    return Tokens.of(tokens, file.tensors[name].shape[0], TOKENS, special)
-
-
-def _require_whole(file: Gguf, request: Request) -> None:
-    """Refuse one part of many, unless the caller names what is wanted of it."""
     parts = file.metadata.get("split.count")
     if isinstance(parts, int) and parts > 1 and request.weight is None:
         remedy = "merge them with `llama-gguf-split --merge`, or name a tensor of this part with --weight"
-        raise must_be(f"{file.path}", "a whole model", f"one part of {parts}", remedy)
+        raise must_be(f"{path}", "a whole model", f"one part of {parts}", remedy)
+    _require_head(file, request)
+    base = contents_of(file, request, path)
+    name, tokens = base.fields["right"].name, None
+    # Rows of other matrices are none of tokens.
+    if name in (EMBEDDING, HEAD):
+        special = {row for row, kind in enumerate(file.metadata.get(TYPES) or ()) if kind in NO_TEXT}
+        stored = dict(enumerate(file.metadata.get(TOKENS) or ()))
+        tokens = Tokens.of(stored, file.tensors[name].shape[0], TOKENS, special)
+    cap = config_of_gguf(file.metadata, shifted=False).soft_cap if "link" in base.fields else None
+    link = {"link": Source.of("its name", Softmax(soft_cap=cap))} if cap else {}
+    return replace(base, fields={**base.fields, **link, **named_by(tokens)})
 
 
 def _require_head(file: Gguf, request: Request) -> None:

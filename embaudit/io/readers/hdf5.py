@@ -50,7 +50,14 @@ class Hdf5:
         """By group of AnnData: the dataset of its ids."""
         self._places: dict[str, str] = {}
         with self._opened() as file:
-            for place, dataset in self._datasets(file):
+            datasets: list[tuple[str, Any]] = []
+            # Links are not followed: a file must not lead to other files of the reader.
+            file.visititems(lambda place, x: datasets.append((place, x)) if hasattr(x, "shape") else None)
+            for place, dataset in datasets:
+                if dataset.external or dataset.is_virtual:
+                    raise must_be(f"{place} of {path}", "in the file itself", "a dataset in others", "copy it there")
+                if place.split("/")[0] in OPTIMIZERS:
+                    continue
                 name = self._called(file, place)
                 name = place if name in self.tensors else name
                 is_text = dataset.dtype.kind in "OS"
@@ -82,15 +89,6 @@ class Hdf5:
             raise
         except READ_ERRORS as error:
             raise must_be(f"{self.path}", "a whole HDF5 file", reason(error), "write it again") from error
-
-    def _datasets(self, file: Any) -> list[tuple[str, Any]]:
-        datasets: list[tuple[str, Any]] = []
-        # Links are not followed: a file must not lead to other files of the reader.
-        file.visititems(lambda place, dataset: datasets.append((place, dataset)) if hasattr(dataset, "shape") else None)
-        elsewhere = next((place for place, dataset in datasets if dataset.external or dataset.is_virtual), None)
-        if elsewhere is not None:
-            raise must_be(f"{elsewhere} of {self.path}", "in the file itself", "a dataset in others", "copy it there")
-        return [(place, dataset) for place, dataset in datasets if place.split("/")[0] not in OPTIMIZERS]
 
     def _called(self, file: Any, place: str) -> str:
         """Name a variable of Keras after its layer, anything else after its place."""

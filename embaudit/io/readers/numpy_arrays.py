@@ -50,14 +50,6 @@ def contents(path: Path, request: Request) -> Contents:
             if plain(name) in FACTORS:
                 stored[name]  # Refused there: half of a pair must not pass for the whole.
         return contents_of(stored, request, path)
-    files, paths, inner = _beside(path, request)
-    base = contents_of(files, inner, path)
-    fields = {field: replace(x, name=str(paths.get(x.name, x.name))) for field, x in base.fields.items()}
-    return replace(base, fields=fields, files=tuple(map(str, paths.values())))
-
-
-def _beside(path: Path, request: Request) -> tuple[Beside, dict[str, Path], Request]:
-    """Open a single array and those beside it, and ask for them by their options."""
     beside = {option: getattr(request, option) for option in FILES if getattr(request, option) is not None}
     paths = {"weight": path, **{option: existing_file(name) for option, name in beside.items()}}
     for other in paths.values():
@@ -66,11 +58,14 @@ def _beside(path: Path, request: Request) -> tuple[Beside, dict[str, Path], Requ
     shape = files.tensors["weight"].shape
     if len(squeezed(shape)) != 2:
         raise must_be(f"{path}", "a matrix, one row an entity", f"shape {shape}", "choose one slice, and save that")
-    names: dict[str, Any] = {option: option for option in beside}
-    if request.left is not None:
-        return files, paths, Request(kind="factors", right="weight", transpose=request.transpose, **names)
-    kind = "head" if request.kind == "auto" and names else "vectors" if request.kind == "auto" else request.kind
-    return files, paths, Request(kind=kind, weight="weight", transpose=request.transpose, **names)
+    # Each array goes by the name of its option.
+    named: dict[str, Any] = {option: option for option in beside} | {"transpose": request.transpose}
+    kind = request.kind if request.kind != "auto" else "head" if beside else "vectors"
+    pair = request.left is not None
+    inner = Request(kind="factors", right="weight", **named) if pair else Request(kind=kind, weight="weight", **named)
+    base = contents_of(files, inner, path)
+    fields = {field: replace(x, name=str(paths.get(x.name, x.name))) for field, x in base.fields.items()}
+    return replace(base, fields=fields, files=tuple(map(str, paths.values())))
 
 
 def keeps(draft: Draft) -> frozenset[str]:  # noqa: ARG001

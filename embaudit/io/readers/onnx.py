@@ -45,30 +45,8 @@ def contents(path: Path, request: Request) -> Contents:
     Raises
     ------
     InputError
-        If the network ends in something else, or in scores that nothing calls those of labels.
-    """
-    head = _head_of(path)
-    if request.kind == "auto" and not head.softmax:
-        remedy = "say with --kind=head that the outputs are scores of labels"
-        raise must_be(f"the outputs of {path}", "probabilities of labels", f"those of {head.name} as they are", remedy)
-    fields = {"right": Source(head.name, lambda: head.weight, head.weight.shape)}
-    if request.kind == "vectors":
-        return Contents(fields)
-    if head.bias is not None:
-        fields["right_bias"] = Source.of(head.bias_name or "", head.bias)
-    fields["link"] = Source.of("a softmax" if head.softmax else "the kind asked for", "softmax")
-    if head.labels is not None:
-        fields["right_names"] = Source.of("its class labels", head.labels)
-    return Contents(fields, roles=OF_HEAD)
-
-
-def _head_of(path: Path) -> OnnxHead:
-    """Find the head of a network.
-
-    Raises
-    ------
-    InputError
-        If the file is damaged, or its outputs are no linear map of something, or of several.
+        If the file is damaged, its outputs are no linear map of something, or of several, or scores that nothing calls
+        those of labels.
     """
     onnx = import_module("onnx")
     try:
@@ -83,7 +61,19 @@ def _head_of(path: Path) -> OnnxHead:
         remedy = "export the weights and the bias in Python: numpy.savez('head.npz', W=weight, b=bias)"
         got = " and ".join(f"{x} with a sigmoid" if heads[x].sigmoid else x for x in heads) or "others"
         raise must_be(f"the outputs of {path}", "one linear map, perhaps with a softmax", got, remedy)
-    return next(iter(heads.values()))
+    (head,) = heads.values()
+    if request.kind == "auto" and not head.softmax:
+        remedy = "say with --kind=head that the outputs are scores of labels"
+        raise must_be(f"the outputs of {path}", "probabilities of labels", f"those of {head.name} as they are", remedy)
+    fields = {"right": Source(head.name, lambda: head.weight, head.weight.shape)}
+    if request.kind == "vectors":
+        return Contents(fields)
+    if head.bias is not None:
+        fields["right_bias"] = Source.of(head.bias_name or "", head.bias)
+    fields["link"] = Source.of("a softmax" if head.softmax else "the kind asked for", "softmax")
+    if head.labels is not None:
+        fields["right_names"] = Source.of("its class labels", head.labels)
+    return Contents(fields, roles=OF_HEAD)
 
 
 @dataclass(frozen=True, eq=False)

@@ -60,9 +60,12 @@ def contents(path: Path, request: Request) -> Contents:
 
 def _names(checkpoint: Safetensors, layout: Layout, n_rows: int) -> dict[str, Source]:
     """Call rows what the file itself calls them, those of a head what a vocabulary or configuration beside it does."""
-    titles = _titles(checkpoint, n_rows)
-    if titles is not None:
-        return {"right_names": Source.of("the metadata", titles)}
+    try:
+        titles = parsed(str(checkpoint.metadata.get(NAMES, "null")).encode())
+    except ValueError:
+        titles = None
+    if isinstance(titles, list) and len(titles) == n_rows:
+        return {"right_names": Source.of("the metadata", list(map(str, titles)))}
     if not layout.head:
         return {}
     folder = checkpoint.path.parent
@@ -70,15 +73,6 @@ def _names(checkpoint: Safetensors, layout: Layout, n_rows: int) -> dict[str, So
     if is_classifier(layout.right, config.architectures):
         return named_by(classes_of(config.values, n_rows, "id2label of config.json"))
     return named_by(tokens_of(folder, n_rows))
-
-
-def _titles(checkpoint: Safetensors, n_rows: int) -> list[str] | None:
-    """Read the titles of rows that `write` puts into the header."""
-    try:
-        names = parsed(str(checkpoint.metadata.get(NAMES, "null")).encode())
-    except ValueError:
-        return None
-    return [str(name) for name in names] if isinstance(names, list) and len(names) == n_rows else None
 
 
 def _opened(path: Path, request: Request) -> Safetensors:

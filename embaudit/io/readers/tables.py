@@ -74,7 +74,10 @@ def contents_of_table(table: TableFile, request: Request) -> Contents:
         raise must_be(f"{table.path}", "a table with rows", "none")
     layout = layout_of(table, request)
     fields = _of_text(table, layout) if table.arrow is None else _of_arrow(table, table.arrow, layout)
-    stored = fields_in(_metadata(table), request.kind) if layout.lists else {}
+    # What embaudit wrote says more in its metadata.
+    metadata = (table.arrow and layout.lists and table.arrow.schema.metadata) or {}
+    texts_beside = {key.decode(errors="replace"): text.decode(errors="replace") for key, text in metadata.items()}
+    stored = fields_in(texts_beside, request.kind)
     roles = Contents.roles
     # Rows of a head are labels: what would be ids names them, unless embaudit wrote ids beside titles.
     if request.kind == "head" or stored.get("link") == "softmax":
@@ -85,12 +88,6 @@ def contents_of_table(table: TableFile, request: Request) -> Contents:
     rows = None if table.arrow is None else table.arrow.rows
     rest = tuple(Part(table.title(place), "", (rows,)) for place in layout.left_over(table))
     return Contents(fields, rest, roles=roles)
-
-
-def _metadata(table: TableFile) -> dict[str, str]:
-    """Return what the metadata of a file that embaudit wrote says."""
-    stored = (table.arrow and table.arrow.schema.metadata) or {}
-    return {key.decode(errors="replace"): text.decode(errors="replace") for key, text in stored.items()}
 
 
 def _of_arrow(table: TableFile, stored: ArrowTable, layout: TableLayout) -> dict[str, Source]:

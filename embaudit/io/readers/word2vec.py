@@ -85,30 +85,20 @@ def _header(file: IO[bytes], path: Path) -> tuple[int | None, int, bytes]:
     if first.startswith(FASTTEXT):
         remedy = "save its vectors as .vec, as fastText writes beside it"
         raise must_be(f"{path}", "vectors", "a fastText model", remedy)
-    header = HEADER.fullmatch(first)
-    if header is None:
-        return None, _dimension(first, path), first
-    return int(header[1]), int(header[2]), file.readline(2**20)
+    if header := HEADER.fullmatch(first):
+        return int(header[1]), int(header[2]), file.readline(2**20)
+    # Numbers are counted from the end; a token that is a number itself is still the token.
+    fields = first.rstrip().split(b" ")
+    size = next((n for n, field in enumerate(fields[:0:-1]) if not NUMBERS.fullmatch(field)), len(fields) - 1)
+    if not size:
+        got = repr(first[:60].decode("utf-8", "replace"))
+        raise must_be(f"{path}", "lines of a token and its numbers, cut by spaces", got)
+    return None, size, first
 
 
 def _is_text(line: bytes, size: int) -> bool:
     fields = line.rstrip().rsplit(b" ", size)
     return len(fields) == size + 1 and all(NUMBERS.fullmatch(field) for field in fields[1:])
-
-
-def _dimension(first: bytes, path: Path) -> int:
-    """Count the numbers at the end of the first line."""
-    fields = first.rstrip().split(b" ")
-    size = len(fields)
-    while size and NUMBERS.fullmatch(fields[size - 1]):
-        size -= 1
-    # A token that is a number itself is still the token.
-    size = len(fields) - max(size, 1)
-    if not size:
-        raise must_be(
-            f"{path}", "lines of a token and its numbers, cut by spaces", repr(first[:60].decode("utf-8", "replace"))
-        )
-    return size
 
 
 # What is too large for float32 becomes infinite, which the model refuses.

@@ -12,7 +12,7 @@ from embaudit.core.checked import Floats, is_number
 from embaudit.errors import must_be
 from embaudit.io.codecs.delimited import Cell, Header
 from embaudit.io.files import AnyPath
-from embaudit.io.tables.columns import TableFile, codes, numbers, open_table, read_columns
+from embaudit.io.tables.columns import codes, numbers, open_table, read_columns
 from embaudit.model import SideName
 
 if TYPE_CHECKING:
@@ -132,8 +132,13 @@ def read_interactions(
     if threshold is not None and not is_number(threshold):
         raise must_be("threshold", "a finite number", threshold)
     table = open_table(path, sep=sep, header=header, customary=USER_NAMES | ITEM_NAMES | RATING_NAMES)
-    positions = _positions(table, user, item, rating)
-    user_at, item_at, rating_at = positions
+    without = rating == "none" and "none" not in (table.names or ())
+    user_at, item_at = table.column("user", user, USER_NAMES, 0), table.column("item", item, ITEM_NAMES, 1)
+    rating_at = None if without else table.optional_column("rating", rating, RATING_NAMES, 2)
+    positions = [position for position in (user_at, item_at, rating_at) if position is not None]
+    if len(set(positions)) < len(positions):
+        got = f"positions {', '.join(map(str, positions))}"
+        raise must_be("the user, item and rating columns", "different ones", got)
     cells: dict[int, Cell] = {user_at: "id", item_at: "id", **({} if rating_at is None else {rating_at: "number"})}
     read = read_columns(table, cells)
     # Each column is let go of once its ids are places among the sorted ones.
@@ -174,17 +179,3 @@ def read_interactions(
     columns = table.title(user_at), table.title(item_at), None if rating_at is None else table.title(rating_at)
     n_dropped = int((~keep).sum())
     return Interactions(matrix, user_ids[left], item_ids[right], n_rows, n_merged, n_dropped, columns)
-
-
-def _positions(
-    table: TableFile, user: str | int | None, item: str | int | None, rating: str | int | None
-) -> tuple[int, int, int | None]:
-    """Return the columns of users, items and ratings; None where every row counts 1."""
-    without = rating == "none" and "none" not in (table.names or ())
-    users, items = table.column("user", user, USER_NAMES, 0), table.column("item", item, ITEM_NAMES, 1)
-    ratings = None if without else table.optional_column("rating", rating, RATING_NAMES, 2)
-    positions = [position for position in (users, items, ratings) if position is not None]
-    if len(set(positions)) < len(positions):
-        got = f"positions {', '.join(map(str, positions))}"
-        raise must_be("the user, item and rating columns", "different ones", got)
-    return users, items, ratings

@@ -17,7 +17,7 @@ from embaudit.io.codecs.arrays import UNNAMED
 from embaudit.io.codecs.arrow import SUFFIXES
 from embaudit.io.codecs.delimited import BY_SUFFIX, as_ids, plain_name
 from embaudit.io.codecs.npy import Npy
-from embaudit.io.files import AnyPath, existing_file, plain_suffix
+from embaudit.io.files import existing_file, plain_suffix
 from embaudit.io.json_text import parsed
 from embaudit.io.tables.columns import TableFile, numbers, open_table, plain_ids, read_by_id, read_columns
 from embaudit.io.tables.interactions import USER_NAMES
@@ -100,15 +100,15 @@ def read_ids(source: Any, n_rows: int, *, what: str = "item") -> NDArray[Any]:
     return ids
 
 
-def read_labels(path: AnyPath, n_rows: int, *, what: str = "label") -> NDArray[np.str_]:
+def read_labels(path: Any, n_rows: int, *, what: str = "label") -> NDArray[np.str_]:
     r"""Read the names of `n_rows` rows.
 
     Parameters
     ----------
-    path : path
-        `.json`: a list, a map label → row (as tokenizers keep it) or row → label (as configurations do,
-        also under the key "id2label"); anything else: text, one label a line, in the order of the rows, quoted or
-        not, with or without header and row numbers as `Series.to_csv` writes them.
+    path : path or list of str
+        The names, or a file of them. `.json`: a list, a map label → row (as tokenizers keep it) or row → label (as
+        configurations do, also under the key "id2label"); anything else: text, one label a line, in the order of the
+        rows, quoted or not, with or without header and row numbers as `Series.to_csv` writes them.
     n_rows : int
         How many labels there must be.
     what : str
@@ -133,8 +133,13 @@ def read_labels(path: AnyPath, n_rows: int, *, what: str = "label") -> NDArray[n
     ...     read_labels(file, 2)
     array(['a', 'b'], dtype='<U1')
     """
-    where = existing_file(path)
     as_count(n_rows, "n_rows")
+    if not isinstance(path, (str, os.PathLike)):
+        names = np.asarray(path)
+        if names.shape != (n_rows,):
+            raise must_be("labels", f"a file or a list of {n_rows} {what} names", f"shape {names.shape}")
+        return names.astype(np.str_)
+    where = existing_file(path)
     try:
         text = where.read_text(encoding="utf-8-sig")
         labels = _from_json(parsed(text), n_rows) if where.suffix.lower() == ".json" else _from_text(text, n_rows)
@@ -148,27 +153,6 @@ def read_labels(path: AnyPath, n_rows: int, *, what: str = "label") -> NDArray[n
         raise must_be("the file of labels", "valid JSON", f"{where} ({error})") from error
     _require_rows(len(labels), n_rows, where, f"{what} names")
     return as_texts(labels, f"the labels in {path}")
-
-
-def labels_of(labels: Any, n_rows: int, *, what: str = "label") -> NDArray[np.str_]:
-    """Return names that are at hand, or read them from a file.
-
-    Raises
-    ------
-    InputError
-        If their number differs, or the file is none of labels.
-
-    Examples
-    --------
-    >>> labels_of(["a", "b"], 2)
-    array(['a', 'b'], dtype='<U1')
-    """
-    if isinstance(labels, (str, os.PathLike)):
-        return read_labels(labels, n_rows, what=what)
-    names = np.asarray(labels)
-    if names.shape != (n_rows,):
-        raise must_be("labels", f"a file or a list of {n_rows} {what} names", f"shape {names.shape}")
-    return names.astype(np.str_)
 
 
 def _from_text(text: str, n_rows: int) -> list[str]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from embaudit.core.checked import as_texts
 from embaudit.errors import must_be
@@ -100,22 +100,6 @@ def label_column(path: AnyPath, *, id: str | None = None, title: str | None = No
     return None
 
 
-def listed(values: ArrayLike, name: str) -> NDArray[Any]:
-    """Check that there is one value for each row, of whatever kind.
-
-    Examples
-    --------
-    >>> listed(3, "ids")
-    Traceback (most recent call last):
-        ...
-    embaudit.errors.InputError: ids must be a list, one a row; got 3.
-    """
-    array = np.asarray(values)
-    if array.ndim != 1:
-        raise must_be(name, "a list, one a row", repr(values))
-    return array
-
-
 def flags_named(texts: Sequence[str | None], name: str) -> list[str | None]:
     """Label rows by the name of a column that holds only 1 and 0, as one-hot columns do; keep other texts.
 
@@ -128,50 +112,6 @@ def flags_named(texts: Sequence[str | None], name: str) -> list[str | None]:
     if not {text for text in texts if text} <= {"0", "1"}:
         return list(texts)
     return [name if text == "1" else None for text in texts]
-
-
-def titles_for(item_ids: NDArray[Any], ids: NDArray[Any], titles: NDArray[np.str_]) -> tuple[NDArray[np.str_], int]:
-    """Give every item its title, and count the items that have none.
-
-    An item without a title is named by its id; arguments and errors are those of `texts_for`.
-
-    Examples
-    --------
-    >>> titles_for(np.array(["7", "9"]), np.array([7, 8]), np.array(["Seven", "Eight"]))
-    (array(['Seven', '9'], dtype='<U5'), 1)
-    """
-    joined = Joined(tuple(texts_for(item_ids, ids, titles)), "item", by_row=False)
-    return joined.names(item_ids), len(item_ids) - joined.n_matched
-
-
-def texts_for(item_ids: NDArray[Any], ids: NDArray[Any], texts: NDArray[np.str_]) -> list[str | None]:
-    """Look up the text of every item; None where there is none.
-
-    Parameters
-    ----------
-    item_ids : array of shape (p,)
-        The items of a model.
-    ids, texts : array of shape (m,)
-        From `read_titles`; 7 and "7" are the same id.
-
-    Raises
-    ------
-    InputError
-        If no item has a text.
-
-    Examples
-    --------
-    >>> texts_for(np.array(["7", "9"]), np.array([7, 8]), np.array(["Drama", "Comedy"]))
-    ['Drama', None]
-    """
-    item_ids, ids, texts = listed(item_ids, "item_ids"), listed(ids, "ids"), listed(texts, "texts")
-    if len(ids) != len(texts):
-        raise must_be("ids and texts", "of one length", f"{len(ids)} and {len(texts)}")
-    places = places_of(item_ids, ids)
-    if (places < 0).all():
-        got = f"{ids[0]} against {item_ids[0]}, for instance" if len(ids) and len(item_ids) else "nothing"
-        raise must_be("the ids of the titles", "ids of items", got, "choose their column with --id")
-    return [None if place < 0 else str(texts[place]) for place in places]
 
 
 def places_of(ids: NDArray[Any], among: NDArray[Any]) -> NDArray[np.intp]:
@@ -308,14 +248,19 @@ def join_ids(
     ...     join_ids(np.array(["a", "c"]), file).explain()
     '1 of 2 items matched by id.'
     """
-    where = str(as_path(path, "the input"))
-    wanted = listed(wanted, "ids")
+    where, wanted = str(as_path(path, "the input")), np.asarray(wanted)
+    if wanted.ndim != 1:
+        raise must_be("ids", "a list, one a row", repr(wanted))
     ids, titles = read_titles(path, id=id, title=title)
-    require_one_kind(wanted, ids, (source, where), what=f"{called} ids")
     # Numbers against words never match, and a few chance matches are no join: both are refused, not counted.
-    joined = Joined(tuple(texts_for(wanted, ids, titles)), called, by_row=False)
-    require_most(joined.n_matched, len(wanted), f"{called}s", where, partial=partial)
-    return joined
+    require_one_kind(wanted, ids, (source, where), what=f"{called} ids")
+    places = places_of(wanted, ids)
+    if (places < 0).all():
+        got = f"{ids[0]} against {wanted[0]}, for instance" if len(ids) and len(wanted) else "nothing"
+        raise must_be("the ids of the titles", "ids of items", got, "choose their column with --id")
+    matched = tuple(None if place < 0 else str(titles[place]) for place in places)
+    require_most(int((places >= 0).sum()), len(wanted), f"{called}s", where, partial=partial)
+    return Joined(matched, called, by_row=False)
 
 
 def with_titles(
