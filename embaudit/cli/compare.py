@@ -32,8 +32,12 @@ def compare(
     output: Output,
     workers: Workers,
 ) -> None:
-    """Compare two trained models: how far a gauge explains why their cosines differ."""
+    """Compare two trained models: how far a gauge explains why their cosines differ.
+
+    Options of reading hold for both: one file of --labels or --ids names the rows of either.
+    """
     from embaudit.comparison import compare as run
+    from embaudit.errors import InputError
     from embaudit.io import Reading
     from embaudit.report.document import Origin
     from embaudit.report.terminal import print_result
@@ -41,7 +45,16 @@ def compare(
     # A limit that is no number is refused before two models are read.
     limits = values_in(fail_below, "fail-below", "kept=0.7", float)
     with output.promised([before, after, *reading.files(before)]) as write:
-        readings = [reading.read(path) for path in (before, after)]
+        try:
+            readings = [reading.read(path) for path in (before, after)]
+        except InputError as error:
+            if not any(file in error.sentence for file in reading.files(before)):
+                raise
+            # The file is right for one of them at most, and one command names no second.
+            remedy = "save each with its own, `embaudit.save(embaudit.load(PATH, ids=FILE), NEW)`"
+            raise InputError(
+                f"{error.sentence} One file serves both models here; {remedy}, and compare those."
+            ) from error
         first, other = (Reading(titles.on(x.model, quiet=output.quiet), x.intake) for x in readings)
         with workers.at_work(quiet=output.quiet):
             result = run(first, other, n_neighbours=n_neighbours, by_row=titles.by_row, partial=titles.partial, rng=rng)

@@ -127,7 +127,12 @@ def _opened(
             allowed = (*entry.options, *ALWAYS)
             unused = [option for option in request.given if option not in allowed]
             if unused:
-                raise must_be(f"an option for {entry.name} files", f"one of {', '.join(allowed)}", unused[0])
+                remedy = (
+                    "save both tables as .npy, and read `ROWS.npy --left OTHER.npy`"
+                    if unused[0] == "left" and entry.holds.startswith("vectors")
+                    else ""
+                )
+                raise must_be(f"an option for {entry.name} files", f"one of {', '.join(allowed)}", unused[0], remedy)
             contents: Contents = getattr(module_of(entry), entry.reader)(where, request, *([files] if files else []))
             tokens = {} if files else tokens_beside(where if where.is_dir() else where.parent, contents)
             contents = replace(contents, fields={**contents.fields, **tokens})

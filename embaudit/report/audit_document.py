@@ -91,7 +91,7 @@ def audit_document(audit: Audit, invocation: Invocation | None = None, *, drawn:
     model = audit.model
     sides = " × ".join(counted(len(model.side(side)), model.title(side)) for side in model.sides)
     n_aside = 0 if model.right_aside is None else int(model.right_aside.sum())
-    aside = f" ({n_aside:,} set aside)" if n_aside else ""
+    aside = f" ({counted(n_aside, 'special row')} set aside)" if n_aside else ""
     return Document(
         audit.answer.question,
         paragraphs,

@@ -78,8 +78,18 @@ class Invocation:
         return join(["embaudit", name, path, *self.more, *words])
 
     def out(self, what: str) -> str:
-        """Name a file for vectors of some kind."""
-        return f"{Path(self.path).resolve().name.split('.')[0]}-{what}.npz"
+        """Name a file for vectors of some kind, after the folder as well: many models are called `model.safetensors`.
+
+        Examples
+        --------
+        >>> Invocation("a/model.safetensors").out("prediction"), Invocation("m.v2.npz").out("centred")
+        ('a-model-prediction.npz', 'm.v2-centred.npz')
+        """
+        where = Path(self.path).resolve()
+        # Names of folders have dots that begin no suffix, as in Qwen2.5-0.5B.
+        name = where.name if where.is_dir() else where.stem
+        folder = Path(self.path).parent.name.strip(".")
+        return "-".join(filter(None, (folder, name, what))) + ".npz"
 
 
 def next_steps(audit: Audit, invocation: Invocation) -> Iterator[tuple[str, str]]:
@@ -136,8 +146,8 @@ def _by_predictions(audit: Audit, invocation: Invocation) -> tuple[str, str]:
     what = f"for vectors that compare {title}s by {seen_of(model)}, not by better taste"
     if audit.head is not None:
         what = f"to compare {title}s by what the head does{over}, not by meaning"
-    side = ("--role", "left") if is_left else ()
-    return what, invocation.fix(*reading, "--as", "prediction", *side, "--unit", "--out", invocation.out("prediction"))
+    side, out = (("--role", "left"), "left-prediction") if is_left else ((), "prediction")
+    return what, invocation.fix(*reading, "--as", "prediction", *side, "--unit", "--out", invocation.out(out))
 
 
 def _law(audit: Audit) -> str | None:

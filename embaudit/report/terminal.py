@@ -39,6 +39,8 @@ FEWEST = 3
 """Lines of neighbours that go before tips behind the first finding."""
 LEAST = 2
 """Lines of neighbours that go before issues behind the first finding."""
+EVALUATE = "embaudit evaluate "
+"""Beginning of the command that judges similarities by labels."""
 COLUMN = WIDTH // 2 - 2
 """Characters of one list of neighbours."""
 OWN_FORMAT = "embaudit"
@@ -107,8 +109,10 @@ def first_screen(audit: Audit, invocation: Invocation) -> str:
     # leaves room for one finding and for the shortest lists.
     n_kept, commands = 1 + (answer.word is Readability.UNSAID), [*_commands(made.steps)]
     below, room = [*chain(*commands[:n_kept])], HEIGHT - len(top) - len(table)
-    for lines in commands[n_kept:]:
-        below += lines if room - len(below) - len(lines) >= least else []
+    for (_, command), lines in zip(made.steps[n_kept:], commands[n_kept:], strict=True):
+        # Labels at hand judge better than longer lists, or those of a second row, do.
+        fewest = 1 + len(_neighbours(audit, made, 1)) if command.startswith(EVALUATE) else least
+        below += lines if room - len(below) - len(lines) >= fewest else []
     room -= len(below)
     # A second finding shortens the lists: a tip to three neighbours at least, an issue to two.
     tips, issues = (room - len(_neighbours(audit, made, most, rows)) for most in (FEWEST, LEAST))

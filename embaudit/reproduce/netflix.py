@@ -13,7 +13,7 @@ from embaudit._version import __version__
 from embaudit.core.checked import Indices
 from embaudit.core.parallel import parallel_map
 from embaudit.core.progress import track
-from embaudit.core.words import counted, two_decimals
+from embaudit.core.words import counted, percent, two_decimals
 from embaudit.errors import InputError, escaped, must_be
 from embaudit.report.matrix_panel import Scale, draw_matrix, name_groups
 from embaudit.reproduce.netflix_models import (
@@ -106,8 +106,8 @@ class NetflixFigure(PaperFigure):
         return (
             f"{subject} The four solutions of Eq. 1 make the same predictions (largest difference "
             f"{equal:.1e}), yet their cosines differ: {parts}. The ten nearest items under D = {first.model} and "
-            f"under Eq. 2 have {second.overlap_with_first:.0%} in common. Of the {self.setting.rank} dimensions asked "
-            f"for, Eq. 2 keeps {second.effective_rank}: only so many singular values exceed its penalty."
+            f"under Eq. 2 have {percent(second.overlap_with_first)} in common. Of the {self.setting.rank} dimensions "
+            f"asked for, Eq. 2 keeps {second.effective_rank}: only so many singular values exceed its penalty."
         )
 
     @property

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from embaudit.core.checked import Flags, Floats, as_count
 from embaudit.core.plain import record
 from embaudit.core.results import Drawn
-from embaudit.core.words import counted
+from embaudit.core.words import counted, percent
 from embaudit.reversals.statistics import Association, GroupMoments
 
 if TYPE_CHECKING:
@@ -189,7 +189,7 @@ class Grouping:
             f"{self.kind.capitalize()} by {self.name}: over all {self.pooled.n:,} rows r({x}, {y}) = "
             f"{self.pooled.r:+.3f}, within {counted(len(self), 'group')} {self.within.r:+.3f}. "
             f"{int(self.opposes.sum())} of {counted(n_groups, 'group')} with a vote "
-            f"({self.share_reversed:.0%} of their rows) have the opposite sign. "
+            f"({percent(self.share_reversed)} of their rows) have the opposite sign. "
             f"Covariance {cov['pooled']:+.4g} = within {cov['within']:+.4g} + between {cov['between']:+.4g}"
         )
         if self.kind in (ReversalKind.REVERSAL, ReversalKind.PARTIAL, ReversalKind.VANISHING):

@@ -23,6 +23,7 @@ KINDS = {
     "ids and titles": ("ids.npz --items 'my films.csv' --show 101", ["fix", "evaluate", "audit"]),
     "titles alone": ("ids.npz --items titles.csv", ["fix", "audit"]),
     "vectors and labels": ("vectors.npz --items 'my films.csv'", ["audit", "audit", "evaluate"]),
+    "rows named": ("vectors.npz --items 'my films.csv' --show 101 --show 102", ["audit", "audit", "evaluate"]),
     "table": ("words.csv --show 'w 3' --n-neighbours 5 --ignore EMB404", ["audit", "audit"]),
     "one side": ("items.npy --max-condition 1.5", ["audit", "audit", "audit"]),
     "two files": ("items.npy --left users.npy --role user", ["fix", "audit"]),

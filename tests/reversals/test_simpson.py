@@ -46,7 +46,7 @@ def test_berkeley_admissions(admissions: SimpsonReport) -> None:
     covariance = found.covariance
     assert covariance["within"] + covariance["between"] == pytest.approx(covariance["pooled"])
     assert covariance["between"] < -covariance["within"] < 0
-    assert "4 of 6 groups with a vote (67% of their rows) have the opposite sign" in admissions.explain()
+    assert "4 of 6 groups with a vote (67 % of their rows) have the opposite sign" in admissions.explain()
     assert "sex: man counts as 0, woman as 1" in admissions.notes
 
 

@@ -202,7 +202,9 @@
     if (kind) made.className = kind;
     return made;
   };
-  const percent = (share) => (share > 0 && share < 0.01 ? "<1 %" : `${Math.round(100 * share)} %`);
+  // Neither none nor all where it is some.
+  const percent = (share) => (share > 0 && share < 0.01 ? "<1 %" : share > 0.99 && share < 1 ? ">99 %"
+    : `${Math.round(100 * share)} %`);
   const atStart = () => now.family === start.family && now.at === start.at;
   const shows = [{ button: $("reset"), ...start }, ...data.shows.map(({ family, at, shift }, i) => (
     { button: $(`show-${i}`), family: families[family], at, shift }))];
