@@ -10,6 +10,7 @@ import json
 import re
 import sys
 from collections.abc import Iterator
+from enum import EnumType
 from importlib import import_module
 from pathlib import Path
 
@@ -50,7 +51,8 @@ def signatures() -> Iterator[str]:
     for name, value in public_names():
         yield f"name {name}"
         function = value.__func__ if isinstance(value, classmethod | staticmethod) else value
-        if not callable(function):
+        # What an enumeration is made of is Python's, and changes with it.
+        if not callable(function) or isinstance(function, EnumType):
             continue
         try:
             parameters = inspect.signature(function).parameters

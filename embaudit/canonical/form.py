@@ -209,7 +209,8 @@ def canonical_form(model: FactorModel) -> CanonicalForm:
     )
     # P = O R_P and Q = O' R_Q with orthonormal O, O': the scores' singular values are those of the k×k R_P R_Qᵀ.
     u, s, vt = np.linalg.svd(left_root @ right_root.T)
-    scale = _scale(left_root, right_root)
+    # Rows are known to their own rounding, what is left of them without their mean too.
+    scale = _scale(left.root, right.root)
     resolution, rounding = max(left.precision, right.precision) * scale, model.rank * EPS * scale
     # What a root was computed with, not what its rows are stored with, decides which directions it can whiten.
     roots = max((side.precision for side in (left, right) if side.route == "gram"), default=0.0) * scale

@@ -170,6 +170,11 @@ def _in_threads(block: Callable[[S], T], items: Iterable[S], count: int) -> Iter
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
+    except RuntimeError as error:
+        # Ctrl-C between the release of a lock and its next use leaves Python's complaint about the lock on top.
+        if isinstance(error.__context__, KeyboardInterrupt):
+            raise KeyboardInterrupt from error
+        raise
     finally:
         # Threads that compute look at this flag between blocks: all of them end before anything returns.
         cancelled.set()

@@ -42,9 +42,7 @@ from embaudit.auditing.limits import Certificate, Limits
 from embaudit.auditing.predicted import PenaltyForm, Predicted
 from embaudit.auditing.texts import SAYS
 from embaudit.auditing.traits import BiasColumns, CommonDirection, Hubs, Traits, traits_of
-from embaudit.canonical import position
 from embaudit.canonical.pinning import Moved, Pinning
-from embaudit.canonical.position import HiddenBias
 from embaudit.gauges import Affine, Gauge, GeneralLinear
 from embaudit.model import FactorModel, Softmax
 from embaudit.model.final_norm import FinalNorm
@@ -98,10 +96,10 @@ def blind(mean_abs: float, most: float, model: FactorModel = MODEL, **fields: An
     return evidence(model, equivalence=outside, unseen=(moved(mean_abs=mean_abs, max_abs=most, **fields),))
 
 
-def constant(role: str, column: int | None, **fields: Any) -> Evidence:
-    """A side that is constant in one direction."""
-    model = MODEL.replace(**fields)
-    return evidence(model, position=replace(position(model), hidden_biases=(HiddenBias(role, column, 2.5),)))
+def constant(n: int, k: int, *, mixed: bool = False) -> Any:
+    """Rows that are constant in one direction: the last column, or a mixture of all of them."""
+    rows = np.column_stack([centred(n)[:, : k - 1], np.full(n, 2.5)])
+    return rows @ np.linalg.qr(np.vander(np.arange(1.0, k + 1)))[0] if mixed else rows
 
 
 def compared(mean_abs: float, model: FactorModel = MODEL, **fields: Any) -> Evidence:
@@ -236,15 +234,11 @@ def movements() -> dict[str, Evidence]:
         "a bias and a constant": like(
             MODEL.replace(right_bias=np.arange(5.0)), bias_columns=BiasColumns(0.4567, 10, 1234, 2)
         ),
-        "a constant column": constant("left", 2),
-        "a constant mixture": constant("right", None),
-        "a constant column beside a bias": constant("right", 2, left_bias=np.zeros(6)),
-        "a constant column alone": evidence(FactorModel.from_vectors(np.column_stack([MODEL.right, np.full(5, 2.5)]))),
-        "a constant mixture alone": evidence(
-            FactorModel.from_vectors(
-                np.column_stack([centred(9), np.full(9, 2.5)]) @ np.linalg.qr(np.vander([1.0, 2, 3, 5]))[0]
-            )
-        ),
+        "a constant column": evidence(MODEL.replace(left=constant(6, 3))),
+        "a constant mixture": evidence(MODEL.replace(right=constant(5, 3, mixed=True))),
+        "a constant column beside a bias": evidence(MODEL.replace(right=constant(5, 3), left_bias=np.zeros(6))),
+        "a constant column alone": evidence(FactorModel.from_vectors(constant(5, 4))),
+        "a constant mixture alone": evidence(FactorModel.from_vectors(constant(9, 4, mixed=True))),
     }  # fmt: skip
 
 

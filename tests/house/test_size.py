@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
+import ast
 import io
 import tokenize
 from collections import Counter
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-MOST_CODE = 27_100
+MOST_CODE = 27_230
 MOST_TESTS = 30_000
-LAYOUT = (tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER)
+LAYOUT = (tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER)
 
 
 def code_lines(text: str) -> int:
-    """Count the lines that hold a token other than a comment or a docstring."""
-    lines: set[int] = set()
-    before = tokenize.NEWLINE
-    for token in tokenize.generate_tokens(io.StringIO(text).readline):
-        if token.type == tokenize.COMMENT:
-            continue
-        # A string that begins a statement is a docstring, of a module, a class, a function or an attribute.
-        docstring = token.type == tokenize.STRING and before in LAYOUT
-        if not docstring and token.type not in LAYOUT:
-            lines.update(range(token.start[0], token.end[0] + 1))
-        before = token.type
-    return len(lines)
+    """Count the lines that hold a token other than a comment or a docstring of a module, class, function or field."""
+    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
+    held = {line for token in tokens if token.type not in LAYOUT for line in range(token.start[0], token.end[0] + 1)}
+    for node in ast.walk(ast.parse(text)):
+        match node:
+            case ast.Expr(ast.Constant(str())):
+                held -= {*range(node.lineno, node.end_lineno + 1)}
+    return len(held)
 
 
 def rooms() -> Counter[str]:
@@ -38,8 +35,8 @@ def rooms() -> Counter[str]:
 
 
 def test_comments_docstrings_and_blank_lines_are_no_code():
-    text = '"""Module."""\n\n# Why.\nx = """two\nlines"""\n\n\ndef f():\n    """Doc."""\n    return (\n        x\n    )'
-    assert code_lines(text) == 2 + 1 + 3
+    text = '"""Module."""\n\n# Why.\nx = """two\nlines"""\ndef f():\n """Doc."""\n return (\n  f"x"\n  "y"\n )'
+    assert code_lines(text) == 2 + 1 + 4
 
 
 def test_the_package_is_no_larger_than_agreed():

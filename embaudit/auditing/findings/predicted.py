@@ -136,8 +136,10 @@ def bias(evidence: Evidence) -> Iterator[Finding]:
 
 def hidden_bias(evidence: Evidence) -> Iterator[Finding]:
     """Report a direction that one side has alike in every row: the other side holds a bias there (EMB204)."""
-    position, model = evidence.position, evidence.model
-    for hidden in () if position is None else position.hidden_biases:
+    model = evidence.model
+    # Vectors alone have no other side (EMB407).
+    sides = model.sides if model.left is not None else ()
+    for hidden in (each for side in sides for each in hidden_biases(side, model.moments(side))):
         other = OPPOSITE[hidden.role]
         # Where the other side is 0 in that column, the constant multiplies nothing and holds no bias.
         if hidden.column is not None and not model.factors(other)[:, hidden.column].any():
