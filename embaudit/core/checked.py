@@ -229,12 +229,12 @@ def as_numbers(values: ArrayLike, name: str) -> Floats:
 
 
 def as_texts(texts: Sequence[str], name: str) -> NDArray[np.str_]:
-    """Make an array of texts, which gives each the room of the longest; refuse one that is far longer than others.
+    r"""Make an array of texts, which gives each the room of the longest; refuse one that is far longer than others.
 
     Examples
     --------
-    >>> as_texts(["a", "bc"], "titles")
-    array(['a', 'bc'], dtype='<U2')
+    >>> as_texts(["a", "bc"], "titles"), as_texts(["a\0", "a"], "tokens").tolist()
+    (array(['a', 'bc'], dtype='<U2'), ['a\\x00', 'a'])
     >>> as_texts(["a" * 1_000_000, *["b"] * 1000], "titles")
     Traceback (most recent call last):
         ...
@@ -244,7 +244,8 @@ def as_texts(texts: Sequence[str], name: str) -> NDArray[np.str_]:
     room = longest * len(texts)
     if room > MOST_LETTERS and room > PADDING * sum(map(len, texts)):
         raise must_be(name, "of like length", f"one of {longest:,} letters among {len(texts):,}", "cut it")
-    return np.array(texts, dtype=np.str_)
+    # NumPy drops zeros at the end of a text, which would make one of two.
+    return np.array([f"{text[:-1]}\\x00" if text.endswith("\0") else text for text in texts], dtype=np.str_)
 
 
 def as_factors(array: ArrayLike, name: str) -> Matrix:

@@ -35,7 +35,7 @@ def test_every_architecture_is_read_from_a_checkpoint(tmp_path, name):
     norm = known.norm.replace("*", "11")
     tensors = {f"{norm}.weight": GAIN} | ({f"{norm}.bias": SHIFT} if known.kind == "layer" else {})
     # Of many layers the last by its number.
-    tensors |= {known.weight.replace("*", other): GAIN + 1 for other in ("0", "2", "9") if "*" in known.norm}
+    tensors |= {f"{known.norm}.weight".replace("*", other): GAIN + 1 for other in ("0", "2", "9") if "*" in known.norm}
     found = final_norm_of(checkpoint(tmp_path, tensors, model_type=name))
     assert found.norm.kind == known.kind
     np.testing.assert_array_equal(found.norm.gain, 1 + GAIN if known.adds_one else GAIN)

@@ -81,6 +81,7 @@ ADDED = [{"id": 4, "content": "<pad>"}, {"id": 0, "content": "<bos>"}, {"id": "5
         ),
         ({"vocab.json": {w: i for i, w in enumerate(WORDS)}, "added_tokens.json": {"<x>": 4}}, [*WORDS, "<x>"]),
         ({"tokenizer.json": {"model": {"vocab": {"b": 1}}}, "vocab.json": {"a": 0}}, ["<padding 0>", "b"]),
+        ({"vocab.json": {'"': 0, "a\tb": 1, "\n": 2, "a\0": 3, "a": 4}}, ['"', "a\tb", "\n", "a\\x00", "a"]),
         ({"tokenizer.json": {"version": "1.0"}, "vocab.json": {"a": 0, "b": True, "c": -1}}, ["a"]),
     ],
 )
@@ -93,6 +94,12 @@ def test_names_are_read_and_rows_beyond_are_padding(tmp_path, files, names):
     assert found.aside.tolist() == [name.startswith("<padding") for name in wanted]
     assert tokens_of(tmp_path, len(names)).names.tolist() == names
     assert tokens_of(tmp_path, len(names) - 1) is None
+
+
+def test_a_token_far_longer_than_others_takes_no_room_for_all(tmp_path):
+    (tmp_path / "vocab.json").write_text(json.dumps({"a" * 10**6: 0}))
+    with pytest.raises(InputError, match=r"vocab\.json must be of like length; got one of 1,000,000 letters among 500"):
+        tokens_of(tmp_path, 500)
 
 
 def test_added_tokens_are_set_aside_where_they_are_called_special(tmp_path):

@@ -19,8 +19,8 @@ class Architecture:
 
     Examples
     --------
-    >>> ARCHITECTURES["gemma"].weight, ARCHITECTURES["gemma"].adds_one, ARCHITECTURES["gpt2"].kind
-    ('model.norm.weight', True, 'layer')
+    >>> ARCHITECTURES["gemma"].norm, ARCHITECTURES["gemma"].adds_one, ARCHITECTURES["gpt2"].kind
+    ('model.norm', True, 'layer')
     """
 
     norm: str
@@ -35,11 +35,6 @@ class Architecture:
     """True if tied embeddings see states divided by √d_model."""
     constant: bool = False
     """True if a checkpoint without such a tensor has a norm without gains."""
-
-    @property
-    def weight(self) -> str:
-        """Name of the gains."""
-        return f"{self.norm}.weight"
 
     def factor(self, config: Mapping[str, Any]) -> float:
         """Return what multiplies all logits beside norm and head."""

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from embaudit.core.checked import Flags
+from embaudit.core.checked import Flags, as_texts
 from embaudit.io.json_text import parsed_file
 
 UNNAMED = re.compile(r"LABEL_\d+")
@@ -57,7 +57,7 @@ class Tokens:
         """
         if not tokens or max(tokens) >= n_rows:
             return None
-        names = np.array([tokens.get(row, f"<padding {row}>") for row in range(n_rows)])
+        names = as_texts([tokens.get(row, f"<padding {row}>") for row in range(n_rows)], f"the tokens of {source}")
         aside = np.array([row in special or row not in tokens for row in range(n_rows)])
         return cls(names, aside, len(tokens), source)
 
