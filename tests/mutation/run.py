@@ -27,7 +27,7 @@ from resource import RLIMIT_CPU, setrlimit
 
 ROOT = Path(__file__).parents[2]
 CACHE = ROOT / ".mutation_cache"
-SECONDS = 25.0
+SECONDS = 60.0
 """Seconds that the tests of one mutant may take, by the clock of the run that measured them."""
 LIBRARIES = "hypothesis jinja2 joblib matplotlib.figure pandas pyarrow pytest rich scipy.stats sklearn.base typer"
 PAIRS = {"<": "<=", ">": ">=", "==": "!=", "is": "is not", "in": "not in", "+": "-", "*": "/", "and": "or", "&": "|",
@@ -121,7 +121,7 @@ def measure(jobs):
     coverage, durations = (CACHE / f"{digest}.{end}" for end in ("coverage", "txt"))
     if not durations.exists():
         CACHE.mkdir(exist_ok=True)
-        command = [sys.executable, "-m", "pytest", "tests", "-n", str(jobs), "--cov=embaudit", "--cov-context=test",
+        command = [sys.executable, "-m", "pytest", "-n", str(jobs), "--cov=embaudit", "--cov-context=test",
                    "--cov-report=", "--durations=0", "--durations-min=0", "-p", "no:cacheprovider"]  # fmt: skip
         environment = os.environ | {"COVERAGE_FILE": str(coverage)}
         run = subprocess.run(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True, check=False)
@@ -142,7 +142,8 @@ def measure(jobs):
 def choose(lines, line, room, seconds):
     """Return tests of a line, or of its file where none runs it; those of its room first, then quick ones."""
     touching, chosen, spent = lines.get(line) or set().union(*lines.values()), [], 0.0
-    for test in sorted(touching, key=lambda test: (f"tests/{room}/" not in test, seconds[test], test)):
+    own = f"tests/{room}/", f"embaudit/{room}"
+    for test in sorted(touching, key=lambda test: (not test.startswith(own), seconds[test], test)):
         spent += seconds[test] + 0.02
         if chosen and spent > SECONDS:
             break
