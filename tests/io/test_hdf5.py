@@ -144,6 +144,12 @@ def test_the_layer_with_the_softmax_is_the_head(tmp_path: Path, activation: Any)
     assert load(path, weight="hidden.kernel", kind="vectors").right.shape == (2, 3)
     gate = keras(tmp_path / "g.keras", [dense("hidden", activation), dense("out", "tanh")], two_layers)
     assert f"the arrays of {gate} must be one recognised table, pair or head" in refused(gate)
+    assert "must be a softmax over labels; got out.kernel with tanh; say kind='head'" in refused(
+        gate, weight="out.kernel"
+    )
+    keras(gate, [dense("out", "tanh")], lambda file: layer(file, "layers/dense", "out", Q.T))
+    assert "must be one recognised table, pair or head" in refused(gate)
+    assert load(gate, weight="out.kernel", link="sigmoid").link == "sigmoid"
 
 
 @pytest.mark.parametrize(

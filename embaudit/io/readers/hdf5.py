@@ -29,6 +29,8 @@ VARIABLES = {"dense": ("kernel", "bias"), "embedding": ("embeddings",)}
 OPTIMIZERS = ("optimizer", "optimizer_weights")
 PASSED = ("InputLayer", "Embedding", "Flatten", "Reshape", "Add", "Dropout", "Functional", "Sequential")
 """Layers of Keras that leave the product of two tables, perhaps with biases, as it is."""
+SCORES = ("", "linear", "softmax")
+"""Activations that leave scores of labels as they are, or make probabilities of them."""
 SIDES = {"obsm": "obs", "varm": "var", "X": "obs", "layers": "obs"}
 """Tables of AnnData that hold the ids of rows, by the group of an array."""
 
@@ -137,13 +139,19 @@ def of_keras(arrays: Arrays, config: Any, request: Request, where: object) -> Co
         remedy = "save the model before it is quantised"
         raise must_be(f"{where}", "numbers as they are", "layers that Keras has quantised", remedy)
     layers = list(_layers(config))
+    activations = {f"{layer.get('name')}.kernel": _activation(layer) for kind, layer in layers if kind == "Dense"}
     if request.weight is None and request.left is None and request.kind in ("auto", "head"):
         # A softmax before other layers chooses among experts; live models put their own name before that of a layer.
-        dense = [layer for kind, layer in layers if kind == "Dense"]
-        last = f"{dense[-1].get('name')}.kernel" if dense and _activation(dense[-1]) == "softmax" else ""
-        heads = [name for name in arrays.tensors if last and f".{name}".endswith(f".{last}")]
-        request = replace(request, kind="head", weight=heads[0]) if len(heads) == 1 else request
+        last = next(reversed(activations), "")
+        heads = [name for name in arrays.tensors if f".{name}".endswith(f".{last}")]
+        is_softmax = activations.get(last) == "softmax" and len(heads) == 1
+        request = replace(request, kind="head", weight=heads[0]) if is_softmax else request
     base = contents_of(arrays, request, where)
+    right = base.fields["right"].name
+    other = next((x for layer, x in activations.items() if x not in SCORES and f".{right}".endswith(f".{layer}")), None)
+    if other is not None and "link" in base.fields and request.kind == "auto" and request.link is None:
+        remedy = f"say --kind=head if a softmax follows {right}, or --link=sigmoid for labels apart"
+        raise must_be(f"the head of {where}", "a softmax over labels", f"{right} with {other}", remedy)
     if "left" not in base.fields or "link" in base.fields or request.link is not None or not layers:
         return base
     # Any other layer behind the product makes another score of it.

@@ -193,10 +193,11 @@ def choose(shapes: Shapes, request: Request, where: object) -> Layout:
         factors = {layout.fields[side] for layout in layouts for side in ("left", "right")}
         heads = [_one_table(shapes, request, x, where, head=True) for x in _heads(shapes, list(matrices))]
         layouts += [head for head in heads if head.right not in factors or "right_bias" in head.fields]
-    # Where no name tells, the only matrix can be nothing else; of two, none is chosen by its shape.
-    if not layouts and request.kind != "factors" and len(matrices) == 1:
-        # A bias that was named is that of a head.
-        is_head = request.kind == "head" or (request.kind == "auto" and request.bias is not None)
+    # Where no name tells, the only matrix can be nothing else; of two, none is chosen by its shape. A bias that was
+    # named is that of a head. The weights of a layer are no table unless somebody says so.
+    is_head = request.kind == "head" or (request.kind == "auto" and request.bias is not None)
+    is_said = is_head or request.kind == "vectors"
+    if not layouts and request.kind != "factors" and len(matrices) == 1 and (is_said or not is_kernel(*matrices)):
         (name,) = matrices
         layouts = [_one_table(shapes, request, name, where, head=is_head)]
     if len(layouts) != 1:
