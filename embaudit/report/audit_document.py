@@ -22,7 +22,6 @@ from embaudit.model import Pairs
 from embaudit.movements.neighbourhoods import find_rows, neighbourhoods
 from embaudit.report.audit_tables import (
     MOVED,
-    ROUNDING,
     convention_grid,
     families,
     glance_of,
@@ -34,7 +33,7 @@ from embaudit.report.audit_tables import (
 )
 from embaudit.report.definitions import definitions, glossary
 from embaudit.report.document import Charted, Document, Lists, Section, lists_of
-from embaudit.report.figures import CertifiedCurveDisplay, MovementDisplay
+from embaudit.report.figures import ROUNDING, CertifiedCurveDisplay, MovementDisplay
 from embaudit.report.grid import Grid
 from embaudit.report.heatmap import heatmap_of_page
 from embaudit.report.next_steps import Invocation, next_steps

@@ -14,6 +14,7 @@ from embaudit.canonical.equivalents import CANONICAL
 from embaudit.core.words import counted, drawn_of, in_typical_rows, percent, row_quoted
 from embaudit.model import Equivalence, Pairs
 from embaudit.report.document import Glance
+from embaudit.report.figures import ROUNDING
 from embaudit.report.grid import Grid
 
 if TYPE_CHECKING:
@@ -41,8 +42,6 @@ SEEN, PROVEN = "most in equivalent models", f"proven while axes stretch up to κ
 """Titles over the columns of the first table."""
 SHIFTED = f"proven: κ ≤ {KAPPA} and limited shifts"
 """The same where rows may be shifted besides."""
-ROUNDING = 1e-6
-"""Largest figure up to which rounding may be all that moved."""
 USUAL = 0.8
 """The cosine whose share of lower pairs is told."""
 

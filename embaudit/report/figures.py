@@ -47,6 +47,8 @@ if TYPE_CHECKING:
     from embaudit.reversals import Grouping, SimpsonReport
     from embaudit.reversals.report import PlottedRows
 
+ROUNDING = 1e-6
+"""Largest figure up to which rounding may be all that moved."""
 SEEN = 1e-3
 """Parts of a stack below this share of the longest bar are not drawn."""
 LEVELS = (0.05, 0.25, 0.75, 0.95)
@@ -224,7 +226,8 @@ class MovementDisplay(RowDisplay):
         ax.hlines(places, lower, upper, colors=shades, lw=6, label="middle 50 %")
         ax.plot(self.means, places, "o", ms=4, color=INK, label="mean")
         name_rows(ax, rows)
-        ax.set(xlim=(0, None), xlabel=self.label)
+        # On an axis of its own, rounding alone would look like a movement.
+        ax.set(xlim=(0, None if high.max(initial=0) > ROUNDING else 1), xlabel=self.label)
         legend_above(ax)
 
 

@@ -184,11 +184,11 @@ def cell(value: Any) -> str:
 
 
 def _whole(text: str) -> str:
-    r"""Keep a number with its sign, and bars with what is between them, on one line.
+    r"""Keep a number with its sign, an option, and bars with what is between them, on one line.
 
     Examples
     --------
     >>> _whole("84 % (76 %)"), _whole("mean |Δcos|")
     ('84\xa0% (76\xa0%)', 'mean <span class="whole">|Δcos|</span>')
     """
-    return re.sub(r"(\|\S+\|)", r'<span class="whole">\1</span>', text.replace(" %", "\xa0%"))
+    return re.sub(r"\|\S+\||(?<!\S)--[\w-]+", r'<span class="whole">\g<0></span>', text.replace(" %", "\xa0%"))
