@@ -171,6 +171,11 @@ class MovementDisplay(RowDisplay):
     >>> model = FactorModel.from_vectors([[1.0, 0.0], [0.6, 0.8], [0.0, 1.0]])
     >>> MovementDisplay.of(movement(model, Gauge.diagonal([1.0, 4.0]).act(model))).means.round(3)
     array([0.277])
+
+    The axis of a model that moves nothing reaches to 1.
+
+    >>> MovementDisplay.of(movement(model, model)).plot().ax_.get_xlim()
+    (np.float64(0.0), np.float64(1.0))
     """
 
     quantiles: Floats
