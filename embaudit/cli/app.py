@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from embaudit.cli.commands import Commands
-from embaudit.cli.sections import App
+from embaudit.cli.commands import App, Commands
 from embaudit.cli.settings import CURRENT, FailOn, Settings
 
 app = App(

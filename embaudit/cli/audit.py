@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from embaudit.cli.app import FailOnFindings, Model, More, Rng, app
-from embaudit.cli.groups import Group, grouped
+from embaudit.cli.commands import Group, grouped
 from embaudit.cli.reading import CODE, Given, Titles, read_for_audit
 from embaudit.cli.settings import CURRENT, FailOn
 from embaudit.cli.terminal import Output, Workers, values_in

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from embaudit.cli.app import app
-from embaudit.cli.groups import grouped
+from embaudit.cli.commands import grouped
 from embaudit.cli.terminal import Output, Workers
 
 Missing = StrEnum("Missing", [("ERROR", "error"), ("SKIP", "skip")])

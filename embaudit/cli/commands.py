@@ -1,14 +1,24 @@
-"""Every command by its name, which is that of its module, and in a few words; it is imported when it is called."""
+"""Names of commands, sections of their help, and groups of options that several of them take.
+
+A command has the name of its module, which is imported when it is called.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from copy import copy
+from dataclasses import fields
+from functools import wraps
 from importlib import import_module
-from typing import Any
+from inspect import Parameter, Signature, isclass, signature
+from textwrap import fill, indent
+from typing import Any, Self, TypeVar, get_type_hints
 
-from typer.core import TyperGroup
+import typer
+from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 COMMANDS = {
     "audit": "How far do cosines move while predictions stay?",
@@ -37,6 +47,30 @@ OLD = {
     "--users": "--n-users", "--items": "--n-items", "--clusters": "--n-clusters", "--seeds": "--n-seeds",
 }  # fmt: skip
 """Former spellings of options, which keep working and which no help shows."""
+SECTIONS: dict[str, tuple[str, ...]] = {
+    "Your file": (
+        "kind", "left", "weight", "bias", "ids", "left_ids", "labels", "inputs", "items", "id", "title", "ignore",
+        "load",
+    ),
+    "Training": ("objective", "compared", "link", "normalised", "soft_cap"),
+    "Output": ("show", "role", "full", "json", "out", "markdown", "heatmap", "quiet", "force"),
+    "Gate": ("fail_on", "fail_below", "baseline", "sarif", "junit"),
+    "Effort": ("n_neighbours", "quick", "jobs", "rng"),
+}  # fmt: skip
+"""Options of every command by what they are about; those of one command alone come first."""
+RARE = (
+    "format", "left_name", "right_name", "left_bias", "transpose", "vector", "right_counts", "left_counts", "states",
+    "dask", "norm", "norm_kind",
+)  # fmt: skip
+"""Options that few users need: help names them, and `embaudit explain COMMAND` explains them."""
+RARE_IN = {
+    "audit": (
+        "groups", "max_condition", "n_pairs", "n_lists", "n_gauges", "n_starts", "n_steps", "by_row", "partial",
+        "heatmap_groups", "severity", "thresholds",
+    ),
+}  # fmt: skip
+"""The same of one command."""
+ALL = "all options"
 
 
 def _old_spellings(parameters: list[Any]) -> Iterator[Any]:
@@ -71,3 +105,76 @@ class Commands(TyperGroup):
         """Write a line for each."""
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
+
+
+class Command(TyperCommand):
+    """A command whose help groups its options."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write arguments, then options by section, then the names of rare ones."""
+        params = {param.name: param for param in self.get_params(ctx) if not getattr(param, "hidden", False)}
+        helped = {name: record for name, param in params.items() if (record := param.get_help_record(ctx))}
+        placed = {name for names in SECTIONS.values() for name in names}
+        # `embaudit explain COMMAND` passes this mark, to see rare options in full.
+        few = () if ALL in (ctx.obj or {}) else (*RARE, *RARE_IN.get(ctx.info_name, ()))
+        rare = [name for name in helped if name in few]
+        arguments = [name for name in helped if params[name].param_type_name == "argument"]
+        own = [name for name in helped if name not in (*arguments, *placed, *rare)]
+        for title, names in {"Arguments": arguments, "Options": own, **SECTIONS}.items():
+            records = [helped[name] for name in names if name in helped and name not in rare]
+            if records:
+                with formatter.section(title):
+                    formatter.write_dl(records)
+        if rare:
+            with formatter.section(f"Rarely needed (`embaudit explain {ctx.info_name}` explains them)"):
+                text = ", ".join(max(params[name].opts, key=len) for name in rare)
+                filled = fill(text, formatter.width - 2, break_on_hyphens=False)
+                formatter.write(f"{indent(filled, '  ')}\n")
+
+
+class App(typer.Typer):
+    """An application of such commands."""
+
+    def command(self, name: str | None = None, **options: Any) -> Callable[[F], F]:
+        """Register a function as a command."""
+        return super().command(name, **{"cls": Command} | options)
+
+
+class Group:
+    """Options that go together: the fields of a dataclass, annotated as typer has them."""
+
+    @classmethod
+    def declared(cls) -> dict[str, tuple[Any, Any]]:
+        """Annotations and defaults of the options, by their names."""
+        hints = get_type_hints(cls, include_extras=True)
+        return {each.name: (hints[each.name], each.default) for each in fields(cls)}  # type: ignore[arg-type]
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> Self:
+        """Take the options of this group out of all those of a command."""
+        return cls(**{name: values[name] for name in cls.declared()})
+
+
+def grouped(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options of each group among its parameters; an option that it declares itself is its own.
+
+    Where two groups share an option, the last of them declares it.
+    """
+    # typer takes options from the signature alone: groups are spread out into it, and put together again at each call.
+    hints, declared = get_type_hints(command, include_extras=True), signature(command).parameters
+    groups = {name: hints[name] for name in declared if isclass(hints[name]) and issubclass(hints[name], Group)}
+    own = {name: each.replace(annotation=hints[name]) for name, each in declared.items() if name not in groups}
+    shared = {name: each for group in groups.values() for name, each in group.declared().items() if name not in own}
+    parameters = [*own.values()] + [
+        Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=hint)
+        for name, (hint, default) in shared.items()
+    ]
+
+    @wraps(command)
+    def with_options(**values: Any) -> None:
+        made = {name: group.of(values) for name, group in groups.items()}
+        command(**{name: values[name] for name in own}, **made)
+
+    with_options.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    with_options.__annotations__ = {each.name: each.annotation for each in parameters}
+    return with_options

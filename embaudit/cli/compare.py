@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from embaudit.cli.app import Model, Rng, app
-from embaudit.cli.groups import grouped
+from embaudit.cli.commands import grouped
 from embaudit.cli.reading import Given, Titles
 from embaudit.cli.terminal import Output, Workers, values_in
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from embaudit.cli.app import Model, More, Rng, app
-from embaudit.cli.groups import grouped
+from embaudit.cli.commands import grouped
 from embaudit.cli.reading import Given, Titles
 from embaudit.cli.terminal import Output, Workers
 from embaudit.core.words import listed

@@ -45,7 +45,7 @@ def _options(name: str) -> str:
     """Return the help of a command with every option, the rare ones too."""
     from typer.main import get_command
 
-    from embaudit.cli.sections import ALL
+    from embaudit.cli.commands import ALL
 
     group: Any = get_command(app)
     command = group.get_command(None, name)

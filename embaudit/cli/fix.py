@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from embaudit.cli.app import Force, Model, More, Quiet, Rng, app
-from embaudit.cli.groups import grouped
+from embaudit.cli.commands import grouped
 from embaudit.cli.reading import Given, Titles, say_norm
 from embaudit.cli.terminal import Workers, make_console
 

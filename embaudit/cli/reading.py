@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from embaudit.cli.app import Partial
-from embaudit.cli.groups import Group
+from embaudit.cli.commands import Group
 from embaudit.cli.terminal import values_in
 from embaudit.core.progress import announced
 

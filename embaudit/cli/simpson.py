@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from embaudit.cli.app import FailOnFindings, Rng, app
-from embaudit.cli.groups import grouped
+from embaudit.cli.commands import grouped
 from embaudit.cli.settings import FailOn
 from embaudit.cli.terminal import Output, progress_bars
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
 import typer
 
 from embaudit.cli.app import Force, Jobs, Quiet
-from embaudit.cli.groups import Group
+from embaudit.cli.commands import Group
 from embaudit.core.progress import reporting
 from embaudit.errors import escaped
 

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from embaudit.cli.app import Model, Quiet, app
-from embaudit.cli.groups import grouped
+from embaudit.cli.commands import grouped
 from embaudit.cli.reading import Given, Titles, read_for_audit
 from embaudit.cli.terminal import make_console, progress_bars
 

@@ -6,8 +6,7 @@ import re
 
 import pytest
 
-from embaudit.cli.commands import COMMANDS
-from embaudit.cli.sections import RARE, RARE_IN, SECTIONS
+from embaudit.cli.commands import COMMANDS, RARE, RARE_IN, SECTIONS
 
 RARELY = "\nRarely needed"
 
