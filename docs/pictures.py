@@ -21,8 +21,7 @@ import embaudit as ea
 from embaudit.movements.levels import levels
 from embaudit.report.audit_document import audit_document
 from embaudit.report.documents import document
-from embaudit.report.figures import IntervalDisplay
-from embaudit.report.prediction_display import PredictionDisplay
+from embaudit.report.figures import IntervalDisplay, PredictionDisplay
 
 if TYPE_CHECKING:
     from collections.abc import Callable

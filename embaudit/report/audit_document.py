@@ -33,11 +33,10 @@ from embaudit.report.audit_tables import (
 )
 from embaudit.report.definitions import definitions, glossary
 from embaudit.report.document import Charted, Document, Lists, Section, lists_of
-from embaudit.report.figures import ROUNDING, CertifiedCurveDisplay, MovementDisplay
+from embaudit.report.figures import ROUNDING, CertifiedCurveDisplay, MovementDisplay, PredictionDisplay
 from embaudit.report.grid import Grid
 from embaudit.report.heatmap import heatmap_of_page
 from embaudit.report.next_steps import Invocation, next_steps
-from embaudit.report.prediction_display import PredictionDisplay
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

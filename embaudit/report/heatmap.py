@@ -33,8 +33,8 @@ from embaudit.movements.neighbourhoods import find_rows
 from embaudit.report.audit_tables import shown_side
 from embaudit.report.display import TITLE, Display, drawn
 from embaudit.report.document import names_of
+from embaudit.report.figures import form_of_audit, predicted_word
 from embaudit.report.matrix_panel import draw_matrix, name_groups
-from embaudit.report.prediction_display import form_of_audit, predicted_word
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -20,11 +20,11 @@ from embaudit.report.figures import (
     CertifiedCurveDisplay,
     MovementDisplay,
     PositionDisplay,
+    PredictionDisplay,
     RangeDisplay,
     SimpsonDisplay,
 )
 from embaudit.report.heatmap import HeatmapDisplay, heatmap, heatmap_of_audit
-from embaudit.report.prediction_display import PredictionDisplay
 from embaudit.reversals import SimpsonReport
 
 _MAKERS: dict[object, Any] = {

@@ -13,8 +13,8 @@ from models import random_model
 
 import embaudit as ea
 from embaudit.auditing.equivalents import equivalent_models
+from embaudit.report.figures import MOST_DOTS, PredictionDisplay
 from embaudit.report.heatmap import heatmap
-from embaudit.report.prediction_display import MOST_POINTS, PredictionDisplay
 
 mpl.use("agg")
 
@@ -204,12 +204,12 @@ def with_points(count):
 
 
 def test_many_pairs_are_counted_and_every_one_of_them_is():
-    points = with_points(MOST_POINTS).plot(Figure().add_subplot()).ax_.collections
-    assert [len(one.get_offsets()) for one in points] == [MOST_POINTS]
-    shown = with_points(MOST_POINTS + 1).plot(Figure().add_subplot())
+    points = with_points(MOST_DOTS).plot(Figure().add_subplot()).ax_.collections
+    assert [len(one.get_offsets()) for one in points] == [MOST_DOTS]
+    shown = with_points(MOST_DOTS + 1).plot(Figure().add_subplot())
     (hexagons,) = shown.ax_.collections
     # A tenth of the values lies at an end of either axis, where hexagons end, too.
-    assert hexagons.get_array().sum() == MOST_POINTS + 1
+    assert hexagons.get_array().sum() == MOST_DOTS + 1
     assert hexagons.get_array().min() == 1
     assert [ax.get_ylabel() for ax in shown.figure_.axes] == ["your cosine", "pairs in a hexagon"]
     assert shown.ax_.get_xlabel() == "prediction cosine"
