@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import singledispatch
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -27,7 +27,6 @@ from embaudit.attacks.objectives import (
 from embaudit.canonical.row_span import orthonormal_span
 from embaudit.core.checked import RNG, Floats, Indices, as_count, as_generator
 from embaudit.core.parallel import one_blas_thread
-from embaudit.core.plain import record
 from embaudit.core.results import Result
 from embaudit.core.words import counted, in_typical_rows, percent, up
 from embaudit.errors import InputError, must_be
@@ -64,18 +63,17 @@ class Attack(Result):
     roles: tuple[str, str] = ("left row", "right row")
     """Singular nouns of a row of either side, as in `model.roles`."""
 
+    RECORD = ("role", "objective", "achieved", "bound", "gap", "n_items", "max_condition")
+
+    @property
+    def max_condition(self) -> float | None:
+        """Budget κ; None where there is none."""
+        return getattr(self.group, "max_condition", None)
+
     @property
     def gap(self) -> float:
         """Distance from the value achieved to the bound."""
         return self.bound - self.achieved
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the record of the audit's JSON."""
-        return record(
-            self,
-            *("role", "objective", "achieved", "bound", "gap", "n_items"),
-            max_condition=getattr(self.group, "max_condition", None),
-        )
 
     def explain(self) -> str:
         r"""Describe the movement found, and the bound for every gauge of the same set and budget on the same rows.
@@ -91,7 +89,7 @@ class Attack(Result):
         """
         left, right = self.roles
         pairs = {"left": f"{left}-{left}", "right": f"{right}-{right}", "cross": f"{left}-{right}"}[self.role]
-        kappa = getattr(self.group, "max_condition", None) or np.inf
+        kappa = self.max_condition or np.inf
         gauges = f"The worst {self.group.kind} gauge found within κ = {kappa:g}"
         if isinstance(self.group, Affine):
             title = right if self.group.side == "right" else left

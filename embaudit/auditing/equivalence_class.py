@@ -7,7 +7,7 @@ moves nothing, never because few gauges, or short ones, were tried.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from embaudit.auditing.texts import ARGUMENTS
 from embaudit.auditing.wording import prediction_noun, worded_for
 from embaudit.canonical.pinned import MIN_MOVEMENT, SCOPES, pinned_test
 from embaudit.canonical.reduction import outside_shares, seen_directions
-from embaudit.core.plain import record
+from embaudit.core.plain import Recorded
 from embaudit.errors import InputError
 from embaudit.model import Equivalence, Softmax
 from embaudit.model.pairs import Pairs
@@ -46,7 +46,7 @@ class Freedom:
 
 
 @dataclass(frozen=True, eq=False)
-class EquivalenceClass:
+class EquivalenceClass(Recorded):
     """The models that predict the same as one model."""
 
     scope: Scope
@@ -63,15 +63,16 @@ class EquivalenceClass:
     """Dimensions that no prediction sees, those included that a free bias could take up: outside every set of gauges
     with a budget, since rows of equivalent models may hold anything there."""
 
+    RECORD = ("scope", "outside", "seen_rank", "pinning", "moves=moves_by_role")
+
+    @property
+    def moves_by_role(self) -> dict[Role, bool | None]:
+        """By role, true if equivalent models have other cosines; None where that is not known."""
+        return {role: freedom.moves for role, freedom in self.freedom.items()}
+
     def moves(self, role: Role) -> bool | None:
         """Return True if cosines of a role differ in an equivalent model; None where that is undecided."""
         return self.freedom[role].moves
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the `equivalence` of the audit's JSON."""
-        return record(
-            self, "scope", "outside", "seen_rank", "pinning", moves={role: x.moves for role, x in self.freedom.items()}
-        )
 
 
 def equivalence_class_of(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from embaudit.core.plain import record
+from embaudit.core.plain import Recorded
 from embaudit.core.words import in_typical_rows
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True)
-class Scope:
+class Scope(Recorded):
     """The set of models that a finding speaks of.
 
     Examples
@@ -64,7 +64,10 @@ class Scope:
     whole: bool = False
     """True if these are all models that predict the same."""
 
+    RECORD = (..., "title=__str__")
+
     def __str__(self) -> str:
+        """Return the set in words, with its budget."""
         budget = [f"κ = {self.max_condition:.3g}"] if self.max_condition is not None else []
         budget += [f"a shift of {in_typical_rows(self.max_shift)}"] if self.max_shift is not None else []
         return f"{self.models} within {' and '.join(budget)}" if budget else self.models
@@ -74,17 +77,13 @@ class Scope:
         """All of them, in words."""
         return self.models if self.models.startswith("every ") else f"all {self.models}"
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the record of the audit's JSON."""
-        return record(self, title=str(self))
-
 
 AT_HAND = Scope("this model")
 """The scope of findings about the rows as stored."""
 
 
 @dataclass(frozen=True)
-class Finding:
+class Finding(Recorded):
     """One conclusion of an audit.
 
     Examples
@@ -118,6 +117,13 @@ class Finding:
     witness: Gauge | None = field(default=None, compare=False)
     """The gauge that shows it, where one does."""
 
+    RECORD = (..., "witness=has_witness")
+
+    @property
+    def has_witness(self) -> bool:
+        """True if a concrete gauge shows it."""
+        return self.witness is not None
+
     @property
     def sentence(self) -> str:
         """The text without its full stop."""
@@ -127,7 +133,3 @@ class Finding:
     def clause(self) -> str:
         """The sentence as it follows a colon."""
         return f"{self.text[0].lower()}{self.text[1:].removesuffix('.')}"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the record of the audit's JSON."""
-        return record(self, witness=self.witness is not None)

@@ -12,7 +12,6 @@ from embaudit.auditing.effort import MAX_SIZES
 from embaudit.canonical import in_span
 from embaudit.core.checked import RNG, as_count, as_generator, as_list, is_number
 from embaudit.core.parallel import results_of
-from embaudit.core.plain import record
 from embaudit.core.results import Result
 from embaudit.core.words import counted, percent
 from embaudit.errors import InputError, must_be
@@ -65,14 +64,6 @@ MIN_SIZES = {"n_labels": 2, "n_neighbours": 1, "n_pairs": 1, "n_gauges": 0}
 """Smallest values of the counts one may ask for."""
 
 
-RECORD = (
-    *("n_labels", "rank", "affine_rank", "has_bias", "n_panel", "has_inputs", "n_inputs", "n_zero", "n_aside"),
-    *("mean_norm", "median_norm", "offset", "logit_agreement", "centred", "neighbours", "constructions"),
-    *("equivalents", "shifts", "argmax", "projector"),
-)
-"""Fields of the `head` of the audit's JSON."""
-
-
 @dataclass(frozen=True, eq=False)
 class HeadReport(Result):
     """Movement of label cosines while every probability stays, and the properties that the head fixes."""
@@ -113,6 +104,13 @@ class HeadReport(Result):
     """The labels looked at one by one, and the inputs."""
     pair: tuple[int, int]
     """The pair of them that `constructions` are made for."""
+
+    RECORD = (
+        *("n_labels", "rank", "affine_rank", "has_bias", "n_panel", "has_inputs", "n_inputs", "n_zero", "n_aside"),
+        *("mean_norm", "median_norm", "offset", "logit_agreement", "centred", "neighbours", "constructions"),
+        *("equivalents", "shifts", "argmax", "projector"),
+        *("declared.soft_cap=link.soft_cap", "declared.normalised=link.unit_rows"),
+    )
 
     @property
     def chosen(self) -> tuple[int, int]:
@@ -188,10 +186,6 @@ class HeadReport(Result):
 
         records = [head.to_dict() for head in (self.centred, *self.equivalents)]
         return pd.DataFrame(records).drop(columns="quantiles")
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values that JSON can hold."""
-        return record(self, *RECORD, declared={"soft_cap": self.link.soft_cap, "normalised": self.link.unit_rows})
 
 
 def panel_size(rank: int, n_lists: int = QUERIES) -> int:

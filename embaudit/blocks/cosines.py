@@ -16,14 +16,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, TypedDict, cast, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.blocks.sums import BlockSums
 from embaudit.core.checked import Flags, Floats, as_count, is_number
-from embaudit.core.plain import record
 from embaudit.core.results import Drawn, Result
 from embaudit.core.words import counted
 from embaudit.errors import must_be
@@ -34,6 +33,8 @@ if TYPE_CHECKING:
 
 ROUNDING = 1e-14
 """A gap below this is no gap."""
+MAX_BLOCKS = 1_000
+"""Blocks that JSON holds, those of the largest gap."""
 
 
 def require_cosine(name: str, value: float) -> float:
@@ -119,6 +120,31 @@ class BlockNames:
         return f"{owner}[{at}]" if self.cut == "rows" and len(shape) > 1 else owner or "all"
 
 
+class BlockRecord(TypedDict):
+    """One block."""
+
+    block: str
+    """Name of the block."""
+    size: int
+    """Number of entries."""
+    cosine: float
+    """Local cosine; None where a side is zero."""
+    weight: float
+    """Weight of the block in the mean cosine."""
+    contribution: float
+    """Part that it adds to the global cosine."""
+    x_profile: float
+    """Norm of the block of x as a share of the norm of x."""
+    y_profile: float
+    """Norm of the block of y as a share of the norm of y."""
+    norm_gap: float
+    """Part that different norms take from the global cosine there."""
+    direction_gap: float
+    """Part that different directions take from it there."""
+    without: float
+    """The global cosine without the block; None where nothing is left."""
+
+
 @dataclass(frozen=True, eq=False)
 class BlockCosines(Drawn):
     """Local and global cosine of two vectors cut into blocks.
@@ -143,12 +169,18 @@ class BlockCosines(Drawn):
     notes: tuple[str, ...] = ()
     """Remarks: tensors left out, dtypes that differ."""
 
+    RECORD = (
+        *("global_cosine", "norm_cosine", "mean_cosine", "plain_mean_cosine", "identity_error", "x_norm", "y_norm"),
+        *("bounds", "bounds_without_norms", "zero_blocks", "notes", "partition=names.cut", "n_blocks=__len__"),
+        *("n_entries", "norm_gap", "direction_gap", "blocks_left_out", "blocks=most_different"),
+    )
+
     def __len__(self) -> int:
         return len(self.sizes)
 
     def __repr__(self) -> str:
         return (
-            f"BlockCosines({counted(len(self), 'block')}, {int(self.sizes.sum()):,} entries, by "
+            f"BlockCosines({counted(len(self), 'block')}, {self.n_entries:,} entries, by "
             f"{self.names.cut}: global {self.global_cosine:.4f} = {self.norm_cosine:.4f} × "
             f"{self.mean_cosine:.4f})"
         )
@@ -230,6 +262,22 @@ class BlockCosines(Drawn):
         """`|global − ρ × weighted mean|`, both sides computed apart: rounding only."""
         return abs(self.global_cosine - math.fsum(self.contributions))
 
+    @property
+    def n_entries(self) -> int:
+        """Entries of all blocks."""
+        return int(self.sizes.sum())
+
+    @property
+    def blocks_left_out(self) -> int:
+        """Blocks beyond those listed."""
+        return max(0, len(self) - MAX_BLOCKS)
+
+    @property
+    def most_different(self) -> list[BlockRecord]:
+        """Blocks of the largest gap, 1,000 at most."""
+        order = np.argsort(-self.gaps, kind="stable")[:MAX_BLOCKS]
+        return cast("list[BlockRecord]", self._frame(order).reset_index().to_dict("records"))
+
     @cached_property
     def is_defined(self) -> Flags:
         """Blocks that have a local cosine."""
@@ -252,6 +300,16 @@ class BlockCosines(Drawn):
         """`w_b(1 − c_b)`, each block's part of `ρ − global`."""
         # Σ w_b − Σ w_b c_b; a block that is zero on a side has weight 0 and no part in it.
         return np.asarray(self.weights * (1 - np.where(self.is_defined, self.cosines, 1.0)))
+
+    @property
+    def norm_gap(self) -> float:
+        """Part that different norms take from the global cosine, over all blocks."""
+        return math.fsum(self.norm_gaps)
+
+    @property
+    def direction_gap(self) -> float:
+        """Part that different directions take from the global cosine, over all blocks."""
+        return math.fsum(self.direction_gaps)
 
     @cached_property
     def gaps(self) -> Floats:
@@ -320,7 +378,7 @@ class BlockCosines(Drawn):
         mean = f"× {self.mean_cosine:.4f} (weighted mean" if self.norm_cosine else "(no block counts in both"
         text = (
             f"global cosine {self.global_cosine:.4f} = {self.norm_cosine:.4f} (norm profiles) {mean} of "
-            f"{counted(len(self), 'block')} by {self.names.cut}, {self.sizes.sum():,} entries)\n"
+            f"{counted(len(self), 'block')} by {self.names.cut}, {self.n_entries:,} entries)\n"
             f"with these norms the local cosines allow {low:.4f} to {high:.4f}"
         )
         zero = self.zero_blocks
@@ -378,22 +436,3 @@ class BlockCosines(Drawn):
     def to_frame(self) -> pd.DataFrame:
         """Return one row a block, in the order of the source."""
         return self._frame(np.arange(len(self)))
-
-    def to_dict(self, *, limit: int = 1000) -> dict[str, Any]:
-        """Return plain values ready for JSON, with the `limit` blocks of the largest gap.
-
-        A cosine that is undefined is None.
-        """
-        order = np.argsort(-self.gaps, kind="stable")[: as_count(limit, "limit", least=0)]
-        return record(
-            self,
-            *("global_cosine", "norm_cosine", "mean_cosine", "plain_mean_cosine", "identity_error", "x_norm", "y_norm"),
-            *("bounds", "bounds_without_norms", "zero_blocks", "notes"),
-            partition=self.names.cut,
-            n_blocks=len(self),
-            n_entries=int(self.sizes.sum()),
-            norm_gap=math.fsum(self.norm_gaps),
-            direction_gap=math.fsum(self.direction_gaps),
-            blocks_left_out=len(self) - len(order),
-            blocks=self._frame(order).reset_index(),
-        )

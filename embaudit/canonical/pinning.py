@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 
 from embaudit.canonical.quadratic_span import LARGEST
 from embaudit.core.checked import Floats, Indices, Matrix
-from embaudit.core.plain import record
 from embaudit.core.results import Result
 from embaudit.errors import must_be
 from embaudit.gauges import Gauge
@@ -74,20 +73,25 @@ class Pinning(Result):
     """A gauge of rows of length 1 that keeps every length, hence every prediction."""
     flip: Flip | None = None
     """Reflection of some rows, if the equivalent model is no gauge."""
-    moved: dict[SideName, Moved] | None = None
-    """Movement of the cosines of either side in the equivalent model."""
+    moved: Mapping[SideName, Moved] = field(default_factory=dict)
+    """Movement of the cosines of each side in the equivalent model; empty without one."""
     residual: float = 0.0
     """Largest distance of a row of the equivalent model from length 1, before it is divided by its length."""
     rows_missing: Mapping[SideName, int] = field(default_factory=dict)
     """Number of further rows of each side alone, in general position, that decide; empty where the test decides, or
     where rows would not."""
 
+    RECORD = (
+        *("status", "because", "scope", "rank", "needed", "residual", "rows_missing"),
+        *("condition_number=witness.condition_number", "moved"),
+    )
+
     def __repr__(self) -> str:
         return f"Pinning({self.status}, {self.rank} of {self.needed} constraints)"
 
     def moved_of(self, role: Role) -> Moved | None:
         """Return the movement of the cosines of a role in the equivalent model; None for left-right pairs."""
-        return next((moved for side, moved in (self.moved or {}).items() if side == role), None)
+        return next((moved for side, moved in self.moved.items() if side == role), None)
 
     @property
     def is_counted(self) -> bool:
@@ -97,7 +101,7 @@ class Pinning(Result):
     @property
     def largest(self) -> float:
         """Largest ``|Δcos|`` that was shown on either side, 0 without an equivalent model."""
-        return max((m.max_abs for m in (self.moved or {}).values()), default=0.0)
+        return max((m.max_abs for m in self.moved.values()), default=0.0)
 
     def twin(self, model: FactorModel) -> FactorModel:
         """Return the equivalent model: rows of length 1, in float64, moved by the witness.
@@ -139,12 +143,3 @@ class Pinning(Result):
             return text
         parts = [f"{m.mean_abs:.2g} on average and {m.max_abs:.2g} at most ({side})" for side, m in self.moved.items()]
         return f"{text} An equivalent model moves them by {' and by '.join(parts)}."
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values."""
-        return record(
-            self,
-            *("status", "because", "scope", "rank", "needed", "residual", "rows_missing"),
-            condition_number=None if self.witness is None else self.witness.condition_number,
-            moved=self.moved or {},
-        )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,7 +16,6 @@ from embaudit.canonical.balance import BALANCED, balanced_maps
 from embaudit.canonical.form import EXPONENTS, CanonicalForm, canonical_form, require_both_sides, require_form_of
 from embaudit.canonical.row_span import in_span
 from embaudit.core.checked import Floats, Matrix, Vector, frozen
-from embaudit.core.plain import record
 from embaudit.core.results import Drawn
 from embaudit.io import as_model
 from embaudit.io.files import AnyPath
@@ -90,6 +89,11 @@ class Position(Drawn):
     form: CanonicalForm
     """The canonical form of the model."""
 
+    RECORD = (
+        *("exponent", "distance", "distances", "counted_distance", "balancedness", "singular_values", "rank"),
+        *("effective_rank", "energy_rank", "resolution", "habit", "hidden_biases", "explanation=explain"),
+    )
+
     def __repr__(self) -> str:
         return (
             f"Position(exponent {self.exponent:.2f}, ln κ {self.distance:.3g} off, "
@@ -120,15 +124,6 @@ class Position(Drawn):
         from embaudit.canonical.words import explain
 
         return explain(self)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the numbers as JSON can hold them."""
-        return record(
-            self,
-            *("exponent", "distance", "distances", "counted_distance", "balancedness", "singular_values", "rank"),
-            *("effective_rank", "energy_rank", "resolution", "habit", "hidden_biases"),
-            explanation=self.explain(),
-        )
 
 
 def position(model: FactorModel | AnyPath | object, *, form: CanonicalForm | None = None) -> Position:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from embaudit.core.plain import Finite
 from embaudit.linalg.nearest import TIE
 from embaudit.linalg.rows import sample_rows
 from embaudit.linalg.topk import TopK
@@ -53,13 +54,15 @@ class Agreement:
     """Mean Kullback-Leibler divergence of the probabilities; None unless both models are softmax."""
     predicts: tuple[str, str]
     """Level of each model's predictions: scores, probabilities, rankings or cosines."""
-    unlike: tuple[float, ...]
+    unlike: tuple[Finite, ...]
     """Shares of left and of right rows whose scores are others: they correlate by less than 0.3, columns centred.
 
     Of one table there is one share, that of its rows.
     """
     same: bool
     """True if the two models predict at the same level and agree there."""
+
+    RECORD = (..., "kl_warning")
 
     @property
     def of_one_table(self) -> bool:

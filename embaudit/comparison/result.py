@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NotRequired, TypedDict, cast
 
 from embaudit.comparison.change import OUTCOMES, PARTS, TIED
 from embaudit.core.checked import as_count
-from embaudit.core.plain import record
 from embaudit.core.results import Result
 from embaudit.errors import must_be
 from embaudit.model import SideName
@@ -19,6 +18,106 @@ if TYPE_CHECKING:
     from embaudit.comparison.agreement import Agreement
     from embaudit.comparison.change import RoleChange
     from embaudit.comparison.rounded import Rounded
+    from embaudit.comparison.thresholds import CarriedThreshold
+    from embaudit.movements.neighbourhoods import Neighbourhood
+
+
+class ChangeRecord(TypedDict):
+    """The change of one side."""
+
+    role: SideName
+    """Side whose cosines are compared."""
+    shared: int
+    """Entities that both models have."""
+    only_before: int
+    """Entities that only the first has."""
+    only_after: int
+    """Entities that only the second has."""
+    mean_abs_change: float
+    """Mean absolute change of a cosine."""
+    mean_abs_gauge: float
+    """Part of the change that the gauge takes away."""
+    mean_abs_unseen: float
+    """Part of the change that comes from dimensions that no prediction sees."""
+    mean_abs_remainder: float
+    """Part of the change that is left between the gauged model and the other one."""
+    pearson: float
+    """Correlation of the cosines before and after."""
+    pearson_without_gauge: float
+    """Correlation of the cosines once the gauge is taken out."""
+    n_neighbours: int
+    """Length of the neighbour lists."""
+    kept: float
+    """Share of neighbours that are the same before and after."""
+    lost_to_gauge: float
+    """Share that the gauge alone drives out."""
+    lost_to_unseen: float
+    """Share that dimensions drive out which no prediction sees."""
+    lost_to_learning: float
+    """Share that the gauge would have kept, but the second model drops."""
+    predicted_kept: float
+    """Share of neighbours by prediction cosine that are still near by it; None where a side is missing."""
+    n_displaced: int
+    """Entities whose vector in the second model is another one's in the first."""
+    mean_abs_change_ci_low: float
+    """Lower end of the 95 % interval of `mean_abs_change`."""
+    mean_abs_change_ci_high: float
+    """Upper end of that interval."""
+    mean_abs_gauge_ci_low: float
+    """Lower end of the 95 % interval of `mean_abs_gauge`."""
+    mean_abs_gauge_ci_high: float
+    """Upper end of that interval."""
+    mean_abs_unseen_ci_low: float
+    """Lower end of the 95 % interval of `mean_abs_unseen`."""
+    mean_abs_unseen_ci_high: float
+    """Upper end of that interval."""
+    mean_abs_remainder_ci_low: float
+    """Lower end of the 95 % interval of `mean_abs_remainder`."""
+    mean_abs_remainder_ci_high: float
+    """Upper end of that interval."""
+    kept_ci_low: float
+    """Lower end of the 95 % interval of `kept`."""
+    kept_ci_high: float
+    """Upper end of that interval."""
+    lost_to_gauge_ci_low: float
+    """Lower end of the 95 % interval of `lost_to_gauge`."""
+    lost_to_gauge_ci_high: float
+    """Upper end of that interval."""
+    lost_to_unseen_ci_low: float
+    """Lower end of the 95 % interval of `lost_to_unseen`."""
+    lost_to_unseen_ci_high: float
+    """Upper end of that interval."""
+    lost_to_learning_ci_low: float
+    """Lower end of the 95 % interval of `lost_to_learning`."""
+    lost_to_learning_ci_high: float
+    """Upper end of that interval."""
+    predicted_kept_ci_low: float
+    """Lower end of the 95 % interval of `predicted_kept`."""
+    predicted_kept_ci_high: float
+    """Upper end of that interval."""
+    unexplained_rotation: NotRequired[float]
+    """Share of the held-out rows' spread that the best rotation leaves."""
+    unexplained_diagonal: NotRequired[float]
+    """Share of the held-out rows' spread that the best diagonal gauge leaves."""
+    unexplained_linear: NotRequired[float]
+    """Share of the held-out rows' spread that the best linear gauge leaves."""
+    unexplained_affine: NotRequired[float]
+    """Share of the held-out rows' spread that the best affine gauge leaves."""
+
+
+class MovedRecord(TypedDict):
+    """An entity whose cosines changed."""
+
+    name: str
+    """Name of the entity."""
+    total: float
+    """Mean absolute change of its cosines."""
+    gauge: float
+    """Part of the change that the gauge takes away."""
+    unseen: float
+    """Part of the change that comes from dimensions that no prediction sees."""
+    remainder: float
+    """Part of the change that is left between the gauged model and the other one; the three add up to the total."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +144,11 @@ class Comparison(Result):
     """True if some gauge turns any rows of one side into any, as they are too few."""
     rounded: Rounded | None = None
     """Differences against the steps of rounding; None where neither model is rounded."""
+
+    RECORD = (
+        *("group", "condition_number", "fits", "explained", "n_states", "too_few_for", "rounded", "agreement"),
+        *("changes=changes_by_side", "moved_most=most_moved", "thresholds", "neighbours", "explanation=explain"),
+    )
 
     def __repr__(self) -> str:
         moved = ", ".join(
@@ -79,9 +183,30 @@ class Comparison(Result):
         """Return one row for each side compared; mean changes and shares of neighbours with their 95 % intervals."""
         import pandas as pd
 
-        return pd.DataFrame([self._record(role) for role in self.changes])
+        return pd.DataFrame(self.changes_by_side)
 
-    def _record(self, role: SideName) -> dict[str, Any]:
+    @property
+    def changes_by_side(self) -> list[ChangeRecord]:
+        """One record a side."""
+        return [self._change(role) for role in self.changes]
+
+    @property
+    def most_moved(self) -> dict[SideName, list[MovedRecord]]:
+        """By side, the entities whose cosines changed most."""
+        frames = {role: self.moved_most(role).astype({"name": str}) for role in self.changes}
+        return {role: cast("list[MovedRecord]", frame.to_dict("records")) for role, frame in frames.items()}
+
+    @property
+    def thresholds(self) -> dict[SideName, tuple[CarriedThreshold, ...]]:
+        """Thresholds on a cosine that carry over, for each side compared."""
+        return {role: change.thresholds for role, change in self.changes.items()}
+
+    @property
+    def neighbours(self) -> dict[SideName, tuple[Neighbourhood, ...]]:
+        """By side, neighbours of a few rows side by side."""
+        return {role: change.examples for role, change in self.changes.items()}
+
+    def _change(self, role: SideName) -> ChangeRecord:
         """Return the means, shares and intervals of one side as a row."""
         change = self.changes[role]
         names = dict(zip(PARTS, ("change", "gauge", "unseen", "remainder"), strict=True))
@@ -113,21 +238,8 @@ class Comparison(Result):
         }
         # Too few rows tell nothing about a gauge: neither its part nor what it leaves.
         words = ("gauge", "remainder", "learning") if self.too_few_for else ()
-        return {name: float("nan") if any(word in name for word in words) else x for name, x in row.items()}
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return all numbers as JSON can hold them."""
-        agreement, changes = self.agreement, self.changes.items()
-        return record(
-            self,
-            *("group", "condition_number", "fits", "explained", "n_states", "too_few_for", "rounded"),
-            agreement=agreement and record(agreement, kl_warning=agreement.kl_warning),
-            changes=[self._record(role) for role in self.changes],
-            moved_most={role: self.moved_most(role).astype({"name": str}) for role in self.changes},
-            thresholds={role: change.thresholds for role, change in changes},
-            neighbours={role: change.examples for role, change in changes},
-            explanation=self.explain(),
-        )
+        row = {name: float("nan") if any(word in name for word in words) else x for name, x in row.items()}
+        return cast("ChangeRecord", row)
 
     def shares_kept(self) -> dict[str, float]:
         """Return what a gate may ask of: of neighbour lists the least over the sides, and the scores' correlation.

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from embaudit.core.plain import Finite
 from embaudit.linalg.intervals import jackknife_margin
 from embaudit.linalg.pairs import draw_pairs, pair_cosines
 
@@ -29,15 +30,15 @@ MIN_PAIRS = 20
 class CarriedThreshold:
     """A cosine in the first model, and the one that as many pairs exceed in the second."""
 
-    before: float
+    before: Finite
     """The threshold in the first model."""
-    share: float
+    share: Finite
     """Share of the pairs that lie above it there."""
-    after: float
+    after: Finite
     """The cosine above which the same share of the pairs lies in the second model."""
-    low: float
+    low: Finite
     """Lower end of its 95 % interval, over other entities too."""
-    high: float
+    high: Finite
     """Upper end."""
 
     def __str__(self) -> str:

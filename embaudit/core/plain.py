@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from types import EllipsisType
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 if TYPE_CHECKING:
     import pandas as pd
+
+Finite: TypeAlias = Annotated[float, {"type": "number"}]
+"""A number that is never null in JSON; the mapping holds what its JSON Schema says besides."""
 
 
 def plain(value: Any) -> Any:
@@ -37,8 +41,34 @@ def plain(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def record(value: Any, *names: str, **more: Any) -> dict[str, Any]:
-    """Make the JSON record of a dataclass: the attributes `names`, or without any the fields that its repr shows.
+def entries(kind: type, *names: str | EllipsisType) -> Iterator[tuple[str, str]]:
+    """Pair the keys of a record with the attributes that hold their values.
+
+    Parameters
+    ----------
+    kind : type
+        A class that declares its record as `RECORD`; without it a dataclass has the fields that its repr shows.
+    *names : str or ...
+        Entries in place of those declared. `...` stands for the fields that the repr shows. "key" is an attribute, and
+        "key=path" gives it another name; a path has dots, and its last part may be a method without arguments. Dots in
+        a key nest, a last part `*` joins the record found there, and a `?` at the end leaves out what is empty.
+
+    Examples
+    --------
+    >>> from embaudit.model.drift import Drift
+    >>> [*entries(Drift, "level", "of.rows=n_rows", "n=names.__len__")]
+    [('level', 'level'), ('of.rows', 'n_rows'), ('n', 'names.__len__')]
+    """
+    for name in names or getattr(kind, "RECORD", (...,)):
+        if isinstance(name, str):
+            key, _, path = name.partition("=")
+            yield key, path or key.rstrip("?")
+        else:
+            yield from ((each.name, each.name) for each in fields(kind) if each.repr)
+
+
+def record(value: Any, *names: str | EllipsisType, **more: Any) -> dict[str, Any]:
+    """Make the JSON record of a result: the entries that its class declares, or `names` (see `entries`).
 
     What is given as `more` comes behind them.
 
@@ -46,11 +76,31 @@ def record(value: Any, *names: str, **more: Any) -> dict[str, Any]:
     --------
     >>> from embaudit.model.drift import Drift
     >>> from embaudit.model import Equivalence
-    >>> record(Drift(Equivalence.SCORES, 0.5, 0.1, 1.0, 9, True), "level", "max_abs", ok=True)
-    {'level': 'scores', 'max_abs': 0.5, 'ok': True}
+    >>> record(Drift(Equivalence.SCORES, 0.5, 0.1, 1.0, 9, True), "level", "rows.n=n_rows", ok=True)
+    {'level': 'scores', 'rows': {'n': 9}, 'ok': True}
     """
-    names = names or tuple(each.name for each in fields(value) if each.repr)
-    return {name: plain(each) for name, each in ({name: getattr(value, name) for name in names} | more).items()}
+    written: dict[str, Any] = {}
+    for key, path in entries(type(value), *names):
+        *outer, last = key.split(".")
+        place, content = written, value
+        for name in outer:
+            place = place.setdefault(name, {})
+        for name in path.split("."):
+            content = None if content is None else getattr(content, name)
+        content = plain(content() if callable(content) else content)
+        if last == "*":
+            place |= content
+        elif content or not last.endswith("?"):
+            place[last.rstrip("?")] = content
+    return written | {name: plain(content) for name, content in more.items()}
+
+
+class Recorded:
+    """A part of a result: its record holds what its class declares."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the record as JSON can hold it; None for a number that does not exist."""
+        return record(self)
 
 
 def frame_of(records: Iterable[Mapping[str, Any]]) -> pd.DataFrame:

@@ -29,7 +29,7 @@ class Result(Protocol):
     """
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields that the repr shows as JSON can hold them; None for a number that does not exist."""
+        """Return the record as JSON can hold it; None for a number that does not exist."""
         return record(self)
 
     @abstractmethod

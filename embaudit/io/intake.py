@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from embaudit.core.plain import Recorded
 from embaudit.core.words import counted, listed
 from embaudit.errors import InputError
 from embaudit.model import FactorModel, Link
@@ -47,12 +48,14 @@ class Part:
     rounded: str = ""
     """The type that its numbers are rounded to, such as "Q8_0"; empty where they are not."""
 
+    RECORD = ("name", "became?", "shape", "rounded?")
+
     def __str__(self) -> str:
         return f"{self.name} {_shape(self.shape, self.rounded)}" if self.shape not in ((), (None,)) else self.name
 
 
 @dataclass(frozen=True)
-class Intake:
+class Intake(Recorded):
     """Report of a read: source arrays, the model field each filled, and arrays left unused.
 
     Examples
@@ -74,6 +77,8 @@ class Intake:
     """Assumptions that neither the source nor the caller stated."""
     titles: tuple[str, str] = ("user", "item")
     """Nouns for the rows of both sides."""
+
+    RECORD = ("format", "files", "parts", "left_over", "assumed", "explanation=explain")
 
     def of(self, model: FactorModel, *, declared: Iterable[str] = ()) -> Intake:
         """Add what the numbers tell: shapes that headers did not, the source of the training, an assumed link.
@@ -159,22 +164,6 @@ class Intake:
         rest = ", ".join(map(str, self.left_over)) if few else counted(len(self.left_over), "other")
         rest = f"; left over: {rest}" if self.left_over else ""
         return f"read as {self.format}{f': {read}' if read else ''}{rest}"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values."""
-
-        def plain(mapping: Part) -> dict[str, Any]:
-            fields = {**vars(mapping), "shape": list(mapping.shape)}
-            return {name: value for name, value in fields.items() if value or name in ("name", "shape")}
-
-        return {
-            "format": self.format,
-            "files": list(self.files),
-            "parts": [plain(mapping) for mapping in self.parts],
-            "left_over": [plain(mapping) for mapping in self.left_over],
-            "assumed": list(self.assumed),
-            "explanation": self.explain(),
-        }
 
 
 @dataclass(frozen=True, eq=False)

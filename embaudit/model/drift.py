@@ -10,13 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from math import isqrt
-from typing import Any
 
 import numpy as np
 
 from embaudit.core.checked import RNG, Floats, Indices, as_generator, is_number
 from embaudit.core.parallel import row_blocks
-from embaudit.core.plain import record
 from embaudit.core.results import Result
 from embaudit.core.words import counted
 from embaudit.errors import must_be
@@ -58,14 +56,12 @@ class Drift(Result):
     n_columns: int | None = None
     """Right rows they were compared with; None for all of them."""
 
+    RECORD = (..., "ok")
+
     @property
     def ok(self) -> bool:
         """True if rounding explains the change."""
         return self.max_abs <= self.tolerance
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the record of the audit's JSON."""
-        return record(self, ok=self.ok)
 
     def explain(self) -> str:
         """Describe how far the predictions moved, and whether rounding explains it."""

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from embaudit.core.checked import RNG, Floats, as_generator, as_numbers, frozen
-from embaudit.core.plain import record
 from embaudit.core.results import Result
 from embaudit.core.words import counted, drawn_of
 from embaudit.linalg.nearest import TIE
@@ -39,6 +37,8 @@ class Levels(Result):
     cosines: Floats = field(repr=False)
     """(n_pairs,) their cosines, in order."""
 
+    RECORD = ("n_pairs", "n_all_pairs", "exact", "quantiles")
+
     def __repr__(self) -> str:
         return f"Levels({counted(self.n_pairs, 'pair')} of {self.title}s)"
 
@@ -55,10 +55,6 @@ class Levels(Result):
     def quantiles(self) -> dict[float, float]:
         """Cosines that a stated share of the pairs does not exceed."""
         return {level: float(np.quantile(self.cosines, level)) for level in QUANTILES}
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the record of the audit's JSON."""
-        return record(self, "n_pairs", "n_all_pairs", "exact", "quantiles")
 
     def explain(self) -> str:
         """Describe usual and high cosines."""

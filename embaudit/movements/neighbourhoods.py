@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.core.checked import Flags, Indices
-from embaudit.core.plain import record
+from embaudit.core.plain import Recorded
 from embaudit.errors import must_be
 from embaudit.linalg.intervals import wilson_interval
 from embaudit.linalg.nearest import TIE, NeighbourLists, neighbours
@@ -55,7 +55,7 @@ class NearestChanged:
 
 
 @dataclass(frozen=True)
-class Neighbourhood:
+class Neighbourhood(Recorded):
     """One entity's nearest rows in the model at hand and in an equivalent one."""
 
     name: str
@@ -71,14 +71,12 @@ class Neighbourhood:
     left_out: int = 0
     """Twins, of it or of those listed, that would have filled lines with copies."""
 
+    RECORD = ("name", "before", "after", "left_out")
+
     @property
     def kept(self) -> int:
         """Number of former neighbours that stay."""
         return sum(self.stay)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain lists for JSON."""
-        return record(self, "name", "before", "after", "left_out")
 
 
 def find_rows(model: FactorModel, role: SideName, wanted: Sequence[str]) -> Indices:

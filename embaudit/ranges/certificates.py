@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from embaudit.core.checked import Flags, Floats, Indices, Matrix, as_count, as_list, as_numbers, frozen
+from embaudit.core.checked import Flags, Floats, Indices, Matrix, as_list, as_numbers, frozen
 from embaudit.core.parallel import parallel_map, row_blocks
-from embaudit.core.plain import record
 from embaudit.core.results import Drawn
 from embaudit.core.words import percent
 from embaudit.errors import must_be
@@ -70,6 +69,16 @@ class CertifiedNeighbours(Drawn):
     max_shift: float | None = 0.0
     """The longest shift before the linear gauge that the radii allow for; None for any length."""
 
+    RECORD = (
+        "role",
+        "n",
+        "n_undefined",
+        "tied_share",
+        "n_rows=rows.__len__",
+        "certified=stated_shares",
+        "entries=first_entries",
+    )
+
     def __repr__(self) -> str:
         m, n = self.indices.shape
         return f"CertifiedNeighbours(top {n} of {m:,} {self.role} rows)"
@@ -111,6 +120,16 @@ class CertifiedNeighbours(Drawn):
         """Flag the entries, as (m, N), that are certified at κ."""
         return np.asarray(self.radii > _as_conditions(kappa))
 
+    @property
+    def stated_shares(self) -> dict[float, float]:
+        """Share of the entries that are certified, by κ."""
+        return dict(zip(STATED, self.curve(STATED), strict=True))
+
+    @property
+    def first_entries(self) -> pd.DataFrame:
+        """The rows of `to_frame` that JSON holds, 1,000 at most; an infinite radius is null there as one unknown is."""
+        return self.to_frame().head(1_000)
+
     def to_frame(self) -> pd.DataFrame:
         """Return one row for each entry of a list: whose it is, its place, neighbour, cosine and radius.
 
@@ -124,21 +143,9 @@ class CertifiedNeighbours(Drawn):
         frame = pd.DataFrame(whose | listed)
         return frame[frame["neighbour"] >= 0].reset_index(drop=True)
 
-    def to_dict(self, *, limit: int = 1000) -> dict[str, Any]:
-        """Return plain values, with at most `limit` entries of lists; an infinite radius is None as one unknown is."""
-        return record(
-            self,
-            *("role", "n", "n_undefined", "tied_share"),
-            n_rows=len(self.rows),
-            certified=dict(zip(STATED, self.curve(STATED), strict=True)),
-            entries=self.to_frame().head(as_count(limit, "limit", least=0)),
-        )
-
     def explain(self) -> str:
         """Describe the share of the entries that is certain to stay."""
-        stay = ", ".join(
-            f"{percent(share)} within κ = {kappa:g}" for kappa, share in zip(STATED, self.curve(STATED), strict=True)
-        )
+        stay = ", ".join(f"{percent(share)} within κ = {kappa:g}" for kappa, share in self.stated_shares.items())
         shifts = " and any shift" if self.max_shift is None else f" and shift up to {self.max_shift:.3g}"
         gauge = "no linear gauge displaces" if self.max_shift == 0 else f"no linear gauge{shifts} together displace"
         return (

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from embaudit.core.checked import Flags, Floats, as_count, as_numbers, frozen, is_integer, is_number
-from embaudit.core.plain import record
+from embaudit.core.checked import Flags, Floats, as_numbers, frozen, is_integer, is_number
 from embaudit.core.results import Drawn
 from embaudit.core.words import percent
 from embaudit.errors import EquivalenceError, InputError, must_be
@@ -69,6 +68,8 @@ class CosineRange(Drawn):
     lower_tangent: Floats = field(kw_only=True)
     upper_tangent: Floats = field(kw_only=True)
 
+    RECORD = ("role", "n_undefined", "group=group.__str__", "n_pairs=__len__", "ranges=first_ranges")
+
     def __len__(self) -> int:
         return len(self.pairs)
 
@@ -107,6 +108,11 @@ class CosineRange(Drawn):
         values = as_numbers(cosines, "cosines")
         return np.asarray((values >= self.lower - SLACK) & (values <= self.upper + SLACK))
 
+    @property
+    def first_ranges(self) -> pd.DataFrame:
+        """The rows of `to_frame` that JSON holds, 1,000 at most."""
+        return self.to_frame().head(1_000)
+
     def to_frame(self) -> pd.DataFrame:
         """Return one row a pair: its row numbers, its cosine, the ends of its range and whether they are attained."""
         import pandas as pd
@@ -115,16 +121,6 @@ class CosineRange(Drawn):
         ends = ("lower", "upper", "lower_attained", "upper_attained")
         columns = {"cosine": self.before, **{name: getattr(self, name) for name in ends}}
         return pd.DataFrame(dict(zip(names, self.pairs.T, strict=True)) | columns)
-
-    def to_dict(self, *, limit: int = 1000) -> dict[str, Any]:
-        """Return plain values, with the ranges of at most `limit` pairs."""
-        return record(
-            self,
-            *("role", "n_undefined"),
-            group=str(self.group),
-            n_pairs=len(self),
-            ranges=self.to_frame().head(as_count(limit, "limit", least=0)),
-        )
 
     def explain(self) -> str:
         """Describe how wide the ranges are, and how many signs are certain."""

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from embaudit.canonical.mapping import RowMap, gathered, mapped_blocks
 from embaudit.core.checked import Floats, Matrix, Vector
 from embaudit.core.parallel import row_blocks
-from embaudit.core.plain import record
 from embaudit.core.results import Result
 from embaudit.core.words import counted, drawn_of
 from embaudit.errors import InputError, must_be
@@ -83,16 +82,14 @@ class Remedy(Result):
     description: str = ""
     """Description of the vectors in words, where they are a head behind a final norm, or rows as they are."""
 
+    RECORD = ("kind", "roles", "columns", "unit", "reduction", "explanation=explain")
+
     def __repr__(self) -> str:
         sides = " and ".join(self._title(role) for role in self.roles)
         return f"Remedy({self.kind} vectors of {sides}, {counted(self.columns, 'dimension')})"
 
     def _title(self, role: SideName) -> str:
         return f"{self.model.title(role)}s"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return what the vectors are, not the vectors."""
-        return record(self, "kind", "roles", "columns", "unit", "reduction", explanation=self.explain())
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row for each entity: its id and title, where it has one, and its vector.

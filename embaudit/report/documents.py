@@ -23,6 +23,8 @@ from embaudit.report.grid import Grid
 from embaudit.reversals import ReversalKind, SimpsonReport
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from embaudit.core.results import Result
     from embaudit.reversals import Grouping
 
@@ -179,7 +181,7 @@ def thirds_grid(evaluation: Evaluation) -> Grid:
 
 
 def _intervals(
-    records: list[dict[str, Any]],
+    records: Sequence[Mapping[str, Any]],
     what: str,
     title: str,
     key: tuple[str, str],
@@ -194,7 +196,7 @@ def _intervals(
     return IntervalDisplay(names, title, values, ends, marked, key, label, level)
 
 
-def _differs(record: dict[str, Any]) -> bool:
+def _differs(record: Mapping[str, Any]) -> bool:
     """Return True if the interval of the difference from the raw cosine leaves 0 out."""
     return not record["difference_ci_low"] <= 0 <= record["difference_ci_high"]
 

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.core.checked import Flags, Floats, as_count
-from embaudit.core.plain import record
+from embaudit.core.plain import Recorded
 from embaudit.core.results import Drawn
 from embaudit.core.words import counted, percent
 from embaudit.reversals.statistics import Association, GroupMoments
@@ -55,8 +55,37 @@ class PlottedRows:
     codes: NDArray[np.intp]
 
 
+class GroupRecord(TypedDict):
+    """One group of a grouping."""
+
+    group: str
+    """Name of the group."""
+    n: int
+    """Number of rows."""
+    r: float
+    """Pearson's correlation."""
+    slope: float
+    """Least-squares change of y for one unit of x."""
+    spearman: float
+    """Rank correlation."""
+    p_adjusted: float
+    """Permutation p-value of r, adjusted over the groups."""
+    mean_x: float
+    """Mean of x."""
+    mean_y: float
+    """Mean of y."""
+    votes: bool
+    """True if it is large enough to have a vote."""
+    opposes: bool
+    """True if its sign is against that of all rows."""
+    covariance_within: float
+    """Part that it adds to the covariance within groups."""
+    covariance_between: float
+    """Part that it adds to the covariance between groups."""
+
+
 @dataclass(frozen=True, eq=False)
-class Grouping:
+class Grouping(Recorded):
     """An association pooled, within groups, and between them, for one way to group the rows."""
 
     columns: tuple[str, ...]
@@ -85,6 +114,11 @@ class Grouping:
     """`p_grouping` adjusted over all groupings looked at."""
     sample: PlottedRows | None = None
     """Rows for a picture."""
+
+    RECORD = (
+        *("columns", "kind", "pooled", "within", "effect", "share_reversed", "covariance", "p_grouping", "p_adjusted"),
+        *("is_significant", "is_confirmed", "n_missing", "n_groups=__len__", "groups=largest_groups"),
+    )
 
     def __len__(self) -> int:
         return len(self.levels)
@@ -208,6 +242,12 @@ class Grouping:
         ]
         return [f"{self.name}: {text}" for number, text in notes if number]
 
+    @property
+    def largest_groups(self) -> list[GroupRecord]:
+        """Groups, the largest first, 1,000 at most."""
+        frame = self.to_frame().nlargest(MOST_GROUPS, "n").reset_index(names="group")
+        return cast("list[GroupRecord]", frame.to_dict("records"))
+
     def to_frame(self) -> pd.DataFrame:
         """Return one row a group."""
         import pandas as pd
@@ -227,16 +267,6 @@ class Grouping:
             "covariance_between": m.n * m.shifts[0] * m.shifts[1] / m.n.sum(),
         }
         return pd.DataFrame(columns, index=pd.Index(self.levels, name=self.name, dtype=object))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values ready for JSON, of the 1,000 largest groups; None where undefined."""
-        return record(
-            self,
-            *("columns", "kind", "pooled", "within", "effect", "share_reversed", "covariance", "p_grouping"),
-            *("p_adjusted", "is_significant", "is_confirmed", "n_missing"),
-            n_groups=len(self),
-            groups=self.to_frame().nlargest(MOST_GROUPS, "n").reset_index(names="group"),
-        )
 
 
 def shortened(lines: Sequence[str], limit: int | None) -> list[str]:
@@ -278,6 +308,11 @@ class SimpsonReport(Drawn):
     titles: tuple[str, str] | None = None
     """Titles of x and y in sentences and pictures, where they are not their names."""
 
+    RECORD = (
+        *("x", "y", "n_missing", "alpha", "pooled", "groupings", "notes", "n_rows=pooled.n"),
+        *("n_findings=findings.__len__", "n_undecided=undecided.__len__", "n_significant"),
+    )
+
     def __repr__(self) -> str:
         findings = self.findings
         best = f", first {findings[0]!r}" if findings else ""
@@ -288,6 +323,11 @@ class SimpsonReport(Drawn):
     def findings(self) -> tuple[Grouping, ...]:
         """Groupings that change the answer, ranked; `is_significant` tells which are beyond chance."""
         return tuple(grouping for grouping in self.groupings if grouping.is_finding)
+
+    @property
+    def n_significant(self) -> int:
+        """Findings beyond chance."""
+        return sum(grouping.is_significant for grouping in self.findings)
 
     def __getitem__(self, name: str) -> Grouping:
         """Return the grouping of a column, or of columns joined by " × "."""
@@ -349,17 +389,6 @@ class SimpsonReport(Drawn):
             "confirmed": [g.is_confirmed for g in groupings],
         }
         return pd.DataFrame(columns, index=pd.Index([g.name for g in groupings], name="grouping"))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values ready for JSON."""
-        return record(
-            self,
-            *("x", "y", "n_missing", "alpha", "pooled", "groupings", "notes"),
-            n_rows=self.pooled.n,
-            n_findings=len(self.findings),
-            n_undecided=len(self.undecided),
-            n_significant=sum(g.is_significant for g in self.findings),
-        )
 
     def plot(self, ax: Any = None, *, grouping: Grouping | str | None = None) -> Display:
         """Draw the pooled line against the lines of the groups, for the first grouping by default."""

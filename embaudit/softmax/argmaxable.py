@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from embaudit.core.checked import Flags, Floats, Indices, as_rows
-from embaudit.core.plain import record
 from embaudit.core.results import Result
 from embaudit.core.words import counted
 from embaudit.model import FactorModel
@@ -45,6 +44,16 @@ class Argmaxable(Result):
     tied: Flags
     """Flags of labels that lead only with labels of equal row and bias; greedy decoding then emits one of them."""
 
+    RECORD = (
+        "n_labels",
+        "n_can",
+        "n_tied",
+        "n_cannot",
+        "n_undecided",
+        "n_asked=labels.__len__",
+        "cannot=names_of_cannot",
+    )
+
     def __repr__(self) -> str:
         tied = f"{self.n_tied:,} only tied with equal labels, " if self.n_tied else ""
         return (
@@ -78,6 +87,11 @@ class Argmaxable(Result):
         return np.asarray(self.decided & ~self.can_lead & ~self.tied)
 
     @property
+    def names_of_cannot(self) -> list[str]:
+        """Names of labels that cannot be the most probable one, 50 at most."""
+        return [str(name) for name in self.names[self.cannot][:50]]
+
+    @property
     def n_undecided(self) -> int:
         """Labels without an answer."""
         return int((~self.decided).sum())
@@ -89,15 +103,6 @@ class Argmaxable(Result):
         answer = np.where(self.can_lead, WORDS[YES], np.where(self.decided, WORDS[NO], WORDS[OPEN])).astype(object)
         answer[self.tied] = TIED
         return pd.DataFrame({"label": self.labels, "name": self.names, "argmaxable": answer, "lead": self.lead})
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the counts, and the labels that cannot be the argmax (at most 50)."""
-        return record(
-            self,
-            *("n_labels", "n_can", "n_tied", "n_cannot", "n_undecided"),
-            n_asked=len(self.labels),
-            cannot=[str(name) for name in self.names[np.flatnonzero(self.cannot)[:50]]],
-        )
 
     def explain(self) -> str:
         """Describe how many labels can be the most probable one, by the margin at least."""

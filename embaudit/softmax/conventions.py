@@ -5,13 +5,12 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 
 from embaudit.canonical import identified_factors
 from embaudit.core.checked import Indices, Matrix
-from embaudit.core.plain import record
+from embaudit.core.plain import Recorded
 from embaudit.errors import InputError
 from embaudit.linalg.nearest import NeighbourLists, neighbours, tie_of
 from embaudit.linalg.pairs import n_pairs
@@ -40,7 +39,7 @@ LOGITS = "logit cosines"
 
 
 @dataclass(frozen=True)
-class ConventionDistance:
+class ConventionDistance(Recorded):
     """Changes of nearest labels and of cosines between two conventions."""
 
     first: str
@@ -58,14 +57,23 @@ class ConventionDistance:
     mean_abs: float
     """Mean |Δcos| over all pairs of the labels looked at."""
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the record of the audit's JSON, which calls the two conventions `one` and `other`."""
-        names = ("nearest", "first_changed", "top_n", "top_n_changed", "mean_abs")
-        return record(self, *names, one=self.first, other=self.second)
+    RECORD = ("nearest", "first_changed", "top_n", "top_n_changed", "mean_abs", "one=first", "other=second")
+
+
+@dataclass(frozen=True)
+class DriftOfForm(Recorded):
+    """Drift of the predictions of a head in one of its forms."""
+
+    form: str
+    """Name of the convention in which the head is read."""
+    drift: Drift
+    """Distance of its predictions from those of the head as stored."""
+
+    RECORD = ("form", "*=drift")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class NormEvidence:
+class NormEvidence(Recorded):
     """Differences that a final norm leaves open between the cosines of a head."""
 
     norm: FinalNorm
@@ -89,9 +97,24 @@ class NormEvidence:
     examples: tuple[Neighbourhood, ...] = ()
     """A few labels with their neighbours as stored and in the form most reduced, those that change most first."""
 
+    RECORD = (
+        *("ones", "n_copies", "apart", "kind=norm.kind", "condition_number=norm.condition_number", "shift=has_shift"),
+        *("n_labels=labels.__len__", "n_asked=queries.__len__", "drift=drift_of_forms"),
+    )
+
     def between(self, first: str, second: str) -> ConventionDistance:
         """Return how far two conventions lie from each other."""
         return next(distance for distance in self.apart if (distance.first, distance.second) == (first, second))
+
+    @property
+    def has_shift(self) -> bool:
+        """True if the norm adds a vector."""
+        return self.norm.shift is not None
+
+    @property
+    def drift_of_forms(self) -> tuple[DriftOfForm, ...]:
+        """Distance of the predictions of each form but the first from those of the head as stored."""
+        return tuple(DriftOfForm(form.name, drift) for form, drift in zip(self.forms[1:], self.drift, strict=True))
 
     @property
     def folded(self) -> ConventionDistance:
@@ -107,19 +130,6 @@ class NormEvidence:
     def verified(self) -> bool:
         """True if rounding explains every change of a prediction."""
         return all(change.ok for change in self.drift)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the `final_norm` of the audit's JSON."""
-        return record(
-            self,
-            *("ones", "n_copies", "apart"),
-            kind=self.norm.kind,
-            condition_number=self.norm.condition_number,
-            shift=self.norm.shift is not None,
-            n_labels=len(self.labels),
-            n_asked=len(self.queries),
-            drift=[{"form": x.name, **drift.to_dict()} for x, drift in zip(self.forms[1:], self.drift, strict=True)],
-        )
 
 
 def norm_evidence(

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from embaudit.canonical.equivalents import EquivalentModel
-from embaudit.core.plain import record
+from embaudit.core.plain import Recorded
 from embaudit.gauges import Gauge, GeneralLinear, Translation
 from embaudit.model import FactorModel
 from embaudit.model.drift import rounding_bound
@@ -20,7 +19,7 @@ from embaudit.softmax.label_sample import LabelSample
 
 
 @dataclass(frozen=True)
-class EquivalentHead:
+class EquivalentHead(Recorded):
     """Effect of a gauge on the probabilities (none, if it is one of this head) and on the label cosines."""
 
     name: str
@@ -40,15 +39,12 @@ class EquivalentHead:
     gauge: Gauge | None = None
     """The gauge itself."""
 
+    RECORD = ("name", "kind", "condition_number", "shift", "change", "tolerance", "ok", "*=movement")
+
     @property
     def ok(self) -> bool:
         """True if rounding explains the change of the probabilities."""
         return self.change <= self.tolerance
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return one flat record."""
-        names = ("name", "kind", "condition_number", "shift", "change", "tolerance", "ok")
-        return record(self, *names, **self.movement.to_dict())
 
 
 @dataclass(frozen=True)

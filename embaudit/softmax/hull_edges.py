@@ -38,9 +38,26 @@ class SharedHalves(Result):
     lead: Floats
     """Gap to the third label over gap to the last along that direction, 0 where none was found."""
 
+    RECORD = ("n_pairs=pairs.__len__", "n_can", "n_cannot", "n_undecided")
+
     def __repr__(self) -> str:
-        can, left = int(self.can_share.sum()), int((~self.decided).sum())
-        return f"SharedHalves({can:,} of {counted(len(self.pairs), 'pair')} can share ½/½, {left:,} undecided)"
+        pairs = counted(len(self.pairs), "pair")
+        return f"SharedHalves({self.n_can:,} of {pairs} can share ½/½, {self.n_undecided:,} undecided)"
+
+    @property
+    def n_can(self) -> int:
+        """Pairs that can share ½/½."""
+        return int(self.can_share.sum())
+
+    @property
+    def n_cannot(self) -> int:
+        """Pairs that cannot."""
+        return len(self.pairs) - self.n_can - self.n_undecided
+
+    @property
+    def n_undecided(self) -> int:
+        """Pairs without an answer."""
+        return int((~self.decided).sum())
 
     def to_frame(self) -> pd.DataFrame:
         """One row a pair: numbers, names, answer (yes, no, undecided) and lead."""
@@ -51,18 +68,11 @@ class SharedHalves(Result):
         columns = {"first": first, "second": second, "first_name": name, "second_name": other}
         return pd.DataFrame(columns | {"shared_half": answer, "lead": self.lead})
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the counts of the answers."""
-        can, undecided = int(self.can_share.sum()), int((~self.decided).sum())
-        n = len(self.pairs)
-        return {"n_pairs": n, "n_can": can, "n_cannot": n - can - undecided, "n_undecided": undecided}
-
     def explain(self) -> str:
         """Describe how many pairs can share the probability ½/½."""
-        n = self.to_dict()
-        undecided = f", {n['n_undecided']:,} are undecided" if n["n_undecided"] else ""
-        pairs = counted(n["n_pairs"], "pair")
-        return f"Of {pairs} of labels, {n['n_can']:,} can share ½/½, {n['n_cannot']:,} cannot{undecided}."
+        undecided = f", {self.n_undecided:,} are undecided" if self.n_undecided else ""
+        pairs = counted(len(self.pairs), "pair")
+        return f"Of {pairs} of labels, {self.n_can:,} can share ½/½, {self.n_cannot:,} cannot{undecided}."
 
 
 def shared_halves(

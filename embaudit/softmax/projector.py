@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from embaudit.core.checked import Floats, Indices
-from embaudit.core.plain import record
 from embaudit.core.results import Result
 from embaudit.core.words import counted
 from embaudit.linalg.pairs import as_pairs, pair_cosines
@@ -36,6 +35,8 @@ class ProjectorCosines(Result):
     """Number of labels V."""
     rank: int
     """Affine rank r: dimensions that the differences of labels span."""
+
+    RECORD = ("n_labels", "rank", "labels_per_dimension", "degenerate", "thin", "typical", "warning")
 
     def __repr__(self) -> str:
         state = "degenerate" if self.degenerate else "thin" if self.thin else "informative"
@@ -87,10 +88,6 @@ class ProjectorCosines(Result):
 
         first, second = self.pairs.T
         return pd.DataFrame({"first": first, "second": second, "cosine": self.cosines})
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the numbers that do not depend on the pairs."""
-        return record(self, "n_labels", "rank", "labels_per_dimension", "degenerate", "thin", "typical", "warning")
 
     def explain(self) -> str:
         """Describe how large the projector cosines are, with the caution that applies."""

@@ -35,26 +35,31 @@ class LabelCombinations(Result):
     names: NDArray[Any]
     """(V,) the labels."""
 
+    RECORD = ("labels", "n_feasible=on.__len__", "n_all")
+
     def __repr__(self) -> str:
-        return (
-            f"LabelCombinations({len(self.on):,} of {2 ** len(self.names):,} for {counted(len(self.names), 'label')})"
-        )
+        return f"LabelCombinations({len(self.on):,} of {self.n_all:,} for {counted(len(self.names), 'label')})"
+
+    @property
+    def labels(self) -> list[str]:
+        """Names of the labels."""
+        return [str(name) for name in self.names]
+
+    @property
+    def n_all(self) -> int:
+        """Combinations of the labels, feasible or not."""
+        return 1 << len(self.names)
 
     def to_frame(self) -> pd.DataFrame:
         """One row a combination, one column a label."""
         import pandas as pd
 
-        return pd.DataFrame(self.on, columns=[str(name) for name in self.names])
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the labels, how many combinations some input gives, and how many there are in all."""
-        names = [str(name) for name in self.names]
-        return {"labels": names, "n_feasible": len(self.on), "n_all": 2 ** len(names)}
+        return pd.DataFrame(self.on, columns=self.labels)
 
     def explain(self) -> str:
         """Describe how many combinations of labels some input gives."""
-        n = len(self.names)
-        return f"Some input gives {len(self.on):,} of the {2**n:,} combinations of {counted(n, 'label')}."
+        labels = counted(len(self.names), "label")
+        return f"Some input gives {len(self.on):,} of the {self.n_all:,} combinations of {labels}."
 
 
 def label_combinations(

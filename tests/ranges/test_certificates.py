@@ -245,8 +245,8 @@ FOUND = cosine_range(ROWS, TWO, pairs=[[0, 1], [0, 2], [1, 3]])
 def test_ranges_in_words_and_numbers():
     """tan(θ/2) of 0.6 is 1/2: twice and half of it are 1 and 1/4; that of a right angle is 1: 2 and 1/2."""
     assert repr(FOUND) == "CosineRange(3 right pairs, GeneralLinear(rank=2, max_condition=2.0))"
-    told = FOUND.to_dict(limit=2)
-    first, second = told.pop("ranges")
+    told = FOUND.to_dict()
+    first, second, _ = told.pop("ranges")
     assert told == {
         "role": "right",
         "group": "GeneralLinear(rank=2, max_condition=2.0)",
