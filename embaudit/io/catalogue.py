@@ -53,7 +53,7 @@ class Format:
 PACKAGES = {"faiss": "faiss", "gguf": "gguf", "hdf5": "h5py", "onnx": "onnx"}
 """Name of the module to import, by the extra that brings it."""
 _COLUMNS = ("id", "vector", "bias", "ignore")
-_ARRAYS = ("left", "right", "left_bias", "weight", "bias", "embedding", "transpose", "ignore")
+_ARRAYS = ("left", "left_bias", "weight", "bias", "transpose", "ignore")
 
 # fmt: off
 FORMATS = (
@@ -61,7 +61,7 @@ FORMATS = (
     Format("implicit", (".npz",), "models saved by implicit", "users, items, biases", (), "implicit"),
     Format("npz", (".npz",), "named NumPy arrays", "factors, head, vectors", _ARRAYS, "numpy_arrays"),
     Format("npy", (".npy",), "one NumPy array, kept on disk", "vectors, others beside",
-           ("left", "left_bias", "bias", "embedding", "transpose"), "numpy_arrays", writes=True),
+           ("left", "left_bias", "bias", "transpose"), "numpy_arrays", writes=True),
     Format("safetensors", (".safetensors",), "checkpoints in one file", "a head, factors or vectors", _ARRAYS,
            "safetensors", writes=True),
     Format("shards", (".json", "/"), "checkpoints in a directory or in shards", "a head, factors or vectors", _ARRAYS,

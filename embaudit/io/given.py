@@ -14,7 +14,7 @@ from embaudit.io.codecs.arrow import ArrowTable
 from embaudit.io.files import AnyPath, together
 from embaudit.io.intake import Intake, Reading
 from embaudit.io.objects.live import read_object
-from embaudit.io.readers.assemble import contents_of
+from embaudit.io.readers.assemble import contents_beside
 from embaudit.io.readers.tables import contents_of_table
 from embaudit.io.registry import load, read, reading_of
 from embaudit.io.request import Request
@@ -93,11 +93,8 @@ def _of_array(array: Any, options: dict[str, Any]) -> Reading:
     source = {"weight": array} | {name: options.pop(name) for name in BESIDE if name in options}
     paths = {name: value for name, value in source.items() if isinstance(value, (str, os.PathLike))}
     arrays = {name: load(x, kind="vectors").right if name in paths else as_array(x) for name, x in source.items()}
-    # An array beside another one, or beside a bias, says by that what the model is.
-    kind = options.pop("kind", None) or ("factors" if "left" in source else "head" if "bias" in source else "vectors")
-    names = {name: name for name in source if name != "weight"}
-    request = Request.of(kind, {**options, **names, "right" if "left" in source else "weight": "weight"})
-    return reading_of(contents_of(Memory(arrays), request, "the arrays"), request, "array")
+    request = Request.of(options.pop("kind", "auto"), options)
+    return reading_of(contents_beside(Memory(arrays), request, "the arrays"), request, "array")
 
 
 def as_model(source: Given) -> FactorModel:

@@ -52,8 +52,8 @@ def load(
     format : str, optional
         Name of the format, where suffix and content do not tell.
     **options
-        What the content leaves open: `left`, `right`, `weight`, `bias`, `left_bias`, `embedding` name arrays (beside
-        `left`, `weight` is `right`);
+        What the content leaves open: `left`, `weight`, `bias`, `left_bias` name arrays: two factors, or a head and
+        perhaps its inputs (`right` is another name of `weight`, `embedding` of what is left of a head);
         `transpose` says which sides are stored with one column an entity ("left", "right", "both", "none");
         `id` and `vector` name columns of a table; `labels` is a file that names the right rows;
         `ignore` names arrays to leave out, one or several, `*` standing for any letters;

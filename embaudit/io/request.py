@@ -7,12 +7,14 @@ from fnmatch import fnmatchcase
 from typing import Any, Literal, TypeAlias, get_args
 
 from embaudit.core.checked import unknown_keyword
-from embaudit.errors import KeywordError, must_be
+from embaudit.errors import InputError, KeywordError, must_be
 from embaudit.model import Comparison
 from embaudit.model.final_norm import NormKind
 
 Kind: TypeAlias = Literal["auto", "factors", "head", "vectors"]
 Transpose: TypeAlias = Literal["none", "left", "right", "both"]
+ALIASES = {"right": "weight", "embedding": "left"}
+"""Other names of options: factors are right of `left`, and what is left of a head is embedded inputs."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,17 +33,13 @@ class Request:
 
     kind: Kind = "auto"
     left: str | None = None
-    """Name (or, beside a single array, file) of the left factors."""
-    right: str | None = None
-    """Name of the right factors."""
+    """Name (or, beside a single array, file) of the left factors, or of the inputs that a head is applied to."""
     weight: str | None = None
     """Name of a head's weights, of the one table of vectors, or beside `left` of the right factors."""
     bias: str | None = None
     """Name of the right bias."""
     left_bias: str | None = None
     """Name of the left bias."""
-    embedding: str | None = None
-    """Name of the inputs a head is applied to."""
     transpose: Transpose | None = None
     """Sides that are stored with one column an entity."""
     id: str | None = None
@@ -90,8 +88,14 @@ class Request:
         Raises
         ------
         InputError
-            For an unknown kind or option.
+            For an unknown kind or option, or one that is given under two names.
         """
+        options = {name: value for name, value in options.items() if value is not None or name not in ALIASES}
+        twice = next((alias for alias, name in ALIASES.items() if {alias, name} <= set(options)), None)
+        if twice is not None:
+            raise InputError(f"{ALIASES[twice]} must be left out beside {twice}, which is the same.")
+        kind = "head" if "embedding" in options and kind == "auto" else kind
+        options = {ALIASES.get(name, name): value for name, value in options.items()}
         names = [field.name for field in fields(cls) if field.name != "kind"]
         unknown = [name for name in options if name not in names]
         if unknown:

@@ -100,9 +100,10 @@ def test_chosen_arrays(tmp_path: Path) -> None:
     np.testing.assert_array_equal(load(path, kind="head", weight="b", transpose=True, ignore="c").right, ITEMS)
     for name in ("right", "weight"):
         np.testing.assert_array_equal(load(path, left="a", ignore="c", **{name: "b"}).right, ITEMS)
-    head = load(path, weight="b", bias="c", embedding="a")
-    assert head.link is Link.SOFTMAX
-    np.testing.assert_allclose(head.scores(), USERS.astype(float) @ ITEMS.T + B)
+    for inputs in ({"embedding": "a"}, {"left": "a", "kind": "head"}):
+        head = load(path, weight="b", bias="c", **inputs)
+        assert head.link is Link.SOFTMAX
+        np.testing.assert_allclose(head.scores(), USERS.astype(float) @ ITEMS.T + B)
 
 
 @pytest.mark.parametrize(
@@ -110,11 +111,10 @@ def test_chosen_arrays(tmp_path: Path) -> None:
     [
         ({"left": "x", "right": "b"}, r"left must be one of a \(6, 3\)"),
         ({"left": "a"}, "must both be named, with left=A and weight=B"),
-        ({"right": "b"}, "must both be named, with left=A and weight=B"),
+        ({"right": "b"}, "say whether b is one with kind='head' or kind='vectors'"),
         ({"weight": "a"}, "say whether a is one with kind='head' or kind='vectors'"),
-        ({"left": "a", "right": "b", "weight": "a"}, "weight must not be given with right"),
-        ({"left": "a", "weight": "b", "kind": "head"}, "must be chosen with weight"),
-        ({"left": "a", "right": "b", "kind": "head"}, "must be chosen with weight"),
+        ({"left": "a", "right": "b", "weight": "a"}, "weight must be left out beside right, which is the same"),
+        ({"left": "a", "embedding": "a"}, "left must be left out beside embedding"),
         ({"weight": "a", "kind": "factors"}, "left=A and weight=B"),
         ({"kind": "heads"}, "kind must be one of auto"),
         ({"wieght": "a"}, "a keyword of load must be one of"),

@@ -17,7 +17,7 @@ from embaudit.io.codecs.arrays import UNNAMED, Arrays, as_stored
 from embaudit.io.intake import OF_VECTORS, Contents, Part, Source
 from embaudit.io.readers.layout import Layout, choose, require_floats, require_head, require_settled, squeezed
 from embaudit.io.remote import with_urls
-from embaudit.io.request import Request
+from embaudit.io.request import Kind, Request
 from embaudit.model.lazy_array import LazyArray
 
 OF_HEAD = ("input", "label")
@@ -33,6 +33,14 @@ def contents_of(arrays: Arrays, request: Request, where: object) -> Contents:
         If the names leave more than one reading, or an array that could be a bias has no part in it.
     """
     return contents_of_layout(arrays, planned(arrays, request, where), request, where)
+
+
+def contents_beside(arrays: Arrays, request: Request, where: object) -> Contents:
+    """Determine what one array called weight is by those beside it, which go by the names of their options."""
+    told: Kind = "factors" if "left" in arrays.tensors else "head" if "bias" in arrays.tensors else "vectors"
+    options: dict[str, Any] = {name: name for name in arrays.tensors}
+    options["kind"] = told if request.kind == "auto" else request.kind
+    return contents_of(arrays, replace(request, **options), where)
 
 
 def contents_of_layout(arrays: Arrays, layout: Layout, request: Request, where: object) -> Contents:

@@ -176,11 +176,11 @@ def choose(shapes: Shapes, request: Request, where: object) -> Layout:
         ...
     embaudit.errors.InputError: the arrays of a.npz must be one recognised table, pair or head; got a (5, 2), ...
     """
-    for name in ("left", "right", "weight", "bias", "left_bias", "embedding"):
+    for name in ("left", "weight", "bias", "left_bias"):
         array = getattr(request, name)
         if array is not None and array not in shapes:
             raise must_be(name, f"one of {_listed(shapes)} in {where}", repr(array))
-    if request.left is not None or request.right is not None or request.weight is not None:
+    if request.weight is not None or (request.left is not None and request.kind != "head"):
         return _named(shapes, request, where)
     matrices = {name: shape for name, shape in shapes.items() if len(shape) == 2}
     names = {plain(name): name for name in matrices}
@@ -214,24 +214,15 @@ def _listed(shapes: Shapes) -> str:
 
 def _named(shapes: Shapes, request: Request, where: object) -> Layout:
     """Return the layout of two factor matrices, a head or a table that the caller names."""
-    if request.left is not None or request.right is not None:
-        if request.right is not None and request.weight is not None:
-            raise InputError("weight must not be given with right; both name the right factors.")
-        right = request.right or request.weight
-        if request.left is None or right is None:
-            raise InputError(
-                f"the factors in {where} must both be named, with --left=A and --weight=B; one alone is a table "
-                "of vectors, named with --weight=B and --kind=vectors."
-            )
-        if request.kind == "head":
-            raise InputError("a head must be chosen with --weight, its inputs with embedding, in Python alone.")
-        return _pair(shapes, request, request.left, right, where)
-    weight = request.weight
-    assert weight is not None
-    if request.kind == "factors":
-        raise InputError("factors must be named on both sides, with --left=A and --weight=B.")
-    is_customary = any(_ends(weight, name) for name in (*HEADS, *TIED)) or is_kernel(weight)
-    is_customary = is_customary or bool(request.bias or request.embedding)
+    left, weight = request.left, request.weight
+    if weight is None or (left is None and request.kind == "factors"):
+        raise InputError(
+            f"the factors in {where} must both be named, with --left=A and --weight=B; one alone is a table "
+            "of vectors, named with --weight=B and --kind=vectors."
+        )
+    if left is not None and request.kind != "head":
+        return _pair(shapes, request, left, weight, where)
+    is_customary = any(_ends(weight, name) for name in (*HEADS, *TIED)) or is_kernel(weight) or bool(request.bias)
     is_head = request.kind == "head" or (request.kind == "auto" and is_customary)
     if not is_head and request.kind != "vectors":
         remedy = f"say whether {weight} is one with --kind=head or --kind=vectors"
@@ -314,7 +305,7 @@ def _transposed_pair(request: Request, left: tuple[int, ...], right: tuple[int, 
 
 def _one_table(shapes: Shapes, request: Request, weight: str, where: object, *, head: bool) -> Layout:
     """Return the layout of one table, or of a head with its inputs and the bias that its name or layer leads to."""
-    bias, left = request.bias if head else None, request.embedding or _find(shapes, INPUTS) if head else None
+    bias, left = request.bias if head else None, request.left or _find(shapes, INPUTS) if head else None
     if head and bias is None:
         ending = max((name for name in HEADS if _ends(weight, name)), key=len, default=None)
         # What torch, Keras and Flax call the bias of a layer whose weight was named.

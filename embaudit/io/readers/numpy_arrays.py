@@ -14,13 +14,13 @@ from embaudit.io.codecs.arrays import UNNAMED, Arrays
 from embaudit.io.codecs.npy import Npy, Npz, write_npy
 from embaudit.io.files import existing_file
 from embaudit.io.intake import Contents
-from embaudit.io.readers.assemble import contents_of
+from embaudit.io.readers.assemble import contents_beside, contents_of
 from embaudit.io.readers.layout import FACTORS, plain, squeezed
 from embaudit.io.refusals import refuse_unread
 from embaudit.io.request import Request
 from embaudit.io.saving import Draft
 
-FILES = ("left", "bias", "left_bias", "embedding")
+FILES = ("left", "bias", "left_bias")
 """Options that name other files of one array beside a single one."""
 
 
@@ -58,12 +58,7 @@ def contents(path: Path, request: Request) -> Contents:
     shape = files.tensors["weight"].shape
     if len(squeezed(shape)) != 2:
         raise must_be(f"{path}", "a matrix, one row an entity", f"shape {shape}", "choose one slice, and save that")
-    # Each array goes by the name of its option.
-    named: dict[str, Any] = {option: option for option in beside} | {"transpose": request.transpose}
-    kind = request.kind if request.kind != "auto" else "head" if beside else "vectors"
-    pair = request.left is not None
-    inner = Request(kind="factors", right="weight", **named) if pair else Request(kind=kind, weight="weight", **named)
-    base = contents_of(files, inner, path)
+    base = contents_beside(files, request, path)
     fields = {field: replace(x, name=str(paths.get(x.name, x.name))) for field, x in base.fields.items()}
     return replace(base, fields=fields, files=tuple(map(str, paths.values())))
 
