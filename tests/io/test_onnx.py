@@ -23,11 +23,11 @@ def node(kind: str, inputs: str, output: str, **attributes: Any) -> Any:
     return onnx.helper.make_node(kind, inputs.split(), [output], **attributes)
 
 
-def written(path: Path, nodes: list[Any], output: str, shape: Any = None, **numbers: np.ndarray) -> Path:
+def written(path: Path, nodes: list[Any], outputs: str, shape: Any = None, **numbers: np.ndarray) -> Path:
     value = onnx.helper.make_tensor_value_info
     kind = onnx.TensorProto.FLOAT
     graph = onnx.helper.make_graph(
-        nodes, "g", [value("x", kind, [None, 5])], [value(output, kind, shape)],
+        nodes, "g", [value("x", kind, [None, 5])], [value(output, kind, shape) for output in outputs.split()],
         [onnx.numpy_helper.from_array(array, name) for name, array in numbers.items()],
     )  # fmt: skip
     onnx.save(onnx.helper.make_model(graph), str(path))
@@ -85,6 +85,8 @@ def test_a_head_without_bias(tmp_path: Path) -> None:
         ([node("MatMul", "h w", "s"), node("Sigmoid", "s", "p")], "w with a sigmoid"),
         ([node("MatMul", "h w", "s"), node("Softmax", "s", "p", axis=0)], "others"),
         ([node("Relu", "h", "p")], "others"),
+        ([node("Relu", "p", "q"), node("Softmax", "p", "p")], "others"),
+        ([node("Gemm", "h w h0", "s"), node("Softmax", "s", "p")], "others"),
         ([node("MatMul", "h h", "s"), node("Softmax", "s", "p")], "others"),
     ],
 )
@@ -97,6 +99,18 @@ def test_what_ends_in_something_else_is_no_head(tmp_path: Path, nodes: list[Any]
             f"the outputs of {path} must be one linear map, perhaps with a softmax; got {got}; export the weights and "
             "the bias in Python: numpy.savez('head.npz', W=weight, b=bias)."
         )
+
+
+def test_two_outputs(tmp_path: Path) -> None:
+    """Scores before the bias and probabilities are one head; a sigmoid head beside a softmax leaves two."""
+    nodes = [*FIRST, node("MatMul", "h w", "m"), node("Add", "m b", "s"), node("Softmax", "s", "p")]
+    numbers = {"hidden": HIDDEN, "w": W.T, "b": B}
+    for outputs in ("m p", "p m"):
+        np.testing.assert_array_equal(load(written(tmp_path / "m.onnx", nodes, outputs, **numbers)).right_bias, B)
+    nodes += [node("MatMul", "h v", "t"), node("Sigmoid", "t", "q")]
+    for outputs in ("p q", "q p"):
+        with pytest.raises(InputError, match=r"one linear map, perhaps with a softmax; got (w, )?v with a sigmoid"):
+            load(written(tmp_path / "m.onnx", nodes, outputs, v=W.T, **numbers))
 
 
 def classifier(path: Path, weight: np.ndarray, after: str) -> Path:

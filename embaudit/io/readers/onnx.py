@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -17,26 +16,25 @@ from embaudit.io.intake import Contents, Source
 from embaudit.io.readers.assemble import OF_HEAD
 from embaudit.io.request import Request
 
-PASSED = ("Identity", "Cast", "Flatten", "Squeeze", "Reshape", "Dropout", "ZipMap", "Normalizer", "ArgMax", "Log")
-"""Operations between scores and outputs that leave open which head it is."""
 SOFTMAX = ("Softmax", "LogSoftmax")
+PASSED = ("Identity", "Cast", "Flatten", "Squeeze", "Reshape", "Dropout", "ZipMap", "Normalizer", "ArgMax", "Log",
+          "Sigmoid", *SOFTMAX)  # fmt: skip
+"""Operations between scores and outputs that leave open which head it is."""
 
 
 @dataclass(frozen=True, eq=False)
 class OnnxHead:
-    """The last linear map."""
+    """The last linear map before an output."""
 
     name: str
     """Name of the weights in the graph, or of the operation that holds them."""
     weight: NDArray[Any]
     """One row a label."""
-    bias: NDArray[Any] | None
-    bias_name: str | None
-    softmax: bool
-    """True if the graph turns its scores into probabilities."""
-    labels: tuple[str, ...] | None = None
-    sigmoid: bool = False
-    """True if a sigmoid of each score follows."""
+    biases: tuple[tuple[str, NDArray[Any]], ...]
+    """Name and numbers of what is added to the scores, the last addition first."""
+    labels: tuple[str, ...] | None
+    operations: frozenset[str]
+    """Operations that follow."""
 
 
 def contents(path: Path, request: Request) -> Contents:
@@ -51,98 +49,81 @@ def contents(path: Path, request: Request) -> Contents:
     onnx = import_module("onnx")
     try:
         graph = onnx.load(str(path)).graph
-        numbers = {tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in graph.initializer}
-        ranks = {x.name: len(x.type.tensor_type.shape.dim) for x in (*graph.value_info, *graph.output)}
-        walk = _Walk({name: node for node in graph.node for name in node.output}, numbers, ranks, onnx.helper)
-        heads = {head.name: head for out in graph.output for head in walk.back(out.name)}
+        heads = [head for output in graph.output if (head := _head(output.name, graph, onnx)) is not None]
     except Exception as error:  # what protobuf raises has no class of its own that is public
         raise must_be(f"{path}", "a whole ONNX file", reason(error), "write it again") from error
-    if len(heads) != 1 or any(head.sigmoid for head in heads.values()):
+    operations = frozenset[str]().union(*(head.operations for head in heads))
+    if len({head.name for head in heads}) != 1 or "Sigmoid" in operations:
+        got = ", ".join(f"{x.name} with a sigmoid" if "Sigmoid" in x.operations else x.name for x in heads) or "others"
         remedy = "export the weights and the bias in Python: numpy.savez('head.npz', W=weight, b=bias)"
-        got = " and ".join(f"{x} with a sigmoid" if heads[x].sigmoid else x for x in heads) or "others"
         raise must_be(f"the outputs of {path}", "one linear map, perhaps with a softmax", got, remedy)
-    (head,) = heads.values()
-    if request.kind == "auto" and not head.softmax:
+    # Scores may be an output beside probabilities, which say more.
+    is_softmax = bool(operations & {*SOFTMAX})
+    head = next((x for x in heads if x.operations & {*SOFTMAX}), heads[0])
+    if request.kind == "auto" and not is_softmax:
         remedy = "say with --kind=head that the outputs are scores of labels"
         raise must_be(f"the outputs of {path}", "probabilities of labels", f"those of {head.name} as they are", remedy)
     fields = {"right": Source(head.name, lambda: head.weight, head.weight.shape)}
     if request.kind == "vectors":
         return Contents(fields)
-    if head.bias is not None:
-        fields["right_bias"] = Source.of(head.bias_name or "", head.bias)
-    fields["link"] = Source.of("a softmax" if head.softmax else "the kind asked for", "softmax")
+    if head.biases:
+        bias = np.sum([np.broadcast_to(array.reshape(-1), len(head.weight)) for _, array in head.biases], axis=0)
+        fields["right_bias"] = Source.of(head.biases[0][0], bias)
+    fields["link"] = Source.of("a softmax" if is_softmax else "the kind asked for", "softmax")
     if head.labels is not None:
         fields["right_names"] = Source.of("its class labels", head.labels)
     return Contents(fields, roles=OF_HEAD)
 
 
-@dataclass(frozen=True, eq=False)
-class _Walk:
-    makers: dict[str, Any]
-    """The node behind each value."""
-    numbers: dict[str, NDArray[Any]]
-    ranks: dict[str, int]
-    """Axes of each value whose shape the graph tells, 0 where it tells none."""
-    helper: Any
-
-    def back(self, name: str) -> Iterator[OnnxHead]:
-        """Walk from a value to the linear map it comes from."""
-        node = self.makers.get(name)
+def _head(name: str, graph: Any, onnx: Any) -> OnnxHead | None:
+    """Walk from an output back to the linear map it comes from; None where something else comes between."""
+    makers = {output: node for node in graph.node for output in node.output}
+    numbers = {tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in graph.initializer}
+    # Axes of each value whose shape the graph tells, 0 where it tells none.
+    ranks = {x.name: len(x.type.tensor_type.shape.dim) for x in (*graph.value_info, *graph.output)}
+    biases: list[tuple[str, NDArray[Any]]] = []
+    operations: list[str] = []
+    # A damaged graph may lead in a circle: no walk is longer than all nodes.
+    for _ in graph.node:
+        node = makers.get(name)
         if node is None:
-            return
-        attributes = {attribute.name: self.helper.get_attribute_value(attribute) for attribute in node.attribute}
+            return None
+        kind, attributes = node.op_type, {x.name: onnx.helper.get_attribute_value(x) for x in node.attribute}
+        stored = [source for source in node.input if source in numbers]
         # Labels lie along the last axis: a softmax over another one compares inputs, or places of a sequence.
-        last = (self.ranks.get(name) or 2) - 1
-        if node.op_type in SOFTMAX and attributes.get("axis", -1) not in (-1, last):
-            return
-        if node.op_type == "Sigmoid":
-            yield from (replace(head, sigmoid=True) for head in self.back(node.input[0]))
-        elif node.op_type in (*PASSED, *SOFTMAX):
-            for head in self.back(node.input[0]):
-                yield replace(head, softmax=head.softmax or node.op_type in SOFTMAX)
-        elif node.op_type == "Add":
-            yield from self._with_bias(node)
-        elif node.op_type == "MatMul" and self._is_matrix(node.input[1]):
-            yield OnnxHead(node.input[1], self.numbers[node.input[1]].T, None, None, softmax=False)
-        elif node.op_type == "Gemm" and self._is_matrix(node.input[1]):
-            yield self._gemm(node, attributes)
-        elif node.op_type == "LinearClassifier":
-            yield from _classifier(attributes)
-
-    def _is_matrix(self, name: str) -> bool:
-        return name in self.numbers and self.numbers[name].ndim == 2
-
-    def _with_bias(self, node: Any) -> Iterator[OnnxHead]:
-        stored = [name for name in node.input if name in self.numbers]
-        computed = [name for name in node.input if name not in self.numbers]
-        if len(stored) != 1:
-            return
-        for head in self.back(computed[0]):
-            bias = np.broadcast_to(self.numbers[stored[0]].reshape(-1), len(head.weight))
-            yield replace(head, bias=bias if head.bias is None else head.bias + bias, bias_name=stored[0])
-
-    def _gemm(self, node: Any, attributes: dict[str, Any]) -> OnnxHead:
-        name = node.input[1]
-        stored = self.numbers[name]
-        weight = attributes.get("alpha", 1.0) * (stored if attributes.get("transB", 0) else stored.T)
-        shift = node.input[2] if len(node.input) > 2 and node.input[2] in self.numbers else None
-        head = OnnxHead(name, weight, None, shift, softmax=False)
-        if shift is None:
-            return head
-        bias = attributes.get("beta", 1.0) * self.numbers[shift].reshape(-1)
-        return replace(head, bias=np.broadcast_to(bias, len(weight)))
+        is_other_axis = kind in SOFTMAX and attributes.get("axis", -1) not in (-1, (ranks.get(name) or 2) - 1)
+        if kind in PASSED and not is_other_axis:
+            operations.append(kind)
+            name = node.input[0]
+        elif kind == "Add" and len(stored) == 1:
+            biases.append((stored[0], numbers[stored[0]]))
+            name = next(source for source in node.input if source not in numbers)
+        elif kind in ("MatMul", "Gemm") and [*node.input[1:]] == stored and numbers[stored[0]].ndim == 2:
+            weight = numbers[stored[0]] if attributes.get("transB") else numbers[stored[0]].T
+            biases += [(source, attributes.get("beta", 1.0) * numbers[source]) for source in stored[1:]]
+            scaled = attributes.get("alpha", 1.0) * weight
+            return OnnxHead(stored[0], scaled, tuple(biases), None, frozenset(operations))
+        elif kind == "LinearClassifier":
+            return _classifier(attributes, biases, operations)
+        else:
+            return None
+    return None
 
 
-def _classifier(attributes: dict[str, Any]) -> Iterator[OnnxHead]:
+def _classifier(
+    attributes: dict[str, Any], biases: list[tuple[str, NDArray[Any]]], operations: list[str]
+) -> OnnxHead | None:
     """Take the classifier of scikit-learn's converter: several labels with a softmax, or two with a sigmoid."""
     bias = np.array(attributes["intercepts"], dtype=np.float32)
     weight: NDArray[Any] = np.array(attributes["coefficients"], dtype=np.float32).reshape(len(bias), -1)
     after = attributes.get("post_transform", b"NONE")
     if after == b"LOGISTIC":
         if len(bias) != 2 or not (np.array_equal(weight[0], -weight[1]) and bias[0] == -bias[1]):
-            return
+            return None
         # Two rows w and -w under a sigmoid are the scores 0 and w under a softmax.
-        weight[0], bias[0], after = 0, 0, b"SOFTMAX"
+        weight[0], bias[0] = 0, 0
+    softmax = ["Softmax"] if after in (b"SOFTMAX", b"LOGISTIC") else []
     labels = attributes.get("classlabels_strings") or attributes.get("classlabels_ints")
     names = tuple(x.decode() if isinstance(x, bytes) else str(x) for x in labels) if labels else None
-    yield OnnxHead("LinearClassifier", weight, bias, "its intercepts", softmax=after == b"SOFTMAX", labels=names)
+    shifts = (*biases, ("its intercepts", bias))
+    return OnnxHead("LinearClassifier", weight, shifts, names, frozenset([*operations, *softmax]))
