@@ -2,7 +2,7 @@
 
 from embaudit.errors import GONE
 from embaudit.io.catalogue import Format, formats
-from embaudit.io.checkpoints.final_norm import Rounding, final_norm_of, rounding_of, stored_norm
+from embaudit.io.checkpoints.final_norm import Rounding, final_norm_of, rounding_of
 from embaudit.io.files import distinct_outputs
 from embaudit.io.given import as_model, as_reading, source_of
 from embaudit.io.intake import Intake, Part, Reading, StoredNorm
@@ -51,7 +51,6 @@ __all__ = [
     "rounding_of",
     "save",
     "source_of",
-    "stored_norm",
     "with_titles",
     "written_whole",
 ]

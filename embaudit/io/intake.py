@@ -241,6 +241,8 @@ class Contents:
     """Nouns for the rows of the left and the right side."""
     files: tuple[str, ...] = ()
     """Files besides the one that was named."""
+    norm: StoredNorm | None = None
+    """The norm before a head, as a checkpoint holds it."""
 
     @classmethod
     def of(cls, model: FactorModel, sources: Mapping[str, str]) -> Contents:

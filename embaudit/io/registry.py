@@ -15,7 +15,7 @@ from embaudit.core.checked import as_factors
 from embaudit.errors import InputError, must_be
 from embaudit.io.catalogue import detected, module_of, named
 from embaudit.io.checkpoints.config import encoder_of, refusal_of
-from embaudit.io.checkpoints.final_norm import final_norm_of, stored_norm
+from embaudit.io.checkpoints.final_norm import NONE
 from embaudit.io.files import AnyPath, located
 from embaudit.io.intake import GIVEN, Contents, Intake, Part, Reading, StoredNorm
 from embaudit.io.readers.assemble import tokens_beside
@@ -104,9 +104,8 @@ def look(path: AnyPath | Sequence[AnyPath], *, kind: str = "auto", format: str |
     Parameters are those of `load`; what only the numbers show, damage for instance, is not seen.
     """
     with _opened(path, kind, format, options) as (where, name, contents, request):
-        request, intake = _beside(contents, request, name, where)
-        link = contents.link
-        norm = final_norm_of(where, name=request.norm, kind=request.norm_kind) if link == "softmax" else None
+        _, intake = _beside(contents, request, name, where)
+        norm, link = contents.norm, contents.link
         fits = norm is not None and link is not None and norm.norm.fits(link, contents.fields["right"].shape[-1] or 0)
         return norm.recorded(intake) if norm is not None and fits else intake
 
@@ -157,7 +156,7 @@ def reading_of(contents: Contents, request: Request, name: str, source: Any = No
     """
     where, contents = source if isinstance(source, Path) else None, contents.of_kind(request.kind)
     request, intake = _beside(contents, request, name, where)
-    model, norm = _finished(contents.model(), request, source)
+    model, norm = _finished(contents.model(), request, contents.norm)
     # Where neither file nor caller says how one table was trained, the files of an encoder beside it may.
     told = (model.objective, request.objective, request.link, request.compared)
     is_open = model.left_side is None and model.link == "identity" and told == (None,) * 4
@@ -185,8 +184,8 @@ def _beside(contents: Contents, request: Request, name: str, where: Path | None)
     return request, replace(intake, parts=parts, files=tuple(map(with_urls, (*intake.files, *paths.values()))))
 
 
-def _finished(model: FactorModel, request: Request, source: Any) -> tuple[FactorModel, StoredNorm | None]:
-    """Add the final norm of the file or object, which is the source, and what it could not say."""
+def _finished(model: FactorModel, request: Request, norm: StoredNorm | None) -> tuple[FactorModel, StoredNorm | None]:
+    """Add what the file or object could not say, and its norm where that stands before the head."""
     from embaudit.io.tables.rows import read_counts, read_ids, read_labels
 
     changes: dict[str, Any] = {name: getattr(request, name) for name in ("link", "objective")}
@@ -211,8 +210,11 @@ def _finished(model: FactorModel, request: Request, source: Any) -> tuple[Factor
     model = comparing(model, request.compared)
     model = model.replace(**changes) if changes else model
     model = with_objective(model, request.objective) if request.inputs is None else model
-    # The link that was said decides whether a norm before a softmax is looked for.
-    norm = stored_norm(source, model, name=request.norm, kind=request.norm_kind)
+    if norm is None and request.norm not in (None, NONE):
+        what = "asked of a checkpoint in safetensors files or GGUF"
+        raise must_be("norm", what, repr(request.norm), "leave it out")
+    # What is named stands before the head, or is refused; what was only there must fit.
+    norm = norm if norm is not None and (request.norm or norm.norm.fits(model.link, model.rank)) else None
     model = model if norm is None else model.replace(final_norm=norm.norm)
     model = _with_left(model, request)
     roles = request.left_name or model.title("left"), request.right_name or model.title("right")

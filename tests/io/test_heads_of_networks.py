@@ -11,9 +11,9 @@ import pytest
 from imitations import Tensor, imitation
 from safetensors.numpy import save_file
 
-from embaudit import FactorModel, Link
+from embaudit import Link
 from embaudit.errors import InputError
-from embaudit.io import from_object, load, look, read, stored_norm
+from embaudit.io import from_object, load, look, read, read_object
 from embaudit.io.checkpoints.architectures import ARCHITECTURES
 
 if TYPE_CHECKING:
@@ -140,14 +140,17 @@ def test_tied_embeddings_of_t5_see_smaller_states(name: str, config: Any, factor
 def test_the_final_norm_of_a_live_network(config: Any, name: str, gain: float | None) -> None:
     network = live(config, state_dict=lambda _: {name: Tensor(np.ones(3)), "lm_head.weight": Tensor(WORDS)})
     head = from_object(network)
-    found = stored_norm(network, head)
-    assert (found is None) == (gain is None) == (head.final_norm is None)
-    if found is not None:
-        np.testing.assert_array_equal(found.norm.gain, np.full(3, gain))
+    assert (head.final_norm is None) == (gain is None)
+    if head.final_norm is not None:
+        np.testing.assert_array_equal(head.final_norm.gain, np.full(3, gain))
+    layer = name.removesuffix(".weight")
+    assert (from_object(network, norm="none").final_norm, from_object(network, link="identity").final_norm) == (
+        None,
+    ) * 2
+    assert read_object(network, norm=layer, norm_kind="layer").norm.norm.kind == "layer"
     # One before a projection is none before the head, nor is one before vectors.
-    assert stored_norm(network, FactorModel.from_softmax(WORDS[:, :2])) is None
-    assert stored_norm(network, FactorModel.from_vectors(WORDS)) is None
-    assert stored_norm(SimpleNamespace(config=config), head) is None
+    network.state_dict = lambda: {name: Tensor(np.ones(2)), "lm_head.weight": Tensor(WORDS)}
+    assert from_object(network).final_norm is None
 
 
 def stored(folder: Path, tensors: dict[str, Any], config: dict[str, Any] | None = None) -> Path:

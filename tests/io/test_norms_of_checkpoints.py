@@ -11,7 +11,7 @@ from safetensors.numpy import save_file
 
 import embaudit as ea
 from embaudit.errors import InputError
-from embaudit.io import final_norm_of, load, stored_norm
+from embaudit.io import final_norm_of, load
 from embaudit.io.checkpoints.architectures import ARCHITECTURES
 from embaudit.io.checkpoints.config import config_of
 from embaudit.model import FactorModel, Softmax
@@ -74,7 +74,7 @@ def test_heads_and_norms_are_found_together(tmp_path, head, norm, model_type):
     model = load(tmp_path)
     np.testing.assert_array_equal(model.right, HEAD)
     assert (model.link, model.right_bias) == ("softmax", None)
-    assert stored_norm(tmp_path, model).norm.kind == ARCHITECTURES[model_type].kind
+    assert model.final_norm.kind == ARCHITECTURES[model_type].kind
 
 
 def test_a_norm_without_gains_is_a_norm(tmp_path):
@@ -179,9 +179,12 @@ def test_a_file_that_is_no_checkpoint_has_none(tmp_path):
     np.savez(tmp_path / "head.npz", W=HEAD)
     assert final_norm_of(tmp_path / "head.npz") is None
     assert final_norm_of(tmp_path / "head.npz", name="none") is None
+    assert load(tmp_path / "head.npz", norm="none", kind="head").final_norm is None
     said = r"^norm must be asked of a checkpoint in safetensors files or GGUF; got .*; leave it"
     with pytest.raises(InputError, match=said):
         final_norm_of(tmp_path / "head.npz", name="model.norm")
+    with pytest.raises(InputError, match=said.removeprefix("^")):
+        load(tmp_path / "head.npz", norm="model.norm", kind="head")
 
 
 @pytest.mark.parametrize("layer", ["model.norm", "model.language_model.norm", "language_model.model.norm"])

@@ -14,7 +14,7 @@ from peers.trained import installed
 
 from embaudit import FactorModel
 from embaudit.errors import InputError
-from embaudit.io import final_norm_of, from_object, load, stored_norm
+from embaudit.io import final_norm_of, from_object, load
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -159,8 +159,7 @@ def test_the_folder_holds_the_same_head_and_the_norm_before_it(network: Network,
 
     with safe_open(folder / "model.safetensors", "np") as file:
         layer = network.layer_with(file.get_tensor(found.name))
-    of_live = stored_norm(network.live, live)
-    np.testing.assert_array_equal(of_live.norm.gain, found.norm.gain)
+    np.testing.assert_array_equal(live.final_norm.gain, found.norm.gain)
     head = stored.replace(left=found.norm.applied(network.before(layer)))
     require_logits(head, network.logits, 1e-4)
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,13 +13,13 @@ from embaudit.errors import must_be
 from embaudit.io.checkpoints.architectures import ELSEWHERE
 from embaudit.io.checkpoints.config import OF_GGUF, Config, config_of, config_of_gguf
 from embaudit.io.codecs import gguf, safetensors
-from embaudit.io.codecs.arrays import Arrays, Memory
+from embaudit.io.codecs.arrays import Arrays
 from embaudit.io.codecs.gguf import Gguf
 from embaudit.io.codecs.safetensors import Safetensors
 from embaudit.io.files import AnyPath, existing_path
-from embaudit.io.intake import SHIFTS, Intake, StoredNorm
-from embaudit.io.objects.live_model import comes_from
-from embaudit.model import FactorModel, Softmax
+from embaudit.io.intake import SHIFTS, Contents, Intake, StoredNorm
+from embaudit.io.request import Request
+from embaudit.model import FactorModel, Link, Softmax
 from embaudit.model.final_norm import FinalNorm, NormKind
 
 NONE = "none"
@@ -142,24 +140,13 @@ def _norm(
     return FinalNorm(kind, scale * (gain + adds_one), scale * shift[0] if shift else None, config.epsilon)
 
 
-def stored_norm(
-    source: Any, head: FactorModel, *, name: str | None = None, kind: NormKind | None = None
-) -> StoredNorm | None:
-    """Find the final norm before a head: that of its checkpoint, given as a path, or of a live network.
-
-    Name and kind are those of `final_norm_of`; a norm that is named stands before the head, or is refused.
-    """
-    if not isinstance(head.link, Softmax) and name is None and kind is None:
-        return None
-    stored = None
-    if isinstance(source, (str, os.PathLike)):
-        stored = final_norm_of(source, name=name, kind=kind)
-    elif name not in (None, NONE):
-        raise must_be("norm", "asked of a checkpoint in safetensors files or GGUF", repr(name), "leave it out")
-    elif name is None and comes_from(source, ("transformers",), ("PreTrainedModel",)):
-        stored = _norm_in(Memory(source.state_dict()), Config.of(source.config.to_dict()), source)
-    fits = stored is not None and (name is not None or stored.norm.fits(head.link, head.rank))
-    return stored if fits else None
+def with_norm(contents: Contents, checkpoint: Arrays, config: Config, request: Request, where: object) -> Contents:
+    """Add the norm before the softmax head that a checkpoint holds, or the one that the caller names."""
+    link = contents.link if request.link is None else Link.of(request.link)
+    is_asked = request.norm is not None or request.norm_kind is not None
+    if request.norm == NONE or not (isinstance(link, Softmax) or is_asked):
+        return contents
+    return replace(contents, norm=_norm_in(checkpoint, config, where, request.norm, request.norm_kind))
 
 
 @dataclass(frozen=True, eq=False)

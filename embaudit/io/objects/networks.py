@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from embaudit.core.checked import Floats, Indices
 from embaudit.errors import must_be
 from embaudit.io.checkpoints.config import Config
+from embaudit.io.checkpoints.final_norm import with_norm
 from embaudit.io.checkpoints.tokens import classes_of, other_task
 from embaudit.io.codecs.arrays import Memory, as_array
 from embaudit.io.objects.live_model import LiveModel, comes_from, has, needed, require_fitted, softmax_head
@@ -258,29 +259,33 @@ def transformer(model: Any, request: Request) -> LiveModel:
     if request.kind == "vectors" and callable(getattr(model, "get_input_embeddings", None)):
         rows = as_array(model.get_input_embeddings().weight)
         return LiveModel.of(FactorModel.from_vectors(rows), {"right": "get_input_embeddings()"})
-    head = model.get_output_embeddings()
-    if head is not None:
-        return _language_model(model, head, request)
+    head, config = model.get_output_embeddings(), Config.of(model.config.to_dict())
+    live = _classifier(model, config, request) if head is None else _language_model(model, head, config, request)
+    contents = with_norm(live.contents, Memory(model.state_dict()), config, request, type(model).__name__)
+    return replace(live, contents=contents)
+
+
+def _classifier(model: Any, config: Config, request: Request) -> LiveModel:
+    """Read the last layer of a network that chooses among classes, and what its configuration calls them."""
     last = {name: tensor for name, tensor in model.state_dict().items() if name.startswith(LAST) and name not in TIED}
     if not last:
         remedy = 'load it with its head, or pass kind="vectors" for its input embeddings'
         raise must_be("a model of transformers", "one with a head", type(model).__name__, remedy)
-    other = other_task(model.config.to_dict(), (type(model).__name__,))
+    other = other_task(config.content, (type(model).__name__,))
     if other is not None and request.kind != "head" and request.link is None:
         remedy = 'pass kind="head" if a softmax follows its last layer, or link="sigmoid" for labels apart'
         raise must_be(f"the head of {type(model).__name__}", "a softmax over labels", other, remedy)
     live = mapping(last, replace(request, kind="head"))
-    classes = classes_of(model.config.to_dict(), live.contents.model().n_right, "id2label")
+    classes = classes_of(config.content, live.contents.model().n_right, "id2label")
     fields = {**live.contents.fields, **named_by(classes)}
     return replace(live, contents=replace(live.contents, fields=fields))
 
 
-def _language_model(model: Any, head: Any, request: Request) -> LiveModel:
+def _language_model(model: Any, head: Any, config: Config, request: Request) -> LiveModel:
     """Read the output embeddings of a language model, all biases of its logits, and its soft cap."""
     if comes_from(head, ("peft",)):
         remedy = "merge the adapters into the model with merge_and_unload()"
         raise must_be(f"the head of {type(model).__name__}", "one matrix", "one with adapters of PEFT", remedy)
-    config = Config.of(model.config.to_dict())
     # Some networks keep a bias of their own beside that of the head.
     biases = [getattr(head, "bias", None), getattr(model, "final_logits_bias", None)]
     added = [as_array(bias).reshape(-1) for bias in biases if bias is not None]

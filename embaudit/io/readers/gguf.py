@@ -6,7 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from embaudit.errors import must_be
-from embaudit.io.checkpoints.config import config_of_gguf
+from embaudit.io.checkpoints.config import OF_GGUF, config_of_gguf
+from embaudit.io.checkpoints.final_norm import with_norm
 from embaudit.io.checkpoints.tokens import Tokens
 from embaudit.io.codecs.gguf import TOKENS, TYPES, Gguf
 from embaudit.io.intake import Contents, Source
@@ -43,9 +44,11 @@ def contents(path: Path, request: Request) -> Contents:
         special = {row for row, kind in enumerate(file.metadata.get(TYPES) or ()) if kind in NO_TEXT}
         stored = dict(enumerate(file.metadata.get(TOKENS) or ()))
         tokens = Tokens.of(stored, file.tensors[name].shape[0], TOKENS, special)
-    cap = config_of_gguf(file.metadata, shifted=False).soft_cap if "link" in base.fields else None
+    config = config_of_gguf(file.metadata, shifted=f"{OF_GGUF}.bias" in file.tensors)
+    cap = config.soft_cap if "link" in base.fields else None
     link = {"link": Source.of("its name", Softmax(soft_cap=cap))} if cap else {}
-    return replace(base, fields={**base.fields, **link, **named_by(tokens)})
+    contents = replace(base, fields={**base.fields, **link, **named_by(tokens)})
+    return with_norm(contents, file, config, request, path)
 
 
 def _require_head(file: Gguf, request: Request) -> None:

@@ -13,6 +13,7 @@ from typing import IO
 
 from embaudit.errors import must_be, option
 from embaudit.io.checkpoints.config import Config, config_of
+from embaudit.io.checkpoints.final_norm import with_norm
 from embaudit.io.checkpoints.tokens import classes_of, is_classifier, other_task, tokens_of, without_tokens
 from embaudit.io.codecs import safetensors
 from embaudit.io.codecs.arrays import Stream
@@ -55,7 +56,7 @@ def contents(path: Path, request: Request) -> Contents:
     # One row of a binary head stands for two labels.
     n_rows = max(layout.n_rows(checkpoint.tensors), 1 + layout.head)
     names = {} if "right_names" in fields else _names(checkpoint, layout, n_rows)
-    return replace(contents, fields={**fields, **names})
+    return with_norm(replace(contents, fields={**fields, **names}), checkpoint, config, request, path)
 
 
 def _names(checkpoint: Safetensors, layout: Layout, n_rows: int) -> dict[str, Source]:
