@@ -216,7 +216,8 @@ def test_a_last_layer_without_a_softmax_is_refused(
 def test_a_live_head_with_adapters_is_refused() -> None:
     layer = imitation("peft.tuners.lora.layer.Linear", weight=Tensor(WORDS), bias=None)
     model = imitation("transformers.models.x.XForCausalLM", "transformers.modeling_utils.PreTrainedModel",
-                      get_output_embeddings=lambda _: layer)  # fmt: skip
+                      get_output_embeddings=lambda _: layer,
+                      config=SimpleNamespace(to_dict=dict))  # fmt: skip
     wrapped = imitation("peft.peft_model.PeftModel", get_base_model=lambda _: model)
     for given in (model, wrapped):
         with pytest.raises(InputError, match=r"got one with adapters of PEFT; merge .* with merge_and_unload\(\)"):
