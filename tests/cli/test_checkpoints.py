@@ -55,6 +55,14 @@ def test_python_and_the_command_record_a_norm_alike(embaudit, folder):
 
 
 @pytest.mark.usefixtures("without_attacks")
+def test_tokens_of_a_tokenizer_beside_a_file_are_quoted(embaudit, tmp_path):
+    np.save(tmp_path / "v.npy", HEAD)
+    (tmp_path / "tokenizer.json").write_text(json.dumps({"model": {"vocab": {f" {row}": row for row in range(40)}}}))
+    result = embaudit("audit", tmp_path / "v.npy", *FEW, "--compared", "cosine", "--show", " 5")
+    assert "nearest to ' 5'\n' " in result.out
+
+
+@pytest.mark.usefixtures("without_attacks")
 def test_states_become_inputs_by_the_final_norm(embaudit, folder):
     (folder / "config.json").write_text(json.dumps({"model_type": "llama", "rms_norm_eps": 0.25}))
     states = np.random.default_rng(0).standard_normal((60, 5)) * [[1, 2, 3, 1, 2]] + 1

@@ -60,6 +60,14 @@ def test_measures_are_those_of_scikit_learn_and_of_counting(similarity):
         )
 
 
+def test_a_file_is_judged_as_its_model_is(tmp_path):
+    save(make(), tmp_path / "m.npz")
+    found = evaluate_similarities(str(tmp_path / "m.npz"), GENRES, n_neighbours=3)
+    expected = evaluate_similarities(make(), GENRES, n_neighbours=3)
+    for name, measured in expected.by_query.items():
+        np.testing.assert_array_equal(found.by_query[name], measured)
+
+
 def test_chance_is_the_mean_share_of_related_rows():
     found = evaluate_similarities(make(), GENRES, n_neighbours=3)
     sets = [set(g.split("|")) for g in GENRES if g]

@@ -84,16 +84,19 @@ def test_tokens_that_stand_for_no_text_are_set_aside(tmp_path: Path) -> None:
     assert not load(gguf_file(tmp_path / "n.gguf", TIED, tokens=TOKENS)).right_aside.any()
 
 
-@pytest.mark.parametrize("said", [{"attention__causal": False}, {"pooling_type": 2}, {}])
-def test_an_encoder_has_no_head(tmp_path: Path, said: dict[str, Any]) -> None:
-    path = gguf_file(tmp_path / "m.gguf", TIED, architecture="bert", **LAYER, **said)
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("qwen3", {"attention__causal": False}), ("llama", {"pooling_type": 2}), ("bert", LAYER), ("t5encoder", RMS)],
+)
+def test_an_encoder_has_no_head(tmp_path: Path, name: str, said: dict[str, Any]) -> None:
+    path = gguf_file(tmp_path / "m.gguf", TIED, architecture=name, **said)
     assert refused(path) == (
         f"the head of {path} must be there; got only token_embd.weight, the input embeddings of an encoder; read them "
         "with kind='vectors' and weight='token_embd.weight'."
     )
     np.testing.assert_array_equal(load(path, kind="vectors", weight="token_embd.weight").right, W)
     assert load(path, kind="head").link == "softmax"
-    with_head = gguf_file(tmp_path / "n.gguf", {**TIED, "output.weight": E}, architecture="dream", **RMS, **said)
+    with_head = gguf_file(tmp_path / "n.gguf", {**TIED, "output.weight": E}, architecture=name, **said)
     np.testing.assert_array_equal(load(with_head).right, E)
 
 
@@ -149,6 +152,13 @@ def test_types_that_nobody_can_read_matter_only_where_they_are_asked_for(tmp_pat
             f"tensor 'x.weight' of {path} must be of a type that the package gguf can read; got {called}; convert it "
             "to F16, or update the package gguf."
         )
+
+
+def test_an_adapter_has_no_head(tmp_path: Path) -> None:
+    said = text("general.type") + struct.pack("<IQ", 8, 7) + b"adapter"
+    path = tmp_path / "adapter.gguf"
+    path.write_bytes(header(said, tensors=(entry("token_embd.weight", 8, 2),)) + bytes(128))
+    assert "the input embeddings of an encoder" in refused(path)
 
 
 def test_one_part_of_many_is_no_model(tmp_path: Path) -> None:

@@ -189,6 +189,17 @@ def test_a_head_that_a_name_alone_chose_is_asked_for(tmp_path: Path, tensors: di
     assert load(path, weight=name, kind="head").link is Link.SOFTMAX
 
 
+def test_a_dense_layer_of_sentence_transformers_is_no_head(tmp_path: Path) -> None:
+    config = {"in_features": 3, "out_features": 8, "activation_function": "torch.nn.modules.activation.Tanh"}
+    path = stored(tmp_path, {"linear.weight": WORDS, "linear.bias": np.ones(8, np.float32)}, config)
+    for read_it in (load, look):
+        with pytest.raises(
+            InputError, match=r"got a Dense layer of sentence-transformers with torch\..*\.Tanh; say kind"
+        ):
+            read_it(path)
+    assert load(path, kind="head").link is Link.SOFTMAX
+
+
 OTHER_TASKS = (
     ({"problem_type": "multi_label_classification"}, 3, "XForSequenceClassification", "the problem_type multi_label_"),
     ({"problem_type": "regression"}, 3, "XForSequenceClassification", "the problem_type regression"),

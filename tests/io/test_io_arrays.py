@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -181,6 +182,18 @@ def base_of(array: Any) -> Any:
     while not isinstance(array, np.memmap) and array.base is not None:
         array = array.base
     return array
+
+
+@pytest.mark.parametrize("shape", [(2, 3, 4), (1, 2, 3, 4), (1, 3, 1, 4)])
+def test_more_axes_are_named_with_their_shapes_or_squeezed(tmp_path: Path, shape: tuple[int, ...]) -> None:
+    array = np.arange(float(np.prod(shape))).reshape(shape)
+    np.save(tmp_path / "x.npy", array)
+    for path, got in ((tmp_path / "x.npy", f"shape {shape}"), (saved(tmp_path / "x.npz", a=array), f"a {shape}")):
+        if 2 in shape:
+            with pytest.raises(InputError, match=re.escape(got)):
+                load(path)
+        else:
+            np.testing.assert_array_equal(load(path).right, array[0, :, 0])
 
 
 def test_npy_stays_on_disk(tmp_path: Path) -> None:

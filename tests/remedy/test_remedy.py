@@ -303,7 +303,11 @@ def test_rows_compared_with_each_other_stay_as_they_are(tmp_path):
     fix(model, unit=True).write(tmp_path / "u.npz")
     written = load(tmp_path / "u.npz")
     np.testing.assert_allclose(written.right, rows / np.linalg.norm(rows, axis=1, keepdims=True))
-    assert (written.compared, list(fix(model).to_frame())) == ("cosine", ["id", "title", "vector"])
+    assert written.compared == "cosine"
+    named = model.replace(right_ids=list("abcdefghi"), right_names=list("rstuvwxyz"))
+    frame = fix(named, unit=True).to_frame()
+    assert (list(frame), *frame.iloc[1, :2]) == (["id", "title", "vector"], "b", "s")
+    np.testing.assert_allclose(np.stack(frame["vector"]), written.right)
     dots = FactorModel.from_vectors(rows, compared="dot")
     np.testing.assert_array_equal(fix(dots).vectors(), rows)
     with pytest.raises(InputError, match="unit must be left out where rows are compared by dot"):
