@@ -8,13 +8,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from embaudit.errors import InputError
-from embaudit.io import load
+from embaudit.io import load, read
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-FRAME = np.random.default_rng(7).standard_normal((8, 3))
+FRAME, IDS = np.random.default_rng(7).standard_normal((8, 3)), list("abcdefgh")
 
 
 def written_csv(folder: Path, frame: pd.DataFrame, **options: Any) -> Path:
@@ -41,23 +40,16 @@ def test_the_index_of_a_data_frame_is_its_ids(
     assert model.right_ids.tolist() == ids
 
 
-def test_row_numbers_beside_ids_are_no_dimension(tmp_path: Path) -> None:
-    frame = pd.DataFrame(FRAME).add_prefix("d")
-    frame.insert(0, "id", list("abcdefgh"))
-    model = load(written_csv(tmp_path, frame))
-    np.testing.assert_array_equal(model.right, FRAME)
-    assert model.right_ids is not None
-    assert model.right_ids[1] == "b"
-    with pytest.raises(InputError, match="has no name, must be the row numbers"):
-        load(written_csv(tmp_path, frame.set_axis(range(1, 9))))
-
-
-@pytest.mark.parametrize(
-    ("index", "got"), [([0, 0, 1, 2, 3, 4, 5, 6], "some more than once"), (np.arange(8) + 0.5, "numbers such as 0.5")]
-)
-def test_a_first_column_without_a_name_must_be_an_index(tmp_path: Path, index: Any, got: str) -> None:
-    with pytest.raises(InputError, match=f"has no name, must be an index.*{got}"):
-        load(written_csv(tmp_path, pd.DataFrame(FRAME, index=index)))
+@pytest.mark.parametrize(("first", "beside"), [(1, True), (0.5, True), (0.5, False)])
+def test_a_first_column_without_a_name_that_is_no_index_is_left_over(
+    tmp_path: Path, first: float, beside: bool
+) -> None:
+    frame = pd.DataFrame(FRAME, index=np.arange(8) + first).add_prefix("d")
+    reading = read(written_csv(tmp_path, frame.assign(id=IDS) if beside else frame))
+    np.testing.assert_array_equal(reading.model.right, FRAME)
+    assert [part.name for part in reading.intake.left_over] == ["the first column"]
+    ids = reading.model.right_ids
+    assert (None if ids is None else ids.tolist()) == (IDS if beside else None)
 
 
 def test_the_index_that_pandas_keeps_in_parquet(tmp_path: Path) -> None:

@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.errors import InputError, must_be
-from embaudit.io.codecs.arrow import ArrowTable
 from embaudit.io.intake import Contents, Source
+from embaudit.io.readers.table_layout import opened
+from embaudit.io.readers.tables import contents_of_table
 from embaudit.io.request import Request
 from embaudit.model import FactorModel
 
@@ -80,21 +81,9 @@ def of_rows(user_ids: NDArray[Any], users: NDArray[Any], item_ids: NDArray[Any],
     )
 
 
-def _side(folder: Path) -> tuple[NDArray[Any], NDArray[Any]]:
+def _side(folder: Path) -> tuple[Any, Any]:
     """Read ids and features of one side from the Parquet files of a folder."""
-    from pyarrow import types
-
     # Spark also leaves _SUCCESS and .crc files there.
-    files = sorted(folder.glob("[!._]*.parquet"))
-    table = ArrowTable.open(folder, files) if files else None
-    if table is None or not {"id", "features"} <= set(table.schema.names):
-        got = "others" if files else "none"
-        raise must_be(f"{folder}", "Parquet files with columns id and features", got, "copy all of it")
-    if not table.rows:
-        raise must_be(f"{folder}", "a table with rows", "none")
-    ids = table.column("id")
-    if not types.is_integer(ids.type):
-        raise must_be(f"the ids in {folder}", "integers", str(ids.type))
-    if ids.null_count:
-        raise must_be(f"the ids in {folder}", "there in every row", f"{ids.null_count} missing")
-    return ids.to_numpy(), table.matrix("features", f"features in {folder}")
+    table = opened(folder, tuple(sorted(folder.glob("[!._]*.parquet"))))
+    model = contents_of_table(table, Request(id="id", vector="features")).model()
+    return model.right_ids, model.right

@@ -41,14 +41,12 @@ class TableLayout:
     """True if the one column of vectors holds a list a row."""
     ids: int | None = None
     bias: int | None = None
-    index: int | None = None
-    """A first column without a name, which must be an index."""
     names: int | None = None
     counts: int | None = None
 
     def left_over(self, table: TableFile) -> tuple[int, ...]:
         """Return the columns that are not read."""
-        used = {*self.vectors, self.ids, self.bias, self.names, self.counts, self.index}
+        used = {*self.vectors, self.ids, self.bias, self.names, self.counts}
         return tuple(i for i in range(table.width) if i not in used)
 
     def title(self, table: TableFile) -> str:
@@ -125,13 +123,12 @@ def layout_of(table: TableFile, request: Request) -> TableLayout:
     ids = _ids(table, request)
     if ids is None and table.text is not None:
         ids = _ids_of_text(table, lists)
-    index = 0 if table.text is not None and table.title(0) in UNNAMED else None
     lists = [i for i in _chosen(table, lists, request) if i != ids]
     bias = _bias(table, request, {ids, *lists}, dimensions=not lists)
     if lists:
-        names, counts = (_place(table, name, {ids, bias, index}) for name in ("title", arrow.COUNTS))
-        return TableLayout(tuple(lists), lists=True, ids=ids, bias=bias, index=index, names=names, counts=counts)
-    columns = [i for i in range(table.width) if i not in {ids, index, bias} and not request.ignores(table.title(i))]
+        names, counts = (_place(table, name, {ids, bias}) for name in ("title", arrow.COUNTS))
+        return TableLayout(tuple(lists), lists=True, ids=ids, bias=bias, names=names, counts=counts)
+    columns = [i for i in range(table.width) if i not in {ids, bias} and not request.ignores(table.title(i))]
     if table.text is not None:
         # Nothing stands behind a separator at the end of each line.
         columns = [i for i in columns if any(i < len(row) and row[i].strip() for row in table.text.first_rows)]
@@ -139,7 +136,7 @@ def layout_of(table: TableFile, request: Request) -> TableLayout:
     if not vectors:
         raise must_be(f"the vectors of {table.path}", "columns of numbers", "empty cells")
     _require_floats(table, vectors)
-    return TableLayout(vectors, ids=ids, bias=bias, index=index)
+    return TableLayout(vectors, ids=ids, bias=bias)
 
 
 def _holds_lists(table: TableFile, place: int) -> bool:
@@ -241,7 +238,10 @@ def _ids(table: TableFile, request: Request) -> int | None:
         place = table.optional_column("id", None, KNOWN)
     if place is not None or table.names is None:
         return place
-    if table.names[0] in UNNAMED or (table.text is not None and _counts(table.names[1:])):
+    # The first column without a name is an index of a data frame, unless it holds fractions.
+    first = [row[0] for row in table.text.first_rows] if table.text is not None else []
+    is_index = table.names[0] in UNNAMED and all(x.isdigit() or not NUMBER.fullmatch(x) for x in first)
+    if is_index or (first and _counts(table.names[1:])):
         return 0
     return table.names.index(PANDAS_INDEX) if PANDAS_INDEX in table.names else None
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from embaudit.errors import must_be
 from embaudit.io.codecs import json_vectors
 from embaudit.io.codecs.arrow import COUNTS, ArrowTable
-from embaudit.io.codecs.delimited import NUMBER, Cell
+from embaudit.io.codecs.delimited import Cell
 from embaudit.io.codecs.lists import matrix
 from embaudit.io.files import as_opened
 from embaudit.io.intake import Contents, Part, Source
@@ -86,7 +86,7 @@ def contents_of_table(table: TableFile, request: Request) -> Contents:
         fields["link"], roles = Source.of("", "softmax"), OF_HEAD
     fields |= {name: Source.of("the metadata", value) for name, value in stored.items()}
     rows = None if table.arrow is None else table.arrow.rows
-    rest = tuple(Part(table.title(place), "", (rows,)) for place in layout.left_over(table))
+    rest = tuple(Part(table.title(place) or "the first column", "", (rows,)) for place in layout.left_over(table))
     return Contents(fields, rest, roles=roles)
 
 
@@ -142,7 +142,7 @@ def _beside(layout: TableLayout) -> dict[str, tuple[int, Made]]:
 
 def _parsed(table: TableFile, layout: TableLayout) -> tuple[NDArray[Any], dict[int, pa.ChunkedArray]]:
     """Parse text: the vectors, and the other columns by place."""
-    cells: dict[int, Cell] = {i: "id" for i in (layout.ids, layout.index) if i is not None}
+    cells: dict[int, Cell] = {} if layout.ids is None else {layout.ids: "id"}
     cells |= {i: "number" for i in (layout.bias, layout.counts) if i is not None}
     cells |= {} if layout.names is None else {layout.names: "text"}
     columns = read_columns(table, {**dict.fromkeys(layout.vectors, "text" if layout.lists else "number"), **cells})
@@ -153,24 +153,7 @@ def _parsed(table: TableFile, layout: TableLayout) -> tuple[NDArray[Any], dict[i
         for place, position in enumerate(layout.vectors):
             # Each column is let go of once it is copied.
             vectors[:, place] = numbers(table, columns.pop(position), position)
-    if layout.index is not None:
-        values = plain_ids(table, columns[layout.index], layout.index)
-        _require_index(table, values, beside=layout.ids != layout.index)
     return vectors, columns
-
-
-def _require_index(table: TableFile, values: NDArray[Any], *, beside: bool) -> None:
-    """Refuse a first column without a name that is no index: beside ids the row numbers, else one id a row."""
-    what, remedy = f"the first column of {table.path}, which has no name,", "give it a name, or leave it out"
-    if beside:
-        if not np.array_equal(values, np.arange(len(values))):
-            raise must_be(what, "the row numbers from 0 on", "other values beside a column of ids", remedy)
-        return
-    fraction = next((str(value) for value in values if not str(value).isdigit() and NUMBER.fullmatch(str(value))), None)
-    if fraction is not None:
-        raise must_be(what, "an index", f"numbers such as {fraction}", remedy)
-    if len(np.unique(values)) < len(values):
-        raise must_be(what, "an index, each value once", "some more than once", remedy)
 
 
 def keeps(draft: Draft) -> frozenset[str]:  # noqa: ARG001
