@@ -94,7 +94,9 @@ def _of_array(array: Any, options: dict[str, Any]) -> Reading:
     paths = {name: value for name, value in source.items() if isinstance(value, (str, os.PathLike))}
     arrays = {name: load(x, kind="vectors").right if name in paths else as_array(x) for name, x in source.items()}
     request = Request.of(options.pop("kind", "auto"), options)
-    return reading_of(contents_beside(Memory(arrays), request, "the arrays"), request, "array")
+    return reading_of(
+        contents_beside(Memory(arrays), {name: name for name in arrays}, request, "the arrays"), request, "array"
+    )
 
 
 def as_model(source: Given) -> FactorModel:

@@ -131,6 +131,9 @@ def as_array(values: Any) -> NDArray[Any]:
     """Copy nothing that is an array already; bring tensors from wherever they are."""
     if hasattr(values, "detach"):
         return detached(values)
+    # A map of a file stays one, so that its numbers stay there.
+    if isinstance(values, np.memmap):
+        return values
     array = np.asarray(values.to_numpy() if hasattr(values, "to_numpy") else values)
     return array.astype(np.float32) if array.dtype.name == "bfloat16" else array
 
@@ -147,7 +150,11 @@ class Memory:
     def __init__(self, arrays: Mapping[str, Any]) -> None:
         self._arrays = arrays
         self.tensors = {
-            name: Tensor(tuple(int(n) for n in array.shape), str(array.dtype).removeprefix("torch."))
+            name: Tensor(
+                tuple(int(n) for n in array.shape),
+                # Whatever the order of their bytes; types of torch have no name.
+                str(getattr(array.dtype, "name", array.dtype)).removeprefix("torch."),
+            )
             for name, array in arrays.items()
         }
 

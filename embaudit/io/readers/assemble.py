@@ -35,11 +35,10 @@ def contents_of(arrays: Arrays, request: Request, where: object) -> Contents:
     return contents_of_layout(arrays, planned(arrays, request, where), request, where)
 
 
-def contents_beside(arrays: Arrays, request: Request, where: object) -> Contents:
-    """Determine what one array called weight is by those beside it, which go by the names of their options."""
-    told: Kind = "factors" if "left" in arrays.tensors else "head" if "bias" in arrays.tensors else "vectors"
-    options: dict[str, Any] = {name: name for name in arrays.tensors}
-    options["kind"] = told if request.kind == "auto" else request.kind
+def contents_beside(arrays: Arrays, names: Mapping[str, str], request: Request, where: object) -> Contents:
+    """Determine what one array is by those beside it, whose names are given by option; its own is that of `weight`."""
+    told: Kind = "factors" if "left" in names else "head" if "bias" in names else "vectors"
+    options: dict[str, Any] = {**names, "kind": told if request.kind == "auto" else request.kind}
     return contents_of(arrays, replace(request, **options), where)
 
 
@@ -72,14 +71,15 @@ def contents_of_layout(arrays: Arrays, layout: Layout, request: Request, where: 
 
 def _side(arrays: Arrays, name: str, where: object, transposed: bool) -> LazyArray:
     """Name an array as its file does; one that lies on disk is not looked through before it is used."""
-    homes: Mapping[str, Path] = getattr(arrays, "homes", {})
     # An array that has a file of its own has no name there.
-    path, called = (str(homes[name]), UNNAMED) if name in homes else (str(where), name)
+    called = UNNAMED if name == str(where) else name
     stored = arrays[name]
     matrix = stored if stored.ndim <= 2 else stored.reshape(squeezed(stored.shape))
     array = matrix.T if transposed else matrix
     read = partial(as_stored, array)
-    return LazyArray(with_urls(path), called, array.shape, array.dtype, read, on_disk=isinstance(array, np.memmap))
+    return LazyArray(
+        with_urls(str(where)), called, array.shape, array.dtype, read, on_disk=isinstance(array, np.memmap)
+    )
 
 
 def planned(arrays: Arrays, request: Request, where: object) -> Layout:
@@ -101,7 +101,7 @@ def planned(arrays: Arrays, request: Request, where: object) -> Layout:
     layout = replace(layout, fields=fields, transposed=layout.transposed & set(fields))
     # Codes are refused first: whoever was asked about their scales would call them biases.
     for name in (layout.fields[side] for side in ("left", "right") if side in layout.fields):
-        require_floats(name, arrays.tensors, where, alone=name in getattr(arrays, "homes", {}))
+        require_floats(name, arrays.tensors, where)
     require_settled(layout, tensors, request, where)
     if layout.head and request.weight is None:
         require_head(layout, tensors, where)

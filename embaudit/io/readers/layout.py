@@ -419,7 +419,7 @@ def require_head(layout: Layout, tensors: Mapping[str, Tensor], where: object) -
             raise must_be(f"the head of {where}", "rows of labels", got, remedy)
 
 
-def require_floats(name: str, tensors: Mapping[str, Tensor], where: object, *, alone: bool = False) -> None:
+def require_floats(name: str, tensors: Mapping[str, Tensor], where: object) -> None:
     """Refuse codes of a quantised matrix, whose cosines are not those of the numbers that they stand for.
 
     Raises
@@ -427,7 +427,7 @@ def require_floats(name: str, tensors: Mapping[str, Tensor], where: object, *, a
     InputError
         For integers, types of eight bits and fewer, and numbers with scales beside them.
     """
-    dtype, what = tensors[name].dtype, f"{where}" if alone else f"{name} of {where}"
+    dtype, what = tensors[name].dtype, name if name == str(where) else f"{name} of {where}"
     # What the format itself has undone is float32.
     if dtype != "bfloat16" and dtype not in ("float16", "float32", "float64"):
         remedy = "store the numbers they stand for as float32"

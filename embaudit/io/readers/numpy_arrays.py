@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import IO, Any
-
-from numpy.typing import NDArray
+from typing import IO
 
 from embaudit.errors import must_be
-from embaudit.io.codecs.arrays import UNNAMED, Arrays
+from embaudit.io.codecs.arrays import UNNAMED, Memory
 from embaudit.io.codecs.npy import Npy, Npz, write_npy
 from embaudit.io.files import existing_file
 from embaudit.io.intake import Contents
@@ -22,18 +19,6 @@ from embaudit.io.saving import Draft
 
 FILES = ("left", "bias", "left_bias")
 """Options that name other files of one array beside a single one."""
-
-
-class Beside:
-    """Arrays that have a file each, under the names of options; none is read before it is asked for."""
-
-    def __init__(self, paths: Mapping[str, Path]) -> None:
-        self.homes = paths
-        self._files: dict[str, Arrays] = {option: Npy(path) for option, path in paths.items()}
-        self.tensors = {option: file.tensors[UNNAMED] for option, file in self._files.items()}
-
-    def __getitem__(self, name: str) -> NDArray[Any]:
-        return self._files[name][UNNAMED]
 
 
 def contents(path: Path, request: Request) -> Contents:
@@ -50,17 +35,15 @@ def contents(path: Path, request: Request) -> Contents:
             if plain(name) in FACTORS:
                 stored[name]  # Refused there: half of a pair must not pass for the whole.
         return contents_of(stored, request, path)
-    beside = {option: getattr(request, option) for option in FILES if getattr(request, option) is not None}
-    paths = {"weight": path, **{option: existing_file(name) for option, name in beside.items()}}
-    for other in paths.values():
-        refuse_unread(other)
-    files = Beside(paths)
-    shape = files.tensors["weight"].shape
+    names = {option: str(existing_file(x)) for option in FILES if (x := getattr(request, option)) is not None}
+    names = {"weight": str(path), **names}
+    for name in names.values():
+        refuse_unread(Path(name))
+    files = Memory({name: Npy(Path(name))[UNNAMED] for name in names.values()})
+    shape = files.tensors[str(path)].shape
     if len(squeezed(shape)) != 2:
         raise must_be(f"{path}", "a matrix, one row an entity", f"shape {shape}", "choose one slice, and save that")
-    base = contents_beside(files, request, path)
-    fields = {field: replace(x, name=str(paths.get(x.name, x.name))) for field, x in base.fields.items()}
-    return replace(base, fields=fields, files=tuple(map(str, paths.values())))
+    return replace(contents_beside(files, names, request, path), files=tuple(names.values()))
 
 
 def keeps(draft: Draft) -> frozenset[str]:  # noqa: ARG001
