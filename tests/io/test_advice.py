@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import zipfile
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pytest
-from pyarrow import feather, parquet
 
 from embaudit.errors import InputError
 from embaudit.io import catalogue, formats, load
-
-ROWS = np.array([[1.0, 2.0], [3.0, 4.5], [5.0, 7.0]])
 
 
 def refused(path: Path) -> str:
@@ -46,43 +41,28 @@ def test_what_a_suffix_tells(tmp_path: Path, name: str, sentence: str) -> None:
 def test_an_index_of_hnswlib_is_not_read_as_words(tmp_path: Path) -> None:
     path = tmp_path / "index.bin"
     path.write_bytes(bytes(8) + (100).to_bytes(8, "little") + b"\x07" * 40)
-    assert refused(path) == (
-        f"the input must be a model or vectors; got {path}, an index of hnswlib by its first bytes; export the vectors "
-        "in Python: numpy.save('vectors.npy', index.get_items(sorted(index.get_ids_list())))."
-    )
+    assert f"got {path}, an index of hnswlib by its first bytes; export the vectors in Python: " in refused(path)
     path.write_bytes(b"1 2\na " + np.array([1.0, 2.0], "<f4").tobytes())
     assert load(path).n_right == 1
 
 
 @pytest.mark.parametrize(
-    ("suffix", "kind"),
-    [(".npy", "a NumPy array"), (".parquet", "Parquet"), (".feather", "Arrow")],
+    ("beginning", "kind", "suffix"),
+    [(b"\x93NUMPY", "a NumPy array", ".npy"), (b"PAR1", "Parquet", ".parquet"), (b"ARROW1", "Arrow", ".feather")],
 )
-def test_renaming_is_advised_where_it_helps(tmp_path: Path, suffix: str, kind: str) -> None:
-    table = pa.table({"id": list("abc"), "vector": ROWS.tolist()})
-    write: dict[str, Any] = {
-        ".npy": lambda path: np.save(path, ROWS),
-        ".parquet": lambda path: parquet.write_table(table, path),
-        ".feather": lambda path: feather.write_feather(table, str(path)),
-    }
-    path, other = tmp_path / f"v{suffix}", tmp_path / "v.vectors"
-    write[suffix](path)
-    path.rename(other)
-    assert refused(other) == (
-        f"the input must be a file whose name tells its format; got {other}, which is {kind}; rename it so that it "
-        f"ends in {suffix}."
+def test_renaming_is_advised_where_it_helps(tmp_path: Path, beginning: bytes, kind: str, suffix: str) -> None:
+    (tmp_path / "v.vectors").write_bytes(beginning)
+    assert refused(tmp_path / "v.vectors") == (
+        f"the input must be a file whose name tells its format; got {tmp_path / 'v.vectors'}, which is {kind}; rename "
+        f"it so that it ends in {suffix}."
     )
-    other.rename(path)
-    np.testing.assert_array_equal(load(path).right, ROWS)
 
 
 def test_a_package_that_is_not_there_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(catalogue, "find_spec", lambda name: None)
     (tmp_path / "v.faiss").write_bytes(b"IxF2")
-    assert refused(tmp_path / "v.faiss") == (
-        f"{tmp_path / 'v.faiss'}: the package faiss, which faiss files need, must be installed; got none; install it: "
-        "pip install 'embaudit[faiss]'."
-    )
+    said = "which faiss files need, must be installed; got none; install it: pip install 'embaudit[faiss]'."
+    assert said in refused(tmp_path / "v.faiss")
     assert {one.name for one in formats() if not one.is_usable} == {one.name for one in formats() if one.needs}
 
 

@@ -48,12 +48,8 @@ def test_a_linear_layer_is_a_head_and_an_embedding_is_none() -> None:
 
 def test_a_linear_layer_with_one_output_is_a_head_only_where_somebody_says_so() -> None:
     layer = imitation(*LINEAR, weight=Tensor(ITEMS[:1]), bias=Tensor(B[:1]))
-    with pytest.raises(InputError) as refused:
+    with pytest.raises(InputError, match='must be labels, at least 2; got one; pass kind="head" if its sigmoid is the'):
         from_object(layer)
-    assert str(refused.value) == (
-        'the outputs of a Linear layer must be labels, at least 2; got one; pass kind="head" if its sigmoid is the '
-        "probability of a second label; a regression is no head."
-    )
     head = from_object(layer, kind="head", inputs=USERS)
     expected = 1 / (1 + np.exp(-(USERS @ ITEMS[0] + B[0])))
     np.testing.assert_allclose(head.predictions()[:, 1], expected, atol=1e-12)
@@ -116,12 +112,8 @@ PAIRS = np.array([[0, 1], [5, 7], [2, 2]])
 def test_example_inputs_show_what_a_network_of_batches_predicts(off: float, fits: bool) -> None:
     state = {"user_emb.weight": USERS, "item_emb.weight": ITEMS}
     net = Batched(state, TOWERS, lambda users, items: SCORES[users, items] + off)
-    with pytest.raises(InputError) as refused:
+    with pytest.raises(InputError, match=r'got forward\(batch\), which was not compared; .* or say link="identity" if'):
         from_object(net)
-    assert str(refused.value) == (
-        "the predictions of Net must be compared with its own; got forward(batch), which was not compared; "
-        'pass example inputs of forward as inputs=, or say link="identity" if it gives the product of what was read.'
-    )
     if fits:
         assert from_object(net, inputs=PAIRS).left_side is not None
     else:

@@ -59,12 +59,10 @@ def test_heads(tmp_path: Path, head: str) -> None:
     assert look(path).line() == "read as onnx: w, b"
     assert load(path, kind="vectors").link == "identity"
     scores = written(tmp_path / "s.onnx", [*FIRST, *nodes], "s", hidden=HIDDEN, **numbers)
-    with pytest.raises(InputError) as refused:
+    with pytest.raises(
+        InputError, match="be probabilities of labels; got those of w as they are; say with kind='head'"
+    ):
         load(scores)
-    assert str(refused.value) == (
-        f"the outputs of {scores} must be probabilities of labels; got those of w as they are; say with kind='head' "
-        "that the outputs are scores of labels."
-    )
     assert load(scores, kind="head").link == "softmax"
 
 
@@ -93,12 +91,10 @@ def test_a_head_without_bias(tmp_path: Path) -> None:
 def test_what_ends_in_something_else_is_no_head(tmp_path: Path, nodes: list[Any], got: str) -> None:
     path = written(tmp_path / "m.onnx", [*FIRST, *nodes], "p", hidden=HIDDEN, w=W.T)
     for kind in ("auto", "head"):
-        with pytest.raises(InputError) as refused:
+        with pytest.raises(
+            InputError, match=f"be one linear map, perhaps with a softmax; got {got}; export the weights"
+        ):
             load(path, kind=kind)
-        assert str(refused.value) == (
-            f"the outputs of {path} must be one linear map, perhaps with a softmax; got {got}; export the weights and "
-            "the bias in Python: numpy.savez('head.npz', W=weight, b=bias)."
-        )
 
 
 def test_two_outputs(tmp_path: Path) -> None:

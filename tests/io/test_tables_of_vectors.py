@@ -24,17 +24,11 @@ BIAS = np.arange(9) / 4
 def test_one_of_two_lists_has_to_be_chosen(tmp_path: Path) -> None:
     path = tmp_path / "v.csv"
     path.write_text('id,a,b\nx,"[1,2]","[3,4]"\ny,"[5,6]","[7,8]"\nz,"[0,6]","[0,8]"\n')
-    with pytest.raises(InputError) as refused:
+    with pytest.raises(InputError, match="must be in one column; got a and b; keep one, or choose it with vector"):
         load(path)
-    assert str(refused.value) == (
-        f"the vectors of {path} must be in one column; got a and b; keep one, or choose it with vector."
-    )
     np.testing.assert_array_equal(load(path, vector="b").right, [[3, 4], [7, 8], [0, 8]])
-    with pytest.raises(InputError) as refused:
+    with pytest.raises(InputError, match="a column of lists; got 'id'; or name columns of numbers, FIRST:LAST"):
         load(path, vector="id")
-    assert str(refused.value) == (
-        f"{path}: vector must be a column of lists; got 'id'; or name columns of numbers, FIRST:LAST."
-    )
 
 
 # Arrow
@@ -75,12 +69,10 @@ def test_a_bias_among_columns_stops_the_read_until_it_is_settled(
 ) -> None:
     path = with_bias(tmp_path, suffix, name, lists=lists)
     for reading in (load, look):
-        with pytest.raises(InputError) as refused:
+        with pytest.raises(
+            InputError, match=f"got {name}, which is called a bias; name it with bias='{name}', or leave"
+        ):
             reading(path)
-        assert str(refused.value) == (
-            f"every column of {path} that could matter must be named or left out; got {name}, which is called a bias; "
-            f"name it with bias='{name}', or leave it out with ignore='{name}'."
-        )
     biased = load(path, bias=name)
     np.testing.assert_array_equal(biased.right_bias, BIAS)
     np.testing.assert_allclose(biased.right, X, rtol=1e-6)
@@ -103,9 +95,5 @@ def test_ratings_are_to_be_factorized_first(tmp_path: Path, header: str) -> None
     path = tmp_path / "ratings.csv"
     width = header.count(",") + 1
     path.write_text(header + "\n" + "".join(",".join(map(str, range(i, i + width))) + "\n" for i in range(5)))
-    with pytest.raises(InputError) as refused:
+    with pytest.raises(InputError, match=f"got interactions .{header.replace(',', ', ')}.; factorize them first: `emb"):
         load(path)
-    assert str(refused.value) == (
-        f"{path} must be a table of vectors, one a row; got interactions ({header.replace(',', ', ')}); factorize them "
-        f"first: `embaudit fit {path} --objective product`."
-    )
