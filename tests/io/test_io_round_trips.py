@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -169,12 +170,8 @@ def test_ids_that_would_be_lost_are_refused(tmp_path: Path) -> None:
             save(named, tmp_path / f"a{suffix}")
     for token in ("", " a", "a\nb", "New York"):
         for suffix in (".txt", ".bin"):
-            with pytest.raises(InputError) as refused:
+            with pytest.raises(InputError, match=re.escape(f"without spaces and line ends; got {token!r}; save it as")):
                 save(named.replace(right_ids=["x", token]), tmp_path / f"a{suffix}")
-            assert str(refused.value) == (
-                f"an id in a word2vec file must be text without spaces and line ends; got {token!r}; save it as "
-                ".parquet or .csv, or call the rows by ids without spaces."
-            )
     for token in ("a\tb", "a\x7f", "a\u2003b"):
         with pytest.raises(InputError, match="must be text without spaces and line ends"):
             save(named.replace(right_ids=["x", token]), tmp_path / "a.bin")
