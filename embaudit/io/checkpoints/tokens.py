@@ -17,10 +17,14 @@ from embaudit.io.json_text import parsed_file
 UNNAMED = re.compile(r"LABEL_\d+")
 """How classes are called where nobody named them."""
 CLASSIFIERS = (
-    "score.weight", "classifier.weight", "classifier.out_proj.weight", "classification_head.out_proj.weight",
-    "fc.weight", "head.weight", "logits_proj.weight",
+    "score", "classifier", "classifier.out_proj", "classification_head.out_proj", "fc", "head", "logits_proj",
 )  # fmt: skip
-"""Names of the heads of classifiers, up to a prefix."""
+"""Names of the last layers of classifiers, up to a prefix."""
+OF_TOKENS = (
+    "lm_head", "lm_head.decoder", "cls.predictions.decoder", "predictions.decoder", "vocab_projector",
+    "generator_lm_head", "embed_out",
+)  # fmt: skip
+"""Names of the last layers of networks that predict tokens."""
 OTHER_HEADS = ("Classification", "QuestionAnswering", "MultipleChoice")
 """Parts of the names of networks that choose among something else than tokens."""
 
@@ -176,7 +180,7 @@ def is_classifier(weight: str, architectures: tuple[str, ...]) -> bool:
     """
     if architectures:
         return any("Classification" in name for name in architectures)
-    return any(weight == name or weight.endswith(f".{name}") for name in CLASSIFIERS)
+    return any(f".{weight}".endswith(f".{layer}.weight") for layer in CLASSIFIERS)
 
 
 def without_tokens(architectures: tuple[str, ...]) -> str | None:

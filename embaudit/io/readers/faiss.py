@@ -64,20 +64,14 @@ def vectors_of(index: Any, where: object) -> tuple[NDArray[Any], NDArray[np.int6
         raise must_be(f"{where}", allowed, got, "save the vectors as .npy or .parquet")
     if isinstance(storage, faiss.IndexFlat):
         return storage.reconstruct_n(0, storage.ntotal), ids
-    lists, blocks, numbers = storage.invlists, [], []
-    for i in range(lists.nlist):
-        size = lists.list_size(i)
-        # FAISS lends its memory, which is copied before the index goes; an empty list has none to lend.
-        if size:
-            codes = faiss.rev_swig_ptr(lists.get_codes(i), size * lists.code_size)
-            blocks.append(codes.view(np.float32).reshape(size, storage.d).copy())
-            numbers.append(faiss.rev_swig_ptr(lists.get_ids(i), size).copy())
-    if (n_listed := sum(map(len, numbers))) != index.ntotal:
-        raise must_be(f"{where}", f"a whole FAISS index of {index.ntotal:,} vectors", f"{n_listed:,} in its lists")
     # Inverted lists hold vectors by their cell; the numbers that they are kept under are their order.
-    places = np.concatenate(numbers)
+    contents_of_list = import_module("faiss.contrib.inspect_tools").get_invlist
+    lists = [contents_of_list(storage.invlists, i) for i in range(storage.invlists.nlist)]
+    places, codes = (np.concatenate(arrays) for arrays in zip(*lists, strict=True))
+    if len(places) != index.ntotal:
+        raise must_be(f"{where}", f"a whole FAISS index of {index.ntotal:,} vectors", f"{len(places):,} in its lists")
     order = np.argsort(places, kind="stable")
-    vectors, places = np.concatenate(blocks)[order], places[order]
+    vectors, places = codes.view(np.float32)[order], places[order]
     if ids is not None:
         return vectors, ids[places]
     # Without ids FAISS counts; numbers of rows are no ids.

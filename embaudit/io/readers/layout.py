@@ -12,6 +12,7 @@ import numpy as np
 
 from embaudit.core.words import listed
 from embaudit.errors import InputError, must_be, option
+from embaudit.io.checkpoints.tokens import CLASSIFIERS, OF_TOKENS
 from embaudit.io.codecs.arrays import Tensor
 from embaudit.io.request import Request
 
@@ -26,17 +27,11 @@ PAIRS = {
     ("queries", "documents"), ("queryembeddings", "documentembeddings"),
 }  # fmt: skip
 FACTORS = {name for pair in PAIRS for name in pair}
-HEADS = {
-    "lm_head.weight": "lm_head.bias", "classifier.weight": "classifier.bias", "score.weight": "score.bias",
-    "classifier.out_proj.weight": "classifier.out_proj.bias", "logits_proj.weight": "logits_proj.bias",
-    "classification_head.out_proj.weight": "classification_head.out_proj.bias", "fc.weight": "fc.bias",
-    "head.weight": "head.bias", "output.weight": "output.bias", "linear.weight": "linear.bias", "weight": "bias",
-    "weights": "bias", "W": "b", "embed_out.weight": "embed_out.bias", "lm_head.decoder.weight": "lm_head.decoder.bias",
-    "cls.predictions.decoder.weight": "cls.predictions.decoder.bias", "vocab_projector.weight": "vocab_projector.bias",
-    "generator_lm_head.weight": "generator_lm_head.bias", "predictions.decoder.weight": "predictions.decoder.bias",
-    "softmax_w": "softmax_b", "coef_": "intercept_", "kernel": "bias", "unembeddings": "bias",
-    "unembed.W_U": "unembed.b_U", "unembed.weight": "unembed.bias",
+HEADS = {f"{layer}.weight": f"{layer}.bias" for layer in (*CLASSIFIERS, *OF_TOKENS, "output", "linear", "unembed")} | {
+    "weight": "bias", "weights": "bias", "W": "b", "kernel": "bias", "softmax_w": "softmax_b", "coef_": "intercept_",
+    "unembeddings": "bias", "unembed.W_U": "unembed.b_U",
 }  # fmt: skip
+"""Names of the weights of heads, and of the bias of each."""
 BARE = ("weight",)
 """Names of the weights of any layer, which alone say nothing of labels."""
 TIED = (
@@ -49,10 +44,8 @@ TIED = (
 """Input embeddings that serve as the head where no other is stored."""
 MASKED = TIED[-2:]
 """Names among them that every encoder has: the bias of a head says that one is there."""
-APART = (
-    "cls.predictions.bias", "cls.predictions.decoder.bias", "lm_head.bias", "lm_head.decoder.bias", "predictions.bias",
-    "predictions.decoder.bias", "vocab_projector.bias", "generator_lm_head.bias", "decoder.bias", "final_logits_bias",
-)  # fmt: skip
+APART = ("cls.predictions.bias", "predictions.bias", *(f"{layer}.bias" for layer in (*OF_TOKENS, "decoder")),
+         "final_logits_bias")  # fmt: skip
 """Biases of heads whose weights are stored under another name."""
 WRAPPED = re.compile(r"^(?:_orig_mod\.|module\.)+")
 """Prefixes of the names of arrays by torch.compile and parallel training."""
