@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from embaudit.errors import InputError, must_be
 from embaudit.io.intake import Contents, Source
-from embaudit.io.readers.table_layout import opened
-from embaudit.io.readers.tables import contents_of_table
+from embaudit.io.readers.tables import contents_of_table, opened
 from embaudit.io.request import Request
 from embaudit.model import FactorModel
 
