@@ -90,9 +90,9 @@ def test_tokens_that_stand_for_no_text_are_set_aside(tmp_path: Path) -> None:
 )
 def test_an_encoder_has_no_head(tmp_path: Path, name: str, said: dict[str, Any]) -> None:
     path = gguf_file(tmp_path / "m.gguf", TIED, architecture=name, **said)
-    assert "only token_embd.weight, the input embeddings of an encoder; read them with kind='vectors'" in refused(path)
+    assert "for it is an encoder; got only token_embd.weight; name its head with weight=NAME, or read" in refused(path)
     np.testing.assert_array_equal(load(path, kind="vectors", weight="token_embd.weight").right, W)
-    assert load(path, kind="head").link == "softmax"
+    assert load(path, kind="head", weight="token_embd.weight").link == "softmax"
     with_head = gguf_file(tmp_path / "n.gguf", {**TIED, "output.weight": E}, architecture=name, **said)
     np.testing.assert_array_equal(load(with_head).right, E)
 
@@ -152,7 +152,7 @@ def test_an_adapter_has_no_head(tmp_path: Path) -> None:
     said = text("general.type") + struct.pack("<IQ", 8, 7) + b"adapter"
     path = tmp_path / "adapter.gguf"
     path.write_bytes(header(said, tensors=(entry("token_embd.weight", 8, 2),)) + bytes(128))
-    assert "the input embeddings of an encoder" in refused(path)
+    assert "for it is an encoder; got only token_embd.weight" in refused(path)
 
 
 def test_one_part_of_many_is_no_model(tmp_path: Path) -> None:

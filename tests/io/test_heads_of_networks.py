@@ -82,7 +82,7 @@ def test_input_embeddings_of_a_network_without_tokens_to_choose_are_no_head(tmp_
             reading(folder)
         assert str(caught.value) == (
             f"the head of {folder} must be there, for it is a {name}; got only model.shared.weight; name its head with "
-            "weight=NAME and kind='head', or name them with weight='model.shared.weight'."
+            "weight=NAME, or read these with kind='vectors' and weight='model.shared.weight'."
         )
     np.testing.assert_array_equal(load(folder, weight="model.shared.weight").right, WORDS)
     for architectures in (

@@ -9,6 +9,7 @@ from typing import Any
 
 from embaudit.errors import InputError, must_be
 from embaudit.io.checkpoints.architectures import ARCHITECTURES, Architecture
+from embaudit.io.checkpoints.tokens import other_task, without_tokens
 from embaudit.io.json_text import parsed_file
 
 TEXT = ("text_config", "llm_config", "language_config")
@@ -30,6 +31,9 @@ OF_GGUF = "output_norm"
 """Name of the final norm of every architecture in llama.cpp."""
 DIVIDED = ("granite", "granitehybrid", "granitemoe", "minicpm")
 """Architectures whose logits llama.cpp divides by their scale; those of others it multiplies."""
+ENCODERS = ("t5encoder", "bert", "modern-bert", "neo-bert", "nomic-bert", "nomic-bert-moe", "jina-bert-v2", "clip",
+            "eurobert", "gemma-embedding")  # fmt: skip
+"""Architectures of llama.cpp that predict no tokens."""
 CAPS = {"gemma2": 30.0}
 """Soft caps of llama.cpp for architectures whose files name none."""
 SCALES = {"grok": 0.5773502691896257}
@@ -54,6 +58,8 @@ class Config:
     """The key or the file that this was inferred from."""
     content: dict[str, Any] = field(default_factory=dict)
     """By key, those of the whole alone."""
+    encodes: bool = False
+    """True if it makes vectors of texts and no next token."""
 
     @classmethod
     def of(cls, content: dict[str, Any]) -> Config:
@@ -105,6 +111,27 @@ class Config:
         return False in ties and True not in ties
 
     @property
+    def no_head(self) -> str:
+        """Return why the input embeddings are not the head; empty where they may be.
+
+        Examples
+        --------
+        >>> Config(encodes=True).no_head, Config({}, content={"architectures": ["MistralModel"]}).no_head
+        ('it is an encoder', 'it is a MistralModel')
+        """
+        if self.has_own_head:
+            return "tie_word_embeddings is false"
+        other = without_tokens(self.architectures)
+        return "it is an encoder" if self.encodes else "" if other is None else f"it is a {other}"
+
+    @property
+    def other_task(self) -> str | None:
+        """Return what the last layer predicts where no softmax follows it; None where one may."""
+        if {"activation_function", "in_features"} <= set(self.content):
+            return f"a Dense layer of sentence-transformers with {self.content['activation_function']}"
+        return other_task(self.content, self.architectures)
+
+    @property
     def epsilon(self) -> float:
         """Return what norms add to the mean square of a state.
 
@@ -146,8 +173,9 @@ def config_of_gguf(metadata: Mapping[str, Any], *, shifted: bool) -> Config:
     30.0
     """
     name = metadata.get("general.architecture")
+    is_adapter = metadata.get("general.type") == "adapter"
     if not isinstance(name, str):
-        return Config()
+        return Config(encodes=is_adapter)
     # llama.cpp stores the epsilon of the norm that it computes: the name of the key tells which.
     by_mean = f"{name}.attention.layer_norm_epsilon" in metadata
     by_square = f"{name}.attention.layer_norm_rms_epsilon" in metadata
@@ -163,7 +191,10 @@ def config_of_gguf(metadata: Mapping[str, Any], *, shifted: bool) -> Config:
         "norm_eps": metadata.get(f"{name}.attention.layer_norm_{'rms_' if architecture.kind == 'rms' else ''}epsilon"),
         "final_logit_softcapping": metadata.get(f"{name}.final_logit_softcapping", CAPS.get(name)),
     }
-    return Config(values, architecture, f"the architecture {name} of its metadata")
+    # A pooling of states, or attention in both directions, makes vectors of texts and no next token.
+    pooled, causal = metadata.get(f"{name}.pooling_type"), metadata.get(f"{name}.attention.causal")
+    encodes = is_adapter or name in ENCODERS or bool(pooled) or causal is False
+    return Config(values, architecture, f"the architecture {name} of its metadata", encodes=encodes)
 
 
 def encoder_of(folder: Path) -> tuple[str, str] | None:

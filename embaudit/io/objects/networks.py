@@ -14,12 +14,12 @@ from embaudit.core.checked import Floats, Indices
 from embaudit.errors import must_be
 from embaudit.io.checkpoints.config import Config
 from embaudit.io.checkpoints.final_norm import with_norm
-from embaudit.io.checkpoints.tokens import classes_of, other_task
+from embaudit.io.checkpoints.tokens import classes_of
 from embaudit.io.codecs.arrays import Memory, as_array
 from embaudit.io.objects.live_model import LiveModel, comes_from, has, needed, require_fitted, softmax_head
 from embaudit.io.readers.assemble import contents_of, named_by
 from embaudit.io.readers.hdf5 import of_keras
-from embaudit.io.readers.layout import TIED
+from embaudit.io.readers.layout import TIED, require_told
 from embaudit.io.request import Request
 from embaudit.model import FactorModel, Softmax
 
@@ -259,7 +259,10 @@ def transformer(model: Any, request: Request) -> LiveModel:
     if request.kind == "vectors" and callable(getattr(model, "get_input_embeddings", None)):
         rows = as_array(model.get_input_embeddings().weight)
         return LiveModel.of(FactorModel.from_vectors(rows), {"right": "get_input_embeddings()"})
-    head, config = model.get_output_embeddings(), Config.of(model.config.to_dict())
+    head, config = (
+        model.get_output_embeddings(),
+        Config.of({**model.config.to_dict(), "architectures": [type(model).__name__]}),
+    )
     live = _classifier(model, config, request) if head is None else _language_model(model, head, config, request)
     contents = with_norm(live.contents, Memory(model.state_dict()), config, request, type(model).__name__)
     return replace(live, contents=contents)
@@ -271,10 +274,7 @@ def _classifier(model: Any, config: Config, request: Request) -> LiveModel:
     if not last:
         remedy = 'load it with its head, or pass kind="vectors" for its input embeddings'
         raise must_be("a model of transformers", "one with a head", type(model).__name__, remedy)
-    other = other_task(config.content, (type(model).__name__,))
-    if other is not None and request.kind != "head" and request.link is None:
-        remedy = 'pass kind="head" if a softmax follows its last layer, or link="sigmoid" for labels apart'
-        raise must_be(f"the head of {type(model).__name__}", "a softmax over labels", other, remedy)
+    require_told("its last layer", config, request, type(model).__name__)
     live = mapping(last, replace(request, kind="head"))
     classes = classes_of(config.content, live.contents.model().n_right, "id2label")
     fields = {**live.contents.fields, **named_by(classes)}

@@ -12,19 +12,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.errors import InputError, must_be, option
+from embaudit.io.checkpoints.config import Config
+from embaudit.io.checkpoints.final_norm import with_norm
 from embaudit.io.checkpoints.tokens import Tokens, tokens_of
 from embaudit.io.codecs.arrays import UNNAMED, Arrays, as_stored
 from embaudit.io.intake import OF_VECTORS, Contents, Part, Source
-from embaudit.io.readers.layout import Layout, choose, require_floats, require_head, require_settled, squeezed
+from embaudit.io.readers.layout import (
+    Layout,
+    choose,
+    require_floats,
+    require_head,
+    require_settled,
+    require_told,
+    squeezed,
+)
 from embaudit.io.remote import with_urls
 from embaudit.io.request import Kind, Request
+from embaudit.model import Softmax
 from embaudit.model.lazy_array import LazyArray
 
 OF_HEAD = ("input", "label")
 """Nouns for the rows of both sides of a softmax head."""
 
 
-def contents_of(arrays: Arrays, request: Request, where: object) -> Contents:
+def contents_of(arrays: Arrays, request: Request, where: object, config: Config | None = None) -> Contents:
     """Determine which fields of a model named arrays hold; nothing but headers is read.
 
     Raises
@@ -32,7 +43,7 @@ def contents_of(arrays: Arrays, request: Request, where: object) -> Contents:
     InputError
         If the names leave more than one reading, or an array that could be a bias has no part in it.
     """
-    return contents_of_layout(arrays, planned(arrays, request, where), request, where)
+    return contents_of_layout(arrays, planned(arrays, request, where, config), request, where, config)
 
 
 def contents_beside(arrays: Arrays, names: Mapping[str, str], request: Request, where: object) -> Contents:
@@ -42,8 +53,10 @@ def contents_beside(arrays: Arrays, names: Mapping[str, str], request: Request, 
     return contents_of(arrays, replace(request, **options), where)
 
 
-def contents_of_layout(arrays: Arrays, layout: Layout, request: Request, where: object) -> Contents:
-    """Return the fields of a model whose arrays have the roles of a layout."""
+def contents_of_layout(
+    arrays: Arrays, layout: Layout, request: Request, where: object, config: Config | None = None
+) -> Contents:
+    """Return the fields of a model whose arrays have the roles of a layout, and what a configuration says of a head."""
     tensors = arrays.tensors
     fields: dict[str, Source] = {}
     for field, name in layout.fields.items():
@@ -57,7 +70,8 @@ def contents_of_layout(arrays: Arrays, layout: Layout, request: Request, where: 
     sides = [layout.fields[side] for side in sorted(layout.transposed)] if request.transpose is None else []
     assumed = [f"{name} has one column an entity" for name in sides]
     if layout.head:
-        fields["link"] = Source.of("its name", "softmax")
+        cap = None if config is None else config.soft_cap
+        fields["link"] = Source.of("its name", Softmax(soft_cap=cap) if cap else "softmax")
         if layout.n_rows(tensors) == 1:
             weight, bias = fields["right"], fields.get("right_bias", Source.of("", np.zeros(1)))
             # Weights and bias are completed together, once, when one of them is used.
@@ -66,7 +80,8 @@ def contents_of_layout(arrays: Arrays, layout: Layout, request: Request, where: 
             fields["right_bias"] = replace(bias, read=lambda: both()[1])
             assumed.append("one row stands for two labels, the first with scores of 0")
     rest = (Part(name, "", tensor.shape, tensor.rounded) for name, tensor in layout.left_over(tensors).items())
-    return Contents(fields, tuple(rest), tuple(assumed), OF_HEAD if layout.head else Contents.roles)
+    contents = Contents(fields, tuple(rest), tuple(assumed), OF_HEAD if layout.head else Contents.roles)
+    return contents if config is None else with_norm(contents, arrays, config, request, where)
 
 
 def _side(arrays: Arrays, name: str, where: object, transposed: bool) -> LazyArray:
@@ -82,7 +97,7 @@ def _side(arrays: Arrays, name: str, where: object, transposed: bool) -> LazyArr
     )
 
 
-def planned(arrays: Arrays, request: Request, where: object) -> Layout:
+def planned(arrays: Arrays, request: Request, where: object, config: Config | None = None) -> Layout:
     """Decide which array is what by headers alone, and refuse to leave over what could matter.
 
     Raises
@@ -105,6 +120,7 @@ def planned(arrays: Arrays, request: Request, where: object) -> Layout:
     require_settled(layout, tensors, request, where)
     if layout.head and request.weight is None:
         require_head(layout, tensors, where)
+        require_told(layout.right, Config() if config is None else config, request, where)
     return layout
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from embaudit.core.words import listed
 from embaudit.errors import InputError, must_be, option
+from embaudit.io.checkpoints.config import Config
 from embaudit.io.checkpoints.tokens import CLASSIFIERS, OF_TOKENS
 from embaudit.io.codecs.arrays import Tensor
 from embaudit.io.request import Request
@@ -410,6 +411,23 @@ def require_head(layout: Layout, tensors: Mapping[str, Tensor], where: object) -
         if beside is not None:
             got = f"{layout.right} {shape}, one number for each row of {beside}"
             raise must_be(f"the head of {where}", "rows of labels", got, remedy)
+
+
+def require_told(head: str, config: Config, request: Request, where: object) -> None:
+    """Refuse a head that a name alone chose where the configuration says that it is none, or no softmax follows it.
+
+    Raises
+    ------
+    InputError
+        For input embeddings of a network that has another head or none, and layers of other tasks.
+    """
+    if is_tied(head) and config.no_head:
+        whole = "fetch the rest of the checkpoint" if config.has_own_head else "name its head with --weight=NAME"
+        remedy = f"{whole}, or read these with --kind=vectors and {option('weight', head)}"
+        raise must_be(f"the head of {where}", f"there, for {config.no_head}", f"only {head}", remedy)
+    if not is_tied(head) and config.other_task is not None and request.kind != "head" and request.link is None:
+        remedy = f"say --kind=head if a softmax follows {head}, or --link=sigmoid for labels apart"
+        raise must_be(f"the head of {where}", "a softmax over labels", config.other_task, remedy)
 
 
 def require_floats(name: str, tensors: Mapping[str, Tensor], where: object) -> None:

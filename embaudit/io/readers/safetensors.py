@@ -11,20 +11,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import IO
 
-from embaudit.errors import must_be, option
-from embaudit.io.checkpoints.config import Config, config_of
-from embaudit.io.checkpoints.final_norm import with_norm
-from embaudit.io.checkpoints.tokens import classes_of, is_classifier, other_task, tokens_of, without_tokens
+from embaudit.errors import must_be
+from embaudit.io.checkpoints.config import config_of
+from embaudit.io.checkpoints.tokens import classes_of, is_classifier, tokens_of
 from embaudit.io.codecs import safetensors
 from embaudit.io.codecs.arrays import Stream
 from embaudit.io.codecs.safetensors import Safetensors, recognises
 from embaudit.io.intake import Contents, Source
 from embaudit.io.json_text import parsed
 from embaudit.io.readers.assemble import contents_of_layout, named_by, planned
-from embaudit.io.readers.layout import Layout, is_tied
+from embaudit.io.readers.layout import Layout
 from embaudit.io.request import Request
 from embaudit.io.saving import Draft, fields_in
-from embaudit.model import Softmax
 
 NAMES = "embaudit_names"
 """Under which name the header of a file holds the titles of its rows, as a JSON list."""
@@ -45,18 +43,14 @@ def contents(path: Path, request: Request) -> Contents:
     """
     checkpoint = _opened(path, request)
     config = config_of(checkpoint.path.parent)
-    layout = planned(checkpoint, request, path)
-    if layout.head and request.weight is None:
-        _require_head(layout.right, config, request, path)
-    contents = contents_of_layout(checkpoint, layout, request, path)
+    layout = planned(checkpoint, request, path, config)
+    contents = contents_of_layout(checkpoint, layout, request, path, config)
     stored = fields_in({name: str(text) for name, text in checkpoint.metadata.items()}, request.kind)
     fields = {**contents.fields, **{field: Source.of("the metadata", value) for field, value in stored.items()}}
-    if config.soft_cap and layout.head and not stored:
-        fields["link"] = Source.of("its name", Softmax(soft_cap=config.soft_cap))
     # One row of a binary head stands for two labels.
     n_rows = max(layout.n_rows(checkpoint.tensors), 1 + layout.head)
     names = {} if "right_names" in fields else _names(checkpoint, layout, n_rows)
-    return with_norm(replace(contents, fields={**fields, **names}), checkpoint, config, request, path)
+    return replace(contents, fields={**fields, **names})
 
 
 def _names(checkpoint: Safetensors, layout: Layout, n_rows: int) -> dict[str, Source]:
@@ -87,26 +81,6 @@ def _opened(path: Path, request: Request) -> Safetensors:
         whole = {name: x for name, x in checkpoint.tensors.items() if x.dtype == "int8"}
         checkpoint.tensors |= {name: replace(x, dtype="float32", rounded="I8") for name, x in whole.items()}
     return checkpoint
-
-
-def _require_head(head: str, config: Config, request: Request, path: Path) -> None:
-    """Refuse what a name alone chose where the configuration says of the head that it is another, or no softmax."""
-    if is_tied(head):
-        named = f"name them with {option('weight', head)}"
-        if config.has_own_head:
-            remedy = f"fetch the rest of the checkpoint, or {named}"
-            raise must_be(f"the head of {path}", "there, for tie_word_embeddings is false", f"only {head}", remedy)
-        other = without_tokens(config.architectures)
-        if other is not None:
-            remedy = f"name its head with --weight=NAME and --kind=head, or {named}"
-            raise must_be(f"the head of {path}", f"there, for it is a {other}", f"only {head}", remedy)
-    elif request.kind != "head" and request.link is None:
-        other = other_task(config.content, config.architectures)
-        if "activation_function" in config.content and "in_features" in config.content:
-            other = f"a Dense layer of sentence-transformers with {config.content['activation_function']}"
-        if other is not None:
-            remedy = f"say --kind=head if a softmax follows {head}, or --link=sigmoid for labels apart"
-            raise must_be(f"the head of {path}", "a softmax over labels", other, remedy)
 
 
 def keeps(draft: Draft) -> frozenset[str]:
