@@ -14,7 +14,7 @@ from embaudit.io.codecs.arrow import ArrowTable
 from embaudit.io.files import AnyPath, together
 from embaudit.io.intake import Intake, Reading
 from embaudit.io.objects.live import read_object
-from embaudit.io.readers.assemble import contents_beside
+from embaudit.io.readers.layout import contents_beside
 from embaudit.io.readers.tables import contents_of_table
 from embaudit.io.registry import load, read, reading_of
 from embaudit.io.request import Request

@@ -18,7 +18,7 @@ from embaudit.io.checkpoints.config import encoder_of, refusal_of
 from embaudit.io.checkpoints.final_norm import NONE
 from embaudit.io.files import AnyPath, located
 from embaudit.io.intake import GIVEN, Contents, Intake, Part, Reading, StoredNorm
-from embaudit.io.readers.assemble import tokens_beside
+from embaudit.io.readers.layout import tokens_beside
 from embaudit.io.remote import naming, with_urls
 from embaudit.io.request import Request
 from embaudit.model import FactorModel, Link, comparing, with_objective

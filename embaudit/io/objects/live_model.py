@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from embaudit.core.checked import Floats, Indices
 from embaudit.errors import InputError, must_be
 from embaudit.io.intake import Contents
-from embaudit.io.readers.assemble import two_labels
+from embaudit.io.readers.layout import two_labels
 from embaudit.model import FactorModel
 
 Scores: TypeAlias = Callable[[Indices, Indices], Any]

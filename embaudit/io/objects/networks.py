@@ -17,9 +17,8 @@ from embaudit.io.checkpoints.final_norm import with_norm
 from embaudit.io.checkpoints.tokens import classes_of
 from embaudit.io.codecs.arrays import Memory, as_array
 from embaudit.io.objects.live_model import LiveModel, comes_from, has, needed, require_fitted, softmax_head
-from embaudit.io.readers.assemble import contents_of, named_by
 from embaudit.io.readers.hdf5 import of_keras
-from embaudit.io.readers.layout import TIED, require_told
+from embaudit.io.readers.layout import TIED, contents_of, named_by, require_told
 from embaudit.io.request import Request
 from embaudit.model import FactorModel, Softmax
 

@@ -19,7 +19,7 @@ from embaudit.io.codecs.arrays import Arrays, Tensor
 from embaudit.io.codecs.npy import READ_ERRORS, reason
 from embaudit.io.intake import Contents, Source
 from embaudit.io.json_text import parsed
-from embaudit.io.readers.assemble import contents_of
+from embaudit.io.readers.layout import contents_of
 from embaudit.io.request import Request
 
 WEIGHTS, CONFIG = "model.weights.h5", "config.json"

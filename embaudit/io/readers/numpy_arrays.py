@@ -11,8 +11,7 @@ from embaudit.io.codecs.arrays import UNNAMED, Memory
 from embaudit.io.codecs.npy import Npy, Npz, write_npy
 from embaudit.io.files import existing_file
 from embaudit.io.intake import Contents
-from embaudit.io.readers.assemble import contents_beside, contents_of
-from embaudit.io.readers.layout import FACTORS, plain, squeezed
+from embaudit.io.readers.layout import FACTORS, contents_beside, contents_of, plain, squeezed
 from embaudit.io.refusals import refuse_unread
 from embaudit.io.request import Request
 from embaudit.io.saving import Draft

@@ -19,8 +19,7 @@ from embaudit.io.codecs.arrays import Stream
 from embaudit.io.codecs.safetensors import Safetensors, recognises
 from embaudit.io.intake import Contents, Source
 from embaudit.io.json_text import parsed
-from embaudit.io.readers.assemble import contents_of_layout, named_by, planned
-from embaudit.io.readers.layout import Layout
+from embaudit.io.readers.layout import Layout, contents_of_layout, named_by, planned
 from embaudit.io.request import Request
 from embaudit.io.saving import Draft, fields_in
 

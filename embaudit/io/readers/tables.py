@@ -24,8 +24,7 @@ from embaudit.io.codecs.delimited import BY_SUFFIX, NUMBER, Cell, continued, pla
 from embaudit.io.codecs.lists import is_list, is_vectors, matrix
 from embaudit.io.files import as_opened
 from embaudit.io.intake import Contents, Part, Source
-from embaudit.io.readers.assemble import OF_HEAD
-from embaudit.io.readers.layout import FIELDS
+from embaudit.io.readers.layout import FIELDS, OF_HEAD
 from embaudit.io.remote import naming, with_urls
 from embaudit.io.request import Request
 from embaudit.io.saving import Draft, fields_in
