@@ -20,7 +20,7 @@ from embaudit.canonical.row_span import span_basis
 from embaudit.core.checked import as_count, is_number
 from embaudit.core.words import counted, nearest_to
 from embaudit.errors import escaped, must_be
-from embaudit.io import Reading, as_reading, source_of
+from embaudit.io import as_reading, source_of
 from embaudit.io.files import AnyPath, existing_file
 from embaudit.io.json_text import parsed_finite
 from embaudit.model import FactorModel
@@ -38,6 +38,10 @@ LARGEST_CHANGE = re.compile(r"(?<=\(largest change )\d+(?:\.\d+)?(?:e-?\d+)?(?=\
 """The drift of predictions within a sentence, of one digit."""
 VERSIONS = {"embaudit_version": __version__, "schema_version": SCHEMA_VERSION}
 REMEDY = "write it with `embaudit audit MODEL --json FILE`"
+DRIFT = re.compile(r"(^|\.)drift\[\d+\]\.max_(abs|rel)$|^head\..*\.change$|^notes\[0\]\.value$")
+"""Places of the drift of predictions; the first note says how large it is."""
+FILE = re.compile(r"(^|\.)(source|files(\[\d+\])?)$")
+"""Places of names of files, which may lie in another folder."""
 ABSENT = object()
 """Mark in place of the value of a key that one of two documents does not have."""
 AGAINST_BASELINE = "EMB002"
@@ -166,22 +170,19 @@ def verify(
     """
     record = recorded(record)
     # Cheap refusals come first: another version computes other numbers, and another model has another fingerprint.
-    for name, version in VERSIONS.items():
-        if record[name] != version:
-            return Verification(0, Difference(name, _shown(record[name]), _shown(version)))
+    difference = _version_difference(record)
+    if difference is not None:
+        return Verification(0, difference)
     options = _options(record)
-    reading, declared = _declared(model, options)
-    hashes = record["input"].get("fingerprint", ABSENT), fingerprint(declared)
+    hashes = record["input"].get("fingerprint", ABSENT), fingerprint(_declared(model, options))
     if hashes[0] != hashes[1]:
         return Verification(0, Difference("input.fingerprint", *map(_shown, hashes)))
     source = source_of(model) if source is None else source
     record, beside_baseline = _without_baseline(record)
-    current = audit(reading, **options, final_norm=final_norm, source=source).to_dict()
-    # Drift is rounding, which differs between machines: numbers and sentences that quote it need only stay within the
-    # tolerance.
-    n_numbers, limit = 0, _largest_tolerance(current)
-    for where, old, new in _leaves("", record, current, limit):
-        if not _agree(where, old, new, limit):
+    current = audit(model, **options, final_norm=final_norm, source=source).to_dict()
+    n_numbers = 0
+    for where, old, new, tolerance in _leaves("", record, current, _largest_tolerance(current)):
+        if not _agree(where, old, new, tolerance):
             return Verification(n_numbers, Difference(escaped(where), _shown(old), _shown(new)))
         n_numbers += is_number(new)
     return Verification(n_numbers, None, beside_baseline)
@@ -214,15 +215,15 @@ def equivalent_of(
         If the file is no audit of this model by this version, or has no equivalent model of this name.
     """
     record = recorded(record)
-    for key, version in VERSIONS.items():
-        if record[key] != version:
-            raise must_be(f"{key} of the audit", _shown(version), _shown(record[key]), REMEDY)
+    difference = _version_difference(record)
+    if difference is not None:
+        raise must_be(f"{difference.where} of the audit", difference.recomputed, difference.recorded, REMEDY)
     # The neighbours shown are drawn after everything else, and may be of rows that have no titles here.
     options = _options(record) | {"show": ()}
-    reading, declared = _declared(model, options)
-    if record["input"].get("fingerprint") != fingerprint(declared):
+    declared_model = _declared(model, options)
+    if record["input"].get("fingerprint") != fingerprint(declared_model):
         raise must_be("the model", "the one that was audited", "one of another fingerprint")
-    evidence = audit(reading, **options).evidence
+    evidence = audit(model, **options).evidence
     heads = () if evidence.head is None else (evidence.head.centred, *evidence.head.equivalents)
     equivalents = {
         head.name: EquivalentModel.by(head.gauge, head.name, head.kind) for head in heads if head.gauge is not None
@@ -231,7 +232,7 @@ def equivalent_of(
     equivalents |= {equivalent.name: equivalent for equivalent in evidence.equivalents}
     if name not in equivalents:
         raise must_be("the name", f"one of {', '.join(equivalents)}", repr(name), nearest_to(name, equivalents))
-    return declared, replace(equivalents[name], basis=span_basis(declared))
+    return declared_model, replace(equivalents[name], basis=span_basis(declared_model))
 
 
 def _options(record: Mapping[str, Any]) -> dict[str, Any]:
@@ -252,53 +253,35 @@ def _is_texts(value: object) -> bool:
     return isinstance(value, Sequence) and not isinstance(value, str) and all(isinstance(text, str) for text in value)
 
 
-def _declared(
-    model: FactorModel | AnyPath | object, options: Mapping[str, Any]
-) -> tuple[FactorModel | Reading, FactorModel]:
-    """Return the model as `audit` takes it, and as it is audited: with what the options declare of it."""
-    read, intake = as_reading(model)
+def _version_difference(record: Mapping[str, Any]) -> Difference | None:
+    """Find out if another version wrote the file."""
+    differ = (name for name, version in VERSIONS.items() if record[name] != version)
+    return next((Difference(name, _shown(record[name]), _shown(VERSIONS[name])) for name in differ), None)
+
+
+def _declared(model: FactorModel | AnyPath | object, options: Mapping[str, Any]) -> FactorModel:
+    """Return the model as it is audited: with what the options declare of it."""
     names = ("compared", "objective", "soft_cap", "normalised")
-    audited = declared(read, **{name: options[name] for name in names})
-    return read if intake is None else Reading(read, intake), audited
+    return declared(as_reading(model)[0], **{name: options[name] for name in names})
 
 
-def _leaves(where: str, old: Any, new: Any, limit: float) -> Iterator[tuple[str, Any, Any]]:
-    """Yield every value of two documents with its place; keys that only one has stand against `ABSENT`."""
+def _leaves(where: str, old: Any, new: Any, tolerance: float) -> Iterator[tuple[str, Any, Any, float]]:
+    """Yield every value of two documents with its place and what rounding may change of a prediction there.
+
+    Keys that only one of them has stand against `ABSENT`. Neighbours whose cosines tie pass in any order.
+    """
     if isinstance(old, Mapping) and isinstance(new, Mapping):
-        old = _settled(old, new, limit)
+        tolerance = new.get("tolerance", tolerance)
         for key in dict.fromkeys([*old, *new]):
+            values = old.get(key, ABSENT), new.get(key, ABSENT)
+            tie = key in ("before", "after") and _agree_but_for_ties(*values)
             place = f"{where}.{key}" if where else str(key)
-            yield from _leaves(place, old.get(key, ABSENT), new.get(key, ABSENT), limit)
+            yield from _leaves(place, values[1] if tie else values[0], values[1], tolerance)
     elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
         for position, entries in enumerate(zip(old, new, strict=True)):
-            yield from _leaves(f"{where}[{position}]", *entries, limit)
+            yield from _leaves(f"{where}[{position}]", *entries, tolerance)
     else:
-        yield where, old, new
-
-
-def _settled(old: Mapping[str, Any], new: Mapping[str, Any], limit: float) -> Mapping[str, Any]:
-    """Return a recorded object with what may differ as it was recomputed: rounding, the order of ties, folders."""
-    tolerance = new.get("tolerance", limit)
-    # Drift records, records of equivalent heads and findings name that rounding by keys of their own.
-    rounding = ("max_abs", "max_rel") if "max_rel" in new else ("change",) if "change" in new else ()
-    rounding = ("value",) if new.get("evidence") == "drift" else rounding
-    same = {}
-    for key in old.keys() & new.keys():
-        values = old[key], new[key]
-        if (
-            (key in rounding and all(is_number(x) and 0 <= x <= tolerance for x in values))
-            or (key in ("before", "after") and _agree_but_for_ties(*values))
-            or (key in ("source", "files") and _file_names(values[0]) == _file_names(values[1]))
-        ):
-            same[key] = new[key]
-    return {**old, **same}
-
-
-def _file_names(files: Any) -> Any:
-    """Return names of files without their folders, and anything else as it is."""
-    if isinstance(files, list):
-        return [_file_names(name) for name in files]
-    return Path(files).name if isinstance(files, str) else files
+        yield where, old, new, tolerance
 
 
 def _agree_but_for_ties(old: Any, new: Any) -> bool:
@@ -315,16 +298,21 @@ def _agree_but_for_ties(old: Any, new: Any) -> bool:
     return names[0] == names[1] and all(_agree("", x, y, 0.0) for (_, x), (_, y) in zip(*both, strict=True))
 
 
-def _agree(where: str, old: Any, new: Any, limit: float) -> bool:
+def _agree(where: str, old: Any, new: Any, tolerance: float) -> bool:
     if is_number(old) and is_number(new):
+        # Drift is rounding, which differs between machines: it has to lie within its tolerance here and there.
+        if DRIFT.search(where) and 0 <= old <= tolerance and 0 <= new <= tolerance:
+            return True
         absolute = 0.0 if where.rpartition(".")[2] in OWN_SCALE else ABSOLUTE
         return math.isclose(old, new, rel_tol=RELATIVE, abs_tol=absolute)
     if not (isinstance(old, str) and isinstance(new, str)):
         return type(old) is type(new) and bool(old == new)
+    if FILE.search(where):
+        return Path(old).name == Path(new).name
     # One digit is rounded by up to a half of itself.
     changes = [float(text) for text in LARGEST_CHANGE.findall(old) + LARGEST_CHANGE.findall(new)]
     is_rounding = LARGEST_CHANGE.sub("", old) == LARGEST_CHANGE.sub("", new)
-    return old == new or (is_rounding and all(change <= 1.5 * limit for change in changes))
+    return old == new or (is_rounding and all(change <= 1.5 * tolerance for change in changes))
 
 
 def _largest_tolerance(record: Mapping[str, Any]) -> float:
