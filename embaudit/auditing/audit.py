@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from embaudit._version import __version__
 from embaudit.auditing.answer import Answer, answer
-from embaudit.auditing.effort import EFFORT, Effort, effort_of
 from embaudit.auditing.evidence import Evidence, gather
 from embaudit.auditing.finding import Severity
 from embaudit.auditing.findings import conclusions
 from embaudit.auditing.heads import declare
 from embaudit.auditing.identity import fingerprint, score_sample
+from embaudit.auditing.options import Options, effort_of
 from embaudit.auditing.texts import VERDICT, thresholds_of
 from embaudit.auditing.wording import kind_of, names_of
 from embaudit.core.checked import RNG, as_list, as_seed, named_keywords
@@ -61,12 +61,11 @@ class Audit(Drawn):
     """Source of the model, such as a path."""
     intake: Intake | None = None
     """Report of the read; None for a model that was there already."""
-    effort: Effort = EFFORT
-    """Sample sizes."""
-    quick: bool = False
-    """True if fewer samples than usual were requested."""
-    options: Mapping[str, Any] = field(default_factory=dict)
-    """Parameters of `audit` that the numbers depend on, besides the seed and the thresholds."""
+
+    @property
+    def options(self) -> Options:
+        """Parameters of `audit` that the numbers depend on, besides the seed and the thresholds."""
+        return self.evidence.options
 
     @property
     def predictions_hold(self) -> bool:
@@ -209,11 +208,11 @@ class Audit(Drawn):
             "schema_version": SCHEMA_VERSION,
             "seed": evidence.seed,
             "input": {"source": self.source, "fingerprint": self.fingerprint, "intake": self.intake},
-            "options": {"quick": self.quick, **vars(self.effort), **self.options},
+            "options": self.options.to_dict(),
             "model": self._model_record(),
             "score_sample": score_sample(self.model),
             "group": {
-                "max_condition": evidence.max_condition,
+                "max_condition": self.options.max_condition,
                 "kinds": list(dict.fromkeys(e.kind for e in evidence.equivalents)),
                 "n_equivalents": len(evidence.equivalents),
             },
@@ -360,31 +359,26 @@ def audit(
         For parameters outside their sets.
     """
     source = source_of(model) if source is None else source
-    reported = thresholds_of({} if thresholds is None else thresholds)
-    source_model, seed = model, as_seed(rng)
+    reported, seed = thresholds_of({} if thresholds is None else thresholds), as_seed(rng)
     beside = {"left": left, "bias": bias, "ids": ids, "labels": labels, "inputs": inputs}
-    beside |= {"left_name": left_name, "right_name": right_name}
-    read, intake = as_reading(source_model, **beside)
+    read, intake = as_reading(model, **beside, left_name=left_name, right_name=right_name)
     read = read if items is None else with_titles(read, items)[0]
-    model = declared(read, compared=compared, objective=objective, soft_cap=soft_cap, normalised=normalised)
-    final_norm = model.final_norm if final_norm is None else final_norm
+    audited = declared(read, compared=compared, objective=objective, soft_cap=soft_cap, normalised=normalised)
     sizes = {"n_gauges": n_gauges, "n_pairs": n_pairs, "n_lists": n_lists, "n_starts": n_starts, "n_steps": n_steps}
-    effort = effort_of(quick=quick, **sizes)
-    requested: dict[str, Any] = {
-        "groups": () if groups is None else tuple(as_list(groups, "groups", '["linear"]')),
-        "roles": None if roles is None else [model.role(role) for role in as_list(roles, "roles", '["item"]')],
-        "effort": effort,
-        "n_neighbours": n_neighbours,
-        "max_condition": max_condition,
-        "show": tuple(as_list(show, "show", '["Heat"]')),
-        "primary_role": None if role is None else model.role(role),
-        "final_norm": final_norm,
-        "rng": seed,
-    }
-    evidence = replace(gather(model, **requested), declared_by=_declared_by(intake, objective or compared))
-    # A group of one's own goes by its words: nobody can make it again from them.
-    groups = [group if isinstance(group, str) else repr(group) for group in requested["groups"]]
-    options = {name: requested[name] for name in ("roles", "n_neighbours", "max_condition", "show")}
-    options |= {"groups": groups, "role": requested["primary_role"]}
-    options |= {"objective": objective, "compared": compared, "soft_cap": soft_cap, "normalised": normalised}
-    return Audit(model, replace(evidence, thresholds=reported), source, intake, effort, quick, options)
+    options = Options(
+        quick=quick,
+        effort=effort_of(quick=quick, **sizes),
+        roles=None if roles is None else tuple(audited.role(each) for each in as_list(roles, "roles", '["item"]')),
+        n_neighbours=n_neighbours,
+        max_condition=max_condition,
+        show=tuple(as_list(show, "show", '["Heat"]')),
+        groups=() if groups is None else tuple(as_list(groups, "groups", '["linear"]')),
+        role=None if role is None else audited.role(role),
+        objective=objective,
+        compared=compared,
+        soft_cap=soft_cap,
+        normalised=normalised,
+    )
+    evidence = gather(audited, options, final_norm=audited.final_norm if final_norm is None else final_norm, rng=seed)
+    declared_by = _declared_by(intake, objective or compared)
+    return Audit(audited, replace(evidence, thresholds=reported, declared_by=declared_by), source, intake)

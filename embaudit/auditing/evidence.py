@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from embaudit.auditing.effort import EFFORT, Effort
 from embaudit.auditing.equivalence_class import EquivalenceClass, equivalence_class_of
 from embaudit.auditing.equivalents import REARRANGED, attacked_models, equivalent_models, rearranged_models
 from embaudit.auditing.heads import N_GAUGES, N_PAIRS, head_evidence, panel_size
 from embaudit.auditing.identity import ScoreChange
 from embaudit.auditing.limits import Limits, attack_jobs, bounded_roles, limits_of
+from embaudit.auditing.options import Options
 from embaudit.auditing.predicted import PenaltyForm, Predicted, by_prediction, penalty_form, without_unseen
 from embaudit.auditing.texts import DEFAULTS
 from embaudit.auditing.traits import Traits, beside_bias, counts_bias, traits_of
 from embaudit.canonical import Position, in_span, position
-from embaudit.core.checked import as_count, is_number
+from embaudit.core.checked import as_count
 from embaudit.core.parallel import one_blas_thread, results_of, row_blocks
 from embaudit.core.progress import announced
 from embaudit.errors import InputError, must_be
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from embaudit.auditing.heads import HeadReport
     from embaudit.canonical.equivalents import EquivalentModel
     from embaudit.core.checked import Indices
-    from embaudit.gauges import GaugeGroup
     from embaudit.model import FactorModel, Role, SideName
     from embaudit.model.final_norm import FinalNorm
     from embaudit.movements.neighbourhoods import Neighbourhood
@@ -64,8 +63,8 @@ class Evidence:
     """The models that predict the same, and whether they have other cosines."""
     seed: int = 0
     """Seed of every draw."""
-    max_condition: float = 2.0
-    """Budget of the random linear gauges."""
+    options: Options = field(default_factory=Options)
+    """Sample sizes, and what was asked for and declared."""
     equivalents: tuple[EquivalentModel, ...] = ()
     """The equivalent models visited."""
     drift: tuple[Drift, ...] = ()
@@ -78,8 +77,6 @@ class Evidence:
     """Source of the training, or of how rows are compared, as a sentence names it."""
     position: Position | None = None
     """Place of the model among its canonical forms; None for a one-sided model."""
-    examples_requested: bool = False
-    """True if the caller named the rows whose neighbours to show."""
     examples_gauge: str | None = None
     """The equivalent model whose neighbours are shown."""
     examples: tuple[Neighbourhood, ...] = ()
@@ -94,8 +91,6 @@ class Evidence:
     """Movement of cosines when components that no prediction sees are removed, one a side that holds some."""
     penalty: PenaltyForm | None = None
     """The form that the penalty of the declared training would have chosen, where its law is known."""
-    primary_role: Role | None = None
-    """The kind of pairs that the caller asked about."""
     head: HeadReport | None = None
     """Measurements of a softmax head besides, on all of its labels."""
     norm: NormEvidence | None = None
@@ -113,8 +108,8 @@ class Evidence:
     @property
     def role(self) -> Role:
         """Kind of pairs that the answer is on: the requested one, else right ones, else the first one measured."""
-        if self.primary_role is not None:
-            return self.primary_role
+        if self.options.role is not None:
+            return self.options.role
         return "right" if "right" in self.roles else next(iter(self.roles))
 
     def n_sampled(self, role: Role) -> int | None:
@@ -185,28 +180,27 @@ def with_probes(model: FactorModel, rng: np.random.Generator) -> FactorModel:
 
 
 def gather(
-    model: FactorModel,
-    *,
-    groups: Sequence[str | GaugeGroup] = (),
-    roles: Sequence[Role] | None = None,
-    effort: Effort = EFFORT,
-    n_neighbours: int = 10,
-    max_condition: float = 2.0,
-    show: Sequence[str] = (),
-    primary_role: Role | None = None,
-    final_norm: FinalNorm | None = None,
-    rng: int = 0,
+    model: FactorModel, options: Options | None = None, *, final_norm: FinalNorm | None = None, rng: int = 0
 ) -> Evidence:
-    """Measure drift and movement over the equivalent models; the parameters are those of `audit`.
+    """Measure drift and movement over the equivalent models.
 
     A softmax head is measured on all of its labels first, and on some of them from then on, if they are very many.
     Then equivalent models are drawn and, once pairs and lists are sampled, visited; what attacks make is visited last.
+
+    Parameters
+    ----------
+    model : FactorModel
+        The model at hand.
+    options : Options, optional
+        Sample sizes, and what to look at.
+    final_norm : FinalNorm, optional
+        What normalises the states of a network before its head.
+    rng : int
+        Seed of every draw.
     """
-    as_count(n_neighbours, "n_neighbours")
-    if not is_number(max_condition):
-        raise must_be("max_condition", "a finite number >= 1", max_condition)
-    draw = np.random.default_rng(as_count(rng, "rng", least=0))
-    sizes: dict[str, Any] = {"n_neighbours": n_neighbours, "n_lists": effort.n_lists}
+    options = Options() if options is None else options
+    effort, draw = options.effort, np.random.default_rng(as_count(rng, "rng", least=0))
+    sizes: dict[str, Any] = {"n_neighbours": options.n_neighbours, "n_lists": effort.n_lists}
     with announced("finding the span of the rows"):
         whole, model = model, in_span(model)
     spanned, head, norm = model, None, None
@@ -215,19 +209,20 @@ def gather(
     labels = sample_rows(model.right_side.eligible_rows, n_labels, np.random.default_rng(rng))
     if isinstance(model.link, Softmax):
         of_head = sizes | {"n_labels": n_labels, "n_pairs": min(N_PAIRS, effort.n_pairs)}
-        of_head["n_gauges"] = min(N_GAUGES, effort.n_gauges)
+        of_head |= {"n_gauges": min(N_GAUGES, effort.n_gauges), "max_condition": options.max_condition}
         # A generator of its own, so that sizes of the head's samples do not move the draws of what follows.
-        head = head_evidence(model, max_condition=max_condition, rng=np.random.default_rng(rng), **of_head)
+        head = head_evidence(model, rng=np.random.default_rng(rng), **of_head)
         model = only_labels(model, labels)
     if final_norm is not None:
         norm = norm_evidence(whole, final_norm, labels=labels, rng=np.random.default_rng(rng), **sizes)
-    selected = require_roles(model, roles, primary_role)
+    selected = require_roles(model, options.roles, options.role)
     require_ordinary_size(model)
-    side: SideName = "left" if primary_role == "left" else "right"
-    shown, checked = find_rows(model, side, show) if show else None, with_probes(model, draw)
+    side: SideName = "left" if options.role == "left" else "right"
+    shown = find_rows(model, side, options.show) if options.show else None
+    checked = with_probes(model, draw)
     with announced("drawing equivalent models"):
-        drawn: dict[str, Any] = {"n_gauges": effort.n_gauges, "max_condition": max_condition, "rng": draw}
-        equivalents = equivalent_models(model, groups=groups, **drawn)
+        drawn: dict[str, Any] = {"n_gauges": effort.n_gauges, "max_condition": options.max_condition, "rng": draw}
+        equivalents = equivalent_models(model, groups=options.groups, **drawn)
     with announced("sampling pairs and lists"):
         probe = MovementProbe(model, selected, n_pairs=effort.n_pairs, **sizes, rng=draw)
     with one_blas_thread():  # the products are small: its threads would wait for each other longer than they compute
@@ -235,19 +230,18 @@ def gather(
         # models visited, however many, could not prove that nothing moves.
         equivalence = equivalence_class_of(model, selected, uncut=spanned, rng=rng)
         bounded = bounded_roles(model, selected)
-        planned: dict[str, Any] = {"n_neighbours": n_neighbours, "rng": draw}
         visits = _visits(equivalents, checked, probe, draw)
         # Visits multiply while an attack does many small things in turn: both at once, the longest attack first.
-        jobs = attack_jobs(model, bounded, max_condition, effort=effort, **planned)[::-1]
+        jobs = attack_jobs(model, bounded, options, draw)[::-1]
         results = results_of([*jobs, *visits], "visiting equivalent models")
         attacks, visited = results[: len(jobs)][::-1], results[len(jobs) :]
-        limits = limits_of(model, bounded, max_condition, attacks, **planned)
+        limits = limits_of(model, bounded, options, attacks, draw)
         # A search is judged by the pairs and lists of all models, not by those that it was made for.
         attacked = [*attacked_models(model, attacks), *rearranged_models(equivalence.pinning)]
         # Seeded anew, so that how many models attacks add does not move the draw of the rows shown.
         again = _visits(attacked, checked, probe, np.random.default_rng(rng))
         # Measurements of the model as it is take no gauge: they run beside the visits of the worst models.
-        as_it_is = partial(_as_it_is, whole, model, equivalence, visited[0][1], n_neighbours, rng)
+        as_it_is = partial(_as_it_is, whole, model, equivalence, visited[0][1], options.n_neighbours, rng)
         *visited_again, forms = results_of([*again, as_it_is], "visiting the worst")
         shown = _long_rows(model, side, SHOWN, draw) if shown is None else shown
         # Lists are shown in a model that was not searched for its lists. The rearranged model counts: beside it only
@@ -260,13 +254,11 @@ def gather(
         model=model,
         equivalence=equivalence,
         seed=rng,
-        max_condition=max_condition,
+        options=options,
         equivalents=(*equivalents, *attacked),
         drift=tuple(change for change, _ in (*visited, *visited_again)),
         movement=tuple(moved for _, moved in (*visited, *visited_again)),
         limits=limits,
-        examples_requested=bool(show),
-        primary_role=primary_role,
         head=head,
         norm=norm,
         **(forms | compared),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from embaudit.auditing.effort import MAX_SIZES
+from embaudit.auditing.options import MAX_SIZES
 from embaudit.canonical import in_span
 from embaudit.core.checked import RNG, as_count, as_generator, as_list, is_number
 from embaudit.core.parallel import results_of

@@ -25,7 +25,7 @@ from embaudit.ranges import RangeSummary, certified_neighbours, range_summary
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from embaudit.auditing.effort import Effort
+    from embaudit.auditing.options import Options
     from embaudit.core.checked import Indices
     from embaudit.gauges import GaugeGroup
     from embaudit.model import FactorModel, Role, SideName
@@ -117,13 +117,7 @@ def bounded_roles(model: FactorModel, roles: Sequence[Role]) -> list[Role]:
 
 
 def attack_jobs(
-    model: FactorModel,
-    roles: Sequence[Role],
-    max_condition: float,
-    *,
-    n_neighbours: int,
-    effort: Effort,
-    rng: np.random.Generator,
+    model: FactorModel, roles: Sequence[Role], options: Options, rng: np.random.Generator
 ) -> list[Callable[[], Attack]]:
     """Plan attacks on the mean movement and the lists of the first side; the last takes longest.
 
@@ -133,12 +127,8 @@ def attack_jobs(
         The model as it is stored.
     roles : sequence of {"left", "right", "cross"}
         Which cosines, of `bounded_roles`.
-    max_condition : float
-        The budget.
-    n_neighbours : int
-        Length of the lists.
-    effort : Effort
-        How many starting points each attack has, and how many steps from each.
+    options : Options
+        The budget, the length of the lists, how many starting points each attack has, and how many steps from each.
     rng : numpy Generator
         Draws pairs and rows.
     """
@@ -146,21 +136,19 @@ def attack_jobs(
     if role is None or k > ATTACKED_RANK:
         return []
     # Of all plans the affine one is last and longest: it moves the rows and their origin.
-    side, linear = model.side(role), GeneralLinear(k, max_condition=max_condition)
+    kappa = options.max_condition
+    side, linear = model.side(role), GeneralLinear(k, max_condition=kappa)
     plans: list[tuple[GaugeGroup, AttackObjective]] = [(linear, "movement")]
     # A list that leaves no row out cannot change.
-    if _list_length(model, role, n_neighbours) > 0 and len(side) <= ATTACKED_ROWS:
+    if _list_length(model, role, options.n_neighbours) > 0 and len(side) <= ATTACKED_ROWS:
         plans.append((linear, "neighbours"))
     if role in model.free_shifts:
         # A shift as long as a typical row can point it anywhere (docs/theory.md, "Under shifts").
-        affine = Affine(k, side=role, max_condition=max_condition, max_shift=LENGTH * side.median_length)
+        affine = Affine(k, side=role, max_condition=kappa, max_shift=LENGTH * side.median_length)
         plans.append((affine, "movement"))
     # A generator for each plan: attacks may then run at once, in any order, with the same result.
     draws = rng.spawn(len(plans))
-    return [
-        partial(_attack, model, role, *plan, n_neighbours=n_neighbours, effort=effort, rng=draw)
-        for plan, draw in zip(plans, draws, strict=True)
-    ]
+    return [partial(_attack, model, role, *plan, options, draw) for plan, draw in zip(plans, draws, strict=True)]
 
 
 def _attack(
@@ -168,9 +156,7 @@ def _attack(
     role: SideName,
     group: GaugeGroup,
     objective: AttackObjective,
-    *,
-    n_neighbours: int,
-    effort: Effort,
+    options: Options,
     rng: np.random.Generator,
 ) -> Attack:
     """Run one attack: lists hold one row of each group of copies, pairs are of all rows."""
@@ -183,11 +169,11 @@ def _attack(
             group,
             role=role,
             objective=objective,
-            n=max(_list_length(model, role, n_neighbours), 1),
+            n=max(_list_length(model, role, options.n_neighbours), 1),
             n_pairs=min(n_pairs, SHIFTED_PAIRS) if isinstance(group, Affine) else n_pairs,
             n_rows=LONG_LISTS if model.rank > LONG else ATTACKED_LISTS,
-            n_starts=effort.n_starts,
-            n_steps=effort.n_steps,
+            n_starts=options.effort.n_starts,
+            n_steps=options.effort.n_steps,
             rng=rng,
         )
     # Back from places among the representatives to row numbers of the model.
@@ -198,18 +184,17 @@ def _attack(
 def limits_of(
     model: FactorModel,
     roles: Sequence[Role],
-    max_condition: float,
+    options: Options,
     attacks: Sequence[Attack],
-    *,
-    n_neighbours: int,
     rng: np.random.Generator,
 ) -> Limits:
     """Bound the cosines of all roles, certify the lists of sides, and put attacks beside the bounds.
 
     Ranges are those of linear and diagonal gauges, and of affine ones where rows may be shifted. Ranges and
-    certificates are stated at `CURVE` and at `max_condition`.
+    certificates are stated at `CURVE` and at the budget.
     """
-    kappas, ranges, certificates = sorted({*CURVE, max_condition}), list[RangeSummary](), list[Certificate]()
+    kappas, ranges = sorted({*CURVE, options.max_condition}), list[RangeSummary]()
+    certificates: list[Certificate] = []
     for role in track(roles, "bounding cosines", len(roles)):
         shifted = shifted_sides(model, role)
         # Of two free shifts, as left-right cosines may have, ranges hold that of the right rows alone. `holds_shifts`
@@ -222,7 +207,7 @@ def limits_of(
         ranges += range_summary(model, role=role, budgets=kappas, shifts=shifts, side=side, n_pairs=few, rng=rng)
     sides: list[SideName] = [role for role in roles if role != "cross"]
     for side in track(sides, "certifying lists", len(sides)):
-        certificates += _certificates(model, side, kappas, _list_length(model, side, n_neighbours), rng)
+        certificates += _certificates(model, side, kappas, _list_length(model, side, options.n_neighbours), rng)
     return Limits(tuple(ranges), tuple(certificates), tuple(attacks), model.rank)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 from pathlib import Path
@@ -13,11 +13,11 @@ from typing import Any
 
 from embaudit._version import __version__
 from embaudit.auditing.audit import SCHEMA_VERSION, audit, declared
-from embaudit.auditing.effort import EFFORT, Effort
 from embaudit.auditing.identity import fingerprint
+from embaudit.auditing.options import EFFORT, Effort, Options
 from embaudit.canonical.equivalents import EquivalentModel
 from embaudit.canonical.row_span import span_basis
-from embaudit.core.checked import as_count, is_number
+from embaudit.core.checked import as_count, as_list, is_number
 from embaudit.core.words import counted, nearest_to
 from embaudit.errors import escaped, must_be
 from embaudit.io import as_reading, source_of
@@ -48,15 +48,8 @@ AGAINST_BASELINE = "EMB002"
 """Code of the finding that only an audit beside a baseline has."""
 SIZES = tuple(vars(EFFORT))
 """Sample sizes."""
-NUMBERS = ("n_neighbours", "max_condition", "soft_cap")
-"""Options that `audit` itself checks."""
-MAY_BE: dict[str, tuple[str, Callable[[object], bool]]] = {
-    **dict.fromkeys(("groups", "show"), ("a list of texts", lambda value: _is_texts(value))),
-    "roles": ("a list of texts", lambda value: value is None or _is_texts(value)),
-    **dict.fromkeys(("role", "objective", "compared"), ("a text or null", lambda value: isinstance(value, str | None))),
-    **dict.fromkeys(("quick", "normalised"), ("true or false", lambda value: isinstance(value, bool))),
-}
-"""Allowed values of the other options, in words and as a check."""
+OPTIONS = tuple(Options().to_dict())
+"""Names of the options in the JSON of an audit."""
 
 
 @dataclass(frozen=True)
@@ -236,21 +229,14 @@ def equivalent_of(
 
 
 def _options(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Check the options of a file; `audit` checks those that are numbers, as it checks typed ones."""
-    options, names = record.get("options"), (*SIZES, *NUMBERS, *MAY_BE)
-    if not isinstance(options, Mapping) or set(options) != set(names):
+    """Return the options of a file; `audit` checks them as it checks typed ones, but where null means "as usual"."""
+    options = record.get("options")
+    if not isinstance(options, Mapping) or set(options) != set(OPTIONS):
         got = "none" if not isinstance(options, Mapping) else ", ".join(map(str, options)) or "none"
-        raise must_be("the options of the audit", ", ".join(names), got, REMEDY)
-    for name, (wanted, is_that) in MAY_BE.items():
-        if not is_that(options[name]):
-            raise must_be(name, wanted, repr(options[name]))
-    # Null would stand for the usual size.
+        raise must_be("the options of the audit", ", ".join(OPTIONS), got, REMEDY)
     Effort(**{name: options[name] for name in SIZES})
+    as_list(options["groups"], "groups", '["linear"]')
     return {**options, "thresholds": record["thresholds"], "rng": as_count(record["seed"], "seed", least=0)}
-
-
-def _is_texts(value: object) -> bool:
-    return isinstance(value, Sequence) and not isinstance(value, str) and all(isinstance(text, str) for text in value)
 
 
 def _version_difference(record: Mapping[str, Any]) -> Difference | None:

@@ -103,7 +103,7 @@ def audit_document(audit: Audit, invocation: Invocation | None = None, *, drawn:
         answer=audit.answer,
         steps=() if invocation is None else tuple(next_steps(audit, invocation)),
         glance=glance,
-        n_asked=len(compared_neighbours(audit)[0]) if audit.evidence.examples_requested else 0,
+        n_asked=len(compared_neighbours(audit)[0]) if audit.options.show else 0,
         words=tuple(definitions(model, met)),
     )
 
@@ -154,7 +154,7 @@ def _pictures(audit: Audit) -> Iterator[Charted]:
 
 def _on_movement(audit: Audit) -> Iterator[str]:
     """Explain the bound of κ, and the pairs that models found by a search are measured over."""
-    equivalents, budget = audit.evidence.equivalents, audit.evidence.max_condition
+    equivalents, budget = audit.evidence.equivalents, audit.options.max_condition
     yield (
         "κ is the largest over the smallest stretch of an axis. Named models stretch as far as they must; random ones "
         f"and searches keep to the budget, κ = {budget:g} (--max-condition)."
@@ -215,8 +215,8 @@ def compared_neighbours(audit: Audit) -> tuple[tuple[Neighbourhood, ...], str]:
         return evidence.predicted.examples, f"by {seen_of(evidence.model)}"
     if head is not None and _has_conventions(audit):
         folded = evidence.norm is not None and bool(evidence.norm.examples)
-        if evidence.examples_requested:
-            return _in_convention(audit, audit.options["show"]), CONVENTIONS[folded]
+        if audit.options.show:
+            return _in_convention(audit, audit.options.show), CONVENTIONS[folded]
         if evidence.norm is not None and folded:
             return evidence.norm.examples, CONVENTIONS[1]
         return head.neighbours.examples, CONVENTIONS[0]
@@ -239,8 +239,6 @@ def _has_conventions(audit: Audit) -> bool:
     head, norm = audit.head, audit.evidence.norm
     if head is None or not head.origin_is_free:
         return False
-    if audit.evidence.examples_requested and not audit.options.get("show"):
-        return False
     return origin_matters(head) or (norm is not None and bool(norm.examples))
 
 
@@ -262,7 +260,7 @@ def _neighbours(audit: Audit) -> Section:
         lists.append(made.first if is_still else made)
     biased = (each for each in evidence.beside_bias if each.before)
     lists += [lists_of(each, ("without the bias", "with it among the factors"), title=called) for each in biased]
-    if evidence.examples_requested:
+    if audit.options.show:
         texts = [f"Of the {title}s that were asked for."]
     elif _has_conventions(audit):
         texts = [f"Of the {title}s whose neighbours change most, so these are no sample; figures over all stand above."]
@@ -296,6 +294,6 @@ def _facts(audit: Audit) -> Iterator[tuple[str, str]]:
     yield "input", audit.source or "in memory"
     yield "fingerprint", audit.fingerprint
     yield "equivalent models visited", f"{evidence.n_visited:,}"
-    yield from [("quick audit", str(audit.effort))] if audit.quick else ()
-    yield "budget", f"κ ≤ {evidence.max_condition:g}"
+    yield from [("quick audit", str(audit.options.effort))] if audit.options.quick else ()
+    yield "budget", f"κ ≤ {audit.options.max_condition:g}"
     yield "seed", str(evidence.seed)

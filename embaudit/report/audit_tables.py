@@ -336,4 +336,4 @@ def scale(audit: Audit) -> Iterator[str]:
 
 def shown_side(audit: Audit) -> SideName:
     """Return the side whose neighbours are shown."""
-    return "left" if audit.evidence.primary_role == "left" else "right"
+    return "left" if audit.options.role == "left" else "right"

@@ -437,7 +437,7 @@ def heatmap_of_page(audit: Audit) -> HeatmapDisplay | None:
     None where no row has a name, or nothing can be shown beside the cosines at hand.
     """
     model, side, show = audit.model, shown_side(audit), list[str]()
-    if audit.evidence.examples_requested:
+    if audit.options.show:
         # A name shows a row as far as it is that of one row.
         labels, counts = np.unique(model.names(side).astype(str), return_counts=True)
         unique = set(labels[counts == 1].tolist())

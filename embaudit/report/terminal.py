@@ -95,7 +95,7 @@ def first_screen(audit: Audit, invocation: Invocation) -> str:
     head = [f"{invocation.title}: {made.subject}"]
     if intake is not None and intake.format != OWN_FORMAT and len(intake.parts) + len(intake.left_over) > 1:
         head.append(intake.line())
-    sizes = wrap(f"Quick audit: {audit.effort}.", WIDTH) if audit.quick else []
+    sizes = wrap(f"Quick audit: {audit.options.effort}.", WIDTH) if audit.options.quick else []
     # Head, answer and table always stand; commands, findings and neighbours share the lines that are left.
     top = [*map(_short, head), *sizes, answer.question, *wrap(str(answer), WIDTH)]
     table = [] if made.glance is None else ["", *_table(made.glance), *wrap(" ".join(made.glance.key), WIDTH)]
@@ -272,8 +272,8 @@ def print_audit(audit: Audit, console: Console) -> None:
     console.print(Text(repr(audit.model)))
     if audit.intake is not None:
         console.print(Text(audit.intake.explain()))
-    if audit.quick:
-        console.print(Text(f"Quick audit: {audit.effort}."))
+    if audit.options.quick:
+        console.print(Text(f"Quick audit: {audit.options.effort}."))
     console.print(Text(f"{audit.answer.question} {audit.answer}", style="bold"))
     # A failed check goes before all that it puts in doubt; a verdict stands last, where a terminal stops.
     if not audit.predictions_hold:

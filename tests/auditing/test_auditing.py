@@ -12,7 +12,7 @@ from schemas import misfits
 
 import embaudit as ea
 from embaudit.auditing import audit
-from embaudit.auditing.effort import QUICK, Effort
+from embaudit.auditing.options import QUICK, Effort
 from embaudit.errors import InputError
 from embaudit.model.final_norm import FinalNorm
 from embaudit.report.page import page
@@ -108,7 +108,7 @@ LINE = "Quick audit: 2 models a group, 20,000 pairs, 100 lists, attacks of 1 × 
 @pytest.mark.usefixtures("without_attacks")
 def test_a_quick_audit_takes_fewer_samples_which_repeat_it():
     result = ea.audit(MODEL, quick=True, n_pairs=500, rng=1)
-    assert (result.quick, result.effort) == (True, Effort(2, 500, 100, 1, 5))
+    assert (result.options.quick, result.options.effort) == (True, Effort(2, 500, 100, 1, 5))
     record = result.to_dict()
     drawn = [row for row in record["movement"] if not row["exact"]]
     assert {row["n_pairs"] for row in drawn} == {500}
