@@ -285,6 +285,7 @@ def _agree_but_for_ties(old: Any, new: Any) -> bool:
 
 
 def _agree(where: str, old: Any, new: Any, tolerance: float) -> bool:
+    """Check that two values agree but for rounding and folders."""
     if is_number(old) and is_number(new):
         # Drift is rounding, which differs between machines: it has to lie within its tolerance here and there.
         if DRIFT.search(where) and 0 <= old <= tolerance and 0 <= new <= tolerance:

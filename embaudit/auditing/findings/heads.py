@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import isnan
 from typing import TYPE_CHECKING, Any
 
-from embaudit.auditing.finding import Finding, Kind, Scope
+from embaudit.auditing.finding import Finding, Kind
 from embaudit.auditing.findings.writing import FEW, MOVES, finding, is_effect, share_of, template
 from embaudit.core.words import counted, drawn_of, percent, row_quoted, up
 from embaudit.linalg.pairs import n_pairs
@@ -20,15 +20,12 @@ if TYPE_CHECKING:
     from embaudit.auditing.heads import HeadReport
     from embaudit.softmax.conventions import ConventionDistance, NormEvidence
 
-LABELS = "label cosines"
 CENTRED = 1e-3
 """Offset of the mean row below which the labels count as centred."""
 DECAYED = 1e-2
 """Offset of the mean row above which the labels are at no minimum of a loss with weight decay on all of them."""
 DECAYING = ("softmax-decay", "logistic-decay")
 """Objectives with weight decay on all labels."""
-FOLDED = Scope("the head with the gains of its final norm folded in")
-UNCENTRED = Scope("the head less its mean row")
 
 
 def decides_neighbours(head: HeadReport) -> bool:
@@ -49,7 +46,7 @@ def examined_labels(head: HeadReport) -> str:
 
 
 def _rows(head: HeadReport) -> str:
-    return LABELS if head.neighbours.exact else f"cosines of {examined_labels(head)}"
+    return "label cosines" if head.neighbours.exact else f"cosines of {examined_labels(head)}"
 
 
 def origin(evidence: Evidence) -> Iterator[Finding]:
@@ -59,25 +56,19 @@ def origin(evidence: Evidence) -> Iterator[Finding]:
         return
     share = head.neighbours.top1_changed
     mean, n_rows = head.centred.movement.mean_abs, head.neighbours.n_rows
-    common: dict[str, Any] = {
-        "role": "right",
-        "scope": UNCENTRED,
-        "rows": _rows(head),
-        "witness": head.centred.gauge,
-    }
+    common: dict[str, Any] = {"rows": _rows(head), "witness": head.centred.gauge}
     # Where few were asked, their number stands before the noun already.
     few = not head.neighbours.exact and head.neighbours.n_rows < FEW
     common |= {"offset": head.offset, "labels": "labels asked" if few else examined_labels(head)}
     if not origin_matters(head):
         near = ["near"] * (head.offset > CENTRED)
-        yield finding("origin", evidence, Kind.SHOWN, *near, **common, value=share, kept=share_of(1 - share, n_rows))
+        yield finding("origin", evidence, *near, **common, value=share, kept=share_of(1 - share, n_rows))
         return
     lists = decides_neighbours(head)
     nearest = "nearest labels" if head.neighbours.exact else "the nearest labels asked for"
     yield finding(
         "EMB301",
         evidence,
-        Kind.SHOWN,
         *["cosines"] * (not lists),
         **common,
         value=share if lists else mean,
@@ -92,10 +83,7 @@ def undeclared_mean(evidence: Evidence) -> Iterator[Finding]:
     head, law = evidence.head, known_objective(evidence.model.objective)
     if head is None or not head.origin_is_free or head.offset <= DECAYED or law is None or law.name not in DECAYING:
         return
-    scope = Scope("minima of the declared objective")
-    yield finding(
-        "EMB306", evidence, Kind.MEASURED, role="right", scope=scope, rows="label rows", value=head.offset,
-    )  # fmt: skip
+    yield finding("EMB306", evidence, value=head.offset)
 
 
 def shortest(evidence: Evidence) -> Iterator[Finding]:
@@ -114,10 +102,6 @@ def shortest(evidence: Evidence) -> Iterator[Finding]:
     yield finding(
         "shortest",
         evidence,
-        Kind.SHOWN,
-        role="right",
-        scope=Scope("shifts of all labels"),
-        rows=f"{LABELS} of {pairs}",
         value=made.shift,
         first=first,
         second=second,
@@ -131,10 +115,7 @@ def logits(evidence: Evidence) -> Iterator[Finding]:
     """Report how far label cosines agree with cosines of the logits over the model's own inputs."""
     head = evidence.head
     if head is not None and head.logit_agreement is not None:
-        scope = Scope("these inputs")
-        yield finding(
-            "logits", evidence, Kind.MEASURED, role="right", scope=scope, rows=LABELS, value=head.logit_agreement
-        )
+        yield finding("logits", evidence, value=head.logit_agreement)
 
 
 def simplex(evidence: Evidence) -> Iterator[Finding]:
@@ -149,11 +130,7 @@ def simplex(evidence: Evidence) -> Iterator[Finding]:
     yield finding(
         code,
         evidence,
-        Kind.PROVEN,
         *["alone"] * (not head.has_inputs),
-        role="right",
-        scope=Scope("all inputs"),
-        rows=LABELS,
         value=head.projector.labels_per_dimension,
         dimensions=counted(head.affine_rank, "dimension"),
         warning=head.projector.warning,
@@ -170,10 +147,6 @@ def hidden_labels(evidence: Evidence) -> Iterator[Finding]:
     yield finding(
         "EMB304",
         evidence,
-        Kind.PROVEN,
-        role="right",
-        scope=Scope(f"all inputs, and leads above {MARGIN:g} of the spread of the logits"),
-        rows=labels,
         value=float(argmax.n_cannot),
         count=f"{argmax.n_cannot:,}",
         labels=labels,
@@ -192,11 +165,7 @@ def declared(evidence: Evidence) -> Iterator[Finding]:
     yield finding(
         "EMB305",
         evidence,
-        Kind.SHOWN,
         *["centred"] * head.centred.ok,
-        role="right",
-        scope=UNCENTRED,
-        rows=LABELS,
         value=change,
         guard=head.link.guard,
         change=template("EMB305", "relative" if change < 1 else "factor").format(change=change),
@@ -220,11 +189,8 @@ def final_norm(evidence: Evidence) -> Iterator[Finding]:
     yield finding(
         "EMB307" if decides else "norm",
         evidence,
-        Kind.MEASURED if gauge is None else Kind.SHOWN,
         *zero,
-        role="right",
-        scope=FOLDED,
-        rows=LABELS,
+        kind=Kind.MEASURED if gauge is None else Kind.SHOWN,
         value=nearest.share,
         witness=gauge,
         norm=norm.norm.title,
@@ -244,5 +210,4 @@ def ones(evidence: Evidence) -> Iterator[Finding]:
     """Report what no state behind a LayerNorm sees of the rows."""
     norm = evidence.norm
     if norm is not None and norm.ones is not None and not isnan(norm.ones):
-        scope = Scope("states behind a LayerNorm")
-        yield finding("ones", evidence, Kind.MEASURED, role="right", scope=scope, rows=LABELS, value=norm.ones)
+        yield finding("ones", evidence, value=norm.ones)

@@ -9,7 +9,7 @@ from embaudit.auditing.findings.writing import CHANGED, MOVES, finding, is_effec
 from embaudit.auditing.wording import is_alone, worded_for
 from embaudit.canonical.quadratic_span import LARGEST_SHOWN
 from embaudit.core.words import percent
-from embaudit.model import Equivalence, Pairs
+from embaudit.model import Equivalence
 from embaudit.model.objectives import OBJECTIVES, Objective, Status, known_objective, usual_objectives
 
 if TYPE_CHECKING:
@@ -41,21 +41,21 @@ def freedom(evidence: Evidence) -> Iterator[Finding]:
         common: dict[str, Any] = {"role": role, "scope": equivalence.scope}
         if pinning is not None and moved is not None:
             common |= {"value": moved.mean_abs, "witness": pinning.witness}
-        yield finding(FREEDOM[argued.moves], evidence, argued.kind, **common, because=argued.because)
+        yield finding(FREEDOM[argued.moves], evidence, kind=argued.kind, **common, because=argued.because)
         if moved is not None:
-            yield finding("rearranged", evidence, Kind.SHOWN, **common, most=moved.max_abs)
+            yield finding("rearranged", evidence, **common, most=moved.max_abs)
 
 
 def undecided(evidence: Evidence) -> Iterator[Finding]:
     """Report what would decide whether cosines are fixed: how training compared unit rows, or more of them."""
     model, pinning = evidence.model, evidence.equivalence.pinning
     if model.link == "unknown":
-        yield finding("unit_sides", evidence, Kind.MEASURED, rows="rows of both sides")
+        yield finding("unit_sides", evidence)
     if pinning is None or pinning.status != "undecided":
         return
     if pinning.needed > LARGEST_SHOWN:
         needed, largest = f"{pinning.needed:,}", f"{LARGEST_SHOWN:,}"
-        yield finding("untried", evidence, Kind.UNDECIDED, needed=needed, largest=largest)
+        yield finding("untried", evidence, needed=needed, largest=largest)
     elif pinning.rows_missing:
         missing = " or ".join(
             f"{n:,} more {model.title(side)}{'s' * (n > 1)}" for side, n in pinning.rows_missing.items()
@@ -66,7 +66,6 @@ def undecided(evidence: Evidence) -> Iterator[Finding]:
         yield finding(
             "rows_missing",
             evidence,
-            Kind.MEASURED,
             *alone,
             fixed=f"{'' if pinning.is_counted else 'at most '}{pinning.rank:,}",
             needed=f"{pinning.needed:,}",
@@ -103,7 +102,7 @@ def identification(evidence: Evidence) -> Iterator[Finding]:
     if argued.moves is False:
         return
     if status is Status.PREDICTED:
-        yield finding("made", evidence, Kind.ASSUMED, role=role)
+        yield finding("made", evidence, role=role)
         return
     pinning = evidence.equivalence.pinning
     largest = max((m.mean_abs for _, m in evidence.visits() if m.role != "cross"), default=None)
@@ -117,30 +116,28 @@ def identification(evidence: Evidence) -> Iterator[Finding]:
     }
     alone = ["alone"] * is_alone(model)
     if argued.moves is None:
-        yield finding("EMB105", evidence, argued.kind, **common)
+        yield finding("EMB105", evidence, kind=argued.kind, **common)
     elif model.predicts is Equivalence.COSINES:
         two = ["two_sides"] * ("left" in model.link.unit_sides)
-        yield finding("EMB101", evidence, Kind.SHOWN, *two, "untrained", *alone, **common)
+        yield finding("EMB101", evidence, *two, "untrained", *alone, kind=Kind.SHOWN, **common)
     elif objective is None:
         # No training is named: each usual one is listed with what it leaves of the cosines.
         objectives = ", ".join(row.name for row in usual_objectives(model.link))
         listed = " ".join(f"Under {' or '.join(names)} they are {then}." for names, then in cases(model))
-        yield finding("EMB102", evidence, Kind.UNDECIDED, *alone, **common, cases=listed, objectives=objectives)
+        yield finding("EMB102", evidence, *alone, **common, cases=listed, objectives=objectives)
     elif status is Status.UNKNOWN:
-        yield finding(
-            "EMB102", evidence, Kind.UNDECIDED, *(f"lawless_{variant}" for variant in alone), "lawless", **common
-        )
+        yield finding("EMB102", evidence, *(f"lawless_{variant}" for variant in alone), "lawless", **common)
         if alone and objective.name not in OBJECTIVES:
-            yield finding("second_table", evidence, Kind.ASSUMED, role=role)
+            yield finding("second_table", evidence, role=role)
     elif status is Status.FREE:
-        yield finding("EMB101", evidence, Kind.ASSUMED, *alone, **common)
+        yield finding("EMB101", evidence, *alone, kind=Kind.ASSUMED, **common)
     else:
         assert status is not None
         # That a penalty chose these very cosines is said only where its law was checked in the rows, and holds.
         unchecked = evidence.penalty is None or any(conclusion.role == role for conclusion in penalty(evidence))
         unsettled = ["unsettled"] * (status is Status.CHOSEN and unchecked)
         variants = [*unsettled, str(status).replace(" ", "_"), *alone]
-        yield finding("EMB103", evidence, Kind.ASSUMED, *variants, **common)
+        yield finding("EMB103", evidence, *variants, **common)
 
 
 def penalty(evidence: Evidence) -> Iterator[Finding]:
@@ -161,10 +158,8 @@ def penalty(evidence: Evidence) -> Iterator[Finding]:
         yield finding(
             "EMB104",
             evidence,
-            Kind.MEASURED,
             *["cosines"] * (not is_effect(changed, movement.n_lists)),
             role=movement.role,
-            rows=f"{Pairs(movement.role).titled(model)} cosines",
             value=changed if changed >= CHANGED else movement.mean_abs,
             severity=Severity.ISSUE if far else Severity.TIP,
             law=template("EMB104", f"law_{law.name}"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import embaudit.auditing.limits as budget
-from embaudit.auditing.finding import Finding, Kind, Scope
+from embaudit.auditing.finding import Finding, Scope
 from embaudit.auditing.findings.writing import finding, template
 from embaudit.core.words import counted, down, drawn_of, in_typical_rows, percent, up
 from embaudit.gauges import Affine, Diagonal, GeneralLinear
@@ -40,7 +40,6 @@ def moved(evidence: Evidence) -> Iterator[Finding]:
         yield finding(
             "moved",
             evidence,
-            Kind.SHOWN,
             role=role,
             scope=Scope(equal.name),
             value=record.mean_abs,
@@ -65,7 +64,6 @@ def drawn(evidence: Evidence) -> Iterator[Finding]:
         yield finding(
             "drawn",
             evidence,
-            Kind.MEASURED,
             role=role,
             scope=Scope(counted(len(visits), "random linear map"), max_condition=kappa),
             value=sum(m.mean_abs for _, m in visits) / len(visits),
@@ -97,7 +95,6 @@ def ranges(evidence: Evidence) -> Iterator[Finding]:
         yield finding(
             "range",
             evidence,
-            Kind.PROVEN,
             role=summary.role,
             scope=scope,
             rows=f"{pairs} of {kind} cosines{of_drawn(evidence, summary.role)}",
@@ -121,7 +118,6 @@ def certificates(evidence: Evidence) -> Iterator[Finding]:
             yield finding(
                 "certified",
                 evidence,
-                Kind.PROVEN,
                 role=certificate.role,
                 scope=scope,
                 rows=lists + of_drawn(evidence, certificate.role),
@@ -137,8 +133,7 @@ def attacks(evidence: Evidence) -> Iterator[Finding]:
     """Report what a concrete gauge reached, and what none of its set can exceed; or that none was tried."""
     model = evidence.model
     if evidence.limits.rank > budget.ATTACKED_RANK:
-        scope = Scope("no gauge")
-        yield finding("not_searched", evidence, Kind.UNDECIDED, scope=scope, rows="cosines", most=budget.ATTACKED_RANK)
+        yield finding("not_searched", evidence, most=budget.ATTACKED_RANK)
     for attack in evidence.limits.attacks:
         role, group, lists = attack.role, attack.group, attack.objective == "neighbours"
         shift = budget.LENGTH if isinstance(group, Affine) else None
@@ -152,12 +147,12 @@ def attacks(evidence: Evidence) -> Iterator[Finding]:
         variant = ["lists"] * lists
         common: dict[str, Any] = {"role": role, "scope": scope, "rows": rows, "set": scope}
         yield finding(
-            "reached", evidence, Kind.SHOWN, *variant, **common, value=attack.achieved, witness=attack.gauge,
+            "reached", evidence, *variant, **common, value=attack.achieved, witness=attack.gauge,
             share=percent(attack.achieved),
         )  # fmt: skip
         # A bound that lets every entry go says nothing.
         if budget.holds_shifts(model, role, group.kind) and not (lists and up(attack.bound) >= 1):
             yield finding(
-                "bound", evidence, Kind.PROVEN, *variant, **common, value=attack.bound,
+                "bound", evidence, *variant, **common, value=attack.bound,
                 most=up(attack.bound), share=percent(up(attack.bound)), unseen=unseen_too(evidence),
             )  # fmt: skip

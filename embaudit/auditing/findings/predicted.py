@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from embaudit.auditing.finding import Finding, Kind, Scope, Severity
+from embaudit.auditing.finding import Finding, Severity
 from embaudit.auditing.findings.movement import SEEN
 from embaudit.auditing.findings.writing import MOVES, finding, is_effect, template
-from embaudit.auditing.wording import seen_of
 from embaudit.canonical import hidden_biases
 from embaudit.core.words import counted, drawn_of, percent
 from embaudit.model import OPPOSITE, Pairs, Softmax
@@ -29,7 +28,7 @@ def one_side(evidence: Evidence) -> Iterator[Finding]:
     """Report that the model has one side and nothing to predict with."""
     model = evidence.model
     if model.left is None and model.compared is None:
-        yield finding("one_side", evidence, Kind.MEASURED, rows=f"{model.title('right')}s")
+        yield finding("one_side", evidence)
 
 
 def compared(evidence: Evidence) -> Iterator[Finding]:
@@ -44,36 +43,33 @@ def compared(evidence: Evidence) -> Iterator[Finding]:
         share = float(levels.below(0.8))
         below = "all" if share == 1 else percent(share)
         scale = template("compared", "scale").format(pairs=pairs, below=below)
-    yield finding("together", evidence, Kind.ASSUMED, role="right", scope=evidence.equivalence.scope)
+    yield finding("together", evidence, scope=evidence.equivalence.scope)
     code = "compared" if model.compared == "cosine" else "products"
-    yield finding(code, evidence, Kind.ASSUMED, role="right", scope=evidence.equivalence.scope, scale=scale)
+    yield finding(code, evidence, scope=evidence.equivalence.scope, scale=scale)
 
 
 def predicted(evidence: Evidence) -> Iterator[Finding]:
     """Compare the cosines and lists of each side with those of what is predicted."""
     for record in () if evidence.predicted is None else evidence.predicted.movement:
-        scope = Scope(f"the cosines of {seen_of(evidence.model)}")
         near = "cosines_near" if record.mean_abs < MOVES else "cosines_differ"
         code = "cosines_agree" if record.max_abs <= SEEN else near
         value = record.max_abs if code == "cosines_agree" else record.mean_abs
-        yield finding(code, evidence, Kind.MEASURED, role=record.role, scope=scope, value=value)
+        yield finding(code, evidence, role=record.role, value=value)
         if code != "cosines_agree" and record.top_n:
-            yield _lists(evidence, record, scope)
+            yield _lists(evidence, record)
 
 
-def _lists(evidence: Evidence, record: Movement, scope: Scope) -> Finding:
+def _lists(evidence: Evidence, record: Movement) -> Finding:
     """Report the share of neighbour lists that one equivalent model changes."""
     changed = 1 - record.top_n_overlap
     return finding(
         "lists_differ" if is_effect(changed, record.n_lists) else "lists_near",
         evidence,
-        Kind.MEASURED,
         role=record.role,
-        scope=scope,
-        rows=f"the {record.top_n} nearest of {counted(record.n_lists, evidence.model.title(record.role))}",
         value=changed,
         share=percent(changed),
         top_n=record.top_n,
+        n_rows=counted(record.n_lists, evidence.model.title(record.role)),
     )
 
 
@@ -97,7 +93,6 @@ def unseen_directions(evidence: Evidence) -> Iterator[Finding]:
         yield finding(
             "EMB203",
             evidence,
-            Kind.PROVEN,
             role=record.role,
             value=changed if lists else record.mean_abs,
             severity=Severity.ISSUE if lists or record.mean_abs >= MOVES else Severity.TIP,
@@ -131,7 +126,7 @@ def bias(evidence: Evidence) -> Iterator[Finding]:
     )  # fmt: skip
     head = ["head"] * isinstance(model.link, Softmax)
     spread = float(np.ptp(popularity))
-    yield finding("EMB202", evidence, Kind.MEASURED, *head, rows=f"the {items} bias", value=spread, columns=columns)
+    yield finding("EMB202", evidence, *head, value=spread, columns=columns)
 
 
 def hidden_bias(evidence: Evidence) -> Iterator[Finding]:
@@ -147,7 +142,6 @@ def hidden_bias(evidence: Evidence) -> Iterator[Finding]:
         yield finding(
             "EMB204",
             evidence,
-            Kind.MEASURED,
             *["given"] * (model.side(other).bias is not None),
             role=other,
             value=hidden.value,
@@ -161,8 +155,7 @@ def constant_alone(evidence: Evidence) -> Iterator[Finding]:
     if model.left is not None or evidence.head is not None:
         return
     for hidden in list(hidden_biases("right", model.right_side.moments))[:1]:
-        rows, where = f"{model.title('right')} rows", _where("EMB407", hidden.column)
-        yield finding("EMB407", evidence, Kind.MEASURED, role="right", rows=rows, value=hidden.value, where=where)
+        yield finding("EMB407", evidence, value=hidden.value, where=_where("EMB407", hidden.column))
 
 
 def _where(code: str, column: int | None) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from embaudit.auditing.finding import Finding, Kind, Scope
+from embaudit.auditing.finding import Finding
 from embaudit.auditing.findings.writing import finding, template
-from embaudit.auditing.wording import is_alone, prediction_noun
+from embaudit.auditing.wording import is_alone
 from embaudit.core.words import counted
 
 if TYPE_CHECKING:
@@ -34,9 +34,6 @@ def predictions_stay(evidence: Evidence) -> Iterator[Finding]:
     yield finding(
         "predictions",
         evidence,
-        Kind.MEASURED,
-        scope=Scope(f"the {made} visited"),
-        rows=f"every {prediction_noun(evidence.model)}",
         value=max(changes),
         made=made,
         label=template("predictions", "label", *["alone"] * is_alone(evidence.model)),
@@ -52,7 +49,7 @@ def predictions_moved(evidence: Evidence) -> Iterator[Finding]:
     if change.correlation < SAME:
         rows = f"scores of {change.n_rows} and {change.n_columns} sampled rows"
         what = rows.capitalize()
-        yield finding("EMB002", evidence, Kind.MEASURED, rows=rows, value=change.correlation, what=what)
+        yield finding("EMB002", evidence, rows=rows, value=change.correlation, what=what)
         return
     counts = {"left": (change.moved_rows, change.n_rows), "right": (change.moved_columns, change.n_columns)}
     # Rows that are compared with each other are those of one side. Each side is judged by itself: of few rows, too few
@@ -63,7 +60,7 @@ def predictions_moved(evidence: Evidence) -> Iterator[Finding]:
         share, n, n_rows, title = max(moved)
         rows = f"scores of {n_rows} sampled {title}s"
         what = f"Of {n_rows} sampled {title}s {n}"
-        yield finding("EMB002", evidence, Kind.MEASURED, "rows", rows=rows, value=share, what=what)
+        yield finding("EMB002", evidence, "rows", rows=rows, value=share, what=what)
 
 
 def check_failed(evidence: Evidence) -> Iterator[Finding]:
@@ -92,9 +89,6 @@ def _failed(evidence: Evidence, name: str, changed: str, value: float, tolerance
     return finding(
         "EMB001",
         evidence,
-        Kind.SHOWN,
-        scope=Scope(name),
-        rows="the predictions",
         value=value,
         made=name,
         changed=changed,

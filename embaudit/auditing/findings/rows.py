@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from embaudit.auditing.finding import Finding, Kind, Severity
+from embaudit.auditing.finding import Finding, Severity
 from embaudit.auditing.findings.heads import origin_matters
 from embaudit.auditing.findings.writing import finding, template
 from embaudit.auditing.wording import is_alone, names_of
@@ -33,11 +33,9 @@ def undirected_rows(evidence: Evidence) -> Iterator[Finding]:
             yield finding(
                 "EMB201",
                 evidence,
-                Kind.MEASURED,
                 *["head"] * (of_head is not None),
                 role=side,
                 value=float(count),
-                rows=f"{title}s",
                 count=f"{count:,} {title}{'s have' if count > 1 else ' has'}",
             )
 
@@ -55,9 +53,7 @@ def copies(evidence: Evidence) -> Iterator[Finding]:
         yield finding(
             "EMB401",
             evidence,
-            Kind.MEASURED,
             role=traits.role,
-            rows=f"{twins.title} rows",
             value=twins.share,
             severity=Severity.ISSUE if many else Severity.TIP,
             least=percent(twins.ci_low),
@@ -85,9 +81,7 @@ def common_direction(evidence: Evidence) -> Iterator[Finding]:
         yield finding(
             "EMB403",
             evidence,
-            Kind.MEASURED,
             role=traits.role,
-            rows=f"{title} rows",
             value=shared.mean_cosine,
             offset=shared.offset,
             share=percent(shared.centring.share),
@@ -121,9 +115,7 @@ def hubs(evidence: Evidence) -> Iterator[Finding]:
         yield finding(
             "EMB404",
             evidence,
-            Kind.MEASURED,
             role=traits.role,
-            rows=f"{title} lists",
             value=counts.filled,
             few=counted(len(counts.few), title),
             n_rows=f"{traits.n_rows:,}",
@@ -143,11 +135,8 @@ def unit_rows(evidence: Evidence) -> Iterator[Finding]:
         return
     for traits in evidence.traits:
         if traits.is_unit:
-            title = model.title(traits.role)
-            rows, n_rows = f"{title} rows", counted(traits.n_rows, title)
-            yield finding(
-                "EMB409", evidence, Kind.MEASURED, role=traits.role, rows=rows, value=traits.off_unit, n_rows=n_rows
-            )
+            n_rows = counted(traits.n_rows, model.title(traits.role))
+            yield finding("EMB409", evidence, role=traits.role, value=traits.off_unit, n_rows=n_rows)
 
 
 def orthonormal_columns(evidence: Evidence) -> Iterator[Finding]:
@@ -157,7 +146,6 @@ def orthonormal_columns(evidence: Evidence) -> Iterator[Finding]:
         return
     for traits in evidence.traits:
         if traits.orthonormal:
-            title = model.title(traits.role)
-            sentence = whitened(title)
+            sentence = whitened(model.title(traits.role))
             text = f"{sentence[0].upper()}{sentence[1:]}"
-            yield finding("EMB410", evidence, Kind.MEASURED, role=traits.role, rows=f"{title} rows", whitened=text)
+            yield finding("EMB410", evidence, role=traits.role, whitened=text)

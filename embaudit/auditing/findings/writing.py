@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from embaudit.auditing.finding import AT_HAND, Finding, Kind, Scope, Severity
 from embaudit.auditing.texts import CODES, SAYS
@@ -56,10 +56,10 @@ def template(code: str, name: str, *variants: str) -> str:
 def finding(
     code: str,
     evidence: Evidence,
-    kind: Kind,
     *variants: str,
+    kind: Kind | None = None,
     role: Role | None = None,
-    scope: Scope = AT_HAND,
+    scope: Scope | None = None,
     rows: str = "",
     value: float | None = None,
     severity: Severity | None = None,
@@ -74,32 +74,35 @@ def finding(
         Its code, or the word of a note.
     evidence : Evidence
         What it is drawn from.
-    kind : Kind
-        Its firmness.
     *variants : str
         Variants of its templates, the preferred ones first.
-    role, scope, rows, value, severity, witness
-        The fields of `Finding`; rows are the cosines of the role by default, the severity is the first of the code.
+    kind, role, scope, rows, value, severity, witness
+        The fields of `Finding`. Those that texts.toml has of the code are used by default; else rows are the cosines of
+        the role, and the scope is this model. The severity is the first of the code.
     **fields : Any
         Numbers and names for the braces of the templates.
     """
+
+    def written(field: str) -> str:
+        return template(code, field, *variants).format_map(names)
+
+    role = role or cast("Role | None", template(code, "role") or None)
     names: dict[str, Any] = dict(names_of(evidence.model, role or evidence.role))
-    rows = rows or names["cosines"]
     declared = ", ".join(filter(None, (evidence.model.objective, evidence.declared_by)))
-    names |= {"value": value, "rows": rows, "declared": declared, **fields}
-    text, title, remedy = (template(code, field, *variants).format_map(names) for field in ("text", "title", "remedy"))
-    entry = CODES.get(code)
+    names |= {"value": value, "declared": declared, **fields}
+    names["rows"] = rows = rows or written("rows") or names["cosines"]
+    models, entry = written("scope"), CODES.get(code)
     usual = Severity.NOTE if entry is None else entry.severities[0]
     return Finding(
         code,
         usual if severity is None else severity,
-        kind,
-        scope,
+        Kind(written("kind")) if kind is None else kind,
+        scope or (Scope(models) if models else AT_HAND),
         rows,
-        text,
+        written("text"),
         value,
-        title,
-        remedy,
+        written("title"),
+        written("remedy"),
         role,
         witness,
     )
