@@ -207,7 +207,7 @@ def test_dense_of_keras_holds_a_column_a_label(activation: str, link: str) -> No
 def test_dense_of_keras_that_is_no_head() -> None:
     one = from_object(dense("sigmoid", ITEMS[:1].T, B[:1]), inputs=USERS)
     np.testing.assert_allclose(one.scores()[:, 1], USERS @ ITEMS[0] + B[0], atol=1e-12)
-    with pytest.raises(InputError, match="must be labels; got one, with linear activation; a regression is no head"):
+    with pytest.raises(InputError, match="must be labels, at least 2; got one; pass kind"):
         from_object(dense("linear", ITEMS[:1].T, B[:1]))
     with pytest.raises(InputError, match="activation of a Dense layer must be softmax, sigmoid or linear; got relu"):
         from_object(dense("relu"))

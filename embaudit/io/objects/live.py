@@ -26,7 +26,7 @@ READERS: tuple[tuple[tuple[str, ...], tuple[str, ...], Reader], ...] = (
     (("sklearn",), ("BaseEstimator",), scikit_learn.read),
     (("transformer_lens",), ("HookedTransformer", "TransformerBridge"), networks.transformer_lens),
     (("transformers",), ("PreTrainedModel",), networks.transformer),
-    (("keras", "tf_keras"), ("Dense",), networks.dense),
+    (("keras", "tf_keras"), ("Dense",), networks.linear),
     (("keras", "tf_keras"), ("Model",), networks.keras_model),
     (("torch",), ("Linear",), networks.linear),
     (("torch",), ("Embedding", "EmbeddingBag"), networks.embedding),

@@ -16,7 +16,7 @@ from embaudit.io.checkpoints.config import Config
 from embaudit.io.checkpoints.final_norm import with_norm
 from embaudit.io.checkpoints.tokens import classes_of
 from embaudit.io.codecs.arrays import Memory, as_array
-from embaudit.io.objects.live_model import LiveModel, comes_from, has, needed, require_fitted, softmax_head
+from embaudit.io.objects.live_model import LiveModel, comes_from, has, needed, softmax_head
 from embaudit.io.readers.hdf5 import of_keras
 from embaudit.io.readers.layout import TIED, contents_of, named_by, require_told
 from embaudit.io.request import Request
@@ -58,20 +58,25 @@ def _weights(layer: Any) -> NDArray[Any]:
 
 
 def linear(layer: Any, request: Request) -> LiveModel:
-    """Read a Linear layer of torch as a softmax head.
+    """Read a Linear layer of torch as a softmax head, a Dense one of Keras by its activation.
 
     Raises
     ------
     InputError
-        If it has one output, and the caller has not said that this is a head of two labels.
+        If its outputs are no probabilities, or one that the caller does not say is a head of two labels.
     """
-    weight, bias = _weights(layer), getattr(layer, "bias", None)
-    if request.kind == "vectors":
-        return LiveModel.of(FactorModel.from_vectors(weight), TAKEN)
-    if len(weight) == 1 and request.kind != "head":
+    # The kernel of Keras holds one column a label.
+    is_dense, name = has(layer, "kernel"), type(layer).__name__
+    weights = _values(layer.kernel).T if is_dense else _weights(layer)
+    activation = getattr(getattr(layer, "activation", None), "__name__", "linear")
+    if activation not in LINKS:
+        raise must_be(f"the activation of a {name} layer", "softmax, sigmoid or linear", activation)
+    if len(weights) == 1 and activation != "sigmoid" and request.kind not in ("head", "vectors"):
         remedy = 'pass kind="head" if its sigmoid is the probability of a second label; a regression is no head'
-        raise must_be("the outputs of a Linear layer", "labels, at least 2", "one", remedy)
-    return LiveModel.of(softmax_head(weight, None if bias is None else as_array(bias)), TAKEN)
+        raise must_be(f"the outputs of a {name} layer", "labels, at least 2", "one", remedy)
+    places = {"right": "kernel", "right_bias": "bias", "link": "its activation"} if is_dense else TAKEN
+    head = softmax_head(weights, _values(getattr(layer, "bias", None)), link=LINKS[activation])
+    return LiveModel.of(head, places)
 
 
 def embedding(layer: Any, request: Request) -> LiveModel:
@@ -200,26 +205,6 @@ def transformer_lens(model: Any, request: Request) -> LiveModel:  # noqa: ARG001
     weight, bias = as_array(model.unembed.W_U).T, as_array(model.unembed.b_U)
     places = {"right": "unembed.W_U", "right_bias": "unembed.b_U", "link": "its class"}
     return LiveModel.of(FactorModel.from_softmax(weight, bias, link=Softmax(soft_cap=cap if cap > 0 else None)), places)
-
-
-def dense(layer: Any, request: Request) -> LiveModel:  # noqa: ARG001
-    """Read kernel and bias of a Dense layer of Keras; the kernel holds one column a label.
-
-    Raises
-    ------
-    InputError
-        If its outputs are no probabilities, or it has one output that is no probability.
-    """
-    require_fitted(layer, "kernel")
-    weights, bias = _values(layer.kernel).T, _values(getattr(layer, "bias", None))
-    activation = getattr(getattr(layer, "activation", None), "__name__", "linear")
-    if activation not in LINKS:
-        raise must_be("the activation of a Dense layer", "softmax, sigmoid or linear", activation)
-    if len(weights) == 1 and activation != "sigmoid":
-        got = f"one, with {activation} activation"
-        raise must_be("the outputs of a Dense layer", "labels", got, "a regression is no head")
-    places = {"right": "kernel", "right_bias": "bias", "link": "its activation"}
-    return LiveModel.of(softmax_head(weights, bias, link=LINKS[activation]), places)
 
 
 def keras_model(model: Any, request: Request) -> LiveModel:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,9 +16,9 @@ from embaudit.io.objects.live_model import LiveModel, has, softmax_head
 from embaudit.io.request import Request
 from embaudit.model import FactorModel
 
-CLASSIFIER = {"right": "coef_", "right_bias": "intercept_", "right_ids": "classes_", "right_names": "classes_",
+LINEAR = {"right": "coef_", "right_bias": "intercept_", "right_ids": "classes_", "right_names": "classes_",
               "link": "its class"}  # fmt: skip
-NETWORK = {**CLASSIFIER, "right": "the last of coefs_", "right_bias": "the last of intercepts_"}
+NETWORK = {**LINEAR, "right": "the last of coefs_", "right_bias": "the last of intercepts_"}
 COMPONENTS = {"right": "components_", "right_bias": "mean_", "right_ids": "feature_names_in_"}
 
 
@@ -38,10 +37,8 @@ def read(model: Any, request: Request) -> LiveModel:
         if request.inputs is not None and len(before):
             request = replace(request, inputs=_quiet(before.transform, request.inputs))
         return read(last, request)
-    if has(model, "coef_", "classes_"):
-        return _scored(model, _classifier(model), CLASSIFIER, _dense, request.inputs)
-    if has(model, "coefs_", "out_activation_"):
-        return _scored(model, _network(model), NETWORK, partial(_hidden, model), request.inputs)
+    if has(model, "classes_") and (has(model, "coef_") or has(model, "coefs_")):
+        return _classifier(model, request.inputs)
     if has(model, "components_"):
         return _decomposition(model, request.inputs)
     raise must_be(
@@ -62,12 +59,11 @@ def _dense(values: Any) -> NDArray[Any]:
     return np.asarray(values.toarray() if hasattr(values, "toarray") else values)
 
 
-def _scored(
-    model: Any, made: FactorModel, sources: Mapping[str, str], reach: Callable[[Any], Floats], inputs: Any
-) -> LiveModel:
-    """Score random inputs by the estimator itself, and carry all inputs through the layers before the last one."""
+def _classifier(model: Any, inputs: Any) -> LiveModel:
+    """Score random inputs by a classifier itself, and carry all inputs through the layers before the last one."""
+    made, sources = (_network(model), NETWORK) if has(model, "coefs_") else (_linear(model), LINEAR)
     method = "predict_proba" if made.link == "softmax" else "decision_function"
-    reaching = None if inputs is None else reach(_dense(inputs))
+    reaching = None if inputs is None else _reaching(model, inputs)
     if not has(model, method):
         # One sigmoid a label shows no softmax, so that its scores are not held against probabilities.
         return LiveModel.of(made, sources, inputs=reaching)
@@ -76,7 +72,7 @@ def _scored(
     def scores(rows: Indices, labels: Indices) -> Floats:
         return np.asarray(_quiet(getattr(model, method), probes))[rows, labels]
 
-    return LiveModel.of(made, sources, scores, method, reach(probes), reaching)
+    return LiveModel.of(made, sources, scores, method, _reaching(model, probes), reaching)
 
 
 def _decomposition(model: Any, inputs: Any) -> LiveModel:
@@ -105,7 +101,7 @@ def _decomposition(model: Any, inputs: Any) -> LiveModel:
     return LiveModel.of(made, COMPONENTS, scores, "inverse_transform", units, rows)
 
 
-def _classifier(model: Any) -> FactorModel:
+def _linear(model: Any) -> FactorModel:
     """Take a linear classifier whose probabilities are a softmax, or one sigmoid a label, of linear scores.
 
     With two labels scikit-learn stores one row w: the labels' rows are 0 and w. One sigmoid a label is no softmax: only
@@ -120,7 +116,7 @@ def _classifier(model: Any) -> FactorModel:
     --------
     >>> from sklearn.linear_model import LogisticRegression
     >>> X, y = [[0.0], [1.0], [2.0], [3.0]], ["no", "no", "yes", "yes"]
-    >>> _classifier(LogisticRegression().fit(X, y)).right[0]
+    >>> _linear(LogisticRegression().fit(X, y)).right[0]
     array([0.])
     """
     name, labels = type(model).__name__, np.asarray(model.classes_)
@@ -154,35 +150,28 @@ def _objective(model: Any) -> str | None:
 
 
 def _network(model: Any) -> FactorModel:
-    """Take the last layer of a fitted MLPClassifier.
-
-    Raises
-    ------
-    InputError
-        For a regressor.
-    """
-    if getattr(model, "classes_", None) is None or model.out_activation_ == "identity":
-        raise InputError(f"the network must be a classifier; got {type(model).__name__}, which predicts numbers.")
+    """Take the last layer of a fitted MLPClassifier."""
     objective = "softmax-decay" if getattr(model, "alpha", 0) else "softmax"
     link = "softmax" if model.out_activation_ == "softmax" else "identity"
     weights, bias = np.asarray(model.coefs_[-1]).T, np.asarray(model.intercepts_[-1])
     return softmax_head(weights, bias, model.classes_, link=link, objective=objective)
 
 
-def _hidden(model: Any, inputs: Any) -> Floats:
-    """Return what reaches the last layer of a network: the inputs through all layers before.
+def _reaching(model: Any, inputs: Any) -> NDArray[Any]:
+    """Return what reaches the last layer: the inputs through all layers before, of which a linear model has none.
 
     Examples
     --------
     >>> from types import SimpleNamespace
     >>> coefs, intercepts = [[[1.0, -1.0]], [[1.0], [1.0]]], [[0.5, 0.0], [0.0]]
     >>> layers = SimpleNamespace(coefs_=coefs, intercepts_=intercepts, activation="relu")
-    >>> _hidden(layers, [[2.0]])
+    >>> _reaching(layers, [[2.0]])
     array([[2.5, 0. ]])
     """
-    states = np.asarray(inputs, dtype=float)
-    for weights, bias in zip(model.coefs_[:-1], model.intercepts_[:-1], strict=True):
-        states = ACTIVATIONS[model.activation](states @ np.asarray(weights) + bias)
+    states = _dense(inputs)
+    if has(model, "coefs_"):
+        for weights, bias in zip(model.coefs_[:-1], model.intercepts_[:-1], strict=True):
+            states = ACTIVATIONS[model.activation](states @ np.asarray(weights) + bias)
     return states
 
 
