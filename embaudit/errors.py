@@ -45,6 +45,7 @@ GONE = {
     "name embaudit.blocks.NormChange": "docs/migration.md has the line of NumPy for it",
     "name embaudit.io.FoundNorm": "StoredNorm is its name",
     "name embaudit.io.found_norm": "read(path).norm is what it returned",
+    "name embaudit.io.final_norm_of": "read(path, norm=..., norm_kind=...).norm is what it returned",
     "name embaudit.io.norm_of": "the model has it: load(path).final_norm",
     **dict.fromkeys(["name embaudit.io.texts_for", "name embaudit.io.titles_for"], "join_ids joins ids and a table"),
     "name embaudit.io.fits": "the norm says it: norm.fits(head.link, head.rank)",

@@ -2,7 +2,7 @@
 
 from embaudit.errors import GONE
 from embaudit.io.catalogue import Format, formats
-from embaudit.io.checkpoints.final_norm import Rounding, final_norm_of, rounding_of
+from embaudit.io.checkpoints.final_norm import Rounding, rounding_of
 from embaudit.io.files import distinct_outputs
 from embaudit.io.given import as_model, as_reading, source_of
 from embaudit.io.intake import Intake, Part, Reading, StoredNorm
@@ -33,7 +33,6 @@ __all__ = [
     "as_model",
     "as_reading",
     "distinct_outputs",
-    "final_norm_of",
     "flags_named",
     "formats",
     "from_object",

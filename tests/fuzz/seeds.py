@@ -27,7 +27,7 @@ from safetensors.numpy import save_file
 import embaudit as ea
 from embaudit.blocks import block_cosines
 from embaudit.cli import main
-from embaudit.io import final_norm_of, read_ids, read_interactions, read_labels, read_titles
+from embaudit.io import read_ids, read_interactions, read_labels, read_titles
 from embaudit.io.tables.rows import read_counts
 from embaudit.model.side import Side
 
@@ -114,10 +114,6 @@ def _spark(path: Path) -> None:
         _table(columns, path.parents[1] / side / "part-0.parquet")
 
 
-def _with_norm(name: str) -> Callable[[Path], Any]:
-    return lambda folder: (ea.load(folder / name), final_norm_of(folder / name))
-
-
 def _load(name: str) -> Callable[[Path], Any]:
     return lambda folder: ea.load(folder / name)
 
@@ -171,7 +167,7 @@ def _models() -> list[Seed]:
         *(Seed(f"{i}.json", _load(f"{i}.json"), partial(_text, json.dumps(one))) for i, one in enumerate(DOCUMENTS)),
         Seed("v.jsonl", _load("v.jsonl"), partial(_text, "".join(json.dumps(one) + "\n" for one in DOCUMENTS[1]))),
         Seed("lists.csv", _load("lists.csv"), partial(_text, LISTS)),
-        *((Seed("m.gguf", _with_norm("m.gguf"), _gguf),) if find_spec("gguf") else ()),
+        *((Seed("m.gguf", _load("m.gguf"), _gguf),) if find_spec("gguf") else ()),
         Seed("userFactors/part-0.parquet", _load(""), _spark),
         *(
             Seed(name, _load(""), _checkpoint)

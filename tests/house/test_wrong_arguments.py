@@ -179,7 +179,6 @@ CALLS = {
     IO.as_model: {"source": MODEL},
     IO.as_reading: {"source": MODEL},
     IO.distinct_outputs: {"inputs": ["a"], "outputs": ["b"]},
-    IO.final_norm_of: {"path": "m.npz"},
     IO.from_object: {"model": MODEL},
     IO.join_ids: {"wanted": np.array(["i1"]), "path": "titles.csv"},
     IO.join_texts: {"side": MODEL.right_side, "path": "titles.csv", "by_row": True},

@@ -12,7 +12,7 @@ import pytest
 from llama_files import LAYER, RMS, gguf_file
 
 from embaudit.errors import InputError
-from embaudit.io import final_norm_of, load
+from embaudit.io import load
 from embaudit.io.codecs.gguf import Gguf
 from embaudit.linalg import scratch
 
@@ -169,8 +169,8 @@ def test_a_file_without_an_architecture_has_no_norm_unless_it_is_named(tmp_path:
     path = tmp_path / "m.gguf"
     whole = header(tensors=(entry("token_embd.weight", 8, 2), entry("output_norm.weight", 8, start=64)))
     path.write_bytes(whole + bytes(-len(whole) % 32) + np.arange(1, 25, dtype="<f4").tobytes())
-    assert final_norm_of(path) is None
-    np.testing.assert_array_equal(final_norm_of(path, name="output_norm").norm.gain, np.arange(17, 25))
+    assert load(path).final_norm is None
+    np.testing.assert_array_equal(load(path, norm="output_norm").final_norm.gain, np.arange(17, 25))
 
 
 def lies_on_disk(array):

@@ -14,7 +14,7 @@ from peers.trained import installed
 
 from embaudit import FactorModel
 from embaudit.errors import InputError
-from embaudit.io import final_norm_of, from_object, load
+from embaudit.io import from_object, load, read
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -154,7 +154,7 @@ def test_the_folder_holds_the_same_head_and_the_norm_before_it(network: Network,
     assert (stored.right_bias is None) == (live.right_bias is None)
     if live.right_bias is not None:
         np.testing.assert_array_equal(stored.right_bias, live.right_bias)
-    found = final_norm_of(folder)
+    found = read(folder).norm
     from safetensors import safe_open
 
     with safe_open(folder / "model.safetensors", "np") as file:
@@ -247,4 +247,4 @@ def test_the_advice_for_a_pickled_checkpoint_works(tmp_path: Path, shards: str) 
     advice = str(refused.value).partition("convert it in Python: ")[2]
     exec(advice.partition(", or embaudit")[0].removesuffix("."), {})
     np.testing.assert_array_equal(load(tmp_path).right, from_object(live).right)
-    assert final_norm_of(tmp_path).norm.width == live.config.hidden_size
+    assert load(tmp_path).final_norm.width == live.config.hidden_size

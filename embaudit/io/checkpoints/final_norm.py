@@ -11,12 +11,10 @@ from numpy.typing import NDArray
 
 from embaudit.errors import must_be
 from embaudit.io.checkpoints.architectures import ELSEWHERE
-from embaudit.io.checkpoints.config import OF_GGUF, Config, config_of, config_of_gguf
-from embaudit.io.codecs import gguf, safetensors
+from embaudit.io.checkpoints.config import Config
+from embaudit.io.codecs import gguf
 from embaudit.io.codecs.arrays import Arrays
 from embaudit.io.codecs.gguf import Gguf
-from embaudit.io.codecs.safetensors import Safetensors
-from embaudit.io.files import AnyPath, existing_path
 from embaudit.io.intake import SHIFTS, Contents, Intake, StoredNorm
 from embaudit.io.request import Request
 from embaudit.model import FactorModel, Link, Softmax
@@ -26,48 +24,19 @@ NONE = "none"
 """Name of the norm where none stands before the head."""
 
 
-def opened(path: Path) -> tuple[Arrays, Config] | None:
-    """Open a checkpoint; None where a file is none that keeps a norm beside its head."""
-    if safetensors.recognises(path):
-        checkpoint = Safetensors(path)
-        return checkpoint, config_of(checkpoint.path.parent)
-    if gguf.begins(path):
-        file = Gguf(path)
-        return file, config_of_gguf(file.metadata, shifted=f"{OF_GGUF}.bias" in file.tensors)
-    return None
-
-
-def final_norm_of(path: AnyPath, *, name: str | None = None, kind: NormKind | None = None) -> StoredNorm | None:
-    """Find the final norm of a checkpoint: in safetensors files or GGUF.
-
-    Parameters
-    ----------
-    path : path
-        The directory of a checkpoint, its index or its file; `config.json` beside it, or the metadata of GGUF, says
-        which architecture it is.
-    name : str, optional
-        Name of the gains; "none" where there is no norm. By default that of the architecture.
-    kind : {"rms", "layer"}, optional
-        Which kind of norm, where the checkpoint does not tell or tells wrong.
-
-    Returns
-    -------
-    StoredNorm or None
-        None where there is no checkpoint, no such tensor, or none is asked for.
+def with_norm(contents: Contents, checkpoint: Arrays, config: Config, request: Request, where: object) -> Contents:
+    """Add the norm before the softmax head that a checkpoint holds, or the one that the caller names.
 
     Raises
     ------
     InputError
         If what is named is not there or is no vector, or the kind is unknown.
     """
-    where = existing_path(path)
-    stored = None if name == NONE else opened(where)
-    if stored is None:
-        if name not in (None, NONE):
-            what = "asked of a checkpoint in safetensors files or GGUF"
-            raise must_be("norm", what, path, "leave it out")
-        return None
-    return _norm_in(*stored, where, name, kind)
+    link = contents.link if request.link is None else Link.of(request.link)
+    is_asked = request.norm is not None or request.norm_kind is not None
+    if request.norm == NONE or not (isinstance(link, Softmax) or is_asked):
+        return contents
+    return replace(contents, norm=_norm_in(checkpoint, config, where, request.norm, request.norm_kind))
 
 
 def _norm_in(
@@ -140,15 +109,6 @@ def _norm(
     return FinalNorm(kind, scale * (gain + adds_one), scale * shift[0] if shift else None, config.epsilon)
 
 
-def with_norm(contents: Contents, checkpoint: Arrays, config: Config, request: Request, where: object) -> Contents:
-    """Add the norm before the softmax head that a checkpoint holds, or the one that the caller names."""
-    link = contents.link if request.link is None else Link.of(request.link)
-    is_asked = request.norm is not None or request.norm_kind is not None
-    if request.norm == NONE or not (isinstance(link, Softmax) or is_asked):
-        return contents
-    return replace(contents, norm=_norm_in(checkpoint, config, where, request.norm, request.norm_kind))
-
-
 @dataclass(frozen=True, eq=False)
 class Rounding:
     """The type that the right rows of a model are rounded to."""
@@ -184,7 +144,7 @@ def rounding_of(model: FactorModel, intake: Intake | None) -> Rounding | None:
     mapping = next((mapping for mapping in parts if mapping.became == "right" and mapping.rounded), None)
     if intake is None or mapping is None or mapping.shape != model.right.shape:
         return None
-    file, _ = opened(Path(intake.files[0])) or (None, None)
-    if not isinstance(file, Gguf) or file.steps(mapping.name, slice(0, 1)) is None:
-        return None
-    return Rounding(mapping.rounded, mapping.name, file)
+    path = Path(intake.files[0])
+    file = Gguf(path) if gguf.begins(path) else None
+    known = file is not None and file.steps(mapping.name, slice(0, 1)) is not None
+    return Rounding(mapping.rounded, mapping.name, file) if file is not None and known else None
