@@ -146,5 +146,6 @@ def rounding_of(model: FactorModel, intake: Intake | None) -> Rounding | None:
         return None
     path = Path(intake.files[0])
     file = Gguf(path) if gguf.begins(path) else None
-    known = file is not None and file.steps(mapping.name, slice(0, 1)) is not None
-    return Rounding(mapping.rounded, mapping.name, file) if file is not None and known else None
+    if file is None or file.steps(mapping.name, slice(0, 1)) is None:
+        return None
+    return Rounding(mapping.rounded, mapping.name, file)
