@@ -140,7 +140,7 @@ def _opened(
         raise InputError(with_urls(f"{where} cannot be read: {error.strerror or error}.")) from error
 
 
-def reading_of(contents: Contents, request: Request, name: str, source: Any = None) -> Reading:
+def reading_of(contents: Contents, request: Request, name: str, where: Path | None = None) -> Reading:
     """Make a model of contents and of what the caller said beside them, and the report of both.
 
     Parameters
@@ -151,10 +151,10 @@ def reading_of(contents: Contents, request: Request, name: str, source: Any = No
         What the caller said.
     name : str
         The format.
-    source : path or object, optional
-        The file or the object.
+    where : Path, optional
+        The file; none for an object.
     """
-    where, contents = source if isinstance(source, Path) else None, contents.of_kind(request.kind)
+    contents = contents.of_kind(request.kind)
     request, intake = _beside(contents, request, name, where)
     model, norm = _finished(contents.model(), request, contents.norm)
     # Where neither file nor caller says how one table was trained, the files of an encoder beside it may.

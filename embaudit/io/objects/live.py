@@ -129,7 +129,7 @@ def read_object(model: Any, *, kind: str = "auto", **options: Any) -> Reading:
     if request.kind == "vectors" and "left" in live.contents.fields:
         beside = replace(beside, left_ids=None)
     # The fields of the object first, then what the caller says beside them, then the check against its own scores.
-    reading = reading_of(live.contents, beside, library, model)
+    reading = reading_of(live.contents, beside, library)
     # Vectors alone are part of a model that scores.
     live.require_agreement(live.contents.model() if request.kind == "vectors" else reading.model, type(model).__name__)
     return reading

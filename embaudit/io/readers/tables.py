@@ -8,7 +8,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
@@ -48,6 +48,11 @@ BIAS_NAMES = frozenset({"bias", "biases", "intercept", "userintercept", "itemint
 """Names of a column of biases; a dimension may be called by two letters."""
 Made: TypeAlias = "Callable[[TableFile, pa.ChunkedArray, int], NDArray[Any]]"
 """Makes an array of the column of a table at some place."""
+COLUMNS: Mapping[str, tuple[Cell, Made]] = {
+    "right_ids": ("id", plain_ids), "right_bias": ("number", numbers), "right_names": ("text", texts),
+    "right_counts": ("number", numbers),
+}  # fmt: skip
+"""Cells of the columns beside vectors, and how arrays are made of them, by field."""
 
 
 @dataclass(frozen=True)
@@ -55,16 +60,14 @@ class TableLayout:
     """The roles of the columns of a table, by position."""
 
     vectors: tuple[int, ...]
-    lists: bool = False
+    lists: bool
     """True if the one column of vectors holds a list a row."""
-    ids: int | None = None
-    bias: int | None = None
-    names: int | None = None
-    counts: int | None = None
+    beside: Mapping[str, int]
+    """Places of ids, biases, titles and counts, by the field of a model that they become."""
 
     def left_over(self, table: TableFile) -> tuple[int, ...]:
         """Return the columns that are not read."""
-        used = {*self.vectors, self.ids, self.bias, self.names, self.counts}
+        used = {*self.vectors, *self.beside.values()}
         return tuple(i for i in range(table.width) if i not in used)
 
     def title(self, table: TableFile) -> str:
@@ -143,9 +146,11 @@ def layout_of(table: TableFile, request: Request) -> TableLayout:
         ids = _ids_of_text(table, lists)
     lists = [i for i in _chosen(table, lists, request) if i != ids]
     bias = _bias(table, request, {ids, *lists}, dimensions=not lists)
+    places = {"right_ids": ids, "right_bias": bias}
     if lists:
-        names, counts = (_place(table, name, {ids, bias}) for name in ("title", COUNTS))
-        return TableLayout(tuple(lists), lists=True, ids=ids, bias=bias, names=names, counts=counts)
+        titles = {"right_names": "title", "right_counts": COUNTS}
+        places |= {field: _place(table, name, {ids, bias}) for field, name in titles.items()}
+        return TableLayout(tuple(lists), True, {field: i for field, i in places.items() if i is not None})
     columns = [i for i in range(table.width) if i not in {ids, bias} and not request.ignores(table.title(i))]
     if table.text is not None:
         # Nothing stands behind a separator at the end of each line.
@@ -154,7 +159,7 @@ def layout_of(table: TableFile, request: Request) -> TableLayout:
     if not vectors:
         raise must_be(f"the vectors of {table.path}", "columns of numbers", "empty cells")
     _require_floats(table, vectors)
-    return TableLayout(vectors, ids=ids, bias=bias)
+    return TableLayout(vectors, False, {field: i for field, i in places.items() if i is not None})
 
 
 def _holds_lists(table: TableFile, place: int) -> bool:
@@ -351,7 +356,8 @@ def contents_of_table(table: TableFile, request: Request) -> Contents:
     roles = Contents.roles
     # Rows of a head are labels: what would be ids names them, unless embaudit wrote ids beside titles.
     if request.kind == "head" or stored.get("link") == "softmax":
-        ids = fields.get("right_ids") if stored or layout.names or layout.counts else fields.pop("right_ids", None)
+        keep = bool(stored) or not {"right_names", "right_counts"}.isdisjoint(layout.beside)
+        ids = fields.get("right_ids") if keep else fields.pop("right_ids", None)
         fields |= {"right_names": ids} if ids is not None and "right_names" not in fields else {}
         fields["link"], roles = Source.of("", "softmax"), OF_HEAD
     fields |= {name: Source.of("the metadata", value) for name, value in stored.items()}
@@ -375,46 +381,36 @@ def _of_arrow(table: TableFile, stored: ArrowTable, layout: TableLayout) -> dict
         read = naming(str(table.path))(as_opened(stored.files, read))
         return LazyArray(with_urls(str(table.path)), name, shape, kind, read, on_disk=bool(stored.files))
 
-    def column(field: str, place: int, made: Made) -> NDArray[Any] | None:
+    def column(field: str, place: int) -> NDArray[Any] | None:
         read = stored.column(table.title(place))
         # Titles and counts that are not there for every row are left out.
-        return None if read.null_count and field in ("right_names", "right_counts") else made(table, read, place)
+        is_partial = read.null_count and field in ("right_names", "right_counts")
+        return None if is_partial else COLUMNS[field][1](table, read, place)
 
-    def source(field: str, place: int, made: Made) -> Source:
-        read = partial(later, "", (stored.rows,), np.dtype(object), partial(column, field, place, made))
+    def source(field: str, place: int) -> Source:
+        read = partial(later, "", (stored.rows,), np.dtype(object), partial(column, field, place))
         return Source(table.title(place), read, (stored.rows,))
 
     name, shape = names[0] if layout.lists else "", (stored.rows, columns)
     vectors = Source(layout.title(table), partial(later, name, shape, kind, decode), (stored.rows, columns or None))
-    return {"right": vectors} | {field: source(field, place, made) for field, (place, made) in _beside(layout).items()}
+    return {"right": vectors} | {field: source(field, place) for field, place in layout.beside.items()}
 
 
 def _of_text(table: TableFile, layout: TableLayout) -> dict[str, Source]:
     """Leave columns in the file until the first is used; all of them are parsed at once."""
     parsed = cache(partial(_parsed, table, layout))
 
-    def source(place: int, made: Made) -> Source:
-        return Source(table.title(place), lambda: made(table, parsed()[1][place], place), (None,))
+    def source(field: str, place: int) -> Source:
+        return Source(table.title(place), lambda: COLUMNS[field][1](table, parsed()[1][place], place), (None,))
 
     width = None if layout.lists else len(layout.vectors)
     vectors = Source(layout.title(table), lambda: parsed()[0], (None, width))
-    return {"right": vectors} | {field: source(place, made) for field, (place, made) in _beside(layout).items()}
-
-
-def _beside(layout: TableLayout) -> dict[str, tuple[int, Made]]:
-    """Return the columns beside the vectors, and how arrays are made of them, by field."""
-    places: dict[str, tuple[int | None, Made]] = {
-        "right_ids": (layout.ids, plain_ids), "right_bias": (layout.bias, numbers),
-        "right_names": (layout.names, texts), "right_counts": (layout.counts, numbers),
-    }  # fmt: skip
-    return {field: (place, made) for field, (place, made) in places.items() if place is not None}
+    return {"right": vectors} | {field: source(field, place) for field, place in layout.beside.items()}
 
 
 def _parsed(table: TableFile, layout: TableLayout) -> tuple[NDArray[Any], dict[int, pa.ChunkedArray]]:
     """Parse text: the vectors, and the other columns by place."""
-    cells: dict[int, Cell] = {} if layout.ids is None else {layout.ids: "id"}
-    cells |= {i: "number" for i in (layout.bias, layout.counts) if i is not None}
-    cells |= {} if layout.names is None else {layout.names: "text"}
+    cells = {place: COLUMNS[field][0] for field, place in layout.beside.items()}
     columns = read_columns(table, {**dict.fromkeys(layout.vectors, "text" if layout.lists else "number"), **cells})
     if layout.lists:
         vectors = matrix(columns[layout.vectors[0]], table.called(layout.vectors[0]))
