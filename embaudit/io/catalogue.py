@@ -53,18 +53,19 @@ class Format:
 PACKAGES = {"faiss": "faiss", "gguf": "gguf", "hdf5": "h5py", "onnx": "onnx"}
 """Name of the module to import, by the extra that brings it."""
 _COLUMNS = ("id", "vector", "bias", "ignore")
-_ARRAYS = ("left", "left_bias", "weight", "bias", "transpose", "ignore")
+ARRAYS = ("left", "left_bias", "weight", "bias", "transpose", "ignore")
+"""Options that say which of named arrays is what."""
 
 # fmt: off
 FORMATS = (
     Format("embaudit", (".npz",), "embaudit's own model file", "everything a model has", (), "native", writes=True),
     Format("implicit", (".npz",), "models saved by implicit", "users, items, biases", (), "implicit"),
-    Format("npz", (".npz",), "named NumPy arrays", "factors, head, vectors", _ARRAYS, "numpy_arrays"),
+    Format("npz", (".npz",), "named NumPy arrays", "factors, head, vectors", ARRAYS, "numpy_arrays"),
     Format("npy", (".npy",), "one NumPy array, kept on disk", "vectors, others beside",
            ("left", "left_bias", "bias", "transpose"), "numpy_arrays", writes=True),
-    Format("safetensors", (".safetensors",), "checkpoints in one file", "a head, factors or vectors", _ARRAYS,
+    Format("safetensors", (".safetensors",), "checkpoints in one file", "a head, factors or vectors", ARRAYS,
            "safetensors", writes=True),
-    Format("shards", (".json", "/"), "checkpoints in a directory or in shards", "a head, factors or vectors", _ARRAYS,
+    Format("shards", (".json", "/"), "checkpoints in a directory or in shards", "a head, factors or vectors", ARRAYS,
            "safetensors"),
     Format("spark", ("/",), "ALS models of Spark ML or MLlib", "users, items, ids", (), "spark"),
     Format("parquet", (".parquet", ".pq"), "ids and a column of lists, or numeric columns", "vectors, ids, biases",
@@ -79,8 +80,8 @@ FORMATS = (
     Format("json", (".json", ".jsonl", ".ndjson"), "lists, records or a map in JSON", "vectors, ids, biases", _COLUMNS,
            "tables", reader="contents_of_json"),
     Format("hdf5", (".h5", ".hdf5", ".h5ad", ".keras"), "HDF5, AnnData, weights of Keras", "factors, head, vectors",
-           _ARRAYS, "hdf5", "hdf5"),
-    Format("gguf", (".gguf",), "llama.cpp, Ollama: floats, Q8_0, Q4_0 and others", "a head, token vectors", _ARRAYS,
+           ARRAYS, "hdf5", "hdf5"),
+    Format("gguf", (".gguf",), "llama.cpp, Ollama: floats, Q8_0, Q4_0 and others", "a head, token vectors", ARRAYS,
            "gguf", "gguf", b"GGUF"),
     Format("word2vec", (".txt", ".vec", ".emb"), "word2vec, fastText, GloVe, node2vec", "vectors, ids", (), "word2vec",
            writes=True),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -110,6 +110,14 @@ def look(path: AnyPath | Sequence[AnyPath], *, kind: str = "auto", format: str |
         return norm.recorded(intake) if norm is not None and fits else intake
 
 
+def require_options(request: Request, options: Sequence[str], what: str, remedies: Mapping[str, str] = {}) -> None:
+    """Refuse an option that says nothing of a file or an object, with what to do instead of some."""
+    allowed = (*options, *ALWAYS)
+    unused = next((option for option in request.given if option not in allowed), None)
+    if unused is not None:
+        raise must_be(f"an option for {what}", f"one of {', '.join(allowed)}", unused, remedies.get(unused, ""))
+
+
 @contextmanager
 def _opened(
     path: AnyPath | Sequence[AnyPath], kind: str, name: str | None, options: dict[str, Any]
@@ -123,15 +131,9 @@ def _opened(
             if encoder is not None:
                 raise encoder
             entry = named("tables") if files else detected(where) if name is None else named(name)
-            allowed = (*entry.options, *ALWAYS)
-            unused = [option for option in request.given if option not in allowed]
-            if unused:
-                remedy = (
-                    "save both tables as .npy, and read `ROWS.npy --left OTHER.npy`"
-                    if unused[0] == "left" and entry.holds.startswith("vectors")
-                    else ""
-                )
-                raise must_be(f"an option for {entry.name} files", f"one of {', '.join(allowed)}", unused[0], remedy)
+            of_vectors = entry.holds.startswith("vectors")
+            apart = "save both tables as .npy, and read `ROWS.npy --left OTHER.npy`" if of_vectors else ""
+            require_options(request, entry.options, f"{entry.name} files", {"left": apart})
             contents: Contents = getattr(module_of(entry), entry.reader)(where, request, *([files] if files else []))
             tokens = {} if files else tokens_beside(where if where.is_dir() else where.parent, contents)
             contents = replace(contents, fields={**contents.fields, **tokens})

@@ -13,8 +13,8 @@ from embaudit.model.final_norm import NormKind
 
 Kind: TypeAlias = Literal["auto", "factors", "head", "vectors"]
 Transpose: TypeAlias = Literal["none", "left", "right", "both"]
-ALIASES = {"right": "weight", "embedding": "left"}
-"""Other names of options: factors are right of `left`, and what is left of a head is embedded inputs."""
+ALIASES = {"right": "weight", "embedding": "left", "user_ids": "left_ids", "item_ids": "ids", "item_names": "labels"}
+"""Other names of options: factors are right of `left`, inputs of a head are embedded, rows are users or items."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -106,7 +106,7 @@ def test_lightfm_rows_are_features(loss: str, link: Link) -> None:
         from_object(model, user_features="none", item_features=features)
     with pytest.raises(InputError, match="must be a matrix or \"none\"; got 'identity'"):
         from_object(model, user_features="identity", item_features="none")
-    with pytest.raises(InputError, match="only LightFM"):
+    with pytest.raises(InputError, match=r"an option for MF of cornac must be .*; got item_features"):
         from_object(cornac(), item_features=features)
 
 

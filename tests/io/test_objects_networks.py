@@ -42,7 +42,7 @@ def test_a_linear_layer_is_a_head_and_an_embedding_is_none() -> None:
     vectors = from_object(embedding, item_names=list("abcdefgh"))
     assert (vectors.link, vectors.roles, vectors.names("right")[7]) == (Link.IDENTITY, ("user", "item"), "h")
     assert from_object(embedding, kind="head").link is Link.SOFTMAX
-    with pytest.raises(InputError, match="weight must be left out here; only state dictionaries"):
+    with pytest.raises(InputError, match=r"an option for Linear of torch must be one of left_name, .*; got weight"):
         from_object(layer, weight="weight")
 
 

@@ -7,32 +7,34 @@ from dataclasses import replace
 from typing import Any, TypeAlias
 
 from embaudit.errors import InputError, must_be
+from embaudit.io.catalogue import ARRAYS
 from embaudit.io.intake import Reading
 from embaudit.io.objects import networks, recommenders, scikit_learn
 from embaudit.io.objects.live_model import LiveModel, comes_from
 from embaudit.io.objects.recommenders import LIBRARIES
-from embaudit.io.registry import ALWAYS, reading_of
+from embaudit.io.registry import reading_of, require_options
 from embaudit.io.request import Request
 from embaudit.model import FactorModel
 
 Reader: TypeAlias = Callable[[Any, Request], LiveModel]
 
-READERS: tuple[tuple[tuple[str, ...], tuple[str, ...], Reader], ...] = (
-    (("lenskit",), ("Pipeline",), recommenders.lenskit_pipeline),
-    *((row.packages, row.classes, row.read) for row in LIBRARIES),
-    (("pyspark",), ("ALSModel", "PipelineModel"), recommenders.spark),
-    (("faiss",), ("Index",), recommenders.faiss),
-    (("hnswlib",), ("Index",), recommenders.hnswlib),
-    (("sklearn",), ("BaseEstimator",), scikit_learn.read),
-    (("transformer_lens",), ("HookedTransformer", "TransformerBridge"), networks.transformer_lens),
-    (("transformers",), ("PreTrainedModel",), networks.transformer),
-    (("keras", "tf_keras"), ("Dense",), networks.linear),
-    (("keras", "tf_keras"), ("Model",), networks.keras_model),
-    (("torch",), ("Linear",), networks.linear),
-    (("torch",), ("Embedding", "EmbeddingBag"), networks.embedding),
-    (("torch",), ("Module",), networks.module),
+READERS: tuple[tuple[tuple[str, ...], tuple[str, ...], Reader, tuple[str, ...]], ...] = (
+    (("lenskit",), ("Pipeline",), recommenders.lenskit_pipeline, ()),
+    *((row.packages, row.classes, row.read, row.options) for row in LIBRARIES),
+    (("pyspark",), ("ALSModel", "PipelineModel"), recommenders.spark, ()),
+    (("faiss",), ("Index",), recommenders.faiss, ()),
+    (("hnswlib",), ("Index",), recommenders.hnswlib, ()),
+    (("sklearn",), ("BaseEstimator",), scikit_learn.read, ()),
+    (("transformer_lens",), ("HookedTransformer", "TransformerBridge"), networks.transformer_lens, ()),
+    (("transformers",), ("PreTrainedModel",), networks.transformer, ()),
+    (("keras", "tf_keras"), ("Dense",), networks.linear, ()),
+    (("keras", "tf_keras"), ("Model",), networks.keras_model, ARRAYS),
+    (("torch",), ("Linear",), networks.linear, ()),
+    (("torch",), ("Embedding", "EmbeddingBag"), networks.embedding, ()),
+    (("torch",), ("Module",), networks.module, ARRAYS),
 )
-"""Packages, the classes in them (any, where none is named), and what reads their models; the first match counts."""
+"""Packages, the classes in them (any, where none is named), what reads their models, and the options that only these
+use; the first match counts."""
 REFUSED = {
     ("torch", "AdaptiveLogSoftmaxWithLoss"): ("a head with one softmax", "one a cluster of labels",
                                               "pass the weights of one of them to FactorModel.from_softmax"),
@@ -40,9 +42,6 @@ REFUSED = {
     ("gensim", "Doc2Vec"): ("one table of vectors", "documents in dv and words in wv", "pass model.dv, or model.wv"),
 }  # fmt: skip
 """By package and class: what is read instead, what such an object holds, and what to do."""
-OF_ROWS = {"user_ids": "left_ids", "item_ids": "ids", "item_names": "labels"}
-"""Options of `load` by the names that they have here."""
-FEATURES = ("user_features", "item_features")
 
 
 def from_object(
@@ -109,19 +108,9 @@ def read_object(model: Any, *, kind: str = "auto", **options: Any) -> Reading:
     >>> read_object(LogisticRegression().fit([[0.0], [1.0], [2.0]], ["a", "b", "c"])).intake.line()
     'read as LogisticRegression of sklearn: coef_, intercept_, classes_'
     """
-    options = {name: value for name, value in options.items() if value is not None}
-    for name, option in OF_ROWS.items():
-        if name in options and option in options:
-            raise InputError(f"{option} must be left out beside {name}, which is the same.")
-    request = Request.of(kind, {OF_ROWS.get(name, name): value for name, value in options.items()})
-    model = networks.unwrapped(model)
-    library, reader = _reader(model)
-    unused = set(request.given) - {*ALWAYS, *(FEATURES if library.startswith("LightFM ") else ())}
-    if unused & {*FEATURES}:
-        raise InputError("user_features and item_features must be left out here; only LightFM models use them.")
-    if unused and reader not in (networks.module, networks.mapping, networks.keras_model):
-        option = next(name for name in request.given if name in unused)
-        raise InputError(f"{option} must be left out here; only state dictionaries leave open what is what.")
+    request, model = Request.of(kind, options), networks.unwrapped(model)
+    library, reader, used = _reader(model)
+    require_options(request, used, library)
     live = reader(model, request)
     # What reaches the factors stands in for the inputs as the caller has them; examples of pairs are no left side.
     inputs = request.inputs if live.inputs is None else live.inputs
@@ -135,18 +124,18 @@ def read_object(model: Any, *, kind: str = "auto", **options: Any) -> Reading:
     return reading
 
 
-def _reader(model: Any) -> tuple[str, Reader]:
-    """Return what a model is called, and what reads it."""
+def _reader(model: Any) -> tuple[str, Reader, tuple[str, ...]]:
+    """Return what a model is called, what reads it, and the options that it uses beside those that all do."""
     if isinstance(model, FactorModel):
-        return "model", lambda model, _: LiveModel.of(model, {})
+        return "model", lambda model, _: LiveModel.of(model, {}), ()
     if isinstance(model, Mapping):
-        return "state dictionary", networks.mapping
+        return "state dictionary", networks.mapping, ARRAYS
     for (package, name), (what, held, remedy) in REFUSED.items():
         if comes_from(model, (package,), (name,)):
             raise must_be(f"a model of {package}", what, f"{type(model).__name__}, which has {held}", remedy)
-    for packages, classes, reader in READERS:
+    for packages, classes, reader, options in READERS:
         if comes_from(model, packages, classes):
-            return f"{type(model).__name__} of {packages[0]}", reader
+            return f"{type(model).__name__} of {packages[0]}", reader, options
     raise InputError(
         f"the object must be a fitted model of a known library; got {type(model).__name__}; "
         "use FactorModel.from_user_item, from_softmax or from_vectors with its arrays."

@@ -44,6 +44,8 @@ class Library:
     """Biases, ids and offset."""
     build: Callable[[Any, dict[str, Any], Request], FactorModel]
     """Model of an object and the fields read of it, with its link and its training objective."""
+    options: tuple[str, ...] = ()
+    """Options of `from_object` that say what its objects do not."""
     predicts: Mapping[str, Predict] = field(default_factory=dict)
     """Scores by the method that gives them; the first that exists counts."""
 
@@ -341,6 +343,7 @@ LIBRARIES = (
         sides=(("user_embeddings", "item_embeddings"),),
         fields={"left_bias": "user_biases", "right_bias": "item_biases"},
         build=_lightfm,
+        options=("user_features", "item_features"),
         predicts={"predict": _predicted_by_lightfm},
     ),
     Library(
