@@ -109,7 +109,7 @@ def agreement(
     softmax = all(isinstance(model.link, Softmax) for model in (before, after))
     divergence = _divergence(old, new) if softmax else None
     # Divergence needs the logits as they are; all that follows has a scale that counts for nothing.
-    old, new, alike = _comparable(old, new)
+    alike = _comparable(old, new)
     if one_table:
         old, new, unlike = _without_self(old, new, rows[:, None] == columns)
     else:
@@ -140,14 +140,14 @@ def _scores(model: FactorModel, left: Indices, right: Indices) -> Floats:
     return np.asarray(model.take(right=some).scores(places[: len(left)])[:, places[len(left) :]])
 
 
-def _comparable(
-    old: NDArray[np.float64], new: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64], bool]:
-    """Bring scores to a common ordinary size; undefined cosines become 0, and must be undefined in both models."""
+def _comparable(old: NDArray[np.float64], new: NDArray[np.float64]) -> bool:
+    """Bring scores to a common ordinary size in place; undefined cosines become 0, and must be so in both models."""
     undefined = np.isnan(old), np.isnan(new)
-    old, new = np.nan_to_num(old), np.nan_to_num(new)
-    largest = max(np.abs(old).max(), np.abs(new).max()) or 1.0
-    return old / largest, new / largest, bool((undefined[0] == undefined[1]).all())
+    old[undefined[0]] = new[undefined[1]] = 0.0
+    largest = max(abs(float(end)) for x in (old, new) for end in (x.min(), x.max())) or 1.0
+    old /= largest
+    new /= largest
+    return bool((undefined[0] == undefined[1]).all())
 
 
 def _without_self(

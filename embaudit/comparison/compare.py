@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,17 +11,16 @@ import numpy as np
 from embaudit.canonical.identified import prediction_views
 from embaudit.canonical.row_span import in_span
 from embaudit.comparison.agreement import Agreement, agreement
-from embaudit.comparison.change import TIED, role_change, serving
-from embaudit.comparison.fits import EXPLAINED, CrossFitHalf, can_be_any, folds, held_out_error, is_open, whole
+from embaudit.comparison.change import TIED, AttributionSteps, attribution_steps, mean_size, role_change
+from embaudit.comparison.fits import EXPLAINED, WORSE, CrossFitHalf, folds, held_out_error, is_open, whole
 from embaudit.comparison.matching import Pairing, match, pairing
 from embaudit.comparison.result import Comparison
 from embaudit.comparison.rounded import LoadedModel, rounded, with_states
 from embaudit.core.checked import RNG, as_count, as_generator, as_list, named_keywords
-from embaudit.core.parallel import one_blas_thread
 from embaudit.core.progress import track
 from embaudit.errors import InputError
 from embaudit.io.files import AnyPath
-from embaudit.linalg.intervals import GROUPS, draw_groups
+from embaudit.linalg.intervals import draw_groups
 from embaudit.linalg.rows import sample_rows
 from embaudit.model import FactorModel, SideName
 from embaudit.model.sizes import require_ordinary_size
@@ -110,31 +110,30 @@ def compare(
     left = matches.get("left") if None in (before.compared, after.compared) else matches["right"]
     predictions = None if left is None else agreement(before, after, left, matches["right"], rng=draw)
     parts, fits = _gauges(paired, predictions, draw)
-    fewest = min(GROUPS, *map(len, matches.values()))
-    groups = {role: draw_groups(len(shared), draw, most=fewest) for role, shared in matches.items()}
-    # Of one halving: an average over several would vary less than their gauges do.
-    refits = [(fold, fold.without(paired.fitted, groups, paired.shifts)) for fold in parts[:2]]
+    steps = _steps(paired, parts, draw)
+    # A gauge acts on both sides: one that helps one side and spoils the other is not what happened.
+    if not (fits or brings_nearer(steps)):
+        parts = [replace(fold, group="rotation") for fold in parts]
+        steps = _steps(paired, parts, draw)
     views = prediction_views(before), prediction_views(after)
     predicted: dict[SideName, tuple[Floats, Floats]] = {}
     if views[0] is not None and views[1] is not None:
         # Rows whose plain cosine is the prediction cosine.
         predicted = {role: (views[0][role][m.before], views[1][role][m.after]) for role, m in matches.items()}
-    # Neighbours are looked up so in any case; setting it anew for each small list takes longer than the list.
-    with one_blas_thread():
-        changes = {
-            role: role_change(
-                role,
-                matches[role],
-                paired,
-                parts,
-                groups[role],
-                refits,
-                n=n_neighbours,
-                rng=draw,
-                predicted=predicted.get(role),
-            )
-            for role in track(compared, "comparing cosines", len(compared))
-        }
+    changes = {
+        role: role_change(
+            role,
+            matches[role],
+            paired,
+            parts,
+            steps[role],
+            groups=draw_groups(len(matches[role]), draw),
+            n=n_neighbours,
+            rng=draw,
+            predicted=predicted.get(role),
+        )
+        for role in track(compared, "comparing cosines", len(compared))
+    }
     typical = _typical(parts)
     in_steps = rounded(first, second, matches["right"]) if "right" in matches else None
     # A smaller gauge may explain nearly all of it even so: what little it leaves is no more than what remains.
@@ -153,7 +152,6 @@ def compare(
         n_states=n_states,
         rounded=in_steps,
         too_few_for=first.model.rank if is_unknown else 0,
-        can_be_any=is_unknown and predictions is None and can_be_any(paired.fitted, paired.shifts),
     )
 
 
@@ -169,10 +167,27 @@ def _gauges(
         return parts, True
     # Of the same predictions a gauge exists, so that a fit judged on its own rows does not flatter it.
     if predictions is not None and predictions.same:
-        together = whole(paired.fitted, *options)
+        together = [whole(paired.fitted, *options)]
         if _fits(paired, together):
             return together, True
-    return serving(paired, parts, draw), False
+    return parts, False
+
+
+def _steps(
+    paired: Pairing, parts: list[CrossFitHalf], draw: np.random.Generator
+) -> dict[SideName, list[AttributionSteps]]:
+    """Follow the rows of every side from model to model, half by half."""
+    return {role: [attribution_steps(role, paired, fold, draw) for fold in parts] for role in paired.raw}
+
+
+def brings_nearer(steps: dict[SideName, list[AttributionSteps]]) -> bool:
+    """Check that the gauges bring the cosines of all sides together nearer."""
+    apart, still_apart = (
+        sum(mean_size(np.concatenate([getattr(path, name) for path in paths])) for paths in steps.values())
+        for name in ("visible", "remainder")
+    )
+    # The factor by which a larger group has to beat a smaller one holds for cosines, too.
+    return still_apart * WORSE <= apart
 
 
 def _fits(paired: Pairing, parts: list[CrossFitHalf]) -> bool:

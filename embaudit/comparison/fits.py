@@ -6,11 +6,10 @@ problem, `w PᵀP M + v M Q'ᵀQ' = w PᵀP' + v QᵀQ'`, solved in the eigenbas
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from embaudit.core.checked import Floats, Indices
 from embaudit.model import SideName
@@ -24,7 +23,6 @@ Rows: TypeAlias = dict[SideName, tuple[Floats, Floats]]
 """Rows before and after of each side, in the same order."""
 Pair: TypeAlias = tuple[Floats, Floats]
 """M and M⁻ᵀ."""
-Sides: TypeAlias = dict[SideName, NDArray[np.uint8]]
 Shifts: TypeAlias = tuple[SideName, ...]
 BOTH: Shifts = ("left", "right")
 EXPLAINED = 1e-8
@@ -195,8 +193,6 @@ class CrossFitHalf:
 
     held_out: dict[SideName, Indices]
     """Positions in the match of the rows held out, by side."""
-    trained_on: dict[SideName, Indices]
-    """Positions of the rows that the gauge was fitted on, by side."""
     fits: dict[str, GaugeFit]
     """The best gauge of each group."""
     group: str
@@ -206,16 +202,6 @@ class CrossFitHalf:
     def gauge(self) -> GaugeFit:
         """The gauge that judges this half."""
         return self.fits[self.group]
-
-    def without(self, rows: Rows, groups: Sides, shifts: Shifts) -> list[CrossFitHalf]:
-        """Fit its gauge again without each group of entities, of all sides at once."""
-        # A gauge moves both sides at once, so that a group of left and of right rows is left out together.
-        variants = []
-        for group in range(min(int(g.max()) for g in groups.values()) + 1):
-            rest = {role: train[groups[role][train] != group] for role, train in self.trained_on.items()}
-            fit = fit_gauge(_part(rows, rest), self.group, shifts)
-            variants.append(replace(self, fits=self.fits | {self.group: fit}))
-        return variants
 
 
 def _part(rows: Rows, positions: dict[SideName, Indices]) -> Rows:
@@ -235,16 +221,15 @@ def folds(
     for held_out, train in (halves, halves[::-1]):
         training = _part(rows, train)
         fits = {group: fit_gauge(training, group, shifts) for group in groups}
-        parts.append(CrossFitHalf(held_out, train, fits, _choose(training, groups, shifts)))
+        parts.append(CrossFitHalf(held_out, fits, _choose(training, groups, shifts)))
     return parts
 
 
-def whole(rows: Rows, groups: tuple[str, ...] = GROUPS, shifts: Shifts = BOTH) -> list[CrossFitHalf]:
+def whole(rows: Rows, groups: tuple[str, ...] = GROUPS, shifts: Shifts = BOTH) -> CrossFitHalf:
     """Fit on all rows and judge them all: for models of one prediction, where a gauge is there to be found."""
-    everything: dict[SideName, Indices] = {role: np.arange(len(x)) for role, (x, _) in rows.items()}
     fits = {group: fit_gauge(rows, group, shifts) for group in groups}
     left = {group: _mean_unexplained(fit, rows) for group, fit in fits.items()}
-    return [CrossFitHalf(everything, everything, fits, _smallest(left))]
+    return CrossFitHalf({role: np.arange(len(x)) for role, (x, _) in rows.items()}, fits, _smallest(left))
 
 
 def _choose(training: Rows, groups: tuple[str, ...], shifts: Shifts) -> str:
@@ -277,22 +262,6 @@ def is_open(rows: Rows, shifts: Shifts) -> bool:
         if judging >= x.shape[1] and _n_directions(x, is_shifted=role in shifts) == x.shape[1]:
             return False
     return True
-
-
-def can_be_any(rows: Rows, shifts: Shifts) -> bool:
-    """Check that the rows of one side are independent before and after, so that a gauge carries any into any.
-
-    Examples
-    --------
-    >>> x = np.random.default_rng(0).standard_normal((2, 11, 10))
-    >>> can_be_any({"right": (x[0], x[1])}, ()), can_be_any({"right": (x[0], x[1])}, ("right",))
-    (False, True)
-    """
-    if len(rows) > 1:
-        return False
-    ((role, tables),) = rows.items()
-    count = len(tables[0]) - (role in shifts)
-    return all(count <= x.shape[1] and _n_directions(x, is_shifted=role in shifts) == count for x in tables)
 
 
 def _n_directions(x: Floats, *, is_shifted: bool) -> int:

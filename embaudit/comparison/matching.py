@@ -49,10 +49,8 @@ class Match:
     """Entities that the second model lacks."""
     only_after: int
     """Entities that the first model lacks."""
-    by_ids: bool
-    """True if entities were matched by ids; else by names or by the order of the rows."""
-    by_names: bool = False
-    """True if names that occur once, such as the texts of tokens, served as ids."""
+    key: str
+    """Kind of key that tells which rows are one entity: ids, names that occur once, or row numbers."""
     has_names: bool = False
     """True if entities have names beside ids and numbers."""
 
@@ -93,29 +91,19 @@ def match(
     (array([1, 2, 3]), array([8, 7, 6]), 1, 1)
     """
     sides = (before.side(role), after.side(role))
-    sizes, bare = [len(side) for side in sides], all(side.ids is None for side in sides)
+    bare = all(side.ids is None for side in sides)
     # Rows that are the same in both models are the same entities, such as inputs that two heads were given.
-    rows = by_row or (bare and (by_row is None or _equal(sides)))
-    by_names = not rows and bare and all(side.names is not None for side in sides)
-    if by_names:
-        sides = _named(sides[0]), _named(sides[1])
-    first, second = _in_order(sides, bare=bare) if rows else _by_ids(sides, OPTIONS[role], partial=partial)
-    names = np.asarray(before.names(role))[first]
-    shared = Match(
-        role,
-        first,
-        second,
-        names,
-        sizes[0] - len(first),
-        sizes[1] - len(second),
-        not rows,
-        by_names,
-        before.side(role).names is not None,
-    )
-    if len(shared) < MIN_SHARED:
+    if by_row or (bare and (by_row is None or _equal(sides))):
+        key, (first, second) = "row numbers", _in_order(sides, bare=bare)
+    else:
+        key = "names" if bare and all(side.names is not None for side in sides) else "ids"
+        first, second = _by_key(sides, key, OPTIONS[role], partial=partial)
+    if len(first) < MIN_SHARED:
         title = before.title(role)
-        raise must_be(f"the {title}s that both models hold", f"at least {MIN_SHARED}", len(shared), _same_data(sides))
-    return shared
+        raise must_be(f"the {title}s that both models hold", f"at least {MIN_SHARED}", len(first), _same_data(sides))
+    names, has_names = np.asarray(before.names(role))[first], sides[0].names is not None
+    only_before, only_after = (len(side) - len(first) for side in sides)
+    return Match(role, first, second, names, only_before, only_after, key, has_names)
 
 
 def _equal(sides: tuple[Side, Side]) -> bool:
@@ -127,14 +115,6 @@ def _equal(sides: tuple[Side, Side]) -> bool:
         and first.shape == second.shape
         and all(np.array_equal(first.rows[block], second.rows[block]) for block in row_blocks(*first.shape))
     )
-
-
-def _named(side: Side) -> Side:
-    """Take names for ids; rows that share a name get one of their own, which no other model has."""
-    names = np.asarray(side.names).astype(np.str_)
-    _, place, counts = np.unique(names, return_inverse=True, return_counts=True)
-    own = np.char.add(f"{id(side)} row ", np.arange(len(names)).astype(np.str_))
-    return side.replace(ids=np.where(counts[place] > 1, own, names))
 
 
 def _in_order(sides: tuple[Side, Side], *, bare: bool) -> tuple[Indices, Indices]:
@@ -149,18 +129,17 @@ def _in_order(sides: tuple[Side, Side], *, bare: bool) -> tuple[Indices, Indices
 
 
 def _same_data(sides: tuple[Side, Side]) -> str:
-    ids = [side.ids for side in sides if side.ids is not None]
-    if len(ids) < len(sides):
+    if any(side.ids is None for side in sides):
         return "compare the same data"
-    first, second = (repr(row_ids[:1].tolist()[0]) for row_ids in ids)
+    first, second = (repr(np.asarray(side.ids)[:1].tolist()[0]) for side in sides)
     return (
         f"compare the same data, under the same ids: the first model's start with {first}, the second's with {second}"
     )
 
 
-def _by_ids(sides: tuple[Side, Side], option: str, *, partial: bool) -> tuple[Indices, Indices]:
-    """Return the rows of the entities that both sides name by one id, and no title tells apart."""
-    title, (first, second) = sides[0].title, (side.ids for side in sides)
+def _by_key(sides: tuple[Side, Side], key: str, option: str, *, partial: bool) -> tuple[Indices, Indices]:
+    """Return the rows of the entities that have one id, or a name of their own, on both sides, and no other title."""
+    title, (first, second) = sides[0].title, (side.names if key == "names" else side.ids for side in sides)
     if first is None and second is None:
         raise without_ids(title, *MODELS, option=option)
     if first is None or second is None:
@@ -169,16 +148,16 @@ def _by_ids(sides: tuple[Side, Side], option: str, *, partial: bool) -> tuple[In
             f"{title} ids must be in both models or in neither; the {which} has none; add them to it with "
             f"--{option.replace('_', '-')}, or {BY_ROW}."
         )
-    require_one_kind(first, second, MODELS, what=f"{title} ids")
+    require_one_kind(np.asarray(first), np.asarray(second), MODELS, what=f"{title} {key}")
     rows_before, rows_after = _shared(first, second)
-    if len(rows_before) >= MIN_SHARED:
+    if key == "ids" and len(rows_before) >= MIN_SHARED:
         same = _same_titles(sides, rows_before, rows_after)
         if not (partial or same.all()):
             raise _other_titles(sides, rows_before[~same], rows_after[~same])
         rows_before, rows_after = rows_before[same], rows_after[same]
-        require_most(
-            len(rows_before), min(map(len, sides)), f"{title}s of the smaller model", "the other", partial=partial
-        )
+    if len(rows_before) >= MIN_SHARED:
+        smaller = min(map(len, sides))
+        require_most(len(rows_before), smaller, f"{title}s of the smaller model", "the other", partial=partial)
     return rows_before, rows_after
 
 
@@ -203,17 +182,22 @@ def _other_titles(sides: tuple[Side, Side], rows_before: Indices, rows_after: In
     return must_be(f"the {title}s of one id", "of one title in both models", got, remedy)
 
 
-def _shared(ids_before: NDArray[Any], ids_after: NDArray[Any]) -> tuple[Indices, Indices]:
-    """Return the rows of the shared ids, in the order of the first model.
+def _shared(first: Any, second: Any) -> tuple[Indices, Indices]:
+    """Return the rows of the keys that occur once in either model and in both, in the order of the first one.
 
-    Numbers are read as text where the other model's ids are text, as formats of text leave them.
+    Numbers are read as text where the other model's keys are text, as formats of text leave them.
     """
-    if (ids_before.dtype.kind in "US") != (ids_after.dtype.kind in "US"):
-        ids_before, ids_after = ids_before.astype(np.str_), ids_after.astype(np.str_)
-    # It returns ids in their own order, from which rows go back to that of the first model.
-    _, rows, counterparts = np.intersect1d(ids_before, ids_after, assume_unique=True, return_indices=True)
+    before, after = np.asarray(first), np.asarray(second)
+    if {before.dtype.kind, after.dtype.kind} - set("iu"):
+        before, after = before.astype(np.str_), after.astype(np.str_)
+    once = []
+    for keys in (before, after):
+        _, rows, counts = np.unique(keys, return_index=True, return_counts=True)
+        once.append(np.sort(rows[counts == 1]))
+    own, other = (keys[rows] for keys, rows in zip((before, after), once, strict=True))
+    _, rows, counterparts = np.intersect1d(own, other, assume_unique=True, return_indices=True)
     order = np.argsort(rows)
-    return rows[order], counterparts[order]
+    return once[0][rows[order]], once[1][counterparts[order]]
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NotRequired, TypedDict, cast
 
-from embaudit.comparison.change import OUTCOMES, PARTS, TIED
+from embaudit.comparison.change import TIED
 from embaudit.core.checked import as_count
 from embaudit.core.results import Result
 from embaudit.errors import must_be
@@ -140,8 +140,6 @@ class Comparison(Result):
     """Random states that stood before the final norms of two heads; 0 where the models have inputs or users."""
     too_few_for: int = 0
     """Dimensions for which the rows are too few to find what a gauge explains; 0 where they suffice."""
-    can_be_any: bool = False
-    """True if some gauge turns any rows of one side into any, as they are too few."""
     rounded: Rounded | None = None
     """Differences against the steps of rounding; None where neither model is rounded."""
 
@@ -180,7 +178,7 @@ class Comparison(Result):
         return frame[frame["total"] > TIED].head(as_count(n, "n", least=0))
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row for each side compared; mean changes and shares of neighbours with their 95 % intervals."""
+        """Return one row for each side compared; the mean change and shares of lists kept with their 95 % intervals."""
         import pandas as pd
 
         return pd.DataFrame(self.changes_by_side)
@@ -209,9 +207,7 @@ class Comparison(Result):
     def _change(self, role: SideName) -> ChangeRecord:
         """Return the means, shares and intervals of one side as a row."""
         change = self.changes[role]
-        names = dict(zip(PARTS, ("change", "gauge", "unseen", "remainder"), strict=True))
-        ends = {f"mean_abs_{title}": change.interval(name) for name, title in names.items()}
-        ends |= {name: change.interval(name) for name in OUTCOMES}
+        ends = {"mean_abs_change": change.interval("total"), "kept": change.interval("kept")}
         unknown = float("nan"), float("nan")
         ends["predicted_kept"] = unknown if change.predicted_kept is None else change.interval("predicted_kept")
         row = {

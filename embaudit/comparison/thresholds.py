@@ -77,23 +77,20 @@ def thresholds(
     old, new = pair_cosines(before, before, pairs), pair_cosines(after, after, pairs)
     defined = np.isfinite(old) & np.isfinite(new)
     pairs, old, new = pairs[defined], old[defined], new[defined]
-    ends, labels = groups[pairs], np.unique(groups)
+    # In rising order of the second model's cosines, so that those of a part of the pairs are in order, too.
+    order = np.argsort(new)
+    old, new, ends = old[order], new[order], groups[pairs[order]]
     # A pair is left out with either of its entities.
-    samples = [(old[rest], np.sort(new[rest])) for rest in ((ends != label).all(axis=1) for label in labels)]
-    ranked = np.sort(new)
+    samples = [slice(None), *((ends != label).all(axis=1) for label in np.unique(groups))]
+    after_cosines, *replicates = ([_exceeded(old[rest], new[rest], c) for c in COSINES] for rest in samples)
+    margins = jackknife_margin(np.array(replicates)).tolist()
     carried = []
-    for cosine in COSINES:
+    for cosine, after_cosine, margin in zip(COSINES, after_cosines, margins, strict=True):
         count = int((old >= cosine).sum())
-        if min(count, len(old) - count) < MIN_PAIRS:
-            continue
-        after_cosine = _exceeded(old, ranked, cosine)
-        replicates = np.array([_exceeded(*sample, cosine) for sample in samples])
-        # A tie in one of them would leave an interval from -1 to 1, which tells nobody anything.
-        if np.isnan([after_cosine, *replicates]).any():
-            continue
-        margin = float(jackknife_margin(replicates))
-        low, high = max(-1.0, after_cosine - margin), min(1.0, after_cosine + margin)
-        carried.append(CarriedThreshold(cosine, count / len(old), after_cosine, low, high))
+        # A tie in a sample would leave an interval from -1 to 1, which tells nobody anything.
+        if min(count, len(old) - count) >= MIN_PAIRS and np.isfinite([after_cosine, margin]).all():
+            low, high = max(-1.0, after_cosine - margin), min(1.0, after_cosine + margin)
+            carried.append(CarriedThreshold(cosine, count / len(old), after_cosine, low, high))
     return tuple(carried)
 
 
@@ -106,7 +103,7 @@ def _exceeded(old: Floats, ranked: Floats, cosine: float) -> float:
     count = int((old >= cosine).sum())
     if not 0 < count < len(ranked):
         return float("nan")
-    above, below = ranked[len(ranked) - count], ranked[len(ranked) - count - 1]
+    below, above = ranked[len(ranked) - count - 1 :][:2]
     return float(above + below) / 2 if above - below > TIED else float("nan")
 
 

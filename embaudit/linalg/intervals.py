@@ -120,3 +120,34 @@ def jackknife_margin(replicates: Floats, n_intervals: int = 1, *, beside: float 
     error = np.sqrt((n_groups - 1) * replicates.var(axis=0) + beside**2)
     factor = float(stdtrit(n_groups - 1, 1 - TAIL / n_intervals))
     return np.asarray(np.nan_to_num(error * factor, nan=np.inf))
+
+
+def leave_out_means(values: Floats, ends: NDArray[np.integer], groups: NDArray[np.integer]) -> Floats:
+    """Average values of pairs without each group of entities in turn, at either end; NaN where no pair remains.
+
+    Parameters
+    ----------
+    values : array of shape (m,)
+        NaN where a pair has none.
+    ends : array of shape (m, 2)
+        The two entities of each pair.
+    groups : array of shape (n,)
+        The group of each entity, from 0 up.
+
+    Examples
+    --------
+    >>> leave_out_means(np.array([1.0, 2.0, 6.0]), np.array([[0, 1], [0, 2], [1, 2]]), np.array([0, 1, 2]))
+    array([6., 2., 1.])
+    """
+    defined = np.isfinite(values)
+    n_groups = int(groups.max()) + 1
+    first, second = groups[ends[defined]].astype(np.intp).T
+    cells = first * n_groups + second
+    # Summed by the groups of both ends. A pair goes with the group of either end: all, less a row, less a column, plus
+    # the cell that both took away.
+    sums, counts = (
+        table.sum() - table.sum(axis=0) - table.sum(axis=1) + table.diagonal()
+        for weights in (values[defined], None)
+        for table in [np.bincount(cells, weights, minlength=n_groups**2).reshape(n_groups, n_groups)]
+    )
+    return np.asarray(np.divide(sums, counts, out=np.full(n_groups, np.nan), where=counts > 0))

@@ -93,13 +93,14 @@ def unlike_rows(before: Floats, after: Floats) -> tuple[Flags, Flags]:
     for scores in (before, after):
         rows = scores - scores.mean(axis=1, keepdims=True)
         lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-        rows = np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0)
-        tables.append(rows - rows.mean(axis=0))
+        np.divide(rows, lengths, out=rows, where=lengths > 0)
+        rows -= rows.mean(axis=0)
+        tables.append(rows)
     first, second = tables
     flags = []
-    for axis, n_others in ((1, before.shape[1]), (0, before.shape[0])):
-        lengths = np.sqrt((first**2).sum(axis=axis) * (second**2).sum(axis=axis))
-        flags.append((n_others >= MIN_OTHERS) & ((first * second).sum(axis=axis) < UNLIKE * lengths))
+    for sums, n_others in (("ij,ij->i", before.shape[1]), ("ij,ij->j", before.shape[0])):
+        squares, others, products = (np.einsum(sums, x, y) for x, y in ((first, first), (second, second), tables))
+        flags.append((n_others >= MIN_OTHERS) & (products < UNLIKE * np.sqrt(squares * others)))
     return flags[0], flags[1]
 
 

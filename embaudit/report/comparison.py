@@ -139,29 +139,21 @@ def _measures(change: RoleChange, *, is_split: bool) -> Iterator[tuple[str, str,
         low, high = map(write, change.interval(name))
         return write(value) if low == high == write(value) else f"{write(value)} ({low} to {high})"
 
-    def share(name: str) -> str:
-        return estimate(name, change.neighbour_shares[name], percent)
-
-    match, predicted = change.match, change.predicted_kept
+    match, shares, predicted = change.match, change.neighbour_shares, change.predicted_kept
     yield "shared", f"{len(match):,}", True
     yield "only in the first model", f"{match.only_before:,}", match.only_before > 0
     yield "only in the second model", f"{match.only_after:,}", match.only_after > 0
     yield "without a direction", f"{change.n_without_direction:,}", change.n_without_direction > 0
-    yield "nearest kept", share("kept"), True
+    yield "nearest kept", estimate("kept", shares["kept"], percent), True
     stay = "–" if predicted is None else estimate("predicted_kept", predicted, percent)
     yield "nearest by prediction cosine kept", stay, predicted is not None
-    yield "lost to the gauge", share("lost_to_gauge"), is_split
-    unseen = change.neighbour_shares["lost_to_unseen"] > 0
-    yield "lost to dimensions no prediction sees", share("lost_to_unseen"), unseen
-    yield "lost otherwise", share("lost_to_learning"), is_split
-    names = ("mean change of cosines", "by the gauge", "by dimensions no prediction sees", "remains")
-    for name, cause in zip(names, PARTS, strict=True):
-        value = getattr(change, f"mean_{cause}")
-        yield (
-            name,
-            estimate(cause, value, "{:.3f}".format),
-            value > 0 if cause == "unseen" else is_split or cause == "total",
-        )
+    yield "lost to the gauge", percent(shares["lost_to_gauge"]), is_split
+    yield "lost to dimensions no prediction sees", percent(shares["lost_to_unseen"]), shares["lost_to_unseen"] > 0
+    yield "lost otherwise", percent(shares["lost_to_learning"]), is_split
+    yield "mean change of cosines", estimate("total", change.mean_total, "{:.3f}".format), True
+    yield "by the gauge", f"{change.mean_gauge:.3f}", is_split
+    yield "by dimensions no prediction sees", f"{change.mean_unseen:.3f}", change.mean_unseen > 0
+    yield "remains", f"{change.mean_remainder:.3f}", is_split
     correlations = {"correlation of cosines": change.correlation,
                     "correlation without the gauge": change.gauged_correlation}  # fmt: skip
     for name, value in correlations.items():

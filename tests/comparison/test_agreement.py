@@ -15,7 +15,7 @@ from embaudit.model import FactorModel
 
 
 def everyone(n):
-    return Match("right", np.arange(n), np.arange(n), np.arange(n), 0, 0, by_ids=False)
+    return Match("right", np.arange(n), np.arange(n), np.arange(n), 0, 0, key="row numbers")
 
 
 def test_what_agrees_and_by_how_much():

@@ -13,7 +13,7 @@ from embaudit.model import FactorModel
 
 MODULE = import_module("embaudit.comparison.compare")
 M, K = 30, 3
-NAMES = ("total", "gauge", "remainder", "kept", "lost_to_gauge", "lost_to_learning")
+NAMES = ("total", "kept")
 GAUGE = GeneralLinear(K, max_condition=6.0).sample(rng=7)
 
 

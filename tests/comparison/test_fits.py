@@ -9,16 +9,13 @@ import pytest
 from models import random_model
 
 from embaudit.comparison import compare
-from embaudit.comparison.change import (
-    OUTCOMES,
-    AttributionSteps,
-    first_step_losing_neighbour,
-    serving,
-)
+from embaudit.comparison.change import attribution_steps, neighbour_outcomes
+from embaudit.comparison.compare import brings_nearer
 from embaudit.comparison.fits import fit_gauge, folds, unexplained
 from embaudit.comparison.matching import Pairing
 from embaudit.comparison.rounded import LoadedModel
 from embaudit.gauges import GeneralLinear
+from embaudit.linalg.nearest import neighbours
 from embaudit.model import FactorModel
 from embaudit.model.final_norm import FinalNorm
 
@@ -63,11 +60,11 @@ def test_a_gauge_that_brings_cosines_no_nearer_is_not_kept():
         )
         for fold in parts
     ]
-    assert {fold.group for fold in serving(found, bad, draw)} == {"rotation"}
+    assert not brings_nearer({"right": [attribution_steps("right", found, fold, draw) for fold in bad]})
     moved = x @ spoilt
     real = Pairing({"right": (x, moved)}, {"right": (x, moved)}, ("rotation", "linear"), (), True)
     good = [replace(fold, group="linear") for fold in folds(real.fitted, draw, ("rotation", "linear"), ())]
-    assert serving(real, good, draw) is good
+    assert brings_nearer({"right": [attribution_steps("right", real, fold, draw) for fold in good]})
 
 
 def test_a_head_behind_a_norm_keeps_what_its_shift_adds_to_the_logits():
@@ -78,32 +75,34 @@ def test_a_head_behind_a_norm_keeps_what_its_shift_adds_to_the_logits():
     np.testing.assert_allclose(found.scores(), (gain * states + shift) @ rows.T + np.arange(6.0), atol=1e-12)
 
 
-def path(*versions, forward=True):
-    steps = ("gauge", "learning") if forward else ("learning", "gauge")
-    return AttributionSteps(np.arange(len(versions[0])), versions, ("unseen", *steps, "unseen"))
+@pytest.mark.parametrize("forward", [True, False])
+def test_a_neighbour_is_lost_to_the_first_step_that_drives_it_out(forward):
+    """Against lists looked up by brute force in every version: hidden columns, a stretch, noise, hidden columns."""
+    draw = np.random.default_rng(4)
+    seen, hidden = draw.standard_normal((60, 3)), draw.standard_normal((2, 60, 1))
+    other = seen * [1.0, 2.0, 4.0] + 0.4 * draw.standard_normal((60, 3))
+    old, new = (np.hstack(columns) for columns in zip((seen, other), hidden, strict=True))
+    paired = Pairing({"right": (old, new)}, {"right": (seen, other)}, ("diagonal",), (), forward)
+    fold = folds(paired.fitted, draw, ("diagonal",), ())[0]
+    path = attribution_steps("right", paired, fold, draw)
 
+    def lists(x):
+        unit = x / np.linalg.norm(x, axis=1, keepdims=True)
+        cosines = unit @ unit.T
+        np.fill_diagonal(cosines, -2)
+        return [set(row) for row in np.argsort(-cosines, axis=1)[:, :5].tolist()]
 
-def test_a_neighbour_is_lost_to_the_first_step_that_drives_it_out():
-    x = np.eye(3)
-    known = np.array([[True, True, True, True, True, False]])
-    # Of five neighbours, one stays; the others leave at steps 1 to 4; the last was none.
-    kept = {
-        1: [[True, False, True, True, True, True]],
-        2: [[True, True, False, True, True, True]],
-        3: [[True, True, True, False, True, True]],
-        4: [[True, False, False, False, False, True]],
-    }
-    found = first_step_losing_neighbour(path(x, x + 1, x + 2, x + 3, x + 4), known, lambda i: np.array(kept[i]))
-    assert dict(zip(OUTCOMES, found[:, 0].astype(int).tolist(), strict=True)) == {
-        "kept": [1, 0, 0, 0, 0, 0],
-        "lost_to_gauge": [0, 0, 1, 0, 0, 0],
-        "lost_to_unseen": [0, 1, 0, 0, 1, 0],
-        "lost_to_learning": [0, 0, 0, 1, 0, 0],
-    }
-    other = first_step_losing_neighbour(
-        path(x, x + 1, x + 2, x + 3, x + 4, forward=False), known, lambda i: np.array(kept[i])
-    )
-    np.testing.assert_array_equal(other[[0, 3, 2, 1]], found)
+    every = [lists(x) for x in path.versions]
+    expected = dict.fromkeys(("kept", "lost_to_gauge", "lost_to_unseen", "lost_to_learning"), 0)
+    for row in range(60):
+        for one in every[0][row]:
+            steps = zip(path.reasons, [every[i][row] for i in (1, 2, 3, 4)], strict=True)
+            first = "kept" if one in every[4][row] else f"lost_to_{next(r for r, near in steps if one not in near)}"
+            expected[first] += 1
+    rows = np.arange(60)
+    labels = neighbour_outcomes(path, *(neighbours(x, 5, rows=rows) for x in (old, new)))
+    assert {name: int(flags.sum()) for name, flags in labels.items()} == expected
+    assert min(expected.values()) > 5
 
 
 @pytest.fixture(scope="module")

@@ -22,7 +22,7 @@ NAMED = vectors(ids=list("abcdefghi"))
 def test_rows_without_ids_are_matched_in_order():
     found = match(vectors(), vectors(), "right")
     assert found.before.tolist() == found.after.tolist() == list(range(9))
-    assert (found.only_before, found.only_after, found.by_ids, len(found)) == (0, 0, False, 9)
+    assert (found.only_before, found.only_after, found.key, len(found)) == (0, 0, "row numbers", 9)
     assert found.names.tolist() == vectors().names("right").tolist()
 
 
@@ -61,7 +61,7 @@ def refused(one, two, role="right", **options):
 def test_a_join_by_row_is_refused_until_asked_for_and_needs_as_many_rows():
     named, plain = vectors(ids=list("abcdefghi")), random_model(n=9, p=9, k=3)
     assert refused(vectors(), vectors(seed=1), by_row=False).startswith("item ids must be in the first model, to")
-    assert not match(vectors(), vectors(), "right", by_row=False).by_ids, "equal rows without names need no ids"
+    assert match(vectors(), vectors(), "right", by_row=False).key == "row numbers", "equal rows need no ids"
     assert "the second has none; add them to it with ids, or join by the order" in refused(named, vectors())
     other = vectors().replace(roles=("reader", "book"))
     assert refused(named, other).startswith("item ids must be in both models or in neither;")
@@ -70,7 +70,7 @@ def test_a_join_by_row_is_refused_until_asked_for_and_needs_as_many_rows():
     assert "left_ids" in users
     for one, two in ((named, vectors(ids=list("jklmnopqr"))), (vectors(), vectors())):
         found = match(one, two, "right", by_row=True)
-        assert (found.before.tolist(), found.after.tolist(), found.by_ids) == ([*range(9)], [*range(9)], False)
+        assert (found.before.tolist(), found.after.tolist(), found.key) == ([*range(9)], [*range(9)], "row numbers")
     assert "got 9 in the first model and 10" in refused(vectors(9, ids=range(9)), vectors(10), by_row=True)
 
 
@@ -123,7 +123,7 @@ def test_rows_without_ids_are_matched_by_names_that_occur_once():
     one = FactorModel.from_softmax(np.eye(12), labels=names)
     two = FactorModel.from_softmax(np.eye(12)[order], labels=names[order])
     found = match(one, two, "right", by_row=False)
-    assert (found.by_names, len(found), found.only_before, found.only_after) == (True, 10, 2, 2)
+    assert (found.key, len(found), found.only_before, found.only_after) == ("names", 10, 2, 2)
     assert names[found.before].tolist() == names[order][found.after].tolist() == list("abcdefghij")
     assert "matched by their names" in compare(one, two, by_row=False).explain()
     assert "label ids must be in" in refused(one, FactorModel.from_softmax(np.eye(12)), by_row=False)

@@ -33,7 +33,7 @@ def given(rows, gains=None, found=None, **fields):
 def match(before, after=None):
     before = np.asarray(before)
     names = np.array([str(row) for row in before])
-    return Match("right", before, before if after is None else np.asarray(after), names, 0, 0, by_ids=True)
+    return Match("right", before, before if after is None else np.asarray(after), names, 0, 0, key="ids")
 
 
 def test_distances_are_counted_in_steps_of_both_types_in_the_gauge_between_the_norms():

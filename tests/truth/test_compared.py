@@ -188,7 +188,7 @@ def test_rows_that_lie_apart_and_models_of_two_ranks(tmp_path: Path) -> None:
     one, two = LoadedModel.of(STORED.written(tmp_path / "n.gguf")), LoadedModel.of(path)
     steps = two.rounding.steps(slice(0, 80))
     for rows in (np.array([3, 70, 41]), np.arange(5, 12), np.array([9])):
-        match = Match("right", rows, rows, rows, 0, 0, by_ids=False)
+        match = Match("right", rows, rows, rows, 0, 0, key="row numbers")
         found = rounded(one, two, match)
         far = np.abs(two.model.right[rows] - one.model.right[rows]) / steps[rows]
         assert found.largest == pytest.approx(far.max(), rel=1e-3)
