@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NotRequired, TypedDict, cast
+from typing import TYPE_CHECKING, ClassVar, NotRequired, TypedDict, cast
 
 from embaudit.comparison.change import TIED
 from embaudit.core.checked import as_count
@@ -63,33 +63,9 @@ class ChangeRecord(TypedDict):
     """Lower end of the 95 % interval of `mean_abs_change`."""
     mean_abs_change_ci_high: float
     """Upper end of that interval."""
-    mean_abs_gauge_ci_low: float
-    """Lower end of the 95 % interval of `mean_abs_gauge`."""
-    mean_abs_gauge_ci_high: float
-    """Upper end of that interval."""
-    mean_abs_unseen_ci_low: float
-    """Lower end of the 95 % interval of `mean_abs_unseen`."""
-    mean_abs_unseen_ci_high: float
-    """Upper end of that interval."""
-    mean_abs_remainder_ci_low: float
-    """Lower end of the 95 % interval of `mean_abs_remainder`."""
-    mean_abs_remainder_ci_high: float
-    """Upper end of that interval."""
     kept_ci_low: float
     """Lower end of the 95 % interval of `kept`."""
     kept_ci_high: float
-    """Upper end of that interval."""
-    lost_to_gauge_ci_low: float
-    """Lower end of the 95 % interval of `lost_to_gauge`."""
-    lost_to_gauge_ci_high: float
-    """Upper end of that interval."""
-    lost_to_unseen_ci_low: float
-    """Lower end of the 95 % interval of `lost_to_unseen`."""
-    lost_to_unseen_ci_high: float
-    """Upper end of that interval."""
-    lost_to_learning_ci_low: float
-    """Lower end of the 95 % interval of `lost_to_learning`."""
-    lost_to_learning_ci_high: float
     """Upper end of that interval."""
     predicted_kept_ci_low: float
     """Lower end of the 95 % interval of `predicted_kept`."""
@@ -143,6 +119,7 @@ class Comparison(Result):
     rounded: Rounded | None = None
     """Differences against the steps of rounding; None where neither model is rounded."""
 
+    SCHEMA_VERSION: ClassVar = 2
     RECORD = (
         *("group", "condition_number", "fits", "explained", "n_states", "too_few_for", "rounded", "agreement"),
         *("changes=changes_by_side", "moved_most=most_moved", "thresholds", "neighbours", "explanation=explain"),

@@ -32,7 +32,11 @@ def record(result: Result) -> dict[str, Any]:
     >>> written["schema_version"], written["n_blocks"]
     (1, 2)
     """
-    return {"embaudit_version": __version__, "schema_version": VERSION, **result.to_dict()}
+    return {
+        "embaudit_version": __version__,
+        "schema_version": getattr(result, "SCHEMA_VERSION", VERSION),
+        **result.to_dict(),
+    }
 
 
 def schema(name: str) -> str:
