@@ -244,10 +244,12 @@ def role_change(
     visible, end, left = (
         np.concatenate([getattr(path, name) for path in steps]) for name in ("visible", "end", "remainder")
     )
-    total, seen, remainder = (_row_means(np.abs(change), pairs, len(match)) for change in (new - old, visible, left))
+    total, visible_change, remainder = (
+        _row_means(np.abs(change), pairs, len(match)) for change in (new - old, visible, left)
+    )
     # A gauge that takes cosines further apart has no part in the change, and no negative one.
     remainder = np.minimum(remainder, total)
-    unseen = np.clip(total - seen, 0, total - remainder)
+    unseen = np.clip(total - visible_change, 0, total - remainder)
     # Halves of one cut share their gauges' luck: their mean is one observation of it.
     by_part = np.array([mean_size(path.cosines[4] - path.cosines[0]) for path in steps])
     by_cut = np.mean(np.split(by_part, max(1, len(steps) // 2)), axis=1)
@@ -347,9 +349,9 @@ def neighbour_outcomes(path: AttributionSteps, former: NeighbourLists, latter: N
     dict of str to array of shape (m, n)
     """
     # A neighbour in the second model stayed, even if some version between had lost it.
-    kept = former.kept_in(latter, tie=TIED)
-    open_ = (former.indices >= 0) & ~kept
-    labels = {name: np.zeros(kept.shape, dtype=bool) for name in OUTCOMES} | {"kept": kept}
+    is_kept = former.kept_in(latter, tie=TIED)
+    open_ = (former.indices >= 0) & ~is_kept
+    labels = {name: np.zeros(is_kept.shape, dtype=bool) for name in OUTCOMES} | {"kept": is_kept}
     for i, reason in enumerate(path.reasons, start=1):
         version, lost = path.versions[i], open_
         # A step that changes no array loses no neighbour, and costs no search.

@@ -207,10 +207,10 @@ def _predicted(comparison: Comparison) -> str:
     """Set the lists by prediction cosine beside those by cosine, which a gauge moves."""
     shares = []
     for role, change in comparison.changes.items():
-        kept = change.predicted_kept
-        if kept is None or (change.mean_total < STILL and kept == 1):
+        share = change.predicted_kept
+        if share is None or (change.mean_total < STILL and share == 1):
             continue
-        lost, low, high = (percent(1 - share) for share in (kept, *change.interval("predicted_kept")[::-1]))
+        lost, low, high = (percent(1 - end) for end in (share, *change.interval("predicted_kept")[::-1]))
         interval = "" if low == high == lost else f" (95 %: {low} to {high})"
         shares.append(f"{lost} of {change.n_neighbours} nearest {comparison.title(role)}s{interval}")
     return f"By prediction cosine, {' and '.join(shares)} changed." if shares else ""
