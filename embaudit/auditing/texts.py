@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from importlib.resources import files
 from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import Any
 
 from embaudit.auditing.finding import Severity
 from embaudit.core.checked import is_number
@@ -60,44 +60,49 @@ class AnswerRow:
     """Key of the advice that follows."""
 
 
-class _Listed:
-    """Name, and a place on the page of all codes and words."""
+@dataclass(frozen=True)
+class Entry:
+    """A code of a finding, or a word that reports use, and all that its reader may ask about it."""
 
     name: str
+    """Stable code, EMB and three digits, or the spelling in reports."""
+    meaning: str
+    """Meaning of the finding, the observation and its rows, or of the word."""
+    severities: tuple[Severity, ...] = ()
+    """Severity of the finding, or the two that it can have; none of a word."""
+    title: str = ""
+    """The case of a finding in a few words."""
+    why: str = ""
+    """Reason why a finding matters to a reader of cosines."""
+    remedy: str = ""
+    """Advice to the reader of a finding."""
+    computed: str = ""
+    """Method by which a finding is made, and the threshold from which on it is reported."""
+    reference: str = ""
+    """Reference to a text with more."""
+    example: str = ""
+    """An example of a word, on a model that one can picture."""
+    also: tuple[str, ...] = ()
+    """Other names that it is looked up by, without their numbers."""
+    pages: tuple[str, ...] = ("audit",)
+    """Commands whose pages define the word."""
+    grows: bool = True
+    """True if a finding is graver where the number behind it, without its sign, is larger."""
+    says: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
+    """Templates of what a report says of a finding."""
+
+    @classmethod
+    def of(cls, name: str, row: Mapping[str, Any]) -> Entry:
+        """Make an entry of its table in texts.toml."""
+        severities = tuple(Severity[title.upper()] for title in row.get("severities", ()))
+        lists = {key: tuple(row[key]) for key in ("also", "pages") if key in row}
+        return cls(name, **{**row, **lists, "severities": severities})
 
     @property
     def address(self) -> str:
         """Place in the documentation, with the anchor that forges and Sphinx give its heading."""
         heading = re.sub(r"[^\w -]", "", self.name.lower())
         return f"{PAGE}#{heading.replace(' ', '-')}"
-
-
-@dataclass(frozen=True)
-class Code(_Listed):
-    """A code of a finding, and all that its reader may ask about it."""
-
-    name: str
-    """Stable code, EMB and three digits."""
-    severities: tuple[Severity, ...]
-    """Severity of the finding, or the two that it can have."""
-    title: str
-    """The case in a few words."""
-    meaning: str
-    """Meaning of the finding: the observation, and its rows."""
-    why: str
-    """Reason why it matters to a reader of cosines."""
-    remedy: str
-    """Advice to the reader."""
-    computed: str
-    """Method by which it is found, and the threshold from which on it is reported."""
-    reference: str
-    """Reference to a text with more."""
-    also: tuple[str, ...] = ()
-    """Other names that it is looked up by."""
-    grows: bool = True
-    """True if it is graver where the number behind it, without its sign, is larger."""
-    says: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
-    """Templates of what a report says of it."""
 
     @property
     def severity(self) -> str:
@@ -107,65 +112,32 @@ class Code(_Listed):
     @property
     def heading(self) -> str:
         """The line above the sections."""
-        return f"{self.name} ({self.severity}): {self.title}"
+        if self.severities:
+            return f"{self.name} ({self.severity}): {self.title}"
+        return f"{self.name} (also {', '.join(self.also)})" if self.also else self.name
 
     @property
     def sections(self) -> tuple[tuple[str, str], ...]:
         """Headings, each with its text."""
-        return (
+        texts = (
             ("What it means", self.meaning),
+            ("For example", self.example),
             ("Why it matters", self.why),
             ("What to do", self.remedy),
             ("How it is computed", self.computed),
             *(("Threshold", str(threshold)) for threshold in THRESHOLDS.values() if threshold.code == self.name),
             ("Reference", self.reference),
         )
+        return tuple((heading, text) for heading, text in texts if text)
 
 
-@dataclass(frozen=True)
-class Term(_Listed):
-    """A word that reports use."""
-
-    name: str
-    """Spelling in reports."""
-    meaning: str
-    """Meaning of the word."""
-    example: str = ""
-    """An example on a model that one can picture."""
-    also: tuple[str, ...] = ()
-    """Other names that it is looked up by, without their numbers."""
-    pages: tuple[str, ...] = ("audit",)
-    """Commands whose pages define it."""
-
-    @property
-    def heading(self) -> str:
-        """The line above the sections."""
-        return f"{self.name} (also {', '.join(self.also)})" if self.also else self.name
-
-    @property
-    def sections(self) -> tuple[tuple[str, str], ...]:
-        """Headings, each with its text."""
-        return (("What it means", self.meaning), *((("For example", self.example),) if self.example else ()))
-
-
-Entry: TypeAlias = Code | Term
-
-
-def _code(name: str, row: dict[str, Any]) -> Code:
-    severities = tuple(Severity[title.upper()] for title in row["severities"])
-    return Code(name, **row | {"severities": severities, "also": tuple(row.get("also", ()))})
-
-
-CODES: dict[str, Code] = {name: _code(name, row) for name, row in _TEXTS["codes"].items()}
+CODES = {name: Entry.of(name, row) for name, row in _TEXTS["codes"].items()}
 """Codes that an audit can report, in their order."""
 SAYS: dict[str, Mapping[str, str]] = {name: code.says for name, code in CODES.items()} | _TEXTS["notes"]
 """Templates of every finding and note, by code."""
 ARGUMENTS: Mapping[str, str] = _TEXTS["arguments"]
 """Templates of why equivalent models may have other cosines, or may not, and of the sets of models this speaks of."""
-WORDS: dict[str, Term] = {
-    name: Term(name, **row | {key: tuple(row[key]) for key in ("also", "pages") if key in row})
-    for name, row in _TEXTS["words"].items()
-}
+WORDS = {name: Entry.of(name, row) for name, row in _TEXTS["words"].items()}
 """Words of reports that have to be explained."""
 ANSWERS: tuple[AnswerRow, ...] = tuple(AnswerRow(**row | {"needs": tuple(row["needs"])}) for row in _TEXTS["answers"])
 """The table of answers; the first row whose findings were all drawn answers."""
@@ -230,7 +202,7 @@ def entry(name: str) -> Entry:
     embaudit.errors.InputError: what to explain must be a code or a word that reports use; got 'CANNOT'; did you mean
     CANNOT BE SAID? `embaudit explain` lists them all.
     """
-    every: list[Entry] = [*CODES.values(), *WORDS.values()]
+    every = (*CODES.values(), *WORDS.values())
     entries = {called.lower(): item for item in every for called in (item.name, *item.also)}
     wanted = " ".join(re.sub(r"-?\b\d[\d.]*(?!\w)", " ", name.lower()).split()) or name
     match = entries.get(wanted, entries.get(wanted.removesuffix("s")))

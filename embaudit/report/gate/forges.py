@@ -20,7 +20,7 @@ from embaudit.report.documents import document
 
 if TYPE_CHECKING:
     from embaudit.auditing import Audit
-    from embaudit.auditing.texts import Code
+    from embaudit.auditing.texts import Entry
     from embaudit.core.results import Result
     from embaudit.report.document import Origin
     from embaudit.report.gate.gate import Judged, Outcome
@@ -126,7 +126,7 @@ def filled(template: str, **values: Any) -> str:
     return made.get_template(template).render(version=__version__, **values) + "\n"
 
 
-def _told(code: Code) -> str:
+def _told(code: Entry) -> str:
     """Write as list in Markdown what `embaudit explain` says of a code; what it sets as code stays so."""
     sections = ((heading, re.split("(`[^`]*`)", text)) for heading, text in code.sections)
     return "\n".join(
