@@ -10,7 +10,7 @@ import numpy as np
 
 from embaudit.auditing.equivalence_class import EquivalenceClass, equivalence_class_of
 from embaudit.auditing.equivalents import REARRANGED, attacked_models, equivalent_models, rearranged_models
-from embaudit.auditing.heads import N_GAUGES, N_PAIRS, head_evidence, panel_size
+from embaudit.auditing.heads import N_GAUGES, N_PAIRS, head_report, panel_size
 from embaudit.auditing.identity import ScoreChange
 from embaudit.auditing.limits import Limits, attack_jobs, bounded_roles, limits_of
 from embaudit.auditing.options import Options
@@ -211,7 +211,7 @@ def gather(
         of_head = sizes | {"n_labels": n_labels, "n_pairs": min(N_PAIRS, effort.n_pairs)}
         of_head |= {"n_gauges": min(N_GAUGES, effort.n_gauges), "max_condition": options.max_condition}
         # A generator of its own, so that sizes of the head's samples do not move the draws of what follows.
-        head = head_evidence(model, rng=np.random.default_rng(rng), **of_head)
+        head = head_report(model, rng=np.random.default_rng(rng), **of_head)
         model = only_labels(model, labels)
     if final_norm is not None:
         norm = norm_evidence(whole, final_norm, labels=labels, rng=np.random.default_rng(rng), **sizes)

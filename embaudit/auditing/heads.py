@@ -60,8 +60,8 @@ ARGMAX_LABELS = 128
 """Labels asked whether they can be the argmax; all of them in a head with no more."""
 ARGMAX_CELLS = 2**18
 """Entries of the largest linear program within a report: about a second each."""
-MIN_SIZES = {"n_labels": 2, "n_neighbours": 1, "n_pairs": 1, "n_gauges": 0}
-"""Smallest values of the counts one may ask for."""
+MIN_SIZES = {"n_labels": 2, "n_gauges": 0}
+"""Smallest values of the counts one may ask for, where that is not 1."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -233,6 +233,7 @@ def head_report(
     n_pairs: int = N_PAIRS,
     n_neighbours: int = 10,
     n_gauges: int = N_GAUGES,
+    n_lists: int = QUERIES,
     max_condition: float = 2.0,
     soft_cap: float | None = None,
     normalised: bool = False,
@@ -259,6 +260,8 @@ def head_report(
         N of the neighbour lists.
     n_gauges : int
         Random gauges of each kind.
+    n_lists : int
+        Fewer than usual cut in proportion the labels asked for their nearest ones, or whether they can be the argmax.
     max_condition : float
         Condition number of the linear ones; translations are one median row long.
     soft_cap : float, optional
@@ -292,30 +295,11 @@ def head_report(
     require_model(model)
     if not is_number(max_condition):
         raise must_be("max_condition", "a finite number >= 1", repr(max_condition))
-    labels_of_pair = None if pair is None else tuple(as_list(pair, "pair", "(0, 1)"))
+    pair = None if pair is None else tuple(as_list(pair, "pair", "(0, 1)"))
     counts = {"n_labels": n_labels, "n_neighbours": n_neighbours, "n_pairs": n_pairs, "n_gauges": n_gauges}
-    for name, value in counts.items():
-        as_count(value, name, least=MIN_SIZES[name], most=MAX_SIZES.get(name))
-    head = in_span(declare(model, soft_cap, normalised=normalised))
-    return head_evidence(head, pair=labels_of_pair, max_condition=max_condition, rng=as_generator(rng), **counts)
-
-
-def head_evidence(
-    model: FactorModel,
-    *,
-    n_neighbours: int,
-    max_condition: float,
-    rng: np.random.Generator,
-    pair: tuple[int, int] | None = None,
-    n_gauges: int = N_GAUGES,
-    n_pairs: int = N_PAIRS,
-    n_labels: int = PANEL,
-    n_lists: int = QUERIES,
-) -> HeadReport:
-    """Measure a head; the parameters are those of `head_report`, and fewer lists than usual cut what labels are asked.
-
-    Labels asked for their nearest ones, or whether they can be the argmax, are then fewer in the same proportion.
-    """
+    for name, value in (counts | {"n_lists": n_lists}).items():
+        as_count(value, name, least=MIN_SIZES.get(name, 1), most=MAX_SIZES.get(name))
+    model, rng = in_span(declare(model, soft_cap, normalised=normalised)), as_generator(rng)
     # The order of the draws is part of the result: panel, probe, pairs, random heads, lists, arg-max candidates.
     panel = make_panel(model, n_labels, rng, include=pair or ())
     space = label_coordinates(model, summary=panel.summary)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from embaudit.auditing.heads import head_evidence
+from embaudit.auditing import head_report
 from embaudit.model import FactorModel
 
 ROWS = np.random.default_rng(3).standard_normal((30, 3)) + np.eye(3)[0]
@@ -14,7 +14,7 @@ INPUTS = np.random.default_rng(4).standard_normal((50, 3)) * [1, 2, 4]
 
 def measured(model, rng=0, **options):
     known = {"n_neighbours": 5, "max_condition": 3.0}
-    return head_evidence(model, rng=np.random.default_rng(rng), **known | options)
+    return head_report(model, rng=rng, **known | options)
 
 
 def test_what_is_measured_of_a_head_is_computed_again():
