@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from embaudit.core.checked import Floats, Indices, Matrix, Vector
+from embaudit.core.checked import Indices, Matrix, Vector
 from embaudit.linalg.nearest import NeighbourLists, neighbours
-from embaudit.linalg.passes import cached_blocks, each_chunk, in_order
+from embaudit.linalg.passes import each_chunk, in_order
 from embaudit.linalg.rows import row_norms, sample_rows, unit_rows
 from embaudit.model import FactorModel, SideName
 from embaudit.model.side import Side
@@ -26,8 +26,6 @@ UNIT = 1e-3
 """Distance of the lengths of rows from 1 up to which they are unit rows: what rounding to a few digits leaves."""
 ALIKE = 1e-3
 """Difference of singular values, relative to the largest, up to which columns are orthonormal but for a scale."""
-SHORT = 1e-290
-"""Length up to which rows are divided one by one: its inverse may overflow, and it has lost digits."""
 MAX_HUBS = 10
 """Rows at most whose share of all places is told."""
 ONE_IN = 100
@@ -193,18 +191,8 @@ def mean_cosine(x: Matrix, norms: Vector | None = None) -> float:
     >>> round(mean_cosine(np.array([[1.0, 0.0], [3.0, 4.0], [0.0, 2.0], [0.0, 0.0]])), 6)
     0.466667
     """
-    norms = row_norms(x) if norms is None else norms
-    # 1/‖x‖ of a very short row leaves float64: such rows are divided by their lengths one by one.
-    short, m = np.flatnonzero((norms > 0) & (norms <= SHORT)), int(np.count_nonzero(norms))
-    weights = np.divide(1, norms, out=np.zeros(len(norms)), where=norms > SHORT)
-
-    def summed(chunk: slice) -> Floats:
-        total = np.zeros(x.shape[1])
-        for rows, block in cached_blocks(x, chunk):
-            total += weights[rows] @ block
-        return total
-
-    total = in_order(each_chunk(x, summed)) + unit_rows(x[short]).sum(axis=0)
+    m = int(np.count_nonzero(row_norms(x) if norms is None else norms))
+    total = in_order(each_chunk(x, lambda rows: unit_rows(x[rows], none=0).sum(axis=0)))
     return float((total @ total - m) / (m * (m - 1))) if m > 1 else float("nan")
 
 
