@@ -13,7 +13,7 @@ from embaudit.auditing.evidence import LISTED
 from embaudit.auditing.finding import Severity
 from embaudit.auditing.findings.heads import origin_matters
 from embaudit.auditing.findings.identification import cases
-from embaudit.auditing.findings.predicted import ALIKE
+from embaudit.auditing.findings.predictions import ALIKE
 from embaudit.auditing.limits import LENGTH, SHIFT, holds_shifts
 from embaudit.auditing.wording import in_titles, seen_of, worded_for
 from embaudit.core.words import counted, in_typical_rows, percent, row_called

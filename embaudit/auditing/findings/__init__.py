@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from embaudit.auditing.findings import heads, identification, movement, predicted, predictions, rows
+from embaudit.auditing.findings import heads, identification, movement, predictions, rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -31,13 +31,13 @@ CHECKS: tuple[Check, ...] = (
     identification.undecided,
     identification.identification,
     identification.penalty,
-    predicted.unseen_directions,
-    predicted.hidden_bias,
-    predicted.bias,
-    predicted.one_side,
-    predicted.compared,
-    predicted.predicted,
-    predicted.constant_alone,
+    predictions.unseen_directions,
+    predictions.hidden_bias,
+    predictions.bias,
+    predictions.one_side,
+    predictions.compared,
+    predictions.predicted,
+    predictions.constant_alone,
     movement.moved,
     movement.drawn,
     movement.ranges,

@@ -1,25 +1,32 @@
-"""The predictions stay (a note), or the check itself failed (EMB001)."""
+"""Findings on predictions: that they stay, cosines at hand beside prediction cosines, and what no prediction sees."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from embaudit.auditing.finding import Finding
-from embaudit.auditing.findings.writing import finding, template
+import numpy as np
+
+from embaudit.auditing.finding import Finding, Severity
+from embaudit.auditing.findings.movement import SEEN
+from embaudit.auditing.findings.writing import MOVES, finding, is_effect, template
 from embaudit.auditing.wording import is_alone
-from embaudit.core.words import counted
+from embaudit.canonical import hidden_biases
+from embaudit.core.words import counted, drawn_of, percent
+from embaudit.model import OPPOSITE, Pairs, Softmax
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from embaudit.auditing.evidence import Evidence
-
+    from embaudit.movements.result import Movement
 
 SAME = 0.5
 """Least correlation of scores with a baseline's: another seed gives .9 and more, shuffled rows or another side 0."""
 MIN_MOVED, MOVED = 4, 0.03
 """Least number, and share, of a side's sampled rows with other scores that are reported: of 100 rows another seed moves
 one; where a tenth of the rows is shuffled, 97 of 100 samples hold at least 4 of them."""
+ALIKE = 0.005
+"""Mean |Δcos| below which two decimals would say that there is none."""
 
 
 def predictions_stay(evidence: Evidence) -> Iterator[Finding]:
@@ -94,3 +101,141 @@ def _failed(evidence: Evidence, name: str, changed: str, value: float, tolerance
         changed=changed,
         tolerance=tolerance,
     )
+
+
+def one_side(evidence: Evidence) -> Iterator[Finding]:
+    """Report that the model has one side and nothing to predict with."""
+    model = evidence.model
+    if model.left is None and model.compared is None:
+        yield finding("one_side", evidence)
+
+
+def compared(evidence: Evidence) -> Iterator[Finding]:
+    """Report that predictions compare the rows of one table with each other, and what a high cosine is there."""
+    model = evidence.model
+    if model.compared is None:
+        return
+    levels = next((traits.levels for traits in evidence.traits if traits.levels is not None), None)
+    scale = ""
+    if levels is not None:
+        pairs = drawn_of(levels.n_pairs, levels.n_all_pairs, "pair")
+        share = float(levels.below(0.8))
+        below = "all" if share == 1 else percent(share)
+        scale = template("compared", "scale").format(pairs=pairs, below=below)
+    yield finding("together", evidence, scope=evidence.equivalence.scope)
+    code = "compared" if model.compared == "cosine" else "products"
+    yield finding(code, evidence, scope=evidence.equivalence.scope, scale=scale)
+
+
+def predicted(evidence: Evidence) -> Iterator[Finding]:
+    """Compare the cosines and lists of each side with those of what is predicted."""
+    for record in () if evidence.predicted is None else evidence.predicted.movement:
+        near = "cosines_near" if record.mean_abs < MOVES else "cosines_differ"
+        code = "cosines_agree" if record.max_abs <= SEEN else near
+        value = record.max_abs if code == "cosines_agree" else record.mean_abs
+        yield finding(code, evidence, role=record.role, value=value)
+        if code != "cosines_agree" and record.top_n:
+            yield _lists(evidence, record)
+
+
+def _lists(evidence: Evidence, record: Movement) -> Finding:
+    """Report the share of neighbour lists that one equivalent model changes."""
+    changed = 1 - record.top_n_overlap
+    return finding(
+        "lists_differ" if is_effect(changed, record.n_lists) else "lists_near",
+        evidence,
+        role=record.role,
+        value=changed,
+        share=percent(changed),
+        top_n=record.top_n,
+        n_rows=counted(record.n_lists, evidence.model.title(record.role)),
+    )
+
+
+def unseen_directions(evidence: Evidence) -> Iterator[Finding]:
+    """Report components in directions that the other side does not have, by what they do to cosines (EMB203)."""
+    model, equivalence = evidence.model, evidence.equivalence
+    for record in evidence.unseen:
+        if record.mean_abs < ALIKE and record.max_abs < MOVES:
+            continue
+        side = Pairs(record.role).side
+        other = OPPOSITE[side]
+        # What the other side reaches, which may be more than both do.
+        unseen = counted(model.rank - max(equivalence.seen_rank, model.moments(other).rank), "dimension")
+        few = len(model.side(other)) < model.rank
+        changed = 1 - record.top_n_overlap
+        lists = bool(record.top_n) and is_effect(changed, record.n_lists)
+        names: dict[str, Any] = {"share": percent(changed), "top_n": record.top_n}
+        names |= {"items": f"{model.title(record.role)}s", "mean": record.mean_abs}
+        effect = template("EMB203", "lists" if lists else "cosines").format_map(names)
+        other_rows = counted(len(model.side(other)), model.title(other))
+        yield finding(
+            "EMB203",
+            evidence,
+            role=record.role,
+            value=changed if lists else record.mean_abs,
+            severity=Severity.ISSUE if lists or record.mean_abs >= MOVES else Severity.TIP,
+            **names | {
+                "effect": effect,
+                "unseen": unseen,
+                "rank": model.rank,
+                "why": template("EMB203", "why_few" if few else "why_blind").format(others=other_rows, rank=model.rank),
+                "outside": percent(equivalence.outside.get(side, 0.0)),
+                "most": record.max_abs,
+                "among": "" if record.exact else f" among {drawn_of(record.n_pairs, record.n_all_pairs, 'pair')}",
+                "near": template("EMB203", "near").format_map(names) if record.top_n else "",
+            },
+        )  # fmt: skip
+
+
+def bias(evidence: Evidence) -> Iterator[Finding]:
+    """Report a bias that differs between items (EMB202)."""
+    model, popularity = evidence.model, evidence.model.right_bias
+    if popularity is None or not np.ptp(popularity) > 0 or not model.link.sees_biases:
+        return
+    items = model.title("right")
+    measured = next((traits.bias_columns for traits in evidence.traits if traits.role == "right"), None)
+    columns = "" if measured is None else template("EMB202", "columns").format(
+        added="the bias as a column" if measured.columns == 1 else "the bias and a constant as columns",
+        them="it" if measured.columns == 1 else "them",
+        items=f"{items}s",
+        kept=measured.kept * measured.n_neighbours,
+        top_n=measured.n_neighbours,
+        n_rows=counted(measured.n_rows, items),
+    )  # fmt: skip
+    head = ["head"] * isinstance(model.link, Softmax)
+    spread = float(np.ptp(popularity))
+    yield finding("EMB202", evidence, *head, value=spread, columns=columns)
+
+
+def hidden_bias(evidence: Evidence) -> Iterator[Finding]:
+    """Report a direction that one side has alike in every row: the other side holds a bias there (EMB204)."""
+    model = evidence.model
+    # Vectors alone have no other side (EMB407).
+    sides = model.sides if model.left is not None else ()
+    for hidden in (each for side in sides for each in hidden_biases(side, model.moments(side))):
+        other = OPPOSITE[hidden.role]
+        # Where the other side is 0 in that column, the constant multiplies nothing and holds no bias.
+        if hidden.column is not None and not model.factors(other)[:, hidden.column].any():
+            continue
+        yield finding(
+            "EMB204",
+            evidence,
+            *["given"] * (model.side(other).bias is not None),
+            role=other,
+            value=hidden.value,
+            where=_where("EMB204", hidden.column),
+        )
+
+
+def constant_alone(evidence: Evidence) -> Iterator[Finding]:
+    """Report a direction that vectors alone have alike in every row; of two sides EMB204 tells it (EMB407)."""
+    model = evidence.model
+    if model.left is not None or evidence.head is not None:
+        return
+    for hidden in list(hidden_biases("right", model.right_side.moments))[:1]:
+        yield finding("EMB407", evidence, value=hidden.value, where=_where("EMB407", hidden.column))
+
+
+def _where(code: str, column: int | None) -> str:
+    return template(code, "where_mixture" if column is None else "where_column").format(column=column)
