@@ -15,6 +15,7 @@ from embaudit.io.files import AnyPath, together
 from embaudit.io.intake import Intake, Reading
 from embaudit.io.objects.live import read_object
 from embaudit.io.readers.layout import contents_beside
+from embaudit.io.readers.numpy_arrays import FILES
 from embaudit.io.readers.tables import contents_of_table
 from embaudit.io.registry import load, read, reading_of
 from embaudit.io.request import Request
@@ -22,8 +23,6 @@ from embaudit.io.tables.columns import TableFile
 from embaudit.model import FactorModel
 
 Given: TypeAlias = FactorModel | AnyPath | object
-BESIDE = ("left", "bias", "left_bias")
-"""Options that are arrays beside an array."""
 
 
 def as_reading(source: Given, **options: Any) -> tuple[FactorModel, Intake | None]:
@@ -90,7 +89,7 @@ def _of_anndata(data: Any, options: dict[str, Any]) -> Reading:
 
 def _of_array(array: Any, options: dict[str, Any]) -> Reading:
     """Read arrays as those of a file are read whose names the caller says."""
-    source = {"weight": array} | {name: options.pop(name) for name in BESIDE if name in options}
+    source = {"weight": array} | {name: options.pop(name) for name in FILES if name in options}
     paths = {name: value for name, value in source.items() if isinstance(value, (str, os.PathLike))}
     arrays = {name: load(x, kind="vectors").right if name in paths else as_array(x) for name, x in source.items()}
     request = Request.of(options.pop("kind", "auto"), options)

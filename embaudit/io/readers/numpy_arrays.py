@@ -17,7 +17,7 @@ from embaudit.io.request import Request
 from embaudit.io.saving import Draft
 
 FILES = ("left", "bias", "left_bias")
-"""Options that name other files of one array beside a single one."""
+"""Options that name other arrays, or files of one, beside a single one."""
 
 
 def contents(path: Path, request: Request) -> Contents:
