@@ -102,7 +102,12 @@ class ArrowTable:
             constants = {name: value for name, value in self.constants[file].items() if name in columns}
             stored = [name for name in columns if name not in constants]
             try:
-                for batch in (_of_parquet if file.suffix.lower() in PARQUET else _of_arrow)(file, stored, self.schema):
+                if file.suffix.lower() in PARQUET:
+                    # Of several files each has a thread of its own.
+                    batches = _of_parquet(file, stored, self.schema, in_threads=len(self.files) == 1)
+                else:
+                    batches = _of_arrow(file, stored)
+                for batch in batches:
                     # Arrow ends the process where it walks through damaged lists.
                     batch.validate(full=True)
                     for name, value in constants.items():
@@ -143,23 +148,10 @@ class ArrowTable:
         frame: pd.DataFrame = pa.table(columns, schema=self.schema).to_pandas()
         return frame
 
-    def width(self, name: str) -> int:
-        """Return how long the lists of a column are by what the files say of themselves; 0 where they do not tell."""
-        from pyarrow import parquet, types
-
-        kind = self.schema.field(name).type
-        if types.is_fixed_size_list(kind):
-            return int(kind.list_size)
-        # Parquet counts the numbers of all lists together: their number by row is their length, if all are as long.
-        values = 0
-        for file in self.files:
-            if file.suffix.lower() not in PARQUET:
-                return 0
-            metadata = parquet.read_metadata(file)
-            leaves = [i for i in range(metadata.num_columns) if metadata.schema.column(i).path.startswith(f"{name}.")]
-            groups = range(metadata.num_row_groups)
-            values += sum(metadata.row_group(group).column(i).num_values for i in leaves for group in groups)
-        return values // self.rows if self.rows and values % self.rows == 0 else 0
+    def first_list(self, name: str, called: str) -> NDArray[Any]:
+        """Read the first of a column of lists, (1, k): all have its length and type; (0, 0) where there is none."""
+        first = next((batch.column(0) for batch in self.batches([name]) if len(batch)), None)
+        return np.empty((0, 0)) if first is None else stack(first.slice(0, 1), called)
 
     def matrix(self, name: str, called: str) -> NDArray[Any]:
         """Read a column of lists as `stack` does, files side by side; see `scratch` for where it is held.
@@ -178,15 +170,13 @@ class ArrowTable:
         if self.files and not types.is_floating(kind.value_type):
             remedy = "store the numbers they stand for as float32"
             raise must_be(called, "lists of floating-point numbers", f"{kind.value_type}, counts or codes", remedy)
-        # The first list says how long all must be, and their type; room for the whole matrix is made then.
-        first = next((batch.column(0) for batch in self.batches([name]) if len(batch)), None)
-        rows = np.empty((0, 0)) if first is None else stack(first.slice(0, 1), called)
-        width = rows.shape[1]
+        first = self.first_list(name, called)
+        width = first.shape[1]
 
         def fill(out: NDArray[Any], batch: pa.RecordBatch, row: int) -> None:
             out[:] = stack(batch.column(0), called, row, width)
 
-        return self._filled([name], width, rows.dtype, fill)
+        return self._filled([name], width, first.dtype, fill)
 
     def side_by_side(self, columns: Sequence[str], dtype: DTypeLike) -> NDArray[Any]:
         """Read columns of numbers as a matrix, files side by side; see `scratch` for where it is held.
@@ -233,38 +223,28 @@ class ArrowTable:
 
 
 def _header(path: Path) -> tuple[pa.Schema, int, int]:
-    """Return the types of the columns of a file, its number of rows, and the bytes that they unpack to."""
-    import pyarrow as pa
-    from pyarrow import dataset, ipc, parquet
+    """Return the types of the columns of a file, its number of rows, and the bytes that it says they unpack to."""
+    from pyarrow import parquet
 
-    unpacked = 0
     try:
-        if path.suffix.lower() in PARQUET:
-            metadata = parquet.read_metadata(path)
-            schema, rows = metadata.schema.to_arrow_schema(), metadata.num_rows
-            unpacked = sum(metadata.row_group(group).total_byte_size for group in range(metadata.num_row_groups))
-        elif is_stream(path):
-            with pa.memory_map(str(path)) as file:
-                schema = ipc.open_stream(file).schema
-            # A stream has no footer that counts rows: its batches are passed over, with the column that takes least.
-            narrowest = min(range(len(schema)), key=lambda place: _width_of(schema.field(place).type), default=0)
-            with pa.memory_map(str(path)) as file:
-                batches = ipc.open_stream(file, options=ipc.IpcReadOptions(included_fields=[narrowest]))
-                rows = sum(batch.num_rows for batch in batches)
-        else:
-            with pa.memory_map(str(path)) as file:
-                schema = ipc.open_file(file).schema
-            rows = dataset.dataset(path, format="feather").count_rows()
-        schema = _plain(schema)
+        metadata = parquet.read_metadata(path) if path.suffix.lower() in PARQUET else None
+        schema = _plain(_schema_of_arrow(path) if metadata is None else metadata.schema.to_arrow_schema())
         # Names are decoded only here.
         twice = next((name for name, count in Counter(schema.names).items() if count > 1), None)
+        if twice is not None:
+            raise must_be(f"the columns of {path}", "of different names", f"{twice!r} more than once", "rename one")
+        if not schema.names:
+            raise must_be(f"{path}", "a table with columns", "none")
+        if metadata is not None:
+            groups = map(metadata.row_group, range(metadata.num_row_groups))
+            return schema, metadata.num_rows, sum(group.total_byte_size for group in groups)
+        # No header of Arrow counts rows: batches are passed over, with the column that takes least.
+        narrowest = min(schema, key=lambda column: _width_of(column.type))
+        return schema, sum(batch.num_rows for batch in _of_arrow(path, [narrowest.name])), 0
+    except InputError:
+        raise
     except READ_ERRORS as error:
         raise damaged(path, error) from error
-    if twice is not None:
-        raise must_be(f"the columns of {path}", "of different names", f"{twice!r} more than once", "rename one")
-    if not schema.names:
-        raise must_be(f"{path}", "a table with columns", "none")
-    return schema, rows, unpacked
 
 
 def _constants(path: Path) -> dict[str, Any]:
@@ -281,8 +261,8 @@ def _with_constants(schema: pa.Schema, constants: Mapping[str, Any]) -> pa.Schem
     return schema
 
 
-def _of_parquet(path: Path, columns: Sequence[str], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    """Yield some columns of a file, a batch of rows at a time."""
+def _of_parquet(path: Path, columns: Sequence[str], schema: pa.Schema, *, in_threads: bool) -> Iterator[pa.RecordBatch]:
+    """Yield some columns of a file, a batch of rows at a time, decoded side by side if asked for."""
     from pyarrow import parquet, types
 
     # Texts as places in a dictionary: one long text for all rows takes no room yet. Mapped, or Arrow holds the packed
@@ -292,16 +272,23 @@ def _of_parquet(path: Path, columns: Sequence[str], schema: pa.Schema) -> Iterat
     with parquet.ParquetFile(path, memory_map=True, read_dictionary=texts) as file:
         # Asked for all groups of rows at once, Arrow keeps those it has decoded.
         for group in range(file.num_row_groups):
-            yield from file.iter_batches(rows, row_groups=[group], columns=list(columns), use_threads=False)
+            yield from file.iter_batches(rows, row_groups=[group], columns=list(columns), use_threads=in_threads)
 
 
-def _of_arrow(path: Path, columns: Sequence[str], _schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    """Yield the batches that the file was written in; those that are not packed stay on disk."""
+def _schema_of_arrow(path: Path) -> pa.Schema:
     import pyarrow as pa
     from pyarrow import ipc
 
     with pa.memory_map(str(path)) as file:
-        schema = ipc.open_stream(file).schema if is_stream(path) else ipc.open_file(file).schema
+        return (ipc.open_stream if is_stream(path) else ipc.open_file)(file).schema
+
+
+def _of_arrow(path: Path, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    """Yield the batches that the file was written in; those that are not packed stay on disk."""
+    import pyarrow as pa
+    from pyarrow import ipc
+
+    schema = _schema_of_arrow(path)
     # Buffers of columns that are left out stay on disk.
     options = ipc.IpcReadOptions(included_fields=sorted(schema.get_field_index(name) for name in columns))
     with pa.memory_map(str(path)) as file:

@@ -254,9 +254,10 @@ def _parsed(source: Delimited, columns: Mapping[int, Cell], settled: Delimited |
         if "invalid UTF8" in str(error) and source.encoding == "utf8":
             return _parsed(replace(source, encoding="latin1"), columns)
         letters = replace(source, quoted=False)
-        if settled is not None and settled.quoted and _first_fault(letters) is None:
+        if settled is not None and settled.quoted and _fault(letters) is None:
             return _parsed(source, columns, letters)
-        raise _fault(settled or source, columns, error) from error
+        other = InputError(f"{source.path} cannot be read: {str(error).splitlines()[0]}.")
+        raise _fault(settled or source, columns) or other from error
 
 
 def as_ids(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -323,45 +324,34 @@ def _settled_by_rows(source: Delimited) -> Delimited:
     InputError
         If a quote is out of place, and reading quotes as letters does not give rows of one width either.
     """
-    letters, enclosing = replace(source, quoted=False), replace(source, quoted=True)
-    if source.separator in UNQUOTED:
+    enclosing, letters = replace(source, quoted=True), replace(source, quoted=False)
+    fault = None if source.separator in UNQUOTED else _fault(enclosing)
+    if source.separator in UNQUOTED or (fault is not None and _fault(letters) is None):
         return letters
-    fault = _first_fault(enclosing)
-    if fault is None:
-        return enclosing
-    if _first_fault(letters) is None:
-        return letters
-    line, got = fault
-    if isinstance(got, csv.Error):
-        remedy = "double a quote inside a quoted field, or write the table as Parquet"
-        raise must_be(f"the quotes of {source.path}", "closed before the next column", f"others in line {line}", remedy)
+    if fault is not None:
+        raise fault
     return enclosing
 
 
-def _first_fault(source: Delimited) -> tuple[int, int | csv.Error] | None:
-    """Return the line of the first row of another width, with this width, or of quotes out of place, with the error."""
+def _fault(source: Delimited, columns: Mapping[int, Cell] | None = None) -> InputError | None:
+    """Find the first row of another width, with a quote out of place, or with a word in a column of numbers."""
     line = 0 if source.names is None else 1
+    numeric = [position for position, cell in (columns or {}).items() if cell == "number"]
     try:
         for line, row in _numbered_rows(source, strict=source.quoted):
             if len(row) != source.width:
-                return line, len(row)
-    except csv.Error as error:
-        return line + 1, error
+                remedy = "repair that line; the file may be cut off"
+                got = f"{len(row)} in line {line}"
+                return must_be(f"{source.path}", f"a table of {source.width} columns in every line", got, remedy)
+            for position in numeric:
+                if row[position] and not NUMBER.fullmatch(row[position]):
+                    name = source.names[position] if source.names else position
+                    return must_be(f"column {name} of {source.path}", "numbers", f"{row[position]!r} in line {line}")
+    except csv.Error:
+        remedy = "double a quote inside a quoted field, or write the table as Parquet"
+        got = f"others in line {line + 1}"
+        return must_be(f"the quotes of {source.path}", "closed before the next column", got, remedy)
     return None
-
-
-def _fault(source: Delimited, columns: Mapping[int, Cell], error: Exception) -> InputError:
-    """Find the line that could not be parsed."""
-    for line, row in _numbered_rows(source):
-        if len(row) != source.width:
-            remedy = "repair that line; the file may be cut off"
-            got = f"{len(row)} in line {line}"
-            return must_be(f"{source.path}", f"a table of {source.width} columns in every line", got, remedy)
-        for position, cell in columns.items():
-            if cell == "number" and row[position] and not NUMBER.fullmatch(row[position]):
-                name = source.names[position] if source.names else position
-                return must_be(f"column {name} of {source.path}", "numbers", f"{row[position]!r} in line {line}")
-    return InputError(f"{source.path} cannot be read: {str(error).splitlines()[0]}.")
 
 
 def line_of(sources: Sequence[Delimited], row: int) -> str:

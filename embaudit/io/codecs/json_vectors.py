@@ -36,10 +36,8 @@ def table(path: Path) -> pa.Table:
         with open_bytes(path) as file:
             if plain_suffix(path) not in LINES:
                 return _of(parsed_once(file.read()), path)
-            if file.read(1) != b"{":
-                file.seek(0)
+            if not file.peek(1).startswith(b"{"):  # type: ignore[attr-defined]
                 return _of([parsed(line) for line in file if line.strip()], path)
-            file.seek(0)
             records = json.read_json(file, read_options=json.ReadOptions(block_size=BLOCK))
             # What is no UTF-8 shows only here.
             records.validate(full=True)

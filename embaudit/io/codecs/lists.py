@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from embaudit.errors import InputError, must_be
+from embaudit.errors import must_be
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -61,26 +61,16 @@ def _parsed(chunk: pa.Array, name: str, start: int) -> pa.Array:
     import pyarrow as pa
     from pyarrow import compute
 
-    # A cell that is cut wrongly, or holds words, fails in the cast; the first of these is looked for then.
     cells = compute.split_pattern_regex(compute.utf8_trim(chunk, AROUND), r"\s*[,;]\s*|\s+")
     try:
         return cells.cast(pa.list_(pa.float64()))
     except ValueError as error:
-        raise _no_list(chunk, name, start) from error
-
-
-def _no_list(chunk: pa.Array, name: str, done: int) -> InputError:
-    """Find the first cell that is no list of numbers."""
-    cells = chunk.to_pylist()
-    numbers = re.compile(rf"{NUMBER}|[-+]?(?:nan|inf)", re.IGNORECASE)
-
-    def reads(cell: str) -> bool:
-        return all(numbers.fullmatch(number) for number in re.split(CUT, cell.strip(AROUND)))
-
-    row = next((i for i, cell in enumerate(cells) if cell is not None and not reads(cell)), 0)
-    shortened = "..." in cells[row]
-    remedy = "numpy printed it shortened: write it with .tolist()" if shortened else "repair that row"
-    return must_be(name, "lists of numbers", f"{cells[row][:60]!r} in row {done + row}", remedy)
+        # Of several cells the first that fails alone is named.
+        for place in range(len(chunk) if len(chunk) > 1 else 0):
+            _parsed(chunk.slice(place, 1), name, start + place)
+        cell = chunk[0].as_py()
+        remedy = "numpy printed it shortened: write it with .tolist()" if "..." in cell else "repair that row"
+        raise must_be(name, "lists of numbers", f"{cell[:60]!r} in row {start}", remedy) from error
 
 
 def stack(lists: pa.Array, name: str, row: int = 0, width: int | None = None) -> NDArray[Any]:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from embaudit.errors import must_be
 from embaudit.io.codecs.arrays import Place, Read, Stream, Tensor, as_stored, widened
+from embaudit.io.codecs.npy import reason
 from embaudit.io.files import existing_file
 from embaudit.io.json_text import parsed
 
@@ -77,11 +78,8 @@ class Safetensors:
         if path.is_dir():
             path = path / SINGLE if (path / SINGLE).exists() else path / INDEX
         self.path = existing_file(path)
-        header, base = ({}, 0) if path.suffix.lower() == ".json" else _header(path)
-        metadata = header.get("__metadata__")
-        self.metadata: dict[str, Any] = metadata if isinstance(metadata, dict) else {}
-        """Texts that the header of a single file holds beside the tensors."""
-        placed = _placed(path, header, base) if base else _sharded(path)
+        self.metadata, placed = ({}, _sharded(path)) if path.suffix.lower() == ".json" else _opened(path)
+        """Texts that the header of a single file holds beside the tensors, and the tensors."""
         self.tensors = {name: tensor for name, (tensor, _) in placed.items()}
         self._places = {name: place for name, (_, place) in placed.items()}
 
@@ -121,7 +119,7 @@ def _sharded(index: Path) -> dict[str, tuple[Tensor, Place]]:
         files = sorted({os.fspath(name) for name in homes.values()})
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise must_be(f"{index}", "an index of safetensors shards with a weight_map", "other content") from error
-    shards = {name: _placed(path, *_header(path)) for name in files for path in [_shard(index, name)]}
+    shards = {name: _opened(_shard(index, name))[1] for name in files}
     absent = [name for name, home in homes.items() if name not in shards[home]]
     if absent:
         raise must_be(f"{index}", "an index of tensors its files hold", f"{absent[0]!r}, which is in none")
@@ -142,59 +140,26 @@ def _shard(index: Path, name: str) -> Path:
     return existing_file(index.parent / name)
 
 
-def _header(path: Path) -> tuple[dict[str, Any], int]:
-    """Return what the header says, and the first byte of the numbers."""
-    size = path.stat().st_size
-    with path.open("rb") as file:
-        length = int.from_bytes(file.read(8), "little")
-        if not 2 <= length <= size - 8:
-            raise _no_safetensors(path, f"a header of {length} bytes in {size}")
-        try:
-            header = parsed(file.read(length))
-        except ValueError as error:
-            raise _no_safetensors(path, "a header that is no JSON") from error
-    if not isinstance(header, dict):
-        raise _no_safetensors(path, "a header that names no tensors")
-    return header, 8 + length
+def _opened(path: Path) -> tuple[dict[str, str], dict[str, tuple[Tensor, Place]]]:
+    """Return the texts in the header of one file, and its tensors with their places."""
+    from safetensors import SafetensorError, safe_open
 
-
-def _placed(path: Path, header: dict[str, Any], base: int) -> dict[str, tuple[Tensor, Place]]:
-    """Place every tensor of one file; they must lie one after another, without gaps, to the end of it."""
-    size = path.stat().st_size - base
-    entries = {name: _entry(path, name, entry) for name, entry in header.items() if name != "__metadata__"}
-    placed: dict[str, tuple[Tensor, Place]] = {}
-    # In the order of the bytes each must begin where the one before ends: gaps and overlaps are damage, or hide data.
-    end = 0
-    for name, (tensor, start, stop) in sorted(entries.items(), key=lambda item: item[1][1:]):
-        dtype_name = DTYPES.get(tensor.dtype)
-        dtype = np.dtype("<u2" if dtype_name == "bfloat16" else dtype_name or "u1").newbyteorder("<")
-        whole = start == end and start <= stop <= size
-        if not whole or (dtype_name and stop - start != tensor.size * dtype.itemsize):
-            raise _no_safetensors(path, f"cut-off or misplaced bytes of {name!r}")
-        end = stop
-        placed[name] = (
-            Tensor(tensor.shape, dtype_name or tensor.dtype),
-            Place(path, base + start, dtype, tensor.shape),
-        )
-    if end != size:
-        raise _no_safetensors(path, f"{size - end} bytes of no tensor")
-    return {name: placed[name] for name in entries}
-
-
-def _entry(path: Path, name: str, entry: Any) -> tuple[Tensor, int, int]:
-    """Read what the header says of one tensor: its type as a code, its shape, its first byte and the one after it."""
     try:
-        start, stop = entry["data_offsets"]
-        code, numbers = entry["dtype"], (*entry["shape"], start, stop)
-    except (KeyError, TypeError, ValueError) as error:
-        raise _no_safetensors(path, f"a header that does not describe {name!r}") from error
-    if not isinstance(code, str) or not all(type(number) is int and 0 <= number < 2**62 for number in numbers):
-        raise _no_safetensors(path, f"a header that does not describe {name!r}")
-    return Tensor(numbers[:-2], code), start, stop
-
-
-def _no_safetensors(path: Path, got: str) -> Exception:
-    return must_be(f"{path}", "a safetensors file that is whole", got, "fetch it again")
+        # The library checks that the tensors fill the file, one after another, but does not say where they begin.
+        with safe_open(path, framework="numpy"), path.open("rb") as file:
+            length = int.from_bytes(file.read(8), "little")
+            header = parsed(file.read(length))
+    except (SafetensorError, ValueError) as error:
+        got = reason(error).removeprefix("Error while deserializing header: ")
+        raise must_be(f"{path}", "a safetensors file that is whole", got, "fetch it again") from error
+    metadata = header.pop("__metadata__", None) or {}
+    placed = {}
+    for name, entry in header.items():
+        kind, shape = DTYPES.get(entry["dtype"], entry["dtype"]), tuple(entry["shape"])
+        # Halves of float32 are read as integers, and numbers that numpy does not know as bytes.
+        stored = np.dtype("u2" if kind == "bfloat16" else kind if kind in DTYPES.values() else "u1").newbyteorder("<")
+        placed[name] = Tensor(shape, kind), Place(path, 8 + length + entry["data_offsets"][0], stored, shape)
+    return metadata, placed
 
 
 def write(file: IO[bytes], streams: Mapping[str, Stream], metadata: Mapping[str, str]) -> None:

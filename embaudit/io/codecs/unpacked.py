@@ -63,14 +63,6 @@ class Gunzipped(io.RawIOBase):
             raise OSError(str(error).rstrip(".")) from error
         return got
 
-    def seekable(self) -> bool:
-        """Return True: it can be read again."""
-        return True
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        """Go on from another place."""
-        return self._stream.seek(offset, whence)
-
     def close(self) -> None:
         """Close the file."""
         self._packed.close()

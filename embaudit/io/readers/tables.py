@@ -371,8 +371,9 @@ def _of_arrow(table: TableFile, stored: ArrowTable, layout: TableLayout) -> dict
     names = [stored.schema.names[place] for place in layout.vectors]
     kinds = [stored.schema.field(name).type for name in names]
     if layout.lists:
-        columns, kind = stored.width(names[0]), np.dtype(kinds[0].value_type.to_pandas_dtype())
-        decode = partial(stored.matrix, names[0], table.called(layout.vectors[0]))
+        called = table.called(layout.vectors[0])
+        columns, kind = stored.first_list(names[0], called).shape[1], np.dtype(kinds[0].value_type.to_pandas_dtype())
+        decode = partial(stored.matrix, names[0], called)
     else:
         columns, kind = len(names), np.result_type(*(each.to_pandas_dtype() for each in kinds))
         decode = partial(stored.side_by_side, names, kind)

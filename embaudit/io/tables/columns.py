@@ -15,7 +15,6 @@ from embaudit.core.checked import Floats, as_texts
 from embaudit.errors import InputError, must_be
 from embaudit.io.codecs.arrow import SUFFIXES, ArrowTable
 from embaudit.io.codecs.delimited import (
-    BY_SUFFIX,
     Cell,
     Delimited,
     Header,
@@ -24,6 +23,7 @@ from embaudit.io.codecs.delimited import (
     read_delimited,
     sniff,
 )
+from embaudit.io.codecs.npy import reason
 from embaudit.io.files import AnyPath, existing_file, on_this_machine
 from embaudit.io.refusals import refuse_matrix_market, refuse_pickles
 
@@ -294,25 +294,14 @@ def read_frame(table: Any) -> pd.DataFrame:
     if not path.is_file():
         raise must_be("the table", "an existing file", str(path))
     refuse_pickles(path)
-    # Before a suffix such as .gz, which pandas unpacks.
-    kind = next((s for s in map(str.lower, path.suffixes[::-1]) if s in (*BY_SUFFIX, *SUFFIXES)), "")
-    if not kind:
-        raise must_be("the table", "a .csv, .tsv or .parquet file", path.name)
+    found = open_table(path, header=True)
     try:
-        return _frame_of_text(path, BY_SUFFIX[kind]) if kind in BY_SUFFIX else ArrowTable.open(path).to_pandas()
+        if found.arrow is not None:
+            return found.arrow.to_pandas()
+        assert found.text is not None
+        with found.text.open() as text:
+            return pd.read_csv(text, sep=found.text.delimiter, encoding=found.text.encoding)
     except InputError:
         raise
     except (ValueError, OSError) as error:
-        raise must_be(path.name, f"a readable {kind} table", str(error).splitlines()[0]) from error
-
-
-def _frame_of_text(path: Path, usual: str) -> pd.DataFrame:
-    """Read text with pandas: the usual separator stands unless the header does without it."""
-    import pandas as pd
-
-    try:
-        source = sniff(path, header=True)
-    except InputError:  # what no separator cuts evenly, pandas may still read, or says why not
-        return pd.read_csv(path, sep=usual)
-    other = len(source.separator) == 1 and not any(usual in name for name in source.names or ())
-    return pd.read_csv(path, sep=source.separator if other else usual, encoding=source.encoding)
+        raise must_be(f"{path}", "a readable table", reason(error)) from error
