@@ -83,6 +83,6 @@ def as_source(values: Any, side: str) -> Readable:
     for name, tensor in source.tensors.items():
         if not tensor.is_real:
             # A format that refuses the array itself names the remedy.
-            with source.open(name):
-                raise must_be(f"tensor {name!r}", "an array of real numbers", f"dtype {tensor.dtype}")
+            source.open(name)
+            raise must_be(f"tensor {name!r}", "an array of real numbers", f"dtype {tensor.dtype}")
     return source

@@ -103,17 +103,17 @@ class SharedTensor:
         step = PIECE // self.inner * self.inner or PIECE
         outer = self.size if self.inner <= PIECE else self.inner
         both = np.empty((2, step))
-        with self.x.open(self.names[0]) as read_x, self.y.open(self.names[1]) as read_y:
-            for begin in range(0, self.size, outer):
-                for start in range(begin, begin + outer, READ * step):
-                    length = min(READ * step, begin + outer - start)
-                    sides = read_x(length), read_y(length)
-                    for at in range(0, length, step):
-                        n = min(step, length - at)
-                        for row, side in zip(both, sides, strict=True):
-                            row[:n] = side[at : at + n]
-                        first, m = (start + at) // self.inner, max(1, n // self.inner)
-                        yield slice(first, first + m), both[:, :n].reshape(2, m, -1)
+        reads = [source.open(name) for source, name in zip((self.x, self.y), self.names, strict=True)]
+        for begin in range(0, self.size, outer):
+            for start in range(begin, begin + outer, READ * step):
+                length = min(READ * step, begin + outer - start)
+                sides = [read(start, start + length) for read in reads]
+                for at in range(0, length, step):
+                    n = min(step, length - at)
+                    for row, side in zip(both, sides, strict=True):
+                        row[:n] = side[at : at + n]
+                    first, m = (start + at) // self.inner, max(1, n // self.inner)
+                    yield slice(first, first + m), both[:, :n].reshape(2, m, -1)
 
     def exponents(self) -> Integers:
         """Return the power of two just above the largest entry of each block, for both sides."""

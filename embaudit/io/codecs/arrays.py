@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from math import prod
 from pathlib import Path
@@ -19,8 +18,8 @@ from embaudit.errors import InputError
 from embaudit.linalg.scratch import scratch
 
 Shape: TypeAlias = tuple[int, ...]
-Read: TypeAlias = "Callable[[int], NDArray[Any]]"
-"""Return the next so many entries of a tensor in C order, as real numbers numpy computes with."""
+Read: TypeAlias = "Callable[[int, int], NDArray[Any]]"
+"""Return the entries of a tensor in C order from one number to another, as real numbers numpy computes with."""
 UNNAMED = ""
 """The name of an array that stands alone: whatever its file is called, it matches another one."""
 
@@ -65,8 +64,8 @@ class Arrays(Protocol):
 class Readable(Arrays, Protocol):
     """Arrays that are read a piece at a time."""
 
-    def open(self, name: str) -> AbstractContextManager[Read]:
-        """Begin to read one array from its beginning, a piece at a time."""
+    def open(self, name: str) -> Read:
+        """Return a reader of pieces of one array."""
         ...
 
     def file(self, name: str) -> Path | None:
@@ -92,39 +91,23 @@ class Place:
         """Map them into memory, so that they stay on disk."""
         return np.memmap(self.path, self.dtype, "r", self.start, self.shape)
 
+    def entries(self, start: int, stop: int) -> NDArray[Any]:
+        """Read some entries with plain reads: mapped pages count as memory, which checkpoints would fill.
+
+        Raises
+        ------
+        InputError
+            If the file ends before.
+        """
+        numbers = np.fromfile(self.path, self.dtype, stop - start, offset=self.start + start * self.dtype.itemsize)
+        if len(numbers) < stop - start:
+            raise InputError(f"{self.path} ends after {len(numbers)} of {stop - start} numbers; the file is cut off.")
+        return numbers
+
     def rows(self, rows: slice) -> NDArray[Any]:
         """Read some rows and not the others."""
         width = prod(self.shape[1:])
-        with self.path.open("rb") as file:
-            file.seek(self.start + rows.start * width * self.dtype.itemsize)
-            numbers = read_exactly(file, (rows.stop - rows.start) * width, self.dtype, self.path.name)
-        return numbers.reshape(-1, *self.shape[1:])
-
-    @contextmanager
-    def open(self, name: str) -> Iterator[Read]:
-        """Read pieces with plain reads: mapped pages count as memory of the process, which checkpoints would fill."""
-        # Without a buffer: pieces are large, and go to their array at once.
-        with self.path.open("rb", buffering=0) as file:
-            file.seek(self.start)
-            yield lambda count: read_exactly(file, count, self.dtype, name)
-
-
-def read_exactly(file: IO[bytes], count: int, dtype: np.dtype[Any], name: str) -> NDArray[Any]:
-    """Fill a new array from a file; a single read may return less than was asked for.
-
-    Raises
-    ------
-    InputError
-        If the file ends before.
-    """
-    array = np.empty(count, dtype=dtype)
-    view, done = memoryview(array.view(np.uint8).data), 0
-    while done < len(view):
-        got = file.readinto(view[done:])  # type: ignore[attr-defined]
-        if not got:
-            raise InputError(f"tensor {name!r} ends after {done} of {len(view)} bytes; the file is cut off.")
-        done += got
-    return array
+        return self.entries(rows.start * width, rows.stop * width).reshape(-1, *self.shape[1:])
 
 
 def as_array(values: Any) -> NDArray[Any]:
@@ -168,20 +151,13 @@ class Memory:
     def file(self, name: str) -> None:
         """Return None: no array of these lies in a file."""
 
-    @contextmanager
-    def open(self, name: str) -> Iterator[Read]:
-        """Read pieces of one array; only a piece is ever copied."""
-        array, position = self._arrays[name], 0
+    def open(self, name: str) -> Read:
+        """Return a reader of pieces of one array; only a piece is ever copied."""
+        array = self._arrays[name]
         # What is sliced in C order without a copy of the whole array.
         strided = isinstance(array, np.ndarray) and not array.flags.c_contiguous
         flat: Any = array.flat if strided else array.reshape(-1)
-
-        def read(count: int) -> NDArray[Any]:
-            nonlocal position
-            position += count
-            return as_array(flat[position - count : position])
-
-        yield read
+        return lambda start, stop: as_array(flat[start:stop])
 
 
 def decode_to_buffer(shape: tuple[int, int], dtype: DTypeLike, block: Callable[[slice], NDArray[Any]]) -> NDArray[Any]:

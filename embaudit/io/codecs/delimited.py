@@ -31,8 +31,8 @@ UNQUOTED = ("::", "|")
 """Separators beside which a double quote is a letter."""
 UNIT_SEPARATOR = "\x1f"
 """Takes the place of a separator of two characters, which no fast parser knows."""
-SAMPLE_BYTES, SAMPLE_LINES, SAMPLE_LIMIT = 2**16, 16, 2**26
-"""A sample is so many bytes, more where these hold fewer lines, but never more than the limit."""
+SAMPLE_LINES, LONGEST, SAMPLE_BYTES = 16, 2**22, 2**16
+"""A sample is so many lines, each so long at most, and whole lines of so many bytes behind them."""
 INTEGER = r"^(-?[1-9][0-9]*|0)$"
 """An id that is a number; 007 and 7 are two identifiers, which integers would merge."""
 NUMBER = re.compile(r"\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*|\s*[-+]?(nan|inf|infinity)\s*", re.IGNORECASE)
@@ -142,18 +142,12 @@ def _sample(path: Path) -> tuple[str, str]:
     """Read whole lines from the start of a file, with the encoding they are in."""
     try:
         with open_bytes(path) as file:
-            data, n_lines = bytearray(), 0
-            while True:
-                chunk = file.read(SAMPLE_BYTES)
-                data += chunk
-                n_lines += chunk.count(b"\n")
-                # A line of 4,096 numbers is longer than most samples.
-                if len(chunk) < SAMPLE_BYTES or len(data) >= SAMPLE_LIMIT or n_lines >= SAMPLE_LINES:
-                    break
-            if len(chunk) == SAMPLE_BYTES:
-                data = data[: data.rfind(b"\n") + 1] or data
+            # A line of 4,096 numbers is longer than most samples.
+            lines = [file.readline(LONGEST) for _ in range(SAMPLE_LINES)]
+            rest = file.read(SAMPLE_BYTES)
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error}.") from error
+    data = b"".join(lines) + (rest if len(rest) < SAMPLE_BYTES else rest[: rest.rfind(b"\n") + 1])
     if not data.strip():
         raise must_be("the input", "a file with something in it", f"{path}, which is empty")
     try:

@@ -7,8 +7,7 @@ import sys
 import warnings
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Mapping
 from math import prod
 from pathlib import Path
 from tokenize import TokenError
@@ -17,8 +16,8 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from embaudit.errors import InputError, must_be
-from embaudit.io.codecs.arrays import UNNAMED, Memory, Place, Read, Shape, Stream, Tensor, read_exactly
+from embaudit.errors import InputError
+from embaudit.io.codecs.arrays import UNNAMED, Memory, Place, Read, Shape, Stream, Tensor
 from embaudit.io.codecs.unpacked import require_sense
 
 READ_ERRORS = (
@@ -121,10 +120,9 @@ class Npy:
         """Return the file."""
         return self._place.path
 
-    def open(self, name: str) -> AbstractContextManager[Read]:
-        """Read pieces of the array; one in column order is mapped into memory."""
-        in_rows = self._array.flags.c_contiguous
-        return self.place(name).open(name) if in_rows else Memory({name: self._array}).open(name)
+    def open(self, name: str) -> Read:
+        """Return a reader of pieces; an array in column order is mapped into memory."""
+        return self._place.entries if self._array.flags.c_contiguous else Memory({name: self._array}).open(name)
 
 
 class Npz:
@@ -152,6 +150,8 @@ class Npz:
                         raise ValueError(f"{member.filename!r} is packed otherwise")
                 require_sense(sum(member.file_size for member in members), path.stat().st_size)
                 names = [name.removesuffix(".npy") for name in archive.namelist() if name.endswith(".npy")]
+                stored = [member.filename for member in members if member.compress_type == zipfile.ZIP_STORED]
+                self._stored = frozenset(name for name in names if f"{name}.npy" in stored)
                 self._headers = {name: self._header(archive, f"{name}.npy") for name in names}
         except READ_ERRORS as error:
             raise unreadable(str(path), "a whole .npz archive", error) from error
@@ -184,20 +184,18 @@ class Npz:
             raise unreadable(f"{name} in {self.path}", "a whole array", error) from error
         return array
 
-    @contextmanager
-    def open(self, name: str) -> Iterator[Read]:
-        """Read pieces of one array, unpacked as they come; an array in column order has to be held whole."""
-        _, by_columns, dtype = self._headers[name]
-        if by_columns or name in self.pickled:
-            with Memory({name: self[name]}).open(name) as read:
-                yield read
-            return
+    def open(self, name: str) -> Read:
+        """Return a reader of pieces of one array; one that is packed, or in column order, is held whole."""
+        if name not in self._stored or self._headers[name][1]:
+            return Memory({name: self[name]}).open(name)
         try:
+            # Plain reads check no sums: these are checked before.
             with zipfile.ZipFile(self.path) as archive, archive.open(f"{name}.npy") as member:
-                header(member)
-                yield lambda count: read_exactly(member, count, dtype, name)
-        except (zipfile.BadZipFile, zlib.error, EOFError, OSError) as error:
-            raise must_be(f"array {name!r} of {self.path}", "readable", "damaged bytes") from error
+                while member.read(2**20):
+                    pass
+        except READ_ERRORS as error:
+            raise unreadable(f"{name} in {self.path}", "a whole array", error) from error
+        return self.place(name).entries
 
     def place(self, name: str) -> Place:
         """Return the place in the file of the numbers of an array that is not packed."""

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from math import prod
 from pathlib import Path
 from typing import IO, Any
@@ -105,11 +104,10 @@ class Safetensors:
         """Map one tensor into memory; float16 and bfloat16 become float32, in a temporary file where they are many."""
         return numbers_at(self.place(name), self.tensors[name].dtype)
 
-    @contextmanager
-    def open(self, name: str) -> Iterator[Read]:
-        """Read pieces of one tensor from its place in the file."""
-        with self.place(name).open(name) as read:
-            yield (lambda count: widen_bfloat16(read(count))) if self.tensors[name].dtype == "bfloat16" else read
+    def open(self, name: str) -> Read:
+        """Return a reader of pieces of one tensor."""
+        read, is_short = self.place(name).entries, self.tensors[name].dtype == "bfloat16"
+        return (lambda start, stop: widen_bfloat16(read(start, stop))) if is_short else read
 
 
 def _sharded(index: Path) -> dict[str, tuple[Tensor, Place]]:
