@@ -17,6 +17,7 @@ from embaudit.errors import InputError, must_be
 from embaudit.io.codecs.lists import is_vectors, stack
 from embaudit.io.codecs.npy import READ_ERRORS, reason
 from embaudit.io.codecs.unpacked import require_sense
+from embaudit.io.files import existing_file
 from embaudit.linalg.scratch import scratch
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ class ArrowTable:
             If a file is damaged, has other columns than the first, or they say that they hold more than memory does.
         """
         files = tuple(files) or (path,)
-        headers = [_header(file) for file in files]
+        headers = [_header(existing_file(file)) for file in files]
         constants = {file: _constants(file.relative_to(path)) for file in files}
         schema = _with_constants(headers[0][0], constants[files[0]])
         for file, (other, _, _) in zip(files, headers, strict=True):

@@ -294,13 +294,13 @@ def read_frame(table: Any) -> pd.DataFrame:
     if not path.is_file():
         raise must_be("the table", "an existing file", str(path))
     refuse_pickles(path)
-    found = open_table(path, header=True)
+    source = open_table(path, header=True)
     try:
-        if found.arrow is not None:
-            return found.arrow.to_pandas()
-        assert found.text is not None
-        with found.text.open() as text:
-            return pd.read_csv(text, sep=found.text.delimiter, encoding=found.text.encoding)
+        if source.arrow is not None:
+            return source.arrow.to_pandas()
+        assert source.text is not None
+        with source.text.open() as text:
+            return pd.read_csv(text, sep=source.text.delimiter, encoding=source.text.encoding)
     except InputError:
         raise
     except (ValueError, OSError) as error:
