@@ -10,7 +10,7 @@ from typing import Any
 
 from embaudit.errors import GONE, must_be
 from embaudit.io.files import AnyPath, as_path, first_bytes, plain_suffix
-from embaudit.io.refusals import refusal, refuse_pickles, refuse_unread
+from embaudit.io.refusals import refusal, refuse_foreign
 
 
 @dataclass(frozen=True)
@@ -143,8 +143,7 @@ def detected(path: Path) -> Format:
     InputError
         If none reads it, with what would help.
     """
-    refuse_unread(path)
-    refuse_pickles(path)
+    refuse_foreign(path)
     beginning = first_bytes(path)
     for candidate in FORMATS:
         if candidate.magic and beginning.startswith(candidate.magic):

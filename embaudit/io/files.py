@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
 from typing import TypeAlias, TypeVar
 
 from embaudit.core.checked import as_list
 from embaudit.core.inputs import note_input
+from embaudit.core.parallel import file_state
 from embaudit.errors import InputError, must_be
 from embaudit.io.remote import as_url, fetched
 
@@ -144,23 +144,15 @@ def existing_file(path: AnyPath) -> Path:
 
 def as_opened(paths: Sequence[Path], read: Callable[[], T]) -> Callable[[], T]:
     """Put off reading files; one that is another by then is refused, for what was told of it no longer holds."""
-    return partial(_if_unchanged, {path: _stamp(path) for path in paths}, read)
+    states = {path: file_state(path) for path in paths}
 
+    def read_if_unchanged() -> T:
+        changed = next((path for path, state in states.items() if file_state(path) != state), None)
+        if changed is not None:
+            raise must_be(f"{changed}", "the file that was opened", "another since, or none", "load it again")
+        return read()
 
-def _if_unchanged(stamps: Mapping[Path, tuple[int, ...]], read: Callable[[], T]) -> T:
-    for path, stamp in stamps.items():
-        if _stamp(path) != stamp:
-            raise must_be(f"{path}", "the file that was opened", "another since, or none", "load it again")
-    return read()
-
-
-def _stamp(path: Path) -> tuple[int, ...]:
-    """Return what differs between two files, or two states of one; nothing for none."""
-    try:
-        state = path.stat()
-    except OSError:
-        return ()
-    return state.st_dev, state.st_ino, state.st_size, state.st_mtime_ns
+    return read_if_unchanged
 
 
 def plain_suffix(path: Path) -> str:

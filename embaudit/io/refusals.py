@@ -118,21 +118,8 @@ numpy.save('vectors.npy', [index.get_item_vector(i) for i in range(index.get_n_i
     return must_be("the input", "a model in a format known by its suffix: " + " ".join(suffixes), path, remedy)
 
 
-def refuse_unread(path: Path) -> None:
-    """Refuse formats that are converted first, whatever a file of them is called.
-
-    Raises
-    ------
-    InputError
-        Of Matrix Market or an index of hnswlib, with the conversion to run instead.
-    """
-    refuse_matrix_market(path, needs="a model or vectors")
-    if path.suffix.lower() == ".bin" and first_bytes(path, len(ZEROS)) == ZEROS:
-        raise must_be("the input", "a model or vectors", f"{path}, an index of hnswlib by its first bytes", _HNSW)
-
-
-def refuse_matrix_market(path: Path, *, needs: str) -> None:
-    """Refuse a matrix of Matrix Market by its name or its first bytes, with the conversion to run instead.
+def refuse_foreign(path: Path, *, needs: str = "a model or vectors") -> None:
+    """Refuse what has to be converted first, by its name or its first bytes, whatever it is called.
 
     Parameters
     ----------
@@ -144,26 +131,18 @@ def refuse_matrix_market(path: Path, *, needs: str) -> None:
     Raises
     ------
     InputError
-        If it is one.
+        Of a pickle, Matrix Market or an index of hnswlib, with the conversion to run instead.
     """
-    if plain_suffix(path) == ".mtx" or first_bytes(path).startswith(b"%%MatrixMarket"):
+    beginning, suffix = first_bytes(path, 256), path.suffix.lower()
+    if plain_suffix(path) == ".mtx" or beginning.startswith(b"%%MatrixMarket"):
         raise must_be("the input", needs, f"{path}, a matrix in Matrix Market", _MARKET.format(path=str(path)))
-
-
-def refuse_pickles(path: Path) -> None:
-    """Refuse what is named like a pickle or is one.
-
-    Raises
-    ------
-    InputError
-        With the conversion to run instead.
-    """
-    beginning = first_bytes(path, 256)
+    if suffix == ".bin" and beginning.startswith(ZEROS):
+        raise must_be("the input", needs, f"{path}, an index of hnswlib by its first bytes", _HNSW)
     # No pickle goes on with a zero; an integer of four bytes may, such as the width of a network.
     is_pickle = beginning.startswith(BEGINNINGS) and beginning[2:3] != b"\0"
     # PyTorch keeps a pickle in a zip archive.
     is_archive = beginning.startswith(b"PK") and b"/data.pkl" in beginning
-    if path.suffix.lower() in CONVERSIONS or is_pickle or is_archive:
+    if suffix in CONVERSIONS or is_pickle or is_archive:
         raise _refusal(path)
 
 

@@ -8,7 +8,7 @@ from embaudit.errors import must_be
 from embaudit.io.codecs.npy import Npy, Npz
 from embaudit.io.codecs.safetensors import Safetensors, recognises
 from embaudit.io.files import existing_path
-from embaudit.io.refusals import refuse_pickles
+from embaudit.io.refusals import refuse_foreign
 
 
 def open_arrays(path: Path) -> Safetensors | Npz | Npy:
@@ -19,7 +19,7 @@ def open_arrays(path: Path) -> Safetensors | Npz | Npy:
     InputError
         If it is absent, empty, a pickle, damaged, or of another kind.
     """
-    refuse_pickles(path)
+    refuse_foreign(path)
     path = existing_path(path)
     if recognises(path):
         return Safetensors(path)

@@ -12,7 +12,7 @@ from embaudit.io.codecs.npy import Npy, Npz, write_npy
 from embaudit.io.files import existing_file
 from embaudit.io.intake import Contents
 from embaudit.io.readers.layout import FACTORS, contents_beside, contents_of, plain, squeezed
-from embaudit.io.refusals import refuse_unread
+from embaudit.io.refusals import refuse_foreign
 from embaudit.io.request import Request
 from embaudit.io.saving import Draft
 
@@ -37,7 +37,7 @@ def contents(path: Path, request: Request) -> Contents:
     names = {option: str(existing_file(x)) for option in FILES if (x := getattr(request, option)) is not None}
     names = {"weight": str(path), **names}
     for name in names.values():
-        refuse_unread(Path(name))
+        refuse_foreign(Path(name))
     files = Memory({name: Npy(Path(name))[UNNAMED] for name in names.values()})
     shape = files.tensors[str(path)].shape
     if len(squeezed(shape)) != 2:

@@ -24,8 +24,8 @@ from embaudit.io.codecs.delimited import (
     sniff,
 )
 from embaudit.io.codecs.npy import reason
-from embaudit.io.files import AnyPath, existing_file, on_this_machine
-from embaudit.io.refusals import refuse_matrix_market, refuse_pickles
+from embaudit.io.files import AnyPath, existing_file
+from embaudit.io.refusals import refuse_foreign
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -134,7 +134,7 @@ def open_table(
     where = existing_file(path)
     if where.suffix.lower() in SUFFIXES:
         return TableFile.of(ArrowTable.open(where))
-    refuse_matrix_market(where, needs="a table")
+    refuse_foreign(where, needs="a table")
     text = sniff(where, sep=sep, header=header, customary=frozenset(customary))
     return TableFile(where, text.names, text.width, text)
 
@@ -290,11 +290,7 @@ def read_frame(table: Any) -> pd.DataFrame:
             raise must_be("the columns of the table", "of one length", "different ones") from error
     if not isinstance(table, (str, os.PathLike)):
         raise must_be("the table", "a data frame, a mapping of columns or a path", type(table).__name__)
-    path = on_this_machine(table, "the table")
-    if not path.is_file():
-        raise must_be("the table", "an existing file", str(path))
-    refuse_pickles(path)
-    source = open_table(path, header=True)
+    source = open_table(table, header=True)
     try:
         if source.arrow is not None:
             return source.arrow.to_pandas()
@@ -304,4 +300,4 @@ def read_frame(table: Any) -> pd.DataFrame:
     except InputError:
         raise
     except (ValueError, OSError) as error:
-        raise must_be(f"{path}", "a readable table", reason(error)) from error
+        raise must_be(f"{source.path}", "a readable table", reason(error)) from error
