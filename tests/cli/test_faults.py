@@ -172,8 +172,8 @@ def test_devices_are_no_files(embaudit, model, path):
 
 
 def test_a_pipe_is_refused_as_an_input_at_once(embaudit, tmp_path):
-    for folder in ("userFactors", "itemFactors"):
-        (tmp_path / "als" / folder).mkdir(parents=True)
+    (tmp_path / "als/itemFactors").mkdir(parents=True)
+    (tmp_path / "als/userFactors").mkdir()
     for name in ("pipe.npy", "als/userFactors/p.parquet"):
         os.mkfifo(tmp_path / name)
         refused(embaudit("audit", name.split("/")[0]), "a pipe or device; save it to a file first")

@@ -267,18 +267,15 @@ def test_clear_errors(case: str) -> None:
 
 
 def test_clear_errors_of_files(tmp_path: Path) -> None:
-    (tmp_path / "t.parquet").write_bytes(b"no")
-    (tmp_path / "t.csv").write_text("")
-    (tmp_path / "t.xlsx").write_bytes(b"PK\3\4\0\0")
-    with pytest.raises(InputError, match=r"t.parquet must be a readable .parquet table"):
-        simpson(tmp_path / "t.parquet", x="x", y="y")
-    with pytest.raises(InputError, match=r"with something in it; got .*t.csv, which is empty"):
-        simpson(tmp_path / "t.csv", x="x", y="y")
-    (tmp_path / "p.csv").write_bytes(pickle.dumps([1.0]))
-    with pytest.raises(InputError, match=r"it is a pickle, which could run code"):
-        simpson(tmp_path / "p.csv", x="x", y="y")
-    with pytest.raises(InputError, match=r"must be delimited text or Parquet; got .*t.xlsx, which holds zero bytes"):
-        simpson(tmp_path / "t.xlsx", x="x", y="y")
+    for name, content, words in (
+        ("t.parquet", b"no", r"t.parquet must be a readable .parquet table"),
+        ("t.csv", b"", r"with something in it; got .*t.csv, which is empty"),
+        ("p.csv", pickle.dumps([1.0]), r"it is a pickle, which could run code"),
+        ("t.xlsx", b"PK\3\4\0\0", r"must be delimited text or Parquet; got .*t.xlsx, which holds zero bytes"),
+    ):
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(InputError, match=words):
+            simpson(tmp_path / name, x="x", y="y")
 
 
 def test_two_columns_of_one_name_are_refused() -> None:
