@@ -110,6 +110,17 @@ class Place:
         return self.entries(rows.start * width, rows.stop * width).reshape(-1, *self.shape[1:])
 
 
+def type_name(dtype: Any) -> str:
+    """Name a type of numpy or torch: numbers whatever the order of their bytes.
+
+    Examples
+    --------
+    >>> [type_name(np.dtype(code)) for code in (">f4", "U1", "?")]
+    ['float32', '<U1', 'bool']
+    """
+    return str(dtype.name if getattr(dtype, "kind", "O") in "fiub" else dtype).removeprefix("torch.")
+
+
 def as_array(values: Any) -> NDArray[Any]:
     """Copy nothing that is an array already; bring tensors from wherever they are."""
     if hasattr(values, "detach"):
@@ -133,12 +144,7 @@ class Memory:
     def __init__(self, arrays: Mapping[str, Any]) -> None:
         self._arrays = arrays
         self.tensors = {
-            name: Tensor(
-                tuple(int(n) for n in array.shape),
-                # Whatever the order of their bytes; types of torch have no name.
-                str(getattr(array.dtype, "name", array.dtype)).removeprefix("torch."),
-            )
-            for name, array in arrays.items()
+            name: Tensor(tuple(int(n) for n in array.shape), type_name(array.dtype)) for name, array in arrays.items()
         }
 
     def __getstate__(self) -> dict[str, Any]:

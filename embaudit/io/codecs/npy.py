@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.errors import InputError
-from embaudit.io.codecs.arrays import UNNAMED, Memory, Place, Read, Shape, Stream, Tensor
+from embaudit.io.codecs.arrays import UNNAMED, Memory, Place, Read, Shape, Stream, Tensor, type_name
 from embaudit.io.codecs.unpacked import require_sense
 
 READ_ERRORS = (
@@ -82,11 +82,6 @@ def require_letters(array: NDArray[Any]) -> None:
             raise ValueError("its text holds what is no letter")
 
 
-def tensor_of(shape: Shape, dtype: np.dtype[Any]) -> Tensor:
-    """Describe an array in words: real numbers by name, whatever the order of their bytes."""
-    return Tensor(tuple(shape), dtype.name if dtype.kind in "fiub" else str(dtype))
-
-
 class Npy:
     """The one array of a `.npy` file.
 
@@ -106,7 +101,7 @@ class Npy:
             require_letters(array)
         except READ_ERRORS as error:
             raise unreadable(str(path), "a whole .npy file, an array in numpy's file format", error) from error
-        self.tensors = {UNNAMED: tensor_of(array.shape, array.dtype)}
+        self.tensors = {UNNAMED: Tensor(array.shape, type_name(array.dtype))}
         self._place = Place(path, array.offset, array.dtype, array.shape)
 
     def __getitem__(self, name: str) -> NDArray[Any]:
@@ -155,7 +150,7 @@ class Npz:
                 self._headers = {name: self._header(archive, f"{name}.npy") for name in names}
         except READ_ERRORS as error:
             raise unreadable(str(path), "a whole .npz archive", error) from error
-        self.tensors = {name: tensor_of(shape, dtype) for name, (shape, _, dtype) in self._headers.items()}
+        self.tensors = {name: Tensor(shape, type_name(dtype)) for name, (shape, _, dtype) in self._headers.items()}
         self.pickled = frozenset(name for name, (_, _, dtype) in self._headers.items() if dtype.hasobject)
         """Names of arrays that only pickle could read."""
 
