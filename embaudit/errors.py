@@ -63,6 +63,10 @@ GONE = {
         "use --jobs N or --dask HOST:PORT",
     ),
     "option fit --executor": "use --jobs N",
+    **dict.fromkeys(
+        [f"option reproduce --{name}" for name in ("data", "truth", "user", "item", "id")],
+        "`embaudit fit` and `embaudit audit MODEL --heatmap FILE --heatmap-groups TABLE:COLUMN` draw your own data",
+    ),
 }
 """Names that were taken out, as docs/migration.md calls them, and their replacements."""
 

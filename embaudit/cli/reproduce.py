@@ -43,21 +43,10 @@ def reproduce(
     alpha_product: Annotated[float | None, typer.Option(help="netflix: weight of the penalty of Eq. 1.")] = None,
     alpha_factors: Annotated[float | None, typer.Option(help="netflix: weight of the penalty of Eq. 2.")] = None,
     rank: Annotated[int | None, typer.Option(help="netflix: number of latent dimensions.")] = None,
-    n_users: Annotated[int | None, typer.Option(help="netflix: users; of --data the most active.")] = None,
-    n_items: Annotated[int | None, typer.Option(help="netflix: items; of --data the most popular.")] = None,
+    n_users: Annotated[int | None, typer.Option(help="netflix: how many users.")] = None,
+    n_items: Annotated[int | None, typer.Option(help="netflix: how many items.")] = None,
     n_clusters: Annotated[int | None, typer.Option(help="netflix: how many clusters of items to simulate.")] = None,
-    data: Annotated[
-        str | None, typer.Option(help="netflix: your own table of interactions; every row counts 1.")
-    ] = None,
-    truth: Annotated[
-        str | None, typer.Option(help="FILE:COLUMN of its items' labels; the first label before a | is the cluster.")
-    ] = None,
-    user: Annotated[str | None, typer.Option(help="Column of the users in --data.")] = None,
-    item: Annotated[str | None, typer.Option(help="Column of the items in --data.")] = None,
-    id: Annotated[str | None, typer.Option("--id", help="Column of the items' ids in --truth.")] = None,  # noqa: A002
-    n_seeds: Annotated[
-        int | None, typer.Option(help="Repeat the Netflix numbers for so many seeds.", min=1, show_default="5")
-    ] = None,
+    n_seeds: Annotated[int, typer.Option(help="Repeat the Netflix numbers for so many seeds.", min=1)] = 5,
     seed: Seed = 0,
     quiet: Quiet = False,
     force: Force = False,
@@ -68,16 +57,13 @@ def reproduce(
     from embaudit import reproduce as figures
     from embaudit.io.outputs import writable
 
-    if n_clusters is not None and data is not None:
-        raise InputError("--n-clusters must be left out with --data, whose clusters --truth tells.")
     own: dict[str, Any] = {
         "alpha_product": alpha_product, "alpha_factors": alpha_factors, "rank": rank, "n_users": n_users,
-        "n_items": n_items,
-        "data": data, "truth": truth, "user": user, "item": item, "id": id, "n_clusters": n_clusters,
+        "n_items": n_items, "n_clusters": n_clusters,
     }  # fmt: skip
     own = {field: value for field, value in own.items() if value is not None}
     if own and name not in (Name.NETFLIX, Name.ALL):
-        raise InputError(f"{name} has no setting; penalties, sizes and data of your own go with netflix.")
+        raise InputError(f"{name} has no setting; penalties and sizes go with netflix.")
     setting = replace(figures.netflix_setting.SIZES[size], **own)
     names = [each for each in Name if each is not Name.ALL] if name is Name.ALL else [name]
     # A folder that is none, or holds the results already, is refused before the work.

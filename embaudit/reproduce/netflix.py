@@ -14,8 +14,8 @@ from embaudit.core.checked import Indices
 from embaudit.core.parallel import parallel_map
 from embaudit.core.progress import track
 from embaudit.core.words import counted, percent, two_decimals
-from embaudit.errors import InputError, escaped, must_be
-from embaudit.report.matrix_panel import Scale, draw_matrix, name_groups
+from embaudit.errors import must_be
+from embaudit.report.matrix_panel import Scale, draw_matrix
 from embaudit.reproduce.netflix_models import (
     NO_TRAINING_CHANGE,
     REMEDIES,
@@ -25,7 +25,7 @@ from embaudit.reproduce.netflix_models import (
     solve,
     summarise,
 )
-from embaudit.reproduce.netflix_setting import CHOICES, SIZES, NetflixSetting, OwnInteractions
+from embaudit.reproduce.netflix_setting import CHOICES, SIZES, NetflixSetting
 from embaudit.reproduce.pictures import BLUE, PaperFigure, Picture, new_figure, rounded, styled
 
 MEASURES = ("effective_rank", "within_mean", "between_mean", "auc", "top10_in_cluster", "overlap_with_first")
@@ -38,8 +38,6 @@ TITLES = {
 }
 SCALE = Scale("cividis", -0.25, 1.0)
 """Cosines below are drawn alike: they are few, and the scale serves the many."""
-MAX_NAME_LENGTH = 14
-"""Characters of the name of a cluster at most."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,12 +72,8 @@ class NetflixFigure(PaperFigure):
     """(p,) clusters in that order."""
     n_left_out: int
     """Number of items without users."""
-    own: OwnInteractions | None = None
-    """The data, where they are one's own."""
 
     def __repr__(self) -> str:
-        if self.own is not None:
-            return f"NetflixFigure({self.own!r})"
         n, p = self.setting.n_users, self.setting.n_items
         return f"NetflixFigure({n:,} users × {p:,} items, {counted(len(self.seeds), 'seed')})"
 
@@ -94,39 +88,24 @@ class NetflixFigure(PaperFigure):
             f"AUC {row.auc:.3f}"
             for row in rows
         )
-        if self.own is None:
-            size = f"{self.setting.n_users:,} users, {self.setting.n_items:,} items, seed {self.seeds[0]}"
-            subject = f"Item-item cosines of one simulated data set ({size})."
-        else:
-            data, truth = (escaped(str(each)) for each in (self.setting.data, self.setting.truth))
-            subject = (
-                f"Item-item cosines of {data}: {self.own.explain()}. An item's cluster is the first of its labels in "
-                f"{truth}; {self.own.n_of_several:,} of them have more."
-            )
+        size = f"{self.setting.n_users:,} users, {self.setting.n_items:,} items, seed {self.seeds[0]}"
         return (
-            f"{subject} The four solutions of Eq. 1 make the same predictions (largest difference "
-            f"{equal:.1e}), yet their cosines differ: {parts}. The ten nearest items under D = {first.model} and "
-            f"under Eq. 2 have {percent(second.overlap_with_first)} in common. Of the {self.setting.rank} dimensions "
-            f"asked for, Eq. 2 keeps {second.effective_rank}: only so many singular values exceed its penalty."
+            f"Item-item cosines of one simulated data set ({size}). The four solutions of Eq. 1 make the same "
+            f"predictions (largest difference {equal:.1e}), yet their cosines differ: {parts}. The ten nearest items "
+            f"under D = {first.model} and under Eq. 2 have {percent(second.overlap_with_first)} in common. Of the "
+            f"{self.setting.rank} dimensions asked for, Eq. 2 keeps {second.effective_rank}: only so many singular "
+            "values exceed its penalty."
         )
 
     @property
     def notes(self) -> list[str]:
         """Return remarks to know before relying on the numbers."""
-        notes = [
-            "What the paper leaves open is answered by choices of this library; 'choices' shows how much they matter.",
-            f"Eq. 1 keeps {self.setting.rank} dimensions, most of them noise: the last ones change with every seed.",
-        ]
-        if self.own is not None:
-            notes = [
-                "Labels that overlap are no clusters: an item shares labels with many outside its own.",
-                f"Left out: {counted(self.own.n_unlabelled, 'item')} without a label.",
-            ]
         best = self.remedies[self.remedies["unique"]].iloc[0]
         free = self.remedies.loc[~self.remedies["unique"], "remedy"].drop_duplicates()
         changed = ", ".join(free[free != NO_TRAINING_CHANGE])
         return [
-            *notes,
+            "What the paper leaves open is answered by choices of this library; 'choices' shows how much they matter.",
+            f"Eq. 1 keeps {self.setting.rank} dimensions, most of them noise: the last ones change with every seed.",
             f"Best of the unique: {best.similarity} ({best.remedy}), pinned by {best.pinned_by}: "
             f"AUC {best.auc_low:.4f}.",
             f"Not unique, whatever the training data: cosines of {NO_TRAINING_CHANGE}, and of Eq. 1 after {changed}.",
@@ -135,15 +114,12 @@ class NetflixFigure(PaperFigure):
     @styled
     def plot(self) -> Any:
         """Draw heatmaps of item-item cosines in one row, on one colour scale, after that of the clusters."""
-        labels = () if self.own is None else self.own.labels
         figure = new_figure(13.0, 2.75)
         axes = figure.subplots(1, len(self.cosines) + 1)
         # The first panel is what a perfect similarity would show; all panels share one scale, so that colours compare.
         truth = (self.clusters[:, None] == self.clusters).astype(np.float32)
-        draw_matrix(axes[0], truth, "first labels" if labels else "true clusters", self.clusters, SCALE)
+        draw_matrix(axes[0], truth, "true clusters", self.clusters, SCALE)
         axes[0].set_xlabel("same cluster: 1\ndifferent: 0")
-        if labels:
-            name_groups(axes[0], [labels[cluster] for cluster in self.clusters], MAX_NAME_LENGTH, 6)
         rows: Any = self.numbers.set_index("model")
         for ax, (name, values) in zip(axes[1:], self.cosines.items(), strict=True):
             image = draw_matrix(ax, values, TITLES.get(name, name), self.clusters, SCALE)
@@ -188,7 +164,6 @@ class NetflixFigure(PaperFigure):
             "caption": self.caption,
             "notes": self.notes,
             "setting": self.setting.to_dict(),
-            "own_data": None if self.own is None else self.own.to_dict(),
             "seeds": list(self.seeds),
             "items_left_out": self.n_left_out,
             "remedy_notes": {remedy.name: remedy.note for remedy in REMEDIES},
@@ -196,19 +171,17 @@ class NetflixFigure(PaperFigure):
         }
 
 
-def netflix(*, size: str | NetflixSetting = "small", seed: int = 0, n_seeds: int | None = None) -> NetflixFigure:
-    """Reproduce Figure 1 of the Netflix paper on simulated data or your own, and test the remedies it names.
+def netflix(*, size: str | NetflixSetting = "small", seed: int = 0, n_seeds: int = 5) -> NetflixFigure:
+    """Reproduce Figure 1 of the Netflix paper on simulated data, and test the remedies it names.
 
     Parameters
     ----------
     size : {"small", "paper"} or NetflixSetting
         "paper" has its 20,000 users, 1,000 items and penalties; "small" shows the same in seconds.
-        A setting of your own may name a table of interactions, which then takes the place of simulated data.
     seed : int
         Of the data in the picture.
-    n_seeds : int, optional
-        The numbers are repeated for the seeds `seed`, `seed + 1`, …, to give their mean and spread; five by default,
-        none of a table.
+    n_seeds : int
+        The numbers are repeated for the seeds `seed`, `seed + 1`, …, to give their mean and spread.
 
     Returns
     -------
@@ -218,7 +191,7 @@ def netflix(*, size: str | NetflixSetting = "small", seed: int = 0, n_seeds: int
     Raises
     ------
     InputError
-        If the size is unknown, `n_seeds` below 1 or given with a table, or the table cannot be used.
+        If the size is unknown, or `n_seeds` below 1.
 
     References
     ----------
@@ -240,25 +213,20 @@ def netflix(*, size: str | NetflixSetting = "small", seed: int = 0, n_seeds: int
     setting = size if isinstance(size, NetflixSetting) else SIZES.get(size)
     if setting is None:
         raise must_be("size", "one of " + ", ".join(repr(name) for name in SIZES), repr(size))
-    if setting.data is not None and n_seeds is not None:
-        raise InputError("n_seeds must be left out with data, which are not drawn.")
-    n_seeds = (5 if setting.data is None else 1) if n_seeds is None else n_seeds
     if n_seeds < 1:
         raise must_be("n_seeds", "a whole number >= 1", n_seeds)
     seeds = tuple(range(seed, seed + n_seeds))
 
     def run(run_seed: int) -> tuple[dict[str, pd.DataFrame], dict[str, Any]]:
         """Compute the tables of one seed, and what only the picture needs: cosines are large."""
-        data = setting.interactions(run_seed)
-        solved = solve(data, setting)
+        solved = solve(setting.simulate(run_seed), setting)
         numbers, overlaps, cosines = measure(solved)
         records = pd.DataFrame(remedy_records(solved, setting))
         tables = {"numbers": numbers, "overlaps": overlaps, "records": records}
         if run_seed != seed:
             return tables, {}
-        own = data if isinstance(data, OwnInteractions) else None
         clusters = solved.clusters[solved.order]
-        return tables, {"cosines": cosines, "clusters": clusters, "n_left_out": solved.n_left_out, "own": own}
+        return tables, {"cosines": cosines, "clusters": clusters, "n_left_out": solved.n_left_out}
 
     runs = list(track(parallel_map(run, seeds), "fitting", n_seeds))
     # The picture and its tables are those of the first seed; the others give the spread.
@@ -278,7 +246,7 @@ def netflix(*, size: str | NetflixSetting = "small", seed: int = 0, n_seeds: int
         "choices": unstated_choices(setting, seed),
     }
     fields |= {name: rounded(table) for name, table in tables.items()}
-    return NetflixFigure(setting=setting, seeds=seeds if fields["own"] is None else (), **fields)
+    return NetflixFigure(setting=setting, seeds=seeds, **fields)
 
 
 def spread(tables: pd.DataFrame) -> pd.DataFrame:
@@ -303,13 +271,7 @@ def spread(tables: pd.DataFrame) -> pd.DataFrame:
 
 
 def unstated_choices(setting: NetflixSetting, seed: int) -> pd.DataFrame:
-    """Measure the models under other answers to what the paper leaves open, one row a choice and model.
-
-    Data of one's own leave nothing open.
-    """
-    columns = ["choice", "model", *MEASURES]
-    if setting.data is not None:
-        return pd.DataFrame(columns=columns)
+    """Measure the models under other answers to what the paper leaves open, one row a choice and model."""
 
     def variant(name: str) -> pd.DataFrame:
         # One answer is changed at a time; the seed, sizes and penalties stay.
@@ -318,4 +280,4 @@ def unstated_choices(setting: NetflixSetting, seed: int) -> pd.DataFrame:
 
     work = parallel_map(variant, CHOICES)
     frame = pd.concat(list(track(work, "varying unstated choices", len(CHOICES))), ignore_index=True)
-    return frame[columns]
+    return frame[["choice", "model", *MEASURES]]

@@ -25,7 +25,7 @@ from embaudit.linalg.pairs import cosine_matrix
 from embaudit.linalg.topk import TopK
 from embaudit.model import FactorModel
 from embaudit.model.equivalence import Equivalence, largest_gap
-from embaudit.reproduce.netflix_setting import NetflixSetting, OwnInteractions
+from embaudit.reproduce.netflix_setting import NetflixSetting
 from embaudit.simulate import SimulatedInteractions, simulate_interactions
 from embaudit.solvers import RESCALINGS, FactorPenaltyMF, ProductPenaltyMF
 
@@ -82,7 +82,7 @@ def rescaled(model: FactorModel, singular_values: Floats, alpha: float) -> dict[
     return {name: Gauge.diagonal(RESCALINGS[name](g, sigma)).act(model) for name in SCALINGS}
 
 
-def solve(data: SimulatedInteractions | OwnInteractions, setting: NetflixSetting) -> Solved:
+def solve(data: SimulatedInteractions, setting: NetflixSetting) -> Solved:
     """Fit both objectives to one data set."""
     # An item that nobody took has a zero row, hence no cosine.
     is_consumed = np.bincount(data.matrix.indices, minlength=data.matrix.shape[1]) > 0

@@ -26,6 +26,19 @@ def test_translations_give_the_cosines_of_the_paper_and_keep_probabilities(figur
     np.testing.assert_allclose(table.loc["made parallel", ["shift_x", "shift_y"]].tolist(), [-1.25, -0.25])
 
 
+def test_rows_are_those_of_the_paper(figure):
+    assert FIGURE_1.tolist() == [[1, 0.5], [0.5, 1], [-1, 0.4], [-0.8, -0.8], [0.9, -1.2]]
+    assert HEADS["centred"].tolist() == [[1.4, -1], [1.4, 1], [-0.9, 0.3], [-1, 0], [-0.9, -0.3]]
+    side = np.sqrt(1 - 0.95**2)
+    unit = [[0.95, side], [-0.95, side], [-1, 0], [-0.95, -side], [0.95, -side], [1, 0]]
+    assert HEADS["centred, unit length"].tolist() == unit
+    assert figure.inputs.shape == (1_000, 2)
+    # What the figure points at: the lower cosine can share, the higher cannot.
+    edge = figure.pairs.set_index(["head", "first", "second"])["edge_of_hull"]
+    assert edge["centred", 1, 2] > edge["centred", 2, 4]
+    assert edge["centred, unit length", 0, 1] > edge["centred, unit length", 1, 3]
+
+
 def test_only_a_common_translation_keeps_the_probabilities(figure):
     moved = FIGURE_1 + np.array([[0.1, 0.0]] + 4 * [[0.0, 0.0]])
     before, after = (np.exp(log_softmax(figure.inputs @ rows.T)) for rows in (FIGURE_1, moved))
