@@ -20,14 +20,12 @@ from .blocks import explain_pair as explain_pair
 from .canonical import CanonicalForm as CanonicalForm
 from .canonical import Pinning as Pinning
 from .canonical import Position as Position
-from .canonical import Reduction as Reduction
 from .canonical import at_exponent as at_exponent
 from .canonical import canonical_form as canonical_form
 from .canonical import identified_cosines as identified_cosines
 from .canonical import identified_factors as identified_factors
 from .canonical import pinned_test as pinned_test
 from .canonical import position as position
-from .canonical import reduced as reduced
 from .comparison import Comparison as Comparison
 from .comparison import compare as compare
 from .errors import EquivalenceError as EquivalenceError

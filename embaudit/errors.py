@@ -51,6 +51,7 @@ GONE = {
     "name embaudit.io.fits": "the norm says it: norm.fits(head.link, head.rank)",
     "format mtx": "convert it in Python: numpy.save('vectors.npy', scipy.io.mmread(PATH))",
     "format llama2c": "docs/reading.md has the line that converts it",
+    "name embaudit.reduced": "at_exponent(model, 0.5) predicts the same in the dimensions that predictions see",
     "name embaudit.resume_in": "run the audit again, it is short enough",
     "option audit --resume": "run the audit again, it is short enough",
     "option audit --time": "use --quick for fewer samples",

@@ -15,7 +15,7 @@ from embaudit.auditing.finding import Kind, Scope
 from embaudit.auditing.texts import ARGUMENTS
 from embaudit.auditing.wording import prediction_noun, worded_for
 from embaudit.canonical.pinned import MIN_MOVEMENT, SCOPES, pinned_test
-from embaudit.canonical.reduction import outside_shares, seen_directions
+from embaudit.canonical.seen_directions import outside_shares, seen_directions
 from embaudit.core.plain import Recorded
 from embaudit.errors import InputError
 from embaudit.model import Equivalence, Softmax
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from embaudit.canonical.pinning import Pinning
+    from embaudit.canonical import Pinning
     from embaudit.model import FactorModel, Role, SideName
 
 OUTSIDE = 1e-12

@@ -18,7 +18,7 @@ import numpy as np
 
 from embaudit.canonical.balance import balanced_maps
 from embaudit.canonical.identified import prediction_views
-from embaudit.canonical.reduction import seen_directions
+from embaudit.canonical.seen_directions import seen_directions
 from embaudit.core.parallel import row_blocks
 from embaudit.linalg.transformed_rows import TransformedRows
 from embaudit.model import Equivalence

@@ -2,11 +2,10 @@
 
 from embaudit.canonical.form import EXPONENTS, CanonicalForm, at_exponent, canonical_form
 from embaudit.canonical.identified import identified_cosines, identified_factors
-from embaudit.canonical.pinned import pinned_test
-from embaudit.canonical.pinning import Flip, Moved, Pinning
+from embaudit.canonical.pinned import Flip, Moved, Pinning, pinned_test
 from embaudit.canonical.position import FactorScaling, HiddenBias, Position, hidden_biases, position
-from embaudit.canonical.reduction import Reduction, reduced
 from embaudit.canonical.row_span import in_span
+from embaudit.canonical.seen_directions import seen_directions
 
 __all__ = [
     "EXPONENTS",
@@ -17,7 +16,6 @@ __all__ = [
     "Moved",
     "Pinning",
     "Position",
-    "Reduction",
     "at_exponent",
     "canonical_form",
     "hidden_biases",
@@ -26,5 +24,5 @@ __all__ = [
     "in_span",
     "pinned_test",
     "position",
-    "reduced",
+    "seen_directions",
 ]

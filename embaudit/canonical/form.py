@@ -25,7 +25,6 @@ from embaudit.errors import EquivalenceError, InputError, must_be
 from embaudit.gauges import Gauge
 from embaudit.linalg.moments import Moments
 from embaudit.linalg.passes import float64_blocks
-from embaudit.linalg.rows import gram
 from embaudit.model import FactorModel, SideName, require_two_sides
 from embaudit.model.equivalence import Equivalence
 from embaudit.model.objectives import Linear, kept_objective
@@ -96,16 +95,6 @@ class CanonicalForm:
     def is_full_rank(self) -> bool:
         """True if the predictions see every latent dimension; if not, no gauge reaches the canonical form."""
         return self.rank == len(self.singular_values)
-
-    @cached_property
-    def left_metric(self) -> Matrix:
-        """(r, r) `AᵀA` of the left map at exponent 1; others are scaled by powers of s."""
-        return gram(self.right_root.T @ self.v[:, : self.rank])
-
-    @cached_property
-    def right_metric(self) -> Matrix:
-        """(r, r) `BᵀB` of the right map at exponent 0; others are scaled by powers of s."""
-        return gram(self.left_root.T @ self.u[:, : self.rank])
 
     def left_map(self, exponent: float) -> Floats:
         """Return A (k, r) with `(P − centre) A = U sᵉ`: `A = R_Qᵀ v s^(e−1)`, since `P R_Qᵀ v = U s`."""

@@ -8,31 +8,22 @@ anything that has length 1 on every label, a translation included. Normalising *
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from typing import Literal, TypeAlias
 
 import numpy as np
 
-from embaudit.canonical.pinning import TABLE, Flip, Moved, Pinning
-from embaudit.canonical.quadratic_span import (
-    EPS,
-    LARGEST,
-    LARGEST_SHOWN,
-    Span,
-    n_forms,
-    packed,
-    span_of,
-    symmetric,
-    tangent,
-)
-from embaudit.canonical.second_metric import certified_stretch, cone_stretch, second_metrics
-from embaudit.core.checked import RNG, Floats, Matrix, as_generator, frozen, is_number
+from embaudit.canonical import quadratic_forms
+from embaudit.canonical.quadratic_forms import EPS, LARGEST, LARGEST_SHOWN, Span, n_forms, packed, span_of
+from embaudit.core.checked import RNG, Floats, Indices, Matrix, as_generator, frozen, is_number
+from embaudit.core.results import Result
 from embaudit.core.words import counted
 from embaudit.errors import must_be
 from embaudit.gauges import Gauge
 from embaudit.linalg.duplicates import duplicate_representatives
 from embaudit.linalg.pairs import draw_pairs, pair_cosines
 from embaudit.linalg.rows import unit_rows
-from embaudit.model import OPPOSITE, FactorModel, SideName
+from embaudit.model import OPPOSITE, FactorModel, Role, SideName
 from embaudit.model.sizes import require_model
 
 MIN_MOVEMENT = 1e-3
@@ -42,6 +33,133 @@ PAIRS = 20_000
 """Pairs of a side that movements are taken from."""
 CANDIDATES = 48
 """Directions among which a head's witness is chosen."""
+Status: TypeAlias = Literal["pinned", "free", "undecided"]
+TABLE = "models that compare these rows with each other in the same way"
+"""The set of models that predict products, or cosines, of the rows of one table."""
+
+
+@dataclass(frozen=True)
+class Moved:
+    """Movement of the cosines between rows of one side in an equivalent model."""
+
+    mean_abs: float
+    """Mean ``|Δcos|``."""
+    max_abs: float
+    """Largest ``|Δcos|``."""
+    n_pairs: int
+    """Pairs looked at."""
+
+
+@dataclass(frozen=True, eq=False)
+class Flip:
+    """An equivalent model that is no gauge: some rows are reflected in directions that the other side does not have."""
+
+    side: SideName
+    """Whose rows."""
+    rows: Indices
+    """Row numbers of those reflected."""
+    unseen: Matrix
+    """(k, k) projector onto the directions that no row of the other side has, or all have alike if a bias is free."""
+
+    def flipped(self, model: FactorModel, rows: Floats) -> dict[str, Floats]:
+        """Return the reflected rows, and the bias that takes up what all rows of the other side have alike."""
+        change = np.zeros_like(rows)
+        change[self.rows] = -2 * (rows[self.rows] @ self.unseen)
+        changed = {str(self.side): rows + change}
+        if self.side == "right" and model.right_bias is not None and model.link.sees_biases:
+            changed["right_bias"] = model.right_bias - change @ model.side("left").moments.mean
+        return changed
+
+
+@dataclass(frozen=True, eq=False)
+class Pinning(Result):
+    """Freedom that predictions of rows of length 1 leave to the cosines between rows of one side."""
+
+    status: Status
+    """Answer: no model moves them (proven), an equivalent model moves them (shown), or neither is decided."""
+    because: str
+    """The argument, one sentence."""
+    scope: str
+    """The set of models that "pinned" speaks of."""
+    rank: int
+    """Independent constraints that the rows put on a gauge near I, of all sides together; at most so many where they
+    were not counted."""
+    needed: int
+    """Numbers that a gauge has; fewer constraints leave some free."""
+    witness: Gauge | None = None
+    """A gauge of rows of length 1 that keeps every length, hence every prediction."""
+    flip: Flip | None = None
+    """Reflection of some rows, if the equivalent model is no gauge."""
+    moved: Mapping[SideName, Moved] = field(default_factory=dict)
+    """Movement of the cosines of each side in the equivalent model; empty without one."""
+    residual: float = 0.0
+    """Largest distance of a row of the equivalent model from length 1, before it is divided by its length."""
+    rows_missing: Mapping[SideName, int] = field(default_factory=dict)
+    """Number of further rows of each side alone, in general position, that decide; empty where the test decides, or
+    where rows would not."""
+
+    RECORD = (
+        *("status", "because", "scope", "rank", "needed", "residual", "rows_missing"),
+        *("condition_number=witness.condition_number", "moved"),
+    )
+
+    def __repr__(self) -> str:
+        return f"Pinning({self.status}, {self.rank} of {self.needed} constraints)"
+
+    def moved_of(self, role: Role) -> Moved | None:
+        """Return the movement of the cosines of a role in the equivalent model; None for left-right pairs."""
+        return next((moved for side, moved in self.moved.items() if side == role), None)
+
+    @property
+    def is_counted(self) -> bool:
+        """True if independent constraints were counted; False if rows were, each of which puts one at most."""
+        return self.status == "pinned" or self.needed <= LARGEST
+
+    @property
+    def largest(self) -> float:
+        """Largest ``|Δcos|`` that was shown on either side, 0 without an equivalent model."""
+        return max((m.max_abs for m in self.moved.values()), default=0.0)
+
+    def twin(self, model: FactorModel) -> FactorModel:
+        """Return the equivalent model: rows of length 1, in float64, moved by the witness.
+
+        Raises
+        ------
+        InputError
+            If there is none.
+        """
+        rows = {side: np.asarray(model.factors(side), dtype=np.float64) for side in model.sides}
+        rows |= {side: unit_rows(rows[side], none=0) for side in model.link.unit_sides}
+        if self.flip is not None:
+            return model.replace(**rows | self.flip.flipped(model, rows[self.flip.side]))
+        if self.witness is None:
+            raise must_be(
+                "an equivalent model", "asked for where one was found", f"none: {self.status}, as {self.because}"
+            )
+        for side, x in rows.items():
+            shift = getattr(self.witness, f"{side}_shift")
+            zero = np.abs(x).max(axis=1, keepdims=True) == 0
+            rows[side] = np.where(zero, 0.0, x @ getattr(self.witness, side) + shift)
+        return model.replace(**rows)
+
+    def explain(self) -> str:
+        """Describe in plain words the result of the test."""
+        # All numbers may be fixed near this model while another one is not ruled out.
+        silent = self.flip is not None or (self.status == "undecided" and self.rank == self.needed)
+        most = "" if self.is_counted else "At most "
+        count = "" if silent else f" {most}{self.rank:,} of {self.needed:,} numbers of a change of axes are fixed."
+        because = f"{self.because[0].upper()}{self.because[1:]}.{'' if self.scope == TABLE else count}"
+        if self.scope == TABLE:
+            return f"The predictions fix every cosine, among {self.scope}. {because}"
+        if self.status == "pinned":
+            return f"The predictions pin the cosines within each side, among {self.scope}. {because}"
+        if self.status == "undecided":
+            return f"Whether the predictions pin the cosines within each side is undecided. {because}"
+        text = f"The predictions do not pin the cosines within each side. {because}"
+        if not self.moved:
+            return text
+        parts = [f"{m.mean_abs:.2g} on average and {m.max_abs:.2g} at most ({side})" for side, m in self.moved.items()]
+        return f"{text} An equivalent model moves them by {' and by '.join(parts)}."
 
 
 def pinned_test(model: FactorModel, *, max_condition: float = 3.0, rng: RNG = 0) -> Pinning:
@@ -200,7 +318,7 @@ def _with_movement(model: FactorModel, pinning: Pinning) -> Pinning | None:
     twin = pinning.twin(model)
     moved = {side: _moved(model.factors(side), twin.factors(side)) for side in model.sides}
     lengths = [np.abs(twin.side(s).norms[model.side(s).directed] - 1).max(initial=0.0) for s in model.link.unit_sides]
-    result = Pinning(**vars(pinning) | {"moved": moved, "residual": float(max(lengths))})
+    result = replace(pinning, moved=moved, residual=float(max(lengths)))
     watched = {side: m for side, m in moved.items() if side in model.link.unit_sides}
     return result if max(m.max_abs for m in watched.values()) > MIN_MOVEMENT else None
 
@@ -222,16 +340,14 @@ def _both_sides(model: FactorModel, most: float, draw: np.random.Generator) -> P
         if (shown := _unseen_by(model, side, scope)) is not None:
             return shown
     spaces = [_rows_space(model, side) for side in model.sides]
-    basis = spaces[0] if spaces[0].shape[1] >= spaces[1].shape[1] else spaces[1]
-    m = basis.shape[1]
+    basis = max(spaces, key=lambda space: space.shape[1])
     left, right = (span_of(model.factors(side), basis) for side in model.sides)
     # Constraints near I: forms that vanish on the rows of both sides are what first order leaves free.
-    rank = right.needed if left.is_full or right.is_full else right.needed - len(tangent(left, right))
-    proof = _proof(model, left, right, basis) if all(s.shape[1] == m for s in spaces) else None
+    rank = right.needed if left.is_full or right.is_full else right.needed - len(quadratic_forms.tangent(left, right))
+    proof = _proof(model, left, right, basis) if all(s.shape[1] == basis.shape[1] for s in spaces) else None
     if proof is not None:
-        return Pinning("pinned", proof, scope, rank, n_forms(m))
-    large = right.needed > LARGEST
-    if large:
+        return Pinning("pinned", proof, scope, rank, right.needed)
+    if right.needed > LARGEST:
         pinning = _too_large(model, scope, right.needed)
     else:
         pinning = _searched(model, (left, right), basis, rank, most, draw)
@@ -240,15 +356,15 @@ def _both_sides(model: FactorModel, most: float, draw: np.random.Generator) -> P
 
 def _proof(model: FactorModel, left: Span, right: Span, basis: Floats) -> str | None:
     """Return the argument that no metric but I is left, if one of the known ones holds."""
-    m = basis.shape[1]
-    if m < model.rank:
+    if basis.shape[1] < model.rank:
         small = len(model.right) + model.n_left <= 2 * LARGEST
-        held = small and 2 * cone_stretch(model.factors("left"), model.right, basis) < MIN_MOVEMENT
+        stretch = quadratic_forms.cone_stretch(model.factors("left"), model.right, basis) if small else np.inf
+        held = 2 * stretch < MIN_MOVEMENT
         return "the rows of either side add up to the identity with weights that are not negative" if held else None
     for span, side in ((right, "right"), (left, "left")):
         if span.is_full:
             return f"the {model.title(side)} rows alone fix every number of a metric"
-    if left.clear and right.clear and certified_stretch(left, right, m) < MIN_MOVEMENT:
+    if left.clear and right.clear and quadratic_forms.certified_stretch(left, right, model.rank) < MIN_MOVEMENT:
         return "both sides hold one positive form, which S and its inverse can only share at the identity"
     return None
 
@@ -259,8 +375,7 @@ def _searched(
     """Find the metric that moves cosines the furthest, or say that none was found."""
     scope, needed = SCOPES["cosine"], spans[0].needed
     best = Pinning("undecided", "", scope, rank, needed)
-    metrics = [] if any(span.held is None for span in spans) else second_metrics(*spans, basis.shape[1], draw, most)
-    for metric in metrics:
+    for metric in quadratic_forms.second_metrics(*spans, basis.shape[1], draw, most):
         # S on the basis and 1 elsewhere.
         values, vectors = np.linalg.eigh(np.eye(len(basis)) + basis @ (metric - np.eye(len(metric))) @ basis.T)
         gauge = Gauge.from_svd(vectors, np.sqrt(values), vectors.T)
@@ -346,7 +461,7 @@ def _head_gauge(free: Floats, k: int, most: float) -> Gauge:
 
     On the labels `ŵᵀTŵ + g·ŵ = 0`, so that `‖ŵ'‖² = s + ‖v‖²`, which is 1 for `s = 1/(1 + hᵀ(I + tT)⁻¹h)`, `h = t g/2`.
     """
-    form = symmetric(free[: n_forms(k)], k)
+    form = quadratic_forms.symmetric(free[: n_forms(k)], k)
     values, vectors = np.linalg.eigh(form)
     # κ(N)² = (1 + t high)/(1 − t low) <= most² holds up to t = (most² − 1)/(high + most² low). Where T vanishes the
     # second term limits t.

@@ -241,24 +241,16 @@ def log_condition(form: CanonicalForm, exponent: float) -> float:
     With full rank `κ = ‖A‖ ‖B‖`, since `AᵀB = I`: no small singular value has to be found. Otherwise one side
     holds directions that the other lacks, and the map of the other side is free of them.
     """
+    maps = (form.left_map(exponent), form.right_map(exponent))
     if form.is_full_rank:
-        distance = (
-            _log_largest(form.left_metric, form, exponent - 1) + _log_largest(form.right_metric, form, -exponent)
-        ) / 2
+        # All eigenvalues: LAPACK's search for the largest fails on some multiples of the identity, as balanced factors
+        # have.
+        distance = sum(float(np.log(np.linalg.eigvalsh(linear.T @ linear)[-1])) for linear in maps) / 2
     else:
-        maps = (form.left_map(exponent), form.right_map(exponent))
-        spectra = [np.linalg.svd(m, compute_uv=False) for m in maps]
+        spectra = [np.linalg.svd(linear, compute_uv=False) for linear in maps]
         distance = min(float(np.log(s[0] / s[-1])) for s in spectra)
     # κ = 1 is computed as 1 + rounding.
     return distance if distance > 64 * form.rank * np.finfo(np.float64).eps else 0.0
-
-
-def _log_largest(metric: Matrix, form: CanonicalForm, power: float) -> float:
-    """Compute the logarithm of the largest eigenvalue of `s^power metric s^power`."""
-    scale = (form.singular_values[: form.rank] / form.singular_values[0]) ** power
-    # All of them: LAPACK's search for one alone fails on some multiples of the identity, which balanced factors give.
-    largest = np.linalg.eigvalsh(scale[:, None] * metric * scale)[-1]
-    return float(np.log(largest) + 2 * power * np.log(form.singular_values[0]))
 
 
 def recognise(form: CanonicalForm) -> FactorScaling:

@@ -42,7 +42,7 @@ from embaudit.auditing.limits import Certificate, Limits
 from embaudit.auditing.predicted import PenaltyForm, Predicted
 from embaudit.auditing.texts import SAYS
 from embaudit.auditing.traits import BiasColumns, CommonDirection, Hubs, Traits, traits_of
-from embaudit.canonical.pinning import Moved, Pinning
+from embaudit.canonical import Moved, Pinning
 from embaudit.gauges import Affine, Gauge, GeneralLinear
 from embaudit.model import FactorModel, Softmax
 from embaudit.model.final_norm import FinalNorm

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from models import random_model
 
-from embaudit.canonical import EXPONENTS, at_exponent, canonical_form, reduced
+from embaudit.canonical import EXPONENTS, at_exponent, canonical_form, seen_directions
 from embaudit.errors import EquivalenceError, InputError
 from embaudit.gauges import Gauge, GeneralLinear
 from embaudit.model import FactorModel, Link
@@ -123,7 +123,7 @@ def test_vanishing_scores_are_refused():
         with pytest.raises(InputError, match="the scores must differ from zero"):
             canonical_form(FactorModel(left, right))
         with pytest.raises(InputError, match="the scores must differ from zero"):
-            reduced(FactorModel(left, right))
+            seen_directions(FactorModel(left, right), ())
 
 
 @pytest.mark.parametrize("exponent", [-0.1, 1.1])

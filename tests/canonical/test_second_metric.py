@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from embaudit.canonical import pinned_test
-from embaudit.canonical.quadratic_span import packed, span_of
-from embaudit.canonical.second_metric import certified_stretch, shared_form
+from embaudit.canonical.quadratic_forms import certified_stretch, packed, shared_form, span_of
 from embaudit.linalg.rows import unit_rows
 from embaudit.model import FactorModel
 

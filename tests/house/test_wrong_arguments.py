@@ -148,7 +148,6 @@ CALLS = {
     ea.position(MODEL).plot: {},
     ea.probe_inputs: {"model": HEAD, "n": 2},
     ea.range_summary: {"model": MODEL, "n_pairs": 5},
-    ea.reduced: {"model": MODEL},
     ea.save: {"model": MODEL, "path": "o.npz", "force": True},
     ea.shift_to_reach: {"a": [1.0, 0.0], "b": [0.0, 1.0], "target": 0.5},
     ea.similarity_reversal: {"before": TABLE, "after": TABLE[::-1], "clusters": list("aaaabbbbb")},

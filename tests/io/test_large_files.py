@@ -52,7 +52,6 @@ ENTRIES: dict[str, Callable[[ea.FactorModel], Any]] = {
     "plot_prediction_cosines": ea.plot_prediction_cosines,
     "position": ea.position,
     "range_summary": ea.range_summary,
-    "reduced": ea.reduced,
     "save": lambda model: ea.save(model, Path("never.npz")),
     "twins": ea.twins,
     "verify": lambda model: ea.verify(ea.audit(PAIR, n_gauges=1, n_pairs=9).to_dict(), model),

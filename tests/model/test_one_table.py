@@ -7,7 +7,7 @@ import pytest
 
 import embaudit as ea
 from embaudit.auditing.equivalence_class import equivalence_class_of
-from embaudit.canonical.pinning import TABLE
+from embaudit.canonical.pinned import TABLE
 from embaudit.errors import EquivalenceError, InputError
 from embaudit.gauges import Gauge, GeneralLinear, Orthogonal
 from embaudit.model import Equivalence, FactorModel
@@ -99,7 +99,7 @@ def test_cosines_through_a_temperature_fix_the_order_and_not_the_level():
 @both
 def test_what_needs_two_sides_is_refused_in_one_sentence(by):
     model = TABLES[by]
-    for ask in (ea.canonical_form, ea.position, ea.reduced, lambda m: ea.identified_cosines(m, role="item")):
+    for ask in (ea.canonical_form, ea.position, lambda m: ea.identified_cosines(m, role="item")):
         with pytest.raises(InputError, match=f"rows compared by {by}; use them as they are"):
             ask(model)
     for kind in ("centred", "balanced"):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from embaudit.auditing.finding import Finding, Kind, Severity
 from embaudit.auditing.findings.writing import CHANGED, MOVES, finding, is_effect, template
 from embaudit.auditing.wording import is_alone, worded_for
-from embaudit.canonical.quadratic_span import LARGEST_SHOWN
+from embaudit.canonical.quadratic_forms import LARGEST_SHOWN
 from embaudit.core.words import percent
 from embaudit.model import Equivalence
 from embaudit.model.objectives import OBJECTIVES, Objective, Status, known_objective, usual_objectives

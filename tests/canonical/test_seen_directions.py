@@ -1,4 +1,4 @@
-"""Reduction: the same predictions in as many dimensions as the scores have rank."""
+"""Directions that predictions see, and the dimensions that rows span."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from embaudit import audit, verify
-from embaudit.canonical import in_span, reduced
-from embaudit.errors import InputError
+from embaudit.canonical import in_span, seen_directions
 from embaudit.model import FactorModel
 from tests.models import random_model
 
@@ -21,31 +20,24 @@ def rows(n, k, seed=0):
 @pytest.mark.parametrize("link", ["identity", "softmax", "ranking", "sigmoid"])
 @pytest.mark.parametrize("left_bias", [None, np.arange(9.0)])
 @pytest.mark.parametrize("right_bias", [None, np.arange(8.0)])
-def test_the_reduced_model_predicts_the_same_at_the_rank_of_the_scores(link, left_bias, right_bias):
+def test_the_directions_seen_hold_the_scores_at_their_rank(link, left_bias, right_bias):
     left = rows(9, 2) @ rows(2, 5, 1) + [0, 0, 0, 0, 3]
     right = rows(8, 3, 2) @ rows(3, 5, 3) + [0, 0, 0, 2, 0]
     model = FactorModel(left, right, link=link, left_bias=left_bias, right_bias=right_bias)
-    found = reduced(model)
-    gap = model.link.gap(model.scores(), found.model.scores())
-    assert gap < 1e-12
-    # Independently: the rank of the scores of the factors, less the means that a bias or the link takes up.
-    products = left @ right.T
-    products = products - products.mean(axis=0) if "left" in model.free_shifts else products
-    products = products - products.mean(axis=1, keepdims=True) if "right" in model.free_shifts else products
-    assert found.effective_rank == np.linalg.matrix_rank(products, tol=1e-10) == found.model.rank < 5
+    basis = seen_directions(model, model.free_shifts)
+    np.testing.assert_allclose(basis.T @ basis, np.eye(basis.shape[1]), atol=1e-12)
+    # Scores and their part in these directions, both less the means that a bias or the link takes up.
+    products, held = left @ right.T, left @ basis @ (right @ basis).T
+    for axis, side in enumerate(("left", "right")):
+        if side in model.free_shifts:
+            products, held = (x - x.mean(axis=axis, keepdims=True) for x in (products, held))
+    np.testing.assert_allclose(held, products, atol=1e-12)
+    assert basis.shape[1] == np.linalg.matrix_rank(products, tol=1e-10) < 5
 
 
-def test_a_whole_model_and_a_model_of_cosines_stay_as_they_are():
-    model = FactorModel(rows(6, 3), rows(7, 3, 1))
-    assert reduced(model).model is model
-    assert reduced(model).is_whole
+def test_a_model_of_cosines_is_seen_in_every_direction():
     flat = FactorModel(rows(6, 3) * [1, 1, 0], rows(7, 3, 1), link="cosine")
-    assert reduced(flat).model is flat
-
-
-def test_one_side_has_no_effective_rank():
-    with pytest.raises(InputError, match="the effective rank must be read from the predictions"):
-        reduced(FactorModel(None, rows(4, 2)))
+    np.testing.assert_array_equal(seen_directions(flat, ()), np.eye(3))
 
 
 def test_a_direction_outside_the_rows_is_kept_for_shifts():

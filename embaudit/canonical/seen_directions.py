@@ -1,4 +1,4 @@
-"""A model without what its predictions do not see: fewer dimensions, the same predictions.
+"""Directions that the predictions of a model see.
 
 What a left row holds in a direction that no right row has, and the other way round, moves its cosines and no score.
 Where a bias is free, a direction that the other side has alike in every row is one more: the bias could take it up.
@@ -6,88 +6,13 @@ Where a bias is free, a direction that the other side has alike in every row is 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
-from embaudit.canonical.form import absorbed_biases, require_both_sides
-from embaudit.canonical.mapping import mapped
 from embaudit.core.checked import Floats, Matrix, Vector, frozen
 from embaudit.errors import InputError
 from embaudit.linalg.passes import float64_blocks
 from embaudit.model import FactorModel, SideName
 from embaudit.model.equivalence import Equivalence
-
-
-@dataclass(frozen=True, eq=False)
-class Reduction:
-    """A model in the dimensions that its predictions see, and what was left out."""
-
-    model: FactorModel
-    """Model of the same predictions in fewer dimensions; itself where they see every dimension."""
-    basis: Matrix
-    """(k, r) orthonormal: the reduced rows are `x · basis`."""
-    left_outside: Vector
-    """(n,) share of each left row's squared length that lies outside; 0 for a zero row."""
-    right_outside: Vector
-    """(p,) the same of right rows."""
-
-    def __repr__(self) -> str:
-        return f"Reduction(rank {self.effective_rank} of {len(self.basis)})"
-
-    @property
-    def effective_rank(self) -> int:
-        """Number r of dimensions that the predictions see."""
-        return int(self.basis.shape[1])
-
-    @property
-    def is_whole(self) -> bool:
-        """True if the predictions see every dimension."""
-        return self.effective_rank == len(self.basis)
-
-
-def reduced(model: FactorModel) -> Reduction:
-    """Reduce a model to its effective rank.
-
-    Lengths of rows count where a link divides by them: such a side has no rows of fewer dimensions and the same
-    predictions, so a model that predicts cosines is returned as it is.
-
-    Parameters
-    ----------
-    model : FactorModel
-        With both sides.
-
-    Raises
-    ------
-    InputError
-        If a side is missing, or every score vanishes.
-
-    Examples
-    --------
-    No user has the second direction, so that no score shows what items hold in it.
-
-    >>> model = FactorModel.from_user_item([[1.0, 0.0], [2.0, 0.0]], [[3.0, 4.0], [5.0, 0.0]])
-    >>> found = reduced(model)
-    >>> found, found.right_outside
-    (Reduction(rank 1 of 2), array([0.64, 0.  ]))
-    >>> found.model.scores()
-    array([[ 3.,  5.],
-           [ 6., 10.]])
-    """
-    require_both_sides(model, "the effective rank")
-    basis = seen_directions(model, model.free_shifts)
-    if basis.shape[1] == model.rank:
-        nothing = {side: frozen(np.zeros(len(model.factors(side)))) for side in model.sides}
-        return Reduction(model, frozen(np.eye(model.rank)), nothing["left"], nothing["right"])
-    zero, outside = np.zeros(model.rank), np.eye(model.rank) - basis @ basis.T
-    centres = {s: outside @ model.moments(s).mean if s in model.free_shifts else zero for s in model.sides}
-    smaller = model.replace(
-        left=mapped(model.factors("left"), zero, basis),
-        right=mapped(model.right, zero, basis),
-        **absorbed_biases(model, centres["left"], centres["right"]),
-    )
-    shares = {side: outside_shares(model.factors(side), basis) for side in model.sides}
-    return Reduction(smaller, frozen(basis), shares["left"], shares["right"])
 
 
 def outside_shares(x: Matrix, basis: Floats) -> Vector:
