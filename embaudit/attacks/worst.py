@@ -13,13 +13,13 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from embaudit.attacks.ascent import best_displacement
-from embaudit.attacks.displacement import Budget
-from embaudit.attacks.objectives import (
+from embaudit.attacks.ascent import (
+    Budget,
     MeanShiftObjective,
     NeighbourLossObjective,
     Table,
     Target,
+    best_displacement,
     cosines_of,
     driven_out,
     excluded,

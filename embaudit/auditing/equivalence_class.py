@@ -15,7 +15,7 @@ from embaudit.auditing.finding import Kind, Scope
 from embaudit.auditing.texts import ARGUMENTS
 from embaudit.auditing.wording import prediction_noun, worded_for
 from embaudit.canonical.pinned import MIN_MOVEMENT, SCOPES, pinned_test
-from embaudit.canonical.seen_directions import outside_shares, seen_directions
+from embaudit.canonical.row_span import outside_shares, seen_directions
 from embaudit.core.plain import Recorded
 from embaudit.errors import InputError
 from embaudit.model import Equivalence, Softmax

@@ -12,8 +12,7 @@ import numpy as np
 from embaudit.auditing.equivalence_class import held_rank
 from embaudit.canonical import canonical_form
 from embaudit.canonical.equivalents import CANONICAL, EquivalentModel, canonical_models, equivalent_at
-from embaudit.canonical.row_span import span_basis, turned
-from embaudit.canonical.seen_directions import seen_directions
+from embaudit.canonical.row_span import seen_directions, span_basis, turned
 from embaudit.core.checked import RNG, as_generator
 from embaudit.core.parallel import raise_if_cancelled
 from embaudit.errors import must_be

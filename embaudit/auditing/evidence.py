@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     from embaudit.core.checked import Indices
     from embaudit.model import FactorModel, Role, SideName
     from embaudit.model.final_norm import FinalNorm
+    from embaudit.movements.movement import Movement
     from embaudit.movements.neighbourhoods import Neighbourhood
-    from embaudit.movements.result import Movement
     from embaudit.softmax.conventions import NormEvidence
 
 _Visit: TypeAlias = "tuple[Drift, tuple[Movement, ...]]"

@@ -22,11 +22,9 @@ from embaudit.movements.movement import QUERIES, share_of
 from embaudit.softmax.argmaxable import Argmaxable, argmaxable_in
 from embaudit.softmax.coordinates import label_coordinates
 from embaudit.softmax.equivalents import HeadProbe, centring, random_heads
+from embaudit.softmax.label_cosines import logit_cosines, projector_cosines_in
 from embaudit.softmax.label_sample import LabelSample, make_panel, most_alike
-from embaudit.softmax.logit_cosines import logit_cosines
-from embaudit.softmax.neighbour_change import NeighbourChange, neighbour_change
-from embaudit.softmax.projector import projector_cosines_in
-from embaudit.softmax.shifts import panel_pairs, shift_summaries
+from embaudit.softmax.shifts import NeighbourChange, neighbour_change, panel_pairs, shift_summaries
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,7 +35,7 @@ if TYPE_CHECKING:
     from embaudit.model import FactorModel
     from embaudit.softmax.coordinates import LabelCoordinates
     from embaudit.softmax.equivalents import Construction, EquivalentHead
-    from embaudit.softmax.projector import ProjectorCosines
+    from embaudit.softmax.label_cosines import ProjectorCosines
     from embaudit.softmax.shifts import ShiftSummary
 
 PANEL = 2_048

@@ -18,7 +18,7 @@ import numpy as np
 
 from embaudit.canonical.balance import balanced_maps
 from embaudit.canonical.identified import prediction_views
-from embaudit.canonical.seen_directions import seen_directions
+from embaudit.canonical.row_span import seen_directions
 from embaudit.core.parallel import row_blocks
 from embaudit.linalg.transformed_rows import TransformedRows
 from embaudit.model import Equivalence
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from embaudit.core.checked import Indices
     from embaudit.linalg.transformed_rows import Mapped
     from embaudit.model import FactorModel, Role, SideName
-    from embaudit.movements.result import Movement
+    from embaudit.movements.movement import Movement
 
 
 PENALTIES = {"factors": False, "factors-counted": True}

@@ -11,8 +11,7 @@ import numpy as np
 
 from embaudit.core.checked import Indices, Matrix, Vector
 from embaudit.linalg.nearest import NeighbourLists, neighbours
-from embaudit.linalg.passes import each_chunk, in_order
-from embaudit.linalg.rows import row_norms, sample_rows, unit_rows
+from embaudit.linalg.rows import each_chunk, in_order, row_norms, sample_rows, unit_rows
 from embaudit.model import FactorModel, SideName
 from embaudit.model.side import Side
 from embaudit.movements import Levels, Twins, levels, twins

@@ -4,8 +4,7 @@ from embaudit.canonical.form import EXPONENTS, CanonicalForm, at_exponent, canon
 from embaudit.canonical.identified import identified_cosines, identified_factors
 from embaudit.canonical.pinned import Flip, Moved, Pinning, pinned_test
 from embaudit.canonical.position import FactorScaling, HiddenBias, Position, hidden_biases, position
-from embaudit.canonical.row_span import in_span
-from embaudit.canonical.seen_directions import seen_directions
+from embaudit.canonical.row_span import in_span, seen_directions
 
 __all__ = [
     "EXPONENTS",

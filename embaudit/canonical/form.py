@@ -24,7 +24,7 @@ from embaudit.core.checked import Floats, Matrix, Vector, frozen, is_number
 from embaudit.errors import EquivalenceError, InputError, must_be
 from embaudit.gauges import Gauge
 from embaudit.linalg.moments import Moments
-from embaudit.linalg.passes import float64_blocks
+from embaudit.linalg.rows import float64_blocks
 from embaudit.model import FactorModel, SideName, require_two_sides
 from embaudit.model.equivalence import Equivalence
 from embaudit.model.objectives import Linear, kept_objective

@@ -9,7 +9,7 @@ import numpy as np
 
 from embaudit.core.checked import Floats, Matrix, Vector
 from embaudit.core.parallel import parallel_map, row_blocks
-from embaudit.linalg.passes import cached_blocks
+from embaudit.linalg.rows import cached_blocks
 
 LONG = 256
 """Columns from which on the products of a square map take longer than the result takes from another process."""

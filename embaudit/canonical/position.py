@@ -20,7 +20,7 @@ from embaudit.core.results import Drawn
 from embaudit.io import as_model
 from embaudit.io.files import AnyPath
 from embaudit.linalg.moments import Moments
-from embaudit.model import FactorModel, Link, SideName
+from embaudit.model import Equivalence, FactorModel, Link, SideName
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -120,10 +120,15 @@ class Position(Drawn):
         return pd.DataFrame.from_dict(places, orient="index", columns=["exponent", "condition"]).rename_axis("gauge")
 
     def explain(self) -> str:
-        """Describe in plain words the place of the cosines, and the next step."""
-        from embaudit.canonical.words import explain
+        """Describe in plain words the place of the cosines, and the next step.
 
-        return explain(self)
+        Examples
+        --------
+        >>> print(position(FactorModel.from_user_item(np.diag([9.0, 4.0, 1.0]), np.eye(3))).explain())
+        Your cosines sit at exponent 1.00: the items are whitened. Every ... directly.
+        """
+        parts = [_place(self), _counted(self), LIBRARIES.get(self.habit, ""), *_unseen(self), _next(self)]
+        return " ".join(filter(None, parts))
 
 
 def position(model: FactorModel | AnyPath | object, *, form: CanonicalForm | None = None) -> Position:
@@ -279,3 +284,106 @@ def _is_diagonal(gram: Matrix) -> bool:
 def _is_level(gram: Matrix) -> bool:
     squares = np.diag(gram)
     return bool(np.ptp(squares) <= SAME_SHAPE * squares.max())
+
+
+AT = 0.01
+"""ln κ below which a model counts as being at a canonical gauge."""
+MEANINGS = {
+    "left-whitened": (
+        "the {users}s are {near}whitened, so the {items}s' cosines are {near}prediction cosines. Those compare "
+        "{items}s by their scores for all {users}s. The {users}s' own cosines are the doubtful ones"
+    ),
+    "balanced": (
+        "{near}balanced, each latent direction shared out equally between {users}s and {items}s within κ = "
+        "{kappa:.3f}. Equal weight decay on both sides leaves them so: a convention of training, which the predictions "
+        "do not ask for"
+    ),
+    "right-whitened": (
+        "the {items}s are {near}whitened. Every latent direction counts {near}the same in their cosines, however "
+        "little it matters to a score. With as many directions as {items}s, all these cosines would be {near}0"
+    ),
+}
+"""Cosines at each canonical gauge."""
+LIBRARIES = {
+    FactorScaling.TRUNCATED_SVD: (
+        "TruncatedSVD of scikit-learn and BiasedSVD of LensKit write factors of this shape (UΣ, V)."
+    ),
+    FactorScaling.PURE_SVD: "RecTools' PureSVD writes factors of this shape (U, VΣ).",
+    FactorScaling.ALIGNED: (
+        "The columns are singular directions with scales of their own, as a product penalty leaves them."
+    ),
+}
+"""Libraries that write factors of a shape."""
+
+
+def _place(position: Position) -> str:
+    """Describe the exponent nearest to the factors, and its distance."""
+    users, items = position.roles
+    if position.link.predicts is Equivalence.COSINES:
+        return "This model predicts cosines, so nothing but a rotation can be told from its own factors by them."
+    if position.effective_rank == 1:
+        return (
+            "The predictions see a single direction: every prediction cosine is 1 or -1, there is nothing to compare."
+        )
+    kappas = {name: float(np.exp(distance)) for name, distance in position.distances.items()}
+    nearest = min(kappas, key=kappas.__getitem__)
+    if position.distance > NEAR:
+        return (
+            f"Your vectors are in none of the three standard forms; the {nearest} form is nearest, a stretch of "
+            f"{kappas[nearest]:.2g} away. Training or storage decided which {items}s look alike, the predictions did "
+            f"not."
+        )
+    start = f"Your cosines sit at exponent {position.exponent:.2f}:"
+    if kappas[nearest] > BALANCED:
+        low, high = ("left-whitened", "balanced") if position.exponent < 0.5 else ("balanced", "right-whitened")
+        return (
+            f"{start} between {low} (a gauge of condition number {kappas[low]:.3g} away) and {high} "
+            f"({kappas[high]:.3g} away), near neither. Training or storage shared the directions out so, and the "
+            f"predictions leave it open."
+        )
+    near = "" if position.distances[nearest] < AT else "nearly "
+    return f"{start} {MEANINGS[nearest].format(users=users, items=items, near=near, kappa=kappas[nearest])}."
+
+
+def _counted(position: Position) -> str:
+    """Describe the distance of the factors from those that decay at every interaction leaves, where these are known."""
+    if position.counted_distance is None:
+        return ""
+    kappa = float(np.exp(position.counted_distance))
+    if kappa <= BALANCED:
+        return f"Weighted by interactions, they are balanced within κ = {kappa:.3f}."
+    return (
+        "Training with weight decay at every interaction would have left other factors: these, with axes stretched by "
+        f"up to {kappa:.3f} against each other."
+    )
+
+
+def _unseen(position: Position) -> list[str]:
+    """Tell how many dimensions no prediction sees, and name each bias in a constant direction of the other side."""
+    sentences, lost = [], position.rank - position.effective_rank
+    if lost:
+        verb = "is seen by no prediction; it moves" if lost == 1 else "are seen by no prediction; they move"
+        sentences.append(f"{lost} of the {position.rank} dimensions {verb} the cosines and nothing else.")
+    for bias in position.hidden_biases:
+        constant, other = position.roles if bias.role == "left" else position.roles[::-1]
+        where = "A mixture of columns" if bias.column is None else f"Column {bias.column}"
+        sentences.append(
+            f"{where} of the {constant}s is constant, so the {other}s hold a bias there that their cosines count "
+            f"as a similarity. Split it off."
+        )
+    return sentences
+
+
+def _next(position: Position) -> str:
+    """Name the next step."""
+    users, items = position.roles
+    if position.link.predicts is Equivalence.COSINES:
+        return "Check with the rank test whether training on the cosine pinned the factors."
+    if position.effective_rank == 1:
+        return f"Do not compare {items}s by cosine; compare their scores."
+    if position.distances["left-whitened"] < AT:
+        return f"Keep the {items} vectors; for {users}s use `embaudit fix MODEL --as prediction`."
+    return (
+        "Next: `embaudit fix MODEL --as prediction` writes vectors whose plain cosine is fixed by the predictions, "
+        "and which a vector index can use directly."
+    )

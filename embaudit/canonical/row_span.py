@@ -1,12 +1,19 @@
-"""A model of very many columns in the few dimensions that its rows span: the same predictions, the same cosines."""
+"""Directions that rows span, and those that predictions see.
+
+What a left row holds in a direction that no right row has, and the other way round, moves its cosines and no score.
+Where a bias is free, a direction that the other side has alike in every row is one more: the bias could take it up.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
 from embaudit.canonical.mapping import mapped
-from embaudit.core.checked import Floats
-from embaudit.model import FactorModel
+from embaudit.core.checked import Floats, Matrix, Vector, frozen
+from embaudit.errors import InputError
+from embaudit.linalg.rows import float64_blocks
+from embaudit.model import FactorModel, SideName
+from embaudit.model.equivalence import Equivalence
 
 DEAR = 1_024
 """Columns above which matrices of columns by columns are dear."""
@@ -96,3 +103,64 @@ def orthonormal_span(rows: Floats, width: int, draw: np.random.Generator) -> Flo
     # Lengths do not matter to what is spanned, and must not overflow.
     columns[:, : len(rows)] = (rows / np.maximum(np.abs(rows).max(axis=1, keepdims=True), 1e-300)).T
     return np.asarray(np.linalg.qr(columns)[0])
+
+
+def outside_shares(x: Matrix, basis: Floats) -> Vector:
+    """Compute for each row the share of its squared length that lies outside a (k, r) orthonormal basis."""
+    shares = np.zeros(len(x))
+    for rows, block in float64_blocks(x):
+        largest = np.abs(block).max(axis=1, keepdims=True)
+        block = block / np.where(largest > 0, largest, 1)
+        whole = np.einsum("ij,ij->i", block, block)
+        left_over = block - (block @ basis) @ basis.T
+        shares[rows] = np.einsum("ij,ij->i", left_over, left_over) / np.where(whole > 0, whole, 1)
+    return np.asarray(frozen(shares))
+
+
+def seen_directions(model: FactorModel, shifts: tuple[SideName, ...]) -> Floats:
+    """Return a (k, r) orthonormal basis: in it the rows of both sides have the same scores, and r is their rank.
+
+    Raises
+    ------
+    InputError
+        If every score vanishes.
+    """
+    if model.left is None or model.predicts is Equivalence.COSINES:
+        return np.eye(model.rank)
+    sides = {side: model.moments(side) for side in model.sides}
+    p, q = (m.centred_root if side in shifts else m.root for side, m in sides.items())
+    # Columns are evened out first: a diagonal gauge must not count as a loss of digits.
+    sizes = np.linalg.norm(p, axis=0), np.linalg.norm(q, axis=0)
+    whole = [(m.root, np.linalg.norm(m.root, axis=0)) for m in sides.values()]
+    precision = max(m.precision for m in sides.values())
+    # Rounding is that of the rows as they are: centred ones may be nothing else.
+    used = (sizes[0] > 16 * precision * whole[0][1]) & (sizes[1] > 16 * precision * whole[1][1])
+    scale = np.sqrt(np.divide(sizes[1], sizes[0], out=np.ones(model.rank), where=used))
+    p, q = (p * scale)[:, used], (q / scale)[:, used]
+    if not used.any():
+        raise _vanishing()
+    longest = [np.linalg.norm((whole[0][0] * scale)[:, used], 2), np.linalg.norm((whole[1][0] / scale)[:, used], 2)]
+    resolution = precision * longest[0] * longest[1]
+    # The rank of the scores is that of R_P R_Qᵀ, of which singular values below the resolution are rounding.
+    rank = int((np.linalg.svd(p @ q.T, compute_uv=False) > resolution).sum())
+    if rank == 0:
+        raise _vanishing()
+    # Where single columns carry all of it, keep these columns as they are: nothing is mixed that need not be.
+    columns = np.flatnonzero(used)[np.linalg.norm(p, axis=0) * np.linalg.norm(q, axis=0) > resolution]
+    if len(columns) == rank:
+        return np.eye(model.rank)[:, columns]
+    return np.eye(model.rank)[:, used] @ _basis(p, q, scale[used], rank, precision)
+
+
+def _vanishing() -> InputError:
+    return InputError("the scores must differ from zero; got factors whose products all vanish; check the input.")
+
+
+def _basis(p: Floats, q: Floats, scale: Floats, rank: int, precision: float) -> Floats:
+    """Return the row space of the left rows `p / scale`, as far as the right rows `q scale` have a part in it."""
+    _, s, vt = np.linalg.svd(p)
+    # Of the space that left rows span, the part with the largest products with right rows.
+    rows = vt[: max(rank, int((s > precision * s[0]).sum()))] / scale
+    space = np.linalg.qr(rows.T)[0]
+    held = (q * scale) @ space
+    return np.asarray(space @ np.linalg.svd(held)[2][:rank].T)

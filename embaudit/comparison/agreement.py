@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from embaudit.core.plain import Finite
-from embaudit.linalg.nearest import TIE
+from embaudit.linalg.nearest import TIE, TopK
 from embaudit.linalg.rows import sample_rows
-from embaudit.linalg.topk import TopK
 from embaudit.model import Softmax
 from embaudit.model.equivalence import Equivalence, largest_gap, log_softmax, row_correlations, unlike_rows
 

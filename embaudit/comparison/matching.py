@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from embaudit.canonical.seen_directions import seen_directions
+from embaudit.canonical.row_span import seen_directions
 from embaudit.comparison.fits import GROUPS
 from embaudit.core.checked import Indices
 from embaudit.core.parallel import row_blocks

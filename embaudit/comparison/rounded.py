@@ -18,7 +18,7 @@ from embaudit.core.parallel import row_blocks
 from embaudit.io import Rounding, as_reading, rounding_of
 from embaudit.model import FactorModel
 from embaudit.model.final_norm import FinalNorm
-from embaudit.softmax.folding import Convention
+from embaudit.softmax.conventions import Convention
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

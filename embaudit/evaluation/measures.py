@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from embaudit.core.checked import Flags, Floats
 from embaudit.core.parallel import parallel_map, row_blocks
 from embaudit.core.progress import track
-from embaudit.linalg.topk import TopK
+from embaudit.linalg.nearest import TopK
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from embaudit.core.checked import Matrix, Vector, as_count, as_factors, as_vector, frozen
 from embaudit.errors import EquivalenceError, InputError, must_be
-from embaudit.linalg.passes import cached_blocks
+from embaudit.linalg.rows import cached_blocks
 from embaudit.linalg.structured import WIDE, Structured, StructuredLinearMap
 from embaudit.linalg.structured import Linear as Map
 from embaudit.model import FactorModel, SideName

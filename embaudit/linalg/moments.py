@@ -15,8 +15,7 @@ import numpy as np
 
 from embaudit.core.checked import Floats, Matrix, Vector, frozen
 from embaudit.core.parallel import one_blas_thread, parallel_map, row_blocks
-from embaudit.linalg.passes import cached_blocks, each_chunk, in_order
-from embaudit.linalg.rows import unit_rows
+from embaudit.linalg.rows import cached_blocks, each_chunk, in_order, unit_rows
 from embaudit.linalg.structured import WIDE
 
 EPS = float(np.finfo(np.float64).eps)

@@ -18,8 +18,7 @@ from embaudit.core.parallel import row_blocks
 from embaudit.core.results import Result
 from embaudit.core.words import counted
 from embaudit.errors import must_be
-from embaudit.linalg.passes import CACHE_BYTES
-from embaudit.linalg.rows import sample_rows
+from embaudit.linalg.rows import CACHE_BYTES, sample_rows
 from embaudit.linalg.structured import WIDE
 from embaudit.model.equivalence import Equivalence
 from embaudit.model.factor_model import FactorModel

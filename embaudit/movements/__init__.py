@@ -1,8 +1,7 @@
 """Movement of cosines between two models, neighbours that stay, and rows that are twins."""
 
 from embaudit.movements.levels import Levels, levels
-from embaudit.movements.movement import MovementProbe, movement
-from embaudit.movements.result import Movement
+from embaudit.movements.movement import Movement, MovementProbe, movement
 from embaudit.movements.twins import Twins, twins
 
 __all__ = ["Levels", "Movement", "MovementProbe", "Twins", "levels", "movement", "twins"]

@@ -1,6 +1,6 @@
 """Movement of the cosines between two equivalent models: what may change while predictions do not.
 
-Signed mean, RMS and Pearson's r over *all* pairs need no pair (`linalg.pair_sums`); of very many rows they are taken
+Signed mean, RMS and Pearson's r over *all* pairs need no pair (`linalg.pair_changes`); of very many rows they are taken
 over the pairs of some, with an interval. The rest (mean |Δ|, maximum, quantiles, Spearman, sign flips) is that of pairs
 drawn without replacement, with intervals, or of all pairs where there are no more than asked for.
 
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import ceil
 
@@ -22,18 +22,86 @@ from numpy.typing import NDArray
 
 from embaudit.core.checked import MOST_COUNT, RNG, Floats, Indices, Matrix, as_count, as_generator
 from embaudit.core.parallel import row_blocks
+from embaudit.core.results import Drawn
+from embaudit.core.words import counted, drawn_of, percent
 from embaudit.linalg.intervals import draw_groups, jackknife_margin
 from embaudit.linalg.nearest import NeighbourLists, neighbours, tie_of
-from embaudit.linalg.pair_changes import PairChanges, cell_ranks
-from embaudit.linalg.pair_sums import CosineSums, RowSums, cross_gram, pair_sums, table_sums
-from embaudit.linalg.passes import CACHE_BYTES, A, in_order
-from embaudit.linalg.rows import sample_rows, unit_rows
+from embaudit.linalg.pair_changes import CosineSums, PairChanges, RowSums, cell_ranks, cross_gram, pair_sums, table_sums
+from embaudit.linalg.rows import CACHE_BYTES, A, in_order, sample_rows, unit_rows
 from embaudit.linalg.structured import WIDE
 from embaudit.linalg.transformed_rows import Mapped, Rows, TransformedRows
 from embaudit.model import FactorModel, Pairs, Role, SideName
 from embaudit.model.drift import require_same_rows
-from embaudit.movements.result import Movement
 from embaudit.movements.twins import once, standing_rows
+
+
+@dataclass(frozen=True, eq=False)
+class Movement(Drawn):
+    """Movement of the cosines of one role between two models; Δ is after less before."""
+
+    role: Role
+    """left, right or cross (left-right)."""
+    mean_abs: float
+    """Mean of ``|Δ|``."""
+    max_abs: float
+    """Largest ``|Δ|`` among the pairs visited: where these are some, others may have moved further."""
+    rms: float
+    """Root mean square of Δ over all pairs."""
+    mean: float
+    """Mean of Δ over all pairs; of very many rows, over those of some (see `margins`)."""
+    pearson: float
+    """Correlation of the cosines before and after over all pairs; NaN where one side does not vary."""
+    spearman: float
+    """Rank correlation, from 65,536 cells of cosines a side."""
+    sign_flips: float
+    """Share of pairs whose cosine changed sign by more than rounding."""
+    top_n: int
+    """N of the neighbour lists; 0 where there are none (left-right pairs)."""
+    top_n_overlap: float
+    """Mean share of a row's N nearest rows that stay among its N nearest, ties counted as kept; NaN without lists.
+
+    Lists are of one row of each group of copies, and hold such rows alone.
+    """
+    n_lists: int
+    """Rows whose lists were compared: one of each group of copies."""
+    tied_lists: float
+    """Share of the lists that end in a tie, so that another choice of neighbours would be as good; NaN without."""
+    n_pairs: int
+    """Pairs behind the figures that need pairs, drawn without replacement."""
+    n_all_pairs: int
+    """Pairs there are."""
+    exact: bool
+    """True if these were all pairs."""
+    ci_low: float
+    """Lower end of the 95 % interval of `mean_abs`; the mean itself where exact."""
+    ci_high: float
+    """Upper end."""
+    n_zero: int
+    """Rows without direction, left out."""
+    quantiles: dict[float, float]
+    """Quantiles of ``|Δ|``."""
+    margins: dict[str, float] = field(default_factory=dict)
+    """Half the widths of the 95 % intervals of `mean`, `rms` and `pearson`, where these are of some rows; else none."""
+    intervals: dict[str, tuple[float, float]] = field(default_factory=dict)
+    """95 % intervals of `sign_flips`, `spearman` and `quantiles`, by name or level, where pairs are sampled."""
+    pairs: NDArray[np.intp] | None = field(default=None, repr=False)
+    """The pairs, where they are sampled."""
+    lists: NeighbourLists | None = field(default=None, repr=False)
+    """The lists before."""
+
+    def explain(self) -> str:
+        """Describe how far the cosines moved, and how many neighbours stayed."""
+        pairs, among = (
+            drawn_of(self.n_pairs, self.n_all_pairs, f"{self.role} pair"),
+            "" if self.exact else " among these",
+        )
+        overlap = f" and {percent(self.top_n_overlap)} of the {self.top_n} nearest rows stay" if self.top_n else ""
+        zero = f" {counted(self.n_zero, 'row')} without direction left out." if self.n_zero else ""
+        return (
+            f"Over {pairs} cosines moved by {self.mean_abs:.3f} on average and by at most "
+            f"{self.max_abs:.2f}{among}; {percent(self.sign_flips)} change their sign{overlap}.{zero}"
+        )
+
 
 WHOLE = 50_000
 """Rows of a side up to which all of them are held; products of more take longer than all the rest of an audit."""

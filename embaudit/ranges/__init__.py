@@ -1,9 +1,8 @@
 """Ranges of cosines, exact and with witness gauges, and certificates for neighbour lists."""
 
 from embaudit.ranges.certificates import CertifiedNeighbours, certified_neighbours
-from embaudit.ranges.cosine_range import CosineRange, cosine_range
+from embaudit.ranges.cosine_range import CosineRange, RangeSummary, cosine_range, range_summary
 from embaudit.ranges.linear import condition_to_reach
-from embaudit.ranges.summary import RangeSummary, range_summary
 from embaudit.ranges.translation import shift_to_reach
 
 __all__ = [

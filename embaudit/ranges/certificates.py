@@ -26,10 +26,10 @@ from embaudit.linalg.nearest import TIE, NeighbourLists, neighbours
 from embaudit.linalg.rows import row_norms, unit_rows
 from embaudit.model import FactorModel, SideName
 from embaudit.model.sizes import require_model
+from embaudit.ranges.affine import SameSideRangeSolver
 from embaudit.ranges.cosine_range import require_gauges_of
 from embaudit.ranges.half_angle import tangent_of
 from embaudit.ranges.range_solver import ranges_of_pairs
-from embaudit.ranges.same_side import SameSideRangeSolver
 
 if TYPE_CHECKING:
     import pandas as pd

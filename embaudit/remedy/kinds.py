@@ -31,7 +31,7 @@ from embaudit.model.final_norm import FinalNorm
 from embaudit.model.objectives import Linear, kept_objective
 from embaudit.model.sizes import require_ordinary_size
 from embaudit.remedy.vectors import PROBES, Remedy, TruncationLoss
-from embaudit.softmax.folding import Convention, centred_form, require_norm
+from embaudit.softmax.conventions import Convention, centred_form, require_norm
 
 Kind: TypeAlias = Literal[
     "prediction", "balanced", "left-whitened", "right-whitened", "centred", "folded", "folded-centred"

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from embaudit.canonical.equivalents import EquivalentModel
     from embaudit.model import FactorModel, Role, SideName
     from embaudit.model.drift import Drift
-    from embaudit.movements.result import Movement
+    from embaudit.movements.movement import Movement
     from embaudit.softmax.conventions import NormEvidence
 
     Visit = tuple[EquivalentModel, Movement, Drift]

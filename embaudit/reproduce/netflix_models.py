@@ -21,8 +21,8 @@ from embaudit.core.checked import Floats, Indices
 from embaudit.core.parallel import row_blocks
 from embaudit.errors import must_be
 from embaudit.gauges import Gauge
+from embaudit.linalg.nearest import TopK
 from embaudit.linalg.pairs import cosine_matrix
-from embaudit.linalg.topk import TopK
 from embaudit.model import FactorModel
 from embaudit.model.equivalence import Equivalence, largest_gap
 from embaudit.reproduce.netflix_setting import NetflixSetting

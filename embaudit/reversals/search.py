@@ -14,7 +14,7 @@ from embaudit.core.progress import track
 from embaudit.core.words import counted
 from embaudit.errors import InputError, must_be
 from embaudit.io.tables.columns import read_frame
-from embaudit.linalg.pair_sums import RowSums, pair_sums
+from embaudit.linalg.pair_changes import RowSums, pair_sums
 from embaudit.linalg.rows import unit_rows
 from embaudit.reversals.report import Grouping, PlottedRows, ReversalKind, SimpsonReport
 from embaudit.reversals.statistics import (

@@ -1,11 +1,9 @@
 """Properties of a softmax head that no gauge changes, and what label cosines can mean."""
 
 from embaudit.errors import GONE
-from embaudit.softmax.argmaxable import Argmaxable, argmaxable
-from embaudit.softmax.hull_edges import SharedHalves, shared_halves
+from embaudit.softmax.argmaxable import Argmaxable, SharedHalves, argmaxable, shared_halves
+from embaudit.softmax.label_cosines import ProjectorCosines, logit_cosines, projector_cosines
 from embaudit.softmax.label_sample import probe_inputs
-from embaudit.softmax.logit_cosines import logit_cosines
-from embaudit.softmax.projector import ProjectorCosines, projector_cosines
 from embaudit.softmax.sigmoid import LabelCombinations, label_combinations
 
 __all__ = [

@@ -18,10 +18,9 @@ from embaudit.core.checked import Flags, Floats, Indices, Matrix, Vector, frozen
 from embaudit.core.parallel import parallel_map, row_blocks
 from embaudit.errors import InputError, must_be
 from embaudit.linalg.moments import Moments, moments
-from embaudit.linalg.passes import float64_blocks
-from embaudit.linalg.rows import row_norms, unit_rows
+from embaudit.linalg.nearest import ROUNDOFF
+from embaudit.linalg.rows import float64_blocks, row_norms, unit_rows
 from embaudit.linalg.structured import WIDE
-from embaudit.linalg.two_stage import ROUNDOFF
 from embaudit.model import FactorModel, Softmax
 from embaudit.model.sizes import require_model
 
@@ -216,3 +215,45 @@ def _residual(space: LabelCoordinates, bias: Floats) -> Floats:
         residual[labels] = centred[labels] - (block - space.mean) @ fit
     spread = float(np.sqrt(np.mean(residual**2)))
     return np.zeros_like(residual) if spread <= LINEAR * float(np.ptp(bias)) else residual / spread
+
+
+EQUAL_WITHIN = 256 * np.finfo(np.float64).eps
+"""Rows and biases that differ by less, beside the largest ones, differ by rounding."""
+
+
+def first_twins(space: LabelCoordinates, bias: Vector | None) -> Indices:
+    """Find for each label the first one that always has the same logit; itself where it has no twin.
+
+    One random input gives twins the same logit, up to rounding; rows are compared where it does.
+
+    Examples
+    --------
+    >>> from embaudit.model import FactorModel
+    >>> from embaudit.softmax.coordinates import label_coordinates
+    >>> head = FactorModel.from_softmax([[1.0, 0.0], [0.0, 2.0], [1.0, 0.0], [3.0, 1.0]])
+    >>> first_twins(label_coordinates(head), None).tolist()
+    [0, 1, 0, 3]
+    """
+    biases = np.zeros(space.n_labels) if bias is None else np.asarray(bias, dtype=np.float64)
+    level = float(np.abs(biases).max()) or 1.0
+    # Logits of one random input of length √r, and the bias by another random number.
+    direction = np.random.default_rng(0).standard_normal(space.rank)
+    direction *= np.sqrt(space.rank) / np.linalg.norm(direction)
+    keys = np.sqrt(2) * biases / level
+    for labels, logits in space.without_bias().logit_blocks(np.append(direction, 0.0)[None]):
+        keys[labels] += logits[:, 0]
+    order = np.argsort(keys, kind="stable")
+    # Equal rows differ by this at most once they are centred and whitened, by a map of orthogonal columns.
+    tolerance = float(EQUAL_WITHIN * space.longest * np.linalg.norm(space.whitening, axis=0).max())
+    near = np.diff(keys[order]) <= np.sqrt(space.rank) * tolerance + 2 * EQUAL_WITHIN
+    near &= np.abs(np.diff(biases[order])) <= EQUAL_WITHIN * level
+    candidates = np.flatnonzero(near)
+    for block in row_blocks(len(candidates), 2 * space.rank):
+        pair = candidates[block]
+        gap = space.of(order[pair])[:, :-1] - space.of(order[pair + 1])[:, :-1]
+        near[pair] = np.linalg.norm(gap, axis=1) <= tolerance
+    # Each run of labels that are near one another is called by its smallest number.
+    begins = np.concatenate([[0], np.flatnonzero(~near) + 1])
+    first = np.empty(len(order), dtype=np.intp)
+    first[order] = np.repeat(np.minimum.reduceat(order, begins), np.diff(np.append(begins, len(order))))
+    return first

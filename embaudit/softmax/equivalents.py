@@ -13,8 +13,7 @@ from embaudit.gauges import Gauge, GeneralLinear, Translation
 from embaudit.model import FactorModel
 from embaudit.model.drift import rounding_bound
 from embaudit.model.equivalence import Equivalence
-from embaudit.movements.movement import QUERIES, MovementProbe
-from embaudit.movements.result import Movement
+from embaudit.movements.movement import QUERIES, Movement, MovementProbe
 from embaudit.softmax.label_sample import LabelSample
 
 

@@ -17,7 +17,8 @@ rests on a certificate that was checked against every label. They are tried in o
 Of affinely independent labels none is tried: inputs give them any logits at all, 1 for the leaders, 0 for the others.
 
 Sources: Grivas, Bogoychev & Lopez, "Low-Rank Softmax Can Have Unargmaxable Classes in Theory but Rarely in
-Practice", ACL 2022 (the linear program); Kelley, J. SIAM 8, 1960 (cutting planes).
+Practice", ACL 2022 (the linear program); Kelley, J. SIAM 8, 1960 (cutting planes); Lawson & Hanson,
+"Solving Least Squares Problems", 1974, ch. 23 (least distances by NNLS), here with weights of sum 1.
 """
 
 from __future__ import annotations
@@ -28,13 +29,100 @@ from itertools import compress
 import numpy as np
 from numpy.typing import NDArray
 
-from embaudit.core.checked import Floats, Indices, as_count, is_number
+from embaudit.core.checked import Floats, Indices, Vector, as_count, is_number
 from embaudit.core.progress import track
-from embaudit.errors import must_be
-from embaudit.linalg.topk import TopK
+from embaudit.errors import InputError, must_be
+from embaudit.linalg.nearest import TopK
 from embaudit.softmax.coordinates import LabelCoordinates
-from embaudit.softmax.nearest_points import nearest_point
-from embaudit.softmax.programs import best_lead
+
+
+def nearest_point(corners: Floats) -> tuple[Floats, Vector]:
+    """Find the point of a hull nearest to the origin, and the weights of the corners that mix it.
+
+    Weights in proportion solve `min ‖Σ λ_l d_l‖² + s² (1 − Σ λ_l)²  such that  λ >= 0`, whatever s: for a given mixture
+    the sum that is best leaves `s² ‖p‖² / (s² + ‖p‖²)`, which grows with `‖p‖`.
+
+    Parameters
+    ----------
+    corners : array of shape (c, r)
+        What spans the hull.
+
+    Returns
+    -------
+    point : array of shape (r,)
+        p, the shortest corner where the solver gives up.
+    weights : array of shape (c,)
+        Not negative, of sum 1; 0 for corners that p does not need.
+
+    Examples
+    --------
+    >>> point, weights = nearest_point(np.array([[1.0, 1.0], [1.0, -1.0], [3.0, 0.0]]))
+    >>> point.round(12) + 0.0, weights.round(12)
+    (array([1., 0.]), array([0.5, 0.5, 0. ]))
+    """
+    from scipy.optimize import nnls
+
+    lengths = np.linalg.norm(corners, axis=1)
+    size = float(lengths.max()) or 1.0
+    # Of fewer corners than dimensions a triangle tells as much, in less time.
+    columns = corners.T if len(corners) > corners.shape[1] else np.linalg.qr(corners.T, mode="r")
+    try:
+        weights, _ = nnls(np.vstack([columns, np.full(len(corners), size)]), np.append(np.zeros(len(columns)), size))
+    except RuntimeError:
+        weights = (np.arange(len(corners)) == np.argmin(lengths)).astype(float)
+    # Weights in proportion: the least-squares sum is below 1 by what `‖p‖` adds to the residual.
+    weights /= weights.sum()
+    return weights @ corners, weights
+
+
+def best_lead(differences: Floats) -> tuple[float, Floats]:
+    """Find the largest lead over given labels and an input that has it.
+
+    Parameters
+    ----------
+    differences : array of shape (n, r + 1)
+        Coordinates of the leaders less those of each other label.
+
+    Returns
+    -------
+    lead : float
+        From 0 (no input leads) to 1.
+    input : array of shape (r + 1,)
+        Its last coordinate is not negative.
+
+    Raises
+    ------
+    InputError
+        If the solver fails.
+
+    Examples
+    --------
+    >>> lead, x = best_lead(np.array([[1.0, 0.0], [0.5, 0.0]]))
+    >>> round(lead, 9)
+    0.5
+    >>> best_lead(np.array([[1.0, 0.0], [-1.0, 0.0]]))[0]
+    0.0
+    """
+    from scipy.optimize import linprog
+
+    n, has_bias = len(differences), bool(differences[:, -1].any())
+    balance = np.hstack([-differences.T, differences.T])
+    solution = linprog(
+        np.repeat([0.0, 1.0], n),
+        A_ub=-balance[-1:] if has_bias else None,
+        b_ub=[0.0] if has_bias else None,
+        A_eq=np.vstack([balance[:-1], np.repeat([1.0, 0.0], n)]),
+        b_eq=np.append(np.zeros(len(balance) - 1), 1.0),
+        bounds=(0, None),
+        method="highs-ds",
+        # Such dense programs have nothing to simplify: looking for it took two thirds of the time.
+        options={"presolve": False, "primal_feasibility_tolerance": 1e-9, "dual_feasibility_tolerance": 1e-9},
+    )
+    if solution.status != 0:
+        raise InputError(f"the linear program of a label must be solvable; got {solution.message}; check the input.")
+    upward = max(0.0, -float(solution.ineqlin.marginals[0])) if has_bias else 0.0
+    return max(0.0, float(solution.fun or 0)), np.append(solution.eqlin.marginals[:-1], upward)
+
 
 MARGIN = 1e-6
 """A lead up to here is taken for rounding."""

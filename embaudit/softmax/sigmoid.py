@@ -16,8 +16,7 @@ from embaudit.errors import must_be
 from embaudit.linalg.rows import unit_rows
 from embaudit.model import FactorModel
 from embaudit.model.sizes import require_model
-from embaudit.softmax.feasibility import MARGIN
-from embaudit.softmax.programs import best_lead
+from embaudit.softmax.feasibility import MARGIN, best_lead
 
 if TYPE_CHECKING:
     import pandas as pd

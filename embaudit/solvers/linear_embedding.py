@@ -17,8 +17,7 @@ from embaudit.core.parallel import row_blocks
 from embaudit.errors import InputError, must_be
 from embaudit.gauges import GaugeGroup
 from embaudit.model import FactorModel
-from embaudit.solvers.products import is_sparse
-from embaudit.solvers.svd import TruncatedSVD, truncated_svd, zero_below
+from embaudit.solvers.svd import TruncatedSVD, is_sparse, truncated_svd, zero_below
 
 
 def dot(x: NDArray[Any], y: NDArray[Any]) -> float:

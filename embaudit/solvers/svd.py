@@ -4,26 +4,296 @@
 2. One Rayleigh–Ritz step in float64 takes the best triplets within it, and measures `‖XᵀX v − σ² v‖` of each.
 3. "auto" goes on to a stronger route where those residuals do not bound the error of each σ by 1e-8, or where
    squaring has lost singular values below 1e-6 of the largest.
+
+**Products.** A sparse product uses one core and releases the lock, so blocks of rows share the cores; the transpose of
+a block is taken as it lies in memory, never converted. Workers of other processes are sent no block: they open each
+where it was written down once.
+
+**Block Krylov iteration.** A basis of `Q, GQ, G²Q, …` grows by a block a step. G projected onto it is a small matrix,
+whose eigenvalues (Ritz values) approach the largest ones of G. A run ends where they have converged or the basis is
+full; then another one starts from what it has.
 """
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Literal, TypeAlias, cast, get_args
 
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from embaudit.core.checked import RNG, Floats, Matrix, Vector, as_generator, frozen, is_integer
 from embaudit.core.parallel import one_blas_thread, parallel_map, row_blocks
 from embaudit.errors import must_be
-from embaudit.linalg.passes import in_order
-from embaudit.linalg.rows import triangular_factor
-from embaudit.solvers.krylov import block_krylov, orthonormal, value_errors
-from embaudit.solvers.products import Interactions, RowBlocks, as_interactions, is_sparse
+from embaudit.linalg.rows import in_order, triangular_factor
+
+Interactions: TypeAlias = Any
+"""A dense matrix or a sparse one in row order, float32 or float64."""
+
+MIN_BLOCKS = 16
+"""Minimum number of blocks, for an even load and sums that stay in the cache."""
+
+
+def is_sparse(X: Any) -> bool:
+    """Check for a sparse array or matrix of scipy."""
+    return bool(sp.issparse(X))
+
+
+def as_interactions(X: Any) -> Interactions:
+    """Bring any sparse format to rows (CSR) without copying one that is; keep float32 and float64."""
+    if not is_sparse(X):
+        dense = np.asarray(X)
+        if dense.ndim != 2 or dense.dtype.kind not in "fiub":
+            got = f"{dense.dtype} of shape {dense.shape}"
+            raise must_be("X", "a matrix of real numbers, dense or sparse", got)
+        return dense if dense.dtype in (np.float32, np.float64) else dense.astype(np.float64)
+    rows = sp.csr_array(X)
+    return rows if rows.dtype in (np.float32, np.float64) else rows.astype(np.float64)
+
+
+def _csr_rows(X: sp.csr_array[Any], rows: slice) -> sp.csr_array[Any]:
+    """Cut rows out of a CSR matrix without copying them."""
+    pointers = X.indptr[rows.start : rows.stop + 1]
+    inside = slice(pointers[0], pointers[-1])
+    block = sp.csr_array((rows.stop - rows.start, X.shape[1]), dtype=X.dtype)
+    # Set one by one: slicing and the constructor both copy a small part of a large array.
+    block.data, block.indices = frozen(X.data[inside]), frozen(X.indices[inside])
+    block.indptr = frozen(pointers - pointers[0])
+    return block
+
+
+def _even_rows(X: Interactions, columns: int) -> Iterator[slice]:
+    """Cut the rows so that blocks hold about as many entries each and their product stays small."""
+    n = X.shape[0]
+    limit = next(row_blocks(n, columns)).stop
+    if not is_sparse(X):
+        step = min(-(-n // MIN_BLOCKS), limit, next(row_blocks(n, X.shape[1])).stop)
+        yield from (slice(start, min(start + step, n)) for start in range(0, n, step))
+        return
+    # Equal shares of the stored entries, and besides a cut wherever a block would have too many rows.
+    pointers = X.indptr
+    cuts = np.searchsorted(pointers, np.linspace(0, pointers[-1], MIN_BLOCKS + 1)[1:-1])
+    edges = np.unique(np.concatenate([[0], cuts, np.arange(0, n, limit), [n]]))
+    yield from (slice(int(a), int(b)) for a, b in pairwise(edges))
+
+
+@dataclass(frozen=True, eq=False)
+class RowBlocks:
+    """A matrix cut into row blocks, ready to be multiplied in one precision.
+
+    Parameters
+    ----------
+    slices : tuple of slice
+        Where each block lies.
+    parts : tuple of array or sparse array
+        The blocks, read-only; views, unless the precision had to change.
+    shape : pair of int
+    dtype : dtype
+        The precision of the products.
+    """
+
+    slices: tuple[slice, ...]
+    parts: tuple[Any, ...]
+    shape: tuple[int, int]
+    dtype: np.dtype[Any]
+
+    @classmethod
+    def of(cls, X: Interactions, columns: int, dtype: DTypeLike = np.float64) -> RowBlocks:
+        """Cut `X` for products of `columns` columns."""
+        slices = tuple(_even_rows(X, columns))
+        if is_sparse(X):
+            # One conversion of the values; the indices are shared with X.
+            same = sp.csr_array((X.data.astype(dtype, copy=False), X.indices, X.indptr), X.shape)
+            parts: tuple[Any, ...] = tuple(_csr_rows(same, rows) for rows in slices)
+        else:
+            parts = tuple(frozen(X[rows]) for rows in slices)
+        return cls(slices, parts, (int(X.shape[0]), int(X.shape[1])), np.dtype(dtype))
+
+    def _part(self, i: int) -> Any:
+        block = self.parts[i]
+        return block if is_sparse(block) else np.asarray(block, dtype=self.dtype)
+
+    def _each(self, function: Callable[[int], NDArray[Any]]) -> Iterator[NDArray[Any]]:
+        """Map over blocks, in order, in threads: each product would send the interactions on their way again."""
+        return parallel_map(function, range(len(self.parts)), in_threads=True)
+
+    def times(self, V: NDArray[Any]) -> NDArray[Any]:
+        """Compute `X V`, n×b.
+
+        Examples
+        --------
+        >>> RowBlocks.of(np.eye(3), 1).times(np.ones((3, 1))).ravel()
+        array([1., 1., 1.])
+        """
+        return np.concatenate(list(self._each(lambda i: self._part(i) @ V)))
+
+    def transposed_times(self, W: NDArray[Any]) -> NDArray[Any]:
+        """Compute `Xᵀ W`, p×b."""
+        return in_order(self._each(lambda i: self._part(i).T @ W[self.slices[i]]))
+
+    def normal_times(self, V: NDArray[Any]) -> NDArray[Any]:
+        """Compute `Xᵀ X V`, p×b, never holding `X V` as a whole."""
+
+        def term(i: int) -> NDArray[Any]:
+            block = self._part(i)
+            return cast("NDArray[Any]", block.T @ (block @ V))
+
+        return in_order(self._each(term))
+
+    def smaller_times(self, V: NDArray[Any]) -> NDArray[Any]:
+        """Multiply with the Gram matrix of the smaller side, `Xᵀ X` where p <= n, else `X Xᵀ`."""
+        # Both have the same nonzero eigenvalues, the squares of the singular values.
+        n, p = self.shape
+        return self.normal_times(V) if p <= n else self.times(self.transposed_times(V))
+
+
+BASIS_BYTES = 256 * 2**20
+"""Memory for one basis."""
+MAX_COLUMNS = 1_000
+"""Number of basis vectors beyond which a restart is cheaper than going on."""
+MIN_EXPANSION = 4
+"""A basis holds so many times the vectors wanted, whatever the memory."""
+CHECK_FROM = 2.5
+"""Convergence is looked for from so many times the vectors wanted,"""
+CHECK_GROWTH = 1.05
+"""and then each time the basis has grown by this factor: a look costs the cube of its size."""
+
+
+def orthonormal(block: NDArray[Any]) -> NDArray[Any]:
+    """Return an orthonormal basis of the columns (completed where they are dependent), by Householder QR."""
+    return np.asarray(scipy.linalg.qr(block, mode="economic", check_finite=False)[0])
+
+
+def value_errors(values: NDArray[Any], residuals: NDArray[Any], k: int) -> Floats:
+    """Estimate the relative error of the square roots of the first `k` Ritz values.
+
+    An eigenvalue lies within the residual r of each Ritz value θ, and within r²/gap where the rest of the
+    spectrum is farther away; the gap is taken to the last Ritz value of the block.
+
+    Examples
+    --------
+    >>> value_errors(np.array([4.0, 1.0, 0.5]), np.array([1e-3, 1e-3, 0.1]), 2)
+    array([3.57142857e-08, 1.00000000e-06])
+    """
+    theta, r = values[:k].astype(np.float64), residuals[:k].astype(np.float64)
+    # Divided by 2θ: the relative error of √θ is half that of θ.
+    gap = theta - values[-1]
+    quadratic = np.divide(r * r, gap, out=np.full(k, np.inf), where=gap > 0)
+    error = np.minimum(r, quadratic)
+    return np.asarray(np.divide(error, 2 * theta, out=np.full(k, np.inf), where=theta > 0))
+
+
+@dataclass(eq=False)
+class _Subspace:
+    """A growing orthonormal basis, one vector a row, and the operator projected onto it."""
+
+    rows: NDArray[Any]
+    projected: Floats
+    size: int = 0
+
+    def append(self, block: NDArray[Any], image: NDArray[Any]) -> NDArray[Any]:
+        """Take in a block and its image; return the part of the image that is orthogonal to all so far."""
+        old, self.size = self.size, self.size + block.shape[1]
+        self.rows[old : self.size] = block.T
+        basis = self.rows[: self.size]
+        # ⟨basis, G · block⟩ is the new column of the projected operator, and by symmetry its new row.
+        column = basis @ image
+        rest: NDArray[Any] = image - basis.T @ column
+        # Orthogonalised twice ("twice is enough", Kahan and Parlett): after once the rest keeps rounding errors along
+        # vectors that have converged, and grows them into copies of eigenvalues that were there before.
+        rest -= basis.T @ (basis @ rest)
+        self.projected[: self.size, old : self.size] = column
+        self.projected[old : self.size, : self.size] = column.T
+        return rest
+
+    def fresh(self, block: NDArray[Any]) -> NDArray[Any]:
+        """Make a block orthogonal to the basis, to the last digit, and cut it to the room that is left.
+
+        Where the image lies in the basis already, the block is but rounding: it has to be cleaned after it was scaled.
+        """
+        room = len(self.rows) - self.size
+        if room == 0:
+            return block[:, :0]
+        basis = self.rows[: self.size]
+        return orthonormal(block - basis.T @ (basis @ block))[:, :room]
+
+    def ritz(self) -> tuple[Floats, Floats]:
+        """Return Ritz values, largest first, and the coordinates of their vectors."""
+        values, vectors = np.linalg.eigh(self.projected[: self.size, : self.size])
+        return values[::-1], vectors[:, ::-1]
+
+    def vectors(self, coordinates: Floats) -> NDArray[Any]:
+        return np.asarray(self.rows[: self.size].T @ coordinates.astype(self.rows.dtype))
+
+
+def block_krylov(
+    multiply: Callable[[NDArray[Any]], NDArray[Any]],
+    start: NDArray[Any],
+    n_vectors: int,
+    k: int,
+    *,
+    tolerance: float,
+) -> NDArray[Any]:
+    """Find the leading eigenvectors of `G` in the span of `Q, GQ, G²Q, …`, in the precision of `start`.
+
+    Parameters
+    ----------
+    multiply : callable
+        `V -> G V`.
+    start : array of shape (m, b)
+        Any full-rank block.
+    n_vectors : int
+        How many Ritz vectors to return, at least k: those beyond k guard the gap.
+    k : int
+        How many have to converge.
+    tolerance : float
+        Stop when `value_errors` of the first k are below, or when the memory for the basis is used up.
+
+    Returns
+    -------
+    array of shape (m, n_vectors)
+        Ritz vectors, best first, orthonormal to working precision.
+
+    References
+    ----------
+    Golub & Underwood, "The block Lanczos method for computing eigenvalues", 1977.
+
+    Examples
+    --------
+    >>> g = np.diag([9.0, 4.0, 1.0, 0.0])
+    >>> found = block_krylov(lambda v: g @ v, np.ones((4, 1)) + np.eye(4)[:, :1], 2, 1, tolerance=1e-12)
+    >>> np.abs(found[:, 0]).round(6)
+    array([1., 0., 0., 0.])
+    """
+    length, width = start.shape
+    # As many basis vectors as the memory holds, but room for a few times those wanted.
+    within_budget = BASIS_BYTES // (length * start.dtype.itemsize)
+    wanted = min(length, max(MIN_EXPANSION * n_vectors, min(within_budget, MAX_COLUMNS)))
+    capacity = max(wanted, width, n_vectors)
+    space = _Subspace(np.empty((capacity, length), start.dtype), np.zeros((capacity, capacity)))
+    block, next_look = orthonormal(start), CHECK_FROM * n_vectors
+    while True:
+        rest = space.append(block, multiply(np.ascontiguousarray(block)))
+        newest = block.shape[1]
+        # G · newest = basis · projected + block · coupling, so a Ritz vector's residual is coupling times its last
+        # coordinates. QR splits what is left of the image into the next block and that coupling.
+        block, coupling = scipy.linalg.qr(rest, mode="economic", check_finite=False)
+        block = space.fresh(block)
+        full = block.shape[1] == 0
+        if not full and space.size < next_look:
+            continue
+        # The projected problem costs the cube of its size: it is solved again only after some growth.
+        next_look = CHECK_GROWTH * space.size
+        values, coordinates = space.ritz()
+        residuals = np.linalg.norm(coupling @ coordinates[-newest:, :n_vectors], axis=0)
+        if full or value_errors(values[:n_vectors], residuals, k).max() <= tolerance:
+            return space.vectors(coordinates[:, :n_vectors])
+
 
 Solver: TypeAlias = Literal["auto", "lapack", "gram", "krylov", "lanczos", "randomized"]
 

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from embaudit.attacks import worst, worst_gauge
-from embaudit.attacks.displacement import Budget, Displacement, Slopes
-from embaudit.attacks.objectives import Table
+from embaudit.attacks.ascent import Budget, Displacement, Slopes, Table
 from embaudit.gauges import Affine, GeneralLinear
 from embaudit.gauges.group import random_rotation
 from embaudit.model import FactorModel

@@ -15,12 +15,11 @@ from embaudit.canonical.equivalents import EquivalentModel
 from embaudit.gauges import Gauge
 from embaudit.model import Equivalence, FactorModel
 from embaudit.model.drift import Drift
-from embaudit.movements.result import Movement
+from embaudit.movements.movement import Movement
 from embaudit.softmax.argmaxable import Argmaxable
 from embaudit.softmax.equivalents import Construction, EquivalentHead
-from embaudit.softmax.neighbour_change import NeighbourChange
-from embaudit.softmax.projector import ProjectorCosines
-from embaudit.softmax.shifts import ShiftSummary
+from embaudit.softmax.label_cosines import ProjectorCosines
+from embaudit.softmax.shifts import NeighbourChange, ShiftSummary
 
 DRAW = np.random.default_rng(0)
 MODEL = FactorModel.from_user_item(DRAW.standard_normal((6, 3)), DRAW.standard_normal((5, 3)))

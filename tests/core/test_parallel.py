@@ -190,7 +190,7 @@ def rows_on_disk(tmp_path, monkeypatch):
     def small_blocks(n, k, budget=2**16):
         return parallel.row_blocks(n, k, budget=budget)
 
-    monkeypatch.setattr("embaudit.linalg.passes.row_blocks", small_blocks)
+    monkeypatch.setattr("embaudit.linalg.rows.row_blocks", small_blocks)
     np.save(tmp_path / "x.npy", np.random.default_rng(1).normal(size=(4_000, 24)))
     return tmp_path / "x.npy"
 

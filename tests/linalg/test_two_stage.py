@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from embaudit.linalg import nearest, two_stage
+from embaudit.linalg import nearest
 from embaudit.linalg.nearest import neighbours
 from embaudit.linalg.rows import unit_rows
 from embaudit.linalg.transformed_rows import TransformedRows
@@ -45,7 +45,7 @@ def test_lists_are_those_of_float64(monkeypatch, kind, dtype, how):
     monkeypatch.setattr(nearest, "MANY", 1_000)
     plain = neighbours(x, 5, rows=rows, first=first)
     monkeypatch.setattr(nearest, "MANY", 1)
-    monkeypatch.setattr(two_stage, "MAX_BLOCK", 64)
+    monkeypatch.setattr(nearest, "MAX_SINGLE_BLOCK", 64)
     quick = neighbours(x, 5, rows=rows, first=first)
     np.testing.assert_allclose(quick.cosines, plain.cosines, atol=1e-12)
     np.testing.assert_allclose(quick.runner_up, plain.runner_up, atol=1e-12)
@@ -69,7 +69,7 @@ def test_no_cosine_exceeds_its_bound(seed, k, power, shift):
         x, draw.standard_normal((k, k)) * 10.0 ** draw.uniform(-power, 0, k), shift * draw.standard_normal(k)
     )
     queries = unit_rows(seen[np.arange(8)])
-    rows, inverse, slack = two_stage._inverse_lengths(seen, slice(0, 60))
+    rows, inverse, slack = nearest._inverse_lengths(seen, slice(0, 60))
     found = (queries.astype(np.float32) @ rows.T) * inverse
     exact = queries @ unit_rows(seen).T
     assert (np.abs(found - exact) <= slack).all()

@@ -9,8 +9,7 @@ from embaudit.gauges import Diagonal
 from embaudit.model import FactorModel
 from embaudit.ranges import cosine_range
 from embaudit.ranges.half_angle import cosine_of
-from embaudit.ranges.sweep import NEVER, best_interval
-from embaudit.ranges.weights import largest_cosine
+from embaudit.ranges.weights import NEVER, best_interval, largest_cosine
 
 
 def sorted_pairs(k, m, slope, spread, square, seed):

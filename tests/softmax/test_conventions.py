@@ -10,8 +10,7 @@ from embaudit.io.codecs.safetensors import Safetensors
 from embaudit.model import FactorModel, Softmax
 from embaudit.model.final_norm import FinalNorm
 from embaudit.softmax import conventions as measured
-from embaudit.softmax.conventions import norm_evidence
-from embaudit.softmax.folding import Convention, centred_form, conventions, folding, ones_to_reach
+from embaudit.softmax.conventions import Convention, centred_form, conventions, folding, norm_evidence, ones_to_reach
 
 DRAW = np.random.default_rng(0)
 ROWS, BIAS = DRAW.standard_normal((60, 6)), DRAW.standard_normal(60)

@@ -10,8 +10,7 @@ from scipy.optimize import linprog
 from embaudit.model import FactorModel
 from embaudit.softmax import argmaxable, feasibility
 from embaudit.softmax.coordinates import label_coordinates
-from embaudit.softmax.feasibility import NO, OPEN, YES, solve_feasibility
-from embaudit.softmax.programs import best_lead
+from embaudit.softmax.feasibility import NO, OPEN, YES, best_lead, solve_feasibility
 
 
 def alone(n: int) -> np.ndarray:

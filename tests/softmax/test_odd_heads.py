@@ -20,7 +20,7 @@ from embaudit.softmax import (
 )
 from embaudit.softmax.equivalents import HeadProbe, centring
 from embaudit.softmax.label_sample import make_panel
-from embaudit.softmax.neighbour_change import neighbour_change
+from embaudit.softmax.shifts import neighbour_change
 
 # --- combinations ------------------------------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from embaudit.errors import InputError
 from embaudit.solvers import svd as svd_module
 from embaudit.solvers import truncated_svd
-from embaudit.solvers.krylov import value_errors
+from embaudit.solvers.svd import value_errors
 
 EXACT_ROUTES = ("auto", "lapack", "gram", "krylov", "lanczos")
 SHAPES = {"tall": (300, 90), "wide": (90, 300), "square": (120, 120)}

@@ -10,7 +10,7 @@ import pytest
 from embaudit import audit
 from embaudit.auditing.equivalence_class import equivalence_class_of
 from embaudit.auditing.finding import Kind
-from embaudit.linalg.pair_sums import CosineSums
+from embaudit.linalg.pair_changes import CosineSums
 from embaudit.model import FactorModel, Softmax
 from embaudit.softmax.argmaxable import argmaxable
 from embaudit.softmax.coordinates import label_coordinates

@@ -10,8 +10,8 @@ from embaudit.auditing.findings.writing import FEW, MOVES, finding, is_effect, s
 from embaudit.core.words import counted, drawn_of, percent, row_quoted, up
 from embaudit.linalg.pairs import n_pairs
 from embaudit.model.objectives import known_objective
+from embaudit.softmax.conventions import folding
 from embaudit.softmax.feasibility import MARGIN
-from embaudit.softmax.folding import folding
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,7 +9,7 @@ from embaudit.auditing.finding import Finding, Severity
 from embaudit.auditing.findings.heads import origin_matters
 from embaudit.auditing.findings.writing import finding, template
 from embaudit.auditing.wording import is_alone, names_of
-from embaudit.canonical.words import whitened
+from embaudit.canonical.position import MEANINGS
 from embaudit.core.words import counted, percent, row_called
 from embaudit.model import Equivalence, Softmax
 
@@ -146,6 +146,6 @@ def orthonormal_columns(evidence: Evidence) -> Iterator[Finding]:
         return
     for traits in evidence.traits:
         if traits.orthonormal:
-            sentence = whitened(model.title(traits.role))
+            sentence = MEANINGS["right-whitened"].format(items=model.title(traits.role), near="")
             text = f"{sentence[0].upper()}{sentence[1:]}"
             yield finding("EMB410", evidence, role=traits.role, whitened=text)

@@ -1,10 +1,20 @@
-"""Left-right cosines under a shift of one side and linear gauges of both.
+"""Cosines under a shift of one side by at most τ and linear gauges of condition at most κ, within a side and across.
 
-A linear gauge fixes the dot product, hence the sign; only the lengths move. With `w = arsech|cos|` the reachable set
-under `κ(M) <= κ` is `|cos'| ∈ [sech(w + ln κ), sech(max(0, w - ln κ))]`: turning one of the rows by a right angle in
-their plane makes it the same-side statement of `embaudit.ranges.linear`. A shift of at most r moves a row within a
-ball, so it turns by `arcsin(r/‖row‖)` at most. Of both together: each value c that the shift reaches spreads as above,
-0 stays 0, and both ends grow with c, so that they come from the ends of what the shift reaches.
+Within a side the range is the linear one around the translation's. Each gauge is a shift of length at most τ followed
+by a linear gauge of condition at most κ, and for every shift the cosines that the linear part reaches are known
+exactly: each value c of the interval [lo, hi] that a translation reaches spreads to `[tanh(artanh c - ln κ),
+tanh(artanh c + ln κ)]`. Both ends grow with c, and the values a translation reaches leave no gap, so the reachable set
+is
+
+    [tanh(artanh lo - ln κ), tanh(artanh hi + ln κ)],
+
+that is `tan(θ'/2)` from that of hi over κ to κ times that of lo.
+
+Across sides a linear gauge fixes the dot product, hence the sign; only the lengths move. With `w = arsech|cos|` the
+reachable set under `κ(M) <= κ` is `|cos'| ∈ [sech(w + ln κ), sech(max(0, w - ln κ))]`: turning one of the rows by a
+right angle in their plane makes it the same-side statement of `embaudit.ranges.linear`. A shift of at most r moves a
+row within a ball, so it turns by `arcsin(r/‖row‖)` at most. Of both together: each value c that the shift reaches
+spreads as above, 0 stays 0, and both ends grow with c, so that they come from the ends of what the shift reaches.
 """
 
 from __future__ import annotations
@@ -15,8 +25,28 @@ from embaudit.core.checked import Flags, Floats
 from embaudit.gauges import Affine, Gauge
 from embaudit.linalg.rows import row_norms
 from embaudit.ranges.half_angle import between, compensated_dot, dots, normalise_exponent
-from embaudit.ranges.linear import SHOWN, stretch
-from embaudit.ranges.range_solver import AffineBudget, End, RangeEnds
+from embaudit.ranges.linear import SHOWN, stretch, stretch_to_end, stretched
+from embaudit.ranges.range_solver import AffineBudget, End, RangeEnds, point
+from embaudit.ranges.translation import shift_to_end, shifted_ends
+
+
+class SameSideRangeSolver(AffineBudget):
+    """Pairs of rows of the side that is shifted, under an affine budget."""
+
+    def ends(self, x: Floats, y: Floats) -> RangeEnds:
+        """Return both ends; equal rows keep a cosine of 1."""
+        if self.max_shift == 0:
+            return stretched(point(between(normalise_exponent(x), normalise_exponent(y))), self.max_condition)
+        return stretched(shifted_ends(x, y, self.max_shift), self.max_condition)
+
+    def witness(self, x: Floats, y: Floats, end: End, tol: float) -> Gauge:
+        """Shift to the end of the translation's range, then stretch the shifted pair."""
+        shift = np.zeros(len(x))
+        if self.max_shift != 0:
+            shift = shift_to_end(x, y, self.max_shift, end, tol, self.max_condition)
+        linear = stretch_to_end(x + shift, y + shift, self.side, self.max_condition, end, tol)
+        return Affine(len(x), side=self.side).after(shift, linear)
+
 
 _CANCELLED = 1e-4
 """|cosine| below which the dot product is summed in twice the precision: its relative error is what counts."""
