@@ -359,7 +359,7 @@ def _counted(position: Position) -> str:
 
 
 def _unseen(position: Position) -> list[str]:
-    """Tell how many dimensions no prediction sees, and name each bias in a constant direction of the other side."""
+    """Count the dimensions that no prediction sees, and name each bias in a constant direction of the other side."""
     sentences, lost = [], position.rank - position.effective_rank
     if lost:
         verb = "is seen by no prediction; it moves" if lost == 1 else "are seen by no prediction; they move"
