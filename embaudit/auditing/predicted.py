@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from embaudit.core.checked import Indices
-    from embaudit.linalg.transformed_rows import Mapped
+    from embaudit.linalg.mapped import Mapped
     from embaudit.model import FactorModel, Role, SideName
     from embaudit.movements.movement import Movement
 

@@ -18,11 +18,11 @@ from functools import cached_property
 
 import numpy as np
 
-from embaudit.canonical.mapping import mapped
 from embaudit.canonical.row_span import complement
 from embaudit.core.checked import Floats, Matrix, Vector, frozen, is_number
 from embaudit.errors import EquivalenceError, InputError, must_be
 from embaudit.gauges import Gauge
+from embaudit.linalg.mapped import mapped
 from embaudit.linalg.moments import Moments
 from embaudit.linalg.rows import float64_blocks
 from embaudit.model import FactorModel, SideName, require_two_sides

@@ -15,12 +15,11 @@ from embaudit.canonical.form import (
     require_both_sides,
     require_form_of,
 )
-from embaudit.canonical.mapping import RowMap, affine, gathered, mapped_blocks
 from embaudit.core.checked import Floats, Matrix, Vector
 from embaudit.core.parallel import row_blocks
 from embaudit.errors import InputError
+from embaudit.linalg.mapped import Mapped, RowMap, affine
 from embaudit.linalg.pairs import as_pairs, pair_cosines, pairs_or_all
-from embaudit.linalg.transformed_rows import Mapped
 from embaudit.model import FactorModel, SideName
 from embaudit.model.sizes import require_model
 
@@ -68,8 +67,7 @@ def identified_factors(
     require_model(model)
     role = model.side_name(role)
     model, form = _prepared(model, role, biases=biases, form=form)
-    x = model.factors(role)
-    return gathered(mapped_blocks(x, prediction_rows(model, form, role), form.rank), (len(x), form.rank), x.dtype)
+    return prediction_view(model, form, role).stored()
 
 
 def _prepared(

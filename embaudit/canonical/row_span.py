@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from embaudit.canonical.mapping import mapped
 from embaudit.core.checked import Floats, Matrix, Vector, frozen
 from embaudit.errors import InputError
+from embaudit.linalg.mapped import mapped
 from embaudit.linalg.rows import float64_blocks
 from embaudit.model import FactorModel, SideName
 from embaudit.model.equivalence import Equivalence

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from embaudit.canonical.form import EXPONENTS, canonical_form
 from embaudit.canonical.identified import identified_factors
-from embaudit.canonical.mapping import mapped
 from embaudit.canonical.row_span import in_span
 from embaudit.core.checked import RNG, as_count, as_generator, named_keywords
 from embaudit.core.parallel import row_blocks
@@ -25,6 +24,7 @@ from embaudit.evaluation.truth import Truth, as_truth
 from embaudit.io import as_model
 from embaudit.io.files import AnyPath
 from embaudit.linalg.intervals import draw_groups, jackknife_margin
+from embaudit.linalg.mapped import mapped
 from embaudit.linalg.nearest import neighbours
 from embaudit.linalg.rows import sample_rows, unit_rows
 from embaudit.model import Equivalence, FactorModel, SideName

@@ -40,8 +40,10 @@ def pairs_or_all(pairs: ArrayLike | None, n_rows: int, n_columns: int | None = N
     return all_pairs(n_rows) if n_columns is None else np.indices((n_rows, n_columns)).reshape(2, -1).T
 
 
-def as_pairs(pairs: ArrayLike, n_rows: int, n_columns: int) -> NDArray[np.intp]:
+def as_pairs(pairs: ArrayLike, n_rows: int, n_columns: int, *, differences: bool = False) -> NDArray[np.intp]:
     """Check that `pairs` are one pair or (m, 2) row numbers, the first below `n_rows`, the second below `n_columns`.
+
+    With `differences` they may be four, (m, 4), for differences of rows of the first side.
 
     Examples
     --------
@@ -49,18 +51,23 @@ def as_pairs(pairs: ArrayLike, n_rows: int, n_columns: int) -> NDArray[np.intp]:
     Traceback (most recent call last):
         ...
     embaudit.errors.InputError: pairs must be row numbers from 0 to 1 and from 0 to 1; got (0, 3).
+    >>> as_pairs([0, 1, 1, 0], 2, 0, differences=True)
+    array([[0, 1, 1, 0]])
     """
+    widths = [2, 4] if differences else [2]
+    expected = "integers of shape (m, 2)" + ", or (m, 4) for differences of rows" * differences
     try:
         index = np.asarray(pairs)
     except ValueError as error:
-        raise must_be("pairs", "integers of shape (m, 2)", "rows that differ in length") from error
-    index = index[None] if index.shape == (2,) else index
-    if index.ndim != 2 or index.shape[1] != 2 or (index.size and index.dtype.kind not in "iu"):
-        raise must_be("pairs", "integers of shape (m, 2)", f"{index.dtype} of shape {index.shape}")
-    outside = (index < 0) | (index >= (n_rows, n_columns))
+        raise must_be("pairs", expected, "rows that differ in length") from error
+    index = index[None] if index.ndim == 1 and len(index) in widths else index
+    if index.ndim != 2 or index.shape[1] not in widths or (index.size and index.dtype.kind not in "iu"):
+        raise must_be("pairs", expected, f"{index.dtype} of shape {index.shape}")
+    last = n_columns if index.shape[1] == 2 else n_rows
+    outside = (index < 0) | (index >= [n_rows, *[last] * (index.shape[1] - 1)])
     if outside.any():
-        i, j = index[outside.any(axis=1)][0]
-        raise must_be("pairs", f"row numbers from 0 to {n_rows - 1} and from 0 to {n_columns - 1}", f"({i}, {j})")
+        numbers = ", ".join(map(str, index[outside.any(axis=1)][0]))
+        raise must_be("pairs", f"row numbers from 0 to {n_rows - 1} and from 0 to {last - 1}", f"({numbers})")
     return index.astype(np.intp)
 
 

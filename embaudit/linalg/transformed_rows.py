@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Protocol, TypeAlias
@@ -103,34 +102,6 @@ class TransformedRows:
             # Each entry is one product, with no sum that its rounding could grow in.
             return 4 * float(s[0]) / len(s), float(s[-1])
         return float(np.linalg.norm(s)), float(s[-1]) if len(s) == len(self.linear) else 0.0
-
-
-@dataclass(frozen=True, eq=False)
-class Mapped:
-    """Rows that a function makes of those of a matrix, a block in float64 at a time."""
-
-    x: Matrix
-    """(p, k), may lie on disk."""
-    function: Callable[[Floats], Floats]
-    """Function of some rows, which it must not keep."""
-    width: int
-    """Columns of the result."""
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Number of rows, and of columns of the result."""
-        return len(self.x), self.width
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """The type of what is stored."""
-        return self.x.dtype
-
-    def __len__(self) -> int:
-        return len(self.x)
-
-    def __getitem__(self, rows: Any, /) -> Floats:
-        return self.function(np.array(self.x[rows], dtype=np.float64))
 
 
 def with_shift(x: Rows, shift: Vector) -> TransformedRows:

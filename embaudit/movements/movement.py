@@ -25,11 +25,12 @@ from embaudit.core.parallel import row_blocks
 from embaudit.core.results import Drawn
 from embaudit.core.words import counted, drawn_of, percent
 from embaudit.linalg.intervals import draw_groups, jackknife_margin
+from embaudit.linalg.mapped import Mapped
 from embaudit.linalg.nearest import NeighbourLists, neighbours, tie_of
 from embaudit.linalg.pair_changes import CosineSums, PairChanges, RowSums, cell_ranks, cross_gram, pair_sums, table_sums
 from embaudit.linalg.rows import CACHE_BYTES, A, in_order, sample_rows, unit_rows
 from embaudit.linalg.structured import WIDE
-from embaudit.linalg.transformed_rows import Mapped, Rows, TransformedRows
+from embaudit.linalg.transformed_rows import Rows, TransformedRows
 from embaudit.model import FactorModel, Pairs, Role, SideName
 from embaudit.model.drift import require_same_rows
 from embaudit.movements.twins import once, standing_rows

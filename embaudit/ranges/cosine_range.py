@@ -16,13 +16,13 @@ from embaudit.errors import EquivalenceError, InputError, must_be
 from embaudit.gauges import Affine, Diagonal, Gauge, GaugeGroup, GeneralLinear, Orthogonal, Translation
 from embaudit.gauges.budgeted import linear_budget
 from embaudit.gauges.gauge import EPS
-from embaudit.linalg.pairs import pair_cosines, pairs_or_all
+from embaudit.linalg.pairs import as_pairs, pair_cosines, pairs_or_all
 from embaudit.model import FactorModel, Pairs, Role, SideName
 from embaudit.model.sizes import require_model
 from embaudit.ranges.affine import CrossRangeSolver, SameSideRangeSolver
 from embaudit.ranges.diagonal import BoundedDiagonalRangeSolver, CrossDiagonalRangeSolver, DiagonalRangeSolver
 from embaudit.ranges.half_angle import cosine_of
-from embaudit.ranges.range_solver import End, RangeSolver, as_pair_table, paired_rows, ranges_of_pairs
+from embaudit.ranges.range_solver import End, RangeSolver, paired_rows, ranges_of_pairs
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -284,7 +284,7 @@ def cosine_range(
     role = model.role(role)
     require_gauges_of(model, group)
     x, y = Pairs(role).rows(model)
-    table = as_pair_table(pairs_or_all(pairs, *Pairs(role).shape(model)), len(x), len(y))
+    table = as_pairs(pairs_or_all(pairs, *Pairs(role).shape(model)), len(x), len(y), differences=True)
     if role == "cross" and table.shape[1] == 4:
         raise must_be("pairs", "of shape (m, 2) for cross pairs", f"shape {table.shape}")
     ends = ranges_of_pairs(range_solver_for(group, role, table.shape[1]), x, y, table)

@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import Literal, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from embaudit.core.checked import Flags, Floats, Matrix
 from embaudit.core.parallel import parallel_map, row_blocks
-from embaudit.errors import must_be
 from embaudit.gauges import Gauge
-from embaudit.linalg.pairs import as_pairs
 from embaudit.model import SideName
 
 End: TypeAlias = Literal["lower", "upper"]
@@ -62,23 +60,6 @@ def point(tangent: Floats) -> RangeEnds:
     """Range of a cosine that cannot move."""
     fixed = np.ones(len(tangent), dtype=np.bool_)
     return RangeEnds(tangent, tangent, fixed, fixed)
-
-
-def as_pair_table(pairs: ArrayLike, n_rows: int, n_columns: int) -> NDArray[np.intp]:
-    """Check row numbers: (m, 2) for pairs of rows, (m, 4) for pairs of differences of rows of one side."""
-    try:
-        table = np.asarray(pairs)
-    except ValueError as error:
-        raise must_be("pairs", "integers of shape (m, 2) or (m, 4)", "rows that differ in length") from error
-    table = table[None] if table.shape in ((2,), (4,)) else table
-    if table.ndim == 2 and table.shape[1] == 4:
-        halves = [as_pairs(table[:, columns], n_rows, n_rows) for columns in ([0, 1], [2, 3])]
-        return np.hstack(halves)
-    if table.ndim != 2 or table.shape[1] != 2:
-        raise must_be(
-            "pairs", "integers of shape (m, 2), or (m, 4) for differences of rows", f"{table.dtype} {table.shape}"
-        )
-    return as_pairs(table, n_rows, n_columns)
 
 
 def paired_rows(x: Matrix, y: Matrix, table: NDArray[np.intp]) -> tuple[Floats, Floats]:

@@ -18,12 +18,12 @@ from embaudit.canonical.form import (
     shifted_sides,
 )
 from embaudit.canonical.identified import prediction_rows
-from embaudit.canonical.mapping import RowMap, affine
 from embaudit.canonical.row_span import span_basis, turned
 from embaudit.core.checked import RNG, Floats, Vector, as_generator, is_integer, named_keywords
 from embaudit.errors import EquivalenceError, must_be
 from embaudit.io import as_model
 from embaudit.io.files import AnyPath
+from embaudit.linalg.mapped import RowMap, affine
 from embaudit.linalg.pairs import draw_pairs, n_pairs, pair_cosines
 from embaudit.linalg.rows import unit_rows
 from embaudit.model import Equivalence, FactorModel, SideName, require_two_sides

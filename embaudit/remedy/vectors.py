@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from embaudit.canonical.mapping import RowMap, gathered, mapped_blocks
 from embaudit.core.checked import Floats, Matrix, Vector
 from embaudit.core.parallel import row_blocks
 from embaudit.core.results import Result
@@ -19,6 +18,7 @@ from embaudit.io.catalogue import writer_of
 from embaudit.io.codecs.arrays import Stream
 from embaudit.io.files import AnyPath, as_path, plain_suffix
 from embaudit.io.saving import Draft, room_in, save, stored_side
+from embaudit.linalg.mapped import Mapped, RowMap
 from embaudit.model import OPPOSITE, FactorModel, SideName
 
 if TYPE_CHECKING:
@@ -134,18 +134,18 @@ class Remedy(Result):
 
     def stream(self, role: SideName) -> Stream:
         """Return the vectors of a side, computed while they are read."""
+        vectors = self._mapped(role)
+        return Stream(vectors.shape, vectors.dtype, vectors.blocks, sum(1 for _ in row_blocks(*vectors.x.shape)))
+
+    def _mapped(self, role: SideName) -> Mapped:
         if role not in self.roles:
             raise must_be("role", "one of " + ", ".join(self.roles), repr(role), "ask fix for it")
-        x = self.model.factors(role)
-        blocks = sum(1 for _ in row_blocks(*x.shape))
-        function = self.maps[role]
-        return Stream((len(x), self.columns), x.dtype, lambda: mapped_blocks(x, function, self.columns), blocks)
+        return Mapped(self.model.factors(role), self.maps[role], self.columns)
 
     def vectors(self, role: SideName | None = None) -> Matrix:
         """Compute the vectors of a side in memory: the right one, or the only one there is, by default."""
         *_, last = self.roles
-        stream = self.stream(last if role is None else role)
-        return gathered(stream.blocks(), (stream.shape[0], self.columns), stream.dtype)
+        return self._mapped(last if role is None else role).stored()
 
     def to_model(self) -> FactorModel:
         """Return the vectors as a model: an equivalent one, or for one side a table of vectors with ids."""

@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from embaudit.canonical import identified_factors
-from embaudit.core.checked import Floats, Indices, Matrix, Vector, is_number
-from embaudit.core.parallel import row_blocks
+from embaudit.core.checked import Floats, Indices, Matrix, Vector
 from embaudit.core.plain import Recorded
 from embaudit.errors import InputError, must_be
 from embaudit.gauges import Gauge
+from embaudit.linalg.mapped import Mapped
 from embaudit.linalg.nearest import NeighbourLists, neighbours, tie_of
 from embaudit.linalg.pairs import n_pairs
 from embaudit.linalg.rows import sample_rows, unit_rows
 from embaudit.linalg.structured import StructuredLinearMap
-from embaudit.linalg.transformed_rows import Mapped, Rows, TransformedRows
+from embaudit.linalg.transformed_rows import Rows, TransformedRows
 from embaudit.model import FactorModel
 from embaudit.model.drift import Drift, drift
 from embaudit.model.final_norm import FinalNorm
@@ -68,10 +68,7 @@ class Convention:
         """Bring all rows to this form, in the precision they are stored in; rows as stored are not copied."""
         if self.gain is None and not self.level and self.centre is None:
             return rows
-        result = np.empty_like(rows)
-        for block in row_blocks(*rows.shape):
-            result[block] = self.rows(np.asarray(rows[block], dtype=np.float64))
-        return result
+        return Mapped(rows, self.rows, rows.shape[1]).stored()
 
     def seen(self, rows: Matrix) -> Rows:
         """Bring rows to this form where they are asked for, so that no changed copy is kept.
@@ -161,44 +158,6 @@ def centred_form(head: FactorModel, norm: FinalNorm) -> Convention:
     """Return the head folded, without what no state sees, and without the mean row where no probability shows it."""
     centre = head.right_side.outline.mean if "right" in head.free_shifts else None
     return Convention("folded and centred", norm.gain, level=norm.sums_to_zero, centre=centre)
-
-
-def ones_to_reach(cosine: float, target: float) -> float:
-    """Return how much of the ones vector brings two rows from one cosine to another, behind a LayerNorm.
-
-    Rows without a part along the ones vector, of cosine c, get τ times their own length of it each, of one sign or
-    of opposite ones: their cosine becomes `(c ± τ²)/(1 + τ²)`, and no logit changes. So every cosine between −1 and 1
-    can be made of any pair.
-
-    Parameters
-    ----------
-    cosine : float
-        c, from −1 to 1.
-    target : float
-        The cosine wanted, between −1 and 1.
-
-    Returns
-    -------
-    float
-        τ.
-
-    Raises
-    ------
-    InputError
-        If the target is no cosine between −1 and 1, which no finite τ makes, or c is no cosine.
-
-    Examples
-    --------
-    >>> round(ones_to_reach(0.0, 0.9), 9), round(ones_to_reach(0.0, -0.9), 9)
-    (3.0, 3.0)
-    """
-    if not is_number(cosine) or not -1 <= cosine <= 1:
-        raise must_be("cosine", "a number from -1 to 1", cosine)
-    if not is_number(target) or not -1 < target < 1:
-        raise must_be("target", "a number between -1 and 1", target)
-    # Solve `(c ± τ²)/(1 + τ²) = target` for τ: `τ² = |target − c| / (1 ∓ target)`.
-    room = 1 - target if target >= cosine else 1 + target
-    return float(np.sqrt(abs(target - cosine) / room))
 
 
 N_STATES = 1_000
