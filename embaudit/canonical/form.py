@@ -24,7 +24,7 @@ from embaudit.errors import EquivalenceError, InputError, must_be
 from embaudit.gauges import Gauge
 from embaudit.linalg.mapped import mapped
 from embaudit.linalg.moments import Moments
-from embaudit.linalg.rows import float64_blocks
+from embaudit.linalg.rows import float64_blocks, gram
 from embaudit.model import FactorModel, SideName, require_two_sides
 from embaudit.model.equivalence import Equivalence
 from embaudit.model.objectives import Linear, kept_objective
@@ -95,6 +95,11 @@ class CanonicalForm:
     def is_full_rank(self) -> bool:
         """True if the predictions see every latent dimension; if not, no gauge reaches the canonical form."""
         return self.rank == len(self.singular_values)
+
+    @cached_property
+    def metrics(self) -> tuple[Matrix, Matrix]:
+        """(r, r) `AᵀA` of the left map at exponent 1, `BᵀB` of the right map at 0; others are scaled by powers of s."""
+        return gram(self.left_map(1.0)), gram(self.right_map(0.0))
 
     def left_map(self, exponent: float) -> Floats:
         """Return A (k, r) with `(P − centre) A = U sᵉ`: `A = R_Qᵀ v s^(e−1)`, since `P R_Qᵀ v = U s`."""

@@ -246,12 +246,15 @@ def log_condition(form: CanonicalForm, exponent: float) -> float:
     With full rank `κ = ‖A‖ ‖B‖`, since `AᵀB = I`: no small singular value has to be found. Otherwise one side
     holds directions that the other lacks, and the map of the other side is free of them.
     """
-    maps = (form.left_map(exponent), form.right_map(exponent))
     if form.is_full_rank:
+        s = form.singular_values
+        scales = (s / s[0]) ** (exponent - 1), (s / s[0]) ** -exponent
+        scaled = [scale[:, None] * metric * scale for scale, metric in zip(scales, form.metrics, strict=True)]
         # All eigenvalues: LAPACK's search for the largest fails on some multiples of the identity, as balanced factors
         # have.
-        distance = sum(float(np.log(np.linalg.eigvalsh(linear.T @ linear)[-1])) for linear in maps) / 2
+        distance = sum(float(np.log(np.linalg.eigvalsh(metric)[-1])) for metric in scaled) / 2 - float(np.log(s[0]))
     else:
+        maps = (form.left_map(exponent), form.right_map(exponent))
         spectra = [np.linalg.svd(linear, compute_uv=False) for linear in maps]
         distance = min(float(np.log(s[0] / s[-1])) for s in spectra)
     # κ = 1 is computed as 1 + rounding.
