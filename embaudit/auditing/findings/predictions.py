@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from embaudit.auditing.evidence import Evidence
-    from embaudit.movements.result import Movement
+    from embaudit.movements import Movement
 
 SAME = 0.5
 """Least correlation of scores with a baseline's: another seed gives .9 and more, shuffled rows or another side 0."""
