@@ -131,3 +131,10 @@ def test_classifiers_of_scikit_learn(tmp_path: Path) -> None:
     path.write_bytes(b"\xff" * 40)
     with pytest.raises(InputError, match="must be a whole ONNX file"):
         load(path)
+
+
+def test_a_bias_of_another_length_is_refused(tmp_path: Path) -> None:
+    nodes = [*FIRST, node("Gemm", "h w b", "s"), node("Softmax", "s", "p")]
+    path = written(tmp_path / "m.onnx", nodes, "p", hidden=HIDDEN, w=W.T, b=np.arange(3, dtype=np.float32))
+    with pytest.raises(InputError, match=r"must be one number for each of 4 labels; got b \(3,\)"):
+        load(path)

@@ -67,6 +67,11 @@ def contents(path: Path, request: Request) -> Contents:
     if request.kind == "vectors":
         return Contents(fields)
     if head.biases:
+        unlike = [f"{name} {array.shape}" for name, array in head.biases if array.size not in (1, len(head.weight))]
+        if unlike:
+            raise must_be(
+                f"the biases of {path}", f"one number for each of {len(head.weight)} labels", ", ".join(unlike)
+            )
         bias = np.sum([np.broadcast_to(array.reshape(-1), len(head.weight)) for _, array in head.biases], axis=0)
         fields["right_bias"] = Source.of(head.biases[0][0], bias)
     fields["link"] = Source.of("a softmax" if is_softmax else "the kind asked for", "softmax")
