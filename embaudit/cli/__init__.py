@@ -36,8 +36,9 @@ def _run() -> None:
 
     from embaudit.cli.app import app
     from embaudit.core.inputs import inputs_noted
-    from embaudit.errors import GONE, InputError
+    from embaudit.errors import GONE, InputError, escaped
 
+    commands: Any = get_command(app)
     try:
         # Asked before typer reads them, which would only say that there is no such option.
         for word in sys.argv[2:]:
@@ -45,30 +46,24 @@ def _run() -> None:
             if remedy := GONE.get(f"option {sys.argv[1]} {option}"):
                 raise InputError(f"{option} is gone; {remedy}.")
         with inputs_noted():
-            get_command(app)(prog_name="embaudit")
+            commands(prog_name="embaudit")
     except BrokenPipeError:
         sys.exit(CLOSED_PIPE)
     except SystemExit as ended:
         # Libraries that print end with the code that means findings where the reader went away.
         sys.exit(CLOSED_PIPE if isinstance(ended.__context__, BrokenPipeError) else ended.code)
     except InputError as error:
-        _complain(error.typed(_options()))
+        command = commands.get_command(None, sys.argv[1]) if len(sys.argv) > 1 else None
+        words = [word for each in (command.params if command else ()) for word in each.opts]
+        _complain(error.typed({word[2:].replace("-", "_") for word in words if word.startswith("--")}))
         sys.exit(2)
-    except (OSError, MemoryError) as error:
-        _complain(_in_one_line(error))
+    except OSError as error:
+        file = error.filename if error.filename is not None else "a file or device"
+        _complain(escaped(f"{file} cannot be used: {error.strerror or error}."))
         sys.exit(2)
-
-
-def _options() -> set[str]:
-    """Names of the options of the command that runs."""
-    from typer.main import get_command
-
-    from embaudit.cli.app import app
-
-    commands: Any = get_command(app)
-    command = commands.get_command(None, sys.argv[1]) if len(sys.argv) > 1 else None
-    options = [each for each in (command.params if command else ()) if each.param_type_name == "option"]
-    return {word.removeprefix("--").replace("-", "_") for each in options for word in each.opts}
+    except MemoryError as error:
+        _complain(f"there is not enough memory: {error or 'none left'}.")
+        sys.exit(2)
 
 
 def _complain(sentence: str) -> None:
@@ -87,15 +82,6 @@ def _encode_anything() -> None:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
-
-
-def _in_one_line(error: Exception) -> str:
-    from embaudit.errors import escaped
-
-    if isinstance(error, OSError):
-        where = error.filename if error.filename is not None else "a file or device"
-        return escaped(f"{where} cannot be used: {error.strerror or error}.")
-    return f"there is not enough memory: {error or 'none left'}."
 
 
 def _until_ended(run: Callable[[], None]) -> None:

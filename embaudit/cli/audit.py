@@ -10,12 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer import Option
 
-from embaudit.cli.app import FailOnFindings, Model, More, Rng, app
-from embaudit.cli.commands import Group, grouped
+from embaudit.cli.app import Count, FailOnFindings, File, Model, More, Number, Rng, Text, Texts, app
+from embaudit.cli.commands import Group, parameters_of
 from embaudit.cli.reading import CODE, Given, Titles, read_for_audit
 from embaudit.cli.settings import CURRENT, FailOn
 from embaudit.cli.terminal import Output, Workers, values_in
+from embaudit.errors import InputError
 
 if TYPE_CHECKING:
     from embaudit.auditing import Audit
@@ -28,17 +30,14 @@ class Heatmap(Group):
     """A picture of the cosines of all pairs of rows."""
 
     heatmap: Annotated[
-        Path | None,
-        typer.Option("--heatmap", help="Draw cosines of all pairs of rows, stored and predicted: .png, .svg or .pdf."),
+        File, Option(help="Draw cosines of all pairs of rows, stored and predicted: .png, .svg or .pdf.")
     ] = None
     heatmap_groups: Annotated[
-        str | None,
-        typer.Option("--heatmap-groups", help="By which --heatmap orders rows: FILE:COLUMN, as movies.csv:genres."),
+        Text, Option(help="By which --heatmap orders rows: FILE:COLUMN, as movies.csv:genres.")
     ] = None
 
     def ordering(self) -> Path | None:
         """Return the file by which rows are ordered; a file that is no picture, or an order without one, is refused."""
-        from embaudit.errors import InputError
         from embaudit.io.tables.rows import split_column
         from embaudit.report.drawn_file import picture_format
 
@@ -62,17 +61,11 @@ class Gating(Group):
     """Options of the gate: findings that stop a release, and files for forges."""
 
     fail_on: FailOnFindings = FailOn.NEVER
-    severity: Annotated[
-        list[str] | None, typer.Option("--severity", help="How grave a code is here: CODE=issue or CODE=tip.")
-    ] = None
-    thresholds: Annotated[
-        list[str] | None, typer.Option("--thresholds", help="From which number on something is reported: NAME=NUMBER.")
-    ] = None
-    baseline: Annotated[
-        Path | None, typer.Option("--baseline", help="JSON of an earlier audit; only what is new or worse counts.")
-    ] = None
-    sarif: Annotated[Path | None, typer.Option("--sarif", help="Write the findings as SARIF, for forges.")] = None
-    junit: Annotated[Path | None, typer.Option("--junit", help="Write them as JUnit, a test case a code.")] = None
+    severity: Annotated[Texts, Option(help="How grave a code is here: CODE=issue or CODE=tip.")] = None
+    thresholds: Annotated[Texts, Option(help="From which number on something is reported: NAME=NUMBER.")] = None
+    baseline: Annotated[File, Option(help="JSON of an earlier audit; only what is new or worse counts.")] = None
+    sarif: Annotated[File, Option(help="Write the findings as SARIF, for forges.")] = None
+    junit: Annotated[File, Option(help="Write them as JUnit, a test case a code.")] = None
 
     def gate(self, ignore: Sequence[str], json: Path | None, *, quiet: bool) -> Gate:
         """Put the gate together, and read the baseline; codes that are typed go before settings, which are said.
@@ -97,29 +90,49 @@ class Gating(Group):
         return Gate.of(level, ignore=codes, severities=severities, baseline=before, written=written)
 
 
-def _forge(name: str) -> Callable[[Audit, str, object, Outcome], str]:
+@dataclass(frozen=True)
+class Measured(Group):
+    """What is measured: keywords of `embaudit.audit`."""
+
+    soft_cap: Annotated[Number, Option(help="The head caps its logits at this value.")] = None
+    normalised: Annotated[bool, Option("--normalised", help="The head brings label rows to length 1.")] = False
+    groups: Annotated[
+        Texts, Option(help="Only these models: canonical, diagonal, linear, orthogonal, translation, affine.")
+    ] = None
+    max_condition: Annotated[float, Option(help="Largest over smallest stretch of the random maps.")] = 2.0
+    quick: Annotated[bool, Option("--quick", help="Fewer samples: less exact and sooner done.")] = False
+    n_pairs: Annotated[Count, Option(help="Pairs to draw, at most; 100,000.")] = None
+    n_lists: Annotated[Count, Option(help="Lists to compare of a side; 400.")] = None
+    n_neighbours: Annotated[int, Option(help="Length of the neighbour lists.")] = 10
+    n_gauges: Annotated[Count, Option(help="Random draws from each group; 8.")] = None
+    n_starts: Annotated[Count, Option(help="Starting points of each attack; 3.")] = None
+    n_steps: Annotated[Count, Option(help="Steps of an attack from each; 20.")] = None
+    role: Annotated[Text, Option(help="Which cosines the answer is about: item, user, user-item; item by default.")] = (
+        None
+    )
+    show: Annotated[Texts, Option(help="Show the neighbours of this id or title.")] = None
+    rng: Rng = 0
+
+
+def _forge(name: str) -> Callable[..., str]:
     """Return what writes an audit and its outcome as a forge reads them."""
 
     def told(audit: Audit, _title: str, _origin: object, outcome: Outcome) -> str:
         from embaudit.report.gate import forges
 
-        text: str = getattr(forges, name)(audit, outcome)
-        return text
+        return str(getattr(forges, name)(audit, outcome))
 
     return told
 
 
-LEFT_OUT = {"path", "more", *Output.declared(), *Heatmap.declared(), *Workers.declared(), *Gating.declared()} - {
-    "thresholds"
-}
+LEFT_OUT = {name for group in (Output, Heatmap, Workers, Gating) for name in parameters_of(group)} - {"thresholds"}
 """Parameters that another command need not be told."""
-READING = {*Given.declared(), *Titles.declared()}
+READING = {*parameters_of(Given), *parameters_of(Titles)}
 """Parameters that commands besides `audit` take."""
 
 
 def _invocation(context: typer.Context) -> Invocation:
     """Spell the options that were typed as commands take them."""
-    from embaudit.errors import InputError
     from embaudit.io.tables.titles import label_column
     from embaudit.report.next_steps import Invocation
 
@@ -129,7 +142,12 @@ def _invocation(context: typer.Context) -> Invocation:
         name = str(option.name)
         source = context.get_parameter_source(name)
         # Only what was typed is repeated: a command with every default would be hard to read.
-        if name in LEFT_OUT or getattr(option, "hidden", False) or source is None or source.name != "COMMANDLINE":
+        if (
+            name in {"path", "more", *LEFT_OUT}
+            or getattr(option, "hidden", False)
+            or source is None
+            or source.name != "COMMANDLINE"
+        ):
             continue
         flag, value = max(option.opts, key=len), context.params[name]
         for each in value if isinstance(value, (list, tuple)) else (value,):
@@ -145,31 +163,12 @@ def _invocation(context: typer.Context) -> Invocation:
 
 
 @app.command()
-@grouped
 def audit(
     context: typer.Context,
     path: Model,
     more: More = None,
     *,
-    soft_cap: Annotated[float | None, typer.Option(help="The head caps its logits at this value.")] = None,
-    normalised: Annotated[bool, typer.Option("--normalised", help="The head brings label rows to length 1.")] = False,
-    groups: Annotated[
-        list[str] | None,
-        typer.Option(help="Only these models: canonical, diagonal, linear, orthogonal, translation, affine."),
-    ] = None,
-    max_condition: Annotated[float, typer.Option(help="Largest over smallest stretch of the random maps.")] = 2.0,
-    quick: Annotated[bool, typer.Option("--quick", help="Fewer samples: less exact and sooner done.")] = False,
-    n_pairs: Annotated[int | None, typer.Option(help="Pairs to draw, at most; 100,000.")] = None,
-    n_lists: Annotated[int | None, typer.Option(help="Lists to compare of a side; 400.")] = None,
-    n_neighbours: Annotated[int, typer.Option(help="Length of the neighbour lists.")] = 10,
-    n_gauges: Annotated[int | None, typer.Option(help="Random draws from each group; 8.")] = None,
-    n_starts: Annotated[int | None, typer.Option(help="Starting points of each attack; 3.")] = None,
-    n_steps: Annotated[int | None, typer.Option(help="Steps of an attack from each; 20.")] = None,
-    role: Annotated[
-        str | None, typer.Option(help="Which cosines the answer is about: item, user, user-item; item by default.")
-    ] = None,
-    show: Annotated[list[str] | None, typer.Option(help="Show the neighbours of this id or title.")] = None,
-    rng: Rng = 0,
+    measured: Measured,
     reading: Given,
     titles: Titles,
     output: Output,
@@ -183,32 +182,22 @@ def audit(
     from embaudit.report.document import Origin
     from embaudit.report.terminal import print_audit, print_screen
 
-    # `--ignore` takes arrays and codes alike: arrays are for reading, codes for the gate.
-    reading, codes = reading.without_codes()
-    effort: dict[str, Any] = {"quick": quick, "n_gauges": n_gauges, "n_pairs": n_pairs, "n_lists": n_lists,
-                              "n_starts": n_starts, "n_steps": n_steps, "max_condition": max_condition}  # fmt: skip
     invocation = _invocation(context)
-    reading, training = reading.without_training()
-    gate = gating.gate(codes, output.json, quiet=output.quiet)
+    gate = gating.gate(reading.codes, output.json, quiet=output.quiet)
     # A baseline that this run writes is an output, which no input may be.
     baseline = None if gate.written else gating.baseline
     inputs = [path, *(more or ()), titles.items, baseline, picture.ordering(), *reading.files(path)]
-    drawn = (picture.heatmap, lambda audited, *_: picture.drawn(audited, show or ()))
+    show, normalised, quiet = measured.show or (), measured.normalised, output.quiet
+    options: dict[str, Any] = {**vars(measured), "show": show}
+    options |= {"objective": reading.objective, "compared": reading.compared}
+    drawn = (picture.heatmap, lambda audited, *_: picture.drawn(audited, show))
     forges = ((gating.sarif, _forge("sarif")), (gating.junit, _forge("junit")))
     with output.promised(inputs, drawn, *forges, comment=_forge("markdown")) as write:
-        with workers.at_work(quiet=output.quiet):
+        with workers.at_work(quiet=quiet):
             result = auditing.audit(
-                read_for_audit(path, reading.beside(more), titles, normalised=normalised, quiet=output.quiet),
-                role=role,
-                groups=groups,
-                n_neighbours=n_neighbours,
-                **effort,
-                show=show or (),
-                **training,
-                soft_cap=soft_cap,
-                normalised=normalised,
+                read_for_audit(path, reading.undeclared, titles, more, normalised=normalised, quiet=quiet),
+                **options,
                 thresholds=values_in(gating.thresholds, "thresholds", "hubs=0.2", float),
-                rng=rng,
                 source=source_of([path, *more]) if more else str(path),
             )
         # Predictions that moved since the baseline are a finding, so they are compared before findings are judged.

@@ -7,10 +7,9 @@ from pathlib import Path
 from textwrap import fill
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
-from embaudit.cli.app import app
-from embaudit.cli.commands import grouped
+from embaudit.cli.app import Number, Text, app
 from embaudit.cli.terminal import Output, Workers
 
 Missing = StrEnum("Missing", [("ERROR", "error"), ("SKIP", "skip")])
@@ -18,25 +17,18 @@ Missing = StrEnum("Missing", [("ERROR", "error"), ("SKIP", "skip")])
 
 
 @app.command()
-@grouped
 def blocks(
     x: Annotated[
-        Path,
-        typer.Argument(help="Tensors by name: a checkpoint (folder, index, file), .npz or .npy.", show_default=False),
+        Path, Argument(help="Tensors by name: a checkpoint (folder, index, file), .npz or .npy.", show_default=False)
     ],
-    y: Annotated[Path, typer.Argument(help="The same names and shapes.", show_default=False)],
+    y: Annotated[Path, Argument(help="The same names and shapes.", show_default=False)],
     *,
     cut: Annotated[
-        str | None,
-        typer.Option(
-            "--blocks", "--partition", help="tensors, rows, coordinates, or patterns of names like 'layers.3.*,head*'."
-        ),
+        Text, Option("--blocks", "--partition", help="tensors, rows, coordinates, or patterns like 'layers.3.*,head*'.")
     ] = None,
-    missing: Annotated[Missing, typer.Option(help="Names that only one side has: error, or skip.")] = Missing.ERROR,
-    skip_missing: Annotated[bool, typer.Option("--skip-missing", hidden=True)] = False,
-    threshold: Annotated[
-        float | None, typer.Option(help="Say what 'every local cosine reaches this' guarantees globally.")
-    ] = None,
+    missing: Annotated[Missing, Option(help="Names that only one side has: error, or skip.")] = Missing.ERROR,
+    skip_missing: Annotated[bool, Option("--skip-missing", hidden=True)] = False,
+    threshold: Annotated[Number, Option(help="Say what 'every local cosine reaches this' guarantees globally.")] = None,
     output: Output,
     workers: Workers,
 ) -> None:
@@ -44,7 +36,7 @@ def blocks(
     from embaudit.blocks import block_cosines
     from embaudit.blocks.cosines import require_cosine
     from embaudit.report.document import Origin
-    from embaudit.report.terminal import WIDTH, print_result
+    from embaudit.report.terminal import WIDTH
 
     if threshold is not None:
         # Checked before the tensors are read, which may be large.
@@ -53,6 +45,6 @@ def blocks(
         with workers.at_work(quiet=output.quiet):
             result = block_cosines(x, y, cut, missing="skip" if skip_missing or missing is Missing.SKIP else "error")
         write(result, f"{x.name} and {y.name}", Origin(((x.name, None), (y.name, None))))
-    print_result(result, output.console, full=output.full)
+    output.show(result)
     if threshold is not None:
         output.console.print(fill(result.local_threshold(threshold).explain(), WIDTH), markup=False)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from copy import copy
-from dataclasses import fields
 from functools import wraps
 from importlib import import_module
 from inspect import Parameter, Signature, isclass, signature
@@ -112,69 +111,76 @@ class Command(TyperCommand):
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write arguments, then options by section, then the names of rare ones."""
-        params = {param.name: param for param in self.get_params(ctx) if not getattr(param, "hidden", False)}
-        helped = {name: record for name, param in params.items() if (record := param.get_help_record(ctx))}
-        placed = {name for names in SECTIONS.values() for name in names}
         # `embaudit explain COMMAND` passes this mark, to see rare options in full.
         few = () if ALL in (ctx.obj or {}) else (*RARE, *RARE_IN.get(ctx.info_name, ()))
-        rare = [name for name in helped if name in few]
-        arguments = [name for name in helped if params[name].param_type_name == "argument"]
-        own = [name for name in helped if name not in (*arguments, *placed, *rare)]
-        for title, names in {"Arguments": arguments, "Options": own, **SECTIONS}.items():
-            records = [helped[name] for name in names if name in helped and name not in rare]
+        titles = {name: title for title, names in SECTIONS.items() for name in names}
+        sections: dict[str, list[tuple[str, str]]] = {title: [] for title in ("Arguments", "Options", *SECTIONS)}
+        rare, places = [], {name: place for place, name in enumerate(titles)}
+        for param in sorted(self.get_params(ctx), key=lambda each: places.get(each.name, -1)):
+            record = param.get_help_record(ctx)
+            if record and param.name in few:
+                rare.append(max(param.opts, key=len))
+            elif record:
+                is_argument = param.param_type_name == "argument"
+                sections["Arguments" if is_argument else titles.get(param.name, "Options")].append(record)
+        for title, records in sections.items():
             if records:
                 with formatter.section(title):
                     formatter.write_dl(records)
         if rare:
             with formatter.section(f"Rarely needed (`embaudit explain {ctx.info_name}` explains them)"):
-                text = ", ".join(max(params[name].opts, key=len) for name in rare)
-                filled = fill(text, formatter.width - 2, break_on_hyphens=False)
+                filled = fill(", ".join(rare), formatter.width - 2, break_on_hyphens=False)
                 formatter.write(f"{indent(filled, '  ')}\n")
-
-
-class App(typer.Typer):
-    """An application of such commands."""
-
-    def command(self, name: str | None = None, **options: Any) -> Callable[[F], F]:
-        """Register a function as a command."""
-        return super().command(name, **{"cls": Command} | options)
 
 
 class Group:
     """Options that go together: the fields of a dataclass, annotated as typer has them."""
 
     @classmethod
-    def declared(cls) -> dict[str, tuple[Any, Any]]:
-        """Annotations and defaults of the options, by their names."""
-        hints = get_type_hints(cls, include_extras=True)
-        return {each.name: (hints[each.name], each.default) for each in fields(cls)}  # type: ignore[arg-type]
-
-    @classmethod
     def of(cls, values: Mapping[str, Any]) -> Self:
         """Take the options of this group out of all those of a command."""
-        return cls(**{name: values[name] for name in cls.declared()})
+        return cls(**{name: values[name] for name in parameters_of(cls)})
 
 
-def grouped(command: Callable[..., None]) -> Callable[..., None]:
+def parameters_of(owner: Callable[..., Any]) -> dict[str, Parameter]:
+    """Return the options of a group or of a command, as parameters whose annotations are evaluated."""
+    hints = get_type_hints(owner, include_extras=True)
+    return {
+        name: each.replace(annotation=hints[name], kind=Parameter.KEYWORD_ONLY)
+        for name, each in signature(owner).parameters.items()
+    }
+
+
+def _is_group(annotation: Any) -> bool:
+    return isclass(annotation) and issubclass(annotation, Group)
+
+
+def _grouped(command: Any) -> Any:
     """Give a command the options of each group among its parameters; an option that it declares itself is its own.
 
     Where two groups share an option, the last of them declares it.
     """
     # typer takes options from the signature alone: groups are spread out into it, and put together again at each call.
-    hints, declared = get_type_hints(command, include_extras=True), signature(command).parameters
-    groups = {name: hints[name] for name in declared if isclass(hints[name]) and issubclass(hints[name], Group)}
-    own = {name: each.replace(annotation=hints[name]) for name, each in declared.items() if name not in groups}
-    shared = {name: each for group in groups.values() for name, each in group.declared().items() if name not in own}
-    parameters = [*own.values()] + [
-        Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=hint)
-        for name, (hint, default) in shared.items()
-    ]
+    declared, parameters = parameters_of(command), dict[str, Parameter]()
+    groups = {name: each.annotation for name, each in declared.items() if _is_group(each.annotation)}
+    for name, each in declared.items():
+        options = parameters_of(groups[name]) if name in groups else {name: each}
+        parameters |= {option: x for option, x in options.items() if option == name or option not in declared}
 
     @wraps(command)
     def with_options(**values: Any) -> None:
-        made = {name: group.of(values) for name, group in groups.items()}
-        command(**{name: values[name] for name in own}, **made)
+        own = {name: values[name] for name in declared if name not in groups}
+        command(**own, **{name: group.of(values) for name, group in groups.items()})
 
-    with_options.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
-    with_options.__annotations__ = {each.name: each.annotation for each in parameters}
+    with_options.__signature__ = Signature([*parameters.values()])  # type: ignore[attr-defined]
+    with_options.__annotations__ = {name: each.annotation for name, each in parameters.items()}
     return with_options
+
+
+class App(typer.Typer):
+    """An application of such commands."""
+
+    def command(self, name: str | None = None, **options: Any) -> Callable[[F], F]:
+        """Register a function as a command, the options of its groups among its own."""
+        register = super().command(name, **{"cls": Command} | options)
+        return lambda command: register(_grouped(command))

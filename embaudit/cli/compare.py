@@ -8,13 +8,11 @@ from typing import Annotated
 import typer
 
 from embaudit.cli.app import Model, Rng, app
-from embaudit.cli.commands import grouped
 from embaudit.cli.reading import Given, Titles
 from embaudit.cli.terminal import Output, Workers, values_in
 
 
 @app.command()
-@grouped
 def compare(
     before: Model,
     after: Annotated[Path, typer.Argument(help="Another model of the same entities.", show_default=False)],
@@ -40,7 +38,6 @@ def compare(
     from embaudit.errors import InputError
     from embaudit.io import Reading
     from embaudit.report.document import Origin
-    from embaudit.report.terminal import print_result
 
     # A limit that is no number is refused before two models are read.
     limits = values_in(fail_below, "fail-below", "kept=0.7", float)
@@ -61,7 +58,7 @@ def compare(
         failed = result.below(limits)
         origin = Origin(((before.name, first.intake), (after.name, other.intake)), seed=rng)
         write(result, f"{before.name} and {after.name}", origin)
-    print_result(result, output.console, full=output.full)
+    output.show(result)
     if limits:
         stops = ", ".join(f"{name} {value:.2f} is below {limit:g}" for name, (value, limit) in failed.items())
         text = f"gate: {f'stops, {stops}' if failed else 'passes'}"

@@ -8,7 +8,7 @@ from embaudit.cli.app import app
 from embaudit.cli.terminal import make_console
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "pandas", "pyarrow", "safetensors", "matplotlib")
-OPTIONAL = ("torch", "faiss", "implicit")
+OPTIONAL = ("torch", "faiss-cpu", "implicit")
 
 
 @app.command()
@@ -28,19 +28,17 @@ def versions() -> dict[str, str]:
     import os
     import platform
     from importlib.metadata import PackageNotFoundError, version
-    from importlib.util import find_spec
 
     from threadpoolctl import threadpool_info
 
     from embaudit._version import __version__
 
     names = {"embaudit": __version__, "python": platform.python_version(), "machine": platform.platform()}
-    for name in PACKAGES:
+    for name in (*PACKAGES, *OPTIONAL):
         try:
             names[name] = version(name)
         except PackageNotFoundError:
-            names[name] = "missing"
-    names |= {name: "found" if find_spec(name) else "not installed (optional)" for name in OPTIONAL}
+            names[name] = "not installed (optional)" if name in OPTIONAL else "missing"
     pools = (f"{pool['internal_api']} {pool['version']}, {pool['num_threads']} threads" for pool in threadpool_info())
     return names | {"BLAS": "; ".join(sorted(set(pools))), "processors": str(os.cpu_count())}
 

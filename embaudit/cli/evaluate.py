@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Option
 
-from embaudit.cli.app import Model, More, Rng, app
-from embaudit.cli.commands import grouped
+from embaudit.cli.app import File, Model, More, Rng, Text, Texts, app
 from embaudit.cli.reading import Given, Titles
 from embaudit.cli.terminal import Output, Workers
 from embaudit.core.words import listed
@@ -21,22 +19,18 @@ if TYPE_CHECKING:
 
 
 @app.command()
-@grouped
 def evaluate(
     path: Model,
     more: More = None,
     *,
-    items: Annotated[Path | None, typer.Option(help="Table with what is known of the items.")] = None,
-    truth: Annotated[
-        list[str] | None, typer.Option(help="Its column of labels or clusters; more than one add up.")
-    ] = None,
+    items: Annotated[File, Option(help="Table with what is known of the items.")] = None,
+    truth: Annotated[Texts, Option(help="Its column of labels or clusters; more than one add up.")] = None,
     interactions: Annotated[
-        str | None,
-        typer.Option(help="A file of these instead: judge by what users consumed together last."),
+        Text, Option(help="A file of these instead: judge by what users consumed together last.")
     ] = None,
-    time: Annotated[str | None, typer.Option(help="Its column of times.")] = None,
-    separator: Annotated[str, typer.Option(help="Between the labels of one item.")] = "|",
-    n_neighbours: Annotated[int, typer.Option(help="Length of the neighbour lists.")] = 10,
+    time: Annotated[Text, Option(help="Its column of times.")] = None,
+    separator: Annotated[str, Option(help="Between the labels of one item.")] = "|",
+    n_neighbours: Annotated[int, Option(help="Length of the neighbour lists.")] = 10,
     reading: Given,
     titles: Titles,
     rng: Rng = 0,
@@ -51,14 +45,13 @@ def evaluate(
     from embaudit.io.tables.columns import open_table
     from embaudit.io.tables.titles import ID_NAMES, TITLE_NAMES
     from embaudit.report.document import Origin
-    from embaudit.report.terminal import print_result
 
     table, _, column = (interactions or "").partition(":")
     if bool(interactions) == bool(truth and items):
         got = "both" if interactions else "neither"
         raise must_be("what to judge by", "--items with --truth, or --interactions", got)
     with output.promised([path, *(more or ()), items, table or None, *reading.files(path)]) as write:
-        source = reading.beside(more).read(path)
+        source = reading.read(path, more)
         # The table holds labels, and titles only if a column of them is named.
         model = source.model if titles.title is None else titles.on(source.model, quiet=output.quiet)
         with workers.at_work(quiet=output.quiet):
@@ -81,7 +74,7 @@ def evaluate(
         title = f"which similarity serves {', '.join(truth or [table])} best in {files}"
         write(result, title, Origin(((path.name, source.intake),), (judged,), rng))
     output.console.print(judged, markup=False)
-    print_result(result, output.console, full=output.full)
+    output.show(result)
 
 
 def _labels(columns: list[str], separator: str, join: Callable[[str], Joined]) -> tuple[list[str | None], str]:

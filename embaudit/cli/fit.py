@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Argument, Option
 
-from embaudit.cli.app import Force, Jobs, Partial, Quiet, Rng, app
+from embaudit.cli.app import File, Force, Jobs, Number, Partial, Quiet, Rng, Text, app
+from embaudit.cli.commands import Group
 from embaudit.cli.terminal import Workers, make_console
 from embaudit.core.words import counted
 
@@ -20,54 +22,54 @@ if TYPE_CHECKING:
     from embaudit.solvers import FactorPenaltyMF, ProductPenaltyMF
 
 
-class Penalty(StrEnum):
-    """The two objectives of the Netflix paper."""
+Penalty = StrEnum("Penalty", [("PRODUCT", "product"), ("FACTORS", "factors")])
+"""The two objectives of the Netflix paper."""
+Header = StrEnum("Header", [("AUTO", "auto"), ("YES", "yes"), ("NO", "no")])
+"""Choices for a first line that names the columns."""
 
-    PRODUCT = "product"
-    FACTORS = "factors"
 
+@dataclass(frozen=True)
+class Columns(Group):
+    """How a table of interactions is read."""
 
-class Header(StrEnum):
-    """Choices for a first line that names the columns."""
+    user: Annotated[Text, Option(help="Column of the users, by name or position.")] = None
+    item: Annotated[Text, Option(help="Column of the items.")] = None
+    rating: Annotated[Text, Option(help="Column of the ratings or counts.")] = None
+    threshold: Annotated[Number, Option(help="Keep ratings from here on.")] = None
+    binarise: Annotated[bool, Option("--binarise", help="Count every kept rating as 1.")] = False
+    duplicates: Annotated[str, Option(help="Rows of one user and item: error, sum, mean, last or max.")] = "error"
+    sep: Annotated[Text, Option(help="Column separator.", show_default="found by itself")] = None
+    header: Annotated[Header, Option(help="Whether the first line names the columns.")] = Header.AUTO
 
-    AUTO = "auto"
-    YES = "yes"
-    NO = "no"
+    def read(self, path: Path) -> Interactions:
+        """Read the table."""
+        from embaudit.io import read_interactions
+
+        header = "auto" if self.header is Header.AUTO else self.header is Header.YES
+        return read_interactions(path, **{**vars(self), "header": header})
 
 
 @app.command()
 def fit(
-    interactions: Annotated[Path, typer.Argument(help="CSV, TSV, .dat, Parquet or Arrow; may be gzipped.")],
+    interactions: Annotated[Path, Argument(help="CSV, TSV, .dat, Parquet or Arrow; may be gzipped.")],
     *,
-    objective: Annotated[
-        Penalty, typer.Option(help="What the penalty is on: the product (Eq. 1) or the factors (Eq. 2).")
-    ],
-    n_components: Annotated[int, typer.Option(help="Number of latent dimensions.")] = 50,
-    alpha: Annotated[float, typer.Option(help="Strength of the penalty.")] = 1.0,
+    objective: Annotated[Penalty, Option(help="What the penalty is on: the product (Eq. 1) or the factors (Eq. 2).")],
+    n_components: Annotated[int, Option(help="Number of latent dimensions.")] = 50,
+    alpha: Annotated[float, Option(help="Strength of the penalty.")] = 1.0,
     split: Annotated[
-        str | None,
-        typer.Option(
-            "--split",
-            "--exponent",
+        Text,
+        Option(
+            *("--split", "--exponent"),
             help="Split of Eq. 1: 0 to 1, or identity, g^1/2, g^-1/2, sigma^-1/2.",
             show_default="0.5",
         ),
     ] = None,
-    user: Annotated[str | None, typer.Option(help="Column of the users, by name or position.")] = None,
-    item: Annotated[str | None, typer.Option(help="Column of the items.")] = None,
-    rating: Annotated[str | None, typer.Option(help="Column of the ratings or counts.")] = None,
-    threshold: Annotated[float | None, typer.Option(help="Keep ratings from here on.")] = None,
-    binarise: Annotated[bool, typer.Option("--binarise", help="Count every kept rating as 1.")] = False,
-    duplicates: Annotated[
-        str, typer.Option(help="Rows of one user and item: error, sum, mean, last or max.")
-    ] = "error",
-    sep: Annotated[str | None, typer.Option(help="Column separator.", show_default="found by itself")] = None,
-    header: Annotated[Header, typer.Option(help="Whether the first line names the columns.")] = Header.AUTO,
-    items: Annotated[Path | None, typer.Option(help="Table with titles of the items.")] = None,
-    id: Annotated[str | None, typer.Option("--id", help="Its column of ids.")] = None,  # noqa: A002
-    title: Annotated[str | None, typer.Option(help="Its column of titles.")] = None,
+    columns: Columns,
+    items: Annotated[File, Option(help="Table with titles of the items.")] = None,
+    id: Annotated[Text, Option("--id", help="Its column of ids.")] = None,  # noqa: A002
+    title: Annotated[Text, Option(help="Its column of titles.")] = None,
     partial: Partial = False,
-    out: Annotated[Path, typer.Option(help="The model file to write.")] = Path("model.npz"),
+    out: Annotated[Path, Option(help="The model file to write.")] = Path("model.npz"),
     rng: Rng = 0,
     jobs: Jobs = None,
     quiet: Quiet = False,
@@ -75,23 +77,13 @@ def fit(
 ) -> None:
     """Fit a matrix factorization in closed form and save it with its ids and titles."""
     from embaudit.errors import InputError, must_be
-    from embaudit.io import distinct_outputs, join_ids, read_interactions, require_output, save
+    from embaudit.io import distinct_outputs, join_ids, require_output, save
 
     if items is None and (id is not None or title is not None):
         raise InputError("--id and --title must be given with --items, the table whose columns they name.")
     distinct_outputs([interactions, items], [out])
     require_output(out, sides=2, force=force)
-    data = read_interactions(
-        interactions,
-        user=user,
-        item=item,
-        rating=rating,
-        threshold=threshold,
-        binarise=binarise,
-        duplicates=duplicates,  # type: ignore[arg-type]
-        sep=sep,
-        header="auto" if header is Header.AUTO else header is Header.YES,
-    )
+    data = columns.read(interactions)
     joined = None if items is None else join_ids(data.item_ids, items, id=id, title=title, partial=partial)
     names = None if joined is None else joined.names(data.item_ids)
     # A matrix has no more singular values than its shorter side has rows.
@@ -104,7 +96,7 @@ def fit(
     # The interactions behind each row go into the file: audits choose the rows that they show by them.
     save(model.replace(**{f"{side}_counts": data.counts(side) for side in model.sides}), out, force=force)
     console = make_console(quiet=quiet)
-    for line in _summary(data, binarise=binarise):
+    for line in _summary(data, binarise=columns.binarise):
         console.print(line, markup=False)
     if joined is not None:
         console.print(f"titles: {joined.explain()}", markup=False, highlight=False)

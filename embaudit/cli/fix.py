@@ -6,10 +6,9 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Option
 
 from embaudit.cli.app import Force, Model, More, Quiet, Rng, app
-from embaudit.cli.commands import grouped
 from embaudit.cli.reading import Given, Titles, say_norm
 from embaudit.cli.terminal import Workers, make_console
 
@@ -23,20 +22,17 @@ Side = StrEnum("Side", [("LEFT", "left"), ("RIGHT", "right")])
 
 
 @app.command()
-@grouped
 def fix(
     path: Model,
     more: More = None,
     *,
-    out: Annotated[Path, typer.Option(help="File to write, such as .npz, .parquet, .csv, .safetensors or .faiss.")],
+    out: Annotated[Path, Option(help="File to write, such as .npz, .parquet, .csv, .safetensors or .faiss.")],
     as_: Annotated[
-        Kind | None, typer.Option("--as", help="What they are: prediction by default, of one side alone centred.")
+        Kind | None, Option("--as", help="What they are: prediction by default, of one side alone centred.")
     ] = None,
-    role: Annotated[
-        Side | None, typer.Option(help="Only this side: left (users), right (items); right by default.")
-    ] = None,
-    dimensions: Annotated[int | None, typer.Option(help="Keep so many leading directions.")] = None,
-    unit: Annotated[bool, typer.Option("--unit", help="Length 1, so that a dot product is the cosine.")] = False,
+    role: Annotated[Side | None, Option(help="Only this side: left (users), right (items); right by default.")] = None,
+    dimensions: Annotated[int | None, Option(help="Keep so many leading directions.")] = None,
+    unit: Annotated[bool, Option("--unit", help="Length 1, so that a dot product is the cosine.")] = False,
     reading: Given,
     titles: Titles,
     rng: Rng = 0,
@@ -51,21 +47,14 @@ def fix(
     distinct_outputs([path, *(more or ()), titles.items, *reading.files(path)], [out])
     # A large model takes a while to read, so outputs are checked before it is.
     require_output(out, force=force)
-    source = reading.beside(more).read(path)
+    source = reading.read(path, more)
     model = titles.on(source.model, quiet=quiet)
     # Other kinds make no use of the norm, so which one it is matters to these alone.
     if str(as_).startswith("folded"):
         say_norm(source, quiet=quiet)
-    side = None if role is None else role.value
+    kind, side = (None if choice is None else str(choice) for choice in (as_, role))
     with workers.at_work(quiet=quiet):
-        remedy = mend(
-            model,
-            None if as_ is None else str(as_),
-            role=side,
-            dimensions=dimensions,
-            unit=unit,
-            rng=rng,
-        )
+        remedy = mend(model, kind, role=side, dimensions=dimensions, unit=unit, rng=rng)
         remedy.write(out, force=force)
     console = make_console(quiet=quiet)
     console.print(remedy.explain(), markup=False)

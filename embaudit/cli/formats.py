@@ -8,13 +8,11 @@ from typing import Annotated
 import typer
 
 from embaudit.cli.app import More, app
-from embaudit.cli.commands import grouped
 from embaudit.cli.reading import Given
 from embaudit.cli.terminal import make_console
 
 
 @app.command()
-@grouped
 def formats(
     path: Annotated[Path | None, typer.Argument(help="A file to look at; no vectors are read.")] = None,
     more: More = None,

@@ -6,31 +6,30 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer import Option
 
-from embaudit.cli.app import Force, Model, Quiet, Rng, app
-from embaudit.cli.commands import grouped
+from embaudit.cli.app import File, Force, Model, Number, Quiet, Rng, Text, app
 from embaudit.cli.reading import Given
 from embaudit.cli.terminal import make_console, progress_bars
+from embaudit.errors import InputError
 
 
 @app.command()
-@grouped
 def gauge(
     path: Model,
     *,
-    out: Annotated[Path, typer.Option(help="The model file to write.")],
+    out: Annotated[Path, Option(help="The model file to write.")],
     group: Annotated[
-        str | None,
-        typer.Option(help="Which change: diagonal, linear, orthogonal, translation, affine.", show_default="diagonal"),
+        Text, Option(help="Which change: diagonal, linear, orthogonal, translation, affine.", show_default="diagonal")
     ] = None,
     exponent: Annotated[
-        float | None, typer.Option(help="Go to the canonical model P = U s^e, Q = V s^(1-e) instead of a random one.")
+        Number, Option(help="Go to the canonical model P = U s^e, Q = V s^(1-e) instead of a random one.")
     ] = None,
     max_condition: Annotated[
-        float | None, typer.Option(help="Largest over smallest stretch of a random change.", show_default="2")
+        Number, Option(help="Largest over smallest stretch of a random change.", show_default="2")
     ] = None,
-    audit: Annotated[Path | None, typer.Option("--from", help="JSON of an audit: write a model that it names.")] = None,
-    name: Annotated[str | None, typer.Option(help="Its name there, such as 'linear 1'.")] = None,
+    audit: Annotated[File, Option("--from", help="JSON of an audit: write a model that it names.")] = None,
+    name: Annotated[Text, Option(help="Its name there, such as 'linear 1'.")] = None,
     reading: Given,
     rng: Rng = 0,
     quiet: Quiet = False,
@@ -42,7 +41,13 @@ def gauge(
     from embaudit.io import distinct_outputs, require_output, save
     from embaudit.model.drift import drift
 
-    _require_one_way(audit, name, exponent, group, max_condition)
+    # Each way to choose a model has options of its own.
+    if exponent is not None and (group is not None or max_condition is not None):
+        raise InputError("--exponent must be given without --group and --max-condition; it leaves nothing random.")
+    if (audit is None) != (name is None):
+        raise InputError("--from and --name must be given together: a model is named by the JSON of its audit.")
+    if audit is not None and any(option is not None for option in (group, exponent, max_condition)):
+        raise InputError("--from must be given without --group, --exponent and --max-condition; the audit has its own.")
     distinct_outputs([path, audit, *reading.files(path)], [out])
     require_output(out, force=force)
     record = None if audit is None else recorded(audit)
@@ -53,13 +58,8 @@ def gauge(
         with progress_bars(quiet=quiet):
             model, equal = equivalent_of(record, model, name)
     else:
-        equal = one_equivalent(
-            model,
-            group=group or "diagonal",
-            exponent=exponent,
-            max_condition=2.0 if max_condition is None else max_condition,
-            rng=rng,
-        )
+        budget = 2.0 if max_condition is None else max_condition
+        equal = one_equivalent(model, group=group or "diagonal", exponent=exponent, max_condition=budget, rng=rng)
     after = equal.of(model)
     save(after, out, force=force)
     console = make_console(quiet=quiet)
@@ -74,17 +74,3 @@ def gauge(
         moved = drift(model, after, condition_number=equal.amplification, rng=rng)
         console.print(f"largest change of a prediction {moved.max_abs:.1g} (rounding explains {moved.tolerance:.1g})")
         raise typer.Exit(0 if moved.ok else 1)
-
-
-def _require_one_way(
-    audit: Path | None, name: str | None, exponent: float | None, group: str | None, max_condition: float | None
-) -> None:
-    """Refuse options of more than one way to choose a model."""
-    from embaudit.errors import InputError
-
-    if exponent is not None and (group is not None or max_condition is not None):
-        raise InputError("--exponent must be given without --group and --max-condition; it leaves nothing random.")
-    if (audit is None) != (name is None):
-        raise InputError("--from and --name must be given together: a model is named by the JSON of its audit.")
-    if audit is not None and any(option is not None for option in (group, exponent, max_condition)):
-        raise InputError("--from must be given without --group, --exponent and --max-condition; the audit has its own.")

@@ -8,13 +8,11 @@ from typing import Annotated
 import typer
 
 from embaudit.cli.app import FailOnFindings, Rng, app
-from embaudit.cli.commands import grouped
 from embaudit.cli.settings import FailOn
 from embaudit.cli.terminal import Output, progress_bars
 
 
 @app.command()
-@grouped
 def simpson(
     table: Annotated[Path, typer.Argument(help="CSV, TSV or Parquet, one row a case.", show_default=False)],
     *,
@@ -30,7 +28,6 @@ def simpson(
 ) -> None:
     """Find groupings of a table that reverse, remove or uncover an association (Simpson's paradox)."""
     from embaudit.report.document import Origin
-    from embaudit.report.terminal import print_result
     from embaudit.reversals import simpson as find
 
     with output.promised([table]) as write:
@@ -46,7 +43,7 @@ def simpson(
                 rng=rng,
             )
         write(result, f"{y} on {x} in {table.name}", Origin(((table.name, None),), seed=rng))
-    print_result(result, output.console, full=output.full)
+    output.show(result)
     # A finding that chance explains is a tip, and any other an issue.
     beyond_chance = any(grouping.is_significant for grouping in result.findings)
     raise typer.Exit(

@@ -10,12 +10,12 @@ from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
 
-import typer
+from typer import Option
 
-from embaudit.cli.app import Force, Jobs, Quiet
+from embaudit.cli.app import File, Force, Jobs, Quiet, Text
 from embaudit.cli.commands import Group
 from embaudit.core.progress import reporting
-from embaudit.errors import escaped
+from embaudit.errors import InputError, escaped, must_be
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 SCHEDULER = re.compile(r"([^\s:/\[\]]+|\[[0-9a-fA-F:]+\]):[0-9]{1,5}")
 """Host and port."""
 T = TypeVar("T")
-File: TypeAlias = tuple[Path | None, Callable[..., str | bytes]]
+Promise: TypeAlias = tuple[Path | None, Callable[..., str | bytes]]
 """A file that may be asked for, and what makes its content of a result."""
 
 
@@ -66,8 +66,6 @@ def progress_bars(*, quiet: bool) -> AbstractContextManager[None]:
 def _scheduler(address: str | None) -> str | None:
     """Refuse what is no address before anything is read: a Dask client would tell of it again and again."""
     if address is not None and not SCHEDULER.fullmatch(address):
-        from embaudit.errors import must_be
-
         raise must_be("--dask", "HOST:PORT of a Dask scheduler", repr(address))
     return address
 
@@ -78,8 +76,7 @@ class Workers(Group):
 
     jobs: Jobs = None
     dask: Annotated[
-        str | None,
-        typer.Option(callback=_scheduler, help="Let the workers of a Dask scheduler at HOST:PORT do the work."),
+        Text, Option(callback=_scheduler, help="Let the workers of a Dask scheduler at HOST:PORT do the work.")
     ] = None
 
     @contextmanager
@@ -91,57 +88,33 @@ class Workers(Group):
         InputError
             If both are asked for, Dask is missing, or nobody answers there.
         """
-        with ExitStack() as stack:
-            stack.enter_context(progress_bars(quiet=quiet))
-            if self.jobs is not None or self.dask is not None:
-                from joblib import parallel_config
-
-                client = None if self.dask is None else stack.enter_context(self._client(self.dask))
-                how = {"n_jobs": self.jobs} if client is None else {"backend": "dask", "client": client}
-                stack.enter_context(parallel_config(**how))
-            yield
-
-    def _client(self, address: str) -> Any:
-        """Connect to a Dask scheduler."""
-        from embaudit.errors import InputError, must_be
+        from joblib import parallel_config
 
         # A scheduler decides itself how many workers share the work.
-        if self.jobs is not None:
+        if self.jobs is not None and self.dask is not None:
             raise must_be("--jobs", "left out beside --dask", self.jobs)
-        try:
-            from distributed import Client
-
-            # Five seconds, as a wrong address would keep a command waiting; no default, so that other uses of Dask are
-            # left alone.
-            return Client(f"tcp://{address}", timeout="5s", set_as_default=False)
-        except ImportError as error:
-            raise InputError("--dask needs distributed: pip install 'embaudit[dask]'.") from error
-        except (OSError, ValueError, TimeoutError) as error:
-            raise must_be("--dask", "HOST:PORT of a Dask scheduler that answers", repr(address)) from error
+        with ExitStack() as stack:
+            stack.enter_context(progress_bars(quiet=quiet))
+            if self.dask is not None:
+                client = stack.enter_context(_client(self.dask))
+                stack.enter_context(parallel_config(backend="dask", client=client))
+            elif self.jobs is not None:
+                stack.enter_context(parallel_config(n_jobs=self.jobs))
+            yield
 
 
-@contextmanager
-def promised(*files: File, force: bool) -> Iterator[Callable[..., None]]:
-    """Open files before the work starts, so that what cannot be written is refused at once.
+def _client(address: str) -> Any:
+    """Connect to a Dask scheduler."""
+    try:
+        from distributed import Client
 
-    Yields what writes into each file what its function makes of a result.
-    """
-    from embaudit.io import written_whole
-
-    with ExitStack() as stack:
-        # All are opened before any is written: a path that cannot be used ends the command before the work, not after
-        # it.
-        opened = [
-            (stack.enter_context(written_whole(path, force=force, mode="w")), make) for path, make in files if path
-        ]
-
-        def write(*values: Any) -> None:
-            for file, make in opened:
-                content = make(*values)
-                # A picture goes beneath the text that all others are.
-                _ = file.write(content) if isinstance(content, str) else file.buffer.write(content)
-
-        yield write
+        # Five seconds, as a wrong address would keep a command waiting; no default, so that other uses of Dask are
+        # left alone.
+        return Client(f"tcp://{address}", timeout="5s", set_as_default=False)
+    except ImportError as error:
+        raise InputError("--dask needs distributed: pip install 'embaudit[dask]'.") from error
+    except (OSError, ValueError, TimeoutError) as error:
+        raise must_be("--dask", "HOST:PORT of a Dask scheduler that answers", repr(address)) from error
 
 
 # Each takes a while to load, and most runs write none of them.
@@ -167,10 +140,10 @@ def _comment(result: Result, title: str, origin: Origin | None = None) -> str:
 class Output(Group):
     """Options of the output: files of a result, and how much of it is printed."""
 
-    full: Annotated[bool, typer.Option("--full", help="Print everything, not one screen of it.")] = False
-    json: Annotated[Path | None, typer.Option("--json", help="Write every number to this JSON file.")] = None
-    out: Annotated[Path | None, typer.Option("--out", help="Write a report to this HTML file.")] = None
-    markdown: Annotated[Path | None, typer.Option("--markdown", help="Write what is found for a comment.")] = None
+    full: Annotated[bool, Option("--full", help="Print everything, not one screen of it.")] = False
+    json: Annotated[File, Option("--json", help="Write every number to this JSON file.")] = None
+    out: Annotated[File, Option("--out", help="Write a report to this HTML file.")] = None
+    markdown: Annotated[File, Option("--markdown", help="Write what is found for a comment.")] = None
     quiet: Quiet = False
     force: Force = False
 
@@ -179,18 +152,39 @@ class Output(Group):
         """The console that results are printed to."""
         return make_console(quiet=self.quiet)
 
+    @contextmanager
     def promised(
-        self,
-        inputs: Sequence[Path | str | None],
-        *more: File,
-        comment: Callable[..., str] = _comment,
-    ) -> AbstractContextManager[Callable[..., None]]:
-        """Open the files asked for, none of which may be an input; yields what writes a result, by title and origin."""
-        from embaudit.io import distinct_outputs
+        self, inputs: Sequence[Path | str | None], *more: Promise, comment: Callable[..., str] = _comment
+    ) -> Iterator[Callable[..., None]]:
+        """Open the files asked for before the work starts, so that what cannot be written is refused at once.
 
-        files: list[File] = [(self.json, _json), (self.out, _page), *more, (self.markdown, comment)]
-        distinct_outputs(inputs, [path for path, _ in files])
-        return promised(*files, force=self.force)
+        None of them may be an input. Yields what writes a result, by its title and origin.
+        """
+        from embaudit.io import distinct_outputs, written_whole
+
+        promises: list[Promise] = [(self.json, _json), (self.out, _page), *more, (self.markdown, comment)]
+        distinct_outputs(inputs, [path for path, _ in promises])
+        with ExitStack() as stack:
+            # All are opened before any is written: a path that cannot be used ends the command before the work.
+            opened = [
+                (stack.enter_context(written_whole(path, force=self.force, mode="w")), make)
+                for path, make in promises
+                if path
+            ]
+
+            def write(*values: Any) -> None:
+                for file, make in opened:
+                    content = make(*values)
+                    # A picture goes beneath the text that all others are.
+                    _ = file.write(content) if isinstance(content, str) else file.buffer.write(content)
+
+            yield write
+
+    def show(self, result: Result) -> None:
+        """Print a result, or one screen of it."""
+        from embaudit.report.terminal import print_result
+
+        print_result(result, self.console, full=self.full)
 
 
 def values_in(pairs: Sequence[str] | None, option: str, example: str, kind: Callable[[str], T]) -> dict[str, T]:
@@ -201,8 +195,6 @@ def values_in(pairs: Sequence[str] | None, option: str, example: str, kind: Call
     >>> values_in(["left=enc"], "load", "left=users", str), values_in(["hubs=0.2"], "thresholds", "hubs=0.2", float)
     ({'left': 'enc'}, {'hubs': 0.2})
     """
-    from embaudit.errors import must_be
-
     values = {}
     for pair in pairs or ():
         name, _, value = pair.partition("=")

@@ -8,13 +8,11 @@ from typing import Annotated
 import typer
 
 from embaudit.cli.app import Model, Quiet, app
-from embaudit.cli.commands import grouped
 from embaudit.cli.reading import Given, Titles, read_for_audit
 from embaudit.cli.terminal import make_console, progress_bars
 
 
 @app.command()
-@grouped
 def verify(
     audit: Annotated[Path, typer.Argument(help="What `embaudit audit --json` wrote.", show_default=False)],
     path: Model,
