@@ -8,7 +8,7 @@ from io import StringIO
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
-from embaudit.report.drawn_file import NAMES, drawn_inline
+from embaudit.report.display import NAMES, drawn_inline
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

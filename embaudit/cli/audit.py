@@ -39,7 +39,7 @@ class Heatmap(Group):
     def ordering(self) -> Path | None:
         """Return the file by which rows are ordered; a file that is no picture, or an order without one, is refused."""
         from embaudit.io.tables.rows import split_column
-        from embaudit.report.drawn_file import picture_format
+        from embaudit.report.display import picture_format
 
         if self.heatmap is not None:
             picture_format(self.heatmap)
@@ -49,8 +49,8 @@ class Heatmap(Group):
 
     def drawn(self, audit: Audit, show: Sequence[str]) -> bytes:
         """Draw an audit: the rows to show if they are two or more, as the cosine of a row with itself says nothing."""
-        from embaudit.report.drawn_file import drawn_file, picture_format
-        from embaudit.report.heatmap import heatmap_of_audit
+        from embaudit.report.display import drawn_file, picture_format
+        from embaudit.report.pictures import heatmap_of_audit
 
         drawn = heatmap_of_audit(audit, groups=self.heatmap_groups, show=show if len(show) > 1 else ())
         return drawn_file(drawn, picture_format(self.heatmap or ""))

@@ -38,7 +38,7 @@ def demo(
 
     from embaudit.auditing import audit
     from embaudit.core.progress import track
-    from embaudit.report.audit_tables import movement_grids
+    from embaudit.report.audit_document import movement_grids
     from embaudit.report.terminal import print_grids, print_verdict
     from embaudit.simulate import simulate_interactions
     from embaudit.solvers import FactorPenaltyMF, ProductPenaltyMF

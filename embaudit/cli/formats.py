@@ -22,7 +22,7 @@ def formats(
     """List the model files embaudit reads and writes; of one file, say what it would be read as."""
     from embaudit.io import formats as known
     from embaudit.io import look
-    from embaudit.report.grid import Grid
+    from embaudit.report.document import Grid
 
     if path is not None:
         intake = look([path, *more] if more else path, kind=reading.kind, **reading.options)

@@ -6,38 +6,33 @@ A family is what one slider runs through: rows in axes that it stretches, each a
 from __future__ import annotations
 
 from base64 import b64encode
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
 from json import dumps
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from embaudit.auditing.evidence import with_probes
+from embaudit.attacks import Attack
+from embaudit.auditing import Audit
+from embaudit.auditing.evidence import Evidence, with_probes
 from embaudit.auditing.findings.heads import origin_matters
 from embaudit.auditing.texts import WORDS
 from embaudit.auditing.wording import in_titles, is_alone, worded_for
 from embaudit.canonical.equivalents import CANONICAL
 from embaudit.canonical.form import at_exponent
 from embaudit.canonical.position import log_condition
+from embaudit.core.checked import Floats, Indices
 from embaudit.core.plain import record
 from embaudit.core.words import cut
 from embaudit.linalg.nearest import neighbours
-from embaudit.model import OPPOSITE, Equivalence, Softmax
+from embaudit.model import OPPOSITE, Equivalence, FactorModel, SideName, Softmax
 from embaudit.movements.twins import twins
-from embaudit.report.audit_tables import shown_side
 from embaudit.report.document import NAME, names_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from embaudit.attacks import Attack
-    from embaudit.auditing import Audit
-    from embaudit.auditing.evidence import Evidence
-    from embaudit.core.checked import Floats, Indices
-    from embaudit.model import FactorModel, SideName
+from embaudit.report.figures import shown_side
 
 ROWS, OTHERS = 300, 100
 """Rows that are explored, and rows of the other side whose predictions are shown, at most."""

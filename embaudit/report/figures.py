@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
-from embaudit.canonical import EXPONENTS, identified_cosines, in_span
+from embaudit.attacks import Attack
+from embaudit.auditing import Audit
+from embaudit.canonical import EXPONENTS, CanonicalForm, Position, identified_cosines, in_span
 from embaudit.canonical.position import log_condition
-from embaudit.core.checked import MOST_COUNT, RNG, as_count, as_generator
+from embaudit.core.checked import MOST_COUNT, RNG, Floats, Indices, as_count, as_generator
 from embaudit.core.words import counted, cut, visible
 from embaudit.errors import must_be
 from embaudit.linalg.pairs import draw_pairs
 from embaudit.linalg.pairs import n_pairs as n_all_pairs
-from embaudit.model import Pairs, Softmax
+from embaudit.model import FactorModel, Pairs, Role, SideName, Softmax
 from embaudit.model.sizes import require_ordinary_size
+from embaudit.movements import Movement
+from embaudit.ranges import CertifiedNeighbours, CosineRange
 from embaudit.report.display import (
     BLUE,
     COUNTS,
@@ -35,20 +41,9 @@ from embaudit.report.display import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from typing import Self
-
     import pandas as pd
-    from numpy.typing import ArrayLike, NDArray
 
-    from embaudit.attacks import Attack
-    from embaudit.auditing import Audit
     from embaudit.blocks import BlockCosines
-    from embaudit.canonical import CanonicalForm, Position
-    from embaudit.core.checked import Floats, Indices
-    from embaudit.model import FactorModel, Role
-    from embaudit.movements import Movement
-    from embaudit.ranges import CertifiedNeighbours, CosineRange
     from embaudit.reversals import Grouping, SimpsonReport
     from embaudit.reversals.report import PlottedRows
 
@@ -572,6 +567,11 @@ def predicted_word(model: FactorModel, role: Role) -> str:
     ('logit cosine', 'prediction cosine')
     """
     return "logit cosine" if role == "right" and isinstance(model.link, Softmax) else "prediction cosine"
+
+
+def shown_side(audit: Audit) -> SideName:
+    """Return the side whose neighbours are shown."""
+    return "left" if audit.options.role == "left" else "right"
 
 
 def form_of_audit(audit: Audit) -> CanonicalForm | None:

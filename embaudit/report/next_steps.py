@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from shlex import join
-from typing import TYPE_CHECKING
 
+from embaudit.auditing import Audit
 from embaudit.auditing.answer import Readability
 from embaudit.auditing.wording import is_alone, seen_of
 from embaudit.core.words import listed
 from embaudit.model import Equivalence
 from embaudit.model.objectives import Status, usual_objectives
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from embaudit.auditing import Audit
 
 TWO_TABLES = re.compile("word|w2v|glove|fasttext|node2vec|deepwalk|clip|users|item|factor", re.IGNORECASE)
 """Names of files, folders and arrays that come from models of two tables."""

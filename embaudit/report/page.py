@@ -3,39 +3,30 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING
+
+import jinja2
+from markupsafe import Markup, escape
 
 from embaudit._version import __version__
 from embaudit.auditing import Audit
 from embaudit.auditing.texts import CODES
 from embaudit.auditing.wording import in_titles
-from embaudit.core.results import Drawn
+from embaudit.core.results import Drawn, Result
 from embaudit.errors import InputError, escaped
 from embaudit.report.audit_document import audit_document
-from embaudit.report.document import LONGEST, ROWS, Origin, read_parts
+from embaudit.report.display import Display, drawn_inline
+from embaudit.report.document import LONGEST, ROWS, Grid, Origin, read_parts
 from embaudit.report.documents import document
-from embaudit.report.drawn_file import drawn_inline
 from embaudit.report.explorer import explorer_parts
 from embaudit.report.pictures import display
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import jinja2
-    from markupsafe import Markup
-
-    from embaudit.core.results import Result
-    from embaudit.report.display import Display
-    from embaudit.report.grid import Grid
 
 
 def environment(*, escapes: bool) -> jinja2.Environment:
     """Return what fills the templates of reports, whether or not it escapes what HTML and XML take for markup."""
-    import jinja2
-
     # A misspelt name in a template raises an error instead of leaving a gap on the page.
     loader, undefined = jinja2.PackageLoader("embaudit.report"), jinja2.StrictUndefined
     return jinja2.Environment(loader=loader, autoescape=escapes, undefined=undefined, trim_blocks=True)  # noqa: S701
@@ -43,8 +34,6 @@ def environment(*, escapes: bool) -> jinja2.Environment:
 
 @cache
 def _template(name: str) -> jinja2.Template:
-    from markupsafe import Markup
-
     made = environment(escapes=True)
     made.filters |= {"coded": coded, "typed": typed, "worded": worded, "fitted": fitted}
     # Names are escaped by what draws.
@@ -60,8 +49,6 @@ def coded(text: str) -> Markup:
     >>> str(coded("run `fix <MODEL>` now"))
     'run <code>fix &lt;MODEL&gt;</code> now'
     """
-    from markupsafe import Markup, escape
-
     return Markup(re.sub("`([^`]+)`", lambda match: f"<code>{typed(Markup(match[1]))}</code>", str(escape(text))))  # noqa: S704 (escaped before)
 
 
@@ -73,8 +60,6 @@ def worded(text: str, words: Sequence[tuple[str, str]]) -> Markup:
     >>> str(worded("A gauge of κ = 2: a gauge.", [("gauge", "a change"), ("range", "all values")]))
     'A <a class="word" href="#word-0" title="a change">gauge</a> of κ = 2: a gauge.'
     """
-    from markupsafe import Markup, escape
-
     places, met = {name.lower(): i for i, (name, _) in enumerate(words)}, set[int]()
     # The longest come first, or a short word would be linked within a longer one.
     names = "|".join(map(re.escape, sorted(places, key=len, reverse=True)))
@@ -99,8 +84,6 @@ def typed(command: str) -> Markup:
     >>> str(typed("fix <MODEL> --as centred"))
     'fix &lt;MODEL&gt; <span>--as</span> centred'
     """
-    from markupsafe import Markup, escape
-
     return Markup(re.sub(r"(?<!\S)(--[\w-]+)", r"<span>\1</span>", str(escape(command))))  # noqa: S704 (escaped before)
 
 

@@ -1,20 +1,43 @@
-"""Pictures: which one belongs to a result, and those of models that need no audit."""
+"""Heatmaps of cosines between the rows of a side, and the picture of each result."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from contextlib import nullcontext, suppress
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain
+from textwrap import wrap
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
 
 from embaudit.auditing import Audit
+from embaudit.auditing.equivalents import equivalent_models
+from embaudit.auditing.evidence import with_probes
+from embaudit.auditing.wording import worded_for
 from embaudit.blocks import BlockCosines
-from embaudit.canonical import Position
-from embaudit.core.checked import RNG
-from embaudit.io import as_model
+from embaudit.canonical import CanonicalForm, Position, canonical_form, in_span
+from embaudit.canonical.equivalents import PREDICTS, EquivalentModel, equivalent_at
+from embaudit.canonical.identified import prediction_view
+from embaudit.core.checked import RNG, Floats, Indices, as_count, as_generator, as_list
+from embaudit.core.words import counted, cut, nearest_to, two_decimals
+from embaudit.errors import InputError, must_be
+from embaudit.evaluation.truth import labels_in
+from embaudit.io import as_model, join_texts
 from embaudit.io.files import AnyPath
-from embaudit.model import FactorModel, Role
+from embaudit.io.tables.rows import split_column
+from embaudit.linalg.pairs import cosine_matrix
+from embaudit.linalg.rows import sample_rows
+from embaudit.linalg.transformed_rows import Rows
+from embaudit.model import FactorModel, Pairs, Role, Side, SideName, with_objective
+from embaudit.model.drift import DriftSample
+from embaudit.model.sizes import require_ordinary_size
 from embaudit.movements import Movement
+from embaudit.movements.neighbourhoods import find_rows
 from embaudit.ranges import CertifiedNeighbours, CosineRange
-from embaudit.report.display import Display
+from embaudit.report.display import TITLE, Display, draw_matrix, drawn, name_groups
+from embaudit.report.document import names_of
 from embaudit.report.figures import (
     BlockDisplay,
     CertifiedCurveDisplay,
@@ -23,9 +46,422 @@ from embaudit.report.figures import (
     PredictionDisplay,
     RangeDisplay,
     SimpsonDisplay,
+    form_of_audit,
+    predicted_word,
+    shown_side,
 )
-from embaudit.report.heatmap import HeatmapDisplay, heatmap, heatmap_of_audit
 from embaudit.reversals import SimpsonReport
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MOST_ROWS = 1_000
+"""Rows of a heatmap at most: their cosines are held as a matrix, and take seconds to put in order."""
+MOST_NAMES = 40
+"""Rows up to which each is named."""
+LONGEST = 24
+"""Characters of a name beside a picture."""
+LINE = 0.07
+"""Height of a line above the panels, beside theirs."""
+FURTHEST = "furthest"
+"""Name for the equivalent model whose cosines of the rows shown are furthest from those at hand."""
+FEW = 60
+"""Rows of a side up to which a page shows the cosines of all pairs."""
+N_GAUGES, BUDGET = 2, 2.0
+"""Draws from each group of gauges, and their κ at most, where there is no audit that made some."""
+
+
+@dataclass(frozen=True, eq=False)
+class Selection:
+    """Rows of a side in the order of a picture."""
+
+    rows: Indices
+    """(m,) numbers of the rows."""
+    groups: tuple[str, ...]
+    """(m,) the group of each row, "" where it has none; empty without groups."""
+    text: str
+    """Name of these rows, and of their order."""
+
+
+def select_rows(
+    model: FactorModel,
+    role: SideName,
+    *,
+    groups: str | Iterable[Any] | None = None,
+    show: Sequence[str] = (),
+    n_rows: int = 400,
+    rng: RNG = 0,
+) -> Selection:
+    """Select the rows named, or draw some; by group and within it by interactions or length, else the like together.
+
+    Raises
+    ------
+    InputError
+        If fewer than two rows are left, or more than 1,000 are asked for.
+
+    Examples
+    --------
+    >>> from embaudit.model import FactorModel
+    >>> model = FactorModel.from_vectors([[1.0, 0.0], [0.0, 1.0], [2.0, 0.1], [0.0, 0.0]])
+    >>> selection = select_rows(model, "right", groups=["b", "a", "b", "a"])
+    >>> selection.rows, selection.groups
+    (array([1, 2, 0]), ('a', 'b', 'b'))
+    >>> selection.text
+    'all 3 items with a direction and a group, by group, then by length'
+    """
+    side = model.side(role)
+    labels = None if groups is None else _group_labels(side, groups)
+    size = as_count(n_rows, "n_rows", least=2, most=MOST_ROWS)
+    names = as_list(show, "show", '["Heat"]')
+    if names:
+        # A row that several names lead to is shown once.
+        rows = np.unique(find_rows(model, role, names))
+        if len(rows) > MOST_ROWS:
+            raise must_be("show", f"at most {MOST_ROWS:,} rows", f"{len(rows):,}")
+        text = f"{counted(len(rows), side.title)} named"
+    else:
+        # Rows with a direction, and a label where there are some; nobody asks about those set aside.
+        pool = side.eligible_rows[side.norms[side.eligible_rows] > 0]
+        if labels is not None:
+            pool = np.array([row for row in pool.tolist() if labels[row]], dtype=np.intp)
+        rows = sample_rows(pool, size, as_generator(rng))
+        text = f"{counted(len(pool), side.title)} with a direction{'' if labels is None else ' and a group'}"
+        text += " that are not set aside" if len(side.eligible_rows) < len(side) else ""
+        text = f"all {text}" if len(rows) == len(pool) else f"{len(rows):,} of {text}, drawn at random"
+    if len(rows) < 2:
+        raise must_be(f"{side.title} factors", "two rows or more to show", counted(len(rows), "row"))
+    if labels is None:
+        order = leaf_order(cosine_matrix(np.asarray(side.rows[rows], dtype=np.float64)))
+        return Selection(rows[order], (), f"{text}, like beside like in the first panel")
+    weights, word = (side.norms, "length") if side.counts is None else (side.counts, "interactions")
+    first = [labels[row][0] if labels[row] else "" for row in rows.tolist()]
+    # Groups that are numbers stand by value, rows without a group last; within a group the heaviest come first.
+    place = {group: at for at, group in enumerate(sorted(set(first), key=lambda each: (not each, *_value(each))))}
+    order = np.lexsort((-weights[rows], np.array([place[group] for group in first])))
+    by = "group (the first label of each)" if any(len(each) > 1 for each in labels) else "group"
+    return Selection(rows[order], tuple(first[i] for i in order), f"{text}, by {by}, then by {word}")
+
+
+def _group_labels(side: Side, groups: str | Iterable[Any]) -> list[tuple[str, ...]]:
+    """Read the labels of every row: "Comedy|Drama" holds two; "movies.csv:genres" is a table and its column."""
+    if isinstance(groups, str):
+        path, column = split_column(groups)
+        if column is None:
+            remedy = "pass a label for each row, or such a text"
+            raise must_be("groups", "FILE:COLUMN, such as movies.csv:genres", repr(groups), remedy)
+        values: list[Any] = list(join_texts(side, path, title=column, partial=True).texts)
+    else:
+        values = as_list(groups, "groups", '["Comedy", "Drama"]')
+    if len(values) != len(side):
+        raise must_be("groups", f"a label for each of {len(side):,} {side.title}s, or FILE:COLUMN", f"{len(values):,}")
+    return [() if value is None else labels_in(str(value)) for value in values]
+
+
+def _value(group: str) -> tuple[float, str]:
+    try:
+        return float(group), group
+    except ValueError:
+        return float("inf"), group
+
+
+def leaf_order(cosines: Floats) -> Indices:
+    """Order rows so that like stands beside like: the optimal leaf order of average linkage; rows without cosine last.
+
+    Examples
+    --------
+    >>> leaf_order(cosine_matrix(np.array([[1.0, 0.0], [0.0, 0.0], [0.0, 1.0], [1.0, 0.1]]))).tolist()
+    [2, 3, 0, 1]
+    """
+    from scipy.cluster.hierarchy import leaves_list, linkage
+    from scipy.spatial.distance import squareform
+
+    defined = ~np.isnan(np.diag(cosines))
+    rows = np.flatnonzero(defined)
+    # Fewer rows have nothing to put in order.
+    if len(rows) > 2:
+        # Rounding may take a cosine beyond 1, and no distance is below 0.
+        distances = squareform(np.maximum(1 - cosines[np.ix_(rows, rows)], 0), checks=False)
+        rows = rows[leaves_list(linkage(distances, "average", optimal_ordering=True))]
+    return np.concatenate([rows, np.flatnonzero(~defined)])
+
+
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """The cosines of one model."""
+
+    name: str
+    note: str
+    """Sentence on its predictions."""
+    cosines: Floats
+    """(m, m), NaN where a row has none."""
+
+
+@dataclass(frozen=True, eq=False)
+class HeatmapDisplay(Display):
+    """Heatmaps of the same rows in the same order, on one scale from -1 to 1, white at 0.
+
+    Parameters
+    ----------
+    panels : tuple of Panel
+        The model at hand first.
+    names : tuple of str of length m
+        Names of the rows.
+    selection : Selection
+        Numbers and groups of the rows.
+    kind : str
+        Kind of the pairs, such as "item-item".
+
+    Examples
+    --------
+    >>> from embaudit.model import FactorModel
+    >>> shown = heatmap(FactorModel.from_vectors([[1.0, 0.0], [3.0, 4.0]], ids=["a", "b"]), beside=[])
+    >>> shown.frame()
+       first  second first_name second_name  model at hand
+    0      0       1          a           b            0.6
+    """
+
+    SIZE: ClassVar[tuple[float, float]] = (3.1, 3.9)
+
+    panels: tuple[Panel, ...]
+    names: tuple[str, ...]
+    selection: Selection
+    kind: str
+
+    @property
+    def size(self) -> tuple[float, float]:
+        """Width and height of a figure of its own: panels in a row, and room for names."""
+        width, height = self.SIZE
+        return width * len(self.panels) + 1.6, height
+
+    @property
+    def title(self) -> str:
+        """Name of the cosines that are drawn."""
+        grey = any(np.isnan(panel.cosines).any() for panel in self.panels)
+        return f"{self.kind} cosines of {self.selection.text}{'; grey where there is none' if grey else ''}"
+
+    @property
+    def caption(self) -> str:
+        """Sentence on the rows and the models."""
+        panels = "; ".join(f"{panel.name} ({panel.note})" if panel.note else panel.name for panel in self.panels)
+        return f"{self.title[0].upper()}{self.title[1:]}. Panels: {panels}."
+
+    def frame(self) -> pd.DataFrame:
+        """Return one row a pair: the numbers, names and groups of its rows, and its cosine in every panel."""
+        import pandas as pd
+
+        ends = dict(zip(("first", "second"), np.triu_indices(len(self.names), 1), strict=True))
+        names, groups = (np.array(texts, dtype=object) for texts in (self.names, self.selection.groups))
+        columns: dict[str, Any] = {end: self.selection.rows[at] for end, at in ends.items()}
+        columns |= {f"{end}_name": names[at] for end, at in ends.items()}
+        columns |= {f"{end}_group": groups[at] for end, at in ends.items()} if len(groups) else {}
+        return pd.DataFrame({**columns, **{panel.name: panel.cosines[*ends.values()] for panel in self.panels}})
+
+    def means(self, panel: Panel) -> dict[str, float]:
+        """Average over the pairs shown: within groups, between them, and how far they moved; what there is of these."""
+        first, second = np.triu_indices(len(self.names), 1)
+        values, groups = panel.cosines[first, second], np.array(self.selection.groups, dtype=object)
+        parts: dict[str, Floats] = {}
+        if len(groups):
+            # A row without a group belongs to none: its pairs are neither within one nor between two.
+            grouped = (groups[first] != "") & (groups[second] != "")
+            same = groups[first] == groups[second]
+            parts |= {"within": values[grouped & same], "between": values[grouped & ~same]}
+        # The first panel is the model itself, from which moves are measured.
+        if panel is not self.panels[0]:
+            parts["moved"] = np.abs(values - self.panels[0].cosines[first, second])
+        # A part without a single cosine has no mean, and is left out.
+        return {name: float(np.nanmean(cosines)) for name, cosines in parts.items() if not np.isnan(cosines).all()}
+
+    def _draw(self, ax: Any) -> None:
+        """Draw the panels side by side, under the title and beside one bar of colours."""
+        place = ax.get_subplotspec()
+        if place is None:
+            raise must_be(
+                "ax", "Axes of a grid, whose place panels can share", "free ones", "plt.subplots() makes some"
+            )
+        # These axes only hold the place, which is divided again: a strip for the title above, and a panel for each
+        # model.
+        ax.set_axis_off()
+        # A line may be as long as the panels are wide together, and each has room for about 34 letters.
+        lines = wrap(self.title, 24 + 34 * len(self.panels))
+        grid = place.subgridspec(2, len(self.panels), height_ratios=(LINE * len(lines), 1))
+        above = ax.figure.add_subplot(grid[0, :])
+        axes = [ax.figure.add_subplot(grid[1, at]) for at in range(len(self.panels))]
+        above.set_axis_off()
+        above.text(0.5, 0.5, "\n".join(lines), ha="center", va="center", transform=above.transAxes, gid=TITLE)
+        for panel, panel_ax in zip(self.panels, axes, strict=True):
+            image = draw_matrix(panel_ax, panel.cosines, f"{drawn(panel.name)}\n{panel.note}", self.selection.groups)
+            panel_ax.title.set_fontsize("medium")
+            means = self.means(panel)
+            parts = [f"{name} {two_decimals(means[name])}" for name in ("within", "between") if name in means]
+            lines = [f"mean {', '.join(parts)}"] if parts else []
+            lines += [f"mean |Δcos| {means['moved']:.2f}"] if "moved" in means else []
+            panel_ax.set_xlabel("\n".join(lines), fontsize="small")
+        # Groups that have room are named, else rows where they are few.
+        if self.selection.groups:
+            name_groups(axes[0], [group or "no group" for group in self.selection.groups], LONGEST, "small")
+        elif len(self.names) <= MOST_NAMES:
+            names = [drawn(cut(name, LONGEST)) for name in self.names]
+            axes[0].set_yticks(range(len(names)), names, fontsize="xx-small" if len(names) > 25 else "x-small")
+        bar = ax.figure.colorbar(image, ax=axes, label="cosine", fraction=0.03, pad=0.02, shrink=0.8)
+        bar.solids.set_rasterized(True)
+
+
+def heatmap(
+    model: FactorModel,
+    *,
+    role: Role | str = "right",
+    groups: str | Iterable[Any] | None = None,
+    show: Sequence[str] = (),
+    n_rows: int = 400,
+    beside: Sequence[str] | None = None,
+    equals: Sequence[EquivalentModel] | None = None,
+    form: CanonicalForm | None = None,
+    rng: RNG = 0,
+) -> HeatmapDisplay:
+    """Compute the cosines of some rows in a model, in equivalent models, and those of their predictions.
+
+    Parameters
+    ----------
+    model : FactorModel
+    role, groups, show, n_rows, beside, rng
+        See `plot_heatmap`.
+    equals : sequence of EquivalentModel, optional
+        The equivalent models to choose from; canonical ones and a few drawn ones by default.
+    form : CanonicalForm, optional
+        Canonical form of the model, where it is at hand already.
+
+    Raises
+    ------
+    InputError
+        For rows, groups or models that there are not.
+
+    Examples
+    --------
+    >>> from embaudit.model import FactorModel
+    >>> model = FactorModel.from_user_item([[2.0, 0.0], [0.0, 1.0]], [[1.0, 1.0], [1.0, -1.0]])
+    >>> [panel.name for panel in heatmap(model, beside=["exponent 0.5 (balanced)", "prediction cosine"]).panels]
+    ['model at hand', 'exponent 0.5 (balanced), κ = 1.41', 'prediction cosine']
+    """
+    side, draw = model.side_name(role), as_generator(rng)
+    require_ordinary_size(model)
+    model = in_span(with_objective(model))
+    # Rows are drawn before models, so that a seed shows the same rows whatever stands beside them.
+    selection = select_rows(model, side, groups=groups, show=show, n_rows=n_rows, rng=draw)
+    names = None if beside is None else [*map(str, as_list(beside, "beside", '["furthest", "prediction cosine"]'))]
+    if equals is None:
+        # Equivalent models take a while to make, and an empty list of panels needs none.
+        equals = [] if names == [] else equivalent_models(model, n_gauges=N_GAUGES, max_condition=BUDGET, rng=draw)
+    maker = _PanelMaker(model, side, selection.rows, {equal.name: equal for equal in equals}, form, draw)
+    panels = [Panel("model at hand", "", maker.cosines(model.factors(side)))]
+    for name in (FURTHEST, predicted_word(model, side)) if names is None else names:
+        # There may be no equivalent model or no other side, or scores are all the same.
+        with nullcontext() if names is not None else suppress(InputError):
+            panels.append(maker.panel(name))
+    shown = tuple(names_of(model, side, selection.rows))
+    return HeatmapDisplay(tuple(panels), shown, selection, Pairs(side).titled(model))
+
+
+@dataclass(frozen=True, eq=False)
+class _PanelMaker:
+    """The cosines of some rows of a side in one model or another."""
+
+    model: FactorModel
+    side: SideName
+    rows: Indices
+    equals: dict[str, EquivalentModel]
+    form: CanonicalForm | None
+    draw: np.random.Generator
+
+    def cosines(self, rows: Rows) -> Floats:
+        """Compute the cosines of the rows shown in a model with these rows."""
+        return cosine_matrix(np.asarray(rows[self.rows], dtype=np.float64))
+
+    def panel(self, name: str) -> Panel:
+        """Return the panel of a name: "furthest", the prediction cosine, or an equivalent model.
+
+        Raises
+        ------
+        InputError
+            If there is no such model.
+        """
+        word = predicted_word(self.model, self.side)
+        if name == word and self.model.left is None:
+            users, items = self.model.roles
+            raise must_be("beside", f"of equivalent models where {items}s alone were loaded", f'"{word}"',
+                          f"load the {users}s beside them")  # fmt: skip
+        if name == word:
+            form = canonical_form(self.model) if self.form is None else self.form
+            return Panel(word, "of the same model", self.cosines(prediction_view(self.model, form, self.side)))
+        if name != FURTHEST and name not in self.equals:
+            remedy = nearest_to(name, [FURTHEST, word, *self.equals])
+            raise must_be("beside", f'names such as "{FURTHEST}", "{word}"', repr(name), remedy)
+        among = ""
+        if name == FURTHEST:
+            # The model of prediction cosines has a panel of its own.
+            left_out = PREDICTS.get(self.side, np.nan)
+            candidates = [other for other, equal in self.equals.items() if equal.exponent != left_out]
+            if not candidates:
+                raise must_be("beside", f'"{word}" alone', f'"{FURTHEST}"', "there is no other equivalent model")
+            stored = self.cosines(self.model.factors(self.side))
+            name, among = max(candidates, key=partial(self._mean_change, stored)), f", furthest of {len(candidates)}"
+        # That predictions stay is measured for each model shown, against rounding that its stretch amplifies.
+        equal, sample = self.equals[name], DriftSample.of(with_probes(self.model, self.draw), self.draw)
+        same = sample.drift(equal.of(sample.model), equal.amplification).ok
+        note = worded_for(self.model, "same predictions" if same else "predictions differ by more than rounding")
+        kappa = "" if np.isnan(equal.condition_number) else f", κ = {equal.condition_number:.3g}"
+        return Panel(f"{name}{kappa}", f"{note}{among}", self.cosines(equal.rows(self.model, self.side)))
+
+    def _mean_change(self, stored: Floats, name: str) -> float:
+        change = np.abs(self.cosines(self.equals[name].rows(self.model, self.side)) - stored)
+        # A pair without a cosine counts as unmoved; as NaN it would hide all other pairs.
+        return float(np.nan_to_num(change).mean())
+
+
+def heatmap_of_audit(audit: Audit, *, role: Role | str | None = None, **options: Any) -> HeatmapDisplay:
+    """Compute the heatmap of the model audited, beside the equivalent models that the audit visited and found.
+
+    Parameters
+    ----------
+    audit : Audit
+    role : str, optional
+        The side that the answer speaks of by default.
+    **options
+        Options of `heatmap`.
+    """
+    evidence, model, form = audit.evidence, audit.model, form_of_audit(audit)
+    about = "right" if evidence.role == "cross" else evidence.role
+    side, equals = model.side_name(about if role is None else role), list(evidence.equivalents)
+    if evidence.model.n_right != model.n_right and model.left is not None:
+        # Those were made for the labels that were measured.
+        whole = canonical_form(in_span(model))
+        equals = [x if x.exponent is None else equivalent_at(whole, x.exponent, x.name) for x in equals]
+    return heatmap(model, role=side, equals=equals, form=form, rng=evidence.seed, **options)
+
+
+def heatmap_of_page(audit: Audit) -> HeatmapDisplay | None:
+    """Compute the heatmap of all rows of a small side, or of the rows asked for and those near them.
+
+    None where no row has a name, or nothing can be shown beside the cosines at hand.
+    """
+    model, side, show = audit.model, shown_side(audit), list[str]()
+    if audit.options.show:
+        # A name shows a row as far as it is that of one row.
+        labels, counts = np.unique(model.names(side).astype(str), return_counts=True)
+        unique = set(labels[counts == 1].tolist())
+        names = [(near.name, *dict((*near.before, *near.after))) for near in audit.evidence.examples]
+        show = [name for name in dict.fromkeys(chain.from_iterable(names)) if name in unique][:FEW]
+    # A small side is shown whole; of a large one there is a picture only if rows were asked for.
+    few = len(model.side(side)) <= FEW
+    has_names = model.side(side).names is not None or model.side(side).ids is not None
+    if not (has_names and audit.predictions_hold and (few or len(show) > 1)):
+        return None
+    # The cosines of predictions need both sides; without them the largest change seen stands beside.
+    beside = FURTHEST if model.left is None else predicted_word(model, side)
+    with suppress(InputError):  # fewer than two rows with a direction, or scores that are all the same
+        return heatmap_of_audit(audit, role=side, show=() if few else show, beside=[beside])
+    return None
+
 
 _MAKERS: dict[object, Any] = {
     Audit: MovementDisplay.of_audit,

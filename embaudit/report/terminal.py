@@ -5,30 +5,24 @@ Readers of a first screen know cosines and need not know gauges. It has 80 colum
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, pairwise, product, repeat
 from shlex import join, split
 from textwrap import shorten, wrap
-from typing import TYPE_CHECKING
 
+from rich.console import Console
 from rich.panel import Panel
 from rich.text import Text
 
+from embaudit.auditing import Audit
 from embaudit.auditing.answer import Readability
 from embaudit.auditing.finding import Severity
+from embaudit.core.results import Result
 from embaudit.core.words import cut
 from embaudit.report.audit_document import CONVENTIONS, UNMOVED, audit_document
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from rich.console import Console
-
-    from embaudit.auditing import Audit
-    from embaudit.core.results import Result
-    from embaudit.report.document import Document, Glance, Lists, Near
-    from embaudit.report.grid import Grid
-    from embaudit.report.next_steps import Invocation
+from embaudit.report.document import Document, Glance, Grid, Lists, Near
+from embaudit.report.next_steps import Invocation
 
 WIDTH, HEIGHT = 80, 25
 FINDINGS = 3
@@ -229,7 +223,7 @@ def brief(paragraphs: Iterable[str], grids: Sequence[Grid]) -> str:
 
     Examples
     --------
-    >>> from embaudit.report.grid import Grid
+    >>> from embaudit.report.document import Grid
     >>> grid = Grid("lengths", "", ("item", "length"), tuple((f"item {i}", f"{i}") for i in range(30)))
     >>> print(brief(["Lengths grow."], [grid.head(2), grid]))
     Lengths grow.

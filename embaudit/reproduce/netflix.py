@@ -15,7 +15,7 @@ from embaudit.core.parallel import parallel_map
 from embaudit.core.progress import track
 from embaudit.core.words import counted, percent, two_decimals
 from embaudit.errors import must_be
-from embaudit.report.matrix_panel import Scale, draw_matrix
+from embaudit.report.display import Scale, draw_matrix
 from embaudit.reproduce.netflix_models import (
     NO_TRAINING_CHANGE,
     REMEDIES,

@@ -17,7 +17,7 @@ import pandas as pd
 from embaudit.core.plain import plain
 from embaudit.errors import InputError
 from embaudit.io.outputs import written_whole
-from embaudit.report.drawn_file import UNDATED
+from embaudit.report.display import UNDATED
 
 P = ParamSpec("P")
 STYLE: Any = {

@@ -39,7 +39,7 @@ def test_a_heatmap_is_written_as_what_its_name_says_and_alike_each_time(embaudit
 
 def test_rows_stand_by_group_or_are_those_shown_where_they_are_several(embaudit, model, monkeypatch):
     taken = []
-    monkeypatch.setattr("embaudit.report.drawn_file.drawn_file", lambda shown, kind: taken.append(shown) or b"")
+    monkeypatch.setattr("embaudit.report.display.drawn_file", lambda shown, kind: taken.append(shown) or b"")
     drawn(embaudit, model, "--heatmap", "a.svg", "--heatmap-groups", "films.csv:kind")
     drawn(embaudit, model, "--heatmap", "b.svg", "--show", "film 3", "--show", "film 5")
     drawn(embaudit, model, "--heatmap", "c.svg", "--show", "film 3")

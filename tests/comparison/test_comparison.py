@@ -16,7 +16,7 @@ from embaudit.comparison.fits import GROUPS, fit_gauge
 from embaudit.errors import InputError
 from embaudit.gauges import Diagonal, Gauge, GeneralLinear, Orthogonal
 from embaudit.model import FactorModel
-from embaudit.report.comparison import moved_grid, summary_grid
+from embaudit.report.documents import moved_grid, summary_grid
 
 RANK = 4
 SMALLER = {

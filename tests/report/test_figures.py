@@ -12,7 +12,7 @@ from models import random_model
 from results_shown import KINDS, shown
 
 import embaudit as ea
-from embaudit.report.drawn_file import drawn_inline
+from embaudit.report.display import drawn_inline
 from embaudit.report.figures import IntervalDisplay
 
 pytestmark = pytest.mark.usefixtures("without_attacks")

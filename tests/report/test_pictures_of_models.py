@@ -14,7 +14,7 @@ from models import random_model
 import embaudit as ea
 from embaudit.auditing.equivalents import equivalent_models
 from embaudit.report.figures import MOST_DOTS, PredictionDisplay
-from embaudit.report.heatmap import heatmap
+from embaudit.report.pictures import heatmap
 
 mpl.use("agg")
 

@@ -11,8 +11,7 @@ from rich.console import Console
 
 import embaudit as ea
 from embaudit.report.audit_document import audit_document
-from embaudit.report.definitions import definitions
-from embaudit.report.grid import Grid
+from embaudit.report.document import Grid, definitions
 from embaudit.report.page import coded
 from embaudit.report.terminal import brief, print_audit
 

@@ -7,23 +7,19 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote
 
 from embaudit._version import __version__
+from embaudit.auditing import Audit
 from embaudit.auditing.finding import Severity
-from embaudit.auditing.texts import CODES
+from embaudit.auditing.texts import CODES, Entry
+from embaudit.core.results import Result
 from embaudit.core.words import cut
 from embaudit.errors import escaped
-from embaudit.report.document import ROWS
+from embaudit.report.document import ROWS, Origin
 from embaudit.report.documents import document
-
-if TYPE_CHECKING:
-    from embaudit.auditing import Audit
-    from embaudit.auditing.texts import Entry
-    from embaudit.core.results import Result
-    from embaudit.report.document import Origin
-    from embaudit.report.gate.gate import Judged, Outcome
+from embaudit.report.gate.gate import Judged, Outcome
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 LEVELS = {Severity.ISSUE: "error", Severity.TIP: "warning"}

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from embaudit.auditing import Audit
 from embaudit.auditing.finding import Finding, Severity
 from embaudit.auditing.identity import score_change, score_sample
 from embaudit.auditing.texts import CODES
@@ -12,11 +14,6 @@ from embaudit.core.words import counted, nearest_to
 from embaudit.errors import must_be
 from embaudit.io.files import AnyPath, existing_file
 from embaudit.io.json_text import parsed
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from embaudit.auditing import Audit
 
 WORSE = 1.1
 """How many times as large a number must be to be worse: models trained anew differ by less all the time."""
