@@ -167,4 +167,5 @@ def _values(rows: list[tuple[str, float, bool]], title: str, key: tuple[str, str
     """Draw values without intervals."""
     names, values, marked = zip(*rows, strict=True)
     at = np.array(values)
-    return IntervalDisplay(names, title, at, np.column_stack([at, at]), np.array(marked), key, label)
+    columns = {"name": names, "value": at, "low": at, "high": at, "marked": np.array(marked)}
+    return IntervalDisplay(columns, title, key, label)

@@ -209,6 +209,6 @@ def audit(
         print_audit(result, output.console)
     else:
         print_screen(result, invocation, output.console)
-    if outcome.is_asked:
+    if gate.is_asked:
         output.console.print(str(outcome), markup=False, highlight=False, soft_wrap=True)
     raise typer.Exit(int(not outcome.passes))

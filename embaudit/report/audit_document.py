@@ -424,7 +424,7 @@ def _movement(audit: Audit, *, drawn: bool) -> Section:
             title = Pairs(evidence.movement[0][index].role).titled(evidence.model)
             moved = {name: [record for _, record, _ in some] for name, some in families(audit, index).items()}
             made = MovementDisplay.of_families(moved, title)
-            figures = (made,) if len(made.means) else ()
+            figures = (made,) if made.names else ()
         parts.append(Charted(grid.title, grid.without(worded_for(evidence.model, MOVED)) if drawn else grid, figures))
     position = () if evidence.position is None else (evidence.position.explain(),)
     title = "How far cosines move in equivalent models"
@@ -436,7 +436,7 @@ def _pictures(audit: Audit) -> Iterator[Charted]:
     """Draw cosines beside those of predictions, and the cosines of every pair of a few rows."""
     if audit.evidence.predicted is not None and audit.predictions_hold:
         pairs = PredictionDisplay.of_audit(audit, n_pairs=PAIRS)
-        if len(pairs.pairs):
+        if len(pairs.columns["cosine"]):
             yield Charted(f"Cosines beside {pairs.word}s", None, (pairs,), "narrow")
     heat = heatmap_of_page(audit)
     if heat is not None:

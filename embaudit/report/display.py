@@ -34,6 +34,8 @@ LONGEST, NAME, LINES = 50, 26, 2
 """Characters of a name, of a line of the name of a row, and lines of that at most."""
 UNKNOWN = "#9a9a9a"
 """Colour of cells without a number."""
+DIVERGING = "RdBu_r"
+"""Colours of cosines: two hues that people who confuse red and green tell apart, white at 0."""
 NAMED = 0.04
 """Share of the rows from which there is room for the name of a group."""
 UNDATED: dict[str, dict[str, Any]] = {
@@ -194,23 +196,20 @@ class TableDisplay(Display):
 
 
 @dataclass(frozen=True, eq=False)
-class RowDisplay(Display):
+class RowDisplay(TableDisplay):
     """A picture of named rows, one below the other, as high as it has rows.
 
-    Parameters
-    ----------
-    names : sequence of str
-        Names of the rows, from the top down; values of one name share a row.
-    title : str
-        Subject of the picture.
+    The first column names the rows, from the top down; values of one name share a row.
     """
 
     AXIS: ClassVar[float] = 1.15
     ROW: ClassVar[float] = 0.36
     """Inches that the axis and what is above the rows take, and each row."""
 
-    names: Sequence[str]
-    title: str
+    @property
+    def names(self) -> list[str]:
+        """Names of the rows."""
+        return list(next(iter(self.columns.values())))
 
     @property
     def size(self) -> tuple[float, float]:
@@ -221,19 +220,6 @@ class RowDisplay(Display):
     def caption(self) -> str:
         """Title as a sentence."""
         return f"{self.title[0].upper()}{self.title[1:]}."
-
-
-@dataclass(frozen=True)
-class Scale:
-    """Colours, and the numbers at their ends; what lies beyond is drawn as the end."""
-
-    colours: str
-    low: float
-    high: float
-
-
-COSINES = Scale("RdBu_r", -1.0, 1.0)
-"""Two hues that people who confuse red and green tell apart, white at 0; the same limits for every model."""
 
 
 def edges_of(groups: ArrayLike) -> NDArray[np.float64]:
@@ -248,7 +234,9 @@ def edges_of(groups: ArrayLike) -> NDArray[np.float64]:
     return np.asarray(np.flatnonzero(labels[1:] != labels[:-1]) + 0.5, dtype=np.float64)
 
 
-def draw_matrix(ax: Any, values: ArrayLike, title: str, groups: ArrayLike = (), scale: Scale = COSINES) -> Any:
+def draw_matrix(
+    ax: Any, values: ArrayLike, title: str, groups: ArrayLike = (), colours: str = DIVERGING, low: float = -1.0
+) -> Any:
     """Draw a matrix on axes, with a tick between every two groups, and return the image.
 
     Parameters
@@ -259,13 +247,15 @@ def draw_matrix(ax: Any, values: ArrayLike, title: str, groups: ArrayLike = (), 
     title : str
     groups : array of shape (m,), optional
         The group of each row, one group after the other.
-    scale : Scale
-        That of cosines by default.
+    colours : str
+        Colour map of matplotlib, that of cosines by default.
+    low : float
+        Where the colours start; they end at 1. What lies beyond is drawn as the end.
     """
     import matplotlib as mpl
 
-    colours = mpl.colormaps[scale.colours].with_extremes(bad=UNKNOWN)
-    image = ax.imshow(values, vmin=scale.low, vmax=scale.high, cmap=colours, aspect="equal")
+    cmap = mpl.colormaps[colours].with_extremes(bad=UNKNOWN)
+    image = ax.imshow(values, vmin=low, vmax=1, cmap=cmap, aspect="equal")
     ax.set_title(title)
     ax.grid(visible=False)
     # Ticks outside mark where groups end; lines across would cover cells.

@@ -192,10 +192,11 @@ def _intervals(
 ) -> IntervalDisplay:
     """Place the values or the differences of some records, with their intervals."""
     about = f"{what}_" if what else ""
-    ends = np.array([[record[f"{about}ci_low"], record[f"{about}ci_high"]] for record in records], dtype=np.float64)
-    values = np.array([record[what or "value"] for record in records], dtype=np.float64)
-    marked, names = np.array(list(map(_differs, records))), [record["similarity"] for record in records]
-    return IntervalDisplay(names, title, values, ends, marked, key, label, level)
+    fields = {"value": what or "value", "low": f"{about}ci_low", "high": f"{about}ci_high"}
+    columns: dict[str, Any] = {"name": [record["similarity"] for record in records]}
+    columns |= {name: np.array([record[field] for record in records], np.float64) for name, field in fields.items()}
+    columns["marked"] = np.array(list(map(_differs, records)))
+    return IntervalDisplay(columns, title, key, label, level)
 
 
 def _differs(record: Mapping[str, Any]) -> bool:
@@ -327,7 +328,8 @@ def _drawn(comparison: Comparison) -> Iterator[StackDisplay]:
         (lists, lost, BECAME, became, "share of former neighbours"),
     ):
         if sizes.any():
-            yield StackDisplay(rows, title, dict(zip(parts, sizes.T, strict=True)), tuple(parts.values()), label)
+            columns = {"name": rows, **dict(zip(parts, sizes.T, strict=True))}
+            yield StackDisplay(columns, title, tuple(parts.values()), label)
 
 
 def _neighbours(comparison: Comparison) -> Section:

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from embaudit.attacks import Attack
 from embaudit.auditing import Audit
 from embaudit.canonical import EXPONENTS, CanonicalForm, Position, identified_cosines, in_span
 from embaudit.canonical.position import log_condition
-from embaudit.core.checked import MOST_COUNT, RNG, Floats, Indices, as_count, as_generator
+from embaudit.core.checked import MOST_COUNT, RNG, Floats, as_count, as_generator
 from embaudit.core.words import counted, cut, visible
 from embaudit.errors import must_be
 from embaudit.linalg.pairs import draw_pairs
@@ -69,11 +69,9 @@ class IntervalDisplay(RowDisplay):
 
     Parameters
     ----------
-    values : array of shape (m,)
-    ends : array of shape (m, 2)
-        Ends of the interval of each row; a row without one has its value twice.
-    marked : array of bool of shape (m,)
-        Rows that stand out.
+    columns : mapping of str to array of shape (m,)
+        `name`, `value`, the ends `low` and `high` of its interval (the value, where there is none), and `marked`, True
+        for rows that stand out.
     key : (str, str)
         Names of the values and of the marked ones in the legend.
     label : str
@@ -82,34 +80,24 @@ class IntervalDisplay(RowDisplay):
         Name and value of what all are compared with.
     """
 
-    values: Floats
-    ends: Floats
-    marked: NDArray[np.bool_]
-    key: tuple[str, str]
-    label: str
+    key: tuple[str, str] = ("value", "marked")
+    label: str = ""
     level: tuple[str, float] | None = None
-
-    def frame(self) -> pd.DataFrame:
-        """Return one row a value: its name, it, the ends of its interval, and whether it is marked."""
-        import pandas as pd
-
-        low, high = self.ends.T
-        columns = {"value": self.values, "low": low, "high": high, "marked": self.marked}
-        return pd.DataFrame({"name": list(self.names), **columns})
 
     def _draw(self, ax: Any) -> None:
         """Draw values, intervals and the level on the axes."""
-        places = np.arange(len(self.values))
+        values, low, high, marked = (self.columns[name] for name in ("value", "low", "high", "marked"))
+        places = np.arange(len(values))
         if self.level is not None:
             ax.axvline(self.level[1], color=TEAL, linestyle="--", label=self.level[0])
         # Only where values have both signs is 0 a place that they can be compared with.
-        if self.ends.min() < 0 < self.ends.max():
+        if min(low) < 0 < max(high):
             ax.axvline(0, color=SOFT, lw=0.8)
-        ax.hlines(places, *self.ends.T, color=BLUE, lw=2)
+        ax.hlines(places, low, high, color=BLUE, lw=2)
         # Marked rows differ by shape as well as by colour, for those who do not tell the colours apart.
-        for rows, sign, colour, name in zip((~self.marked, self.marked), "oD", (BLUE, RED), self.key, strict=True):
+        for rows, sign, colour, name in zip((~marked, marked), "oD", (BLUE, RED), self.key, strict=True):
             if rows.any():
-                ax.plot(self.values[rows], places[rows], sign, ms=6, color=colour, label=name)
+                ax.plot(values[rows], places[rows], sign, ms=6, color=colour, label=name)
         name_rows(ax, self.names)
         # The legend stands between the axes and the title.
         ax.set_title(self.title, fontsize="medium", gid=TITLE, pad=22)
@@ -123,27 +111,21 @@ class StackDisplay(RowDisplay):
 
     Parameters
     ----------
-    parts : mapping of str to array of shape (m,)
-        Name of each part, and its size in each whole.
+    columns : mapping of str to array of shape (m,)
+        `name`, and the size of each part in each whole, by the name of the part.
     colours : sequence of str
         Colour of each part.
     label : str
         Name of the axis.
     """
 
-    parts: Mapping[str, Floats]
-    colours: Sequence[str]
-    label: str
-
-    def frame(self) -> pd.DataFrame:
-        """Return one row a whole: its name, and a column for each part."""
-        import pandas as pd
-
-        return pd.DataFrame({"name": list(self.names), **self.parts})
+    colours: Sequence[str] = ()
+    label: str = ""
 
     def _draw(self, ax: Any) -> None:
-        start, least = np.zeros(len(self.names)), SEEN * np.sum(list(self.parts.values()), axis=0).max()
-        for colour, (name, sizes) in zip(self.colours, self.parts.items(), strict=True):
+        parts = {name: sizes for name, sizes in self.columns.items() if name != "name"}
+        start, least = np.zeros(len(self.names)), SEEN * np.sum(list(parts.values()), axis=0).max()
+        for colour, (name, sizes) in zip(self.colours, parts.items(), strict=True):
             if sizes.max() > least:
                 ax.barh(range(len(self.names)), sizes, 0.6, left=start, color=colour, label=name)
             start = start + sizes
@@ -158,10 +140,8 @@ class MovementDisplay(RowDisplay):
 
     Parameters
     ----------
-    quantiles : array of shape (m, 4)
-        The quantiles 5 %, 25 %, 75 % and 95 % of |Δcos|.
-    means : array of shape (m,)
-        Mean |Δcos|.
+    columns : mapping of str to array of shape (m,)
+        `model`, the name of an equivalent model, its `mean` |Δcos|, and quantiles of it, `q0.05` to `q0.95`.
     label : str
         Name of the axis.
 
@@ -171,7 +151,7 @@ class MovementDisplay(RowDisplay):
     >>> from embaudit.model import FactorModel
     >>> from embaudit.movements import movement
     >>> model = FactorModel.from_vectors([[1.0, 0.0], [0.6, 0.8], [0.0, 1.0]])
-    >>> MovementDisplay.of(movement(model, Gauge.diagonal([1.0, 4.0]).act(model))).means.round(3)
+    >>> MovementDisplay.of(movement(model, Gauge.diagonal([1.0, 4.0]).act(model))).columns["mean"].round(3)
     array([0.277])
 
     The axis of a model that moves nothing reaches to 1.
@@ -180,9 +160,7 @@ class MovementDisplay(RowDisplay):
     (np.float64(0.0), np.float64(1.0))
     """
 
-    quantiles: Floats
-    means: Floats
-    label: str
+    label: str = ""
 
     @classmethod
     def of(cls, movement: Movement) -> Self:
@@ -209,29 +187,21 @@ class MovementDisplay(RowDisplay):
 
     @classmethod
     def _of_rows(cls, names: Sequence[str], moves: Sequence[Movement], title: str) -> Self:
-        quantiles = np.array([[record.quantiles[level] for level in LEVELS] for record in moves])
-        means = np.array([record.mean_abs for record in moves])
+        columns: dict[str, Any] = {"model": [*names], "mean": np.array([record.mean_abs for record in moves])}
+        columns |= {f"q{level:g}": np.array([record.quantiles[level] for record in moves]) for level in LEVELS}
         about = f"how far cosines of {title} pairs move, a row for each kind of equivalent model"
-        return cls(names, about, quantiles, means, f"|Δcos| of {title} pairs")
-
-    def frame(self) -> pd.DataFrame:
-        """Return one row an equivalent model: its name, mean |Δcos| and four quantiles."""
-        import pandas as pd
-
-        quantiles = {f"q{level:g}": values for level, values in zip(LEVELS, self.quantiles.T, strict=True)}
-        return pd.DataFrame({"model": list(self.names), "mean": self.means, **quantiles})
+        return cls(columns, about, f"|Δcos| of {title} pairs")
 
     def _draw(self, ax: Any) -> None:
         """Draw the middle 90 % and 50 % of each model as bars, and its mean as a dot."""
         rows = list(dict.fromkeys(self.names))
         places = np.array([rows.index(name) for name in self.names])
-        # Without any model the array is empty, and has no columns until it is given some.
-        low, lower, upper, high = self.quantiles.reshape(-1, len(LEVELS)).T
+        low, lower, upper, high = (self.columns[f"q{level:g}"] for level in LEVELS)
         # Models that lie over each other add up to about the colour of one.
         shades = [(BLUE, 0.6 / self.names.count(name) ** 0.7) for name in self.names]
         ax.hlines(places, low, high, colors=shades, lw=1.2, label="middle 90 % of pairs")
         ax.hlines(places, lower, upper, colors=shades, lw=6, label="middle 50 %")
-        ax.plot(self.means, places, "o", ms=4, color=INK, label="mean")
+        ax.plot(self.columns["mean"], places, "o", ms=4, color=INK, label="mean")
         name_rows(ax, rows)
         # On an axis of its own, rounding alone would look like a movement.
         ax.set(xlim=(0, None if high.max(initial=0) > ROUNDING else 1), xlabel=self.label)
@@ -583,21 +553,15 @@ def form_of_audit(audit: Audit) -> CanonicalForm | None:
 
 
 @dataclass(frozen=True, eq=False)
-class PredictionDisplay(Display):
+class PredictionDisplay(TableDisplay):
     """Pairs of one side by the cosine at hand and by their prediction cosine: points, or counts where they are many.
 
     Parameters
     ----------
-    pairs : array of shape (m, 2)
-        Row numbers.
-    cosines, predicted : array of shape (m,)
-        The cosine at hand and the prediction cosine of each pair; both are there.
-    n_pairs : int
-        Pairs of all rows with a direction that are not set aside.
-    n_undefined : int
-        Pairs looked at whose prediction cosine does not exist; they are not among `pairs`.
-    kind : str
-        Which pairs, such as "item-item".
+    columns : mapping of str to array of shape (m,)
+        The rows of each pair, `first` and `second`, its `cosine` at hand, and its `prediction_cosine` (`logit_cosine`).
+    title : str
+        Name and number of the pairs.
     word : str
         "prediction cosine", or "logit cosine" of a softmax head.
 
@@ -612,13 +576,7 @@ class PredictionDisplay(Display):
 
     SIZE: ClassVar[tuple[float, float]] = (5.2, 4.4)
 
-    pairs: Indices
-    cosines: Floats
-    predicted: Floats
-    n_pairs: int
-    n_undefined: int
-    kind: str
-    word: str
+    word: str = "prediction cosine"
 
     @classmethod
     def of(
@@ -652,10 +610,13 @@ class PredictionDisplay(Display):
         # A row that no prediction depends on has no such cosine; its pairs are counted and left out.
         defined = ~np.isnan(predicted)
         kind, word = Pairs(side).titled(model), predicted_word(model, side)
-        cosines = model.cosines(side, pairs[defined])
-        return cls(
-            pairs[defined], cosines, predicted[defined], n_all_pairs(len(rows)), int((~defined).sum()), kind, word
-        )
+        first, second = pairs[defined].T
+        columns = {"first": first, "second": second, "cosine": model.cosines(side, pairs[defined])}
+        n_all, n_undefined = n_all_pairs(len(rows)), int((~defined).sum())
+        some = f"all {len(pairs):,}" if len(pairs) == n_all else f"a sample of {len(pairs):,} of {n_all:,}"
+        without = f", {n_undefined:,} without a {word} left out" if n_undefined else ""
+        columns[word.replace(" ", "_")] = predicted[defined]
+        return cls(columns, f"{some} {kind} pairs{without}", word)
 
     @classmethod
     def of_audit(cls, audit: Audit, *, role: Role | str | None = None, n_pairs: int = 100_000) -> Self:
@@ -665,19 +626,18 @@ class PredictionDisplay(Display):
         return cls.of(audit.model, role=side, n_pairs=n_pairs, form=form, rng=seed)
 
     @property
-    def title(self) -> str:
-        """Name and number of the pairs."""
-        n_drawn = len(self.pairs) + self.n_undefined
-        some = f"all {n_drawn:,}" if n_drawn == self.n_pairs else f"a sample of {n_drawn:,} of {self.n_pairs:,}"
-        without = f", {self.n_undefined:,} without a {self.word} left out" if self.n_undefined else ""
-        return f"{some} {self.kind} pairs{without}"
+    def _cosines(self) -> tuple[Floats, Floats]:
+        """Cosines at hand, and those of predictions."""
+        *_, cosines, predicted = self.columns.values()
+        return cosines, predicted
 
     @property
     def correlation(self) -> float:
         """Pearson's r of the two over these pairs; NaN where one of them does not vary."""
-        if len(self.pairs) < 2 or min(np.ptp(self.cosines), np.ptp(self.predicted)) == 0:
+        cosines, predicted = self._cosines
+        if len(cosines) < 2 or min(np.ptp(cosines), np.ptp(predicted)) == 0:
             return float("nan")
-        return float(np.corrcoef(self.cosines, self.predicted)[0, 1])
+        return float(np.corrcoef(cosines, predicted)[0, 1])
 
     @property
     def caption(self) -> str:
@@ -685,23 +645,16 @@ class PredictionDisplay(Display):
         r = "" if np.isnan(self.correlation) else f" Pearson's r of these is {self.correlation:.2f}."
         return f"Your cosine against {self.word}: {self.title}.{r}"
 
-    def frame(self) -> pd.DataFrame:
-        """Return one row a pair: the numbers of its rows, the cosine at hand, and its prediction (or logit) cosine."""
-        import pandas as pd
-
-        first, second = self.pairs.T
-        columns = {"first": first, "second": second, "cosine": self.cosines}
-        return pd.DataFrame({**columns, self.word.replace(" ", "_"): self.predicted})
-
     def _draw(self, ax: Any) -> None:
         """Draw points, or counts in hexagons, and the diagonal where both cosines agree."""
+        cosines, predicted = self._cosines
         ax.plot([-1, 1], [-1, 1], color=SOFT, linestyle="--", linewidth=0.8, zorder=0)
-        if len(self.pairs) > MOST_DOTS:
+        if len(cosines) > MOST_DOTS:
             self._draw_counts(ax)
         else:
             # A vector picture of thousands of points would be slow to open.
-            dense = len(self.pairs) > MOST_POINTS
-            ax.scatter(self.predicted, self.cosines, s=8, color=COUNTS[0], alpha=0.5, linewidths=0, rasterized=dense)
+            dense = len(cosines) > MOST_POINTS
+            ax.scatter(predicted, cosines, s=8, color=COUNTS[0], alpha=0.5, linewidths=0, rasterized=dense)
         r = "" if np.isnan(self.correlation) else f"\nPearson's r of these {self.correlation:.2f}"
         ax.set_title(f"{self.title}{r}", fontsize="medium", gid=TITLE)
         ends, ticks = (-1.03, 1.03), (-1, -0.5, 0, 0.5, 1)
@@ -712,9 +665,10 @@ class PredictionDisplay(Display):
         """Count pairs in hexagons, on a logarithmic scale of colours."""
         from matplotlib.colors import LinearSegmentedColormap, to_rgba
 
+        cosines, predicted = self._cosines
         counted_in = ax.hexbin(
-            self.predicted,
-            self.cosines,
+            predicted,
+            cosines,
             # The same cells for every model, so that pictures can be compared.
             gridsize=CELLS,
             extent=(-1, 1, -1, 1),

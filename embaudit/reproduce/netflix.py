@@ -15,7 +15,7 @@ from embaudit.core.parallel import parallel_map
 from embaudit.core.progress import track
 from embaudit.core.words import counted, percent, two_decimals
 from embaudit.errors import must_be
-from embaudit.report.display import Scale, draw_matrix
+from embaudit.report.display import draw_matrix
 from embaudit.reproduce.netflix_models import (
     NO_TRAINING_CHANGE,
     REMEDIES,
@@ -36,7 +36,7 @@ TITLES = {
     "sigma^-1/2": r"Eq. 1, $D = \sigma^{\,-1/2}$",
     "Eq. 2": "Eq. 2",
 }
-SCALE = Scale("cividis", -0.25, 1.0)
+SCALE = ("cividis", -0.25)
 """Cosines below are drawn alike: they are few, and the scale serves the many."""
 
 
@@ -118,11 +118,11 @@ class NetflixFigure(PaperFigure):
         axes = figure.subplots(1, len(self.cosines) + 1)
         # The first panel is what a perfect similarity would show; all panels share one scale, so that colours compare.
         truth = (self.clusters[:, None] == self.clusters).astype(np.float32)
-        draw_matrix(axes[0], truth, "true clusters", self.clusters, SCALE)
+        draw_matrix(axes[0], truth, "true clusters", self.clusters, *SCALE)
         axes[0].set_xlabel("same cluster: 1\ndifferent: 0")
         rows: Any = self.numbers.set_index("model")
         for ax, (name, values) in zip(axes[1:], self.cosines.items(), strict=True):
-            image = draw_matrix(ax, values, TITLES.get(name, name), self.clusters, SCALE)
+            image = draw_matrix(ax, values, TITLES.get(name, name), self.clusters, *SCALE)
             row = rows.loc[name]
             means = f"mean within {two_decimals(row.within_mean)}, between {two_decimals(row.between_mean)}"
             ax.set_xlabel(f"{means}\nAUC of same cluster {row.auc:.3f}")

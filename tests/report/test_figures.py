@@ -48,8 +48,8 @@ def test_pages_hold_few_figures_each_described_and_the_same_every_time(found):
 
 def intervals(names, values):
     at = np.array(values)
-    ends = np.column_stack([at - 0.1, at + 0.1])
-    return IntervalDisplay(names, "shares", at, ends, at > 1, ("value", "marked"), "share", ("chance", 0.25))
+    columns = {"name": names, "value": at, "low": at - 0.1, "high": at + 0.1, "marked": at > 1}
+    return IntervalDisplay(columns, "shares", ("value", "marked"), "share", ("chance", 0.25))
 
 
 def test_numbers_and_names_are_written_as_they_are_and_do_no_harm():

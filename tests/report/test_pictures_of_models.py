@@ -200,7 +200,8 @@ def test_an_audit_draws_what_is_certain_to_stay(audit):
 def with_points(count):
     draw = np.random.default_rng(0)
     cosines = np.clip(draw.normal(size=(2, count)), -1, 1)
-    return PredictionDisplay(np.zeros((count, 2), int), *cosines, count, 0, "item-item", "prediction cosine")
+    columns = dict.fromkeys(("first", "second"), np.zeros(count, int))
+    return PredictionDisplay({**columns, **dict(zip(("cosine", "prediction_cosine"), cosines, strict=True))})
 
 
 def test_many_pairs_are_counted_and_every_one_of_them_is():

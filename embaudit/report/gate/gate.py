@@ -131,47 +131,6 @@ class Judged:
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """Judgement of a gate on an audit."""
-
-    predictions_hold: bool
-    """If not, the audit itself failed, and nothing passes."""
-    judged: tuple[Judged, ...]
-    """Every finding, in the order of the audit."""
-    is_asked: bool = True
-    """True if options ask for more than an audit."""
-    is_compared: bool = False
-    """True if there is a baseline."""
-    written: str = ""
-    """The baseline that this audit writes, which stops nothing; empty where it writes none."""
-
-    @property
-    def stopped_by(self) -> tuple[Judged, ...]:
-        """The findings that stop the release."""
-        return tuple(each for each in self.judged if each.stops)
-
-    @property
-    def passes(self) -> bool:
-        """True if the release may go."""
-        return self.predictions_hold and not self.stopped_by
-
-    def __str__(self) -> str:
-        # An audit that failed can vouch for no finding, so this goes before all of them.
-        if not self.predictions_hold:
-            return "gate: stops, since the audit itself failed: predictions did not stay the same"
-        if self.written:
-            findings = counted(len(self.judged), "finding")
-            return f"gate: passes; {self.written} is the baseline from now on, with {findings}"
-        passing = [each for each in self.judged if not each.stops]
-        named = {
-            "new or worse": [each for each in passing if each.status in ("new", "worse") and self.is_compared],
-            "not counted": [each for each in passing if each.status in ("ignored", "known")],
-        }
-        start = f"gate: stops at {', '.join(map(str, self.stopped_by))}" if self.stopped_by else "gate: passes"
-        return "; ".join([start, *(f"{name}: {', '.join(map(str, some))}" for name, some in named.items() if some)])
-
-
-@dataclass(frozen=True)
 class Gate:
     """From which severity on findings stop a release, and which of them do not count.
 
@@ -221,14 +180,12 @@ class Gate:
     @property
     def is_asked(self) -> bool:
         """True if options ask for more than an audit."""
-        return (
-            self.fail_on is not None or self.baseline is not None or any((self.ignore, self.severities, self.written))
-        )
+        return self != Gate()
 
     def judge(self, audit: Audit) -> Outcome:
         """Judge of every finding whether it stops the release."""
         judged = tuple(self._judged(finding, *audit.model.roles) for finding in audit.findings)
-        return Outcome(audit.predictions_hold, judged, self.is_asked, self.baseline is not None, self.written)
+        return Outcome(self, audit.predictions_hold, judged)
 
     def _judged(self, finding: Finding, left: str, right: str) -> Judged:
         """Judge one finding of a model whose rows are called so on either side."""
@@ -247,3 +204,40 @@ class Gate:
                 reason = f"--fail-on {self.fail_on.title}"
         rows = {"left": f"{left}s", "right": f"{right}s", "cross": f"{left}-{right} pairs"}
         return Judged(finding, severity, status, rows.get(finding.role or "", ""), reason)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Judgement of a gate on an audit."""
+
+    gate: Gate
+    """The gate."""
+    predictions_hold: bool
+    """If not, the audit itself failed, and nothing passes."""
+    judged: tuple[Judged, ...]
+    """Every finding, in the order of the audit."""
+
+    @property
+    def stopped_by(self) -> tuple[Judged, ...]:
+        """The findings that stop the release."""
+        return tuple(each for each in self.judged if each.stops)
+
+    @property
+    def passes(self) -> bool:
+        """True if the release may go."""
+        return self.predictions_hold and not self.stopped_by
+
+    def __str__(self) -> str:
+        # An audit that failed can vouch for no finding, so this goes before all of them.
+        if not self.predictions_hold:
+            return "gate: stops, since the audit itself failed: predictions did not stay the same"
+        if self.gate.written:
+            findings = counted(len(self.judged), "finding")
+            return f"gate: passes; {self.gate.written} is the baseline from now on, with {findings}"
+        passing = [each for each in self.judged if not each.stops]
+        named = {
+            "new or worse": [each for each in passing if self.gate.baseline and each.status in ("new", "worse")],
+            "not counted": [each for each in passing if each.status in ("ignored", "known")],
+        }
+        start = f"gate: stops at {', '.join(map(str, self.stopped_by))}" if self.stopped_by else "gate: passes"
+        return "; ".join([start, *(f"{name}: {', '.join(map(str, some))}" for name, some in named.items() if some)])
