@@ -91,8 +91,8 @@ class Gating(Group):
 
 
 @dataclass(frozen=True)
-class Measured(Group):
-    """What is measured: keywords of `embaudit.audit`."""
+class AuditOptions(Group):
+    """Keywords of `embaudit.audit`: models, sample sizes and rows."""
 
     soft_cap: Annotated[Number, Option(help="The head caps its logits at this value.")] = None
     normalised: Annotated[bool, Option("--normalised", help="The head brings label rows to length 1.")] = False
@@ -168,7 +168,7 @@ def audit(
     path: Model,
     more: More = None,
     *,
-    measured: Measured,
+    effort: AuditOptions,
     reading: Given,
     titles: Titles,
     output: Output,
@@ -187,8 +187,8 @@ def audit(
     # A baseline that this run writes is an output, which no input may be.
     baseline = None if gate.written else gating.baseline
     inputs = [path, *(more or ()), titles.items, baseline, picture.ordering(), *reading.files(path)]
-    show, normalised, quiet = measured.show or (), measured.normalised, output.quiet
-    options: dict[str, Any] = {**vars(measured), "show": show}
+    show, normalised, quiet = effort.show or (), effort.normalised, output.quiet
+    options: dict[str, Any] = {**vars(effort), "show": show}
     options |= {"objective": reading.objective, "compared": reading.compared}
     drawn = (picture.heatmap, lambda audited, *_: picture.drawn(audited, show))
     forges = ((gating.sarif, _forge("sarif")), (gating.junit, _forge("junit")))

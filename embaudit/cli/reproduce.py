@@ -21,7 +21,7 @@ Size = StrEnum("Size", [("SMALL", "small"), ("PAPER", "paper")])
 
 
 @dataclass(frozen=True)
-class Own(Group):
+class Setting(Group):
     """Settings of the Netflix figure that are not those of its size."""
 
     alpha_product: Annotated[Number, Option(help="netflix: weight of the penalty of Eq. 1.")] = None
@@ -38,7 +38,7 @@ def reproduce(
     *,
     out: Annotated[Path, Option(help="Folder for PNG, PDF, CSV and JSON.")] = Path("figures"),
     size: Annotated[Size, Option(help="Data of the Netflix figure: small, or as large as the paper's.")] = Size.SMALL,
-    own: Own,
+    own: Setting,
     n_seeds: Annotated[int, Option(help="Repeat the Netflix numbers for so many seeds.", min=1)] = 5,
     seed: Seed = 0,
     quiet: Quiet = False,
