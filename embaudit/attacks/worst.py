@@ -48,8 +48,11 @@ class Attack(Result):
     gauge: Gauge
     """A gauge within the budget."""
     objective: Objective
+    """Aim of the search: to move cosines, or to drive rows out of neighbour lists."""
     role: Role
+    """Kind of the pairs: item-item (right), user-user (left) or user-item (cross)."""
     group: GaugeGroup
+    """The set of gauges, with its budget."""
     achieved: float
     """Effect of the gauge: mean ``|Δcos|`` over the pairs, or the share of list entries destroyed."""
     bound: float

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from embaudit._version import __version__
 from embaudit.auditing.answer import Answer, answer
@@ -18,7 +18,7 @@ from embaudit.auditing.options import Options, effort_of
 from embaudit.auditing.texts import VERDICT, thresholds_of
 from embaudit.auditing.wording import kind_of, names_of
 from embaudit.core.checked import RNG, as_list, as_seed, named_keywords
-from embaudit.core.plain import frame_of, plain
+from embaudit.core.plain import Recorded, frame_of, record
 from embaudit.core.results import Drawn
 from embaudit.gauges import GaugeGroup
 from embaudit.io import as_reading, source_of, with_titles
@@ -31,11 +31,42 @@ if TYPE_CHECKING:
 
     from embaudit.auditing.finding import Finding
     from embaudit.auditing.heads import HeadReport
+    from embaudit.canonical.equivalents import EquivalentModel
     from embaudit.io import Intake
+    from embaudit.model.drift import Drift
+    from embaudit.movements.movement import Movement
     from embaudit.report.display import Display
 
-SCHEMA_VERSION = 3
-"""Raised when a field of the JSON is renamed, goes away, or changes its type or meaning; fields are added without."""
+SCHEMA_VERSION: Literal[3] = 3
+"""Version of the JSON of an audit."""
+ASKS = {"properties": {"code": {"pattern": "^EMB[0-9]{3}$"}, "severity": {"enum": ["tip", "issue"]}}}
+"""Restriction of the JSON of findings that ask for something."""
+ASKS_NOTHING = {"properties": {"code": {"pattern": "^[a-z_]+$"}, "severity": {"enum": ["note"]}}}
+"""Restriction of the JSON of notes."""
+
+
+@dataclass(frozen=True)
+class EquivalentMovement(Recorded):
+    """Movement of cosines from your model to an equivalent one: on average, at most, and in the lists of neighbours."""
+
+    model: EquivalentModel
+    """The equivalent model."""
+    movement: Movement
+    """Movement of the cosines of one role."""
+
+    RECORD = ("*=model", "*=movement")
+
+
+@dataclass(frozen=True)
+class EquivalentDrift(Recorded):
+    """Drift of predictions where they must not move. Rounding explains some; more fails the check (EMB001)."""
+
+    model: EquivalentModel
+    """The equivalent model."""
+    drift: Drift
+    """Drift of its predictions."""
+
+    RECORD = ("*=model", "*=drift")
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,13 +89,58 @@ class Audit(Drawn):
     evidence: Evidence
     """Everything measured; of a softmax head with very many labels, on a sample of them."""
     source: str | None = None
-    """Source of the model, such as a path."""
+    """Path or name that the model was read from; None for a model that was there already."""
     intake: Intake | None = None
     """Report of the read; None for a model that was there already."""
 
+    RECORD = (
+        *("embaudit_version", "schema_version", "seed=evidence.seed"),
+        *("input.source=source", "input.fingerprint=fingerprint", "input.intake=intake"),
+        *("options", "model=model_record", "score_sample", "group.max_condition=options.max_condition"),
+        "group.kinds=kinds",
+        *("group.n_equivalents=evidence.equivalents.__len__", "drift=drift_records", "movement=movement_records"),
+        *("ranges=evidence.limits.ranges", "certificates=evidence.limits.certificates"),
+        *("attacks=evidence.limits.attacks", "traits=evidence.traits", "fibre=evidence.equivalence"),
+        *("position=evidence.position", "unseen=evidence.unseen", "penalty=evidence.penalty"),
+        *("predicted=evidence.predicted", "head", "final_norm=evidence.norm"),
+        *("neighbours.gauge=evidence.examples_gauge", "neighbours.examples=evidence.examples"),
+        *("neighbours.beside_bias=evidence.beside_bias", "thresholds=evidence.thresholds"),
+        *("findings", "notes", "answer", "verdict"),
+    )
+
+    @property
+    def embaudit_version(self) -> str:
+        """The version of embaudit that wrote this."""
+        return __version__
+
+    @property
+    def schema_version(self) -> Literal[3]:
+        """Raised when a field is renamed, goes away, or changes its type or meaning; fields are added without."""
+        return SCHEMA_VERSION
+
+    @property
+    def score_sample(self) -> dict[str, Any] | None:
+        """Scores of a few rows, with which `--baseline` compares those of a later model; None of one side alone.
+
+        Columns
+        -------
+        left : list[str]
+            Ids of the rows.
+        right : list[str]
+            Ids of the columns.
+        values : list[list[Finite]]
+            Scores, a list for each row, less its mean.
+        """
+        return score_sample(self.model)
+
+    @property
+    def kinds(self) -> list[str]:
+        """Kinds of gauges of the equivalent models."""
+        return list(dict.fromkeys(model.kind for model in self.evidence.equivalents))
+
     @property
     def options(self) -> Options:
-        """Parameters of `audit` that the numbers depend on, besides the seed and the thresholds."""
+        """Options of the audit, besides the seed and the thresholds: given again, they give the same numbers."""
         return self.evidence.options
 
     @property
@@ -83,9 +159,14 @@ class Audit(Drawn):
         return conclusions(self.evidence)
 
     @cached_property
-    def findings(self) -> tuple[Finding, ...]:
+    def findings(self) -> tuple[Annotated[Finding, ASKS], ...]:
         """Conclusions that ask for something, with code, severity and remedy; the gravest first."""
         return tuple(finding for finding in self.conclusions if finding.severity > Severity.NOTE)
+
+    @property
+    def notes(self) -> tuple[Annotated[Finding, ASKS_NOTHING], ...]:
+        """Conclusions that ask for nothing."""
+        return tuple(finding for finding in self.conclusions if finding.severity is Severity.NOTE)
 
     @cached_property
     def answer(self) -> Answer:
@@ -111,7 +192,7 @@ class Audit(Drawn):
 
     @cached_property
     def fingerprint(self) -> str:
-        """Hash of factors and biases: equal for equivalent models."""
+        """Hash of factors and biases: equal for equal numbers."""
         return fingerprint(self.model)
 
     @property
@@ -166,26 +247,51 @@ class Audit(Drawn):
         """
         import pandas as pd
 
-        frame = frame_of(self._movement_records()).drop(columns="quantiles", errors="ignore")
-        drift = frame_of(self._drift_records())[["gauge", "max_abs", "tolerance", "ok"]]
+        frame = frame_of(map(record, self.movement_records)).drop(columns="quantiles", errors="ignore")
+        drift = frame_of(map(record, self.drift_records))[["gauge", "max_abs", "tolerance", "ok"]]
         drift.columns = pd.Index(["gauge", "drift", "drift_tolerance", "drift_ok"])
         return frame.merge(drift, on="gauge") if len(frame) else drift
 
-    def _labels(self) -> list[dict[str, Any]]:
-        return [
-            {"gauge": e.name, "kind": e.kind, "condition_number": e.condition_number, "shift": e.shift}
-            for e in self.evidence.equivalents
-        ]
+    @property
+    def movement_records(self) -> list[EquivalentMovement]:
+        """Movement of the cosines, one record an equivalent model and role."""
+        pairs = zip(self.evidence.equivalents, self.evidence.movement, strict=True)
+        return [EquivalentMovement(model, movement) for model, movements in pairs for movement in movements]
 
-    def _movement_records(self) -> list[dict[str, Any]]:
-        pairs = zip(self._labels(), self.evidence.movement, strict=True)
-        return [label | record.to_dict() for label, records in pairs for record in records]
+    @property
+    def drift_records(self) -> list[EquivalentDrift]:
+        """Drift of the predictions, one record an equivalent model."""
+        pairs = zip(self.evidence.equivalents, self.evidence.drift, strict=True)
+        return [EquivalentDrift(model, drift) for model, drift in pairs]
 
-    def _drift_records(self) -> list[dict[str, Any]]:
-        return [label | d.to_dict() for label, d in zip(self._labels(), self.evidence.drift, strict=True)]
+    @property
+    def model_record(self) -> dict[str, Any]:
+        """The model at hand.
 
-    def _model_record(self) -> dict[str, Any]:
-        """Return the `model` of the JSON: sizes, link, storage and declared objective."""
+        Columns
+        -------
+        roles : tuple[str, str]
+            Nouns for the left and the right rows.
+        n_left : int
+            Left rows; 0 where there are none.
+        n_right : int
+            Right rows.
+        rank : int
+            Columns.
+        link : str
+            Link from scores to predictions: identity, softmax, sigmoid, cosine, ranking, or compared-cosine and
+            compared-dot for rows of one table.
+        predicts : str
+            Level that equivalent models have in common: scores, probabilities, rankings or cosines.
+        dtype : str
+            Type of the right factors.
+        left_bias : bool
+            True if left rows have a bias.
+        right_bias : bool
+            True if right rows have a bias.
+        objective : str | None
+            Training objective. Some objectives choose one of the equivalent models, and some leave all of them open.
+        """
         model = self.model
         return {
             "roles": model.roles,
@@ -199,48 +305,6 @@ class Audit(Drawn):
             "right_bias": model.right_bias is not None,
             "objective": model.objective,
         }
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the audit as JSON can hold it; `embaudit schema audit` prints the schema."""
-        evidence = self.evidence
-        record = {
-            "embaudit_version": __version__,
-            "schema_version": SCHEMA_VERSION,
-            "seed": evidence.seed,
-            "input": {"source": self.source, "fingerprint": self.fingerprint, "intake": self.intake},
-            "options": self.options.to_dict(),
-            "model": self._model_record(),
-            "score_sample": score_sample(self.model),
-            "group": {
-                "max_condition": self.options.max_condition,
-                "kinds": list(dict.fromkeys(e.kind for e in evidence.equivalents)),
-                "n_equivalents": len(evidence.equivalents),
-            },
-            "drift": self._drift_records(),
-            "movement": self._movement_records(),
-            "ranges": evidence.limits.ranges,
-            "certificates": evidence.limits.certificates,
-            "attacks": evidence.limits.attacks,
-            "traits": evidence.traits,
-            "fibre": evidence.equivalence,
-            "position": evidence.position,
-            "unseen": evidence.unseen,
-            "penalty": evidence.penalty,
-            "predicted": evidence.predicted,
-            "head": self.head,
-            "final_norm": evidence.norm,
-            "neighbours": {
-                "gauge": evidence.examples_gauge,
-                "examples": evidence.examples,
-                "beside_bias": evidence.beside_bias,
-            },
-            "thresholds": dict(evidence.thresholds),
-            "findings": self.findings,
-            "notes": [finding for finding in self.conclusions if finding.severity is Severity.NOTE],
-            "answer": self.answer,
-            "verdict": self.verdict,
-        }
-        return dict(plain(record))
 
 
 def declared(model: FactorModel, *, compared: Any, objective: Any, soft_cap: Any, normalised: bool) -> FactorModel:

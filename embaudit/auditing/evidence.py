@@ -20,6 +20,7 @@ from embaudit.auditing.traits import Traits, beside_bias, counts_bias, traits_of
 from embaudit.canonical import Position, in_span, position
 from embaudit.core.checked import as_count
 from embaudit.core.parallel import one_blas_thread, results_of, row_blocks
+from embaudit.core.plain import Finite
 from embaudit.core.progress import announced
 from embaudit.errors import InputError, must_be
 from embaudit.linalg.rows import sample_rows
@@ -62,7 +63,7 @@ class Evidence:
     equivalence: EquivalenceClass
     """The models that predict the same, and whether they have other cosines."""
     seed: int = 0
-    """Seed of every draw."""
+    """Seed of every random draw; given again, it gives the same numbers."""
     options: Options = field(default_factory=Options)
     """Sample sizes, and what was asked for and declared."""
     equivalents: tuple[EquivalentModel, ...] = ()
@@ -97,8 +98,8 @@ class Evidence:
     """Differences of the cosines of a head that its final norm leaves open, where that norm is available."""
     traits: tuple[Traits, ...] = ()
     """Traits of the rows, a record a side; of a head those of all of its labels."""
-    thresholds: Mapping[str, float] = field(default_factory=lambda: DEFAULTS)
-    """Reporting thresholds of the row-trait checks."""
+    thresholds: Mapping[str, Finite] = field(default_factory=lambda: DEFAULTS)
+    """Reporting thresholds of the row-trait checks, by name; what is proven or shown depends on none."""
 
     @property
     def roles(self) -> tuple[Role, ...]:

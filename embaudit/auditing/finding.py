@@ -84,7 +84,7 @@ AT_HAND = Scope("this model")
 
 @dataclass(frozen=True)
 class Finding(Recorded):
-    """One conclusion of an audit.
+    """One conclusion of an audit: its scope names the models, and its rows the cosines, that it speaks of.
 
     Examples
     --------
@@ -99,7 +99,7 @@ class Finding(Recorded):
     severity: Severity
     """Note, tip or issue."""
     kind: Kind
-    """Kind of the conclusion: proven, shown, measured or assumed."""
+    """Kind of the conclusion: shown (by an example), proven, measured, assumed (you declared it) or undecided."""
     scope: Scope
     """The set of models it speaks of."""
     rows: str
@@ -117,7 +117,10 @@ class Finding(Recorded):
     witness: Gauge | None = field(default=None, compare=False)
     """The gauge that shows it, where one does."""
 
-    RECORD = (..., "witness=has_witness")
+    RECORD = (
+        *("code", "severity", "kind", "scope", "rows", "text", "value", "title", "remedy", "role"),
+        "witness=has_witness",
+    )
 
     @property
     def has_witness(self) -> bool:

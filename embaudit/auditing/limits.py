@@ -63,6 +63,7 @@ class Certificate:
     """Share of the neighbour lists that no gauge of a set can change; lists hold one row of each group of copies."""
 
     role: SideName
+    """Side of the lists."""
     group: str
     """"linear" or "affine"."""
     max_shift: float
@@ -88,8 +89,11 @@ class Limits:
     """Bounds that no gauge of a set within a budget exceeds, and the worst gauges found."""
 
     ranges: tuple[RangeSummary, ...] = ()
+    """Ranges of cosines within budgets."""
     certificates: tuple[Certificate, ...] = ()
+    """Shares of the neighbour lists that no gauge of a set can change."""
     attacks: tuple[Attack, ...] = ()
+    """The worst gauges that a search found within a budget."""
     rank: int = 0
     """Dimensions of the rows as stored, which they are about."""
 

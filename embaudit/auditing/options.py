@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from embaudit.core.checked import MOST_COUNT, as_count, is_number
+from embaudit.core.plain import Finite, Recorded
 from embaudit.core.words import counted
 from embaudit.errors import must_be
 from embaudit.movements.movement import QUERIES
@@ -33,7 +34,7 @@ class Effort:
     n_pairs: int = 100_000
     """Pairs drawn without replacement; all where there are no more."""
     n_lists: int = QUERIES
-    """Rows of a side whose neighbours are compared."""
+    """Rows of a side whose neighbour lists are compared, at most."""
     n_starts: int = 3
     """Starting points of each attack."""
     n_steps: int = 20
@@ -69,7 +70,7 @@ def effort_of(*, quick: bool, **sizes: int | None) -> Effort:
 
 
 @dataclass(frozen=True)
-class Options:
+class Options(Recorded):
     """Options that the numbers of an audit depend on, besides the seed and the thresholds; see `audit`.
 
     Examples
@@ -86,22 +87,27 @@ class Options:
     """Kinds of pairs to measure; None for all that the model has."""
     n_neighbours: int = 10
     """Length of the neighbour lists."""
-    max_condition: float = 2.0
-    """Budget of the random linear gauges."""
+    max_condition: Finite = 2.0
+    """Budget of the random linear gauges: largest stretch over smallest."""
     show: tuple[str, ...] = ()
     """Ids or titles of rows whose neighbours to show; without any, a few are drawn."""
     groups: tuple[str | GaugeGroup, ...] = ()
     """Families of equivalent models, or groups of one's own; without any, all that keep the predictions."""
     role: Role | None = None
-    """Kind of pairs that the caller asked about."""
+    """Kind of pairs that the answer is about; None where nobody asked."""
     objective: str | None = None
-    """Training that the caller declared."""
+    """Training that the caller declared; None where nobody did."""
     compared: Comparison | None = None
-    """Comparison of the rows with each other that the caller declared."""
+    """Comparison of the rows with each other that the caller declared; None where nobody did."""
     soft_cap: float | None = None
     """Cap of the logits that the caller declared."""
     normalised: bool = False
     """True if the caller declared label rows of length 1."""
+
+    RECORD = (
+        *("quick", "*=effort", "roles", "n_neighbours", "max_condition", "show", "groups=names_of_groups", "role"),
+        *("objective", "compared", "soft_cap", "normalised"),
+    )
 
     def __post_init__(self) -> None:
         as_count(self.n_neighbours, "n_neighbours")
@@ -111,9 +117,8 @@ class Options:
             if not isinstance(getattr(self, name), bool):
                 raise must_be(name, "True or False", repr(getattr(self, name)))
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the `options` of the audit's JSON; a group of one's own goes by its words."""
-        groups = [group if isinstance(group, str) else repr(group) for group in self.groups]
-        record = {"quick": self.quick, **vars(self.effort), **vars(self), "groups": groups}
-        del record["effort"]
-        return record
+    @property
+    def names_of_groups(self) -> list[str]:
+        """Families of equivalent models; without any, all that keep the predictions."""
+        # A group of one's own goes by its words: nobody can make it again from them.
+        return [group if isinstance(group, str) else repr(group) for group in self.groups]

@@ -20,6 +20,7 @@ from embaudit.canonical.balance import balanced_maps
 from embaudit.canonical.identified import prediction_views
 from embaudit.canonical.row_span import seen_directions
 from embaudit.core.parallel import row_blocks
+from embaudit.core.plain import Finite
 from embaudit.linalg.transformed_rows import TransformedRows
 from embaudit.model import Equivalence
 from embaudit.model.objectives import known_objective
@@ -57,7 +58,7 @@ class Predicted:
 class PenaltyForm:
     """Distance of the rows from the form that their penalty would have chosen."""
 
-    stretch: float
+    stretch: Finite
     """Condition number of the gauge that leads there."""
     movement: tuple[Movement, ...]
     """Movement of cosines and lists to that form, one a side."""

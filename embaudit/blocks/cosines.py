@@ -16,7 +16,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypedDict, cast, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -120,31 +120,6 @@ class BlockNames:
         return f"{owner}[{at}]" if self.cut == "rows" and len(shape) > 1 else owner or "all"
 
 
-class BlockRecord(TypedDict):
-    """One block."""
-
-    block: str
-    """Name of the block."""
-    size: int
-    """Number of entries."""
-    cosine: float
-    """Local cosine; None where a side is zero."""
-    weight: float
-    """Weight of the block in the mean cosine."""
-    contribution: float
-    """Part that it adds to the global cosine."""
-    x_profile: float
-    """Norm of the block of x as a share of the norm of x."""
-    y_profile: float
-    """Norm of the block of y as a share of the norm of y."""
-    norm_gap: float
-    """Part that different norms take from the global cosine there."""
-    direction_gap: float
-    """Part that different directions take from it there."""
-    without: float
-    """The global cosine without the block; None where nothing is left."""
-
-
 @dataclass(frozen=True, eq=False)
 class BlockCosines(Drawn):
     """Local and global cosine of two vectors cut into blocks.
@@ -176,6 +151,7 @@ class BlockCosines(Drawn):
     )
 
     def __len__(self) -> int:
+        """Return the number of blocks."""
         return len(self.sizes)
 
     def __repr__(self) -> str:
@@ -273,10 +249,34 @@ class BlockCosines(Drawn):
         return max(0, len(self) - MAX_BLOCKS)
 
     @property
-    def most_different(self) -> list[BlockRecord]:
-        """Blocks of the largest gap, 1,000 at most."""
+    def most_different(self) -> pd.DataFrame:
+        """Blocks of the largest gap, 1,000 at most.
+
+        Columns
+        -------
+        block : str
+            Name of the block.
+        size : int
+            Number of entries.
+        cosine : float
+            Local cosine; None where a side is zero.
+        weight : float
+            Weight of the block in the mean cosine.
+        contribution : float
+            Part that it adds to the global cosine.
+        x_profile : float
+            Norm of the block of x as a share of the norm of x.
+        y_profile : float
+            Norm of the block of y as a share of the norm of y.
+        norm_gap : float
+            Part that different norms take from the global cosine there.
+        direction_gap : float
+            Part that different directions take from it there.
+        without : float
+            The global cosine without the block; None where nothing is left.
+        """
         order = np.argsort(-self.gaps, kind="stable")[:MAX_BLOCKS]
-        return cast("list[BlockRecord]", self._frame(order).reset_index().to_dict("records"))
+        return self._frame(order).reset_index()
 
     @cached_property
     def is_defined(self) -> Flags:

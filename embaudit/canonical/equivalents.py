@@ -11,6 +11,7 @@ from embaudit.canonical.form import EXPONENTS, CanonicalForm, at_exponent, canon
 from embaudit.canonical.row_span import turned
 from embaudit.core.checked import Floats
 from embaudit.core.parallel import raise_if_cancelled
+from embaudit.core.plain import Recorded
 from embaudit.gauges import Gauge
 from embaudit.linalg.structured import as_simplest
 from embaudit.linalg.transformed_rows import TransformedRows
@@ -24,17 +25,17 @@ PREDICTS: dict[Role, float] = {"right": EXPONENTS["left-whitened"], "left": EXPO
 
 
 @dataclass(frozen=True, eq=False)
-class EquivalentModel:
+class EquivalentModel(Recorded):
     """One way to the same predictions."""
 
     name: str
-    """Unique within an audit."""
+    """Name of the way the model was made, and a number; unique within an audit."""
     kind: str
-    """`kind` of the gauge group it was drawn from, "canonical", or what the gauge was made for."""
+    """Kind of the gauge: that of the group it was drawn from, "canonical", or what the gauge was made for."""
     title: str
     """Title of its family in a table; its name where it has none."""
     condition_number: float
-    """κ of the gauge; NaN where there is none."""
+    """κ of the gauge, its largest stretch over its smallest, 1 for a rotation; NaN where there is no gauge."""
     shift: float
     """Length of the longer translation, 0 without one."""
     gauge: Gauge | None
@@ -47,6 +48,8 @@ class EquivalentModel:
     """(k, m) columns that span the rows of a model of very many columns: what the gauge acts on."""
     form: CanonicalForm | None = None
     """Canonical form that a canonical model is made with, of all rows."""
+
+    RECORD = ("gauge=name", "kind", "condition_number", "shift")
 
     @property
     def amplification(self) -> float:

@@ -91,7 +91,7 @@ class Position(Drawn):
 
     RECORD = (
         *("exponent", "distance", "distances", "counted_distance", "balancedness", "singular_values", "rank"),
-        *("effective_rank", "energy_rank", "resolution", "habit", "hidden_biases", "explanation=explain"),
+        *("effective_rank", "energy_rank", "resolution", "habit", "hidden_biases", "explanation=__str__"),
     )
 
     def __repr__(self) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, NotRequired, TypedDict, cast
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from embaudit.comparison.change import TIED
 from embaudit.core.checked import as_count
@@ -20,80 +20,6 @@ if TYPE_CHECKING:
     from embaudit.comparison.rounded import Rounded
     from embaudit.comparison.thresholds import CarriedThreshold
     from embaudit.movements.neighbourhoods import Neighbourhood
-
-
-class ChangeRecord(TypedDict):
-    """The change of one side."""
-
-    role: SideName
-    """Side whose cosines are compared."""
-    shared: int
-    """Entities that both models have."""
-    only_before: int
-    """Entities that only the first has."""
-    only_after: int
-    """Entities that only the second has."""
-    mean_abs_change: float
-    """Mean absolute change of a cosine."""
-    mean_abs_gauge: float
-    """Part of the change that the gauge takes away."""
-    mean_abs_unseen: float
-    """Part of the change that comes from dimensions that no prediction sees."""
-    mean_abs_remainder: float
-    """Part of the change that is left between the gauged model and the other one."""
-    pearson: float
-    """Correlation of the cosines before and after."""
-    pearson_without_gauge: float
-    """Correlation of the cosines once the gauge is taken out."""
-    n_neighbours: int
-    """Length of the neighbour lists."""
-    kept: float
-    """Share of neighbours that are the same before and after."""
-    lost_to_gauge: float
-    """Share that the gauge alone drives out."""
-    lost_to_unseen: float
-    """Share that dimensions drive out which no prediction sees."""
-    lost_to_learning: float
-    """Share that the gauge would have kept, but the second model drops."""
-    predicted_kept: float
-    """Share of neighbours by prediction cosine that are still near by it; None where a side is missing."""
-    n_displaced: int
-    """Entities whose vector in the second model is another one's in the first."""
-    mean_abs_change_ci_low: float
-    """Lower end of the 95 % interval of `mean_abs_change`."""
-    mean_abs_change_ci_high: float
-    """Upper end of that interval."""
-    kept_ci_low: float
-    """Lower end of the 95 % interval of `kept`."""
-    kept_ci_high: float
-    """Upper end of that interval."""
-    predicted_kept_ci_low: float
-    """Lower end of the 95 % interval of `predicted_kept`."""
-    predicted_kept_ci_high: float
-    """Upper end of that interval."""
-    unexplained_rotation: NotRequired[float]
-    """Share of the held-out rows' spread that the best rotation leaves."""
-    unexplained_diagonal: NotRequired[float]
-    """Share of the held-out rows' spread that the best diagonal gauge leaves."""
-    unexplained_linear: NotRequired[float]
-    """Share of the held-out rows' spread that the best linear gauge leaves."""
-    unexplained_affine: NotRequired[float]
-    """Share of the held-out rows' spread that the best affine gauge leaves."""
-
-
-class MovedRecord(TypedDict):
-    """An entity whose cosines changed."""
-
-    name: str
-    """Name of the entity."""
-    total: float
-    """Mean absolute change of its cosines."""
-    gauge: float
-    """Part of the change that the gauge takes away."""
-    unseen: float
-    """Part of the change that comes from dimensions that no prediction sees."""
-    remainder: float
-    """Part of the change that is left between the gauged model and the other one; the three add up to the total."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,14 +41,14 @@ class Comparison(Result):
     n_states: int = 0
     """Random states that stood before the final norms of two heads; 0 where the models have inputs or users."""
     too_few_for: int = 0
-    """Dimensions for which the rows are too few to find what a gauge explains; 0 where they suffice."""
+    """Dimensions for which the rows are too few to find what a gauge explains (null in JSON); 0 where they suffice."""
     rounded: Rounded | None = None
     """Differences against the steps of rounding; None where neither model is rounded."""
 
     SCHEMA_VERSION: ClassVar = 2
     RECORD = (
         *("group", "condition_number", "fits", "explained", "n_states", "too_few_for", "rounded", "agreement"),
-        *("changes=changes_by_side", "moved_most=most_moved", "thresholds", "neighbours", "explanation=explain"),
+        *("changes=changes_by_side", "moved_most=most_moved", "thresholds", "neighbours", "explanation=__str__"),
     )
 
     def __repr__(self) -> str:
@@ -161,15 +87,86 @@ class Comparison(Result):
         return pd.DataFrame(self.changes_by_side)
 
     @property
-    def changes_by_side(self) -> list[ChangeRecord]:
-        """One record a side."""
+    def changes_by_side(self) -> list[dict[str, Any]]:
+        """One record a side.
+
+        Columns
+        -------
+        role : {"left", "right"}
+            Side whose cosines are compared.
+        shared : int
+            Entities that both models have.
+        only_before : int
+            Entities that only the first has.
+        only_after : int
+            Entities that only the second has.
+        mean_abs_change : float
+            Mean absolute change of a cosine.
+        mean_abs_gauge : float
+            Part of the change that the gauge takes away.
+        mean_abs_unseen : float
+            Part of the change that comes from dimensions that no prediction sees.
+        mean_abs_remainder : float
+            Part of the change that is left between the gauged model and the other one.
+        pearson : float
+            Correlation of the cosines before and after.
+        pearson_without_gauge : float
+            Correlation of the cosines once the gauge is taken out.
+        n_neighbours : int
+            Length of the neighbour lists.
+        kept : float
+            Share of neighbours that are the same before and after.
+        lost_to_gauge : float
+            Share that the gauge alone drives out.
+        lost_to_unseen : float
+            Share that dimensions drive out which no prediction sees.
+        lost_to_learning : float
+            Share that the gauge would have kept, but the second model drops.
+        predicted_kept : float
+            Share of neighbours by prediction cosine that are still near by it; None where a side is missing.
+        n_displaced : int
+            Entities whose vector in the second model is another one's in the first.
+        mean_abs_change_ci_low : float
+            Lower end of the 95 % interval of `mean_abs_change`.
+        mean_abs_change_ci_high : float
+            Upper end of that interval.
+        kept_ci_low : float
+            Lower end of the 95 % interval of `kept`.
+        kept_ci_high : float
+            Upper end of that interval.
+        predicted_kept_ci_low : float
+            Lower end of the 95 % interval of `predicted_kept`.
+        predicted_kept_ci_high : float
+            Upper end of that interval.
+        unexplained_rotation : float, optional
+            Share of the held-out rows' spread that the best rotation leaves.
+        unexplained_diagonal : float, optional
+            Share of the held-out rows' spread that the best diagonal gauge leaves.
+        unexplained_linear : float, optional
+            Share of the held-out rows' spread that the best linear gauge leaves.
+        unexplained_affine : float, optional
+            Share of the held-out rows' spread that the best affine gauge leaves.
+        """
         return [self._change(role) for role in self.changes]
 
     @property
-    def most_moved(self) -> dict[SideName, list[MovedRecord]]:
-        """By side, the entities whose cosines changed most."""
-        frames = {role: self.moved_most(role).astype({"name": str}) for role in self.changes}
-        return {role: cast("list[MovedRecord]", frame.to_dict("records")) for role, frame in frames.items()}
+    def most_moved(self) -> dict[SideName, pd.DataFrame]:
+        """By side, the entities whose cosines changed most.
+
+        Columns
+        -------
+        name : str
+            Name of the entity.
+        total : float
+            Mean absolute change of its cosines.
+        gauge : float
+            Part of the change that the gauge takes away.
+        unseen : float
+            Part of the change that comes from dimensions that no prediction sees.
+        remainder : float
+            Part of the change that is left between the gauged model and the other one; the three add up to the total.
+        """
+        return {role: self.moved_most(role).astype({"name": str}) for role in self.changes}
 
     @property
     def thresholds(self) -> dict[SideName, tuple[CarriedThreshold, ...]]:
@@ -181,7 +178,7 @@ class Comparison(Result):
         """By side, neighbours of a few rows side by side."""
         return {role: change.examples for role, change in self.changes.items()}
 
-    def _change(self, role: SideName) -> ChangeRecord:
+    def _change(self, role: SideName) -> dict[str, Any]:
         """Return the means, shares and intervals of one side as a row."""
         change = self.changes[role]
         ends = {"mean_abs_change": change.interval("total"), "kept": change.interval("kept")}
@@ -211,8 +208,7 @@ class Comparison(Result):
         }
         # Too few rows tell nothing about a gauge: neither its part nor what it leaves.
         words = ("gauge", "remainder", "learning") if self.too_few_for else ()
-        row = {name: float("nan") if any(word in name for word in words) else x for name, x in row.items()}
-        return cast("ChangeRecord", row)
+        return {name: float("nan") if any(word in name for word in words) else x for name, x in row.items()}
 
     def shares_kept(self) -> dict[str, float]:
         """Return what a gate may ask of: of neighbour lists the least over the sides, and the scores' correlation.

@@ -37,6 +37,7 @@ class Result(Protocol):
         """Describe the result in plain words."""
 
     def __str__(self) -> str:
+        """Return the result in words."""
         return self.explain()
 
     def to_frame(self) -> pd.DataFrame:

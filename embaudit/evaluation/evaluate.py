@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, get_args
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,11 +15,10 @@ from embaudit.canonical.identified import identified_factors
 from embaudit.canonical.row_span import in_span
 from embaudit.core.checked import RNG, as_count, as_generator, named_keywords
 from embaudit.core.parallel import row_blocks
-from embaudit.core.plain import Finite
 from embaudit.core.results import Result
 from embaudit.core.words import counted
 from embaudit.errors import InputError, must_be
-from embaudit.evaluation.measures import MEASURES, Measure, Version, query_measures
+from embaudit.evaluation.measures import MEASURES, Version, query_measures
 from embaudit.evaluation.truth import Truth, as_truth
 from embaudit.io import as_model
 from embaudit.io.files import AnyPath
@@ -39,51 +38,10 @@ if TYPE_CHECKING:
 
 CANDIDATES = 50_000
 """Rows among which neighbours are looked up; more are sampled."""
-Third: TypeAlias = Literal["tail", "middle", "head"]
-THIRDS: tuple[Third, ...] = get_args(Third)
-"""Thirds of the queries, those with the fewest interactions first."""
 RAW, CSLS = "cosine", "CSLS"
 """Baseline similarity, the cosine of the stored factors; and the same less the local mean that makes hubs."""
 PREDICTION = "prediction cosine"
 """Also the plain cosine of right rows in the left-whitened gauge, and of left rows in the right-whitened one."""
-
-
-class MeasureRecord(TypedDict):
-    """One similarity by one measure."""
-
-    similarity: str
-    """Name of the similarity."""
-    measure: Measure
-    """Measure that it is judged by."""
-    value: float
-    """Mean over the queries."""
-    ci_low: float
-    """Lower end of its 95 % interval."""
-    ci_high: float
-    """Upper end."""
-    difference: float
-    """Difference from the raw cosine."""
-    difference_ci_low: float
-    """Lower end of its interval; those of one measure hold together."""
-    difference_ci_high: float
-    """Upper end."""
-
-
-class CountRecord(TypedDict):
-    """Precision of one similarity on a third of the queries."""
-
-    third: Third
-    """The queries with few, some or many interactions."""
-    similarity: str
-    """Name of the similarity."""
-    least: Finite
-    """Fewest interactions of these queries."""
-    most: Finite
-    """Most interactions."""
-    n_queries: int
-    """Number of these queries."""
-    precision: Finite
-    """Mean over them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +59,7 @@ class Evaluation(Result):
     n_left_out: int
     """Rows that lack one."""
     queries: Indices
-    """(q,) the rows whose neighbours were judged."""
+    """Rows whose neighbours were judged, (q,)."""
     by_query: dict[str, NDArray[np.float64]]
     """Precision, AUC and NDCG of each query (q, 3), by similarity."""
     replicates: dict[str, NDArray[np.float64]]
@@ -117,7 +75,7 @@ class Evaluation(Result):
 
     RECORD = (
         *("role", "title", "n", "n_candidates", "n_left_out", "chance", "n_rows", "n_queries=queries.__len__"),
-        *("records", "by_count", "explanation=explain"),
+        *("records", "by_count", "explanation=__str__"),
     )
 
     def __repr__(self) -> str:
@@ -151,9 +109,29 @@ class Evaluation(Result):
 
         return pd.DataFrame(self.records())
 
-    def records(self) -> list[MeasureRecord]:
-        """Return one record a similarity and measure: the rows of `to_frame`."""
-        rows: list[MeasureRecord] = []
+    def records(self) -> list[dict[str, Any]]:
+        """Return one record a similarity and measure: the rows of `to_frame`.
+
+        Columns
+        -------
+        similarity : str
+            Name of the similarity.
+        measure : {"precision", "auc", "ndcg"}
+            Measure that it is judged by.
+        value : float
+            Mean over the queries.
+        ci_low : float
+            Lower end of its 95 % interval.
+        ci_high : float
+            Upper end.
+        difference : float
+            Difference from the raw cosine.
+        difference_ci_low : float
+            Lower end of its interval; those of one measure hold together.
+        difference_ci_high : float
+            Upper end.
+        """
+        rows = []
         for name in self.by_query:
             for i, measure in enumerate(MEASURES):
                 value, low, high = self._interval(name, i)
@@ -164,14 +142,25 @@ class Evaluation(Result):
                 })  # fmt: skip
         return rows
 
-    def by_count(self) -> list[CountRecord]:
-        """Return the precision of each similarity by how many interactions are behind a query.
+    def by_count(self) -> list[dict[str, Any]]:
+        """Return the precision of each similarity by how many interactions are behind a query; none without counts.
 
-        Returns
+        None where all counts are the same.
+
+        Columns
         -------
-        list of dict
-            Keys third (tail, middle, head), similarity, least and most (interactions), n_queries and precision; none
-            where counts are not known, or are all the same.
+        third : {"tail", "middle", "head"}
+            The queries with few, some or many interactions.
+        similarity : str
+            Name of the similarity.
+        least : Finite
+            Fewest interactions of these queries.
+        most : Finite
+            Most interactions.
+        n_queries : int
+            Number of these queries.
+        precision : Finite
+            Mean over them.
         """
         if self.counts is None or self.counts.min() == self.counts.max():
             return []
@@ -188,7 +177,7 @@ class Evaluation(Result):
                 "n_queries": int((place == i).sum()),
                 "precision": float(values[place == i, 0].mean()),
             }
-            for i, third in enumerate(THIRDS)
+            for i, third in enumerate(("tail", "middle", "head"))
             if (place == i).any()
             for name, values in self.by_query.items()
         ]

@@ -5,7 +5,7 @@ Each is measured also without some of the candidates in turn, for the replicates
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 
 Version: TypeAlias = tuple[Floats, Floats]
 """Vectors of rows as queries, and as candidates."""
-Measure: TypeAlias = Literal["precision", "auc", "ndcg"]
-MEASURES: tuple[Measure, ...] = get_args(Measure)
+MEASURES = ("precision", "auc", "ndcg")
 """Measures of a query, in the order of their arrays."""
 Groups: TypeAlias = NDArray[np.uint8]
 SPARE = 24

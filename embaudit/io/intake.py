@@ -42,11 +42,11 @@ class Part:
     name: str
     """Name in the source."""
     became: str
-    """The field of a model; empty where it was left over."""
+    """The field of a model; empty where it was left over, and then absent from JSON."""
     shape: tuple[int | None, ...] = ()
     """Rows first; None for what only reading it all would tell."""
     rounded: str = ""
-    """The type that its numbers are rounded to, such as "Q8_0"; empty where they are not."""
+    """The type that its numbers are rounded to, such as "Q8_0"; empty where they are not, and then absent."""
 
     RECORD = ("name", "became?", "shape", "rounded?")
 
@@ -130,7 +130,7 @@ class Intake(Recorded):
         return replace(self, parts=(*remaining, *parts), left_over=rest)
 
     def explain(self) -> str:
-        """Describe the read in one short paragraph."""
+        """Return what was read in one short paragraph."""
         read = ", ".join(f"{mapping} as {WORDS.get(mapping.became, mapping.became)}" for mapping in self.parts)
         sentences = [f"Read as {self.format}{f': {read}' if read else ''}."]
         if self.left_over:

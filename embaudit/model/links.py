@@ -208,7 +208,9 @@ class Softmax(Link):
     """
 
     soft_cap: float | None = None
+    """Cap of the logits; None where they are not capped."""
     unit_rows: bool = False
+    """True if label rows are divided by their lengths before use."""
     name = "softmax"
     level = Equivalence.PROBABILITIES
     noun = "logits"

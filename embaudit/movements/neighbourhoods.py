@@ -56,18 +56,18 @@ class NearestChanged:
 
 @dataclass(frozen=True)
 class Neighbourhood(Recorded):
-    """One entity's nearest rows in the model at hand and in an equivalent one."""
+    """One entity's nearest rows in one model and in another."""
 
     name: str
     """Name of the entity."""
     before: tuple[tuple[str, float], ...]
-    """(name, cosine) of its nearest in the model at hand, best first."""
+    """(name, cosine) of its nearest in the first model, best first."""
     after: tuple[tuple[str, float], ...]
-    """Neighbours and cosines in the equivalent model."""
+    """(name, cosine) of its nearest in the second model, best first."""
     stay: tuple[bool, ...]
-    """Flags of `before` that stay in the equivalent model, by row as in `NeighbourLists`, whatever their names."""
+    """Flags of `before` that stay in the second model, by row as in `NeighbourLists`, whatever their names."""
     stayed: tuple[bool, ...]
-    """Flags of `after` that were in the list of the model at hand; the others are new."""
+    """Flags of `after` that were in the list of the first model; the others are new."""
     left_out: int = 0
     """Twins, of it or of those listed, that would have filled lines with copies."""
 

@@ -311,6 +311,7 @@ class RangeSummary(Result):
     """The ranges of all pairs, or of pairs drawn without replacement, under one set of gauges."""
 
     role: Role
+    """Kind of the pairs: item-item (right), user-user (left) or user-item (cross)."""
     group: str
     """"linear", "diagonal" or "affine"."""
     max_condition: float | None
@@ -324,6 +325,7 @@ class RangeSummary(Result):
     n_undefined: int
     """Pairs with a zero row, left out of all figures."""
     width_mean: float
+    """Mean width of a range."""
     width_quantiles: dict[float, float]
     """Quantiles of the width by their order."""
     vacuous_share: float

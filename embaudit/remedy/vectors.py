@@ -82,7 +82,7 @@ class Remedy(Result):
     description: str = ""
     """Description of the vectors in words, where they are a head behind a final norm, or rows as they are."""
 
-    RECORD = ("kind", "roles", "columns", "unit", "reduction", "explanation=explain")
+    RECORD = ("kind", "roles", "columns", "unit", "reduction", "explanation=__str__")
 
     def __repr__(self) -> str:
         sides = " and ".join(self._title(role) for role in self.roles)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypedDict, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,35 +55,6 @@ class PlottedRows:
     codes: NDArray[np.intp]
 
 
-class GroupRecord(TypedDict):
-    """One group of a grouping."""
-
-    group: str
-    """Name of the group."""
-    n: int
-    """Number of rows."""
-    r: float
-    """Pearson's correlation."""
-    slope: float
-    """Least-squares change of y for one unit of x."""
-    spearman: float
-    """Rank correlation."""
-    p_adjusted: float
-    """Permutation p-value of r, adjusted over the groups."""
-    mean_x: float
-    """Mean of x."""
-    mean_y: float
-    """Mean of y."""
-    votes: bool
-    """True if it is large enough to have a vote."""
-    opposes: bool
-    """True if its sign is against that of all rows."""
-    covariance_within: float
-    """Part that it adds to the covariance within groups."""
-    covariance_between: float
-    """Part that it adds to the covariance between groups."""
-
-
 @dataclass(frozen=True, eq=False)
 class Grouping(Recorded):
     """An association pooled, within groups, and between them, for one way to group the rows."""
@@ -121,6 +92,7 @@ class Grouping(Recorded):
     )
 
     def __len__(self) -> int:
+        """Return the number of groups."""
         return len(self.levels)
 
     def __repr__(self) -> str:
@@ -243,10 +215,37 @@ class Grouping(Recorded):
         return [f"{self.name}: {text}" for number, text in notes if number]
 
     @property
-    def largest_groups(self) -> list[GroupRecord]:
-        """Groups, the largest first, 1,000 at most."""
-        frame = self.to_frame().nlargest(MOST_GROUPS, "n").reset_index(names="group")
-        return cast("list[GroupRecord]", frame.to_dict("records"))
+    def largest_groups(self) -> pd.DataFrame:
+        """Groups, the largest first, 1,000 at most.
+
+        Columns
+        -------
+        group : str
+            Name of the group.
+        n : int
+            Number of rows.
+        r : float
+            Pearson's correlation.
+        slope : float
+            Least-squares change of y for one unit of x.
+        spearman : float
+            Rank correlation.
+        p_adjusted : float
+            Permutation p-value of r, adjusted over the groups.
+        mean_x : float
+            Mean of x.
+        mean_y : float
+            Mean of y.
+        votes : bool
+            True if it is large enough to have a vote.
+        opposes : bool
+            True if its sign is against that of all rows.
+        covariance_within : float
+            Part that it adds to the covariance within groups.
+        covariance_between : float
+            Part that it adds to the covariance between groups.
+        """
+        return self.to_frame().nlargest(MOST_GROUPS, "n").reset_index(names="group")
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row a group."""
@@ -298,7 +297,7 @@ class SimpsonReport(Drawn):
     pooled: Association
     """Over all rows."""
     groupings: tuple[Grouping, ...]
-    """Groupings tried, the strongest first."""
+    """Groupings, those that change the answer beyond chance first, then by kind, then by the size of the change."""
     n_missing: int = 0
     """Rows left out because x or y is missing."""
     notes: tuple[str, ...] = ()

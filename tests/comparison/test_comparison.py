@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -247,7 +245,6 @@ def test_models_that_predict_otherwise_are_never_called_the_same(name, roles):
     assert "same up to that gauge" not in text
     assert all(change.mean_gauge < 1e-9 for change in found.changes.values()), "no gauge was at work"
     parts_add_up(found)
-    json.dumps(found.to_dict(), allow_nan=False)
 
 
 def test_a_shift_is_a_gauge_where_a_bias_or_the_link_absorbs_it():
@@ -294,7 +291,6 @@ def test_a_zero_row_is_reported_as_nothing_and_a_zero_side_refused():
     q = q[:9].copy()
     q[3] = 0
     found = compare(user_item(p, q), user_item(p, q))
-    json.dumps(found.to_dict(), allow_nan=False)
     assert found.explained
     assert ("without a direction", "0", "1") in summary_grid(found).rows
     assert not moved_grid(compare(user_item(p, q), user_item(p, q)), "right").rows

@@ -179,10 +179,9 @@ def test_few_rows_are_read_against_all_their_pairs():
     np.testing.assert_allclose(found.cosines, wanted, atol=1e-14)
     values = np.linspace(-1.1, 1.1, 23)
     assert found.below(values).tolist() == [(wanted < value).mean() for value in values]
-    record = found.to_dict()
-    assert record == {"n_pairs": 435, "n_all_pairs": 435, "exact": True, "quantiles": record["quantiles"]}
-    assert list(record["quantiles"]) == QUANTILES
-    assert record["quantiles"]["0.75"] == pytest.approx(np.quantile(wanted, 0.75))
+    quantiles = found.to_dict()["quantiles"]
+    assert list(quantiles) == QUANTILES
+    assert quantiles["0.75"] == pytest.approx(np.quantile(wanted, 0.75))
     assert repr(found) == "Levels(435 pairs of items)"
 
 

@@ -247,12 +247,7 @@ def test_ranges_in_words_and_numbers():
     assert repr(FOUND) == "CosineRange(3 right pairs, GeneralLinear(rank=2, max_condition=2.0))"
     told = FOUND.to_dict()
     first, second, _ = told.pop("ranges")
-    assert told == {
-        "role": "right",
-        "group": "GeneralLinear(rank=2, max_condition=2.0)",
-        "n_pairs": 3,
-        "n_undefined": 1,
-    }
+    assert told == {"role": "right", "n_undefined": 1, "group": str(FOUND.group), "n_pairs": 3}
     ends = {"lower": pytest.approx(0.0, abs=1e-15), "upper": pytest.approx(15 / 17)}
     assert first == {"first": 0, "second": 1, "cosine": 0.6, **ends, "lower_attained": True, "upper_attained": True}
     nothing = dict.fromkeys(("cosine", "lower", "upper")) | {"lower_attained": False, "upper_attained": False}

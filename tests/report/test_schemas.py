@@ -12,7 +12,6 @@ from jsonschema import Draft202012Validator
 from schemas import exactly, misfits
 
 import embaudit as ea
-from embaudit.errors import InputError
 from embaudit.report.schemas import NAMES, record, schema
 
 PUBLISHED = Path(__file__).parent / "published"
@@ -63,24 +62,40 @@ def test_what_read_the_first_schema_reads_what_is_written_now(written, name):
     assert now["properties"]["schema_version"]["const"] == first["properties"]["schema_version"]["const"], (
         "a next version is published beside this one"
     )
-    assert broken(first, now) == []
+    assert broken(first, now, (first, now)) == []
     assert all(Draft202012Validator(first).is_valid(one) for one in written[name])
 
 
-def broken(first, now, where="$"):
+def alternatives(part, root):
+    """Resolve a reference and a union into schemas of one type each."""
+    target = root["$defs"][part["$ref"].rpartition("/")[2]] if "$ref" in part else part
+    if "anyOf" in target:
+        return [one for each in target["anyOf"] for one in alternatives(each, root)]
+    narrower = part.get("properties", {})
+    fields = {name: field | narrower.get(name, {}) for name, field in target.get("properties", {}).items()}
+    types, filled = target.get("type"), target | {"properties": fields}
+    types = types if isinstance(types, list) else [types]
+    return [{"type": one, "properties": {}} if one == "null" else filled | {"type": one} for one in types]
+
+
+def broken(first, now, roots, where="$"):
     """Name the fields of a schema that a later one leaves out, no longer promises, or gives another type."""
-    if not isinstance(first, dict) or not isinstance(now, dict):
-        return []
-    told = [where for key in ("type", "enum", "const", "$ref") if first.get(key) != now.get(key)]
-    told += [f"{where}.{name}" for name in first.get("required", ()) if name not in now.get("required", ())]
-    for key in ("properties", "$defs"):
-        for name, part in first.get(key, {}).items():
-            later = now.get(key, {}).get(name)
-            told += [f"{where}.{name}"] if later is None else broken(part, later, f"{where}.{name}")
-    for key in ("items", "additionalProperties"):
-        told += broken(first.get(key), now.get(key), f"{where}[]")
-    for one, other in zip(first.get("anyOf", ()), now.get("anyOf", ()), strict=True):
-        told += broken(one, other, where)
+    told, former = [], alternatives(first, roots[0])
+    for part in alternatives(now, roots[1]):
+        values = part.get("enum", [part["const"]] if "const" in part else None)
+        if values is not None:
+            before = [{key: one[key] for key in ("type", "enum", "const") if one.get(key)} for one in former]
+            told += [where] * (not all(Draft202012Validator({"anyOf": before}).is_valid(value) for value in values))
+            continue
+        same = next((one for one in former if one["type"] == part["type"] and "enum" not in one), None)
+        if same is None:
+            return [where]
+        told += [f"{where}.{name}" for name in same.get("required", ()) if name not in part.get("required", ())]
+        for name, field in same["properties"].items():
+            later, below = part["properties"].get(name), f"{where}.{name}"
+            told += [below] if later is None else broken(field, later, roots, below)
+        for key in {"items", "additionalProperties"} & {*same} & {*part}:
+            told += broken(same[key], part[key], roots, f"{where}[]") if isinstance(same[key], dict) else []
     return told
 
 
@@ -90,9 +105,18 @@ def test_what_breaks_readers_is_named():
     del now["properties"]["verdict"]
     now["properties"]["model"]["required"].remove("rank")
     now["$defs"]["finding"]["properties"]["kind"]["enum"].append("guessed")
-    now["$defs"]["movement"]["properties"]["quantiles"]["additionalProperties"] = {"type": "string"}
+    now["$defs"]["equivalent_movement"]["properties"]["quantiles"]["additionalProperties"] = {"type": "string"}
     now["properties"]["added"] = {"type": "string"}
-    assert broken(first, now) == ["$.model.rank", "$.verdict", "$.finding.kind", "$.movement.quantiles[]"]
+    assert broken(first, now, (first, now)) == [
+        *("$.model.rank", "$.movement[].quantiles[]", "$.findings[].kind", "$.notes[].kind", "$.verdict")
+    ]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_field_is_described(name):
+    whole = json.loads(schema(name))
+    for part in (whole, *whole["$defs"].values()):
+        assert [key for key, field in part["properties"].items() if not {"description", "properties"} & {*field}] == []
 
 
 def test_the_command_prints_them(embaudit):
@@ -106,5 +130,3 @@ def test_the_command_prints_them(embaudit):
     assert "must be that of audit, blocks, compare, evaluate or simpson; got 'simson'; the nearest one is simpson." in (
         refused.err
     )
-    with pytest.raises(InputError, match="nearest one is audit"):
-        schema("../schemas/audit")
