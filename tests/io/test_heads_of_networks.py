@@ -24,31 +24,6 @@ WORDS, BIAS = DRAW.normal(size=(8, 3)).astype(np.float32), DRAW.normal(size=8).a
 PLACES = DRAW.normal(size=(5, 3)).astype(np.float32)
 
 
-@pytest.mark.parametrize(
-    ("words", "bias"),
-    [
-        ("bert.embeddings.word_embeddings.weight", "cls.predictions.bias"),
-        ("bert.embeddings.word_embeddings.weight", "cls.predictions.decoder.bias"),
-        ("roberta.embeddings.word_embeddings.weight", "lm_head.bias"),
-        ("mpnet.embeddings.word_embeddings.weight", "lm_head.decoder.bias"),
-        ("albert.embeddings.word_embeddings.weight", "predictions.bias"),
-        ("albert.embeddings.word_embeddings.weight", "predictions.decoder.bias"),
-        ("distilbert.embeddings.word_embeddings.weight", "vocab_projector.bias"),
-        ("electra.embeddings.word_embeddings.weight", "generator_lm_head.bias"),
-        ("model.embeddings.tok_embeddings.weight", "decoder.bias"),
-        ("transformer.wte.weight", "lm_head.bias"),
-    ],
-)
-def test_tied_embeddings_are_the_head_that_a_bias_belongs_to(tmp_path: Path, words: str, bias: str) -> None:
-    places = words.replace("word_", "position_").replace("tok_", "position_").replace("wte", "wpe")
-    save_file({words: WORDS, places: PLACES, bias: BIAS}, tmp_path / "model.safetensors")
-    model = load(tmp_path)
-    np.testing.assert_array_equal(model.right, WORDS)
-    assert model.right_bias is not None
-    np.testing.assert_array_equal(model.right_bias, BIAS)
-    assert model.link is Link.SOFTMAX
-
-
 NAMED = {"id2label": {"0": "bad", "2": "ugly", "1": "good"}}
 
 

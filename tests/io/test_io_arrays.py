@@ -83,12 +83,6 @@ def test_columns_that_are_no_constants_are_refused() -> None:
 # Archives with customary or chosen names
 
 
-@pytest.mark.parametrize(("left", "right"), [("U", "Vt"), ("W", "H"), ("P", "Q")])
-def test_a_side_stored_by_columns(tmp_path: Path, left: str, right: str) -> None:
-    model = load(saved(tmp_path / "m.npz", **{left: USERS, right: ITEMS.T}))
-    np.testing.assert_allclose(model.scores(), USERS.astype(float) @ ITEMS.T.astype(float))
-
-
 def test_chosen_arrays(tmp_path: Path) -> None:
     path = saved(tmp_path / "m.npz", a=USERS, b=ITEMS.T, c=B)
     with pytest.raises(InputError, match=r"a \(6, 3\).*left=A and weight=B, or .*kind='vectors'"):

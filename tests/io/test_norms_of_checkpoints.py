@@ -12,7 +12,6 @@ from safetensors.numpy import save_file
 import embaudit as ea
 from embaudit.errors import InputError
 from embaudit.io import load, read
-from embaudit.io.checkpoints.architectures import ARCHITECTURES
 from embaudit.io.checkpoints.config import config_of
 from embaudit.model import FactorModel, Softmax
 
@@ -27,54 +26,6 @@ def checkpoint(folder, tensors, **config):
     if config:
         (folder / "config.json").write_text(json.dumps(config))
     return folder
-
-
-@pytest.mark.parametrize("name", sorted(ARCHITECTURES))
-def test_every_architecture_is_read_from_a_checkpoint(tmp_path, name):
-    known = ARCHITECTURES[name]
-    norm = known.norm.replace("*", "11")
-    tensors = {f"{norm}.weight": GAIN} | ({f"{norm}.bias": SHIFT} if known.kind == "layer" else {})
-    # Of many layers the last by its number.
-    tensors |= {f"{known.norm}.weight".replace("*", other): GAIN + 1 for other in ("0", "2", "9") if "*" in known.norm}
-    found = read(checkpoint(tmp_path, tensors, model_type=name)).norm
-    assert found.norm.kind == known.kind
-    np.testing.assert_array_equal(found.norm.gain, 1 + GAIN if known.adds_one else GAIN)
-    assert found.name == f"{norm}.weight"
-    assert found.because == f"the model_type {name} of config.json"
-    if known.kind == "layer":
-        np.testing.assert_array_equal(found.norm.shift, SHIFT)
-    else:
-        assert found.norm.shift is None
-
-
-@pytest.mark.parametrize(
-    ("head", "norm", "model_type"),
-    [
-        ("embed_out.weight", "gpt_neox.final_layer_norm", "gpt_neox"),
-        ("lm_head.decoder.weight", "lm_head.layer_norm", "roberta"),
-        ("cls.predictions.decoder.weight", "cls.predictions.transform.LayerNorm", "bert"),
-        ("vocab_projector.weight", "vocab_layer_norm", "distilbert"),
-        ("generator_lm_head.weight", "generator_predictions.LayerNorm", "electra"),
-        ("predictions.decoder.weight", "predictions.LayerNorm", "albert"),
-        ("backbone.embeddings.weight", "backbone.norm_f", "mamba"),
-        ("transformer.word_embeddings.weight", "transformer.ln_f", "bloom"),
-        ("model.tok_embeddings.weight", "model.norm", "internlm2"),
-        ("shared.weight", "decoder.final_layer_norm", "t5"),
-        ("lm_head.weight", "model.final_layernorm", "zamba"),
-        ("model.embed_tokens.weight", "model.norm", "gemma2"),
-        ("transformer.wte.weight", "transformer.ln_f", "gpt2"),
-    ],
-)
-def test_heads_and_norms_are_found_together(tmp_path, head, norm, model_type):
-    other = {"layers.0.attention.weight": np.eye(4, dtype=np.float32), "layers.0.norm.weight": SHIFT}
-    # Untied networks keep another matrix of the same shape for their inputs.
-    inputs = {} if "embed" in head or head.startswith(("shared", "transformer")) else {"inputs.weight": HEAD + 1}
-    save_file({**other, **inputs, head: HEAD, f"{norm}.weight": GAIN}, tmp_path / "model.safetensors")
-    (tmp_path / "config.json").write_text(json.dumps({"model_type": model_type}))
-    model = load(tmp_path)
-    np.testing.assert_array_equal(model.right, HEAD)
-    assert (model.link, model.right_bias) == ("softmax", None)
-    assert model.final_norm.kind == ARCHITECTURES[model_type].kind
 
 
 def test_a_norm_without_gains_is_a_norm(tmp_path):

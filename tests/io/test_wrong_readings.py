@@ -12,7 +12,7 @@ import pytest
 
 import embaudit as ea
 from embaudit.errors import InputError
-from embaudit.io import load, read_labels, read_titles
+from embaudit.io import read_labels, read_titles
 from embaudit.io.checkpoints.tokens import tokens_of
 
 ROWS = np.array([[1.0, 2.0], [3.0, 4.5], [5.0, 7.0]])
@@ -54,16 +54,6 @@ NAMES = ["Heat, The", 'a "b"', "plain"]
 def test_labels_that_a_series_wrote(tmp_path: Path, options: dict[str, Any], name: str | None, file: str) -> None:
     pd.Series(NAMES, name=name).to_csv(tmp_path / file, **options)
     assert read_labels(tmp_path / file, 3).tolist() == NAMES
-
-
-@pytest.mark.parametrize("name", ["words", "index_to_key", "item_ids", "tokens", "class_list", "class_names"])
-def test_words_beside_an_array_are_its_ids_or_names(tmp_path: Path, name: str) -> None:
-    np.savez(tmp_path / "m.npz", vectors=ROWS[None], **{name: np.array(["x", "y", "z"])})
-    model = load(tmp_path / "m.npz")
-    words = model.right_names if name.startswith("class") else model.right_ids
-    assert words is not None
-    assert words.tolist() == ["x", "y", "z"]
-    np.testing.assert_array_equal(model.right, ROWS)
 
 
 WORDS = ["<s>", "Ġthe", "a b", "é"]
