@@ -5,28 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from made import (
-    FREE,
-    HEAD,
-    MODEL,
-    PINNED,
-    drift,
-    equal,
-    equivalence,
-    evidence,
-    head,
-    moved,
-    of_head,
-    quiet,
-)
-from raised import (
-    CAPPED,
-    LISTS,
-    blind,
-    compared,
-    decayed,
-    normed,
-)
+from made import FREE, HEAD, MODEL, PINNED, drift, equal, equivalence, evidence, head, moved, of_head, quiet
+from raised import CAPPED, LISTS, blind, compared, decayed, normed
 
 from embaudit.auditing.finding import Severity
 from embaudit.auditing.findings import CHECKS, conclusions

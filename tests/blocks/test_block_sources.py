@@ -151,10 +151,7 @@ BAD: dict[str, tuple[Callable[[], object], str]] = {
         lambda: block_cosines({"a": [1.0], "b": [1.0]}, {"a": [1.0], "c": [1.0]}),
         r"x and y must be of the same keys; got only x has 'b', only y has 'c'; rename them, or compare .*skip'",
     ),
-    "no common key": (
-        lambda: block_cosines({"a": [1.0]}, {"b": [1.0]}, missing="skip"),
-        "at least one common key",
-    ),
+    "no common key": (lambda: block_cosines({"a": [1.0]}, {"b": [1.0]}, missing="skip"), "at least one common key"),
     "shapes": (
         lambda: block_cosines({"a": np.ones((2, 3))}, {"a": np.ones((3, 2))}),
         r"x and y at 'a' must be of one shape; got \(2, 3\) and \(3, 2\)",

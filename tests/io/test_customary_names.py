@@ -13,7 +13,6 @@ from safetensors.numpy import save_file
 
 from embaudit.errors import InputError
 from embaudit.io import from_object, load, read, read_interactions, read_titles
-from embaudit.io.tables.rows import read_counts
 from embaudit.model import Softmax
 
 if TYPE_CHECKING:
@@ -233,7 +232,7 @@ def test_columns_of_titles(tmp_path: Path, name: str) -> None:
 
 @pytest.mark.parametrize(("ids", "name"), [("id", name) for name in listed(COUNT)] + [(x, "n") for x in listed(USER)])
 def test_columns_of_counts(tmp_path: Path, ids: str, name: str) -> None:
-    side = from_object({"E": ITEMS[:2], "ids": np.array([3, 7])}).right_side
+    table = {"E": ITEMS[:2], "ids": np.array([3, 7])}
     # Of two columns one name settles both.
     for columns in (
         {"year": [1, 2], name: [4, 2], ids: [7, 3]},
@@ -241,7 +240,7 @@ def test_columns_of_counts(tmp_path: Path, ids: str, name: str) -> None:
         {"x": [4, 2], ids: [7, 3]},
     ):
         pd.DataFrame(columns).to_csv(tmp_path / "a.csv", index=False)
-        assert read_counts(tmp_path / "a.csv", side).tolist() == [2, 4]
+        assert from_object(table, right_counts=tmp_path / "a.csv").right_counts.tolist() == [2, 4]
 
 
 @pytest.mark.parametrize("name", [*listed(ITEM), "id", "user", "user_id", "token", "word", "name", "label", "key"])
@@ -252,14 +251,3 @@ def test_columns_of_ids_beside_vectors(tmp_path: Path, name: str) -> None:
     model = load(tmp_path / "a.csv")
     np.testing.assert_allclose(model.right, ITEMS, rtol=1e-6)
     assert model.names("right").tolist() == list("abcdefgh")
-
-
-BIASES = "bias biases intercept user_intercept item_intercept user_bias item_bias i_biases left_bias right_bias"
-
-
-@pytest.mark.parametrize("name", listed(BIASES))
-def test_columns_of_biases_beside_vectors_are_asked_for(tmp_path: Path, name: str) -> None:
-    pd.DataFrame(ITEMS).add_prefix("e").assign(id=range(8), **{name: BIAS}).to_csv(tmp_path / "a.csv", index=False)
-    with pytest.raises(InputError, match=rf"got {name}, which is called a bias; name it with bias='{name}', or leave"):
-        load(tmp_path / "a.csv")
-    np.testing.assert_allclose(load(tmp_path / "a.csv", bias=name).right_bias, BIAS, rtol=1e-6)

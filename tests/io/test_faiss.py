@@ -25,11 +25,7 @@ def inverted() -> Any:
     return index
 
 
-INDEXES = {
-    "flat": lambda: faiss.IndexFlatIP(6),
-    "lists": inverted,
-    "graph": lambda: faiss.IndexHNSWFlat(6, 8),
-}
+INDEXES = {"flat": lambda: faiss.IndexFlatIP(6), "lists": inverted, "graph": lambda: faiss.IndexHNSWFlat(6, 8)}
 
 
 @pytest.mark.parametrize("kind", INDEXES)

@@ -6,7 +6,6 @@ import struct
 import time
 from typing import TYPE_CHECKING, Any
 
-import gguf
 import numpy as np
 import pytest
 from llama_files import LAYER, RMS, gguf_file
@@ -182,12 +181,7 @@ def lies_on_disk(array):
 @pytest.mark.parametrize("kind", ["Q8_0", "F16", "BF16"])
 def test_rounded_tensors_are_undone_there(kind, tmp_path, monkeypatch):
     rows = np.random.default_rng(1).standard_normal((40, 32)).astype(np.float32)
-    number = gguf.GGMLQuantizationType[kind]
-    writer = gguf.GGUFWriter(tmp_path / "m.gguf", "llama")
-    writer.add_tensor("output.weight", gguf.quantize(rows, number), raw_dtype=number)
-    for write in (writer.write_header_to_file, writer.write_kv_data_to_file, writer.write_tensors_to_file):
-        write()
-    writer.close()
+    gguf_file(tmp_path / "m.gguf", {"output.weight": rows}, kinds=kind)
     in_memory = Gguf(tmp_path / "m.gguf")["output.weight"]
     monkeypatch.setattr(scratch, "HELD", 0)
     on_disk = Gguf(tmp_path / "m.gguf")["output.weight"]

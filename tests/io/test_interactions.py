@@ -88,37 +88,6 @@ def test_agrees_with_pandas(tmp_path_factory: Any, rows: Any, duplicates: Any, t
 
 
 @pytest.mark.parametrize(
-    ("text", "sentence"),
-    [
-        ("", "which is empty"),
-        ("\n\n", "which is empty"),
-        ("userId,movieId,rating\n", "only a header"),
-        ("userId,movieId,rating\n1,2,3\n1,3,3\n", "at least 2 users; got 1"),
-        ("userId,movieId,rating\n1,2,3\n2,2,3\n", "at least 2 items; got 1"),
-        ("userId,movieId,rating\n1,2,3\n2,3,good\n3,3,bad\n", "numbers; got 'good' in line 3"),
-        ("userId,movieId,rating\n1,2,3\n2,3,\n3,3,1\n", "an empty cell in line 3"),
-        ("userId,movieId,rating\n1,2,3\n\n2,3,nan\n", "got nan in line 4"),
-        ("userId,movieId,rating\n1,2,3\n2,3,-inf\n", "got -inf in line 3"),
-        ("userId,movieId,rating\n1,2,3\n,3,1\n", "an id in every row; got none in line 3"),
-        ("userId,movieId,rating\na,2,3\nb,,1\n", "an id in every row; got none in line 3"),
-        ("userId,movieId,rating\n1,2,3\n2,3\n", "3 columns in every line; got 2 in line 3"),
-        ("userId,movieId,rating\n1,2,3\n1,3,4\n2,2,1\n1,2,5\n", "user 1 and item 2 again in row 4 .*duplicates='sum'"),
-        ("userId,movieId,itemId,rating\n1,2,3,4\n2,1,1,1\n", "movieId and itemId; choose it with item"),
-        ("userId,rating\n1,2\n2,1\n", "the item column .*; got userId, rating"),
-        ("1\t2\t881250949\n2\t1\t881250950\n", "rating='none' if these are times"),
-        ("onecolumn\n", "equally many columns"),
-    ],
-)  # fmt: skip
-def test_faults_are_one_sentence(tmp_path: Path, text: str, sentence: str) -> None:
-    path = tmp_path / "a.csv"
-    path.write_text(text)
-    with pytest.raises(InputError, match=sentence) as error:
-        read_interactions(path)
-    assert "\n" not in str(error.value)
-    assert "a.csv" in str(error.value)
-
-
-@pytest.mark.parametrize(
     ("name", "cells", "needs"),
     [("rating", [2**60 + 1, 3], "numbers"), ("movieId", [1.5, 2], "integers or text"), ("title", [[1], [2]], "text")],
 )

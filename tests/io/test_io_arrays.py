@@ -10,7 +10,7 @@ import pytest
 
 from embaudit import Link
 from embaudit.errors import InputError
-from embaudit.io import load, read_labels
+from embaudit.io import load
 from embaudit.io.readers.implicit import split_columns
 
 if TYPE_CHECKING:
@@ -101,34 +101,6 @@ def test_chosen_arrays(tmp_path: Path) -> None:
         np.testing.assert_allclose(head.scores(), USERS.astype(float) @ ITEMS.T + B)
 
 
-@pytest.mark.parametrize(
-    ("options", "sentence"),
-    [
-        ({"left": "x", "right": "b"}, r"left must be one of a \(6, 3\)"),
-        ({"left": "a"}, "must both be named, with left=A and weight=B"),
-        ({"right": "b"}, "say whether b is one with kind='head' or kind='vectors'"),
-        ({"weight": "a"}, "say whether a is one with kind='head' or kind='vectors'"),
-        ({"left": "a", "right": "b", "weight": "a"}, "weight must be left out beside right, which is the same"),
-        ({"left": "a", "embedding": "a"}, "left must be left out beside embedding"),
-        ({"weight": "a", "kind": "factors"}, "left=A and weight=B"),
-        ({"kind": "heads"}, "kind must be one of auto"),
-        ({"wieght": "a"}, "a keyword of load must be one of"),
-        ({"transpose": "up"}, "transpose must be one of"),
-        ({"id": "a"}, "an option for npz files must be one of"),
-        ({"format": "nmz"}, "format must be one of embaudit"),
-        ({"left": "a", "right": "b", "transpose": "none"}, "same number of columns"),
-    ],
-)
-def test_options_that_do_not_fit(tmp_path: Path, options: dict[str, Any], sentence: str) -> None:
-    with pytest.raises(InputError, match=sentence):
-        load(saved(tmp_path / "m.npz", a=USERS, b=ITEMS.T, c=B), **options)
-
-
-def test_singular_values_apart_are_no_silent_guess(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="belongs decides the cosines"):
-        load(saved(tmp_path / "m.npz", U=USERS, s=np.ones(3), Vt=ITEMS.T))
-
-
 # Heads
 
 
@@ -148,25 +120,6 @@ def test_a_binary_head_is_two_labels(tmp_path: Path) -> None:
     probabilities = model.replace(left=x).predictions()
     np.testing.assert_allclose(probabilities[:, 1], 1 / (1 + np.exp(-(x @ w[0] + b[0]))), rtol=1e-12)
     assert model.names("right").tolist() == ["no", "yes"]
-
-
-@pytest.mark.parametrize(
-    ("content", "sentence"),
-    [
-        ('["a"]', "a file of 2 label names, one a row; got 1"),
-        ('{"a": 0, "b": 0}', "a map of 2 labels, .* got none for row 1"),
-        ('{"a": 0, "b": 5}', "none for row 1"),
-        ('{"a": 0}', "one for each row from 0 to 1; got 1"),
-        ('{"a": 0.5, "b": "x"}', "no row"),
-        ("3", "a JSON list or a map"),
-        ("{", "valid JSON"),
-        ("[" * 100_000, "valid JSON"),
-    ],
-)
-def test_labels_that_do_not_fit(tmp_path: Path, content: str, sentence: str) -> None:
-    (tmp_path / "v.json").write_text(content)
-    with pytest.raises(InputError, match=sentence):
-        read_labels(tmp_path / "v.json", 2)
 
 
 # One array a file

@@ -28,14 +28,6 @@ def test_an_exception_leaves_everything_as_it_was(tmp_path: Path, old: bytes | N
     assert [p.read_bytes() for p in tmp_path.iterdir()] == ([] if old is None else [old])
 
 
-def test_what_cannot_be_written_is_said_before_any_work(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="create it first"):
-        written_whole(tmp_path / "no" / "such" / "out")
-    assert not (tmp_path / "no").exists()
-    with pytest.raises(InputError, match="the directory"):
-        written_whole(tmp_path, force=True)
-
-
 DRAW = np.random.default_rng(0)
 MODEL = FactorModel.from_vectors(DRAW.normal(size=(7, 3)), ids=[f"item{i}" for i in range(7)])
 
@@ -87,13 +79,3 @@ def test_a_newer_version_says_what_is_understood(tmp_path: Path) -> None:
     np.savez(path, **arrays)
     with pytest.raises(InputError, match="an array named right"):
         load(path)
-
-
-def test_what_is_not_there_or_not_known(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="a file that exists"):
-        load(tmp_path / "a.npz")
-    with pytest.raises(InputError, match="a folder without a model that is known; name the file in it"):
-        load(tmp_path)
-    (tmp_path / "a.xyz").write_text("1")
-    with pytest.raises(InputError, match="known by its suffix"):
-        load(tmp_path / "a.xyz")

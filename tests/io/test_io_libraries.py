@@ -59,27 +59,6 @@ def test_a_pipeline_of_spark_is_the_model_in_its_stages(tmp_path: Path) -> None:
 # word2vec and GloVe
 
 
-@pytest.mark.parametrize(
-    ("content", "sentence"),
-    [
-        (b"2 2\na 1 2\n", "2 vectors, as its header says; got 1"),
-        (b"1 2\na 1 2\nb 1 2\n", "1 vectors, as its header says; got more"),
-        (b"a 1 2\nb 1\n", "a token and 2 numbers; got 'b 1"),
-        (b"a 1 2\nb 1 x\n", "as line 2 of the vectors"),
-        (b"a 1 2\nb 1 2", "a last line without an end"),
-        (b"a 1 2\na 1 2\n", "unique; got a 2 times"),
-        (b"a 1 2\nb 1 nan\n", "finite"),
-        (b"word\n", "cut by spaces"),
-        (b"0.5 1.5 2.5\n-0.25 1e-3 2\n", "numbers only; save bare vectors"),
-        ((793712314).to_bytes(4, "little") + b"\0" * 40, "fastText"),
-    ],
-)
-def test_faults_in_text_vectors(tmp_path: Path, content: bytes, sentence: str) -> None:
-    (tmp_path / "v.vec").write_bytes(content)
-    with pytest.raises(InputError, match=sentence):
-        load(tmp_path / "v.vec")
-
-
 # safetensors
 
 
@@ -123,31 +102,4 @@ def test_a_cap_in_the_configuration_caps_the_softmax(tmp_path: Path, nested: boo
                 load(tmp_path)
 
 
-@pytest.mark.parametrize(
-    "stored", ["magic", "softmax {", 'softmax {"cap": 3}', 'softmax {"soft_cap": -1}', "softmax 3"]
-)
-def test_a_link_that_nobody_wrote_is_refused(tmp_path: Path, stored: str) -> None:
-    save_file({"lm_head.weight": X}, tmp_path / "a.safetensors", metadata={"embaudit_link": stored})
-    with pytest.raises(InputError, match="must be"):
-        load(tmp_path / "a.safetensors")
-
-
 # Tables
-
-
-@pytest.mark.parametrize(
-    ("table", "sentence"),
-    [
-        ({"id": [1, 2], "a": [[1.0], [2.0]], "b": [[1.0], [2.0]]}, "a and b; keep one"),
-        ({"id": [1, 2], "a": [[1.0], None]}, "none in row 1"),
-        ({"id": [1, 2], "a": [[1.0], [None]]}, "missing numbers"),
-        ({"id": [1, None], "a": [[1.0], [2.0]]}, "an id in every row; got none in row 1"),
-        ({"id": [1, 1], "a": [[1.0], [2.0]]}, "unique"),
-        ({"id": [1, 2], "a0": [1.0, None], "a1": [1.0, 2.0]}, "missing numbers"),
-        ({"id": [], "a": []}, "a table with rows"),
-    ],
-)
-def test_faults_in_tables(tmp_path: Path, table: dict[str, Any], sentence: str) -> None:
-    parquet.write_table(pa.table(table), tmp_path / "v.parquet")
-    with pytest.raises(InputError, match=sentence):
-        load(tmp_path / "v.parquet")

@@ -68,10 +68,7 @@ ENTRIES: dict[str, Callable[[ea.FactorModel], Any]] = {
     "a pickle": lambda model: pickle.loads(pickle.dumps(model)).right,
 }
 """What people call with a model."""
-OF_HEADS: dict[str, Callable[[ea.FactorModel], Any]] = {
-    "head_report": ea.head_report,
-    "probe_inputs": ea.probe_inputs,
-}
+OF_HEADS: dict[str, Callable[[ea.FactorModel], Any]] = {"head_report": ea.head_report, "probe_inputs": ea.probe_inputs}
 
 
 @pytest.fixture(autouse=True)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from llama_files import gguf_file
 
-from embaudit.io.codecs.gguf import LOWEST, Gguf
+from embaudit.io.codecs.gguf import Gguf
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -34,33 +34,27 @@ def test_rounding_stays_within_a_step(tmp_path: Path, kind: str, group: int, sca
     np.testing.assert_array_equal(file.steps("token_embd.weight", slice(2, 4)), steps[2:4])
 
 
-@pytest.mark.parametrize("kind", LOWEST)
-def test_the_numbers_of_a_block_lie_on_its_steps(tmp_path: Path, kind: str) -> None:
-    """Of blocks drawn at random: no quantiser of these types is at hand for all of them."""
+@pytest.mark.parametrize("kind", ["Q8_0", "Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q2_K", "Q3_K", "Q4_K", "Q5_K", "Q6_K"])
+def test_a_step_is_the_least_that_one_bit_of_a_block_changes_at_one_number(tmp_path: Path, kind: str) -> None:
     number = gguf.GGMLQuantizationType[kind]
-    block, size = gguf.GGML_QUANT_SIZES[number]
-    raw = DRAW.integers(256, size=(40, 256 // block * size)).astype(np.uint8)
-    # Scales are the only floats; these bytes make any of them about 1/8, wherever it lies.
-    places = {"Q2_K": (80, 82), "Q3_K": (108,), "Q6_K": (208,), "Q4_K": (0, 2), "Q5_K": (0, 2), "Q4_1": (0, 2),
-              "Q5_1": (0, 2)}.get(kind, (0,))  # fmt: skip
-    for start in range(0, raw.shape[1], size):
-        for place in places:
-            raw[:, start + place : start + place + 2] = np.frombuffer(np.float16(0.125).tobytes(), np.uint8)
+    width, size = gguf.GGML_QUANT_SIZES[number]
+    blocks = DRAW.integers(256, size=(500, size)).astype(np.uint8)
+    with np.errstate(all="ignore"):
+        # One with numbers of usual size and spread: random scales are huge, tiny or no numbers.
+        numbers = gguf.dequantize(blocks, number)
+        sizes = np.log([np.abs(numbers).max(axis=1), np.ptp(numbers, axis=1)])
+        block = blocks[np.nanargmin(np.abs(sizes).sum(axis=0))]
+        flips = np.packbits(np.eye(8 * size, dtype=np.uint8), axis=1) ^ block
+        changes = np.abs(gguf.dequantize(flips, number) - gguf.dequantize(block[None], number))
+    # A bit of a scale changes many numbers.
+    changes[(changes > 0).sum(axis=1) != 1] = 0
+    expected = np.where(changes > 0, changes, np.inf).min(axis=0)
     writer = gguf.GGUFWriter(tmp_path / "m.gguf", "llama")
-    writer.add_tensor("w", raw, raw_dtype=number)
+    writer.add_tensor("w", block[None], raw_dtype=number)
     for write in (writer.write_header_to_file, writer.write_kv_data_to_file, writer.write_tensors_to_file):
         write()
     writer.close()
-    file = Gguf(tmp_path / "m.gguf")
-    numbers, steps = file["w"].astype(float), file.steps("w", slice(0, 40)).astype(float)
-    # Numbers that share a step and an offset: blocks of 32 or 16.
-    share = 16 if kind in ("Q2_K", "Q3_K", "Q6_K") else 32
-    numbers, steps = numbers.reshape(-1, share), steps.reshape(-1, share)
-    assert (np.ptp(steps, axis=1) <= 1e-5 * steps.max(axis=1)).all()
-    known = steps[:, 0] > 0
-    counts = ((numbers - numbers.min(axis=1, keepdims=True))[known]) / steps[known][:, :1]
-    np.testing.assert_allclose(counts, np.round(counts), atol=1e-3)
-    # Some block holds two neighbours: a step is no multiple of a smaller one.
-    assert np.isclose(np.diff(np.sort(np.round(counts), axis=1), axis=1), 1).any()
-    assert counts.max() < 2 ** int(kind[1])
-    assert known.mean() > 0.8
+    steps = Gguf(tmp_path / "m.gguf").steps("w", slice(0, 1))[0]
+    assert steps.shape == (width,)
+    np.testing.assert_allclose(steps[np.isfinite(expected)], expected[np.isfinite(expected)], rtol=1e-3)
+    assert np.isfinite(expected).mean() > 0.8

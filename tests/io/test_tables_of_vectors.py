@@ -52,6 +52,8 @@ def test_arrow_streams(tmp_path: Path, suffix: str) -> None:
 
 # Biases
 
+BIASES = "bias biases Intercept user_intercept item_intercept user_bias item_bias i_biases left_bias right_bias"
+
 
 def with_bias(folder: Path, suffix: str, name: str, *, lists: bool) -> Path:
     path = folder / f"v{suffix}"
@@ -63,7 +65,7 @@ def with_bias(folder: Path, suffix: str, name: str, *, lists: bool) -> Path:
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
 @pytest.mark.parametrize("lists", [True, False])
-@pytest.mark.parametrize("name", ["bias", "item_bias", "Intercept"])
+@pytest.mark.parametrize("name", BIASES.split())
 def test_a_bias_among_columns_stops_the_read_until_it_is_settled(
     tmp_path: Path, suffix: str, lists: bool, name: str
 ) -> None:

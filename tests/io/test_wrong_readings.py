@@ -15,8 +15,6 @@ from embaudit.errors import InputError
 from embaudit.io import read_labels, read_titles
 from embaudit.io.checkpoints.tokens import tokens_of
 
-ROWS = np.array([[1.0, 2.0], [3.0, 4.5], [5.0, 7.0]])
-
 
 @pytest.mark.parametrize(
     ("text", "titles"),

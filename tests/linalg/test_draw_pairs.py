@@ -12,10 +12,7 @@ from scipy import stats
 from scipy.stats import binom, t
 
 from embaudit.errors import InputError
-from embaudit.linalg.intervals import (
-    jackknife_margin,
-    wilson_interval,
-)
+from embaudit.linalg.intervals import jackknife_margin, wilson_interval
 from embaudit.linalg.pair_changes import RowSums, cross_gram, pair_sums
 from embaudit.linalg.pairs import all_pairs, draw_pairs, n_pairs
 from embaudit.linalg.rows import unit_rows

@@ -110,11 +110,7 @@ def test_what_needs_two_sides_is_refused_in_one_sentence(by):
 @both
 @pytest.mark.parametrize(
     ("changes", "got"),
-    [
-        ({"left": ROWS}, "another side"),
-        ({"right_bias": np.zeros(40)}, "a bias"),
-        ({"offset": 1.0}, "an offset"),
-    ],
+    [({"left": ROWS}, "another side"), ({"right_bias": np.zeros(40)}, "a bias"), ({"offset": 1.0}, "an offset")],
 )
 def test_another_side_and_biases_are_refused_in_one_sentence(by, changes, got):
     with pytest.raises(InputError, match=f"a model compared by {by} must be one table of rows alone; got {got};"):

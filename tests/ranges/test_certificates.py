@@ -14,12 +14,7 @@ from embaudit.errors import InputError
 from embaudit.gauges import Affine, Diagonal, Gauge, GeneralLinear, Translation
 from embaudit.linalg.nearest import neighbours
 from embaudit.model import FactorModel
-from embaudit.ranges import (
-    CertifiedNeighbours,
-    certified_neighbours,
-    condition_to_reach,
-    cosine_range,
-)
+from embaudit.ranges import CertifiedNeighbours, certified_neighbours, condition_to_reach, cosine_range
 from embaudit.ranges.cosine_range import range_solver_for
 from embaudit.report.figures import RangeDisplay
 

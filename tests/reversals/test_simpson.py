@@ -206,10 +206,7 @@ def test_counts_stand_for_rows() -> None:
 
 TABLE = {"x": [1.0, 2.0, 3.0, 4.0], "y": [2.0, 1.0, 4.0, 3.0], "g": ["a", "a", "b", "b"]}
 BAD: dict[str, tuple[Callable[[], object], str]] = {
-    "absent column": (
-        lambda: simpson(TABLE, x="z", y="y"),
-        r"x must be a column of the table \(x, y, g\); got 'z'",
-    ),
+    "absent column": (lambda: simpson(TABLE, x="z", y="y"), r"x must be a column of the table \(x, y, g\); got 'z'"),
     "absent group": (lambda: simpson(TABLE, x="x", y="y", groups="z"), "groups must be a column of the table"),
     "complex group": (
         lambda: simpson({**TABLE, "z": np.ones(4) * 1j}, x="x", y="y", groups="z"),

@@ -11,13 +11,7 @@ from head_examples import random_head
 from embaudit import softmax
 from embaudit.model import FactorModel
 from embaudit.model.drift import rounding_bound
-from embaudit.softmax import (
-    argmaxable,
-    label_combinations,
-    logit_cosines,
-    projector_cosines,
-    shared_halves,
-)
+from embaudit.softmax import argmaxable, label_combinations, logit_cosines, projector_cosines, shared_halves
 from embaudit.softmax.equivalents import HeadProbe, centring
 from embaudit.softmax.label_sample import make_panel
 from embaudit.softmax.shifts import neighbour_change
