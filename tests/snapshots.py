@@ -13,12 +13,15 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import Collection
 from matplotlib.colors import to_hex
+from matplotlib.image import AxesImage
 from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
 from matplotlib.patches import PathPatch, Polygon, Rectangle
 from matplotlib.text import Text
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
     from numpy.typing import ArrayLike
 
@@ -44,29 +47,61 @@ def assert_snapshot(path: Path, text: str) -> None:
 
 
 def sketch(figure: Figure) -> str:
-    """List what is drawn on each axes: texts, and of every line, bar and cloud of points its colour, size and ends."""
+    """List what is drawn on each axes: texts, ticks and scales, and each mark's colour, width, size, place and ends."""
     FigureCanvasAgg(figure).draw()  # only then ticks have labels, and maps of colours their colours
-    lines = []
+    lines = ["figure: {:g} x {:g}".format(*figure.get_size_inches())]
     for ax in figure.axes:
-        named = [ax.get_title(), ax.get_xlabel(), ax.get_ylabel(), *(tick.get_text() for tick in ax.get_yticklabels())]
-        lines += ["axes: " + " | ".join(filter(None, named)), _ends(np.array([ax.get_xlim(), ax.get_ylim()]).T)]
+        named = [ax.get_title(), ax.get_xlabel(), ax.get_ylabel()]
+        lines += ["", "axes: " + " | ".join(filter(None, named)), _ends(np.array([ax.get_xlim(), ax.get_ylim()]).T)]
+        lines += [f"{name}: {_ticks(axis)}" for name, axis in (("x", ax.xaxis), ("y", ax.yaxis)) if ax.axison]
         for artist in ax.get_children():
-            kind = type(artist).__name__
+            kind, look = type(artist).__name__, _look(artist)
             if isinstance(artist, Text) and artist.get_text():
-                lines.append(f"{kind} {artist.get_text()!r}")
+                lines.append(f"{kind} {artist.get_text()!r}{look}")
             elif isinstance(artist, Line2D):
-                lines.append(f"{kind} {to_hex(artist.get_color())} {_ends(artist.get_xydata())}")
+                lines.append(f"{kind} {to_hex(artist.get_color())}{look} {_ends(artist.get_xydata())}")
             elif isinstance(artist, PathPatch | Rectangle | Polygon):
                 drawn = artist.get_patch_transform().transform(artist.get_path().vertices)
-                lines.append(f"{kind} {to_hex(artist.get_facecolor())} {_ends(drawn)}")
+                lines.append(f"{kind} {to_hex(artist.get_facecolor())}{look} {_ends(drawn)}")
             elif isinstance(artist, Collection):
                 points = [artist.get_offsets(), *(path.vertices for path in artist.get_paths()[:9])]
                 colours = sorted({to_hex(colour) for colour in [*artist.get_facecolor(), *artist.get_edgecolor()]})
                 shown = " ".join(colours) if len(colours) < 9 else "map"
-                lines.append(f"Points {shown} {' '.join(map(_ends, points))}")
+                lines.append(f"Points {shown}{look} {' '.join(map(_ends, points))}")
+            elif isinstance(artist, AxesImage):
+                lines.append(f"{kind} {artist.get_cmap().name}{look} {_ends(np.array(artist.get_extent()))}")
             elif isinstance(artist, Legend):
                 lines.append(f"{kind} {' | '.join(text.get_text() for text in artist.get_texts())}")
     return "\n".join(line.rstrip() for line in lines) + "\n"
+
+
+def _ticks(axis: Axis) -> str:
+    """Write the scale of an axis, and where its large and small ticks stand with what is written there."""
+    written = [
+        " ".join(f"{at:.2f}={label.get_text()!r}" for at, label in zip(places, labels, strict=False))
+        for places, labels in (
+            (axis.get_majorticklocs(), axis.get_majorticklabels()),
+            (axis.get_minorticklocs(), axis.get_minorticklabels()),
+        )
+    ]
+    return f"{axis.get_scale()} {' / '.join(filter(None, written))}"
+
+
+def _look(artist: Artist) -> str:
+    """Write what makes a mark thin, pale, small, dashed or above others."""
+    names = ("linewidth", "linestyle", "alpha", "marker", "markersize", "fontsize", "rotation", "ha", "zorder", "clim")
+    looks = {
+        name: getattr(artist, f"get_{name}")() for name in (*names, "sizes", "array") if hasattr(artist, f"get_{name}")
+    }
+    parts = []
+    for name, value in looks.items():
+        if name == "array" and value is not None:
+            value = (np.nanmin(value), np.nansum(np.asarray(value, dtype=float)), np.nanmax(value))
+        elif name == "sizes" and len(value) > 3:
+            value = (min(value), max(value))
+        flat = np.array(value, dtype=object).ravel().tolist()
+        parts.append(f"{name} " + ",".join(f"{x:.3g}" if isinstance(x, int | float) else str(x) for x in flat))
+    return f" <{'; '.join(parts)}>"
 
 
 def _ends(points: ArrayLike) -> str:

@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.figure import Figure
+from models import random_model
 from snapshots import as_locked, assert_snapshot, sketch
 
 import embaudit as ea
@@ -23,6 +24,8 @@ from embaudit.canonical import pinned_test
 from embaudit.core.results import Drawn, Result
 from embaudit.model.drift import drift
 from embaudit.movements import movement
+from embaudit.report.explorer import explorer_parts
+from embaudit.report.figures import SimpsonDisplay
 
 mpl.use("agg")
 HOSTILE = "<script>alert(1)</script>"
@@ -173,8 +176,58 @@ def test_every_result_is_told_as_in_the_golden_text():
 
 @as_locked
 def test_what_is_drawn_is_what_was_drawn():
-    sketches = [f"== {name}\n{sketch(results()[name].plot(Figure().add_subplot()).figure_)}" for name in sorted(DRAWN)]
+    audit, model = results()["Audit"], results()["Audit"].model
+    few, many = (random_model(n=30, p=count, k=4, means=(0.5, 0.3)) for count in (20, 200))
+
+    def place():
+        return Figure(figsize=(9, 4)).add_subplot()
+
+    pictures = {name: results()[name].plot(place()) for name in DRAWN}
+    pictures |= {
+        "Audit, certified curve": audit.plot_certified_curve(place()),
+        "Audit, prediction cosines": audit.plot_prediction_cosines(place()),
+        "Heatmap": ea.plot_heatmap(model, place(), groups=["b", "a", None] * 10),
+        "Heatmap of many rows": ea.plot_heatmap(many, place(), beside=["prediction cosine"]),
+        "Prediction cosines in hexagons": ea.plot_prediction_cosines(many, place()),
+        "Prediction cosines of few items": ea.plot_prediction_cosines(few, place()),
+        "Simpson without rows": SimpsonDisplay(("x", "y"), results()["SimpsonReport"].groupings[0]).plot(place()),
+    }
+    sketches = [f"== {name}\n{shown.caption}\n{sketch(shown.figure_)}" for name, shown in sorted(pictures.items())]
     assert_snapshot(TOLD.with_name("drawn.txt"), "\n".join(sketches).replace(HOSTILE, "NAME"))
+
+
+def test_an_explorer_says_and_holds_what_it_did():
+    """Of numbers, how many there are, and their least, mean and largest."""
+    draw = np.random.default_rng(0)
+    biased = random_model(n=30, p=400, k=3, biases=["right_bias"], offset=2.0, right_counts=np.arange(400.0))
+    head = ea.FactorModel.from_softmax(draw.standard_normal((12, 3)) + 1, labels=names(12))
+    told = {
+        "factors": results()["Audit"],
+        "biases and counts": ea.audit(biased, n_gauges=1),
+        "a head": ea.audit(head, n_gauges=1),
+        "one side": ea.audit(ea.FactorModel.from_vectors(draw.standard_normal((400, 3))), n_gauges=1),
+    }
+    lines = []
+    for name, audit in told.items():
+        lines.append(f"== {name}")
+        for part, value in (explorer_parts(audit) | {"explorer": None, "script": None, "allowed": None}).items():
+            lines += outline(json.loads(value) if part == "held" else value, part)
+    assert_snapshot(TOLD.with_name("explored.txt"), "\n".join(lines).replace(HOSTILE, "NAME") + "\n")
+
+
+def outline(value: object, path: str) -> list[str]:
+    """Write nested values a line each, and numbers in one line."""
+    if isinstance(value, dict):
+        return [line for name, each in value.items() for line in outline(each, f"{path}.{name}")]
+    if isinstance(value, list | tuple) and value:
+        flat = np.array(value, dtype=object).ravel()
+        if all(isinstance(each, int | float) for each in flat):
+            numbers = flat.astype(float)
+            return [f"{path}: {numbers.size}: {numbers.min():.3f} {numbers.mean():.3f} {numbers.max():.3f}"]
+        if all(isinstance(each, str) for each in value):
+            return [f"{path}: {' | '.join(value)}"]
+        return [line for place, each in enumerate(value) for line in outline(each, f"{path}.{place}")]
+    return [f"{path}: {value!r}"]
 
 
 @pytest.mark.parametrize("name", NAMES)
