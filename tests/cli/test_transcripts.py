@@ -7,8 +7,10 @@ writes anew what follows each `$ embaudit ...`; read what changed before it is k
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
+import subprocess
 from pathlib import Path
 from textwrap import wrap
 
@@ -22,6 +24,15 @@ from snapshots import as_locked, assert_snapshot
 import embaudit as ea
 
 FOLDER = Path(__file__).parent / "transcripts"
+AS_THEY_ARE = (".json", ".sarif", ".xml", ".md")
+FINGERPRINT = re.compile(r"\b[0-9a-f]{32}\b")
+VERSIONS = re.compile(r"^(?!ok )(\S+ +)\S.*", re.MULTILINE)
+"""What this machine has."""
+
+
+def times():
+    """When each file of the folder was written."""
+    return {path: path.stat().st_mtime_ns for path in Path().iterdir()}
 
 
 @pytest.fixture
@@ -54,12 +65,33 @@ def _inputs(embaudit):
     pd.DataFrame({"x": x, "y": y, "ward": group, "coin": np.tile([1, 2], 50)}).to_csv("cases.csv", index=False)
 
 
-def written(words):
-    """Return the text of the pages that a command wrote, and of their figures, a block a line."""
-    pages = [Path(word).read_text(encoding="utf-8") for word in words if word.endswith(".html") and Path(word).exists()]
-    page = re.sub(r"<(script|style).*?</(script|style)>", " ", " ".join(pages), flags=re.DOTALL)
-    blocks = map(text_of, re.split(r"</?(?:h\d|p|li|tr|d[dt]|b|caption|figcaption|figure)\b[^>]*>", page))
-    return [line for block in blocks for line in wrap(block, 110)]
+def written(names):
+    """Return what stands in files that a command wrote: the texts of pages and of their figures, a block a line."""
+    lines = []
+    for name in names:
+        text = Path(name).read_text(encoding="utf-8") if name.endswith((".html", *AS_THEY_ARE)) else ""
+        if name.endswith(".html"):
+            page = re.sub(r"<(script|style).*?</(script|style)>", " ", text, flags=re.DOTALL)
+            blocks = map(text_of, re.split(r"</?(?:h\d|p|li|tr|d[dt]|b|caption|figcaption|figure)\b[^>]*>", page))
+            lines += [line for block in blocks for line in wrap(block, 110)]
+        elif name.endswith((".json", ".sarif")):
+            lines += leaves(json.loads(text, parse_float=shortened))
+        else:
+            lines += text.splitlines()
+    return lines
+
+
+def shortened(number):
+    """Return a number with three digits; what only rounding may have left is zero."""
+    return float(f"{round(float(number), 9) + 0.0:.3g}")
+
+
+def leaves(value, path=""):
+    """Return plain values a line each, and lists and records of plain values a line each."""
+    places = list(value.items() if isinstance(value, dict) else enumerate(value if isinstance(value, list) else ()))
+    if not any(isinstance(each, dict | list) for _, each in places):
+        return [f"{path}: {FINGERPRINT.sub('...', json.dumps(value, ensure_ascii=False))}"]
+    return [line for name, each in places for line in leaves(each, f"{path}.{name}")]
 
 
 @as_locked
@@ -67,13 +99,21 @@ def written(words):
 @pytest.mark.parametrize("path", sorted(FOLDER.iterdir()), ids=lambda path: path.stem)
 def test_commands_print_and_write_what_they_did(embaudit, path):
     lines = []
-    for typed in [line for line in path.read_text(encoding="utf-8").splitlines() if line.startswith("$ embaudit ")]:
-        words, before = shlex.split(typed)[2:], {each: each.stat().st_mtime_ns for each in Path().iterdir()}
+    for typed in [line for line in path.read_text(encoding="utf-8").splitlines() if line.startswith("$ ")]:
+        if not typed.startswith("$ embaudit "):
+            subprocess.run(typed[2:], shell=True, check=True)
+            lines.append(typed)
+            continue
+        words, before = shlex.split(typed)[2:], times()
         done = embaudit(*words)
-        lines += [typed, *[f"[{done.code}]"][: done.code], *f"{done.out}{done.err}".splitlines(), *written(words), ""]
+        text = f"{done.out}{done.err}"
+        if words == ["doctor"]:
+            text = VERSIONS.sub(r"\1...", text)
+        new = [word for word in words if Path(word) in {path for path, _ in times().items() - before.items()}]
+        lines += [typed, *[f"[{done.code}]"][: done.code], *text.splitlines(), *written(new), ""]
         if done.code == 2:
             # Above what typer refuses itself the usage stands.
             assert done.err.splitlines()[-1].startswith(("embaudit: ", "Error: ")), typed
             assert done.out == "", typed
-            assert before == {each: each.stat().st_mtime_ns for each in Path().iterdir()}, typed
+            assert before == times(), typed
     assert_snapshot(path, "\n".join(line.rstrip() for line in lines).replace(str(Path.cwd()), "."))
