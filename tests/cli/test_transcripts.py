@@ -47,6 +47,10 @@ def _inputs(embaudit):
     names = {"right_ids": ids, "left_ids": np.arange(40)}
     ea.save(model.replace(**names), "twin.npz")
     ea.save(other.replace(right=other.right + noise, objective=None, **names), "other.npz")
+    turned = ea.gauges.Orthogonal(4).sample(rng=2).act(model.replace(**names))
+    ea.save(turned.replace(left=2 * turned.left, right=turned.right / 2 + noise / 10), "turned.npz")
+    ea.save(model.replace(**names, left=model.left[np.random.default_rng(5).permutation(40)]), "shuffled.npz")
+    ea.save(model.replace(right=model.right[5:], right_ids=ids[5:]), "fewer.npz")
     np.save("items.npy", model.right)
     np.save("unit.npy", model.right / np.linalg.norm(model.right, axis=1, keepdims=True))
     np.save("users.npy", model.left)

@@ -8,6 +8,7 @@ import os
 import pkgutil
 import re
 from functools import cache
+from inspect import isfunction, signature
 from pathlib import Path
 
 import matplotlib as mpl
@@ -163,7 +164,14 @@ def told() -> str:
         record = {} if name == "Audit" else one.to_dict()
         lines = [f"== {name}", repr(one), one.explain(), "keys: " + " ".join(dict.fromkeys(keys(record)))]
         lines.append("columns: " + " ".join(map(str, one.to_frame())))
-        parts.append(NUMBER.sub("#", "\n".join(lines).replace(HOSTILE, "NAME")))
+        methods = {each: getattr(type(one), each) for each in dir(type(one)) if not each.startswith("_")}
+        defaults = [
+            f"{each}: " + ", ".join(f"{option.name}={option.default!r}" for option in options)
+            for each, method in methods.items()
+            if isfunction(method)
+            and (options := [each for each in signature(method).parameters.values() if each.default is not each.empty])
+        ]
+        parts.append("\n".join([*NUMBER.sub("#", "\n".join(lines).replace(HOSTILE, "NAME")).splitlines(), *defaults]))
     return "\n\n".join(parts) + "\n"
 
 
