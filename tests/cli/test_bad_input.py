@@ -18,28 +18,6 @@ def assert_refused(result, *words):
         assert word in result.err, result.err
 
 
-FIT = {
-    "missing file": ("none.csv", "", (), ("none.csv", "exists")),
-    "empty file": ("in.csv", "", (), ("empty",)),
-    "header only": ("in.csv", "userId,movieId,rating\n", (), ("row",)),
-    "one user": ("in.csv", "userId,movieId,rating\n1,1,3\n1,2,4\n1,3,5\n", (), ("user",)),
-    "one item": ("in.csv", "userId,movieId,rating\n1,1,3\n2,1,4\n3,1,5\n", (), ("item",)),
-    "non-numeric rating": ("in.csv", "userId,movieId,rating\n1,1,3\n2,2,good\n3,1,5\n", (), ("good",)),
-    "NaN rating": ("in.csv", "userId,movieId,rating\n1,1,3\n2,2,nan\n3,1,5\n", (), ("rating",)),
-    "wrong column": ("in.csv", "userId,movieId,rating\n1,1,3\n2,2,4\n", ("--rating", "stars"), ("stars", "rating")),
-    "duplicates": ("in.csv", "userId,movieId,rating\n1,1,3\n1,1,4\n2,2,4\n", (), ("duplicate",)),
-}
-
-
-@pytest.mark.parametrize("case", FIT)
-def test_fit_refuses_bad_tables(embaudit, tmp_path, case):
-    name, text, options, words = FIT[case]
-    if name != "none.csv":
-        (tmp_path / name).write_text(text)
-    assert_refused(embaudit("fit", name, "--objective", "product", "--rank", 1, *options), *words)
-    assert not (tmp_path / "model.npz").exists()
-
-
 @pytest.fixture
 def model(tmp_path):
     path = tmp_path / "model.npz"
@@ -61,10 +39,3 @@ def test_files_of_implicit_with_odd_hints(embaudit, tmp_path):
     factors = {"user_factors": np.eye(4, 3), "item_factors": np.ones((5, 3))}
     np.savez("odd.npz", **factors, factors="x", regularization=0.1)
     assert_refused(embaudit("audit", "odd.npz"), "factors in odd.npz", "whole number")
-
-
-@pytest.mark.parametrize("outputs", [("--json", "x", "--out", "x"), ("--json", "model.npz", "--force")])
-def test_audit_writes_over_neither_its_input_nor_its_other_output(embaudit, model, outputs):
-    before = model.read_bytes()
-    assert_refused(embaudit("audit", model.name, *outputs), "another file than")
-    assert model.read_bytes() == before

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from importlib import import_module
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -33,29 +31,6 @@ def test_fit_keeps_ids_titles_and_the_objective(model, embaudit):
     assert loaded.rank == 5
 
 
-def test_audit_writes_json_and_a_page(model, embaudit):
-    assert embaudit("audit", model, "--json", "a.json", "--out", "a.html", "--quiet").out == ""
-    written = json.loads(Path("a.json").read_text())
-    assert written["findings"][0]["code"] == "EMB101"
-    assert written["input"]["source"] == "m.npz"
-    assert "EMB101" in Path("a.html").read_text()
-
-
-@pytest.mark.usefixtures("without_attacks")
-@pytest.mark.parametrize(
-    ("objective", "fail_on", "code"),
-    [
-        ("product", "never", 0),
-        ("product", "issue", 1),
-        ("factors", "issue", 0),
-        ("factors", "tip", 1),
-    ],
-)
-def test_findings_decide_the_exit_code(model, embaudit, objective, fail_on, code):
-    options = ("--objective", objective, "--fail-on", fail_on, "--gauges", 1, "--quiet")
-    assert embaudit("audit", model, *options).code == code
-
-
 @pytest.mark.usefixtures("without_attacks")
 def test_a_failed_drift_check_always_exits_1_and_is_said_first(model, embaudit, monkeypatch):
     monkeypatch.setattr("embaudit.model.drift.rounding_bound", lambda *_: 0.0)
@@ -80,25 +55,6 @@ def test_gauge_writes_another_model_with_the_same_scores(model, embaudit):
     assert embaudit("gauge", model, "--out", "e.npz", "--exponent", "0.5").code == 0
     balanced = ea.load("e.npz")
     np.testing.assert_allclose(balanced.left.T @ balanced.left, balanced.right.T @ balanced.right, atol=1e-9)
-
-
-@pytest.mark.usefixtures("without_attacks")
-def test_formats_and_doctor_and_version(embaudit):
-    assert "implicit" in embaudit("formats").out
-    doctor = embaudit("doctor")
-    assert doctor.code == 0
-    assert "FAILED" not in doctor.out
-    assert embaudit("--version").out.strip() == f"embaudit {ea.__version__}"
-
-
-@pytest.mark.usefixtures("without_attacks")
-def test_demo_tells_the_two_objectives_apart(embaudit):
-    result = embaudit("demo", "--users", 1500, "--items", 120)
-    assert result.out.endswith("next, for a model of your own:\n  embaudit audit MODEL --out report.html\n")
-    assert result.code == 0
-    words = " ".join(result.out.replace("│", " ").split())
-    assert words.index("not identified") < words.index("chosen by the regulariser")
-    assert "dimensions asked for" in result.out
 
 
 def test_help_lists_the_command_of_each_module(embaudit):

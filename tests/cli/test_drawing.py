@@ -48,20 +48,3 @@ def test_rows_stand_by_group_or_are_those_shown_where_they_are_several(embaudit,
     assert sorted(shown.names) == ["film 3", "film 5"]
     assert len(alone.names) == 12
     assert [panel.name for panel in shown.panels][::2] == ["model at hand", "prediction cosine"]
-
-
-@pytest.mark.parametrize(
-    ("options", "sentence"),
-    [
-        (["--heatmap", "heat.gif"], "a picture must be a file that ends in .png, .svg or .pdf; got heat.gif."),
-        (["--heatmap", "heat"], "a picture must be a file that ends in .png, .svg or .pdf; got heat."),
-        (
-            ["--heatmap-groups", "films.csv:kind"],
-            "--heatmap-groups must stand beside --heatmap, whose rows it orders; name a picture.",
-        ),
-    ],
-)
-def test_what_cannot_be_drawn_is_refused_before_the_work(embaudit, model, monkeypatch, options, sentence):
-    monkeypatch.setattr("embaudit.auditing.audit", lambda *_, **__: pytest.fail("worked first"))
-    refused = embaudit("audit", model, *options)
-    assert (refused.code, refused.err) == (2, f"embaudit: {sentence}\n")

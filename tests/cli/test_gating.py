@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
@@ -42,19 +41,6 @@ def test_only_what_is_new_counts_beside_a_baseline(model, embaudit):
     assert again.code == 2, "the baseline is an input"
 
 
-def test_forges_are_told(model, embaudit):
-    files = ("--sarif", "s.sarif", "--junit", "j.xml", "--markdown", "m.md")
-    assert embaudit("audit", model, *FEW, "--fail-on", "issue", *files).code == 1
-    run = json.loads(Path("s.sarif").read_text())["runs"][0]
-    assert ("EMB101", "error") in [(one["ruleId"], one["level"]) for one in run["results"]]
-    assert run["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "m.npz"
-    assert ET.fromstring(Path("j.xml").read_text()).get("failures") == "1"
-    assert "**gate: stops at EMB101 items (issue: --fail-on issue)" in Path("m.md").read_text()
-    refused = embaudit("audit", model, *FEW, *files)
-    assert refused.code == 2
-    assert "s.sarif" in refused.err
-
-
 @pytest.mark.parametrize("name", ["embaudit.toml", "pyproject.toml"])
 def test_settings_are_read_said_and_overridden(model, embaudit, name, tmp_path, monkeypatch):
     head = "[tool.embaudit]\n" if name == "pyproject.toml" else ""
@@ -72,36 +58,3 @@ def test_settings_are_read_said_and_overridden(model, embaudit, name, tmp_path, 
     assert (typed.code, typed.err) == (1, "")
     own = embaudit("audit", model, "--pairs", 50, "--severity", "EMB101=issue")
     assert own.code == 1
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("fail_on = 'tip'", "must be one of objective, role, groups, "),
-        ("fail_on = 'tip'", "; got 'fail_on'; the nearest one is fail-on."),
-        ("top = 'ten'", "top in {path} must be a whole number; got 'ten'."),
-        ("top = true", "top in {path} must be a whole number; got True."),
-        ("top = 1.5", "top in {path} must be a whole number; got 1.5."),
-        ("max-condition = '2'", "max-condition in {path} must be a number; got '2'."),
-        ("normalised = 1", "normalised in {path} must be true or false; got 1."),
-        ("ignore = 'EMB101'", "ignore in {path} must be a list of texts; got 'EMB101'."),
-        ("ignore = [1]", "ignore in {path} must be a list of texts; got [1]."),
-        ("severity = 'EMB101'", "severity in {path} must be a table of codes with issue or tip; got 'EMB101'."),
-        ("[severity]\nEMB101 = 3", "severity in {path} must be a table of codes with issue or tip; got "),
-        ("[severity]\nEMB101 = 'never'", "a severity must be CODE=issue or CODE=tip; got 'EMB101=never'"),
-        ("ignore = ['EMB1O1']", "a code must be one that `embaudit explain` lists; got 'EMB1O1'"),
-        ("fail-on = 'sometimes'", "fail-on in {path} must be one of issue, tip, never; got 'sometimes'."),
-        ("fail-on = 3", "fail-on in {path} must be one of issue, tip, never; got 3."),
-        ("seed = -1", "seed in {path} must be a whole number >= 0; got -1."),
-        ("seed = 1.0", "seed in {path} must be a whole number >= 0; got 1.0."),
-        ("fail-on = ", "embaudit.toml must be TOML; got "),
-        ("a = " + "[" * 100_000, "embaudit.toml must be TOML; got "),
-    ],
-)
-def test_settings_that_mean_nothing_are_refused(model, embaudit, tmp_path, text, words):
-    path = tmp_path / "embaudit.toml"
-    path.write_text(text)
-    result = embaudit("audit", model, *FEW)
-    assert result.code == 2
-    assert words.format(path=path) in result.err
-    assert len(result.err.splitlines()) <= 2
