@@ -187,11 +187,11 @@ def test_affine_attacks_keep_their_budgets_and_never_pass_the_bound(kappa: float
             np.testing.assert_allclose(after.predictions(), model.predictions(), atol=1e-12)
 
 
-@pytest.mark.parametrize("objective", ["movement", "neighbours"])
-def test_an_affine_attack_never_ends_below_either_part(objective: str) -> None:
+@pytest.mark.parametrize(("objective", "role"), [("movement", "right"), ("movement", "cross"), ("neighbours", "right")])
+def test_an_affine_attack_never_ends_below_either_part(objective: str, role: str) -> None:
     for seed in range(3):
         model = head(seed, k=4)
-        options = {"objective": objective, "rng": seed, "n_starts": 2, "n_steps": 8}
+        options = {"objective": objective, "role": role, "rng": seed, "n_starts": 2, "n_steps": 8}
         whole = quick(model, Affine(4, max_condition=1.3, max_shift=0.3), **options).achieved
         linear = quick(model, GeneralLinear(4, max_condition=1.3), **options).achieved
         shift = quick(model, Affine(4, max_condition=1.0, max_shift=0.3), **options).achieved

@@ -117,10 +117,7 @@ def test_a_head_that_says_it_is_capped_is_audited_as_one_declared_so(inputs):
     [
         (lambda: head_report(FactorModel.from_vectors(FIGURE_1)), "^a head report must be asked of a softmax head"),
         (lambda: probe_inputs(FactorModel.from_vectors(FIGURE_1)), "^probe inputs must be asked of a softmax head"),
-        (
-            lambda: head_report(FactorModel.from_softmax(FIGURE_1), pair=(0, 1, 2)),
-            "pair must be two row numbers",
-        ),
+        (lambda: head_report(FactorModel.from_softmax(FIGURE_1), pair=(0, 1, 2)), "pair must be two row numbers"),
         (lambda: head_report(FactorModel.from_softmax(FIGURE_1), pair=("0", "1")), "pair must be two row numbers"),
         (
             lambda: head_report(FactorModel.from_softmax(FIGURE_1), soft_cap="a"),

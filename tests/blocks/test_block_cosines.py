@@ -51,6 +51,11 @@ def test_the_seed_example_to_the_last_digit() -> None:
     assert result.bounds[0] == pytest.approx(exact, abs=1e-15)
 
 
+def test_a_vector_is_one_row() -> None:
+    x = {"w": np.array([[1.0, 2.0], [3.0, 4.0]]), "b": np.array([1.0, 2.0, 3.0])}
+    assert block_cosines(x, x, "rows").names[range(3)] == ["w[0]", "w[1]", "b"]
+
+
 @given(cut_vectors())
 def test_cosines_are_those_of_the_definition(case: tuple[np.ndarray, np.ndarray, np.ndarray]) -> None:
     x, y, labels = case

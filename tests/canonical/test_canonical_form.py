@@ -135,3 +135,10 @@ def test_an_exponent_outside_is_refused(exponent):
 def test_a_model_of_cosines_stays_at_its_exponent():
     with pytest.raises(EquivalenceError, match="read its identified cosines"):
         at_exponent(make(0, link=Link.COSINE), 0.5)
+
+
+def test_a_bias_that_was_not_there_leaves_the_objective_open():
+    draw = np.random.default_rng(0)
+    head = FactorModel(draw.normal(size=(8, 3)) + 1, draw.normal(size=(9, 3)) + 1, link="softmax", objective="softmax")
+    assert at_exponent(head, 0.5).objective is None
+    assert at_exponent(head.replace(right_bias=np.ones(9)), 0.5).objective == "softmax"

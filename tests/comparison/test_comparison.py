@@ -250,10 +250,7 @@ def test_models_that_predict_otherwise_are_never_called_the_same(name, roles):
 def test_a_shift_is_a_gauge_where_a_bias_or_the_link_absorbs_it():
     p, q = pair()
     shifted = {
-        "left bias": (
-            user_item(p, q, user_bias=np.zeros(100)),
-            user_item(p, q + 2, user_bias=-2 * p.sum(axis=1)),
-        ),
+        "left bias": (user_item(p, q, user_bias=np.zeros(100)), user_item(p, q + 2, user_bias=-2 * p.sum(axis=1))),
         "softmax": (user_item(p, q, link="softmax"), user_item(p, q + 2, link="softmax")),
         "ranking": (user_item(p, q, link="ranking"), user_item(p, q + 2, link="ranking")),
     }

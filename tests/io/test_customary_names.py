@@ -226,8 +226,10 @@ def test_columns_of_interactions(tmp_path: Path, kind: int, name: str) -> None:
 @pytest.mark.parametrize("name", listed(TITLE))
 def test_columns_of_titles(tmp_path: Path, name: str) -> None:
     for ids in ("id", "movieId"):
-        pd.DataFrame({"year": [1, 2], name: ["b", "a"], ids: [7, 3]}).to_csv(tmp_path / "a.csv", index=False)
-        assert [x.tolist() for x in read_titles(tmp_path / "a.csv")] == [[3, 7], ["a", "b"]]
+        for keys in ([7, 3], ["y", "x"]):
+            table = pd.DataFrame({"z": ["r", "q"], name: ["b", "a"], ids: keys})
+            table.to_csv(tmp_path / "a.csv", index=False)
+            assert [x.tolist() for x in read_titles(tmp_path / "a.csv")] == [keys[::-1], ["a", "b"]]
 
 
 @pytest.mark.parametrize(("ids", "name"), [("id", name) for name in listed(COUNT)] + [(x, "n") for x in listed(USER)])

@@ -52,6 +52,8 @@ NAMES = ["Heat, The", 'a "b"', "plain"]
 def test_labels_that_a_series_wrote(tmp_path: Path, options: dict[str, Any], name: str | None, file: str) -> None:
     pd.Series(NAMES, name=name).to_csv(tmp_path / file, **options)
     assert read_labels(tmp_path / file, 3).tolist() == NAMES
+    (tmp_path / file).write_text('a\n"\nb' + options.get("lineterminator", ""), encoding="utf-8")
+    assert read_labels(tmp_path / file, 3).tolist() == ["a", '"', "b"]
 
 
 WORDS = ["<s>", "Ġthe", "a b", "é"]

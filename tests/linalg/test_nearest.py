@@ -128,6 +128,7 @@ def test_kept_means_listed_or_tied_with_the_last_one_listed() -> None:
     expected = np.take_along_axis(cosines, one.indices, axis=1) >= last[:, None] - TIE
     np.testing.assert_array_equal(one.kept_in(other), expected)
     assert one.overlap(other) == expected.mean() < 1
+    assert neighbours(before, 1, rows=[0]).overlap(neighbours(before, 1, rows=[0])) == 1
     listed = [[i in row for i in mine] for mine, row in zip(one.indices, other.indices, strict=True)]
     assert (expected & ~np.array(listed)).any(), "a tie that is not listed counts as kept"
     wide = np.take_along_axis(cosines, one.indices, axis=1) >= last[:, None] - 0.05
