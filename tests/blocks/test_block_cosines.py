@@ -53,7 +53,9 @@ def test_the_seed_example_to_the_last_digit() -> None:
 
 def test_a_vector_is_one_row() -> None:
     x = {"w": np.array([[1.0, 2.0], [3.0, 4.0]]), "b": np.array([1.0, 2.0, 3.0])}
-    assert block_cosines(x, x, "rows").names[range(3)] == ["w[0]", "w[1]", "b"]
+    for cut, names in (("rows", ["w[0]", "w[1]", "b"]), ("tensors", ["w", "b"])):
+        found = block_cosines(x, x, cut)
+        assert found.names[range(len(found))] == names
 
 
 @given(cut_vectors())
