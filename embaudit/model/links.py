@@ -45,6 +45,10 @@ class Link(metaclass=_Named):
     ['identity', 'softmax', 'sigmoid', 'cosine', 'ranking']
     >>> Link("cosine") == Link.COSINE == "cosine"
     True
+    >>> all(link == Link(str(link)) == str(link) for link in (*Link, Link("compared-dot"), Link("compared-cosine")))
+    True
+    >>> len({*Link, Link("unknown"), *map(str, Link), "unknown"})
+    6
     """
 
     IDENTITY: ClassVar[Identity]

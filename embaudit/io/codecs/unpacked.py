@@ -27,6 +27,7 @@ def require_sense(unpacked: int, packed: int, *, free: int = FREE) -> None:
     Examples
     --------
     >>> require_sense(2**25, 10)
+    >>> require_sense(2**26, 2**20)
     >>> require_sense(2**30, 2**20)
     Traceback (most recent call last):
         ...
