@@ -95,8 +95,9 @@ class Given(Group):
         """Yield the files that are read beside the model."""
         from embaudit.io.tables.rows import split_column
 
-        # Beside a single array these are files; elsewhere they name arrays within the file.
-        beside, options = ("left", "bias", "left_bias") if path.suffix == ".npy" else (), self.options
+        # Beside a single array biases are files, and beside vectors the left side; elsewhere these name arrays.
+        beside, options = ("bias", "left_bias") if path.suffix == ".npy" else (), self.options
+        beside = (*beside, "left") if "left" in options and Path(options["left"]).exists() else beside
         yield from (options[name] for name in (*FILES, *beside) if name in options)
         yield from (str(split_column(options[name])[0]) for name in ("ids", "left_ids") if name in options)
 

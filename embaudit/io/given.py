@@ -8,16 +8,16 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from embaudit.errors import InputError
+from embaudit.errors import InputError, must_be
 from embaudit.io.codecs.arrays import Memory, as_array
 from embaudit.io.codecs.arrow import ArrowTable
 from embaudit.io.files import AnyPath, together
-from embaudit.io.intake import Intake, Reading
+from embaudit.io.intake import Contents, Intake, Reading
 from embaudit.io.objects.live import read_object
 from embaudit.io.readers.layout import contents_beside
 from embaudit.io.readers.numpy_arrays import FILES
 from embaudit.io.readers.tables import contents_of_table
-from embaudit.io.registry import load, read, reading_of
+from embaudit.io.registry import load, read, reading_of, with_left
 from embaudit.io.request import Request
 from embaudit.io.tables.columns import TableFile
 from embaudit.model import FactorModel
@@ -48,8 +48,32 @@ def as_reading(source: Given, **options: Any) -> tuple[FactorModel, Intake | Non
 
 def _read(source: Any, options: dict[str, Any]) -> Reading:
     """Read a path, an AnnData object, a data frame, arrays or an object of a library."""
-    if isinstance(source, (str, os.PathLike)) or _is_list_of_paths(source):
+    left = options.get("left", "")
+    if not _is_path(left):
+        transposed = "right" if options.get("transpose") in ("left", "both", True) else "none"
+        contents = _in_memory(left, {"transpose": transposed})
+        if contents is None:
+            raise must_be("left", "an array, a data frame or a file of vectors", type(left).__name__)
+        options = {**options, "left": contents[0]}
+    if _is_path(source):
         return read(source, **options)
+    contents = _in_memory(source, options)
+    if contents is None:
+        return read_object(source, **options)
+    fields, request, name = contents
+    return reading_of(*with_left(fields, request), name)
+
+
+def _is_path(source: object) -> bool:
+    return isinstance(source, (str, os.PathLike)) or _is_list_of_paths(source)
+
+
+def _is_list_of_paths(source: object) -> bool:
+    return isinstance(source, (list, tuple)) and all(isinstance(item, (str, os.PathLike)) for item in source)
+
+
+def _in_memory(source: Any, options: dict[str, Any]) -> tuple[Contents, Request, str] | None:
+    """Return the fields that AnnData, a data frame or an array holds, with the options and a name; else None."""
     if hasattr(source, "obsm") and hasattr(source, "obs_names"):
         return _of_anndata(source, options)
     # Pandas, polars and DuckDB give tables of Arrow by this protocol; a lazy frame is collected first.
@@ -58,14 +82,10 @@ def _read(source: Any, options: dict[str, Any]) -> Reading:
         return _of_frame(frame, options)
     if isinstance(source, (list, tuple, np.ndarray)) or (hasattr(source, "detach") and hasattr(source, "shape")):
         return _of_array(source, options)
-    return read_object(source, **options)
+    return None
 
 
-def _is_list_of_paths(source: object) -> bool:
-    return isinstance(source, (list, tuple)) and all(isinstance(item, (str, os.PathLike)) for item in source)
-
-
-def _of_frame(frame: Any, options: dict[str, Any]) -> Reading:
+def _of_frame(frame: Any, options: dict[str, Any]) -> tuple[Contents, Request, str]:
     """Read a data frame as a table in a file is read."""
     import pyarrow as pa
 
@@ -75,10 +95,10 @@ def _of_frame(frame: Any, options: dict[str, Any]) -> Reading:
         frame = pa.Table.from_pandas(frame, preserve_index=not counted)
     table = ArrowTable.of(Path("the data frame"), pa.table(frame))
     request = Request.of(options.pop("kind", "auto"), options)
-    return reading_of(contents_of_table(TableFile.of(table), request), request, "data frame")
+    return contents_of_table(TableFile.of(table), request), request, "data frame"
 
 
-def _of_anndata(data: Any, options: dict[str, Any]) -> Reading:
+def _of_anndata(data: Any, options: dict[str, Any]) -> tuple[Contents, Request, str]:
     """Read one embedding of AnnData, with the names of its observations."""
     name = options.pop("weight", None) or (next(iter(data.obsm)) if len(data.obsm) == 1 else None)
     if name is None or name.removeprefix("obsm/") not in data.obsm:
@@ -87,15 +107,14 @@ def _of_anndata(data: Any, options: dict[str, Any]) -> Reading:
     return _of_array(np.asarray(data.obsm[name.removeprefix("obsm/")]), {"ids": np.asarray(data.obs_names), **options})
 
 
-def _of_array(array: Any, options: dict[str, Any]) -> Reading:
+def _of_array(array: Any, options: dict[str, Any]) -> tuple[Contents, Request, str]:
     """Read arrays as those of a file are read whose names the caller says."""
     source = {"weight": array} | {name: options.pop(name) for name in FILES if name in options}
     paths = {name: value for name, value in source.items() if isinstance(value, (str, os.PathLike))}
     arrays = {name: load(x, kind="vectors").right if name in paths else as_array(x) for name, x in source.items()}
     request = Request.of(options.pop("kind", "auto"), options)
-    return reading_of(
-        contents_beside(Memory(arrays), {name: name for name in arrays}, request, "the arrays"), request, "array"
-    )
+    names = {name: name for name in arrays}
+    return contents_beside(Memory(arrays), names, request, "the arrays"), request, "array"
 
 
 def as_model(source: Given) -> FactorModel:

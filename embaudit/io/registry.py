@@ -132,14 +132,53 @@ def _opened(
                 raise encoder
             entry = named("tables") if files else detected(where) if name is None else named(name)
             of_vectors = entry.holds.startswith("vectors")
-            apart = "save both tables as .npy, and read `ROWS.npy --left OTHER.npy`" if of_vectors else ""
-            require_options(request, entry.options, f"{entry.name} files", {"left": apart})
-            contents: Contents = getattr(module_of(entry), entry.reader)(where, request, *([files] if files else []))
+            require_options(request, (*entry.options, *["left"] * of_vectors), f"{entry.name} files")
+            # Where files hold one table, the left side is another one; elsewhere its name is that of an array, too.
+            apart = (
+                of_vectors
+                or not isinstance(request.left, str)
+                or (request.bias is None and Path(request.left).is_file())
+            )
+            within = replace(request, left=None) if apart and not of_vectors else request
+            contents: Contents = getattr(module_of(entry), entry.reader)(where, within, *([files] if files else []))
             tokens = {} if files else tokens_beside(where if where.is_dir() else where.parent, contents)
-            contents = replace(contents, fields={**contents.fields, **tokens})
+            contents = replace(contents, fields={**contents.fields, **tokens}, files=contents.files or (str(where),))
+            contents, request = with_left(contents, request) if apart else (contents, request)
             yield where, entry.name, contents.of_kind(request.kind), request
     except OSError as error:
         raise InputError(with_urls(f"{where} cannot be read: {error.strerror or error}.")) from error
+
+
+def with_left(contents: Contents, request: Request) -> tuple[Contents, Request]:
+    """Put the vectors that a request names to the left of others, with their ids, names and counts.
+
+    Raises
+    ------
+    InputError
+        If they are no vectors of one side, or the others have a left side of their own.
+    """
+    left = request.left
+    if left is None:
+        return contents, request
+    # Ids and names are read where vectors are.
+    if isinstance(left, Contents):
+        other, name = left, GIVEN
+    else:
+        columns = {"transpose": "right"} if request.transposes("left") else {}
+        with _opened(left, "auto", None, {"ignore": request.ignore, **columns}) as (where, _, other, _):
+            name = str(where)
+    if "left" in {*other.fields, *contents.fields}:
+        side = "left" if "left" in other.fields else "what stands beside left"
+        raise must_be(side, "vectors of one side", "a model of both", "give the vectors of one")
+    fields = {
+        field.replace("right", "left"): replace(source, name=source.name and f"{source.name} of {name}")
+        for field, source in other.fields.items()
+        if field.startswith("right")
+    }
+    fields["left"] = replace(fields["left"], name=name)
+    contents = replace(contents, fields={**fields, **contents.fields}, files=(*contents.files, *other.files))
+    # The kind is that of the file alone.
+    return contents, replace(request, left=None, kind="auto")
 
 
 def reading_of(contents: Contents, request: Request, name: str, where: Path | None = None) -> Reading:

@@ -32,8 +32,8 @@ class Request:
     """
 
     kind: Kind = "auto"
-    left: str | None = None
-    """Name (or, beside a single array, file) of the left factors, or of the inputs that a head is applied to."""
+    left: Any = None
+    """Name (or, beside vectors, file or contents) of the left factors, or of the inputs that a head is applied to."""
     weight: str | None = None
     """Name of a head's weights, of the one table of vectors, or beside `left` of the right factors."""
     bias: str | None = None

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from embaudit.core.checked import Flags, Floats, Indices, Matrix, Vector, as_rows, is_number
 from embaudit.core.words import counted
-from embaudit.errors import InputError, must_be
+from embaudit.errors import must_be
 from embaudit.linalg.moments import Moments
 from embaudit.linalg.rows import unit_rows
 from embaudit.model.equivalence import Equivalence
@@ -146,10 +146,11 @@ class FactorModel:
         link = Link.of(link)
         # Products need rows of one length, and rows compared with each other have nothing beside them.
         if left is not None and left.shape[1] != right.shape[1]:
-            raise InputError(
-                f"{left.title} and {right.title} factors must have the same number of columns; got {left.shape[1]} and "
-                f"{right.shape[1]}; a bias column kept on one side only has to be passed as a bias."
-            )
+            remedy = "a bias column kept on one side only has to be passed as a bias"
+            if left.shape[1] == right.shape[0]:
+                remedy = f"say --transpose=right if each column is one {right.title}"
+            what, got = f"{left.title} and {right.title} factors", f"{left.shape[1]} and {right.shape[1]}"
+            raise must_be(what, "of the same number of columns", got, remedy)
         if link.compares is not None:
             extras = {"another side": left is not None, "a bias": "bias" in right.given, "an offset": bool(offset)}
             for got in (name for name, is_given in extras.items() if is_given):

@@ -142,15 +142,13 @@ def test_embeddings_of_anndata() -> None:
     assert as_reading(data, weight="X_umap")[0].right.shape == (12, 2)
 
 
-def test_arrays(tmp_path: Path) -> None:
+def test_arrays() -> None:
     assert as_model(ROWS).right.tolist() == ROWS.tolist()
     assert as_model(ROWS.tolist()).right.shape == (12, 4)
     pair, intake = as_reading(ROWS, left=2 * ROWS[:5], ids=list("abcdefghijkl"))
     assert (pair.n_left, pair.n_right, pair.names("right")[0]) == (5, 12, "a")
     assert intake is not None
     assert intake.assumed == ("the identity link",)
-    np.save(tmp_path / "left.npy", ROWS[:5])
-    assert as_reading(ROWS, left=tmp_path / "left.npy")[0].n_left == 5
     head = as_reading(ROWS, bias=np.arange(12.0), labels=list("abcdefghijkl"))[0]
     assert (head.link, head.names("right")[1]) == ("softmax", "b")
     assert as_reading(ROWS, inputs=ROWS[:3])[0].roles[0] == "input"
@@ -160,8 +158,29 @@ def test_arrays(tmp_path: Path) -> None:
     ):
         with pytest.raises(InputError, match=words):
             as_model(wrong)
-    with pytest.raises(InputError, match="left must be left out beside a model"):
-        as_reading(pair, left=ROWS)
+
+
+def test_a_left_side_of_any_kind_beside_vectors_of_any_kind(tmp_path: Path) -> None:
+    users, left, pair = pd.DataFrame({"id": list("abcde"), "vector": [*2 * ROWS[:5]]}), 2 * ROWS[:5], tmp_path / "m.npz"
+    users.to_parquet(tmp_path / "u.parquet")
+    for name, array in {"u": left, "i": ROWS, "columns": ROWS.T}.items():
+        np.save(tmp_path / f"{name}.npy", array)
+    np.savez(tmp_path / "one.npz", x=ROWS)
+    for number, rows in enumerate([TABLE, shards(tmp_path / "shards"), ROWS, tmp_path / "one.npz", tmp_path / "i.npy"]):
+        for place, other in enumerate([users, tmp_path / "u.parquet", left, tmp_path / "u.npy"]):
+            model = as_reading(rows, left=other)[0]
+            np.testing.assert_array_equal(model.left, left)
+            assert (model.right_ids is None, model.left_ids is None) == (number > 1, place > 1)
+    assert "u.parquet (5 × 4) as left" in look(tmp_path / "i.npy", left=str(tmp_path / "u.parquet")).explain()
+    assert as_reading(ROWS, left=left.T, bias=ROWS[:, 0], transpose="left")[0].link == "identity"
+    ea.save(as_reading(ROWS, left=users)[0], pair)
+    for rows, other, words in (
+        (TABLE, pair, "left must be vectors of one side; got a model of both"),
+        (as_model(pair), ROWS, "left must be left out beside a model"),
+        (tmp_path / "columns.npy", users, "got 4 and 12; say transpose='right' if each column is one item"),
+    ):
+        with pytest.raises(InputError, match=words):
+            as_reading(rows, left=other)
 
 
 def test_audits_of_what_people_have(tmp_path: Path) -> None:
@@ -169,5 +188,3 @@ def test_audits_of_what_people_have(tmp_path: Path) -> None:
     audits = [ea.audit(given, n_gauges=1) for given in (folder, sorted(folder.glob("part*.parquet")), TABLE)]
     assert [audit.to_dict()["movement"] for audit in audits[1:]] == [audits[0].to_dict()["movement"]] * 2
     assert [audit.source for audit in audits] == [str(folder), str(folder), None]
-    pair = ea.audit(ROWS, left=ROWS[:6], ids=list("abcdefghijkl"), n_gauges=1)
-    assert (pair.model.n_left, pair.model.names("right")[0]) == (6, "a")

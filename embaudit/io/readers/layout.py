@@ -312,14 +312,14 @@ def _transposed_pair(request: Request, left: tuple[int, ...], right: tuple[int, 
 
 def _one_table(shapes: Shapes, request: Request, weight: str, where: object, *, head: bool) -> Layout:
     """Return the layout of one table, or of a head with its inputs and the bias that its name or layer leads to."""
-    bias, left = request.bias if head else None, request.left or _find(shapes, INPUTS) if head else None
+    bias, left = request.bias, request.left or _find(shapes, INPUTS) if head else None
     if head and bias is None:
         ending = max((name for name in HEADS if _ends(weight, name)), key=len, default=None)
         # What torch, Keras and Flax call the bias of a layer whose weight was named.
         layer = re.fullmatch(r"(.*[./])(?:weight|kernel)", weight)
         beside = weight.removesuffix(ending) + HEADS[ending] if ending else f"{layer[1]}bias" if layer else None
         bias = beside if beside in shapes else _bias_apart(shapes, weight)
-    fields = {"left": left, "right": weight, "right_bias": bias}
+    fields = {"left": left, "right": weight, "left_bias": request.left_bias, "right_bias": bias}
     fields |= {field: _find(shapes, FIELDS[field]) for field in OF_ROWS}
     transposed = _is_transposed(shapes, request, weight, bias, where)
     return _layout(fields, head=head, transposed=frozenset({"right"} if transposed else ()))
@@ -454,6 +454,8 @@ def require_floats(name: str, tensors: Mapping[str, Tensor], where: object) -> N
     dtype, what = tensors[name].dtype, name if name == str(where) else f"{name} of {where}"
     # What the format itself has undone is float32.
     if dtype != "bfloat16" and dtype not in ("float16", "float32", "float64"):
+        if dtype.startswith("complex"):
+            raise must_be(what, "real numbers", dtype, "store real and imaginary parts as columns of their own")
         remedy = "store the numbers they stand for as float32"
         raise must_be(what, "floating-point numbers", f"{dtype}, counts or codes", remedy)
     layer = name.rpartition(".")[0]
@@ -516,8 +518,11 @@ def contents_of(arrays: Arrays, request: Request, where: object, config: Config 
 
 def contents_beside(arrays: Arrays, names: Mapping[str, str], request: Request, where: object) -> Contents:
     """Determine what one array is by those beside it, whose names are given by option; its own is that of `weight`."""
-    told: Kind = "factors" if "left" in names else "head" if "bias" in names else "vectors"
-    options: dict[str, Any] = {**names, "kind": told if request.kind == "auto" else request.kind}
+    # Beside a left side that comes from elsewhere a bias is that of factors.
+    apart = request.left is not None and request.kind in ("auto", "factors")
+    told: Kind = "head" if "bias" in names and not apart else "vectors"
+    kind = told if apart or request.kind == "auto" else request.kind
+    options: dict[str, Any] = {**names, "left": None, "kind": kind}
     return contents_of(arrays, replace(request, **options), where)
 
 

@@ -16,7 +16,7 @@ from embaudit.io.refusals import refuse_foreign
 from embaudit.io.request import Request
 from embaudit.io.saving import Draft
 
-FILES = ("left", "bias", "left_bias")
+FILES = ("bias", "left_bias")
 """Options that name other arrays, or files of one, beside a single one."""
 
 
