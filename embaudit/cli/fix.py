@@ -8,7 +8,7 @@ from typing import Annotated
 
 from typer import Option
 
-from embaudit.cli.app import Force, Model, More, Quiet, Rng, app
+from embaudit.cli.app import Force, Model, More, Quiet, Rng, Text, app
 from embaudit.cli.reading import Given, Titles, say_norm
 from embaudit.cli.terminal import Workers, make_console
 
@@ -17,8 +17,6 @@ Kind = StrEnum("Kind", [
     ("RIGHT_WHITENED", "right-whitened"), ("CENTRED", "centred"), ("FOLDED", "folded"),
     ("FOLDED_CENTRED", "folded-centred")])  # fmt: skip
 """Kinds of vectors."""
-Side = StrEnum("Side", [("LEFT", "left"), ("RIGHT", "right")])
-"""Whose vectors."""
 
 
 @app.command()
@@ -30,7 +28,7 @@ def fix(
     as_: Annotated[
         Kind | None, Option("--as", help="What they are: prediction by default, of one side alone centred.")
     ] = None,
-    role: Annotated[Side | None, Option(help="Only this side: left (users), right (items); right by default.")] = None,
+    role: Annotated[Text, Option(help="Only this side: user or item; item by default.")] = None,
     dimensions: Annotated[int | None, Option(help="Keep so many leading directions.")] = None,
     unit: Annotated[bool, Option("--unit", help="Length 1, so that a dot product is the cosine.")] = False,
     reading: Given,
@@ -52,9 +50,9 @@ def fix(
     # Other kinds make no use of the norm, so which one it is matters to these alone.
     if str(as_).startswith("folded"):
         say_norm(source, quiet=quiet)
-    kind, side = (None if choice is None else str(choice) for choice in (as_, role))
+    kind = None if as_ is None else str(as_)
     with workers.at_work(quiet=quiet):
-        remedy = mend(model, kind, role=side, dimensions=dimensions, unit=unit, rng=rng)
+        remedy = mend(model, kind, role=role, dimensions=dimensions, unit=unit, rng=rng)
         remedy.write(out, force=force)
     console = make_console(quiet=quiet)
     console.print(remedy.explain(), markup=False)

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 SCHEDULER = re.compile(r"([^\s:/\[\]]+|\[[0-9a-fA-F:]+\]):[0-9]{1,5}")
 """Host and port."""
+SUFFIXES = {"json": (".json",), "out": (".html", ".htm"), "markdown": (".md", ".markdown", ".txt")}
+"""Suffixes of the files that options name, where they have one: a forge names files without."""
 T = TypeVar("T")
 Promise: TypeAlias = tuple[Path | None, Callable[..., str | bytes]]
 """A file that may be asked for, and what makes its content of a result."""
@@ -161,9 +163,14 @@ class Output(Group):
         None of them may be an input. Yields what writes a result, by its title and origin.
         """
         from embaudit.io import distinct_outputs, written_whole
+        from embaudit.io.outputs import PACKED
 
         promises: list[Promise] = [(self.json, _json), (self.out, _page), *more, (self.markdown, comment)]
         distinct_outputs(inputs, [path for path, _ in promises])
+        for name, suffixes in SUFFIXES.items():
+            path = getattr(self, name)
+            if path is not None and path.suffix.lower() not in ("", *PACKED, *suffixes):
+                raise must_be(f"--{name}", f"a file that ends in {suffixes[0]}", path)
         with ExitStack() as stack:
             # All are opened before any is written: a path that cannot be used ends the command before the work.
             opened = [

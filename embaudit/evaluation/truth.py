@@ -199,9 +199,10 @@ def _times(path: AnyPath, time: str | None) -> str:
     """Return the column of times, by name or by a customary one."""
     from embaudit.io.tables.columns import open_table
 
-    if time is not None:
-        return time
     table = open_table(path, customary=frozenset(TIMES))
+    if time is not None:
+        table.position(time, "time")
+        return time
     for name in table.names or ():
         if name.lower() in TIMES:
             return name

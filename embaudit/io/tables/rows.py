@@ -88,7 +88,7 @@ def read_ids(source: Any, n_rows: int, *, what: str = "item") -> NDArray[Any]:
     if column is None and where.suffix.lower() == ".npy":
         ids: NDArray[Any] = Npy(where)[UNNAMED]
     elif column is not None or plain_suffix(where) in (*BY_SUFFIX, *SUFFIXES):
-        table = open_table(where, customary=ID_NAMES)
+        table = _opened(where, ID_NAMES | {plain_name(column or "id")})
         position = table.column("id", column, ID_NAMES, 0)
         ids = plain_ids(table, read_columns(table, {position: "id"})[position], position)
     else:
@@ -249,7 +249,7 @@ def read_counts(source: Any, side: Side) -> Any:
             raise must_be(f"{where}", "one number a row", f"{array.dtype} of shape {array.shape}")
         _require_rows(len(array), len(side), where, f"{side.title} counts")
         return np.asarray(array, dtype=np.float64)
-    table = _opened(where)
+    table = _opened(where, IDS | COUNT_NAMES)
     if table.width == 1:
         counts = numbers(table, read_columns(table, {0: "number"})[0], 0)
         _require_rows(len(counts), len(side), where, f"{side.title} counts")
@@ -265,8 +265,7 @@ def read_counts(source: Any, side: Side) -> Any:
     return counts[places]
 
 
-def _opened(path: Path) -> TableFile:
-    customary = IDS | COUNT_NAMES
+def _opened(path: Path, customary: frozenset[str]) -> TableFile:
     try:
         return open_table(path, customary=customary)
     except InputError:
