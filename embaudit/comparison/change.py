@@ -19,7 +19,7 @@ from embaudit.comparison.thresholds import CarriedThreshold, n_displaced, thresh
 from embaudit.core.checked import Flags, Floats, Indices
 from embaudit.linalg.intervals import jackknife_margin, leave_out_means, standard_error
 from embaudit.linalg.nearest import NeighbourLists, neighbours
-from embaudit.linalg.pairs import pair_cosines
+from embaudit.linalg.pairs import all_pairs, n_pairs, pair_cosines
 from embaudit.linalg.rows import sample_rows
 from embaudit.model import SideName
 from embaudit.movements.neighbourhoods import Neighbourhood, by_name
@@ -35,7 +35,7 @@ OUTCOMES = ("kept", "lost_to_gauge", "lost_to_unseen", "lost_to_learning")
 EACH = 2
 """Entities that moved most, and entities in the middle, whose neighbours are shown."""
 PARTNERS = 32
-"""Number of other rows that each row is compared with."""
+"""Number of other rows that each row is compared with, and pairs asked for per row: all where there are no more."""
 SEARCHED = 2_000
 """Rows whose neighbours are looked up."""
 TIED = 1e-6
@@ -129,6 +129,8 @@ class RoleChange:
     """Pearson correlation of the cosines before and after."""
     gauged_correlation: float
     """Correlation of the cosines once the gauge is taken out."""
+    n_pairs: int
+    """Different pairs whose cosines the change and the first correlation are about: all of them, or drawn ones."""
     n_neighbours: int
     """Length of the neighbour lists."""
     outcomes: dict[str, int]
@@ -253,6 +255,14 @@ def role_change(
     # Halves of one cut share their gauges' luck: their mean is one observation of it.
     by_part = np.array([mean_size(path.cosines[4] - path.cosines[0]) for path in steps])
     by_cut = np.mean(np.split(by_part, max(1, len(steps) // 2)), axis=1)
+    # Where as many pairs are asked for as there are, those between the halves have a change, too. No gauge is
+    # judged on them, so that a row's parts keep the shares that they have within the halves.
+    if n_pairs(len(match)) <= max(len(pairs), PARTNERS * len(match)):
+        pairs, by_cut = all_pairs(len(match)), by_cut[:1]
+        old, new = (pair_cosines(x, x, pairs) for x in paired.raw[role])
+        within, total = total, _row_means(np.abs(new - old), pairs, len(match))
+        factor = np.divide(total, within, out=np.zeros_like(total), where=within > 0)
+        unseen, remainder = factor * unseen, np.where(within > 0, factor * remainder, total)
     replicates = {"total": leave_out_means(np.abs(new - old), pairs, groups)}
     # Lists are those among all shared rows: a list within one half would be nobody's.
     n = min(n, len(match) - 1)
@@ -283,6 +293,7 @@ def role_change(
         remainder=remainder,
         correlation=_pearson(old, new),
         gauged_correlation=_pearson(gauged, end),
+        n_pairs=len(np.unique(np.sort(pairs[np.isfinite(new - old)]) @ [len(match), 1])),
         n_neighbours=n,
         outcomes=outcomes,
         replicates=replicates,

@@ -14,9 +14,10 @@ from embaudit.blocks import BlockCosines
 from embaudit.comparison import Comparison
 from embaudit.comparison.change import EACH, OUTCOMES, PARTS, TIED, RoleChange
 from embaudit.core.results import Result
-from embaudit.core.words import counted, cut, percent, row_called
+from embaudit.core.words import counted, cut, drawn_of, percent, row_called
 from embaudit.evaluation import Evaluation
 from embaudit.evaluation.measures import MEASURES
+from embaudit.linalg.pairs import n_pairs
 from embaudit.model import SideName
 from embaudit.report.audit_document import audit_document
 from embaudit.report.display import AMBER, BLUE, SOFT, TEAL
@@ -396,6 +397,7 @@ def _measures(change: RoleChange, *, is_split: bool) -> Iterator[tuple[str, str,
     yield "lost to dimensions no prediction sees", percent(shares["lost_to_unseen"]), shares["lost_to_unseen"] > 0
     yield "lost otherwise", percent(shares["lost_to_learning"]), is_split
     yield "mean change of cosines", estimate("total", change.mean_total, "{:.3f}".format), True
+    yield "mean over", drawn_of(change.n_pairs, n_pairs(len(match) - change.n_without_direction), "pair"), True
     yield "by the gauge", f"{change.mean_gauge:.3f}", is_split
     yield "by dimensions no prediction sees", f"{change.mean_unseen:.3f}", change.mean_unseen > 0
     yield "remains", f"{change.mean_remainder:.3f}", is_split

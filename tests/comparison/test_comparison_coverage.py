@@ -65,13 +65,3 @@ def few_users(seed):
     learned = (rows + 0.5 * draw.standard_normal(rows.shape) for rows in others)
     models = FactorModel.from_user_item(users, items), FactorModel.from_user_item(*learned)
     return compare(*models, roles=["right"], n_neighbours=5)
-
-
-@pytest.mark.slow
-def test_other_seeds(monkeypatch):
-    changes = [change(0, seed) for seed in range(30)]
-    assert min(covered(changes).values()) >= 0.93
-    spread = np.std([found.mean_total for found in changes]) / changes[0].mean_total
-    monkeypatch.setattr(MODULE, "HALVINGS", 1)
-    once = np.std([change(0, seed).mean_total for seed in range(30)]) / changes[0].mean_total
-    assert spread < 0.6 * once

@@ -9,6 +9,7 @@ import embaudit as ea
 from embaudit.comparison.thresholds import thresholds
 from embaudit.gauges import Gauge
 from embaudit.io import save
+from embaudit.report.documents import summary_grid
 
 DRAW = np.random.default_rng(5)
 USERS, ITEMS = DRAW.normal(size=(200, 4)), DRAW.normal(size=(150, 4)) + 0.4
@@ -114,3 +115,20 @@ def test_duplicates_carry_no_threshold_over():
         assert (cosines > one.after).mean() == pytest.approx(one.share, abs=1e-3)
     some = np.where(np.arange(400)[:, None] < 148, after[0], rng.normal(size=(400, 5)))
     assert all(one.high - one.low < 1 for one in thresholds(before, some, rng.permutation(400) % 20, rng))
+
+
+@pytest.mark.parametrize("rng", [0, 1])
+@pytest.mark.parametrize("n_inputs", [0, 300])
+def test_all_pairs_of_a_few_rows_are_compared(n_inputs, rng):
+    """Against numpy: neither a seed nor the halves of a gauge have a part in the 45 pairs of 10 labels."""
+    draw = np.random.default_rng(7)
+    heads, inputs = draw.standard_normal((2, 10, 6)), draw.standard_normal((n_inputs, 6))
+    models = [ea.FactorModel.from_softmax(rows, embeddings=inputs if n_inputs else None) for rows in heads]
+    comparison = ea.compare(*models, by_row=True, roles=["right"], rng=rng)
+    (change,) = comparison.changes.values()
+    unit = heads / np.linalg.norm(heads, axis=2, keepdims=True)
+    old, new = (unit @ unit.transpose(0, 2, 1))[:, *np.triu_indices(10, 1)]
+    assert change.mean_total == pytest.approx(np.abs(new - old).mean(), abs=1e-12)
+    assert change.correlation == pytest.approx(np.corrcoef(old, new)[0, 1], abs=1e-12)
+    assert change.mean_gauge + change.mean_unseen + change.mean_remainder == pytest.approx(change.mean_total)
+    assert "all 45 pairs" in str(summary_grid(comparison))
