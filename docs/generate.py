@@ -67,13 +67,13 @@ def table_of_formats() -> str:
 
 def table_of_trainings() -> str:
     """Write the words that a training goes by, as `embaudit explain objectives` prints them."""
-    heads = ["| `--objective` | predictions | law | what training leaves |", "|---|---|---|---|"]
+    heads = ["| `--objective` | predictions | law | training fixes | stays free |", "|---|---|---|---|---|"]
     return "\n".join([*heads, *map(_training, TRAININGS)])
 
 
 def _training(row: Training) -> str:
     words, law = ", ".join(f"`{word}`" for word in row.words), f"`{row.law}`" if row.law else "none known"
-    return f"| {words} | {row.predictions} | {law} | {row.leaves} |"
+    return f"| {words} | {row.predictions} | {law} | {row.fixes} | {row.free} |"
 
 
 def _row(row: Format) -> str:

@@ -44,9 +44,11 @@ def require_both_sides(model: FactorModel, what: str) -> None:
     require_two_sides(model, what)
     if model.left is None:
         users, items = model.roles
+        # What a softmax head is multiplied with comes from before or from behind a final norm.
+        option = "--inputs, or the states before the final norm as --states" if users == "input" else "--left"
         raise InputError(
-            f"{what} must be read from the predictions, {users} against {items}; got {items} factors only; load the "
-            f"{users} factors beside them."
+            f"{what} must be read from the predictions, {users} against {items}; got {items} factors only; add the "
+            f"{users}s with {option}."
         )
 
 

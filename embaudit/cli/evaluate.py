@@ -57,7 +57,7 @@ def evaluate(
         with workers.at_work(quiet=output.quiet):
             labels: Truth | list[str | None]
             if items and truth:
-                header = open_table(items, customary=ID_NAMES | TITLE_NAMES)
+                header = open_table(items, customary=ID_NAMES | TITLE_NAMES, named=(titles.id, *truth))
                 # A misspelt column is refused before any is joined.
                 for name in truth:
                     header.position(name, "--truth")

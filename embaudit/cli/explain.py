@@ -64,7 +64,12 @@ def _one(entry: Entry) -> Iterator[str]:
         return
     for row in TRAININGS:
         yield fill(", ".join(row.words), WIDTH, break_on_hyphens=False)
-        told = {"predictions": row.predictions, "law": row.law or "none known", "training leaves": row.leaves}
+        told = {
+            "predictions": row.predictions,
+            "law": row.law or "none known",
+            "training fixes": row.fixes,
+            "stays free": row.free,
+        }
         yield from map(_indented, (f"{heading}: {text}" for heading, text in told.items()))
     yield "The laws themselves, by their names:"
     yield from (_indented(f"{law.name}: {law.loss}. Cosines are {law.cosines}.") for law in OBJECTIVES.values())

@@ -123,8 +123,10 @@ class Training:
     """Links of such models, the one that its name sets first; none where its name sets no link."""
     law: str
     """Name of its objective; empty where no law is known."""
-    leaves: str
+    fixes: str
     """The share of the cosines that training fixes, in words."""
+    free: str
+    """The gauges or cosines that it leaves free, in words; empty for a law."""
     compared: Comparison | None = None
     """Comparison of the rows of one table alone with each other."""
     alone: str | None = None
@@ -140,7 +142,7 @@ class Training:
         name = self.alone if alone and self.alone is not None else self.law
         if name:
             return OBJECTIVES[name]
-        loss, leaves = f"the loss of {self.words[0]}", f"undecided: {self.leaves}"
+        loss, leaves = f"the loss of {self.words[0]}", f"undecided: {self.fixes}"
         return Objective(self.words[0], loss, Linear.IDENTITY, (), Status.UNKNOWN, leaves, self.links)
 
     def allows(self, link: Link) -> bool:
@@ -157,7 +159,7 @@ TRAININGS = tuple(Training(**row) for row in _rows("training", "words", "links")
 
 # The name of a law is a word, too, which sets no link but that of trained cosines.
 _WORDS = {word: row for row in TRAININGS for word in row.words} | {
-    name: Training((name,), x.loss, x.links, name, x.cosines, "cosine" if x.status is Status.TRAINED else None)
+    name: Training((name,), x.loss, x.links, name, x.cosines, "", "cosine" if x.status is Status.TRAINED else None)
     for name, x in OBJECTIVES.items()
 }
 
@@ -249,7 +251,7 @@ def require_agreement(name: str | None, link: Link, *, sides: int, is_declared: 
     Traceback (most recent call last):
         ...
     embaudit.errors.InputError: link must be cosine for the objective clip (cosine of left with right); got 'identity';
-    leave one of them out.
+    add link cosine, or leave the objective out.
     """
     if name is not None and not isinstance(name, str):
         raise _unknown(name)
@@ -263,10 +265,11 @@ def require_agreement(name: str | None, link: Link, *, sides: int, is_declared: 
     # A word is refused by its link; the name of a law by the objectives of the link, of which one may have been meant.
     if law is None:
         field, got, right = "link", str(link), " or ".join(row.links)
+        remedy = f"add --link {row.links[0]}, or leave the objective out" if row.links else "leave one of them out"
         if link.compares is not None:
-            field, got, right = "compared", link.compares, row.compared or "left out"
+            field, got, right, remedy = "compared", link.compares, row.compared or "left out", "leave one of them out"
         reason = f"for the objective {name} ({row.predictions})"
-        raise must_be(field, f"{right} {reason}", repr(got), "leave one of them out")
+        raise must_be(field, f"{right} {reason}", repr(got), remedy)
     if link.compares is not None:
         raise must_be("objective", f"left out where rows are compared by {link.compares}", repr(name))
     usual = ", ".join(other.name for other in usual_objectives(link))

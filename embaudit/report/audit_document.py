@@ -218,8 +218,8 @@ def head_sentences(head: HeadReport) -> list[str]:
     for made in head.constructions:
         first, other = (row_quoted(head.model.row_title("right"), str(name)) for name in made.names)
         sentences.append(
-            f"{first} and {other} have cosine {made.before:.2f}; in an equivalent head, shifted by {made.shift:.2g} "
-            f"typical rows, they have {made.after:+.6f} (probabilities moved by {made.change:.0e})."
+            f"{first} and {other} have cosine {made.before:.2f}; in an equivalent head, shifted by "
+            f"{in_typical_rows(made.shift)}, they have {made.after:+.6f} (probabilities moved by {made.change:.0e})."
         )
     return sentences
 

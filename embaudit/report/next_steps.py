@@ -102,7 +102,7 @@ def next_steps(audit: Audit, invocation: Invocation) -> Iterator[tuple[str, str]
     if multiplied with a second table (word2vec, CLIP, recommender): embaudit audit v.npy --left OTHER-SIDE.npy
     to read every table and finding: embaudit audit v.npy --full
     >>> found = audit(FactorModel.from_softmax([[1.0, 2.0], [2.0, 1.0], [3.0, 3.0]]))
-    >>> for line in list(next_steps(found, Invocation("h.npz")))[1]:
+    >>> for line in next(next_steps(found, Invocation("h.npz"))):
     ...     print(line)
     to compare labels by what the head does with your inputs, not by meaning
     embaudit fix h.npz --inputs INPUTS.npy --as prediction --unit --out h-prediction.npz
@@ -110,6 +110,9 @@ def next_steps(audit: Audit, invocation: Invocation) -> Iterator[tuple[str, str]
     model, word = audit.model, audit.answer.word
     # After a failed check, or a YES, there is nothing to choose: only reading is left.
     if audit.predictions_hold and word is not Readability.YES:
+        # A head has logit cosines, whatever its training: they come first.
+        if audit.head is not None and model.left is None:
+            yield _by_predictions(audit, invocation)
         if model.link == "unknown":
             yield "if training compared cosines", invocation.audit("--objective", "cosine")
         if model.left is not None:
@@ -122,9 +125,8 @@ def next_steps(audit: Audit, invocation: Invocation) -> Iterator[tuple[str, str]
         elif is_alone(model) and model.predicts is not Equivalence.COSINES:
             yield from _of_one_side(audit, invocation)
         elif model.objective is None and model.predicts is not Equivalence.COSINES:
-            yield from _declaring(audit, invocation)
-        if audit.head is not None and model.left is None:
-            yield _by_predictions(audit, invocation)
+            what = "if you know how it was trained, name it with --objective; its word is in this list"
+            yield what, "embaudit explain objectives"
     if invocation.truth is not None and audit.evidence.role != "left":
         what = f"to judge similarities by the labels of column {invocation.truth}"
         yield what, invocation.evaluate("--truth", invocation.truth)
@@ -169,11 +171,3 @@ def _of_one_side(audit: Audit, invocation: Invocation) -> Iterator[tuple[str, st
     names += () if intake is None else (intake.format, *(array.name for array in intake.parts))
     two = any(map(TWO_TABLES.search, names))
     yield from reversed(ways) if two else ways
-
-
-def _declaring(audit: Audit, invocation: Invocation) -> Iterator[tuple[str, str]]:
-    """Yield that weight decay can be declared, where it would have chosen the cosines."""
-    law = _law(audit)
-    if law is not None:
-        what = "if you know how it was trained, such as with the same weight decay on both sides"
-        yield f"{what} (`embaudit explain objective` lists the words)", invocation.audit("--objective", law)

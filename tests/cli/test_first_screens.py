@@ -71,7 +71,7 @@ def test_the_head_of_a_language_model(embaudit, shared_data):
     assert_a_screen(result.out)
     assert_snapshot(FOLDER / "lm-stories260K.txt", result.out)
     # What the command writes has the neighbours on the right.
-    assert embaudit(*commands(result.out)[0][1:]).code == 0
+    assert embaudit(*commands(result.out)[1][1:]).code == 0
     rows = ea.load("lm-stories260K-folded-centred.npz").right
     name, *near = re.findall(r"label (\d+)(?:, by|  +0\.\d\d \*?\n)", result.out)
     unit = rows / np.linalg.norm(rows, axis=1, keepdims=True)

@@ -58,6 +58,7 @@ def _inputs(embaudit):
     Path("labels.txt").write_text("".join(f"label {n}\n" for n in range(30)))
     films = [f"i{n},Film {n},{'abc'[n % 3]}" for n in range(30)]
     Path("films.csv").write_text("\n".join(["id,title,kind", *films]))
+    Path("ends.csv").write_text("\n".join(["word,ends", *(f"i{n},{'abc'[n % 3]}" for n in range(30))]))
     lists = sorted({(u, i) for u, i in draw.integers([20, 30], size=(300, 2)).tolist()})
     times = "".join(f"{u},i{i},{(u * i) % 5 + 1},{u + i}\n" for u, i in lists)
     Path("ratings.csv").write_text("user,item,rating,time\n" + times + times[:9])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from embaudit.auditing.finding import Finding, Kind, Severity
+from embaudit.auditing.findings.heads import undeclared_mean
 from embaudit.auditing.findings.writing import CHANGED, MOVES, finding, is_effect, template
 from embaudit.auditing.wording import is_alone, worded_for
 from embaudit.canonical.quadratic_forms import LARGEST_SHOWN
@@ -134,9 +135,9 @@ def identification(evidence: Evidence) -> Iterator[Finding]:
     else:
         assert status is not None
         # That a penalty chose these very cosines is said only where its law was checked in the rows, and holds.
-        unchecked = evidence.penalty is None or any(conclusion.role == role for conclusion in penalty(evidence))
-        unsettled = ["unsettled"] * (status is Status.CHOSEN and unchecked)
-        variants = [*unsettled, str(status).replace(" ", "_"), *alone]
+        contradicted = any(conclusion.role == role for conclusion in (*penalty(evidence), *undeclared_mean(evidence)))
+        state = ["contradicted"] * contradicted or ["unsettled"] * (evidence.penalty is None)
+        variants = [*(state if status is Status.CHOSEN else ()), str(status).replace(" ", "_"), *alone]
         yield finding("EMB103", evidence, *variants, **common)
 
 

@@ -96,6 +96,8 @@ def opened(path: Path, files: tuple[Path, ...] = ()) -> TableFile:
     kinds = {file.suffix.lower() for file in files}
     if len(kinds) != 1 or not kinds <= {*SUFFIXES, *BY_SUFFIX}:
         got, remedy = ", ".join(sorted(kinds)) or "none", "give the files of one kind"
+        if kinds == {".npy"}:
+            got, remedy = "arrays (.npy)", "give one; a bias goes in as --bias b.npy, the other side as --left"
         raise must_be(f"the files of {path}", "tables of one kind: Parquet, Arrow or CSV", got, remedy)
     if kinds <= {*SUFFIXES}:
         return TableFile.of(ArrowTable.open(path, files))

@@ -120,9 +120,16 @@ class TableFile:
 
 
 def open_table(
-    path: AnyPath, *, sep: str | None = None, header: Header = "auto", customary: Iterable[str] = ()
+    path: AnyPath,
+    *,
+    sep: str | None = None,
+    header: Header = "auto",
+    customary: Iterable[str] = (),
+    named: Iterable[str | int | None] = (),
 ) -> TableFile:
     """Look at a table: Parquet, Feather or Arrow by its suffix, else delimited text.
+
+    A first line that has a customary name, or one of the names that the caller chooses columns by, is a header.
 
     Raises
     ------
@@ -135,7 +142,8 @@ def open_table(
     if where.suffix.lower() in SUFFIXES:
         return TableFile.of(ArrowTable.open(where))
     refuse_foreign(where, needs="a table")
-    text = sniff(where, sep=sep, header=header, customary=frozenset(customary))
+    names = {plain_name(name) for name in named if isinstance(name, str) and not name.isdigit()}
+    text = sniff(where, sep=sep, header=header, customary=frozenset(customary) | names)
     return TableFile(where, text.names, text.width, text)
 
 

@@ -67,7 +67,7 @@ def read_titles(
     ...     read_titles(file)
     (array([1, 2]), array(['Toy Story', 'Heat, The'], dtype='<U9'))
     """
-    table = open_table(path, sep=sep, header=header, customary=ID_NAMES | TITLE_NAMES)
+    table = open_table(path, sep=sep, header=header, customary=ID_NAMES | TITLE_NAMES, named=(id, title))
     ids, titles = table.column("id", id, ID_NAMES, 0), table.column("title", title, TITLE_NAMES, 1)
     if ids == titles:
         raise must_be("the id and title columns", "different ones", f"position {ids} twice")
@@ -87,7 +87,7 @@ def label_column(path: AnyPath, *, id: str | None = None, title: str | None = No
     ...     label_column(file)
     'genre'
     """
-    table = open_table(path, customary=ID_NAMES | TITLE_NAMES)
+    table = open_table(path, customary=ID_NAMES | TITLE_NAMES, named=(id, title))
     used = {
         table.optional_column("id", id, ID_NAMES, 0),
         table.optional_column("title", title, TITLE_NAMES, 1),
@@ -216,7 +216,7 @@ def join_texts(
         raise must_be("side", "a Side", repr(side), "such as model.right_side")
     where, what = str(as_path(path, "the input")), f"{side.title}s"
     if by_row:
-        table = open_table(path, customary=ID_NAMES | TITLE_NAMES)
+        table = open_table(path, customary=ID_NAMES | TITLE_NAMES, named=(id, title))
         position = table.column("title", title, TITLE_NAMES, 1)
         titles = texts(table, read_columns(table, {position: "text"})[position], position)
         require_lengths(len(side), len(titles), ("the model", where), what=what)
