@@ -227,9 +227,11 @@ class Side:
     def replace(self, **changes: Any) -> Self:
         """Return a copy with some fields changed; only those are checked, and what was computed of the rows is kept."""
         title = changes.pop("title", self.title)
-        # Rows that are set aside decide which are eligible.
-        stale = ("eligible_rows",) if "aside" in changes else ()
-        current = {name: value for name, value in vars(self).items() if name not in stale}
+        # Copied in one step: another thread may meanwhile keep what it computed of these rows.
+        current = vars(self).copy()
+        if "aside" in changes:
+            # Rows that are set aside decide which are eligible.
+            current.pop("eligible_rows", None)
         # New rows start without what was computed of the old ones. Fields beside them were checked against the number
         # of rows: where that stays they are kept as they are, be they in a file, else they are checked anew.
         if "rows" in changes and changes["rows"] is not vars(self).get("rows", ...):

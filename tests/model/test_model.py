@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -222,3 +224,17 @@ def test_what_is_no_norm_is_refused(given, words):
     with pytest.raises(InputError) as refused:
         FinalNorm(*given)
     assert str(refused.value).startswith(words)
+
+
+def test_a_side_is_copied_while_another_thread_keeps_what_it_computed():
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(2) as pool:
+            for side in (FactorModel.from_vectors(np.eye(50, 4) + i).right_side for i in range(200)):
+                copies = pool.submit(lambda side=side: [side.replace(title="x") for _ in range(40)])
+                for name in ("norms", "zero_rows", "directed", "is_unit", "median_length", "moments", "outline"):
+                    getattr(side, name)
+                assert len(copies.result()) == 40
+    finally:
+        sys.setswitchinterval(interval)
