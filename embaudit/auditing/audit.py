@@ -125,7 +125,7 @@ class Audit(Drawn):
         Columns
         -------
         left : list[str]
-            Ids of the rows.
+            Ids of the rows; without ids "row" and their numbers.
         right : list[str]
             Ids of the columns.
         values : list[list[Finite]]

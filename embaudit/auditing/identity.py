@@ -64,7 +64,8 @@ def fingerprint(model: FactorModel) -> str:
 def score_sample(model: FactorModel) -> dict[str, Any] | None:
     """Return the scores of a few rows of each side, less the mean of each row; None where one side alone is at hand.
 
-    Rows are those whose ids have the smallest hashes: models over nearly the same ids have nearly the same rows.
+    Rows are those whose ids have the smallest hashes: models over nearly the same ids have nearly the same rows. A
+    row without an id is named "row" and its number.
 
     Examples
     --------
@@ -111,6 +112,11 @@ def score_change(before: Mapping[str, Any] | None, now: Mapping[str, Any] | None
     return ScoreChange(len(rows), len(columns), round(float(np.nanmean(correlations)), 12), *moved)
 
 
+def _names(side: Side, rows: Indices) -> list[str]:
+    # A number of a row must not be taken for an id of another file.
+    return [f"row {row}" for row in rows] if side.ids is None else [*map(str, np.asarray(side.ids)[rows])]
+
+
 def _ids(side: Side) -> NDArray[Any]:
     return np.arange(len(side)) if side.ids is None else np.asarray(side.ids)
 
@@ -127,7 +133,7 @@ def _record(left: Side, rows: Indices, right: Side, columns: Indices, scores: Fl
     # Three digits: what moves a decision shows in the second.
     scores = np.nan_to_num(scores)
     values = [[float(f"{x:.3g}") for x in row] for row in scores - scores.mean(axis=1, keepdims=True)]
-    return {"left": [*map(str, _ids(left)[rows])], "right": [*map(str, _ids(right)[columns])], "values": values}
+    return {"left": _names(left, rows), "right": _names(right, columns), "values": values}
 
 
 def _part(sample: Mapping[str, Any], rows: list[str], columns: list[str]) -> Floats:

@@ -201,14 +201,14 @@ def audit(
                 source=source_of([path, *more]) if more else str(path),
             )
         # Predictions that moved since the baseline are a finding, so they are compared before findings are judged.
-        result = result if gate.baseline is None else gate.baseline.beside(result)
+        result = gate.beside(result)
         outcome = gate.judge(result)
         write(result, f"Audit of {invocation.title}", Origin(invocation=invocation), outcome)
     # Files first: a reader that closes the pipe must not cost the results.
     if output.full:
         print_audit(result, output.console)
     else:
-        print_screen(result, invocation, output.console)
+        print_screen(result, invocation, output.console, [each.finding for each in outcome.stopped_by])
     if gate.is_asked:
         output.console.print(str(outcome), markup=False, highlight=False, soft_wrap=True)
     raise typer.Exit(int(not outcome.passes))

@@ -17,7 +17,7 @@ from rich.text import Text
 
 from embaudit.auditing import Audit
 from embaudit.auditing.answer import Readability
-from embaudit.auditing.finding import Severity
+from embaudit.auditing.finding import Finding, Severity
 from embaudit.core.results import Result
 from embaudit.core.words import cut
 from embaudit.report.audit_document import CONVENTIONS, UNMOVED, audit_document
@@ -56,15 +56,15 @@ CONTRADICTED = {"EMB104", "EMB306"}
 COLOURS = {Severity.ISSUE: "red", Severity.TIP: "yellow"}
 
 
-def print_screen(audit: Audit, invocation: Invocation, console: Console) -> None:
+def print_screen(audit: Audit, invocation: Invocation, console: Console, stopping: Sequence[Finding] = ()) -> None:
     """Print the first screen, its answer in colour."""
-    text = Text(first_screen(audit, invocation))
+    text = Text(first_screen(audit, invocation, stopping))
     text.highlight_words([f"{audit.answer.word}:"], f"bold {ANSWERS[audit.answer.word]}")
     console.print(text, soft_wrap=True)
 
 
-def first_screen(audit: Audit, invocation: Invocation) -> str:
-    """Write the first screen of an audit, the head of its document.
+def first_screen(audit: Audit, invocation: Invocation, stopping: Sequence[Finding] = ()) -> str:
+    """Write the first screen of an audit, the head of its document, with every finding that stops a release.
 
     Examples
     --------
@@ -95,23 +95,25 @@ def first_screen(audit: Audit, invocation: Invocation) -> str:
     table = [] if made.glance is None else ["", *_table(made.glance), *wrap(" ".join(made.glance.key), WIDTH)]
     # Findings do not say again what the answer says, where there are others.
     answered = {*answer.findings} | ({"EMB102"} if "one_side" in answer.findings else set())
-    news = [each for each in made.findings if each.code not in answered] or made.findings
+    news = [each for each in made.findings if each.code not in answered and each not in stopping]
+    news = [*stopping, *news] or [*made.findings]
     # Long commands make room for a finding and for neighbours, of every row that was asked for.
     rows = max(1, made.n_asked)
-    least = 1 + len(_neighbours(audit, made, 1 if made.n_asked else LEAST, rows))
+    named = max(1, len(stopping))
+    least = named + len(_neighbours(audit, made, 1 if made.n_asked else LEAST, rows))
     # Training that is not known can be told in two ways, which stay together. Each command behind them stands where it
     # leaves room for one finding and for the shortest lists.
     n_kept, commands = 1 + (answer.word is Readability.UNSAID), [*_commands(made.steps)]
     below, room = [*chain(*commands[:n_kept])], HEIGHT - len(top) - len(table)
     for (_, command), lines in zip(made.steps[n_kept:], commands[n_kept:], strict=True):
         # Labels at hand judge better than longer lists, or those of a second row, do.
-        fewest = 1 + len(_neighbours(audit, made, 1)) if command.startswith(EVALUATE) else least
+        fewest = named + len(_neighbours(audit, made, 1)) if command.startswith(EVALUATE) else least
         below += lines if room - len(below) - len(lines) >= fewest else []
     room -= len(below)
     # A second finding shortens the lists: a tip to three neighbours at least, an issue to two.
     tips, issues = (room - len(_neighbours(audit, made, most, rows)) for most in (FEWEST, LEAST))
     grave = sum(each.severity is Severity.ISSUE for each in news)
-    n_findings = max(1, min(FINDINGS, max(tips, min(issues, grave))))
+    n_findings = max(named, min(FINDINGS, max(tips, min(issues, grave))))
     findings = [_short(f"{each.code} {each.severity.title}: {each.title}") for each in news[:n_findings]]
     # Rows that were asked for come before long lists.
     lengths = product(range(rows, 0, -1), range(NEIGHBOURS, 0, -1))

@@ -61,13 +61,17 @@ def predictions_moved(evidence: Evidence) -> Iterator[Finding]:
     counts = {"left": (change.moved_rows, change.n_rows), "right": (change.moved_columns, change.n_columns)}
     # Rows that are compared with each other are those of one side. Each side is judged by itself: of few rows, too few
     # to be reported may be the larger share.
-    sides = [(*counts[side], evidence.model.title(side)) for side in evidence.model.sides]
-    moved = [(n / n_rows, n, n_rows, title) for n, n_rows, title in sides if n >= MIN_MOVED and n > MOVED * n_rows]
+    sides = [(*counts[side], evidence.model.side(side)) for side in evidence.model.sides]
+    moved = [(n / n_rows, n, n_rows, side) for n, n_rows, side in sides if n >= MIN_MOVED and n > MOVED * n_rows]
     if moved:
-        share, n, n_rows, title = max(moved)
-        rows = f"scores of {n_rows} sampled {title}s"
-        what = f"Of {n_rows} sampled {title}s {n}"
-        yield finding("EMB002", evidence, "rows", rows=rows, value=share, what=what)
+        share, n, n_rows, side = max(moved, key=lambda each: each[:3])
+        rows = f"scores of {n_rows} sampled {side.title}s"
+        what = f"Of {n_rows} sampled {side.title}s {n}"
+        zeros = len(side) - len(side.directed)
+        without = ["zeros"] * bool(zeros)
+        yield finding(
+            "EMB002", evidence, *without, "rows", rows=rows, value=share, what=what, zeros=counted(zeros, side.title)
+        )
 
 
 def check_failed(evidence: Evidence) -> Iterator[Finding]:

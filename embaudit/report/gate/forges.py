@@ -19,7 +19,7 @@ from embaudit.core.words import cut
 from embaudit.errors import escaped
 from embaudit.report.document import ROWS, Origin
 from embaudit.report.documents import document
-from embaudit.report.gate.gate import Judged, Outcome
+from embaudit.report.gate.gate import MOVED, Judged, Outcome
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 LEVELS = {Severity.ISSUE: "error", Severity.TIP: "warning"}
@@ -81,13 +81,19 @@ def _result(audit: Audit, judged: Judged) -> dict[str, Any]:
 
 
 def junit(audit: Audit, outcome: Outcome) -> str:
-    """Write a test case for the predictions and for each code: failed where it stops, skipped where it is ignored."""
+    """Write a test case for the predictions and for each code.
+
+    It failed where it stops, and is skipped where it is ignored or could not be looked at.
+    """
     # Codes without a finding are test cases, too, so that a forge shows what passed.
     cases = {code: [each for each in outcome.judged if each.finding.code == code.name] for code in CODES.values()}
     ignored = {name for name, findings in cases.items() if any(each.status == "ignored" for each in findings)}
     stopped = {name for name, findings in cases.items() if any(each.stops for each in findings)}
     # A code has failed as soon as one of its findings stops, whatever else of it is ignored.
-    return filled("junit.xml.j2", audit=audit, outcome=outcome, cases=cases, stopped=stopped, skipped=ignored - stopped)
+    skipped = dict.fromkeys(ignored - stopped, "ignored by the settings of the gate")
+    if audit.evidence.score_change is None:
+        skipped.setdefault(CODES[MOVED], "no scores of a baseline to compare with")
+    return filled("junit.xml.j2", audit=audit, outcome=outcome, cases=cases, stopped=stopped, skipped=skipped)
 
 
 def markdown(audit: Audit, outcome: Outcome) -> str:

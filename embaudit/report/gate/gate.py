@@ -17,7 +17,10 @@ from embaudit.io.json_text import parsed
 
 WORSE = 1.1
 """How many times as large a number must be to be worse: models trained anew differ by less all the time."""
-ALWAYS_STOPPING = ("EMB002", "EMB201", "EMB401")
+MOVED = "EMB002"
+"""Code of predictions that are not those of the baseline."""
+ALWAYS = "always stops"
+ALWAYS_STOPPING = (MOVED, "EMB201", "EMB401")
 """Codes that stop a release beside a baseline whatever `fail_on` says: predictions that moved, rows without direction,
 and copies that are new or more."""
 
@@ -79,8 +82,9 @@ class Baseline:
                 number = None if each["value"] is None else float(each["value"])
                 findings[str(each["code"]), str(role or "")] = Severity[str(each["severity"]).upper()], number
             sample = record.get("score_sample")
-            # Compared with itself, so that a damaged sample is found here, where the file can be named.
-            score_change(sample, sample)
+            # Compared with itself, so that a damaged sample is found here, where the file can be named; one of too few
+            # rows can be compared with none.
+            sample = None if score_change(sample, sample) is None else sample
         except (ValueError, TypeError, KeyError, IndexError) as error:
             remedy = "write it with `embaudit audit MODEL --json FILE`"
             raise must_be("the baseline", "the JSON of an audit", f"{where}, which is none", remedy) from error
@@ -95,13 +99,6 @@ class Baseline:
         grew = finding.value is not None and (number is None or abs(finding.value) > WORSE * abs(number))
         # A graver finding is worse whatever its number is; a larger number only where a code grows with it.
         return "worse" if finding.severity > once or (CODES[finding.code].grows and grew) else "known"
-
-    def beside(self, audit: Audit) -> Audit:
-        """Return an audit that holds its predictions against those of the baseline, too."""
-        if self.sample is None:
-            return audit
-        change = score_change(self.sample, score_sample(audit.model))
-        return replace(audit, evidence=replace(audit.evidence, score_change=change))
 
 
 @dataclass(frozen=True)
@@ -125,7 +122,7 @@ class Judged:
         return bool(self.reason)
 
     def __str__(self) -> str:
-        status = "" if self.status == "new" else f", {self.status}"
+        status = "" if self.status == "new" and self.reason != ALWAYS else f", {self.status}"
         reason = self.reason and f": {self.reason}"
         return f"{self.finding.code}{self.rows and f' {self.rows}'} ({self.severity.title}{status}{reason})"
 
@@ -179,8 +176,31 @@ class Gate:
 
     @property
     def is_asked(self) -> bool:
-        """True if options ask for more than an audit."""
-        return self != Gate()
+        """True if a finding may stop a release here, or a baseline is written."""
+        return bool(self.fail_on or self.baseline or self.written)
+
+    def beside(self, audit: Audit) -> Audit:
+        """Return an audit that holds its predictions against those of the baseline, too.
+
+        Raises
+        ------
+        InputError
+            If the baseline holds scores and the model has none under the same ids: what cannot look does not pass.
+        """
+        before = None if self.baseline is None else self.baseline.sample
+        if before is None:
+            return audit
+        now = score_sample(audit.model)
+        change = score_change(before, now)
+        if change is None and MOVED not in self.ignore:
+            got = "vectors of one side, which have no scores"
+            if now is not None:
+                shared = ((len({*before[side]} & {*now[side]}), side) for side in audit.model.sides)
+                counts = (f"{n} of {len(before[side])} sampled {audit.model.title(side)}s" for n, side in shared)
+                got = f"{' and '.join(counts)} in both"
+            remedy = f"read sides and ids as for the baseline, write it anew, or leave this out with --ignore {MOVED}"
+            raise must_be("a model beside this baseline", "one with scores under the same ids", got, remedy)
+        return replace(audit, evidence=replace(audit.evidence, score_change=change))
 
     def judge(self, audit: Audit) -> Outcome:
         """Judge of every finding whether it stops the release."""
@@ -198,7 +218,7 @@ class Gate:
         # An audit that writes the baseline stops nothing: what it finds is known from then on.
         if status in ("new", "worse") and not self.written:
             if self.baseline is not None and finding.code in ALWAYS_STOPPING:
-                reason = "always stops beside a baseline"
+                reason = ALWAYS
             # Where both rules stop it, the one that was asked for is told.
             if self.fail_on is not None and severity >= self.fail_on:
                 reason = f"--fail-on {self.fail_on.title}"

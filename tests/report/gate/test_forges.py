@@ -28,7 +28,7 @@ def made(text="Some rows are copies.", source="models/a b.npz", hold=True):
         predictions_hold=hold,
         source=source,
         answer=answer,
-        evidence=SimpleNamespace(seed=3),
+        evidence=SimpleNamespace(seed=3, score_change=None),
         model=SimpleNamespace(roles=("user", "item")),
     )
 
@@ -66,10 +66,11 @@ def test_junit_has_a_case_a_code(gate):
     suite = ET.fromstring(junit(audit, gate.judge(audit)))
     cases = {case.get("name").split()[0]: case for case in suite}
     assert len(suite) == 1 + len(CODES) == int(suite.get("tests"))
-    assert (suite.get("failures"), suite.get("skipped"), suite.get("errors")) == ("1", "1", "0")
+    assert (suite.get("failures"), suite.get("skipped"), suite.get("errors")) == ("1", "2", "0")
     assert cases["EMB307"].find("failure").get("message") == "Some rows are copies. EMB307"
     assert cases["EMB307"].find("failure").get("type") == "issue"
-    assert cases["EMB401"].find("skipped") is not None
+    assert cases["EMB401"].find("skipped").get("message") == "ignored by the settings of the gate"
+    assert cases["EMB002"].find("skipped").get("message") == "no scores of a baseline to compare with"
     assert cases["EMB404"].find("system-out").text == "EMB404 items (tip, known)"
     assert len(cases["EMB101"]) == len(cases["predictions"]) == 0
     failed = ET.fromstring(junit(made(hold=False), gate.judge(made(hold=False))))
