@@ -312,10 +312,12 @@ def declared(model: FactorModel, *, compared: Any, objective: Any, soft_cap: Any
     return declare(with_objective(comparing(model, compared), objective), soft_cap, normalised=normalised)
 
 
-def _declared_by(intake: Intake | None, own: object) -> str:
-    """Name the source of the training, or of how rows are compared, in a sentence."""
-    source = None if intake is None or own is not None else intake.training_source
-    return "as you declared" if source is None else f"as {source} says"
+def _declared_by(intake: Intake | None, own: object, former: str | None) -> str:
+    """Name the source of the training, or of how rows are compared, and what the source says that you overrule."""
+    source = None if intake is None else intake.training_source
+    if own is None:
+        return "as you declared" if source is None else f"as {source} says"
+    return "as you declared" + (f"; {source or 'the model'} says {former}" if former not in (None, own) else "")
 
 
 @named_keywords
@@ -444,5 +446,5 @@ def audit(
         normalised=normalised,
     )
     evidence = gather(audited, options, final_norm=audited.final_norm if final_norm is None else final_norm, rng=seed)
-    declared_by = _declared_by(intake, objective or compared)
+    declared_by = _declared_by(intake, objective or compared, objective and read.objective)
     return Audit(audited, replace(evidence, thresholds=reported, declared_by=declared_by), source, intake)

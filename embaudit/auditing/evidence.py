@@ -48,8 +48,6 @@ if TYPE_CHECKING:
 _Visit: TypeAlias = "tuple[Drift, tuple[Movement, ...]]"
 SHOWN = 3
 """Rows whose neighbours are shown unless the caller names some."""
-LISTED = 5
-"""Neighbours shown side by side."""
 PROBES = 256
 """Left rows drawn to check the predictions of a one-sided model."""
 
@@ -295,7 +293,7 @@ def _compared(
 ) -> dict[str, Any]:
     """Compare the neighbours of a few rows with those in an equivalent model, and cosines with prediction cosines."""
     model = probe.model
-    n = min(probe.n_neighbours, LISTED, len(model.side(side).directed) - 1)
+    n = min(probe.n_neighbours, len(model.side(side).directed) - 1)
     biased = side == "right" and counts_bias(model)
     return {
         "examples_gauge": None if equal is None else equal.name,

@@ -15,6 +15,7 @@ from embaudit.auditing.finding import Severity
 from embaudit.core.checked import is_number
 from embaudit.core.words import nearest_to
 from embaudit.errors import must_be
+from embaudit.model.objectives import TRAINING_WORDS
 
 PAGE = "docs/checks.md"
 """The page of all codes and words, in the source of embaudit; each has a heading of its own."""
@@ -203,7 +204,8 @@ def entry(name: str) -> Entry:
     CANNOT BE SAID? `embaudit explain` lists them all.
     """
     every = (*CODES.values(), *WORDS.values())
-    entries = {called.lower(): item for item in every for called in (item.name, *item.also)}
+    entries = dict.fromkeys(TRAINING_WORDS, WORDS["objective"])
+    entries |= {called.lower(): item for item in every for called in (item.name, *item.also)}
     wanted = " ".join(re.sub(r"-?\b\d[\d.]*(?!\w)", " ", name.lower()).split()) or name
     match = entries.get(wanted, entries.get(wanted.removesuffix("s")))
     if match is not None:

@@ -16,7 +16,7 @@ from embaudit.model import FactorModel, SideName
 from embaudit.model.side import Side
 from embaudit.movements import Levels, Twins, levels, twins
 from embaudit.movements.movement import QUERIES, SEARCHED
-from embaudit.movements.neighbourhoods import NearestChanged, Neighbourhood, by_name
+from embaudit.movements.neighbourhoods import LISTED, NearestChanged, Neighbourhood, by_name
 from embaudit.movements.twins import once, standing_rows
 
 MIN_ROWS = 30
@@ -326,4 +326,4 @@ def beside_bias(side: Side, rows: Indices, n: int, *, both: bool) -> tuple[Neigh
     # Rows that are equal but for their bias are no copies in the longer rows.
     first = twins(FactorModel.from_vectors(stored)).first
     lists = (neighbours(x, n, rows=rows, first=first) for x in (side.rows, stored))
-    return by_name(side.labels, *lists, first=first)
+    return by_name(side.labels, *lists, first=first, most=LISTED)

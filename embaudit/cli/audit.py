@@ -203,7 +203,12 @@ def audit(
         # Predictions that moved since the baseline are a finding, so they are compared before findings are judged.
         result = gate.beside(result)
         outcome = gate.judge(result)
-        write(result, f"Audit of {invocation.title}", Origin(invocation=invocation), outcome)
+        write(
+            result,
+            f"Audit of {invocation.title}",
+            Origin(invocation=invocation, gate=str(outcome) * gate.is_asked),
+            outcome,
+        )
     # Files first: a reader that closes the pipe must not cost the results.
     if output.full:
         print_audit(result, output.console)

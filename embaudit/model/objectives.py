@@ -156,12 +156,14 @@ class Training:
 TRAININGS = tuple(Training(**row) for row in _rows("training", "words", "links"))
 """Kinds of training, in the order of the table."""
 
-
-# The name of a law is a word, too, which sets no link but that of trained cosines.
+_LINKS: dict[Status, Link] = {Status.TRAINED: Link.COSINE, Status.PREDICTED: Link.comparing("cosine")}
+# The name of a law is a word, too, which sets no link but that of cosines.
 _WORDS = {word: row for row in TRAININGS for word in row.words} | {
-    name: Training((name,), x.loss, x.links, name, x.cosines, "", "cosine" if x.status is Status.TRAINED else None)
+    name: Training((name,), x.loss, x.links, name, x.cosines, "", "cosine" if x.status in _LINKS else None)
     for name, x in OBJECTIVES.items()
 }
+TRAINING_WORDS = tuple(_WORDS)
+"""All words, those of laws too."""
 
 
 def known_training(name: object) -> Training | None:
@@ -225,9 +227,9 @@ def link_of_training(name: str | None, link: Link, *, alone: bool) -> Link:
     is_open = link.is_assumed or (alone and link == "identity")
     if row is None or not is_open:
         return link
-    # The name of a law fits several links: it sets that of trained cosines only.
+    # The name of a law fits several links: it sets that of cosines that were trained, or made to be compared.
     if name in OBJECTIVES:
-        return Link.COSINE if OBJECTIVES[row.law].status is Status.TRAINED else Identity(is_assumed=True)
+        return _LINKS.get(OBJECTIVES[row.law].status, Identity(is_assumed=True))
     if alone and row.compared is not None:
         return Link.comparing(row.compared)
     return link if row.link is None else Link.of(row.link)

@@ -18,6 +18,9 @@ from embaudit.linalg.transformed_rows import Rows
 from embaudit.model import FactorModel, SideName
 from embaudit.movements.twins import twins
 
+LISTED = 5
+"""Neighbours listed of one entity."""
+
 
 @dataclass(frozen=True)
 class NearestChanged:
@@ -127,7 +130,9 @@ def _find_row(texts: list[Any], names: Any, low: Any, entity: str, remedy: str) 
 def neighbourhoods(
     before: FactorModel, after: Rows, *, role: SideName = "right", rows: Indices, n: int = 5
 ) -> tuple[Neighbourhood, ...]:
-    """List the nearest rows of a few entities in a model and among the rows of an equivalent one, without twins.
+    """Compare the `n` nearest of a few entities with those among the rows of an equivalent model, without twins.
+
+    The first `LISTED` of them are listed.
 
     Examples
     --------
@@ -137,15 +142,22 @@ def neighbourhoods(
     """
     first = twins(before, role=role).first
     lists = (neighbours(x, n, rows=rows, first=first) for x in (before.factors(role), after))
-    return by_name(before.names(role), *lists, first=first)
+    return by_name(before.names(role), *lists, first=first, most=LISTED)
 
 
 def by_name(
-    names: NDArray[Any], before: NeighbourLists, after: NeighbourLists, *, first: Indices, tie: float = TIE
+    names: NDArray[Any],
+    before: NeighbourLists,
+    after: NeighbourLists,
+    *,
+    first: Indices,
+    tie: float = TIE,
+    most: int | None = None,
 ) -> tuple[Neighbourhood, ...]:
     """Write the lists of the same rows in two models with the names of the rows, and count their twins.
 
-    Cosines closer than `tie` are one.
+    Cosines closer than `tie` are one. The first `most` rows are written, all by default; the whole lists tell whether
+    one stays.
     """
     copies = np.bincount(first, minlength=len(first)) - 1
     texts, pair = names.astype(str), (before, after)
@@ -154,7 +166,7 @@ def by_name(
     def written(at: int, stay: Flags, stayed: Flags) -> Neighbourhood:
         """Return the neighbours of one row in both models under their names, and the copies left out."""
         # Both lists are cut to the shorter one: entries are shown side by side.
-        n = min(int(np.count_nonzero(lists.indices[at] >= 0)) for lists in pair)
+        n = min(int(np.count_nonzero(lists.indices[at, :most] >= 0)) for lists in pair)
         near, other = (
             tuple(zip(texts[lists.indices[at, :n]].tolist(), lists.cosines[at, :n].tolist(), strict=True))
             for lists in pair

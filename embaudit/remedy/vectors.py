@@ -123,9 +123,9 @@ class Remedy(Result):
         if cost is not None:
             pairs = drawn_of(cost.n_pairs, cost.n_all_pairs, "pair")
             texts.append(
-                f"Keeping {cost.dimensions} of {cost.rank} directions drops {cost.energy_lost:.2%} of the scores' sum "
-                f"of squares. Over {pairs}, cosines move by {cost.mean_cosine_error:.3f} on average and by at most "
-                f"{cost.max_cosine_error:.3f}."
+                f"Keeping {cost.dimensions} of {cost.rank} directions drops {100 * cost.energy_lost:.2f} % of the "
+                f"scores' sum of squares. Over {pairs}, cosines move by {cost.mean_cosine_error:.3f} on average and by "
+                f"at most {cost.max_cosine_error:.3f}."
             )
         if len(self.roles) == 1:
             measure = "dot product or cosine, which are the same for them" if self.unit else "cosine"

@@ -12,7 +12,7 @@ import numpy as np
 from embaudit.auditing import Audit
 from embaudit.auditing.answer import Readability
 from embaudit.auditing.equivalents import WORST
-from embaudit.auditing.evidence import LISTED, Evidence
+from embaudit.auditing.evidence import Evidence
 from embaudit.auditing.finding import Severity
 from embaudit.auditing.findings.heads import origin_matters
 from embaudit.auditing.findings.identification import cases
@@ -338,7 +338,7 @@ def _certified(evidence: Evidence, role: Role) -> float:
 def scale(audit: Audit) -> Iterator[str]:
     """Yield the share of random pairs that a high cosine exceeds, or that it exceeds all that were drawn."""
     side = shown_side(audit)
-    for each in audit.evidence.traits:
+    for each in audit.evidence.traits if audit.evidence.role != "cross" else ():
         if each.role == side and each.levels is not None and each.levels.n_pairs:
             levels, share = each.levels, float(each.levels.below([USUAL])[0])
             pairs = counted(levels.n_pairs, "pair" if levels.exact else "sampled pair")
@@ -487,7 +487,7 @@ def _on_limits(audit: Audit) -> Iterator[str]:
             "them differ both ways."
         )
     if limits.certificates and limits.attacks:
-        yield "Whether more stays than is proven, and less than the worst gauge found leaves, is not known."
+        yield "The truth lies between what is proven to stay and what the worst gauge found leaves; where is not known."
     if any(each.max_shift for each in limits.ranges):
         yield (
             f"“With a shift” allows for one of up to {in_typical_rows(LENGTH)} besides; lists are certified against "
@@ -522,7 +522,8 @@ def _in_convention(audit: Audit, names: Sequence[str]) -> tuple[Neighbourhood, .
     folded = norm.forms[-1].seen(model.right) if norm is not None and norm.examples else None
     rows = np.array([row for row in find_rows(model, "right", names).tolist() if side.norms[row] > 0], dtype=np.intp)
     after = with_shift(model.right, -np.asarray(side.outline.mean, dtype=np.float64)) if folded is None else folded
-    return neighbourhoods(model, after, role="right", rows=rows, n=min(LISTED, len(side.directed) - 1))
+    n_listed = min(audit.options.n_neighbours, len(side.directed) - 1)
+    return neighbourhoods(model, after, role="right", rows=rows, n=n_listed)
 
 
 def _has_conventions(audit: Audit) -> bool:
@@ -536,6 +537,9 @@ def _has_conventions(audit: Audit) -> bool:
 def _neighbours(audit: Audit) -> Section:
     """Lay neighbours side by side, and those without the bias beside those that count it in."""
     evidence, role = audit.evidence, shown_side(audit)
+    # Lists hold rows of one side, which an answer on pairs of both does not speak of.
+    if evidence.role == "cross" and not audit.options.show:
+        return Section("neighbours", "Neighbours", "")
     side, title, (examples, against) = audit.model.side(role), audit.model.title(role), compared_neighbours(audit)
     called = audit.model.row_title(role)
     usual = next((each.levels for each in evidence.traits if each.role == role), None)
@@ -561,7 +565,9 @@ def _neighbours(audit: Audit) -> Section:
     shown = max((len(each.before) for each in examples), default=0)
     n_counted = max((record.top_n or 0 for _, record in evidence.visits(role)), default=0)
     if n_counted > shown:
-        texts.append(f"Each list shows the first {shown} of the {n_counted} nearest that figures count.")
+        texts.append(
+            f"Of {n_counted} nearest the first {shown} are listed, and marked where the other {n_counted} lack them."
+        )
     texts += [UNMOVED] * (is_still and audit.answer.word is Readability.UNSAID)
     if side.names is None and side.ids is None and role == "right":
         texts.append(f"These {title}s go by their number: `--labels FILE` names them, a name a line.")

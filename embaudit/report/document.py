@@ -241,7 +241,7 @@ class Near:
     name: str
     cosine: str
     stays: bool
-    """True for a neighbour that the other list shows, too."""
+    """True for a neighbour that the whole other list holds, too."""
     level: str = ""
     """The share of pairs with a lower cosine."""
 
@@ -260,9 +260,8 @@ class Lists:
     """A remark on both lists, such as copies that are not listed."""
 
     def head(self, most: int) -> Lists:
-        """Cut both lists; a neighbour that is left in one of them alone is no longer kept."""
-        before, after = self.before[:most], self.after[:most]
-        return replace(self, before=_shared(before, after), after=_shared(after, before))
+        """Cut both lists; whether a neighbour stays is told by the whole ones."""
+        return replace(self, before=self.before[:most], after=self.after[:most])
 
     @property
     def first(self) -> Lists:
@@ -283,12 +282,6 @@ class Lists:
         lists = zip(words, (self.before, self.after), strict=False)
         marked = frozenset((at, column) for column, near in lists for at, each in enumerate(near) if not each.stays)
         return Grid(title, self.note, headings, tuple(rows), words=words, marked=marked)
-
-
-def _shared(some: tuple[Near, ...], other_lines: tuple[Near, ...]) -> tuple[Near, ...]:
-    names = {each.name for each in other_lines}
-    # Beside no list there is nothing to differ from.
-    return tuple(replace(each, stays=each.stays and (not names or each.name in names)) for each in some)
 
 
 @dataclass(frozen=True)
@@ -335,6 +328,8 @@ class Origin:
     """Seed of every random draw."""
     invocation: Invocation | None = None
     """How an audited model was read, so that commands can be told."""
+    gate: str = ""
+    """Judgement of a gate; empty where none was asked for."""
 
 
 @dataclass(frozen=True)

@@ -116,7 +116,8 @@ def next_steps(audit: Audit, invocation: Invocation) -> Iterator[tuple[str, str]
         if model.link == "unknown":
             yield "if training compared cosines", invocation.audit("--objective", "cosine")
         if model.left is not None:
-            yield _by_predictions(audit, invocation)
+            # Pairs of both sides are compared by their scores, which need no other vectors.
+            yield from [_by_predictions(audit, invocation)] * (audit.evidence.role != "cross")
         elif "right" in model.free_shifts and word is Readability.NO:
             form = "centred" if audit.evidence.norm is None else "folded-centred"
             made = ", norm folded in and" * (form != "centred") + " centred"
@@ -141,7 +142,7 @@ def _by_predictions(audit: Audit, invocation: Invocation) -> tuple[str, str]:
         # What the head is multiplied with comes from behind a final norm that is known.
         reading = ("--inputs", INPUTS) if audit.evidence.norm is None else ("--states", STATES)
         over = f" with your {reading[0].removeprefix('--')}"
-    what = f"for vectors that compare {title}s by {seen_of(model)}, not by better taste"
+    what = f"to compare {title}s by {seen_of(model)} (`evaluate` says if it is better)"
     if audit.head is not None:
         what = f"to compare {title}s by what the head does{over}, not by meaning"
     side, out = (("--role", "left"), "left-prediction") if is_left else ((), "prediction")

@@ -90,6 +90,8 @@ def first_screen(audit: Audit, invocation: Invocation, stopping: Sequence[Findin
     if intake is not None and intake.format != OWN_FORMAT and len(intake.parts) + len(intake.left_over) > 1:
         head.append(intake.line())
     sizes = wrap(f"Quick audit: {audit.options.effort}.", WIDTH) if audit.options.quick else []
+    declared = audit.evidence.declared_by
+    sizes += wrap(f"Objective: {audit.model.objective}, {declared}.", WIDTH) if ";" in declared else []
     # Head, answer and table always stand; commands, findings and neighbours share the lines that are left.
     top = [*map(_short, head), *sizes, answer.question, *wrap(str(answer), WIDTH)]
     table = [] if made.glance is None else ["", *_table(made.glance), *wrap(" ".join(made.glance.key), WIDTH)]

@@ -28,7 +28,7 @@ from embaudit.model import FactorModel
 from embaudit.model.drift import Drift, drift
 from embaudit.model.final_norm import FinalNorm
 from embaudit.movements.movement import QUERIES, share_of
-from embaudit.movements.neighbourhoods import NearestChanged, Neighbourhood, by_name
+from embaudit.movements.neighbourhoods import LISTED, NearestChanged, Neighbourhood, by_name
 from embaudit.movements.twins import copy_tolerance, twins
 from embaudit.softmax.coordinates import require_softmax
 from embaudit.softmax.label_sample import only_labels
@@ -167,8 +167,8 @@ SEARCHED = 20_000_000
 CELLS = 2**35
 """Products computed for these at most, from 150 labels on."""
 STORED, FOLDED, LEVEL, CENTRED = "as stored", "folded", "folded, less ones", "folded and centred"
-EXAMPLES, LISTED = 3, 5
-"""Labels whose neighbours are shown, and how many of these."""
+EXAMPLES = 3
+"""Labels whose neighbours are shown."""
 LOGITS = "logit cosines"
 """The convention that inputs make."""
 
@@ -352,7 +352,7 @@ def norm_evidence(
     # Examples show the labels most of whose neighbours change, and duplicates once.
     most = np.argsort(before.kept_in(after).sum(axis=1), kind="stable")[:EXAMPLES]
     first = twins(head).first
-    shown = (each.of(most).among(first, min(LISTED, n)) for each in (before, after))
+    shown = (each.of(most).among(first, n) for each in (before, after))
     return NormEvidence(
         norm=norm,
         forms=forms,
@@ -363,7 +363,7 @@ def norm_evidence(
         lists=before.first(1),
         n_copies=len(queries) - len(single),
         ones=_ones(rows[FOLDED][alive]) if norm.sums_to_zero else None,
-        examples=by_name(head.names("right"), *shown, first=first),
+        examples=by_name(head.names("right"), *shown, first=first, most=LISTED),
     )
 
 

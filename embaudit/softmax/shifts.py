@@ -11,7 +11,7 @@ from embaudit.core.parallel import parallel_map, row_blocks
 from embaudit.linalg.nearest import neighbours
 from embaudit.linalg.pairs import draw_pairs, n_pairs, pair_cosines
 from embaudit.model import FactorModel
-from embaudit.movements.neighbourhoods import NearestChanged, Neighbourhood, by_name
+from embaudit.movements.neighbourhoods import LISTED, NearestChanged, Neighbourhood, by_name
 from embaudit.movements.twins import once, standing_rows, twins
 from embaudit.ranges.translation import shifts_to_reach
 from embaudit.softmax.label_sample import LabelSample
@@ -111,10 +111,6 @@ def _summary(
     )
 
 
-SHOWN = 5
-"""Neighbours shown side by side."""
-
-
 @dataclass(frozen=True)
 class NeighbourChange:
     """Effect of a translation on the nearest labels."""
@@ -164,8 +160,8 @@ def neighbour_change(
     other = ~before.first(1).kept_in(after.first(1))[:, 0]
     # Examples: labels without duplicates first, then by neighbours lost; a changed nearest one counts once more.
     most = np.lexsort((-lost - other, ~copies.alone[labels]))[:n_examples]
-    shown = (lists.of(most).first(SHOWN) for lists in (before, after))
-    examples = by_name(model.names("right"), *shown, first=copies.first)
+    shown = (lists.of(most) for lists in (before, after))
+    examples = by_name(model.names("right"), *shown, first=copies.first, most=LISTED)
     compared = tuple(labels.tolist())
     return NeighbourChange(
         len(labels), exact, nearest.share, nearest.ci_low, nearest.ci_high, n, changed, examples, compared

@@ -99,11 +99,11 @@ def identification(evidence: Evidence) -> Iterator[Finding]:
     model, role, objective = evidence.model, evidence.role, objective_of(evidence)
     argued = evidence.equivalence.freedom[role]
     status = None if objective is None else objective.status
-    # What the predictions fix, no training can choose otherwise.
-    if argued.moves is False:
-        return
     if status is Status.PREDICTED:
         yield finding("made", evidence, role=role)
+        return
+    # What the predictions fix, no training can choose otherwise.
+    if argued.moves is False:
         return
     pinning = evidence.equivalence.pinning
     largest = max((m.mean_abs for _, m in evidence.visits() if m.role != "cross"), default=None)

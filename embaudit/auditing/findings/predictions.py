@@ -68,10 +68,8 @@ def predictions_moved(evidence: Evidence) -> Iterator[Finding]:
         rows = f"scores of {n_rows} sampled {side.title}s"
         what = f"Of {n_rows} sampled {side.title}s {n}"
         zeros = len(side) - len(side.directed)
-        without = ["zeros"] * bool(zeros)
-        yield finding(
-            "EMB002", evidence, *without, "rows", rows=rows, value=share, what=what, zeros=counted(zeros, side.title)
-        )
+        common = {"rows": rows, "value": share, "what": what, "zeros": counted(zeros, side.title)}
+        yield finding("EMB002", evidence, *["zeros"] * bool(zeros), "rows", **common)
 
 
 def check_failed(evidence: Evidence) -> Iterator[Finding]:

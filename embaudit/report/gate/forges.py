@@ -90,9 +90,8 @@ def junit(audit: Audit, outcome: Outcome) -> str:
     ignored = {name for name, findings in cases.items() if any(each.status == "ignored" for each in findings)}
     stopped = {name for name, findings in cases.items() if any(each.stops for each in findings)}
     # A code has failed as soon as one of its findings stops, whatever else of it is ignored.
-    skipped = dict.fromkeys(ignored - stopped, "ignored by the settings of the gate")
-    if audit.evidence.score_change is None:
-        skipped.setdefault(CODES[MOVED], "no scores of a baseline to compare with")
+    skipped = {CODES[MOVED]: "no scores of a baseline to compare with"} if audit.evidence.score_change is None else {}
+    skipped |= dict.fromkeys(ignored - stopped, "ignored by the settings of the gate")
     return filled("junit.xml.j2", audit=audit, outcome=outcome, cases=cases, stopped=stopped, skipped=skipped)
 
 

@@ -193,11 +193,11 @@ class Gate:
         now = score_sample(audit.model)
         change = score_change(before, now)
         if change is None and MOVED not in self.ignore:
-            got = "vectors of one side, which have no scores"
-            if now is not None:
-                shared = ((len({*before[side]} & {*now[side]}), side) for side in audit.model.sides)
-                counts = (f"{n} of {len(before[side])} sampled {audit.model.title(side)}s" for n, side in shared)
-                got = f"{' and '.join(counts)} in both"
+            shared = [
+                f"{len({*before[side]} & {*now[side]})} of {len(before[side])} sampled {audit.model.title(side)}s"
+                for side in audit.model.sides if now is not None
+            ]  # fmt: skip
+            got = f"{' and '.join(shared)} in both" if shared else "vectors of one side, which have no scores"
             remedy = f"read sides and ids as for the baseline, write it anew, or leave this out with --ignore {MOVED}"
             raise must_be("a model beside this baseline", "one with scores under the same ids", got, remedy)
         return replace(audit, evidence=replace(audit.evidence, score_change=change))
