@@ -41,7 +41,7 @@ def _inputs(embaudit):
     draw = np.random.default_rng(0)
     model = random_model(n=40, p=30, k=4, scales=([4, 2, 1, 0.5], 1), objective="product")
     ids = [f"i{n}" for n in range(30)]
-    ea.save(model.replace(right_ids=ids, right_counts=np.arange(30) + 1.0), "model.npz")
+    ea.save(model.replace(right_ids=ids, left_ids=np.arange(40), right_counts=np.arange(30) + 1.0), "model.npz")
     other = ea.gauges.Diagonal(4, max_condition=3.0).sample(rng=1).act(model)
     noise = 0.1 * draw.standard_normal((30, 4))
     names = {"right_ids": ids, "left_ids": np.arange(40)}
@@ -50,7 +50,7 @@ def _inputs(embaudit):
     turned = ea.gauges.Orthogonal(4).sample(rng=2).act(model.replace(**names))
     ea.save(turned.replace(left=2 * turned.left, right=turned.right / 2 + noise / 10), "turned.npz")
     ea.save(model.replace(**names, left=model.left[np.random.default_rng(5).permutation(40)]), "shuffled.npz")
-    ea.save(model.replace(right=model.right[5:], right_ids=ids[5:]), "fewer.npz")
+    ea.save(model.replace(right=model.right[5:], right_ids=ids[5:], left_ids=np.arange(40)), "fewer.npz")
     np.save("items.npy", model.right)
     np.save("unit.npy", model.right / np.linalg.norm(model.right, axis=1, keepdims=True))
     np.save("users.npy", model.left)

@@ -68,7 +68,7 @@ def predictions_moved(evidence: Evidence) -> Iterator[Finding]:
         rows = f"scores of {n_rows} sampled {side.title}s"
         what = f"Of {n_rows} sampled {side.title}s {n}"
         zeros = len(side) - len(side.directed)
-        common = {"rows": rows, "value": share, "what": what, "zeros": counted(zeros, side.title)}
+        common: dict[str, Any] = {"rows": rows, "value": share, "what": what, "zeros": counted(zeros, side.title)}
         yield finding("EMB002", evidence, *["zeros"] * bool(zeros), "rows", **common)
 
 
