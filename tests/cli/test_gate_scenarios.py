@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -96,17 +94,6 @@ def test_an_overflow_of_float16_is_refused(gate, embaudit):
     result = embaudit("audit", "new.npz", *FEW, "--baseline", "base.json")
     assert result.code == 2
     assert "must be finite; got -inf" in result.err
-
-
-def test_a_model_without_scores_under_the_ids_of_the_baseline_is_refused(gate, embaudit):
-    command = ("audit", "bare.npz", *FEW, "--baseline", "base.json", "--fail-on", "issue", "--junit", "bare.xml")
-    for left, got in ((USERS, "got 0 of 100 sampled users and 0 of 100 sampled items in both"), (None, "of one side")):
-        save(FactorModel(left, ITEMS), "bare.npz", force=True)
-        refused = embaudit(*command)
-        assert (refused.code, got in refused.err, Path("bare.xml").exists()) == (2, True, False)
-    # Left out by the project, it is no passed test case.
-    embaudit(*command, "--ignore", "EMB002")
-    assert '<skipped message="no scores of a baseline to compare with" />' in Path("bare.xml").read_text()
 
 
 def test_rows_compared_with_each_other_are_held_against_their_cosines(tmp_path, monkeypatch, embaudit):
