@@ -60,7 +60,13 @@ def compare(
         write(result, f"{before.name} and {after.name}", origin)
     output.show(result)
     if limits:
-        stops = ", ".join(f"{name} {value:.2f} is below {limit:g}" for name, (value, limit) in failed.items())
+        stops = ", ".join(f"{name} {_below(value, limit)} is below {limit}" for name, (value, limit) in failed.items())
         text = f"gate: {f'stops, {stops}' if failed else 'passes'}"
         output.console.print(text, markup=False, highlight=False, soft_wrap=True)
     raise typer.Exit(int(bool(failed)))
+
+
+def _below(value: float, limit: float) -> str:
+    """Write a number with two decimals, or as many as show that it is below a limit."""
+    texts = (f"{value:.{digits}f}" for digits in range(2, 18))
+    return next((text for text in texts if float(text) < limit), str(value))

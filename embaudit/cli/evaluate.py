@@ -38,7 +38,6 @@ def evaluate(
     workers: Workers,
 ) -> None:
     """Score similarities by what is known: do neighbours share a label, or were they consumed together?"""
-    from embaudit.core.words import counted
     from embaudit.errors import must_be
     from embaudit.evaluation import evaluate_similarities, last_together
     from embaudit.io import join_texts
@@ -67,8 +66,7 @@ def evaluate(
                 judged = f"judged by {', '.join(truth)}: {matched}"
             else:
                 labels = last_together(table, model.right_side, time=time or column or None)
-                users = counted(len(labels.labels), "user")
-                judged = f"judged by the last two items of {users} in {table}; leave these out of training."
+                judged = f"judged by {labels.source} in {table}; leave these out of training."
             result = evaluate_similarities(model, labels, n_neighbours=n_neighbours, separator=separator, rng=rng)
         files = listed([path.name, *map(str, more or ())], 1)
         title = f"which similarity serves {', '.join(truth or [table])} best in {files}"

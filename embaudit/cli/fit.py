@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
-from embaudit.cli.app import File, Force, Jobs, Number, Partial, Quiet, Rng, Text, app
+from embaudit.cli.app import File, Force, Jobs, Number, Partial, Quiet, Text, app
 from embaudit.cli.commands import Group
 from embaudit.cli.terminal import Workers, make_console
 from embaudit.core.words import counted
@@ -70,7 +70,10 @@ def fit(
     title: Annotated[Text, Option(help="Its column of titles.")] = None,
     partial: Partial = False,
     out: Annotated[Path, Option(help="The model file to write.")] = Path("model.npz"),
-    rng: Rng = 0,
+    rng: Annotated[
+        int,
+        Option("--rng", min=0, help="Seed of the SVD's start: it moves no more than last digits of the closed form."),
+    ] = 0,
     jobs: Jobs = None,
     quiet: Quiet = False,
     force: Force = False,

@@ -23,6 +23,7 @@ from embaudit.linalg.pairs import all_pairs, n_pairs, pair_cosines
 from embaudit.linalg.rows import sample_rows
 from embaudit.model import SideName
 from embaudit.movements.neighbourhoods import Neighbourhood, by_name
+from embaudit.movements.twins import once
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -145,6 +146,8 @@ class RoleChange:
     """Share of former neighbours by prediction cosine that are still near by it; None without predictions."""
     thresholds: tuple[CarriedThreshold, ...] = ()
     """Cosines of the first model, and those of the second that the same share of pairs exceeds."""
+    n_duplicates: int = 0
+    """Entities left out of lists, since they duplicate one that is listed, in both models."""
     n_displaced: int = 0
     """Entities whose vector in the second model is another one's in the first."""
 
@@ -264,25 +267,26 @@ def role_change(
         factor = np.divide(total, within, out=np.zeros_like(total), where=within > 0)
         unseen, remainder = factor * unseen, np.where(within > 0, factor * remainder, total)
     replicates = {"total": leave_out_means(np.abs(new - old), pairs, groups)}
-    # Lists are those among all shared rows: a list within one half would be nobody's.
-    n = min(n, len(match) - 1)
-    rows = sample_rows(len(match), SEARCHED, rng)
-    before, after = paired.raw[role]
-    former, latter = (neighbours(x, n, rows=rows) for x in (before, after))
+    # Lists are those among all shared rows: a list within one half would be nobody's. Duplicates count once.
+    (before, after), first = paired.raw[role], paired.first[role]
+    standing = np.unique(first)
+    n = min(n, len(standing) - 1)
+    rows = once(sample_rows(len(match), SEARCHED, rng), first)
+    former, latter = (neighbours(x, n, rows=rows, first=first) for x in (before, after))
     _, replicates["kept"] = _kept(former, latter, groups)
     outcomes = dict.fromkeys(OUTCOMES, 0)
     for path in steps:
         half = np.flatnonzero(np.isin(rows, path.rows))
-        for name, flags in neighbour_outcomes(path, former.of(half), latter.of(half)).items():
+        for name, flags in neighbour_outcomes(path, former.of(half), latter.of(half), first).items():
             outcomes[name] += int(flags.sum())
     predicted_kept = None
     if predicted is not None:
-        old_lists, new_lists = (neighbours(x, n, rows=rows) for x in predicted)
+        old_lists, new_lists = (neighbours(x, n, rows=rows, first=first) for x in predicted)
         predicted_kept, replicates["predicted_kept"] = _kept(old_lists, new_lists, groups)
-    moved, examples = example_rows(total), tuple[Neighbourhood, ...]()
+    moved, examples = standing[example_rows(total[standing])], tuple[Neighbourhood, ...]()
     if len(moved):
-        lists = (neighbours(x, n, rows=moved) for x in (before, after))
-        examples = by_name(match.names, *lists, first=np.arange(len(match)), tie=TIED)
+        lists = (neighbours(x, n, rows=moved, first=first) for x in (before, after))
+        examples = by_name(match.names, *lists, first=first, tie=TIED)
     return RoleChange(
         role=role,
         match=match,
@@ -300,7 +304,8 @@ def role_change(
         cut_error=standard_error(by_cut),
         examples=examples,
         predicted_kept=predicted_kept,
-        thresholds=thresholds(before, after, groups, rng),
+        thresholds=thresholds(before[standing], after[standing], groups[standing], rng),
+        n_duplicates=len(match) - len(standing),
         n_displaced=n_displaced(before, after),
     )
 
@@ -345,7 +350,9 @@ def example_rows(moved: Floats) -> Indices:
     return np.concatenate([order[:EACH], middle[:EACH]])
 
 
-def neighbour_outcomes(path: AttributionSteps, former: NeighbourLists, latter: NeighbourLists) -> dict[str, Flags]:
+def neighbour_outcomes(
+    path: AttributionSteps, former: NeighbourLists, latter: NeighbourLists, first: Indices
+) -> dict[str, Flags]:
     """Label each former neighbour: kept, or lost to the first attribution step at which it leaves the list.
 
     Parameters
@@ -354,6 +361,8 @@ def neighbour_outcomes(path: AttributionSteps, former: NeighbourLists, latter: N
         The steps.
     former, latter : NeighbourLists
         Lists of the same rows in the first version and in the last one.
+    first : array of shape (m,)
+        The row that stands for each in lists.
 
     Returns
     -------
@@ -370,7 +379,7 @@ def neighbour_outcomes(path: AttributionSteps, former: NeighbourLists, latter: N
             continue
         # All that are still there must leave with the step that ends in the second model.
         if version is not path.versions[-1]:
-            lists = neighbours(version, former.indices.shape[1], rows=former.rows)
+            lists = neighbours(version, former.indices.shape[1], rows=former.rows, first=first)
             lost = open_ & ~former.kept_in(lists, tie=TIED)
         labels[f"lost_to_{reason}"] |= lost
         open_ = open_ & ~lost

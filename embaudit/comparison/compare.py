@@ -12,7 +12,7 @@ from embaudit.canonical.identified import prediction_views
 from embaudit.canonical.row_span import in_span
 from embaudit.comparison.agreement import Agreement, agreement
 from embaudit.comparison.change import TIED, AttributionSteps, attribution_steps, mean_size, role_change
-from embaudit.comparison.fits import EXPLAINED, WORSE, CrossFitHalf, folds, held_out_error, is_open, whole
+from embaudit.comparison.fits import EXPLAINED, WORSE, CrossFitHalf, Draws, folds, held_out_error, is_open, whole
 from embaudit.comparison.matching import Pairing, match, pairing
 from embaudit.comparison.result import Comparison
 from embaudit.comparison.rounded import LoadedModel, rounded, with_states
@@ -53,7 +53,8 @@ def compare(
     Entities are matched by id. On one half of them the best rotation, diagonal, general linear and affine gauge are
     fitted, on the other half they are judged, and the other way round; few entities are cut so up to 5 times. Only
     gauges that keep the predictions count. The change of a cosine is what the gauge takes away of it, what dimensions
-    do that no prediction sees, and a remainder.
+    do that no prediction sees, and a remainder. Rows that duplicate each other in both models count once in lists and
+    thresholds; rows that one model tells apart count as two.
 
     Parameters
     ----------
@@ -104,17 +105,22 @@ def compare(
     # All sides at hand are fitted: one alone would leave the other, and with it the predictions, out of sight.
     sides = _roles(before, after, None)
     by = {"right": by_row, "left": True if n_states else by_row}
-    matches = {role: _limited(match(before, after, role, by_row=by[role], partial=partial), draw) for role in sides}
+    # Each side draws its own: its numbers are the same where the other side is not loaded.
+    seeds = dict(zip(("left", "right"), draw.integers(2**63, size=2), strict=True))
+    draws = {role: np.random.default_rng(seeds[role]) for role in sides}
+    matches = {
+        role: _limited(match(before, after, role, by_row=by[role], partial=partial), draws[role]) for role in sides
+    }
     paired = pairing(before, after, matches)
     # Rows that are compared with each other stand on both sides of what is predicted.
     left = matches.get("left") if None in (before.compared, after.compared) else matches["right"]
     predictions = None if left is None else agreement(before, after, left, matches["right"], rng=draw)
-    parts, fits = _gauges(paired, predictions, draw)
-    steps = _steps(paired, parts, draw)
+    parts, fits = _gauges(paired, predictions, draws)
+    steps = _steps(paired, parts, draws)
     # A gauge acts on both sides: one that helps one side and spoils the other is not what happened.
     if not (fits or brings_nearer(steps)):
         parts = [replace(fold, group="rotation") for fold in parts]
-        steps = _steps(paired, parts, draw)
+        steps = _steps(paired, parts, draws)
     views = prediction_views(before), prediction_views(after)
     predicted: dict[SideName, tuple[Floats, Floats]] = {}
     if views[0] is not None and views[1] is not None:
@@ -127,9 +133,9 @@ def compare(
             paired,
             parts,
             steps[role],
-            groups=draw_groups(len(matches[role]), draw),
+            groups=draw_groups(len(matches[role]), draws[role]),
             n=n_neighbours,
-            rng=draw,
+            rng=draws[role],
             predicted=predicted.get(role),
         )
         for role in track(compared, "comparing cosines", len(compared))
@@ -155,14 +161,12 @@ def compare(
     )
 
 
-def _gauges(
-    paired: Pairing, predictions: Agreement | None, draw: np.random.Generator
-) -> tuple[list[CrossFitHalf], bool]:
+def _gauges(paired: Pairing, predictions: Agreement | None, draws: Draws) -> tuple[list[CrossFitHalf], bool]:
     """Fit the gauges, on halves or, where the predictions are the same and halves hold too few rows, on all."""
     options = (paired.groups, paired.shifts)
     halvings = HALVED // sum(len(x) for x, _ in paired.fitted.values())
     cuts = range(min(HALVINGS, max(1, halvings)))
-    parts = [fold for _ in cuts for fold in folds(paired.fitted, draw, *options)]
+    parts = [fold for _ in cuts for fold in folds(paired.fitted, draws, *options)]
     if _fits(paired, parts):
         return parts, True
     # Of the same predictions a gauge exists, so that a fit judged on its own rows does not flatter it.
@@ -173,11 +177,9 @@ def _gauges(
     return parts, False
 
 
-def _steps(
-    paired: Pairing, parts: list[CrossFitHalf], draw: np.random.Generator
-) -> dict[SideName, list[AttributionSteps]]:
+def _steps(paired: Pairing, parts: list[CrossFitHalf], draws: Draws) -> dict[SideName, list[AttributionSteps]]:
     """Follow the rows of every side from model to model, half by half."""
-    return {role: [attribution_steps(role, paired, fold, draw) for fold in parts] for role in paired.raw}
+    return {role: [attribution_steps(role, paired, fold, draws[role]) for fold in parts] for role in paired.raw}
 
 
 def brings_nearer(steps: dict[SideName, list[AttributionSteps]]) -> bool:

@@ -21,6 +21,8 @@ LOST = 1e-12
 """Share of a direction's size below which nothing is left of it but rounding."""
 Rows: TypeAlias = dict[SideName, tuple[Floats, Floats]]
 """Rows before and after of each side, in the same order."""
+Draws: TypeAlias = dict[SideName, np.random.Generator]
+"""Generator that draws the rows and pairs of each side."""
 Pair: TypeAlias = tuple[Floats, Floats]
 """M and M⁻ᵀ."""
 Shifts: TypeAlias = tuple[SideName, ...]
@@ -208,13 +210,11 @@ def _part(rows: Rows, positions: dict[SideName, Indices]) -> Rows:
     return {role: (x[positions[role]], y[positions[role]]) for role, (x, y) in rows.items()}
 
 
-def folds(
-    rows: Rows, rng: np.random.Generator, groups: tuple[str, ...] = GROUPS, shifts: Shifts = BOTH
-) -> list[CrossFitHalf]:
+def folds(rows: Rows, draws: Draws, groups: tuple[str, ...] = GROUPS, shifts: Shifts = BOTH) -> list[CrossFitHalf]:
     """Cut the rows in halves at random, and fit on each half the gauges that judge the other."""
     halves: list[dict[SideName, Indices]] = [{}, {}]
     for role, (x, _) in rows.items():
-        order = rng.permutation(len(x))
+        order = draws[role].permutation(len(x))
         for half, positions in zip(halves, np.array_split(order, 2), strict=True):
             half[role] = positions
     parts = []

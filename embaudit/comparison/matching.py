@@ -13,17 +13,19 @@ import numpy as np
 
 from embaudit.canonical.row_span import seen_directions
 from embaudit.comparison.fits import GROUPS
-from embaudit.core.checked import Indices
+from embaudit.core.checked import Indices, Matrix
 from embaudit.core.parallel import row_blocks
 from embaudit.errors import InputError, must_be
+from embaudit.model import FactorModel
 from embaudit.model.equivalence import Equivalence
 from embaudit.model.ids import BY_ROW, require_lengths, require_most, require_one_kind, without_ids
+from embaudit.movements.twins import twins
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from embaudit.comparison.fits import Rows
-    from embaudit.model import FactorModel, SideName
+    from embaudit.model import SideName
     from embaudit.model.side import Side
 
 OPTIONS: dict[SideName, str] = {"left": "left_ids", "right": "ids"}
@@ -214,6 +216,8 @@ class Pairing:
     """Sides that a translation may move."""
     forward: bool
     """True if the gauge carries the first model to the second; the other way where the second has a lower rank."""
+    first: dict[SideName, Indices]
+    """(m,) the row that stands for each in lists: the first of those that duplicate it in both models."""
 
     @property
     def fitted(self) -> Rows:
@@ -239,11 +243,24 @@ def pairing(before: FactorModel, after: FactorModel, matches: dict[SideName, Mat
         _picks_columns(basis) for basis in (basis_before, basis_after)
     )
     groups = [g for g in GROUPS if (g != "diagonal" or aligned) and (g != "affine" or shifts)]
+    groups = ["rotation"] if cosines else groups
     # A gauge leads from the lower rank to the higher one: the other way it would drop directions (docs/theory.md,
     # "There are no others").
-    return Pairing(
-        raw, visible, ("rotation",) if cosines else tuple(groups), shifts, basis_before.shape[1] <= basis_after.shape[1]
-    )
+    forward = basis_before.shape[1] <= basis_after.shape[1]
+    first = {
+        role: _duplicated(before.factors(role)[m.before], after.factors(role)[m.after]) for role, m in matches.items()
+    }
+    return Pairing(raw, visible, tuple(groups), shifts, forward, first)
+
+
+def _duplicated(before: Matrix, after: Matrix) -> Indices:
+    """Return for each row the first one that duplicates it in both models: what one of them tells apart are two."""
+    first, itself = twins(FactorModel.from_vectors(before)).first, np.arange(len(before))
+    if (first == itself).all():
+        return itself
+    groups = np.column_stack([first, twins(FactorModel.from_vectors(after)).first])
+    _, first, group = np.unique(groups, axis=0, return_index=True, return_inverse=True)
+    return np.asarray(first[group.ravel()])
 
 
 def _rows(model: FactorModel, role: SideName, places: Indices) -> NDArray[np.float64]:

@@ -71,6 +71,12 @@ def _predictions(comparison: Comparison) -> str:
         text += f"The first model predicts {agreement.predicts[0]}, the second {agreement.predicts[1]}. "
     text += f"Their scores correlate by {agreement.score_correlation:.3f} within a row, and "
     text += f"{percent(agreement.ranking_overlap)} of their top {agreement.top_n} are shared."
+    if (
+        agreement.score_correlation > 1 - SHOWN / 10
+        and agreement.score_distance >= STILL
+        and "scores" in agreement.predicts
+    ):
+        text += f" Yet they differ by {percent(agreement.score_distance)} of their size: their scale or a bias changed."
     sides = zip(comparison.roles[-len(agreement.unlike) :], agreement.unlike, strict=True)
     unlike = [f"{percent(share)} of the {title}s" for title, share in sides if share >= SHOWN]
     text += f" Scores of {' and '.join(unlike)} correlate by less than 0.3." if unlike else ""
@@ -156,7 +162,8 @@ def _lists(comparison: Comparison, change: RoleChange, title: str) -> str:
         "as rounding does" if _is_rounding(comparison) else "otherwise": rest,
     }
     lost = {reason: share for reason, share in reasons.items() if share > 0}
-    start = f" Of {change.n_neighbours} nearest {title}s, {percent(1 - shares['kept'])} changed"
+    once = " (duplicates count once)" if change.n_duplicates else ""
+    start = f" Of {change.n_neighbours} nearest {title}s{once}, {percent(1 - shares['kept'])} changed"
     if len(lost) > 1:
         return f"{start}: {', '.join(f'{percent(share)} {reason}' for reason, share in lost.items())}."
     return "".join(f"{start}{'' if reason == 'otherwise' else f', {reason}'}." for reason in lost)

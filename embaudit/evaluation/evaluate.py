@@ -16,7 +16,7 @@ from embaudit.canonical.row_span import in_span
 from embaudit.core.checked import RNG, as_count, as_generator, named_keywords
 from embaudit.core.parallel import row_blocks
 from embaudit.core.results import Result
-from embaudit.core.words import counted
+from embaudit.core.words import counted, percent
 from embaudit.errors import InputError, must_be
 from embaudit.evaluation.measures import MEASURES, Version, query_measures
 from embaudit.evaluation.truth import Truth, as_truth
@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 
 CANDIDATES = 50_000
 """Rows among which neighbours are looked up; more are sampled."""
+MIN_QUERIES = 30
+"""Queries that a verdict takes: no interval over fewer is narrower than ±0.1 (rule of three)."""
 RAW, CSLS = "cosine", "CSLS"
 """Baseline similarity, the cosine of the stored factors; and the same less the local mean that makes hubs."""
 PREDICTION = "prediction cosine"
@@ -127,7 +129,7 @@ class Evaluation(Result):
         difference : float
             Difference from the raw cosine.
         difference_ci_low : float
-            Lower end of its interval; those of one measure hold together.
+            Lower end of its interval; those of one measure hold together. None for the raw cosine itself.
         difference_ci_high : float
             Upper end.
         """
@@ -192,6 +194,8 @@ class Evaluation(Result):
 
         Together, since the best one is picked afterwards. Groups are left out of both similarities at once.
         """
+        if name == RAW:
+            return 0.0, float("nan"), float("nan")
         value = float((self.by_query[name] - self.by_query[RAW])[:, measure].mean())
         replicates = (self.replicates[name] - self.replicates[RAW])[:, measure]
         margin = self._margin(replicates, len(self.by_query) - 1)
@@ -204,24 +208,39 @@ class Evaluation(Result):
 
     def explain(self) -> str:
         """Describe in plain words which similarity serves these entities best."""
-        best = self.best()
-        among = "all" if self.n_candidates == self.n_rows else f"{self.n_candidates:,}"
-        start = (
-            f"{len(self.queries):,} of {counted(self.n_rows, self.title)} asked, neighbours among {among}. Of the "
-            f"{self.n} nearest by raw cosine, {self.value(RAW):.1%} {self.relation} with the {self.title} asked for; "
-            f"{'less than 0.1%' if 0 < self.chance < 0.001 else f'{self.chance:.1%}'} would by chance."
+        n, title = len(self.queries), self.title
+        drawn = "" if self.n_candidates + self.n_left_out == self.n_rows else "drawn ones; "
+        left_out = f" ({drawn}{self.n_left_out:,} lack a label or a direction)"
+        among = "all" if self.n_candidates == self.n_rows else f"{self.n_candidates:,}{left_out}"
+        text = (
+            f"{n:,} of {counted(self.n_rows, title)} asked, neighbours among {among}. Of the {self.n} nearest by raw "
+            f"cosine, {percent(self.value(RAW))} {self.relation} with the {title} asked for (precision); "
+            f"{'less than 0.1 %' if 0 < self.chance < 0.001 else percent(self.chance)} would by chance. "
         )
+        if n < MIN_QUERIES:
+            return f"{text}{n} asked are too few for a verdict, which takes {MIN_QUERIES}."
+        winner = self._surely_better(MEASURES[0])
+        best = winner or self.best()
         difference, low, high = self._difference(best, 0)
-        if difference <= 0:
-            return f"{start} No other similarity does better."
-        span = f"{100 * low:+.1f} to {100 * high:+.1f} percentage points"
-        allowing = f"95 %, picked as the best of {len(self.by_query) - 1}"
-        if low <= 0:
-            return (
-                f"{start} None is surely better: the best, {best}, reaches {self.value(best):.1%}, by "
-                f"{span} ({allowing})."
-            )
-        return f"{start} The best, {best}, serves better: {self.value(best):.1%}, by {span} ({allowing})."
+        by = f"{percent(self.value(best))}, by {100 * low:+.1f} to {100 * high:+.1f} percentage points"
+        by += f" (95 %, allowing for {len(self.by_query) - 1} compared)"
+        if winner:
+            text += f"By precision, {winner} serves better: {by}."
+        elif difference > 0:
+            text += f"By precision, none is surely better: the best, {best}, reaches {by}."
+        else:
+            text += "By precision, no other similarity does better."
+        for measure in MEASURES[1:]:
+            winner = self._surely_better(measure)
+            text += f" By {measure.upper()}, {winner or 'none'} is surely better"
+            text += f": {self.value(winner, measure):.3f} against {self.value(RAW, measure):.3f}." if winner else "."
+        return text
+
+    def _surely_better(self, measure: str) -> str | None:
+        """Return the best similarity whose difference from the raw cosine is above chance, if any is."""
+        place = MEASURES.index(measure)
+        better = [name for name in self.by_query if self._difference(name, place)[1] > 0]
+        return max(better, key=lambda name: self.value(name, measure), default=None)
 
 
 def _measure(name: str) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from embaudit.core.words import counted
 from embaudit.errors import InputError, must_be
 from embaudit.io.tables.interactions import read_interactions
 from embaudit.io.tables.titles import places_of
@@ -37,6 +38,8 @@ class Truth:
     """Verb phrase of two rows with a common label."""
     is_complete: bool = False
     """True if a row without a label is related to none; else nothing is known of it."""
+    source: str = ""
+    """Description of the labels: by which column, and of whom; empty where they were given."""
 
     def __repr__(self) -> str:
         return f"Truth({self.table.shape[0]:,} rows, {len(self.labels)} labels, {self.table.nnz:,} assignments)"
@@ -173,7 +176,8 @@ def last_together(path: AnyPath, side: Side, *, time: str | None = None) -> Trut
 
     if side.ids is None:
         raise InputError(f"the {side.title}s must have ids, to be found in {path}; add them with --ids.")
-    interactions = read_interactions(path, rating=_times(path, time), duplicates="last")
+    time = _times(path, time)
+    interactions = read_interactions(path, rating=time, duplicates="last")
     rows = places_of(interactions.item_ids, side.ids)
     columns, users = [], []
     matrix = interactions.matrix
@@ -192,7 +196,10 @@ def last_together(path: AnyPath, side: Side, *, time: str | None = None) -> Trut
         raise must_be("users whose last two items of the model are known", "at least 2", len(users), remedy)
     places = (np.concatenate(columns), np.repeat(np.arange(len(users)), 2))
     table = csr_array((np.ones(2 * len(users), dtype=np.float32), places), shape=(len(side), len(users)))
-    return Truth(tuple(map(str, interactions.user_ids[users])), table, "were consumed together last", is_complete=True)
+    source = f"the last two items, by {time}, of {len(users):,} of {counted(matrix.shape[0], 'user')}"
+    source += " (the others have ties, or fewer than two items of the model)" if len(users) < matrix.shape[0] else ""
+    labels = tuple(map(str, interactions.user_ids[users]))
+    return Truth(labels, table, "were consumed together last", is_complete=True, source=source)
 
 
 def _times(path: AnyPath, time: str | None) -> str:

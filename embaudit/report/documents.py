@@ -202,7 +202,7 @@ def _intervals(
 
 def _differs(record: Mapping[str, Any]) -> bool:
     """Return True if the interval of the difference from the raw cosine leaves 0 out."""
-    return not record["difference_ci_low"] <= 0 <= record["difference_ci_high"]
+    return bool(record["difference_ci_low"] > 0 or record["difference_ci_high"] < 0)
 
 
 def simpson_document(report: SimpsonReport) -> Document:

@@ -270,6 +270,7 @@ class Pad:
 
     def to_dict(self) -> dict[str, Any]:
         """Return what the script reads."""
+        # Points are packed into text, which the browser reads faster than numbers.
         return record(self, "reach", "mean", "unit", points=packed(self.points))
 
     @property
@@ -323,6 +324,7 @@ class Explorer:
 
     def to_dict(self) -> dict[str, Any]:
         """Return what the script of the page reads."""
+        # Families are written with shifts in their own axes, which depend on the pad.
         return record(
             self,
             *("names", "other_names", "link", "soft_cap", "unit", "offset", "pad", "first", "listed", "shows"),

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from embaudit._version import __version__
 from embaudit.core.checked import Indices
 from embaudit.core.parallel import parallel_map
 from embaudit.core.progress import track
@@ -72,6 +71,12 @@ class NetflixFigure(PaperFigure):
     """(p,) clusters in that order."""
     n_left_out: int
     """Number of items without users."""
+
+    remedy_notes: ClassVar[dict[str, str]] = {remedy.name: remedy.note for remedy in REMEDIES}
+    RECORD = (
+        *("figure=NAME", "embaudit_version", "caption", "notes", "setting", "seeds"),
+        *("items_left_out=n_left_out", "remedy_notes", *TABLES, "per_seed", "remedy_records"),
+    )
 
     def __repr__(self) -> str:
         n, p = self.setting.n_users, self.setting.n_items
@@ -155,20 +160,6 @@ class NetflixFigure(PaperFigure):
 
     def _pictures(self) -> dict[str, Picture]:
         return {"netflix": self.plot(), "netflix_remedies": self.plot_remedies()}
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything but the cosines, ready for JSON."""
-        return {
-            "figure": "netflix",
-            "embaudit_version": __version__,
-            "caption": self.caption,
-            "notes": self.notes,
-            "setting": self.setting.to_dict(),
-            "seeds": list(self.seeds),
-            "items_left_out": self.n_left_out,
-            "remedy_notes": {remedy.name: remedy.note for remedy in REMEDIES},
-            **{name: getattr(self, name) for name in (*self.TABLES, "per_seed", "remedy_records")},
-        }
 
 
 def netflix(*, size: str | NetflixSetting = "small", seed: int = 0, n_seeds: int = 5) -> NetflixFigure:

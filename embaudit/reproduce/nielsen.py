@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
 
-from embaudit._version import __version__
 from embaudit.core.checked import MOST_COUNT, Floats, Indices, as_count
 from embaudit.core.words import two_decimals
 from embaudit.gauges import Gauge
@@ -57,6 +56,17 @@ class NielsenFigure(PaperFigure):
     """(n, 2) the embeddings."""
     most_probable: Indices
     """(n,) the label each is given, the same in all panels."""
+
+    heads: ClassVar = HEADS
+    RECORD = (
+        *("figure=NAME", "embaudit_version", "caption", "seed", *TABLES),
+        *("figure_1_rows=rows", "figure_2_rows=heads", "inputs_per_label"),
+    )
+
+    @property
+    def inputs_per_label(self) -> Indices:
+        """Number of inputs that have each label of Figure 1 as the most probable one."""
+        return np.bincount(self.most_probable, minlength=len(FIGURE_1))
 
     def __repr__(self) -> str:
         return f"NielsenFigure({len(self.inputs):,} inputs, seed {self.seed})"
@@ -113,20 +123,6 @@ class NielsenFigure(PaperFigure):
         for ax in figure.axes:
             ax.set(aspect="equal", xlabel="first coordinate", ylabel="second coordinate")
         return figure
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the numbers, ready for JSON."""
-        return {
-            "figure": "nielsen",
-            "embaudit_version": __version__,
-            "caption": self.caption,
-            "seed": self.seed,
-            "translations": self.translations,
-            "pairs": self.pairs,
-            "figure_1_rows": self.rows,
-            "figure_2_rows": dict(HEADS),
-            "inputs_per_label": np.bincount(self.most_probable, minlength=len(FIGURE_1)),
-        }
 
 
 def _draw_labels(ax: Any, rows: Floats) -> None:

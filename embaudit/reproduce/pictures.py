@@ -14,7 +14,8 @@ from typing import Any, ClassVar, ParamSpec
 
 import pandas as pd
 
-from embaudit.core.plain import plain
+from embaudit._version import __version__
+from embaudit.core.plain import Recorded
 from embaudit.errors import InputError
 from embaudit.io.outputs import written_whole
 from embaudit.report.display import UNDATED
@@ -96,21 +97,18 @@ def rounded(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.assign(**{str(name): frame[name].map(short) for name in floating})
 
 
-class PaperFigure(ABC):
+class PaperFigure(Recorded, ABC):
     """A figure of a paper in numbers: tables to check, then pictures of them."""
 
     NAME: ClassVar[str]
     """Name of the figure, and of its files."""
     TABLES: ClassVar[tuple[str, ...]]
     """Attributes that hold the tables written as CSV."""
+    embaudit_version = __version__
 
     @abstractmethod
     def plot(self) -> Picture:
         """Draw the figure."""
-
-    @abstractmethod
-    def to_dict(self) -> dict[str, Any]:
-        """Return the numbers, ready for JSON."""
 
     def _pictures(self) -> dict[str, Picture]:
         """Draw every picture that is saved, by the name of its file."""
@@ -144,7 +142,7 @@ class PaperFigure(ABC):
         for name in self.TABLES:
             file = f"{self.NAME}.csv" if name == "numbers" else f"{self.NAME}_{name}.csv"
             contents[file] = getattr(self, name).to_csv(index=False, lineterminator="\n").encode()
-        text = json.dumps(plain(self.to_dict()), indent=2, ensure_ascii=False, allow_nan=False)
+        text = json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
         contents[f"{self.NAME}.json"] = (text + "\n").encode()
         folder = Path(out_dir)
         try:

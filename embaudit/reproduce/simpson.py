@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
 
-from embaudit._version import __version__
 from embaudit.blocks import block_cosines
 from embaudit.core.checked import Floats
 from embaudit.core.words import two_decimals
@@ -43,6 +42,13 @@ class SimpsonFigure(PaperFigure):
     """x, y and the group of every point of the reversal."""
     groups: pd.DataFrame
     """One row a group, and one for all together: size, r, slope, and the two terms of the covariance."""
+
+    x: ClassVar = X
+    y: ClassVar = Y
+    RECORD = (
+        *("figure=NAME", "embaudit_version", "caption", "seed", "example.x=x", "example.y=y"),
+        *("example.global_cosine=global_cosine", "example.norm_cosine=norm_cosine", "example.blocks=example", *TABLES),
+    )
 
     def __repr__(self) -> str:
         return f"SimpsonFigure(global cosine {self.global_cosine:.4f}, {len(self.points)} points, seed {self.seed})"
@@ -98,25 +104,6 @@ class SimpsonFigure(PaperFigure):
         third.set(xlabel="x", ylabel="y", title="up inside each group, down over all", ylim=(None, room))
         third.legend(loc="upper right", frameon=False)
         return figure
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the numbers, ready for JSON."""
-        return {
-            "figure": "simpson",
-            "embaudit_version": __version__,
-            "caption": self.caption,
-            "seed": self.seed,
-            "example": {
-                "x": X,
-                "y": Y,
-                "global_cosine": self.global_cosine,
-                "norm_cosine": self.norm_cosine,
-                "blocks": self.example,
-            },
-            "sweep": self.sweep,
-            "groups": self.groups,
-            "points": self.points,
-        }
 
 
 def _fitted_line(points: pd.DataFrame, slope: Any) -> tuple[Floats, Floats]:

@@ -65,6 +65,41 @@ def test_lists_are_those_among_all_rows():
         assert change.interval(name)[0] <= share <= change.interval(name)[1] < 1
 
 
+def test_rows_that_are_duplicates_in_both_models_count_once():
+    """The lists are those of distinct items, as an audit has them; what one model tells apart counts as two."""
+    draw = np.random.default_rng(1)
+    alone, of = draw.normal(size=(60, 4)), np.concatenate([np.arange(60), draw.integers(60, size=90)])
+    size = draw.uniform(1, 3, size=(150, 1))
+    stretch = Gauge.diagonal([4.0, 1.0, 0.3, 1.0])
+    distinct, every = (model(right=rows) for rows in (alone, alone[of] * size))
+    once = ea.compare(distinct, stretch.act(distinct), roles=["right"]).changes["right"]
+    change = (comparison := ea.compare(every, stretch.act(every), roles=["right"])).changes["right"]
+    assert change.n_duplicates == 90
+    assert change.neighbour_shares == pytest.approx(once.neighbour_shares)
+    assert change.neighbour_shares["kept"] < 0.7
+    assert "Of 10 nearest items (duplicates count once)" in comparison.explain()
+    assert all(len(x.before) == len({name.split()[-1] for name, _ in x.before}) == 10 for x in change.examples)
+    carried = [[(x.before, x.share, x.after) for x in each.thresholds] for each in (once, change)]
+    np.testing.assert_allclose(*carried)
+    apart = model(right=draw.normal(size=(150, 4)))
+    for pair in ((every, apart), (apart, every)):
+        assert ea.compare(*pair, roles=["right"]).changes["right"].n_duplicates == 0
+
+
+def test_a_side_has_the_same_numbers_where_the_other_is_not_loaded():
+    other = model(right=ITEMS + 0.2 * DRAW.normal(size=ITEMS.shape))
+    both = ea.compare(model(), other)
+    alone = ea.compare(*(ea.FactorModel.from_vectors(one.right, ids=np.arange(150)) for one in (model(), other)))
+    for name in ("total", "outcomes", "thresholds"):
+        np.testing.assert_equal(getattr(alone.changes["right"], name), getattr(both.changes["right"], name))
+
+
+def test_scores_of_another_scale_are_named():
+    tripled = ea.compare(model(), model(right=3 * ITEMS)).explain()
+    assert "Yet they differ by 200 % of their size" in tripled
+    assert "of their size" not in ea.compare(model(), model()).explain()
+
+
 def test_no_threshold_is_carried_over_from_a_handful_of_pairs():
     x = np.random.default_rng(2).normal(size=(40, 30))
     assert thresholds(x, x, np.arange(40) % 20, np.random.default_rng(0)) == ()
@@ -90,18 +125,14 @@ def test_other_vectors_under_the_same_ids_are_noticed_and_a_change_of_seed_is_no
     assert "learned" not in nudged.explain()
 
 
-def test_the_command_exits_1_below_a_limit(tmp_path, embaudit):
+def test_a_gate_writes_a_value_below_its_limit(tmp_path, embaudit):
     save(model(), tmp_path / "a.npz")
     save(Gauge.diagonal([9.0, 1.0, 0.2, 1.0]).act(model()), tmp_path / "b.npz")
     files = (tmp_path / "a.npz", tmp_path / "b.npz")
-    passes = embaudit("compare", *files, "--fail-below", "predicted=0.99", "--fail-below", "scores=0.9")
-    assert (passes.code, passes.out.splitlines()[-1]) == (0, "gate: passes")
-    stops = embaudit("compare", *files, "--fail-below", "kept=0.9")
-    assert stops.code == 1
-    assert stops.out.splitlines()[-1].startswith("gate: stops, kept 0.")
-    assert "gate" not in embaudit("compare", *files).out
-    for wrong in ("kept", "kept=x", "list=0.4"):
-        assert embaudit("compare", *files, "--fail-below", wrong).code == 2
+    kept = ea.compare(*files).shares_kept()["kept"]
+    stops = embaudit("compare", *files, "--fail-below", f"kept={kept + 1e-6:.7f}")
+    value, limit = (float(stops.out.split()[at]) for at in (-4, -1))
+    assert (stops.code, value < limit == round(kept + 1e-6, 7)) == (1, True)
 
 
 def test_duplicates_carry_no_threshold_over():

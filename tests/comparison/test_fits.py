@@ -49,10 +49,10 @@ def test_the_share_that_a_gauge_leaves():
 def test_a_gauge_that_brings_cosines_no_nearer_is_not_kept():
     """A map that the factors need and the cosines do not: a far longer row decides the fit."""
     draw = np.random.default_rng(0)
-    x = draw.standard_normal((40, 3))
+    x, rows, draws = draw.standard_normal((40, 3)), np.arange(40), {"right": draw}
     turned = x @ np.linalg.qr(draw.standard_normal((3, 3)))[0]
-    found = Pairing({"right": (x, turned)}, {"right": (x, turned)}, ("rotation", "linear"), (), True)
-    parts = [replace(fold, group="linear") for fold in folds(found.fitted, draw, ("rotation", "linear"), ())]
+    found = Pairing({"right": (x, turned)}, {"right": (x, turned)}, ("rotation", "linear"), (), True, {"right": rows})
+    parts = [replace(fold, group="linear") for fold in folds(found.fitted, draws, ("rotation", "linear"), ())]
     spoilt = GeneralLinear(3, max_condition=9.0).sample(rng=0).left
     bad = [
         replace(
@@ -62,8 +62,8 @@ def test_a_gauge_that_brings_cosines_no_nearer_is_not_kept():
     ]
     assert not brings_nearer({"right": [attribution_steps("right", found, fold, draw) for fold in bad]})
     moved = x @ spoilt
-    real = Pairing({"right": (x, moved)}, {"right": (x, moved)}, ("rotation", "linear"), (), True)
-    good = [replace(fold, group="linear") for fold in folds(real.fitted, draw, ("rotation", "linear"), ())]
+    real = Pairing({"right": (x, moved)}, {"right": (x, moved)}, ("rotation", "linear"), (), True, {"right": rows})
+    good = [replace(fold, group="linear") for fold in folds(real.fitted, draws, ("rotation", "linear"), ())]
     assert brings_nearer({"right": [attribution_steps("right", real, fold, draw) for fold in good]})
 
 
@@ -82,8 +82,9 @@ def test_a_neighbour_is_lost_to_the_first_step_that_drives_it_out(forward):
     seen, hidden = draw.standard_normal((60, 3)), draw.standard_normal((2, 60, 1))
     other = seen * [1.0, 2.0, 4.0] + 0.4 * draw.standard_normal((60, 3))
     old, new = (np.hstack(columns) for columns in zip((seen, other), hidden, strict=True))
-    paired = Pairing({"right": (old, new)}, {"right": (seen, other)}, ("diagonal",), (), forward)
-    fold = folds(paired.fitted, draw, ("diagonal",), ())[0]
+    rows = np.arange(60)
+    paired = Pairing({"right": (old, new)}, {"right": (seen, other)}, ("diagonal",), (), forward, {"right": rows})
+    fold = folds(paired.fitted, {"right": draw}, ("diagonal",), ())[0]
     path = attribution_steps("right", paired, fold, draw)
 
     def lists(x):
@@ -99,8 +100,7 @@ def test_a_neighbour_is_lost_to_the_first_step_that_drives_it_out(forward):
             steps = zip(path.reasons, [every[i][row] for i in (1, 2, 3, 4)], strict=True)
             first = "kept" if one in every[4][row] else f"lost_to_{next(r for r, near in steps if one not in near)}"
             expected[first] += 1
-    rows = np.arange(60)
-    labels = neighbour_outcomes(path, *(neighbours(x, 5, rows=rows) for x in (old, new)))
+    labels = neighbour_outcomes(path, *(neighbours(x, 5, rows=rows) for x in (old, new)), rows)
     assert {name: int(flags.sum()) for name, flags in labels.items()} == expected
     assert min(expected.values()) > 5
 

@@ -16,7 +16,6 @@ from embaudit.canonical import at_exponent, identified_cosines
 from embaudit.errors import InputError
 from embaudit.evaluation import Evaluation, as_truth, evaluate_similarities, last_together
 from embaudit.evaluation.measures import LeftOut
-from embaudit.io import save
 from embaudit.linalg.intervals import draw_groups
 from embaudit.model import FactorModel
 from embaudit.simulate import simulate_interactions
@@ -60,14 +59,6 @@ def test_measures_are_those_of_scikit_learn_and_of_counting(similarity):
         )
 
 
-def test_a_file_is_judged_as_its_model_is(tmp_path):
-    save(make(), tmp_path / "m.npz")
-    found = evaluate_similarities(str(tmp_path / "m.npz"), GENRES, n_neighbours=3)
-    expected = evaluate_similarities(make(), GENRES, n_neighbours=3)
-    for name, measured in expected.by_query.items():
-        np.testing.assert_array_equal(found.by_query[name], measured)
-
-
 def test_chance_is_the_mean_share_of_related_rows():
     found = evaluate_similarities(make(), GENRES, n_neighbours=3)
     sets = [set(g.split("|")) for g in GENRES if g]
@@ -87,9 +78,26 @@ def test_the_prediction_cosine_does_not_move_with_the_gauge_and_the_raw_one_does
     assert first.value("cosine") > 0.95
     assert second.value("cosine") < 0.6
     assert second.best() == "prediction cosine"
-    assert "serves better" in second.explain()
+    assert "By precision, prediction cosine serves better" in second.explain()
+    assert "By AUC, prediction cosine is surely better" in second.explain()
     frame = second.to_frame().set_index(["similarity", "measure"])
     assert frame.loc[("prediction cosine", "precision"), "difference_ci_low"] > 0.2
+    assert frame.loc["cosine", ["difference_ci_low", "difference_ci_high"]].isna().all(axis=None)
+
+
+def test_fewer_than_30_queries_decide_nothing():
+    draw = np.random.default_rng(0)
+    model = FactorModel.from_vectors(draw.standard_normal((40, 3)))
+    labels = [f"{i // 2}" if i < 2 * 14 else f"alone {i}" for i in range(40)]
+    few = evaluate_similarities(model, labels, n_neighbours=3).explain()
+    assert "28 asked are too few for a verdict, which takes 30." in few
+    assert "better" not in few
+    enough = evaluate_similarities(model, [*labels[:28], "x", "x", *labels[30:]], n_neighbours=3).explain()
+    assert "By precision, " in enough
+    assert (
+        "neighbours among 38 (2 lack a label or a direction)"
+        in evaluate_similarities(model, [*labels[:38], None, None], n_neighbours=3).explain()
+    )
 
 
 def gauge_that_blows_up_the_noise():
@@ -188,24 +196,13 @@ def test_what_users_consumed_last_is_held_against_a_loop_over_users(tmp_path):
     assert found.n_candidates == 30, "items that nobody consumed last are candidates, too"
     assert set(found.queries) <= set(truth.labelled)
     assert "were consumed together last" in found.explain()
+    assert truth.source == "the last two items, by timestamp, of 40 of 40 users"
 
 
-def test_interactions_without_times_or_without_common_ids_are_refused(tmp_path, embaudit):
-    save(FactorModel.from_vectors(np.eye(12), ids=np.arange(12)), tmp_path / "m.npz")
-    for text, said in (
-        ("user_id,item_id,rating\n1,2,3\n1,3,4\n2,1,1\n", "the column of times"),
-        (
-            "user_id,item_id,timestamp\n1,200,3\n1,300,4\n2,100,1\n2,300,2\n",
-            "users whose last two items of the model are known",
-        ),
-    ):
-        (tmp_path / "seen.csv").write_text(text)
-        result = embaudit("evaluate", tmp_path / "m.npz", "--interactions", tmp_path / "seen.csv")
-        assert result.code == 2
-        assert said in result.err
-    both = embaudit("evaluate", tmp_path / "m.npz")
-    assert both.code == 2
-    assert "got neither" in both.err
+def test_interactions_without_common_ids_are_refused(tmp_path):
+    (tmp_path / "seen.csv").write_text("user_id,item_id,timestamp\n1,200,3\n1,300,4\n2,100,1\n2,300,2\n")
+    with pytest.raises(InputError, match="users whose last two items of the model are known"):
+        last_together(tmp_path / "seen.csv", FactorModel.from_vectors(np.eye(12), ids=np.arange(12)).right_side)
 
 
 def measured(scores, gains, n):

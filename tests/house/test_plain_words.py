@@ -41,7 +41,7 @@ PLAIN = (
 )
 """Rooms, and modules beside them, that keep the rules; all of them in the end."""
 
-PUBLISHED = {"BiasColumns.kept", "ChangeRecord.kept", "RoleChange.kept"}
+PUBLISHED = {"BiasColumns.kept", "RoleChange.kept"}
 """Fields that are keys of published JSON."""
 
 PRONOUN = re.compile(r"found|one|part|known|given|chosen|others|asked|kept|said|taken|seen")
