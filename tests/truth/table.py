@@ -375,7 +375,7 @@ def wrong_before() -> Iterator[Row]:
     )
     copied = {**chosen, "EMB401": "issue"}
     yield Row("8 counted factors, declared plain, whose lists and cosines stay", _counted(), FREE, copied, **here)
-    stopped = ("So training stopped before its minimum, had another objective, or the rows were rescaled",)
+    stopped = ("Training stopped early, had another objective, or the rows were rescaled",)
     balanced = user(orthonormal(90, 4), orthonormal(80, 4, 1), objective="factors")
     for power, codes, answer in ((1.03, chosen, CONVENTION), (1.1, found, CONVENTION), (2.0, issue, "NO")):
         axes = power ** np.array([0, 1, 2, 3])
@@ -403,9 +403,7 @@ def wrong_before() -> Iterator[Row]:
         "12 fewer labels than features", few, FREE, {**chosen, "EMB203": "issue"}, ("4 labels cannot span",), **here
     )
     made = FactorModel.from_vectors(q).replace(objective="prediction")
-    yield Row(
-        "12 prediction vectors", made, opened, {}, ("as cosines of those predictions",), ("Do not read",), answer="YES"
-    )
+    yield Row("12 prediction vectors", made, {"right": "P"}, {}, ("cosines of those predictions",), answer="YES")
     yield Row("14 heads are counted", head(centred(8, 2)), opened, TWO, ("9 equivalent models made",), answer=OPEN)
 
 
