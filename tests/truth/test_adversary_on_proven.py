@@ -207,7 +207,7 @@ def in_bounds(model, found, draw):
                              for j in listed]  # fmt: skip
                 assert np.mean(lost) <= printed + TOLERANCE
             continue
-        printed = float(re.search(r"move by ([\d.]+) at most", claim.text)[1])
+        printed = float(re.search(r"is at most ([\d.]+)\. That holds", claim.text)[1])
         before = _full(cosines(model, claim.role))[tuple(attack.table.T)]
         for gauge in (attack.gauge, *tried(model, claim.scope, attack.group.kind, claim.role, draw)):
             after = _full(cosines(gauge.act(model), claim.role))[tuple(attack.table.T)]
