@@ -32,6 +32,17 @@ def _require_nothing_of(title: str, fields: dict[str, Any]) -> None:
             raise must_be(f"{title} {field}", f"given beside {title} factors", f"no {title} factors", "leave it out")
 
 
+def _require_one_length(left: Side, right: Side) -> None:
+    """Refuse rows that have no products, as one side is longer or stored a column an entity."""
+    if left.shape[1] != right.shape[1]:
+        remedy = "a bias column kept on one side only has to be passed as a bias"
+        for name, turned, other in (("right", right, left), ("left", left, right)):
+            if turned.shape[0] == other.shape[1]:
+                remedy = f"say --transpose={name} if each column is one {turned.title}"
+        what, got = f"{left.title} and {right.title} factors", f"{left.shape[1]} and {right.shape[1]}"
+        raise must_be(what, "of the same number of columns", got, remedy)
+
+
 @dataclass(frozen=True, eq=False)
 class FactorModel:
     """Two factor matrices whose dot products, biases and link make predictions.
@@ -144,13 +155,9 @@ class FactorModel:
         elif link is None:
             link = link_of_training(objective, Identity(is_assumed=True), alone=left is None)
         link = Link.of(link)
-        # Products need rows of one length, and rows compared with each other have nothing beside them.
-        if left is not None and left.shape[1] != right.shape[1]:
-            remedy = "a bias column kept on one side only has to be passed as a bias"
-            if left.shape[1] == right.shape[0]:
-                remedy = f"say --transpose=right if each column is one {right.title}"
-            what, got = f"{left.title} and {right.title} factors", f"{left.shape[1]} and {right.shape[1]}"
-            raise must_be(what, "of the same number of columns", got, remedy)
+        # Rows compared with each other have nothing beside them.
+        if left is not None:
+            _require_one_length(left, right)
         if link.compares is not None:
             extras = {"another side": left is not None, "a bias": "bias" in right.given, "an offset": bool(offset)}
             for got in (name for name, is_given in extras.items() if is_given):

@@ -178,6 +178,7 @@ def test_a_left_side_of_any_kind_beside_vectors_of_any_kind(tmp_path: Path) -> N
         (TABLE, pair, "left must be vectors of one side; got a model of both"),
         (as_model(pair), ROWS, "left must be left out beside a model"),
         (tmp_path / "columns.npy", users, "got 4 and 12; say transpose='right' if each column is one item"),
+        (ROWS, left.T, "got 5 and 4; say transpose='left' if each column is one user"),
     ):
         with pytest.raises(InputError, match=words):
             as_reading(rows, left=other)
