@@ -29,8 +29,10 @@ NUMBER = re.compile(r"(?<![\w.])-?\d[\d,]*\.?\d*(?![\w.]*\w)")
 LOCK = (Path(__file__).parents[1] / "requirements.lock").read_text(encoding="utf-8")
 ROUNDING = re.compile(r"\b\d+(?:\.\d+)?e-\d+\b")
 
+LOCKED = all(f"\n{name}=={version(name)} " in LOCK for name in ("matplotlib", "typer"))
+"""Whether this is what the lock file says; others put ticks, usage and some sentences otherwise."""
 as_locked = pytest.mark.skipif(
-    any(f"\n{name}=={version(name)} " not in LOCK for name in ("matplotlib", "typer")),
+    not LOCKED,
     reason="other versions of matplotlib and typer put ticks and usage otherwise",
 )
 
@@ -44,6 +46,16 @@ def assert_snapshot(path: Path, text: str) -> None:
     assert NUMBER.sub("#", text) == NUMBER.sub("#", kept)
     before, now = ([float(x.replace(",", "")) for x in NUMBER.findall(each)] for each in (kept, text))
     np.testing.assert_allclose(now, before, rtol=0.02, atol=0.011)
+
+
+def assert_section(path: Path, name: str, text: str) -> None:
+    """Compare a section of a text that many cases share; where it is written anew, one process runs them."""
+    sections = dict(re.findall(r"^== (.*)\n((?:(?!== ).*\n)*)", path.read_text(encoding="utf-8"), re.MULTILINE))
+    if os.environ.get("UPDATE_SCREENS"):
+        sections[name] = text
+        whole = "".join(f"== {each}\n{sections[each]}" for each in sorted(sections))
+        path.write_text(whole, encoding="utf-8")
+    assert text == sections.get(name)
 
 
 def sketch(figure: Figure) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 import warnings
+from pathlib import Path
 from types import FunctionType
 
 import numpy as np
@@ -13,6 +14,7 @@ import pytest
 from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 from sklearn.base import BaseEstimator
+from snapshots import LOCKED, assert_section
 
 import embaudit as ea
 
@@ -248,12 +250,16 @@ def refusal(call, arguments):
             call(**arguments)
     except ea.InputError as refused:
         return str(refused)
-    except TypeError as refused:
+    except TypeError:
         # The contract of scikit-learn asks for it.
         if not isinstance(getattr(call, "__self__", None), BaseEstimator):
             raise
-        return str(refused)
+        return "as scikit-learn says"
     return ""
+
+
+SAID = Path(__file__).with_name("refused.txt")
+"""What each parameter must be; `UPDATE_SCREENS=1 pytest tests/house/test_wrong_arguments.py` writes it anew."""
 
 
 @pytest.mark.parametrize("call", CALLS, ids=name_of)
@@ -261,6 +267,7 @@ def test_what_is_of_a_wrong_type_is_refused_in_one_sentence(call, folder, monkey
     monkeypatch.chdir(folder)
     right = CALLS[call]
     call(**right)
+    lines = []
     for name, one in inspect.signature(call).parameters.items():
         said = "" if one.annotation is one.empty else str(one.annotation)
         tried = {} if said.startswith("bool") else {"str": "x"} if NAMES.match(said) else WRONG
@@ -270,7 +277,11 @@ def test_what_is_of_a_wrong_type_is_refused_in_one_sentence(call, folder, monkey
             assert sentence or may_be_taken or one.kind is one.VAR_KEYWORD, f"{name}={value!r} was taken for {said}"
             assert len(sentence) < 700
             assert "\n" not in sentence
+            said_of = re.sub(r"; got .*?(?=; |[.]$)", "", sentence)
+            lines += [f"{name}: {said_of}\n"] * bool(sentence)
     plt.close("all")
+    if LOCKED:
+        assert_section(SAID, name_of(call), "".join(dict.fromkeys(lines)))
 
 
 NO_RESULTS = {"Link", "Softmax", "Pairs", "Equivalence", "InputError", "EquivalenceError"}

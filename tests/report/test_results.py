@@ -19,6 +19,7 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 from models import random_model
+from results_shown import shown
 from snapshots import as_locked, assert_snapshot, sketch
 
 import embaudit as ea
@@ -26,6 +27,7 @@ from embaudit.canonical import pinned_test
 from embaudit.core.results import Drawn, Result
 from embaudit.model.drift import drift
 from embaudit.movements import movement
+from embaudit.report.documents import document
 from embaudit.report.explorer import explorer_parts
 from embaudit.report.figures import SimpsonDisplay
 
@@ -201,7 +203,15 @@ def test_what_is_drawn_is_what_was_drawn():
         "Prediction cosines of few items": ea.plot_prediction_cosines(few, place()),
         "Simpson without rows": SimpsonDisplay(("x", "y"), results()["SimpsonReport"].groupings[0]).plot(place()),
     }
-    sketches = [f"== {name}\n{shown.caption}\n{sketch(shown.figure_)}" for name, shown in sorted(pictures.items())]
+    for kind in ("compare", "evaluate", "simpson"):
+        page = document(shown(kind))
+        parts = [part for section in page.sections for part in section.parts]
+        drawn = (*page.top, *(figure for part in parts for figure in part.figures))
+        pictures |= {f"page of {kind}, {number}": figure.plot(place()) for number, figure in enumerate(drawn)}
+    sketches = [
+        f"== {name}\n{one.caption}\nmade for {one.size[0]:g} x {one.size[1]:g}\n{sketch(one.figure_)}"
+        for name, one in sorted(pictures.items())
+    ]
     assert_snapshot(TOLD.with_name("drawn.txt"), "\n".join(sketches).replace(HOSTILE, "NAME"))
 
 
