@@ -19,12 +19,17 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import PathPatch, Polygon, Rectangle
 from matplotlib.text import Text
 
+from embaudit.errors import InputError
+
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
     from matplotlib.artist import Artist
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
     from numpy.typing import ArrayLike
 
+REFUSED = Path(__file__).with_name("refused.txt")
 NUMBER = re.compile(r"(?<![\w.])-?\d[\d,]*\.?\d*(?![\w.]*\w)")
 LOCK = (Path(__file__).parents[1] / "requirements.lock").read_text(encoding="utf-8")
 ROUNDING = re.compile(r"\b\d+(?:\.\d+)?e-\d+\b")
@@ -56,6 +61,17 @@ def assert_section(path: Path, name: str, text: str) -> None:
         whole = "".join(f"== {each}\n{sections[each]}" for each in sorted(sections))
         path.write_text(whole, encoding="utf-8")
     assert text == sections.get(name)
+
+
+def assert_refused(name: str, calls: Iterable[Callable[[], object]]) -> None:
+    """Compare the errors of calls, a line each, with a section of `refused.txt`; others may write values otherwise."""
+    lines = []
+    for call in calls:
+        with pytest.raises(InputError) as refused:
+            call()
+        lines.append(f"{type(refused.value).__name__}: {refused.value}\n")
+    if LOCKED:
+        assert_section(REFUSED, name, "".join(lines))
 
 
 def sketch(figure: Figure) -> str:

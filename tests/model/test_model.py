@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from mpmath import mp, mpf
+from snapshots import assert_refused
 
 from embaudit.errors import InputError
 from embaudit.model import FactorModel, Link
@@ -208,22 +210,17 @@ def test_its_condition_is_that_of_its_gains_whatever_their_signs():
     assert repr(FinalNorm("layer", GAIN, SHIFT)) == "FinalNorm(LayerNorm, width 5, κ = 6, with a shift)"
 
 
-@pytest.mark.parametrize(
-    ("given", "words"),
-    [
-        (("batch", GAIN), "the kind of a norm must be rms or layer; got 'batch'"),
-        (("rms", np.zeros(3)), "gain must be numbers that are not all 0; got zeros"),
-        (("rms", [1.0, np.nan]), "gain"),
-        (("rms", [[1.0]]), "gain must be a vector of 1 numbers"),
-        (("rms", GAIN, None, -1e-6), "the epsilon of a norm must be a number >= 0; got -1e-06"),
-        (("rms", GAIN, None, np.inf), "the epsilon of a norm must be a number >= 0; got inf"),
-        (("layer", GAIN, [1.0]), "shift must be a vector of 5 numbers; got shape (1,)"),
-    ],
-)
-def test_what_is_no_norm_is_refused(given, words):
-    with pytest.raises(InputError) as refused:
-        FinalNorm(*given)
-    assert str(refused.value).startswith(words)
+def test_what_is_no_norm_is_refused():
+    given = [
+        ("batch", GAIN),
+        ("rms", np.zeros(3)),
+        ("rms", [1.0, np.nan]),
+        ("rms", [[1.0]]),
+        ("rms", GAIN, None, -1e-6),
+        ("rms", GAIN, None, np.inf),
+        ("layer", GAIN, [1.0]),
+    ]
+    assert_refused("norm", (partial(FinalNorm, *one) for one in given))
 
 
 def test_a_side_is_copied_while_another_thread_keeps_what_it_computed():

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from functools import partial
 from types import SimpleNamespace
 
 import pytest
+from snapshots import assert_refused
 
 from embaudit.auditing.finding import AT_HAND, Finding, Kind, Severity
 from embaudit.errors import InputError
@@ -97,20 +99,12 @@ def test_what_is_no_audit_is_no_baseline(tmp_path, text):
         Baseline.load(file)
 
 
-@pytest.mark.parametrize(
-    ("given", "words"),
-    [
-        ({"ignore": ["EMB9"]}, "a code must be one that `embaudit explain` lists; got 'EMB9'; the nearest one is EMB"),
-        ({"ignore": ["emb104"]}, "got 'emb104'; the nearest one is EMB104."),
-        (
-            {"severities": ["EMB104"]},
-            "a severity must be CODE=issue or CODE=tip; got 'EMB104'; leave codes out with ignore",
-        ),
-        ({"severities": ["EMB104=never"]}, "got 'EMB104=never'"),
-        ({"severities": ["X=tip"]}, "got 'X'; the nearest one is EMB"),
-    ],
-)
-def test_what_is_no_code_or_severity_is_refused(given, words):
-    with pytest.raises(InputError) as error:
-        Gate.of(TIP, **given)
-    assert words in str(error.value)
+def test_what_is_no_code_or_severity_is_refused():
+    given = [
+        {"ignore": ["EMB9"]},
+        {"ignore": ["emb104"]},
+        {"severities": ["EMB104"]},
+        {"severities": ["EMB104=never"]},
+        {"severities": ["X=tip"]},
+    ]
+    assert_refused("gate", (partial(Gate.of, TIP, **one) for one in given))
