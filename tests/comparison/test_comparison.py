@@ -192,11 +192,8 @@ def test_two_seeds_of_sgd_from_a_wide_start_differ_by_a_linear_gauge_and_noise()
 
 
 def test_models_that_cannot_be_compared_are_refused():
-    given = [
-        (make(), make(p=80, ids=False)),
-        (make(ids=False), make(p=80, ids=False)),
-        (make(n=5, p=5), make(n=5, p=5)),
-    ]
+    given = [(make(), make(p=80, ids=False)), (make(ids=False), make(p=80, ids=False)),
+             (make(n=5, p=5), make(n=5, p=5))]  # fmt: skip
     assert_refused("compare", (partial(compare, *one) for one in given))
 
 

@@ -36,13 +36,8 @@ def test_numbers_meet_texts_whichever_model_holds_them():
 
 
 def test_what_cannot_be_matched_is_refused():
-    given = [
-        (NAMED, vectors()),
-        (vectors(), NAMED),
-        (vectors(9), vectors(10)),
-        (NAMED, vectors(ids=list("cdefghijk"))),
-        (vectors(7), vectors(7)),
-    ]
+    given = [(NAMED, vectors()), (vectors(), NAMED), (vectors(9), vectors(10)),
+             (NAMED, vectors(ids=list("cdefghijk"))), (vectors(7), vectors(7))]  # fmt: skip
     assert_refused("match", (partial(match, *one, "right") for one in given))
 
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
 import pytest
+from snapshots import assert_refused
 
 from embaudit.errors import InputError
 from embaudit.io import load, look
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 W = np.arange(12, dtype=np.float32).reshape(4, 3)
 B = np.arange(4, dtype=np.float32)
@@ -59,10 +59,6 @@ def test_heads(tmp_path: Path, head: str) -> None:
     assert look(path).line() == "read as onnx: w, b"
     assert load(path, kind="vectors").link == "identity"
     scores = written(tmp_path / "s.onnx", [*FIRST, *nodes], "s", hidden=HIDDEN, **numbers)
-    with pytest.raises(
-        InputError, match="be probabilities of labels; got those of w as they are; say with kind='head'"
-    ):
-        load(scores)
     assert load(scores, kind="head").link == "softmax"
 
 
@@ -70,31 +66,37 @@ def test_a_head_without_bias(tmp_path: Path) -> None:
     for kind, last, shape in (("Gemm", 1, [None, 4]), ("MatMul", 2, [None, 7, 4])):
         nodes = [*FIRST, node(kind, "h w", "s"), node("LogSoftmax", "s", "p", axis=last)]
         assert load(written(tmp_path / "m.onnx", nodes, "p", shape, hidden=HIDDEN, w=W.T)).right_bias is None
-    nodes[-1] = node("Softmax", "s", "p", axis=1)
-    with pytest.raises(InputError, match="must be one linear map, perhaps with a softmax; got others"):
-        load(written(tmp_path / "m.onnx", nodes, "p", shape, hidden=HIDDEN, w=W.T))
 
 
-@pytest.mark.parametrize(
-    ("nodes", "got"),
-    [
-        ([node("MatMul", "h w", "s"), node("Tanh", "s", "p")], "others"),
-        ([node("MatMul", "h w", "s"), node("Add", "s s", "t"), node("Softmax", "t", "p")], "others"),
-        ([node("MatMul", "h w", "s"), node("Sigmoid", "s", "p")], "w with a sigmoid"),
-        ([node("MatMul", "h w", "s"), node("Softmax", "s", "p", axis=0)], "others"),
-        ([node("Relu", "h", "p")], "others"),
-        ([node("Relu", "p", "q"), node("Softmax", "p", "p")], "others"),
-        ([node("Gemm", "h w h0", "s"), node("Softmax", "s", "p")], "others"),
-        ([node("MatMul", "h h", "s"), node("Softmax", "s", "p")], "others"),
-    ],
-)
-def test_what_ends_in_something_else_is_no_head(tmp_path: Path, nodes: list[Any], got: str) -> None:
-    path = written(tmp_path / "m.onnx", [*FIRST, *nodes], "p", hidden=HIDDEN, w=W.T)
-    for kind in ("auto", "head"):
-        with pytest.raises(
-            InputError, match=f"be one linear map, perhaps with a softmax; got {got}; export the weights"
-        ):
-            load(path, kind=kind)
+OTHERS: list[list[Any]] = [
+    [node("MatMul", "h w", "s"), node("Tanh", "s", "p")],
+    [node("MatMul", "h w", "s"), node("Add", "s s", "t"), node("Softmax", "t", "p")],
+    [node("MatMul", "h w", "s"), node("Sigmoid", "s", "p")],
+    [node("MatMul", "h w", "s"), node("Softmax", "s", "p", axis=0)],
+    [node("Relu", "h", "p")],
+    [node("Relu", "p", "q"), node("Softmax", "p", "p")],
+    [node("Gemm", "h w h0", "s"), node("Softmax", "s", "p")],
+    [node("MatMul", "h h", "s"), node("Softmax", "s", "p")],
+    [node("MatMul", "h w", "p")],
+    [node("Gemm", "h w b", "s"), node("Softmax", "s", "p")],
+]
+
+
+def test_what_is_no_head_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    short = np.arange(3, dtype=np.float32)
+    for number, nodes in enumerate(OTHERS):
+        written(Path(f"{number}.onnx"), [*FIRST, *nodes], "p", hidden=HIDDEN, w=W.T, b=short)
+    last = [*FIRST, node("MatMul", "h w", "s"), node("Softmax", "s", "p", axis=1)]
+    written(Path("long.onnx"), last, "p", [None, 7, 4], hidden=HIDDEN, w=W.T)
+    for number, wrong in enumerate((W, np.array([[-1.0, -2.0], [1.0, 2.5]]))):
+        classifier(Path(f"classifier{number}.onnx"), wrong, "LOGISTIC")
+    files = sorted(tmp_path.iterdir())
+    assert_refused("onnx", (partial(load, path.name, kind=kind) for path in files for kind in ("auto", "head")
+                            if (path.name, kind) != ("8.onnx", "head")))  # fmt: skip
+    Path("m.onnx").write_bytes(b"\xff" * 40)
+    with pytest.raises(InputError, match="must be a whole ONNX file"):
+        load("m.onnx")
 
 
 def test_two_outputs(tmp_path: Path) -> None:
@@ -125,16 +127,3 @@ def test_classifiers_of_scikit_learn(tmp_path: Path) -> None:
     two = load(classifier(path, np.array([[-1.0, -2.0], [1.0, 2.0]]), "LOGISTIC"))
     np.testing.assert_array_equal(two.right, [[0, 0], [1, 2]])
     np.testing.assert_array_equal(two.right_bias, [0, 1])
-    for wrong in (W, np.array([[-1.0, -2.0], [1.0, 2.5]])):
-        with pytest.raises(InputError, match="must be one linear map, perhaps with a softmax; got others"):
-            load(classifier(path, wrong, "LOGISTIC"))
-    path.write_bytes(b"\xff" * 40)
-    with pytest.raises(InputError, match="must be a whole ONNX file"):
-        load(path)
-
-
-def test_a_bias_of_another_length_is_refused(tmp_path: Path) -> None:
-    nodes = [*FIRST, node("Gemm", "h w b", "s"), node("Softmax", "s", "p")]
-    path = written(tmp_path / "m.onnx", nodes, "p", hidden=HIDDEN, w=W.T, b=np.arange(3, dtype=np.float32))
-    with pytest.raises(InputError, match=r"must be one number for each of 4 labels; got b \(3,\)"):
-        load(path)

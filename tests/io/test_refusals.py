@@ -74,12 +74,15 @@ FILES: list[tuple[str, Any, dict[str, Any]]] = [
     ("v.csv", 'id,v\na,"[1, 2]"\nb,"[1, ... 2]"\n', {"vector": "v"}),
     ("v.csv", "a\0b,c\n", {}),
     ("v.csv", "id,e0\na,1\n", {"id": "x"}),
+    *(("v.csv", content, {}) for content in (
+      "1,2\n3,4\n", "1.5\n2.5\n", "id,v,w\na,,\n", "user_id,item_id,score,x,y\n1,2,3,4,5\n",
+      'id,t,e0\na,"b\n')),
     *(("v.json", content, {}) for content in (
       '{"a": [1, 2], "a": [3, 4]}', '{"a": [1, 2], "b": [3]}', '[{"id": 1, "v": [1]}, {"id": 2}]',
       "[[1, 2], [3, null]]", "[[1, 2], [3, true]]", "[]", "3", '{"a": 0, "b": 1}', '{"model_type": "llama"}',
       '{"added_tokens": [], "model": {}}', '{"embaudit_version": "1"}', "{", "[" * 100_000, "[[1, NaN]]")),
     *(("m.npz", ABC, options) for options in (
-      {"left": "x", "right": "b"}, {"left": "a"}, {"right": "b"}, {"weight": "a"},
+      {}, {"left": "x", "right": "b"}, {"left": "a"}, {"right": "b"}, {"weight": "a"},
       {"left": "a", "right": "b", "weight": "a"}, {"left": "a", "embedding": "a"}, {"weight": "a", "kind": "factors"},
       {"kind": "heads"}, {"wieght": "a"}, {"transpose": "up"}, {"id": "a"}, {"format": "nmz"},
       {"left": "a", "right": "b", "transpose": "none"})),
@@ -208,6 +211,8 @@ CALLS: list[tuple[str, Any, Callable[[Path], Any]]] = [
       lambda path: join_ids(np.array([[1]]), path), lambda path: join_ids(np.array([7]), path))),
     ("l.txt", "a\nb\n", lambda path: read_labels(path, 0)),
     ("l.txt", "a\nb\n", lambda path: read_ids(path, 0)),
+    ("l.txt", "a\nb\n", lambda path: read_ids(path, 3)),
+    ("c.npy", npy, lambda path: read_ids(path, 6)),
     ("l.txt", b"\xe9\n", labels),
     ("l.txt", "a\n", lambda _: labels(["a"])),
     *(("l.json", content, labels) for content in (

@@ -99,3 +99,9 @@ def test_ratings_are_to_be_factorized_first(tmp_path: Path, header: str) -> None
     path.write_text(header + "\n" + "".join(",".join(map(str, range(i, i + width))) + "\n" for i in range(5)))
     with pytest.raises(InputError, match=f"got interactions .{header.replace(',', ', ')}.; factorize them first: `emb"):
         load(path)
+
+
+@pytest.mark.parametrize("text", ["1.5,2.5\n", "1.5,2.5,\n", "id,e0,e1,\na,1.5,2.5,\n", '"1.5","2.5"\n'])
+def test_a_table_of_one_row_may_have_neither_header_nor_an_end_without_separator(tmp_path: Path, text: str) -> None:
+    (tmp_path / "a.csv").write_text(text)
+    assert load(tmp_path / "a.csv").right[:].tolist() == [[1.5, 2.5]]

@@ -211,15 +211,8 @@ def test_its_condition_is_that_of_its_gains_whatever_their_signs():
 
 
 def test_what_is_no_norm_is_refused():
-    given = [
-        ("batch", GAIN),
-        ("rms", np.zeros(3)),
-        ("rms", [1.0, np.nan]),
-        ("rms", [[1.0]]),
-        ("rms", GAIN, None, -1e-6),
-        ("rms", GAIN, None, np.inf),
-        ("layer", GAIN, [1.0]),
-    ]
+    given = [("batch", GAIN), ("rms", np.zeros(3)), ("rms", [1.0, np.nan]), ("rms", [[1.0]]),
+             ("rms", GAIN, None, -1e-6), ("rms", GAIN, None, np.inf), ("layer", GAIN, [1.0])]  # fmt: skip
     assert_refused("norm", (partial(FinalNorm, *one) for one in given))
 
 

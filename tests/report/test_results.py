@@ -25,6 +25,7 @@ from snapshots import as_locked, assert_snapshot, sketch
 import embaudit as ea
 from embaudit.canonical import pinned_test
 from embaudit.core.results import Drawn, Result
+from embaudit.model import Softmax
 from embaudit.model.drift import drift
 from embaudit.movements import movement
 from embaudit.report.documents import document
@@ -225,6 +226,11 @@ def test_an_explorer_says_and_holds_what_it_did():
         "biases and counts": ea.audit(biased, n_gauges=1),
         "a head": ea.audit(head, n_gauges=1),
         "one side": ea.audit(ea.FactorModel.from_vectors(draw.standard_normal((400, 3))), n_gauges=1),
+        "labels of length 1": ea.audit(head.replace(link=Softmax(unit_rows=True)), quick=True),
+        **{
+            link: ea.audit(random_model(p=p, k=3, link=link), quick=True)
+            for link, p in (("cosine", 30), ("sigmoid", 30), ("ranking", 400))
+        },
     }
     lines = []
     for name, audit in told.items():

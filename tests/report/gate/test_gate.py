@@ -100,11 +100,6 @@ def test_what_is_no_audit_is_no_baseline(tmp_path, text):
 
 
 def test_what_is_no_code_or_severity_is_refused():
-    given = [
-        {"ignore": ["EMB9"]},
-        {"ignore": ["emb104"]},
-        {"severities": ["EMB104"]},
-        {"severities": ["EMB104=never"]},
-        {"severities": ["X=tip"]},
-    ]
+    given = [{"ignore": ["EMB9"]}, {"ignore": ["emb104"]}, {"severities": ["EMB104"]},
+             {"severities": ["EMB104=never"]}, {"severities": ["X=tip"]}]  # fmt: skip
     assert_refused("gate", (partial(Gate.of, TIP, **one) for one in given))

@@ -1,0 +1,30 @@
+"""What embaudit says it makes of one file of each format: `looked.txt` holds it for people to read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from seeds import SEEDS
+from snapshots import as_locked, assert_section
+
+from embaudit.errors import InputError
+from embaudit.io import look, read
+
+
+@as_locked
+def test_what_is_said_of_a_file_of_each_format(tmp_path, monkeypatch):
+    lines = []
+    for number, seed in enumerate(SEEDS):
+        folder = tmp_path / str(number)
+        (folder / seed.name).parent.mkdir(parents=True)
+        monkeypatch.chdir(folder)
+        seed.write(folder / seed.name)
+        for given in (seed.name, *[str(Path(seed.name).parent)][: "/" in seed.name]):
+            try:
+                said = look(given).explain()
+                model = read(given).model
+                said += f"\n  {model!r}, {model.objective}, {model.names('right')[:2].tolist()}"
+            except InputError as refused:
+                said = f"refused: {refused}"
+            lines.append(f"{given}: {said}\n")
+    assert_section(Path(__file__).with_name("looked.txt"), "looked", "".join(lines))
