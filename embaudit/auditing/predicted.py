@@ -19,12 +19,11 @@ import numpy as np
 from embaudit.canonical.balance import balanced_maps
 from embaudit.canonical.identified import prediction_views
 from embaudit.canonical.row_span import seen_directions
-from embaudit.core.parallel import row_blocks
 from embaudit.core.plain import Finite
 from embaudit.linalg.transformed_rows import TransformedRows
 from embaudit.model import Equivalence
 from embaudit.model.objectives import known_objective
-from embaudit.movements.movement import MovementProbe
+from embaudit.movements.movement import MovementProbe, directed_in
 from embaudit.movements.neighbourhoods import Neighbourhood, neighbourhoods
 
 if TYPE_CHECKING:
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
 
     from embaudit.core.checked import Indices
     from embaudit.linalg.mapped import Mapped
-    from embaudit.model import FactorModel, Role, SideName
+    from embaudit.model import Role, SideName
     from embaudit.movements.movement import Movement
 
 
@@ -94,9 +93,10 @@ def by_prediction(probe: MovementProbe, *, side: SideName, rows: Indices, n: int
     after = prediction_views(model)
     if after is None:
         return None
-    before, movements = _measured(probe, after)
+    movements = moved_to(probe, after)
     if not movements:
         return None
+    before = directed_in(model, {side: after[side]})
     n = min(n, len(before.side(side).directed) - 1)
     rows = rows[before.side(side).norms[rows] > 0]
     examples = neighbourhoods(before, after[side], role=side, rows=rows, n=n) if n > 0 and len(rows) else ()
@@ -106,9 +106,11 @@ def by_prediction(probe: MovementProbe, *, side: SideName, rows: Indices, n: int
 def moved_to(probe: MovementProbe, rows: Mapping[SideName, Mapped | TransformedRows]) -> tuple[Movement, ...]:
     """Measure how the cosines within some sides move to other rows, which may leave rows without a direction.
 
-    Such rows are left out before and after, and the probe is drawn anew; left-right cosines are not measured.
+    Left-right cosines are not measured.
     """
-    return _measured(probe, rows)[1]
+    # A probe measures rows of all of its sides: those that are not mapped pass as they are.
+    rest = {side: probe.model.factors(side) for side in probe.model.sides}
+    return probe.measure_rows({**rest, **rows}, [plan.role for plan in probe.plans if plan.role in rows])
 
 
 def without_unseen(probe: MovementProbe, outside: Collection[SideName]) -> tuple[Movement, ...]:
@@ -159,33 +161,3 @@ def penalty_form(probe: MovementProbe) -> PenaltyForm | None:
         for side, linear in maps.linear.items()
     }
     return PenaltyForm(maps.condition_number, moved_to(probe, rows))
-
-
-def _measured(
-    probe: MovementProbe, after: Mapping[SideName, Mapped | TransformedRows]
-) -> tuple[FactorModel, tuple[Movement, ...]]:
-    """Return the model before, of rows that have a direction in both, and how cosines within the sides move."""
-    model = probe.model
-    before = _of_seen_rows(model, after)
-    within = [
-        plan.role
-        for plan in probe.plans
-        if plan.role != "cross" and plan.role in after and len(before.side(plan.role).directed) > 1
-    ]
-    if not within:
-        return before, ()
-    # Pairs and lists of the probe may hold rows that are left out now: then they are drawn anew among the others.
-    probe = probe if before is model else probe.over(before, within)
-    # A probe measures rows of all of its sides: those that are not mapped pass as they are.
-    rest = {side: model.factors(side) for side in model.sides}
-    return before, probe.measure_rows({**rest, **after}, within)
-
-
-def _of_seen_rows(model: FactorModel, vectors: Mapping[SideName, Mapped | TransformedRows]) -> FactorModel:
-    """Leave out rows that no prediction sees: they have a direction, and their predictions have none."""
-    some = {}
-    for side, mapped in vectors.items():
-        is_seen = np.concatenate([np.any(mapped[block] != 0, axis=1) for block in row_blocks(*mapped.shape)])
-        if (~is_seen[model.side(side).directed]).any():
-            some[side] = model.factors(side) * is_seen[:, None]
-    return model.replace(**some) if some else model

@@ -24,6 +24,7 @@ from embaudit.core.checked import MOST_COUNT, RNG, Floats, Indices, Matrix, as_c
 from embaudit.core.parallel import row_blocks
 from embaudit.core.results import Drawn
 from embaudit.core.words import counted, drawn_of, percent
+from embaudit.errors import must_be
 from embaudit.linalg.intervals import draw_groups, jackknife_margin
 from embaudit.linalg.mapped import Mapped
 from embaudit.linalg.nearest import NeighbourLists, neighbours, tie_of
@@ -186,6 +187,12 @@ class SampleSnapshot:
             for side, sample in self.samples.items()
         }
         return {side: [cross_gram(*both) for both in pairs] for side, pairs in parts.items()}
+
+    @property
+    def loses_rows(self) -> bool:
+        """True if a row held has a direction before, and none here."""
+        assert self.before is not None
+        return any((np.isnan(self.unit[s][:, 0]) > np.isnan(rows[:, 0])).any() for s, rows in self.before.unit.items())
 
     def table(self, sides: tuple[SideName, ...]) -> Floats:
         """Cosines of all rows held, of one side with each other or of the first with the second; NaN without one."""
@@ -359,9 +366,18 @@ class MovementProbe:
         return self.measure_rows({side: after.factors(side) for side in self.sides})
 
     def measure_rows(self, after: Mapping[SideName, Rows], roles: Sequence[Role] | None = None) -> tuple[Movement, ...]:
-        """Measure the movement of every role, or of some, to other rows of the same entities."""
+        """Measure the movement of every role, or of some, to other rows of the same entities.
+
+        Rows that have no direction there are left out before, too: pairs and lists are then drawn anew among the
+        others, and a role that has no pair left is left out.
+        """
         now = SampleSnapshot(self.before.samples, after, self.before)
-        return tuple(self._measure(plan, now) for plan in self.plans if roles is None or plan.role in roles)
+        plans = [plan for plan in self.plans if roles is None or plan.role in roles]
+        if not now.loses_rows:
+            return tuple(self._measure(plan, now) for plan in plans)
+        seen = directed_in(self.model, after)
+        left = [plan.role for plan in plans if Pairs(plan.role).n_pairs(seen)]
+        return self.over(seen, left).measure_rows(after) if left else ()
 
     def _measure(self, plan: _RolePlan, now: SampleSnapshot) -> Movement:
         """Compare the cosines of the sample before and now: pairs, then sums over all of them, then lists."""
@@ -419,6 +435,23 @@ class MovementProbe:
         )
 
 
+def directed_in(model: FactorModel, after: Mapping[SideName, Rows]) -> FactorModel:
+    """Put zeros for the rows of some sides that have a direction, and none in another model of the same entities.
+
+    Examples
+    --------
+    >>> directed_in(FactorModel.from_vectors(np.eye(2)), {"right": np.array([[0.0, 0.0], [2.0, 1.0]])}).right
+    array([[0., 0.],
+           [0., 1.]])
+    """
+    some = {}
+    for side, rows in after.items():
+        has_direction = np.concatenate([np.any(rows[block] != 0, axis=1) for block in row_blocks(*rows.shape)])
+        if not has_direction[model.side(side).directed].all():
+            some[side] = model.factors(side) * has_direction[:, None]
+    return model.replace(**some) if some else model
+
+
 def movement(
     before: FactorModel,
     after: FactorModel,
@@ -454,7 +487,11 @@ def movement(
     require_same_rows(before, after)
     for name, count in (("n_pairs", n_pairs), ("n_neighbours", n_neighbours)):
         as_count(count, name, most=MOST_COUNT)
-    (measured,) = MovementProbe(
-        before, [before.role(role)], n_pairs=n_pairs, n_neighbours=n_neighbours, rng=rng
-    ).measure(after)
+    pairs = Pairs(before.role(role))
+    after_rows = {side: after.factors(side) for side in pairs.sides}
+    if not pairs.n_pairs(directed_in(before, after_rows)):
+        name, remedy = "rows of which cosines are compared", "take others, or a role that has some"
+        raise must_be(name, "two or more that have a direction in both models", f"fewer {pairs} rows", remedy)
+    probe = MovementProbe(before, [before.role(role)], n_pairs=n_pairs, n_neighbours=n_neighbours, rng=rng)
+    (measured,) = probe.measure_rows(after_rows)
     return measured

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from models import random_model
 from scipy.stats import spearmanr
 
+from embaudit.auditing import audit
 from embaudit.auditing.traits import mean_cosine
 from embaudit.errors import InputError
 from embaudit.gauges import Diagonal, Gauge, GeneralLinear, Orthogonal
@@ -117,13 +118,28 @@ def test_rows_without_direction_are_left_out_and_counted():
     kept = model.replace(right=np.delete(items, [3, 11], axis=0))
     gauge = Gauge.diagonal([1, 2, 3, 4, 5])
     for role in ROLES:
-        with_holes, without = (movement(m, gauge.act(m), role=role) for m in (holed, kept))
-        assert with_holes.n_zero == (0 if role == "left" else 2)
-        assert with_holes.n_pairs == without.n_pairs
-        assert with_holes.mean_abs == pytest.approx(without.mean_abs, abs=1e-13)
-        assert with_holes.rms == pytest.approx(without.rms, abs=1e-9)
-        assert with_holes.pearson == pytest.approx(without.pearson, abs=1e-9)
-        assert role == "cross" or with_holes.top_n_overlap == without.top_n_overlap
+        without = movement(kept, gauge.act(kept), role=role)
+        # A row that loses its direction on the way is left out as if it had none before.
+        for before in (holed, model):
+            with_holes = movement(before, gauge.act(holed), role=role)
+            assert with_holes.n_zero == (0 if role == "left" else 2)
+            assert with_holes.n_pairs == without.n_pairs
+            assert with_holes.mean_abs == pytest.approx(without.mean_abs, abs=1e-13)
+            assert with_holes.rms == pytest.approx(without.rms, abs=1e-9)
+            assert with_holes.pearson == pytest.approx(without.pearson, abs=1e-9)
+            assert role == "cross" or with_holes.top_n_overlap == without.top_n_overlap
+    assert movement(holed, gauge.act(model)).n_zero == 2
+    one = model.replace(right=items * (np.arange(len(items)) == 0)[:, None])
+    with pytest.raises(InputError, match="two or more that have a direction in both models; got fewer right rows"):
+        movement(model, one)
+
+
+def test_an_item_that_no_score_sees_has_no_cosine_in_some_equivalent_models():
+    users, items = (np.abs(random_model(n=n, p=n, k=6).right) for n in (40, 50))
+    users[:, -1], items[0] = 0, np.eye(6)[-1]
+    movements = [each for moved in audit(FactorModel.from_user_item(users, items)).evidence.movement for each in moved]
+    assert {each.n_zero for each in movements if each.role == "right"} == {0, 1}
+    assert all(np.isfinite(each.pearson) for each in movements)
 
 
 def test_overlap_agrees_with_sets_where_there_are_no_ties():
