@@ -49,8 +49,10 @@ def version(
 
         typer.echo(f"embaudit {__version__}")
         raise typer.Exit
-    # Settings are those of audits alone, so a damaged file stops no other command.
-    if context.invoked_subcommand == "audit":
+    # Settings are those of audits, so a damaged file stops no other command but what recomputes or uses one.
+    if context.invoked_subcommand in ("audit", "fix", "gauge", "verify"):
         CURRENT.set(Settings.near(Path.cwd()))
+        values = CURRENT.get().values
+        read = {name: values[name] for name in ("norm", "norm_kind") if name in values}
         # As defaults of options, they give way to what is typed.
-        context.default_map = {"audit": dict(CURRENT.get().values)}
+        context.default_map = {"audit": dict(values)} | dict.fromkeys(("fix", "gauge", "verify"), read)

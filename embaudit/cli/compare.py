@@ -41,7 +41,7 @@ def compare(
 
     # A limit that is no number is refused before two models are read.
     limits = values_in(fail_below, "fail-below", "kept=0.7", float)
-    with output.promised([before, after, *reading.files(before)]) as write:
+    with output.promised([before, after, titles.items, *reading.files(before)]) as write:
         try:
             readings = [reading.read(path) for path in (before, after)]
         except InputError as error:

@@ -25,7 +25,7 @@ def formats(
     from embaudit.report.document import Grid
 
     if path is not None:
-        intake = look([path, *more] if more else path, kind=reading.kind, **reading.options)
+        intake = look([path, *more] if more else path, **{"kind": reading.kind} | reading.options)
         make_console(quiet=False).print(intake.explain(), markup=False, soft_wrap=True)
         return
     headings = ("format", "files", "reads", "writes", "from", "holds", "needs")

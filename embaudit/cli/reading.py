@@ -106,7 +106,7 @@ class Given(Group):
         from embaudit.io import read
         from embaudit.model.sizes import shape_question
 
-        result = read([path, *more] if more else path, kind=self.kind, **self.options)
+        result = read([path, *more] if more else path, **{"kind": self.kind} | self.options)
         # A single row is refused wherever rows are compared, in a sentence that asks the same.
         oriented = result.intake.format not in ARRAYS
         if result.model.n_right > 1 and not oriented and (question := shape_question(result.model)):

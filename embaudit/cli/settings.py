@@ -42,7 +42,7 @@ FORMER = {"top": "n-neighbours", "pairs": "n-pairs", "gauges": "n-gauges", "grou
 
 @dataclass(frozen=True)
 class Settings:
-    """Options of `embaudit audit` that a file sets; what is typed goes before them."""
+    """Options of `embaudit audit` that a file sets; options on the command line override this file."""
 
     path: Path | None = None
     """The file; None without one."""
@@ -54,7 +54,7 @@ class Settings:
     def __str__(self) -> str:
         named = [name.replace("_", "-") for name in self.values]
         keys = ", ".join([*named, *["ignore"] * bool(self.ignore)]) or "nothing"
-        return f"settings: {keys} of {self.path}; what is typed goes before them."
+        return f"settings: {keys} of {self.path}; options on the command line override this file."
 
     @classmethod
     def near(cls, folder: Path) -> Settings:
@@ -104,6 +104,8 @@ def _checked(path: Path, values: Any) -> Iterator[tuple[str, Any]]:
         raise must_be(f"tool.embaudit in {path}", "a table", repr(values))
     for spelled, value in values.items():
         name: Any = FORMER.get(spelled, spelled)
+        if name != spelled and name in values:
+            raise must_be(f"{name} in {path}", "set once", f"{spelled} besides")
         if name not in KEYS:
             raise must_be(f"a setting in {path}", f"one of {', '.join(KEYS)}", repr(name), nearest_to(name, KEYS))
         kind = KEYS[name]

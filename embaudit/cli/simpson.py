@@ -10,6 +10,7 @@ import typer
 from embaudit.cli.app import FailOnFindings, Rng, app
 from embaudit.cli.settings import FailOn
 from embaudit.cli.terminal import Output, progress_bars
+from embaudit.core.words import counted
 
 
 @app.command()
@@ -27,9 +28,12 @@ def simpson(
     fail_on: FailOnFindings = FailOn.NEVER,
 ) -> None:
     """Find groupings of a table that reverse, remove or uncover an association (Simpson's paradox)."""
+    from embaudit.errors import must_be
     from embaudit.report.document import Origin
     from embaudit.reversals import simpson as find
 
+    if fail_on is FailOn.ISSUE and not n_permutations:
+        raise must_be("--n-permutations", "1 or more beside --fail-on issue, which asks what chance explains", "0")
     with output.promised([table]) as write:
         with progress_bars(quiet=output.quiet):
             result = find(
@@ -45,7 +49,8 @@ def simpson(
         write(result, f"{y} on {x} in {table.name}", Origin(((table.name, None),), seed=rng))
     output.show(result)
     # A finding that chance explains is a tip, and any other an issue.
-    beyond_chance = any(grouping.is_significant for grouping in result.findings)
-    raise typer.Exit(
-        {FailOn.NEVER: 0, FailOn.ISSUE: int(beyond_chance), FailOn.TIP: int(bool(result.findings))}[fail_on]
-    )
+    stops = {FailOn.NEVER: 0, FailOn.ISSUE: result.n_significant, FailOn.TIP: len(result.findings)}[fail_on]
+    if fail_on is not FailOn.NEVER:
+        what = counted(stops, "finding") + " beyond chance" * (fail_on is FailOn.ISSUE)
+        output.console.print(f"gate: {f'stops, {what}' if stops else 'passes'}", markup=False, highlight=False)
+    raise typer.Exit(int(stops > 0))

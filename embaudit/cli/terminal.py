@@ -202,9 +202,11 @@ def values_in(pairs: Sequence[str] | None, option: str, example: str, kind: Call
     >>> values_in(["left=enc"], "load", "left=users", str), values_in(["hubs=0.2"], "thresholds", "hubs=0.2", float)
     ({'left': 'enc'}, {'hubs': 0.2})
     """
-    values = {}
+    values: dict[str, T] = {}
     for pair in pairs or ():
         name, _, value = pair.partition("=")
+        if name in values:
+            raise must_be(f"{name} of --{option}", "given once", f"{values[name]} and {value}")
         try:
             # An empty name or value is refused in the same sentence as a number that is none.
             if not (name and value):

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from embaudit.cli.app import Model, Quiet, app
+from embaudit.cli.app import Model, More, Quiet, app
 from embaudit.cli.reading import Given, Titles, read_for_audit
 from embaudit.cli.terminal import make_console, progress_bars
 
@@ -16,6 +16,7 @@ from embaudit.cli.terminal import make_console, progress_bars
 def verify(
     audit: Annotated[Path, typer.Argument(help="What `embaudit audit --json` wrote.", show_default=False)],
     path: Model,
+    more: More = None,
     *,
     reading: Given,
     titles: Titles,
@@ -27,10 +28,12 @@ def verify(
     """
     from embaudit.auditing.recompute import recorded
     from embaudit.auditing.recompute import verify as compared
+    from embaudit.io import source_of
 
     record = recorded(audit)
     with progress_bars(quiet=quiet):
-        model = read_for_audit(path, reading, titles, quiet=quiet)
-        verification = compared(record, model, source=str(path))
+        # How the model was trained stands in the record.
+        model = read_for_audit(path, reading.undeclared, titles, more, quiet=quiet)
+        verification = compared(record, model, source=source_of([path, *more]) if more else str(path))
     make_console(quiet=quiet).print(verification.explain(), markup=False, soft_wrap=True)
     raise typer.Exit(int(not verification.ok))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial, singledispatch
+from math import isnan
 from typing import Any
 
 import numpy as np
@@ -223,7 +224,7 @@ def simpson_document(report: SimpsonReport) -> Document:
     )[:SHOWN]
     drawn = [_lines(report, each) for each in groupings]
     x, y = report.titles or (report.x, report.y)
-    beyond = f"{sum(grouping.is_significant for grouping in report.findings)} of them significant"
+    beyond = "not tested" if isnan(report.pooled.p) else f"{report.n_significant} of them significant"
     table = Grid.from_frame(
         report.to_frame()[list(SIMPSON)],
         f"{report.y} on {report.x}, {counted(report.pooled.n, 'row')}",

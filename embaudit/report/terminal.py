@@ -11,6 +11,7 @@ from itertools import chain, pairwise, product, repeat
 from shlex import join, split
 from textwrap import shorten, wrap
 
+from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 from rich.panel import Panel
 from rich.text import Text
@@ -19,7 +20,6 @@ from embaudit.auditing import Audit
 from embaudit.auditing.answer import Readability
 from embaudit.auditing.finding import Finding, Severity
 from embaudit.core.results import Result
-from embaudit.core.words import cut
 from embaudit.report.audit_document import CONVENTIONS, UNMOVED, audit_document
 from embaudit.report.document import Document, Glance, Grid, Lists, Near
 from embaudit.report.next_steps import Invocation
@@ -183,8 +183,9 @@ def _two_lists(lists: Lists, below: str) -> Iterator[str]:
     # Where a line follows the lists it explains the star, else the heading does.
     note = " (* one list only)" * (marked and not below)
     other = _short(lists.headings[1], COLUMN - len(note)) + note
-    name = _short(lists.name, WIDTH - len(f"nearest to , by cosine  {other}"))
-    yield f"{f'nearest to {name}, by cosine':{COLUMN + 2}}  {other}"
+    room = WIDTH - len(f"nearest to , by cosine  {other}")
+    name = _narrow(_short(lists.name, room), room)
+    yield f"{_filled(f'nearest to {name}, by cosine', COLUMN + 2)}  {other}"
     for each, two in zip(lists.before, lists.after, strict=True):
         yield f"{_cell(each, ' *'[not each.stays])}    {_cell(two, ' *'[not two.stays])}".rstrip()
     if below:
@@ -192,8 +193,23 @@ def _two_lists(lists: Lists, below: str) -> Iterator[str]:
 
 
 def _cell(each: Near, mark: str) -> str:
-    room = COLUMN - 8
-    return f"{cut(each.name, room):{room}} {float(each.cosine):5.2f} {mark}"
+    return f"{_filled(_narrow(each.name, COLUMN - 8), COLUMN - 8)} {float(each.cosine):5.2f} {mark}"
+
+
+def _narrow(text: str, room: int) -> str:
+    """Cut a text to so many cells of a terminal, two of which a letter of Chinese or Japanese takes.
+
+    Examples
+    --------
+    >>> _narrow("七人の侍", 8), _narrow("七人の侍", 6), _narrow("Seven Samurai", 6)
+    ('七人の侍', '七人 …', 'Seven…')
+    """
+    return text if cell_len(text) <= room else f"{set_cell_size(text, room - 1)}…"
+
+
+def _filled(text: str, room: int) -> str:
+    """Put blanks behind a text up to so many cells."""
+    return text + " " * (room - cell_len(text))
 
 
 def _commands(steps: Iterable[tuple[str, str]]) -> Iterator[list[str]]:

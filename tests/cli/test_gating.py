@@ -51,7 +51,9 @@ def test_settings_are_read_said_and_overridden(model, embaudit, name, tmp_path, 
     model = Path("..") / model
     passed = embaudit("audit", model, "--pairs", 50)
     assert passed.code == 0
-    said = f"settings: fail-on, n-gauges, severity of {tmp_path / name}; what is typed goes before them.\n"
+    said = (
+        f"settings: fail-on, n-gauges, severity of {tmp_path / name}; options on the command line override this file.\n"
+    )
     assert passed.err == said
     assert "EMB101 items (tip" not in last(passed)
     typed = embaudit("audit", model, "--pairs", 50, "--fail-on", "tip", "--quiet")

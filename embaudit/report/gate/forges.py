@@ -123,17 +123,25 @@ def filled(template: str, **values: Any) -> str:
     from embaudit.report.page import environment
 
     made = environment(escapes=".xml" in template)
-    made.filters |= {"plain": plain_text, "line": _line, "told": _told}
+    made.filters |= {"plain": plain_text, "line": _line, "told": _told, "coded": _coded}
     return made.get_template(template).render(version=__version__, **values) + "\n"
 
 
 def _told(code: Entry) -> str:
-    """Write as list in Markdown what `embaudit explain` says of a code; what it sets as code stays so."""
-    sections = ((heading, re.split("(`[^`]*`)", text)) for heading, text in code.sections)
-    return "\n".join(
-        f"- *{heading}*: {''.join(piece if piece.startswith('`') else plain_text(piece) for piece in parts)}"
-        for heading, parts in sections
-    )
+    """Write as list in Markdown what `embaudit explain` says of a code."""
+    return "\n".join(f"- *{heading}*: {_coded(text)}" for heading, text in code.sections)
+
+
+def _coded(text: str) -> str:
+    r"""Write a text of our own as Markdown, in which what it sets as code stays so.
+
+    Examples
+    --------
+    >>> print(_coded("`--objective` of a|b"))
+    `--objective` of a\|b
+    """
+    pieces = re.split("(`[^`|]*`)", text)
+    return "".join(piece if piece.startswith("`") else plain_text(piece) for piece in pieces)
 
 
 def plain_text(text: str) -> str:

@@ -85,7 +85,7 @@ class Baseline:
             # Compared with itself, so that a damaged sample is found here, where the file can be named; one of too few
             # rows can be compared with none.
             sample = None if score_change(sample, sample) is None else sample
-        except (ValueError, TypeError, KeyError, IndexError) as error:
+        except (ValueError, TypeError, KeyError, IndexError, OverflowError) as error:
             remedy = "write it with `embaudit audit MODEL --json FILE`"
             raise must_be("the baseline", "the JSON of an audit", f"{where}, which is none", remedy) from error
         return cls(findings, sample)
