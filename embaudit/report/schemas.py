@@ -180,6 +180,7 @@ def _described(text: str) -> dict[str, str]:
 
 def _schema_of(kind: Any, definitions: dict[str, Any], table: dict[str, Any]) -> dict[str, Any]:
     """Write the schema of what `plain` makes of values of a type; tables and dictionaries of anything have columns."""
+    kind = _spelled_out(kind)
     origin, args = get_origin(kind), get_args(kind)
     if origin is None:
         return table if kind is Any else _class_schema(kind, definitions, table)
@@ -198,6 +199,12 @@ def _schema_of(kind: Any, definitions: dict[str, Any], table: dict[str, Any]) ->
     size = {"minItems": len(nodes), "maxItems": len(nodes)} if origin is tuple and ... not in args else {}
     items = {"items": nodes[0]} if all(node == nodes[0] for node in nodes) else {"prefixItems": nodes}
     return {"type": "array", **items, **size}
+
+
+def _spelled_out(kind: Any) -> Any:
+    """Put what it stands for in place of an alias with arguments, such as NumPy 2.5 makes of NDArray[float]."""
+    origin = get_origin(kind)
+    return origin.__value__[get_args(kind)] if hasattr(origin, "__value__") else kind
 
 
 def _class_schema(kind: type, definitions: dict[str, Any], table: dict[str, Any]) -> dict[str, Any]:
@@ -230,7 +237,7 @@ def _attribute(kind: Any, path: str) -> tuple[Any, str]:
     optional, text = False, ""
     for name in path.split("."):
         args = get_args(kind)
-        kind, optional = (args[0], True) if NoneType in args else (kind, optional)
+        kind, optional = (args[0], True) if NoneType in args else (_spelled_out(kind), optional)
         module, annotation, described = _members(get_origin(kind) or kind).get(name) or METHODS[name]
         kind, text = _evaluated(module, annotation), described or text
     return (kind | None if optional else kind), text
