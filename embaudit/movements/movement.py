@@ -192,7 +192,8 @@ class SampleSnapshot:
     def loses_rows(self) -> bool:
         """True if a row held has a direction before, and none here."""
         assert self.before is not None
-        return any((np.isnan(self.unit[s][:, 0]) > np.isnan(rows[:, 0])).any() for s, rows in self.before.unit.items())
+        both = ((rows[:, 0], self.unit[side][:, 0]) for side, rows in self.before.unit.items())
+        return any(bool((np.isnan(now) > np.isnan(before)).any()) for before, now in both)
 
     def table(self, sides: tuple[SideName, ...]) -> Floats:
         """Cosines of all rows held, of one side with each other or of the first with the second; NaN without one."""
