@@ -376,9 +376,9 @@ class MovementProbe:
         plans = [plan for plan in self.plans if roles is None or plan.role in roles]
         if not now.loses_rows:
             return tuple(self._measure(plan, now) for plan in plans)
-        seen = directed_in(self.model, after)
-        left = [plan.role for plan in plans if Pairs(plan.role).n_pairs(seen)]
-        return self.over(seen, left).measure_rows(after) if left else ()
+        common = directed_in(self.model, after)
+        left = [plan.role for plan in plans if Pairs(plan.role).n_pairs(common)]
+        return self.over(common, left).measure_rows(after) if left else ()
 
     def _measure(self, plan: _RolePlan, now: SampleSnapshot) -> Movement:
         """Compare the cosines of the sample before and now: pairs, then sums over all of them, then lists."""
