@@ -111,7 +111,9 @@ def require_budget(name: str, budget: float | None, least: float, most: float = 
     if budget is None:
         return
     if not (is_number(budget) and budget >= least):
-        raise must_be(name, f"a finite number >= {least:g}", repr(budget), "None sets no bound")
+        # A shift of 0 is one; a condition number below 1 is none, so what it counts is told.
+        remedy = "it is the largest stretch over the smallest, such as 2" if least == 1 else "None sets no bound"
+        raise must_be(name, f"a finite number >= {least:g}", repr(budget), remedy)
     if budget > most:
         raise must_be(name, f"at most {most:g}, what float64 can hold", f"{budget:g}", "None sets no bound")
 

@@ -182,7 +182,7 @@ class Remedy(Result):
         ----------
         path : path
             `.npz` holds everything; `.parquet`, `.safetensors`, `.npy` and `.txt` (word2vec) hold one side. All are
-            written a chunk at a time.
+            written a chunk at a time. Titles are left out where a format keeps the ids alone (`lost_fields` says so).
         force : bool
             Whether an existing file may be replaced.
 
@@ -200,17 +200,26 @@ class Remedy(Result):
         if len(self.roles) > 1 and plain_suffix(target) != ".npz":
             sides, what = " and ".join(self._title(role) for role in self.roles), plain_suffix(target)
             raise must_be(f"vectors written as {what}", "those of one side", sides, "pass role, or write .npz")
-        streams = {name: self.stream(role) for name, role in self._places().items()}
-        save(Draft(streams, self._fields()), target, force=force)
+        save(self._in_file(target)[0], target, force=force)
         self.verify(target)
         return target
 
+    def _in_file(self, path: AnyPath) -> tuple[Draft, str]:
+        """Return what a file of a format gets of the vectors, and what it loses; titles can be joined again by ids."""
+        fields, suffix = self._fields(), plain_suffix(as_path(path, "the output"))
+        draft = Draft({name: self.stream(role) for name, role in self._places().items()}, fields)
+        room, lost = room_in(writer_of(path), draft), []
+        if self.objective == "prediction" and "objective" not in room:
+            lost.append("cannot say that these are prediction vectors: audit it with --objective prediction.")
+        has_both = fields.get("right_ids") is not None and fields.get("right_names") is not None
+        if has_both and "right_ids" in room and "right_names" not in room:
+            fields["right_names"] = None
+            lost.append("has ids and no titles: join them by id, as --items does.")
+        return draft, " ".join(f"A {suffix} file {text}" for text in lost)
+
     def lost_fields(self, path: AnyPath) -> str:
-        """Name a field of the vectors that a file of them loses, and the option that restores it; else nothing."""
-        if self.objective != "prediction" or "objective" in room_in(writer_of(path), Draft({}, self._fields())):
-            return ""
-        suffix = plain_suffix(as_path(path, "the output"))
-        return f"A {suffix} file cannot say that these are prediction vectors: audit it with --objective prediction."
+        """Name the fields of the vectors that a file of them loses, and the options that restore them; else nothing."""
+        return self._in_file(path)[1]
 
     def unsaid(self, path: AnyPath) -> str:
         """Return `lost_fields(path)`; the earlier name of it."""
