@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.core.checked import as_texts
-from embaudit.core.parallel import row_blocks
 from embaudit.errors import InputError, must_be
 from embaudit.io.codecs.unpacked import open_bytes
 from embaudit.io.intake import Contents, Source
@@ -71,7 +70,7 @@ def _table(path: Path) -> tuple[NDArray[np.str_], NDArray[np.float32]]:
             if count is None or _is_text(line, size):
                 tokens, vectors = _of_text(chain([line], file), count, size, path)
             else:
-                tokens, vectors = _of_binary(line, file, count, size, path)
+                tokens, vectors = _of_binary(line + file.read(), count, size, path)
     except (OSError, MemoryError) as error:
         raise InputError(f"{path} cannot be read: {error}.") from error
     if all(b"." in token and NUMBERS.fullmatch(token) for token in tokens):
@@ -137,33 +136,25 @@ def _other_count(path: Path, count: int | None, got: str) -> InputError:
     return must_be(f"{path}", f"a table of {count} vectors, as its header says", got, "fetch it again")
 
 
-def _of_binary(
-    buffer: bytes, file: IO[bytes], count: int, size: int, path: Path
-) -> tuple[list[bytes], NDArray[np.float32]]:
+def _of_binary(data: bytes, count: int, size: int, path: Path) -> tuple[list[bytes], NDArray[np.float32]]:
     """Cut bytes into tokens, each up to a space, and vectors in float32, and check their number."""
     tokens: list[bytes] = []
-    parts, width, position = [], 4 * size, 0
-    # Room is set aside block by block: a header may claim more vectors than follow.
-    for rows in row_blocks(count, size):
-        vectors = np.empty((rows.stop - rows.start, size), dtype=np.float32)
-        for vector in vectors:
-            end = buffer.find(b" ", position)
-            while end < 0 or len(buffer) < end + 1 + width:
-                more = file.read(2**20 + width)
-                if not more or (end < 0 and len(buffer) - position > 2**20):
-                    raise _other_count(path, count, f"{len(tokens)}")
-                buffer, position = buffer[position:] + more, 0
-                end = buffer.find(b" ")
-            # The original program ends each vector with a newline, gensim does not.
-            tokens.append(buffer[position:end].lstrip(b"\n"))
-            vector[:] = np.frombuffer(buffer, "<f4", size, end + 1)
-            position = end + 1 + width
-        _require_aligned(tokens[rows.start :], vectors, path)
-        parts.append(vectors)
-    if (buffer[position:] + file.read(2**20)).strip(b"\n"):
+    width, position = 4 * size, 0
+    # A header may claim more vectors than follow: there is room for one more than can.
+    vectors = np.empty((min(count, len(data) // (width + 1) + 1), size), dtype=np.float32)
+    for vector in vectors:
+        end = data.find(b" ", position)
+        if end < 0 or len(data) < end + 1 + width:
+            raise _other_count(path, count, f"{len(tokens)}")
+        # The original program ends each vector with a newline, gensim does not.
+        tokens.append(data[position:end].lstrip(b"\n"))
+        vector[:] = np.frombuffer(data, "<f4", size, end + 1)
+        position = end + 1 + width
+    _require_aligned(tokens, vectors, path)
+    if data[position : position + 2**20].strip(b"\n"):
         remedy = "fetch it again; a token that holds a space also shifts what follows, so save such vectors as text"
         raise must_be(f"{path}", f"at its end after {count} vectors, as its header says", "more bytes", remedy)
-    return tokens, np.concatenate(parts)
+    return tokens, vectors
 
 
 def _require_aligned(tokens: list[bytes], vectors: NDArray[np.float32], path: Path) -> None:
