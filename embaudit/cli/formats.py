@@ -22,12 +22,14 @@ def formats(
     """List the model files embaudit reads and writes; of one file, say what it would be read as."""
     from embaudit.io import formats as known
     from embaudit.io import look
-    from embaudit.report.document import Grid
 
     if path is not None:
         intake = look([path, *more] if more else path, **{"kind": reading.kind} | reading.options)
         make_console(quiet=False).print(intake.explain(), markup=False, soft_wrap=True)
         return
+    # Who asks about a file need not wait until what draws tables is loaded.
+    from embaudit.report.document import Grid
+
     headings = ("format", "files", "reads", "writes", "from", "holds", "needs")
     rows = [
         (kind.name, " ".join(kind.suffixes), *("yes" * able for able in (kind.reads, kind.writes)), kind.what,
