@@ -89,7 +89,7 @@ def test_ids_come_from_lines_columns_and_arrays(tmp_path: Path) -> None:
             read_ids(f"{tmp_path / name}", 3)
     path = npz(tmp_path, P=P, Q=Q, names=np.array(list("abcdefg")))
     assert read(path, ids="names").model.right_ids.tolist() == list("abcdefg")
-    with pytest.raises(InputError, match=r"got names \(7,\), one value for each entity of Q; leave it out"):
+    with pytest.raises(InputError, match=r"got names \(7,\), one value for each entity of Q; name it with ids='names'"):
         read(path)
 
 

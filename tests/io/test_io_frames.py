@@ -47,7 +47,7 @@ def test_a_first_column_without_a_name_that_is_no_index_is_left_over(
     frame = pd.DataFrame(FRAME, index=np.arange(8) + first).add_prefix("d")
     reading = read(written_csv(tmp_path, frame.assign(id=IDS) if beside else frame))
     np.testing.assert_array_equal(reading.model.right, FRAME)
-    assert [part.name for part in reading.intake.left_over] == ["the first column"]
+    assert [part.name for part in reading.intake.left_over] == ["column 1, without a name"]
     ids = reading.model.right_ids
     assert (None if ids is None else ids.tolist()) == (IDS if beside else None)
 

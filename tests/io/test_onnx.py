@@ -79,6 +79,11 @@ OTHERS: list[list[Any]] = [
     [node("MatMul", "h h", "s"), node("Softmax", "s", "p")],
     [node("MatMul", "h w", "p")],
     [node("Gemm", "h w b", "s"), node("Softmax", "s", "p")],
+    # A column adds to inputs, what is added to probabilities is no bias, and their softmax is another model.
+    [node("Gemm", "h w c", "s"), node("Softmax", "s", "p")],
+    [node("MatMul", "h w", "s"), node("Softmax", "s", "q"), node("Add", "q d", "p")],
+    [node("MatMul", "h w", "s"), node("Softmax", "s", "q"), node("Softmax", "q", "p")],
+    [node("MatMul", "h w", "s"), node("Log", "s", "q"), node("Softmax", "q", "p")],
 ]
 
 
@@ -86,7 +91,7 @@ def test_what_is_no_head_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.chdir(tmp_path)
     short = np.arange(3, dtype=np.float32)
     for number, nodes in enumerate(OTHERS):
-        written(Path(f"{number}.onnx"), [*FIRST, *nodes], "p", hidden=HIDDEN, w=W.T, b=short)
+        written(Path(f"{number}.onnx"), [*FIRST, *nodes], "p", hidden=HIDDEN, w=W.T, b=short, c=B[:, None], d=B)
     last = [*FIRST, node("MatMul", "h w", "s"), node("Softmax", "s", "p", axis=1)]
     written(Path("long.onnx"), last, "p", [None, 7, 4], hidden=HIDDEN, w=W.T)
     for number, wrong in enumerate((W, np.array([[-1.0, -2.0], [1.0, 2.5]]))):
@@ -127,3 +132,17 @@ def test_classifiers_of_scikit_learn(tmp_path: Path) -> None:
     two = load(classifier(path, np.array([[-1.0, -2.0], [1.0, 2.0]]), "LOGISTIC"))
     np.testing.assert_array_equal(two.right, [[0, 0], [1, 2]])
     np.testing.assert_array_equal(two.right_bias, [0, 1])
+
+
+@pytest.mark.parametrize(("version", "axis", "is_head"), [(12, None, False), (12, 2, True), (13, None, True)])
+def test_the_axis_that_a_softmax_takes_by_itself(tmp_path: Path, version: int, axis: int | None, is_head: bool) -> None:
+    last = node("Softmax", "s", "p", **({} if axis is None else {"axis": axis}))
+    path = written(tmp_path / "m.onnx", [node("MatMul", "x w", "s"), last], "p", [None, 7, 4], w=np.ones((5, 4), "f4"))
+    network = onnx.load(path)
+    network.opset_import[0].version = version
+    onnx.save(network, path)
+    if is_head:
+        assert load(path).link == "softmax"
+        return
+    with pytest.raises(InputError, match="one linear map, perhaps with a softmax; got others"):
+        load(path)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -73,9 +74,14 @@ class ArrowTable:
         headers = [_header(existing_file(file)) for file in files]
         constants = {file: _constants(file.relative_to(path)) for file in files}
         schema = _with_constants(headers[0][0], constants[files[0]])
-        for file, (other, _, _) in zip(files, headers, strict=True):
-            if not _with_constants(other, constants[file]).equals(schema):
-                raise must_be(f"the columns of {file}", f"those of {files[0]}", ", ".join(other.names), "leave it out")
+        for file, (header, _, _) in zip(files, headers, strict=True):
+            other = _with_constants(header, constants[file])
+            # Columns are read by name, in whatever order a file has them.
+            if {*other} != {*schema}:
+                got = ", ".join(f"{column.name} ({column.type})" for column in other)[:200]
+                raise must_be(
+                    f"the columns of {file}", f"those of {files[0]}", got, "write it with those, or leave it out"
+                )
         lengths = tuple(header[1] for header in headers)
         rows = sum(lengths)
         # Before any column is read: by what the files say, and by the least that their types take.
@@ -251,7 +257,7 @@ def _header(path: Path) -> tuple[pa.Schema, int, int]:
 def _constants(path: Path) -> dict[str, Any]:
     """Read what the names of folders tell, as Hive and Spark write it: `year=2020/part-0.parquet`."""
     pairs = (name.partition("=") for name in path.parts[:-1])
-    return {name: value for name, equals, value in pairs if equals}
+    return {name: unquote(value) for name, equals, value in pairs if equals}
 
 
 def _with_constants(schema: pa.Schema, constants: Mapping[str, Any]) -> pa.Schema:

@@ -134,7 +134,8 @@ def continued(first: Delimited, path: Path) -> Delimited:
     source = replace(first, path=path, encoding=encoding)
     header = tuple(cell.strip() for cell in next(iter(_sample_rows(text, source)), ()))
     if len(header) != first.width or first.names not in (None, header):
-        raise must_be(f"the columns of {path}", f"those of {first.path}", ", ".join(header)[:200], "leave it out")
+        remedy = "write it with those, in that order, or leave it out"
+        raise must_be(f"the columns of {path}", f"those of {first.path}", ", ".join(header)[:200], remedy)
     return source
 
 
@@ -209,15 +210,15 @@ def read_delimited(sources: Sequence[Delimited], columns: Mapping[int, Cell]) ->
     return {position: as_ids(column) if columns[position] == "id" else column for position, column in read.items()}
 
 
-def _parsed(source: Delimited, columns: Mapping[int, Cell]) -> pa.Table:
+def _parsed(source: Delimited, columns: Mapping[int, Cell], settled: Delimited | None = None) -> pa.Table:
     """Parse columns of one file; an id is text yet."""
     import pyarrow as pa
     from pyarrow import csv as arrow
 
     types = {"id": pa.dictionary(pa.int32(), pa.string()), "number": pa.float64(), "text": pa.string()}
     try:
-        quoted = _with_quotes_settled(source).quoted
-        with source.open() as stream:
+        settled = settled or _with_quotes_settled(source)
+        with settled.open() as stream:
             return arrow.read_csv(
                 stream,
                 arrow.ReadOptions(
@@ -229,8 +230,8 @@ def _parsed(source: Delimited, columns: Mapping[int, Cell]) -> pa.Table:
                 # Line ends inside of quotes cost speed, so they are looked for only where there are quotes.
                 arrow.ParseOptions(
                     delimiter=source.delimiter,
-                    quote_char=quoted and '"',
-                    newlines_in_values=quoted,
+                    quote_char=settled.quoted and '"',
+                    newlines_in_values=settled.quoted,
                 ),
                 arrow.ConvertOptions(
                     include_columns=[str(position) for position in columns],
@@ -241,14 +242,17 @@ def _parsed(source: Delimited, columns: Mapping[int, Cell]) -> pa.Table:
             )
     except OSError as error:
         raise InputError(f"{source.path} cannot be read: {error}.") from error
-    # In order: bytes that are no UTF-8 behind the sample, and what is wrong with a line.
+    # In order: bytes that are no UTF-8 behind the sample, quotes that are letters, and what is wrong with a line.
     except ValueError as error:
         if isinstance(error, InputError):
             raise
         if "invalid UTF8" in str(error) and source.encoding == "utf8":
             return _parsed(replace(source, encoding="latin1"), columns)
+        letters = replace(source, quoted=False)
+        if settled is not None and settled.quoted and _fault(letters) is None:
+            return _parsed(source, columns, letters)
         other = InputError(f"{source.path} cannot be read: {str(error).splitlines()[0]}.")
-        raise _fault(replace(source, quoted=quoted), columns) or other from error
+        raise _fault(settled or source, columns) or other from error
 
 
 def as_ids(column: pa.ChunkedArray) -> pa.ChunkedArray:

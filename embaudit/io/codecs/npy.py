@@ -39,7 +39,9 @@ def reason(error: BaseException) -> str:
 def unreadable(name: str, whole: str, error: BaseException) -> InputError:
     """Return the refusal of an array or a file that is pickled, cut off or altered."""
     if "Python objects" in str(error) or "allow_pickle" in str(error):
-        return InputError(f"{name} must be a plain array; it is pickled, which could run code; save it as numbers.")
+        return InputError(
+            f"{name} must be a plain array; it is pickled, which could run code; save it as numbers or text."
+        )
     return InputError(f"{name} must be {whole}; it is not ({reason(error)}); save it again.")
 
 

@@ -85,7 +85,8 @@ CODED = re.compile(
     r"(?:^|[._])(?:scales|weight_scale(?:_inv)?|kernel_scale|absmax|quant_(?:map|state)\S*|qzeros|zero_points?|SCB)$"
 )
 """Names of arrays that numbers of a quantised matrix are multiplied with."""
-OPTIONS = {"left": "left-bias", "right": "bias"}
+OPTIONS = {"left": ("left-bias", "left-ids"), "right": ("bias", "ids")}
+"""Options that name the bias and the ids of a side."""
 ADAPTED = re.compile(r"\.(?:lora_\w+|base_layer|modules_to_save|original_module)\b")
 """Endings that PEFT puts behind the name of a layer that it changes."""
 EMBEDS = re.compile("emb|wte|tok|shared")
@@ -481,8 +482,7 @@ def _could_be(
     for side, source in sides.items():
         rows, columns = shapes[side]
         if _is_vector(tensor, rows) and not _of_another_layer(name, layout, tensors):
-            remedy = f"name it with {option(OPTIONS[side], name)}" if numeric else None
-            yield f"one value for each entity of {source}", remedy
+            yield f"one value for each entity of {source}", f"name it with {option(OPTIONS[side][not numeric], name)}"
         by_custom = source.endswith(ROWS_BY_CUSTOM) or is_kernel(source)
         if numeric and _is_vector(tensor, columns) and not (layout.head and by_custom):
             yield f"one number for each dimension of {source}", None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -17,8 +18,9 @@ from embaudit.io.readers.layout import OF_HEAD
 from embaudit.io.request import Request
 
 SOFTMAX = ("Softmax", "LogSoftmax")
-PASSED = ("Identity", "Cast", "Flatten", "Squeeze", "Reshape", "Dropout", "ZipMap", "Normalizer", "ArgMax", "Log",
-          "Sigmoid", *SOFTMAX)  # fmt: skip
+BENT = ("ZipMap", "Normalizer", "ArgMax", "Log", "Sigmoid", *SOFTMAX)
+"""Operations that make something else of scores: nothing is added behind them, and they stand there once."""
+PASSED = ("Identity", "Cast", "Flatten", "Squeeze", "Reshape", "Dropout", *BENT)
 """Operations between scores and outputs that leave open which head it is."""
 
 
@@ -48,8 +50,11 @@ def contents(path: Path, request: Request) -> Contents:
     """
     onnx = import_module("onnx")
     try:
-        graph = onnx.load(str(path)).graph
-        heads = [head for output in graph.output if (head := _head(output.name, graph, onnx)) is not None]
+        network = onnx.load(str(path))
+        versions = [x.version for x in network.opset_import if x.domain in ("", "ai.onnx")]
+        # Where a softmax names no axis, it took the second before version 13.
+        walk = partial(_head, graph=network.graph, onnx=onnx, axis=1 if max(versions, default=13) < 13 else -1)
+        heads = [head for output in network.graph.output if (head := walk(output.name)) is not None]
     except Exception as error:  # what protobuf raises has no class of its own that is public
         raise must_be(f"{path}", "a whole ONNX file", reason(error), "write it again") from error
     operations = frozenset[str]().union(*(head.operations for head in heads))
@@ -67,12 +72,12 @@ def contents(path: Path, request: Request) -> Contents:
     if request.kind == "vectors":
         return Contents(fields)
     if head.biases:
-        unlike = [f"{name} {array.shape}" for name, array in head.biases if array.size not in (1, len(head.weight))]
+        # A column adds to inputs, not to labels.
+        n = len(head.weight)
+        unlike = [f"{name} {x.shape}" for name, x in head.biases if x.size != 1 and not x.size == x.shape[-1] == n]
         if unlike:
-            raise must_be(
-                f"the biases of {path}", f"one number for each of {len(head.weight)} labels", ", ".join(unlike)
-            )
-        bias = np.sum([np.broadcast_to(array.reshape(-1), len(head.weight)) for _, array in head.biases], axis=0)
+            raise must_be(f"the biases of {path}", f"one number for each of {n} labels in a row", ", ".join(unlike))
+        bias = np.sum([np.broadcast_to(array.reshape(-1), n) for _, array in head.biases], axis=0)
         fields["right_bias"] = Source.of(head.biases[0][0], bias)
     fields["link"] = Source.of("a softmax" if is_softmax else "the kind asked for", "softmax")
     if head.labels is not None:
@@ -80,7 +85,7 @@ def contents(path: Path, request: Request) -> Contents:
     return Contents(fields, roles=OF_HEAD)
 
 
-def _head(name: str, graph: Any, onnx: Any) -> OnnxHead | None:
+def _head(name: str, graph: Any, onnx: Any, axis: int) -> OnnxHead | None:
     """Walk from an output back to the linear map it comes from; None where something else comes between."""
     makers = {output: node for node in graph.node for output in node.output}
     numbers = {tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in graph.initializer}
@@ -96,8 +101,9 @@ def _head(name: str, graph: Any, onnx: Any) -> OnnxHead | None:
         kind, attributes = node.op_type, {x.name: onnx.helper.get_attribute_value(x) for x in node.attribute}
         stored = [source for source in node.input if source in numbers]
         # Labels lie along the last axis: a softmax over another one compares inputs, or places of a sequence.
-        is_other_axis = kind in SOFTMAX and attributes.get("axis", -1) not in (-1, (ranks.get(name) or 2) - 1)
-        if kind in PASSED and not is_other_axis:
+        is_other_axis = kind in SOFTMAX and attributes.get("axis", axis) not in (-1, (ranks.get(name) or 2) - 1)
+        is_behind = kind in BENT and (bool(biases) or not {*SOFTMAX}.isdisjoint(operations))
+        if kind in PASSED and not is_other_axis and not is_behind:
             operations.append(kind)
             name = node.input[0]
         elif kind == "Add" and len(stored) == 1:

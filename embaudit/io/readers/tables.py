@@ -364,7 +364,8 @@ def contents_of_table(table: TableFile, request: Request) -> Contents:
         fields["link"], roles = Source.of("", "softmax"), OF_HEAD
     fields |= {name: Source.of("the metadata", value) for name, value in stored.items()}
     rows = None if table.arrow is None else table.arrow.rows
-    rest = tuple(Part(table.title(place) or "the first column", "", (rows,)) for place in layout.left_over(table))
+    titles = (table.title(place) or f"column {place + 1}, without a name" for place in layout.left_over(table))
+    rest = tuple(Part(title, "", (rows,)) for title in titles)
     return Contents(fields, rest, roles=roles)
 
 
