@@ -36,18 +36,6 @@ def as_path(path: object, name: str) -> Path:
     return Path(path)
 
 
-def on_this_machine(path: AnyPath, name: str) -> Path:
-    """Return a path as `as_path` does; of a URL that of its copy.
-
-    Raises
-    ------
-    InputError
-        If it names no file, or as `fetched` does.
-    """
-    url = as_url(path)
-    return as_path(path, name) if url is None else fetched(url)
-
-
 def existing_path(path: AnyPath) -> Path:
     """Return `path` if a file or directory is there that can be read, and remember it as an input.
 
@@ -65,7 +53,8 @@ def existing_path(path: AnyPath) -> Path:
         ...
     embaudit.errors.InputError: the input must be a file that exists; got no-such-model.npz; check the path.
     """
-    local = on_this_machine(path, "the input")
+    url = as_url(path)
+    local = as_path(path, "the input") if url is None else fetched(url)
     try:
         state = local.stat()
     except FileNotFoundError as error:

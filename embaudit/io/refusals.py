@@ -37,9 +37,8 @@ ADVICE = {
              "scipy.io.loadmat('{path}').items() if k[0] != '_'}})"),
     ".pb": ("a graph of TensorFlow", "save the live model's weights in Python: numpy.savez('model.npz', W=..., b=...)"),
     ".tflite": ("a graph of TensorFlow Lite", "save the live model's weights in Python: numpy.savez('model.npz', ...)"),
-    ".zip": ("an archive", _UNPACK), ".tar": ("an archive", _UNPACK), ".tgz": ("an archive", _UNPACK),
-    ".7z": ("an archive", _UNPACK), ".zst": ("a packed file", _UNPACK), ".bz2": ("a packed file", _UNPACK),
-    ".xz": ("a packed file", _UNPACK),
+    **dict.fromkeys((".zip", ".tar", ".tgz", ".7z"), ("an archive", _UNPACK)),
+    **dict.fromkeys((".zst", ".bz2", ".xz"), ("a packed file", _UNPACK)),
 }  # fmt: skip
 """By suffix: what a file is, and what to do."""
 _MARKET = (

@@ -23,13 +23,11 @@ def open_arrays(path: Path) -> Safetensors | Npz | Npy:
     path = existing_path(path)
     if recognises(path):
         return Safetensors(path)
-    codecs: dict[str, type[Npz | Npy]] = {".npz": Npz, ".npy": Npy}
-    opened = codecs.get(path.suffix.lower())
+    if path.suffix.lower() in (".npz", ".npy"):
+        return Npz(path) if path.suffix.lower() == ".npz" else Npy(path)
     if path.is_dir():
         remedy = "name a file in it, such as model.safetensors.index.json for a checkpoint in several parts"
         raise must_be("the path", "a file", f"the folder {path}", remedy)
-    if opened is None:
-        allowed = "a .safetensors, .safetensors.index.json, .npz or .npy file"
-        remedy = "save it as safetensors; a pickle may run any code, so it is not opened"
-        raise must_be(path.name, allowed, f"suffix {path.suffix!r}", remedy)
-    return opened(path)
+    allowed = "a .safetensors, .safetensors.index.json, .npz or .npy file"
+    remedy = "save it as safetensors; a pickle may run any code, so it is not opened"
+    raise must_be(path.name, allowed, f"suffix {path.suffix!r}", remedy)

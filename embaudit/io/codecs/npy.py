@@ -26,9 +26,6 @@ READ_ERRORS = (
 )  # fmt: skip
 """Errors of numpy and zipfile at a file that is cut off, altered, or something else altogether."""
 
-MOST_AXES = 32
-"""Axes that an array of any version of numpy can have."""
-
 
 def reason(error: BaseException) -> str:
     """Return the first line of an error, short enough for a sentence."""
@@ -51,7 +48,7 @@ def header(file: IO[bytes], size: int | None = None) -> tuple[Shape, bool, np.dt
     Raises
     ------
     ValueError
-        If they are no shape and no type that an array can have, or the numbers do not fill the rest of the file.
+        If they are no shape and no type of an array, or the numbers do not fill the rest of the file.
     """
     version = np.lib.format.read_magic(file)
     read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
@@ -61,8 +58,6 @@ def header(file: IO[bytes], size: int | None = None) -> tuple[Shape, bool, np.dt
             shape, by_columns, dtype = read(file)
         except Warning as warned:
             raise ValueError(f"its header is of no array: {str(warned)[:60]}") from warned
-    if any(isinstance(length, bool) or length < 0 for length in shape) or len(shape) > MOST_AXES:
-        raise ValueError(f"its header says shape {str(shape)[:60]}")
     # numpy multiplies with a warning, or asks for the memory.
     declared = prod(shape) * dtype.itemsize
     if size is not None and declared != size - file.tell() and not dtype.hasobject:

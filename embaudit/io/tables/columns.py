@@ -14,15 +14,7 @@ from numpy.typing import NDArray
 from embaudit.core.checked import Floats, as_texts
 from embaudit.errors import InputError, must_be
 from embaudit.io.codecs.arrow import SUFFIXES, ArrowTable
-from embaudit.io.codecs.delimited import (
-    Cell,
-    Delimited,
-    Header,
-    line_of,
-    plain_name,
-    read_delimited,
-    sniff,
-)
+from embaudit.io.codecs.delimited import Cell, Delimited, Header, line_of, plain_name, read_delimited, sniff
 from embaudit.io.codecs.npy import reason
 from embaudit.io.files import AnyPath, existing_file
 from embaudit.io.refusals import refuse_foreign

@@ -88,10 +88,7 @@ def label_column(path: AnyPath, *, id: str | None = None, title: str | None = No
     'genre'
     """
     table = open_table(path, customary=ID_NAMES | TITLE_NAMES, named=(id, title))
-    used = {
-        table.optional_column("id", id, ID_NAMES, 0),
-        table.optional_column("title", title, TITLE_NAMES, 1),
-    }
+    used = {table.optional_column("id", id, ID_NAMES, 0), table.optional_column("title", title, TITLE_NAMES, 1)}
     for position in range(table.width) if table.names else ():
         if position not in used:
             column = texts(table, read_columns(table, {position: "text"})[position], position)
