@@ -112,6 +112,18 @@ def test_components_of_what_never_goes_back_are_refused(decomposition: Any) -> N
         from_object(decomposition.fit(np.abs(X), TWO))
 
 
+@pytest.mark.parametrize("model", [PCA(2), NMF(2), LogisticRegression(), MLPClassifier((3,), tol=1.0)])
+def test_inputs_of_another_width_are_refused_in_the_words_of_the_library(model: Any) -> None:
+    inputs = np.random.default_rng(0).random((40, 5))
+    fitted = model.fit(inputs, inputs[:, 0] > 0.5)
+    assert from_object(fitted, inputs=inputs).n_left == 40
+    with pytest.raises(InputError, match=r"^inputs must be rows that the estimator takes; got X has 3 features, but"):
+        from_object(fitted, inputs=inputs[:, :3])
+    if isinstance(model, NMF):
+        with pytest.raises(InputError, match="got Negative values in data passed to X in NMF; pass what it predicts"):
+            from_object(fitted, inputs=-inputs)
+
+
 def test_what_is_no_known_model() -> None:
     model = FactorModel.from_vectors(X)
     assert from_object(model, objective="none").objective == "none"

@@ -49,10 +49,20 @@ def read(model: Any, request: Request) -> LiveModel:
 
 
 def _quiet(function: Callable[[Any], Any], values: Any) -> Any:
-    """Call what warns of inputs without the names of their columns."""
+    """Call what warns of inputs without the names of their columns.
+
+    Raises
+    ------
+    InputError
+        If they are no inputs of it: of another width, or negative where it takes counts.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return function(values)
+        try:
+            return function(values)
+        except ValueError as error:
+            got = str(error).splitlines()[0].rstrip(".")
+            raise must_be("inputs", "rows that the estimator takes", got, "pass what it predicts of") from error
 
 
 def _dense(values: Any) -> NDArray[Any]:
@@ -63,6 +73,8 @@ def _classifier(model: Any, inputs: Any) -> LiveModel:
     """Score random inputs by a classifier itself, and carry all inputs through the layers before the last one."""
     made, sources = (_network(model), NETWORK) if has(model, "coefs_") else (_linear(model), LINEAR)
     method = "predict_proba" if made.link == "softmax" else "decision_function"
+    if inputs is not None:
+        _quiet(model.predict, inputs)  # Refused there: layers are multiplied here without a check.
     reaching = None if inputs is None else _reaching(model, inputs)
     if not has(model, method):
         # One sigmoid a label shows no softmax, so that its scores are not held against probabilities.
