@@ -11,6 +11,7 @@ import numpy as np
 from embaudit.errors import InputError, must_be
 from embaudit.io.codecs.arrays import Memory, as_array
 from embaudit.io.codecs.arrow import ArrowTable
+from embaudit.io.codecs.npy import reason
 from embaudit.io.files import AnyPath, together
 from embaudit.io.intake import Contents, Intake, Reading
 from embaudit.io.objects.live import read_object
@@ -92,7 +93,11 @@ def _of_frame(frame: Any, options: dict[str, Any]) -> tuple[Contents, Request, s
     if type(frame).__module__.partition(".")[0] == "pandas":
         # Row numbers are no ids; any other index is.
         counted = type(frame.index).__name__ == "RangeIndex" and frame.index.name is None
-        frame = pa.Table.from_pandas(frame, preserve_index=not counted)
+        try:
+            frame = pa.Table.from_pandas(frame, preserve_index=not counted)
+        except (ValueError, TypeError) as error:
+            what, remedy = "columns of one type each, called by different names", "repair it, or leave that column out"
+            raise must_be("the data frame", what, reason(error), remedy) from error
     table = ArrowTable.of(Path("the data frame"), pa.table(frame))
     request = Request.of(options.pop("kind", "auto"), options)
     return contents_of_table(TableFile.of(table), request), request, "data frame"

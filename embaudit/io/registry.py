@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -110,12 +110,12 @@ def look(path: AnyPath | Sequence[AnyPath], *, kind: str = "auto", format: str |
         return norm.recorded(intake) if norm is not None and fits else intake
 
 
-def require_options(request: Request, options: Sequence[str], what: str, remedies: Mapping[str, str] = {}) -> None:
-    """Refuse an option that says nothing of a file or an object, with what to do instead of some."""
+def require_options(request: Request, options: Sequence[str], what: str) -> None:
+    """Refuse an option that says nothing of a file or an object."""
     allowed = (*options, *ALWAYS)
     unused = next((option for option in request.given if option not in allowed), None)
     if unused is not None:
-        raise must_be(f"an option for {what}", f"one of {', '.join(allowed)}", unused, remedies.get(unused, ""))
+        raise must_be(f"an option for {what}", f"one of {', '.join(allowed)}", unused)
 
 
 @contextmanager
@@ -134,11 +134,8 @@ def _opened(
             of_vectors = entry.holds.startswith("vectors")
             require_options(request, (*entry.options, *["left"] * of_vectors), f"{entry.name} files")
             # Where files hold one table, the left side is another one; elsewhere its name is that of an array, too.
-            apart = (
-                of_vectors
-                or not isinstance(request.left, str)
-                or (request.bias is None and Path(request.left).is_file())
-            )
+            is_name = isinstance(request.left, str) and (request.bias is not None or not Path(request.left).is_file())
+            apart = of_vectors or not is_name
             within = replace(request, left=None) if apart and not of_vectors else request
             contents: Contents = getattr(module_of(entry), entry.reader)(where, within, *([files] if files else []))
             tokens = {} if files else tokens_beside(where if where.is_dir() else where.parent, contents)

@@ -135,8 +135,6 @@ def test_a_head_in_a_file_is_the_whole_head_or_refused(tmp_path, suffix, part):
 
 @pytest.mark.parametrize("suffix", [".faiss", ".txt", ".parquet"])
 def test_titles_are_left_out_where_a_file_has_ids_and_no_titles_and_it_is_said(tmp_path, suffix):
-    if suffix == ".faiss":
-        pytest.importorskip("faiss")
     titled = make(1, right_ids=IDS["integers"], right_names=[f"film {i}" for i in range(30)])
     remedy, path = fix(titled, "prediction"), tmp_path / f"v{suffix}"
     back = load(remedy.write(path), kind="vectors")

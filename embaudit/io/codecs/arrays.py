@@ -14,7 +14,7 @@ from numpy.typing import DTypeLike, NDArray
 from embaudit.core.checked import detached, storage_of
 from embaudit.core.parallel import parallel_map, row_blocks
 from embaudit.core.progress import track
-from embaudit.errors import InputError
+from embaudit.errors import InputError, must_be
 from embaudit.linalg.scratch import scratch
 
 Shape: TypeAlias = tuple[int, ...]
@@ -128,7 +128,12 @@ def as_array(values: Any) -> NDArray[Any]:
     # A map of a file stays one, so that its numbers stay there.
     if isinstance(values, np.memmap):
         return values
-    array = np.asarray(values.to_numpy() if hasattr(values, "to_numpy") else values)
+    if np.ma.is_masked(values):
+        raise must_be("an array", "free of masked numbers", "some", "fill them, or drop their rows")
+    try:
+        array = np.asarray(values.to_numpy() if hasattr(values, "to_numpy") else values)
+    except ValueError as error:
+        raise must_be("the rows of an array", "of one length", "different ones") from error
     return array.astype(np.float32) if array.dtype.name == "bfloat16" else array
 
 

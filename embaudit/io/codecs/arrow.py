@@ -173,8 +173,8 @@ class ArrowTable:
         kind = self.schema.field(name).type
         if not is_vectors(kind):
             raise must_be(called, "lists of numbers", str(kind))
-        # JSON writes 1 for 1.0.
-        if self.files and not types.is_floating(kind.value_type):
+        # JSON writes 1 for 1.0, which is no code of eight bits.
+        if not types.is_floating(kind.value_type) and (self.files or not types.is_int64(kind.value_type)):
             remedy = "store the numbers they stand for as float32"
             raise must_be(called, "lists of floating-point numbers", f"{kind.value_type}, counts or codes", remedy)
         first = self.first_list(name, called)

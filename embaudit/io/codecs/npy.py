@@ -164,9 +164,6 @@ class Npz:
         with archive.open(name) as member:
             return header(member, archive.getinfo(name).file_size)
 
-    def __contains__(self, name: object) -> bool:
-        return name in self.tensors
-
     def __getitem__(self, name: str) -> NDArray[Any]:
         try:
             with np.load(self.path, allow_pickle=False) as archive:

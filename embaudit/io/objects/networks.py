@@ -243,10 +243,8 @@ def transformer(model: Any, request: Request) -> LiveModel:
     if request.kind == "vectors" and callable(getattr(model, "get_input_embeddings", None)):
         rows = as_array(model.get_input_embeddings().weight)
         return LiveModel.of(FactorModel.from_vectors(rows), {"right": "get_input_embeddings()"})
-    head, config = (
-        model.get_output_embeddings(),
-        Config.of({**model.config.to_dict(), "architectures": [type(model).__name__]}),
-    )
+    head = model.get_output_embeddings()
+    config = Config.of({**model.config.to_dict(), "architectures": [type(model).__name__]})
     live = _classifier(model, config, request) if head is None else _language_model(model, head, config, request)
     contents = with_norm(live.contents, Memory(model.state_dict()), config, request, type(model).__name__)
     return replace(live, contents=contents)

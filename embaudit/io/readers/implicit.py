@@ -41,7 +41,7 @@ def contents(path: Path, request: Request) -> Contents:  # noqa: ARG001
         If it is a nearest-neighbour model, or its columns are not those of any known model.
     """
     stored = Npz(path)
-    if "user_factors" not in stored or "item_factors" not in stored:
+    if "user_factors" not in stored.tensors or "item_factors" not in stored.tensors:
         raise InputError(
             f"{path} must hold factors; it is a nearest-neighbour model of implicit, which has none; "
             "save an ALS, BPR or logistic model instead."
@@ -61,7 +61,7 @@ def contents(path: Path, request: Request) -> Contents:  # noqa: ARG001
         fields["left_bias"] = Source("the last column of user_factors", lambda: split().left_bias)
     if extra == 1:
         fields["link"] = Source.of("that it has item biases alone", "ranking")
-    if "regularization" in stored:
+    if "regularization" in stored.tensors:
         fields["objective"] = Source("", lambda: trained_with(stored["regularization"], split()))
     rest = (Part(name, "", shape) for name, shape in shapes.items() if name not in USED)
     return Contents(fields, tuple(rest))

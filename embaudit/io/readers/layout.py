@@ -534,11 +534,9 @@ def contents_of_layout(
     fields: dict[str, Source] = {}
     for field, name in layout.fields.items():
         shape, is_side = tensors[name].shape, field in ("left", "right")
-        read = (
-            partial(_side, arrays, name, where, field in layout.transposed)
-            if is_side
-            else partial(_extra, arrays, name, field)
-        )
+        read = partial(_extra, arrays, name, field)
+        if is_side:
+            read = partial(_side, arrays, name, where, field in layout.transposed)
         fields[field] = Source(name, read, squeezed(shape) if is_side else shape, tensors[name].rounded)
     sides = [layout.fields[side] for side in sorted(layout.transposed)] if request.transpose is None else []
     assumed = [f"{name} has one column an entity" for name in sides]

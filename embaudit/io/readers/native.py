@@ -23,7 +23,7 @@ NORM, SHIFT, KIND = "final_norm_gain", "final_norm_shift", "final_norm_kind"
 
 def recognises(path: Path) -> bool:
     """Return whether the file says that it is ours."""
-    return MARK in Npz(path)
+    return MARK in Npz(path).tensors
 
 
 def contents(path: Path, request: Request) -> Contents:  # noqa: ARG001
@@ -38,14 +38,14 @@ def contents(path: Path, request: Request) -> Contents:  # noqa: ARG001
     version = _scalar(stored, MARK, "iu")
     if version != VERSION:
         raise must_be(f"the format version of {path}", f"at most {VERSION}", version, "upgrade embaudit to read it")
-    if "right" not in stored:
+    if "right" not in stored.tensors:
         raise InputError(f"{path} must hold an array named right; it holds {', '.join(stored.tensors)}; save it again.")
-    arrays = [name for name in ARRAYS if name in stored]
+    arrays = [name for name in ARRAYS if name in stored.tensors]
     fields = {name: Source(name, partial(stored.__getitem__, name), stored.tensors[name].shape) for name in arrays}
     fields["link"] = Source("link", lambda: link_of(_scalar(stored, "link", "U")))
     fields["offset"] = Source("offset", lambda: _scalar(stored, "offset", "f"))
     fields["objective"] = Source("objective", lambda: _scalar(stored, "objective", "U") or None)
-    if NORM in stored:
+    if NORM in stored.tensors:
         fields["final_norm"] = Source(NORM, partial(_norm, stored), stored.tensors[NORM].shape)
     names = {*fields, MARK, NORM, SHIFT, KIND, "left_role", "right_role"}
     rest = (Part(name, "", tensor.shape) for name, tensor in stored.tensors.items() if name not in names)
@@ -65,7 +65,7 @@ def _norm(stored: Npz) -> FinalNorm:
 
 
 def _scalar(stored: Npz, name: str, kinds: str) -> Any:
-    value = stored[name] if name in stored else np.empty(0)
+    value = stored[name] if name in stored.tensors else np.empty(0)
     if value.shape != () or value.dtype.kind not in kinds:
         raise InputError(f"{name} in {stored.path} must be one value; got {value.dtype} {value.shape}; save it again.")
     return value.item()

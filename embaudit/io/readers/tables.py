@@ -192,7 +192,7 @@ def _require_floats(table: TableFile, vectors: tuple[int, ...]) -> None:
         return
     kinds = {i: table.arrow.schema.field(i).type for i in vectors}
     for place, kind in kinds.items():
-        if not (types.is_floating(kind) or (types.is_integer(kind) and not table.arrow.files)):
+        if not (types.is_floating(kind) or (types.is_int64(kind) and not table.arrow.files)):
             remedy = "write it as float32 if each number counts as it is"
             raise must_be(table.called(place), "of floating-point numbers", kind, remedy)
 
@@ -249,7 +249,7 @@ def _named_index(table: TableFile) -> int | None:
     # What is no JSON, or no map, names nothing.
     except (ValueError, AttributeError, RecursionError):
         return None
-    named = [name for name in columns if isinstance(name, str) and name != PANDAS_INDEX]
+    named = [name for name in columns if isinstance(name, str) and not name.startswith(PANDAS_INDEX[:-3])]
     return schema.names.index(named[0]) if len(named) == 1 and named[0] in schema.names else None
 
 
