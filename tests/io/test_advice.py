@@ -18,44 +18,12 @@ def refused(path: Path) -> str:
     return str(error.value)
 
 
-@pytest.mark.parametrize(
-    ("name", "sentence"),
-    [
-        ("a.ann", "an index of Annoy; export the vectors in Python: numpy.save('vectors.npy', "
-         "[index.get_item_vector(i) for i in range(index.get_n_items())])."),
-        ("a.hnsw", "an index of hnswlib; export the vectors in Python: numpy.save('vectors.npy', "
-         "index.get_items(sorted(index.get_ids_list())))."),
-        ("u.data", "a table of interactions by its name; factorize it first: `embaudit fit PATH --objective product`."),
-        ("A.MAT", "a file of MATLAB; convert it in Python: numpy.savez('model.npz', **{k: v for k, v in "
-         "scipy.io.loadmat('PATH').items() if k[0] != '_'})."),
-        ("a.npz.zip", "an archive; unpack it, and give what is in it."),
-    ],
-)  # fmt: skip
-def test_what_a_suffix_tells(tmp_path: Path, name: str, sentence: str) -> None:
-    path = tmp_path / name
-    path.write_bytes(b"1\t2\t3\n")
-    expected = f"the input must be a model or vectors; got {path}, {sentence}"
-    assert refused(path) == expected.replace("PATH", str(path))
-
-
 def test_an_index_of_hnswlib_is_not_read_as_words(tmp_path: Path) -> None:
     path = tmp_path / "index.bin"
     path.write_bytes(bytes(8) + (100).to_bytes(8, "little") + b"\x07" * 40)
     assert f"got {path}, an index of hnswlib by its first bytes; export the vectors in Python: " in refused(path)
     path.write_bytes(b"1 2\na " + np.array([1.0, 2.0], "<f4").tobytes())
     assert load(path).n_right == 1
-
-
-@pytest.mark.parametrize(
-    ("beginning", "kind", "suffix"),
-    [(b"\x93NUMPY", "a NumPy array", ".npy"), (b"PAR1", "Parquet", ".parquet"), (b"ARROW1", "Arrow", ".feather")],
-)
-def test_renaming_is_advised_where_it_helps(tmp_path: Path, beginning: bytes, kind: str, suffix: str) -> None:
-    (tmp_path / "v.vectors").write_bytes(beginning)
-    assert refused(tmp_path / "v.vectors") == (
-        f"the input must be a file whose name tells its format; got {tmp_path / 'v.vectors'}, which is {kind}; rename "
-        f"it so that it ends in {suffix}."
-    )
 
 
 def test_a_package_that_is_not_there_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

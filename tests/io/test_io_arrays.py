@@ -65,12 +65,6 @@ def test_implicit_logistic_has_a_bias_on_both_sides(tmp_path: Path) -> None:
     np.testing.assert_array_equal(model.right_bias, B)
 
 
-def test_implicit_neighbours_have_no_factors(tmp_path: Path) -> None:
-    path = saved(tmp_path / "m.npz", data=np.ones(2), indptr=np.arange(3), indices=np.arange(2), shape=[2, 2], K=20)
-    with pytest.raises(InputError, match="nearest-neighbour model"):
-        load(path)
-
-
 def test_columns_that_are_no_constants_are_refused() -> None:
     with pytest.raises(InputError, match="constant 1"):
         split_columns(np.column_stack([USERS, A]), np.column_stack([ITEMS, B]), 3)

@@ -56,19 +56,14 @@ def test_a_pipeline_of_spark_is_the_model_in_its_stages(tmp_path: Path) -> None:
         load(tmp_path)
 
 
-# word2vec and GloVe
-
-
 # safetensors
 
 
 def test_shards(tmp_path: Path) -> None:
     save_file({"model.embed_tokens.weight": X}, tmp_path / "model-00001-of-00002.safetensors")
     save_file({"lm_head.weight": Y}, tmp_path / "model-00002-of-00002.safetensors")
-    places = {
-        "model.embed_tokens.weight": "model-00001-of-00002.safetensors",
-        "lm_head.weight": "model-00002-of-00002.safetensors",
-    }
+    names = {"model.embed_tokens.weight": 1, "lm_head.weight": 2}
+    places = {name: f"model-0000{number}-of-00002.safetensors" for name, number in names.items()}
     index = tmp_path / "model.safetensors.index.json"
     index.write_text(json.dumps({"metadata": {}, "weight_map": places}))
     for path in (tmp_path, index):
@@ -100,6 +95,3 @@ def test_a_cap_in_the_configuration_caps_the_softmax(tmp_path: Path, nested: boo
         else:
             with pytest.raises(InputError, match="soft_cap must be a positive number"):
                 load(tmp_path)
-
-
-# Tables

@@ -78,10 +78,9 @@ def predict_lightfm(model: Any, users: Any, items: Any, *, user_features: Any, i
     assert users.dtype == items.dtype == np.int32
     sides = []
     for side, rows, features in (("user", users, user_features), ("item", items, item_features)):
-        matrix = np.eye(len(getattr(model, f"{side}_biases"))) if features is None else features.toarray()
-        sides.append(
-            (matrix[rows] @ getattr(model, f"{side}_embeddings"), matrix[rows] @ getattr(model, f"{side}_biases"))
-        )
+        vectors, biases = getattr(model, f"{side}_embeddings"), getattr(model, f"{side}_biases")
+        matrix = np.eye(len(biases)) if features is None else features.toarray()
+        sides.append((matrix[rows] @ vectors, matrix[rows] @ biases))
     return (sides[0][0] * sides[1][0]).sum(axis=1) + sides[0][1] + sides[1][1]
 
 
@@ -97,9 +96,8 @@ def test_lightfm_rows_are_features(loss: str, link: Link) -> None:
     dense = features.toarray()
     check(made, (dense @ USERS) @ ITEMS.T + (dense @ A)[:, None] + B)
     assert made.link is link
-    model.predict = lambda *rows, **sides: (
-        predict_lightfm(model, *rows, **sides) + (rows[0] == 5) * (rows[1] == 7) * 0.5
-    )
+    wrong = lambda *x, **sides: predict_lightfm(model, *x, **sides) + (x[0] == 5) * (x[1] == 7) * 0.5  # noqa: E731
+    model.predict = wrong
     with pytest.raises(InputError, match="the scores read from LightFM must be its own"):
         from_object(model, user_features="none", item_features="none")
     with pytest.raises(InputError, match="one column a feature: 8; got 6"):
@@ -133,27 +131,14 @@ def test_surprise() -> None:
     check(model, scores(offset=3.5))
     assert model.right_ids is not None
     assert model.right_ids[7] == "i7"
-    plain = imitation(
-        MF + "SVD",
-        pu=USERS,
-        qi=ITEMS,
-        bu=A,
-        bi=B,
-        trainset=surprise_set(),
-        biased=False,
-        predict=estimate(scores(False)),
-    )
-    check(from_object(plain), scores(False))
+    check(from_object(surprise(bu=A, bi=B)), scores(False))
 
 
 def cornac_score(expected: Any) -> Any:
     return lambda _, user: expected[user]
 
 
-RECBOLE = (
-    "recbole.model.abstract_recommender.GeneralRecommender",
-    "recbole.model.abstract_recommender.AbstractRecommender",
-)
+RECBOLE = tuple(f"recbole.model.abstract_recommender.{name}" for name in ("GeneralRecommender", "AbstractRecommender"))
 
 
 def full_sort(users: Any, items: Any) -> Any:
@@ -279,7 +264,6 @@ def test_recbole_leaves_the_padding_row_out_and_its_own_row_numbers() -> None:
     assert from_object(bpr, item_ids=list("bcdefgh")).names("right")[0] == "b"
     with pytest.raises(InputError, match="item ids must be a list of 7, one a row"):
         from_object(bpr, item_ids=list("abcdefgh"))
-    pointwise = recbole(
-        "dmf.X", input_type=SimpleNamespace(name="POINTWISE"), full_sort_predict=full_sort(USERS, ITEMS)
-    )
-    assert from_object(pointwise).link is Link.IDENTITY
+    pointwise = SimpleNamespace(name="POINTWISE")
+    other = recbole("dmf.X", input_type=pointwise, full_sort_predict=full_sort(USERS, ITEMS))
+    assert from_object(other).link is Link.IDENTITY

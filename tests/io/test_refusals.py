@@ -11,7 +11,6 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 import pytest
 from imitations import Tensor, imitation
@@ -22,7 +21,6 @@ from snapshots import as_locked, assert_section
 import embaudit as ea
 from embaudit.errors import InputError
 from embaudit.io import codecs, from_object, load, read_ids, read_interactions, read_labels, read_titles, written_whole
-from embaudit.io.given import as_reading
 from embaudit.io.outputs import writable
 from embaudit.io.tables.columns import read_frame
 from embaudit.io.tables.titles import join_ids, join_texts
@@ -110,25 +108,6 @@ FILES: list[tuple[str, Any, dict[str, Any]]] = [
     ("p.npy", os.mkfifo, {}),
     ("x" * 300, None, {}),
 ]  # fmt: skip
-
-
-ARRAYS: list[tuple[Any, dict[str, Any], str]] = [
-    ([[1.0, 2.0], [1.0]], {}, "the rows of an array must be of one length; got different ones"),
-    (np.ma.masked_array(ROWS, ROWS > 1), {}, "an array must be free of masked numbers; got some; fill them, or drop"),
-    (ROWS, {"ids": [1, 2, 3, 4, 5, np.nan]}, "item ids must be there in every row; got none in row 5; drop that row"),
-    (ROWS, {"ids": ["a", None, *"bcde"]}, "item ids must be there in every row; got none in row 1; drop that row"),
-    (pd.DataFrame({"id": [1, "a"], "v": [[1.0], [2.0]]}), {}, "columns of one type each, called by different names"),
-    (pd.DataFrame(ROWS, columns=list("aabb")), {}, "got Duplicate column names found: .*; repair it, or leave that"),
-    (pd.DataFrame((9 * ROWS).astype(np.int8)).add_prefix("e"), {}, "be of floating-point numbers; got int8; write it"),
-    (pd.DataFrame({"v": list((9 * ROWS).astype(np.int8))}), {}, "lists of floating-point numbers; got int8, counts or"),
-    (pd.DataFrame(ROWS, pd.MultiIndex.from_product([list("ab"), range(3)])).add_prefix("e"), {}, "got a 3 times"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("values", "options", "words"), ARRAYS)
-def test_arrays_and_frames(values: Any, options: dict[str, Any], words: str) -> None:
-    with pytest.raises(InputError, match=words):
-        _ = as_reading(values, **options)[0].names("right")
 
 
 def written(path: Path, content: Any) -> Path:

@@ -119,14 +119,6 @@ def test_real_files_of_others_are_read_as_given() -> None:
     assert models["wordvecs/wordvecs1000.json"].names("right")[0] == "in"
 
 
-# Hostile files
-
-
-def test_tables_without_columns(tmp_path: Path) -> None:
-    pd.DataFrame(index=range(3)).to_parquet(tmp_path / "a.parquet", index=False)
-    assert "must be a table with columns; got none" in refused(tmp_path / "a.parquet")
-
-
 def test_the_tables_of_an_encoder_are_no_embeddings_of_texts(tmp_path: Path) -> None:
     (tmp_path / "modules.json").write_text('[{"type": "sentence_transformers.models.Transformer"}]')
     save_file({"embeddings.word_embeddings.weight": np.eye(3, dtype=np.float32)}, tmp_path / "model.safetensors")
