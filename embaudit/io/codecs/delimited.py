@@ -229,9 +229,7 @@ def _parsed(source: Delimited, columns: Mapping[int, Cell], settled: Delimited |
                 ),
                 # Line ends inside of quotes cost speed, so they are looked for only where there are quotes.
                 arrow.ParseOptions(
-                    delimiter=source.delimiter,
-                    quote_char=settled.quoted and '"',
-                    newlines_in_values=settled.quoted,
+                    delimiter=source.delimiter, quote_char=settled.quoted and '"', newlines_in_values=settled.quoted
                 ),
                 arrow.ConvertOptions(
                     include_columns=[str(position) for position in columns],

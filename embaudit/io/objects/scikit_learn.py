@@ -41,11 +41,8 @@ def read(model: Any, request: Request) -> LiveModel:
         return _classifier(model, request.inputs)
     if has(model, "components_"):
         return _decomposition(model, request.inputs)
-    raise must_be(
-        "an estimator of scikit-learn",
-        "a fitted linear classifier, network or decomposition, a fitted model of a known library",
-        type(model).__name__,
-    )
+    wanted, remedy = "a fitted linear classifier, network or decomposition", "fit it first, or pass the one inside"
+    raise must_be("an estimator of scikit-learn", wanted, type(model).__name__, remedy)
 
 
 def _quiet(function: Callable[[Any], Any], values: Any) -> Any:
