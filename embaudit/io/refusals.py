@@ -104,7 +104,7 @@ numpy.save('vectors.npy', [index.get_item_vector(i) for i in range(index.get_n_i
             return pickled
         inside = [str(file) for file in path.iterdir() if file.suffix.lower() in suffixes]
         name = f"name the file in it{f', {inside[0]}' if len(inside) == 1 else ''}"
-        remedy = f"{name}; folders are read of safetensors checkpoints and of ALS models of Spark"
+        remedy = f"{name}; folders are read of tables, of safetensors checkpoints and of ALS models of Spark"
         return must_be("the input", "a model or vectors", f"{path}, a folder without a model that is known", remedy)
     suffix = path.suffix.lower()
     if suffix in ADVICE:

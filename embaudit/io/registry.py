@@ -112,7 +112,7 @@ def look(path: AnyPath | Sequence[AnyPath], *, kind: str = "auto", format: str |
 
 def require_options(request: Request, options: Sequence[str], what: str) -> None:
     """Refuse an option that says nothing of a file or an object."""
-    allowed = (*options, *ALWAYS)
+    allowed = tuple(dict.fromkeys((*options, *ALWAYS)))
     unused = next((option for option in request.given if option not in allowed), None)
     if unused is not None:
         raise must_be(f"an option for {what}", f"one of {', '.join(allowed)}", unused)

@@ -160,8 +160,8 @@ def _of_binary(data: bytes, count: int, size: int, path: Path) -> tuple[list[byt
 def _require_aligned(tokens: list[bytes], vectors: NDArray[np.float32], path: Path) -> None:
     """Refuse what is read of a binary file whose tokens hold spaces: bytes of numbers in tokens, letters as numbers."""
     garbled = next((token for token in tokens if CONTROL.search(token)), None)
-    # Written so that a NaN is wild, too.
-    wild = ~(np.abs(vectors) < WILD).all(axis=1)
+    # Written so that a NaN is wild, too, and no second table is made.
+    wild = ~((vectors.max(axis=1) < WILD) & (vectors.min(axis=1) > -WILD))
     if garbled is None and wild.any():
         garbled = tokens[int(np.argmax(wild))]
     if garbled is not None:
