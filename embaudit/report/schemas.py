@@ -62,6 +62,8 @@ TYPES: dict[tuple[type, ...], str | list[str]] = {
 """Plain types, a truth value before the integers that it is one of; a number that does not exist is null."""
 COLUMN = re.compile(r"^(\w+) : (.+?)(, optional)?\n((?: {4}.+\n?)+)", re.MULTILINE)
 """Name, type and description of a column of a table, or of a key of a dictionary, in a docstring."""
+DECLARED = re.compile(r"^(?:class|if) .*?(?=^[^\s)])", re.MULTILINE | re.DOTALL)
+"""A class of a module, or what it imports for type checking; nothing is asked of the functions beside them."""
 METHODS = {"__len__": (__name__, "int", ""), "__str__": (__name__, "str", "")}
 """Module, annotation and docstring of what has a method of Python's own."""
 
@@ -245,8 +247,8 @@ def _attribute(kind: Any, path: str) -> tuple[Any, str]:
 
 @cache
 def _tree(module: str) -> ast.Module:
-    """Parse the source of a module once."""
-    return ast.parse(getsource(sys.modules[module]))
+    """Parse the classes of a module and its imports for type checking once; the rest would take most of the time."""
+    return ast.parse("".join(DECLARED.findall(f"{getsource(sys.modules[module])}\n#")))
 
 
 @cache
