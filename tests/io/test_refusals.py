@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import struct
 from functools import partial
 from pathlib import Path
@@ -11,6 +12,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 from imitations import Tensor, imitation
@@ -21,6 +23,7 @@ from snapshots import as_locked, assert_section
 import embaudit as ea
 from embaudit.errors import InputError
 from embaudit.io import codecs, from_object, load, read_ids, read_interactions, read_labels, read_titles, written_whole
+from embaudit.io.given import as_reading
 from embaudit.io.outputs import writable
 from embaudit.io.tables.columns import read_frame
 from embaudit.io.tables.titles import join_ids, join_texts
@@ -44,6 +47,12 @@ def npy(path: Path) -> None:
     np.save(path, ROWS)
 
 
+def checkpoint(folder: Path) -> None:
+    folder.mkdir()
+    (folder / "config.json").write_text('{"model_type": "llama"}')
+    save_file({"lm_head.weight": ROWS, "model.norm.weight": np.ones(4, "f4")}, folder / "model.safetensors")
+
+
 def table(**columns: Any) -> Callable[[Path], None]:
     return lambda path: parquet.write_table(pa.table(columns), path)
 
@@ -56,6 +65,7 @@ def index(**homes: str) -> Callable[[Path], Any]:
     return write
 
 
+PICKLE = pickle.dumps({"weight": [1.0]}, protocol=4)
 ABC = npz(a=ROWS, b=ROWS[:3].T, c=ROWS[:3, 0])
 FILES: list[tuple[str, Any, dict[str, Any]]] = [
     ("m.npz", npz(**IMPLICIT), {"format": "implicit"}),
@@ -63,8 +73,10 @@ FILES: list[tuple[str, Any, dict[str, Any]]] = [
     ("m.npz", npz(user_factors=ROWS, item_factors=ROWS, offset=np.array(["x"])), {}),
     *(("m.npz", npz(users=ROWS, items=ROWS), options) for options in (
       {"weight": "x"}, {"kind": "head"}, {"link": "cosine", "compared": "dot"})),
+    ("m.npz", npz(users=ROWS, items=ROWS), {"inputs": ROWS}),
+    *(("m", checkpoint, options) for options in ({"states": ROWS[:, :3]}, {"states": ROWS, "inputs": ROWS})),
     *(("v.npy", npy, options) for options in (
-      {"states": ROWS}, {"kind": "factors"}, {"kind": "head", "inputs": ROWS[:, :3]})),
+      {"ids": list("aabcde")}, {"states": ROWS}, {"kind": "factors"}, {"kind": "head", "inputs": ROWS[:, :3]})),
     ("v.parquet", table(v=pa.array([[]], pa.list_(pa.float64()))), {}),
     ("v.parquet", table(v=[[1.0, 2.0]], b=[0.5]), {"vector": "v", "bias": "v"}),
     *(("v.parquet", content, {}) for content in (
@@ -103,6 +115,12 @@ FILES: list[tuple[str, Any, dict[str, Any]]] = [
       b"1 2\na " + bytes(8) + b"\nmore", b"2 2\na " + bytes(8) + b"\n", b"1 2\na\x01 " + bytes(8) + b"\n",
       b"1 2\na " + b"\x7f" * 8 + b"\n")),
     ("v.mtx", "%%MatrixMarket matrix\n", {}),
+    *((name, b"1\t2\t3\n", {}) for name in ("a.ann", "a.hnsw", "u.data", "A.MAT", "a.npz.zip")),
+    *((name, PICKLE, {}) for name in ("a.kv", "a.pth", "a.pt", "a.pkl", "a.joblib", "a.bin", "a.npz", "a.txt")),
+    *(("v.vectors", beginning, {}) for beginning in (b"\x93NUMPY", b"PAR1", b"ARROW1")),
+    *(("m.npz", npz(embaudit_format=version), {}) for version in (1, 2)),
+    ("m.npz", npz(data=ROWS, indptr=ROWS, indices=ROWS, shape=ROWS, K=20), {}),
+    ("v.parquet", lambda path: pd.DataFrame(index=range(3)).to_parquet(path), {}),
     ("m.als", lambda path: path.mkdir(), {"format": "spark"}),
     ("m.als", lambda path: (path / "userFactors").mkdir(parents=True), {}),
     ("p.npy", os.mkfifo, {}),
@@ -137,6 +155,25 @@ def test_files(tmp_path: Path) -> None:
         path = written(folder / name, content)
         lines.append(sentence(lambda path=path, options=options: load(path, **options).right, folder, name, content))
     assert_section(SAID, "files", "".join(lines))
+
+
+ARRAYS: list[tuple[Any, dict[str, Any]]] = [
+    ([[1.0, 2.0], [1.0]], {}),
+    (np.ma.masked_array(ROWS, ROWS > 1), {}),
+    (ROWS, {"ids": [1, 2, 3, 4, 5, np.nan]}),
+    (ROWS, {"ids": ["a", None, *"bcde"]}),
+    (pd.DataFrame({"id": [1, "a"], "v": [[1.0], [2.0]]}), {}),
+    (pd.DataFrame(ROWS, columns=list("aabb")), {}),
+    (pd.DataFrame((9 * ROWS).astype(np.int8)).add_prefix("e"), {}),
+    (pd.DataFrame({"v": list((9 * ROWS).astype(np.int8))}), {}),
+    (pd.DataFrame(ROWS, pd.MultiIndex.from_product([list("ab"), range(3)])).add_prefix("e"), {}),
+]  # fmt: skip
+
+
+@as_locked
+def test_arrays_and_frames(tmp_path: Path) -> None:
+    reads = (lambda each=each: as_reading(each[0], **each[1])[0].names("right") for each in ARRAYS)
+    assert_section(SAID, "arrays", "".join(sentence(read, tmp_path) for read in reads))
 
 
 def of_torch(name: str, **attributes: Any) -> Any:
