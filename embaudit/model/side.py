@@ -49,7 +49,7 @@ def _as_labels(labels: ArrayLike, name: str, length: int, *, unique: bool) -> ND
         raise must_be(name, f"a list of {length}, one a row", "entries that are lists themselves") from error
     if values.shape != (length,):
         raise must_be(name, f"a list of {length}, one a row", f"shape {values.shape}")
-    if unique and values.dtype.kind in "fO":
+    if unique and values.dtype.kind in ("f", "O"):
         gaps = (row for row, x in enumerate(values.tolist()) if not isinstance(x, str) and str(x) in MISSING)
         if (gap := next(gaps, None)) is not None:
             raise must_be(name, "there in every row", f"none in row {gap}", "drop that row")
