@@ -14,4 +14,4 @@ def limits(model, roles, *, max_condition, n_neighbours=10, n_starts=EFFORT.n_st
     options = Options(effort=effort, n_neighbours=n_neighbours, max_condition=max_condition)
     roles = bounded_roles(model, roles)
     attacks = [job() for job in attack_jobs(model, roles, options, draw)]
-    return limits_of(model, roles, options, attacks, draw)
+    return limits_of(model, roles, options, attacks, draw, model)

@@ -15,16 +15,14 @@ from embaudit.auditing.finding import Kind, Scope
 from embaudit.auditing.texts import ARGUMENTS
 from embaudit.auditing.wording import prediction_noun, worded_for
 from embaudit.canonical.pinned import MIN_MOVEMENT, SCOPES, pinned_test
-from embaudit.canonical.row_span import outside_shares, seen_directions
+from embaudit.canonical.row_span import outside_shares, rows_space, seen_directions
 from embaudit.core.plain import Recorded
 from embaudit.errors import InputError
-from embaudit.model import Equivalence, Softmax
+from embaudit.model import OPPOSITE, Equivalence, Softmax
 from embaudit.model.pairs import Pairs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from numpy.typing import NDArray
 
     from embaudit.canonical import Pinning
     from embaudit.model import FactorModel, Role, SideName
@@ -124,8 +122,7 @@ def equivalence_class_of(
         # Free biases hold every score: the factors may be anything that adds a constant to each row or column.
         anything = dict.fromkeys(roles, Freedom(True, Kind.PROVEN, _argument(model, "anything")))
         return EquivalenceClass(_scope(model), {}, anything, None, 0, model.rank)
-    basis = seen_directions(model, ())
-    n_seen, outside = basis.shape[1], _outside(model, basis)
+    n_seen, outside = seen_directions(model, ()).shape[1], _outside(model)
     freedom = {role: _freedom(model, role, n_seen) for role in roles}
     return EquivalenceClass(_scope(model), outside, freedom, None, n_seen, model.rank - held)
 
@@ -167,10 +164,9 @@ def _capped(model: FactorModel) -> bool:
     return isinstance(model.link, Softmax) and model.link.soft_cap is not None
 
 
-def _outside(model: FactorModel, basis: NDArray[np.float64]) -> dict[SideName, float]:
-    if basis.shape[1] == model.rank:
-        return {}
-    shares = {side: float(outside_shares(model.factors(side), basis).max(initial=0.0)) for side in model.sides}
+def _outside(model: FactorModel) -> dict[SideName, float]:
+    spaces = {side: rows_space(model, OPPOSITE[side]) for side in model.sides}
+    shares = {side: float(outside_shares(model.factors(side), space).max()) for side, space in spaces.items()}
     return {side: share for side, share in shares.items() if share > OUTSIDE}
 
 
@@ -185,7 +181,7 @@ def _scope(model: FactorModel) -> Scope:
 
 
 def _pinned(model: FactorModel, pinning: Pinning, role: Role) -> Freedom:
-    if role == "left" and role not in model.link.unit_sides and model.right_bias is not None:
+    if role == "left" and role in model.free_shifts:
         return _shifted(model, "left")  # labels keep their lengths when inputs move
     moved = pinning.moved_of(role)
     if pinning.status == "pinned":

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from embaudit.attacks import Attack
     from embaudit.canonical import Pinning
+    from embaudit.core.checked import Floats
     from embaudit.model import FactorModel, SideName
 
 WORST = "worst"
@@ -38,10 +39,11 @@ KINDS = (CANONICAL, *(group.kind for group in GROUPS))
 """The families of equivalent models, by the names the command line takes."""
 
 
-def default_groups(model: FactorModel, *, max_condition: float) -> tuple[GaugeGroup, ...]:
+def default_groups(model: FactorModel, *, max_condition: float, columns: int | None = None) -> tuple[GaugeGroup, ...]:
     """List the gauge groups that keep a model's predictions, within the budget.
 
-    Translations are as long as the median row of the side they move.
+    Translations are as long as the median row of the side they move. Rescalings are those of the columns as stored, of
+    which there are so many; the dimensions that rows span stand for them elsewhere.
 
     Examples
     --------
@@ -58,7 +60,7 @@ def default_groups(model: FactorModel, *, max_condition: float) -> tuple[GaugeGr
         return rotations
     groups: list[GaugeGroup] = [
         *rotations,
-        Diagonal(k, max_condition=max_condition),
+        Diagonal(columns or k, max_condition=max_condition),
         GeneralLinear(k, max_condition=max_condition),
     ]
     for side in reversed(model.free_shifts):
@@ -74,6 +76,7 @@ def equivalent_models(
     groups: Sequence[str | GaugeGroup] = (),
     n_gauges: int = 8,
     max_condition: float = 2.0,
+    basis: Floats | None = None,
     rng: np.random.Generator,
 ) -> list[EquivalentModel]:
     """List the equivalent models to audit: canonical ones, one rotation as a control, and random draws.
@@ -88,6 +91,8 @@ def equivalent_models(
         Draws from each group but the rotations, of which one suffices: they move nothing.
     max_condition : float
         Budget of the default groups.
+    basis : array of shape (k, m), optional
+        What spans the rows, in the columns as stored, where the model at hand is `turned` into it.
     rng : numpy Generator
         Source of the draws.
 
@@ -103,7 +108,8 @@ def equivalent_models(
     for kind in kinds:
         if not isinstance(kind, str) or kind not in KINDS:
             raise must_be("group", "one of " + ", ".join(KINDS), repr(kind))
-    requested += [group for group in default_groups(model, max_condition=max_condition) if group.kind in kinds]
+    usual = default_groups(model, max_condition=max_condition, columns=None if basis is None else len(basis))
+    requested += [group for group in usual if group.kind in kinds]
     # Where free biases can hold every score there is, factors in canonical form would be rounding.
     is_held = held_rank(model) > 0 or not seen_directions(model, ()).size
     models = list(canonical_models(model)) if CANONICAL in kinds and is_held else []
@@ -121,7 +127,7 @@ def equivalent_models(
         raise must_be(
             "group", f"a family that keeps the {model.predicts.title} of this model", ", ".join(map(str, groups))
         )
-    return models
+    return models if basis is None else [replace(equal, basis=basis) for equal in models]
 
 
 def attacked_models(model: FactorModel, attacks: Iterable[Attack]) -> list[EquivalentModel]:
@@ -182,7 +188,7 @@ def one_equivalent(
 ) -> EquivalentModel:
     """Draw one equivalent model, or go to the canonical one at an exponent.
 
-    Of a model of very many columns the dimensions that its rows span are changed, and no others.
+    Of a model of very many columns a rescaling changes all; others change the dimensions that its rows span.
 
     Parameters
     ----------
@@ -214,5 +220,4 @@ def one_equivalent(
     if exponent is not None:
         return replace(equivalent_at(canonical_form(small), exponent, f"exponent {exponent:g}"), basis=basis)
     draw = as_generator(rng)
-    models = equivalent_models(small, groups=[group], n_gauges=1, max_condition=max_condition, rng=draw)
-    return replace(models[0], basis=basis)
+    return equivalent_models(small, groups=[group], n_gauges=1, max_condition=max_condition, basis=basis, rng=draw)[0]

@@ -17,7 +17,8 @@ from embaudit.auditing.options import Options
 from embaudit.auditing.predicted import PenaltyForm, Predicted, by_prediction, penalty_form, without_unseen
 from embaudit.auditing.texts import DEFAULTS
 from embaudit.auditing.traits import Traits, beside_bias, counts_bias, traits_of
-from embaudit.canonical import Position, in_span, position
+from embaudit.canonical import Position, position
+from embaudit.canonical.row_span import span_basis, turned
 from embaudit.core.checked import as_count
 from embaudit.core.parallel import one_blas_thread, results_of, row_blocks
 from embaudit.core.plain import Finite
@@ -201,7 +202,8 @@ def gather(
     effort, draw = options.effort, np.random.default_rng(as_count(rng, "rng", least=0))
     sizes: dict[str, Any] = {"n_neighbours": options.n_neighbours, "n_lists": effort.n_lists}
     with announced("finding the span of the rows"):
-        whole, model = model, in_span(model)
+        whole, basis = model, span_basis(model)
+        model = turned(whole, basis)
     spanned, head, norm = model, None, None
     # The labels that take part beside those of the head's own evidence: of a small head all that are not set aside.
     n_labels = panel_size(model.rank, effort.n_lists)
@@ -220,8 +222,8 @@ def gather(
     shown = find_rows(model, side, options.show) if options.show else None
     checked = with_probes(model, draw)
     with announced("drawing equivalent models"):
-        drawn: dict[str, Any] = {"n_gauges": effort.n_gauges, "max_condition": options.max_condition, "rng": draw}
-        equivalents = equivalent_models(model, groups=options.groups, **drawn)
+        drawn: dict[str, Any] = {"n_gauges": effort.n_gauges, "max_condition": options.max_condition, "basis": basis}
+        equivalents = equivalent_models(model, groups=options.groups, **drawn, rng=draw)
     with announced("sampling pairs and lists"):
         probe = MovementProbe(model, selected, n_pairs=effort.n_pairs, **sizes, rng=draw)
     with one_blas_thread():  # the products are small: its threads would wait for each other longer than they compute
@@ -234,7 +236,8 @@ def gather(
         jobs = attack_jobs(model, bounded, options, draw)[::-1]
         results = results_of([*jobs, *visits], "visiting equivalent models")
         attacks, visited = results[: len(jobs)][::-1], results[len(jobs) :]
-        limits = limits_of(model, bounded, options, attacks, draw)
+        stored = model if basis is None else only_labels(whole, labels) if head is not None else whole
+        limits = limits_of(model, bounded, options, attacks, draw, stored=stored)
         # A search is judged by the pairs and lists of all models, not by those that it was made for.
         attacked = [*attacked_models(model, attacks), *rearranged_models(equivalence.pinning)]
         # Seeded anew, so that how many models attacks add does not move the draw of the rows shown.

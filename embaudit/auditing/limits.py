@@ -95,7 +95,9 @@ class Limits:
     attacks: tuple[Attack, ...] = ()
     """The worst gauges that a search found within a budget."""
     rank: int = 0
-    """Dimensions of the rows as stored, which they are about."""
+    """Dimensions that attacks search: those that rows of very many columns span."""
+    columns: int = 0
+    """Columns of the rows as stored, which they are about."""
 
 
 def shifted_sides(model: FactorModel, role: Role) -> list[SideName]:
@@ -191,11 +193,13 @@ def limits_of(
     options: Options,
     attacks: Sequence[Attack],
     rng: np.random.Generator,
+    stored: FactorModel,
 ) -> Limits:
     """Bound the cosines of all roles, certify the lists of sides, and put attacks beside the bounds.
 
     Ranges are those of linear and diagonal gauges, and of affine ones where rows may be shifted. Ranges and
-    certificates are stated at `CURVE` and at the budget.
+    certificates are stated at `CURVE` and at the budget. Ranges are of rows as stored: in the dimensions that rows of
+    very many columns span, other gauges are diagonal.
     """
     kappas, ranges = sorted({*CURVE, options.max_condition}), list[RangeSummary]()
     certificates: list[Certificate] = []
@@ -205,14 +209,14 @@ def limits_of(
         # keeps such a range from being called a limit.
         side: SideName = "left" if shifted == ["left"] else "right"
         shifts = [LENGTH * model.side(side).median_length] if shifted else []
-        few = min(_n_pairs(model), Pairs(role).n_pairs(model))
+        few = min(_n_pairs(stored), Pairs(role).n_pairs(model))
         # Each pair has the gauge that is worst for it, so that the ends of many pairs may lie beyond what any single
         # gauge does to all of them (docs/theory.md, "How far a cosine can move").
-        ranges += range_summary(model, role=role, budgets=kappas, shifts=shifts, side=side, n_pairs=few, rng=rng)
+        ranges += range_summary(stored, role=role, budgets=kappas, shifts=shifts, side=side, n_pairs=few, rng=rng)
     sides: list[SideName] = [role for role in roles if role != "cross"]
     for side in track(sides, "certifying lists", len(sides)):
         certificates += _certificates(model, side, kappas, _list_length(model, side, options.n_neighbours), rng)
-    return Limits(tuple(ranges), tuple(certificates), tuple(attacks), model.rank)
+    return Limits(tuple(ranges), tuple(certificates), tuple(attacks), model.rank, stored.rank)
 
 
 def _certificates(

@@ -18,10 +18,11 @@ import numpy as np
 
 from embaudit.canonical.balance import balanced_maps
 from embaudit.canonical.identified import prediction_views
-from embaudit.canonical.row_span import seen_directions
+from embaudit.canonical.row_span import rows_space
 from embaudit.core.plain import Finite
+from embaudit.linalg.mapped import Mapped, affine
 from embaudit.linalg.transformed_rows import TransformedRows
-from embaudit.model import Equivalence
+from embaudit.model import OPPOSITE, Equivalence
 from embaudit.model.objectives import known_objective
 from embaudit.movements.movement import MovementProbe, directed_in
 from embaudit.movements.neighbourhoods import Neighbourhood, neighbourhoods
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from embaudit.core.checked import Indices
-    from embaudit.linalg.mapped import Mapped
     from embaudit.model import Role, SideName
     from embaudit.movements.movement import Movement
 
@@ -124,12 +124,14 @@ def without_unseen(probe: MovementProbe, outside: Collection[SideName]) -> tuple
     >>> without_unseen(MovementProbe(model, ["right"]), ["right"])[0].mean_abs > 0.1
     True
     """
-    if not outside:
-        return ()
-    model, basis = probe.model, seen_directions(probe.model, ())
-    nothing = np.zeros(model.rank)
-    # B Bᵀ projects rows on the directions that predictions see, in the columns as stored.
-    return moved_to(probe, {side: TransformedRows(model.factors(side), basis @ basis.T, nothing) for side in outside})
+    model = probe.model
+    vectors: dict[SideName, Mapped] = {}
+    for side in outside:
+        basis = rows_space(model, OPPOSITE[side])
+        # B Bᵀ projects rows on the directions of the other side, in the columns as stored.
+        onto = affine(np.zeros(model.rank), basis @ basis.T, model.moments(side).precision)
+        vectors[side] = Mapped(model.factors(side), onto, model.rank)
+    return moved_to(probe, vectors) if vectors else ()
 
 
 def penalty_form(probe: MovementProbe) -> PenaltyForm | None:

@@ -9,10 +9,11 @@ import numpy as np
 
 from embaudit.canonical.form import EXPONENTS, CanonicalForm, at_exponent, canonical_form
 from embaudit.canonical.row_span import turned
-from embaudit.core.checked import Floats
+from embaudit.core.checked import Floats, Vector
 from embaudit.core.parallel import raise_if_cancelled
 from embaudit.core.plain import Recorded
 from embaudit.gauges import Gauge
+from embaudit.linalg.mapped import Mapped
 from embaudit.linalg.structured import as_simplest
 from embaudit.linalg.transformed_rows import TransformedRows
 from embaudit.model import FactorModel, Role, SideName
@@ -45,7 +46,7 @@ class EquivalentModel(Recorded):
     map_condition: float = float("nan")
     """κ of the map that makes the model where no gauge does, in the directions that it keeps."""
     basis: Floats | None = None
-    """(k, m) columns that span the rows of a model of very many columns: what the gauge acts on."""
+    """(k, m) columns that span the rows of a model of very many columns, m or k of which the gauge acts on."""
     form: CanonicalForm | None = None
     """Canonical form that a canonical model is made with, of all rows."""
 
@@ -72,6 +73,11 @@ class EquivalentModel(Recorded):
             shift = max(float(np.linalg.norm(gauge.left_shift)), float(np.linalg.norm(gauge.right_shift)))
         return cls(name, kind, title or name, gauge.condition_number, shift, gauge, exponent)
 
+    @property
+    def rank(self) -> int:
+        """Columns that it acts on: of a model of very many, all for rescalings, the span of its rows for the others."""
+        return len(self.gauge.left if self.gauge is not None else self.form.left_centre)  # type: ignore[union-attr]
+
     def shift_in(self, model: FactorModel) -> float:
         """Return the length of its shift in typical (median) rows of the side that is shifted.
 
@@ -83,7 +89,8 @@ class EquivalentModel(Recorded):
         """
         if not self.shift or self.gauge is None:
             return 0.0
-        right, left = np.linalg.norm(self.gauge.right_shift), np.linalg.norm(self.gauge.left_shift)
+        after = self.gauge.right_shift, self.gauge.left_shift
+        right, left = map(np.linalg.norm, after if self.form is None else _centres(self.form))
         return self.shift / model.side("right" if right >= left else "left").median_length
 
     def called(self, role: Role) -> str:
@@ -102,16 +109,17 @@ class EquivalentModel(Recorded):
         return self.title if self.kind == CANONICAL else self.name
 
     def of(self, model: FactorModel) -> FactorModel:
-        """Make the equivalent model, by a gauge with as many columns as before."""
-        if self.basis is not None:
-            made = replace(self, basis=None).of(turned(model, self.basis))
-            return made if self.gauge is None else turned(made, self.basis.T)
+        """Make the equivalent model, by a gauge with as many columns as before, or with all where it rescales them."""
+        if self.basis is not None and model.rank != self.rank:
+            is_stored = model.rank == len(self.basis)
+            made = replace(self, basis=None).of(turned(model, self.basis if is_stored else self.basis.T))
+            return turned(made, self.basis.T) if is_stored and self.gauge is not None else made
         if self.gauge is not None:
             return self.gauge.act(model)
         assert self.exponent is not None
         return at_exponent(model, self.exponent, form=self.form)
 
-    def rows(self, model: FactorModel, side: SideName) -> TransformedRows:
+    def rows(self, model: FactorModel, side: SideName) -> Mapped | TransformedRows:
         """Return the rows of one side in the equivalent model, made where they are asked for.
 
         Examples
@@ -122,14 +130,13 @@ class EquivalentModel(Recorded):
         True
         """
         x = model.factors(side)
-        if self.gauge is not None:
-            linear, shift = self.gauge.on(side)
-            return TransformedRows(x, as_simplest(linear), shift)
-        assert self.form is not None
-        assert self.exponent is not None
-        linear = self.form.maps(self.exponent)[side]
-        centre = self.form.right_centre if side == "right" else self.form.left_centre
-        return TransformedRows(x, linear, -(centre @ linear))
+        if self.form is not None and self.exponent is not None:
+            return self.form.view(x, side, self.exponent)
+        assert self.gauge is not None
+        linear, shift = self.gauge.on(side)
+        if self.basis is not None and model.rank < self.rank:
+            linear = self.basis.T @ linear  # from the span to the columns as stored
+        return TransformedRows(x, as_simplest(linear), shift)
 
 
 def canonical_models(model: FactorModel) -> Iterator[EquivalentModel]:
@@ -153,11 +160,18 @@ def canonical_models(model: FactorModel) -> Iterator[EquivalentModel]:
         yield replace(equivalent_at(form, exponent, f"exponent {exponent:g} ({titles[name]})"), title=titles[name])
 
 
+def _centres(form: CanonicalForm) -> tuple[Vector, Vector]:
+    """Return what a gauge subtracts from right and from left rows before it changes their axes."""
+    return form.right_centre, form.left_centre * form.shifts_left
+
+
 def equivalent_at(form: CanonicalForm, exponent: float, name: str) -> EquivalentModel:
     """Name the model at an exponent."""
     gauge = form.gauge(exponent)
     if gauge is not None:
-        return replace(EquivalentModel.by(gauge, name, CANONICAL, exponent=exponent), form=form)
+        # The length of a shift means something beside the rows at hand, before the axes change.
+        shift = max(float(np.linalg.norm(centre)) for centre in _centres(form))
+        return replace(EquivalentModel.by(gauge, name, CANONICAL, exponent=exponent, shift=shift), form=form)
     # No gauge reaches the model: a direction that no prediction sees is dropped. Rounding grows by κ of the map.
     kappa = float(np.linalg.cond(form.maps(exponent)["left"]))
     return EquivalentModel(name, CANONICAL, name, float("nan"), 0.0, None, exponent, kappa, form=form)

@@ -22,7 +22,7 @@ from embaudit.canonical.row_span import complement
 from embaudit.core.checked import Floats, Matrix, Vector, frozen, is_number
 from embaudit.errors import EquivalenceError, InputError, must_be
 from embaudit.gauges import Gauge
-from embaudit.linalg.mapped import mapped
+from embaudit.linalg.mapped import Mapped, RowMap, affine
 from embaudit.linalg.moments import Moments
 from embaudit.linalg.rows import float64_blocks, gram
 from embaudit.model import FactorModel, SideName, require_two_sides
@@ -144,6 +144,16 @@ class CanonicalForm:
         """Return the (k, m) matrix that makes each side at exponent e; m is k where no direction is dropped."""
         left, right, scales = self.family
         return {"left": left * scales ** (require_exponent(exponent) - 1), "right": right * scales**-exponent}
+
+    def affine(self, side: SideName, linear: Floats) -> RowMap:
+        """Return the function that centres rows of a side and maps them; what is rounding becomes zero."""
+        centre, moments = (self.right_centre, self.right) if side == "right" else (self.left_centre, self.left)
+        return affine(centre, linear, moments.precision)
+
+    def view(self, x: Matrix, side: SideName, exponent: float) -> Mapped:
+        """Return rows of a side as they are at exponent e, made where they are asked for."""
+        linear = self.maps(exponent)[side]
+        return Mapped(x, self.affine(side, linear), linear.shape[1])
 
     def gauge(self, exponent: float) -> Gauge | None:
         """Return the gauge from the model to exponent e, centring what it may.
@@ -355,10 +365,9 @@ def at_exponent(model: FactorModel, exponent: float, *, form: CanonicalForm | No
     if model.predicts is Equivalence.COSINES:
         text = "a model at another exponent must predict the same; got one that predicts cosines, which every exponent"
         raise EquivalenceError(f"{text} but its own changes; read its identified cosines instead.")
-    maps = form.maps(exponent)
     return model.replace(
-        left=mapped(model.factors("left"), form.left_centre, maps["left"]),
-        right=mapped(model.right, form.right_centre, maps["right"]),
+        left=form.view(model.factors("left"), "left", exponent).stored(),
+        right=form.view(model.right, "right", exponent).stored(),
         objective=objective_at(model, form, exponent),
         **absorbed_biases(model, form.left_centre, form.right_centre),
     )

@@ -15,10 +15,10 @@ from embaudit.canonical.form import (
     require_both_sides,
     require_form_of,
 )
-from embaudit.core.checked import Floats, Matrix, Vector
+from embaudit.core.checked import Floats, Matrix
 from embaudit.core.parallel import row_blocks
 from embaudit.errors import InputError
-from embaudit.linalg.mapped import Mapped, RowMap, affine
+from embaudit.linalg.mapped import Mapped, RowMap
 from embaudit.linalg.pairs import as_pairs, pair_cosines, pairs_or_all
 from embaudit.model import FactorModel, SideName
 from embaudit.model.sizes import require_model
@@ -111,29 +111,11 @@ def with_bias_columns(model: FactorModel) -> FactorModel:
 
 
 def prediction_rows(model: FactorModel, form: CanonicalForm, role: SideName) -> RowMap:
-    """Return the function that turns float64 rows of a side into prediction vectors.
-
-    What is zero but for rounding becomes zero, since it would have a direction made of rounding errors.
-    """
+    """Return the function that turns float64 rows of a side into prediction vectors."""
     # Right rows at exponent 0, left rows at exponent 1: `V s` and `U s` (THEORY section 6).
     linear = form.right_map(0.0) if role == "right" else form.left_map(1.0)
-    centre: Vector = form.right_centre if role == "right" else form.left_centre
-    metric = np.linalg.norm(form.left_root if role == "right" else form.right_root, axis=0)
-    precision = (form.right if role == "right" else form.left).precision
-    mapped_rows = affine(centre, linear)
-
-    def function(block: Floats) -> Floats:
-        block = model.seen(role, block)
-        result = mapped_rows(block)
-        lengths = np.sqrt(np.einsum("ij,ij->i", result, result))
-        # What no row exceeds first, so that only suspects are looked at one by one.
-        most = (np.linalg.norm(block) + np.abs(centre).max()) * metric.sum()
-        suspects = np.flatnonzero(lengths <= precision * most)
-        sizes = (np.abs(block[suspects]) + np.abs(centre)) @ metric
-        result[suspects[lengths[suspects] <= precision * sizes]] = 0
-        return result
-
-    return function
+    function = form.affine(role, linear)
+    return lambda block: function(model.seen(role, block))
 
 
 def prediction_view(model: FactorModel, form: CanonicalForm, role: SideName) -> Mapped:

@@ -15,6 +15,7 @@ import numpy as np
 
 from embaudit.canonical import quadratic_forms
 from embaudit.canonical.quadratic_forms import EPS, LARGEST, LARGEST_SHOWN, Span, n_forms, packed, span_of
+from embaudit.canonical.row_span import rows_space
 from embaudit.core.checked import RNG, Floats, Indices, Matrix, as_generator, frozen, is_number
 from embaudit.core.results import Result
 from embaudit.core.words import counted
@@ -282,22 +283,13 @@ def _nearly(title: str) -> str:
     return f"the {title} rows nearly leave some metric free, one that keeps every length but for rounding"
 
 
-def _rows_space(model: FactorModel, side: SideName) -> Floats:
-    """Return an orthonormal basis (k, r) of the directions that rows of a side have, less what a free bias absorbs."""
-    moments = model.moments(side)
-    absorbed = side == "left" and model.right_bias is not None and model.link.sees_biases
-    _, s, vt = np.linalg.svd(moments.centred_root if absorbed else moments.root)
-    # Rounding is that of the rows as they are: centred ones may be nothing else.
-    return np.asarray(vt[s > 16 * moments.precision * np.linalg.norm(moments.root, 2)].T)
-
-
 def _unseen_by(model: FactorModel, side: SideName, scope: str) -> Pinning | None:
     """Show by a reflection that rows of a side may differ in directions that the other side does not have."""
     other = OPPOSITE[side]
     if other not in model.sides:
         return None
     # What lies outside the span of the other side takes no part in a prediction and can be reflected, row by row.
-    space = _rows_space(model, other)
+    space = rows_space(model, other, model.free_shifts)
     unseen = np.eye(model.rank) - space @ space.T
     x = unit_rows(model.factors(side), none=0)
     outside = x @ unseen
@@ -339,7 +331,7 @@ def _both_sides(model: FactorModel, most: float, draw: np.random.Generator) -> P
     for side in model.sides:
         if (shown := _unseen_by(model, side, scope)) is not None:
             return shown
-    spaces = [_rows_space(model, side) for side in model.sides]
+    spaces = [rows_space(model, side, model.free_shifts) for side in model.sides]
     basis = max(spaces, key=lambda space: space.shape[1])
     left, right = (span_of(model.factors(side), basis) for side in model.sides)
     # Constraints near I: forms that vanish on the rows of both sides are what first order leaves free.
@@ -436,7 +428,7 @@ def _counted(model: FactorModel) -> Pinning | None:
     """Show without a witness that fewer labels than numbers leave some free: if labels span, some cosine moves."""
     k, n = model.rank, len(model.right_side.directed)
     # Each label fixes one number of a form; with fewer labels than numbers some form vanishes on all of them.
-    if n >= n_forms(k) or _rows_space(model, "right").shape[1] < k:
+    if n >= n_forms(k) or rows_space(model, "right", model.free_shifts).shape[1] < k:
         return None
     return Pinning("free", _too_few(model), SCOPES["head"], n, n_forms(k))
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from embaudit.core.checked import Floats, Matrix, Vector, frozen
 from embaudit.errors import InputError
-from embaudit.linalg.mapped import mapped
+from embaudit.linalg.mapped import Mapped
 from embaudit.linalg.rows import float64_blocks
 from embaudit.model import FactorModel, SideName
 from embaudit.model.equivalence import Equivalence
@@ -80,8 +80,9 @@ def turned(model: FactorModel, linear: Floats | None) -> FactorModel:
     """
     if linear is None:
         return model
-    zero = np.zeros(len(linear))
-    return model.replace(**{side: mapped(model.side(side).rows, zero, linear) for side in model.sides})
+    width = linear.shape[1]
+    rows = {side: Mapped(model.side(side).rows, lambda x: x @ linear, width).stored() for side in model.sides}
+    return model.replace(**rows)
 
 
 def complement(columns: Floats) -> Floats:
@@ -117,6 +118,30 @@ def outside_shares(x: Matrix, basis: Floats) -> Vector:
     return np.asarray(frozen(shares))
 
 
+def rows_space(model: FactorModel, side: SideName, shifts: tuple[SideName, ...] = ()) -> Floats:
+    """Return an orthonormal basis (k, r) of the directions that rows of a side have, centred where shifts are free.
+
+    What rows of the other side hold beside it takes part in no score.
+
+    Examples
+    --------
+    >>> model = FactorModel.from_user_item([[1.0, 1.0], [2.0, 2.0]], [[1.0, 0.0]])
+    >>> [rows_space(model, side).shape[1] for side in ("left", "right")], rows_space(model, "left", ("left",)).shape[1]
+    ([1, 1], 1)
+    """
+    moments = model.moments(side)
+    root = moments.centred_root if side in shifts else moments.root
+    # Columns are evened out first: a diagonal gauge must not count as a loss of digits.
+    sizes = np.linalg.norm(moments.root, axis=0)
+    sizes[sizes == 0] = 1
+    # Rounding is that of the rows as they are: centred ones may be nothing else.
+    least = 16 * moments.precision * np.linalg.norm(moments.root / sizes, 2)
+    _, s, vt = np.linalg.svd(root / sizes)
+    space = np.linalg.qr((vt[: int((s > least).sum())] * sizes).T)[0]
+    # Along the axes of the rows, the longest first.
+    return np.asarray(space @ np.linalg.svd(root @ space)[2].T)
+
+
 def seen_directions(model: FactorModel, shifts: tuple[SideName, ...]) -> Floats:
     """Return a (k, r) orthonormal basis: in it the rows of both sides have the same scores, and r is their rank.
 
@@ -137,23 +162,17 @@ def seen_directions(model: FactorModel, shifts: tuple[SideName, ...]) -> Floats:
     used = (sizes[0] > 16 * precision * whole[0][1]) & (sizes[1] > 16 * precision * whole[1][1])
     scale = np.sqrt(np.divide(sizes[1], sizes[0], out=np.ones(model.rank), where=used))
     p, q = (p * scale)[:, used], (q / scale)[:, used]
-    if not used.any():
-        raise _vanishing()
-    longest = [np.linalg.norm((whole[0][0] * scale)[:, used], 2), np.linalg.norm((whole[1][0] / scale)[:, used], 2)]
-    resolution = precision * longest[0] * longest[1]
+    sized = (whole[0][0] * scale)[:, used], (whole[1][0] / scale)[:, used]
+    resolution = precision * np.prod([np.linalg.svd(x, compute_uv=False).max(initial=0.0) for x in sized])
     # The rank of the scores is that of R_P R_Qᵀ, of which singular values below the resolution are rounding.
     rank = int((np.linalg.svd(p @ q.T, compute_uv=False) > resolution).sum())
     if rank == 0:
-        raise _vanishing()
+        raise InputError("the scores must differ from zero; got factors whose products all vanish; check the input.")
     # Where single columns carry all of it, keep these columns as they are: nothing is mixed that need not be.
     columns = np.flatnonzero(used)[np.linalg.norm(p, axis=0) * np.linalg.norm(q, axis=0) > resolution]
     if len(columns) == rank:
         return np.eye(model.rank)[:, columns]
     return np.eye(model.rank)[:, used] @ _basis(p, q, scale[used], rank, precision)
-
-
-def _vanishing() -> InputError:
-    return InputError("the scores must differ from zero; got factors whose products all vanish; check the input.")
 
 
 def _basis(p: Floats, q: Floats, scale: Floats, rank: int, precision: float) -> Floats:

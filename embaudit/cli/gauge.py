@@ -63,7 +63,7 @@ def gauge(
     after = equal.of(model)
     save(after, out, force=force)
     console = make_console(quiet=quiet)
-    if equal.basis is not None:
+    if equal.basis is not None and equal.rank < model.rank:
         spanned = f"{model.rank:,} columns, of which the rows span {equal.basis.shape[1]:,} dimensions at most"
         console.print(f"{spanned}: only these are changed", markup=False)
     console.print(f"{equal.name}, condition number {equal.condition_number:.4g}: {after!r} → {out}", markup=False)

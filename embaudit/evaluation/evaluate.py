@@ -23,7 +23,6 @@ from embaudit.evaluation.truth import Truth, as_truth
 from embaudit.io import as_model
 from embaudit.io.files import AnyPath
 from embaudit.linalg.intervals import draw_groups, jackknife_margin
-from embaudit.linalg.mapped import mapped
 from embaudit.linalg.nearest import neighbours
 from embaudit.linalg.rows import sample_rows, unit_rows
 from embaudit.model import Equivalence, FactorModel, SideName
@@ -90,7 +89,9 @@ class Evaluation(Result):
         """Return the mean of a measure over the queries."""
         if similarity not in self.by_query:
             raise must_be("similarity", "one of " + ", ".join(self.by_query), repr(similarity))
-        return float(self.by_query[similarity][:, MEASURES.index(_measure(measure))].mean())
+        if measure not in MEASURES:
+            raise must_be("measure", "one of " + ", ".join(MEASURES), repr(measure))
+        return float(self.by_query[similarity][:, MEASURES.index(measure)].mean())
 
     def best(self, measure: str = "precision") -> str:
         """Return the similarity with the highest mean."""
@@ -243,12 +244,6 @@ class Evaluation(Result):
         return max(better, key=lambda name: self.value(name, measure), default=None)
 
 
-def _measure(name: str) -> str:
-    if name not in MEASURES:
-        raise must_be("measure", "one of " + ", ".join(MEASURES), repr(name))
-    return name
-
-
 @named_keywords
 def evaluate_similarities(
     model: FactorModel | AnyPath | object,
@@ -388,10 +383,9 @@ def similarities(model: FactorModel, role: SideName) -> Iterator[tuple[str, Call
     yield PREDICTION, lambda rows: directions(identified_factors(model, role, form=form)[rows])
     if model.predicts is Equivalence.COSINES:
         return
-    centre = form.left_centre if role == "left" else form.right_centre
     for name, exponent in EXPONENTS.items():
         # At that exponent the cosine is the prediction cosine, which was yielded already (docs/theory.md, "The
         # canonical line").
         if exponent != (0 if role == "right" else 1):
-            linear = form.left_map(exponent) if role == "left" else form.right_map(exponent)
-            yield f"{name} cosine", lambda rows, linear=linear: directions(mapped(x[rows], centre, linear))  # type: ignore[misc]
+            view = form.view(x, role, exponent)
+            yield f"{name} cosine", lambda rows, view=view: directions(view[rows])  # type: ignore[misc]

@@ -224,6 +224,9 @@ class Gauge:
     @property
     def linear_kind(self) -> Linear:
         """Kind of the linear part (identity, rotation, similarity or any), within rounding."""
+        # Of very many columns no matrix is made where κ decides.
+        if isinstance(self.left, Structured) and not self.is_conformal:
+            return Linear.ANY
         # From the smallest kind on: a reflection has determinant −1 and counts as a rotation, since M Mᵀ = I.
         still, rounding, left = np.eye(self.rank), 64 * self.rank * EPS, np.asarray(self.left)
         if np.abs(left - still).max() <= rounding:

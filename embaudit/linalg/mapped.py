@@ -73,18 +73,23 @@ class Mapped:
         return result
 
 
-def affine(centre: Vector, linear: Matrix) -> RowMap:
-    """Return the function `x → (x − centre) · linear` of rows."""
-    shift = centre @ linear
+def affine(centre: Vector, linear: Matrix, precision: float) -> RowMap:
+    """Return the function `x → (x − centre) · linear` of rows, known up to a relative precision.
+
+    What is zero but for rounding becomes zero, since it would have a direction made of rounding errors.
+    """
+    shift, metric = centre @ linear, np.linalg.norm(linear, axis=1)
 
     def function(block: Floats) -> Floats:
+        """Map a few rows."""
         result: Floats = block @ linear
         result -= shift
+        lengths = np.sqrt(np.einsum("ij,ij->i", result, result))
+        # What no row exceeds first, so that only suspects are looked at one by one.
+        most = (np.linalg.norm(block) + np.abs(centre).max()) * metric.sum()
+        suspects = np.flatnonzero(lengths <= precision * most)
+        sizes = (np.abs(block[suspects]) + np.abs(centre)) @ metric
+        result[suspects[lengths[suspects] <= precision * sizes]] = 0
         return result
 
     return function
-
-
-def mapped(x: Matrix, centre: Vector, linear: Matrix) -> Matrix:
-    """Compute `(x − centre) · linear`, stored as precisely as `x` was."""
-    return Mapped(x, affine(centre, linear), linear.shape[1]).stored()

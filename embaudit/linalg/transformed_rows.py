@@ -97,11 +97,13 @@ class TransformedRows:
     @cached_property
     def _norms(self) -> tuple[float, float]:
         """The Frobenius norm of the map, and the least stretch of any direction."""
+        if self.linear.shape[0] != self.linear.shape[1]:
+            return float(np.linalg.norm(np.asarray(self.linear))), 0.0
         s = stretches(self.linear)
         if isinstance(self.linear, StructuredLinearMap) and self.linear.first is None and self.linear.last is None:
             # Each entry is one product, with no sum that its rounding could grow in.
             return 4 * float(s[0]) / len(s), float(s[-1])
-        return float(np.linalg.norm(s)), float(s[-1]) if len(s) == len(self.linear) else 0.0
+        return float(np.linalg.norm(s)), float(s[-1])
 
 
 def with_shift(x: Rows, shift: Vector) -> TransformedRows:

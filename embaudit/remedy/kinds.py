@@ -23,7 +23,7 @@ from embaudit.core.checked import RNG, Floats, Vector, as_generator, is_integer,
 from embaudit.errors import EquivalenceError, must_be
 from embaudit.io import as_model
 from embaudit.io.files import AnyPath
-from embaudit.linalg.mapped import RowMap, affine
+from embaudit.linalg.mapped import RowMap
 from embaudit.linalg.pairs import draw_pairs, n_pairs, pair_cosines
 from embaudit.linalg.rows import unit_rows
 from embaudit.model import Equivalence, FactorModel, SideName, require_two_sides
@@ -230,7 +230,8 @@ def _canonical(
         sees = f"the predictions see {form.rank} of the {model.rank} dimensions"
         raise must_be("dimensions", f"an integer from 1 to {form.rank}", repr(dimensions), sees)
     # Directions stand in the order of their singular values, so that the leading ones are the best to keep.
-    n_dimensions = form.rank if dimensions is None else int(dimensions)
+    whole = kind != "prediction" and dimensions is None
+    n_dimensions = form.family[0].shape[1] if whole else int(dimensions or form.rank)
     maps = {role: _map(model, form, kind, role, n_dimensions) for role in roles}
     # A canonical gauge centres rows where predictions leave their mean free; biases take up what that changes.
     biases = absorbed_biases(model, form.left_centre, form.right_centre) if kind != "prediction" else {}
@@ -249,9 +250,7 @@ def _map(model: FactorModel, form: CanonicalForm, kind: str, role: SideName, n_d
     if kind == "prediction":
         function = prediction_rows(model, form, role)
         return lambda block: function(block)[:, :n_dimensions]
-    exponent = EXPONENTS[kind]
-    linear = form.left_map(exponent) if role == "left" else form.right_map(exponent)
-    return affine(form.left_centre if role == "left" else form.right_centre, linear[:, :n_dimensions])
+    return form.affine(role, form.maps(EXPONENTS[kind])[role][:, :n_dimensions])
 
 
 def _reduction(remedy: Remedy, form: CanonicalForm, n_dimensions: int, rng: RNG) -> TruncationLoss:

@@ -20,6 +20,7 @@ from embaudit.blocks import BlockCosines
 from embaudit.canonical import CanonicalForm, Position, canonical_form, in_span
 from embaudit.canonical.equivalents import PREDICTS, EquivalentModel, equivalent_at
 from embaudit.canonical.identified import prediction_view
+from embaudit.canonical.row_span import span_basis, turned
 from embaudit.core.checked import RNG, Floats, Indices, as_count, as_generator, as_list
 from embaudit.core.words import counted, cut, nearest_to, two_decimals
 from embaudit.errors import InputError, must_be
@@ -345,13 +346,15 @@ def heatmap(
     """
     side, draw = model.side_name(role), as_generator(rng)
     require_ordinary_size(model)
-    model = in_span(with_objective(model))
+    basis = span_basis(model)
+    model = turned(with_objective(model), basis)
     # Rows are drawn before models, so that a seed shows the same rows whatever stands beside them.
     selection = select_rows(model, side, groups=groups, show=show, n_rows=n_rows, rng=draw)
     names = None if beside is None else [*map(str, as_list(beside, "beside", '["furthest", "prediction cosine"]'))]
     if equals is None:
         # Equivalent models take a while to make, and an empty list of panels needs none.
-        equals = [] if names == [] else equivalent_models(model, n_gauges=N_GAUGES, max_condition=BUDGET, rng=draw)
+        drawn: dict[str, Any] = {"n_gauges": N_GAUGES, "max_condition": BUDGET, "basis": basis, "rng": draw}
+        equals = [] if names == [] else equivalent_models(model, **drawn)
     maker = _PanelMaker(model, side, selection.rows, {equal.name: equal for equal in equals}, form, draw)
     panels = [Panel("model at hand", "", maker.cosines(model.factors(side)))]
     for name in (FURTHEST, predicted_word(model, side)) if names is None else names:

@@ -144,7 +144,7 @@ def bounded(model: FactorModel = MODEL, **fields: Any) -> Evidence:
         Attack(gauge, "movement", "right", linear, 0.25, 0.5, 2_000, table=np.zeros((2_000, 2), int)),
         Attack(gauge, "neighbours", "left", affine, 0.125, 0.75, 50, np.zeros((5, 11), int), typical_row=7.0),
     )
-    return evidence(model, limits=Limits((ranged, shifted), (certain, little), attacks, 3), **fields)
+    return evidence(model, limits=Limits((ranged, shifted), (certain, little), attacks, 3, 3), **fields)
 
 
 def of_some(found: Evidence, n_rows: int = 1_234) -> Evidence:

@@ -8,7 +8,8 @@ from models import random_model
 
 from embaudit.auditing.equivalence_class import Freedom, equivalence_class_of
 from embaudit.auditing.finding import Kind
-from embaudit.model import Softmax
+from embaudit.gauges import Gauge
+from embaudit.model import FactorModel, Softmax
 
 BOTH = ("right", "left")
 PLANE = random_model(n=7, p=6, k=2)
@@ -30,6 +31,8 @@ def biased(model, *sides):
 
 def test_what_a_free_bias_lets_move():
     user, item = SHIFTED.format("user", "score"), SHIFTED.format("item", "score")
+    inputs = equivalence_class_of(biased(PLANE, "right").replace(link=UNIT), ["left"]).freedom["left"]
+    assert inputs == Freedom(True, PROVEN, SHIFTED.format("user", "probability"))
     for sides, right, left in (
         (("left",), item, None), (("right",), None, user), (("left", "right"), item, user),
     ):  # fmt: skip
@@ -47,21 +50,28 @@ def test_what_a_free_bias_lets_move():
     assert equivalence_class_of(biased(LINE, "right"), ["cross"]).freedom["cross"].because == user
 
 
+@pytest.mark.parametrize("turned", [False, True])
+def test_what_no_prediction_sees_of_a_side_lies_outside_the_rows_of_the_other(turned):
+    p, q = random_model(n=5, p=7, k=32).left, random_model(n=5, p=7, k=32).right * np.geomspace(1, 1e-5, 32)
+    model = FactorModel(*((q, p) if turned else (p, q)))
+    sides = model.left, model.right
+    shares = [np.linalg.lstsq(y.T, x.T)[1] / (x**2).sum(axis=1) for x, y in (sides, sides[::-1])]
+    found = equivalence_class_of(model, BOTH).outside
+    assert [found["left"], found["right"]] == pytest.approx([share.max() for share in shares])
+    gauged = Gauge.diagonal(np.geomspace(1, 1e9, 5)).act(random_model(n=9, p=8, k=5))
+    assert equivalence_class_of(gauged, BOTH).outside == {}
+
+
 @pytest.mark.parametrize(
-    ("link", "sides", "scope", "whole"),
+    ("link", "sides", "scope"),
     [
-        ("softmax", (), "every model of rank 2 with the same predictions", True),
-        ("ranking", (), "linear maps and shifts of all items, among others", False),
-        (
-            "ranking",
-            ("left", "right"),
-            "linear maps and shifts of all items and shifts of all users, among others",
-            False,
-        ),
-        (CAPPED, (), "linear maps, among others", False),
-        (CAPPED, ("right",), "linear maps and shifts of all users, among others", False),
+        ("softmax", (), "every model of rank 2 with the same predictions"),
+        ("ranking", (), "linear maps and shifts of all items, among others"),
+        ("ranking", BOTH, "linear maps and shifts of all items and shifts of all users, among others"),
+        (CAPPED, (), "linear maps, among others"),
+        (CAPPED, ("right",), "linear maps and shifts of all users, among others"),
     ],
 )
-def test_the_set_is_called_whole_only_where_it_is(link, sides, scope, whole):
+def test_the_set_is_called_whole_only_where_it_is(link, sides, scope):
     found = equivalence_class_of(biased(PLANE, *sides).replace(link=link), BOTH)
-    assert (str(found.scope), found.scope.whole) == (scope, whole)
+    assert (str(found.scope), found.scope.whole) == (scope, link == "softmax")

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from embaudit.auditing import audit
 from embaudit.errors import EquivalenceError
-from embaudit.gauges import Gauge, GaugeGroup
+from embaudit.gauges import Diagonal, Gauge, GaugeGroup, GeneralLinear
 from embaudit.model import Equivalence, FactorModel
 from embaudit.report.terminal import print_audit
 
@@ -78,6 +78,12 @@ def test_an_own_group_is_audited_and_named_everywhere(model, group, kind, title)
 def test_an_own_group_is_not_averaged_with_those_it_derives_from(model):
     made = audit(model, groups=[UpperShear(5), Titled(5)], n_gauges=1).evidence.equivalents
     assert len({one.title for one in made if one.kind != "worst"}) == 2
+
+
+def test_gauges_of_several_condition_numbers_have_the_largest_named(model):
+    for budgets, told in (((3.0, 1.5), "of κ up to 3 move"), ((1.5, 1.5), "of κ = 1.5 move")):
+        groups = [Diagonal(5, max_condition=budgets[0]), GeneralLinear(5, max_condition=budgets[1])]
+        assert told in audit(model, groups=groups, n_gauges=1).explain()
 
 
 def test_an_own_group_that_changes_predictions_is_refused(model):

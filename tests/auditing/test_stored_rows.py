@@ -10,6 +10,7 @@ from limited import limits
 from models import random_model
 
 from embaudit.auditing import audit
+from embaudit.auditing.equivalents import one_equivalent
 from embaudit.auditing.limits import holds_shifts
 from embaudit.gauges import Affine, Diagonal, Gauge, GeneralLinear
 from embaudit.linalg.nearest import neighbours
@@ -19,6 +20,7 @@ from embaudit.movements.movement import movement
 
 MODELS = int(os.environ.get("EMBAUDIT_ADVERSARY_MODELS", "60"))
 KAPPA = 2.0
+ZEROS = [[1.0, 2.0], [2.0, 1.0], *[[0.0, 0.0]] * 3]
 UNSEEN = "Components that no prediction sees can change further."
 EFFORT = {"n_gauges": 1, "n_starts": 1, "n_steps": 5}
 
@@ -163,3 +165,31 @@ def test_two_free_shifts_are_in_no_set_of_cross_pairs():
     assert holds_shifts(both, "right", "affine")
     assert not holds_shifts(both, "right", "linear")
     assert holds_shifts(random_model(k=3), "right", "linear")
+
+
+@pytest.mark.usefixtures("without_attacks")
+def test_rescalings_of_wide_models_are_of_the_columns_as_stored():
+    wide = random_model(n=None, p=30, k=1536)
+    found = audit(wide, n_gauges=1).evidence
+    drawn = next(one for one in found.equivalents if one.kind == "diagonal")
+    assert np.array_equal(np.diag(np.diag(np.asarray(drawn.gauge.left))), np.asarray(drawn.gauge.left))
+    moved = found.movement[found.equivalents.index(drawn)][0].mean_abs
+    assert moved == pytest.approx(movement(wide, drawn.gauge.act(wide), role="right").mean_abs)
+    assert {one.ranges.model.rank for one in found.limits.ranges} == {found.limits.columns} == {1536}
+    for name, axes in (("diagonal", 1536), ("linear", 30)):
+        made = one_equivalent(wide, group=name)
+        assert (made.rank, made.of(wide).rank) == (axes, 1536)
+    assert np.allclose(wide.right / one_equivalent(wide).of(wide).right, one_equivalent(wide).gauge.left.scales)
+    own = audit(wide, groups=[Diagonal(1536, max_condition=3.0)], n_gauges=1).evidence
+    assert own.drift[0].ok
+    assert own.movement[0][0].mean_abs < 0.02 < found.movement[-1][0].mean_abs
+
+
+@pytest.mark.parametrize(
+    "model", [FactorModel.from_softmax(ZEROS), FactorModel(np.eye(2), ZEROS, left_bias=np.zeros(2))]
+)
+def test_shifts_are_measured_by_rows_that_have_a_direction(model):
+    found = audit(model, **EFFORT)
+    assert found.predictions_hold
+    assert model.right_side.median_length == np.sqrt(5)
+    assert 0 < max(one.shift_in(model) for one in found.evidence.equivalents) <= 1.01

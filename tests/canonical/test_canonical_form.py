@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from models import random_model
 
 from embaudit.canonical import EXPONENTS, at_exponent, canonical_form, seen_directions
+from embaudit.canonical.equivalents import canonical_models
 from embaudit.errors import EquivalenceError, InputError
 from embaudit.gauges import Gauge, GeneralLinear
 from embaudit.model import FactorModel, Link
@@ -115,6 +116,16 @@ def test_directions_that_no_prediction_sees_are_split_off(side):
             found = at_exponent(case, exponent)
             assert found.rank == 5
             np.testing.assert_allclose(found.scores(), model.scores(), atol=1e-11)
+
+
+def test_a_row_that_is_the_mean_has_no_direction_in_a_canonical_model():
+    right = [[1.0, 1], [3, 1], [2, 4], [2, 2], [2, 2]]
+    model = FactorModel([[0.0, 1], [-1, -3], [1, -3], [-2, 2], [0, 1]], right, left_bias=np.zeros(5))
+    for made in canonical_models(model):
+        for rows in (made.rows(model, "right")[:], at_exponent(model, made.exponent).right):
+            assert rows.any(axis=1).tolist() == [True] * 3 + [False] * 2
+        # The shift is told in the rows at hand: the mean row has the length of the median one.
+        assert made.shift_in(model) == pytest.approx(1)
 
 
 def test_vanishing_scores_are_refused():

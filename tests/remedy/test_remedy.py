@@ -11,11 +11,13 @@ from hypothesis import strategies as st
 from models import random_model
 from snapshots import assert_refused
 
-from embaudit.canonical import at_exponent, identified_cosines
+from embaudit.canonical import EXPONENTS, at_exponent, identified_cosines
 from embaudit.errors import EquivalenceError, InputError
+from embaudit.evaluation.evaluate import similarities
 from embaudit.gauges import GeneralLinear
 from embaudit.io import load, save
 from embaudit.linalg.pairs import all_pairs, pair_cosines
+from embaudit.linalg.rows import unit_rows
 from embaudit.model import FactorModel, Softmax
 from embaudit.model.equivalence import largest_gap
 from embaudit.model.final_norm import FinalNorm
@@ -83,6 +85,17 @@ def test_canonical_kinds_are_equivalent_models_in_a_file(tmp_path, kind, biases,
     assert back.left_ids.tolist() == list(range(50))
     assert largest_gap(model.predicts, model.scores(), back.scores()) < 1e-11
     np.testing.assert_allclose(remedy.to_model().scores(), back.scores(), atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", EXPONENTS)
+def test_a_canonical_kind_is_the_canonical_model_whose_hardly_seen_directions_stay(kind):
+    q = [np.linalg.qr(np.random.default_rng(n).normal(size=(n, 3)))[0] for n in (50, 40)]
+    model = FactorModel(q[0], q[1] * [1, 0.5, 1e-9])
+    made = at_exponent(model, EXPONENTS[kind])
+    np.testing.assert_allclose(fix(model, kind).to_model().left, made.left)
+    judged = dict(similarities(model, "right")).get(f"{kind} cosine")
+    if judged is not None:
+        np.testing.assert_allclose(judged(np.arange(40)), unit_rows(made.right))
 
 
 def test_centred_softmax_labels_have_mean_zero_and_the_same_probabilities(tmp_path):

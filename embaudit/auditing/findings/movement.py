@@ -59,7 +59,8 @@ def drawn(evidence: Evidence) -> Iterator[Finding]:
         visits = [(e, m) for e, m in evidence.visits(role) if e.kind in (Diagonal.kind, GeneralLinear.kind)]
         if not visits or max(m.max_abs for _, m in visits) <= SEEN:
             continue
-        kappa, top_n = visits[0][0].condition_number, visits[0][1].top_n
+        kappas, top_n = [e.condition_number for e, _ in visits], visits[0][1].top_n
+        kappa = max(kappas)
         overlap = sum(m.top_n_overlap for _, m in visits) / len(visits)
         yield finding(
             "drawn",
@@ -67,7 +68,7 @@ def drawn(evidence: Evidence) -> Iterator[Finding]:
             role=role,
             scope=Scope(counted(len(visits), "random linear map"), max_condition=kappa),
             value=sum(m.mean_abs for _, m in visits) / len(visits),
-            kappa=kappa,
+            kappa=f"{'κ = ' if f'{min(kappas):.3g}' == f'{kappa:.3g}' else 'κ up to '}{kappa:.3g}",
             lists=template("drawn", "lists").format(kept=percent(overlap), top_n=top_n) * bool(top_n),
         )
 
@@ -79,7 +80,7 @@ def unseen_too(evidence: Evidence) -> str:
 
 def _set_of(evidence: Evidence, group: str, max_condition: float | None, max_shift: float | None) -> Scope:
     """Name a set of gauges; where no prediction sees some dimensions, it is one of those that are stored."""
-    of = f" of {counted(evidence.model.rank, 'column')}" if evidence.equivalence.unseen else ""
+    of = f" of {counted(evidence.limits.columns, 'column')}" if evidence.equivalence.unseen else ""
     return Scope(f"{group} gauges{of}", max_condition, max_shift)
 
 
