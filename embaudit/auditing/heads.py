@@ -10,10 +10,11 @@ import numpy as np
 
 from embaudit.auditing.options import MAX_SIZES
 from embaudit.canonical import in_span
+from embaudit.core import words
 from embaudit.core.checked import RNG, as_count, as_generator, as_list, is_number
 from embaudit.core.parallel import results_of
 from embaudit.core.results import Result
-from embaudit.core.words import counted, percent
+from embaudit.core.words import counted
 from embaudit.errors import InputError, must_be
 from embaudit.linalg.rows import sample_rows
 from embaudit.model.links import Softmax
@@ -171,11 +172,13 @@ class HeadReport(Result):
 
     def explain(self) -> str:
         """Describe the effect of removing the mean row, and the labels that can be the most probable one."""
-        changed, moved = self.neighbours.top1_changed, self.centred.movement.mean_abs
+        n_rows = self.neighbours.n_rows
+        changed = words.share_of(self.neighbours.top1_changed, n_rows)
+        among = "labels" if n_rows < words.FEW else counted(n_rows, "label")
         return (
-            f"The mean row is {self.offset:.2g} of a typical row (median) long. Without it {percent(changed)} of "
-            f"{counted(self.neighbours.n_rows, 'label')} have another nearest label, and cosines differ by {moved:.2f} "
-            f"on average. {self.argmax.explain()} What follows from it, `embaudit.audit` concludes."
+            f"The mean row is {self.offset:.2g} of a typical row (median) long. Without it {changed} {among} have "
+            f"another nearest label, and cosines differ by {self.centred.movement.mean_abs:.2f} on average. "
+            f"{self.argmax.explain()} What follows from it, `embaudit.audit` concludes."
         )
 
     def to_frame(self) -> pd.DataFrame:

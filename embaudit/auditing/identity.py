@@ -14,8 +14,6 @@ from embaudit.model.equivalence import row_correlations, unlike_rows
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from numpy.typing import NDArray
-
     from embaudit.core.checked import Floats, Indices
     from embaudit.model import FactorModel
     from embaudit.model.side import Side
@@ -117,14 +115,10 @@ def _names(side: Side, rows: Indices) -> list[str]:
     return [f"row {row}" for row in rows] if side.ids is None else [*map(str, np.asarray(side.ids)[rows])]
 
 
-def _ids(side: Side) -> NDArray[Any]:
-    return np.arange(len(side)) if side.ids is None else np.asarray(side.ids)
-
-
 def _sampled(side: Side) -> Indices:
     from pandas.util import hash_array
 
-    ids = _ids(side)
+    ids = np.arange(len(side)) if side.ids is None else np.asarray(side.ids)
     hashes = hash_array(ids.astype(object) if ids.dtype.kind in "US" else ids)
     return np.sort(np.argsort(hashes, kind="stable")[:SAMPLED])
 

@@ -151,10 +151,6 @@ def parameters_of(owner: Callable[..., Any]) -> dict[str, Parameter]:
     }
 
 
-def _is_group(annotation: Any) -> bool:
-    return isclass(annotation) and issubclass(annotation, Group)
-
-
 def _grouped(command: Any) -> Any:
     """Give a command the options of each group among its parameters; an option that it declares itself is its own.
 
@@ -162,7 +158,8 @@ def _grouped(command: Any) -> Any:
     """
     # typer takes options from the signature alone: groups are spread out into it, and put together again at each call.
     declared, parameters = parameters_of(command), dict[str, Parameter]()
-    groups = {name: each.annotation for name, each in declared.items() if _is_group(each.annotation)}
+    annotations = {name: each.annotation for name, each in declared.items()}
+    groups = {name: each for name, each in annotations.items() if isclass(each) and issubclass(each, Group)}
     for name, each in declared.items():
         options = parameters_of(groups[name]) if name in groups else {name: each}
         parameters |= {option: x for option, x in options.items() if option == name or option not in declared}

@@ -24,6 +24,8 @@ ROWS = 512
 """Left rows whose predictions are compared."""
 COLUMNS = 20_000
 """Right rows they are compared over."""
+SMALL = 0.1
+"""Kullback-Leibler divergence up to which it reads as if the models were close."""
 SAME = 1e-5
 """Relative distance up to which scores count as the same: float32 stays below."""
 
@@ -71,7 +73,7 @@ class Agreement:
     @property
     def kl_warning(self) -> str:
         """Caution about a small divergence; empty where there is none."""
-        if self.kl_divergence is None:
+        if self.kl_divergence is None or self.kl_divergence > SMALL:
             return ""
         return (
             "A small KL divergence proves little, as the few probable labels decide it. Two models can be close "

@@ -26,7 +26,6 @@ from embaudit.model import FactorModel, SideName
 from embaudit.model.sizes import require_ordinary_size
 
 if TYPE_CHECKING:
-    from embaudit.comparison.matching import Match
     from embaudit.core.checked import Floats
 
 ROWS = 50_000
@@ -108,9 +107,10 @@ def compare(
     # Each side draws its own: its numbers are the same where the other side is not loaded.
     seeds = dict(zip(("left", "right"), draw.integers(2**63, size=2), strict=True))
     draws = {role: np.random.default_rng(seeds[role]) for role in sides}
-    matches = {
-        role: _limited(match(before, after, role, by_row=by[role], partial=partial), draws[role]) for role in sides
-    }
+    matches = {role: match(before, after, role, by_row=by[role], partial=partial) for role in sides}
+    for role, shared in matches.items():
+        if len(shared) > ROWS:
+            matches[role] = shared.take(sample_rows(len(shared), ROWS, draws[role]))
     paired = pairing(before, after, matches)
     # Rows that are compared with each other stand on both sides of what is predicted.
     left = matches.get("left") if None in (before.compared, after.compared) else matches["right"]
@@ -213,7 +213,3 @@ def _roles(before: FactorModel, after: FactorModel, roles: Sequence[SideName | s
     if not named or len(set(named)) < len(named):
         raise InputError(f"roles must name each side once; got {list(roles)}.")
     return named
-
-
-def _limited(shared: Match, rng: np.random.Generator) -> Match:
-    return shared if len(shared) <= ROWS else shared.take(sample_rows(len(shared), ROWS, rng))

@@ -109,11 +109,10 @@ def _weight(x: Floats) -> float:
 
 def _scale(rows: Rows) -> float:
     """Compute c of `P' = c P R, Q' = Q R / c`."""
-    # Left rows grow by c and right rows shrink by it: both give an estimate, averaged as logarithms.
-    growth = {role: np.sqrt(_weight(x) / _weight(y)) if _weight(y) else 1.0 for role, (x, y) in rows.items()}
-    steps = [growth["left"]] if "left" in rows else []
-    steps += [1 / growth["right"]] if "right" in rows else []
-    return float(np.exp(np.mean(np.log(steps)))) if min(steps) > 0 else 1.0
+    # Left rows grow by c and right rows shrink by it: both give an estimate, averaged as logarithms, unless all are 0.
+    weights = {role: (_weight(x), _weight(y)) for role, (x, y) in rows.items()}
+    steps = [np.log(x / y) / (2 if role == "left" else -2) for role, (x, y) in weights.items() if x and y]
+    return float(np.exp(np.mean(steps))) if steps else 1.0
 
 
 def _rotation(rows: Rows) -> Pair:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from embaudit.comparison.change import TIED
-from embaudit.core.checked import as_count
+from embaudit.core.checked import as_count, is_number
 from embaudit.core.results import Result
 from embaudit.errors import must_be
 from embaudit.model import SideName
@@ -249,8 +249,8 @@ class Comparison(Result):
         for name, limit in limits.items():
             if name not in values:
                 raise must_be("the name of a limit", "one of " + ", ".join(values), repr(name), _absent(name))
-            if not -1 <= limit <= 1:
-                raise must_be(f"the limit of {name}", "at most 1", limit, "0.7 asks for seven in ten")
+            if not (is_number(limit) and -1 <= limit <= 1):
+                raise must_be(f"the limit of {name}", "a number from -1 to 1", repr(limit), "0.7 asks for seven in ten")
         return {name: (values[name], limit) for name, limit in limits.items() if not values[name] >= limit}
 
     def explain(self) -> str:

@@ -62,7 +62,7 @@ def thresholds(
 
     Returns
     -------
-    tuple of Threshold
+    tuple of CarriedThreshold
         For .5 to .95 in steps of .05, where at least 20 pairs lie above and 20 below, and some cosine
         parts as many of the second model's pairs.
 

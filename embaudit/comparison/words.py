@@ -88,7 +88,7 @@ def _divergence(agreement: Agreement) -> str:
         return ""
     return (
         f" KL divergence {agreement.kl_divergence:.2g}, distance of log-probability differences "
-        f"{agreement.difference_distance:.2g} of their size. {agreement.kl_warning}"
+        f"{agreement.difference_distance:.2g} of their size. {agreement.kl_warning}".rstrip()
     )
 
 

@@ -24,8 +24,21 @@ def percent(share: float) -> str:
     return f"{100 * share:.0f} %"
 
 
+FEW = 20
+"""Number of rows below which a share is told by their number: one of them is worth more than 5 %."""
 ROUNDING = 1e-6
 """Part of a hundredth that rounding of a bound may make."""
+
+
+def share_of(share: float, count: int) -> str:
+    """Write a share of some rows; of fewer than 20, where one is worth more than 5 %, their number.
+
+    Examples
+    --------
+    >>> share_of(0.1, 10), share_of(0.1, 1000)
+    ('1 of 10', '10 % of')
+    """
+    return f"{round(share * count)} of {count}" if count < FEW else f"{percent(share)} of"
 
 
 def up(bound: float) -> float:

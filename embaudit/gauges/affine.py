@@ -114,7 +114,7 @@ class Affine(GaugeGroup):
         moved = {f"{self.side}_shift": shift @ getattr(linear, self.side)}
         return Gauge(linear.left, linear.right, **moved)
 
-    def sample(self, *, rng: RNG = None) -> Gauge:
+    def sample(self, *, rng: RNG = 0) -> Gauge:
         """Draw a linear part and a shift that spend their budgets, and a log-normal scale for what has none."""
         draw = as_generator(rng)
         scale = np.exp(draw.standard_normal())

@@ -108,13 +108,14 @@ class Link(metaclass=_Named):
 
         A shift of the left rows adds a number to every column of the scores, which a free right bias absorbs; one of
         the right rows adds a number to every row, which a free left bias absorbs, and which some links never show.
+        Rows that are divided by their length are no such side: a shift changes lengths.
         """
         # (p + u)·q + b = p·q + (b + q·u), so that b takes up u; p·(q + v) + a = p·q + (a + p·v), so that a takes up v.
         left = model.left_side is not None and model.right_side.bias is not None
         absorbed = model.left_side is not None and model.left_side.bias is not None
         right = absorbed or self.predicts <= Equivalence.PROBABILITIES
         free: dict[SideName, bool] = {"left": left, "right": right}
-        return tuple(side for side, is_free in free.items() if is_free)
+        return tuple(side for side, is_free in free.items() if is_free and side not in self.unit_sides)
 
     @property
     def folded(self) -> Link:
@@ -262,10 +263,6 @@ class Softmax(Link):
     def folded(self) -> Link:
         """Rankings: the rows of logits stay free up to a constant, while label biases no longer are."""
         return self if self.guard else Link.RANKING
-
-    def free_shifts(self, model: Sided) -> tuple[SideName, ...]:
-        """Return no side with unit rows, whatever the biases: a shift changes lengths."""
-        return () if self.unit_rows else super().free_shifts(model)
 
     def centred(self, model: Sided) -> tuple[SideName, ...]:
         """Return both sides: logits are judged relative to those of the mean input."""

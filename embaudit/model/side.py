@@ -309,8 +309,8 @@ class Side:
 
     @cached_property
     def median_length(self) -> float:
-        """Median length of a row: what shifts are measured by."""
-        return float(np.median(self.norms))
+        """Median length of the rows that have a direction, 0 without any: what shifts are measured by."""
+        return float(np.median(self.norms[self.directed])) if len(self.directed) else 0.0
 
     @cached_property
     def moments(self) -> Moments:

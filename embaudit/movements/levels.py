@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from embaudit.core.checked import RNG, Floats, as_generator, as_numbers, frozen
 from embaudit.core.results import Result
-from embaudit.core.words import counted, drawn_of
+from embaudit.core.words import counted, down, drawn_of
 from embaudit.linalg.nearest import TIE
 from embaudit.linalg.pairs import draw_pairs, n_pairs, pair_cosines
 from embaudit.model import FactorModel, SideName
@@ -61,8 +61,8 @@ class Levels(Result):
         pairs = drawn_of(self.n_pairs, self.n_all_pairs, "pair")
         quantiles = self.quantiles
         return (
-            f"Of {pairs} of {self.title}s half have a cosine above {quantiles[0.5]:.2f}, one in a hundred above "
-            f"{quantiles[0.99]:.2f}."
+            f"Of {pairs} of {self.title}s half have a cosine of at least {down(quantiles[0.5]):.2f}, one in a "
+            f"hundred of at least {down(quantiles[0.99]):.2f}."
         )
 
 

@@ -344,6 +344,8 @@ class RangeSummary(Result):
 
     def explain(self) -> str:
         """Describe how wide the ranges are, and how many signs are certain."""
+        if not self.n_pairs:
+            return f"None of {self.n_undefined:,} {self.role} pairs has a cosine."
         budget = "any condition" if self.max_condition is None else f"κ ≤ {self.max_condition:g}"
         if self.max_shift != 0:
             budget += " and any shift" if self.max_shift is None else f" and shifts up to {self.max_shift:.3g}"

@@ -70,7 +70,7 @@ def paired_rows(x: Matrix, y: Matrix, table: NDArray[np.intp]) -> tuple[Floats, 
 
 
 def ranges_of_pairs(solver: RangeSolver, x: Matrix, y: Matrix, table: NDArray[np.intp]) -> RangeEnds:
-    """Apply `solver.ends` to all pairs, a block at a time in two threads."""
+    """Apply `solver.ends` to all pairs, a block at a time, by all workers."""
     blocks = list(row_blocks(len(table), x.shape[1], budget=solver.block_bytes))
     parts = list(parallel_map(lambda rows: solver.ends(*paired_rows(x, y, table[rows])), blocks))
     if not parts:

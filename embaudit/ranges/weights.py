@@ -176,7 +176,9 @@ def _followed(pairs: _WindowSums, window: Windows) -> Windows:
 
 def _round(pairs: _WindowSums, cosine: Floats) -> Windows:
     """Return the best of the windows that a cosine leaves."""
-    left = _left(pairs.ratios, _width(cosine))
+    # For each coordinate, those that have left the window when it enters: ratios smaller by a width.
+    gone = _below(pairs.ratios, pairs.ratios - _width(cosine)[:, None])
+    left = np.clip(gone, 0, np.arange(pairs.ratios.shape[1]))
     m, k = left.shape
     lines, entered = np.arange(m), np.arange(1, k + 1)
     before_exit = np.maximum(_entered(left), entered)
@@ -193,11 +195,6 @@ def _round(pairs: _WindowSums, cosine: Floats) -> Windows:
     start = np.where(enters, left[lines, place], entered[place])
     stop = np.where(enters, entered[place], before_exit[lines, place])
     return Windows(start, stop, cosines[lines, best])
-
-
-def _left(ratios: Floats, width: Floats) -> Ints:
-    """For each coordinate, count those that have left the window when it enters: ratios smaller by a width."""
-    return np.asarray(np.clip(_below(ratios, ratios - width[:, None]), 0, np.arange(ratios.shape[1])))
 
 
 def _below(ratios: Floats, bounds: Floats, side: Literal["left", "right"] = "left") -> Ints:

@@ -19,7 +19,7 @@ from embaudit.io.codecs.arrays import Stream
 from embaudit.io.files import AnyPath, as_path, plain_suffix
 from embaudit.io.saving import Draft, room_in, save, stored_side
 from embaudit.linalg.mapped import Mapped, RowMap
-from embaudit.model import OPPOSITE, FactorModel, SideName
+from embaudit.model import OPPOSITE, Equivalence, FactorModel, SideName
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -99,15 +99,12 @@ class Remedy(Result):
         import pandas as pd
 
         tables = [
-            pd.DataFrame({"role": role, "id": self._ids(role), "title": self.model.names(role), "vector": [*vectors]})
+            pd.DataFrame({"role": role, "id": ids, "title": self.model.names(role), "vector": [*self.vectors(role)]})
             for role in self.roles
-            for vectors in [self.vectors(role)]
+            for side in [self.model.side(role)]
+            for ids in [np.arange(len(side)) if side.ids is None else side.ids]
         ]
         return pd.concat(tables, ignore_index=True).drop(columns=["role"] * (len(tables) == 1))
-
-    def _ids(self, role: SideName) -> NDArray[Any]:
-        side = self.model.side(role)
-        return np.arange(len(side)) if side.ids is None else side.ids
 
     def explain(self) -> str:
         """Describe in plain words the vectors, and their use.
@@ -264,10 +261,10 @@ def _kind(remedy: Remedy) -> str:
         return remedy.description
     if remedy.kind == "prediction":
         is_ = "is" if remedy.reduction is None else "comes near"
-        return (
-            f"whose plain cosine {is_} {_prediction_cosine(remedy.model, *remedy.roles)}. Every model that predicts "
-            "the same gives the same."
-        )
+        # Rankings stay where scores are multiplied by another number in each row, and prediction cosines do not.
+        same = "has the same scores" if remedy.model.predicts is Equivalence.RANKINGS else "predicts the same"
+        cosine = _prediction_cosine(remedy.model, *remedy.roles)
+        return f"whose plain cosine {is_} {cosine}. Every model that {same} gives the same."
     if remedy.kind == "centred":
         return (
             "with a mean of 0. What a shift of all rows can do to their cosines is gone; what stretching the "

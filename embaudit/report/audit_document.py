@@ -260,7 +260,7 @@ def glance_of(audit: Audit) -> Glance:
     visited = {"mean move": lettered(moved, _number), f"{near} lost": lettered(lost, percent)}
     proven = {
         "width of range": [_number(_width(evidence, role)) for role in evidence.roles],
-        f"{near} sure to stay": [_rough(_certified(evidence, role)) for role in evidence.roles],
+        f"{near} sure to stay": [_certified(evidence, role) for role in evidence.roles],
     }
     # A column of dashes would take the room of one that says something.
     shown = {heading: cells for heading, cells in (visited | proven).items() if set(cells) != {"–"}}
@@ -282,11 +282,6 @@ def glance_of(audit: Audit) -> Glance:
 
 def _number(value: float) -> str:
     return "–" if np.isnan(value) else f"{value:.2f}"
-
-
-def _rough(share: float) -> str:
-    """Write a share without decimals, which are overlooked beside whole ones."""
-    return "<1 %" if 0 < share < 0.01 else percent(share)
 
 
 def _largest(evidence: Evidence, role: Role, figure: Callable[[Movement], float]) -> _Most:
@@ -328,11 +323,13 @@ def _width(evidence: Evidence, role: Role) -> float:
     return np.nan
 
 
-def _certified(evidence: Evidence, role: Role) -> float:
+def _certified(evidence: Evidence, role: Role) -> str:
+    """Write a share without decimals, which are overlooked beside whole ones."""
     for certificate in evidence.limits.certificates:
         if certificate.role == role and holds_shifts(evidence.model, role, certificate.group):
-            return certificate.entries[KAPPA]
-    return np.nan
+            share = certificate.entries[KAPPA]
+            return "<1 %" if 0 < share < 0.01 else percent(share)
+    return "–"
 
 
 def scale(audit: Audit) -> Iterator[str]:

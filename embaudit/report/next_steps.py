@@ -149,16 +149,13 @@ def _by_predictions(audit: Audit, invocation: Invocation) -> tuple[str, str]:
     return what, invocation.fix(*reading, "--as", "prediction", *side, "--unit", "--out", invocation.out(out))
 
 
-def _law(audit: Audit) -> str | None:
-    """Find an objective by which training chose the cosines, as weight decay does; None where there is none."""
-    return next((row.name for row in usual_objectives(audit.model.link) if row.status is Status.CHOSEN), None)
-
-
 def _of_one_side(audit: Audit, invocation: Invocation) -> Iterator[tuple[str, str]]:
     """Yield both kinds of training that vectors alone can come from, first a second table where names tell of one."""
     ways = []
     whitened = any(trait.orthonormal for trait in audit.evidence.traits)
-    if audit.model.objective is None and not whitened and _law(audit) is not None:
+    # Training may have chosen the cosines, as weight decay does.
+    is_chosen = any(row.status is Status.CHOSEN for row in usual_objectives(audit.model.link))
+    if audit.model.objective is None and not whitened and is_chosen:
         what = "if training compared these rows with each other (a sentence encoder)"
         ways.append((what, invocation.audit("--compared", "cosine")))
     # A file beside an array can hold the other side; other formats have no room for one.

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from embaudit.core.checked import Indices
+from embaudit.core.checked import Indices, as_count
 from embaudit.core.parallel import parallel_map
 from embaudit.core.progress import track
 from embaudit.core.words import counted, percent, two_decimals
@@ -204,8 +204,7 @@ def netflix(*, size: str | NetflixSetting = "small", seed: int = 0, n_seeds: int
     setting = size if isinstance(size, NetflixSetting) else SIZES.get(size)
     if setting is None:
         raise must_be("size", "one of " + ", ".join(repr(name) for name in SIZES), repr(size))
-    if n_seeds < 1:
-        raise must_be("n_seeds", "a whole number >= 1", n_seeds)
+    as_count(n_seeds, "n_seeds")
     seeds = tuple(range(seed, seed + n_seeds))
 
     def run(run_seed: int) -> tuple[dict[str, pd.DataFrame], dict[str, Any]]:

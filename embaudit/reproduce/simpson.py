@@ -9,9 +9,8 @@ import numpy as np
 import pandas as pd
 
 from embaudit.blocks import block_cosines
-from embaudit.core.checked import Floats
+from embaudit.core.checked import Floats, as_count
 from embaudit.core.words import two_decimals
-from embaudit.errors import must_be
 from embaudit.reproduce.pictures import BLUE, INK, ORANGE, RED, PaperFigure, new_figure, rounded, styled
 from embaudit.reversals import simpson as find_reversals
 
@@ -146,8 +145,7 @@ def simpson(*, n_points: int = 80, seed: int = 0) -> SimpsonFigure:
     >>> round(figure.global_cosine, 4), figure.example["cosine"].tolist()
     (0.9487, [1.0, 1.0])
     """
-    if n_points < 3:
-        raise must_be("n_points", "a whole number >= 3", n_points)
+    as_count(n_points, "n_points", least=3, most=1_000_000)
     compared = block_cosines(list(X), list(Y))
     example = compared.to_frame()[["cosine", "weight", "contribution"]].reset_index()
     # Norms (1, 1/s) and (1/s, 1): ρ is that of the two profiles; the local cosines are the same in both blocks.
@@ -155,7 +153,7 @@ def simpson(*, n_points: int = 80, seed: int = 0) -> SimpsonFigure:
     rho = 2 * s / (1 + s**2)
     sweep = [pd.DataFrame({"local_cosine": local, "ratio": s, "global_cosine": local * rho}) for local in LOCAL]
     # Inside a group y = 0.8 x + noise rises; the second group lies further right and twice as far down.
-    rng, drawn = np.random.default_rng(seed), []
+    rng, drawn = np.random.default_rng(as_count(seed, "seed", least=0)), []
     for i, name in enumerate("AB"):
         x = rng.standard_normal(n_points)
         y = SLOPE * x + SPREAD * rng.standard_normal(n_points)

@@ -20,7 +20,6 @@ from embaudit.errors import InputError, must_be
 from embaudit.gauges import Gauge
 from embaudit.linalg.mapped import Mapped
 from embaudit.linalg.nearest import NeighbourLists, neighbours, tie_of
-from embaudit.linalg.pairs import n_pairs
 from embaudit.linalg.rows import sample_rows, unit_rows
 from embaudit.linalg.structured import StructuredLinearMap
 from embaudit.linalg.transformed_rows import Rows, TransformedRows
@@ -324,12 +323,13 @@ def norm_evidence(
     # Labels whose nearest one has another direction; all of them where there are none such.
     single = np.flatnonzero(~(lists[STORED].cosines[:, 0] > 1 - copy_tolerance(head.right_side)))
     single = single if len(single) else np.arange(len(queries))
-    cosines = {name: unit @ unit.T for name, x in rows.items() for unit in [unit_rows(x[alive], none=0)]}
+    # A row may have no direction, hence no cosine, in one of them.
+    cosines = {name: unit @ unit.T for name, x in rows.items() for unit in [unit_rows(x[alive])]}
 
     def distance(first: str, second: str) -> ConventionDistance:
         """Compare two conventions: nearest labels without copies, longer lists, and all cosines of the panel."""
         before, after = lists[first].of(single), lists[second].of(single)
-        tie, change = tie_of(after.searched), np.abs(cosines[first] - cosines[second])
+        tie, change = tie_of(after.searched), np.abs(cosines[first] - cosines[second])[np.triu_indices(len(alive), 1)]
         return ConventionDistance(
             first=first,
             second=second,
@@ -337,7 +337,7 @@ def norm_evidence(
             first_changed=float((lists[first].indices[:, 0] != lists[second].indices[:, 0]).mean()),
             top_n=n,
             top_n_changed=1 - before.overlap(after, tie=tie),
-            mean_abs=float((change.sum() - np.trace(change)) / (2 * max(1, n_pairs(len(alive))))),
+            mean_abs=float(np.nanmean(change)) if np.isfinite(change).any() else 0.0,
         )
 
     # Predictions are compared on random states, in float64.

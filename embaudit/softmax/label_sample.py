@@ -162,7 +162,7 @@ def make_panel(
         model=_with_inputs(only_labels(model, labels), summary, rng),
         n_labels=model.n_right,
         summary=summary,
-        median_norm=float(np.median(norms)),
+        median_norm=side.median_length,
         n_zero=len(norms) - len(alive),
         n_aside=len(np.setdiff1d(alive, np.union1d(eligible, include))),
     )

@@ -217,7 +217,8 @@ class LinearEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             item_ids=item_ids,
             item_names=item_names,
             link="identity",
-            objective=self._objective_name,
+            # Without a penalty nothing is chosen among the models of the same fit.
+            objective=self._objective_name if self.alpha > 0 else "none",
         )
 
     @property

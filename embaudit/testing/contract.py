@@ -59,7 +59,8 @@ def assert_equivalent(before: FactorModel, after: FactorModel, gauge: Gauge) -> 
     if before.predicts is Equivalence.COSINES:
         # Cosines are bounded by 1, so that only the angle of a turned row counts; dot products have its length besides.
         longest = 1.0 if "left" in before.link.unit_sides else float(before.side("left").norms.max())
-        bound = 32 * (before.rank + 4) * gauge.condition_number * _unit(before) * longest
+        unit = max(float(np.finfo(before.factors(side).dtype).eps) for side in before.sides)
+        bound = 32 * (before.rank + 4) * gauge.condition_number * unit * longest
         np.testing.assert_allclose(after.scores(), before.scores(), rtol=0, atol=bound)
         return
     bounds = rounding_bound(before, gauge)
@@ -71,10 +72,6 @@ def assert_equivalent(before: FactorModel, after: FactorModel, gauge: Gauge) -> 
         if weaker <= level:
             gap = largest_gap(weaker, before.scores(), after.scores())
             assert gap <= 2 * bounds.max() + 8 * EPS * before.n_right
-
-
-def _unit(model: FactorModel) -> float:
-    return max(float(np.finfo(model.factors(side).dtype).eps) for side in model.sides)
 
 
 def _moved(x: Matrix, linear: Matrix, shift: Matrix) -> Matrix:

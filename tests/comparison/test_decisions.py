@@ -108,6 +108,8 @@ def test_vectors_that_changed_places_are_named(shuffled, gauged, nudged):
     assert "of the items correlate by less than 0.3." in shuffled.explain()
     assert list(shuffled.below({"rows": 0.97})) == ["rows"]
     assert gauged.below({"rows": 1.0}) == nudged.below({"rows": 0.97}) == {}
+    with pytest.raises(ea.InputError, match="the limit of kept must be a number from -1 to 1"):
+        gauged.below({"kept": "0.5"})
     assert "another item had" not in gauged.explain() + nudged.explain()
     assert "of their size" not in gauged.explain() + nudged.explain()
     assert "Yet they differ by 200 % of their size" in ea.compare(model(), model(right=3 * ITEMS)).explain()

@@ -29,6 +29,12 @@ def test_directions_that_neither_side_has_are_no_gauge(seed):
     np.testing.assert_allclose(fit_gauge(rows, "linear").left, fit_gauge(rows, "rotation").left, atol=1e-12)
 
 
+def test_a_side_of_zeros_has_no_say_in_the_scale():
+    x, nothing = np.random.default_rng(0).standard_normal((10, 2)), np.zeros((4, 2))
+    for zeros in ((nothing, nothing), (nothing, nothing + 1), (nothing + 1, nothing)):
+        assert np.allclose(fit_gauge({"left": (x, 3 * x), "right": zeros}, "rotation").left, 3 * np.eye(2))
+
+
 def test_the_share_that_a_gauge_leaves():
     x = np.random.default_rng(0).standard_normal((10, 2))
     fit = fit_gauge({"right": (x, x)}, "rotation")

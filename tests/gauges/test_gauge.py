@@ -171,23 +171,10 @@ def test_singular_matrices_are_refused(matrix: object) -> None:
 
 
 BAD_MATRICES = [
-    [["a"]],
-    [[1j]],
-    pytest.param([[object()]], id="object"),
-    [[np.nan]],
-    [[np.inf]],
-    [[True]],
-    [[1.0, 2.0]],
-    [1.0],
-    1.0,
-    [],
-    [[]],
-    np.empty((0, 0)),
-    [[1.0], [1.0, 2.0]],
-    np.ones((2, 2, 2)),
-    np.ma.array([[1.0]], mask=[[True]]),
+    [["a"]], [[1j]], pytest.param([[object()]], id="object"), [[np.nan]], [[np.inf]], [[True]], [[1.0, 2.0]], [1.0],
+    1.0, [], [[]], np.empty((0, 0)), [[1.0], [1.0, 2.0]], np.ones((2, 2, 2)), np.ma.array([[1.0]], mask=[[True]]),
     None,
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("bad", BAD_MATRICES, ids=str)

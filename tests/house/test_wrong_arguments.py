@@ -289,7 +289,7 @@ NO_RESULTS = {"Link", "Softmax", "Pairs", "Equivalence", "InputError", "Equivale
 ELSEWHERE = {
     "fit", "fit_transform", "transform", "model", "objective", "get_feature_names_out", "get_params", "set_params",
     "inverse_transform", "replace", "checked", "write", "verify", "seen", "of", "twin", "reached", "explain", "plot",
-    "moved_of",
+    "moved_of", "affine", "view",
 }  # fmt: skip
 """Methods of scikit-learn's contract, of any fields, and of what only the package itself calls."""
 

@@ -153,28 +153,15 @@ def test_factors_are_read_only_and_the_callers_stay_writeable() -> None:
 
 
 BAD_FACTORS = {
-    "not a number": [[1.0, np.nan]],
-    "infinity": [[np.inf]],
+    "not a number": [[1.0, np.nan]], "infinity": [[np.inf]],
     "minus infinity": np.array([[1.0], [-np.inf]], dtype=np.float32),
-    "half infinity": np.array([[np.inf]], dtype=np.float16),
-    "complex": [[1j]],
-    "text": [["1.0"]],
-    "bytes": [[b"1"]],
-    "truth": [[True]],
-    "objects": np.array([[1.0, None]], dtype=object),
-    "dates": np.array([["2020-01-01"]], dtype="M8[D]"),
-    "records": np.array([[(1.0,)]], dtype=[("x", "f8")]),
-    "ragged": [[1.0], [1.0, 2.0]],
-    "no rows": np.empty((0, 3)),
-    "no columns": np.empty((3, 0)),
-    "empty list": [],
-    "vector": [1.0, 2.0],
-    "number": 1.0,
-    "cube": np.ones((1, 1, 1)),
-    "nothing": None,
-    "masked": np.ma.array([[1.0, 2.0]], mask=[[False, True]]),
-    "dictionary": {"a": 1},
-}
+    "half infinity": np.array([[np.inf]], dtype=np.float16), "complex": [[1j]], "text": [["1.0"]], "bytes": [[b"1"]],
+    "truth": [[True]], "objects": np.array([[1.0, None]], dtype=object),
+    "dates": np.array([["2020-01-01"]], dtype="M8[D]"), "records": np.array([[(1.0,)]], dtype=[("x", "f8")]),
+    "ragged": [[1.0], [1.0, 2.0]], "no rows": np.empty((0, 3)), "no columns": np.empty((3, 0)), "empty list": [],
+    "vector": [1.0, 2.0], "number": 1.0, "cube": np.ones((1, 1, 1)), "nothing": None,
+    "masked": np.ma.array([[1.0, 2.0]], mask=[[False, True]]), "dictionary": {"a": 1},
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("bad", BAD_FACTORS.values(), ids=BAD_FACTORS)

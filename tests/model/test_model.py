@@ -125,35 +125,19 @@ def test_memory_maps_stay_on_disk(tmp_path: Path) -> None:
 
 
 BAD_FIELDS = [
-    ("left", [[1.0, np.nan]], "user factors"),
-    ("right", [[np.inf, 1.0]], "item factors"),
-    ("left", [[1.0], [1.0, 2.0]], "user factors"),
-    ("left", [["a", "b"]], "user factors"),
-    ("right", [[1j, 1]], "item factors"),
-    ("right", [], "item factors"),
-    ("right", None, "item factors"),
+    ("left", [[1.0, np.nan]], "user factors"), ("right", [[np.inf, 1.0]], "item factors"),
+    ("left", [[1.0], [1.0, 2.0]], "user factors"), ("left", [["a", "b"]], "user factors"),
+    ("right", [[1j, 1]], "item factors"), ("right", [], "item factors"), ("right", None, "item factors"),
     ("right", np.array([[1, None]], dtype=object), "item factors"),
-    ("right", np.ones((2, 3)), "user and item factors"),
-    ("left_bias", [1.0], "user bias"),
-    ("right_bias", [1.0, np.nan], "item bias"),
-    ("right_bias", ["a", "b"], "item bias"),
-    ("right_bias", [[1.0], [1.0, 2.0]], "item bias"),
-    ("offset", np.nan, "offset"),
-    ("offset", "1", "offset"),
-    ("offset", None, "offset"),
-    ("offset", 1j, "offset"),
-    ("offset", [1.0], "offset"),
-    ("link", "logit", "link"),
-    ("link", 3, "link"),
-    ("left_ids", ["a", "b"], "user ids"),
-    ("right_ids", ["a", "a"], "item ids"),
-    ("right_ids", [7, 7], "item ids"),
-    ("right_ids", np.array(["a", "a"], dtype=object), "item ids"),
-    ("right_ids", [[1, 2], [3, 4]], "item ids"),
-    ("right_ids", [[1], [1, 2]], "item ids"),
-    ("right_ids", "ab", "item ids"),
-    ("right_names", ["a"], "item names"),
-]
+    ("right", np.ones((2, 3)), "user and item factors"), ("left_bias", [1.0], "user bias"),
+    ("right_bias", [1.0, np.nan], "item bias"), ("right_bias", ["a", "b"], "item bias"),
+    ("right_bias", [[1.0], [1.0, 2.0]], "item bias"), ("offset", np.nan, "offset"), ("offset", "1", "offset"),
+    ("offset", None, "offset"), ("offset", 1j, "offset"), ("offset", [1.0], "offset"), ("link", "logit", "link"),
+    ("link", 3, "link"), ("left_ids", ["a", "b"], "user ids"), ("right_ids", ["a", "a"], "item ids"),
+    ("right_ids", [7, 7], "item ids"), ("right_ids", np.array(["a", "a"], dtype=object), "item ids"),
+    ("right_ids", [[1, 2], [3, 4]], "item ids"), ("right_ids", [[1], [1, 2]], "item ids"),
+    ("right_ids", "ab", "item ids"), ("right_names", ["a"], "item names"),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -43,6 +43,9 @@ MODELS = {
     "with two that are not": PAIR.replace(left=PAIR.left * [1, 1, 0, 0]),
     "with copies": PAIR.replace(right=np.repeat(PAIR.right[:10], 3, axis=0)),
     "with a row of zeros": PAIR.replace(right=np.r_[PAIR.right[:29], np.zeros((1, 4))]),
+    "with rows of zeros": PAIR.replace(right=np.r_[PAIR.right[:9], np.zeros((21, 4))], left_bias=np.zeros(40)),
+    "a head of zeros": HEAD.replace(right=np.r_[HEAD.right[:9], np.zeros((21, 4))]),
+    "equal rows": ea.FactorModel.from_vectors(np.ones((5, 2))),
     "cosines": PAIR.replace(link="cosine"),
     "cosines of few rows": random_model(n=5, p=6, k=4, link="cosine"),
     "cosines of an orthogonal pair": ea.FactorModel(left=np.eye(4), right=np.eye(4), link="cosine"),
@@ -100,6 +103,8 @@ CHANGES = {
     "lengths of users of rankings": (PAIR.replace(link="ranking"), PAIR.replace(link="ranking", left=3 * PAIR.left)),
     "cosines": (PAIR.replace(link="cosine"), other(link="cosine")),
     "heads": (HEAD, HEAD.replace(right=HEAD.right + 1)),
+    "heads far apart": (HEAD, HEAD.replace(right=9 * HEAD.right[::-1])),
+    "zeros": tuple(one.replace(left=np.zeros((40, 4))) for one in (PAIR, other())),
     "heads behind norms": tuple(HEAD.replace(final_norm=FinalNorm("rms", gain)) for gain in ([1.0] * 4, [1, 2, 3, 4])),
 }  # fmt: skip
 

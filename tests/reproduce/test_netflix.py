@@ -16,7 +16,7 @@ from snapshots import assert_refused
 from embaudit.canonical import identified_factors
 from embaudit.errors import InputError
 from embaudit.linalg.pairs import cosine_matrix
-from embaudit.reproduce import netflix
+from embaudit.reproduce import netflix, simpson
 from embaudit.reproduce.netflix_models import (
     EQ2,
     REMEDIES,
@@ -201,8 +201,11 @@ def test_items_nobody_took_are_left_out_and_counted():
 
 
 def test_bad_parameters_are_refused():
-    given = [{"size": "huge"}, {"n_seeds": 0}]
-    assert_refused("netflix", (partial(netflix, **one) for one in given))
+    given = [{"size": "huge"}, {"n_seeds": 0}, {"n_seeds": "3"}]
+    settings = [{"max_share": "0.4"}, {"rank": 2.5}]
+    calls = [partial(simpson, n_points=3.5), *(partial(netflix, **one) for one in given)]
+    calls += [partial(replace, TINY, **one) for one in settings]
+    assert_refused("netflix", calls)
 
 
 @pytest.fixture

@@ -121,6 +121,11 @@ def test_how_far_conventions_lie_apart_by_brute_force():
     rest = np.linalg.norm(folded - folded.mean(axis=1, keepdims=True), axis=1)
     assert found.ones == pytest.approx(np.median(part / rest))
     assert evidence(norm=FinalNorm("rms", GAIN)).ones is None
+    # A row that the ones vector is all of has no direction without it, hence no cosine.
+    more, fewer = (evidence(FactorModel.from_softmax(rows)) for rows in (np.vstack([ROWS, 3 / GAIN]), ROWS))
+    places = [("as stored", "folded, less ones"), ("as stored", "folded")]
+    gaps = [{(a.first, a.second): a.mean_abs for a in each.apart} for each in (more, fewer)]
+    assert [gaps[0][at] == pytest.approx(gaps[1][at]) for at in places] == [True, False]
 
 
 def test_a_drawn_part_of_a_large_head_has_an_interval(monkeypatch):

@@ -123,6 +123,7 @@ def test_symmetry_keeps_the_objective_and_a_larger_group_does_not(seed: int) -> 
     for mf in (ProductPenaltyMF(3, alpha=0.9), FactorPenaltyMF(3, alpha=0.9)):
         mf.fit(X)
         value, objective = mf.objective(X), OBJECTIVES[type(mf)]
+        assert type(mf)(3, alpha=0).fit(X).model(X).objective == "none" != mf.model(X).objective
         A, B = mf.projection_, mf.components_.T
 
         def after(gauge: Gauge, A: np.ndarray = A, B: np.ndarray = B, objective: Any = objective) -> float:

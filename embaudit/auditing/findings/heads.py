@@ -6,8 +6,8 @@ from math import isnan
 from typing import TYPE_CHECKING, Any
 
 from embaudit.auditing.finding import Finding, Kind
-from embaudit.auditing.findings.writing import FEW, MOVES, finding, is_effect, share_of, template
-from embaudit.core.words import counted, drawn_of, percent, row_quoted, up
+from embaudit.auditing.findings.writing import MOVES, finding, is_effect, template
+from embaudit.core.words import FEW, counted, drawn_of, percent, row_quoted, share_of, up
 from embaudit.linalg.pairs import n_pairs
 from embaudit.model.objectives import known_objective
 from embaudit.softmax.conventions import folding
@@ -45,10 +45,6 @@ def examined_labels(head: HeadReport) -> str:
     return some if not head.neighbours.exact else f"labels{' (duplicates counted once)' * once}"
 
 
-def _rows(head: HeadReport) -> str:
-    return "label cosines" if head.neighbours.exact else f"cosines of {examined_labels(head)}"
-
-
 def origin(evidence: Evidence) -> Iterator[Finding]:
     """Report what removing the mean row does: it decides cosines (EMB301), or changes little (a note)."""
     head = evidence.head
@@ -56,7 +52,8 @@ def origin(evidence: Evidence) -> Iterator[Finding]:
         return
     share = head.neighbours.top1_changed
     mean, n_rows = head.centred.movement.mean_abs, head.neighbours.n_rows
-    common: dict[str, Any] = {"rows": _rows(head), "witness": head.centred.gauge}
+    rows = "label cosines" if head.neighbours.exact else f"cosines of {examined_labels(head)}"
+    common: dict[str, Any] = {"rows": rows, "witness": head.centred.gauge}
     # Where few were asked, their number stands before the noun already.
     few = not head.neighbours.exact and head.neighbours.n_rows < FEW
     common |= {"offset": head.offset, "labels": "labels asked" if few else examined_labels(head)}

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, cast
 from embaudit.auditing.finding import AT_HAND, Finding, Kind, Scope, Severity
 from embaudit.auditing.texts import CODES, SAYS
 from embaudit.auditing.wording import names_of
-from embaudit.core.words import percent
 
 if TYPE_CHECKING:
     from embaudit.auditing.evidence import Evidence
@@ -18,8 +17,6 @@ MOVES = 0.05
 """Mean |Δcos| from which cosines count as moving noticeably."""
 CHANGED = 0.05
 """Share of changed neighbours from which lists count as changing noticeably."""
-FEW = 20
-"""Number of rows below which a share is told by their number: one of them is worth more than 5 %."""
 HANDFUL = 5
 """Number of changed lists up to which a share says little: one label of ten is 10 %."""
 
@@ -33,17 +30,6 @@ def is_effect(share: float, n_lists: int) -> bool:
     (False, True, False, False)
     """
     return share >= CHANGED and share * n_lists > HANDFUL
-
-
-def share_of(share: float, count: int) -> str:
-    """Write a share of some rows; of fewer than 20, where one is worth more than 5 %, their number.
-
-    Examples
-    --------
-    >>> share_of(0.1, 10), share_of(0.1, 1000)
-    ('1 of 10', '10 % of')
-    """
-    return f"{round(share * count)} of {count}" if count < FEW else f"{percent(share)} of"
 
 
 def template(code: str, name: str, *variants: str) -> str:
