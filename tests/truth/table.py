@@ -287,7 +287,7 @@ def objectives() -> Iterator[Row]:
         stretched,
         FREE,
         {**chosen, "EMB104": "tip"},
-        ("would have moved item cosines by",),
+        ("where the penalty of the training ends",),
         answer=CONVENTION,
     )
     contexts = FactorModel.from_vectors(drawn(8, 2)).replace(objective="word2vec")
