@@ -339,7 +339,7 @@ def audit(
     n_gauges: int | None = None,
     n_pairs: int | None = None,
     n_lists: int | None = None,
-    n_neighbours: int = 10,
+    n_neighbours: int | None = None,
     n_starts: int | None = None,
     n_steps: int | None = None,
     max_condition: float = 2.0,
@@ -387,8 +387,8 @@ def audit(
         Pairs to draw without replacement, 100,000 by default; all where there are no more.
     n_lists : int, optional
         Rows of a side whose neighbour lists are compared, at most; 400 by default.
-    n_neighbours : int
-        N of the neighbour lists.
+    n_neighbours : int, optional
+        N of the neighbour lists; a third of the other rows of a side by default, 10 at most.
     n_starts, n_steps : int, optional
         Starting points of each attack, and steps from each, 3 and 20 by default; above 256 dimensions one, and half as
         many.

@@ -24,6 +24,7 @@ from embaudit.core.parallel import one_blas_thread, results_of, row_blocks
 from embaudit.core.plain import Finite
 from embaudit.core.progress import announced
 from embaudit.errors import InputError, must_be
+from embaudit.linalg.nearest import list_length, require_length
 from embaudit.linalg.rows import sample_rows
 from embaudit.model import Equivalence, Pairs, Softmax
 from embaudit.model.drift import Drift, DriftSample
@@ -200,6 +201,8 @@ def gather(
     """
     options = Options() if options is None else options
     effort, draw = options.effort, np.random.default_rng(as_count(rng, "rng", least=0))
+    side: SideName = "left" if options.role == "left" else "right"
+    require_length(options.n_neighbours, len(model.side(side)))
     sizes: dict[str, Any] = {"n_neighbours": options.n_neighbours, "n_lists": effort.n_lists}
     with announced("finding the span of the rows"):
         whole, basis = model, span_basis(model)
@@ -218,7 +221,6 @@ def gather(
         norm = norm_evidence(whole, final_norm, labels=labels, rng=np.random.default_rng(rng), **sizes)
     selected = require_roles(model, options.roles, options.role)
     require_ordinary_size(model)
-    side: SideName = "left" if options.role == "left" else "right"
     shown = find_rows(model, side, options.show) if options.show else None
     checked = with_probes(model, draw)
     with announced("drawing equivalent models"):
@@ -296,7 +298,7 @@ def _compared(
 ) -> dict[str, Any]:
     """Compare the neighbours of a few rows with those in an equivalent model, and cosines with prediction cosines."""
     model = probe.model
-    n = min(probe.n_neighbours, len(model.side(side).directed) - 1)
+    n = list_length(probe.n_neighbours, len(model.side(side).directed))
     biased = side == "right" and counts_bias(model)
     return {
         "examples_gauge": None if equal is None else equal.name,
@@ -313,7 +315,7 @@ def _as_it_is(
     looked_at: FactorModel,
     equivalence: EquivalenceClass,
     records: Sequence[Movement],
-    n_neighbours: int,
+    n_neighbours: int | None,
     rng: int,
 ) -> dict[str, Any]:
     """Measure what belongs to this model: where it lies among equivalent ones, and what all of its rows are like."""

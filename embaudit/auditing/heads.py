@@ -16,6 +16,7 @@ from embaudit.core.parallel import results_of
 from embaudit.core.results import Result
 from embaudit.core.words import counted
 from embaudit.errors import InputError, must_be
+from embaudit.linalg.nearest import require_length
 from embaudit.linalg.rows import sample_rows
 from embaudit.model.links import Softmax
 from embaudit.model.sizes import require_model
@@ -232,7 +233,7 @@ def head_report(
     pair: tuple[int, int] | None = None,
     n_labels: int = PANEL,
     n_pairs: int = N_PAIRS,
-    n_neighbours: int = 10,
+    n_neighbours: int | None = None,
     n_gauges: int = N_GAUGES,
     n_lists: int = QUERIES,
     max_condition: float = 2.0,
@@ -257,8 +258,8 @@ def head_report(
         Size of the panel.
     n_pairs : int
         Pairs whose shortest shifts are computed, where there are more.
-    n_neighbours : int
-        N of the neighbour lists.
+    n_neighbours : int, optional
+        N of the neighbour lists; a third of the other labels by default, 10 at most.
     n_gauges : int
         Random gauges of each kind.
     n_lists : int
@@ -297,7 +298,8 @@ def head_report(
     if not is_number(max_condition):
         raise must_be("max_condition", "a finite number >= 1", repr(max_condition))
     pair = None if pair is None else tuple(as_list(pair, "pair", "(0, 1)"))
-    counts = {"n_labels": n_labels, "n_neighbours": n_neighbours, "n_pairs": n_pairs, "n_gauges": n_gauges}
+    require_length(n_neighbours, model.n_right)
+    counts = {"n_labels": n_labels, "n_pairs": n_pairs, "n_gauges": n_gauges}
     for name, value in (counts | {"n_lists": n_lists}).items():
         as_count(value, name, least=MIN_SIZES.get(name, 1), most=MAX_SIZES.get(name))
     model, rng = in_span(declare(model, soft_cap, normalised=normalised)), as_generator(rng)
@@ -355,13 +357,13 @@ def n_neighbour_queries(n_labels: int, rank: int, n_lists: int = QUERIES, n_pane
 
 
 def _neighbours(
-    model: FactorModel, panel: LabelSample, n: int, n_lists: int, rng: np.random.Generator
+    model: FactorModel, panel: LabelSample, n: int | None, n_lists: int, rng: np.random.Generator
 ) -> NeighbourChange:
-    most, n_panel = model.n_right - panel.n_zero - 1, len(panel.labels)
+    n_panel = len(panel.labels)
     queries = sample_rows(panel.labels, n_neighbour_queries(model.n_right, model.rank, n_lists, n_panel), rng)
     exact = not panel.is_sample and len(queries) == n_panel
     # The mean row is taken off while rows are read, so that no second table is held.
-    return neighbour_change(model, queries, -panel.mean, n=min(n, most), exact=exact)
+    return neighbour_change(model, queries, -panel.mean, n=n, exact=exact)
 
 
 def _argmax(space: LabelCoordinates, model: FactorModel, n_lists: int, rng: np.random.Generator) -> Argmaxable:

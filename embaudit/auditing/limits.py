@@ -17,6 +17,7 @@ from embaudit.attacks.worst import LONG
 from embaudit.attacks.worst import Objective as AttackObjective
 from embaudit.core.progress import reporting, track
 from embaudit.gauges import Affine, GeneralLinear
+from embaudit.linalg.nearest import list_length
 from embaudit.linalg.rows import sample_rows
 from embaudit.model import Equivalence, Pairs
 from embaudit.movements.twins import once, standing_rows
@@ -261,9 +262,9 @@ def _n_pairs(model: FactorModel) -> int:
     return 2_000 if model.rank <= WIDE else max(100, min(500, PAIR_CELLS // model.rank))
 
 
-def _list_length(model: FactorModel, role: SideName, n: int) -> int:
+def _list_length(model: FactorModel, role: SideName, n: int | None) -> int:
     """Return the length of lists that leave a row out, copies counted once; below 1 where there are too few rows."""
-    return min(n, len(once(model.side(role).directed, standing_rows(model, role))) - 2)
+    return list_length(n, len(once(model.side(role).directed, standing_rows(model, role))), left_out=1)
 
 
 def _without_copies(model: FactorModel, role: SideName) -> tuple[FactorModel, Indices]:

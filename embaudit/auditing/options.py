@@ -85,8 +85,8 @@ class Options(Recorded):
     """Sample sizes."""
     roles: tuple[Role, ...] | None = None
     """Kinds of pairs to measure; None for all that the model has."""
-    n_neighbours: int = 10
-    """Length of the neighbour lists."""
+    n_neighbours: int | None = None
+    """Length of the neighbour lists; None for a third of the other rows, 10 at most."""
     max_condition: Finite = 2.0
     """Budget of the random linear gauges: largest stretch over smallest."""
     show: tuple[str, ...] = ()
@@ -105,17 +105,32 @@ class Options(Recorded):
     """True if the caller declared label rows of length 1."""
 
     RECORD = (
-        *("quick", "*=effort", "roles", "n_neighbours", "max_condition", "show", "groups=names_of_groups", "role"),
+        *(
+            "quick",
+            "*=effort",
+            "roles",
+            "n_neighbours=n_asked",
+            "max_condition",
+            "show",
+            "groups=names_of_groups",
+            "role",
+        ),
         *("objective", "compared", "soft_cap", "normalised"),
     )
 
     def __post_init__(self) -> None:
-        as_count(self.n_neighbours, "n_neighbours")
+        if self.n_neighbours is not None:
+            as_count(self.n_neighbours, "n_neighbours")
         if not is_number(self.max_condition):
             raise must_be("max_condition", "a finite number >= 1", self.max_condition)
         for name in ("quick", "normalised"):
             if not isinstance(getattr(self, name), bool):
                 raise must_be(name, "True or False", repr(getattr(self, name)))
+
+    @property
+    def n_asked(self) -> int:
+        """Length of the neighbour lists that was asked for; 0 for a third of the other rows of a side, 10 at most."""
+        return self.n_neighbours or 0
 
     @property
     def names_of_groups(self) -> list[str]:

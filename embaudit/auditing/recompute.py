@@ -236,7 +236,9 @@ def _options(record: Mapping[str, Any]) -> dict[str, Any]:
         raise must_be("the options of the audit", ", ".join(OPTIONS), got, REMEDY)
     Effort(**{name: options[name] for name in SIZES})
     as_list(options["groups"], "groups", '["linear"]')
-    return {**options, "thresholds": record["thresholds"], "rng": as_count(record["seed"], "seed", least=0)}
+    n = as_count(options["n_neighbours"], "n_neighbours", least=0) or None
+    seed = as_count(record["seed"], "seed", least=0)
+    return {**options, "n_neighbours": n, "thresholds": record["thresholds"], "rng": seed}
 
 
 def _version_difference(record: Mapping[str, Any]) -> Difference | None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from embaudit.core.checked import Indices, Matrix, Vector
-from embaudit.linalg.nearest import NeighbourLists, neighbours
+from embaudit.linalg.nearest import NeighbourLists, list_length, neighbours
 from embaudit.linalg.rows import each_chunk, in_order, row_norms, sample_rows, unit_rows
 from embaudit.model import FactorModel, SideName
 from embaudit.model.side import Side
@@ -110,7 +110,7 @@ def traits_of(
     model: FactorModel,
     role: SideName,
     *,
-    n_neighbours: int = 10,
+    n_neighbours: int | None = None,
     lists: NeighbourLists | None = None,
     rng: np.random.Generator,
 ) -> Traits:
@@ -149,7 +149,7 @@ def traits_of(
         return plainly
     if lists is None:
         # Beside its own row a list has to leave one row out at least, else it could not change.
-        n = min(n_neighbours, len(standing) - 2)
+        n = list_length(n_neighbours, len(standing), left_out=1)
         drawn = sample_rows(side.directed, max(50, min(QUERIES, SEARCHED // len(side.directed))), rng)
         lists = neighbours(side.rows, n, rows=once(drawn, first), first=first)
     counted_in = role == "right" and counts_bias(model)

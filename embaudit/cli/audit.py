@@ -103,7 +103,7 @@ class AuditOptions(Group):
     quick: Annotated[bool, Option("--quick", help="Fewer samples: less exact and sooner done.")] = False
     n_pairs: Annotated[Count, Option(help="Pairs to draw, at most; 100,000.")] = None
     n_lists: Annotated[Count, Option(help="Lists to compare of a side; 400.")] = None
-    n_neighbours: Annotated[int, Option(help="Length of the neighbour lists.")] = 10
+    n_neighbours: Annotated[Count, Option(help="Length of the neighbour lists; 10, of few rows a third.")] = None
     n_gauges: Annotated[Count, Option(help="Random draws from each group; 8.")] = None
     n_starts: Annotated[Count, Option(help="Starting points of each attack; 3.")] = None
     n_steps: Annotated[Count, Option(help="Steps of an attack from each; 20.")] = None

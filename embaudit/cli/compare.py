@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from embaudit.cli.app import Model, Rng, app
+from embaudit.cli.app import Count, Model, Rng, app
 from embaudit.cli.reading import Given, Titles
 from embaudit.cli.terminal import Output, Workers, values_in
 
@@ -17,7 +17,7 @@ def compare(
     before: Model,
     after: Annotated[Path, typer.Argument(help="Another model of the same entities.", show_default=False)],
     *,
-    n_neighbours: Annotated[int, typer.Option(help="Length of the neighbour lists.")] = 10,
+    n_neighbours: Annotated[Count, typer.Option(help="Length of the neighbour lists; 10, of few rows a third.")] = None,
     fail_below: Annotated[
         list[str] | None,
         typer.Option(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
 
-from embaudit.cli.app import File, Model, More, Rng, Text, Texts, app
+from embaudit.cli.app import Count, File, Model, More, Rng, Text, Texts, app
 from embaudit.cli.reading import Given, Titles
 from embaudit.cli.terminal import Output, Workers
 from embaudit.core.words import listed
@@ -30,7 +30,7 @@ def evaluate(
     ] = None,
     time: Annotated[Text, Option(help="Its column of times.")] = None,
     separator: Annotated[str, Option(help="Between the labels of one item.")] = "|",
-    n_neighbours: Annotated[int, Option(help="Length of the neighbour lists.")] = 10,
+    n_neighbours: Annotated[Count, Option(help="Length of the neighbour lists; 10, of few rows a third.")] = None,
     reading: Given,
     titles: Titles,
     rng: Rng = 0,

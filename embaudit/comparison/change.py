@@ -18,7 +18,7 @@ from embaudit.comparison.matching import Match, Pairing
 from embaudit.comparison.thresholds import CarriedThreshold, n_displaced, thresholds
 from embaudit.core.checked import Flags, Floats, Indices
 from embaudit.linalg.intervals import jackknife_margin, leave_out_means, standard_error
-from embaudit.linalg.nearest import NeighbourLists, neighbours
+from embaudit.linalg.nearest import NeighbourLists, list_length, neighbours
 from embaudit.linalg.pairs import all_pairs, n_pairs, pair_cosines
 from embaudit.linalg.rows import sample_rows
 from embaudit.model import SideName
@@ -213,7 +213,7 @@ def role_change(
     steps: list[AttributionSteps],
     *,
     groups: NDArray[np.uint8],
-    n: int,
+    n: int | None,
     rng: np.random.Generator,
     predicted: tuple[Floats, Floats] | None = None,
 ) -> RoleChange:
@@ -233,7 +233,7 @@ def role_change(
         The rows of this side that each part judges.
     groups : array of shape (m,)
         The group of each entity, which are left out in turn.
-    n : int
+    n : int, optional
         Length of the neighbour lists.
     rng : numpy Generator
         Draws the rows whose lists are looked up.
@@ -270,7 +270,7 @@ def role_change(
     # Lists are those among all shared rows: a list within one half would be nobody's. Duplicates count once.
     (before, after), first = paired.raw[role], paired.first[role]
     standing = np.unique(first)
-    n = min(n, len(standing) - 1)
+    n = list_length(n, len(standing))
     rows = once(sample_rows(len(match), SEARCHED, rng), first)
     former, latter = (neighbours(x, n, rows=rows, first=first) for x in (before, after))
     _, replicates["kept"] = _kept(former, latter, groups)

@@ -16,11 +16,12 @@ from embaudit.comparison.fits import EXPLAINED, WORSE, CrossFitHalf, Draws, fold
 from embaudit.comparison.matching import Pairing, match, pairing
 from embaudit.comparison.result import Comparison
 from embaudit.comparison.rounded import LoadedModel, rounded, with_states
-from embaudit.core.checked import RNG, as_count, as_generator, as_list, named_keywords
+from embaudit.core.checked import RNG, as_generator, as_list, named_keywords
 from embaudit.core.progress import track
 from embaudit.errors import InputError
 from embaudit.io.files import AnyPath
 from embaudit.linalg.intervals import draw_groups
+from embaudit.linalg.nearest import require_length
 from embaudit.linalg.rows import sample_rows
 from embaudit.model import FactorModel, SideName
 from embaudit.model.sizes import require_ordinary_size
@@ -42,7 +43,7 @@ def compare(
     after: FactorModel | AnyPath | object,
     *,
     roles: Sequence[SideName | str] | None = None,
-    n_neighbours: int = 10,
+    n_neighbours: int | None = None,
     by_row: bool | None = None,
     partial: bool = False,
     rng: RNG = 0,
@@ -61,8 +62,9 @@ def compare(
         Two models over the same entities, or what `embaudit.io.as_model` makes them of; their ranks may differ.
     roles : sequence of {"left", "right"}, optional
         Sides to report; all that both models have by default. The gauge is fitted on all of them anyway.
-    n_neighbours : int
-        Length of the neighbour lists, looked up among all shared entities, or 50,000 of them.
+    n_neighbours : int, optional
+        Length of the neighbour lists, looked up among all shared entities, or 50,000 of them; a third of the others by
+        default, 10 at most.
     by_row : bool, optional
         Whether the rows of both models are the same entities in the same order: then ids are not looked at. By
         default where both are models in memory without ids, which are joined as arrays are; files are not.
@@ -96,7 +98,6 @@ def compare(
         by_row = False
     first, second = LoadedModel.of(before), LoadedModel.of(after)
     compared = _roles(first.model, second.model, roles)
-    as_count(n_neighbours, "n_neighbours")
     for loaded in (first, second):
         require_ordinary_size(loaded.model)
     first, second, n_states = with_states(first, second, draw)
@@ -111,6 +112,7 @@ def compare(
     for role, shared in matches.items():
         if len(shared) > ROWS:
             matches[role] = shared.take(sample_rows(len(shared), ROWS, draws[role]))
+    require_length(n_neighbours, max(len(matches[role]) for role in compared))
     paired = pairing(before, after, matches)
     # Rows that are compared with each other stand on both sides of what is predicted.
     left = matches.get("left") if None in (before.compared, after.compared) else matches["right"]

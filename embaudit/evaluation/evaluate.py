@@ -23,7 +23,7 @@ from embaudit.evaluation.truth import Truth, as_truth
 from embaudit.io import as_model
 from embaudit.io.files import AnyPath
 from embaudit.linalg.intervals import draw_groups, jackknife_margin
-from embaudit.linalg.nearest import neighbours
+from embaudit.linalg.nearest import list_length, neighbours
 from embaudit.linalg.rows import sample_rows, unit_rows
 from embaudit.model import Equivalence, FactorModel, SideName
 from embaudit.model.sizes import require_ordinary_size
@@ -250,7 +250,7 @@ def evaluate_similarities(
     truth: Truth | Sequence[Any] | NDArray[Any],
     *,
     role: SideName | str = "right",
-    n_neighbours: int = 10,
+    n_neighbours: int | None = None,
     n_queries: int = 1_000,
     separator: str = "|",
     rng: RNG = 0,
@@ -271,8 +271,8 @@ def evaluate_similarities(
         `last_together`).
     role : {"left", "right"}
         Which side.
-    n_neighbours : int
-        Length of the neighbour lists.
+    n_neighbours : int, optional
+        Length of the neighbour lists; a third of the other rows by default, 10 at most.
     n_queries : int
         Rows whose neighbours are judged, drawn at random if there are more.
     separator : str
@@ -310,7 +310,8 @@ def evaluate_similarities(
         title = model.title(role)
         remedy = f"label more {title}s; a row of zeros does not count"
         raise must_be(f"the {title}s that have a label and a direction", "at least 3", len(rows), remedy)
-    n = as_count(n_neighbours, "n_neighbours", most=len(rows) - 2)
+    usual = list_length(None, len(rows))
+    n = as_count(usual if n_neighbours is None else n_neighbours, "n_neighbours", most=len(rows) - 2)
     as_count(n_queries, "n_queries", least=2)
     draw = as_generator(rng)
     rows = sample_rows(rows, CANDIDATES, draw)

@@ -443,6 +443,47 @@ def _search_in_float64(x: Rows, rows: Indices, keep: int, first: Indices | None)
     return best
 
 
+MOST_LISTED = 10
+"""Length of a list among thirty rows and more, where none is asked for."""
+
+
+def list_length(n: int | None, n_rows: int, *, left_out: int = 0) -> int:
+    """Return the length asked for, or without one ten, at most a third of the others: lists of all rows cannot change.
+
+    Parameters
+    ----------
+    n : int, optional
+        Length asked for.
+    n_rows : int
+        Rows that lists are of, and hold.
+    left_out : int
+        Rows beside its own that a list leaves out, at least.
+
+    Examples
+    --------
+    >>> list_length(None, 9_724), list_length(None, 10), list_length(None, 2), list_length(5, 10), list_length(9, 5)
+    (10, 3, 1, 5, 4)
+    """
+    usual = min(MOST_LISTED, max(1, round((n_rows - 1) / 3)))
+    return min(usual if n is None else n, n_rows - 1 - left_out)
+
+
+def require_length(n: int | None, n_rows: int) -> None:
+    """Refuse lists as long as there are rows.
+
+    Examples
+    --------
+    >>> require_length(12, 10)
+    Traceback (most recent call last):
+        ...
+    embaudit.errors.InputError: n_neighbours must be an integer from 1 to 9, as lists hold others of 10 rows; got 12.
+    """
+    if n is not None and as_count(n, "n_neighbours") >= max(n_rows, 2):
+        raise must_be(
+            "n_neighbours", f"an integer from 1 to {n_rows - 1:,}, as lists hold others of {n_rows:,} rows", n
+        )
+
+
 def neighbours(
     x: Rows,
     n: int = 10,

@@ -16,6 +16,7 @@ from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import ceil
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +28,7 @@ from embaudit.core.words import counted, drawn_of, percent
 from embaudit.errors import must_be
 from embaudit.linalg.intervals import draw_groups, jackknife_margin
 from embaudit.linalg.mapped import Mapped
-from embaudit.linalg.nearest import NeighbourLists, neighbours, tie_of
+from embaudit.linalg.nearest import NeighbourLists, list_length, neighbours, require_length, tie_of
 from embaudit.linalg.pair_changes import CosineSums, PairChanges, RowSums, cell_ranks, cross_gram, pair_sums, table_sums
 from embaudit.linalg.rows import CACHE_BYTES, A, in_order, sample_rows, unit_rows
 from embaudit.linalg.structured import WIDE
@@ -273,7 +274,7 @@ class MovementProbe:
         roles: Sequence[Role],
         *,
         n_pairs: int = 100_000,
-        n_neighbours: int = 10,
+        n_neighbours: int | None = None,
         n_lists: int = QUERIES,
         rng: RNG = 0,
     ) -> None:
@@ -303,7 +304,7 @@ class MovementProbe:
             return _RolePlan(role, sides, np.column_stack(list(ends)), total)
         rows, first = model.side(role).directed, standing_rows(model, role)
         # A list needs its row, its n neighbours and one row that is left out.
-        n = min(self.n_neighbours, len(once(rows, first)) - 2)
+        n = list_length(self.n_neighbours, len(once(rows, first)), left_out=1)
         if n < 1:
             return _RolePlan(role, sides, pairs, total, None, first)
         drawn = sample_rows(rows, min(self.n_lists, max(50, SEARCHED // len(rows))), self.rng)
@@ -359,7 +360,7 @@ class MovementProbe:
 
     def over(self, model: FactorModel, roles: Sequence[Role]) -> MovementProbe:
         """Make a probe of another model that looks at as much."""
-        sizes = {"n_pairs": self.n_pairs, "n_neighbours": self.n_neighbours, "n_lists": self.n_lists}
+        sizes: dict[str, Any] = {"n_pairs": self.n_pairs, "n_neighbours": self.n_neighbours, "n_lists": self.n_lists}
         return MovementProbe(model, roles, rng=self.rng, **sizes)
 
     def measure(self, after: FactorModel) -> tuple[Movement, ...]:
@@ -459,7 +460,7 @@ def movement(
     *,
     role: Role | str = "right",
     n_pairs: int = 100_000,
-    n_neighbours: int = 10,
+    n_neighbours: int | None = None,
     rng: RNG = 0,
 ) -> Movement:
     """Measure how far the cosines of a role moved from one model to another.
@@ -472,8 +473,8 @@ def movement(
         Left-left, right-right or left-right cosines.
     n_pairs : int
         Pairs to draw, without replacement; all where there are no more.
-    n_neighbours : int
-        N of the neighbour lists.
+    n_neighbours : int, optional
+        N of the neighbour lists; a third of the other rows by default, 10 at most.
     rng : numpy Generator or int
         Draws the sampled pairs and rows.
 
@@ -486,9 +487,9 @@ def movement(
     (0.4838, True)
     """
     require_same_rows(before, after)
-    for name, count in (("n_pairs", n_pairs), ("n_neighbours", n_neighbours)):
-        as_count(count, name, most=MOST_COUNT)
+    as_count(n_pairs, "n_pairs", most=MOST_COUNT)
     pairs = Pairs(before.role(role))
+    require_length(n_neighbours, max(len(before.side(side)) for side in pairs.sides))
     after_rows = {side: after.factors(side) for side in pairs.sides}
     if not pairs.n_pairs(directed_in(before, after_rows)):
         name, remedy = "rows of which cosines are compared", "take others, or a role that has some"

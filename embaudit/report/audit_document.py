@@ -23,6 +23,7 @@ from embaudit.auditing.limits import LENGTH, SHIFT, holds_shifts, shifted_sides
 from embaudit.auditing.wording import in_titles, is_alone, seen_of, worded_for
 from embaudit.canonical.equivalents import CANONICAL, EquivalentModel
 from embaudit.core.words import counted, drawn_of, in_typical_rows, percent, row_called, row_quoted
+from embaudit.linalg.nearest import list_length
 from embaudit.linalg.transformed_rows import with_shift
 from embaudit.model import Equivalence, FactorModel, Pairs, Role
 from embaudit.model.drift import Drift
@@ -250,9 +251,10 @@ def glance_of(audit: Audit) -> Glance:
     # Each model that a figure was seen in has a letter, where there are several.
     names = list(dict.fromkeys(most.model for row in zip(moved, lost, strict=True) for most in row if most.model))
     letters = dict(zip(names, ascii_lowercase, strict=False)) if len(names) > 1 else {}
-    # Lists of a small side are shorter; the heading names a length only where all have it.
-    lengths = {record.top_n for _, record in evidence.visits() if record.top_n}
-    near = f"{lengths.pop()} nearest" if len(lengths) == 1 else "nearest"
+    # Lists of a small side are shorter; the heading names a length only where all have it, else the key does.
+    lengths = {f"{model.title(each.role)}s": each.top_n for _, each in evidence.visits() if each.top_n}
+    differ = len({*lengths.values()}) > 1
+    near = "nearest" if differ or not lengths else f"{min(lengths.values())} nearest"
 
     def lettered(figures: list[_Most], write: Callable[[float], str]) -> list[str]:
         return [f"{write(most.value)} {letters.get(most.model, '')}".rstrip() for most in figures]
@@ -273,6 +275,7 @@ def glance_of(audit: Audit) -> Glance:
         key += ["Unseen parts: no bound."] * bool(evidence.equivalence.unseen)
         key += [f"Shifts: ≤ {LENGTH:g} typical row (lists {SHIFT:g})."] * bool(model.free_shifts)
     key += ["Widths: medians."] * ("width of range" in shown)
+    key += [f"Nearest: {', '.join(f'{n} {rows}' for rows, n in lengths.items())}."] * differ
     key += [f"{letters[name]}: {name}." if letters else f"Seen in: {name}." for name in names]
     copies = any(traits.twins is not None and traits.twins.share > 0 for traits in evidence.traits)
     key += ["Duplicates count once."] * (copies and any("nearest" in heading for heading in shown))
@@ -519,7 +522,7 @@ def _in_convention(audit: Audit, names: Sequence[str]) -> tuple[Neighbourhood, .
     folded = norm.forms[-1].seen(model.right) if norm is not None and norm.examples else None
     rows = np.array([row for row in find_rows(model, "right", names).tolist() if side.norms[row] > 0], dtype=np.intp)
     after = with_shift(model.right, -np.asarray(side.outline.mean, dtype=np.float64)) if folded is None else folded
-    n_listed = min(audit.options.n_neighbours, len(side.directed) - 1)
+    n_listed = list_length(audit.options.n_neighbours, len(side.directed))
     return neighbourhoods(model, after, role="right", rows=rows, n=n_listed)
 
 

@@ -370,12 +370,15 @@ def summary_grid(comparison: Comparison) -> Grid:
         if any(says_something for *_, says_something in cells)
     ]
     # A small side has shorter lists; a length is named only if it is that of every column.
-    lengths = {change.n_neighbours for change in comparison.changes.values()}
-    if len(lengths) == 1:
-        rows = [(name.replace("nearest", f"{min(lengths)} nearest", 1), *cells) for name, *cells in rows]
-    note = "95 % intervals in brackets" if any("(" in cell for _, *cells in rows for cell in cells) else ""
+    lengths = [change.n_neighbours for change in comparison.changes.values()]
+    notes = ["95 % intervals in brackets"] * any("(" in cell for _, *cells in rows for cell in cells)
+    if len({*lengths}) == 1:
+        rows = [(name.replace("nearest", f"{lengths[0]} nearest", 1), *cells) for name, *cells in rows]
+    else:
+        names = (f"{n} {comparison.title(role)}s" for n, role in zip(lengths, comparison.changes, strict=True))
+        notes.append(f"nearest: {', '.join(names)}")
     headings = ("measure", *(f"{comparison.title(role)}s" for role in comparison.changes))
-    return Grid("what changed", note, headings, tuple(rows))
+    return Grid("what changed", "; ".join(notes), headings, tuple(rows))
 
 
 def _measures(change: RoleChange, *, is_split: bool) -> Iterator[tuple[str, str, bool]]:

@@ -19,7 +19,7 @@ from embaudit.core.plain import Recorded
 from embaudit.errors import InputError, must_be
 from embaudit.gauges import Gauge
 from embaudit.linalg.mapped import Mapped
-from embaudit.linalg.nearest import NeighbourLists, neighbours, tie_of
+from embaudit.linalg.nearest import NeighbourLists, list_length, neighbours, tie_of
 from embaudit.linalg.rows import sample_rows, unit_rows
 from embaudit.linalg.structured import StructuredLinearMap
 from embaudit.linalg.transformed_rows import Rows, TransformedRows
@@ -271,7 +271,7 @@ def norm_evidence(
     norm: FinalNorm,
     *,
     labels: Indices,
-    n_neighbours: int,
+    n_neighbours: int | None = None,
     n_lists: int = QUERIES,
     rng: np.random.Generator,
 ) -> NormEvidence:
@@ -317,7 +317,7 @@ def norm_evidence(
         # Inputs that are all equal make no logits that tell labels apart.
         with suppress(InputError):
             rows[LOGITS] = identified_factors(head, "right")
-    n = min(n_neighbours, int((head.right_side.norms > 0).sum()) - 1)
+    n = list_length(n_neighbours, int((head.right_side.norms > 0).sum()))
     lists = {name: neighbours(x, n, rows=queries) for name, x in rows.items()}
     every = np.intersect1d(head.right_side.eligible_rows, head.right_side.directed)
     # Labels whose nearest one has another direction; all of them where there are none such.

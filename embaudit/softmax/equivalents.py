@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -107,10 +108,16 @@ class HeadProbe:
     """
 
     def __init__(
-        self, panel: LabelSample, *, n_pairs: int, n_neighbours: int, n_lists: int = QUERIES, rng: np.random.Generator
+        self,
+        panel: LabelSample,
+        *,
+        n_pairs: int,
+        n_neighbours: int | None = None,
+        n_lists: int = QUERIES,
+        rng: np.random.Generator,
     ) -> None:
         self.panel, self.scores = panel, panel.model.scores()
-        sizes = {"n_pairs": n_pairs, "n_neighbours": n_neighbours, "n_lists": n_lists}
+        sizes: dict[str, Any] = {"n_pairs": n_pairs, "n_neighbours": n_neighbours, "n_lists": n_lists}
         self.probe = MovementProbe(panel.model, ["right"], rng=rng, **sizes)
 
     def measure(self, made: EquivalentModel) -> EquivalentHead:

@@ -8,7 +8,7 @@ import numpy as np
 
 from embaudit.core.checked import Floats, Indices, Vector
 from embaudit.core.parallel import parallel_map, row_blocks
-from embaudit.linalg.nearest import neighbours
+from embaudit.linalg.nearest import list_length, neighbours
 from embaudit.linalg.pairs import draw_pairs, n_pairs, pair_cosines
 from embaudit.model import FactorModel
 from embaudit.movements.neighbourhoods import LISTED, NearestChanged, Neighbourhood, by_name
@@ -136,7 +136,7 @@ class NeighbourChange:
 
 
 def neighbour_change(
-    model: FactorModel, rows: Indices, shift: Vector, *, n: int, exact: bool, n_examples: int = 5
+    model: FactorModel, rows: Indices, shift: Vector, *, n: int | None, exact: bool, n_examples: int = 5
 ) -> NeighbourChange:
     """Compare the `n` nearest labels of some rows before and after a translation of all labels.
 
@@ -150,7 +150,7 @@ def neighbour_change(
     # Duplicates change places by rounding alone: one of each group stands for all, in rows asked and in lists.
     copies, first = twins(model), standing_rows(model, "right")
     labels = once(rows, first)
-    n = min(n, len(once(model.right_side.directed, first)) - 1)
+    n = list_length(n, len(once(model.right_side.directed, first)))
     if n < 1:  # all labels are copies of one
         nothing = float("nan")
         return NeighbourChange(len(labels), exact, nothing, nothing, nothing, 0, nothing, (), tuple(labels.tolist()))

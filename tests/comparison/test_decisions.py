@@ -132,6 +132,29 @@ def test_a_gate_writes_a_value_below_its_limit(tmp_path, embaudit):
     assert (stops.code, value < limit == round(kept + 1e-6, 7)) == (1, True)
 
 
+@pytest.mark.parametrize("n_labels", [10, 150])
+def test_lists_of_few_labels_can_change(n_labels):
+    """Lists of all ten labels would be the same in any two heads."""
+    heads = [ea.FactorModel.from_softmax(np.random.default_rng(seed).normal(size=(n_labels, 6))) for seed in (0, 1)]
+    lengths = {10: 3, 150: 10}
+    assert ea.compare(*heads).changes["right"].n_neighbours == lengths[n_labels]
+    assert list(ea.compare(*heads).below({"kept": 1.0})) == ["kept"]
+    assert ea.compare(heads[0], heads[0]).below({"kept": 1.0}) == {}
+    assert ea.movement(*heads).top_n == lengths[n_labels]
+    assert ea.compare(*heads, n_neighbours=n_labels - 1).below({"kept": 1.0}) == {}
+
+
+@pytest.mark.parametrize("n", [0, 10, 100_000, 2.0, True])
+def test_lists_as_long_as_there_are_rows_are_refused(n):
+    head = ea.FactorModel.from_softmax(np.random.default_rng(0).normal(size=(10, 6)))
+    runs = (ea.audit, ea.head_report, lambda head, **n: ea.compare(head, head, **n))
+    for run in (*runs, lambda head, **n: ea.movement(head, head, **n)):
+        with pytest.raises(
+            ea.InputError, match=r"^n_neighbours must be an integer (from 1 to 9|>= 1)[^;]*; got \S+\.$"
+        ):
+            run(head, n_neighbours=n)
+
+
 def test_duplicates_carry_no_threshold_over():
     rng = np.random.default_rng(0)
     before, few = rng.normal(size=(400, 3)), rng.normal(size=(4, 5))
