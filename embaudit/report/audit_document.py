@@ -55,6 +55,8 @@ CONVENTIONS = ("with the average row subtracted", "norm folded in, average row s
 """Conventions of heads."""
 EQUIVALENT = "in one equivalent model: "
 """Beginning of the heading over the lists of another model."""
+STANDS = "mean move"
+"""Heading of the column that stands in every table."""
 UNMOVED = "No equivalent model with other cosines was found; that is no proof."
 """Remark where the answer is open, and no model that was tried moves a cosine."""
 
@@ -248,6 +250,9 @@ def glance_of(audit: Audit) -> Glance:
     evidence, model = audit.evidence, audit.evidence.model
     moved = [_largest(evidence, role, lambda record: record.mean_abs) for role in evidence.roles]
     lost = [_lost(evidence, role) for role in evidence.roles]
+    # That no model was found which moves anything is a figure only where it is proven that there is none.
+    freedom = [evidence.equivalence.freedom[role].moves for role in evidence.roles]
+    unfound = [moves is not False and not most.model for moves, most in zip(freedom, moved, strict=True)]
     # Each model that a figure was seen in has a letter, where there are several.
     names = list(dict.fromkeys(most.model for row in zip(moved, lost, strict=True) for most in row if most.model))
     letters = dict(zip(names, ascii_lowercase, strict=False)) if len(names) > 1 else {}
@@ -257,15 +262,16 @@ def glance_of(audit: Audit) -> Glance:
     near = "nearest" if differ or not lengths else f"{min(lengths.values())} nearest"
 
     def lettered(figures: list[_Most], write: Callable[[float], str]) -> list[str]:
-        return [f"{write(most.value)} {letters.get(most.model, '')}".rstrip() for most in figures]
+        cells = [f"{write(most.value)} {letters.get(most.model, '')}".rstrip() for most in figures]
+        return ["–" if is_open else cell for cell, is_open in zip(cells, unfound, strict=True)]
 
-    visited = {"mean move": lettered(moved, _number), f"{near} lost": lettered(lost, percent)}
+    visited = {STANDS: lettered(moved, _number), f"{near} lost": lettered(lost, percent)}
     proven = {
         "width of range": [_number(_width(evidence, role)) for role in evidence.roles],
         f"{near} sure to stay": [_certified(evidence, role) for role in evidence.roles],
     }
     # A column of dashes would take the room of one that says something.
-    shown = {heading: cells for heading, cells in (visited | proven).items() if set(cells) != {"–"}}
+    shown = {key: cells for key, cells in (visited | proven).items() if key == STANDS or set(cells) != {"–"}}
     bounds = [heading for heading in proven if heading in shown]
     columns = {"cosines": [Pairs(role).titled(model) for role in evidence.roles], **shown}
     groups = ((SEEN, len(shown) - len(bounds)), (SHIFTED if model.free_shifts else PROVEN, len(bounds)))

@@ -20,6 +20,9 @@ TWO_TABLES = re.compile("word|w2v|glove|fasttext|node2vec|deepwalk|clip|users|it
 OTHER, ROWS, INPUTS, STATES = "OTHER-SIDE.npy", "ROWS.npy", "INPUTS.npy", "STATES.npy"
 """Files that stand in a command for those of its reader."""
 
+OWN_FORMAT = "embaudit"
+"""The format of our own files, which say themselves what is what; so does a file of one array."""
+
 
 @dataclass(frozen=True)
 class Invocation:
@@ -125,6 +128,8 @@ def next_steps(audit: Audit, invocation: Invocation) -> Iterator[tuple[str, str]
             yield what, invocation.fix("--as", form, "--out", invocation.out(form))
         elif is_alone(model) and model.predicts is not Equivalence.COSINES:
             yield from _of_one_side(audit, invocation)
+        elif is_alone(model):
+            yield "if you have the other side, whose rows may decide it", _with_other(audit, invocation)
         elif model.objective is None and model.predicts is not Equivalence.COSINES:
             what = "if you know how it was trained, name it with --objective; its word is in this list"
             yield what, "embaudit explain objectives"
@@ -149,6 +154,13 @@ def _by_predictions(audit: Audit, invocation: Invocation) -> tuple[str, str]:
     return what, invocation.fix(*reading, "--as", "prediction", *side, "--unit", "--out", invocation.out(out))
 
 
+def _with_other(audit: Audit, invocation: Invocation) -> str:
+    """Name the line that reads the other side, too; a file of our own takes none beside it, so its rows are saved."""
+    intake = audit.intake
+    own = Invocation(ROWS) if intake is not None and intake.format == OWN_FORMAT else invocation
+    return own.audit("--left", OTHER)
+
+
 def _of_one_side(audit: Audit, invocation: Invocation) -> Iterator[tuple[str, str]]:
     """Yield both kinds of training that vectors alone can come from, first a second table where names tell of one."""
     ways = []
@@ -158,11 +170,7 @@ def _of_one_side(audit: Audit, invocation: Invocation) -> Iterator[tuple[str, st
     if audit.model.objective is None and not whitened and is_chosen:
         what = "if training compared these rows with each other (a sentence encoder)"
         ways.append((what, invocation.audit("--compared", "cosine")))
-    # A file beside an array can hold the other side; other formats have no room for one.
-    beside = invocation.path.endswith(".npy") and "--kind" not in invocation.reading
-    own = invocation if beside else Invocation(ROWS)
-    what = f"if multiplied with a second table (word2vec, CLIP{', recommender' if beside else '; save both'})"
-    ways.append((what, own.audit("--left", OTHER)))
+    ways.append(("if multiplied with a second table (word2vec, CLIP, recommender)", _with_other(audit, invocation)))
     intake = audit.intake
     # File, folder, format and arrays: any of their names may tell which kind of model this is.
     names = Path(invocation.path).parts[-2:]

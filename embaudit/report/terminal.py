@@ -22,7 +22,7 @@ from embaudit.auditing.finding import Finding, Severity
 from embaudit.core.results import Result
 from embaudit.report.audit_document import CONVENTIONS, UNMOVED, audit_document
 from embaudit.report.document import Document, Glance, Grid, Lists, Near
-from embaudit.report.next_steps import Invocation
+from embaudit.report.next_steps import OWN_FORMAT, Invocation
 
 WIDTH, HEIGHT = 80, 25
 FINDINGS = 3
@@ -37,8 +37,6 @@ EVALUATE = "embaudit evaluate "
 """Beginning of the command that judges similarities by labels."""
 COLUMN = WIDTH // 2 - 2
 """Characters of one list of neighbours."""
-OWN_FORMAT = "embaudit"
-"""The format of our own files, which say themselves what is what; so does a file of one array."""
 NAME = 36
 """Characters of a name in the first column of a table on one screen."""
 ROWS = 3
@@ -70,7 +68,7 @@ def first_screen(audit: Audit, invocation: Invocation, stopping: Sequence[Findin
     --------
     >>> from embaudit.auditing import audit
     >>> from embaudit.model import FactorModel
-    >>> from embaudit.report.next_steps import Invocation
+    >>> from embaudit.report.next_steps import OWN_FORMAT, Invocation
     >>> model = FactorModel.from_user_item([[1.0], [2.0]], [[1.0], [-3.0], [2.0]])
     >>> print(first_screen(audit(model), Invocation("model.npz")).splitlines()[2])
     YES: item-item cosines are the same in every model of rank 1 with the same
@@ -86,7 +84,10 @@ def first_screen(audit: Audit, invocation: Invocation, stopping: Sequence[Findin
     False True
     """
     made, answer, intake = audit_document(audit, invocation, drawn=False), audit.answer, audit.intake
-    head = [f"{invocation.title}: {made.subject}"]
+    # A long path is cut at its beginning: its end, and what the model is, are what tells models apart.
+    room = max(NAME // 2, WIDTH - len(f": {made.subject}"))
+    title = invocation.title
+    head = [f"{title if len(title) <= room else f'…{title[1 - room :]}'}: {made.subject}"]
     if intake is not None and intake.format != OWN_FORMAT and len(intake.parts) + len(intake.left_over) > 1:
         head.append(intake.line())
     sizes = wrap(f"Quick audit: {audit.options.effort}.", WIDTH) if audit.options.quick else []

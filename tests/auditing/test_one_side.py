@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from models import random_model
 
 from embaudit import audit
+from embaudit.model import FactorModel
+from embaudit.report.audit_document import glance_of
 from embaudit.report.next_steps import Invocation, next_steps
 
 VECTORS = random_model(0, n=None, p=40, k=4)
@@ -35,8 +38,7 @@ def test_what_to_type_next_is_the_declaration_that_decides(told):
     side, full = "embaudit audit v.npy --left OTHER-SIDE.npy", "embaudit audit v.npy --full"
     with_each_other = "embaudit audit v.npy --compared cosine"
     assert commands(neither) == [with_each_other, side, full]
-    # What was told of these vectors, and a format with room for one table, do not fit a second one.
-    assert commands(neither, ("--kind", "vectors"))[1] == "embaudit audit ROWS.npy --left OTHER-SIDE.npy"
+    assert commands(neither, ("--kind", "vectors"))[1] == "embaudit audit v.npy --kind vectors --left OTHER-SIDE.npy"
     assert commands(told["link"]) == [full]
     stretched = replace(neither.evidence, traits=tuple(replace(one, off_unit=0.5) for one in neither.evidence.traits))
     assert "--objective cosine" not in " ".join(commands(replace(neither, evidence=stretched)))
@@ -44,8 +46,22 @@ def test_what_to_type_next_is_the_declaration_that_decides(told):
     assert commands(replace(neither, evidence=whitened)) == [side, full]
 
 
+def test_nothing_found_is_no_zero_unless_nothing_can_be_found():
+    draw = np.random.default_rng(0)
+    cells, steps = {}, {}
+    for n in (20, 60):
+        rows = draw.standard_normal((n, 8))
+        unit = FactorModel.from_vectors(rows / np.linalg.norm(rows, axis=1, keepdims=True)).replace(link="cosine")
+        found = audit(unit, **FEW)
+        cells[found.answer.word] = glance_of(found).grid.rows[0][1:]
+        steps[found.answer.word] = commands(found)[0]
+    assert cells == {"CANNOT BE SAID": ("–",), "YES": ("0.00", "0 %")}
+    assert (" --left " in steps["CANNOT BE SAID"], " --left " in steps["YES"]) == (True, False)
+
+
 @pytest.mark.parametrize("path", ["texts.npz", "model2vec", "words.json", "clip-classes/embeddings.npz", "items.npy"])
 def test_both_ways_of_training_are_offered_whatever_the_format_and_the_likelier_first(told, path):
     typed = [command for _, command in next_steps(told["neither"], Invocation(path))]
+    assert all(path in command for command in typed[:2])
     ways = ["--compared", "--left"] if path in ("texts.npz", "model2vec") else ["--left", "--compared"]
     assert [way in command for way, command in zip(ways, typed[:2], strict=True)] == [True, True]

@@ -64,6 +64,16 @@ def test_one_side_is_not_enough_to_answer(embaudit, drawn, name):
     assert_snapshot(FOLDER / f"{name}.txt", result.out)
 
 
+def test_the_first_line_names_the_dimensions_behind_any_path(embaudit, tmp_path):
+    for name in ("v", "a long name of a folder that fills the line by itself/v"):
+        path = tmp_path / f"{name}.npy"
+        path.parent.mkdir(exist_ok=True)
+        np.save(path, np.random.default_rng(0).standard_normal((30, 4)))
+        line = embaudit("audit", path, "--quick").out.splitlines()[0]
+        assert line.endswith("v.npy: 30 items, 4 dimensions")
+        assert (len(line) <= 80, line[0]) == (True, "…" if len(str(path)) > 51 else "/")
+
+
 @pytest.mark.usefixtures("without_attacks")
 def test_the_head_of_a_language_model(embaudit, shared_data):
     Path("lm-stories260K").symlink_to(shared_data("lm-stories260K"))
