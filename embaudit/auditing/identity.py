@@ -38,6 +38,8 @@ class ScoreChange:
     """Rows whose scores are others: they correlate by less than 0.3, each column less its mean."""
     moved_columns: int = 0
     """Columns whose scores are others."""
+    scale: float = 1.0
+    """Size of the scores, less the mean of each row, over that of the baseline's (root mean squares)."""
 
 
 def fingerprint(model: FactorModel) -> str:
@@ -105,9 +107,10 @@ def score_change(before: Mapping[str, Any] | None, now: Mapping[str, Any] | None
     correlations = row_correlations(*tables)
     if np.isnan(correlations).all():
         return None
-    moved = (int(flags.sum()) for flags in unlike_rows(*tables))
+    scale = float(np.linalg.norm(tables[1]) / np.linalg.norm(tables[0]))
+    moved, moved_columns = (int(flags.sum()) for flags in unlike_rows(*tables))
     # Twelve digits, since machines differ in the last ones.
-    return ScoreChange(len(rows), len(columns), round(float(np.nanmean(correlations)), 12), *moved)
+    return ScoreChange(len(rows), len(columns), round(float(np.nanmean(correlations)), 12), moved, moved_columns, scale)
 
 
 def _names(side: Side, rows: Indices) -> list[str]:

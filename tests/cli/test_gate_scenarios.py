@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -41,6 +44,17 @@ def test_a_model_trained_anew_passes(gate):
     code, last = gate(users=USERS + 0.1 * OTHER.standard_normal(USERS.shape))
     assert (code, last[:12]) == (0, "gate: passes")
     assert "EMB002" not in last
+
+
+def test_lost_rows_and_another_scale_of_all_scores_are_named(gate):
+    some = gate(items=ITEMS[:855])
+    assert (some[0], "; beside the baseline: 45 of 900 items gone" in some[1]) == (0, True)
+    large = gate("--sarif", "new.sarif", "--junit", "new.xml", items=3 * ITEMS)
+    assert (large[0], "; beside the baseline: scores 3 times as large" in large[1]) == (0, True)
+    told = json.loads(Path("new.sarif").read_text())["runs"][0]["invocations"][0]
+    assert (told["exitCode"], told["exitCodeDescription"]) == large
+    assert f"<system-out>{large[1]}</system-out>" in Path("new.xml").read_text()
+    assert "beside the baseline" not in gate(items=1.05 * np.vstack([ITEMS, ITEMS[:9] + 0.1]))[1]
 
 
 def shuffled():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -14,6 +14,7 @@ from embaudit.core.words import counted, nearest_to
 from embaudit.errors import must_be
 from embaudit.io.files import AnyPath, existing_file
 from embaudit.io.json_text import parsed
+from embaudit.model import Equivalence, SideName
 
 WORSE = 1.1
 """How many times as large a number must be to be worse: models trained anew differ by less all the time."""
@@ -63,6 +64,8 @@ class Baseline:
     """Severity and number of each finding, by its code and its role; an empty role speaks of the whole model."""
     sample: Mapping[str, Any] | None = None
     """A few scores of that model; None of older versions."""
+    counts: Mapping[SideName, int] = field(default_factory=dict)
+    """Rows of each side."""
 
     @classmethod
     def load(cls, path: AnyPath) -> Baseline:
@@ -88,7 +91,8 @@ class Baseline:
         except (ValueError, TypeError, KeyError, IndexError, OverflowError) as error:
             remedy = "write it with `embaudit audit MODEL --json FILE`"
             raise must_be("the baseline", "the JSON of an audit", f"{where}, which is none", remedy) from error
-        return cls(findings, sample)
+        sides: tuple[SideName, ...] = ("left", "right")
+        return cls(findings, sample, {side: record.get("model", {}).get(f"n_{side}", 0) for side in sides})
 
     def status(self, finding: Finding) -> str:
         """Return "new", "worse" or "known"; how grave a project calls a code is no news."""
@@ -205,7 +209,22 @@ class Gate:
     def judge(self, audit: Audit) -> Outcome:
         """Judge of every finding whether it stops the release."""
         judged = tuple(self._judged(finding, *audit.model.roles) for finding in audit.findings)
-        return Outcome(self, audit.predictions_hold, judged)
+        return Outcome(self, audit.predictions_hold, judged, tuple(self._unlike(audit)))
+
+    def _unlike(self, audit: Audit) -> Iterator[str]:
+        """Name what no finding sees beside a baseline: rows that are gone, and another scale of all scores."""
+        if self.baseline is None:
+            return
+        model, change = audit.model, None if self.baseline.sample is None else audit.evidence.score_change
+        for side, before in self.baseline.counts.items():
+            # A side that is gone altogether leaves no scores to compare, which is refused.
+            gone = before - len(model.side(side)) if before and side in model.sides else 0
+            if gone > 0:
+                yield f"{gone:,} of {before:,} {model.title(side)}s gone"
+        # Rankings leave the scale of scores open.
+        scale = 1.0 if change is None or model.predicts is Equivalence.RANKINGS else change.scale
+        if not 1 / WORSE <= scale <= WORSE:
+            yield f"scores {scale:.2g} times as large"
 
     def _judged(self, finding: Finding, left: str, right: str) -> Judged:
         """Judge one finding of a model whose rows are called so on either side."""
@@ -236,6 +255,8 @@ class Outcome:
     """If not, the audit itself failed, and nothing passes."""
     judged: tuple[Judged, ...]
     """Every finding, in the order of the audit."""
+    unlike: tuple[str, ...] = ()
+    """What differs from the baseline besides: named, as releases may lose rows on purpose, and never stopped by."""
 
     @property
     def stopped_by(self) -> tuple[Judged, ...]:
@@ -255,7 +276,8 @@ class Outcome:
             findings = counted(len(self.judged), "finding")
             return f"gate: passes; {self.gate.written} is the baseline from now on, with {findings}"
         passing = [each for each in self.judged if not each.stops]
-        named = {
+        named: dict[str, Sequence[Any]] = {
+            "beside the baseline": self.unlike,
             "new or worse": [each for each in passing if self.gate.baseline and each.status in ("new", "worse")],
             "not counted": [each for each in passing if each.status in ("ignored", "known")],
         }
