@@ -26,6 +26,8 @@ SHOWN = 0.005
 """Least number that two digits show."""
 UNRELATED = 0.1
 """Share of lists kept, and correlation of scores, up to which two models have nothing in common."""
+ALIKE = 0.999
+"""Correlation of scores from which they differ in size alone, and by how much is told."""
 USUAL = 0.8
 """The threshold that is carried over in a sentence."""
 
@@ -253,6 +255,14 @@ def _next(comparison: Comparison) -> str:
         )
     if agreement.same:
         return "No prediction asks for what differs in the cosines: compare what the models predict."
+    if (comparison.fits or still) and agreement.score_correlation > ALIKE:
+        # Log-probabilities differ by a constant of a row that no probability shows.
+        distance = agreement.score_distance if agreement.kl_divergence is None else agreement.difference_distance
+        what = "cosines" if still else "factors up to that gauge"
+        return (
+            f"Their {what} agree, and their scores but for {distance:.1g} of their size. Where that counts, compare "
+            "what the models predict."
+        )
     if comparison.fits or still:
         what = "cosines agree" if still else "factors agree up to that gauge"
         return (

@@ -85,6 +85,11 @@ class Evaluation(Result):
             f"Evaluation({len(self.queries):,} {self.title}s, precision at {self.n}: {parts}, chance {self.chance:.3f})"
         )
 
+    @property
+    def decides(self) -> bool:
+        """True if enough rows were asked to say which similarity is better."""
+        return len(self.queries) >= MIN_QUERIES
+
     def value(self, similarity: str, measure: str = "precision") -> float:
         """Return the mean of a measure over the queries."""
         if similarity not in self.by_query:
@@ -218,7 +223,7 @@ class Evaluation(Result):
             f"cosine, {percent(self.value(RAW))} {self.relation} with the {title} asked for (precision); "
             f"{'less than 0.1 %' if 0 < self.chance < 0.001 else percent(self.chance)} would by chance. "
         )
-        if n < MIN_QUERIES:
+        if not self.decides:
             return f"{text}{n} asked are too few for a verdict, which takes {MIN_QUERIES}."
         winner = self._surely_better(MEASURES[0])
         best = winner or self.best()

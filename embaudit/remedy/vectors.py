@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from embaudit.core.checked import Floats, Matrix, Vector
 from embaudit.core.parallel import row_blocks
 from embaudit.core.results import Result
-from embaudit.core.words import counted, drawn_of
+from embaudit.core.words import counted, drawn_of, percent
 from embaudit.errors import InputError, must_be
 from embaudit.io.catalogue import writer_of
 from embaudit.io.codecs.arrays import Stream
@@ -120,7 +120,7 @@ class Remedy(Result):
         if cost is not None:
             pairs = drawn_of(cost.n_pairs, cost.n_all_pairs, "pair")
             texts.append(
-                f"Keeping {cost.dimensions} of {cost.rank} directions drops {100 * cost.energy_lost:.2f} % of the "
+                f"Keeping {cost.dimensions} of {cost.rank} directions drops {percent(cost.energy_lost)} of the "
                 f"scores' sum of squares. Over {pairs}, cosines move by {cost.mean_cosine_error:.3f} on average and by "
                 f"at most {cost.max_cosine_error:.3f}."
             )

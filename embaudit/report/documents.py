@@ -112,14 +112,14 @@ def evaluation_document(evaluation: Evaluation) -> Document:
     label, key = f"precision at {evaluation.n}", ("mean, 95 % interval", "not the cosine's")
     precise = [record for record in records if record["measure"] == MEASURES[0]]
     caption = f"{label} of each similarity, with its 95 % interval"
-    precision = _intervals(precise, "", caption, key, label, ("chance", evaluation.chance))
+    precision = _intervals(evaluation, precise, "", caption, key, label, ("chance", evaluation.chance))
     differences = []
     for measure, name in zip(MEASURES, MEASURE_TITLES, strict=True):
         # The rows of the raw cosine, which differ from it by nothing, come first.
         beside = [record for record in records[len(MEASURES) :] if record["measure"] == measure]
         label, key = f"{name}, less that of the raw cosine", ("difference", "beyond chance")
         caption = f"{label}; 95 % intervals, all of a measure together"
-        differences += [_intervals(beside, "difference", caption, key, label)] if beside else []
+        differences += [_intervals(evaluation, beside, "difference", caption, key, label)] if beside else []
     every = Grid.from_frame(evaluation.to_frame(), "every number")
     title = f"How well each finds those that {evaluation.relation}"
     scores = Section.of("scores", "Scores", title, evaluation_grid(evaluation), thirds_grid(evaluation))
@@ -162,11 +162,12 @@ def evaluation_grid(evaluation: Evaluation) -> Grid:
         # An interval need not lie evenly around its value: the wider half is told, so that ± covers both.
         margin = max(record["value"] - record["ci_low"], record["ci_high"] - record["value"])
         cells.setdefault(record["similarity"], []).append(
-            f"{record['value']:.3f} ± {margin:.3f}{' *'[_differs(record)]}"
+            f"{record['value']:.3f} ± {margin:.3f}{' *'[_differs(evaluation, record)]}"
         )
     rows = tuple((name, *values) for name, values in cells.items())
     queries = counted(len(evaluation.queries), evaluation.title)
-    note = f"{evaluation.n} nearest, {queries} asked; * not the cosine's, beyond chance"
+    star = "; * not the cosine's, beyond chance" if evaluation.decides else ", too few for a verdict"
+    note = f"{evaluation.n} nearest, {queries} asked{star}"
     return Grid(f"how well each finds those that {evaluation.relation}", note, ("similarity", *MEASURE_TITLES), rows)
 
 
@@ -185,6 +186,7 @@ def thirds_grid(evaluation: Evaluation) -> Grid:
 
 
 def _intervals(
+    evaluation: Evaluation,
     records: Sequence[Mapping[str, Any]],
     what: str,
     title: str,
@@ -197,13 +199,13 @@ def _intervals(
     fields = {"value": what or "value", "low": f"{about}ci_low", "high": f"{about}ci_high"}
     columns: dict[str, Any] = {"name": [record["similarity"] for record in records]}
     columns |= {name: np.array([record[field] for record in records], np.float64) for name, field in fields.items()}
-    columns["marked"] = np.array(list(map(_differs, records)))
+    columns["marked"] = np.array([_differs(evaluation, record) for record in records])
     return IntervalDisplay(columns, title, key, label, level)
 
 
-def _differs(record: Mapping[str, Any]) -> bool:
-    """Return True if the interval of the difference from the raw cosine leaves 0 out."""
-    return bool(record["difference_ci_low"] > 0 or record["difference_ci_high"] < 0)
+def _differs(evaluation: Evaluation, record: Mapping[str, Any]) -> bool:
+    """Return True if the interval of the difference from the raw cosine leaves 0 out, and enough rows were asked."""
+    return evaluation.decides and bool(record["difference_ci_low"] > 0 or record["difference_ci_high"] < 0)
 
 
 def simpson_document(report: SimpsonReport) -> Document:

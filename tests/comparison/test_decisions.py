@@ -122,6 +122,16 @@ def test_other_vectors_under_the_same_ids_are_noticed_and_a_change_of_seed_is_no
     assert "Same ids" not in nudged.explain()
 
 
+def test_predictions_that_differ_in_size_alone_are_not_called_others():
+    draw, turn = np.random.default_rng(1), np.linalg.qr(np.random.default_rng(2).normal(size=(4, 4)))[0]
+    turned = model(USERS @ turn, ITEMS @ turn + 1e-4 * draw.normal(size=ITEMS.shape))
+    for other, size in ((turned, "9e-05"), (model(right=3 * ITEMS), "2")):
+        assert f"scores but for {size} of their size" in ea.compare(model(), other).explain()
+        assert "predictions do not" not in ea.compare(model(), other).explain()
+    biased = ea.compare(model(), model().replace(right_bias=3 * draw.normal(size=150))).explain()
+    assert ("predictions do not" in biased, "of their size" in biased) == (True, False)
+
+
 def test_a_gate_writes_a_value_below_its_limit(tmp_path, embaudit):
     save(model(), tmp_path / "a.npz")
     save(Gauge.diagonal([9.0, 1.0, 0.2, 1.0]).act(model()), tmp_path / "b.npz")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache, partial
 
 import numpy as np
@@ -20,6 +21,7 @@ from embaudit.evaluation.measures import LeftOut
 from embaudit.gauges import Gauge
 from embaudit.linalg.intervals import draw_groups
 from embaudit.model import FactorModel
+from embaudit.report.documents import evaluation_document, evaluation_grid
 from embaudit.simulate import simulate_interactions
 from embaudit.solvers import FactorPenaltyMF, ProductPenaltyMF
 
@@ -84,11 +86,16 @@ def test_fewer_than_30_queries_decide_nothing():
     draw = np.random.default_rng(0)
     model = FactorModel.from_vectors(draw.standard_normal((40, 3)))
     labels = [f"{i // 2}" if i < 2 * 14 else f"alone {i}" for i in range(40)]
-    few = evaluate_similarities(model, labels, n_neighbours=3).explain()
-    assert "28 asked are too few for a verdict, which takes 30." in few
-    assert "better" not in few
-    enough = evaluate_similarities(model, [*labels[:28], "x", "x", *labels[30:]], n_neighbours=3).explain()
-    assert "By precision, " in enough
+    few = evaluate_similarities(model, labels, n_neighbours=3)
+    assert "28 asked are too few for a verdict, which takes 30." in few.explain()
+    assert "better" not in few.explain()
+    enough = evaluate_similarities(model, [*labels[:28], "x", "x", *labels[30:]], n_neighbours=3)
+    assert "By precision, " in enough.explain()
+    # No star beside differences that decide nothing, be they far from 0.
+    for found, stands in ((few, False), (enough, True)):
+        apart = replace(found, by_query={name: rows + (name == "CSLS") for name, rows in found.by_query.items()})
+        assert ("*" in str(evaluation_grid(apart))) == stands
+        assert any(drawn.columns["marked"].any() for drawn in evaluation_document(apart).top) == stands
 
 
 def test_simulated_clusters_are_found_best_in_the_gauges_that_keep_what_matters():
