@@ -16,7 +16,7 @@ from embaudit.canonical.balance import BALANCED, balanced_maps
 from embaudit.canonical.form import EXPONENTS, CanonicalForm, canonical_form, require_both_sides, require_form_of
 from embaudit.canonical.row_span import in_span
 from embaudit.core.checked import Floats, Matrix, Vector, frozen
-from embaudit.core.results import Drawn
+from embaudit.core.results import Result
 from embaudit.io import as_model
 from embaudit.io.files import AnyPath
 from embaudit.linalg.moments import Moments
@@ -59,7 +59,7 @@ class HiddenBias:
 
 
 @dataclass(frozen=True, eq=False)
-class Position(Drawn):
+class Position(Result):
     """Place of a model's factors among all equivalent ones."""
 
     roles: tuple[str, str]

@@ -27,6 +27,8 @@ from embaudit.model.objectives import require_agreement, training
 ALWAYS = ("left_name", "right_name", "ids", "left_ids", "labels", "link", "compared", "objective", "left_counts",
           "right_counts", "inputs", "states", "norm", "norm_kind")  # fmt: skip
 """Options that every format takes."""
+UNNORMALISED = "modules.json, by which the folder does not normalise its vectors"
+"""What the modules of an encoder say without a layer that normalises."""
 ELSEWHERE = {"left_ids": "left_ids", "ids": "right_ids", "labels": "right_names", "inputs": "left", "states": "left",
              "left_counts": "left_counts", "right_counts": "right_counts"}  # fmt: skip
 """Options that bring a field of a model from elsewhere."""
@@ -199,7 +201,9 @@ def reading_of(contents: Contents, request: Request, name: str, where: Path | No
     told = (model.objective, request.objective, request.link, request.compared)
     is_open = model.left_side is None and model.link == "identity" and told == (None,) * 4
     encoder = encoder_of(where.parent) if where is not None and is_open else None
-    if encoder is not None:
+    if encoder is not None and not encoder[0]:
+        intake = replace(intake, left_over=(*intake.left_over, Part(UNNORMALISED, "")))
+    elif encoder is not None:
         model, intake = with_objective(model, encoder[0]), intake.beside(Part(encoder[1], "objective"))
     intake = intake.of(model, declared=request.given)
     return Reading(model, intake if norm is None else norm.recorded(intake), norm)

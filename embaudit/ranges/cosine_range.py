@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from embaudit.core.checked import RNG, Flags, Floats, as_list, as_numbers, frozen, is_integer, is_number
-from embaudit.core.results import Drawn, Result
+from embaudit.core.results import Result
 from embaudit.core.words import drawn_of, percent
 from embaudit.errors import EquivalenceError, InputError, must_be
 from embaudit.gauges import Affine, Diagonal, Gauge, GaugeGroup, GeneralLinear, Orthogonal, Translation
@@ -32,7 +32,7 @@ SLACK = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class CosineRange(Drawn):
+class CosineRange(Result):
     """The interval each cosine can move in under a set of gauges.
 
     Every end is a supremum or infimum over the whole set, not over a sample; NaN where a row is zero.

@@ -492,6 +492,7 @@ def explorer_parts(audit: Audit) -> dict[str, Any]:
         "explorer": explored,
         "labels": LABELS | {EXPONENT: exponents},
         "shows": explored.shows,
+        "few": few,
         "among": f"all {explored.total:,} {explored.title}s" if is_all else among,
         "noun": "scores" if is_alone(audit.model) else NOUNS.get(explored.link, "scores"),
         "heading": worded_for(audit.model, "Predictions"),

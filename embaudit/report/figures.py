@@ -11,8 +11,7 @@ from numpy.typing import ArrayLike
 
 from embaudit.attacks import Attack
 from embaudit.auditing import Audit
-from embaudit.canonical import EXPONENTS, CanonicalForm, Position, identified_cosines, in_span
-from embaudit.canonical.position import log_condition
+from embaudit.canonical import CanonicalForm, identified_cosines, in_span
 from embaudit.core.checked import MOST_COUNT, RNG, Floats, as_count, as_generator
 from embaudit.core.words import counted, cut, visible
 from embaudit.errors import must_be
@@ -21,7 +20,7 @@ from embaudit.linalg.pairs import n_pairs as n_all_pairs
 from embaudit.model import FactorModel, Pairs, Role, SideName, Softmax
 from embaudit.model.sizes import require_ordinary_size
 from embaudit.movements import Movement
-from embaudit.ranges import CertifiedNeighbours, CosineRange
+from embaudit.ranges import CertifiedNeighbours
 from embaudit.report.display import (
     BLUE,
     COUNTS,
@@ -53,10 +52,6 @@ SEEN = 1e-3
 """Parts of a stack below this share of the longest bar are not drawn."""
 LEVELS = (0.05, 0.25, 0.75, 0.95)
 """Quantiles of a movement that are drawn."""
-MOST_PAIRS = 400
-"""Pairs whose ranges are drawn."""
-TICKS = {0.0: "0\nleft-whitened", 0.5: "½\nbalanced", 1.0: "1\nright-whitened"}
-"""Names of canonical exponents on an axis."""
 MOST_POINTS, MENU = 1_000, 22
 """Rows up to which each is a mark of its own in a file, and characters of the name of a group."""
 MOST_DOTS, CELLS = 10_000, 50
@@ -287,100 +282,6 @@ class CertifiedCurveDisplay(TableDisplay):
         ax.set_title(self.title, fontsize="medium", gid=TITLE)
         ax.set(ylim=(-0.02, 1.02), xlabel="condition number κ of the gauge", ylabel="share of list entries")
         ax.legend(loc="upper right")
-
-
-@dataclass(frozen=True, eq=False)
-class RangeDisplay(TableDisplay):
-    """The ranges of some pairs in order of their cosine: columns `cosine`, `lower` and `upper`.
-
-    Examples
-    --------
-    >>> from embaudit.gauges import GeneralLinear
-    >>> from embaudit.model import FactorModel
-    >>> from embaudit.ranges import cosine_range
-    >>> model = FactorModel.from_vectors([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
-    >>> found = cosine_range(model, GeneralLinear(2, max_condition=2.0), pairs=[[0, 2], [0, 1]])
-    >>> RangeDisplay.of(found).columns["lower"].round(3)
-    array([-0.6  ,  0.186])
-    """
-
-    CAPTION = "Cosines of pairs inside their exact ranges, in ascending order: {title}."
-
-    @classmethod
-    def of(cls, ranges: CosineRange, *, max_pairs: int = MOST_PAIRS) -> Self:
-        """Take the ranges of pairs spread evenly over the cosines; pairs without a cosine are left out."""
-        defined = np.flatnonzero(~np.isnan(ranges.lower))
-        order = defined[np.argsort(ranges.before[defined], kind="stable")]
-        # Places evenly spaced in the order of cosines show all of their span, where the first pairs would show its low
-        # end.
-        places = np.unique(np.linspace(0, max(len(order) - 1, 0), min(max_pairs, len(order))).round().astype(np.intp))
-        pairs = order[places]
-        budget = getattr(ranges.group, "max_condition", None)
-        kind = type(ranges.group).__name__ + ("" if budget is None else f", κ ≤ {budget:g}")
-        columns = {"cosine": ranges.before[pairs], "lower": ranges.lower[pairs], "upper": ranges.upper[pairs]}
-        return cls(columns, f"{ranges.role} pairs, {kind}")
-
-    def _draw(self, ax: Any) -> None:
-        cosines = self.columns["cosine"]
-        place = np.arange(len(cosines))
-        ax.vlines(place, self.columns["lower"], self.columns["upper"], color=BLUE, lw=1.0, alpha=0.5)
-        ax.plot(place, cosines, ".", ms=3, color=INK, label="cosine of the model")
-        ax.axhline(0, lw=0.5, color=SOFT)
-        ax.set_title(self.title, fontsize="medium", gid=TITLE)
-        ax.set(ylim=(-1.02, 1.02), xlabel="pairs in order of their cosine", ylabel="cosine with the same predictions")
-        ax.legend(loc="upper left")
-
-
-@dataclass(frozen=True, eq=False)
-class PositionDisplay(TableDisplay):
-    """Size of the gauge between a model and each exponent of the canonical family.
-
-    Columns are `exponent`, from 0 to 1, and `condition_number`, that of the gauge from the model to each.
-
-    Parameters
-    ----------
-    nearest : (float, float)
-        The nearest exponent and the condition number that remains there.
-
-    Examples
-    --------
-    >>> from embaudit.canonical import position
-    >>> from embaudit.model import FactorModel
-    >>> model = FactorModel.from_user_item(np.diag([9.0, 4.0, 1.0]), np.eye(3))
-    >>> PositionDisplay.of(position(model), n_points=3).columns["condition_number"].round(6)
-    array([9., 3., 1.])
-    """
-
-    CAPTION = "The size of the gauge from the model to each exponent of the canonical family: {title}."
-
-    nearest: tuple[float, float] = (0.0, 1.0)
-
-    @classmethod
-    def of(cls, where: Position, *, n_points: int = 41) -> Self:
-        """Compute the curve at evenly spaced exponents."""
-        exponents = np.linspace(0, 1, n_points)
-        conditions = np.exp([log_condition(where.form, e) for e in exponents])
-        users, items = where.roles
-        n_left, n_right = where.form.left.n_rows, where.form.right.n_rows
-        title = f"{n_left:,} {users}s × {n_right:,} {items}s, {where.rank} dimensions"
-        columns = {"exponent": exponents, "condition_number": conditions}
-        return cls(columns, title, (where.exponent, float(np.exp(where.distance))))
-
-    def _draw(self, ax: Any) -> None:
-        """Draw the curve on a logarithmic axis, and the nearest exponent."""
-        from matplotlib.ticker import LogFormatter
-
-        ax.plot(self.columns["exponent"], self.columns["condition_number"], color=BLUE, label="gauge from the model")
-        label = "nearest: {:.2f}, κ = {:.3g}".format(*self.nearest)
-        ax.plot(*([x] for x in self.nearest), "o", color=RED, label=label)
-        # κ is a ratio, so equal factors take equal room.
-        ax.set(yscale="log", xlabel="exponent", ylabel="condition number κ of the gauge")
-        ax.set_title(self.title, fontsize="medium", gid=TITLE)
-        ax.set_xticks(list(EXPONENTS.values()), [TICKS[e] for e in EXPONENTS.values()])
-        # 3 instead of 3 × 10⁰, and nothing that would overlap.
-        ax.yaxis.set_major_formatter("{x:g}")
-        ax.yaxis.set_minor_formatter(LogFormatter(minor_thresholds=(1.5, 0.5)))
-        ax.legend(loc="best")
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,6 +17,8 @@ from embaudit.model.objectives import Status, usual_objectives
 
 TWO_TABLES = re.compile("word|w2v|glove|fasttext|node2vec|deepwalk|clip|users|item|factor", re.IGNORECASE)
 """Names of files, folders and arrays that come from models of two tables."""
+DISTILLED = "embeddings"
+"""The array of model2vec: token rows that were distilled from an encoder, and not compared in training."""
 OTHER, ROWS, INPUTS, STATES = "OTHER-SIDE.npy", "ROWS.npy", "INPUTS.npy", "STATES.npy"
 """Files that stand in a command for those of its reader."""
 
@@ -163,17 +165,20 @@ def _with_other(audit: Audit, invocation: Invocation) -> str:
 
 def _of_one_side(audit: Audit, invocation: Invocation) -> Iterator[tuple[str, str]]:
     """Yield both kinds of training that vectors alone can come from, first a second table where names tell of one."""
-    ways = []
+    intake, ways = audit.intake, []
+    arrays = () if intake is None else tuple(array.name for array in intake.parts)
     whitened = any(trait.orthonormal for trait in audit.evidence.traits)
     # Training may have chosen the cosines, as weight decay does.
     is_chosen = any(row.status is Status.CHOSEN for row in usual_objectives(audit.model.link))
-    if audit.model.objective is None and not whitened and is_chosen:
+    if DISTILLED in arrays:
+        what = "if you know how these rows were trained, name it with --objective; its word is in this list"
+        ways.append((what, "embaudit explain objectives"))
+    elif audit.model.objective is None and not whitened and is_chosen:
         what = "if training compared these rows with each other (a sentence encoder)"
         ways.append((what, invocation.audit("--compared", "cosine")))
     ways.append(("if multiplied with a second table (word2vec, CLIP, recommender)", _with_other(audit, invocation)))
-    intake = audit.intake
     # File, folder, format and arrays: any of their names may tell which kind of model this is.
     names = Path(invocation.path).parts[-2:]
-    names += () if intake is None else (intake.format, *(array.name for array in intake.parts))
+    names += () if intake is None else (intake.format, *arrays)
     two = any(map(TWO_TABLES.search, names))
     yield from reversed(ways) if two else ways

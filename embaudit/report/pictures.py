@@ -17,7 +17,7 @@ from embaudit.auditing.equivalents import equivalent_models
 from embaudit.auditing.evidence import with_probes
 from embaudit.auditing.wording import worded_for
 from embaudit.blocks import BlockCosines
-from embaudit.canonical import CanonicalForm, Position, canonical_form, in_span
+from embaudit.canonical import CanonicalForm, canonical_form, in_span
 from embaudit.canonical.equivalents import PREDICTS, EquivalentModel, equivalent_at
 from embaudit.canonical.identified import prediction_view
 from embaudit.canonical.row_span import span_basis, turned
@@ -36,16 +36,14 @@ from embaudit.model.drift import DriftSample
 from embaudit.model.sizes import require_ordinary_size
 from embaudit.movements import Movement
 from embaudit.movements.neighbourhoods import find_rows
-from embaudit.ranges import CertifiedNeighbours, CosineRange
+from embaudit.ranges import CertifiedNeighbours
 from embaudit.report.display import TITLE, Display, draw_matrix, drawn, name_groups
 from embaudit.report.document import names_of
 from embaudit.report.figures import (
     BlockDisplay,
     CertifiedCurveDisplay,
     MovementDisplay,
-    PositionDisplay,
     PredictionDisplay,
-    RangeDisplay,
     SimpsonDisplay,
     form_of_audit,
     predicted_word,
@@ -470,9 +468,7 @@ _MAKERS: dict[object, Any] = {
     Audit: MovementDisplay.of_audit,
     BlockCosines: BlockDisplay.of,
     CertifiedNeighbours: CertifiedCurveDisplay.of,
-    CosineRange: RangeDisplay.of,
     Movement: MovementDisplay.of,
-    Position: PositionDisplay.of,
     SimpsonReport: SimpsonDisplay.of,
     "certified": CertifiedCurveDisplay.of_audit,
     "heatmap": heatmap_of_audit,

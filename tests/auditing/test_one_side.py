@@ -9,6 +9,7 @@ import pytest
 from models import random_model
 
 from embaudit import audit
+from embaudit.io.intake import Intake, Part
 from embaudit.model import FactorModel
 from embaudit.report.audit_document import glance_of
 from embaudit.report.next_steps import Invocation, next_steps
@@ -44,6 +45,12 @@ def test_what_to_type_next_is_the_declaration_that_decides(told):
     assert "--objective cosine" not in " ".join(commands(replace(neither, evidence=stretched)))
     whitened = replace(stretched, traits=tuple(replace(one, orthonormal=True) for one in stretched.traits))
     assert commands(replace(neither, evidence=whitened)) == [side, full]
+
+
+def test_distilled_rows_are_asked_for_their_training_and_others_if_they_were_compared(told):
+    for name, way in (("embeddings", "embaudit explain objectives"), ("vectors", "--compared cosine")):
+        read = replace(told["neither"], intake=Intake("shards", ("m",), (Part(name, "right"),)))
+        assert way in commands(read)[0]
 
 
 def test_nothing_found_is_no_zero_unless_nothing_can_be_found():

@@ -101,7 +101,7 @@ NAMES = (
     *("Pinning", "Position", "ProjectorCosines", "RangeSummary", "Remedy", "SharedHalves"),
     *("SimpsonReport", "Twins"),
 )
-DRAWN = {"Audit", "BlockCosines", "CertifiedNeighbours", "CosineRange", "Movement", "Position", "SimpsonReport"}
+DRAWN = {"Audit", "BlockCosines", "CertifiedNeighbours", "Movement", "SimpsonReport"}
 
 
 def public_types() -> dict[str, type]:
@@ -273,9 +273,7 @@ def test_a_picture_has_its_numbers_as_a_table():
         "Audit": ["model", "mean", "q0.05", "q0.25", "q0.75", "q0.95"],
         "BlockCosines": ["name", "cosine", "weight"],
         "CertifiedNeighbours": ["kind", "kappa", "share"],
-        "CosineRange": ["cosine", "lower", "upper"],
         "Movement": ["model", "mean", "q0.05", "q0.25", "q0.75", "q0.95"],
-        "Position": ["exponent", "condition_number"],
         "SimpsonReport": ["group", "n", "mean_x", "mean_y", "std_x", "slope"],
     }
     audit, moved = results()["Audit"], results()["Movement"]
@@ -288,14 +286,6 @@ def test_a_picture_has_its_numbers_as_a_table():
     blocks = frames["BlockCosines"]
     assert (blocks["cosine"] * blocks["weight"]).sum() == pytest.approx(results()["BlockCosines"].global_cosine)
     assert blocks["name"].tolist() == [HOSTILE]  # the other has no weight
-    spread, ranges = frames["CosineRange"], results()["CosineRange"]
-    assert sorted(spread["lower"]) == sorted(ranges.lower)
-    assert sorted(spread["cosine"]) == sorted(ranges.before)
-    assert sorted(spread["upper"]) == sorted(ranges.upper)
-    where = frames["Position"]
-    assert where["exponent"].iloc[[0, -1]].tolist() == [0, 1]
-    ends = [np.exp(results()["Position"].distances[name]) for name in ("left-whitened", "right-whitened")]
-    np.testing.assert_allclose(where["condition_number"].iloc[[0, -1]], ends)
     groups, moments = frames["SimpsonReport"], results()["SimpsonReport"].groupings[0].moments
     np.testing.assert_array_equal(groups["n"], moments.n)
     np.testing.assert_array_equal(

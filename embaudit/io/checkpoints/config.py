@@ -198,10 +198,10 @@ def config_of_gguf(metadata: Mapping[str, Any], *, shifted: bool) -> Config:
 
 
 def encoder_of(folder: Path) -> tuple[str, str] | None:
-    """Return the word for how the encoder of a folder was trained, and the file that says so; None without one.
+    """Return the word for how the encoder of a folder was trained, and the file that says so; None without an encoder.
 
     A layer that normalises is read from the modules of sentence-transformers, or their similarity from its
-    configuration; without either it is not known how vectors are compared.
+    configuration; without either it is not known how vectors are compared, and the word is empty.
     """
     modules = parsed_file(folder / "modules.json")
     types = [str(x.get("type")) for x in modules if isinstance(x, dict)] if isinstance(modules, list) else []
@@ -217,14 +217,14 @@ def encoder_of(folder: Path) -> tuple[str, str] | None:
         word = words.get(str(content.get(key))) if isinstance(content, dict) else None
         if word is not None:
             return word, name
-    return None
+    return ("", "modules.json") if isinstance(modules, list) else None
 
 
 def refusal_of(folder: Path) -> InputError | None:
     """Build the error that says what to export of an encoder, whose own tables are no embeddings of texts or images."""
-    is_encoder = isinstance(parsed_file(folder / "modules.json"), list)
-    word, name = encoder_of(folder) or ("sentence-transformers" if is_encoder else "", "modules.json")
-    if not word:
+    encoder = encoder_of(folder)
+    if encoder is None:
         return None
+    word, name = encoder[0] or "sentence-transformers", encoder[1]
     remedy = f"export them in Python: {EXPORTS[name].format(path=str(folder))}"
     return must_be("the input", "vectors", f"{folder}, an encoder ({word}, as {name} says)", remedy)

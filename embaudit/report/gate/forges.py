@@ -38,17 +38,16 @@ def sarif(audit: Audit, outcome: Outcome) -> str:
     run = {
         "tool": {"driver": driver},
         "results": [_result(audit, each) for each in outcome.judged],
-        "invocations": [{"executionSuccessful": outcome.predictions_hold, **_exit(outcome)}],
+        "invocations": [
+            {
+                "executionSuccessful": outcome.predictions_hold,
+                "exitCode": int(not outcome.passes),
+                "exitCodeDescription": _line(str(outcome), 10 * WORDS),
+            }
+        ],
         "columnKind": "unicodeCodePoints",
     }
     return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=1, ensure_ascii=False) + "\n"
-
-
-def _exit(outcome: Outcome) -> dict[str, Any]:
-    """Write the last line of the gate, and the exit code, where a gate was asked for."""
-    if not outcome.gate.is_asked:
-        return {}
-    return {"exitCode": int(not outcome.passes), "exitCodeDescription": _line(str(outcome), 10 * WORDS)}
 
 
 def _rule(name: str) -> dict[str, Any]:
