@@ -255,20 +255,16 @@ def _next(comparison: Comparison) -> str:
         )
     if agreement.same:
         return "No prediction asks for what differs in the cosines: compare what the models predict."
-    if (comparison.fits or still) and agreement.score_correlation > ALIKE:
-        # Log-probabilities differ by a constant of a row that no probability shows.
-        distance = agreement.score_distance if agreement.kl_divergence is None else agreement.difference_distance
-        what = "cosines" if still else "factors up to that gauge"
-        return (
-            f"Their {what} agree, and their scores but for {distance:.1g} of their size. Where that counts, compare "
-            "what the models predict."
-        )
     if comparison.fits or still:
         what = "cosines agree" if still else "factors agree up to that gauge"
-        return (
-            f"Their {what} and their predictions do not: no cosine shows biases, an offset, lengths or what is made of "
-            f"the scores. Compare what the models predict."
-        )
+        if agreement.score_correlation > ALIKE:
+            # Log-probabilities differ by a constant of a row that no probability shows.
+            distance = agreement.score_distance if agreement.kl_divergence is None else agreement.difference_distance
+            but = f"{what}, and their scores but for {distance:.1g} of their size. Where that counts, compare"
+        else:
+            but = f"{what} and their predictions do not: no cosine shows biases, an offset, lengths or what is made of "
+            but += "the scores. Compare"
+        return f"Their {but} what the models predict."
     if agreement.of_one_table:
         # Their plain cosines are those of the predictions, and there is no form to bring them into.
         return ""

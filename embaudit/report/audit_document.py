@@ -33,7 +33,6 @@ from embaudit.report.display import Display
 from embaudit.report.document import Charted, Document, Glance, Grid, Lists, Section, definitions, glossary, lists_of
 from embaudit.report.figures import ROUNDING, CertifiedCurveDisplay, MovementDisplay, PredictionDisplay, shown_side
 from embaudit.report.next_steps import Invocation, next_steps
-from embaudit.report.pictures import heatmap_of_page
 from embaudit.softmax.conventions import NormEvidence
 
 Visit = tuple[EquivalentModel, Movement, Drift]
@@ -439,14 +438,11 @@ def _movement(audit: Audit, *, drawn: bool) -> Section:
 
 
 def _pictures(audit: Audit) -> Iterator[Charted]:
-    """Draw cosines beside those of predictions, and the cosines of every pair of a few rows."""
+    """Draw cosines beside those of predictions."""
     if audit.evidence.predicted is not None and audit.predictions_hold:
         pairs = PredictionDisplay.of_audit(audit, n_pairs=PAIRS)
         if len(pairs.columns["cosine"]):
             yield Charted(f"Cosines beside {pairs.word}s", None, (pairs,), "narrow")
-    heat = heatmap_of_page(audit)
-    if heat is not None:
-        yield Charted("Cosines of every pair", None, (heat,), "wide")
 
 
 def _on_movement(audit: Audit) -> Iterator[str]:

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 BLUE, TEAL, AMBER, RED = "#1f4fa3", "#0b6b60", "#8a4b00", "#a8201a"
 INK, SOFT, LINE = "#1c1b19", "#5c5851", "#dedad1"
 """Colours of pictures: on a page each becomes the one that the page calls so, light or dark."""
-COUNTS = ("#4a7cd0", 0.25)
-"""The colour of counts, and how much of it the smallest has: cells are the same on light and dark pages."""
+POINTS = "#4a7cd0"
+"""The colour of points, which are pixels where they are many: the same on light and dark pages."""
 TITLE = "title"
 """Marks text that stands below a picture on a page, where it breaks into lines, instead of above it."""
 LONGEST, NAME, LINES = 50, 26, 2

@@ -226,7 +226,7 @@ class Charted:
     grid: Grid | None
     figures: tuple[Display, ...] = ()
     fit: str = "card"
-    """Width of the figures: "card", "narrow" or, with a bar to scroll, "wide"."""
+    """Width of the figures: "card" or "narrow"."""
 
     @property
     def is_split(self) -> bool:

@@ -23,10 +23,10 @@ from embaudit.movements import Movement
 from embaudit.ranges import CertifiedNeighbours
 from embaudit.report.display import (
     BLUE,
-    COUNTS,
     INK,
     LINE,
     LONGEST,
+    POINTS,
     RED,
     SOFT,
     TEAL,
@@ -54,8 +54,8 @@ LEVELS = (0.05, 0.25, 0.75, 0.95)
 """Quantiles of a movement that are drawn."""
 MOST_POINTS, MENU = 1_000, 22
 """Rows up to which each is a mark of its own in a file, and characters of the name of a group."""
-MOST_DOTS, CELLS = 10_000, 50
-"""Pairs up to which each is a point; more are counted in so many hexagons a row."""
+INKED = 2_000
+"""Sum of the opacity of all points of pairs."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -455,7 +455,7 @@ def form_of_audit(audit: Audit) -> CanonicalForm | None:
 
 @dataclass(frozen=True, eq=False)
 class PredictionDisplay(TableDisplay):
-    """Pairs of one side by the cosine at hand and by their prediction cosine: points, or counts where they are many.
+    """Pairs of one side by the cosine at hand and by their prediction cosine.
 
     Parameters
     ----------
@@ -547,38 +547,14 @@ class PredictionDisplay(TableDisplay):
         return f"Your cosine against {self.word}: {self.title}.{r}"
 
     def _draw(self, ax: Any) -> None:
-        """Draw points, or counts in hexagons, and the diagonal where both cosines agree."""
+        """Draw points, the fainter the more, and the diagonal where both cosines agree."""
         cosines, predicted = self._cosines
         ax.plot([-1, 1], [-1, 1], color=SOFT, linestyle="--", linewidth=0.8, zorder=0)
-        if len(cosines) > MOST_DOTS:
-            self._draw_counts(ax)
-        else:
-            # A vector picture of thousands of points would be slow to open.
-            dense = len(cosines) > MOST_POINTS
-            ax.scatter(predicted, cosines, s=8, color=COUNTS[0], alpha=0.5, linewidths=0, rasterized=dense)
+        # A vector picture of thousands of points would be slow to open.
+        dense, alpha = len(cosines) > MOST_POINTS, float(np.clip(INKED / max(1, len(cosines)), 0.03, 0.5))
+        ax.scatter(predicted, cosines, s=8, color=POINTS, alpha=alpha, linewidths=0, rasterized=dense)
         r = "" if np.isnan(self.correlation) else f"\nPearson's r of these {self.correlation:.2f}"
         ax.set_title(f"{self.title}{r}", fontsize="medium", gid=TITLE)
         ends, ticks = (-1.03, 1.03), (-1, -0.5, 0, 0.5, 1)
         ax.set(xlim=ends, ylim=ends, xticks=ticks, yticks=ticks, aspect="equal")
         ax.set(xlabel=self.word, ylabel="your cosine")
-
-    def _draw_counts(self, ax: Any) -> None:
-        """Count pairs in hexagons, on a logarithmic scale of colours."""
-        from matplotlib.colors import LinearSegmentedColormap, to_rgba
-
-        cosines, predicted = self._cosines
-        counted_in = ax.hexbin(
-            predicted,
-            cosines,
-            # The same cells for every model, so that pictures can be compared.
-            gridsize=CELLS,
-            extent=(-1, 1, -1, 1),
-            bins="log",
-            mincnt=1,
-            cmap=LinearSegmentedColormap.from_list("counts", [to_rgba(COUNTS[0], COUNTS[1]), to_rgba(COUNTS[0])]),
-            linewidths=0.1,
-            rasterized=True,
-        )
-        bar = ax.figure.colorbar(counted_in, ax=ax, label="pairs in a hexagon", shrink=0.85)
-        # As vectors its strips would show fine lines between them.
-        bar.solids.set_rasterized(True)

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -47,7 +46,6 @@ from embaudit.report.figures import (
     SimpsonDisplay,
     form_of_audit,
     predicted_word,
-    shown_side,
 )
 from embaudit.reversals import SimpsonReport
 
@@ -64,8 +62,6 @@ LINE = 0.07
 """Height of a line above the panels, beside theirs."""
 FURTHEST = "furthest"
 """Name for the equivalent model whose cosines of the rows shown are furthest from those at hand."""
-FEW = 60
-"""Rows of a side up to which a page shows the cosines of all pairs."""
 N_GAUGES, BUDGET = 2, 2.0
 """Draws from each group of gauges, and their κ at most, where there is no audit that made some."""
 
@@ -440,30 +436,6 @@ def heatmap_of_audit(audit: Audit, *, role: Role | str | None = None, **options:
     return heatmap(model, role=side, equals=equals, form=form, rng=evidence.seed, **options)
 
 
-def heatmap_of_page(audit: Audit) -> HeatmapDisplay | None:
-    """Compute the heatmap of all rows of a small side, or of the rows asked for and those near them.
-
-    None where no row has a name, or nothing can be shown beside the cosines at hand.
-    """
-    model, side, show = audit.model, shown_side(audit), list[str]()
-    if audit.options.show:
-        # A name shows a row as far as it is that of one row.
-        labels, counts = np.unique(model.names(side).astype(str), return_counts=True)
-        unique = set(labels[counts == 1].tolist())
-        names = [(near.name, *dict((*near.before, *near.after))) for near in audit.evidence.examples]
-        show = [name for name in dict.fromkeys(chain.from_iterable(names)) if name in unique][:FEW]
-    # A small side is shown whole; of a large one there is a picture only if rows were asked for.
-    few = len(model.side(side)) <= FEW
-    has_names = model.side(side).names is not None or model.side(side).ids is not None
-    if not (has_names and audit.predictions_hold and (few or len(show) > 1)):
-        return None
-    # The cosines of predictions need both sides; without them the largest change seen stands beside.
-    beside = FURTHEST if model.left is None else predicted_word(model, side)
-    with suppress(InputError):  # fewer than two rows with a direction, or scores that are all the same
-        return heatmap_of_audit(audit, role=side, show=() if few else show, beside=[beside])
-    return None
-
-
 _MAKERS: dict[object, Any] = {
     Audit: MovementDisplay.of_audit,
     BlockCosines: BlockDisplay.of,
@@ -555,7 +527,7 @@ def plot_prediction_cosines(
     n_pairs: int = 100_000,
     rng: RNG = 0,
 ) -> PredictionDisplay:
-    """Draw the cosine at hand against the prediction cosine, pair by pair; above 10,000 pairs as counts in hexagons.
+    """Draw the cosine at hand against the prediction cosine, pair by pair.
 
     Parameters
     ----------

@@ -14,7 +14,7 @@ from embaudit.core.words import counted, nearest_to
 from embaudit.errors import must_be
 from embaudit.io.files import AnyPath, existing_file
 from embaudit.io.json_text import parsed
-from embaudit.model import Equivalence, SideName
+from embaudit.model import Equivalence
 
 WORSE = 1.1
 """How many times as large a number must be to be worse: models trained anew differ by less all the time."""
@@ -64,7 +64,7 @@ class Baseline:
     """Severity and number of each finding, by its code and its role; an empty role speaks of the whole model."""
     sample: Mapping[str, Any] | None = None
     """A few scores of that model; None of older versions."""
-    counts: Mapping[SideName, int] = field(default_factory=dict)
+    counts: Mapping[str, int] = field(default_factory=dict)
     """Rows of each side."""
 
     @classmethod
@@ -91,8 +91,8 @@ class Baseline:
         except (ValueError, TypeError, KeyError, IndexError, OverflowError) as error:
             remedy = "write it with `embaudit audit MODEL --json FILE`"
             raise must_be("the baseline", "the JSON of an audit", f"{where}, which is none", remedy) from error
-        sides: tuple[SideName, ...] = ("left", "right")
-        return cls(findings, sample, {side: record.get("model", {}).get(f"n_{side}", 0) for side in sides})
+        counts = {side: record.get("model", {}).get(f"n_{side}", 0) for side in ("left", "right")}
+        return cls(findings, sample, counts)
 
     def status(self, finding: Finding) -> str:
         """Return "new", "worse" or "known"; how grave a project calls a code is no news."""
@@ -216,11 +216,10 @@ class Gate:
         if self.baseline is None:
             return
         model, change = audit.model, None if self.baseline.sample is None else audit.evidence.score_change
-        for side, before in self.baseline.counts.items():
-            # A side that is gone altogether leaves no scores to compare, which is refused.
-            gone = before - len(model.side(side)) if before and side in model.sides else 0
-            if gone > 0:
-                yield f"{gone:,} of {before:,} {model.title(side)}s gone"
+        for side in model.sides:  # a side that is gone leaves no scores to compare, which is refused
+            before, now = self.baseline.counts.get(side, 0), len(model.side(side))
+            if now < before:
+                yield f"{before - now:,} of {before:,} {model.title(side)}s gone"
         # Rankings leave the scale of scores open.
         scale = 1.0 if change is None or model.predicts is Equivalence.RANKINGS else change.scale
         if not 1 / WORSE <= scale <= WORSE:
