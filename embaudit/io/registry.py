@@ -28,7 +28,7 @@ ALWAYS = ("left_name", "right_name", "ids", "left_ids", "labels", "link", "compa
           "right_counts", "inputs", "states", "norm", "norm_kind")  # fmt: skip
 """Options that every format takes."""
 UNNORMALISED = "modules.json, by which the folder does not normalise its vectors"
-"""What the modules of an encoder say without a layer that normalises."""
+"""Words for the modules of an encoder without a layer that normalises."""
 ELSEWHERE = {"left_ids": "left_ids", "ids": "right_ids", "labels": "right_names", "inputs": "left", "states": "left",
              "left_counts": "left_counts", "right_counts": "right_counts"}  # fmt: skip
 """Options that bring a field of a model from elsewhere."""

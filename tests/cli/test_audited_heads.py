@@ -24,13 +24,6 @@ def test_drawn_heads_alarm_or_are_quiet(embaudit, drawn_heads, name, changed):
     assert all(record["ok"] for record in found["drift"])
 
 
-@pytest.fixture
-def head(tmp_path):
-    draw = np.random.default_rng(0)
-    np.savez(tmp_path / "head.npz", W=draw.standard_normal((30, 6)) + 1.5, b=draw.standard_normal(30))
-    return "head.npz"
-
-
 @pytest.mark.usefixtures("without_attacks")
 def test_a_checkpoint_is_audited_with_the_cap_of_its_configuration(embaudit, tmp_path):
     draw = np.random.default_rng(0)

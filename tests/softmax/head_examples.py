@@ -40,12 +40,6 @@ def equivalent_head(head: FactorModel, seed: int) -> FactorModel:
     return make(head.rank, seed).act(head)
 
 
-def figure_1() -> FactorModel:
-    """Nielsen's Figure 1: five labels, two dimensions, embeddings from N(0, I)."""
-    rows = [[1, 0.5], [0.5, 1], [-1, 0.4], [-0.8, -0.8], [0.9, -1.2]]
-    return FactorModel.from_softmax(rows, embeddings=np.random.default_rng(0).standard_normal((1_000, 2)))
-
-
 def figure_2_left() -> FactorModel:
     """Nielsen's Figure 2, left: centred rows of different lengths."""
     return FactorModel.from_softmax([[1.4, -1], [1.4, 1], [-0.9, 0.3], [-1, 0], [-0.9, -0.3]])

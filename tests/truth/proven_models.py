@@ -11,10 +11,6 @@ from embaudit.model import FactorModel, Softmax
 GUARDS = (Softmax(), Softmax(soft_cap=3.0), Softmax(unit_rows=True), Softmax(soft_cap=3.0, unit_rows=True))
 
 
-def _turned(x, draw):
-    return x @ np.linalg.qr(draw.standard_normal((x.shape[1],) * 2))[0]
-
-
 def collapsed(draw, k):
     """Both sides with singular values down to 1e-12."""
     turn, scales = np.linalg.qr(draw.standard_normal((k, k)))[0], np.logspace(0, -draw.uniform(2, 12), k)

@@ -255,7 +255,7 @@ class Outcome:
     judged: tuple[Judged, ...]
     """Every finding, in the order of the audit."""
     unlike: tuple[str, ...] = ()
-    """What differs from the baseline besides: named, as releases may lose rows on purpose, and never stopped by."""
+    """Other differences from the baseline, which stop nothing, as releases may lose rows on purpose."""
 
     @property
     def stopped_by(self) -> tuple[Judged, ...]:
