@@ -64,6 +64,7 @@ GONE = {
         "use --jobs N or --dask HOST:PORT",
     ),
     "option fit --executor": "use --jobs N",
+    "option blocks --skip-missing": "use --missing skip",
     **dict.fromkeys(
         [f"option reproduce --{name}" for name in ("data", "truth", "user", "item", "id")],
         "`embaudit fit` and `embaudit audit MODEL --heatmap FILE --heatmap-groups TABLE:COLUMN` draw your own data",

@@ -48,7 +48,7 @@ def _matched(x: Readable, y: Readable, missing: str) -> tuple[dict[str, tuple[st
     only_y = [name for name in y.tensors if name not in x.tensors]
     alone = [(side, _listed_names(names)) for side, names in (("x", only_x), ("y", only_y)) if names]
     if alone and missing == "error":
-        remedy = "rename them, or compare what both have with missing='skip'"
+        remedy = "rename them, or compare what both have with --missing=skip"
         raise must_be("x and y", "of the same keys", ", ".join(f"only {side} has {n}" for side, n in alone), remedy)
     common = {name: (name, name) for name in x.tensors if name in y.tensors}
     if not common:

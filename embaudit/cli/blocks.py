@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 from textwrap import fill
-from typing import Annotated
+from typing import Annotated, Literal
 
 from typer import Argument, Option
 
 from embaudit.cli.app import Number, Text, app
 from embaudit.cli.terminal import Output, Workers
-
-Missing = StrEnum("Missing", [("ERROR", "error"), ("SKIP", "skip")])
-"""Treatment of names that only one side has."""
 
 
 @app.command()
@@ -26,8 +22,9 @@ def blocks(
     cut: Annotated[
         Text, Option("--blocks", "--partition", help="tensors, rows, coordinates, or patterns like 'layers.3.*,head*'.")
     ] = None,
-    missing: Annotated[Missing, Option(help="Names that only one side has: error, or skip.")] = Missing.ERROR,
-    skip_missing: Annotated[bool, Option("--skip-missing", hidden=True)] = False,
+    missing: Annotated[
+        Literal["error", "skip"], Option(help="Names that only one side has: error, or skip.")
+    ] = "error",
     threshold: Annotated[Number, Option(help="Say what 'every local cosine reaches this' guarantees globally.")] = None,
     output: Output,
     workers: Workers,
@@ -43,7 +40,7 @@ def blocks(
         require_cosine("the threshold", threshold)
     with output.promised([x, y]) as write:
         with workers.at_work(quiet=output.quiet):
-            result = block_cosines(x, y, cut, missing="skip" if skip_missing or missing is Missing.SKIP else "error")
+            result = block_cosines(x, y, cut, missing=missing)
         write(result, f"{x.name} and {y.name}", Origin(((x.name, None), (y.name, None))))
     output.show(result)
     if threshold is not None:

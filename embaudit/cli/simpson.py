@@ -37,14 +37,7 @@ def simpson(
     with output.promised([table]) as write:
         with progress_bars(quiet=output.quiet):
             result = find(
-                str(table),
-                x=x,
-                y=y,
-                groups=groups,
-                counts=counts,
-                min_size=min_size,
-                n_permutations=n_permutations,
-                rng=rng,
+                table, x=x, y=y, groups=groups, counts=counts, min_size=min_size, n_permutations=n_permutations, rng=rng
             )
         write(result, f"{y} on {x} in {table.name}", Origin(((table.name, None),), seed=rng))
     output.show(result)

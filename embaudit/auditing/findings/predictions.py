@@ -95,14 +95,7 @@ def check_failed(evidence: Evidence) -> Iterator[Finding]:
 
 def _failed(evidence: Evidence, name: str, changed: str, value: float, tolerance: float) -> Finding:
     """Report predictions that an equivalent model changes by more than rounding."""
-    return finding(
-        "EMB001",
-        evidence,
-        value=value,
-        made=name,
-        changed=changed,
-        tolerance=tolerance,
-    )
+    return finding("EMB001", evidence, value=value, made=name, changed=changed, tolerance=tolerance)
 
 
 def one_side(evidence: Evidence) -> Iterator[Finding]:

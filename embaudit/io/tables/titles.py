@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from embaudit.core.checked import as_texts
 from embaudit.errors import must_be
-from embaudit.io.codecs.delimited import Header
 from embaudit.io.files import AnyPath, as_path
 from embaudit.io.tables.columns import open_table, read_by_id, read_columns, texts
 from embaudit.io.tables.interactions import ITEM_NAMES
@@ -32,8 +31,6 @@ def read_titles(
     *,
     id: str | int | None = None,  # noqa: A002
     title: str | int | None = None,
-    sep: str | None = None,
-    header: Header = "auto",
 ) -> tuple[NDArray[Any], NDArray[np.str_]]:
     r"""Read ids and titles from a table.
 
@@ -43,8 +40,6 @@ def read_titles(
         CSV, TSV, `.dat`, gzipped or not, Parquet, Feather or Arrow.
     id, title : str or int, optional
         Columns by name or position; by default those with customary names, without a header the first and second.
-    sep, header
-        As in `read_interactions`.
 
     Returns
     -------
@@ -67,7 +62,7 @@ def read_titles(
     ...     read_titles(file)
     (array([1, 2]), array(['Toy Story', 'Heat, The'], dtype='<U9'))
     """
-    table = open_table(path, sep=sep, header=header, customary=ID_NAMES | TITLE_NAMES, named=(id, title))
+    table = open_table(path, customary=ID_NAMES | TITLE_NAMES, named=(id, title))
     ids, titles = table.column("id", id, ID_NAMES, 0), table.column("title", title, TITLE_NAMES, 1)
     if ids == titles:
         raise must_be("the id and title columns", "different ones", f"position {ids} twice")
@@ -153,7 +148,7 @@ class Joined:
         >>> Joined(("Heat", None), "item", by_row=False).names(np.array([7, 9]))
         array(['Heat', '9'], dtype='<U4')
         """
-        names = [str(each) if text is None else text for each, text in zip(ids, self.texts, strict=True)]
+        names = [text or str(each) for each, text in zip(ids, self.texts, strict=True)]
         return as_texts(names, "titles")
 
     def explain(self) -> str:
