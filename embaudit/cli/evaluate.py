@@ -38,21 +38,25 @@ def evaluate(
     workers: Workers,
 ) -> None:
     """Score similarities by what is known: do neighbours share a label, or were they consumed together?"""
-    from embaudit.errors import must_be
+    from embaudit.errors import InputError, must_be
     from embaudit.evaluation import evaluate_similarities, last_together
     from embaudit.io import join_texts
     from embaudit.io.tables.columns import open_table
+    from embaudit.io.tables.rows import split_column
     from embaudit.io.tables.titles import ID_NAMES, TITLE_NAMES
     from embaudit.report.document import Origin
 
-    table, _, column = (interactions or "").partition(":")
-    if bool(interactions) == bool(truth and items):
+    table, column = split_column(interactions or "")
+    if bool(truth) == bool(interactions) or (truth and not items):
         got = "both" if interactions else "neither"
         raise must_be("what to judge by", "--items with --truth, or --interactions", got)
-    with output.promised([path, *(more or ()), items, table or None, *reading.files(path)]) as write:
+    unused = "--time" if truth and time else "--separator" if interactions and separator != "|" else None
+    if unused is not None:
+        raise InputError(f"{unused} must be left out beside {'--truth' if truth else '--interactions'}.")
+    with output.promised([path, *(more or ()), items, table if interactions else None, *reading.files(path)]) as write:
         source = reading.read(path, more)
-        # The table holds labels, and titles only if a column of them is named.
-        model = source.model if titles.title is None else titles.on(source.model, quiet=output.quiet)
+        # A table of labels holds titles only if a column of them is named.
+        model = source.model if truth and titles.title is None else titles.on(source.model, quiet=output.quiet)
         with workers.at_work(quiet=output.quiet):
             labels: Truth | list[str | None]
             if items and truth:
@@ -69,7 +73,7 @@ def evaluate(
                 judged = f"judged by {labels.source} in {table}; leave these out of training."
             result = evaluate_similarities(model, labels, n_neighbours=n_neighbours, separator=separator, rng=rng)
         files = listed([path.name, *map(str, more or ())], 1)
-        title = f"which similarity serves {', '.join(truth or [table])} best in {files}"
+        title = f"which similarity serves {', '.join(truth or [str(table)])} best in {files}"
         write(result, title, Origin(((path.name, source.intake),), (judged,), rng))
     output.console.print(judged, markup=False)
     output.show(result)

@@ -151,7 +151,7 @@ def detached(tensor: Any) -> NDArray[Any]:
     return np.asarray((there.float() if "bfloat16" in str(there.dtype) else there).numpy())
 
 
-def _as_array(array: ArrayLike, name: str) -> NDArray[Any]:
+def as_whole_array(array: ArrayLike, name: str) -> NDArray[Any]:
     """Make an array without copying one; refuse rows of different lengths and hidden entries."""
     try:
         values = detached(array)
@@ -172,7 +172,7 @@ def as_rows(rows: ArrayLike, n_rows: int, name: str = "rows") -> NDArray[np.intp
         ...
     embaudit.errors.InputError: rows must be a vector of integers; got bool of shape (2,); np.flatnonzero turns ...
     """
-    numbers = _as_array(rows, name)
+    numbers = as_whole_array(rows, name)
     if numbers.ndim != 1 or (numbers.size and numbers.dtype.kind not in "iu"):
         remedy = "np.flatnonzero turns a mask into row numbers" if numbers.dtype == bool else ""
         raise must_be(name, "a vector of integers", f"{numbers.dtype} of shape {numbers.shape}", remedy)
@@ -222,7 +222,7 @@ def as_numbers(values: ArrayLike, name: str) -> Floats:
         ...
     embaudit.errors.InputError: a must be a rectangular array; got rows that differ in length.
     """
-    numbers = _as_array(values, name)
+    numbers = as_whole_array(values, name)
     if numbers.size and numbers.dtype.kind not in "fiu":
         raise must_be(name, "an array of real numbers", repr(values) if numbers.ndim == 0 else f"dtype {numbers.dtype}")
     return numbers.astype(np.float64)
@@ -246,6 +246,23 @@ def as_texts(texts: Sequence[str], name: str) -> NDArray[np.str_]:
         raise must_be(name, "of like length", f"one of {longest:,} letters among {len(texts):,}", "cut it")
     # NumPy drops zeros at the end of a text, which would make one of two.
     return np.array([f"{text[:-1]}\\x00" if text.endswith("\0") else text for text in texts], dtype=np.str_)
+
+
+def require_each(labels: Any, name: str) -> None:
+    """Refuse labels one of which is missing: None and NaN as text would be names.
+
+    Examples
+    --------
+    >>> require_each(["a", None], "ids")
+    Traceback (most recent call last):
+        ...
+    embaudit.errors.InputError: ids must be there in every row; got None in row 1; drop that row.
+    """
+    # NumPy makes a text of NaN in a list of texts.
+    values = np.asarray(labels, dtype=object if isinstance(labels, (list, tuple)) else None)
+    for row, label in enumerate(values if values.dtype.kind in "fO" else ()):
+        if not isinstance(label, str) and str(label) in ("None", "nan", "NaT", "<NA>"):
+            raise must_be(name, "there in every row", f"{label} in row {row}", "drop that row")
 
 
 def as_factors(array: ArrayLike, name: str) -> Matrix:
@@ -278,7 +295,7 @@ def as_factors(array: ArrayLike, name: str) -> Matrix:
         ...
     embaudit.errors.InputError: item_factors must be finite; got nan at row 0, column 1; repair or drop that row.
     """
-    matrix = _as_array(array, name)
+    matrix = as_whole_array(array, name)
     if matrix.ndim != 2 or 0 in matrix.shape:
         got = f"shape {matrix.shape}" if matrix.ndim else f"one {type(array).__name__}"
         raise must_be(name, "a matrix with at least one row and one column", got)
@@ -297,7 +314,7 @@ def as_vector(array: ArrayLike, name: str, length: int) -> Vector:
         ...
     embaudit.errors.InputError: item_bias must be a vector of 3 numbers; got shape (2,).
     """
-    vector = _as_array(array, name)
+    vector = as_whole_array(array, name)
     if vector.shape != (length,):
         raise must_be(name, f"a vector of {length} numbers", f"shape {vector.shape}")
     stored = np.array(_storage(vector, name), dtype=np.float64)

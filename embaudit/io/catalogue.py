@@ -52,7 +52,8 @@ class Format:
 
 PACKAGES = {"faiss": "faiss", "gguf": "gguf", "hdf5": "h5py", "onnx": "onnx"}
 """Name of the module to import, by the extra that brings it."""
-_COLUMNS = ("id", "vector", "bias", "ignore")
+COLUMNS = ("id", "vector", "bias", "ignore")
+"""Options that say which column of a table is what."""
 ARRAYS = ("left", "left_bias", "weight", "bias", "transpose", "ignore")
 """Options that say which of named arrays is what."""
 
@@ -69,15 +70,15 @@ FORMATS = (
            "safetensors"),
     Format("spark", ("/",), "ALS models of Spark ML or MLlib", "users, items, ids", (), "spark"),
     Format("parquet", (".parquet", ".pq"), "ids and a column of lists, or numeric columns", "vectors, ids, biases",
-           _COLUMNS, "tables", writes=True),
-    Format("feather", (".feather", ".arrow", ".ipc"), "the same in Arrow", "vectors, ids, biases", _COLUMNS, "tables",
+           COLUMNS, "tables", writes=True),
+    Format("feather", (".feather", ".arrow", ".ipc"), "the same in Arrow", "vectors, ids, biases", COLUMNS, "tables",
            writes=True, writer="write_feather"),
-    Format("csv", (".csv",), "the same in text, as COPY into pgvector takes it", "vectors, ids, biases", _COLUMNS,
+    Format("csv", (".csv",), "the same in text, as COPY into pgvector takes it", "vectors, ids, biases", COLUMNS,
            "tables", writes=True, writer="write_csv", loses=frozenset({"link", "objective"})),
-    Format("tables", ("/",), "the same in many files: a folder, a pattern or a list", "vectors, ids, biases", _COLUMNS,
+    Format("tables", ("/",), "the same in many files: a folder, a pattern or a list", "vectors, ids, biases", COLUMNS,
            "tables"),
-    Format("table", (".tsv", ".arrows"), "the same", "vectors, ids, biases", _COLUMNS, "tables"),
-    Format("json", (".json", ".jsonl", ".ndjson"), "lists, records or a map in JSON", "vectors, ids, biases", _COLUMNS,
+    Format("table", (".tsv", ".arrows"), "the same", "vectors, ids, biases", COLUMNS, "tables"),
+    Format("json", (".json", ".jsonl", ".ndjson"), "lists, records or a map in JSON", "vectors, ids, biases", COLUMNS,
            "tables", reader="contents_of_json"),
     Format("hdf5", (".h5", ".hdf5", ".h5ad", ".keras"), "HDF5, AnnData, weights of Keras", "factors, head, vectors",
            ARRAYS, "hdf5", "hdf5"),

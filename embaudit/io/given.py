@@ -9,16 +9,17 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from embaudit.errors import InputError, must_be
-from embaudit.io.codecs.arrays import Memory, as_array
+from embaudit.io.catalogue import COLUMNS
+from embaudit.io.codecs.arrays import UNNAMED, Memory, as_array
 from embaudit.io.codecs.arrow import ArrowTable
-from embaudit.io.codecs.npy import reason
-from embaudit.io.files import AnyPath, together
+from embaudit.io.codecs.npy import Npy, reason
+from embaudit.io.files import AnyPath, existing_file, together
 from embaudit.io.intake import Contents, Intake, Reading
 from embaudit.io.objects.live import read_object
 from embaudit.io.readers.layout import contents_beside
 from embaudit.io.readers.numpy_arrays import FILES
 from embaudit.io.readers.tables import contents_of_table
-from embaudit.io.registry import load, read, reading_of, with_left
+from embaudit.io.registry import read, reading_of, require_options, with_left
 from embaudit.io.request import Request
 from embaudit.io.tables.columns import TableFile
 from embaudit.model import FactorModel
@@ -51,8 +52,8 @@ def _read(source: Any, options: dict[str, Any]) -> Reading:
     """Read a path, an AnnData object, a data frame, arrays or an object of a library."""
     left = options.get("left", "")
     if not _is_path(left):
-        transposed = "right" if options.get("transpose") in ("left", "both", True) else "none"
-        contents = _in_memory(left, {"transpose": transposed})
+        turned = {"transpose": "right"} if options.get("transpose") in ("left", "both", True) else {}
+        contents = _in_memory(left, turned)
         if contents is None:
             raise must_be("left", "an array, a data frame or a file of vectors", type(left).__name__)
         options = {**options, "left": contents[0]}
@@ -100,6 +101,7 @@ def _of_frame(frame: Any, options: dict[str, Any]) -> tuple[Contents, Request, s
             raise must_be("the data frame", what, reason(error), remedy) from error
     table = ArrowTable.of(Path("the data frame"), pa.table(frame))
     request = Request.of(options.pop("kind", "auto"), options)
+    require_options(request, (*COLUMNS, "left"), "data frames")
     return contents_of_table(TableFile.of(table), request), request, "data frame"
 
 
@@ -114,10 +116,13 @@ def _of_anndata(data: Any, options: dict[str, Any]) -> tuple[Contents, Request, 
 
 def _of_array(array: Any, options: dict[str, Any]) -> tuple[Contents, Request, str]:
     """Read arrays as those of a file are read whose names the caller says."""
+    if isinstance(array, (list, tuple)) and any(getattr(x, "ndim", 1) > 1 for x in array):
+        got = f"a {type(array).__name__} of arrays"
+        raise must_be("the array", "one matrix", got, "give the right one, and the other with --left=ARRAY")
     source = {"weight": array} | {name: options.pop(name) for name in FILES if name in options}
-    paths = {name: value for name, value in source.items() if isinstance(value, (str, os.PathLike))}
-    arrays = {name: load(x, kind="vectors").right if name in paths else as_array(x) for name, x in source.items()}
+    arrays = {name: Npy(existing_file(x))[UNNAMED] if _is_path(x) else as_array(x) for name, x in source.items()}
     request = Request.of(options.pop("kind", "auto"), options)
+    require_options(request, ("left", "transpose"), "arrays")
     names = {name: name for name in arrays}
     return contents_beside(Memory(arrays), names, request, "the arrays"), request, "array"
 

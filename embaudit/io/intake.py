@@ -51,7 +51,10 @@ class Part:
     RECORD = ("name", "became?", "shape", "rounded?")
 
     def __str__(self) -> str:
-        return f"{self.name} {_shape(self.shape, self.rounded)}" if self.shape not in ((), (None,)) else self.name
+        if self.shape in ((), (None,)):
+            return self.name
+        sizes = " × ".join("?" if size is None else f"{size:,}" for size in self.shape)
+        return f"{self.name} ({sizes}{f', {self.rounded}' if self.rounded else ''})"
 
 
 @dataclass(frozen=True)
@@ -311,8 +314,3 @@ def _shape_in(model: FactorModel, name: str) -> tuple[int, ...]:
     if side is None or (field or "rows") not in side.given:
         return ()
     return (len(side),) if field else side.shape
-
-
-def _shape(shape: tuple[int | None, ...], rounded: str = "") -> str:
-    sizes = " × ".join("?" if size is None else f"{size:,}" for size in shape)
-    return f"({sizes}, {rounded})" if rounded else f"({sizes})"

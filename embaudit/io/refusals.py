@@ -41,6 +41,9 @@ ADVICE = {
     **dict.fromkeys((".zst", ".bz2", ".xz"), ("a packed file", _UNPACK)),
 }  # fmt: skip
 """By suffix: what a file is, and what to do."""
+BINARY = (".npz", ".npy", ".h5", ".hdf5", ".h5ad", ".keras", ".parquet", ".pq", ".feather", ".arrow", ".ipc", ".arrows",
+          ".safetensors", ".gguf", ".faiss", ".index", ".onnx")  # fmt: skip
+"""Suffixes of files that are not unpacked as they are read; text is."""
 _MARKET = (
     "convert it in Python: import scipy.io; m = scipy.io.mmread({path!r}); numpy.save('vectors.npy', m) for a matrix; "
     "pandas.DataFrame({{'user': m.row, 'item': m.col, 'rating': m.data}}).to_csv('interactions.csv', index=False) for "
@@ -132,9 +135,11 @@ def refuse_foreign(path: Path, *, needs: str = "a model or vectors") -> None:
     Raises
     ------
     InputError
-        Of a pickle, Matrix Market or an index of hnswlib, with the conversion to run instead.
+        Of a pickle, Matrix Market, an index of hnswlib or a packed file of another format, with what to run instead.
     """
     beginning, suffix = first_bytes(path, 256), path.suffix.lower()
+    if suffix == ".gz" and plain_suffix(path) in BINARY:
+        raise must_be("the input", needs, f"{path}, a packed file", f"unpack it with: gunzip {path}")
     if plain_suffix(path) == ".mtx" or beginning.startswith(b"%%MatrixMarket"):
         raise must_be("the input", needs, f"{path}, a matrix in Matrix Market", _MARKET.format(path=str(path)))
     if suffix == ".bin" and beginning.startswith(ZEROS):

@@ -135,13 +135,16 @@ def _opened(
             entry = named("tables") if files else detected(where) if name is None else named(name)
             of_vectors = entry.holds.startswith("vectors")
             require_options(request, (*entry.options, *["left"] * of_vectors), f"{entry.name} files")
-            # Where files hold one table, the left side is another one; elsewhere its name is that of an array, too.
-            is_name = isinstance(request.left, str) and (request.bias is not None or not Path(request.left).is_file())
-            apart = of_vectors or not is_name
-            within = replace(request, left=None) if apart and not of_vectors else request
+            within = request if of_vectors or isinstance(request.left, str) else replace(request, left=None)
             contents: Contents = getattr(module_of(entry), entry.reader)(where, within, *([files] if files else []))
             tokens = {} if files else tokens_beside(where if where.is_dir() else where.parent, contents)
             contents = replace(contents, fields={**contents.fields, **tokens}, files=contents.files or (str(where),))
+            # Where files hold one table, the left side is another; elsewhere an array, or a file if none has its name.
+            held = {
+                *(source.name for source in contents.fields.values()),
+                *(array.name for array in contents.left_over),
+            }
+            apart = of_vectors or not isinstance(request.left, str) or request.left not in held
             contents, request = with_left(contents, request) if apart else (contents, request)
             yield where, entry.name, contents.of_kind(request.kind), request
     except OSError as error:
@@ -235,7 +238,8 @@ def _finished(model: FactorModel, request: Request, norm: StoredNorm | None) -> 
         ("left", request.left_ids, request.left_counts), ("right", request.ids, request.right_counts)
     ):  # fmt: skip
         if ids is not None:
-            changes[f"{role}_ids"] = read_ids(ids, len(model.side(role)), what=model.title(role))
+            # Counts are found by ids.
+            model = model.replace(**{f"{role}_ids": read_ids(ids, len(model.side(role)), what=model.title(role))})
         if counts is not None:
             changes[f"{role}_counts"] = read_counts(counts, model.side(role))
     if request.labels is not None:

@@ -94,6 +94,8 @@ class Request:
         twice = next((alias for alias, name in ALIASES.items() if {alias, name} <= set(options)), None)
         if twice is not None:
             raise InputError(f"{ALIASES[twice]} must be left out beside {twice}, which is the same.")
+        if kind == "vectors" and "left" not in options and {"bias", "left_bias"} & {*options}:
+            raise InputError("bias must be left out beside --kind=vectors, which have none.")
         kind = "head" if "embedding" in options and kind == "auto" else kind
         options = {ALIASES.get(name, name): value for name, value in options.items()}
         names = [field.name for field in fields(cls) if field.name != "kind"]

@@ -20,6 +20,7 @@ from embaudit.core.checked import (
     as_rows,
     as_vector,
     frozen,
+    require_each,
     storage_of,
 )
 from embaudit.errors import escaped, must_be
@@ -37,8 +38,6 @@ FIRST = 1_000
 OPPOSITE: dict[SideName, SideName] = {"left": "right", "right": "left"}
 """The side that each one is multiplied with."""
 Labels: TypeAlias = NDArray[Any] | None
-MISSING = ("None", "nan", "<NA>", "NaT")
-"""Missing values of Python, NumPy and pandas, as text."""
 
 
 def _as_labels(labels: ArrayLike, name: str, length: int, *, unique: bool) -> NDArray[Any]:
@@ -49,10 +48,7 @@ def _as_labels(labels: ArrayLike, name: str, length: int, *, unique: bool) -> ND
         raise must_be(name, f"a list of {length}, one a row", "entries that are lists themselves") from error
     if values.shape != (length,):
         raise must_be(name, f"a list of {length}, one a row", f"shape {values.shape}")
-    if unique and values.dtype.kind in ("f", "O"):
-        gaps = (row for row, x in enumerate(values.tolist()) if not isinstance(x, str) and str(x) in MISSING)
-        if (gap := next(gaps, None)) is not None:
-            raise must_be(name, "there in every row", f"none in row {gap}", "drop that row")
+    require_each(labels, name)
     values = _encodable(values.astype(str) if values.dtype == object else values)
     if unique:
         # np.unique sorts, so that the error names the same id whatever the order of the rows.

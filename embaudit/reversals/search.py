@@ -105,7 +105,7 @@ def _table(frame: Any, x: str, y: str, counts: str | None) -> pd.DataFrame:
             raise must_be(name, "the name of a column, as text", repr(column))
     if counts in (x, y):
         raise must_be("counts", "another column than x and y", repr(counts))
-    table = read_frame(frame).rename(columns=str)
+    table = read_frame(frame, (x, y, counts)).rename(columns=str)
     if not len(table):
         raise must_be("the table", "one with rows", "a header only" if len(table.columns) else "nothing")
     table = table if counts is None else expanded(table, counts)

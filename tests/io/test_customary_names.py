@@ -179,13 +179,8 @@ def test_architectures_of_llama_cpp(tmp_path: Path) -> None:
     def norm_of(name: str, **said: Any) -> Any:
         return read(gguf_file(tmp_path / "m.gguf", tensors, architecture=name, **{**RMS, **said}))
 
-    for name, scale in {
-        "granite": 0.5,
-        "granitehybrid": 0.5,
-        "granitemoe": 0.5,
-        "minicpm": 0.5,
-        "command-r": 2,
-    }.items():
+    scales = {**dict.fromkeys(["granite", "granitehybrid", "granitemoe", "minicpm"], 0.5), "command-r": 2}
+    for name, scale in scales.items():
         np.testing.assert_array_equal(norm_of(name, logit_scale=2.0).norm.norm.gain, scale * GAIN)
     np.testing.assert_allclose(norm_of("grok").norm.norm.gain, GAIN / np.sqrt(3), rtol=1e-12)
     assert norm_of("gemma2").model.link == Softmax(soft_cap=30.0)
@@ -236,11 +231,8 @@ def test_columns_of_titles(tmp_path: Path, name: str) -> None:
 def test_columns_of_counts(tmp_path: Path, ids: str, name: str) -> None:
     table = {"E": ITEMS[:2], "ids": np.array([3, 7])}
     # Of two columns one name settles both.
-    for columns in (
-        {"year": [1, 2], name: [4, 2], ids: [7, 3]},
-        {name: [4, 2], "x": [7, 3]},
-        {"x": [4, 2], ids: [7, 3]},
-    ):
+    others = {name: [4, 2], "x": [7, 3]}, {"x": [4, 2], ids: [7, 3]}
+    for columns in ({"year": [1, 2], name: [4, 2], ids: [7, 3]}, *others):
         pd.DataFrame(columns).to_csv(tmp_path / "a.csv", index=False)
         assert from_object(table, right_counts=tmp_path / "a.csv").right_counts.tolist() == [2, 4]
 

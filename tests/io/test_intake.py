@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+import embaudit as ea
 from embaudit.errors import InputError
 from embaudit.io import look, read, read_ids
 from embaudit.io.intake import Part
@@ -102,3 +103,9 @@ def test_what_was_said_is_not_assumed(tmp_path: Path) -> None:
     assert given.model.right_ids.tolist() == list(range(10, 17))
     assert [part.name for part in given.intake.parts[2:]] == [str(tmp_path / "ids.txt"), "what was given"]
     assert given.intake.files == (str(path), str(tmp_path / "ids.txt"))
+    # Counts are found by the ids that are given with them.
+    (tmp_path / "n.csv").write_text("item,count\n" + "".join(f"{i},{i}\n" for i in range(16, 9, -1)))
+    counted = read(path, ids=str(tmp_path / "ids.txt"), right_counts=tmp_path / "n.csv").model
+    assert counted.right_counts.tolist() == list(range(10, 17))
+    ea.save(ea.FactorModel.from_vectors(Q, compared="cosine"), tmp_path / "own.npz")
+    assert read(tmp_path / "own.npz").intake.training_source == "link in own.npz"

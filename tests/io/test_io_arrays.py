@@ -77,7 +77,10 @@ def test_columns_that_are_no_constants_are_refused() -> None:
 # Archives with customary or chosen names
 
 
-def test_chosen_arrays(tmp_path: Path) -> None:
+def test_chosen_arrays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Names of arrays go before those of files.
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a").write_text("no vectors")
     path = saved(tmp_path / "m.npz", a=USERS, b=ITEMS.T, c=B)
     with pytest.raises(InputError, match=r"a \(6, 3\).*left=A and weight=B, or .*kind='vectors'"):
         load(path)

@@ -58,3 +58,8 @@ def test_the_index_that_pandas_keeps_in_parquet(tmp_path: Path) -> None:
     np.testing.assert_array_equal(model.right, FRAME)
     assert model.right_ids is not None
     assert model.right_ids[7] == "h"
+    # Of an index of several levels none is the ids.
+    for names in (None, [None, "b"], ["a", "b"]):
+        index = pd.MultiIndex.from_product([["u", "v"], list("abcd")], names=names)
+        pd.DataFrame(FRAME, index=index).add_prefix("d").to_parquet(tmp_path / "frame.parquet")
+        assert load(tmp_path / "frame.parquet").right_ids is None

@@ -163,6 +163,8 @@ def test_what_a_format_cannot_hold_is_refused(tmp_path: Path) -> None:
               "ids and titles": alone.replace(right_ids=list("abc"), right_names=list("def"))}  # fmt: skip
     tokens = ("b", "", " a", "a\nb", "New York", "a\tb", "a\x7f", "a\u2003b")
     models |= {f"the id {token!r}": alone.replace(right_ids=["x", "y", token]) for token in tokens}
+    models["integers, one behind a space"] = alone.replace(right_ids=["1", "2", " 3"])
+    models["integers beyond 64 bits with a sign"] = alone.replace(right_ids=np.array([1, 2, 2**63], dtype=np.uint64))
     lines = []
     for suffix in sorted({f.suffixes[0] for f in formats() if f.writes and f.is_usable} - {".npz"}):
         for name, model in models.items():
@@ -176,3 +178,19 @@ def test_what_a_format_cannot_hold_is_refused(tmp_path: Path) -> None:
             assert not list(tmp_path.iterdir())
     if LOCKED:
         assert_section(Path(__file__).with_name("refused.txt"), "saves", "".join(lines))
+
+
+def test_integers_that_need_64_bits_without_a_sign_become_texts(tmp_path: Path) -> None:
+    for last, read_as in ((2**63, ["7", str(2**63)]), (8, [7, 8])):
+        model = FactorModel.from_vectors(np.eye(2), ids=np.array([7, last], dtype=np.uint64))
+        for path in (tmp_path / f"{last}.parquet", tmp_path / f"{last}.feather"):
+            save(model, path)
+            assert load(path).right_ids.tolist() == read_as
+
+
+def test_a_column_called_id_or_vector_is_that(tmp_path: Path) -> None:
+    listed, numbered = 'id,title,vector\n1 2,(500),"[1,2]"\n3,Ran,"[3,4]"\n', "id,name,e0,e1\n7,Heat,1,2\n8,Ran,3,4\n"
+    for text, ids in ((listed, ["1 2", "3"]), (numbered, [7, 8])):
+        (tmp_path / "v.csv").write_text(text)
+        model = load(tmp_path / "v.csv")
+        assert (model.right_ids.tolist(), model.right.tolist()) == (ids, [[1, 2], [3, 4]])

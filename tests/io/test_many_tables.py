@@ -83,8 +83,11 @@ def test_files_of_other_columns_and_kinds_are_refused(tmp_path: Path) -> None:
     assert load(folder).right.tolist() == ROWS.tolist()
     parquet.write_table(TABLE.drop_columns("year"), folder / "part-3.parquet")
     with pytest.raises(
-        InputError, match=r"the columns of .*part-3.parquet must be those of .*part-0.parquet; got id .int64., v"
+        InputError, match=r"columns of .*part-3.parquet must be .*; got none in place of year .int64.; w"
     ):
+        load(folder)
+    parquet.write_table(TABLE.set_column(2, "year", TABLE["year"].cast("int32")), folder / "part-3.parquet")
+    with pytest.raises(InputError, match=r"part-0.parquet; got year .int32. in place of year .int64.; w"):
         load(folder)
     (folder / "part-3.parquet").unlink()
     pd.DataFrame({"a": [1]}).to_csv(folder / "x.csv")
@@ -108,16 +111,9 @@ def test_a_folder_of_text_is_read_as_one_file_of_it(tmp_path: Path) -> None:
     model = load(tmp_path)
     assert model.names("right").tolist() == ["007", "7", "8"]
     np.testing.assert_array_equal(model.right, [[1, 2], [3, 1], [0.5, 2.5]])
-    for rows, sentence in (
-        (
-            "id,e0,e1\n8,,2\n",
-            rf"column e0 of {tmp_path} must be finite numbers; got an empty cell in line 2 of .*b.csv",
-        ),
-        (
-            "id,e0,e2\n8,1,2\n",
-            r"the columns of .*b.csv must be those of .*a.csv; got id, e0, e2; write it with those, in that order",
-        ),
-    ):
+    other = r"the columns of .*b.csv must be those of .*a.csv; got id, e0, e2; write it with those, in that order"
+    empty = rf"column e0 of {tmp_path} must be finite numbers; got an empty cell in line 2 of .*b.csv"
+    for rows, sentence in (("id,e0,e1\n8,,2\n", empty), ("id,e0,e2\n8,1,2\n", other)):
         (tmp_path / "b.csv").write_text(rows)
         with pytest.raises(InputError, match=sentence):
             load(tmp_path)
@@ -154,7 +150,7 @@ def test_embeddings_of_anndata() -> None:
     assert as_reading(data, weight="X_umap")[0].right.shape == (12, 2)
 
 
-def test_arrays() -> None:
+def test_arrays(tmp_path: Path) -> None:
     assert as_model(ROWS).right.tolist() == ROWS.tolist()
     assert as_model(ROWS.tolist()).right.shape == (12, 4)
     pair, intake = as_reading(ROWS, left=2 * ROWS[:5], ids=list("abcdefghijkl"))
@@ -164,7 +160,16 @@ def test_arrays() -> None:
     head = as_reading(ROWS, bias=np.arange(12.0), labels=list("abcdefghijkl"))[0]
     assert (head.link, head.names("right")[1]) == ("softmax", "b")
     assert as_reading(ROWS, inputs=ROWS[:3])[0].roles[0] == "input"
-    assert_refused("arrays", (partial(as_model, wrong) for wrong in (ROWS.astype(int), ROWS[0])))
+    np.save(tmp_path / "b.npy", np.arange(12.0))
+    assert as_reading(ROWS, bias=tmp_path / "b.npy")[0].right_bias.tolist() == list(range(12))
+    # Numbers of a list are no codes.
+    assert as_model([[1, 0], [0, 1], [1, 1]]).right.dtype == np.float64
+    frame = TABLE.to_pandas()
+    wrong = (ROWS.astype(int), ROWS[0], (ROWS, ROWS[:5]), (ROWS, ROWS))
+    calls = [partial(as_model, each) for each in wrong]
+    calls += [partial(as_reading, ROWS, **{name: "x"}) for name in ("id", "vector", "weight")]
+    options = ({"bias": np.ones(12)}, {"left": ROWS, "left_bias": ROWS[:, 0]}, {"weight": "x"}, {"transpose": "both"})
+    assert_refused("arrays", [*calls, *(partial(as_reading, frame, **each) for each in options)])
 
 
 def test_a_left_side_of_any_kind_beside_vectors_of_any_kind(tmp_path: Path) -> None:

@@ -86,18 +86,25 @@ FILES: list[tuple[str, Any, dict[str, Any]]] = [
     ("v.csv", 'id,v\na,"[1, 2]"\nb,"[1, ... 2]"\n', {"vector": "v"}),
     ("v.csv", "a\0b,c\n", {}),
     ("v.csv", "id,e0\na,1\n", {"id": "x"}),
+    *(("v.csv", content, {}) for content in ("id,e0,e0\na,1,2\nb,3,4\n", "id,e0,e1,e01\na,1,2,3\nb,3,4,5\n")),
     *(("v.csv", content, {}) for content in (
       "1,2\n3,4\n", "1.5\n2.5\n", "id,v,w\na,,\n", "user_id,item_id,score,x,y\n1,2,3,4,5\n",
-      'id,t,e0\na,"b\n')),
+      'id,t,e0\na,"b\n', 'vector\n"[1,2]"\n"[3,4]"\n', "e0;e1\n0,5;1,5\n1,5;2,5\n",
+      "id;e0;e1\na;0,5;1,5\nb;1,5;2,5\n")),
     *(("v.json", content, {}) for content in (
       '{"a": [1, 2], "a": [3, 4]}', '{"a": [1, 2], "b": [3]}', '[{"id": 1, "v": [1]}, {"id": 2}]',
-      "[[1, 2], [3, null]]", "[[1, 2], [3, true]]", "[]", "3", '{"a": 0, "b": 1}', '{"model_type": "llama"}',
+      "[[1, 2], [3, null]]", "[[1, 2], [3, true]]", "[]", "3", '[{"v": [1]}, {"id": "b", "v": [2]}]',
+      '[{"v": [1]}, {"v": [2], "bias": 1}]', '{"a": 0, "b": 1}', '{"model_type": "llama"}',
       '{"added_tokens": [], "model": {}}', '{"embaudit_version": "1"}', "{", "[" * 100_000, "[[1, NaN]]")),
     *(("m.npz", ABC, options) for options in (
       {}, {"left": "x", "right": "b"}, {"left": "a"}, {"right": "b"}, {"weight": "a"},
       {"left": "a", "right": "b", "weight": "a"}, {"left": "a", "embedding": "a"}, {"weight": "a", "kind": "factors"},
       {"kind": "heads"}, {"wieght": "a"}, {"transpose": "up"}, {"id": "a"}, {"format": "nmz"},
       {"left": "a", "right": "b", "transpose": "none"})),
+    *(("v.npy", lambda path, kind=kind: np.save(path, ROWS.astype(kind)), {}) for kind in ("g", "U", "i4")),
+    ("v.npy", npy, {"bias": "b.npy", "kind": "vectors"}),
+    ("v.npz", npz(W=ROWS[:4], b=ROWS[0]), {}),
+    *((f"v{suffix}.gz", "x", {}) for suffix in (".npz", ".npy", ".h5", ".parquet")),
     ("m.npz", None, {}),
     ("m.xyz", "1", {}),
     ("m", lambda path: path.mkdir(), {}),
@@ -110,7 +117,7 @@ FILES: list[tuple[str, Any, dict[str, Any]]] = [
     *(("v.vec", content, {}) for content in (
       b"2 2\na 1 2\n", b"1 2\na 1 2\nb 1 2\n", b"a 1 2\nb 1\n", b"a 1 2\nb 1 x\n", b"a 1 2\nb 1 2", b"a 1 2\na 1 2\n",
       b"a 1 2\nb 1 nan\n", b"word\n", b"0.5 1.5 2.5\n-0.25 1e-3 2\n", (793712314).to_bytes(4, "little") + b"\0" * 40,
-      b"0 2\n")),
+      b"0 2\n", b"a_b 1 2\nb 1 3_1\n")),
     *(("v.bin", content, {}) for content in (
       b"1 2\na " + bytes(8) + b"\nmore", b"2 2\na " + bytes(8) + b"\n", b"1 2\na\x01 " + bytes(8) + b"\n",
       b"1 2\na " + b"\x7f" * 8 + b"\n")),
@@ -166,7 +173,6 @@ ARRAYS: list[tuple[Any, dict[str, Any]]] = [
     (pd.DataFrame(ROWS, columns=list("aabb")), {}),
     (pd.DataFrame((9 * ROWS).astype(np.int8)).add_prefix("e"), {}),
     (pd.DataFrame({"v": list((9 * ROWS).astype(np.int8))}), {}),
-    (pd.DataFrame(ROWS, pd.MultiIndex.from_product([list("ab"), range(3)])).add_prefix("e"), {}),
 ]  # fmt: skip
 
 
@@ -235,13 +241,14 @@ empty = table(user=pa.array([], "int64"), item=pa.array([], "int64"))
 CALLS: list[tuple[str, Any, Callable[[Path], Any]]] = [
     *(("r.csv", HEAD + "1,2,3\n", options) for options in (
       lambda path: read_interactions(path, duplicates="min"), lambda path: read_interactions(path, threshold=np.nan),
-      lambda path: read_interactions(path, header="no"), lambda path: read_interactions(path, sep="ab"))),
+      lambda path: read_interactions(path, header="no"), lambda path: read_interactions(path, sep="ab"),
+      lambda path: read_interactions(path, user=0.0))),
     *(("a.csv", content, read_interactions) for content in (
       "", "\n\n", HEAD, HEAD + "1,2,3\n1,3,3\n", HEAD + "1,2,3\n2,2,3\n", HEAD + "1,2,3\n2,3,good\n3,3,bad\n",
       HEAD + "1,2,3\n2,3,\n3,3,1\n", HEAD + "1,2,3\n\n2,3,nan\n", HEAD + "1,2,3\n2,3,-inf\n", HEAD + "1,2,3\n,3,1\n",
       HEAD + "a,2,3\nb,,1\n", HEAD + "1,2,3\n2,3\n", HEAD + "1,2,3\n1,3,4\n2,2,1\n1,2,5\n",
       "userId,movieId,itemId\n1,2,3\n2,1,1\n", "userId,rating\n1,2\n2,1\n", "1\t2\t881250949\n2\t1\t881250950\n",
-      "onecolumn\n")),
+      "onecolumn\n", "userId,itemId,rating,rating\n1,2,3,4\n")),
     ("r.parquet", empty, read_interactions),
     *(("t.csv", TITLES, options) for options in (
       lambda path: read_titles(path, id="id", title="id"), lambda path: join_texts(MODEL, path),
@@ -252,8 +259,10 @@ CALLS: list[tuple[str, Any, Callable[[Path], Any]]] = [
     ("c.npy", npy, lambda path: read_ids(path, 6)),
     ("l.txt", b"\xe9\n", labels),
     ("l.txt", "a\n", lambda _: labels(["a"])),
+    ("l.txt", "a\n", lambda _: labels(["a", np.nan])),
+    ("l.txt", "a\n", lambda _: from_object(MODEL, ids=["a", None, "c"])),
     *(("l.json", content, labels) for content in (
-      '["a"]', '{"a": 0, "b": 0}', '{"a": 0, "b": 5}', '{"a": 0}', '{"a": 0.5, "b": "x"}', "3")),
+      '["a"]', '["a", null]', '{"a": 0, "b": 0}', '{"a": 0, "b": 5}', '{"a": 0}', '{"a": 0.5, "b": "x"}', "3")),
     *(("l.json", content, labels) for content in ("{", "[" * 100_000)),
     *(("c.csv", content, counts) for content in (
       "4\n0\n", "a,4\nb,0\n", "x,4\ny,0\nz,1\n", "a,4\nb,0\nc,1\na,2\n", "a,4\nb,x\nc,1\n",

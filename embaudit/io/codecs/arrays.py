@@ -11,10 +11,10 @@ from typing import IO, Any, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from embaudit.core.checked import detached, storage_of
+from embaudit.core.checked import as_whole_array, storage_of
 from embaudit.core.parallel import parallel_map, row_blocks
 from embaudit.core.progress import track
-from embaudit.errors import InputError, must_be
+from embaudit.errors import InputError
 from embaudit.linalg.scratch import scratch
 
 Shape: TypeAlias = tuple[int, ...]
@@ -123,17 +123,13 @@ def type_name(dtype: Any) -> str:
 
 def as_array(values: Any) -> NDArray[Any]:
     """Copy nothing that is an array already; bring tensors from wherever they are."""
-    if hasattr(values, "detach"):
-        return detached(values)
     # A map of a file stays one, so that its numbers stay there.
     if isinstance(values, np.memmap):
         return values
-    if np.ma.is_masked(values):
-        raise must_be("an array", "free of masked numbers", "some", "fill them, or drop their rows")
-    try:
-        array = np.asarray(values.to_numpy() if hasattr(values, "to_numpy") else values)
-    except ValueError as error:
-        raise must_be("the rows of an array", "of one length", "different ones") from error
+    array = np.asarray(as_whole_array(values.to_numpy() if hasattr(values, "to_numpy") else values, "the array"))
+    # Integers of a list are no codes.
+    if isinstance(values, (list, tuple)) and array.dtype.kind in "iu":
+        return array.astype(np.float64)
     return array.astype(np.float32) if array.dtype.name == "bfloat16" else array
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +14,7 @@ from numpy.typing import DTypeLike, NDArray
 from embaudit.core.checked import storage_of
 from embaudit.core.parallel import parallel_map
 from embaudit.errors import InputError, must_be
+from embaudit.io.codecs.delimited import require_distinct
 from embaudit.io.codecs.lists import is_vectors, stack
 from embaudit.io.codecs.npy import READ_ERRORS, reason
 from embaudit.io.codecs.unpacked import require_sense
@@ -78,10 +78,10 @@ class ArrowTable:
             other = _with_constants(header, constants[file])
             # Columns are read by name, in whatever order a file has them.
             if {*other} != {*schema}:
-                got = ", ".join(f"{column.name} ({column.type})" for column in other)[:200]
-                raise must_be(
-                    f"the columns of {file}", f"those of {files[0]}", got, "write it with those, or leave it out"
-                )
+                pairs = ((other, {*schema}), (schema, {*other}))
+                here, there = (", ".join(f"{x.name} ({x.type})" for x in a if x not in b) or "none" for a, b in pairs)
+                got, remedy = f"{here} in place of {there}", "write it with those, or leave it out"
+                raise must_be(f"the columns of {file}", f"those of {files[0]}", got, remedy)
         lengths = tuple(header[1] for header in headers)
         rows = sum(lengths)
         # Before any column is read: by what the files say, and by the least that their types take.
@@ -152,8 +152,7 @@ class ArrowTable:
         import pyarrow as pa
 
         columns = {name: self.column(name) for name in self.schema.names}
-        frame: pd.DataFrame = pa.table(columns, schema=self.schema).to_pandas()
-        return frame
+        return pa.table(columns, schema=self.schema).to_pandas()  # type: ignore[no-any-return]
 
     def first_list(self, name: str, called: str) -> NDArray[Any]:
         """Read the first of a column of lists, (1, k): all have its length and type; (0, 0) where there is none."""
@@ -237,9 +236,7 @@ def _header(path: Path) -> tuple[pa.Schema, int, int]:
         metadata = parquet.read_metadata(path) if path.suffix.lower() in PARQUET else None
         schema = _plain(_schema_of_arrow(path) if metadata is None else metadata.schema.to_arrow_schema())
         # Names are decoded only here.
-        twice = next((name for name, count in Counter(schema.names).items() if count > 1), None)
-        if twice is not None:
-            raise must_be(f"the columns of {path}", "of different names", f"{twice!r} more than once", "rename one")
+        require_distinct(schema.names, path)
         if not schema.names:
             raise must_be(f"{path}", "a table with columns", "none")
         if metadata is not None:
@@ -323,13 +320,13 @@ def damaged(path: Path, error: Exception) -> InputError:
 
 
 def _plain(schema: pa.Schema) -> pa.Schema:
-    """Return a schema without dictionaries, and without the views of text that polars writes."""
+    """Return a schema without dictionaries, the views of text that polars writes, and what may not be missing."""
     import pyarrow as pa
     from pyarrow import types
 
     for i, column in enumerate(schema):
         kind = column.type.value_type if types.is_dictionary(column.type) else column.type
-        schema = schema.set(i, column.with_type(pa.string() if types.is_string_view(kind) else kind))
+        schema = schema.set(i, pa.field(column.name, pa.string() if types.is_string_view(kind) else kind))
     return schema
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
@@ -119,7 +120,7 @@ def sniff(
             if is_even or (rows and sep is not None):
                 return _with_header(replace(source, first_rows=tuple(rows)), header, customary)
     tried = "equally many columns in every line, cut by one of :: tab , ; | space"
-    raise must_be(f"{path}", f"a table with {tried}", "other lines", "repair it; fit takes other separators with --sep")
+    raise must_be(f"{path}", f"a table with {tried}", "other lines", "repair it, or put ids before a single column")
 
 
 def continued(first: Delimited, path: Path) -> Delimited:
@@ -190,7 +191,16 @@ def _with_header(source: Delimited, header: Header, customary: frozenset[str]) -
         return source
     if not rest:
         raise must_be("the input", "a table with rows below its header", f"only a header in {source.path}")
-    return replace(source, names=tuple(cell.strip() for cell in first), first_rows=tuple(rest))
+    names = tuple(cell.strip() for cell in first)
+    require_distinct(filter(None, names), source.path)
+    return replace(source, names=names, first_rows=tuple(rest))
+
+
+def require_distinct(names: Iterable[str], path: Path) -> None:
+    """Refuse a table two columns of which have one name."""
+    twice = next((name for name, count in Counter(names).items() if count > 1), None)
+    if twice is not None:
+        raise must_be(f"the columns of {path}", "of different names", f"{twice!r} more than once", "rename one")
 
 
 def read_delimited(sources: Sequence[Delimited], columns: Mapping[int, Cell]) -> dict[int, pa.ChunkedArray]:
@@ -253,19 +263,19 @@ def _parsed(source: Delimited, columns: Mapping[int, Cell], settled: Delimited |
         raise _fault(settled or source, columns) or other from error
 
 
-def as_ids(column: pa.ChunkedArray) -> pa.ChunkedArray:
+def as_ids(column: pa.ChunkedArray | list[str]) -> pa.ChunkedArray:
     """Make integers of texts where every one of them writes an integer.
 
     Examples
     --------
-    >>> import pyarrow as pa
-    >>> [as_ids(pa.chunked_array([ids])).to_pylist() for ids in (["7", "-5"], ["7", "007"], ["-0", str(10**20)])]
+    >>> [as_ids(ids).to_pylist() for ids in (["7", "-5"], ["7", "007"], ["-0", str(10**20)])]
     [[7, -5], ['7', '007'], ['-0', '100000000000000000000']]
     """
     # Each distinct id is looked at once, as a place in a dictionary.
     import pyarrow as pa
     from pyarrow import compute
 
+    column = column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])
     column = column.dictionary_encode().unify_dictionaries()
     texts = compute.utf8_trim_whitespace(column.chunk(0).dictionary)
     if not compute.all(compute.match_substring_regex(texts, INTEGER), min_count=0).as_py():

@@ -57,13 +57,13 @@ def _of(content: Any, path: Path, depth: int = 1) -> pa.Table:
     vectors = pa.list_(pa.float64())
     if isinstance(content, list) and content:
         if all(isinstance(row, dict) for row in content):
-            return pa.Table.from_pylist(content)
+            return pa.Table.from_struct_array(pa.array(content))
         if all(_is_vector(row) for row in content):
             return pa.table({"vector": pa.array(content, vectors)})
     if isinstance(content, dict) and content:
         if all(_is_vector(value) for value in content.values()):
             # JSON has keys as text only.
-            ids = as_ids(pa.chunked_array([list(content)]))
+            ids = as_ids(list(content))
             return pa.table({"id": ids, "vector": pa.array(content.values(), vectors)})
         lists = {name: value for name, value in content.items() if isinstance(value, list) and value}
         if rows := max((len(value) for value in lists.values() if _is_vector(value[0])), default=0):

@@ -79,9 +79,9 @@ def vectors_of(index: Any, where: object) -> tuple[NDArray[Any], NDArray[np.int6
 
 
 def keeps(draft: Draft) -> frozenset[str]:
-    """Ids that are whole numbers from 0 on."""
+    """Ids that are whole numbers from 0 on, of 64 bits with a sign."""
     ids = draft.fields.get("right_ids")
-    whole = ids is not None and ids.dtype.kind in "iu" and ids.min() >= 0
+    whole = ids is not None and ids.dtype.kind in "iu" and 0 <= ids.min() <= ids.max() < 2**63
     return frozenset({"right_ids"}) if whole else frozenset()
 
 

@@ -44,8 +44,6 @@ HEADS = {f"{layer}.weight": f"{layer}.bias" for layer in (*CLASSIFIERS, *OF_TOKE
     "unembeddings": "bias", "unembed.W_U": "unembed.b_U",
 }  # fmt: skip
 """Names of the weights of heads, and of the bias of each."""
-BARE = ("weight",)
-"""Names of the weights of any layer, which alone say nothing of labels."""
 TIED = (
     "model.embed_tokens.weight", "model.language_model.embed_tokens.weight", "model.decoder.embed_tokens.weight",
     "language_model.model.embed_tokens.weight", "transformer.wte.weight", "wte.weight", "backbone.embeddings.weight",
@@ -199,7 +197,7 @@ def choose(shapes: Shapes, request: Request, where: object) -> Layout:
     if request.kind in ("auto", "head"):
         # W beside H is a factor; W beside b is a head.
         factors = {layout.fields[side] for layout in layouts for side in ("left", "right")}
-        heads = [_one_table(shapes, request, x, where, head=True) for x in _heads(shapes, list(matrices))]
+        heads = [_one_table(shapes, request, x, head=True) for x in _heads(shapes, list(matrices))]
         layouts += [head for head in heads if head.right not in factors or "right_bias" in head.fields]
     # Where no name tells, the only matrix can be nothing else; of two, none is chosen by its shape. A bias that was
     # named is that of a head. The weights of a layer are no table unless somebody says so.
@@ -207,7 +205,7 @@ def choose(shapes: Shapes, request: Request, where: object) -> Layout:
     is_said = is_head or request.kind == "vectors"
     if not layouts and request.kind != "factors" and len(matrices) == 1 and (is_said or not is_kernel(*matrices)):
         (name,) = matrices
-        layouts = [_one_table(shapes, request, name, where, head=is_head)]
+        layouts = [_one_table(shapes, request, name, head=is_head)]
     if len(layouts) != 1:
         got = _listed({name: shape for name, shape in shapes.items() if len(shape) > 1}) or "no matrix"
         remedy = ("name two factors with --left=A and --weight=B, or one table with --weight=B and --kind=head or "
@@ -235,7 +233,7 @@ def _named(shapes: Shapes, request: Request, where: object) -> Layout:
     if not is_head and request.kind != "vectors":
         remedy = f"say whether {weight} is one with --kind=head or --kind=vectors"
         raise must_be("kind", "given with --weight", "auto", remedy)
-    return _one_table(shapes, request, weight, where, head=is_head)
+    return _one_table(shapes, request, weight, head=is_head)
 
 
 def _ends(name: str, ending: str) -> bool:
@@ -258,8 +256,8 @@ def _heads(shapes: Shapes, matrices: list[str]) -> list[str]:
     # An encoder has word embeddings without predicting words: they are a head where the bias of one is stored apart.
     masked = {name for name in matrices if any(_ends(name, ending) for ending in MASKED)}
     matrices = [name for name in matrices if name not in masked or _bias_apart(shapes, name)]
-    # Any layer has weights: a bias beside them makes them those of a head.
-    matrices = [name for name in matrices if name not in BARE or HEADS[name] in shapes]
+    # Any layer has a weight: a bias beside it makes it that of a head.
+    matrices = [name for name in matrices if name != "weight" or HEADS[name] in shapes]
     # A name of exactly that kind before one below a prefix, which layers inside a network may also have.
     for endings in (HEADS, TIED):
         named = [name for name in matrices if name in endings]
@@ -311,7 +309,7 @@ def _transposed_pair(request: Request, left: tuple[int, ...], right: tuple[int, 
     return ways[0] if len(ways) == 1 else frozenset()
 
 
-def _one_table(shapes: Shapes, request: Request, weight: str, where: object, *, head: bool) -> Layout:
+def _one_table(shapes: Shapes, request: Request, weight: str, *, head: bool) -> Layout:
     """Return the layout of one table, or of a head with its inputs and the bias that its name or layer leads to."""
     bias, left = request.bias, request.left or _find(shapes, INPUTS) if head else None
     if head and bias is None:
@@ -322,7 +320,7 @@ def _one_table(shapes: Shapes, request: Request, weight: str, where: object, *, 
         bias = beside if beside in shapes else _bias_apart(shapes, weight)
     fields = {"left": left, "right": weight, "left_bias": request.left_bias, "right_bias": bias}
     fields |= {field: _find(shapes, FIELDS[field]) for field in OF_ROWS}
-    transposed = _is_transposed(shapes, request, weight, bias, where)
+    transposed = _is_transposed(shapes, request, weight, bias)
     return _layout(fields, head=head, transposed=frozenset({"right"} if transposed else ()))
 
 
@@ -332,7 +330,7 @@ def _bias_apart(shapes: Shapes, weight: str) -> str | None:
     return next((name for name in names if name in shapes and shapes[name][-1:] == shapes[weight][:1]), None)
 
 
-def _is_transposed(shapes: Shapes, request: Request, weight: str, bias: str | None, where: object) -> bool:
+def _is_transposed(shapes: Shapes, request: Request, weight: str, bias: str | None) -> bool:
     """Determine whether a table has one column an entity: by request, by name, else by the bias of a head."""
     declared = request.transposes("right")
     if declared is not None:
@@ -347,7 +345,7 @@ def _is_transposed(shapes: Shapes, request: Request, weight: str, bias: str | No
     if rows == columns == size:
         remedy = "choose --transpose=none if each row is a label, --transpose=right if each column is one"
         got = f"{rows} × {columns}, which both could be"
-        raise must_be(f"the labels of {weight} in {where}", "rows or columns", got, remedy)
+        raise must_be(f"the labels of {weight}", "rows or columns", got, remedy)
     return size == columns
 
 
@@ -458,7 +456,9 @@ def require_floats(name: str, tensors: Mapping[str, Tensor], where: object) -> N
         if dtype.startswith("complex"):
             raise must_be(what, "real numbers", dtype, "store real and imaginary parts as columns of their own")
         remedy = "store the numbers they stand for as float32"
-        raise must_be(what, "floating-point numbers", f"{dtype}, counts or codes", remedy)
+        # Numbers of less than 16 bits are called in capitals.
+        got = f"{dtype}, counts or codes" if re.match("u?int|bool|[A-Z]", dtype) else dtype
+        raise must_be(what, "floating-point numbers", got, remedy)
     layer = name.rpartition(".")[0]
     for other in tensors:
         beside = other.rpartition(".")[0] == layer or other.startswith((f"{name}.", f"{name}_"))
@@ -577,6 +577,9 @@ def planned(arrays: Arrays, request: Request, where: object, config: Config | No
         If the names leave more than one reading, or an array that could be a bias has no part in it.
     """
     tensors = {name: tensor for name, tensor in arrays.tensors.items() if not request.ignores(name)}
+    # Beside a file the left side may be another one, where no array has its name.
+    apart = isinstance(where, Path) and request.left not in (None, *tensors) and request.bias is None
+    request = replace(request, left=None) if apart and Path(request.left).is_file() else request
     layout = choose({name: squeezed(tensor.shape) for name, tensor in tensors.items()}, request, where)
     # Vectors are the right side alone: what belongs to the left side is left over.
     fields = dict(layout.fields)

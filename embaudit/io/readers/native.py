@@ -44,10 +44,11 @@ def contents(path: Path, request: Request) -> Contents:  # noqa: ARG001
     fields = {name: Source(name, partial(stored.__getitem__, name), stored.tensors[name].shape) for name in arrays}
     fields["link"] = Source("link", lambda: link_of(_scalar(stored, "link", "U")))
     fields["offset"] = Source("offset", lambda: _scalar(stored, "offset", "f"))
-    fields["objective"] = Source("objective", lambda: _scalar(stored, "objective", "U") or None)
+    objective = _scalar(stored, "objective", "U")
+    fields |= {"objective": Source.of("objective", objective)} if objective else {}
     if NORM in stored.tensors:
         fields["final_norm"] = Source(NORM, partial(_norm, stored), stored.tensors[NORM].shape)
-    names = {*fields, MARK, NORM, SHIFT, KIND, "left_role", "right_role"}
+    names = {*fields, "objective", MARK, NORM, SHIFT, KIND, "left_role", "right_role"}
     rest = (Part(name, "", tensor.shape) for name, tensor in stored.tensors.items() if name not in names)
     roles = _scalar(stored, "left_role", "U"), _scalar(stored, "right_role", "U")
     return Contents(fields, tuple(rest), roles=roles)

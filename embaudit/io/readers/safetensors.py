@@ -72,7 +72,7 @@ def _names(checkpoint: Safetensors, layout: Layout, n_rows: int) -> dict[str, So
 def _opened(path: Path, request: Request) -> Safetensors:
     """Open a checkpoint; one part of many is no model unless the caller names what is wanted of it."""
     shard = SHARD.search(path.name)
-    if shard and int(shard[1]) > 1 and request.weight is None and request.left is None:
+    if shard and int(shard[1]) > 1 and request.weight is None:
         remedy = "give its folder or its .safetensors.index.json, or name an array of this part with --weight"
         raise must_be(f"{path}", "a whole checkpoint", f"one part of {int(shard[1])}", remedy)
     checkpoint = Safetensors(path)
@@ -83,9 +83,9 @@ def _opened(path: Path, request: Request) -> Safetensors:
 
 
 def keeps(draft: Draft) -> frozenset[str]:
-    """Link, objective, counts and titles, a head's bias, and ids that are integers."""
+    """Link, objective, counts and titles, a head's bias, and ids that are integers of 64 bits with a sign."""
     ids = draft.fields.get("right_ids")
-    integers = {"right_ids"} if ids is not None and ids.dtype.kind in "iu" else set()
+    integers = {"right_ids"} if ids is not None and ids.dtype.kind in "iu" and ids.max() < 2**63 else set()
     bias = {"right_bias"} if draft.link == "softmax" else set()
     return frozenset({"link", "objective", "right_counts", "right_names", *integers, *bias})
 

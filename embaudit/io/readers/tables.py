@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from embaudit.errors import must_be, option
 from embaudit.io.codecs import json_vectors
 from embaudit.io.codecs.arrow import COUNTS, SUFFIXES, ArrowTable
-from embaudit.io.codecs.delimited import BY_SUFFIX, NUMBER, Cell, continued, plain_name
+from embaudit.io.codecs.delimited import BY_SUFFIX, NUMBER, Cell, as_ids, continued, plain_name
 from embaudit.io.codecs.lists import is_list, is_vectors, matrix
 from embaudit.io.files import as_opened
 from embaudit.io.intake import Contents, Part, Source
@@ -41,6 +41,8 @@ UNNAMED = ("", "Unnamed: 0")
 """Names that data frames write above their index."""
 NUMBERED = re.compile(r"(.*?)(\d+)")
 """Pattern of the name of a dimension: the name of its family, and a number."""
+DECIMAL = re.compile(r"\s*[-+]?\d+,\d+\s*")
+"""Pattern of a number with a comma in place of a point, or of a list of two."""
 PANDAS_INDEX = "__index_level_0__"
 """Name of an index of pandas in Parquet and Feather."""
 BIAS_NAMES = frozenset({"bias", "biases", "intercept", "userintercept", "itemintercept", *FIELDS["left_bias"],
@@ -166,7 +168,7 @@ def layout_of(table: TableFile, request: Request) -> TableLayout:
 
 def _holds_lists(table: TableFile, place: int) -> bool:
     if table.text is not None:
-        return any(map(is_list, table.text.first_rows[0][place : place + 1]))
+        return any(is_list(x) and not DECIMAL.fullmatch(x) for x in table.text.first_rows[0][place : place + 1])
     assert table.arrow is not None
     return is_vectors(table.arrow.schema.field(place).type)
 
@@ -175,7 +177,7 @@ def _ids_of_text(table: TableFile, lists: list[int]) -> int | None:
     """Return the first column where it holds no numbers, and refuse one that could be ids or numbers of vectors."""
     assert table.text is not None
     first = [row[0] for row in table.text.first_rows]
-    if 0 not in lists and not all(NUMBER.fullmatch(cell) for cell in first):
+    if 0 not in lists and not all(NUMBER.fullmatch(cell) or DECIMAL.fullmatch(cell) for cell in first):
         return 0
     if not lists and table.names is None and all(cell.isdigit() for cell in first):
         remedy = "write a header that calls ids id, or choose them with --id"
@@ -213,18 +215,19 @@ def _family(table: TableFile, places: list[int], request: Request) -> tuple[int,
         ends = [table.position(name, "vector") for name in (first, last)]
         return tuple(i for i in places if ends[0] <= i <= ends[1])
     # Numbers by family name, `e0, e1, ...` or `0, 1, ...`; one number alone, such as `year2020`, is no family.
-    families: dict[str, dict[int, int]] = {}
+    families: dict[str, list[tuple[int, int]]] = {}
     for name, i in names.items():
         match = NUMBERED.fullmatch(name)
         if match is not None and request.vector in (None, match[1]):
-            families.setdefault(match[1], {})[int(match[2])] = i
-    # They must run from 0 or 1 on without gaps.
-    whole = [x for x in families.values() if len(x) > 1 and min(x) in (0, 1) and max(x) - min(x) == len(x) - 1]
+            families.setdefault(match[1], []).append((int(match[2]), i))
+    # They must run from 0 or 1 on, without gaps and each once: e01 may be e1.
+    runs = [sorted(x) for x in families.values() if len(x) > 1]
+    whole = [x for x in runs if x[0][0] in (0, 1) and [n - x[0][0] for n, _ in x] == [*range(len(x))]]
     if len(whole) != 1:
         remedy = "choose them with --vector=FIRST:LAST, or with the name before their number"
         got = f"{len(whole)} such families in {table.listed()}" if whole else table.listed()
         raise must_be(f"the vectors of {table.path}", "a column of lists, or columns such as e0 to e63", got, remedy)
-    return tuple(whole[0][number] for number in sorted(whole[0]))
+    return tuple(i for _, i in whole[0])
 
 
 def _place(table: TableFile, name: str, used: set[int | None]) -> int | None:
@@ -239,28 +242,29 @@ def _place(table: TableFile, name: str, used: set[int | None]) -> int | None:
     return place if any(is_kind(kind) for is_kind in kinds) else None
 
 
-def _named_index(table: TableFile) -> int | None:
-    """Return the column that was the index of a data frame, where it had a name of its own."""
+def _index(table: TableFile) -> list[Any]:
+    """Return what pandas calls the levels of the index of a data frame."""
     if table.arrow is None:
-        return None
-    schema = table.arrow.schema
+        return []
     try:
-        columns = (schema.pandas_metadata or {}).get("index_columns", [])
+        return list((table.arrow.schema.pandas_metadata or {}).get("index_columns", []))
     # What is no JSON, or no map, names nothing.
-    except (ValueError, AttributeError, RecursionError):
-        return None
-    named = [name for name in columns if isinstance(name, str) and not name.startswith(PANDAS_INDEX[:-3])]
-    return schema.names.index(named[0]) if len(named) == 1 and named[0] in schema.names else None
+    except (ValueError, AttributeError, TypeError, RecursionError):
+        return []
 
 
 def _ids(table: TableFile, request: Request) -> int | None:
     """Find the column of ids: the one asked for, else the named index of a data frame, else a customary one."""
     if request.id is not None:
         return table.position(request.id, "id")
-    # An index with a name was meant as ids; then a customary name; an index without a name comes last.
-    place = _named_index(table)
-    if place is None:
-        place = table.optional_column("id", None, KNOWN)
+    # An index with a name was meant as ids; then a customary name; an index without a name comes last. Of an index of
+    # several levels none is the ids.
+    index = _index(table)
+    named = len(index) == 1 and index[0] in (table.names or ()) and index[0] != PANDAS_INDEX
+    place = (table.names or ()).index(index[0]) if named else None
+    # What is called id goes before a name, which may be a title.
+    for names in (ID_NAMES, KNOWN):
+        place = table.optional_column("id", None, names) if place is None else place
     if place is not None or table.names is None:
         return place
     # The first column without a name is an index of a data frame, unless it holds fractions.
@@ -268,7 +272,8 @@ def _ids(table: TableFile, request: Request) -> int | None:
     is_index = table.names[0] in UNNAMED and all(x.isdigit() or not NUMBER.fullmatch(x) for x in first)
     if is_index or (first and _counts(table.names[1:])):
         return 0
-    return table.names.index(PANDAS_INDEX) if PANDAS_INDEX in table.names else None
+    is_alone = PANDAS_INDEX in table.names and len(index) < 2
+    return table.names.index(PANDAS_INDEX) if is_alone else None
 
 
 def _chosen(table: TableFile, lists: list[int], request: Request) -> list[int]:
@@ -279,6 +284,9 @@ def _chosen(table: TableFile, lists: list[int], request: Request) -> list[int]:
         if position not in lists:
             raise must_be("vector", "a column of lists", repr(request.vector), "or name columns of numbers, FIRST:LAST")
         return [position]
+    # A title may look like a list, (500) for one: what is called vector goes first.
+    if len(lists) > 1 and (called := [i for i in lists if table.title(i) == "vector"]):
+        return called
     if len(lists) > 1:
         got = " and ".join(table.names[i] if table.names else str(i) for i in lists)
         remedy = "keep one, or choose it with --vector"
@@ -484,13 +492,15 @@ def write_csv(file: IO[bytes], draft: Draft) -> None:
     Raises
     ------
     InputError
-        If an id is empty, which reads back as none.
+        If an id is empty, or a number with spaces around it, which do not read back as they are.
     """
     text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=True)
     writer = csv.writer(text, lineterminator="\n")
     columns = columns_of(draft)
-    if (columns["id"].astype(str) == "").any():
-        raise must_be("an id in a .csv file", "text that is not empty", "''", "save it as .parquet")
+    ids = columns["id"].astype(str).tolist()
+    lost = [x for x, y in zip(ids, as_ids(ids).to_pylist(), strict=True) if not x or x != str(y)]
+    if lost:
+        raise must_be("an id in a .csv file", "text that reads back as it is", repr(lost[0]), "save it as .parquet")
     writer.writerow([*columns, "vector"])
     beside = zip(*(map(str, values) for values in columns.values()), strict=True)
     vectors = (row for block in draft.right.rows() for row in block)

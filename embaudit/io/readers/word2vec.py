@@ -113,7 +113,8 @@ def _of_text(
         for vector, line in zip(vectors, block, strict=True):
             fields = line.rstrip(b" \r\n").rsplit(b" ", size)
             try:
-                if len(fields) != size + 1:
+                # Python takes 3_1 for 31.
+                if len(fields) != size + 1 or b"_" in line[len(fields[0]) :]:
                     raise ValueError
                 vector[:] = [float(field) for field in fields[1:]]
             except ValueError:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,16 +13,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.core.checked import Floats, as_texts
-from embaudit.errors import InputError, must_be
+from embaudit.errors import must_be
 from embaudit.io.codecs.arrow import SUFFIXES, ArrowTable
-from embaudit.io.codecs.delimited import Cell, Delimited, Header, line_of, plain_name, read_delimited, sniff
-from embaudit.io.codecs.npy import reason
+from embaudit.io.codecs.delimited import (
+    NUMBER,
+    Cell,
+    Delimited,
+    Header,
+    as_ids,
+    line_of,
+    plain_name,
+    read_delimited,
+    sniff,
+)
 from embaudit.io.files import AnyPath, existing_file
 from embaudit.io.refusals import refuse_foreign
 
 if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
+
+PLAIN = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE][-+]?\d+)?")
+"""A number without leading zeros, which a code of digits may have."""
 
 
 @dataclass(frozen=True)
@@ -64,12 +77,12 @@ class TableFile:
         InputError
             If there is none.
         """
-        if self.names and column in self.names:
-            return self.names.index(str(column))
-        if isinstance(column, int) or column.isdigit():
+        if isinstance(column, str) and column in (self.names or ()):
+            return (self.names or ()).index(column)
+        if isinstance(column, int) or (isinstance(column, str) and column.isdigit()):
             if 0 <= int(column) < self.width:
                 return int(column)
-        elif self.names:
+        elif isinstance(column, str) and self.names:
             plain = [plain_name(name) for name in self.names]
             if plain.count(plain_name(column)) == 1:
                 return plain.index(plain_name(column))
@@ -163,6 +176,9 @@ def _cast(table: TableFile, column: pa.ChunkedArray, position: int, cell: Cell) 
     # A float that counts in whole numbers is an id; the cast refuses another one.
     target = pa.float64() if cell == "number" else pa.int64() if cell == "id" and is_number else pa.string()
     try:
+        # What 64 bits without a sign hold may be beyond those with one.
+        if cell == "id" and types.is_uint64(kind):
+            return as_ids(column.cast(kind).cast(pa.string()))
         return column.cast(kind).cast(target)
     except (ValueError, NotImplementedError) as error:
         raise must_be(table.called(position), needs, str(error).splitlines()[0]) from error
@@ -266,8 +282,11 @@ def _plain(values: pa.Array | pa.ChunkedArray) -> NDArray[Any]:
     return as_texts(values.to_pylist(), "ids")
 
 
-def read_frame(table: Any) -> pd.DataFrame:
+def read_frame(table: Any, quantities: Collection[str | None] = ()) -> pd.DataFrame:
     """Return a data frame from one, from a mapping of columns, or from a file of text, Parquet, Feather or Arrow.
+
+    Columns of text stay text unless each cell is a number: of `quantities` any, of others one that is written in one
+    way, for 01 and 1 are two names. Only an empty cell is missing: NA is a name, too.
 
     Raises
     ------
@@ -291,13 +310,17 @@ def read_frame(table: Any) -> pd.DataFrame:
     if not isinstance(table, (str, os.PathLike)):
         raise must_be("the table", "a data frame, a mapping of columns or a path", type(table).__name__)
     source = open_table(table, header=True)
-    try:
-        if source.arrow is not None:
-            return source.arrow.to_pandas()
-        assert source.text is not None
-        with source.text.open() as text:
-            return pd.read_csv(text, sep=source.text.delimiter, encoding=source.text.encoding)
-    except InputError:
-        raise
-    except (ValueError, OSError) as error:
-        raise must_be(f"{source.path}", "a readable table", reason(error)) from error
+    if source.arrow is not None:
+        return source.arrow.to_pandas()
+    read = read_columns(source, dict.fromkeys(range(source.width), "text"))
+    frame = pd.DataFrame(
+        {source.title(position) or str(position): column.to_pandas() for position, column in read.items()}
+    )
+    for name in frame:
+        texts = frame[name].dropna()
+        if name in quantities and texts.str.fullmatch(NUMBER).all():
+            frame[name] = frame[name].astype(np.float64)
+        elif name not in quantities and texts.str.fullmatch(PLAIN).all():
+            numbers = pd.to_numeric(frame[name], dtype_backend="numpy_nullable")
+            frame[name] = numbers if numbers.nunique() == texts.nunique() else frame[name]
+    return frame

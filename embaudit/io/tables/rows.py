@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from embaudit.core.checked import as_count, as_texts
+from embaudit.core.checked import as_count, as_texts, require_each
 from embaudit.errors import InputError, must_be
 from embaudit.io.codecs.arrays import UNNAMED
 from embaudit.io.codecs.arrow import SUFFIXES
@@ -92,10 +92,8 @@ def read_ids(source: Any, n_rows: int, *, what: str = "item") -> NDArray[Any]:
         position = table.column("id", column, ID_NAMES, 0)
         ids = plain_ids(table, read_columns(table, {position: "id"})[position], position)
     else:
-        import pyarrow as pa
-
         # As in a table: 007 and 7 are two ids.
-        ids = np.array(as_ids(pa.chunked_array([read_labels(where, n_rows, what=what).tolist()])).to_pylist())
+        ids = np.array(as_ids(read_labels(where, n_rows, what=what).tolist()).to_pylist())
     _require_rows(len(ids) if ids.ndim == 1 else f"shape {ids.shape}", n_rows, where, f"{what} ids")
     return ids
 
@@ -138,6 +136,7 @@ def read_labels(path: Any, n_rows: int, *, what: str = "label") -> NDArray[np.st
         names = np.asarray(path)
         if names.shape != (n_rows,):
             raise must_be("labels", f"a file or a list of {n_rows} {what} names", f"shape {names.shape}")
+        require_each(path, f"{what} names")
         return names.astype(np.str_)
     where = existing_file(path)
     try:
@@ -185,6 +184,7 @@ def _rows_as_written(text: str) -> list[list[str]]:
 def _from_json(content: Any, n_rows: int) -> list[str]:
     """Return the labels of a list or a map, in the order of the rows."""
     if isinstance(content, list):
+        require_each(content, "the labels")
         return [str(label) for label in content]
     if isinstance(content, dict) and isinstance(content.get("id2label"), dict):
         content = content["id2label"]
