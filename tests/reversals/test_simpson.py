@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import pickle
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,7 +14,6 @@ import scipy.stats
 from sklearn.datasets import load_iris
 from snapshots import assert_refused
 
-from embaudit.errors import InputError
 from embaudit.reversals import ReversalKind, SimpsonReport, simpson
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -250,18 +248,6 @@ BAD = [
 
 def test_clear_errors() -> None:
     assert_refused("simpson", BAD)
-
-
-def test_clear_errors_of_files(tmp_path: Path) -> None:
-    for name, content, words in (
-        ("t.parquet", b"no", r"t.parquet must be a readable .parquet table"),
-        ("t.csv", b"", r"with something in it; got .*t.csv, which is empty"),
-        ("p.csv", pickle.dumps([1.0]), r"it is a pickle, which could run code"),
-        ("t.xlsx", b"PK\3\4\0\0", r"must be delimited text or Parquet; got .*t.xlsx, which holds zero bytes"),
-    ):
-        (tmp_path / name).write_bytes(content)
-        with pytest.raises(InputError, match=words):
-            simpson(tmp_path / name, x="x", y="y")
 
 
 def grouping(pooled, within, r=(-0.5, -0.5), n=(10.0, 10.0), p=(0.01, 0.01), **options):
