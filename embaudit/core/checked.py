@@ -260,7 +260,7 @@ def require_each(labels: Any, name: str) -> None:
     """
     # NumPy makes a text of NaN in a list of texts.
     values = np.asarray(labels, dtype=object if isinstance(labels, (list, tuple)) else None)
-    for row, label in enumerate(values if values.dtype.kind in "fO" else ()):
+    for row, label in enumerate(values if values.dtype.kind in ("f", "O") else ()):
         if not isinstance(label, str) and str(label) in ("None", "nan", "NaT", "<NA>"):
             raise must_be(name, "there in every row", f"{label} in row {row}", "drop that row")
 
