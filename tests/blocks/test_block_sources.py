@@ -106,7 +106,7 @@ def test_shards_and_npy(pair: tuple[Arrays, Arrays], tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", x["emb.weight"])
     np.save(tmp_path / "y.npy", y["emb.weight"].T.copy().T)
     same(block_cosines(tmp_path, y), block_cosines(x, y))
-    result = block_cosines(tmp_path / "x.npy", {"x": y["emb.weight"]}, blocks="rows")
+    result = block_cosines(tmp_path / "x.npy", tmp_path / "y.npy", blocks="rows")
     np.testing.assert_array_equal(result.cosines, block_cosines(x["emb.weight"], y["emb.weight"]).cosines)
     index.write_text(json.dumps({"weight_map": {**homes, "ghost": "part-0.safetensors"}}))
     with pytest.raises(InputError, match="'ghost', which is in none"):

@@ -90,7 +90,7 @@ FILES: list[tuple[str, Any, dict[str, Any]]] = [
     *(("v.csv", content, {}) for content in (
       "1,2\n3,4\n", "1.5\n2.5\n", "id,v,w\na,,\n", "user_id,item_id,score,x,y\n1,2,3,4,5\n",
       'id,t,e0\na,"b\n', 'vector\n"[1,2]"\n"[3,4]"\n', "e0;e1\n0,5;1,5\n1,5;2,5\n",
-      "id;e0;e1\na;0,5;1,5\nb;1,5;2,5\n")),
+      "id;e0;e1\na;0,5;1,5\nb;1,5;2,5\n", 'id,e0,e1\n"a",1,2\n"b"c,3,4\nd,1\n')),
     *(("v.json", content, {}) for content in (
       '{"a": [1, 2], "a": [3, 4]}', '{"a": [1, 2], "b": [3]}', '[{"id": 1, "v": [1]}, {"id": 2}]',
       "[[1, 2], [3, null]]", "[[1, 2], [3, true]]", "[]", "3", '[{"v": [1]}, {"id": "b", "v": [2]}]',
