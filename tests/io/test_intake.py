@@ -98,6 +98,8 @@ def test_what_was_said_is_not_assumed(tmp_path: Path) -> None:
     path = npz(tmp_path, P=P, Q=Q.T)
     assert read(path, link="ranking", transpose="right").intake.assumed == ()
     assert read(path, kind="vectors", weight="P").intake.assumed == ()
+    alone = read(path, kind="vectors", transpose="right")
+    assert (alone.model.left_side, [part.name for part in alone.intake.left_over]) == (None, ["P"])
     (tmp_path / "ids.txt").write_text("".join(f"{i}\n" for i in range(10, 17)))
     given = read(path, ids=str(tmp_path / "ids.txt"), right_counts=np.ones(7))
     assert given.model.right_ids.tolist() == list(range(10, 17))
