@@ -97,6 +97,10 @@ def test_a_side_has_the_same_numbers_where_the_other_is_not_loaded():
 def test_no_threshold_is_carried_over_from_a_handful_of_pairs():
     x = np.random.default_rng(2).normal(size=(40, 30))
     assert thresholds(x, x, np.arange(40) % 20, np.random.default_rng(0)) == ()
+    some = x[:, :4]
+    shares = [one.share for one in thresholds(some, some, np.arange(40) % 20, np.random.default_rng(0))]
+    assert len(shares) > 3
+    assert all(20 <= share * 780 <= 760 for share in shares)
 
 
 def test_vectors_that_changed_places_are_named(shuffled, gauged, nudged):
@@ -190,4 +194,5 @@ def test_all_pairs_of_a_few_rows_are_compared(n_inputs, rng):
     assert change.mean_total == pytest.approx(np.abs(new - old).mean(), abs=1e-12)
     assert change.correlation == pytest.approx(np.corrcoef(old, new)[0, 1], abs=1e-12)
     assert change.mean_gauge + change.mean_unseen + change.mean_remainder == pytest.approx(change.mean_total)
+    assert change.cut_error == 0
     assert "all 45 pairs" in str(summary_grid(comparison))

@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
-from seeds import SEEDS
+import numpy as np
+from seeds import SEEDS, Seed
 from snapshots import as_locked, assert_section
 
+import embaudit as ea
 from embaudit.errors import InputError
-from embaudit.io import look, read
+from embaudit.io import load, look, read, save
+from embaudit.model import Softmax
+
+HEAD = ea.FactorModel.from_softmax(np.eye(4), labels=list("abcd")).replace(link=Softmax(soft_cap=3.0))
+TABLE = ea.FactorModel.from_vectors(np.eye(4), ids=[7, 8, 9, 10], compared="cosine")
+SAVED = [
+    Seed(f"{name}{suffix}", load, partial(save, model))
+    for name, model in {"head": HEAD, "compared": TABLE}.items()
+    for suffix in (".npz", ".safetensors", ".parquet")
+]
 
 
 @as_locked
 def test_what_is_said_of_a_file_of_each_format(tmp_path, monkeypatch):
     lines = []
-    for number, seed in enumerate(SEEDS):
+    for number, seed in enumerate((*SEEDS, *SAVED)):
         folder = tmp_path / str(number)
         (folder / seed.name).parent.mkdir(parents=True)
         monkeypatch.chdir(folder)

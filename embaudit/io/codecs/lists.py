@@ -43,7 +43,7 @@ def matrix(column: pa.ChunkedArray, name: str) -> NDArray[Any]:
     Examples
     --------
     >>> import pyarrow as pa
-    >>> matrix(pa.chunked_array([["[1, 2.5]", "[ 3.  -4. ]"]]), "vectors")
+    >>> matrix(pa.chunked_array([["[1, 2.5]"], ["[ 3.  -4. ]"]]), "vectors")
     array([[ 1. ,  2.5],
            [ 3. , -4. ]])
     """
