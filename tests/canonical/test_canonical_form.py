@@ -153,3 +153,11 @@ def test_a_bias_that_was_not_there_leaves_the_objective_open():
     head = FactorModel(draw.normal(size=(8, 3)) + 1, draw.normal(size=(9, 3)) + 1, link="softmax", objective="softmax")
     assert at_exponent(head, 0.5).objective is None
     assert at_exponent(head.replace(right_bias=np.ones(9)), 0.5).objective == "softmax"
+
+
+@pytest.mark.parametrize("scales", [[1e9, 1.0, 1e-9, 1.0], [1e-9, 1e-9, 1e9, 1.0]])
+def test_a_rescaling_of_columns_loses_no_direction(scales):
+    model = random_model(k=4).replace(left=random_model(k=4).left * [1, 1, 1, 0])
+    form = canonical_form(Gauge.diagonal(scales).act(model))
+    assert (form.rank, form.n_seen) == (3, 3)
+    np.testing.assert_allclose(form.singular_values[:3], canonical_form(model).singular_values[:3], rtol=1e-9)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-import re
 import tempfile
 import tracemalloc
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 from scipy import stats
+from snapshots import assert_refused
 
 from embaudit.core import parallel
 from embaudit.core.checked import as_factors, as_rows
@@ -25,7 +27,6 @@ from embaudit.linalg.pairs import pair_cosines
 from embaudit.linalg.rows import gram, row_norms, sample_rows, triangular_factor, unit_rows
 from embaudit.linalg.scratch import scratch
 
-SENTENCE = re.compile(r"^[^\n;]+ must be [^\n;]+; got [^\n;]+(; [^\n;]+)?\.$")
 EPS = np.finfo(np.float64).eps
 EXTREME = [1e-320, 1e-200, 1e-141, 1e-139, 1e-30, 1.0, 1e30, 1e139, 1e141, 1e200, 1e307]
 
@@ -152,23 +153,19 @@ def test_factors_are_read_only_and_the_callers_stay_writeable() -> None:
     assert mine.flags.writeable
 
 
-BAD_FACTORS = {
-    "not a number": [[1.0, np.nan]], "infinity": [[np.inf]],
-    "minus infinity": np.array([[1.0], [-np.inf]], dtype=np.float32),
-    "half infinity": np.array([[np.inf]], dtype=np.float16), "complex": [[1j]], "text": [["1.0"]], "bytes": [[b"1"]],
-    "truth": [[True]], "objects": np.array([[1.0, None]], dtype=object),
-    "dates": np.array([["2020-01-01"]], dtype="M8[D]"), "records": np.array([[(1.0,)]], dtype=[("x", "f8")]),
-    "ragged": [[1.0], [1.0, 2.0]], "no rows": np.empty((0, 3)), "no columns": np.empty((3, 0)), "empty list": [],
-    "vector": [1.0, 2.0], "number": 1.0, "cube": np.ones((1, 1, 1)), "nothing": None,
-    "masked": np.ma.array([[1.0, 2.0]], mask=[[False, True]]), "dictionary": {"a": 1},
-}  # fmt: skip
+BAD_FACTORS: Any = (
+    [[1.0, np.nan]], [[np.inf]], np.array([[1.0], [-np.inf]], dtype=np.float32),
+    np.array([[np.inf]], dtype=np.float16), [[1j]], [["1.0"]], [[b"1"]], [[True]],
+    np.array([[1.0, None]], dtype=object), np.array([["2020-01-01"]], dtype="M8[D]"),
+    np.array([[(1.0,)]], dtype=[("x", "f8")]), [[1.0], [1.0, 2.0]], np.empty((0, 3)), np.empty((3, 0)), [],
+    [1.0, 2.0], 1.0, np.ones((1, 1, 1)), None, np.ma.array([[1.0, 2.0]], mask=[[False, True]]), {"a": 1},
+)  # fmt: skip
 
 
-@pytest.mark.parametrize("bad", BAD_FACTORS.values(), ids=BAD_FACTORS)
-def test_bad_factors_are_one_sentence(bad: object) -> None:
-    with pytest.raises(InputError, match=r"^item factors must be ") as error:
-        as_factors(bad, "item factors")
-    assert SENTENCE.match(str(error.value)), error.value
+def test_bad_factors_and_rows_are_refused() -> None:
+    rows: Any = ([True, False, True], [0.5], [-1], [3], "a", ["a"], 1, [[0, 1]], [[0], [0, 1]], None)
+    asked: Any = [partial(as_factors, bad, "item factors") for bad in BAD_FACTORS]
+    assert_refused("rows", [*asked, *(partial(as_rows, bad, 3) for bad in rows)])
 
 
 def test_the_first_bad_entry_is_located(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -177,15 +174,6 @@ def test_the_first_bad_entry_is_located(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(parallel.row_blocks, "__kwdefaults__", {"budget": 10 * 3 * 8})
     with pytest.raises(InputError, match=r"finite; got inf at row 71, column 2; repair or drop that row\.$"):
         as_factors(x, "item factors")
-
-
-@pytest.mark.parametrize(
-    "bad", [[True, False, True], [0.5], [-1], [3], "a", ["a"], 1, [[0, 1]], [[0], [0, 1]], None], ids=str
-)
-def test_bad_rows_are_one_sentence(bad: object) -> None:
-    with pytest.raises(InputError, match=r"^rows must be ") as error:
-        as_rows(bad, 3)
-    assert SENTENCE.match(str(error.value)), error.value
 
 
 def test_rows_are_drawn_once_each_in_order_and_uniformly() -> None:
