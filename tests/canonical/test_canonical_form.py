@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from models import random_model
+from snapshots import assert_refused
 
 from embaudit.canonical import EXPONENTS, at_exponent, canonical_form, seen_directions
 from embaudit.canonical.equivalents import canonical_models
@@ -153,6 +156,17 @@ def test_a_bias_that_was_not_there_leaves_the_objective_open():
     head = FactorModel(draw.normal(size=(8, 3)) + 1, draw.normal(size=(9, 3)) + 1, link="softmax", objective="softmax")
     assert at_exponent(head, 0.5).objective is None
     assert at_exponent(head.replace(right_bias=np.ones(9)), 0.5).objective == "softmax"
+
+
+def test_a_dependence_beside_a_column_that_is_not_used_is_seen():
+    left = random_model(k=4).left @ [[1, 0, 1, 0], [0, 1, 1, 0], [0, 0, 0, 0], [0, 0, 0, 0]]
+    assert canonical_form(random_model(k=4).replace(left=left)).rank == 2
+
+
+def test_rows_of_extreme_size_are_refused():
+    sizes = (1e200, 1e-200)
+    models = [random_model(k=2).replace(left=size * random_model(k=2).left) for size in sizes]
+    assert_refused("canonical form", (partial(canonical_form, model) for model in models))
 
 
 @pytest.mark.parametrize("scales", [[1e9, 1.0, 1e-9, 1.0], [1e-9, 1e-9, 1e9, 1.0]])

@@ -88,6 +88,17 @@ def test_ties_go_by_row_number(n_rows: int, rank: int, data: st.DataObject) -> N
             assert found.runner_up[row] == runner_up[row]
 
 
+@pytest.mark.parametrize("spread", [1e-2, 1e-3, 1e-4])
+def test_what_float32_cannot_tell_apart_is_told_apart(monkeypatch: pytest.MonkeyPatch, spread: float) -> None:
+    monkeypatch.setattr(module, "MANY", 0)
+    x = 1 + spread * np.random.default_rng(4).standard_normal((400, 8))
+    indices, cosines, runner_up = brute_force(x, 5)
+    found = neighbours(x, 5)
+    np.testing.assert_allclose(found.cosines, cosines, rtol=0, atol=1e-15)
+    np.testing.assert_allclose(found.runner_up, runner_up, rtol=0, atol=1e-15)
+    assert (found.indices == indices).mean() > 0.99
+
+
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("seed", range(3))
 def test_tiles_do_not_show(monkeypatch: pytest.MonkeyPatch, seed: int, dtype: type) -> None:
