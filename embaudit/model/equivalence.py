@@ -142,6 +142,8 @@ def largest_gap(level: Equivalence, before: Floats, after: Floats) -> float:
     7.0
     >>> largest_gap(Equivalence.RANKINGS, scores, np.array([[1.0, 2.0, 3.0]]))
     2.0
+    >>> largest_gap(Equivalence.COSINES, scores / 3, scores / np.array([3.0, 3.0, np.nan]))
+    inf
     """
     if level is Equivalence.NOTHING:
         return 0.0
