@@ -88,11 +88,11 @@ def test_ties_go_by_row_number(n_rows: int, rank: int, data: st.DataObject) -> N
             assert found.runner_up[row] == runner_up[row]
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_what_float32_cannot_tell_apart_is_told_apart(monkeypatch: pytest.MonkeyPatch, dtype: type) -> None:
+@pytest.mark.parametrize(("dtype", "spread"), [(np.float64, 1e-4), (np.float32, 1e-4), (np.float32, 1.0)])
+def test_a_search_in_float32_misses_nothing(monkeypatch: pytest.MonkeyPatch, dtype: type, spread: float) -> None:
     for name, size in {"MANY": 0, "TILE": 2**9, "MIN_SINGLE_BLOCK": 64, "MAX_SINGLE_BLOCK": 128}.items():
         monkeypatch.setattr(module, name, size)
-    x = (1 + 1e-4 * np.random.default_rng(4).standard_normal((400, 8))).astype(dtype)
+    x = (1 + spread * np.random.default_rng(4).standard_normal((400, 8))).astype(dtype)
     indices, cosines, runner_up = brute_force(x, 5)
     found = neighbours(x, 5)
     np.testing.assert_allclose(found.cosines, cosines, rtol=0, atol=1e-15)
