@@ -149,21 +149,17 @@ def test_torch_tensors(dtype: str, pair: tuple[Arrays, Arrays]) -> None:
 BAD = [
     lambda: block_cosines({"a": [1.0], "b": [1.0]}, {"a": [1.0], "c": [1.0]}),
     lambda: block_cosines({"a": [1.0]}, {"b": [1.0]}, missing="skip"),
-    lambda: block_cosines({"a": np.ones((2, 3))}, {"a": np.ones((3, 2))}),
-    lambda: block_cosines([1.0, 2.0], [1.0]),
+    lambda: block_cosines({"a": np.ones((2, 3))}, {"a": np.ones((3, 2))}), lambda: block_cosines([1.0, 2.0], [1.0]),
     lambda: block_cosines({"a": np.ones(2) * 1j}, {"a": np.ones(2)}),
     lambda: block_cosines({"a": np.array(["b"])}, {"a": np.ones(1)}),
     lambda: block_cosines({"a": [1.0, math.nan]}, {"a": [1.0, 2.0]}),
     lambda: block_cosines({"a": np.ones(2, np.float32)}, {"a": np.array([1, np.inf], np.float32)}),
-    lambda: block_cosines({"a": [0.0]}, {"a": [1.0]}),
-    lambda: block_cosines({}, {}),
-    lambda: block_cosines({"a": {"b": [1.0]}, "a.b": [1.0]}, {}),
-    lambda: block_cosines([1.0], [1.0], missing="drop"),
-    lambda: block_cosines([1.0], [1.0], "layers"),
-    lambda: block_cosines([1.0], [1.0], 1.5),
+    lambda: block_cosines({"a": [0.0]}, {"a": [1.0]}), lambda: block_cosines({}, {}),
+    lambda: block_cosines({"a": {"b": [1.0]}, "a.b": [1.0]}, {}), lambda: block_cosines([1.0], [1.0], missing="drop"),
+    lambda: block_cosines([1.0], [1.0], "layers"), lambda: block_cosines([1.0], [1.0], 1.5),
     lambda: block_cosines({"a": [1.0]}, {"a": [1.0]}, ["a", 3]),
     lambda: block_cosines([1.0, 2.0], [1.0, 2.0], blocks=["a"]),
-]
+]  # fmt: skip
 
 
 def test_clear_errors() -> None:
