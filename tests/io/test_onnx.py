@@ -72,19 +72,14 @@ OTHERS: list[list[Any]] = [
     [node("MatMul", "h w", "s"), node("Tanh", "s", "p")],
     [node("MatMul", "h w", "s"), node("Add", "s s", "t"), node("Softmax", "t", "p")],
     [node("MatMul", "h w", "s"), node("Sigmoid", "s", "p")],
-    [node("MatMul", "h w", "s"), node("Softmax", "s", "p", axis=0)],
-    [node("Relu", "h", "p")],
-    [node("Relu", "p", "q"), node("Softmax", "p", "p")],
-    [node("Gemm", "h w h0", "s"), node("Softmax", "s", "p")],
-    [node("MatMul", "h h", "s"), node("Softmax", "s", "p")],
-    [node("MatMul", "h w", "p")],
-    [node("Gemm", "h w b", "s"), node("Softmax", "s", "p")],
-    # A column adds to inputs, what is added to probabilities is no bias, and their softmax is another model.
-    [node("Gemm", "h w c", "s"), node("Softmax", "s", "p")],
+    [node("MatMul", "h w", "s"), node("Softmax", "s", "p", axis=0)], [node("Relu", "h", "p")],
+    [node("Relu", "p", "q"), node("Softmax", "p", "p")], [node("Gemm", "h w h0", "s"), node("Softmax", "s", "p")],
+    [node("MatMul", "h h", "s"), node("Softmax", "s", "p")], [node("MatMul", "h w", "p")],
+    [node("Gemm", "h w b", "s"), node("Softmax", "s", "p")], [node("Gemm", "h w c", "s"), node("Softmax", "s", "p")],
     [node("MatMul", "h w", "s"), node("Softmax", "s", "q"), node("Add", "q d", "p")],
     [node("MatMul", "h w", "s"), node("Softmax", "s", "q"), node("Softmax", "q", "p")],
     [node("MatMul", "h w", "s"), node("Log", "s", "q"), node("Softmax", "q", "p")],
-]
+]  # fmt: skip
 
 
 def test_what_is_no_head_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -218,12 +218,9 @@ def test_counts_stand_for_rows() -> None:
 
 TABLE = {"x": [1.0, 2.0, 3.0, 4.0], "y": [2.0, 1.0, 4.0, 3.0], "g": ["a", "a", "b", "b"]}
 BAD = [
-    lambda: simpson(TABLE, x="z", y="y"),
-    lambda: simpson(TABLE, x="x", y="y", groups="z"),
-    lambda: simpson({**TABLE, "z": np.ones(4) * 1j}, x="x", y="y", groups="z"),
-    lambda: simpson(TABLE, x="x", y="x"),
-    lambda: simpson(TABLE, x="x", y="y", groups=["x"]),
-    lambda: simpson({**TABLE, "x": [1, 1, 1, 1]}, x="x", y="y"),
+    lambda: simpson(TABLE, x="z", y="y"), lambda: simpson(TABLE, x="x", y="y", groups="z"),
+    lambda: simpson({**TABLE, "z": np.ones(4) * 1j}, x="x", y="y", groups="z"), lambda: simpson(TABLE, x="x", y="x"),
+    lambda: simpson(TABLE, x="x", y="y", groups=["x"]), lambda: simpson({**TABLE, "x": [1, 1, 1, 1]}, x="x", y="y"),
     lambda: simpson({**TABLE, "x": [np.nan] * 4}, x="x", y="y"),
     lambda: simpson({**TABLE, "y": [1, 2, 3, np.inf]}, x="x", y="y"),
     lambda: simpson({**TABLE, "y": [1e61, 0, 1, 2]}, x="x", y="y"),
@@ -235,15 +232,14 @@ BAD = [
     lambda: simpson({**TABLE, "n": [10**9] * 4}, x="x", y="y", counts="n"),
     lambda: simpson(TABLE, x="x", y="y", counts="x"),
     lambda: simpson(pd.DataFrame({0: [1, 2, 3], "y": [3, 1, 2]}), x=0, y="y"),
-    lambda: simpson({"x": [], "y": [], "g": []}, x="x", y="y"),
-    lambda: simpson(pd.DataFrame(), x="x", y="y"),
+    lambda: simpson({"x": [], "y": [], "g": []}, x="x", y="y"), lambda: simpson(pd.DataFrame(), x="x", y="y"),
     lambda: simpson(TABLE, x="x", y="y", groups=[()]),
     lambda: simpson({**TABLE, "l": pd.Series([[1]] * 4)}, x="x", y="y", groups="l"),
     lambda: simpson({**TABLE, "l": pd.Series([[1]] * 4)}, x="l", y="y"),
     lambda: simpson(TABLE, x="x", y="y", min_size=2).explain(limit=0),
     lambda: simpson(TABLE, x="x", y="y", min_size=1),
     lambda: simpson(pd.DataFrame(np.arange(12.0).reshape(4, 3) ** 2, columns=["x", "y", "x"]), x="x", y="y"),
-]
+]  # fmt: skip
 
 
 def test_clear_errors() -> None:
