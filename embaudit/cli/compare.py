@@ -21,7 +21,8 @@ def compare(
     fail_below: Annotated[
         list[str] | None,
         typer.Option(
-            "--fail-below", help="Exit 1 below this: kept=0.7 (neighbour lists), predicted=0.7, scores=0.9, rows=0.97."
+            "--fail-below",
+            help="Exit 1 below this: kept=0.7 (neighbour lists), predicted=0.7, scores=0.9, rows=0.97, shared=1.",
         ),
     ] = None,
     reading: Given,

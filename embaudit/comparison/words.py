@@ -37,8 +37,10 @@ def statements(comparison: Comparison) -> tuple[str, ...]:
     parts = [_matching(comparison), _predictions(comparison), _rounding(comparison)]
     for role, change in comparison.changes.items():
         title = comparison.title(role)
-        parts += [_cosines(comparison, change, title), _displaced(comparison, change, title), _threshold(change, title)]
-    parts += [_too_few(comparison), _predicted(comparison), _next(comparison)]
+        parts += [_cosines(comparison, change, title), _threshold(change, title)]
+    displaced = [_displaced(comparison, change, comparison.title(role)) for role, change in comparison.changes.items()]
+    # Where rows were mixed up, nothing else is worth doing first.
+    parts += [_too_few(comparison), _predicted(comparison), " ".join(filter(None, displaced)) or _next(comparison)]
     return tuple(sentence for sentence in parts if sentence)
 
 
@@ -240,7 +242,9 @@ def _next(comparison: Comparison) -> str:
     still = all(map(_is_still, changes))
     served = all(change.predicted_kept is None or change.predicted_kept > 1 - LISTS for change in changes)
     if agreement.same and still and served:
-        return "Nothing to do: either model can stand in for the other."
+        lost = any(change.match.only_before or change.match.only_after for change in changes)
+        alike = "either model can stand in for the other"
+        return f"For the rows that both hold, {alike}; check the others." if lost else f"Nothing to do: {alike}."
     if "rankings" in agreement.predicts and not (still and served):
         start = "The models are the same up to that gauge. " if comparison.explained else ""
         return f"{start}Rankings leave lengths of users open, and so prediction cosines: compare what the models rank."

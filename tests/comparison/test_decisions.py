@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from models import random_model
 
 import embaudit as ea
 from embaudit.comparison.thresholds import thresholds
@@ -111,7 +112,8 @@ def test_vectors_that_changed_places_are_named(shuffled, gauged, nudged):
     assert shuffled.agreement.unlike[1] > 0.6
     assert "of the items correlate by less than 0.3." in shuffled.explain()
     assert list(shuffled.below({"rows": 0.97})) == ["rows"]
-    assert gauged.below({"rows": 1.0}) == nudged.below({"rows": 0.97}) == {}
+    assert gauged.below({"rows": 1.0, "shared": 1.0}) == nudged.below({"rows": 0.97}) == {}
+    assert shuffled.statements[-1].endswith("check that ids fit their rows.")
     with pytest.raises(ea.InputError, match="the limit of kept must be a number from -1 to 1"):
         gauged.below({"kept": "0.5"})
     assert "another item had" not in gauged.explain() + nudged.explain()
@@ -196,3 +198,14 @@ def test_all_pairs_of_a_few_rows_are_compared(n_inputs, rng):
     assert change.mean_gauge + change.mean_unseen + change.mean_remainder == pytest.approx(change.mean_total)
     assert change.cut_error == 0
     assert "all 45 pairs" in str(summary_grid(comparison))
+
+
+def test_rows_that_are_gone_are_for_the_user_to_judge():
+    whole = random_model(n=60, p=80, k=4, right_ids=np.arange(80))
+    some = whole.take(right=np.arange(60))
+    fewer, more = ea.compare(whole, some), ea.compare(some, whole)
+    assert fewer.below({"shared": 0.8}) == {"shared": (0.75, 0.8)}
+    assert more.below({"shared": 1.0}) == {}
+    for each in (fewer, more):
+        assert each.statements[-1].startswith("For the rows that both hold, either")
+    assert ea.compare(whole, whole).statements[-1] == "Nothing to do: either model can stand in for the other."

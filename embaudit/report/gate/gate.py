@@ -220,6 +220,8 @@ class Gate:
             before, now = self.baseline.counts.get(side, 0), len(model.side(side))
             if now < before:
                 yield f"{before - now:,} of {before:,} {model.title(side)}s gone"
+        if self.baseline.sample is None:
+            yield "predictions not compared, as it holds no scores"
         # Rankings leave the scale of scores open.
         scale = 1.0 if change is None or model.predicts is Equivalence.RANKINGS else change.scale
         if not 1 / WORSE <= scale <= WORSE:

@@ -85,7 +85,8 @@ def test_markdown_is_a_table_with_the_gate_below(gate):
         "| | code | finding | what to do |\n|---|---|---|---|\n"
         "| tip, ignored | EMB401 | Some rows are copies. EMB401 | Mend it. |\n"
     )
-    stop = "gate: stops at EMB307 items (issue: --fail-on tip)"
+    stop = "gate: stops at EMB307 items (issue: --fail-on tip); beside the baseline: "
+    stop += "predictions not compared, as it holds no scores"
     assert f"\n**{stop}; not counted: EMB401 items (tip, ignored), EMB404 items (tip, known)**\n" in text
     assert text.endswith(", seed 3\n")
     assert "gate" not in markdown(audit, Gate.of(None).judge(audit))
