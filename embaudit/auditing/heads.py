@@ -113,11 +113,6 @@ class HeadReport(Result):
     )
 
     @property
-    def chosen(self) -> tuple[int, int]:
-        """Return `pair`; the earlier name of it."""
-        return self.pair
-
-    @property
     def n_labels(self) -> int:
         """Labels V."""
         return self.model.n_right

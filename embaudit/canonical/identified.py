@@ -24,11 +24,11 @@ from embaudit.model import FactorModel, SideName
 from embaudit.model.sizes import require_model
 
 
-def identified_factors(
-    model: FactorModel, role: SideName | str, *, biases: bool = False, form: CanonicalForm | None = None
-) -> Matrix:
+def identified_factors(model: FactorModel, role: SideName | str, *, form: CanonicalForm | None = None) -> Matrix:
     """Compute rows whose plain cosine is the prediction cosine.
 
+    Biases and offset are left out, and what a free bias could absorb is removed: with a free item bias each item's
+    scores are centred over the users, with a free user bias (or a softmax or ranking link) each user's over the items.
     Right rows are `(Q − centre) R_Pᵀ u = V s`, left rows `(P − centre) R_Qᵀ v = U s`: the canonical gauges
     at exponent 0 and 1.
 
@@ -38,13 +38,9 @@ def identified_factors(
         With both sides.
     role : {"left", "right"}
         Which side.
-    biases : bool
-        Take the whole scores, biases and offset included. By default they are left out, and what a free
-        bias could absorb is removed: with a free item bias each item's scores are centred over the users,
-        with a free user bias (or a softmax or ranking link) each user's over the items.
     form : CanonicalForm, optional
         The form of this model, where it is at hand already; that of the whole model, where this one has some of the
-        rows of that side. Not used with `biases`.
+        rows of that side.
 
     Returns
     -------
@@ -66,48 +62,15 @@ def identified_factors(
     """
     require_model(model)
     role = model.side_name(role)
-    model, form = _prepared(model, role, biases=biases, form=form)
-    return prediction_view(model, form, role).stored()
+    return prediction_view(model, _form_of(model, role, form), role).stored()
 
 
-def _prepared(
-    model: FactorModel, role: SideName, *, biases: bool, form: CanonicalForm | None
-) -> tuple[FactorModel, CanonicalForm]:
+def _form_of(model: FactorModel, role: SideName, form: CanonicalForm | None) -> CanonicalForm:
     require_both_sides(model, "the prediction cosine")
-    if biases:
-        model = with_bias_columns(model)
-    elif form is not None:
-        require_form_of(model, form, some=[role])
-        return model, form
-    return model, canonical_form(model)
-
-
-def with_bias_columns(model: FactorModel) -> FactorModel:
-    """Move biases and offset into the factors: `[P, 1, a]` and `[Q, b + c, 1]`, k + 2 columns.
-
-    A softmax model becomes a ranking one: its rows of scores stay free up to a constant, while its label
-    biases are no longer free. In a cosine model biases do not enter.
-
-    Examples
-    --------
-    >>> model = FactorModel.from_user_item([[1.0]], [[2.0], [3.0]], item_bias=[0.5, 0.0], offset=1.0)
-    >>> with_bias_columns(model).scores(), model.scores()
-    (array([[3.5, 4. ]]), array([[3.5, 4. ]]))
-    """
-    if not model.link.sees_biases:
-        return model
-    left, right = model.factors("left"), model.right
-    a = np.zeros(len(left)) if model.left_bias is None else model.left_bias
-    b = np.full(len(right), model.offset) if model.right_bias is None else model.right_bias + model.offset
-    return model.replace(
-        left=np.column_stack([left, np.ones(len(left)), a]),
-        right=np.column_stack([right, b, np.ones(len(right))]),
-        left_bias=None,
-        right_bias=None,
-        offset=0.0,
-        link=model.link.folded,
-        objective=None,
-    )
+    if form is None:
+        return canonical_form(model)
+    require_form_of(model, form, some=[role])
+    return form
 
 
 def prediction_rows(model: FactorModel, form: CanonicalForm, role: SideName) -> RowMap:
@@ -139,7 +102,6 @@ def identified_cosines(
     *,
     role: SideName | str,
     pairs: ArrayLike | None = None,
-    biases: bool = False,
     form: CanonicalForm | None = None,
 ) -> Floats:
     """Compute the prediction cosine of pairs: that of two columns (right) or rows (left) of the scores.
@@ -156,7 +118,7 @@ def identified_cosines(
         Which side.
     pairs : array of shape (m, 2) or (2,), optional
         Row numbers; all pairs by default, up to 5 million.
-    biases, form
+    form : CanonicalForm, optional
         See `identified_factors`.
 
     Returns
@@ -181,7 +143,7 @@ def identified_cosines(
     """
     require_model(model)
     role = model.side_name(role)
-    model, form = _prepared(model, role, biases=biases, form=form)
+    form = _form_of(model, role, form)
     x = model.factors(role)
     index = as_pairs(pairs_or_all(pairs, len(x)), len(x), len(x))
     function = prediction_rows(model, form, role)

@@ -36,8 +36,6 @@ KEYS = {
     "fail-on": LEVEL, "ignore": TEXTS, "severity": TABLE, "thresholds": NUMBERS, "baseline": TEXT,
 }  # fmt: skip
 """Options of `embaudit audit` that may be set, and what they must be."""
-FORMER = {"top": "n-neighbours", "pairs": "n-pairs", "gauges": "n-gauges", "group": "groups", "seed": "rng"}
-"""Former names of settings, which keep working."""
 
 
 @dataclass(frozen=True)
@@ -102,10 +100,7 @@ def _checked(path: Path, values: Any) -> Iterator[tuple[str, Any]]:
     """Yield each setting as its command takes it."""
     if not isinstance(values, dict):
         raise must_be(f"tool.embaudit in {path}", "a table", repr(values))
-    for spelled, value in values.items():
-        name: Any = FORMER.get(spelled, spelled)
-        if name != spelled and name in values:
-            raise must_be(f"{name} in {path}", "set once", f"{spelled} besides")
+    for name, value in values.items():
         if name not in KEYS:
             raise must_be(f"a setting in {path}", f"one of {', '.join(KEYS)}", repr(name), nearest_to(name, KEYS))
         kind = KEYS[name]
@@ -114,7 +109,7 @@ def _checked(path: Path, values: Any) -> Iterator[tuple[str, Any]]:
         right = right and not (kind is SEED and value < 0) and (kind is not LEVEL or value in tuple(FailOn))
         texts = value if kind is TEXTS else value.values() if kind is TABLE and right else ()
         if not right or not all(isinstance(text, str) for text in texts):
-            raise must_be(f"{spelled} in {path}", kind, repr(value))
+            raise must_be(f"{name} in {path}", kind, repr(value))
         # Written as they are typed, so that settings and options pass the same checks.
         if kind in (TABLE, NUMBERS):
             yield name, [f"{called}={each}" for called, each in value.items()]

@@ -63,10 +63,6 @@ def is_integer(value: object) -> TypeGuard[int]:
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
-FORMER = {("evaluate_similarities", "n"): "n_neighbours"}
-"""Former names of keywords, which keep working."""
-
-
 def named_keywords(function: Callable[P, T]) -> Callable[P, T]:
     """Refuse a keyword that a function does not have in one sentence, with the nearest that it has.
 
@@ -85,7 +81,6 @@ def named_keywords(function: Callable[P, T]) -> Callable[P, T]:
 
     @wraps(function)
     def checked(*args: P.args, **options: P.kwargs) -> T:
-        options = {FORMER.get((function.__name__, name), name): value for name, value in options.items()}  # type: ignore[assignment]
         for name in options:
             if name not in keywords:
                 raise KeywordError(str(unknown_keyword(function.__name__, name, keywords)))

@@ -117,11 +117,6 @@ class Link(metaclass=_Named):
         free: dict[SideName, bool] = {"left": left, "right": right}
         return tuple(side for side, is_free in free.items() if is_free and side not in self.unit_sides)
 
-    @property
-    def folded(self) -> Link:
-        """The link of the same model with its biases moved into the factors."""
-        return self
-
     def centred(self, model: Sided) -> tuple[SideName, ...]:
         """List the sides that are centred before the scores are decomposed: those whose mean says nothing."""
         return self.free_shifts(model)
@@ -258,11 +253,6 @@ class Softmax(Link):
     def gap(self, before: Floats, after: Floats) -> float:
         """Return the largest change of a log-probability: a relative change of a probability."""
         return float(np.abs(self.log_probabilities(after) - self.log_probabilities(before)).max())
-
-    @property
-    def folded(self) -> Link:
-        """Rankings: the rows of logits stay free up to a constant, while label biases no longer are."""
-        return self if self.guard else Link.RANKING
 
     def centred(self, model: Sided) -> tuple[SideName, ...]:
         """Return both sides: logits are judged relative to those of the mean input."""

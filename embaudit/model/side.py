@@ -288,11 +288,6 @@ class Side:
         eligible = everyone if self.aside is None else np.flatnonzero(~self.aside)
         return eligible if np.count_nonzero(self.norms[eligible]) > 1 else everyone
 
-    @property
-    def asked(self) -> Indices:
-        """Return `eligible_rows`; the earlier name of it."""
-        return self.eligible_rows
-
     @cached_property
     def is_unit(self) -> bool:
         """True if some rows have a direction, and all of those have length 1."""

@@ -337,11 +337,6 @@ class RangeSummary(Result):
     ranges: CosineRange = field(repr=False, compare=False)
     """The ranges themselves."""
 
-    @property
-    def found(self) -> CosineRange:
-        """Return `ranges`; the earlier name of it."""
-        return self.ranges
-
     def explain(self) -> str:
         """Describe how wide the ranges are, and how many signs are certain."""
         if not self.n_pairs:

@@ -218,15 +218,6 @@ class Remedy(Result):
         """Name the fields of the vectors that a file of them loses, and the options that restore them; else nothing."""
         return self._in_file(path)[1]
 
-    def unsaid(self, path: AnyPath) -> str:
-        """Return `lost_fields(path)`; the earlier name of it."""
-        return self.lost_fields(path)
-
-    @property
-    def said(self) -> str:
-        """Description of the vectors; the earlier name of `description`."""
-        return self.description
-
     def verify(self, path: Path) -> None:
         """Compare a file with what it should hold, in its first, middle and last rows.
 

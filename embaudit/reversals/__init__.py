@@ -4,14 +4,10 @@ from embaudit.reversals.report import Grouping, ReversalKind, SimpsonReport
 from embaudit.reversals.search import similarity_reversal, simpson
 from embaudit.reversals.statistics import Association, GroupMoments
 
-Kind = ReversalKind
-"""Earlier name of `ReversalKind`, for one release."""
-
 __all__ = [
     "Association",
     "GroupMoments",
     "Grouping",
-    "Kind",
     "ReversalKind",
     "SimpsonReport",
     "similarity_reversal",

@@ -80,8 +80,6 @@ class ProductPenaltyMF(LinearEmbedding):
         See `truncated_svd`.
     random_state : int, RandomState, Generator or None
         Where iterative solvers start.
-    exponent : float or str, optional
-        The name of `split` in earlier versions. The exponent of a canonical form (`at_exponent`) is another thing.
 
     Attributes
     ----------
@@ -132,21 +130,13 @@ class ProductPenaltyMF(LinearEmbedding):
         split: float | str = 0.5,
         svd_solver: str = "auto",
         random_state: Any = None,
-        exponent: float | str | None = None,
     ) -> None:
         super().__init__(n_components, alpha=alpha, svd_solver=svd_solver, random_state=random_state)
         self.split = split
-        self.exponent = exponent
-
-    @property
-    def _split(self) -> float | str:
-        return self.split if self.exponent is None else self.exponent
 
     def _require_parameters(self, n: int, p: int) -> None:
         super()._require_parameters(n, p)
-        s: Any = self._split
-        if self.exponent is not None and self.split != 0.5:
-            raise must_be("split", "given once", f"{self.split!r} and exponent {s!r}", "exponent is its earlier name")
+        s: Any = self.split
         is_valid = s in RESCALINGS if isinstance(s, str) else isinstance(s, Real) and not isinstance(s, bool)
         if not is_valid or (not isinstance(s, str) and not 0 <= s <= 1):
             raise must_be("split", "from 0 to 1 or one of " + ", ".join(RESCALINGS), repr(s))
@@ -159,12 +149,11 @@ class ProductPenaltyMF(LinearEmbedding):
         live = sigma > 0
         # α/σ may exceed the largest float before it is divided again, but never the second σ of a ratio.
         g = 1 / (1 + (np.sqrt(float(self.alpha)) / sigma[live]) ** 2)
-        split = self._split
-        if isinstance(split, str):
-            d = RESCALINGS[split](g, sigma[live])
+        if isinstance(self.split, str):
+            d = RESCALINGS[self.split](g, sigma[live])
             left[live], right[live] = np.sqrt(g) * d, np.sqrt(g) / d
         else:
-            left[live], right[live] = g**split, g ** (1 - split)
+            left[live], right[live] = g**self.split, g ** (1 - self.split)
         return left, right
 
     @property

@@ -59,9 +59,9 @@ def test_certified_entries_and_ranges_are_of_the_stored_rows():
     model = flat_users()
     found = audit(model, **EFFORT).evidence.limits
     for one in (one for one in found.ranges if one.role == "right"):
-        stored = pair_cosines(model.right, model.right, one.found.pairs)
-        assert (stored >= one.found.lower - 1e-9).all()
-        assert (stored <= one.found.upper + 1e-9).all()
+        stored = pair_cosines(model.right, model.right, one.ranges.pairs)
+        assert (stored >= one.ranges.lower - 1e-9).all()
+        assert (stored <= one.ranges.upper + 1e-9).all()
     for one in (one for one in found.certificates if one.role == "right"):
         assert np.array_equal(
             one.certified.indices, neighbours(model.right, one.top_n, rows=one.certified.rows).indices
@@ -136,12 +136,12 @@ def test_no_gauge_of_a_named_set_leaves_a_bound(seed):
     assert found.ranges
     assert found.rank == model.rank
     for one in found.ranges:
-        assert one.found.model.rank == model.rank
-        for gauge in tried(model, one.found.group, draw):
-            after = cosines(gauge.act(model), one.role, one.found.pairs)
-            known = ~np.isnan(after) & ~np.isnan(one.found.lower)
-            assert (after >= one.found.lower - 1e-7)[known].all()
-            assert (after <= one.found.upper + 1e-7)[known].all()
+        assert one.ranges.model.rank == model.rank
+        for gauge in tried(model, one.ranges.group, draw):
+            after = cosines(gauge.act(model), one.role, one.ranges.pairs)
+            known = ~np.isnan(after) & ~np.isnan(one.ranges.lower)
+            assert (after >= one.ranges.lower - 1e-7)[known].all()
+            assert (after <= one.ranges.upper + 1e-7)[known].all()
     for one in found.certificates:
         length = one.max_shift * model.side(one.role).median_length
         for kappa in (1.1, KAPPA):

@@ -45,7 +45,7 @@ def test_only_what_is_new_counts_beside_a_baseline(model, embaudit):
 def test_settings_are_read_said_and_overridden(model, embaudit, name, tmp_path, monkeypatch):
     head = "[tool.embaudit]\n" if name == "pyproject.toml" else ""
     severity = "[tool.embaudit.severity]" if head else "[severity]"
-    (tmp_path / name).write_text(f'{head}fail-on = "issue"\ngauges = 1\n{severity}\nEMB101 = "tip"\n')
+    (tmp_path / name).write_text(f'{head}fail-on = "issue"\nn-gauges = 1\n{severity}\nEMB101 = "tip"\n')
     (tmp_path / "below").mkdir()
     monkeypatch.chdir(tmp_path / "below")
     model = Path("..") / model

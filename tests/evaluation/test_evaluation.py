@@ -135,8 +135,8 @@ def test_rows_without_direction_are_left_out():
 
 def test_what_cannot_be_judged_is_refused():
     given = [(GENRES[:5], {}), (["A"] * 12, {}), ([None] * 12, {}), (GENRES, {"n_neighbours": 10}),
-             (GENRES, {"n_queries": 1, "n": 2}), ([f"label {i}" for i in range(12)], {"n": 2}),
-             (["A|B"] * 12, {"n": 2})]  # fmt: skip
+             (GENRES, {"n_queries": 1, "n_neighbours": 2}), ([f"label {i}" for i in range(12)], {"n_neighbours": 2}),
+             (["A|B"] * 12, {"n_neighbours": 2})]  # fmt: skip
     assert_refused(
         "evaluate",
         (partial(evaluate_similarities, make(), truth, **options) for truth, options in given),
@@ -252,7 +252,7 @@ def test_labels_of_any_kind_are_read_as_texts():
 def test_queries_that_nothing_answers_are_left_out():
     """One label of every row, one of a single row, one of two rows: chance is over queries that can be answered."""
     labels = ["a", "b", "b", "c", "c", "c", "a|b|c|d"]
-    found = evaluate_similarities(random_model(n=9, p=7, k=2), labels, n=2)
+    found = evaluate_similarities(random_model(n=9, p=7, k=2), labels, n_neighbours=2)
     # The last row is related to all others, the first to the last alone.
     assert found.queries.tolist() == [0, 1, 2, 3, 4, 5]
     assert found.chance == pytest.approx(np.mean([1, 2, 2, 3, 3, 3]) / 6)

@@ -129,7 +129,6 @@ CALLS = {
     ea.fix: {"model": MODEL},
     REMEDY.stream: {"role": "right"},
     REMEDY.lost_fields: {"path": "w.npz"},
-    REMEDY.unsaid: {"path": "w.npz"},
     REMEDY.vectors: {},
     REMEDY.write: {"path": "w.npz", "force": True},
     ea.head_report: {"model": HEAD, "n_labels": 8, "n_pairs": 5, "n_gauges": 0, "n_neighbours": 2},

@@ -156,10 +156,11 @@ def in_ranges(model, found, draw):
             if not claim.scope.models.startswith(one.group) or claim.scope.max_condition != one.max_condition:
                 continue
             for gauge in (None, *tried(model, claim.scope, one.group, one.role, draw)):
-                after = _full(cosines(model if gauge is None else gauge.act(model), one.role))[tuple(one.found.pairs.T)]
-                assert not (after < one.found.lower - TOLERANCE).any()
-                assert not (after > one.found.upper + TOLERANCE).any()
-            widths = (one.found.upper - one.found.lower)[~np.isnan(one.found.lower)]
+                moved = cosines(model if gauge is None else gauge.act(model), one.role)
+                after = _full(moved)[tuple(one.ranges.pairs.T)]
+                assert not (after < one.ranges.lower - TOLERANCE).any()
+                assert not (after > one.ranges.upper + TOLERANCE).any()
+            widths = (one.ranges.upper - one.ranges.lower)[~np.isnan(one.ranges.lower)]
             assert np.mean(widths >= claim.value - 1e-9) >= 0.5
 
 
