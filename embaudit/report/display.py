@@ -32,6 +32,8 @@ TITLE = "title"
 """Marks text that stands below a picture on a page, where it breaks into lines, instead of above it."""
 LONGEST, NAME, LINES = 50, 26, 2
 """Characters of a name, of a line of the name of a row, and lines of that at most."""
+BESIDE = 24
+"""Characters of a name beside a heatmap."""
 UNKNOWN = "#9a9a9a"
 """Colour of cells without a number."""
 DIVERGING = "RdBu_r"
@@ -267,7 +269,7 @@ def draw_matrix(
     return image
 
 
-def name_groups(ax: Any, groups: Sequence[str], longest: int, size: float | str) -> None:
+def name_groups(ax: Any, groups: Sequence[str]) -> None:
     """Write beside a heatmap what its groups are called, where they are high enough for a line of text.
 
     Parameters
@@ -276,19 +278,15 @@ def name_groups(ax: Any, groups: Sequence[str], longest: int, size: float | str)
         What `draw_matrix` drew on.
     groups : sequence of str of length m
         The name of each row's group, one group after the other.
-    longest : int
-        Characters of a name at most.
-    size : float or str
-        Of the letters, as matplotlib takes it.
     """
     # A row is centred on its number, so the first group begins half a row before 0.
     edges = np.concatenate([[-0.5], edges_of(groups), [len(groups) - 0.5]])
     high = np.flatnonzero(np.diff(edges) >= NAMED * len(groups))
     middles = (edges[:-1] + edges[1:])[high] / 2
-    names = [cut(visible(groups[int(middle)]), longest).replace("$", r"\$") for middle in middles]
+    names = [cut(visible(groups[int(middle)]), BESIDE).replace("$", r"\$") for middle in middles]
     # Major ticks mark where groups end, so names are minor ones.
     ax.set_yticks(middles, labels=names, minor=True)
-    ax.tick_params(axis="y", which="minor", length=0, labelsize=size)
+    ax.tick_params(axis="y", which="minor", length=0, labelsize="small")
 
 
 def picture_format(path: AnyPath) -> str:

@@ -65,7 +65,7 @@ NOUNS = {"identity": "scores", "sigmoid": "probabilities", "softmax": "probabili
 
 @dataclass(frozen=True, eq=False)
 class Family:
-    """Equivalent models `rows · exp(step (t − origin))`, `other_rows · exp(−step (t − origin))`, t from low to high."""
+    """Equivalent models `rows · exp(step (t − origin))`, `other_rows · exp(−step (t − origin))`, t from 0 to high."""
 
     kind: str
     """"exponent", "worst", "folded", "rotation" or "stored"."""
@@ -80,7 +80,6 @@ class Family:
     step: Floats
     """(d,) how fast each axis is stretched."""
     origin: float = 0.0
-    low: float = 0.0
     high: float = 1.0
     start: float = 0.0
     """Position of the slider at first."""
@@ -341,7 +340,7 @@ class Explorer:
             shifts = shifts @ family.basis
         return record(
             family,
-            *("kind", "origin", "low", "high", "start", "places", "is_gauge", "home", "stops", "kappas"),
+            *("kind", "origin", "high", "start", "places", "is_gauge", "home", "stops", "kappas"),
             **{name: packed(getattr(family, name)) for name in arrays},
             shifts=packed(shifts),
         )
@@ -389,7 +388,7 @@ def explorer(audit: Audit) -> Explorer | None:
         other_names=random if drawn else tuple(names_of(some, other, np.arange(n_other))),
         drawn=drawn,
         link=model.link.name,
-        soft_cap=getattr(model.link, "soft_cap", None),
+        soft_cap=model.link.soft_cap,
         unit=(side in model.link.unit_sides, other in model.link.unit_sides),
         offset=model.offset if model.link.sees_biases else 0.0,
         families=families,
@@ -455,7 +454,7 @@ def _first(some: FactorModel, side: SideName, family: Family, n: int) -> tuple[i
     # Among rows that a reader is likely to know: those with most interactions, or the longest.
     queries = np.sort(np.argsort(-np.asarray(weight), kind="stable")[:FIRST])
     # The end further from where the slider starts, as lists are likely to change most there.
-    far_end = family.low if family.start - family.low > family.high - family.start else family.high
+    far_end = 0.0 if family.start > family.high - family.start else family.high
     far = family.rows * np.exp(family.step * (far_end - family.origin))
     before, after = neighbours(some.factors(side), n, rows=queries), neighbours(far, n, rows=queries)
     stays = before.kept_in(after)
@@ -491,7 +490,6 @@ def explorer_parts(audit: Audit) -> dict[str, Any]:
     return {
         "explorer": explored,
         "labels": LABELS | {EXPONENT: exponents},
-        "shows": explored.shows,
         "few": few,
         "among": f"all {explored.total:,} {explored.title}s" if is_all else among,
         "noun": "scores" if is_alone(audit.model) else NOUNS.get(explored.link, "scores"),

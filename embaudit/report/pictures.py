@@ -36,7 +36,7 @@ from embaudit.model.sizes import require_ordinary_size
 from embaudit.movements import Movement
 from embaudit.movements.neighbourhoods import find_rows
 from embaudit.ranges import CertifiedNeighbours
-from embaudit.report.display import TITLE, Display, draw_matrix, drawn, name_groups
+from embaudit.report.display import BESIDE, TITLE, Display, draw_matrix, drawn, name_groups
 from embaudit.report.document import names_of
 from embaudit.report.figures import (
     BlockDisplay,
@@ -56,8 +56,6 @@ MOST_ROWS = 1_000
 """Rows of a heatmap at most: their cosines are held as a matrix, and take seconds to put in order."""
 MOST_NAMES = 40
 """Rows up to which each is named."""
-LONGEST = 24
-"""Characters of a name beside a picture."""
 LINE = 0.07
 """Height of a line above the panels, beside theirs."""
 FURTHEST = "furthest"
@@ -294,9 +292,9 @@ class HeatmapDisplay(Display):
             panel_ax.set_xlabel("\n".join(lines), fontsize="small")
         # Groups that have room are named, else rows where they are few.
         if self.selection.groups:
-            name_groups(axes[0], [group or "no group" for group in self.selection.groups], LONGEST, "small")
+            name_groups(axes[0], [group or "no group" for group in self.selection.groups])
         elif len(self.names) <= MOST_NAMES:
-            names = [drawn(cut(name, LONGEST)) for name in self.names]
+            names = [drawn(cut(name, BESIDE)) for name in self.names]
             axes[0].set_yticks(range(len(names)), names, fontsize="xx-small" if len(names) > 25 else "x-small")
         bar = ax.figure.colorbar(image, ax=axes, label="cosine", fraction=0.03, pad=0.02, shrink=0.8)
         bar.solids.set_rasterized(True)

@@ -172,7 +172,7 @@
   /** The condition number between your model and a place of a family; NaN where no gauge leads there. */
   function kappa(family, at) {
     if (!family.is_gauge) return NaN;
-    if (family.kappas) return family.kappas[Math.round((at - family.low) / (family.high - family.low) * family.places)];
+    if (family.kappas) return family.kappas[Math.round(at / family.high * family.places)];
     let most = -Infinity, least = Infinity;
     for (const step of family.step) { most = Math.max(most, step); least = Math.min(least, step); }
     return Math.exp(Math.abs(at - family.origin) * (most - least));
@@ -376,7 +376,7 @@
     if (playing) { stop(); return; }
     $("play").textContent = "❚❚ Pause";
     const family = now.family.kind === "stored" && data.pad ? null : families.find((one) => one.kind !== "stored");
-    const begun = performance.now(), [from, to] = family ? [family.low, family.high] : [-data.pad.reach, 0];
+    const begun = performance.now(), [from, to] = family ? [0, family.high] : [-data.pad.reach, 0];
     const first = family ? (family.start - from) / (to - from) : 1;
     const step = (time) => {
       const wave = 0.5 - 0.5 * Math.cos((time - begun) / 1600 + Math.acos(1 - 2 * first));
