@@ -26,7 +26,6 @@ Texts = list[str] | None
 File = Path | None
 Count = int | None
 Number = float | None
-Seed = Annotated[int, typer.Option(help="Seed of every random draw.", min=0)]
 Rng = Annotated[int, typer.Option("--rng", help="Seed of every random draw.", min=0)]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite outputs that exist.")]

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from embaudit.cli.app import Quiet, Seed, app
+from embaudit.cli.app import Quiet, Rng, app
 from embaudit.cli.terminal import make_console, progress_bars
 
 PAPER_USERS, PAPER_ITEMS = 20_000, 1_000
@@ -29,7 +29,7 @@ def demo(
     *,
     n_users: Annotated[int, typer.Option(help="Users to simulate.", min=20)] = PAPER_USERS,
     n_items: Annotated[int, typer.Option(help="Items to simulate.", min=20)] = PAPER_ITEMS,
-    seed: Seed = 0,
+    rng: Rng = 0,
     quiet: Quiet = False,
 ) -> None:
     """Simulate interactions, fit both objectives of the Netflix paper and audit both models."""
@@ -49,12 +49,12 @@ def demo(
     share = n_users * n_items / (PAPER_USERS * PAPER_ITEMS)
     alphas = PRODUCT_ALPHA * share, FACTOR_ALPHA * share**0.5
     with progress_bars(quiet=quiet):
-        data = simulate_interactions(n_users, n_items, max_items=max(1, round(MAX_SHARE * n_items)), rng=seed)
+        data = simulate_interactions(n_users, n_items, max_items=max(1, round(MAX_SHARE * n_items)), rng=rng)
         names = np.array([f"item {i} (cluster {c})" for i, c in enumerate(data.clusters)])
         estimators = (ProductPenaltyMF(rank, alpha=alphas[0]), FactorPenaltyMF(rank, alpha=alphas[1]))
         models = [estimator.fit(data.matrix).model(data.matrix, item_names=names) for estimator in estimators]
         audits = [
-            audit(model, roles=["right"], source=f"simulated, {model.objective}", rng=seed)
+            audit(model, roles=["right"], source=f"simulated, {model.objective}", rng=rng)
             for model in track(models, "auditing both objectives", len(models))
         ]
     console = make_console(quiet=quiet)

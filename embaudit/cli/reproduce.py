@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from typer import Argument, Option
 
-from embaudit.cli.app import Count, Force, Number, Quiet, Seed, app
+from embaudit.cli.app import Count, Force, Number, Quiet, Rng, app
 from embaudit.cli.commands import Group
 from embaudit.cli.terminal import make_console, progress_bars
 from embaudit.errors import InputError, must_be
@@ -40,7 +40,7 @@ def reproduce(
     size: Annotated[Size, Option(help="Data of the Netflix figure: small, or as large as the paper's.")] = Size.SMALL,
     own: Setting,
     n_seeds: Annotated[int, Option(help="Repeat the Netflix numbers for so many seeds.", min=1)] = 5,
-    seed: Seed = 0,
+    rng: Rng = 0,
     quiet: Quiet = False,
     force: Force = False,
 ) -> None:
@@ -63,7 +63,7 @@ def reproduce(
     for each in names:
         options: dict[str, Any] = {"size": setting, "n_seeds": n_seeds} if each is Name.NETFLIX else {}
         with progress_bars(quiet=quiet):
-            figure = getattr(figures, each)(seed=seed, **options)
+            figure = getattr(figures, each)(seed=rng, **options)
         files = figure.save(out, force=force)
         console.rule(str(each))
         console.print(figure.caption, markup=False)
