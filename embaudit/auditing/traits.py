@@ -12,8 +12,9 @@ import numpy as np
 from embaudit.core.checked import Indices, Matrix, Vector
 from embaudit.linalg.nearest import NeighbourLists, list_length, neighbours
 from embaudit.linalg.rows import each_chunk, in_order, row_norms, sample_rows, unit_rows
+from embaudit.linalg.transformed_rows import with_shift
 from embaudit.model import FactorModel, SideName
-from embaudit.model.side import Side
+from embaudit.model.side import UNIT, Side
 from embaudit.movements import Levels, Twins, levels, twins
 from embaudit.movements.movement import QUERIES, SEARCHED
 from embaudit.movements.neighbourhoods import LISTED, NearestChanged, Neighbourhood, by_name
@@ -21,8 +22,6 @@ from embaudit.movements.twins import once, standing_rows
 
 MIN_ROWS = 30
 """Rows with a direction below which what is typical of them is not asked."""
-UNIT = 1e-3
-"""Distance of the lengths of rows from 1 up to which they are unit rows: what rounding to a few digits leaves."""
 ALIKE = 1e-3
 """Difference of singular values, relative to the largest, up to which columns are orthonormal but for a scale."""
 MAX_HUBS = 10
@@ -216,7 +215,7 @@ def common_direction(side: Side, lists: NeighbourLists, first: Indices | None = 
     """
     # In float64, since the sum of very many float32 rows loses digits.
     mean = np.asarray(np.mean(side.rows, axis=0, dtype=np.float64))
-    centred = neighbours(side.rows, 1, rows=lists.rows, shift=-mean, first=first)
+    centred = neighbours(with_shift(side.rows, -mean), 1, rows=lists.rows, first=first)
     return CommonDirection(
         mean_cosine(side.rows, side.norms),
         float(np.linalg.norm(mean)) / side.median_length if side.median_length else float("nan"),

@@ -20,12 +20,12 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from embaudit.core.checked import Flags, Floats, Indices, Matrix, Vector, as_count, as_rows, as_vector
+from embaudit.core.checked import Flags, Floats, Indices, Matrix, Vector, as_count, as_rows
 from embaudit.core.parallel import parallel_map, row_blocks
 from embaudit.errors import must_be
 from embaudit.linalg.pairs import pair_cosines
 from embaudit.linalg.rows import unit_rows
-from embaudit.linalg.transformed_rows import Rows, Singles, lengths, single, with_shift
+from embaudit.linalg.transformed_rows import Rows, Singles, lengths, single
 
 Hits: TypeAlias = tuple[Indices, Indices, Vector]
 """Row, column and value of some entries of a tile, in order of rows and then of columns."""
@@ -489,7 +489,6 @@ def neighbours(
     n: int = 10,
     *,
     rows: ArrayLike | None = None,
-    shift: Vector | None = None,
     first: Indices | None = None,
 ) -> NeighbourLists:
     """Find the exact `n` nearest rows by cosine.
@@ -502,8 +501,6 @@ def neighbours(
         How many neighbours; at most p - 1.
     rows : array of int, optional
         For which rows; all by default.
-    shift : array of shape (k,), optional
-        Added to every row first, a block at a time.
     first : array of int (p,), optional
         The row that stands for each: only rows that stand for themselves are listed, and never for their own group.
 
@@ -521,14 +518,12 @@ def neighbours(
         raise must_be("the number of rows", "at least 2 to have neighbours", len(x))
     n = as_count(n, "the number of neighbours", most=len(x) - 1)
     queries: Indices = np.arange(len(x)) if rows is None else as_rows(rows, len(x))
-    shift = None if shift is None else as_vector(shift, "shift", x.shape[1])
     first = None if first is None else as_rows(first, len(x), "first")
     if first is not None and len(first) != len(x):
         raise must_be("first", f"a vector of {len(x)} row numbers", f"{len(first)}")
     if not len(queries):
         raise must_be("rows", "at least one row number", "none")
-    rows_searched = x if shift is None else with_shift(x, shift)
-    parts = [_search(rows_searched, queries[batch], n + 1, first) for batch in row_blocks(len(queries), x.shape[1])]
+    parts = [_search(x, queries[batch], n + 1, first) for batch in row_blocks(len(queries), x.shape[1])]
     indices, cosines = (np.concatenate([getattr(top, name) for top in parts]) for name in ("columns", "values"))
     listed = np.where(indices[:, :-1] < 0, np.nan, cosines[:, :-1])
-    return NeighbourLists(queries, indices[:, :-1], listed, cosines[:, -1], rows_searched)
+    return NeighbourLists(queries, indices[:, :-1], listed, cosines[:, -1], x)

@@ -25,6 +25,7 @@ from embaudit.report.display import AMBER, BLUE, SOFT, TEAL
 from embaudit.report.document import Charted, Document, Grid, Section, glossary, lists_of, named
 from embaudit.report.figures import BlockDisplay, IntervalDisplay, SimpsonDisplay, StackDisplay
 from embaudit.reversals import Grouping, ReversalKind, SimpsonReport
+from embaudit.reversals.report import shortened
 
 MEASURE_TITLES = ("precision", "AUC", "NDCG")
 """Measures in the order of `evaluation.measures.MEASURES`."""
@@ -242,7 +243,7 @@ def simpson_document(report: SimpsonReport) -> Document:
             # The picture of the first grouping stands at the top already.
             *(_of_groups(each, at, drawn[at - 1] if at > 1 else ()) for at, each in enumerate(groupings, start=1)),
         ),
-        notes=tuple(report.listed_notes(limit=LISTED)),
+        notes=tuple(shortened(report.notes, LISTED)),
         facts=(
             ("rows", f"{report.pooled.n:,}"),
             ("left out, for want of x or y", f"{report.n_missing:,}"),

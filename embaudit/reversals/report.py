@@ -360,10 +360,6 @@ class SimpsonReport(Drawn):
             lines.append(f"Undecided, for want of two groups with a vote: {undecided}.")
         return "\n".join(lines)
 
-    def listed_notes(self, *, limit: int | None = None) -> list[str]:
-        """Return `notes`, at most so many; a last one says how many more there are."""
-        return shortened(self.notes, limit)
-
     def to_frame(self) -> pd.DataFrame:
         """Return one row a grouping, ranked."""
         import pandas as pd

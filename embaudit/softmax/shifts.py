@@ -10,6 +10,7 @@ from embaudit.core.checked import Floats, Indices, Vector
 from embaudit.core.parallel import parallel_map, row_blocks
 from embaudit.linalg.nearest import list_length, neighbours
 from embaudit.linalg.pairs import draw_pairs, n_pairs, pair_cosines
+from embaudit.linalg.transformed_rows import Rows, with_shift
 from embaudit.model import FactorModel
 from embaudit.movements.neighbourhoods import LISTED, NearestChanged, Neighbourhood, by_name
 from embaudit.movements.twins import once, standing_rows, twins
@@ -18,7 +19,7 @@ from embaudit.softmax.label_sample import LabelSample
 
 TARGETS = (0.0, -1.0, 1.0)
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
-N_SHOWN_PAIRS = 5
+N_SHOWN = 5
 
 
 @dataclass(frozen=True)
@@ -106,8 +107,8 @@ def _summary(
         exact=exact,
         quantiles={level: float(np.quantile(reached, level)) for level in QUANTILES} if len(movable) else {},
         within_one=float(np.mean(reached <= 1)) if len(movable) else 0.0,
-        easiest=shown(order[:N_SHOWN_PAIRS]),
-        hardest=shown(order[::-1][:N_SHOWN_PAIRS]),
+        easiest=shown(order[:N_SHOWN]),
+        hardest=shown(order[::-1][:N_SHOWN]),
     )
 
 
@@ -136,7 +137,7 @@ class NeighbourChange:
 
 
 def neighbour_change(
-    model: FactorModel, rows: Indices, shift: Vector, *, n: int | None, exact: bool, n_examples: int = 5
+    model: FactorModel, rows: Indices, shift: Vector, *, n: int | None, exact: bool
 ) -> NeighbourChange:
     """Compare the `n` nearest labels of some rows before and after a translation of all labels.
 
@@ -154,12 +155,13 @@ def neighbour_change(
     if n < 1:  # all labels are copies of one
         nothing = float("nan")
         return NeighbourChange(len(labels), exact, nothing, nothing, nothing, 0, nothing, (), tuple(labels.tolist()))
-    before, after = (neighbours(model.right, n, rows=labels, first=first, shift=moved) for moved in (None, shift))
+    versions: tuple[Rows, ...] = (model.right, with_shift(model.right, shift))
+    before, after = (neighbours(x, n, rows=labels, first=first) for x in versions)
     nearest, changed = NearestChanged.of(before, after, exact=exact), 1 - before.overlap(after)
     lost = np.count_nonzero((before.indices >= 0) & ~before.kept_in(after), axis=1)
     other = ~before.first(1).kept_in(after.first(1))[:, 0]
     # Examples: labels without duplicates first, then by neighbours lost; a changed nearest one counts once more.
-    most = np.lexsort((-lost - other, ~copies.alone[labels]))[:n_examples]
+    most = np.lexsort((-lost - other, ~copies.alone[labels]))[:N_SHOWN]
     shown = (lists.of(most) for lists in (before, after))
     examples = by_name(model.names("right"), *shown, first=copies.first, most=LISTED)
     compared = tuple(labels.tolist())

@@ -149,7 +149,6 @@ CALLS = {
     ea.similarity_reversal: {"before": TABLE, "after": TABLE[::-1], "clusters": list("aaaabbbbb")},
     ea.simpson: {"frame": FRAME, "x": "x", "y": "y", "groups": ["g"], "n_permutations": 0, "min_size": 2},
     REPORT.explain: {},
-    REPORT.listed_notes: {},
     REPORT.plot: {},
     ea.simulate_interactions: {"n_users": 8, "n_items": 6, "n_clusters": 2},
     ea.truncated_svd: {"X": TABLE, "k": 2},

@@ -17,6 +17,7 @@ from embaudit.core.checked import as_factors
 from embaudit.linalg import nearest as module
 from embaudit.linalg.nearest import TIE, neighbours
 from embaudit.linalg.pairs import as_pairs, pair_cosines
+from embaudit.linalg.transformed_rows import with_shift
 from embaudit.testing import factor_matrices, seeds
 
 
@@ -122,7 +123,7 @@ def test_tiles_do_not_show(monkeypatch: pytest.MonkeyPatch, seed: int, dtype: ty
 def test_a_shift_moves_every_row_before_the_search() -> None:
     x = np.random.default_rng(2).standard_normal((50, 3)).astype(np.float32)
     shift = np.array([0.5, -2.0, 1.0])
-    one, other = neighbours(x, 4, rows=[3, 9], shift=shift), neighbours(x.astype(np.float64) + shift, 4, rows=[3, 9])
+    one, other = (neighbours(y, 4, rows=[3, 9]) for y in (with_shift(x, shift), x.astype(np.float64) + shift))
     np.testing.assert_array_equal(one.indices, other.indices)
     np.testing.assert_allclose(one.cosines, other.cosines, rtol=0, atol=1e-15)
     assert (one.indices != neighbours(x, 4, rows=[3, 9]).indices).any()
