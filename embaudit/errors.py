@@ -7,7 +7,7 @@ command line into what one types, `--kind head`.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from shlex import quote, split
 from unicodedata import category
 
@@ -71,6 +71,17 @@ GONE = {
     ),
 }
 """Names that were taken out, as docs/migration.md calls them, and their replacements."""
+
+
+def naming_gone(module: str) -> Callable[[str], object]:
+    """Return the `__getattr__` of a module, which names the replacement of what was there."""
+
+    def missing(name: str) -> object:
+        if remedy := GONE.get(f"name {module}.{name}"):
+            raise AttributeError(f"{module}.{name} is gone; {remedy}.")
+        raise AttributeError(f"module {module!r} has no attribute {name!r}")
+
+    return missing
 
 
 def escaped(text: str) -> str:

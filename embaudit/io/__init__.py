@@ -1,6 +1,6 @@
 """Reading and writing: models in many formats, interactions, labels and titles; nothing is ever unpickled."""
 
-from embaudit.errors import GONE
+from embaudit.errors import naming_gone
 from embaudit.io.catalogue import Format, formats
 from embaudit.io.checkpoints.final_norm import Rounding, rounding_of
 from embaudit.io.files import distinct_outputs
@@ -47,9 +47,4 @@ __all__ = [
     "written_whole",
 ]
 
-
-def __getattr__(name: str) -> object:
-    """Name the replacement of what was here."""
-    if remedy := GONE.get(f"name embaudit.io.{name}"):
-        raise AttributeError(f"embaudit.io.{name} is gone; {remedy}.")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = naming_gone(__name__)

@@ -1,6 +1,6 @@
 """Properties of a softmax head that no gauge changes, and what label cosines can mean."""
 
-from embaudit.errors import GONE
+from embaudit.errors import naming_gone
 from embaudit.softmax.argmaxable import Argmaxable, SharedHalves, argmaxable, shared_halves
 from embaudit.softmax.label_cosines import ProjectorCosines, logit_cosines, projector_cosines
 from embaudit.softmax.label_sample import probe_inputs
@@ -19,9 +19,4 @@ __all__ = [
     "shared_halves",
 ]
 
-
-def __getattr__(name: str) -> object:
-    """Name what replaces a function of earlier versions."""
-    if remedy := GONE.get(f"name embaudit.softmax.{name}"):
-        raise AttributeError(f"embaudit.softmax.{name} is gone; {remedy}.")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = naming_gone(__name__)
