@@ -34,6 +34,7 @@ from embaudit.gauges import Affine, Diagonal, Gauge, GaugeGroup, GeneralLinear
 from embaudit.linalg.nearest import tie_of
 from embaudit.linalg.pairs import draw_pairs
 from embaudit.linalg.rows import sample_rows, unit_rows
+from embaudit.linalg.structured import WIDE
 from embaudit.model import FactorModel, Pairs, Role
 from embaudit.model.sizes import require_model
 from embaudit.ranges import certified_neighbours, cosine_range
@@ -123,8 +124,6 @@ def _require_counts(objective: str, **counts: int) -> None:
         as_count(count, name, least=0 if name == "n_steps" or name in unused else 1)
 
 
-LONG = 256
-"""Dimensions above which attacks other than diagonal ones keep to the span of few rows, in which nothing is lost."""
 SPANNED_ROWS = 64
 """Rows that pairs are drawn of, there."""
 NEARBY = 100
@@ -281,7 +280,7 @@ def _spanned(group: GaugeGroup, table: Table) -> tuple[Table, Floats | None]:
     """
     rows = np.vstack([rows for rows in (table.x, table.y) if rows is not None])
     width = len(rows) + any(table.is_shifted)
-    if rows.shape[1] <= max(width, LONG) or isinstance(group, Diagonal):
+    if rows.shape[1] <= max(width, WIDE) or isinstance(group, Diagonal):
         return table, None
     span = orthonormal_span(rows, width, np.random.default_rng(0))
     return Table(table.x @ span, None if table.y is None else table.y @ span, table.is_shifted), span
@@ -292,7 +291,7 @@ def _sampled_pairs(
 ) -> _Sample:
     """Draw pairs whose cosine has a range; bound their mean movement by the ranges."""
     first, second = Pairs(role).rows(model)
-    if role != "cross" and model.rank > LONG and not isinstance(group, Diagonal):
+    if role != "cross" and model.rank > WIDE and not isinstance(group, Diagonal):
         rows = sample_rows(model.side(role).directed, SPANNED_ROWS, draw)
         pairs = rows[draw_pairs(len(rows), n_pairs, rng=draw)]
     else:
@@ -331,7 +330,7 @@ def _sampled_lists(
     rows, entries, radii = certified.rows[is_full], certified.indices[is_full], certified.radii[is_full]
     # Lists that hold everything have no rival.
     n_outside = max(0, len(model.side(role).directed) - certified.n - 1) if len(rows) else 0
-    n_near = min(n_outside, NEARBY if model.rank <= LONG else SPANNED_NEARBY)
+    n_near = min(n_outside, NEARBY if model.rank <= WIDE else SPANNED_NEARBY)
     # The search looks at the nearest rivals only; what it finds is counted among all rows in the end.
     nearby = excluded(cosines_of(unit_rows(factors, none=0), rows), entries, n_near)
     groups = np.hstack([rows[:, None], entries, nearby])

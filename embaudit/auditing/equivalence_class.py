@@ -18,7 +18,7 @@ from embaudit.canonical.pinned import MIN_MOVEMENT, SCOPES, pinned_test
 from embaudit.canonical.row_span import outside_shares, rows_space, seen_directions
 from embaudit.core.plain import Recorded
 from embaudit.errors import InputError
-from embaudit.model import OPPOSITE, Equivalence, Softmax
+from embaudit.model import OPPOSITE, Equivalence
 from embaudit.model.pairs import Pairs
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def equivalence_class_of(
     if model.left is None:
         # Any other side may come: all dimensions that the rows span are seen, and nothing lies outside of them.
         uncut = model if uncut is None else uncut
-        n_seen = (uncut.moments("right") if "right" in uncut.link.unit_sides else uncut.right_side.outline).rank
+        n_seen = uncut.right_side.outline.rank
         freedom = {role: _freedom(model, role, n_seen) for role in roles}
         return EquivalenceClass(_scope(model), {}, freedom, None, n_seen)
     held = held_rank(model)
@@ -159,11 +159,6 @@ def held_rank(model: FactorModel) -> int:
         return 0
 
 
-def _capped(model: FactorModel) -> bool:
-    """Check for a soft cap: probabilities may then be equal where scores differ by more than a number a row."""
-    return isinstance(model.link, Softmax) and model.link.soft_cap is not None
-
-
 def _outside(model: FactorModel) -> dict[SideName, float]:
     spaces = {side: rows_space(model, OPPOSITE[side]) for side in model.sides}
     shares = {side: float(outside_shares(model.factors(side), space).max()) for side, space in spaces.items()}
@@ -174,7 +169,7 @@ def _scope(model: FactorModel) -> Scope:
     """Name what is known to predict the same, and say whether that is all."""
     if model.left is None and model.link == "identity":
         return Scope(_argument(model, "scope_of_vectors"))
-    if model.predicts is Equivalence.RANKINGS or _capped(model):
+    if model.predicts is Equivalence.RANKINGS or model.link.soft_cap is not None:
         words = ["linear maps"] + [f"shifts of all {model.title(side)}s" for side in reversed(model.free_shifts)]
         return Scope(_argument(model, "scope_among_others", maps=" and ".join(words)))
     return Scope(_argument(model, "scope_of_all"), whole=True)
@@ -215,6 +210,6 @@ def _freedom(model: FactorModel, role: Role, seen_rank: int) -> Freedom:
         return Freedom(True, Kind.PROVEN, text)
     # On a line a linear gauge keeps all signs or turns all. Rankings and capped logits have further equivalent models,
     # whose cosines are not known.
-    if model.predicts is Equivalence.RANKINGS or _capped(model):
+    if model.predicts is Equivalence.RANKINGS or model.link.soft_cap is not None:
         return Freedom(None, Kind.UNDECIDED, _argument(model, "not_known", role))
     return Freedom(False, Kind.PROVEN, _argument(model, "line_alone" if model.left is None else "line", role))

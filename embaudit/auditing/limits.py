@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from embaudit.attacks import Attack, worst_gauge
-from embaudit.attacks.worst import LONG
 from embaudit.attacks.worst import Objective as AttackObjective
 from embaudit.core.progress import reporting, track
 from embaudit.gauges import Affine, GeneralLinear
 from embaudit.linalg.nearest import list_length
 from embaudit.linalg.rows import sample_rows
+from embaudit.linalg.structured import WIDE
 from embaudit.model import Equivalence, Pairs
 from embaudit.movements.twins import once, standing_rows
 from embaudit.ranges import RangeSummary, certified_neighbours, range_summary
@@ -37,8 +37,6 @@ CURVE = (1.1, 1.25, 1.5, 2.0)
 ROWS = 1_000
 """Rows whose lists stand for all; fewer, from 100 on, where `SEARCHED` cosines would not suffice for them."""
 SEARCHED = 50_000_000
-WIDE = 256
-"""Rank above which fewer pairs are attacked."""
 ATTACKED_RANK = 16_384
 """Rank above which no attack is made: also the span of a few rows then takes long to find."""
 PAIR_CELLS = 2**19
@@ -178,7 +176,7 @@ def _attack(
             objective=objective,
             n=max(_list_length(model, role, options.n_neighbours), 1),
             n_pairs=min(n_pairs, SHIFTED_PAIRS) if isinstance(group, Affine) else n_pairs,
-            n_rows=LONG_LISTS if model.rank > LONG else ATTACKED_LISTS,
+            n_rows=LONG_LISTS if model.rank > WIDE else ATTACKED_LISTS,
             n_starts=options.effort.n_starts,
             n_steps=options.effort.n_steps,
             rng=rng,

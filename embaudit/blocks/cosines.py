@@ -84,8 +84,6 @@ class LocalThreshold(Result):
             f"It is {self.global_cosine:.4f}."
         )
 
-    __str__ = explain
-
 
 @dataclass(frozen=True)
 class BlockNames:

@@ -19,7 +19,7 @@ from functools import cached_property
 import numpy as np
 
 from embaudit.canonical.row_span import complement
-from embaudit.core.checked import Floats, Matrix, Vector, frozen, is_number
+from embaudit.core.checked import EPS, Floats, Matrix, Vector, frozen, is_number
 from embaudit.errors import EquivalenceError, InputError, must_be
 from embaudit.gauges import Gauge
 from embaudit.linalg.mapped import Mapped, RowMap, affine
@@ -32,7 +32,6 @@ from embaudit.model.sizes import require_ordinary_size
 
 EXPONENTS = {"left-whitened": 0.0, "balanced": 0.5, "right-whitened": 1.0}
 """The canonical gauges by name."""
-EPS = float(np.finfo(np.float64).eps)
 ROUNDING = 64
 """Sums of the same rows in another order differ by less than so many times what their numbers can tell from zero."""
 FIRM = float(np.sqrt(EPS))

@@ -14,9 +14,9 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from embaudit.canonical import quadratic_forms
-from embaudit.canonical.quadratic_forms import EPS, LARGEST, LARGEST_SHOWN, Span, n_forms, packed, span_of
+from embaudit.canonical.quadratic_forms import LARGEST, LARGEST_SHOWN, Span, n_forms, packed, span_of
 from embaudit.canonical.row_span import rows_space
-from embaudit.core.checked import RNG, Floats, Indices, Matrix, as_generator, frozen, is_number
+from embaudit.core.checked import EPS, RNG, Floats, Indices, Matrix, as_generator, frozen, is_number
 from embaudit.core.results import Result
 from embaudit.core.words import counted
 from embaudit.errors import must_be
@@ -389,7 +389,7 @@ def _head(model: FactorModel, most: float, draw: np.random.Generator) -> Pinning
     """Decide from the labels alone: what they leave free is linear, so a null space is a set of equivalent models."""
     k, title, scope = model.rank, model.title("right"), SCOPES["head"]
     # Under a cap no number may be added to a row of scores.
-    affine = getattr(model.link, "soft_cap", None) is None
+    affine = model.link.soft_cap is None
     span = span_of(model.right, np.eye(k), affine=affine)
     if span.is_full and not affine:
         because = f"the {title} rows fix every gauge, but under a cap equal probabilities do not imply equal scores"

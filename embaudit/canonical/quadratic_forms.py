@@ -19,11 +19,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from embaudit.core.checked import Floats, Matrix, frozen
+from embaudit.core.checked import EPS, Floats, Matrix, frozen
 from embaudit.linalg.duplicates import spacing_of, spread
 from embaudit.linalg.rows import unit_rows
 
-EPS = float(np.finfo(np.float64).eps)
 LARGEST = 2_200
 """Most numbers of a form for which the span is decomposed (k = 65): some ten seconds."""
 LARGEST_SHOWN = 8_400

@@ -108,10 +108,8 @@ def compare(
     # Each side draws its own: its numbers are the same where the other side is not loaded.
     seeds = dict(zip(("left", "right"), draw.integers(2**63, size=2), strict=True))
     draws = {role: np.random.default_rng(seeds[role]) for role in sides}
-    matches = {role: match(before, after, role, by_row=by[role], partial=partial) for role in sides}
-    for role, shared in matches.items():
-        if len(shared) > ROWS:
-            matches[role] = shared.take(sample_rows(len(shared), ROWS, draws[role]))
+    shared = {role: match(before, after, role, by_row=by[role], partial=partial) for role in sides}
+    matches = {role: each.take(sample_rows(len(each), ROWS, draws[role])) for role, each in shared.items()}
     require_length(n_neighbours, max(len(matches[role]) for role in compared))
     paired = pairing(before, after, matches)
     # Rows that are compared with each other stand on both sides of what is predicted.

@@ -30,6 +30,7 @@ Indices: TypeAlias = NDArray[np.integer[Any]]
 RNG: TypeAlias = np.random.Generator | int | None
 """Source of random numbers: a generator that moves on, a seed, or None for other numbers each time."""
 
+EPS = float(np.finfo(np.float64).eps)
 LARGEST = float(np.finfo(np.float64).max)
 MOST_LETTERS, PADDING = 2**26, 32
 """Texts take as much room as they need up to the first, of 4 bytes each, and so many times as much beyond."""

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from embaudit.core.checked import RNG, Vector, as_generator
-from embaudit.gauges.gauge import EPS, Gauge
+from embaudit.core.checked import EPS, RNG, Vector, as_generator
+from embaudit.gauges.gauge import Gauge
 from embaudit.gauges.group import GaugeGroup, random_linear, sample_spectrum, within_budget
 from embaudit.gauges.linear import GeneralLinear
 from embaudit.gauges.translation import Translation

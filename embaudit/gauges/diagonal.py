@@ -7,10 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from embaudit.core.checked import RNG
+from embaudit.core.checked import EPS, RNG
 from embaudit.errors import must_be
 from embaudit.gauges.budgeted import BudgetedLinear, is_linear, linear_budget
-from embaudit.gauges.gauge import EPS, Gauge
+from embaudit.gauges.gauge import Gauge
 from embaudit.gauges.group import GaugeGroup, covers, sample_spectrum
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from embaudit.core.checked import Matrix, Vector, as_count, as_factors, as_vector, frozen
+from embaudit.core.checked import EPS, Matrix, Vector, as_count, as_factors, as_vector, frozen
 from embaudit.errors import EquivalenceError, InputError, must_be
 from embaudit.linalg.rows import cached_blocks
 from embaudit.linalg.structured import WIDE, Structured, StructuredLinearMap
@@ -19,8 +19,6 @@ from embaudit.model import FactorModel, SideName
 from embaudit.model.equivalence import Equivalence
 from embaudit.model.objectives import Linear, kept_objective
 from embaudit.model.sizes import require_model
-
-EPS = float(np.finfo(np.float64).eps)
 
 MOST_RANK = 1_000_000
 

@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from embaudit.core.checked import RNG, Vector, as_generator, frozen, is_number
+from embaudit.core.checked import EPS, RNG, Vector, as_generator, frozen, is_number
 from embaudit.errors import must_be
-from embaudit.gauges.gauge import EPS, Gauge
+from embaudit.gauges.gauge import Gauge
 from embaudit.linalg.structured import WIDE, StructuredLinearMap, StructuredRotation
 from embaudit.model import FactorModel
 from embaudit.model.equivalence import Equivalence

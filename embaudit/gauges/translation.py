@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from embaudit.core.checked import RNG, as_generator
+from embaudit.core.checked import EPS, RNG, as_generator
 from embaudit.errors import must_be
-from embaudit.gauges.gauge import EPS, Gauge, require_rank
+from embaudit.gauges.gauge import Gauge, require_rank
 from embaudit.gauges.group import GaugeGroup, covers, require_budget, within_budget
 from embaudit.model import FactorModel, SideName
 from embaudit.model.equivalence import Equivalence

@@ -79,10 +79,10 @@ def wilson_interval(share: float, n: float) -> tuple[float, float]:
     return float(middle - half), float(middle + half)
 
 
-def draw_groups(n_rows: int, rng: np.random.Generator, *, most: int = GROUPS) -> NDArray[np.uint8]:
-    """Assign each entity to one of at most `most` parts of equal size, none of them empty."""
+def draw_groups(n_rows: int, rng: np.random.Generator) -> NDArray[np.uint8]:
+    """Assign each entity to one of at most `GROUPS` parts of equal size, none of them empty."""
     # A byte each: numpy sorts bytes by counting them.
-    return (rng.permutation(n_rows) % min(most, n_rows)).astype(np.uint8)
+    return (rng.permutation(n_rows) % min(GROUPS, n_rows)).astype(np.uint8)
 
 
 def standard_error(draws: Floats) -> float:

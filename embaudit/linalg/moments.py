@@ -13,12 +13,11 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from embaudit.core.checked import Floats, Matrix, Vector, frozen
+from embaudit.core.checked import EPS, Floats, Matrix, Vector, frozen
 from embaudit.core.parallel import one_blas_thread, parallel_map, row_blocks
 from embaudit.linalg.rows import cached_blocks, each_chunk, in_order, unit_rows
 from embaudit.linalg.structured import WIDE
 
-EPS = float(np.finfo(np.float64).eps)
 Route: TypeAlias = Literal["qr", "gram"]
 AFFORDABLE = 2**24
 """Entries up to which float32 factors take the slower QR route too."""

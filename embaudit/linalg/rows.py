@@ -146,12 +146,9 @@ def _divide(block: Floats, none: float, unit: NDArray[Any]) -> None:
         unit[subnormal] = scaled / np.sqrt(np.einsum("ij,ij->i", scaled, scaled))[:, None]
 
 
-def gram(x: Matrix, y: Matrix | None = None) -> Floats:
-    """Compute `xᵀy` (`xᵀx` without `y`), k×k, streamed over rows in float64."""
-    return in_order(
-        block.T @ (block if y is None or y is x else np.asarray(y[rows], dtype=np.float64))
-        for rows, block in float64_blocks(x)
-    )
+def gram(x: Matrix) -> Floats:
+    """Compute `xᵀx`, k×k, streamed over rows in float64."""
+    return in_order(block.T @ block for _, block in float64_blocks(x))
 
 
 def triangular_factor(x: Matrix, weights: Vector | None = None) -> Floats:

@@ -13,9 +13,8 @@ from typing import Any, Self, TypeAlias, overload
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from embaudit.core.checked import Floats, Matrix, Vector, frozen
+from embaudit.core.checked import EPS, Floats, Matrix, Vector, frozen
 
-EPS = float(np.finfo(np.float64).eps)
 WIDE = 256
 """Columns above which maps are drawn so."""
 

@@ -13,7 +13,7 @@ from math import isqrt
 
 import numpy as np
 
-from embaudit.core.checked import RNG, Floats, Indices, as_generator, is_number
+from embaudit.core.checked import EPS, RNG, Floats, Indices, as_generator, is_number
 from embaudit.core.parallel import row_blocks
 from embaudit.core.results import Result
 from embaudit.core.words import counted
@@ -33,7 +33,6 @@ COLUMNS = 10_000
 """Number of right rows drawn."""
 LONG_ROWS = 256
 """Rows of each side that are compared where rows are long: to map more takes longer than to measure what moved."""
-EPS = float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True)

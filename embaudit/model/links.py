@@ -67,6 +67,8 @@ class Link(metaclass=_Named):
     """Largest growth of `gap` when every score moves by 1: a log-probability, or an order, moves by up to 2."""
     sees_biases: ClassVar[bool] = True
     """True if biases and offset enter the scores."""
+    soft_cap: float | None = None
+    """c of a cap `c tanh(s/c)` on the scores: predictions may then agree where scores differ by more than shifts."""
     compares: ClassVar[Comparison | None] = None
     """Comparison of right rows with each other, where that is the prediction; there is no left side."""
 

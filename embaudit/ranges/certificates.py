@@ -15,13 +15,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from embaudit.core.checked import Flags, Floats, Indices, Matrix, as_list, as_numbers, frozen
+from embaudit.core.checked import EPS, Flags, Floats, Indices, Matrix, as_list, as_numbers, frozen
 from embaudit.core.parallel import parallel_map, row_blocks
 from embaudit.core.results import Drawn
 from embaudit.core.words import percent
 from embaudit.errors import must_be
 from embaudit.gauges import Affine, Translation
-from embaudit.gauges.gauge import EPS
 from embaudit.linalg.nearest import TIE, NeighbourLists, neighbours
 from embaudit.linalg.rows import row_norms, unit_rows
 from embaudit.model import FactorModel, SideName
@@ -225,7 +224,6 @@ def certified_neighbours(
         max_shift = group.max_shift if role == group.side else 0.0
     lists = neighbours(factors, n, rows=rows)
     radii = _radii(factors, lists, max_shift)
-    radii[np.isin(lists.rows, model.zero_rows(role))] = np.nan
     indices, cosines = frozen(lists.indices), frozen(lists.cosines)
     runner_up = frozen(lists.runner_up)
     return CertifiedNeighbours(role, frozen(lists.rows), indices, cosines, runner_up, frozen(radii), max_shift)

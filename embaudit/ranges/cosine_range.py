@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from embaudit.core.checked import RNG, Flags, Floats, as_list, as_numbers, frozen, is_integer, is_number
+from embaudit.core.checked import EPS, RNG, Flags, Floats, as_list, as_numbers, frozen, is_integer, is_number
 from embaudit.core.results import Result
 from embaudit.core.words import drawn_of, percent
 from embaudit.errors import EquivalenceError, InputError, must_be
 from embaudit.gauges import Affine, Diagonal, Gauge, GaugeGroup, GeneralLinear, Orthogonal, Translation
 from embaudit.gauges.budgeted import linear_budget
-from embaudit.gauges.gauge import EPS
 from embaudit.linalg.pairs import as_pairs, pair_cosines, pairs_or_all
 from embaudit.model import FactorModel, Pairs, Role, SideName
 from embaudit.model.sizes import require_model

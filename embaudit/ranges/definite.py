@@ -13,8 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from embaudit.core.checked import Flags, Floats
-from embaudit.gauges.gauge import EPS
+from embaudit.core.checked import EPS, Flags, Floats
 from embaudit.ranges.half_angle import shear
 
 _GAP = 64 * EPS

@@ -255,7 +255,7 @@ def _bounded_far(x: Floats, y: Floats, dot: Floats, square: float) -> _Far:
     with np.errstate(divide="ignore", invalid="ignore"):
         order = np.argsort(np.abs(y) / np.abs(x), axis=1)
     p, q = np.take_along_axis(p, order, axis=1), np.take_along_axis(q, order, axis=1)
-    left, right = _chain(p, square, 1.0), _chain(q, 1 / square, 1.0)
+    left, right = _chain(p, square), _chain(q, 1 / square)
     rise, fall = (square - 1) * p, (1 - 1 / square) * q
     with np.errstate(divide="ignore", invalid="ignore"):
         # On the edge from vertex j to j + 1 a fraction s of coordinate j is high: (left + s rise)(right − s fall) is
@@ -279,12 +279,12 @@ def _bounded_far(x: Floats, y: Floats, dot: Floats, square: float) -> _Far:
     return _Far(np.where(attained, reached, np.maximum(bound, reached)), attained, weights)
 
 
-def _chain(terms: Floats, high: float, low: float) -> Floats:
-    """(m, k + 1) weighted sums with the first 0, 1, ..., k terms high and the others low."""
+def _chain(terms: Floats, high: float) -> Floats:
+    """(m, k + 1) weighted sums with the first 0, 1, ..., k terms times `high` and the others as they are."""
     zero = np.zeros((len(terms), 1))
     before = np.hstack([zero, np.cumsum(terms, axis=1)])
     after = np.hstack([np.cumsum(terms[:, ::-1], axis=1)[:, ::-1], zero])
-    return np.asarray(high * before + low * after)
+    return np.asarray(high * before + after)
 
 
 def _shadow_limit(x: Floats, y: Floats, share: float) -> Floats:

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from embaudit.core.checked import Floats
-from embaudit.gauges.gauge import EPS
+from embaudit.core.checked import EPS, Floats
 
 PARALLEL = 4 * EPS
 """Rows whose half-angle tangent is below this are one direction: rounding alone makes them differ that much."""

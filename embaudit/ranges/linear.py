@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from embaudit.core.checked import Floats, as_numbers
+from embaudit.core.checked import EPS, Floats, as_numbers
 from embaudit.errors import InputError, must_be
-from embaudit.gauges.gauge import EPS, Gauge
+from embaudit.gauges.gauge import Gauge
 from embaudit.model import SideName
 from embaudit.ranges.half_angle import between, normalise_exponent, shear
 from embaudit.ranges.range_solver import End, RangeEnds

@@ -18,9 +18,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from embaudit.core.checked import Flags, Floats, as_numbers
+from embaudit.core.checked import EPS, Flags, Floats, as_numbers
 from embaudit.errors import must_be
-from embaudit.gauges.gauge import EPS
 from embaudit.ranges.half_angle import between, cosine_of, dots, normalise_exponent
 from embaudit.ranges.linear import require_cosines
 from embaudit.ranges.range_solver import End, RangeEnds, point

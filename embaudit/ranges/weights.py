@@ -32,9 +32,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from embaudit.core.checked import Floats
+from embaudit.core.checked import EPS, Floats
 from embaudit.core.parallel import row_blocks
-from embaudit.gauges.gauge import EPS
 from embaudit.ranges.definite import smallest_definite_cosine
 from embaudit.ranges.half_angle import between, difference_of_products, normalise_exponent
 

@@ -14,13 +14,12 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import solve
 
-from embaudit.core.checked import RNG, Floats, as_generator
+from embaudit.core.checked import EPS, RNG, Floats, as_generator
 from embaudit.errors import must_be
 from embaudit.linalg.rows import unit_rows
 from embaudit.model import FactorModel, SideName
 from embaudit.model.equivalence import Equivalence
 
-EPS = float(np.finfo(np.float64).eps)
 MIN_MOVEMENT = 1e-3
 """A movement up to here breaks nothing: where constraints only bend, rounding leaves its fourth root."""
 LARGEST = 2_000
@@ -168,7 +167,7 @@ class _System:
     def visible(self, x: Floats) -> Floats:
         """Compute the scores up to changes that no prediction shows, and the squared lengths that are 1."""
         # Complex vectors pass through for `jacobian`: no absolute value, maximum or comparison may stand here.
-        shown, cap = self.scores(x), getattr(self.model.link, "soft_cap", None)
+        shown, cap = self.scores(x), self.model.link.soft_cap
         shown = shown if cap is None else cap * np.tanh(shown / cap)
         if self.model.link.level is Equivalence.PROBABILITIES:
             shown = shown - shown.mean(axis=1, keepdims=True)

@@ -18,6 +18,7 @@ import numpy as np
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from embaudit.core.checked import EPS as EPS
 from embaudit.core.checked import Floats, Matrix
 from embaudit.errors import EquivalenceError
 from embaudit.gauges import Gauge, GaugeGroup, GeneralLinear, Orthogonal
@@ -26,7 +27,6 @@ from embaudit.model import FactorModel
 from embaudit.model.equivalence import Equivalence, largest_gap
 from embaudit.testing.strategies import LINKS, factor_models, gauge_groups, seeds
 
-EPS = float(np.finfo(np.float64).eps)
 SEEDS = range(5)
 """Samples that stand for a set where a law says "some" or "all"."""
 LAW = settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.differing_executors])
