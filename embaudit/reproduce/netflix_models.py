@@ -21,7 +21,7 @@ from embaudit.core.checked import Floats, Indices
 from embaudit.core.parallel import row_blocks
 from embaudit.errors import must_be
 from embaudit.gauges import Gauge
-from embaudit.linalg.nearest import TopK
+from embaudit.linalg.nearest import TopK, neighbours
 from embaudit.linalg.pairs import cosine_matrix
 from embaudit.model import FactorModel
 from embaudit.model.equivalence import Equivalence, largest_gap
@@ -105,26 +105,6 @@ def prediction_changes(models: dict[str, FactorModel]) -> dict[str, float]:
     return changes
 
 
-def nearest(cosines: Floats, n: int = N_NEIGHBOURS) -> Indices:
-    """Return the columns of the `n` largest cosines of every row, itself left out, best first."""
-    off_diagonal = cosines.copy()
-    np.fill_diagonal(off_diagonal, -np.inf)
-    return TopK(len(off_diagonal), n).add(off_diagonal).columns
-
-
-def top_overlap(first: Indices, second: Indices) -> float:
-    """Compute the mean share of neighbours that two lists of each item have in common.
-
-    Examples
-    --------
-    >>> top_overlap(np.array([[1, 2], [0, 2]]), np.array([[2, 3], [2, 0]]))
-    0.75
-    """
-    # Sorted side by side, a neighbour of both lists stands next to itself.
-    both = np.sort(np.hstack([first, second]), axis=1)
-    return float((both[:, 1:] == both[:, :-1]).sum() / first.size)
-
-
 def cluster_recovery(cosines: Floats, clusters: Indices) -> dict[str, float]:
     """Compare a matrix of cosines with the clusters of its rows.
 
@@ -170,11 +150,13 @@ def cluster_recovery(cosines: Floats, clusters: Indices) -> dict[str, float]:
     values, together = cosines[upper], same[upper]
     if together.all() or not together.any():
         raise must_be("clusters", "at least two, one of them with two items", f"{len(np.unique(clusters))} in all")
+    off_diagonal = np.where(np.eye(len(cosines)), -np.inf, cosines)
+    nearest = TopK(len(cosines), N_NEIGHBOURS).add(off_diagonal).columns
     return {
         "within_mean": float(values[together].mean()),
         "between_mean": float(values[~together].mean()),
         "auc": float(roc_auc_score(together, values)),
-        "top10_in_cluster": float((clusters[nearest(cosines)] == clusters[:, None]).mean()),
+        "top10_in_cluster": float((clusters[nearest] == clusters[:, None]).mean()),
     }
 
 
@@ -194,7 +176,7 @@ def measure(solved: Solved) -> tuple[pd.DataFrame, pd.DataFrame, dict[str, NDArr
     records, tops, cosines = [], {}, {}
     for name, model in solved.models.items():
         full = cosine_matrix(model.right)
-        tops[name] = nearest(full)
+        tops[name] = neighbours(model.right, N_NEIGHBOURS)
         cosines[name] = full[np.ix_(solved.order, solved.order)].astype(np.float32)
         records.append(
             {
@@ -202,11 +184,11 @@ def measure(solved: Solved) -> tuple[pd.DataFrame, pd.DataFrame, dict[str, NDArr
                 "objective": EQ2 if name == EQ2 else "Eq. 1",
                 "effective_rank": model.rank,
                 **cluster_recovery(full, solved.clusters),
-                "overlap_with_first": top_overlap(tops[SCALINGS[0]], tops[name]),
+                "overlap_with_first": tops[SCALINGS[0]].overlap(tops[name]),
                 "prediction_change": changes[name],
             }
         )
-    overlaps = {name: [top_overlap(top, tops[name]) for top in tops.values()] for name in tops}
+    overlaps = {name: [top.overlap(tops[name]) for top in tops.values()] for name in tops}
     return pd.DataFrame(records), pd.DataFrame({"model": list(tops), **overlaps}), cosines
 
 
