@@ -97,7 +97,7 @@ def test_sampled_labels_stand_for_all():
     assert truth.ci_low == truth.ci_high == truth.top1_changed
     ends = []
     for _ in range(300):
-        found = neighbour_change(head, draw.permutation(1_500)[:60], shift, n=3, exact=False, n_examples=0)
+        found = neighbour_change(head, draw.permutation(1_500)[:60], shift, n=3, exact=False)
         ends.append((found.ci_low, found.ci_high))
     ends = np.array(ends)
     held = np.mean((ends[:, 0] <= truth.top1_changed) & (truth.top1_changed <= ends[:, 1]))
