@@ -95,10 +95,9 @@ def test_gram_against_fractions(data: st.DataObject) -> None:
     entries = st.integers(-8, 8).map(lambda i: i / 4)
     n, k = data.draw(st.integers(1, 5)), data.draw(st.integers(1, 4))
     rows = st.lists(st.lists(entries, min_size=k, max_size=k), min_size=n, max_size=n)
-    x, y = data.draw(rows), data.draw(rows)
-    exact = [[sum(Fraction(x[i][a]) * Fraction(y[i][b]) for i in range(n)) for b in range(k)] for a in range(k)]
-    np.testing.assert_array_equal(gram(np.array(x, np.float32), np.array(y)), np.array(exact, float))
-    np.testing.assert_array_equal(gram(np.array(x)), gram(np.array(x), np.array(x)))
+    x = data.draw(rows)
+    exact = [[sum(Fraction(x[i][a]) * Fraction(x[i][b]) for i in range(n)) for b in range(k)] for a in range(k)]
+    np.testing.assert_array_equal(gram(np.array(x, np.float32)), np.array(exact, float))
 
 
 def test_triangular_factor_resolves_what_a_gram_matrix_cannot() -> None:
