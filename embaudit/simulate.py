@@ -98,11 +98,6 @@ class SimulatedInteractions:
     seed: int | None
     """The seed, where one was given; None when a generator was."""
 
-    @property
-    def item_order(self) -> NDArray[np.int64]:
-        """Items sorted by cluster, then by descending popularity: the order of the paper's heatmaps."""
-        return np.lexsort((-self.popularity, self.clusters))
-
     def __repr__(self) -> str:
         n, p = self.matrix.shape
         return f"SimulatedInteractions({n} users, {p} items, {len(self.exponents)} clusters, {self.matrix.nnz} pairs)"

@@ -12,7 +12,7 @@ from embaudit.canonical.equivalents import EquivalentModel
 from embaudit.core.plain import Recorded
 from embaudit.gauges import Gauge, GeneralLinear, Translation
 from embaudit.model import FactorModel
-from embaudit.model.drift import rounding_bound
+from embaudit.model.drift import DriftSample
 from embaudit.model.equivalence import Equivalence
 from embaudit.movements.movement import QUERIES, Movement, MovementProbe
 from embaudit.softmax.label_sample import LabelSample
@@ -116,20 +116,21 @@ class HeadProbe:
         n_lists: int = QUERIES,
         rng: np.random.Generator,
     ) -> None:
-        self.panel, self.scores = panel, panel.model.scores()
+        self.panel, self.sample = panel, DriftSample(panel.model, {})
         sizes: dict[str, Any] = {"n_pairs": n_pairs, "n_neighbours": n_neighbours, "n_lists": n_lists}
         self.probe = MovementProbe(panel.model, ["right"], rng=rng, **sizes)
 
     def measure(self, made: EquivalentModel) -> EquivalentHead:
         """Apply one gauge, also one that what is declared of the head rules out."""
-        before, after = self.panel.model, self._apply(made.of)
+        after = self._apply(made.of)
+        drift = self.sample.drift(after, made.condition_number)
         return EquivalentHead(
             name=made.name,
             kind=made.kind,
             condition_number=made.condition_number,
             shift=made.shift / self.panel.median_norm,
-            change=self._change(after),
-            tolerance=rounding_bound(before, after, made.condition_number, np.arange(before.n_left)),
+            change=drift.max_abs,
+            tolerance=drift.tolerance,
             movement=self.probe.measure(after)[0],
             gauge=made.gauge,
         )
@@ -150,13 +151,10 @@ class HeadProbe:
                 target=target,
                 after=float(after.cosines("right", [pair])[0]),
                 shift=float(np.linalg.norm(shift)) / self.panel.median_norm,
-                change=self._change(after),
+                change=self.sample.drift(after, 1.0).max_abs,
             )
 
     def _apply(self, change: Callable[[FactorModel], FactorModel]) -> FactorModel:
         """Change the head as if nothing were declared of it, so that what a declaration rules out can be measured."""
         model = self.panel.model
         return change(model.replace(link="softmax")).replace(link=model.link)
-
-    def _change(self, after: FactorModel) -> float:
-        return self.panel.model.link.gap(self.scores, after.scores())
