@@ -213,10 +213,10 @@ def training(name: str) -> Training:
 
 
 def _unknown(name: object) -> InputError:
-    said = str(name).strip().lower().replace("_", "-")
+    typed = str(name).strip().lower().replace("_", "-")
     # A word that is part of others, such as als, is all that their users say.
-    whole = [word for word in _WORDS if said in word.split("-")]
-    near = [*dict.fromkeys([*whole, *get_close_matches(said, _WORDS, n=3, cutoff=0.5)])][: max(3, len(whole))]
+    whole = [word for word in _WORDS if typed in word.split("-")]
+    near = [*dict.fromkeys([*whole, *get_close_matches(typed, _WORDS, n=3, cutoff=0.5)])][: max(3, len(whole))]
     listed = "; ".join(f"{word} ({_WORDS[word].predictions})" for word in near)
     remedy = f"the nearest ones are {listed}" if near else "it lists them all"
     return must_be("objective", "a word of `embaudit explain objectives`", repr(name), remedy)
