@@ -17,7 +17,7 @@ from embaudit.auditing.identity import fingerprint, score_sample
 from embaudit.auditing.options import Options, effort_of
 from embaudit.auditing.texts import VERDICT, thresholds_of
 from embaudit.auditing.wording import kind_of, names_of
-from embaudit.core.checked import RNG, as_list, as_seed, named_keywords
+from embaudit.core.checked import RNG, as_list, as_seed, is_integer, named_keywords
 from embaudit.core.plain import Recorded, frame_of, record
 from embaudit.core.results import Drawn
 from embaudit.gauges import GaugeGroup
@@ -388,7 +388,7 @@ def audit(
     n_lists : int, optional
         Rows of a side whose neighbour lists are compared, at most; 400 by default.
     n_neighbours : int, optional
-        N of the neighbour lists; a third of the other rows of a side by default, 10 at most.
+        N of the neighbour lists; a third of the other rows of a side by default, 10 at most, and for 0, as JSON has it.
     n_starts, n_steps : int, optional
         Starting points of each attack, and steps from each, 3 and 20 by default; above 256 dimensions one, and half as
         many.
@@ -435,7 +435,7 @@ def audit(
         quick=quick,
         effort=effort_of(quick=quick, **sizes),
         roles=None if roles is None else tuple(audited.role(each) for each in as_list(roles, "roles", '["item"]')),
-        n_neighbours=n_neighbours,
+        n_neighbours=None if is_integer(n_neighbours) and n_neighbours == 0 else n_neighbours,
         max_condition=max_condition,
         show=tuple(as_list(show, "show", '["Heat"]')),
         groups=() if groups is None else tuple(as_list(groups, "groups", '["linear"]')),
