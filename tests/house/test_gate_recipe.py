@@ -40,7 +40,7 @@ def trained(seed, *, zero=()):
 def project(embaudit, without_attacks):
     """A project with the settings of the recipe, and with a baseline made as the recipe says."""
     (settings,) = blocks("toml")
-    Path("embaudit.toml").write_text("gauges = 1\n" + settings)
+    Path("embaudit.toml").write_text("n-gauges = 1\n" + settings)
     save(trained(1), "yesterday.npz")
     assert embaudit(*FIRST).code == 0
     return lambda: [embaudit(*words) for _, *words in COMMANDS]
