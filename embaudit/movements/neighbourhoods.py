@@ -121,12 +121,8 @@ def _find_row(texts: list[Any], names: Any, low: Any, entity: str, remedy: str) 
     for hits in searches:
         if len(hits) > 1:
             some = ", ".join(repr(str(names[hit])) for hit in hits[:3])
-            raise must_be(
-                "show",
-                "one id or title",
-                f"{entity!r}, which fits {len(hits)} ({some})",
-                "name its id, or more of its title",
-            )
+            got, remedy = f"{entity!r}, which fits {len(hits)} ({some})", "name its id, or write more of it"
+            raise must_be("show", "one id or title", got, remedy if len(texts) > 1 else "write more of it")
         if len(hits):
             return int(hits[0])
     raise must_be("show", "an id or title in the model", repr(entity), remedy)

@@ -82,7 +82,7 @@ K = 24
 @pytest.fixture
 def long(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep to spans from a rank on that small models have."""
-    monkeypatch.setattr(worst, "LONG", 10)
+    monkeypatch.setattr(worst, "WIDE", 10)
     monkeypatch.setattr(worst, "SPANNED_ROWS", 6)
     monkeypatch.setattr(worst, "SPANNED_NEARBY", 4)
 

@@ -259,12 +259,12 @@ def test_rows_are_found_by_id_by_title_and_by_its_beginning(wanted, row):
 @pytest.mark.parametrize(
     ("wanted", "said"),
     [
-        ("Solaris", "must be one id or title; got 'Solaris', which fits 2 ('Solaris', 'Solaris'); name its id"),
+        ("Solaris", "must be one id or title; got 'Solaris', which fits 2 ('Solaris', 'Solaris'); write more of it."),
         (
             "hea",
-            "must be one id or title; got 'hea', which fits 3 ('Heat', 'heat wave', 'Heathers'); name its id",
+            "must be one id or title; got 'hea', which fits 3 ('Heat', 'heat wave', 'Heathers'); write more of it.",
         ),
-        ("", "must be one id or title; got '', which fits 6 ('Heat', 'heat wave', 'Heathers'); name its id"),
+        ("", "must be one id or title; got '', which fits 6 ('Heat', 'heat wave', 'Heathers'); write more of it."),
         ("Blade", "must be an id or title in the model; got 'Blade'."),
     ],
 )

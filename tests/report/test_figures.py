@@ -35,7 +35,7 @@ def figures(html):
 def test_pages_hold_few_figures_each_described_and_the_same_every_time(found):
     html = found.report()
     assert html == found.report()
-    assert html.count("<figure>") == len(figures(html)) == 7
+    assert html.count("<figure>") == len(figures(html)) == 6
     assert len(html) < 500_000
     for result in (found, *map(shown, KINDS)):
         drawn = figures(result.report())

@@ -23,7 +23,7 @@ from embaudit.model import FactorModel
 from embaudit.testing import break_claim
 
 NUMBER = int(os.environ.get("EMBAUDIT_ADVERSARY", "60"))
-EFFORT = {"n_gauges": 1, "n_starts": 1, "n_steps": 2, "n_neighbours": 3}
+EFFORT = {"n_gauges": 1, "n_starts": 1, "n_steps": 2}
 TOLERANCE = 1e-6
 
 
