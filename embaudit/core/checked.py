@@ -151,6 +151,8 @@ def as_whole_array(array: ArrayLike, name: str) -> NDArray[Any]:
     """Make an array without copying one; refuse rows of different lengths and hidden entries."""
     try:
         values = detached(array)
+    except InputError:
+        raise
     except ValueError as error:
         raise must_be(name, "a rectangular array", "rows that differ in length") from error
     if np.ma.is_masked(values):

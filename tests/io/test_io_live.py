@@ -110,13 +110,13 @@ def test_lightfm_rows_are_features(loss: str, link: Link) -> None:
 
 def surprise_set(**more: Any) -> Any:
     return SimpleNamespace(
-        global_mean=3.5, to_raw_uid=lambda row: f"u{row}", to_raw_iid=lambda row: f"i{row}", n_ratings=9, **more
+        global_mean=3.5, to_raw_uid=lambda row: f"u{row}", to_raw_iid=lambda row: 100 + row, n_ratings=9, **more
     )
 
 
 def estimate(expected: Any) -> Any:
-    def predict(model: Any, user: str, item: str, clip: bool = True) -> Any:
-        score = expected[int(user[1:]), int(item[1:])]
+    def predict(model: Any, user: str, item: int, clip: bool = True) -> Any:
+        score = expected[int(user[1:]), item - 100]
         return SimpleNamespace(est=min(score, 5.0) if clip else score)
 
     return predict
@@ -130,7 +130,7 @@ def test_surprise() -> None:
     model = from_object(svd)
     check(model, scores(offset=3.5))
     assert model.right_ids is not None
-    assert model.right_ids[7] == "i7"
+    assert (str(model.right_ids[7]), model.left_ids is not None) == ("107", True)
     check(from_object(surprise(bu=A, bi=B)), scores(False))
 
 

@@ -127,8 +127,8 @@ def as_array(values: Any) -> NDArray[Any]:
     if isinstance(values, np.memmap):
         return values
     array = np.asarray(as_whole_array(values.to_numpy() if hasattr(values, "to_numpy") else values, "the array"))
-    # Integers of a list are no codes.
-    if isinstance(values, (list, tuple)) and array.dtype.kind in "iu":
+    # Integers of a matrix that is typed as a list are no codes.
+    if isinstance(values, (list, tuple)) and array.ndim == 2 and array.dtype.kind in "iu":
         return array.astype(np.float64)
     return array.astype(np.float32) if array.dtype.name == "bfloat16" else array
 
