@@ -19,7 +19,7 @@ TWO_TABLES = re.compile("word|w2v|glove|fasttext|node2vec|deepwalk|clip|users|it
 """Names of files, folders and arrays that come from models of two tables."""
 DISTILLED = "embeddings"
 """The array of model2vec: token rows that were distilled from an encoder, and not compared in training."""
-OTHER, ROWS, INPUTS, STATES = "OTHER-SIDE.npy", "ROWS.npy", "INPUTS.npy", "STATES.npy"
+OTHER, ROWS, INPUTS = "OTHER-SIDE.npy", "ROWS.npy", "INPUTS.npy"
 """Files that stand in a command for those of its reader."""
 
 OWN_FORMAT = "embaudit"
@@ -146,9 +146,9 @@ def _by_predictions(audit: Audit, invocation: Invocation) -> tuple[str, str]:
     model, is_left, reading, over = audit.model, audit.evidence.role == "left", tuple[str, ...](), ""
     title = model.title("left" if is_left else "right")
     if audit.head is not None and model.left is None:
-        # What the head is multiplied with comes from behind a final norm that is known.
-        reading = ("--inputs", INPUTS) if audit.evidence.norm is None else ("--states", STATES)
-        over = f" with your {reading[0].removeprefix('--')}"
+        # What the head is multiplied with comes from behind a final norm, as the last of `hidden_states` does.
+        reading = ("--inputs", INPUTS)
+        over = " with your inputs" if audit.evidence.norm is None else " to normed states"
     what = f"to compare {title}s by {seen_of(model)} (`evaluate` says if it is better)"
     if audit.head is not None:
         what = f"to compare {title}s by what the head does{over}, not by meaning"

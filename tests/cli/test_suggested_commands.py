@@ -15,7 +15,7 @@ from safetensors.numpy import save_file
 import embaudit as ea
 
 SMALL = "--n-gauges 1"
-PLACEHOLDERS = {"ROWS.npy": "items.npy"} | dict.fromkeys(["OTHER-SIDE.npy", "INPUTS.npy", "STATES.npy"], "users.npy")
+PLACEHOLDERS = {"ROWS.npy": "items.npy"} | dict.fromkeys(["OTHER-SIDE.npy", "INPUTS.npy"], "users.npy")
 """What the screen asks to put something of one's own for."""
 CLIP = "clip.npz --left text --weight image --left-name text --right-name image"
 KINDS = {
