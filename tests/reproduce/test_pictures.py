@@ -9,7 +9,7 @@ import matplotlib as mpl
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.text import Text
-from snapshots import assert_snapshot, sketch
+from snapshots import as_locked, assert_snapshot, sketch
 
 from embaudit.errors import InputError
 from embaudit.reproduce import nielsen
@@ -56,6 +56,7 @@ def test_texts_neither_overlap_nor_leave_the_page(drawings, name, dpi, drawn_tex
         assert width <= 1 or height <= 1, (first, second)
 
 
+@as_locked
 @pytest.mark.parametrize("name", NAMES)
 def test_what_is_drawn_is_what_was_drawn(drawings, name):
     assert_snapshot(Path(__file__).parent / "drawn" / f"{name}.txt", sketch(drawings[name]))
