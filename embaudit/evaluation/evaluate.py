@@ -240,7 +240,11 @@ class Evaluation(Result):
             winner = self._surely_better(measure)
             text += f" By {measure.upper()}, {winner or 'none'} is surely better"
             text += f": {self.value(winner, measure):.3f} against {self.value(RAW, measure):.3f}." if winner else "."
-        return text
+        # What an audit recommends may find less: it is what predictions fix, and no better taste.
+        places = range(len(MEASURES)) if PREDICTION in self.by_query else ()
+        worse = [MEASURES[place] for place in places if self._difference(PREDICTION, place)[2] < 0]
+        measures = " and ".join(each if each == MEASURES[0] else each.upper() for each in worse)
+        return f"{text} The {PREDICTION} is surely worse by {measures}." if worse else text
 
     def _surely_better(self, measure: str) -> str | None:
         """Return the best similarity whose difference from the raw cosine is above chance, if any is."""

@@ -64,8 +64,8 @@ class Baseline:
     """Severity and number of each finding, by its code and its role; an empty role speaks of the whole model."""
     sample: Mapping[str, Any] | None = None
     """A few scores of that model; None of older versions."""
-    counts: Mapping[str, int] = field(default_factory=dict)
-    """Rows of each side."""
+    model: Mapping[str, Any] = field(default_factory=dict)
+    """Rows of each side and objective of its model, as in its JSON."""
 
     @classmethod
     def load(cls, path: AnyPath) -> Baseline:
@@ -84,15 +84,14 @@ class Baseline:
                 role = each["role"] if "role" in each else str(each["claim"]).partition(":")[2]
                 number = None if each["value"] is None else float(each["value"])
                 findings[str(each["code"]), str(role or "")] = Severity[str(each["severity"]).upper()], number
-            sample = record.get("score_sample")
+            sample, model = record.get("score_sample"), dict(record.get("model", {}))
             # Compared with itself, so that a damaged sample is found here, where the file can be named; one of too few
             # rows can be compared with none.
             sample = None if score_change(sample, sample) is None else sample
         except (ValueError, TypeError, KeyError, IndexError, OverflowError) as error:
             remedy = "write it with `embaudit audit MODEL --json FILE`"
             raise must_be("the baseline", "the JSON of an audit", f"{where}, which is none", remedy) from error
-        counts = {side: record.get("model", {}).get(f"n_{side}", 0) for side in ("left", "right")}
-        return cls(findings, sample, counts)
+        return cls(findings, sample, model)
 
     def status(self, finding: Finding) -> str:
         """Return "new", "worse" or "known"; how grave a project calls a code is no news."""
@@ -212,14 +211,17 @@ class Gate:
         return Outcome(self, audit.predictions_hold, judged, tuple(self._unlike(audit)))
 
     def _unlike(self, audit: Audit) -> Iterator[str]:
-        """Name what no finding sees beside a baseline: rows that are gone, and another scale of all scores."""
+        """Name what no finding sees beside a baseline: rows that are gone, another objective or scale of scores."""
         if self.baseline is None:
             return
         model, change = audit.model, None if self.baseline.sample is None else audit.evidence.score_change
         for side in model.sides:  # a side that is gone leaves no scores to compare, which is refused
-            before, now = self.baseline.counts.get(side, 0), len(model.side(side))
+            before, now = self.baseline.model.get(f"n_{side}", 0), len(model.side(side))
             if now < before:
                 yield f"{before - now:,} of {before:,} {model.title(side)}s gone"
+        trained = [what or "not known" for what in (self.baseline.model.get("objective"), model.objective)]
+        if self.baseline.model and trained[0] != trained[1]:
+            yield f"objective {trained[1]}, {trained[0]} before"
         if self.baseline.sample is None:
             yield "predictions not compared, as it holds no scores"
         # Rankings leave the scale of scores open.

@@ -29,7 +29,7 @@ def made(text="Some rows are copies.", source="models/a b.npz", hold=True):
         source=source,
         answer=answer,
         evidence=SimpleNamespace(seed=3, score_change=None),
-        model=SimpleNamespace(roles=("user", "item"), sides=()),
+        model=SimpleNamespace(roles=("user", "item"), sides=(), objective=None),
     )
 
 

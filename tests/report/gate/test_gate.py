@@ -23,7 +23,7 @@ def finding(code="EMB401", severity=TIP, value=0.2, role="right"):
 
 
 def audit(*findings, hold=True):
-    sides = SimpleNamespace(roles=("user", "item"), sides=())
+    sides = SimpleNamespace(roles=("user", "item"), sides=(), objective=None)
     return SimpleNamespace(findings=findings, predictions_hold=hold, model=sides)
 
 
