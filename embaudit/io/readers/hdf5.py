@@ -67,7 +67,9 @@ class Hdf5:
                 self._places[name] = place
             for group in ("obs", "var"):
                 if group in file and "_index" in file[group].attrs:
-                    self.index[group] = f"{group}/{file[group].attrs['_index']}"
+                    # The usual name needs no attribute, which HDF5 reads without an end where it is damaged.
+                    called = "_index" if "_index" in file[group] else file[group].attrs["_index"]
+                    self.index[group] = f"{group}/{called}"
             text = file.attrs.get("model_config")
             if path.suffix.lower() == ".keras":
                 with zipfile.ZipFile(path) as archive:
