@@ -85,6 +85,7 @@ class Baseline:
                 number = None if each["value"] is None else float(each["value"])
                 findings[str(each["code"]), str(role or "")] = Severity[str(each["severity"]).upper()], number
             sample, model = record.get("score_sample"), dict(record.get("model", {}))
+            model |= {name: int(model.get(name) or 0) for name in ("n_left", "n_right")}
             # Compared with itself, so that a damaged sample is found here, where the file can be named; one of too few
             # rows can be compared with none.
             sample = None if score_change(sample, sample) is None else sample
@@ -220,7 +221,7 @@ class Gate:
             if now < before:
                 yield f"{before - now:,} of {before:,} {model.title(side)}s gone"
         trained = [what or "not known" for what in (self.baseline.model.get("objective"), model.objective)]
-        if self.baseline.model and trained[0] != trained[1]:
+        if "objective" in self.baseline.model and trained[0] != trained[1]:
             yield f"objective {trained[1]}, {trained[0]} before"
         if self.baseline.sample is None:
             yield "predictions not compared, as it holds no scores"
