@@ -105,17 +105,8 @@ class Options(Recorded):
     """True if the caller declared label rows of length 1."""
 
     RECORD = (
-        *(
-            "quick",
-            "*=effort",
-            "roles",
-            "n_neighbours=n_asked",
-            "max_condition",
-            "show",
-            "groups=names_of_groups",
-            "role",
-        ),
-        *("objective", "compared", "soft_cap", "normalised"),
+        *("quick", "*=effort", "roles", "n_neighbours=n_asked", "max_condition", "show", "groups=names_of_groups"),
+        *("role", "objective", "compared", "soft_cap", "normalised"),
     )
 
     def __post_init__(self) -> None:

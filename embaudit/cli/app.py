@@ -48,10 +48,10 @@ def version(
 
         typer.echo(f"embaudit {__version__}")
         raise typer.Exit
-    # Settings are those of audits, so a damaged file stops no other command but what recomputes or uses one.
-    if context.invoked_subcommand in ("audit", "fix", "gauge", "verify"):
+    # Settings are those of audits, so a damaged file stops no command but these and what reads the same model.
+    command = context.invoked_subcommand
+    if command in ("audit", "fix", "gauge", "verify"):
         CURRENT.set(Settings.near(Path.cwd()))
-        values = CURRENT.get().values
-        read = {name: values[name] for name in ("norm", "norm_kind") if name in values}
+        values = {k: x for k, x in CURRENT.get().values.items() if command == "audit" or k in ("norm", "norm_kind")}
         # As defaults of options, they give way to what is typed.
-        context.default_map = {"audit": dict(values)} | dict.fromkeys(("fix", "gauge", "verify"), read)
+        context.default_map = {command: values}

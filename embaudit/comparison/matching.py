@@ -55,6 +55,8 @@ class Match:
     """Kind of key that tells which rows are one entity: ids, names that occur once, or row numbers."""
     has_names: bool = False
     """True if entities have names beside ids and numbers."""
+    shared: float = 1.0
+    """Share of the first model's entities that the second has, also where only some of them are here."""
 
     def __len__(self) -> int:
         return len(self.before)
@@ -105,7 +107,7 @@ def match(
         raise must_be(f"the {title}s that both models hold", f"at least {MIN_SHARED}", len(first), _same_data(sides))
     names, has_names = np.asarray(before.names(role))[first], sides[0].names is not None
     only_before, only_after = (len(side) - len(first) for side in sides)
-    return Match(role, first, second, names, only_before, only_after, key, has_names)
+    return Match(role, first, second, names, only_before, only_after, key, has_names, len(first) / len(sides[0]))
 
 
 def _equal(sides: tuple[Side, Side]) -> bool:

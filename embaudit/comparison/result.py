@@ -217,13 +217,12 @@ class Comparison(Result):
         -------
         dict of str to float
             `shared`, the share of the first model's rows that the second has; `kept`, that of former neighbours by
-            cosine that stayed; and where both models predict, `predicted`,
-            that of neighbours by prediction cosine, `scores`, the correlation of scores within a row, and `rows`, the
-            share of rows whose scores are like those before (see `Agreement.unlike`).
+            cosine that stayed; and where both models predict, `predicted`, that of neighbours by prediction cosine,
+            `scores`, the correlation of scores within a row, and `rows`, the share of rows whose scores are like those
+            before (see `Agreement.unlike`).
         """
-        matches = [change.match for change in self.changes.values()]
         values = {
-            "shared": min(len(match) / (len(match) + match.only_before) for match in matches),
+            "shared": min(change.match.shared for change in self.changes.values()),
             "kept": min(change.neighbour_shares["kept"] for change in self.changes.values()),
         }
         predicted = [x.predicted_kept for x in self.changes.values() if x.predicted_kept is not None]

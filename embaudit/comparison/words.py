@@ -244,7 +244,9 @@ def _next(comparison: Comparison) -> str:
     if agreement.same and still and served:
         lost = any(change.match.only_before or change.match.only_after for change in changes)
         alike = "either model can stand in for the other"
-        return f"For the rows that both hold, {alike}; check the others." if lost else f"Nothing to do: {alike}."
+        return (
+            f"For the rows that both hold, {alike}; check those that one lacks." if lost else f"Nothing to do: {alike}."
+        )
     if "rankings" in agreement.predicts and not (still and served):
         start = "The models are the same up to that gauge. " if comparison.explained else ""
         return f"{start}Rankings leave lengths of users open, and so prediction cosines: compare what the models rank."

@@ -293,6 +293,8 @@ class MovementProbe:
         self.tables = {plan.role: self._table(plan, self.before) for plan in self.plans}
         self.cosines = {plan.role: self._cosines(plan, self.before, self.tables[plan.role]) for plan in self.plans}
         self.ranks = {role: cell_ranks(cosines) for role, cosines in self.cosines.items()}
+        # Models are measured side by side: a sample drawn anew must not depend on which of them comes first.
+        self.seeds = deepcopy(self.rng).integers(2**63, size=4)
 
     def _plan(self, role: Role) -> _RolePlan:
         """Draw the pairs of a role and, within a side, the lists of neighbours before."""
@@ -361,7 +363,7 @@ class MovementProbe:
     def over(self, model: FactorModel, roles: Sequence[Role]) -> MovementProbe:
         """Make a probe of another model that looks at as much."""
         sizes: dict[str, Any] = {"n_pairs": self.n_pairs, "n_neighbours": self.n_neighbours, "n_lists": self.n_lists}
-        return MovementProbe(model, roles, rng=self.rng, **sizes)
+        return MovementProbe(model, roles, rng=np.random.default_rng(self.seeds), **sizes)
 
     def measure(self, after: FactorModel) -> tuple[Movement, ...]:
         """Measure the movement of every role to another model of the same entities."""

@@ -345,8 +345,8 @@ def heatmap(
     names = None if beside is None else [*map(str, as_list(beside, "beside", '["furthest", "prediction cosine"]'))]
     if equals is None:
         # Equivalent models take a while to make, and an empty list of panels needs none.
-        drawn: dict[str, Any] = {"n_gauges": N_GAUGES, "max_condition": BUDGET, "basis": basis, "rng": draw}
-        equals = [] if names == [] else equivalent_models(model, **drawn)
+        sizes: dict[str, Any] = {"n_gauges": N_GAUGES, "max_condition": BUDGET}
+        equals = [] if names == [] else equivalent_models(model, **sizes, basis=basis, rng=draw)
     maker = _PanelMaker(model, side, selection.rows, {equal.name: equal for equal in equals}, form, draw)
     panels = [Panel("model at hand", "", maker.cosines(model.factors(side)))]
     for name in (FURTHEST, predicted_word(model, side)) if names is None else names:

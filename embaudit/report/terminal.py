@@ -68,7 +68,7 @@ def first_screen(audit: Audit, invocation: Invocation, stopping: Sequence[Findin
     --------
     >>> from embaudit.auditing import audit
     >>> from embaudit.model import FactorModel
-    >>> from embaudit.report.next_steps import OWN_FORMAT, Invocation
+    >>> from embaudit.report.next_steps import Invocation
     >>> model = FactorModel.from_user_item([[1.0], [2.0]], [[1.0], [-3.0], [2.0]])
     >>> print(first_screen(audit(model), Invocation("model.npz")).splitlines()[2])
     YES: item-item cosines are the same in every model of rank 1 with the same

@@ -208,4 +208,7 @@ def test_rows_that_are_gone_are_for_the_user_to_judge():
     assert more.below({"shared": 1.0}) == {}
     for each in (fewer, more):
         assert each.statements[-1].startswith("For the rows that both hold, either")
+    # Of very many rows some are compared, and all are counted.
+    many = random_model(n=8, p=60_000, k=2, right_ids=np.arange(60_000))
+    assert ea.compare(many, many.take(right=np.arange(54_000)), roles=["right"]).shares_kept()["shared"] == 0.9
     assert ea.compare(whole, whole).statements[-1] == "Nothing to do: either model can stand in for the other."

@@ -21,7 +21,7 @@ from embaudit.linalg.nearest import neighbours
 from embaudit.linalg.rows import unit_rows
 from embaudit.model import FactorModel
 from embaudit.movements import levels
-from embaudit.movements.movement import movement
+from embaudit.movements.movement import MovementProbe, movement
 from embaudit.movements.neighbourhoods import NearestChanged, find_rows, neighbourhoods
 
 ROLES = ("left", "right", "cross")
@@ -137,9 +137,13 @@ def test_rows_without_direction_are_left_out_and_counted():
 def test_an_item_that_no_score_sees_has_no_cosine_in_some_equivalent_models():
     users, items = (np.abs(random_model(n=n, p=n, k=6).right) for n in (40, 50))
     users[:, -1], items[0] = 0, np.eye(6)[-1]
-    movements = [each for moved in audit(FactorModel.from_user_item(users, items)).evidence.movement for each in moved]
+    model = FactorModel.from_user_item(users, items)
+    movements = [each for moved in audit(model).evidence.movement for each in moved]
     assert {each.n_zero for each in movements if each.role == "right"} == {0, 1}
     assert all(np.isfinite(each.pearson) for each in movements)
+    # Models are measured side by side, and drawing anew for one of them must not move the draws of the next.
+    probe, after = MovementProbe(model, ["right"], n_lists=9), model.replace(right=items * [1, 2, 3, 4, 5, 0])
+    assert len({probe.measure(after)[0].top_n_overlap for _ in range(9)}) == 1
 
 
 def test_overlap_agrees_with_sets_where_there_are_no_ties():

@@ -287,7 +287,7 @@ def objectives() -> Iterator[Row]:
         stretched,
         FREE,
         {**chosen, "EMB104": "tip"},
-        ("where the penalty of the training ends",),
+        ("at the minimum of the training's penalty",),
         answer=CONVENTION,
     )
     contexts = FactorModel.from_vectors(drawn(8, 2)).replace(objective="word2vec")

@@ -57,7 +57,7 @@ def test_decay_is_a_convention_where_its_law_holds_and_said_where_not(word):
     stretch = np.array([1.0, 2, 4, 8])
     broken = audited(model.replace(left=model.left * stretch, right=model.right / stretch), word)
     assert "EMB104" in [one.code for one in broken.findings]
-    assert f"where the penalty of the training ends ({word}, as you declared)" in broken.answer.because
+    assert f"at the minimum of the training's penalty ({word}, as you declared)" in broken.answer.because
 
 
 @pytest.mark.parametrize("word", [*COSINES, *TOGETHER])

@@ -132,6 +132,7 @@ class Npz:
     """
 
     def __init__(self, path: Path) -> None:
+        """Read the names, shapes and types of the arrays, and no numbers."""
         self.path = path
         try:
             with zipfile.ZipFile(path) as archive:

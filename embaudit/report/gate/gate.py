@@ -273,6 +273,7 @@ class Outcome:
         return self.predictions_hold and not self.stopped_by
 
     def __str__(self) -> str:
+        """Write the last line of the screen: whether the release may go, by which findings, and what else changed."""
         # An audit that failed can vouch for no finding, so this goes before all of them.
         if not self.predictions_hold:
             return "gate: stops, since the audit itself failed: predictions did not stay the same"
