@@ -37,8 +37,7 @@ ROUNDING = re.compile(r"\b\d+(?:\.\d+)?e-\d+\b")
 LOCKED = all(f"\n{name}=={version(name)} " in LOCK for name in ("matplotlib", "typer"))
 """Whether this is what the lock file says; others put ticks, usage and some sentences otherwise."""
 as_locked = pytest.mark.skipif(
-    not LOCKED,
-    reason="other versions of matplotlib and typer put ticks and usage otherwise",
+    not LOCKED, reason="other versions of matplotlib and typer put ticks and usage otherwise"
 )
 
 

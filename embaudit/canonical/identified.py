@@ -9,12 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from embaudit.canonical.form import (
-    CanonicalForm,
-    canonical_form,
-    require_both_sides,
-    require_form_of,
-)
+from embaudit.canonical.form import CanonicalForm, canonical_form, require_both_sides, require_form_of
 from embaudit.core.checked import Floats, Matrix
 from embaudit.core.parallel import row_blocks
 from embaudit.errors import InputError
@@ -98,11 +93,7 @@ def prediction_views(model: FactorModel) -> dict[SideName, Mapped] | None:
 
 
 def identified_cosines(
-    model: FactorModel,
-    *,
-    role: SideName | str,
-    pairs: ArrayLike | None = None,
-    form: CanonicalForm | None = None,
+    model: FactorModel, *, role: SideName | str, pairs: ArrayLike | None = None, form: CanonicalForm | None = None
 ) -> Floats:
     """Compute the prediction cosine of pairs: that of two columns (right) or rows (left) of the scores.
 

@@ -33,13 +33,7 @@ TILE = 262_144
 
 
 def query_measures(
-    versions: Mapping[str, Version],
-    truth: Truth,
-    rows: Indices,
-    queries: Indices,
-    groups: NDArray[np.uint8],
-    *,
-    n: int,
+    versions: Mapping[str, Version], truth: Truth, rows: Indices, queries: Indices, groups: NDArray[np.uint8], *, n: int
 ) -> tuple[dict[str, NDArray[np.float64]], dict[str, NDArray[np.float64]]]:
     """Measure each query against all other candidates, under several similarities.
 

@@ -484,13 +484,7 @@ def require_length(n: int | None, n_rows: int) -> None:
         )
 
 
-def neighbours(
-    x: Rows,
-    n: int = 10,
-    *,
-    rows: ArrayLike | None = None,
-    first: Indices | None = None,
-) -> NeighbourLists:
+def neighbours(x: Rows, n: int = 10, *, rows: ArrayLike | None = None, first: Indices | None = None) -> NeighbourLists:
     """Find the exact `n` nearest rows by cosine.
 
     Parameters

@@ -272,12 +272,7 @@ def _of_groups(grouping: Grouping, at: int, drawn: tuple[SimpsonDisplay, ...]) -
         essential=COLUMNS[:3],
     )
     title = f"{grouping.kind.capitalize()} by {named(grouping.name)}"
-    return Section(
-        f"grouping-{at}",
-        cut(named(grouping.name), MENU),
-        title,
-        parts=(Charted("", table, drawn),),
-    )
+    return Section(f"grouping-{at}", cut(named(grouping.name), MENU), title, parts=(Charted("", table, drawn),))
 
 
 def comparison_document(comparison: Comparison) -> Document:

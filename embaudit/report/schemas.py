@@ -20,16 +20,7 @@ from importlib import import_module
 from inspect import cleandoc, getsource
 from itertools import pairwise
 from types import NoneType, SimpleNamespace, UnionType
-from typing import (
-    TYPE_CHECKING,
-    Annotated,
-    Any,
-    Literal,
-    Union,
-    get_args,
-    get_origin,
-    get_type_hints,
-)
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 

@@ -31,11 +31,7 @@ HEADS = {
 """The label rows of Figure 2."""
 CONTRASTS = {"centred": ((1, 2), (2, 4)), "centred, unit length": ((0, 1), (1, 3))}
 """Two pairs of each head: the one with the lower cosine can share ½/½, the other cannot."""
-TITLES = {
-    "given": "as given",
-    "made opposite": "labels 0 and 1 made opposite",
-    "made parallel": "… made parallel",
-}
+TITLES = {"given": "as given", "made opposite": "labels 0 and 1 made opposite", "made parallel": "… made parallel"}
 
 
 @dataclass(frozen=True, eq=False)

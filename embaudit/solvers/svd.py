@@ -232,12 +232,7 @@ class _Subspace:
 
 
 def block_krylov(
-    multiply: Callable[[NDArray[Any]], NDArray[Any]],
-    start: NDArray[Any],
-    n_vectors: int,
-    k: int,
-    *,
-    tolerance: float,
+    multiply: Callable[[NDArray[Any]], NDArray[Any]], start: NDArray[Any], n_vectors: int, k: int, *, tolerance: float
 ) -> NDArray[Any]:
     """Find the leading eigenvectors of `G` in the span of `Q, GQ, G²Q, …`, in the precision of `start`.
 

@@ -24,19 +24,11 @@ NAMES = re.findall(
 """What `embaudit` offered on the day before its rooms were moved; this may only grow."""
 
 FIELDS = {
-    "left": np.eye(3, 2),
-    "right": np.ones((4, 2)),
-    "link": "softmax",
-    "left_bias": np.arange(3.0),
-    "right_bias": np.arange(4.0),
-    "offset": 0.5,
-    "roles": ("word", "label"),
-    "left_ids": np.arange(3),
-    "right_ids": np.arange(4),
-    "left_names": np.array(["a", "b", "c"]),
-    "right_names": np.array(["p", "q", "r", "s"]),
+    "left": np.eye(3, 2), "right": np.ones((4, 2)), "link": "softmax", "left_bias": np.arange(3.0),
+    "right_bias": np.arange(4.0), "offset": 0.5, "roles": ("word", "label"), "left_ids": np.arange(3),
+    "right_ids": np.arange(4), "left_names": np.array(["a", "b", "c"]), "right_names": np.array(["p", "q", "r", "s"]),
     "objective": "softmax-decay",
-}
+}  # fmt: skip
 
 
 def test_every_name_resolves():

@@ -187,22 +187,10 @@ CALLS = {
 }
 
 WRONG = {
-    "int": -3,
-    "huge": 10**400,
-    "nan": float("nan"),
-    "bool": True,
-    "None": None,
-    "str": "x",
-    "bytes": b"x",
-    "list": [1, "a"],
-    "dict": {},
-    "object": object(),
-    "class": dict,
-    "complex": np.ones((5, 3)) * 1j,
-    "strings": np.full((5, 3), "a"),
-    "scalar": np.array(5.0),
-    "frame": pd.DataFrame({"a": ["u", "v"]}),
-}
+    "int": -3, "huge": 10**400, "nan": float("nan"), "bool": True, "None": None, "str": "x", "bytes": b"x",
+    "list": [1, "a"], "dict": {}, "object": object(), "class": dict, "complex": np.ones((5, 3)) * 1j,
+    "strings": np.full((5, 3), "a"), "scalar": np.array(5.0), "frame": pd.DataFrame({"a": ["u", "v"]}),
+}  # fmt: skip
 TAKEN = {
     "int": "int|float|RNG",
     "scalar": "float",

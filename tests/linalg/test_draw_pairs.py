@@ -74,16 +74,10 @@ def two_models(n, seed):
 def compared(b, c):
     """What the sums must say, of the lists of cosines themselves."""
     return {
-        "total": len(b),
-        "before": b.sum(),
-        "after": c.sum(),
-        "before_squared": b @ b,
-        "after_squared": c @ c,
-        "product": b @ c,
-        "mean": (c - b).mean(),
-        "rms": np.sqrt(((c - b) ** 2).mean()),
+        "total": len(b), "before": b.sum(), "after": c.sum(), "before_squared": b @ b, "after_squared": c @ c,
+        "product": b @ c, "mean": (c - b).mean(), "rms": np.sqrt(((c - b) ** 2).mean()),
         "pearson": np.corrcoef(b, c)[0, 1],
-    }
+    }  # fmt: skip
 
 
 def test_sums_of_one_side_are_those_of_its_pairs():

@@ -57,10 +57,7 @@ def _rule(name: str) -> dict[str, Any]:
         "id": name,
         "shortDescription": {"text": code.title},
         "fullDescription": {"text": f"{code.meaning} {code.why}"},
-        "help": {
-            "text": "\n".join(f"{heading}: {text}" for heading, text in code.sections),
-            "markdown": _told(code),
-        },
+        "help": {"text": "\n".join(f"{heading}: {text}" for heading, text in code.sections), "markdown": _told(code)},
         "defaultConfiguration": {"level": LEVELS[max(code.severities)]},
     }
 

@@ -67,17 +67,11 @@ def test_ignored_codes_do_not_count_and_are_named():
 @pytest.mark.parametrize(
     ("now", "status"),
     [
-        (finding(), "known"),
-        (finding(value=0.22), "known"),
-        (finding(value=0.2201), "worse"),
-        (finding(value=-0.2201), "worse"),
-        (finding(value=0.1), "known"),
-        (finding(value=None), "known"),
-        (finding(severity=ISSUE), "worse"),
-        (finding(role="left"), "new"),
-        (finding("EMB404"), "new"),
+        (finding(), "known"), (finding(value=0.22), "known"), (finding(value=0.2201), "worse"),
+        (finding(value=-0.2201), "worse"), (finding(value=0.1), "known"), (finding(value=None), "known"),
+        (finding(severity=ISSUE), "worse"), (finding(role="left"), "new"), (finding("EMB404"), "new"),
     ],
-)
+)  # fmt: skip
 def test_a_baseline_tells_new_worse_and_known(tmp_path, now, status):
     file = tmp_path / "a.json"
     file.write_text(json.dumps({"findings": [finding().to_dict()]}))
