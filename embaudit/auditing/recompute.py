@@ -88,7 +88,7 @@ class Verification:
         """Return one sentence: the first difference, or how much was compared."""
         if self.difference is not None:
             return str(self.difference)
-        aside = f" {AGAINST_BASELINE} needs the baseline, and was not recomputed." if self.beside_baseline else ""
+        aside = f" {AGAINST_BASELINE} and its answer need the baseline: not recomputed." if self.beside_baseline else ""
         return f"All agrees: {counted(self.n_numbers, 'number')} and every text are those of this model.{aside}"
 
 
@@ -173,6 +173,7 @@ def verify(
     source = source_of(model) if source is None else source
     record, beside_baseline = _without_baseline(record)
     current = audit(model, **options, final_norm=final_norm, source=source).to_dict()
+    record = {**record, **{name: current[name] for name in ("answer", "verdict") if beside_baseline}}
     n_numbers = 0
     for where, old, new, tolerance in _leaves("", record, current, _largest_tolerance(current)):
         if not _agree(where, old, new, tolerance):

@@ -570,7 +570,7 @@ def _neighbours(audit: Audit) -> Section:
         texts.append(
             f"Of {n_counted} nearest the first {shown} are listed, and marked where the other {n_counted} lack them."
         )
-    texts += [UNMOVED] * (is_still and audit.answer.word is Readability.UNSAID)
+    texts += [UNMOVED] * (is_still and "undecided" in audit.answer.findings)
     if side.names is None and side.ids is None and role == "right":
         texts.append(f"These {title}s go by their number: `--labels FILE` names them, a name a line.")
     paragraphs = (" ".join(texts),) if lists else ()

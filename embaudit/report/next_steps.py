@@ -113,8 +113,8 @@ def next_steps(audit: Audit, invocation: Invocation) -> Iterator[tuple[str, str]
     embaudit fix h.npz --inputs INPUTS.npy --as prediction --unit --out h-prediction.npz
     """
     model, word = audit.model, audit.answer.word
-    # After a failed check, or a YES, there is nothing to choose: only reading is left.
-    if audit.predictions_hold and word is not Readability.YES:
+    # Where nothing can be trusted, or after a YES, there is nothing to choose: only reading is left.
+    if audit.answer.advice and word is not Readability.YES:
         # A head has logit cosines, whatever its training: they come first.
         if audit.head is not None and model.left is None:
             yield _by_predictions(audit, invocation)

@@ -162,7 +162,7 @@ def _neighbours(audit: Audit, made: Document, most: int, rows: int = 1) -> list[
 def _worth(audit: Audit, lists: Lists) -> str:
     """Judge the list of another model; a list by predictions speaks for itself."""
     if not lists.after:
-        return UNMOVED if audit.answer.word is Readability.UNSAID else ""
+        return UNMOVED if "undecided" in audit.answer.findings else ""
     against = lists.headings[1]
     if against.startswith("by "):
         return ""
