@@ -7,6 +7,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -189,8 +190,15 @@ def test_integers_that_need_64_bits_without_a_sign_become_texts(tmp_path: Path) 
 
 
 def test_a_column_called_id_or_vector_is_that(tmp_path: Path) -> None:
-    listed, numbered = 'id,title,vector\n1 2,(500),"[1,2]"\n3,Ran,"[3,4]"\n', "id,name,e0,e1\n7,Heat,1,2\n8,Ran,3,4\n"
-    for text, ids in ((listed, ["1 2", "3"]), (numbered, [7, 8])):
+    listed, numbered = 'id,title,vector\n1 2,(500),"[1,2]"\n3,Ran,"[3,4]"\n', "id,name,e0,e1\n7,Heat,1.,2.\n8,Ran,3,4\n"
+    partly, films = numbered.replace("Ran", "").replace("name", "title"), ["Heat", "Ran"]
+    cases = ((listed, ["1 2", "3"], ["(500)", "Ran"]), (numbered, [7, 8], None), (partly, [7, 8], None),
+             (numbered.replace("name", "title"), [7, 8], films),
+             ("title,e0,e1\nHeat,1.,2.\nRan,3,4\n", None, films))  # fmt: skip
+    for text, ids, names in cases:
         (tmp_path / "v.csv").write_text(text)
-        model = load(tmp_path / "v.csv")
-        assert (model.right_ids.tolist(), model.right.tolist()) == (ids, [[1, 2], [3, 4]])
+        pd.read_csv(tmp_path / "v.csv").to_parquet(tmp_path / "v.parquet")
+        for file in ("v.csv", "v.parquet")[: 1 + ("vector" not in text)]:
+            model = load(tmp_path / file)
+            read = [None if each is None else each.tolist() for each in (model.right_ids, model.right_names)]
+            assert (*read, model.right.tolist()) == (ids, names, [[1, 2], [3, 4]])

@@ -150,12 +150,12 @@ def layout_of(table: TableFile, request: Request) -> TableLayout:
         ids = _ids_of_text(table, lists)
     lists = [i for i in _chosen(table, lists, request) if i != ids]
     bias = _bias(table, request, {ids, *lists}, dimensions=not lists)
-    places = {"right_ids": ids, "right_bias": bias}
+    titles = (("right_names", "title"), ("right_counts", COUNTS))
+    places = {"right_ids": ids, "right_bias": bias, **{field: _place(table, x, {ids, bias}) for field, x in titles}}
+    beside = {field: i for field, i in places.items() if i is not None}
     if lists:
-        titles = {"right_names": "title", "right_counts": COUNTS}
-        places |= {field: _place(table, name, {ids, bias}) for field, name in titles.items()}
-        return TableLayout(tuple(lists), True, {field: i for field, i in places.items() if i is not None})
-    columns = [i for i in range(table.width) if i not in {ids, bias} and not request.ignores(table.title(i))]
+        return TableLayout(tuple(lists), True, beside)
+    columns = [i for i in range(table.width) if i not in beside.values() and not request.ignores(table.title(i))]
     if table.text is not None:
         # Nothing stands behind a separator at the end of each line.
         columns = [i for i in columns if any(i < len(row) and row[i].strip() for row in table.text.first_rows)]
@@ -163,7 +163,7 @@ def layout_of(table: TableFile, request: Request) -> TableLayout:
     if not vectors:
         raise must_be(f"the vectors of {table.path}", "columns of numbers", "empty cells")
     _require_floats(table, vectors)
-    return TableLayout(vectors, False, {field: i for field, i in places.items() if i is not None})
+    return TableLayout(vectors, False, beside)
 
 
 def _holds_lists(table: TableFile, place: int) -> bool:
@@ -174,10 +174,14 @@ def _holds_lists(table: TableFile, place: int) -> bool:
 
 
 def _ids_of_text(table: TableFile, lists: list[int]) -> int | None:
-    """Return the first column where it holds no numbers, and refuse one that could be ids or numbers of vectors."""
+    """Return the first column where it holds no numbers nor titles, and refuse what could be ids or numbers."""
     assert table.text is not None
     first = [row[0] for row in table.text.first_rows]
-    if 0 not in lists and not all(NUMBER.fullmatch(cell) or DECIMAL.fullmatch(cell) for cell in first):
+    if (
+        0 not in lists
+        and table.title(0) != "title"
+        and not all(NUMBER.fullmatch(cell) or DECIMAL.fullmatch(cell) for cell in first)
+    ):
         return 0
     if not lists and table.names is None and all(cell.isdigit() for cell in first):
         remedy = "write a header that calls ids id, or choose them with --id"
@@ -394,10 +398,7 @@ def _of_arrow(table: TableFile, stored: ArrowTable, layout: TableLayout) -> dict
         return LazyArray(with_urls(str(table.path)), name, shape, kind, read, on_disk=bool(stored.files))
 
     def column(field: str, place: int) -> NDArray[Any] | None:
-        read = stored.column(table.title(place))
-        # Titles and counts that are not there for every row are left out.
-        is_partial = read.null_count and field in ("right_names", "right_counts")
-        return None if is_partial else COLUMNS[field][1](table, read, place)
+        return _made(table, stored.column(table.title(place)), field, place)
 
     def source(field: str, place: int) -> Source:
         read = partial(later, "", (stored.rows,), np.dtype(object), partial(column, field, place))
@@ -408,12 +409,18 @@ def _of_arrow(table: TableFile, stored: ArrowTable, layout: TableLayout) -> dict
     return {"right": vectors} | {field: source(field, place) for field, place in layout.beside.items()}
 
 
+def _made(table: TableFile, column: pa.ChunkedArray, field: str, place: int) -> NDArray[Any] | None:
+    """Make the array of a field; titles and counts that are not there for every row are left out."""
+    is_partial = column.null_count and field in ("right_names", "right_counts")
+    return None if is_partial else COLUMNS[field][1](table, column, place)
+
+
 def _of_text(table: TableFile, layout: TableLayout) -> dict[str, Source]:
     """Leave columns in the file until the first is used; all of them are parsed at once."""
     parsed = cache(partial(_parsed, table, layout))
 
     def source(field: str, place: int) -> Source:
-        return Source(table.title(place), lambda: COLUMNS[field][1](table, parsed()[1][place], place), (None,))
+        return Source(table.title(place), lambda: _made(table, parsed()[1][place], field, place), (None,))
 
     width = None if layout.lists else len(layout.vectors)
     vectors = Source(layout.title(table), lambda: parsed()[0], (None, width))
