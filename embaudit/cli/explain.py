@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from textwrap import fill
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,7 +14,7 @@ from embaudit.cli.terminal import make_console
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from embaudit.auditing.texts import Entry
+    from embaudit.model.objectives import Objective, Training
 
 WIDTH = 80
 """Characters of a line, wherever it is read."""
@@ -27,7 +28,7 @@ def explain(
     ] = None,
 ) -> None:
     """Explain what a code or a word means, why it matters and what to do; without a name, list all of them."""
-    from embaudit.auditing.texts import WORDS, entry
+    from embaudit.auditing.texts import WORDS
     from embaudit.cli.commands import COMMANDS
 
     command = name[0] if name and len(name) == 1 and name[0] in COMMANDS else None
@@ -35,7 +36,7 @@ def explain(
         typer.echo(_options(command))
         if command not in WORDS:
             return
-    lines = _all() if not name else _one(entry(" ".join(name)))
+    lines = _all() if not name else _one(" ".join(name))
     console = make_console(quiet=False)
     for line in lines:
         console.print(line, markup=False)
@@ -53,26 +54,42 @@ def _options(name: str) -> str:
     return str(command.get_help(command.make_context(f"embaudit {name}", [], obj={ALL: True}, resilient_parsing=True)))
 
 
-def _one(entry: Entry) -> Iterator[str]:
-    """Write an entry: its heading, and every section under its own; of objectives the trainings and laws, too."""
-    from embaudit.model.objectives import OBJECTIVES, TRAININGS
+def _one(name: str) -> Iterator[str]:
+    """Write a kind of training and its law, or an entry and its sections; of objectives all trainings and laws, too."""
+    from embaudit.auditing.texts import entry as entry_of
+    from embaudit.model.objectives import OBJECTIVES, TRAININGS, known_training
 
+    entry, training = entry_of(name), known_training(name.lower())
+    if entry.name == "objective" and training is not None:
+        yield from _training(training) if training in TRAININGS else ()
+        yield from map(_law, [OBJECTIVES[training.law]] if training.law else [])
+        yield "All others: `embaudit explain objectives`"
+        return
     yield fill(entry.heading, WIDTH, break_on_hyphens=False)
     yield from map(_indented, (f"{heading}: {text}" for heading, text in entry.sections))
     yield f"  Beside all others: {entry.address} in the source of embaudit"
     if entry.name != "objective":
         return
-    for row in TRAININGS:
-        yield fill(", ".join(row.words), WIDTH, break_on_hyphens=False)
-        told = {
-            "predictions": row.predictions,
-            "law": row.law or "none known",
-            "training fixes": row.fixes,
-            "stays free": row.free,
-        }
-        yield from map(_indented, (f"{heading}: {text}" for heading, text in told.items()))
+    yield from chain.from_iterable(map(_training, TRAININGS))
     yield "The laws themselves, by their names:"
-    yield from (_indented(f"{law.name}: {law.loss}. Cosines are {law.cosines}.") for law in OBJECTIVES.values())
+    yield from map(_law, OBJECTIVES.values())
+
+
+def _training(row: Training) -> Iterator[str]:
+    """Write the words of a kind of training, and what it fixes."""
+    yield fill(", ".join(row.words), WIDTH, break_on_hyphens=False)
+    told = {
+        "predictions": row.predictions,
+        "law": row.law or "none known",
+        "training fixes": row.fixes,
+        "stays free": row.free,
+    }
+    yield from map(_indented, (f"{heading}: {text}" for heading, text in told.items()))
+
+
+def _law(law: Objective) -> str:
+    """Write what a law minimises and what that makes of cosines."""
+    return _indented(f"{law.name}: {law.loss}. Cosines are {law.cosines}.")
 
 
 def _indented(text: str) -> str:
