@@ -2,21 +2,21 @@
 
 Rows are followed from the first model to the second in steps: as stored, as predictions see them, gauged, and the same
 of the second model. Pairs within a half, and the neighbours of its rows among all rows, are judged by the gauge that
-was fitted on the other half. The change of a cosine is split by these steps; a former neighbour is lost to the first
-step that drives it out.
+was fitted on the other half. The change of cosines and that of lists are split alike: the gauge's part is what it takes
+away, and a gauge that moves cosines or lists without bringing them nearer explains nothing.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from embaudit.comparison.fits import CrossFitHalf, held_out_error
 from embaudit.comparison.matching import Match, Pairing
 from embaudit.comparison.thresholds import CarriedThreshold, n_displaced, thresholds
-from embaudit.core.checked import Flags, Floats, Indices
+from embaudit.core.checked import Floats, Indices
 from embaudit.linalg.intervals import jackknife_margin, leave_out_means, standard_error
 from embaudit.linalg.nearest import NeighbourLists, list_length, neighbours
 from embaudit.linalg.pairs import all_pairs, n_pairs, pair_cosines
@@ -51,8 +51,8 @@ class AttributionSteps:
     """Positions in the match of the half that is judged: its pairs, and its neighbours among all rows."""
     versions: tuple[Floats, ...]
     """Rows of the first model as stored, as predictions see them and gauged; of the second, seen and as stored."""
-    reasons: tuple[str, ...]
-    """Reason of the step from each version to the next."""
+    forward: bool
+    """True if the first model's rows are gauged; else those of the second, on the way back."""
     pairs: Indices
     """(m, 2) pairs of rows of the half."""
     cosines: Floats
@@ -66,7 +66,7 @@ class AttributionSteps:
     @property
     def end(self) -> Floats:
         """(m,) cosines that the gauge should lead to."""
-        return np.asarray(self.cosines[3 if self.reasons[1] == "gauge" else 1])
+        return np.asarray(self.cosines[3 if self.forward else 1])
 
     @property
     def remainder(self) -> Floats:
@@ -81,14 +81,11 @@ def attribution_steps(
     # What predictions see in full is the same array, so that no step is taken, and searched, in vain.
     (old, new), (old_seen, new_seen) = paired.raw[role], paired.visible[role]
     gauged = fold.gauge.apply(role, paired.fitted[role][0])
-    # A gauge that leads backward turns the second model's rows: on the way from the first one learning then comes
-    # first.
-    steps = ("gauge", "learning") if paired.forward else ("learning", "gauge")
     versions, rows = (old, old_seen, gauged, new_seen, new), fold.held_out[role]
     pairs = draw_pairs(rows, rng)
     cosines = {key: pair_cosines(x, x, pairs) for key, x in {id(x): x for x in versions}.items()}
     by_version = np.array([cosines[id(x)] for x in versions])
-    return AttributionSteps(rows, versions, ("unseen", *steps, "unseen"), pairs, by_version)
+    return AttributionSteps(rows, versions, paired.forward, pairs, by_version)
 
 
 def draw_pairs(rows: Indices, rng: np.random.Generator) -> Indices:
@@ -135,7 +132,7 @@ class RoleChange:
     n_neighbours: int
     """Length of the neighbour lists."""
     outcomes: dict[str, int]
-    """Former neighbours that stayed, and that the gauge, unseen dimensions or learning drove out, over all cuts."""
+    """Former neighbours that stayed, and how many of the lost ones are due to each reason, over all cuts."""
     replicates: dict[str, Floats]
     """The mean change and shares of neighbours kept without each of up to 20 groups of entities."""
     cut_error: float
@@ -252,9 +249,11 @@ def role_change(
     total, visible_change, remainder = (
         _row_means(np.abs(change), pairs, len(match)) for change in (new - old, visible, left)
     )
-    # A gauge that takes cosines further apart has no part in the change, and no negative one.
-    remainder = np.minimum(remainder, total)
-    unseen = np.clip(total - visible_change, 0, total - remainder)
+    gauge, unseen, _ = _split(total, visible_change, remainder)
+    # Any gauge brings some rows nearer: those that it takes further apart are set against them.
+    most = _split(*(float(np.nanmean(x)) for x in (total, visible_change, remainder)))[0]
+    gauge *= min(1.0, most / max(float(np.nanmean(gauge)), TIED))
+    remainder = total - unseen - gauge
     # Halves of one cut share their gauges' luck: their mean is one observation of it.
     by_part = np.array([mean_size(path.cosines[4] - path.cosines[0]) for path in steps])
     by_cut = np.mean(np.split(by_part, max(1, len(steps) // 2)), axis=1)
@@ -274,11 +273,8 @@ def role_change(
     rows = once(sample_rows(len(match), SEARCHED, rng), first)
     former, latter = (neighbours(x, n, rows=rows, first=first) for x in (before, after))
     _, replicates["kept"] = _kept(former, latter, groups)
-    outcomes = dict.fromkeys(OUTCOMES, 0)
-    for path in steps:
-        half = np.flatnonzero(np.isin(rows, path.rows))
-        for name, flags in neighbour_outcomes(path, former.of(half), latter.of(half), first).items():
-            outcomes[name] += int(flags.sum())
+    n_former, *lost = np.sum([neighbour_counts(path, former, latter, first) for path in steps], axis=0).tolist()
+    outcomes = dict(zip(OUTCOMES, map(int, (n_former - lost[0], *_split(*lost))), strict=True))
     predicted_kept = None
     if predicted is not None:
         old_lists, new_lists = (neighbours(x, n, rows=rows, first=first) for x in predicted)
@@ -292,7 +288,7 @@ def role_change(
         match=match,
         unexplained=held_out_error(role, paired.fitted, parts),
         total=total,
-        gauge=total - remainder - unseen,
+        gauge=np.maximum(total - remainder - unseen, 0.0),
         unseen=unseen,
         remainder=remainder,
         correlation=_pearson(old, new),
@@ -308,6 +304,14 @@ def role_change(
         n_duplicates=len(match) - len(standing),
         n_displaced=n_displaced(before, after),
     )
+
+
+def _split(total: Any, visible: Any, remainder: Any) -> tuple[Any, Any, Any]:
+    """Split a change into what a gauge takes away, what comes from unseen dimensions, and a remainder."""
+    # A gauge that takes cosines or lists further apart has no part in the change, and no negative one.
+    remainder = np.minimum(remainder, total)
+    unseen = np.clip(total - visible, 0, total - remainder)
+    return total - remainder - unseen, unseen, remainder
 
 
 def _kept(former: NeighbourLists, latter: NeighbourLists, groups: NDArray[np.uint8]) -> tuple[float, Floats]:
@@ -350,37 +354,27 @@ def example_rows(moved: Floats) -> Indices:
     return np.concatenate([order[:EACH], middle[:EACH]])
 
 
-def neighbour_outcomes(
+def neighbour_counts(
     path: AttributionSteps, former: NeighbourLists, latter: NeighbourLists, first: Indices
-) -> dict[str, Flags]:
-    """Label each former neighbour: kept, or lost to the first attribution step at which it leaves the list.
+) -> tuple[int, int, int, int]:
+    """Count a half's former neighbours: all; lost; lost as far as predictions see; lost beside the gauged rows.
 
     Parameters
     ----------
     path : AttributionSteps
         The steps.
     former, latter : NeighbourLists
-        Lists of the same rows in the first version and in the last one.
+        Lists of the same rows in the first version and in the last one; those of the half count.
     first : array of shape (m,)
         The row that stands for each in lists.
-
-    Returns
-    -------
-    dict of str to array of shape (m, n)
     """
-    # A neighbour in the second model stayed, even if some version between had lost it.
-    is_kept = former.kept_in(latter, tie=TIED)
-    open_ = (former.indices >= 0) & ~is_kept
-    labels = {name: np.zeros(is_kept.shape, dtype=bool) for name in OUTCOMES} | {"kept": is_kept}
-    for i, reason in enumerate(path.reasons, start=1):
-        version, lost = path.versions[i], open_
-        # A step that changes no array loses no neighbour, and costs no search.
-        if version is path.versions[i - 1]:
-            continue
-        # All that are still there must leave with the step that ends in the second model.
-        if version is not path.versions[-1]:
-            lists = neighbours(version, former.indices.shape[1], rows=former.rows, first=first)
-            lost = open_ & ~former.kept_in(lists, tie=TIED)
-        labels[f"lost_to_{reason}"] |= lost
-        open_ = open_ & ~lost
-    return labels
+    half, versions, n = np.flatnonzero(np.isin(former.rows, path.rows)), path.versions, former.indices.shape[1]
+    former, latter = former.of(half), latter.of(half)
+    lists = {id(versions[0]): former, id(versions[-1]): latter}
+    for version in versions[1:-1]:
+        if id(version) not in lists:
+            lists[id(version)] = neighbours(version, n, rows=former.rows, first=first)
+    steps = (0, 4), (1, 3), (2, 3) if path.forward else (1, 2)
+    pairs = [[lists[id(versions[i])] for i in ends] for ends in steps]
+    lost = [int(((old.indices >= 0) & ~old.kept_in(new, tie=TIED)).sum()) for old, new in pairs]
+    return int((former.indices >= 0).sum()), lost[0], lost[1], lost[2]

@@ -117,11 +117,11 @@ class Comparison(Result):
         kept : float
             Share of neighbours that are the same before and after.
         lost_to_gauge : float
-            Share that the gauge alone drives out.
+            Share of lost neighbours that the gauge takes away.
         lost_to_unseen : float
-            Share that dimensions drive out which no prediction sees.
+            Share that is lost to dimensions that no prediction sees.
         lost_to_learning : float
-            Share that the gauge would have kept, but the second model drops.
+            Share of lost neighbours left between the gauged model and the other one.
         predicted_kept : float
             Share of neighbours by prediction cosine that are still near by it; None where a side is missing.
         n_displaced : int

@@ -243,6 +243,19 @@ def test_models_that_predict_otherwise_are_never_called_the_same(name, roles):
     parts_add_up(found)
 
 
+def test_a_gauge_that_moves_lists_and_brings_none_nearer_is_no_reason():
+    """The items differ by a scale for each dimension, the users by noise, which their gauge does not take away."""
+    p, q = pair()
+    found = compare(user_item(p, q), user_item(p + pair(seed=1)[0], q * [1, 2, 4, 1, 3]))
+    users, items = found.changes.values()
+    assert users.outcomes["lost_to_gauge"] == 0 < users.outcomes["lost_to_learning"]
+    assert items.outcomes["lost_to_gauge"] > items.outcomes["lost_to_learning"] > 0
+    text = found.explain()
+    assert "on average, and no gauge explains it. Of 10 nearest users, " in text
+    assert text.count(" because of the gauge") == 1
+    parts_add_up(found)
+
+
 def test_a_shift_is_a_gauge_where_a_bias_or_the_link_absorbs_it():
     p, q = pair()
     shifted = {
