@@ -229,7 +229,7 @@ def _predicted(comparison: Comparison) -> str:
 
 def _next(comparison: Comparison) -> str:
     """Name the next step."""
-    agreement, changes = comparison.agreement, comparison.changes.values()
+    agreement, changes, gauge = comparison.agreement, comparison.changes.values(), _GAUGES[comparison.group]
     if _is_rounding(comparison):
         return "No gauge undoes rounding: read cosines from a model that is not rounded."
     if agreement is None:
@@ -248,7 +248,7 @@ def _next(comparison: Comparison) -> str:
             f"For the rows that both hold, {alike}; check those that one lacks." if lost else f"Nothing to do: {alike}."
         )
     if "rankings" in agreement.predicts and not (still and served):
-        start = "The models are the same up to that gauge. " if comparison.explained else ""
+        start = f"The models are the same up to {gauge}. " if comparison.explained else ""
         return f"{start}Rankings leave lengths of users open, and so prediction cosines: compare what the models rank."
     # Equivalent models share their cosines in one form: a head without inputs folds its norm in.
     form = "folded-centred" if comparison.n_states else "prediction"
@@ -256,13 +256,13 @@ def _next(comparison: Comparison) -> str:
         unseen = any(change.mean_unseen >= SHOWN for change in changes)
         beside = " and dimensions that no prediction sees" if unseen else ""
         return (
-            f"The models are the same up to that gauge{beside}. Compare and index them by "
+            f"The models are the same up to {gauge}{beside}. Compare and index them by "
             f"`embaudit fix MODEL --as {form}`, which gives both the same cosines."
         )
     if agreement.same:
         return "No prediction asks for what differs in the cosines: compare what the models predict."
     if comparison.fits or still:
-        what = "cosines agree" if still else "factors agree up to that gauge"
+        what = "cosines agree" if still else f"factors agree up to {gauge}"
         if agreement.score_correlation > ALIKE:
             # Log-probabilities differ by a constant of a row that no probability shows.
             distance = agreement.score_distance if agreement.kl_divergence is None else agreement.difference_distance

@@ -50,7 +50,7 @@ ROWS: dict[str, tuple[Head, Head, tuple[str, ...], tuple[str, ...]]] = {
     "the same": (STORED, STORED, ("predict the same", "Nothing to do"), ("round", APART, *LEARNED)),
     "folded": (
         STORED, FOLDED,
-        ("predict the same", f"is the work of one scale for each dimension ({APART})", "the same up to that gauge",
+        ("predict the same", f"is the work of one scale for each dimension ({APART})", "The models are the same up to",
          "`embaudit fix MODEL --as folded-centred`"),
         ("round", *LEARNED),
     ),
@@ -69,7 +69,7 @@ ROWS: dict[str, tuple[Head, Head, tuple[str, ...], tuple[str, ...]]] = {
         STORED, Head(W * GAIN, np.ones(32), "Q8_0"),
         ("The second model is rounded to Q8_0. Once the final norms are folded in, no number is further than one step "
          "from its counterpart.", "is the work of", "because of the gauge", "No gauge undoes"),
-        ("predict the same", "learned", "does not explain", "the same up to that gauge"),
+        ("predict the same", "learned", "does not explain", "The models are the same up to"),
     ),
     "both rounded, one folded": (
         Head(W, GAIN, "Q8_0"), Head(W * GAIN, np.ones(32), "Q4_0"),
