@@ -423,7 +423,7 @@ def threshold_grid(comparison: Comparison, role: SideName) -> Grid:
 
 
 def moved_grid(comparison: Comparison, role: SideName, n: int = 10) -> Grid:
-    """Return the entities of a side that moved most, with the parts of their change; no rows where nothing moved.
+    """Return the entities of a side that moved most, with the parts of their change; none that its digits show as 0.
 
     Examples
     --------
@@ -438,7 +438,8 @@ def moved_grid(comparison: Comparison, role: SideName, n: int = 10) -> Grid:
              "remainder": "remains"}  # fmt: skip
     shown = [name for name in parts if name != "unseen" or comparison.changes[role].mean_unseen > 0]
     shown = [name for name in shown if name in ("total", "unseen") or not comparison.too_few_for]
-    records = comparison.moved_most(role, n).to_dict("records")
+    # Rows that three digits show as 0 have not moved as far as this table can tell.
+    records = (row for row in comparison.moved_most(role, n).to_dict("records") if float(f"{row['total']:.3f}"))
     title = comparison.title(role)
     called = partial(row_called, "" if comparison.changes[role].match.has_names else title)
     rows = tuple((called(str(row["name"])), *(f"{row[name]:.3f}" for name in shown)) for row in records)

@@ -6,9 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from models import random_model
 
-from embaudit.comparison import compare
 from embaudit.comparison.change import attribution_steps, neighbour_counts
 from embaudit.comparison.compare import brings_nearer
 from embaudit.comparison.fits import fit_gauge, folds, unexplained
