@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ from embaudit.comparison.matching import Pairing, match, pairing
 from embaudit.comparison.result import Comparison
 from embaudit.comparison.rounded import LoadedModel, rounded, with_states
 from embaudit.core.checked import RNG, as_generator, as_list, named_keywords
+from embaudit.core.parallel import one_blas_thread
 from embaudit.core.progress import track
 from embaudit.errors import InputError
 from embaudit.io.files import AnyPath
@@ -166,7 +168,9 @@ def _gauges(paired: Pairing, predictions: Agreement | None, draws: Draws) -> tup
     options = (paired.groups, paired.shifts)
     halvings = HALVED // sum(len(x) for x, _ in paired.fitted.values())
     cuts = range(min(HALVINGS, max(1, halvings)))
-    parts = [fold for _ in cuts for fold in folds(paired.fitted, draws, *options)]
+    # Of few rows many small products are made: threads of the BLAS would wait for each other longer than they compute.
+    with one_blas_thread() if halvings else nullcontext():
+        parts = [fold for _ in cuts for fold in folds(paired.fitted, draws, *options)]
     if _fits(paired, parts):
         return parts, True
     # Of the same predictions a gauge exists, so that a fit judged on its own rows does not flatter it.

@@ -143,6 +143,9 @@ def _diagonal(rows: Rows) -> Pair | None:
 
 
 def _linear(rows: Rows) -> Pair | None:
+    # The rank of M is at most the number of rows: fewer than it has dimensions make no gauge.
+    if sum(len(x) for x, _ in rows.values()) < min(x.shape[1] for pair in rows.values() for x in pair):
+        return None
     if "left" not in rows:
         # Right rows alone give M⁻ᵀ; its own inverse transposed is M.
         pair = _with_inverse(_least_squares(*rows["right"]), 1 / _scale(rows))
