@@ -38,6 +38,7 @@ LARGEST_CHANGE = re.compile(r"(?<=\(largest change )\d+(?:\.\d+)?(?:e-?\d+)?(?=\
 """The drift of predictions within a sentence, of one digit."""
 VERSIONS = {"embaudit_version": __version__, "schema_version": SCHEMA_VERSION}
 REMEDY = "write it with `embaudit audit MODEL --json FILE`"
+ANOTHER = "Verify it with that model, read as it was for the audit, or audit this one anew."
 DRIFT = re.compile(r"(^|\.)drift\[\d+\]\.max_(abs|rel)$|^head\..*\.change$|^notes\[0\]\.value$")
 """Places of the drift of predictions; the first note says how large it is."""
 FILE = re.compile(r"(^|\.)(source|files(\[\d+\])?)$")
@@ -62,10 +63,12 @@ class Difference:
     """Value in the file."""
     recomputed: str
     """Value of the recomputation."""
+    meaning: str = ""
+    """Sentences that say first what it means; empty where the place says it."""
 
     def __str__(self) -> str:
         remedy = "; verify it with the version that wrote it" if self.where in VERSIONS else ""
-        return f"{self.where}: the file says {self.recorded}; it is {self.recomputed}{remedy}."
+        return f"{self.meaning}{self.where}: the file says {self.recorded}; it is {self.recomputed}{remedy}."
 
 
 @dataclass(frozen=True)
@@ -169,7 +172,9 @@ def verify(
     options = _options(record)
     hashes = record["input"].get("fingerprint", ABSENT), fingerprint(_declared(model, options))
     if hashes[0] != hashes[1]:
-        return Verification(0, Difference("input.fingerprint", *map(_shown, hashes)))
+        named = f"it names {_shown(record['input'].get('source') or 'no file')}"
+        other = f"This audit is of another model, or of this one read otherwise: {named}. {ANOTHER} "
+        return Verification(0, Difference("input.fingerprint", _shown(hashes[0]), _shown(hashes[1]), other))
     source = source_of(model) if source is None else source
     record, beside_baseline = _without_baseline(record)
     current = audit(model, **options, final_norm=final_norm, source=source).to_dict()

@@ -158,6 +158,18 @@ def test_no_forged_file_agrees(record, checked, name):
     assert verified.difference.recorded != verified.difference.recomputed
 
 
+def test_an_audit_of_another_model_is_called_so_before_fingerprints_are_shown(record, checked):
+    forged = copy.deepcopy(record)
+    FORGED["another model"](forged)
+    told = checked(forged).explain()
+    assert told.startswith('This audit is of another model, or of this one read otherwise: it names "m.npz". Verify it')
+    assert told.endswith(f'input.fingerprint: the file says "{"0" * 32}"; it is "{record["input"]["fingerprint"]}".')
+    FORGED["another file"](forged)
+    assert 'names "n.npz". ' in checked(forged).explain()
+    forged["input"] |= {"source": None, "fingerprint": record["input"]["fingerprint"]}
+    assert "another model" not in checked(forged).explain()
+
+
 @given(st.data())
 def test_no_number_and_no_text_is_changed_unseen(data):
     """Change any leaf of a record: only what is rounding, or names a folder, may pass."""
