@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from embaudit.cli.commands import App, Commands
-from embaudit.cli.settings import CURRENT, FailOn, Settings
+from embaudit.cli.settings import CURRENT, Settings
 
 app = App(
     name="embaudit",
@@ -32,7 +32,6 @@ Force = Annotated[bool, typer.Option("--force", help="Overwrite outputs that exi
 Jobs = Annotated[int | None, typer.Option(min=1, help="Threads that share the work; one a core by default.")]
 Model = Annotated[Path, typer.Argument(help="A model file or directory; see `embaudit formats`.", show_default=False)]
 More = Annotated[list[Path] | None, typer.Argument(help="More tables, whose rows follow.", show_default=False)]
-FailOnFindings = Annotated[FailOn, typer.Option("--fail-on", help="Exit 1 on findings of this severity.")]
 Partial = Annotated[bool, typer.Option("--partial", help="Go on where less than half of the rows match.")]
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer import Option
 
-from embaudit.cli.app import Count, FailOnFindings, File, Model, More, Number, Rng, Text, Texts, app
+from embaudit.cli.app import Count, File, Model, More, Number, Rng, Text, Texts, app
 from embaudit.cli.commands import Group, parameters_of
 from embaudit.cli.reading import CODE, Given, Titles, read_for_audit
 from embaudit.cli.settings import CURRENT, FailOn
@@ -60,7 +60,10 @@ class Heatmap(Group):
 class Gating(Group):
     """Options of the gate: findings that stop a release, and files for forges."""
 
-    fail_on: FailOnFindings = FailOn.NEVER
+    fail_on: Annotated[
+        FailOn | None,
+        Option(help="Exit 1 on findings of this severity; never: beside --baseline, too."),
+    ] = None
     severity: Annotated[Texts, Option(help="How grave a code is here: CODE=issue or CODE=tip.")] = None
     thresholds: Annotated[Texts, Option(help="From which number on something is reported: NAME=NUMBER.")] = None
     baseline: Annotated[File, Option(help="JSON of an earlier audit; only what is new or worse counts.")] = None
@@ -79,7 +82,7 @@ class Gating(Group):
         # On standard error, beside the results and not among them.
         if settings.path is not None and not quiet:
             sys.stderr.write(f"{settings}\n")
-        level = None if self.fail_on is FailOn.NEVER else Severity[self.fail_on.name]
+        level = Severity[self.fail_on.name] if self.fail_on in (FailOn.ISSUE, FailOn.TIP) else None
         written = ""
         # The first run of a pipeline has no baseline: where both options name one file, this run writes it.
         if self.baseline and json and not self.baseline.exists() and self.baseline.resolve() == json.resolve():
@@ -87,7 +90,8 @@ class Gating(Group):
         before = None if self.baseline is None or written else Baseline.load(self.baseline)
         # Codes that are typed replace those of the settings, as every option does.
         codes, severities = ignore or settings.ignore, self.severity or ()
-        return Gate.of(level, ignore=codes, severities=severities, baseline=before, written=written)
+        gate = Gate.of(level, ignore=codes, severities=severities, baseline=before, written=written)
+        return replace(gate, never=self.fail_on is FailOn.NEVER)
 
 
 @dataclass(frozen=True)

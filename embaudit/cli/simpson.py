@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from embaudit.cli.app import FailOnFindings, Rng, app
+from embaudit.cli.app import Rng, app
 from embaudit.cli.settings import FailOn
 from embaudit.cli.terminal import Output, progress_bars
 from embaudit.core.words import counted
@@ -25,7 +25,7 @@ def simpson(
     n_permutations: Annotated[int, typer.Option(help="Permutations behind the p-values; 0 for none.")] = 999,
     rng: Rng = 0,
     output: Output,
-    fail_on: FailOnFindings = FailOn.NEVER,
+    fail_on: Annotated[FailOn, typer.Option(help="Exit 1 on findings of this severity.")] = FailOn.NEVER,
 ) -> None:
     """Find groupings of a table that reverse, remove or uncover an association (Simpson's paradox)."""
     from embaudit.errors import must_be

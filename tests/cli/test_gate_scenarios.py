@@ -90,6 +90,14 @@ def test_a_broken_release_is_stopped(gate, broken, stopped_by):
     assert gate("--ignore", stopped_by, "--ignore", "EMB002", **broken())[0] == 0
 
 
+def test_a_gate_that_is_told_never_to_stop_names_what_is_new_and_stops_nothing(gate):
+    code, last = gate("--fail-on", "never", **zeroed())
+    assert (code, last.startswith("gate: passes"), "EMB201 items (" in last) == (0, True, True)
+    Path("embaudit.toml").write_text('fail-on = "never"\n')
+    assert gate(**zeroed())[0] == 0
+    assert gate("--fail-on", "issue", **zeroed())[0] == 1
+
+
 def test_the_audit_of_a_stopped_release_verifies_without_the_baseline(gate, embaudit):
     users = OTHER.standard_normal(USERS.shape)
     assert gate("--json", "new.json", users=users)[0] == 1

@@ -22,8 +22,8 @@ MOVED = "EMB002"
 """Code of predictions that are not those of the baseline."""
 ALWAYS = "always stops"
 ALWAYS_STOPPING = (MOVED, "EMB201", "EMB401")
-"""Codes that stop a release beside a baseline whatever `fail_on` says: predictions that moved, rows without direction,
-and copies that are new or more."""
+"""Codes that stop a release beside a baseline unless `--fail-on never` is given: predictions that moved, rows without
+direction, and copies that are new or more."""
 
 
 def known_code(code: str) -> str:
@@ -152,6 +152,8 @@ class Gate:
     """Findings of an earlier audit, which stop nothing."""
     written: str = ""
     """The file of a baseline that the audit writes: what it finds is known from then on."""
+    never: bool = False
+    """True if no finding stops a release, not even those that always do beside a baseline: that was asked for."""
 
     @classmethod
     def of(
@@ -240,7 +242,7 @@ class Gate:
         reason = ""
         # An audit that writes the baseline stops nothing: what it finds is known from then on.
         if status in ("new", "worse") and not self.written:
-            if self.baseline is not None and finding.code in ALWAYS_STOPPING:
+            if self.baseline is not None and finding.code in ALWAYS_STOPPING and not self.never:
                 reason = ALWAYS
             # Where both rules stop it, the one that was asked for is told.
             if self.fail_on is not None and severity >= self.fail_on:
