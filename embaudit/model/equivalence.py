@@ -85,7 +85,7 @@ def unlike_rows(before: Floats, after: Floats) -> tuple[Flags, Flags]:
     Examples
     --------
     >>> x = np.random.default_rng(0).standard_normal((50, 40))
-    >>> rows, columns = unlike_rows(x, 2 * x[:, [1, 0, *range(2, 40)]])
+    >>> rows, columns = unlike_rows(x, np.geomspace(1e-9, 1, 50)[:, None] * x[:, [1, 0, *range(2, 40)]])
     >>> int(rows.sum()), np.flatnonzero(columns)
     (0, array([0, 1]))
     """

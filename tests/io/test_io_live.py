@@ -165,6 +165,9 @@ def test_graph_models_of_recbole_are_read_as_they_score() -> None:
         "lightgcn.LightGCN", forward=forward, eval=lambda _: modes.append("eval"), full_sort_predict=full_sort(*far)
     )
     check(from_object(light), far[0][1:] @ far[1][1:].T)
+    # Where `forward` makes more than two tables, which of them scores is not known: those that have their names do.
+    more = recbole("ngcf.NGCF", forward=lambda _: (Tensor(ITEMS),) * 3, full_sort_predict=full_sort(USERS, ITEMS))
+    check(from_object(more), USERS[1:] @ ITEMS[1:].T)
     # One that multiplies something else is refused.
     with pytest.raises(InputError, match=r"scores read from ENMF must be its own; got .* full_sort_predict says"):
         from_object(recbole("enmf.ENMF", full_sort_predict=full_sort(USERS * [1, 2, 3], ITEMS)))

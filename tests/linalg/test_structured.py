@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import reduce
+from itertools import product
 
 import numpy as np
 import pytest
@@ -42,13 +44,14 @@ def test_products_are_those_of_the_matrix() -> None:
     matrix = np.asarray(one)
     assert np.abs(matrix - first @ np.diag(one.scales) @ last).max() < 1e-13
     x, v = draw.standard_normal((4, K)), draw.standard_normal(K)
+    lefts, rights = (one, replace(one, last=None)), (other, replace(other, first=None))
     for found, expected in (
         (x @ one, x @ matrix),
         (v @ one, v @ matrix),
         (one @ x.T, matrix @ x.T),
         (one @ v, matrix @ v),
         (np.asarray(one.T), matrix.T),
-        (np.asarray(one @ other), matrix @ np.asarray(other)),
+        *((np.asarray(a @ b), np.asarray(a) @ np.asarray(b)) for a, b in product(lefts, rights)),
     ):
         assert np.abs(found - expected).max() < 1e-12
     assert one.shape == matrix.shape == (K, K)

@@ -224,6 +224,8 @@ def shapes() -> Iterator[Row]:
     )
     turned = vectors(orthonormal(9, 3))
     yield Row("orthonormal columns alone", turned, alone, {"EMB410": "tip", **TWO}, said, answer=OPEN)
+    square = vectors(orthonormal(9, 9))
+    yield Row("as many directions as rows", square, alone, {"EMB409": "tip", **TWO}, (), said, answer=OPEN)
     few = FactorModel.from_vectors(np.eye(3)).replace(link="cosine")
     yield Row("axes alone", few, {"right": "U"}, {"EMB105": "tip"})
     head = FactorModel.from_softmax
