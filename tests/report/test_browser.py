@@ -42,13 +42,13 @@ KINDS = {"cosine": {"rotation"}, "unit": {"rotation"}, "head": {"worst", "folded
 """Families of models that have others than most."""
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def audits():
     norms = {"head": FinalNorm("rms", GAIN)}
     return {name: ea.audit(made(), n_gauges=1, final_norm=norms.get(name)) for name, made in MODELS.items()}
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def written(audits, tmp_path_factory):
     folder = tmp_path_factory.mktemp("pages")
     for name, audit in audits.items():
