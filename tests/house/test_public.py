@@ -132,6 +132,8 @@ SIDES = {
     "side": lambda role: MODEL.side(role).labels,
     "twins": lambda role: ea.twins(MODEL, role=role).to_dict(),
 }
+ONE_SIDE = ("audit", "compare", "evaluate_similarities", "fix", "plot_heatmap")
+BOTH = ("plot_prediction_cosines", "identified_cosines", "identified_factors")
 PAIRS = {
     "cosine_range": lambda role: ea.cosine_range(MODEL, GROUP, role=role).lower,
     "cosines": lambda role: MODEL.cosines(role),
@@ -139,6 +141,17 @@ PAIRS = {
     "range_summary": lambda role: ea.range_summary(MODEL, role=role, n_pairs=9),
     "worst_gauge": lambda role: ea.worst_gauge(MODEL, GROUP, role=role, n_pairs=20, n_steps=2).achieved,
 }
+
+
+@pytest.mark.parametrize("name", ONE_SIDE + BOTH + ("head_report", "probe_inputs"))
+@pytest.mark.parametrize("factor", [1e150, 1e-150])
+def test_rows_whose_products_overflow_or_vanish_are_refused(name, factor, monkeypatch):
+    long = RIGHT * factor
+    for model in (MODEL.replace(left=LEFT * factor), *[ea.FactorModel.from_vectors(long)] * (name in ONE_SIDE)):
+        monkeypatch.setitem(globals(), "MODEL", model)
+        monkeypatch.setitem(globals(), "HEAD", ea.FactorModel.from_softmax(long))
+        with pytest.raises(ea.InputError, match=r"^the longest of the \w+ factors must be between 1e-100 and 1e\+100"):
+            SIDES[name]("right") if name in SIDES else RANDOM[name](3)
 
 
 def shown(value):

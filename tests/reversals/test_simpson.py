@@ -104,9 +104,12 @@ def test_planted_kinds_are_found_and_confirmed(within: float, between: float, ki
 
 
 def test_where_groups_agree_nothing_is_found() -> None:
-    report = simpson(clouds(np.random.default_rng(3), 1.0, 1.0), x="x", y="y")
+    table = clouds(np.random.default_rng(3), 1.0, 1.0)
+    report = simpson(table, x="x", y="y")
     assert report.findings == ()
     assert report.explain() == "None of 3 groupings changes the association of x and y."
+    alone = simpson(table[["x", "y", "noise"]], x="x", y="y").explain()
+    assert alone == "The one grouping does not change the association of x and y."
     assert report["noise"].p_grouping > 0.05
 
 
