@@ -30,9 +30,9 @@ settings.load_profile("embaudit")
 
 TOGETHER = re.compile(
     r"tests/reproduce/|tests/truth/\w+|tests/auditing/test_(?:limits|trained_heads)|tests/canonical/test_balance"
-    r"|test_notebooks\.py::\D*(?P<notebook>\d+)_|test_golden\.py::\w+\[(?P<model>[^]]+)\]"
+    r"|test_notebooks\.py::\D*(?P<notebook>\d+)_"
 )
-"""Tests that share models trained or audited: of the figures, of one such file, notebook or golden model."""
+"""Tests that share models trained or audited: of the figures, of one such file or notebook."""
 
 
 def scope(nodeid: str) -> str:

@@ -1,0 +1,174 @@
+"""Every number of every result is that of the last time, but for rounding.
+
+`UPDATE_SCREENS=1 pytest -n 0 tests/golden` writes them anew; read what changed before it is kept.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from report.test_told import CHANGES, MODELS, ROWS
+
+import embaudit as ea
+from embaudit import softmax
+from embaudit.auditing.equivalents import equivalent_models
+from embaudit.canonical import at_exponent
+
+KEPT = Path(__file__).with_name("numbers")
+TITLES = (
+    "a pair", "at exponent 0.3", "with counts", "with biases", "with a constant mixture",
+    "with a dimension that is not seen", "with a row of zeros", "cosines", "rankings", "probabilities", "a head",
+    "a head of labels of length 1", "a head with a soft cap", "a head behind a norm", "a head with inputs", "vectors",
+    "vectors compared by cosine",
+)  # fmt: skip
+"""Models without ties: where lists or axes tie, rounding decides which comes first."""
+UNLIKE = ("embaudit_version", "fingerprint")
+"""Keys that tell versions and the last digits of processors."""
+PAIRS = np.array([[0, 1], [2, 9], [17, 4], [5, 28]])
+
+
+def bounded(k):
+    gauges = ea.gauges
+    return {
+        "axes": gauges.Diagonal(k, max_condition=2.0), "maps": gauges.GeneralLinear(k, max_condition=1.5),
+        "shifts": gauges.Translation(k, max_shift=0.7), "both": gauges.Affine(k, max_condition=1.5, max_shift=0.4),
+        "turns": gauges.Orthogonal(k),
+    }  # fmt: skip
+
+
+def ends(model):
+    """Both ends of the range of a few cosines under each group that preserves what the model predicts."""
+    found = {}
+    for name, group in bounded(model.rank).items():
+        for role in ["right"] if model.left is None else ["right", "left", "cross"]:
+            try:
+                range_ = ea.cosine_range(model, group, role=role, pairs=PAIRS)
+            except ea.InputError:
+                continue
+            found[f"{name}, {role}"] = [range_.lower, range_.upper]
+    return found
+
+
+def fixed(model):
+    """Cosines and lengths of what `fix` writes, whatever its axes."""
+    x = ea.fix(model).vectors()
+    return {"lengths": np.linalg.norm(x, axis=1), "products": np.einsum("ij,ij->i", x[PAIRS[:, 0]], x[PAIRS[:, 1]])}
+
+
+def equal(model):
+    made = equivalent_models(model, n_gauges=2, rng=np.random.default_rng(4))
+    return {one.name: [one.condition_number, one.of(model).cosines("right", PAIRS)] for one in made}
+
+
+CALLS = {
+    **{name: call for name, call in ROWS.items() if name != "attack"},
+    "audit": partial(ea.audit, n_gauges=1, n_pairs=300),
+    "ends": ends,
+    "fixed": fixed,
+    "equal": equal,
+    "logits": partial(softmax.logit_cosines, pairs=PAIRS),
+    "projected": partial(softmax.projector_cosines, pairs=PAIRS),
+    "leads": softmax.argmaxable,
+    "halves": partial(softmax.shared_halves, pairs=PAIRS),
+    "identified": lambda model: ea.identified_cosines(model, role="right", pairs=PAIRS),
+    "at exponents": lambda model: [at_exponent(model, t).cosines("right", PAIRS) for t in (0.2, 0.8)],
+    "pair": lambda model: ea.explain_pair(model, 0, 1),
+    "ranges": lambda model: ea.range_summary(model, shifts=[0.3], n_pairs=50, rng=1),
+    **{
+        f"worst of {name}": lambda model, name=name: ea.worst_gauge(
+            model, bounded(model.rank)[name], n_pairs=20, n_starts=2, n_steps=3, rng=2
+        )
+        for name in ("axes", "maps", "shifts", "both")
+    },
+    "head": partial(ea.head_report, n_gauges=1, n_pairs=200),
+}
+
+DATA = ea.simulate_interactions(60, 25, 3, rng=0)
+ROUTES = ("lapack", "gram", "krylov", "lanczos", "randomized")
+X, Y = DATA.preferences[:30].ravel(), DATA.preferences[30:].ravel()
+ALONE = {
+    "simulated": lambda: [DATA.matrix.sum(axis=0), DATA.popularity, DATA.exponents, DATA.preferences],
+    "fitted": lambda: [
+        made.fit(DATA.matrix).model(DATA.matrix).scores()
+        for made in (ea.ProductPenaltyMF(4, alpha=2.0, split=0.3), ea.FactorPenaltyMF(4, alpha=2.0))
+    ],
+    "spectra": lambda: {route: ea.truncated_svd(DATA.matrix, 4, solver=route).singular_values for route in ROUTES},
+    "blocks": lambda: ea.block_cosines(X, Y, np.arange(90) // 30),
+    "simpson": lambda: ea.simpson(
+        pd.DataFrame({"x": X, "y": Y, "a": np.arange(90) % 3, "b": X > 0.2}), x="x", y="y", n_permutations=49
+    ),
+    "reversal": lambda: ea.similarity_reversal(DATA.preferences, DATA.preferences**3, np.arange(60) % 4),
+}  # fmt: skip
+
+
+def plain(value):
+    """Return what a result holds: dictionaries, parts of long lists, numbers and names. Sentences stand elsewhere."""
+    if hasattr(value, "to_dict"):
+        value = value.to_dict()
+    elif hasattr(value, "__dataclass_fields__"):
+        value = vars(value)
+    match value:
+        case dict():
+            return {str(key): plain(each) for key, each in value.items() if key not in UNLIKE}
+        case list() | tuple() | np.ndarray():
+            return [plain(each) for each in value[:: max(1, len(value) // 12)]]
+        case float() | np.floating():
+            return float(f"{value:.6g}")
+        case np.integer() | np.bool_():
+            return value.item()
+        case str() if " " in value:
+            return "..."
+    return value
+
+
+def differences(kept, found, path=""):
+    """List where two plain values differ: numbers by more than rounding, all else at all."""
+    if isinstance(kept, dict | list) and type(kept) is type(found) and len(kept) == len(found):
+        places = kept if isinstance(kept, dict) else range(len(kept))
+        if isinstance(kept, list) or kept.keys() == found.keys():
+            return [line for key in places for line in differences(kept[key], found[key], f"{path}.{key}")]
+    numbers = isinstance(kept, float) and isinstance(found, int | float)
+    same = np.isclose(found, kept, rtol=2e-5, atol=1e-7, equal_nan=True) if numbers else kept == found
+    return [] if same else [f"{path}: {kept} -> {found}"]
+
+
+def assert_numbers(name, title, call):
+    """Compare what a call returns with what is kept of it."""
+    try:
+        found = plain(call())
+    except (ea.InputError, ea.EquivalenceError):
+        found = "refused"
+    path = KEPT / f"{name}.json"
+    kept = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    if os.environ.get("UPDATE_SCREENS"):
+        kept[title] = json.loads(json.dumps(found))
+        lines = [f"{json.dumps(key)}: {json.dumps(kept[key], separators=(',', ':'))}" for key in sorted(kept)]
+        path.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+    assert not differences(kept[title], json.loads(json.dumps(found)))
+
+
+@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize("title", TITLES)
+def test_results_of_models_have_the_numbers_of_the_last_time(name, title):
+    assert_numbers(name, title, partial(CALLS[name], MODELS[title]))
+
+
+@pytest.mark.parametrize("title", CHANGES)
+def test_changes_have_the_numbers_of_the_last_time(title):
+    before, after = CHANGES[title]
+    assert_numbers("compare", title, lambda: ea.compare(before, after))
+    if title not in ("fewer rows", "rows in another order", "two rows"):
+        assert_numbers(
+            "drift", title, lambda: [ea.drift(before, after, condition_number=9.0), ea.movement(before, after)]
+        )
+
+
+@pytest.mark.parametrize("name", ALONE)
+def test_data_and_fits_have_the_numbers_of_the_last_time(name):
+    assert_numbers("alone", name, ALONE[name])
