@@ -20,7 +20,7 @@ from embaudit import softmax
 from embaudit.auditing.equivalents import equivalent_models
 from embaudit.canonical import at_exponent
 
-KEPT = Path(__file__).with_name("numbers")
+KEPT = Path(__file__).with_name("kept")
 TITLES = (
     "a pair", "at exponent 0.3", "with counts", "with biases", "with a constant mixture",
     "with a dimension that is not seen", "with a row of zeros", "cosines", "rankings", "probabilities", "a head",
