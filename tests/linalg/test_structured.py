@@ -87,7 +87,8 @@ def test_scales_in_a_span_are_those_of_the_matrix(r: int) -> None:
     assert np.abs(x @ one - x @ matrix).max() < 1e-13
     assert np.abs(one @ x.T - matrix @ x.T).max() < 1e-13
     assert one.T is one
-    assert one.is_undone_by(Spanned(w, 1 / one.scales, 1 / one.rest)) and not one.is_undone_by(one)
+    assert one.is_undone_by(Spanned(w, 1 / one.scales, 1 / one.rest))
+    assert not one.is_undone_by(one)
     assert one.shape == (K, K)
     expected = np.linalg.svd(matrix, compute_uv=False)
     assert np.allclose(stretches(one)[[0, -1]], expected[[0, -1]])
