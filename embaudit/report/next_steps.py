@@ -22,6 +22,8 @@ DISTILLED = "embeddings"
 OTHER, ROWS, INPUTS = "OTHER-SIDE.npy", "ROWS.npy", "INPUTS.npy"
 """Files that stand in a command for those of its reader."""
 
+TRAINED = ("if you know its training, add --objective (`embaudit explain objectives`)", "")
+"""The step to take where the training is not known."""
 OWN_FORMAT = "embaudit"
 """The format of our own files, which say themselves what is what; so does a file of one array."""
 
@@ -96,16 +98,18 @@ class Invocation:
 def next_steps(audit: Audit, invocation: Invocation) -> Iterator[tuple[str, str]]:
     """Yield what is next and its command: the side that is missing, vectors to use or training to declare, all tables.
 
+    What only adds an option to the command that was typed has none of its own.
+
     Examples
     --------
     >>> from embaudit.auditing import audit
     >>> from embaudit.model import FactorModel
     >>> found = audit(FactorModel.from_vectors([[1.0, 2.0], [2.0, 1.0]]))
     >>> for what, command in next_steps(found, Invocation("v.npy")):
-    ...     print(f"{what}: {command}")
+    ...     print(f"{what}: {command}" if command else what)
     if training compared these rows with each other (a sentence encoder): embaudit audit v.npy --compared cosine
     if multiplied with a second table (word2vec, CLIP, recommender): embaudit audit v.npy --left OTHER-SIDE.npy
-    to read every table and finding: embaudit audit v.npy --full
+    to read every table and finding, add --full
     >>> found = audit(FactorModel.from_softmax([[1.0, 2.0], [2.0, 1.0], [3.0, 3.0]]))
     >>> for line in next(next_steps(found, Invocation("h.npz"))):
     ...     print(line)
@@ -132,13 +136,13 @@ def next_steps(audit: Audit, invocation: Invocation) -> Iterator[tuple[str, str]
             yield from _of_one_side(audit, invocation)
         elif is_alone(model):
             yield "if you have the other side, whose rows may decide it", _with_other(audit, invocation)
-        elif model.objective is None and model.predicts is not Equivalence.COSINES:
-            what = "if you know how it was trained, name it with --objective; its word is in this list"
-            yield what, "embaudit explain objectives"
+        # Training that is not known may be what decides.
+        if not is_alone(model) and model.objective is None and any(each.code == "EMB102" for each in audit.findings):
+            yield TRAINED
     if invocation.truth is not None and audit.evidence.role != "left":
         what = f"to judge similarities by the labels of column {invocation.truth}"
         yield what, invocation.evaluate("--truth", invocation.truth)
-    yield "to read every table and finding", invocation.audit("--full")
+    yield "to read every table and finding, add --full", ""
 
 
 def _by_predictions(audit: Audit, invocation: Invocation) -> tuple[str, str]:
@@ -171,8 +175,7 @@ def _of_one_side(audit: Audit, invocation: Invocation) -> Iterator[tuple[str, st
     # Training may have chosen the cosines, as weight decay does.
     is_chosen = any(row.status is Status.CHOSEN for row in usual_objectives(audit.model.link))
     if DISTILLED in arrays:
-        what = "if you know how these rows were trained, name it with --objective; its word is in this list"
-        ways.append((what, "embaudit explain objectives"))
+        ways.append(TRAINED)
     elif audit.model.objective is None and not whitened and is_chosen:
         what = "if training compared these rows with each other (a sentence encoder)"
         ways.append((what, invocation.audit("--compared", "cosine")))

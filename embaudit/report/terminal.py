@@ -22,7 +22,7 @@ from embaudit.auditing.finding import Finding, Severity
 from embaudit.core.results import Result
 from embaudit.report.audit_document import CONVENTIONS, UNMOVED, audit_document
 from embaudit.report.document import Document, Glance, Grid, Lists, Near
-from embaudit.report.next_steps import OWN_FORMAT, Invocation
+from embaudit.report.next_steps import OWN_FORMAT, TRAINED, Invocation
 
 WIDTH, HEIGHT = 80, 25
 FINDINGS = 3
@@ -30,9 +30,9 @@ FINDINGS = 3
 NEIGHBOURS = 5
 """Lines of neighbours, where there is room for so many."""
 FEWEST = 3
-"""Lines of neighbours that go before tips behind the first finding."""
+"""Lines of neighbours that go before tips behind the first finding, and before commands behind the first."""
 LEAST = 2
-"""Lines of neighbours that go before issues behind the first finding."""
+"""Lines of neighbours that go before issues behind the first finding, and before a command that judges by labels."""
 EVALUATE = "embaudit evaluate "
 """Beginning of the command that judges similarities by labels."""
 COLUMN = WIDTH // 2 - 2
@@ -103,14 +103,14 @@ def first_screen(audit: Audit, invocation: Invocation, stopping: Sequence[Findin
     # Long commands make room for a finding and for neighbours, of every row that was asked for.
     rows = max(1, made.n_asked)
     named = max(1, len(stopping))
-    least = named + len(_neighbours(audit, made, 1 if made.n_asked else LEAST, rows))
-    # Training that is not known can be told in two ways, which stay together. Each command behind them stands where it
-    # leaves room for one finding and for the shortest lists.
-    n_kept, commands = 1 + (answer.word is Readability.UNSAID), [*_commands(made.steps)]
+    least = named + len(_neighbours(audit, made, 1 if made.n_asked else FEWEST, rows))
+    # What would decide stays with the first command: training that is not known, or the second of two ways to tell it.
+    # Each command behind them stands where it leaves room for one finding and for the shortest lists.
+    n_kept, commands = 1 + (answer.word is Readability.UNSAID or TRAINED in made.steps[1:2]), [*_commands(made.steps)]
     below, room = [*chain(*commands[:n_kept])], HEIGHT - len(top) - len(table)
     for (_, command), lines in zip(made.steps[n_kept:], commands[n_kept:], strict=True):
-        # Labels at hand judge better than longer lists, or those of a second row, do.
-        fewest = named + len(_neighbours(audit, made, 1)) if command.startswith(EVALUATE) else least
+        # Labels at hand judge better than a third neighbour, or the list of a second row, does.
+        fewest = named + len(_neighbours(audit, made, LEAST)) if command.startswith(EVALUATE) else least
         below += lines if room - len(below) - len(lines) >= fewest else []
     room -= len(below)
     # A second finding shortens the lists: a tip to three neighbours at least, an issue to two.
@@ -216,7 +216,7 @@ def _filled(text: str, room: int) -> str:
 def _commands(steps: Iterable[tuple[str, str]]) -> Iterator[list[str]]:
     """Write each command to type next below what it is for; a line too long is broken as a shell allows it."""
     for start, (what, command) in zip(chain(["next, "], repeat("or ")), steps, strict=False):
-        yield [*wrap(f"{start}{what}:", WIDTH), *_broken(command)]
+        yield [*wrap(f"{start}{what}:", WIDTH), *_broken(command)] if command else [f"{start}{what}"]
 
 
 def _broken(command: str) -> list[str]:

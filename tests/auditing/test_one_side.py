@@ -31,12 +31,12 @@ def told():
 
 
 def commands(found, *asked):
-    return [command for _, command in next_steps(found, Invocation("v.npy", *asked))]
+    return [command or what for what, command in next_steps(found, Invocation("v.npy", *asked))]
 
 
 def test_what_to_type_next_is_the_declaration_that_decides(told):
     neither = told["neither"]
-    side, full = "embaudit audit v.npy --left OTHER-SIDE.npy", "embaudit audit v.npy --full"
+    side, full = "embaudit audit v.npy --left OTHER-SIDE.npy", "to read every table and finding, add --full"
     with_each_other = "embaudit audit v.npy --compared cosine"
     assert commands(neither) == [with_each_other, side, full]
     assert commands(neither, ("--kind", "vectors"))[1] == "embaudit audit v.npy --kind vectors --left OTHER-SIDE.npy"

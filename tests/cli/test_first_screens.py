@@ -75,6 +75,22 @@ def test_the_first_line_names_the_dimensions_behind_any_path(embaudit, tmp_path)
 
 
 @pytest.mark.usefixtures("without_attacks")
+def test_a_long_path_leaves_room_for_neighbours_and_for_training_that_is_not_known(embaudit, tmp_path):
+    path, draw = tmp_path / "a long name of a folder that fills the line by itself" / "m.npz", np.random.default_rng(0)
+    path.parent.mkdir()
+    np.savez(
+        path, user_factors=draw.standard_normal((60, 4)), item_factors=draw.standard_normal((50, 4)) * [1, 2, 3, 4]
+    )
+    (tmp_path / "films.csv").write_text("title,kind\n" + "".join(f"film {i},{'ab'[i % 2]}\n" for i in range(50)))
+    for training in ((), ("--objective", "product")):
+        titles = ("--items", tmp_path / "films.csv", "--by-row")
+        screen = embaudit("audit", path, *titles, "--gauges", 1, *training).out
+        assert ("NO: " in screen, len(screen.splitlines()) <= HEIGHT) == (True, True)
+        assert len(re.findall(r"^film \d+ +-?\d\.\d\d", screen, re.MULTILINE)) >= 2 + (not training)
+        assert ("add --objective (`embaudit explain objectives`)" in screen) == (not training)
+
+
+@pytest.mark.usefixtures("without_attacks")
 def test_the_head_of_a_language_model(embaudit, shared_data):
     Path("lm-stories260K").symlink_to(shared_data("lm-stories260K"))
     result = embaudit("audit", "lm-stories260K", "--gauges", 1)

@@ -19,18 +19,18 @@ PLACEHOLDERS = {"ROWS.npy": "items.npy"} | dict.fromkeys(["OTHER-SIDE.npy", "INP
 """What the screen asks to put something of one's own for."""
 CLIP = "clip.npz --left text --weight image --left-name text --right-name image"
 KINDS = {
-    "recommender": ("recommender.npz", ["fix", "audit"]),
-    "ids and titles": ("ids.npz --items 'my films.csv' --show 101", ["fix", "evaluate", "audit"]),
-    "titles alone": ("ids.npz --items titles.csv", ["fix", "audit"]),
+    "recommender": ("recommender.npz", ["fix"]),
+    "ids and titles": ("ids.npz --items 'my films.csv' --show 101", ["fix", "evaluate"]),
+    "titles alone": ("ids.npz --items titles.csv", ["fix"]),
     "vectors and labels": ("vectors.npz --items 'my films.csv'", ["audit", "audit", "evaluate"]),
     "rows named": ("vectors.npz --items 'my films.csv' --show 101 --show 102", ["audit", "audit", "evaluate"]),
     "table": ("words.csv --show 'w 3' --n-neighbours 5 --ignore EMB404", ["audit", "audit"]),
-    "one side": ("items.npy --max-condition 1.5", ["audit", "audit", "audit"]),
-    "two files": ("items.npy --left users.npy --role user", ["fix", "audit"]),
-    "head": ("head.npz --kind head --labels labels.txt --soft-cap 30", ["fix", "explain"]),
-    "language model": ("'language model' --norm-kind rms", ["fix", "fix"]),
-    "folder with spaces": ('"my models/it\'s.npz" --objective none', ["fix", "audit"]),
-    "clip": (CLIP, ["audit", "fix", "audit"]),
+    "one side": ("items.npy --max-condition 1.5", ["audit", "audit"]),
+    "two files": ("items.npy --left users.npy --role user", ["fix"]),
+    "head": ("head.npz --kind head --labels labels.txt --soft-cap 30", ["fix"]),
+    "language model": ("'language model' --norm-kind rms", ["fix"]),
+    "folder with spaces": ('"my models/it\'s.npz" --objective none', ["fix"]),
+    "clip": (CLIP, ["audit", "fix"]),
 }
 
 
