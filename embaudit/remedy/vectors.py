@@ -262,12 +262,12 @@ def _kind(remedy: Remedy) -> str:
             "directions can do is not."
         )
     convention = _CONVENTIONS[remedy.kind].format(left=remedy.model.title("left"), right=remedy.model.title("right"))
-    same = "The predictions stay the same and do not ask"
+    same = "stay the same and do not ask for this gauge: it turns no NO of an audit into a YES"
     if remedy.reduction is not None:
-        same = "The predictions change by what is dropped, and do not ask"
+        same = "change by what is dropped, and do not ask for this gauge"
     return (
-        f"in the {remedy.kind} gauge: {convention}. {same} for this gauge, so name it where you report cosines, and "
-        f"use it for every model you compare."
+        f"in the {remedy.kind} gauge: {convention}. The predictions {same}. Name it where you report cosines, and use "
+        "it for every model you compare."
     )
 
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from models import random_model
 from snapshots import assert_refused
 
+from embaudit import audit
 from embaudit.canonical import EXPONENTS, at_exponent, identified_cosines
 from embaudit.errors import EquivalenceError, InputError
 from embaudit.evaluation.evaluate import similarities
@@ -85,6 +86,14 @@ def test_canonical_kinds_are_equivalent_models_in_a_file(tmp_path, kind, biases,
     assert back.left_ids.tolist() == list(range(50))
     assert largest_gap(model.predicts, model.scores(), back.scores()) < 1e-11
     np.testing.assert_allclose(remedy.to_model().scores(), back.scores(), atol=1e-12)
+    if not biases and link == "identity":
+        # Equal predictions leave the cosines as open as before; of one direction kept, they may be fixed.
+        words = [
+            audit(each, quick=True).answer.word for each in (model, back, fix(model, kind, dimensions=1).to_model())
+        ]
+        assert words == ["NO", "NO" if kind != "left-whitened" else "AS A CONVENTION", "YES"]
+        told = [fix(model, kind, dimensions=n).explain() for n in (None, 1)]
+        assert ["turns no NO of an audit into a YES." in text for text in told] == [True, False]
 
 
 @pytest.mark.parametrize("kind", EXPONENTS)
