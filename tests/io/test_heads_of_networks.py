@@ -61,16 +61,9 @@ def test_input_embeddings_of_a_network_without_tokens_to_choose_are_no_head(tmp_
         )
     np.testing.assert_array_equal(load(folder, weight="model.shared.weight").right, WORDS)
     for architectures in (
-        ["GPT2LMHeadModel"],
-        ["GPT2DoubleHeadsModel"],
-        ["MarianMTModel"],
-        ["EncoderDecoderModel"],
-        ["T5ForConditionalGeneration"],
-        [name, "XForCausalLM"],
-        [],
-        None,
-        [3],
-    ):
+        ["GPT2LMHeadModel"], ["GPT2DoubleHeadsModel"], ["MarianMTModel"], ["EncoderDecoderModel"],
+        ["T5ForConditionalGeneration"], [name, "XForCausalLM"], [], None, [3],
+    ):  # fmt: skip
         classifier(tmp_path, 8, "model.shared.weight", architectures=architectures)
         np.testing.assert_array_equal(load(folder).right, WORDS)
 
