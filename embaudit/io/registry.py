@@ -127,6 +127,8 @@ def _opened(
     """Open a file in its format: where it lies, the format, its fields and the options; every error names the file."""
     (where, files), request = located(path), Request.of(kind, options)
     try:
+        if isinstance(request.left, (str, os.PathLike)) and Path(request.left).exists():
+            _require_another(Path(request.left), files or (where,))
         with naming(str(where)):
             # The tables inside an encoder are no embeddings of texts or images, unless the caller names one.
             encoder = refusal_of(where) if where.is_dir() and not files and request.weight is None else None
@@ -149,6 +151,13 @@ def _opened(
             yield where, entry.name, contents.of_kind(request.kind), request
     except OSError as error:
         raise InputError(with_urls(f"{where} cannot be read: {error.strerror or error}.")) from error
+
+
+def _require_another(left: Path, files: Sequence[Path]) -> None:
+    """Refuse one file as both sides: rows that are compared with each other are one table."""
+    if any(file.samefile(left) for file in files):
+        got, remedy = f"{left}, which holds this one", "for rows compared with each other say --compared=dot instead"
+        raise must_be("left", "a file of the other side", got, remedy)
 
 
 def with_left(contents: Contents, request: Request) -> tuple[Contents, Request]:

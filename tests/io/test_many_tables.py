@@ -188,6 +188,8 @@ def test_a_left_side_of_any_kind_beside_vectors_of_any_kind(tmp_path: Path) -> N
     ea.save(as_reading(ROWS, left=users)[0], pair)
     for rows, other, words in (
         (TABLE, pair, "left must be vectors of one side; got a model of both"),
+        (tmp_path / "u.npy", str(tmp_path / "u.npy"), "which holds this one; for rows compared with each"),
+        ([tmp_path / "u.parquet"], tmp_path / "u.parquet", "left must be a file of the other side; got .*u.parquet, "),
         (as_model(pair), ROWS, "left must be left out beside a model"),
         (tmp_path / "columns.npy", users, "got 4 and 12; say transpose='right' if each column is one item"),
         (ROWS, left.T, "got 5 and 4; say transpose='left' if each column is one user"),
