@@ -69,11 +69,15 @@ def _predictions(comparison: Comparison) -> str:
     if comparison.n_states:
         text = f"Predictions are compared for {agreement.n_rows:,} random states, each brought through the final norm "
         text += "before either head. "
+    # A softmax over the labels of both is another one than that over all labels of either.
+    lacking = [role for role, x in comparison.changes.items() if x.match.only_before or x.match.only_after]
+    titles = " and ".join(f"{comparison.title(role)}s" for role in lacking)
+    over = f", over the {titles} that both hold" if lacking else ""
     if agreement.same:
-        return f"{text}The two models predict the same."
+        return f"{text}The two models predict the same{over}."
     if agreement.predicts[0] != agreement.predicts[1]:
         text += f"The first model predicts {agreement.predicts[0]}, the second {agreement.predicts[1]}. "
-    text += f"Their scores correlate by {agreement.score_correlation:.3f} within a row, and "
+    text += f"Their scores correlate by {agreement.score_correlation:.3f} within a row{over}, and "
     text += f"{percent(agreement.ranking_overlap)} of their top {agreement.top_n} are shared."
     if (
         agreement.score_correlation > 1 - SHOWN / 10

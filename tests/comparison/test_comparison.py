@@ -292,6 +292,16 @@ def test_what_no_prediction_sees_is_neither_learned_nor_a_gauge(turned, first):
     parts_add_up(found)
 
 
+def test_heads_of_different_labels_are_told_by_the_labels_of_both_and_how_many_each_lacks():
+    rows, inputs, names = rows_of(32, 4), rows_of(50, 4, seed=1), np.array([f"word {i}" for i in range(32)])
+    many, few = (FactorModel.from_softmax(rows[i], embeddings=inputs, labels=names[i]) for i in (np.s_[:30], np.s_[4:]))
+    text, other, same = (compare(many, x, by_row=False).explain() for x in (few, few.replace(right=few.right**3), many))
+    assert "26 labels, matched by their names. 4 labels only in the first model and 2 only in the second were" in text
+    assert "The two models predict the same, over the labels that both hold. " in text
+    assert " within a row, over the labels that both hold, and " in other
+    assert "that both hold" not in same
+
+
 def test_a_zero_row_is_reported_as_nothing_and_a_zero_side_refused():
     p, q = pair()
     q = q[:9].copy()
