@@ -27,7 +27,7 @@ def test_the_ids_of_a_table_of_vectors_are_chosen_on_every_command(embaudit, tmp
     assert (written.code, ea.load("f.parquet").right_ids.tolist()) == (0, list(range(12)))
     audited = embaudit("audit", "v.csv", *few, "--id", "asin", "--gauges", 1, "--json", "a.json")
     assert audited.code == 0
-    assert "v.csv --id asin --n-gauges 1 --full" in audited.out
+    assert "v.csv --id asin --n-gauges 1 --left OTHER-SIDE.npy\n" in audited.out
     intake = json.loads((tmp_path / "a.json").read_text())["input"]["intake"]
     assert {"name": "asin", "became": "right_ids", "shape": [12]} in intake["parts"]
     # Beside a table of titles it names the column there.

@@ -27,8 +27,8 @@ from resource import RLIMIT_CPU, setrlimit
 
 ROOT = Path(__file__).parents[2]
 CACHE = ROOT / ".mutation_cache"
-SECONDS = 60.0
-"""Seconds that the tests of one mutant may take, by the clock of the run that measured them."""
+SECONDS = 40.0
+"""Seconds that each of three choices of tests for one mutant may take, by the clock of the run that measured them."""
 LIBRARIES = "hypothesis jinja2 joblib matplotlib.figure pandas pyarrow pytest rich scipy.stats sklearn.base typer"
 PAIRS = {"<": "<=", ">": ">=", "==": "!=", "is": "is not", "in": "not in", "+": "-", "*": "/", "and": "or", "&": "|",
          "min": "max", "any": "all", "argmin": "argmax", "minimum": "maximum"}  # fmt: skip
@@ -140,17 +140,26 @@ def measure(jobs):
 
 
 def choose(lines, line, room, seconds):
-    """Return tests of a line, or of its file and the house where none runs it; its room's first, then quick ones."""
+    """List tests of a line, or of its file and the house where none runs it: its room's first, then quick ones.
+
+    Behind them stand tests in the same files, for which another test may have made what they look at, and the longest
+    of those that run the line, which are whole commands.
+    """
     # What runs as a module is imported, as flags of dataclasses do, is held by laws about all modules.
     own = f"tests/{room}/", f"embaudit/{room}", "tests/house/test_house.py"
-    touching, chosen, spent = lines.get(line), [], 0.0
+    touching, chosen = lines.get(line), {}
     touching = touching or set().union(*lines.values(), (test for test in seconds if test.startswith(own[2])))
-    for test in sorted(touching, key=lambda test: (not test.startswith(own), seconds[test], test)):
-        spent += seconds[test] + 0.02
-        if chosen and spent > SECONDS:
-            break
-        chosen.append(test)
-    return chosen
+    quick = sorted(touching, key=lambda test: (not test.startswith(own), seconds[test], test))
+    files = {test.partition("::")[0] for test in touching}
+    beside = sorted(set(seconds) - touching, key=lambda test: (not test.startswith(own), seconds[test], test))
+    for tests in (quick, (test for test in beside if test.partition("::")[0] in files), reversed(quick)):
+        spent = 0.0
+        for test in tests:
+            spent += seconds[test] + 0.02
+            if spent > SECONDS and chosen:
+                break
+            chosen[test] = True
+    return list(chosen)
 
 
 def serve():
