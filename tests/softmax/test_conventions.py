@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from embaudit.errors import InputError
 from embaudit.io.codecs.safetensors import Safetensors
 from embaudit.model import FactorModel, Softmax
 from embaudit.model.final_norm import FinalNorm
@@ -53,6 +54,13 @@ def test_every_convention_predicts_what_the_stored_head_predicts(norm, bias):
         if name != "folded and centred":
             np.testing.assert_allclose(found.scores(), logits, atol=1e-12)
     assert ("folded, less ones" in forms) == norm.sums_to_zero
+
+
+def test_a_head_that_divides_its_rows_by_their_lengths_takes_no_gain():
+    unit = FactorModel.from_softmax(ROWS).replace(link=Softmax(unit_rows=True))
+    for call in (conventions, evidence):
+        with pytest.raises(InputError, match="a head that keeps the lengths of its rows; got one that divides by them"):
+            call(unit, LAYER)
 
 
 def test_behind_an_rmsnorm_the_ones_vector_is_seen():
