@@ -182,7 +182,7 @@ def netflix(*, size: str | NetflixSetting = "small", seed: int = 0, n_seeds: int
     Raises
     ------
     InputError
-        If the size is unknown, or `n_seeds` below 1.
+        If the size is unknown, `n_seeds` below 1, or `seed` below 0.
 
     References
     ----------
@@ -205,7 +205,7 @@ def netflix(*, size: str | NetflixSetting = "small", seed: int = 0, n_seeds: int
     if setting is None:
         raise must_be("size", "one of " + ", ".join(repr(name) for name in SIZES), repr(size))
     as_count(n_seeds, "n_seeds")
-    seeds = tuple(range(seed, seed + n_seeds))
+    seeds = tuple(range(as_count(seed, "seed", least=0), seed + n_seeds))
 
     def run(run_seed: int) -> tuple[dict[str, pd.DataFrame], dict[str, Any]]:
         """Compute the tables of one seed, and what only the picture needs: cosines are large."""
