@@ -243,6 +243,9 @@ def _finished(model: FactorModel, request: Request, norm: StoredNorm | None) -> 
     from embaudit.io.tables.rows import read_counts, read_ids, read_labels
 
     changes: dict[str, Any] = {name: getattr(request, name) for name in ("link", "objective")}
+    # Errors below call rows by these names.
+    roles = request.left_name or model.title("left"), request.right_name or model.title("right")
+    model = model if roles == model.roles else model.replace(roles=roles)
     for role, ids, counts in (
         ("left", request.left_ids, request.left_counts), ("right", request.ids, request.right_counts)
     ):  # fmt: skip
@@ -271,9 +274,7 @@ def _finished(model: FactorModel, request: Request, norm: StoredNorm | None) -> 
     # What is named stands before the head, or is refused; what was only there must fit.
     norm = norm if norm is not None and (request.norm or norm.norm.fits(model.link, model.rank)) else None
     model = model if norm is None else model.replace(final_norm=norm.norm)
-    model = _with_left(model, request)
-    roles = request.left_name or model.title("left"), request.right_name or model.title("right")
-    return model if roles == model.roles else model.replace(roles=roles), norm
+    return _with_left(model, request), norm
 
 
 def _with_left(model: FactorModel, request: Request) -> FactorModel:
@@ -307,4 +308,4 @@ def _with_left(model: FactorModel, request: Request) -> FactorModel:
             raise must_be("states", wanted, rows.shape[1], remedy)
         rows = norm.applied(rows).astype(np.result_type(rows.dtype, np.float32), copy=False)
     link = None if model.link.is_assumed else model.link
-    return model.replace(left=rows, roles=("input", model.title("right")), link=link)
+    return model.replace(left=rows, roles=(request.left_name or "input", model.title("right")), link=link)

@@ -256,6 +256,7 @@ CALLS: list[tuple[str, Any, Callable[[Path], Any]]] = [
     ("l.txt", "a\nb\n", lambda path: read_labels(path, 0)),
     ("l.txt", "a\nb\n", lambda path: read_ids(path, 0)),
     ("l.txt", "a\nb\n", lambda path: read_ids(path, 3)),
+    ("l.txt", "a\nb\n", lambda path: as_reading(np.eye(3), bias=np.ones(3), right_name="token", ids=path)),
     ("c.npy", npy, lambda path: read_ids(path, 6)),
     ("l.txt", b"\xe9\n", labels),
     ("l.txt", "a\n", lambda _: labels(["a"])),

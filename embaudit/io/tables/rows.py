@@ -93,7 +93,7 @@ def read_ids(source: Any, n_rows: int, *, what: str = "item") -> NDArray[Any]:
         ids = plain_ids(table, read_columns(table, {position: "id"})[position], position)
     else:
         # As in a table: 007 and 7 are two ids.
-        ids = np.array(as_ids(read_labels(where, n_rows, what=what).tolist()).to_pylist())
+        ids = np.array(as_ids(_labels(where, n_rows, f"{what} ids").tolist()).to_pylist())
     _require_rows(len(ids) if ids.ndim == 1 else f"shape {ids.shape}", n_rows, where, f"{what} ids")
     return ids
 
@@ -138,7 +138,11 @@ def read_labels(path: Any, n_rows: int, *, what: str = "label") -> NDArray[np.st
             raise must_be("labels", f"a file or a list of {n_rows} {what} names", f"shape {names.shape}")
         require_each(path, f"{what} names")
         return names.astype(np.str_)
-    where = existing_file(path)
+    return _labels(existing_file(path), n_rows, f"{what} names")
+
+
+def _labels(where: Path, n_rows: int, what: str) -> NDArray[np.str_]:
+    """Read one text a row of a file, which an error calls so."""
     try:
         text = where.read_text(encoding="utf-8-sig")
         labels = _from_json(parsed(text), n_rows) if where.suffix.lower() == ".json" else _from_text(text, n_rows)
@@ -150,8 +154,8 @@ def read_labels(path: Any, n_rows: int, *, what: str = "label") -> NDArray[np.st
         if isinstance(error, InputError):
             raise InputError(f"{where}: {error.sentence}") from error
         raise must_be("the file of labels", "valid JSON", f"{where} ({error})") from error
-    _require_rows(len(labels), n_rows, where, f"{what} names")
-    return as_texts(labels, f"the labels in {path}")
+    _require_rows(len(labels), n_rows, where, what)
+    return as_texts(labels, f"the labels in {where}")
 
 
 def _from_text(text: str, n_rows: int) -> list[str]:
