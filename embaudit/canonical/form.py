@@ -399,14 +399,15 @@ def absorbed_biases(model: FactorModel, left_centre: Vector, right_centre: Vecto
     one, or nowhere where a row of scores is known up to a constant only.
     """
 
-    def popularity(rows: Matrix, centre: Vector, vector: Vector) -> Vector:
-        return np.concatenate([(block - centre) @ vector for _, block in float64_blocks(rows)])
+    def popularity(side: SideName, centre: Vector, vector: Vector) -> Vector:
+        blocks = (model.seen(side, block) for _, block in float64_blocks(model.factors(side)))
+        return np.concatenate([(block - centre) @ vector for block in blocks])
 
     biases: dict[str, Vector] = {}
     if left_centre.any():
-        added = popularity(model.right, right_centre, left_centre)
+        added = popularity("right", right_centre, left_centre)
         biases["right_bias"] = added if model.right_bias is None else model.right_bias + added
     if right_centre.any() and model.left_bias is not None:
-        added = popularity(model.factors("left"), np.zeros(model.rank), right_centre)
+        added = popularity("left", np.zeros(model.rank), right_centre)
         biases["left_bias"] = model.left_bias + added
     return biases

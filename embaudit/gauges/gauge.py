@@ -259,6 +259,9 @@ class Gauge:
         require_model(model)
         if model.link.needs_lengths and not self.is_isometry:
             return Equivalence.NOTHING
+        # Labels of length 1 stay as they are where inputs are shifted, and their bias takes up the shift.
+        if model.link.needs_lengths and self.shifts and {*self.shifts} <= {*model.free_shifts}:
+            return Equivalence.COSINES
         return self._level(
             shifts_left=self.shifts_left and model.right_bias is None,
             shifts_right=self.shifts_right and model.left_bias is None,
@@ -334,7 +337,8 @@ class Gauge:
         if self.shifts_right and left_bias is not None and model.left is not None:
             left_bias = left_bias - model.left @ (self.left @ self.right_shift) - self.left_shift @ self.right_shift
         if self.shifts_left and right_bias is not None:
-            right_bias = right_bias - model.right @ (self.right @ self.left_shift)
+            rows = model.seen("right", np.asarray(model.right, dtype=np.float64))
+            right_bias = right_bias - rows @ (self.right @ self.left_shift)
         objective = kept_objective(model.objective, self.linear_kind, self.shifts) if model.objective else None
         return model.replace(left=left, right=right, left_bias=left_bias, right_bias=right_bias, objective=objective)
 

@@ -65,7 +65,9 @@ class Translation(GaugeGroup):
         return Equivalence.PROBABILITIES if self.side == "right" else Equivalence.NOTHING
 
     def preserves_in(self, model: FactorModel) -> Equivalence:
-        """Scores, where a free bias of the other side absorbs the shift."""
+        """Scores, where a free bias of the other side absorbs the shift, and cosines beside labels of length 1."""
+        if model.link.needs_lengths and self.side in model.free_shifts:
+            return Equivalence.COSINES
         bias = model.left_bias if self.side == "right" else model.right_bias
         return self.preserves if self.max_shift == 0 or bias is None else Equivalence.SCORES
 

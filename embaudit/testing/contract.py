@@ -57,8 +57,12 @@ def assert_equivalent(before: FactorModel, after: FactorModel, gauge: Gauge) -> 
     leaves of them.
     """
     if before.predicts is Equivalence.COSINES:
-        # Cosines are bounded by 1, so that only the angle of a turned row counts; dot products have its length besides.
-        longest = 1.0 if "left" in before.link.unit_sides else float(before.side("left").norms.max())
+        # Cosines are bounded by 1, so that only the angle of a turned row counts; dot products have its length besides,
+        # with that of a shift, which a bias takes up.
+        longest = 1.0
+        if "left" not in before.link.unit_sides:
+            longest = float(before.side("left").norms.max() + np.linalg.norm(gauge.left_shift))
+            longest += 0.0 if before.right_bias is None else float(np.abs(before.right_bias).max())
         unit = max(float(np.finfo(before.factors(side).dtype).eps) for side in before.sides)
         bound = 32 * (before.rank + 4) * gauge.condition_number * unit * longest
         np.testing.assert_allclose(after.scores(), before.scores(), rtol=0, atol=bound)

@@ -44,7 +44,7 @@ ABSORBED_BY = {
     Link.RANKING: dict.fromkeys(LINEAR | {"right shift", "affine"}, "")
     | {"left shift": "right", "both shifts": "right"},
     Link.COSINE: dict.fromkeys(["rotation", "one scale"], ""),
-    Softmax(unit_rows=True): {"rotation": ""},
+    Softmax(unit_rows=True): {"rotation": "", "left shift": "right"},
 }
 ABSORBED_BY |= dict.fromkeys((Link.SIGMOID, Softmax(soft_cap=3.0)), ABSORBED_BY[Link.IDENTITY])
 CASES = list(product(LINKS, KINDS, ["", "left", "right", "left right"]))

@@ -186,6 +186,11 @@ def test_a_head_that_sees_shifts_is_not_centred(link):
     whole = head.replace(left=draw.standard_normal((5, 3)))
     moved = whole.replace(right=whole.right - whole.right.mean(axis=0))
     assert np.abs(moved.predictions() - whole.predictions()).max() > 0.01
+    # Inputs may be shifted, whatever the link, where the labels have a bias.
+    biased = whole.replace(right_bias=np.arange(9.0), left=whole.left + 1)
+    centred = fix(biased, "centred").to_model()
+    assert np.abs(centred.left.mean(axis=0)).max() < 1e-12
+    np.testing.assert_allclose(centred.scores(), biased.scores(), atol=1e-12)
 
 
 def test_the_cost_of_fewer_dimensions_is_what_it_says():
