@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from models import random_model
 from raised import ALONE, COSINE, HEAD, MODEL, WITH_INPUTS, cases
@@ -14,6 +15,7 @@ from embaudit.auditing.texts import ANSWERS, CODES, VERDICT
 from embaudit.auditing.wording import kind_of, names_of
 from embaudit.core.plain import plain
 from embaudit.errors import InputError
+from embaudit.model import FactorModel
 
 WHOLE = Scope("every model of rank 2 with the same predictions", whole=True)
 RANKED = MODEL.replace(link="ranking")
@@ -89,6 +91,16 @@ def test_every_case_has_an_answer_that_its_findings_hold(name):
     order = [VERDICT.index(one.code) for one in result.reasons]
     assert order == sorted(order)
     assert all(one.role in (None, evidence.role) for one in result.reasons)
+
+
+@pytest.mark.usefixtures("without_attacks")
+def test_inputs_decide_of_a_bare_head_between_a_convention_and_no():
+    draw = np.random.default_rng(0)
+    rows, inputs = draw.normal(size=(60, 4)), draw.normal(size=(5000, 4))
+    head = FactorModel.from_softmax(rows - rows.mean(axis=0))
+    assert "would decide between AS A CONVENTION and NO" in str(audit(head, n_gauges=1).answer)
+    words = [audit(head.replace(left=inputs * scales), n_gauges=1).answer.word for scales in ([1] * 4, [1, 2, 4, 8])]
+    assert words == [Readability.CONVENTION, Readability.NO]
 
 
 @pytest.mark.usefixtures("without_attacks")

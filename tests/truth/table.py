@@ -465,7 +465,7 @@ def answered() -> Iterator[Row]:
     near = user(p * [1, 1.01, 1, 1.01], q * strengths)
     yield Row("nearly the cosines of predictions", near, FREE, TWO, ("nearly are the cosines",), answer=CONVENTION)
     capped = FactorModel.from_softmax(centred(40, 4)).replace(link=Softmax(soft_cap=30.0))
-    says, opened = ("holds no inputs, which would decide",), {"right": "F"}
+    says, opened = ("does not hold, would decide between AS A CONVENTION and NO",), {"right": "F"}
     yield Row("a capped head alone", capped, opened, {"EMB305": "tip", **TWO}, says, answer=OPEN, whole=False)
 
 
