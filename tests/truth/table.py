@@ -480,6 +480,10 @@ def rows_alike() -> Iterator[Row]:
     )  # fmt: skip
     biased = user(drawn(30, 20), x + 1.1, user_bias=np.zeros(30))
     yield Row("t the same, a user bias", biased, FREE, {**shares, **TWO}, ("changes no score, so either list",))
+    for many, how in ((10, "issue"), (9, "tip")):
+        zeros = x * (np.arange(200) >= many)[:, None]
+        says = (f"{many} of 200 items have no direction",)
+        yield Row(f"t {many} rows of zeros", user(drawn(30, 20), zeros), FREE, {"EMB201": how, **TWO}, says)
     yield Row("t a weaker direction", user(drawn(30, 20), x + 0.9), FREE, TWO, never=("so a high one says less",))
     says, never = ("makes other vectors",), ("to all scores",)
     yield Row("t vectors share a direction", vectors(x + 1.1), alone, {**shares, **TWO}, says, never, answer=OPEN)

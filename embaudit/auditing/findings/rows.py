@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from embaudit.auditing.finding import Finding, Severity
 from embaudit.auditing.findings.heads import origin_matters
-from embaudit.auditing.findings.writing import finding, template
+from embaudit.auditing.findings.writing import finding, is_effect, template
 from embaudit.auditing.wording import is_alone, names_of
 from embaudit.canonical.position import MEANINGS
 from embaudit.core.words import counted, percent, row_called
@@ -29,14 +29,16 @@ def undirected_rows(evidence: Evidence) -> Iterator[Finding]:
         of_head = evidence.head if side == "right" else None
         count = len(evidence.model.zero_rows(side)) if of_head is None else of_head.n_zero
         if count:
-            title = evidence.model.title(side)
+            n_rows = len(evidence.model.side(side)) if of_head is None else of_head.n_labels
+            many = is_effect(count / n_rows, n_rows)
             yield finding(
                 "EMB201",
                 evidence,
                 *["head"] * (of_head is not None),
                 role=side,
                 value=float(count),
-                count=f"{count:,} {title}{'s have' if count > 1 else ' has'}",
+                severity=Severity.ISSUE if many else Severity.TIP,
+                count=f"{count:,} of {counted(n_rows, evidence.model.title(side))} {'have' if count > 1 else 'has'}",
             )
 
 
