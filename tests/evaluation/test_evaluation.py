@@ -136,7 +136,7 @@ def test_rows_without_direction_are_left_out():
 def test_what_cannot_be_judged_is_refused():
     given = [(GENRES[:5], {}), (["A"] * 12, {}), ([None] * 12, {}), (GENRES, {"n_neighbours": 10}),
              (GENRES, {"n_queries": 1, "n_neighbours": 2}), ([f"label {i}" for i in range(12)], {"n_neighbours": 2}),
-             (["A|B"] * 12, {"n_neighbours": 2})]  # fmt: skip
+             (["A|B"] * 12, {"n_neighbours": 2}), ([*"AB", *[None] * 10], {})]  # fmt: skip
     assert_refused("evaluate", (partial(evaluate_similarities, make(), truth, **options) for truth, options in given))
 
 

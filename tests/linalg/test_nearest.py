@@ -167,6 +167,7 @@ def test_what_cannot_be_searched_is_refused() -> None:
                   [[-1, 0]], None, [])  # fmt: skip
     asked: Any = [partial(neighbours(x, 1, rows=[0, 1]).kept_in, neighbours(x, 1, rows=[0]))]
     asked += [*(partial(neighbours, x, n) for n in numbers), partial(neighbours, x[:1], 1)]
+    asked += [partial(neighbours, x, 1, first=np.array([0, 1]))]
     asked += [*(partial(neighbours, x, 1, rows=one) for one in rows), *(partial(as_pairs, bad, 3, 3) for bad in pairs)]
     assert_refused("neighbours", asked)
 

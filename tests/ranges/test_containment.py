@@ -251,6 +251,7 @@ def test_what_is_no_gauge_of_the_model_is_refused() -> None:
         *(partial(witness, 0, "lower", tol=tol) for tol in (0, np.nan, np.inf, "1")),
     ]
     asked += [partial(witness, pair, "lower") for pair in (1, 5, -1, 0.0, "0", True)]
+    asked += [partial(cosine_range(model.replace(right=np.eye(3)[[0, 1]] * [[1], [0]]), group).witness, 0, "lower")]
     assert_refused("ranges", asked)
 
 

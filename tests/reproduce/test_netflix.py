@@ -202,7 +202,7 @@ def test_items_nobody_took_are_left_out_and_counted():
 
 def test_bad_parameters_are_refused():
     given = [{"size": "huge"}, {"n_seeds": 0}, {"n_seeds": "3"}, {"seed": "x"}, {"seed": -1}]
-    settings = [{"max_share": "0.4"}, {"rank": 2.5}]
+    settings = [{"max_share": "0.4"}, {"rank": 2.5}, {"alpha_product": 0}, {"alpha_factors": np.inf}]
     calls = [partial(simpson, n_points=3.5), *(partial(netflix, **one) for one in given)]
     calls += [partial(replace, TINY, **one) for one in settings]
     assert_refused("netflix", calls)

@@ -11,7 +11,7 @@ from snapshots import assert_refused
 
 from embaudit.linalg.pairs import all_pairs
 from embaudit.model import FactorModel
-from embaudit.softmax import argmaxable
+from embaudit.softmax import argmaxable, shared_halves
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -104,6 +104,7 @@ def test_what_cannot_be_asked_is_refused():
             lambda: argmaxable(random_head(0, 5, 2), rows=[5]),
             lambda: argmaxable(random_head(0, 5, 2), rows=[0.5]),
             lambda: argmaxable(random_head(0, 5, 2), margin=1.0),
+            lambda: shared_halves(random_head(0, 5, 2), [[1, 2], [3, 3]]),
         ],
     )
 
