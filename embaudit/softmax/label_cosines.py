@@ -135,6 +135,12 @@ def projector_cosines(model: FactorModel, *, pairs: ArrayLike) -> ProjectorCosin
     >>> found = projector_cosines(head, pairs=[[0, 1], [0, 2], [1, 2]])
     >>> found, found.cosines.round(9)
     (ProjectorCosines(3 pairs, V/k = 1.5, degenerate), array([-0.5, -0.5, -0.5]))
+
+    The last of these labels lies at the mean row and has no direction:
+
+    >>> star = FactorModel.from_softmax([[1.0, 0.0], [-1.0, 0.0], [0.0, 2.0], [0.0, -2.0], [0.0, 0.0]])
+    >>> projector_cosines(star, pairs=[[0, 1], [0, 4]]).cosines
+    array([-1., nan])
     """
     require_model(model)
     return projector_cosines_in(label_coordinates(model), as_pairs(pairs, model.n_right, model.n_right))

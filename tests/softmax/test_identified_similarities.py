@@ -65,6 +65,12 @@ def test_projector_cosines_are_those_of_the_hat_matrix(seed, n, rank):
     assert np.allclose(projector_cosines(moved, pairs=pairs).cosines, expected, atol=1e-8)
 
 
+def test_dimensions_that_only_the_rounding_of_a_far_mean_fills_do_not_count():
+    rows = random_head(0, 40, 2).right @ [[1.0, 0.3, -0.5], [0.2, 1.0, 0.7]]
+    for mean in (0.0, 1e6 * np.array([1.0, -2.0, 0.7])):
+        assert projector_cosines(FactorModel.from_softmax(rows + mean), pairs=[[0, 1]]).rank == 2
+
+
 @pytest.mark.parametrize(("n", "rank"), [(5, 4), (5, 9), (2, 3)])
 def test_projector_cosines_degenerate_where_labels_are_affinely_independent(n, rank):
     found = projector_cosines(random_head(3, n, rank), pairs=all_pairs(n))
