@@ -39,8 +39,9 @@ def versions() -> dict[str, str]:
             names[name] = version(name)
         except PackageNotFoundError:
             names[name] = "not installed (optional)" if name in OPTIONAL else "missing"
-    pools = (f"{pool['internal_api']} {pool['version']}, {pool['num_threads']} threads" for pool in threadpool_info())
-    return names | {"BLAS": "; ".join(sorted(set(pools))), "processors": str(os.cpu_count())}
+    pools = [pool for pool in threadpool_info() if pool["user_api"] == "blas"]
+    used = {f"{pool['internal_api']} {pool['version']}, {pool['num_threads']} threads" for pool in pools}
+    return names | {"BLAS": "; ".join(sorted(used)), "processors": str(os.cpu_count())}
 
 
 def promises() -> dict[str, tuple[bool, str]]:
