@@ -14,11 +14,10 @@ OPTIONAL = ("torch", "faiss-cpu", "implicit")
 @app.command()
 def doctor() -> None:
     """Show versions and check that this machine computes what embaudit promises."""
-    checks = promises()
     console = make_console(quiet=False)
     for name, value in versions().items():
         console.print(f"{name:14} {value}", markup=False)
-    for name, (holds, detail) in checks.items():
+    for name, (holds, detail) in (checks := promises()).items():
         console.print(f"{'ok    ' if holds else 'FAILED'} {name}: {detail}", markup=False)
     raise typer.Exit(int(not all(holds for holds, _ in checks.values())))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from head_examples import equivalent_head, random_head, seven_labels
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -93,6 +94,17 @@ def test_a_sample_of_rows_competes_with_all_labels_and_says_so():
     assert not everyone.is_sample
     assert some.to_frame()["label"].tolist() == [3, 11, 20]
     assert some.to_dict()["n_asked"] == 3
+
+
+@pytest.mark.parametrize("beyond", [0.0, 1e-5, 1e-3])
+def test_long_rows_in_float32_lead_as_short_ones_in_float64(beyond):
+    """The middle of a side of a polygon leads once it lies beyond the side, be it by little more than rounding."""
+    corners = np.exp(2j * np.pi * np.arange(12) / 12)
+    points = np.r_[corners, (1 + beyond) * (corners + np.roll(corners, 1)) / 2]
+    plane = np.linalg.qr(np.random.default_rng(0).standard_normal((300, 2)))[0].T
+    rows = np.c_[points.real, points.imag]
+    for head in (FactorModel.from_softmax(rows), FactorModel.from_softmax((rows @ plane).astype(np.float32))):
+        assert argmaxable(head).can_lead.tolist() == [True] * 12 + [beyond > 0] * 12
 
 
 def test_what_cannot_be_asked_is_refused():
