@@ -100,6 +100,9 @@ ALONE = {
     ],
     "spectra": lambda: {route: ea.truncated_svd(DATA.matrix, 4, solver=route).singular_values for route in ROUTES},
     "blocks": lambda: ea.block_cosines(X, Y, np.arange(90) // 30),
+    "named blocks": lambda: ea.block_cosines(
+        *({"a.x": x[:20], "a.y": x[20:30], "b": x[30:]} for x in (X, Y)), blocks=["a.*", "b"]
+    ),
     "simpson": lambda: ea.simpson(
         pd.DataFrame({"x": X, "y": Y, "a": np.arange(90) % 3, "b": X > 0.2}), x="x", y="y", n_permutations=49
     ),
