@@ -120,14 +120,14 @@ class Position(Result):
         return pd.DataFrame.from_dict(places, orient="index", columns=["exponent", "condition"]).rename_axis("gauge")
 
     def explain(self) -> str:
-        """Describe in plain words the place of the cosines, and the next step.
+        """Describe in plain words the place of the cosines.
 
         Examples
         --------
         >>> print(position(FactorModel.from_user_item(np.diag([9.0, 4.0, 1.0]), np.eye(3))).explain())
-        Your cosines sit at exponent 1.00: the items are whitened. Every ... directly.
+        Your cosines sit at exponent 1.00: the items are whitened. Every ... (UΣ, V).
         """
-        parts = [_place(self), _counted(self), LIBRARIES.get(self.habit, ""), *_unseen(self), _next(self)]
+        parts = [_place(self), _counted(self), LIBRARIES.get(self.habit, ""), *_unseen(self)]
         return " ".join(filter(None, parts))
 
 
@@ -375,18 +375,3 @@ def _unseen(position: Position) -> list[str]:
             f"as a similarity. Split it off."
         )
     return sentences
-
-
-def _next(position: Position) -> str:
-    """Name the next step."""
-    users, items = position.roles
-    if position.link.predicts is Equivalence.COSINES:
-        return "Check with the rank test whether training on the cosine pinned the factors."
-    if position.effective_rank == 1:
-        return f"Do not compare {items}s by cosine; compare their scores."
-    if position.distances["left-whitened"] < AT:
-        return f"Keep the {items} vectors; for {users}s use `embaudit fix MODEL --as prediction`."
-    return (
-        "Next: `embaudit fix MODEL --as prediction` writes vectors whose plain cosine is fixed by the predictions, "
-        "and which a vector index can use directly."
-    )

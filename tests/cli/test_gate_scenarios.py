@@ -110,6 +110,7 @@ def test_the_audit_of_a_stopped_release_verifies_without_the_baseline(gate, emba
     assert ("CANNOT BE SAID" in alone, "embaudit fix" in alone) == (False, True)
     assert "EMB002" not in embaudit("verify", "alone.json", "new.npz").out
     assert embaudit("verify", "new.json", "old.npz").code == 1
+    assert "EMB002 (issue, new: always" in embaudit("audit", "old.npz", *FEW, "--baseline", "new.json").out
 
 
 def test_an_overflow_of_float16_is_refused(gate, embaudit):

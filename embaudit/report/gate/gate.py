@@ -79,7 +79,8 @@ class Baseline:
         where, findings = existing_file(path), {}
         try:
             record = parsed(where.read_bytes())
-            for each in record["findings"]:
+            # Whether predictions moved is asked of each model anew: a baseline may have been audited beside another.
+            for each in (finding for finding in record["findings"] if finding["code"] != MOVED):
                 # Before version 3 the role stood behind a colon in the name of a claim.
                 role = each["role"] if "role" in each else str(each["claim"]).partition(":")[2]
                 number = None if each["value"] is None else float(each["value"])
@@ -280,8 +281,8 @@ class Outcome:
         if not self.predictions_hold:
             return "gate: stops, since the audit itself failed: predictions did not stay the same"
         if self.gate.written:
-            findings = counted(len(self.judged), "finding")
-            return f"gate: passes; {self.gate.written} is the baseline from now on, with {findings}"
+            made = f"{self.gate.written} is the baseline from now on, with {counted(len(self.judged), 'finding')}"
+            return f"gate: passes; {made}: leave --json out next time"
         passing = [each for each in self.judged if not each.stops]
         named: dict[str, Sequence[Any]] = {
             "beside the baseline": self.unlike,
