@@ -50,9 +50,8 @@ def compare(
                 raise
             # The file is right for one of them at most, and one command names no second.
             remedy = "save each with its own, `embaudit.save(embaudit.load(PATH, ids=FILE), NEW)`"
-            raise InputError(
-                f"{error.sentence} One file serves both models here; {remedy}, and compare those."
-            ) from error
+            text = f"{error.sentence} One file serves both models here; {remedy}, and compare those."
+            raise InputError(text) from error
         first, other = (Reading(titles.on(x.model, quiet=output.quiet), x.intake) for x in readings)
         with workers.at_work(quiet=output.quiet):
             result = run(first, other, n_neighbours=n_neighbours, by_row=titles.by_row, partial=titles.partial, rng=rng)
@@ -61,8 +60,9 @@ def compare(
         write(result, f"{before.name} and {after.name}", origin)
     output.show(result)
     if limits:
-        stops = ", ".join(f"{name} {_below(value, limit)} is below {limit}" for name, (value, limit) in failed.items())
-        text = f"gate: {f'stops, {stops}' if failed else 'passes'}"
+        sides = {name: side and f" ({side}s)" for name, (_, side) in result.least_kept.items()}
+        stops = [f"{name} {_below(*pair)}{sides[name]} is below {pair[1]}" for name, pair in failed.items()]
+        text = f"gate: stops, {', '.join(stops)}" if failed else "gate: passes"
         output.console.print(text, markup=False, highlight=False, soft_wrap=True)
     raise typer.Exit(int(bool(failed)))
 

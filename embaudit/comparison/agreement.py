@@ -51,6 +51,8 @@ class Agreement:
     """Root mean square difference of scores over the root mean square of the first model's."""
     difference_distance: float
     """Distance of score differences within a row, which for a softmax are log-probability differences."""
+    scale: float
+    """Size of the second model's scores, less the mean of each row, over that of the first's (root mean squares)."""
     kl_divergence: float | None
     """Mean Kullback-Leibler divergence of the probabilities; None unless both models are softmax."""
     predicts: tuple[str, str]
@@ -125,6 +127,7 @@ def agreement(
         ranking_overlap=_overlap(old, new, n),
         score_distance=_distance(old, new),
         difference_distance=_distance(*centred),
+        scale=_distance(centred[0], centred[0] + centred[1]),
         kl_divergence=divergence,
         unlike=unlike,
         predicts=(before.predicts.title, after.predicts.title),
@@ -157,9 +160,8 @@ def _without_self(
     """Leave out the score of each row with itself, the largest in every model, and count the rows of other scores."""
     tables = [scores[~own].reshape(len(scores), -1) for scores in (old, new)]
     # Columns must stay columns where they are centred: there a row's score with itself becomes its mean score.
-    neutral = [
-        np.where(own, table.mean(axis=1)[:, None], scores) for table, scores in zip(tables, (old, new), strict=True)
-    ]
+    pairs = zip(tables, (old, new), strict=True)
+    neutral = [np.where(own, table.mean(axis=1)[:, None], scores) for table, scores in pairs]
     return tables[0], tables[1], (float(unlike_rows(*neutral)[0].mean()),)
 
 

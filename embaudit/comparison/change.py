@@ -17,7 +17,7 @@ from embaudit.comparison.fits import CrossFitHalf, held_out_error
 from embaudit.comparison.matching import Match, Pairing
 from embaudit.comparison.thresholds import CarriedThreshold, n_displaced, thresholds
 from embaudit.core.checked import Floats, Indices
-from embaudit.linalg.intervals import jackknife_margin, leave_out_means, standard_error
+from embaudit.linalg.intervals import draw_groups, jackknife_margin, leave_out_means, standard_error
 from embaudit.linalg.nearest import NeighbourLists, list_length, neighbours
 from embaudit.linalg.pairs import all_pairs, n_pairs, pair_cosines
 from embaudit.linalg.rows import sample_rows
@@ -145,6 +145,8 @@ class RoleChange:
     """Cosines of the first model, and those of the second that the same share of pairs exceeds."""
     n_duplicates: int = 0
     """Entities left out of lists, since they duplicate one that is listed, in both models."""
+    zero_rows: tuple[int, ...] = (0, 0, 0)
+    """Number of entities that are a zero row in the first model alone, in the second alone, and in both."""
     n_displaced: int = 0
     """Entities whose vector in the second model is another one's in the first."""
 
@@ -184,7 +186,7 @@ class RoleChange:
     @property
     def n_without_direction(self) -> int:
         """Number of entities that are a zero row in one of the models, and so have no cosine."""
-        return int(np.isnan(self.total).sum())
+        return sum(self.zero_rows)
 
     @property
     def neighbour_shares(self) -> dict[str, float]:
@@ -209,7 +211,6 @@ def role_change(
     parts: list[CrossFitHalf],
     steps: list[AttributionSteps],
     *,
-    groups: NDArray[np.uint8],
     n: int | None,
     rng: np.random.Generator,
     predicted: tuple[Floats, Floats] | None = None,
@@ -228,12 +229,10 @@ def role_change(
         Two halves of each cut, one after the other, or all rows.
     steps : list of AttributionSteps
         The rows of this side that each part judges.
-    groups : array of shape (m,)
-        The group of each entity, which are left out in turn.
     n : int, optional
         Length of the neighbour lists.
     rng : numpy Generator
-        Draws the rows whose lists are looked up.
+        Draws the groups of entities that are left out in turn, and the rows whose lists are looked up.
     predicted : pair of array of shape (m, r), optional
         The rows whose plain cosine is the prediction cosine, in either model.
 
@@ -241,11 +240,9 @@ def role_change(
     -------
     RoleChange
     """
-    pairs = np.concatenate([path.pairs for path in steps])
+    groups, pairs = draw_groups(len(match), rng), np.concatenate([path.pairs for path in steps])
     old, _, gauged, _, new = np.concatenate([path.cosines for path in steps], axis=1)
-    visible, end, left = (
-        np.concatenate([getattr(path, name) for path in steps]) for name in ("visible", "end", "remainder")
-    )
+    visible, end, left = (np.concatenate([getattr(x, name) for x in steps]) for name in ("visible", "end", "remainder"))
     total, visible_change, remainder = (
         _row_means(np.abs(change), pairs, len(match)) for change in (new - old, visible, left)
     )
@@ -279,6 +276,7 @@ def role_change(
     if predicted is not None:
         old_lists, new_lists = (neighbours(x, n, rows=rows, first=first) for x in predicted)
         predicted_kept, replicates["predicted_kept"] = _kept(old_lists, new_lists, groups)
+    zeros = ~np.array([before.any(axis=1), after.any(axis=1)])
     moved, examples = standing[example_rows(total[standing])], tuple[Neighbourhood, ...]()
     if len(moved):
         lists = (neighbours(x, n, rows=moved, first=first) for x in (before, after))
@@ -302,6 +300,7 @@ def role_change(
         predicted_kept=predicted_kept,
         thresholds=thresholds(before[standing], after[standing], groups[standing], rng),
         n_duplicates=len(match) - len(standing),
+        zero_rows=tuple(np.bincount([1, 2] @ zeros, minlength=4)[1:].tolist()),
         n_displaced=n_displaced(before, after),
     )
 

@@ -22,7 +22,6 @@ from embaudit.core.parallel import one_blas_thread
 from embaudit.core.progress import track
 from embaudit.errors import InputError
 from embaudit.io.files import AnyPath
-from embaudit.linalg.intervals import draw_groups
 from embaudit.linalg.nearest import require_length
 from embaudit.linalg.rows import sample_rows
 from embaudit.model import FactorModel, SideName
@@ -135,7 +134,6 @@ def compare(
             paired,
             parts,
             steps[role],
-            groups=draw_groups(len(matches[role]), draws[role]),
             n=n_neighbours,
             rng=draws[role],
             predicted=predicted.get(role),
@@ -151,15 +149,9 @@ def compare(
     is_unknown = leaves and movable and not fits and is_open(paired.fitted, paired.shifts)
     # No gauge that was fitted there tells how much the one between the models moves.
     gauge = typical.group, float("nan") if is_unknown else typical.gauge.condition_number
+    too_few_for = first.model.rank if is_unknown else 0
     return Comparison(
-        before.roles,
-        changes,
-        predictions,
-        *gauge,
-        fits,
-        n_states=n_states,
-        rounded=in_steps,
-        too_few_for=first.model.rank if is_unknown else 0,
+        before.roles, changes, predictions, *gauge, fits, n_states=n_states, rounded=in_steps, too_few_for=too_few_for
     )
 
 

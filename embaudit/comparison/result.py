@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from embaudit.comparison.change import TIED
+from embaudit.comparison.change import PARTS, TIED
 from embaudit.core.checked import as_count, is_number
 from embaudit.core.results import Result
 from embaudit.errors import must_be
@@ -190,9 +190,7 @@ class Comparison(Result):
             "only_before": change.match.only_before,
             "only_after": change.match.only_after,
             "mean_abs_change": change.mean_total,
-            "mean_abs_gauge": change.mean_gauge,
-            "mean_abs_unseen": change.mean_unseen,
-            "mean_abs_remainder": change.mean_remainder,
+            **{f"mean_abs_{reason}": getattr(change, f"mean_{reason}") for reason in PARTS[1:]},
             "pearson": change.correlation,
             "pearson_without_gauge": change.gauged_correlation,
             "n_neighbours": change.n_neighbours,
@@ -221,15 +219,20 @@ class Comparison(Result):
             `scores`, the correlation of scores within a row, and `rows`, the share of rows whose scores are like those
             before (see `Agreement.unlike`).
         """
-        values = {
-            "shared": min(change.match.shared for change in self.changes.values()),
-            "kept": min(change.neighbour_shares["kept"] for change in self.changes.values()),
-        }
-        predicted = [x.predicted_kept for x in self.changes.values() if x.predicted_kept is not None]
-        values |= {"predicted": min(predicted)} if predicted else {}
-        if self.agreement is None:
-            return values
-        return values | {"scores": self.agreement.score_correlation, "rows": 1 - max(self.agreement.unlike)}
+        return {name: value for name, (value, _) in self.least_kept.items()}
+
+    @property
+    def least_kept(self) -> dict[str, tuple[float, str]]:
+        """Value of each of `shares_kept`, and the title of the side that has it; empty for the scores of both."""
+        sides = [(change, self.title(role)) for role, change in self.changes.items()]
+        values = {"shared": [(x.match.shared, title) for x, title in sides]}
+        values["kept"] = [(x.neighbour_shares["kept"], title) for x, title in sides]
+        values["predicted"] = [(x.predicted_kept, title) for x, title in sides if x.predicted_kept is not None]
+        if self.agreement is not None:
+            rows = zip(self.agreement.unlike, self.roles[-len(self.agreement.unlike) :], strict=True)
+            values["scores"] = [(self.agreement.score_correlation, "")]
+            values["rows"] = [(1 - share, title) for share, title in rows]
+        return {name: min(pairs) for name, pairs in values.items() if pairs}
 
     def below(self, limits: Mapping[str, float]) -> dict[str, tuple[float, float]]:
         """Return value and limit of each of `shares_kept` that is below its limit.
@@ -237,7 +240,7 @@ class Comparison(Result):
         Raises
         ------
         InputError
-            For a name that is none of these, or that this comparison has no number for; or a limit above 1.
+            For a name that is none of these, or that this comparison has no number for; or a limit out of its range.
 
         Examples
         --------
@@ -253,8 +256,9 @@ class Comparison(Result):
         for name, limit in limits.items():
             if name not in values:
                 raise must_be("the name of a limit", "one of " + ", ".join(values), repr(name), _absent(name))
-            if not (is_number(limit) and -1 <= limit <= 1):
-                raise must_be(f"the limit of {name}", "a number from -1 to 1", repr(limit), "0.7 asks for seven in ten")
+            least, remedy = -1 if name == "scores" else 0, "0.7 asks for seven in ten"
+            if not (is_number(limit) and least <= limit <= 1):
+                raise must_be(f"the limit of {name}", f"a number from {least} to 1", repr(limit), remedy)
         return {name: (values[name], limit) for name, limit in limits.items() if not values[name] >= limit}
 
     def explain(self) -> str:

@@ -77,27 +77,35 @@ def _predictions(comparison: Comparison) -> str:
         return f"{text}The two models predict the same{over}."
     if agreement.predicts[0] != agreement.predicts[1]:
         text += f"The first model predicts {agreement.predicts[0]}, the second {agreement.predicts[1]}. "
-    text += f"Their scores correlate by {agreement.score_correlation:.3f} within a row{over}, and "
+    # Rows of one table are compared with each other, by cosine or dot product.
+    noun = "similarities" if agreement.of_one_table else "scores"
+    text += f"Their {noun} correlate by {agreement.score_correlation:.3f} within a row{over}, and "
     text += f"{percent(agreement.ranking_overlap)} of their top {agreement.top_n} are shared."
-    if (
-        agreement.score_correlation > 1 - SHOWN / 10
-        and agreement.score_distance >= STILL
-        and "scores" in agreement.predicts
-    ):
-        text += f" Yet they differ by {percent(agreement.score_distance)} of their size: their scale or a bias changed."
-    sides = zip(comparison.roles[-len(agreement.unlike) :], agreement.unlike, strict=True)
-    unlike = [f"{percent(share)} of the {title}s" for title, share in sides if share >= SHOWN]
-    text += f" Scores of {' and '.join(unlike)} correlate by less than 0.3." if unlike else ""
-    return text + _divergence(agreement)
+    is_in_order = agreement.score_correlation > 1 - SHOWN / 10
+    if is_in_order and agreement.score_distance >= STILL and "scores" in agreement.predicts:
+        text += f" Yet {_difference(agreement)}."
+    # Of one table the rows are those of its one side.
+    n_rows = (agreement.n_rows, agreement.n_columns)[: len(agreement.unlike)]
+    sides = zip(comparison.roles[-len(n_rows) :], agreement.unlike, n_rows, strict=True)
+    unlike = [f"{percent(share)} of {counted(n, title)}" for title, share, n in sides if share >= SHOWN]
+    text += f" {noun.capitalize()} of {' and '.join(unlike)} correlate by less than 0.3." if unlike else ""
+    if agreement.kl_divergence is not None:
+        text += f" KL divergence {agreement.kl_divergence:.2g}, distance of log-probability differences "
+        text += f"{agreement.difference_distance:.2g} of their size. {agreement.kl_warning}".rstrip()
+    return text
 
 
-def _divergence(agreement: Agreement) -> str:
-    if agreement.kl_divergence is None:
-        return ""
-    return (
-        f" KL divergence {agreement.kl_divergence:.2g}, distance of log-probability differences "
-        f"{agreement.difference_distance:.2g} of their size. {agreement.kl_warning}".rstrip()
-    )
+def _difference(agreement: Agreement) -> str:
+    """Describe how far scores in the same order differ: by one factor or one number a row where that is all."""
+    # Log-probabilities differ by a constant of a row that no probability shows.
+    is_softmax, within, scale = agreement.kl_divergence is not None, agreement.difference_distance, agreement.scale
+    distance, gap = within if is_softmax else agreement.score_distance, abs(scale - 1)
+    # Scores that are s times as large are |s - 1| of their size away, with the mean of a row and without.
+    if gap >= STILL and max(abs(distance - gap), abs(within - gap)) <= STILL * gap:
+        return f"the scores of the second are {scale:.3g} times as large"
+    by_row = ", each row by one number" if within < STILL * distance else ""
+    size = percent(distance) if distance >= STILL else f"{distance:.1g}"
+    return f"their scores differ by {size} of their size{by_row}"
 
 
 def _rounding(comparison: Comparison) -> str:
@@ -122,8 +130,9 @@ def _cosines(comparison: Comparison, change: RoleChange, title: str) -> str:
     """Describe the change of one side's cosines and lists, after the rows that have no cosine."""
     start, n_without = f"The {title}s' cosines", change.n_without_direction
     if n_without:
-        rows = f"{n_without:,} of {counted(len(change.match), title)}"
-        start = f"{rows} {'has' if n_without == 1 else 'have'} no direction in one of the models. The others' cosines"
+        places = zip(change.zero_rows, ("in the first model", "in the second model", "in both"), strict=True)
+        rows = [f"{n:,} {'has' if n == 1 else 'have'} no direction {place}" for n, place in places if n]
+        start = f"Of {counted(len(change.match), title)}, {' and '.join(rows)}. The others' cosines"
     lists = _lists(comparison, change, title)
     if change.mean_total < STILL:
         size = "" if change.mean_total < 1e-6 else f" to {change.mean_total:.2g} on average"
@@ -151,7 +160,8 @@ def _parts(comparison: Comparison, change: RoleChange, title: str) -> str:
     if not parts:
         # Lists can change by less than two digits of a mean show.
         little = f", of which a gauge explains less than {2 * SHOWN:.2f}"
-        explained = little if change.outcomes["lost_to_gauge"] else ", and no gauge explains it"
+        tried = "rotation, the one gauge that keeps cosines," if [*change.unexplained] == ["rotation"] else "gauge"
+        explained = little if change.outcomes["lost_to_gauge"] else f", and no {tried} explains it"
         return explained if is_known else ""
     if change.mean_remainder >= SHOWN and is_known:
         parts.append(f"{change.mean_remainder:.2f} remains, on {title}s that were not used to find it")
@@ -184,6 +194,9 @@ def _displaced(comparison: Comparison, change: RoleChange, title: str) -> str:
         return (
             f"{count:,} of {n:,} {title}s now have the vector that another {title} had: check that ids fit their rows."
         )
+    n_lost, is_all = sum(change.zero_rows[:2]), all(x.mean_total < STILL for x in comparison.changes.values())
+    if n_lost and is_all and not (scores and scores.same):
+        return f"No gauge makes rows of zeros: find out why one model alone has one for {counted(n_lost, title)}."
     lists = max(change.neighbour_shares["kept"], change.predicted_kept or 0.0)
     # Of few rows, chance alone keeps some in a list.
     chance = change.n_neighbours / n
@@ -209,9 +222,7 @@ def _too_few(comparison: Comparison) -> str:
     """Describe why the part of a gauge cannot be told from these rows."""
     if not comparison.too_few_for:
         return ""
-    rows = " and ".join(
-        counted(len(change.match), comparison.title(role)) for role, change in comparison.changes.items()
-    )
+    rows = " and ".join(counted(len(x.match), comparison.title(role)) for role, x in comparison.changes.items())
     return (
         f"These {rows} are too few, or too alike, for {counted(comparison.too_few_for, 'dimension')}: a gauge of some "
         "says nothing about the others. How much of the change a gauge explains cannot be said from them."
@@ -240,8 +251,8 @@ def _next(comparison: Comparison) -> str:
         moved = any(change.mean_total >= STILL for change in changes)
         all_gauge = "All of the difference could be a gauge. " if moved and comparison.fits else ""
         return (
-            f"{all_gauge}Whether the models predict the same cannot be known from one side: load the other side, too, "
-            "and compare again."
+            f"{all_gauge}Whether the models predict the same cannot be known from one side: save both sides of each, "
+            "`embaudit.save(embaudit.load(PATH, left=FILE), NEW)`, and compare those."
         )
     still = all(map(_is_still, changes))
     served = all(change.predicted_kept is None or change.predicted_kept > 1 - LISTS for change in changes)
@@ -268,13 +279,11 @@ def _next(comparison: Comparison) -> str:
     if comparison.fits or still:
         what = "cosines agree" if still else f"factors agree up to {gauge}"
         if agreement.score_correlation > ALIKE:
-            # Log-probabilities differ by a constant of a row that no probability shows.
-            distance = agreement.score_distance if agreement.kl_divergence is None else agreement.difference_distance
-            but = f"{what}, and their scores but for {distance:.1g} of their size. Where that counts, compare"
-        else:
-            but = f"{what} and their predictions do not: no cosine shows biases, an offset, lengths or what is made of "
-            but += "the scores. Compare"
-        return f"Their {but} what the models predict."
+            return f"Their {what}; {_difference(agreement)}."
+        return (
+            f"Their {what} and their predictions do not: no cosine shows biases, an offset, lengths or what is made of "
+            "the scores. Compare what the models predict."
+        )
     if agreement.of_one_table:
         # Their plain cosines are those of the predictions, and there is no form to bring them into.
         return ""

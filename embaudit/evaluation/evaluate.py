@@ -228,8 +228,8 @@ class Evaluation(Result):
         winner = self._surely_better(MEASURES[0])
         best = winner or self.best()
         difference, low, high = self._difference(best, 0)
-        by = f"{percent(self.value(best))}, by {100 * low:+.1f} to {100 * high:+.1f} percentage points"
-        by += f" (95 %, allowing for {len(self.by_query) - 1} compared)"
+        by = f"{percent(self.value(best))}, which is {100 * low:+.1f} to {100 * high:+.1f} percentage points from raw "
+        by += f"cosine's (95 %, allowing for {len(self.by_query) - 1} compared)"
         if winner:
             text += f"By precision, {winner} serves better: {by}."
         elif difference > 0:
