@@ -59,6 +59,8 @@ def worded(text: str, words: Sequence[tuple[str, str]]) -> Markup:
     --------
     >>> str(worded("A gauge of κ = 2: a gauge.", [("gauge", "a change"), ("range", "all values")]))
     'A <a class="word" href="#word-0" title="a change">gauge</a> of κ = 2: a gauge.'
+    >>> str(worded("A gauge group.", [("gauge", "a change"), ("gauge group", "a set of them")]))
+    'A <a class="word" href="#word-1" title="a set of them">gauge group</a>.'
     """
     places, met = {name.lower(): i for i, (name, _) in enumerate(words)}, set[int]()
     # The longest come first, or a short word would be linked within a longer one.
