@@ -363,6 +363,5 @@ def _first_distinct(keys: NDArray[np.int64], n_items: int, counts: NDArray[np.in
     distinct, first = np.unique(keys, return_index=True)
     users = distinct // n_items
     by_draw = np.lexsort((first, users))
-    starts = np.searchsorted(users, np.arange(len(counts)))
-    rank = np.arange(len(users)) - starts[users]
+    rank = np.arange(len(users)) - np.searchsorted(users, np.arange(len(counts)))[users]
     return distinct[by_draw][rank < counts[users]]

@@ -106,8 +106,7 @@ def equivalence_class_of(
         pinning = pinned_test(model, rng=rng)
         whole = pinning.status != "pinned" or pinning.scope != SCOPES["gauge"]
         scope = Scope(
-            pinning.scope if pinning.status == "pinned" else "equivalent models of the same rank",
-            whole=whole,
+            pinning.scope if pinning.status == "pinned" else "equivalent models of the same rank", whole=whole
         )
         freedom = {role: _pinned(model, pinning, role) for role in roles}
         return EquivalenceClass(scope, {}, freedom, pinning, model.rank)

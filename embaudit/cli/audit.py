@@ -61,8 +61,7 @@ class Gating(Group):
     """Options of the gate: findings that stop a release, and files for forges."""
 
     fail_on: Annotated[
-        FailOn | None,
-        Option(help="Exit 1 on findings of this severity; never: beside --baseline, too."),
+        FailOn | None, Option(help="Exit 1 on findings of this severity; never: beside --baseline, too.")
     ] = None
     severity: Annotated[Texts, Option(help="How grave a code is here: CODE=issue or CODE=tip.")] = None
     thresholds: Annotated[Texts, Option(help="From which number on something is reported: NAME=NUMBER.")] = None

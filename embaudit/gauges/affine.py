@@ -118,8 +118,7 @@ class Affine(GaugeGroup):
         """Draw a linear part and a shift that spend their budgets, and a log-normal scale for what has none."""
         draw = as_generator(rng)
         scale = np.exp(draw.standard_normal())
-        scales = scale * sample_spectrum(self.rank, self.max_condition, draw)
-        linear = random_linear(scales, draw)
+        linear = random_linear(scale * sample_spectrum(self.rank, self.max_condition, draw), draw)
         shift: Vector = getattr(self.translation.sample(rng=draw), f"{self.side}_shift")
         return self.after(shift if self.max_shift is not None else scale * shift, linear)
 

@@ -133,8 +133,7 @@ def sample_spectrum(rank: int, max_condition: float | None, rng: RNG) -> Vector:
 
     Without a budget the logarithms are standard normal.
     """
-    draw = as_generator(rng)
-    logarithms = draw.standard_normal(rank)
+    logarithms = as_generator(rng).standard_normal(rank)
     if max_condition is None:
         return np.exp(logarithms)
     # Stretched in logarithms, so that the largest over the smallest scale is the budget; their geometric mean is 1.
@@ -150,8 +149,7 @@ def random_rotation(rank: int, rng: np.random.Generator) -> np.ndarray[tuple[int
     """Draw an orthogonal matrix uniformly (Haar): QR of a Gaussian matrix with the signs of R taken out."""
     q, r = np.linalg.qr(rng.standard_normal((rank, rank)))
     # LAPACK fixes the signs of R, which would make the draw uneven (Mezzadri, Notices of the AMS 54, 2007).
-    rotation = q * np.sign(np.diag(r))
-    return np.asarray(rotation)
+    return np.asarray(q * np.sign(np.diag(r)))
 
 
 def random_linear(scales: Vector, rng: np.random.Generator) -> Gauge:

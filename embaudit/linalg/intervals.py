@@ -118,8 +118,7 @@ def jackknife_margin(replicates: Floats, n_intervals: int = 1, *, beside: float 
     n_groups = len(replicates)
     # Delete-a-group jackknife: `(g − 1)/g Σ (θ_i − θ̄)²`; what else was drawn is independent and adds its variance.
     error = np.sqrt((n_groups - 1) * replicates.var(axis=0) + beside**2)
-    factor = float(stdtrit(n_groups - 1, 1 - TAIL / n_intervals))
-    return np.asarray(np.nan_to_num(error * factor, nan=np.inf))
+    return np.asarray(np.nan_to_num(error * float(stdtrit(n_groups - 1, 1 - TAIL / n_intervals)), nan=np.inf))
 
 
 def leave_out_means(values: Floats, ends: NDArray[np.integer], groups: NDArray[np.integer]) -> Floats:

@@ -340,8 +340,7 @@ def _chunk_blocks(x: Matrix, chunk: slice, *, normalise: bool) -> Iterator[Float
 def _centred_gram(x: Matrix, *, normalise: bool) -> tuple[Vector, Floats]:
     """Accumulate sums about a provisional mean, so that a large mean does not cancel the spread."""
     k = x.shape[1]
-    first = next(iter(_chunk_blocks(x, slice(0, min(4096, len(x))), normalise=normalise)))
-    origin = first.mean(axis=0)
+    origin = next(iter(_chunk_blocks(x, slice(0, min(4096, len(x))), normalise=normalise))).mean(axis=0)
 
     def sums(chunk: slice) -> tuple[Floats, Floats]:
         gram, total = np.zeros((k, k)), np.zeros(k)

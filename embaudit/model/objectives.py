@@ -278,8 +278,7 @@ def require_agreement(name: str | None, link: Link, *, sides: int, is_declared: 
         remedy = f"add --link {row.links[0]}, or leave the objective out" if row.links else "leave one of them out"
         if link.compares is not None:
             field, got, right, remedy = "compared", link.compares, row.compared or "left out", "leave one of them out"
-        reason = f"for the objective {name} ({row.predictions})"
-        raise must_be(field, f"{right} {reason}", repr(got), remedy)
+        raise must_be(field, f"{right} for the objective {name} ({row.predictions})", repr(got), remedy)
     if link.compares is not None:
         raise must_be("objective", f"left out where rows are compared by {link.compares}", repr(name))
     usual = ", ".join(other.name for other in usual_objectives(link))

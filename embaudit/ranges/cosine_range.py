@@ -195,8 +195,7 @@ class CosineRange(Result):
             for number, (rows, side) in zip(numbers, sides, strict=True)
         ]
         first, second = moved if len(moved) == 2 else (moved[0] - moved[1], moved[2] - moved[3])
-        table = np.array([[0, 0]])
-        return float(pair_cosines(first[None], second[None], table)[0])
+        return float(pair_cosines(first[None], second[None], np.array([[0, 0]]))[0])
 
 
 def range_solver_for(group: GaugeGroup, role: Role, columns: int) -> RangeSolver:

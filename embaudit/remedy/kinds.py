@@ -28,6 +28,7 @@ from embaudit.linalg.pairs import draw_pairs, n_pairs, pair_cosines
 from embaudit.linalg.rows import unit_rows
 from embaudit.model import Equivalence, FactorModel, SideName, require_two_sides
 from embaudit.model.final_norm import FinalNorm
+from embaudit.model.links import Softmax
 from embaudit.model.objectives import Linear, kept_objective
 from embaudit.model.sizes import require_ordinary_size
 from embaudit.remedy.vectors import PROBES, Remedy, TruncationLoss
@@ -146,8 +147,11 @@ def _folded(
 ) -> Remedy:
     """Fold the gains of the final norm into the label rows, centred as the form names it."""
     if norm is None:
-        remedy = "read it with --norm, or use --as=centred"
-        raise must_be(f"{kind} vectors", "those of a head whose final norm is known", "one of which no norm is", remedy)
+        is_head = isinstance(model.link, Softmax)
+        can_centre = "right" in model.free_shifts or (model.left is None and model.link == "identity")
+        remedy = "read it with --norm, or " * is_head + f"use --as={'centred' if can_centre else 'prediction'}"
+        got = "a head without one" if is_head else "no head"
+        raise must_be(f"{kind} vectors", "those of a head whose final norm is known", got, remedy)
     if dimensions is not None or roles != ("right",):
         got = "dimensions" if dimensions is not None else f"the {model.title('left')}s"
         raise must_be(f"{kind} vectors", f"all dimensions of the {model.title('right')}s", got, "leave it out")
@@ -292,13 +296,13 @@ def folded_words(form: Convention, norm: FinalNorm) -> str:
     >>> import numpy as np
     >>> norm = FinalNorm("rms", [1.0, 4.0])
     >>> print(folded_words(Convention("folded", norm.gain), norm))
-    with the gains of the final RMSNorm (κ = 4) multiplied in. On states normalised without gains they predict ...
+    with the gains of the final RMSNorm (κ = 4) multiplied in. With their lengths they predict, on states ...
     """
     parts = ["what no state behind a LayerNorm sees"] if form.level else []
     parts += ["their mean row"] if form.centre is not None else []
     less = f", less {' and '.join(parts)}" if parts else ""
     return (
-        f"with the gains of the final {norm.title} (κ = {norm.condition_number:.3g}) multiplied in{less}. On states "
-        "normalised without gains they predict what the stored head predicts behind its norm. The axes stay a "
-        "convention."
+        f"with the gains of the final {norm.title} (κ = {norm.condition_number:.3g}) multiplied in{less}. With "
+        "their lengths they predict, on states normalised without gains, what the stored head predicts behind its "
+        "norm. The axes stay a convention."
     )

@@ -127,6 +127,8 @@ class Remedy(Result):
         if len(self.roles) == 1:
             measure = "dot product or cosine, which are the same for them" if self.unit else "cosine"
             texts.append(f"Index them by {measure}.")
+            if self.unit and self.kind != "prediction":
+                texts.append("Without their lengths they are vectors to compare, and predict nothing.")
         return " ".join(texts)
 
     def stream(self, role: SideName) -> Stream:
@@ -161,12 +163,14 @@ class Remedy(Result):
         model = self.model
         if len(self.roles) == 1:
             (role,) = self.roles
-            head = bool(self.description) or (self.kind == "centred" and model.left is None)
             labels = {f"right_{name}": getattr(model.side(role), name) for name in ("ids", "names", "aside")}
-            predicts: dict[str, Any] = {"link": model.link, "right_bias": model.right_bias} if head else {}
-            predicts |= {"objective": self.objective} if head or self.objective == "prediction" else {}
+            predicts: dict[str, Any] = {"objective": self.objective} if self.objective == "prediction" else {}
+            alone = bool(self.description) or (self.kind == "centred" and model.left is None)
+            # A head without its lengths would predict otherwise; rows that training compared are of kind prediction.
+            if alone and (self.kind == "prediction" or not self.unit):
+                predicts = {"link": model.link, "right_bias": model.right_bias, "objective": self.objective}
+                predicts |= self.biases
             other = OPPOSITE[role]
-            predicts |= self.biases if self.description else {}
             return {**labels, **predicts, "roles": (model.title(other), model.title(role))}
         names = ("link", "left_bias", "right_bias", "offset", "roles", "left_ids", "right_ids", "left_names",
                  "right_names", "left_counts", "right_counts", "left_aside", "right_aside")  # fmt: skip
@@ -257,9 +261,11 @@ def _kind(remedy: Remedy) -> str:
         cosine = _prediction_cosine(remedy.model, *remedy.roles)
         return f"whose plain cosine {is_} {cosine}. Every model that {same} gives the same."
     if remedy.kind == "centred":
+        before, model = " before each was divided by its length" * remedy.unit, remedy.model
+        factors = " If these are factors of a dot product, which a shift changes, give the other side with --left."
         return (
-            "with a mean of 0. What a shift of all rows can do to their cosines is gone; what stretching the "
-            "directions can do is not."
+            f"with a mean of 0{before}. What a shift of all rows can do to their cosines is gone; what stretching the "
+            f"directions can do is not.{factors * (model.left is None and model.link == 'identity')}"
         )
     convention = _CONVENTIONS[remedy.kind].format(left=remedy.model.title("left"), right=remedy.model.title("right"))
     same = "stay the same and do not ask for this gauge: it turns no NO of an audit into a YES"

@@ -183,5 +183,4 @@ def _of_one_side(audit: Audit, invocation: Invocation) -> Iterator[tuple[str, st
     # File, folder, format and arrays: any of their names may tell which kind of model this is.
     names = Path(invocation.path).parts[-2:]
     names += () if intake is None else (intake.format, *arrays)
-    two = any(map(TWO_TABLES.search, names))
-    yield from reversed(ways) if two else ways
+    yield from reversed(ways) if any(map(TWO_TABLES.search, names)) else ways

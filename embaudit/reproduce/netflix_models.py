@@ -352,8 +352,7 @@ def remedy_records(solved: Solved, setting: NetflixSetting) -> list[dict[str, An
         # α keeps its ratio to ‖X‖², or a remedy would be judged by the strength of its penalty.
         changed = remedy.apply(matrix)
         entries: Any = changed.data if hasattr(changed, "indptr") else changed.ravel()
-        size = float(entries @ entries)
-        alpha = setting.alpha_product * size / matrix.nnz
+        alpha = setting.alpha_product * float(entries @ entries) / matrix.nnz
         fit = ProductPenaltyMF(setting.rank, alpha=alpha, split="identity").fit(changed)
         models = rescaled(fit.model(changed), fit.singular_values_, alpha)
         records += _of_product_fit(remedy.name, models, solved)

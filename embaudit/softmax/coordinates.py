@@ -50,8 +50,7 @@ def of_ordinary_size(x: Matrix) -> Matrix:
     if not largest or ORDINARY[0] <= largest <= ORDINARY[1]:
         return x
     # A power of two rounds nothing, and no answer depends on the scale of a head.
-    exponent = int(np.ceil(np.log2(largest)))
-    return frozen(np.ldexp(np.asarray(x, dtype=np.float64), -exponent))
+    return frozen(np.ldexp(np.asarray(x, dtype=np.float64), -int(np.ceil(np.log2(largest)))))
 
 
 def require_different(x: Matrix, what: str) -> None:

@@ -431,8 +431,7 @@ class _Triplets:
     def is_exact(self, k: int) -> bool:
         # Values that squaring loses are judged by `resolves`, not by their error relative to themselves.
         dead = self.values[:k] <= RESOLVED * self.values[0]
-        errors = value_errors(self.values**2, self.residuals, k)
-        return bool(((errors <= EXACT) | dead).all())
+        return bool(((value_errors(self.values**2, self.residuals, k) <= EXACT) | dead).all())
 
     def resolves(self, k: int, floor: float) -> bool:
         """Check that each value is either zero within rounding or within reach of a route that squares."""
@@ -459,8 +458,7 @@ def _polished(X: Interactions, basis: NDArray[Any]) -> _Triplets:
     right = span @ rotation
     if squares[-1] < RESOLVED**2 * squares[0]:
         # The square has lost the small values; a triangular factor of X V has not.
-        factor = triangular_factor(blocks.times(right))
-        _, values, turn = np.linalg.svd(factor)
+        _, values, turn = np.linalg.svd(triangular_factor(blocks.times(right)))
         return _measured(X, values, right @ turn.T)
     return _Triplets(np.sqrt(squares), right, np.linalg.norm(image @ rotation - right * squares, axis=0))
 

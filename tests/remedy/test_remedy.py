@@ -153,6 +153,8 @@ def test_a_head_in_a_file_is_the_whole_head_or_refused(tmp_path, suffix, part):
     for field in HEAD_PARTS[part]:
         np.testing.assert_array_equal(getattr(back, field), getattr(head, field))
     assert part == "bias" or back.right_bias is None
+    # A head without the lengths of its rows predicts otherwise, so these are vectors.
+    assert fix(head, "centred", unit=True).to_model().link == "identity"
 
 
 def test_titles_are_left_out_where_a_file_has_ids_and_no_titles_and_it_is_said(tmp_path):
@@ -268,7 +270,7 @@ def test_what_cannot_be_mended_is_refused_in_a_sentence():
              (MODEL, "balanced", {"dimensions": 0}), (MODEL, "balanced", {"unit": True}),
              (MODEL, "centred", {"dimensions": 2}), (MODEL, "centred", {}), (SHIFTED, "centred", {"role": "left"}),
              (MODEL.replace(link="sigmoid", left=None), "centred", {}),
-             (MODEL.replace(link="cosine"), "balanced", {}), (HEAD, "folded", {}),
+             (MODEL.replace(link="cosine"), "balanced", {}), (HEAD, "folded", {}), (MODEL, "folded", {}),
              (HEAD, "folded-centred", {"final_norm": RMS, "dimensions": 2}),
              (HEAD, "folded", {"final_norm": RMS, "role": "left"})]  # fmt: skip
     assert_refused("fix", (partial(fix, model, as_, **options) for model, as_, options in given))
