@@ -17,7 +17,6 @@ from embaudit.core.checked import RNG, as_generator
 from embaudit.core.parallel import raise_if_cancelled
 from embaudit.errors import must_be
 from embaudit.gauges import Affine, Diagonal, GaugeGroup, GeneralLinear, Orthogonal, Translation
-from embaudit.model import Pairs
 from embaudit.model.equivalence import Equivalence
 from embaudit.model.sizes import require_ordinary_size
 
@@ -145,7 +144,7 @@ def attacked_models(model: FactorModel, attacks: Iterable[Attack]) -> list[Equiv
     models = []
     for attack in attacks:
         group, lists = attack.group, attack.objective == "neighbours"
-        name = f"worst found for {model.title(Pairs(attack.role).side)} {'lists' if lists else 'cosines'}"
+        name = f"worst found for {model.title(attack.role)} {'lists' if lists else 'cosines'}"
         name += ", with a shift" * isinstance(group, Affine)
         shift = float(np.linalg.norm(group.shift_of(attack.gauge))) if isinstance(group, Affine) else None
         models.append(EquivalentModel.by(attack.gauge, name, WORST, shift=shift))

@@ -328,7 +328,10 @@ class FactorModel:
 
     def side_name(self, name: str) -> SideName:
         """Return "left" or "right" for what people call a side; left-right pairs are refused."""
-        return Pairs.of(name, self.roles).side
+        pairs, (users, items) = Pairs.of(name, self.roles), self.roles
+        if pairs is Pairs.CROSS:
+            raise must_be("role", f'one of "left" ({users}), "right" ({items})', repr(name))
+        return pairs.sides[0]
 
     def side(self, role: str) -> Side:
         """Return one side.

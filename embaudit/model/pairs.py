@@ -58,19 +58,6 @@ class Pairs(StrEnum):
         """The side or the two sides that the rows come from."""
         return {Pairs.LEFT: ("left",), Pairs.RIGHT: ("right",), Pairs.CROSS: ("left", "right")}[self]  # type: ignore[return-value]
 
-    @property
-    def side(self) -> SideName:
-        """The one side that both rows come from.
-
-        Raises
-        ------
-        InputError
-            For left-right pairs.
-        """
-        if self is Pairs.CROSS:
-            raise must_be("role", 'one of "left", "right"', repr(str(self)))
-        return self.sides[0]
-
     def titled(self, model: Sided) -> str:
         """Return the title of such pairs, such as "item-item"."""
         titles = [model.side(side).title for side in self.sides]

@@ -115,6 +115,11 @@ def next_steps(audit: Audit, invocation: Invocation) -> Iterator[tuple[str, str]
     ...     print(line)
     to compare labels by what the head does with your inputs, not by meaning
     embaudit fix h.npz --inputs INPUTS.npy --as prediction --unit --out h-prediction.npz
+    >>> model = FactorModel.from_user_item([[1.0, 0.0], [1.0, 1.0]], [[1.0, 2.0], [2.0, 1.0]])
+    >>> for role in ("user-item", "user"):
+    ...     print(*next(next_steps(audit(model, role=role), Invocation("m.npz"))))
+    to rank items for each user, use the model's scores, not these cosines
+    to compare users by what is predicted (`evaluate` says if it is better) embaudit fix m.npz ... --role user ...
     """
     model, word = audit.model, audit.answer.word
     # Where nothing can be trusted, or after a YES, there is nothing to choose: only reading is left.
@@ -125,8 +130,7 @@ def next_steps(audit: Audit, invocation: Invocation) -> Iterator[tuple[str, str]
         if model.link == "unknown":
             yield "if training compared cosines", invocation.audit("--objective", "cosine")
         if model.left is not None:
-            # Pairs of both sides are compared by their scores, which need no other vectors.
-            yield from [_by_predictions(audit, invocation)] * (audit.evidence.role != "cross")
+            yield _by_predictions(audit, invocation)
         elif "right" in model.free_shifts and word is Readability.NO:
             form = "centred" if audit.evidence.norm is None else "folded-centred"
             made = ", norm folded in and" * (form != "centred") + " centred"
@@ -149,6 +153,9 @@ def _by_predictions(audit: Audit, invocation: Invocation) -> tuple[str, str]:
     """Name the line that writes vectors which compare rows by predictions, with the file that a bare head lacks."""
     model, is_left, reading, over = audit.model, audit.evidence.role == "left", tuple[str, ...](), ""
     title = model.title("left" if is_left else "right")
+    # Pairs of both sides are compared by their scores, which need no other vectors.
+    if audit.evidence.role == "cross":
+        return f"to rank {title}s for each {model.title('left')}, use the model's scores, not these cosines", ""
     if audit.head is not None and model.left is None:
         # What the head is multiplied with comes from behind a final norm, as the last of `hidden_states` does.
         reading = ("--inputs", INPUTS)
@@ -156,7 +163,9 @@ def _by_predictions(audit: Audit, invocation: Invocation) -> tuple[str, str]:
     what = f"to compare {title}s by {seen_of(model)} (`evaluate` says if it is better)"
     if audit.head is not None:
         what = f"to compare {title}s by what the head does{over}, not by meaning"
-    side, out = (("--role", "left"), "left-prediction") if is_left else ((), "prediction")
+    # Where both sides are called the same, or one as the other is called here, only left is clear.
+    own = title if title.isidentifier() and title not in (model.title("right"), "right", "cross") else "left"
+    side, out = (("--role", own), f"{own}-prediction") if is_left else ((), "prediction")
     return what, invocation.fix(*reading, "--as", "prediction", *side, "--unit", "--out", invocation.out(out))
 
 

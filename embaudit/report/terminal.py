@@ -79,7 +79,7 @@ def first_screen(audit: Audit, invocation: Invocation, stopping: Sequence[Findin
     >>> for mean in (0.0, 0.1):
     ...     head = FactorModel.from_softmax([[x + mean, y] for x, y in rows], objective="softmax-decay")
     ...     screen = first_screen(audit(head), Invocation("head.npz"))
-    ...     print("Training chose the left list" in screen, "mean row contradicts the training" in screen)
+    ...     print("Training may have chosen the left list" in screen, "mean row contradicts the training" in screen)
     True False
     False True
     """
@@ -118,6 +118,10 @@ def first_screen(audit: Audit, invocation: Invocation, stopping: Sequence[Findin
     grave = sum(each.severity is Severity.ISSUE for each in news)
     n_findings = max(named, min(FINDINGS, max(tips, min(issues, grave))))
     findings = [_short(f"{each.code} {each.severity.title}: {each.title}") for each in news[:n_findings]]
+    # Findings without a line are counted where none says how to read all of them.
+    if len(news) > n_findings and commands[-1][-1] not in below:
+        note = f"; {len(news) - n_findings} more: --full"
+        findings[-1] = _short(findings[-1], WIDTH - len(note)) + note
     # Rows that were asked for come before long lists.
     lengths = product(range(rows, 0, -1), range(NEIGHBOURS, 0, -1))
     lists = (_neighbours(audit, made, most, count) for count, most in lengths)
@@ -167,7 +171,8 @@ def _worth(audit: Audit, lists: Lists) -> str:
     if against.startswith("by "):
         return ""
     if audit.answer.word is Readability.CONVENTION and not CONTRADICTED & {*audit.answer.findings}:
-        return "Training chose the left list, among those of equivalent models."
+        chose = "may have chosen" if "may have chosen" in audit.answer.because else "chose"
+        return f"Training {chose} the left list, among those of equivalent models."
     if against in CONVENTIONS:
         return "Neither list is right: both describe the same predictions."
     return "The list on the right is as valid as the left one, no better."
@@ -216,7 +221,7 @@ def _filled(text: str, room: int) -> str:
 def _commands(steps: Iterable[tuple[str, str]]) -> Iterator[list[str]]:
     """Write each command to type next below what it is for; a line too long is broken as a shell allows it."""
     for start, (what, command) in zip(chain(["next, "], repeat("or ")), steps, strict=False):
-        yield [*wrap(f"{start}{what}:", WIDTH), *_broken(command)] if command else [f"{start}{what}"]
+        yield [*wrap(f"{start}{what}{':' * bool(command)}", WIDTH), *(_broken(command) if command else ())]
 
 
 def _broken(command: str) -> list[str]:

@@ -77,7 +77,7 @@ def test_both_cosines_of_every_pair_are_those_of_the_definition(name):
 def test_what_cannot_be_compared_is_refused():
     with pytest.raises(ea.InputError, match=r"^the prediction cosine must be read from the predictions, user"):
         ea.plot_prediction_cosines(ea.FactorModel.from_vectors(MODEL.right))
-    with pytest.raises(ea.InputError, match=r'^role must be one of "left", "right"; got \'cross\'\.$'):
+    with pytest.raises(ea.InputError, match=r'^role must be one of "left" \(user\), "right" \(item\); got \'cross'):
         ea.plot_prediction_cosines(MODEL, role="cross")
     with pytest.raises(ea.InputError, match=r"^item factors must be two rows or more with a direction; got 1 row\.$"):
         PredictionDisplay.of(ea.FactorModel.from_user_item([[1.0]], [[1.0], [0.0]]))

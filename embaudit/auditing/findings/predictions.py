@@ -12,7 +12,7 @@ from embaudit.auditing.findings.writing import MOVES, finding, is_effect, templa
 from embaudit.auditing.wording import is_alone
 from embaudit.canonical import hidden_biases
 from embaudit.core.words import counted, drawn_of, percent
-from embaudit.model import OPPOSITE, Pairs, Softmax
+from embaudit.model import OPPOSITE, Softmax
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -153,7 +153,7 @@ def unseen_directions(evidence: Evidence) -> Iterator[Finding]:
     for record in evidence.unseen:
         if record.mean_abs < ALIKE and record.max_abs < MOVES:
             continue
-        side = Pairs(record.role).side
+        side = model.side_name(record.role)
         other = OPPOSITE[side]
         # What the other side reaches, which may be more than both do.
         unseen = counted(model.rank - max(equivalence.seen_rank, model.moments(other).rank), "dimension")
