@@ -31,7 +31,7 @@ def checks() -> str:
     rows = [f"| [{code.name}](#{code.name.lower()}) | {code.severity} | {code.title} |" for code in CODES.values()]
     table = ["| code | severity | meaning |", "|---|---|---|", *rows, ""]
     codes = [_entry(code, f"**{code.severity}: {_plain(code.title)}.**") for code in CODES.values()]
-    words = [_entry(word, f"Also {', '.join(word.also)}." if word.also else "") for word in WORDS.values()]
+    words = [_entry(word, f"Also {'; '.join(word.also)}." if word.also else "") for word in WORDS.values()]
     return "\n".join([*table, "## Codes", "", *codes, "## Words", "", *words]).rstrip()
 
 

@@ -37,7 +37,7 @@ OWN_SCALE = ("tolerance", "chance")
 LARGEST_CHANGE = re.compile(r"(?<=\(largest change )\d+(?:\.\d+)?(?:e-?\d+)?(?=\))")
 """The drift of predictions within a sentence, of one digit."""
 VERSIONS = {"embaudit_version": __version__, "schema_version": SCHEMA_VERSION}
-REMEDY = "write it with `embaudit audit MODEL --json FILE`"
+REMEDY = "write it with `embaudit audit MODEL --json FILE`, and name it before the model"
 ANOTHER = "Verify it with that model, read as it was for the audit, or audit this one anew."
 DRIFT = re.compile(r"(^|\.)drift\[\d+\]\.max_(abs|rel)$|^head\..*\.change$|^notes\[0\]\.value$")
 """Places of the drift of predictions; the first note says how large it is."""
@@ -106,7 +106,7 @@ def recorded(audited: Mapping[str, Any] | AnyPath) -> Mapping[str, Any]:
     if isinstance(audited, Mapping):
         record, name = audited, "the mapping"
     else:
-        path = existing_file(audited)
+        path = existing_file(audited, "the audit", f"check the path, or {REMEDY}")
         name = str(path)
         if path.stat().st_size > MAX_BYTES:
             raise must_be("the audit", f"JSON of at most {MAX_BYTES // 2**20} MB", f"{name}, which is larger")

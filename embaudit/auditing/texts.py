@@ -115,7 +115,7 @@ class Entry:
         """The line above the sections."""
         if self.severities:
             return f"{self.name} ({self.severity}): {self.title}"
-        return f"{self.name} (also {', '.join(self.also)})" if self.also else self.name
+        return f"{self.name} (also {'; '.join(self.also)})" if self.also else self.name
 
     @property
     def sections(self) -> tuple[tuple[str, str], ...]:

@@ -32,14 +32,12 @@ def explain(
     from embaudit.cli.commands import COMMANDS
 
     command = name[0] if name and len(name) == 1 and name[0] in COMMANDS else None
-    if command is not None:
-        typer.echo(_options(command))
-        if command not in WORDS:
-            return
-    lines = _all() if not name else _one(" ".join(name))
+    lines = _all() if not name else _one(" ".join(name)) if command is None or command in WORDS else ()
     console = make_console(quiet=False)
     for line in lines:
         console.print(line, markup=False)
+    if command is not None:
+        typer.echo("\n" * (command in WORDS) + _options(command))
 
 
 def _options(name: str) -> str:

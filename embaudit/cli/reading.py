@@ -65,7 +65,7 @@ class Given(Group):
     states: Annotated[File, Option(help="File of states before its final norm.")] = None
     norm: Annotated[Text, Option(help="Tensor of the gains of the final norm before it, or none.")] = None
     norm_kind: Annotated[Text, Option(help="What that norm is: rms or layer.")] = None
-    load: Annotated[Texts, Option(help="The same as NAME=VALUE, such as right=items.")] = None
+    load: Annotated[Texts, Option(help="A keyword of `ea.load`, such as right=items.")] = None
     id: Annotated[Text, Option("--id", help="Column of the ids, in a table of vectors.")] = None
 
     @classmethod

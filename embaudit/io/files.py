@@ -36,7 +36,7 @@ def as_path(path: object, name: str) -> Path:
     return Path(path)
 
 
-def existing_path(path: AnyPath) -> Path:
+def existing_path(path: AnyPath, what: str = "the input", remedy: str = "check the path") -> Path:
     """Return `path` if a file or directory is there that can be read, and remember it as an input.
 
     A URL is copied to this machine first; see `fetched`.
@@ -58,15 +58,15 @@ def existing_path(path: AnyPath) -> Path:
     try:
         state = local.stat()
     except FileNotFoundError as error:
-        raise must_be("the input", "a file that exists", local, "check the path") from error
+        raise must_be(what, "a file that exists", local, remedy) from error
     except (OSError, ValueError) as error:
         raise InputError(f"{local} cannot be read: {getattr(error, 'strerror', None) or error}.") from error
     if not (S_ISREG(state.st_mode) or S_ISDIR(state.st_mode)):
-        raise must_be("the input", "a file or directory", f"{local}, a pipe or device", "save it to a file first")
+        raise must_be(what, "a file or directory", f"{local}, a pipe or device", "save it to a file first")
     if S_ISREG(state.st_mode) and state.st_size == 0:
-        raise must_be("the input", "a file with something in it", f"{local}, which is empty")
+        raise must_be(what, "a file with something in it", f"{local}, which is empty")
     if S_ISREG(state.st_mode) and state.st_size < 1024 and first_bytes(local, len(LFS)) == LFS:
-        raise must_be("the input", "the file itself", f"{local}, a pointer of Git LFS", "fetch it with: git lfs pull")
+        raise must_be(what, "the file itself", f"{local}, a pointer of Git LFS", "fetch it with: git lfs pull")
     note_input(local)
     return local
 
@@ -117,7 +117,7 @@ def together(paths: Iterable[Path]) -> tuple[Path, tuple[Path, ...]]:
     return Path(os.path.commonpath([file.parent for file in files])), files
 
 
-def existing_file(path: AnyPath) -> Path:
+def existing_file(path: AnyPath, what: str = "the input", remedy: str = "check the path") -> Path:
     """Return `path` if it is a file, not a directory, with something in it; and remember it as an input.
 
     Raises
@@ -125,9 +125,9 @@ def existing_file(path: AnyPath) -> Path:
     InputError
         If it is not.
     """
-    local = existing_path(path)
+    local = existing_path(path, what, remedy)
     if not local.is_file():
-        raise must_be("the input", "a file", f"the directory {local}", "name the file in it")
+        raise must_be(what, "a file", f"the directory {local}", "name the file in it")
     return local
 
 

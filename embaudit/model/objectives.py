@@ -199,12 +199,12 @@ def training(name: str) -> Training:
     Traceback (most recent call last):
         ...
     embaudit.errors.InputError: objective must be a word of `embaudit explain objectives`; got 'clib'; the nearest ones
-    are clip (cosine of left with right).
+    are 'clip' (cosine of left with right).
     >>> training("als")
     Traceback (most recent call last):
         ...
     embaudit.errors.InputError: objective must be a word of `embaudit explain objectives`; got 'als'; the nearest ones
-    are implicit-als (user · item); lenskit-als (user · item); spark-als (user · item); als-wr (user · item).
+    are 'implicit-als' (user · item); 'lenskit-als' (user · item); 'spark-als' (user · item); 'als-wr' (user · item).
     """
     row = known_training(name)
     if row is None:
@@ -217,7 +217,7 @@ def _unknown(name: object) -> InputError:
     # A word that is part of others, such as als, is all that their users say.
     whole = [word for word in _WORDS if typed in word.split("-")]
     near = [*dict.fromkeys([*whole, *get_close_matches(typed, _WORDS, n=3, cutoff=0.5)])][: max(3, len(whole))]
-    listed = "; ".join(f"{word} ({_WORDS[word].predictions})" for word in near)
+    listed = "; ".join(f"{word!r} ({_WORDS[word].predictions})" for word in near)
     remedy = f"the nearest ones are {listed}" if near else "it lists them all"
     return must_be("objective", "a word of `embaudit explain objectives`", repr(name), remedy)
 

@@ -163,16 +163,14 @@ def test_a_side_may_be_called_what_people_call_it(name):
     run = (SIDES | PAIRS)[name]
     assert shown(run("right")) == shown(run("item")) == shown(run("items")) == shown(run("item-item"))
     for bad in ("movie", "item-user", None if name != "fix" else 3, 7):
-        with pytest.raises(
-            ea.InputError, match=r"^role must be one of \"left\" \(user\), \"right\" \(item\), \"cross\""
-        ):
+        with pytest.raises(ea.InputError, match=r"^role must be one of \"left\" \(user\), .*, \"cross\""):
             run(bad)
 
 
 @pytest.mark.parametrize("name", [name for name in SIDES if name != "audit"])
 def test_where_one_side_is_asked_for_pairs_of_both_are_refused(name):
     for role in ("cross", "user-item"):
-        with pytest.raises(ea.InputError, match=r"^role must be one of \"left\", \"right\"; got 'cross'\.$"):
+        with pytest.raises(ea.InputError, match=rf"^role must be one of \"left\" \(.*\); got '{role}'\.$"):
             SIDES[name](role)
 
 

@@ -61,6 +61,7 @@ def test_codes_and_answers_of_screens_are_explained():
         answer = re.search("^([A-Z ]+): ", text, re.MULTILINE)[1]
         assert entry(answer).name == answer
     assert all(map(is_known, ("Seen in", "item-item", "average row", "special rows", "tip", "lost", "stretch")))
+    assert all(map(is_known, ("rotation", "shared", "rows", "known", "direction", "balanced cosine")))
     assert {entry(row.word).name for row in ANSWERS} == {"YES", "NO", "AS A CONVENTION", "CANNOT BE SAID"}
 
 

@@ -94,13 +94,13 @@ def opened(path: Path, files: tuple[Path, ...] = ()) -> TableFile:
     """
     if not (files or path.is_dir()):
         return _with_header(path)
-    files = files or files_below(path)
+    what, files = f"the files of {path}" if path.name and not files else "files read as one", files or files_below(path)
     kinds = {file.suffix.lower() for file in files}
     if len(kinds) != 1 or not kinds <= {*SUFFIXES, *BY_SUFFIX}:
         got, remedy = ", ".join(sorted(kinds)) or "none", "give the files of one kind"
         if kinds == {".npy"}:
             got, remedy = "arrays (.npy)", "give one; a bias goes in as --bias b.npy, the other side as --left"
-        raise must_be(f"the files of {path}", "tables of one kind: Parquet, Arrow or CSV", got, remedy)
+        raise must_be(what, "tables of one kind: Parquet, Arrow or CSV", got, remedy)
     if kinds <= {*SUFFIXES}:
         return TableFile.of(ArrowTable.open(path, files))
     # Some files may hold a header only.

@@ -76,7 +76,8 @@ class Baseline:
         InputError
             If the file is none such.
         """
-        where, findings = existing_file(path), {}
+        remedy = "write it with `embaudit audit MODEL --json FILE`"
+        where, findings = existing_file(path, "the baseline", f"check the path, or {remedy}"), {}
         try:
             record = parsed(where.read_bytes())
             # Whether predictions moved is asked of each model anew: a baseline may have been audited beside another.
@@ -91,7 +92,6 @@ class Baseline:
             # rows can be compared with none.
             sample = None if score_change(sample, sample) is None else sample
         except (ValueError, TypeError, KeyError, IndexError, OverflowError) as error:
-            remedy = "write it with `embaudit audit MODEL --json FILE`"
             raise must_be("the baseline", "the JSON of an audit", f"{where}, which is none", remedy) from error
         return cls(findings, sample, model)
 
