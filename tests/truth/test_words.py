@@ -158,8 +158,8 @@ def test_contradictions_are_refused_in_one_sentence(declared, sentence, tmp_path
 
 @pytest.mark.parametrize(
     ("word", "near"),
-    [("clib", "clip (cosine of left with right)"), ("sentence_transformer", "sentence-transformers (cosine of rows"),
-     ("Spark-ALS", "spark-als (user · item)"), ("implicit", "implicit-als (user"), ("xyzzy", "it lists them all")],
+    [("clib", "'clip' (cosine of left with right)"), ("sentence_transformer", "'sentence-transformers' (cosine"),
+     ("Spark-ALS", "'spark-als' (user · item)"), ("implicit", "'implicit-als' (user"), ("xyzzy", "it lists them all")],
 )  # fmt: skip
 def test_a_wrong_word_gets_the_nearest(word, near):
     with pytest.raises(InputError) as refused:
