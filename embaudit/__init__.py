@@ -1,4 +1,17 @@
-"""Audit embedding similarity: how far can cosines move while every prediction stays the same?"""
+"""Audit embedding similarity: how far can cosines move while every prediction stays the same?
+
+Names of earlier versions say what takes their place:
+
+>>> import embaudit
+>>> embaudit.resume_in
+Traceback (most recent call last):
+    ...
+AttributeError: embaudit.resume_in is gone; run the audit again, it is short enough.
+>>> embaudit.other
+Traceback (most recent call last):
+    ...
+AttributeError: No embaudit attribute other
+"""
 
 
 def __getattr__(name: str) -> object:

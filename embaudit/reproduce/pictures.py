@@ -87,7 +87,14 @@ def rendered(figure: Any, kind: str, **options: Any) -> bytes:
 
 
 def rounded(frame: pd.DataFrame) -> pd.DataFrame:
-    """Round the floating-point columns of a table to `DIGITS` decimals; tiny numbers keep two digits instead."""
+    """Round the floating-point columns of a table to `DIGITS` decimals; tiny numbers keep two digits instead.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> rounded(pd.DataFrame({"x": [0.123456789, 1.23456e-9, -0.0]})).x.tolist()
+    [0.123457, 1.2e-09, 0.0]
+    """
 
     # Adding 0.0 turns −0.0 into 0.0, which prints without a sign.
     def short(value: float) -> float:
