@@ -330,11 +330,12 @@ class _BlasLimit:
         with self.lock:
             self.holders -= 1
             for library, of_thread, of_process in zip(self.libraries, n_threads, self.before, strict=False):
-                # MKL and OpenMP have a limit for each thread.
-                if library.internal_api == "mkl" or getattr(library, "threading_layer", None) == "openmp":
-                    _set_threads(library, of_thread)
-                elif self.holders == 0:
+                # MKL and OpenMP have a limit for each thread. OpenBLAS over OpenMP tells that of the process, which
+                # others may hold: the last to leave restores what was there before all of them.
+                if self.holders == 0 and library.internal_api != "mkl":
                     _set_threads(library, of_process)
+                elif library.internal_api == "mkl" or getattr(library, "threading_layer", None) == "openmp":
+                    _set_threads(library, of_thread)
 
 
 def _set_threads(library: Any, number: int) -> None:
