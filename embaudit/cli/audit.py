@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -89,8 +89,8 @@ class Gating(Group):
         before = None if self.baseline is None or written else Baseline.load(self.baseline)
         # Codes that are typed replace those of the settings, as every option does.
         codes, severities = ignore or settings.ignore, self.severity or ()
-        gate = Gate.of(level, ignore=codes, severities=severities, baseline=before, written=written)
-        return replace(gate, never=self.fail_on is FailOn.NEVER)
+        never = self.fail_on is FailOn.NEVER
+        return Gate.of(level, ignore=codes, severities=severities, baseline=before, written=written, never=never)
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,8 @@ def doctor() -> None:
     console = make_console(quiet=False)
     for name, value in versions().items():
         console.print(f"{name:14} {value}", markup=False)
-    for name, (holds, detail) in (checks := promises()).items():
+    checks = promises()
+    for name, (holds, detail) in checks.items():
         console.print(f"{'ok    ' if holds else 'FAILED'} {name}: {detail}", markup=False)
     raise typer.Exit(int(not all(holds for holds, _ in checks.values())))
 

@@ -127,7 +127,7 @@ def agreement(
         ranking_overlap=_overlap(old, new, n),
         score_distance=_distance(old, new),
         difference_distance=_distance(*centred),
-        scale=_distance(centred[0], centred[0] + centred[1]),
+        scale=_rms(centred[1]) / (_rms(centred[0]) or 1.0),
         kl_divergence=divergence,
         unlike=unlike,
         predicts=(before.predicts.title, after.predicts.title),

@@ -249,7 +249,7 @@ def role_change(
     gauge, unseen, _ = _split(total, visible_change, remainder)
     # Any gauge brings some rows nearer: those that it takes further apart are set against them.
     most = _split(*(float(np.nanmean(x)) for x in (total, visible_change, remainder)))[0]
-    gauge *= min(1.0, most / max(float(np.nanmean(gauge)), TIED))
+    gauge *= min(1.0, most / (float(np.nanmean(gauge)) or 1.0))
     remainder = total - unseen - gauge
     # Halves of one cut share their gauges' luck: their mean is one observation of it.
     by_part = np.array([mean_size(path.cosines[4] - path.cosines[0]) for path in steps])

@@ -117,11 +117,11 @@ class Comparison(Result):
         kept : float
             Share of neighbours that are the same before and after.
         lost_to_gauge : float
-            Share of lost neighbours that the gauge takes away.
+            Share that is no longer lost once the gauge is applied.
         lost_to_unseen : float
             Share that is lost to dimensions that no prediction sees.
         lost_to_learning : float
-            Share of lost neighbours left between the gauged model and the other one.
+            Share that is lost even once the gauge is applied.
         predicted_kept : float
             Share of neighbours by prediction cosine that are still near by it; None where a side is missing.
         n_displaced : int

@@ -196,7 +196,7 @@ def _displaced(comparison: Comparison, change: RoleChange, title: str) -> str:
         )
     n_lost, is_all = sum(change.zero_rows[:2]), all(x.mean_total < STILL for x in comparison.changes.values())
     if n_lost and is_all and not (scores and scores.same):
-        return f"No gauge makes rows of zeros: find out why one model alone has one for {counted(n_lost, title)}."
+        return f"No gauge makes rows of zeros: find out why one model alone has them ({counted(n_lost, title)})."
     lists = max(change.neighbour_shares["kept"], change.predicted_kept or 0.0)
     # Of few rows, chance alone keeps some in a list.
     chance = change.n_neighbours / n

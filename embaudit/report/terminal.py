@@ -171,7 +171,7 @@ def _worth(audit: Audit, lists: Lists) -> str:
     if against.startswith("by "):
         return ""
     if audit.answer.word is Readability.CONVENTION and not CONTRADICTED & {*audit.answer.findings}:
-        chose = "may have chosen" if "may have chosen" in audit.answer.because else "chose"
+        chose = "may have chosen" if audit.evidence.penalty is None else "chose"
         return f"Training {chose} the left list, among those of equivalent models."
     if against in CONVENTIONS:
         return "Neither list is right: both describe the same predictions."

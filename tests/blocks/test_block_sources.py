@@ -60,7 +60,7 @@ def save_bfloat16(path: Path, arrays: Arrays) -> None:
     path.write_bytes(len(text).to_bytes(8, "little") + text + body)
 
 
-def same(a: BlockCosines, b: BlockCosines) -> None:
+def assert_same(a: BlockCosines, b: BlockCosines) -> None:
     np.testing.assert_array_equal(a.cosines, b.cosines)
     np.testing.assert_array_equal(a.sums.products, b.sums.products)
     assert a.global_cosine == b.global_cosine
@@ -79,8 +79,8 @@ def test_files_give_what_memory_gives(dtype: str, blocks: str, pair: tuple[Array
     from_tensors = block_cosines(tmp_path / "x.safetensors", tmp_path / "y.safetensors", blocks=blocks)
     assert from_tensors.global_cosine == pytest.approx(expected.global_cosine, abs=1e-15)
     assert sorted(from_tensors.to_frame()["cosine"].dropna()) == sorted(expected.to_frame()["cosine"].dropna())
-    same(block_cosines(str(tmp_path / "x.npz"), str(tmp_path / "y.npz"), blocks=blocks), expected)
-    same(block_cosines(tmp_path / "x_small.npz", tmp_path / "y.npz", blocks=blocks), expected)
+    assert_same(block_cosines(str(tmp_path / "x.npz"), str(tmp_path / "y.npz"), blocks=blocks), expected)
+    assert_same(block_cosines(tmp_path / "x_small.npz", tmp_path / "y.npz", blocks=blocks), expected)
     mixed = block_cosines(tmp_path / "x.safetensors", dict(y), blocks=blocks)
     assert mixed.global_cosine == from_tensors.global_cosine
 
@@ -102,10 +102,10 @@ def test_shards_and_npy(pair: tuple[Arrays, Arrays], tmp_path: Path) -> None:
         safetensors.numpy.save_file({n: x[n] for n, home in homes.items() if home == file}, tmp_path / file)
     index = tmp_path / "model.safetensors.index.json"
     index.write_text(json.dumps({"weight_map": homes}))
-    same(block_cosines(index, y), block_cosines(x, y))
+    assert_same(block_cosines(index, y), block_cosines(x, y))
     np.save(tmp_path / "x.npy", x["emb.weight"])
     np.save(tmp_path / "y.npy", y["emb.weight"].T.copy().T)
-    same(block_cosines(tmp_path, y), block_cosines(x, y))
+    assert_same(block_cosines(tmp_path, y), block_cosines(x, y))
     result = block_cosines(tmp_path / "x.npy", tmp_path / "y.npy", blocks="rows")
     np.testing.assert_array_equal(result.cosines, block_cosines(x["emb.weight"], y["emb.weight"]).cosines)
     index.write_text(json.dumps({"weight_map": {**homes, "ghost": "part-0.safetensors"}}))

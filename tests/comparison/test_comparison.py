@@ -318,7 +318,7 @@ def test_a_zero_row_is_reported_as_nothing_and_a_zero_side_refused():
     zeroed = compare(user_item(p, q), user_item(p, np.where(np.arange(len(q))[:, None] % 10 == 0, 0, q))).explain()
     n_lost = -(-len(q) // 10)
     assert f"Of {len(q)} items, {n_lost} have no direction in the second model. The others' cosines are" in zeroed
-    assert zeroed.endswith(f"No gauge makes rows of zeros: find out why one model alone has one for {n_lost} items.")
+    assert zeroed.endswith(f"No gauge makes rows of zeros: find out why one model alone has them ({n_lost} items).")
     assert "The users' cosines are the same. The" not in zeroed.partition("items, ")[2]
     for other in (user_item(p, 0 * q), user_item(0 * p, q)):
         with pytest.raises(InputError, match="not zero in both models must be at least 8; got 0"):

@@ -177,11 +177,8 @@ def _ids_of_text(table: TableFile, lists: list[int]) -> int | None:
     """Return the first column where it holds no numbers nor titles, and refuse what could be ids or numbers."""
     assert table.text is not None
     first = [row[0] for row in table.text.first_rows]
-    if (
-        0 not in lists
-        and table.title(0) != "title"
-        and not all(NUMBER.fullmatch(cell) or DECIMAL.fullmatch(cell) for cell in first)
-    ):
+    is_taken = 0 in lists or table.title(0) == "title"
+    if not is_taken and not all(NUMBER.fullmatch(cell) or DECIMAL.fullmatch(cell) for cell in first):
         return 0
     if not lists and table.names is None and all(cell.isdigit() for cell in first):
         remedy = "write a header that calls ids id, or choose them with --id"

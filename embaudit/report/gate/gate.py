@@ -165,6 +165,7 @@ class Gate:
         severities: Iterable[str] = (),
         baseline: Baseline | None = None,
         written: str = "",
+        never: bool = False,
     ) -> Gate:
         """Check codes and `CODE=SEVERITY` pairs.
 
@@ -179,7 +180,7 @@ class Gate:
             if name.upper() not in Severity.__members__:
                 raise must_be("a severity", "CODE=issue or CODE=tip", repr(pair), "leave codes out with --ignore")
             own[known_code(code)] = Severity[name.upper()]
-        return cls(fail_on, frozenset(map(known_code, ignore)), own, baseline, written)
+        return cls(fail_on, frozenset(map(known_code, ignore)), own, baseline, written, never)
 
     @property
     def is_asked(self) -> bool:
