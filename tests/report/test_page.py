@@ -16,11 +16,6 @@ from embaudit.model.final_norm import FinalNorm
 from embaudit.report.document import LONGEST
 from embaudit.report.page import page
 
-
-def sentence(text: str) -> str:
-    return text[0].upper() + text[1:]
-
-
 HOSTILE = '<script>alert("1")</script>\u202e\'&amp;'
 
 
@@ -32,8 +27,8 @@ def result():
 
 @pytest.fixture(scope="module")
 def head():
-    draw = np.random.default_rng(0)
-    model = ea.FactorModel.from_softmax(draw.standard_normal((40, 4)) + 1, labels=[f"label {i}" for i in range(40)])
+    rows = np.random.default_rng(0).standard_normal((40, 4)) + 1
+    model = ea.FactorModel.from_softmax(rows, labels=[f"label {i}" for i in range(40)])
     return ea.audit(model, n_gauges=1, final_norm=FinalNorm("rms", [1.0, 2.0, 3.0, 4.0]))
 
 
@@ -48,11 +43,13 @@ def test_every_link_leads_to_a_place_on_the_page_and_ids_are_unique(result, head
 def test_the_top_says_the_answer_why_and_what_to_do(result):
     html = result.report()
     assert f"<h1>{result.answer.question}</h1>" in html
-    assert f'<b class="no">{result.answer.word}.</b> <span>{sentence(result.answer.because)}.</span>' in html
+    assert f'<b class="no">{result.answer.word}.</b> <span>{result.answer.because.capitalize()}.</span>' in html
     said, advice = [one.text for one in result.reasons if not one.title], result.answer.advice
     assert html.index("<b>What to do</b>") < html.index(f"<p>{advice}</p>") < html.index('id="verdict"')
     part = html.split('id="verdict"')[1].split("</section>")[0]
     assert [read_text(text) for text in re.findall("<p>(.*?)</p>", part)] == said
+    alone = ea.audit(ea.FactorModel.from_vectors(result.model.right), n_gauges=1).report()
+    assert "(<code><span>--compared</span> cosine</code>)" in alone.split('class="answer"')[1].split("</p>")[0]
 
 
 def test_every_finding_has_its_card_with_what_to_do(result):
