@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from functools import partial
 from pathlib import Path
 
@@ -125,6 +126,8 @@ def plain(value):
             return float(f"{value:.6g}")
         case np.integer() | np.bool_():
             return value.item()
+        case str():
+            return re.sub(r"\d(\.\d+)?e-1\d", "rounding", value)
     return value
 
 
