@@ -19,7 +19,7 @@ from fuzz.seeds import COMMANDS, SEEDS, Ended
 
 from embaudit.errors import InputError, escaped
 
-NUMBER = int(os.environ.get("EMBAUDIT_FUZZ", "2000"))
+NUMBER = int(os.environ.get("EMBAUDIT_FUZZ", "800"))
 SEED = int(os.environ.get("EMBAUDIT_FUZZ_SEED", "0"))
 MEGABYTES, SECONDS = 200, 10.0
 MOST = 5
