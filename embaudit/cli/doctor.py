@@ -29,6 +29,7 @@ def versions() -> dict[str, str]:
     import platform
     from importlib.metadata import PackageNotFoundError, version
 
+    import scipy.linalg  # noqa: F401  # threadpoolctl lists what is loaded
     from threadpoolctl import threadpool_info
 
     from embaudit._version import __version__
@@ -39,9 +40,9 @@ def versions() -> dict[str, str]:
             names[name] = version(name)
         except PackageNotFoundError:
             names[name] = "not installed (optional)" if name in OPTIONAL else "missing"
-    pools = [pool for pool in threadpool_info() if pool["user_api"] == "blas"]
-    used = {f"{pool['internal_api']} {pool['version']}, {pool['num_threads']} threads" for pool in pools}
-    return names | {"BLAS": "; ".join(sorted(used)), "processors": str(os.cpu_count())}
+    named = "{internal_api} {version}, {num_threads} threads"
+    used = {named.format_map(pool) for pool in threadpool_info() if pool["user_api"] == "blas"}
+    return names | {"BLAS": "; ".join(sorted(used)) or "not known", "processors": str(os.cpu_count())}
 
 
 def promises() -> dict[str, tuple[bool, str]]:
