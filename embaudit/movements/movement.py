@@ -223,11 +223,13 @@ class SampleSnapshot:
             return pair_sums(there, here, [_total(self.cross[side], group) for side in sides])
 
         # Sums of groups are kept apart, so that leaving one out is an addition and no further pass over the rows.
-        return without(None), [without(group) for group in range(len(self.samples[sides[0]].groups))]
+        n_groups = max(len(self.samples[side].groups) for side in sides)
+        return without(None), [without(group) for group in range(n_groups)]
 
 
 def _total(parts: Sequence[A], without: int | None) -> A:
-    return in_order(term for number, term in enumerate(parts) if number != without)
+    """Add up the sums of all groups but one; of a side whose rows all count, and of a lone group, there is one sum."""
+    return in_order(term for number, term in enumerate(parts) if number != without or len(parts) == 1)
 
 
 @dataclass(frozen=True, eq=False)
