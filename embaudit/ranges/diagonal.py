@@ -107,11 +107,22 @@ def gauge_from_weights(weights: Floats, side: SideName) -> Gauge:
     ------
     InputError
         If the weights are too far apart for float64.
+
+    Examples
+    --------
+    >>> np.diag(gauge_from_weights(np.array([1.0, 16.0]), "left").left)
+    array([0.5, 2. ])
+    >>> gauge_from_weights(np.array([1e-300, 1e306]), "right")
+    Gauge(rank 2, condition number 1e+303)
+    >>> gauge_from_weights(np.array([1e-320, 1e308]), "left")
+    Traceback (most recent call last):
+        ...
+    embaudit.errors.InputError: no float64 gauge comes that close to this end; ask for a larger tol.
     """
-    # Divided by both ends one after the other: their product may overflow.
-    scales = np.sqrt(weights / np.sqrt(weights.max()) / np.sqrt(weights.min()))
-    if not (np.isfinite(scales).all() and scales.min() > 0):
+    roots = np.sqrt(weights)
+    if not roots.min() > roots.max() / np.finfo(np.float64).max:
         raise InputError("no float64 gauge comes that close to this end; ask for a larger tol.")
+    scales = roots / np.sqrt(roots.max()) / np.sqrt(roots.min())
     return Gauge.diagonal(scales if side == "left" else 1 / scales)
 
 
