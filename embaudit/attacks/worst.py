@@ -84,12 +84,19 @@ class Attack(Result):
 
         Examples
         --------
+        >>> from dataclasses import replace
         >>> model = FactorModel.from_vectors([[1.0, 0.0], [0.0, 1.0]])
         >>> found = worst_gauge(model, GeneralLinear(2, max_condition=3.0), n_pairs=1, rng=0).explain()
         >>> print(*found.split(". "), sep="\n")
         The worst linear gauge found within κ = 3 was sought for 1 item-item cosine
         It moves them by 0.80 on average
         Proven: by at most 0.80.
+        >>> shifted = Affine(2, max_condition=1.5, max_shift=0.5)
+        >>> attack = worst_gauge(model.replace(link="softmax"), shifted, n_pairs=1, rng=0)
+        >>> for length in (None, 2.0):
+        ...     print(replace(attack, typical_row=length).explain().partition(" was")[0])
+        The worst affine gauge found within κ = 1.5 and shifts of items up to 0.5
+        The worst affine gauge found within κ = 1.5 and shifts of items up to 0.25 typical rows
         """
         left, right = self.roles
         pairs = {"left": f"{left}-{left}", "right": f"{right}-{right}", "cross": f"{left}-{right}"}[self.role]
@@ -147,19 +154,14 @@ def _budgets(group: GaugeGroup) -> list[Budget]:
     raise _no_budget(group)
 
 
-@_budgets.register
-def _(group: Diagonal) -> list[Budget]:
-    if group.max_condition is None:
-        raise _no_budget(group)
-    return [Budget(2 * float(np.log(group.max_condition)), is_diagonal=True)]
-
-
-@_budgets.register
-def _(group: GeneralLinear) -> list[Budget]:
+@_budgets.register(Diagonal)
+@_budgets.register(GeneralLinear)
+def _(group: Diagonal | GeneralLinear) -> list[Budget]:
     if group.max_condition is None:
         raise _no_budget(group)
     window = 2 * float(np.log(group.max_condition))
-    return [Budget(window, is_diagonal=True), Budget(window)]
+    diagonal = Budget(window, is_diagonal=True)
+    return [diagonal] if isinstance(group, Diagonal) else [diagonal, Budget(window)]
 
 
 @_budgets.register
@@ -228,6 +230,10 @@ def worst_gauge(
     >>> attack = worst_gauge(model, GeneralLinear(2, max_condition=3.0), n_pairs=1, rng=0)
     >>> round(attack.achieved, 6), round(attack.bound, 6)
     (0.8, 0.8)
+    >>> worst_gauge(model, Diagonal(2))
+    Traceback (most recent call last):
+        ...
+    embaudit.errors.InputError: group must be Diagonal or GeneralLinear with a max_condition, or Affine with ...
     """
     require_model(model)
     role = model.role(role)

@@ -102,6 +102,17 @@ class LinearEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         ------
         InputError
             If X or a parameter is out of range.
+
+        Examples
+        --------
+        >>> from embaudit import ProductPenaltyMF
+        >>> fitted = ProductPenaltyMF(2).fit(np.eye(3))
+        >>> fitted.get_feature_names_out().tolist(), ProductPenaltyMF(1).fit(np.eye(3)).fit_transform(np.eye(3)).shape
+        (['productpenaltymf0', 'productpenaltymf1'], (3, 1))
+        >>> fitted.fit(np.zeros((3, 3)))
+        Traceback (most recent call last):
+            ...
+        embaudit.errors.InputError: X must be a matrix with an entry other than 0; got zeros only.
         """
         rows = self._validated(X, reset=True)
         self._require_parameters(*rows.shape)
@@ -137,8 +148,6 @@ class LinearEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             rows = validate_data(
                 self, X, reset=reset, accept_sparse=["csr", "csc", "coo"], dtype=[np.float64, np.float32]
             )
-        except InputError:
-            raise
         except (ValueError, OverflowError) as error:
             raise InputError(str(error)) from error
         if reset and rows.shape[0] == 1:
