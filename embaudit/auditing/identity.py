@@ -97,6 +97,8 @@ def score_change(before: Mapping[str, Any] | None, now: Mapping[str, Any] | None
     >>> one = {"left": names, "right": names, "values": np.eye(8).tolist()}
     >>> score_change(one, one).correlation, score_change(one, one | {"right": names[::-1]}).correlation < 0
     (1.0, True)
+    >>> score_change(one, one | {"values": np.zeros((8, 8))}), score_change(one | {"left": names[3:]}, one)
+    (None, None)
     """
     if before is None or now is None:
         return None

@@ -188,7 +188,13 @@ def verify(
 
 
 def _without_baseline(record: Mapping[str, Any]) -> tuple[Mapping[str, Any], bool]:
-    """Leave out the finding that holds predictions against a baseline, and note whether there was one."""
+    """Leave out the finding that holds predictions against a baseline, and note whether there was one.
+
+    Examples
+    --------
+    >>> [_without_baseline({"findings": found})[1] for found in ([{"code": AGAINST_BASELINE}, 3], [], "altered")]
+    [True, False, False]
+    """
     findings = record.get("findings")
     if not isinstance(findings, list):
         return record, False
@@ -212,6 +218,14 @@ def equivalent_of(
     ------
     InputError
         If the file is no audit of this model by this version, or has no equivalent model of this name.
+
+    Examples
+    --------
+    >>> keys = ("embaudit_version", "schema_version", "seed", "thresholds", "drift")
+    >>> equivalent_of({**dict.fromkeys(keys), "input": {}}, FactorModel.from_vectors([[1.0]]), "linear 1")
+    Traceback (most recent call last):
+        ...
+    embaudit.errors.InputError: embaudit_version of the audit must be "..."; got null; ...
     """
     record = recorded(record)
     difference = _version_difference(record)

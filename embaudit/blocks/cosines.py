@@ -87,7 +87,16 @@ class LocalThreshold(Result):
 
 @dataclass(frozen=True)
 class BlockNames:
-    """The names of the blocks, spelled out only when asked for: there may be millions."""
+    """The names of the blocks, spelled out only when asked for: there may be millions.
+
+    Examples
+    --------
+    >>> names = BlockNames("coordinates", ("a", "b"), ((2, 2), ()), (0, 4, 5))
+    >>> names[2], names[[0, 4]], len(names), len(list(names))
+    ('a[1, 0]', ['a[0, 0]', 'b'], 5, 5)
+    >>> BlockNames("rows", ("a", ""), ((2, 2), (3,)), (0, 2, 3))[[1, 2]]
+    ['a[1]', 'all']
+    """
 
     cut: str
     """Cut of the tensors: tensors, rows, coordinates, names or labels."""

@@ -69,6 +69,9 @@ def as_source(values: Any, side: str) -> Readable:
     --------
     >>> as_source({"layer": {"weight": [[1.0, 2.0]], "bias": [0.5]}}, "x").tensors["layer.weight"]
     Tensor(shape=(1, 2), dtype='float64')
+    >>> lists = [[1.0, 2.0], [3.0]], [[1.0], [2.0]], {"a": ([1.0], [2.0])}
+    >>> [list(as_source(values, "x").tensors) for values in lists]
+    [['0', '1'], [''], ['a']]
     """
     if isinstance(values, (str, os.PathLike)):
         source: Readable = open_arrays(Path(values))

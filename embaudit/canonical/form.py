@@ -199,8 +199,13 @@ def canonical_form(model: FactorModel) -> CanonicalForm:
     >>> form = canonical_form(model)
     >>> form.singular_values, form.rank
     (array([3., 1.]), 2)
+    >>> form
+    CanonicalForm(rank 2 of 2, singular values 3 to 1)
     >>> round(form.gauge(0.0).condition_number, 12)
     3.0
+    >>> far = FactorModel.from_user_item(np.diag([1.0, 1e16]), np.diag([1.0, 1e-16]))
+    >>> canonical_form(far).rank, canonical_form(far).gauge(0.5) is None
+    (2, True)
     """
     require_both_sides(model, "the canonical form")
     left, right = model.moments("left"), model.moments("right")
@@ -354,6 +359,18 @@ def at_exponent(model: FactorModel, exponent: float, *, form: CanonicalForm | No
     >>> np.abs(at_exponent(model, 0.0).right).round(12)
     array([[3., 0.],
            [0., 1.]])
+    >>> for wrong in (-0.1, 1.1):
+    ...     try:
+    ...         at_exponent(model, wrong)
+    ...     except InputError as error:
+    ...         print(error)
+    the exponent must be a number from 0 (left-whitened) to 1 (right-whitened); got -0.1.
+    the exponent must be a number from 0 (left-whitened) to 1 (right-whitened); got 1.1.
+    >>> at_exponent(model.replace(link="cosine"), 0.5)
+    Traceback (most recent call last):
+        ...
+    embaudit.errors.EquivalenceError: a model at another exponent must predict the same; got one that predicts cosines,
+    which every exponent but its own changes; read its identified cosines instead.
     """
     require_exponent(exponent)
     require_both_sides(model, "a model at another exponent")

@@ -189,6 +189,8 @@ def pinned_test(model: FactorModel, *, max_condition: float = 3.0, rng: RNG = 0)
     >>> found = pinned_test(FactorModel(None, axes, link=Softmax(unit_rows=True)))
     >>> found, round(found.largest, 9)
     (Pinning(free, 6 of 9 constraints), 0.8)
+    >>> pinned_test(FactorModel(None, axes[:1], link=Softmax(unit_rows=True))).because
+    'one item makes no pair'
     >>> corner = FactorModel(np.eye(2), np.eye(2), link="cosine")
     >>> pinned_test(corner)
     Pinning(pinned, 2 of 3 constraints)

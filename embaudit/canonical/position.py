@@ -156,6 +156,10 @@ def position(model: FactorModel | AnyPath | object, *, form: CanonicalForm | Non
     Position(exponent 1.00, ln κ 0 off, effective rank 3 of 3, UΣ, V)
     >>> {name: round(float(np.exp(d)), 9) for name, d in where.distances.items()}
     {'left-whitened': 9.0, 'balanced': 3.0, 'right-whitened': 1.0}
+    >>> counts = [np.array([1.0, 1.0, 4.0]), np.array([1.0, 0.0, 0.0])]  # the last leaves directions without a count
+    >>> models = [FactorModel.from_user_item(scores, np.eye(3)).replace(left_counts=n) for n in counts]
+    >>> [position(model.replace(right_counts=np.ones(3))).counted_distance for model in models]
+    [0.752038698388137, None]
     """
     model = as_model(model)
     require_both_sides(model, "the gauge position")

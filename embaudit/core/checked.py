@@ -138,6 +138,11 @@ def detached(tensor: Any) -> NDArray[Any]:
     --------
     >>> detached([1.0, 2.0])
     array([1., 2.])
+    >>> from types import SimpleNamespace
+    >>> as_numbers(SimpleNamespace(detach=None, is_meta=True), "weights")
+    Traceback (most recent call last):
+        ...
+    embaudit.errors.InputError: a tensor must be in memory; got one on the meta device, without numbers; load its ...
     """
     if not hasattr(tensor, "detach"):
         return np.asanyarray(tensor)

@@ -146,6 +146,19 @@ def _backend_in_force() -> tuple[Any, int]:
 
 
 def _default_count() -> int:
+    """Return the number of workers that the environment names, else of the cores of this process.
+
+    Examples
+    --------
+    >>> os.environ[VARIABLE] = "many"
+    >>> _default_count()
+    Traceback (most recent call last):
+        ...
+    embaudit.errors.InputError: EMBAUDIT_WORKERS must be an integer >= 1; got 'many'.
+    >>> os.environ[VARIABLE] = "3"
+    >>> _default_count(), os.environ.pop(VARIABLE)
+    (3, '3')
+    """
     if text := os.environ.get(VARIABLE, "").strip():
         if not (text.isascii() and text.isdecimal() and int(text)):
             raise must_be(VARIABLE, "an integer >= 1", repr(text))

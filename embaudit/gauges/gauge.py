@@ -92,6 +92,18 @@ class Gauge:
     Gauge(rank 2, condition number 4)
     >>> (g @ g.inverse()).condition_number
     1.0
+    >>> Gauge(np.eye(2), np.eye(3))
+    Traceback (most recent call last):
+        ...
+    embaudit.errors.InputError: the right matrix of a gauge must be of shape (2, 2); got shape (3, 3).
+    >>> Gauge.identity(2) @ 3
+    Traceback (most recent call last):
+        ...
+    TypeError: unsupported operand type(s) for @: 'Gauge' and 'int'
+    >>> Gauge.identity(2) @ Gauge.identity(3)
+    Traceback (most recent call last):
+        ...
+    embaudit.errors.InputError: gauges must have one rank to compose; got 2 and 3.
 
     References
     ----------
@@ -167,7 +179,17 @@ class Gauge:
 
     @classmethod
     def from_svd(cls, u: NDArray[Any], s: NDArray[Any], vt: NDArray[Any]) -> Gauge:
-        """Make `M = u diag(s) vt`, for orthogonal u and vt and positive s."""
+        """Make `M = u diag(s) vt`, for orthogonal u and vt and positive s.
+
+        Examples
+        --------
+        >>> Gauge.from_svd(np.eye(2), [4.0, 1.0], np.eye(2))
+        Gauge(rank 2, condition number 4)
+        >>> Gauge.from_svd(np.eye(3), [4.0, 1.0], np.eye(2))
+        Traceback (most recent call last):
+            ...
+        embaudit.errors.InputError: u and vt must be of one shape; got (3, 3) and (2, 2).
+        """
         u, vt = as_factors(u, "u"), as_factors(vt, "vt")
         s = as_vector(s, "s", len(vt))
         if u.shape != vt.shape:
@@ -327,6 +349,10 @@ class Gauge:
         Traceback (most recent call last):
             ...
         embaudit.errors.EquivalenceError: a gauge on this model must preserve its scores; got one that ...
+        >>> Gauge.identity(3).act(model)
+        Traceback (most recent call last):
+            ...
+        embaudit.errors.InputError: a gauge must have the rank of the model; got 3 for a model of rank 2.
         """
         self._require_equivalence(model)
         left = None if model.left is None else _affine(model.left, self.left, self.left_shift)

@@ -21,6 +21,20 @@ class GaugeGroup(ABC):
 
     `a <= b` means that every gauge of a is one of b. A class that names neither `kind` nor `title` is called by
     what it is called in Python.
+
+    Examples
+    --------
+    >>> from embaudit.gauges import Diagonal, GeneralLinear
+    >>> Diagonal(2) <= GeneralLinear(2), Diagonal(2) >= Diagonal(2, max_condition=3.0), Diagonal(2) <= Diagonal(3)
+    (True, True, False)
+    >>> Diagonal(2) <= 3
+    Traceback (most recent call last):
+        ...
+    TypeError: '<=' not supported between instances of 'Diagonal' and 'int'
+    >>> Diagonal(2) >= 3
+    Traceback (most recent call last):
+        ...
+    TypeError: '>=' not supported between instances of 'Diagonal' and 'int'
     """
 
     kind: ClassVar[str]
@@ -107,7 +121,16 @@ class GaugeGroup(ABC):
 
 
 def require_budget(name: str, budget: float | None, least: float, most: float = np.inf) -> None:
-    """Refuse a budget that is no number, below its least value or beyond what float64 can hold."""
+    """Refuse a budget that is no number, below its least value or beyond what float64 can hold.
+
+    Examples
+    --------
+    >>> require_budget("max_condition", 10.0, 1.0, 10.0)
+    >>> require_budget("max_condition", 11.0, 1.0, 10.0)
+    Traceback (most recent call last):
+        ...
+    embaudit.errors.InputError: max_condition must be at most 10, what float64 can hold; got 11; None sets no bound.
+    """
     if budget is None:
         return
     if not (is_number(budget) and budget >= least):

@@ -35,6 +35,8 @@ class Translation(GaugeGroup):
     --------
     >>> Translation(2).preserves.title
     'probabilities'
+    >>> Translation(2).fixes_lengths, Translation(2, max_shift=0.0).fixes_lengths
+    (False, True)
 
     References
     ----------

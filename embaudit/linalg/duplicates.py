@@ -134,6 +134,8 @@ def near_pairs(x: Matrix, rows: Indices, least: float) -> Indices | None:
     --------
     >>> near_pairs(np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.001]]), np.arange(3), 0.9999).tolist()
     [[0, 2]]
+    >>> near_pairs(np.eye(2), np.array([1]), 0.9999).tolist(), near_pairs(np.ones((2001, 1)), np.arange(2001), 0.9999)
+    ([], None)
     """
     from scipy.spatial import cKDTree
 

@@ -200,7 +200,15 @@ def moments(x: Matrix, *, normalise: bool = False) -> Moments:
 
 
 def _spectrum(gram: Floats) -> tuple[Vector, Matrix]:
-    """Singular values of a root of a Gram matrix, the largest first, and its right singular vectors as rows."""
+    """Singular values of a root of a Gram matrix, the largest first, and its right singular vectors as rows.
+
+    Examples
+    --------
+    >>> s, vt = _spectrum(np.diag([1.0, 9.0]))
+    >>> s, np.abs(vt)
+    (array([3., 1.]), array([[0., 1.],
+           [1., 0.]]))
+    """
     values, vectors = np.linalg.eigh(gram)
     return frozen(np.sqrt(np.maximum(values[::-1], 0))), frozen(vectors.T[::-1])
 

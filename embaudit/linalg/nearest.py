@@ -32,7 +32,13 @@ Hits: TypeAlias = tuple[Indices, Indices, Vector]
 
 
 def _foremost(tile: Matrix, keep: int) -> Flags:
-    """Mark the `keep` largest of each row, and of equals the first: a partition alone leaves them to chance."""
+    """Mark the `keep` largest of each row, and of equals the first: a partition alone leaves them to chance.
+
+    Examples
+    --------
+    >>> _foremost(np.array([[1.0, 2.0, 1.0], [0.0, 0.0, 3.0]]), 2).tolist(), _foremost(np.ones((1, 2)), 2).tolist()
+    ([[True, True, False], [True, False, True]], [[True, True]])
+    """
     if keep >= tile.shape[1]:
         return np.ones(tile.shape, dtype=bool)
     least = np.partition(tile, tile.shape[1] - keep, axis=1)[:, -keep, None]
@@ -505,6 +511,10 @@ def neighbours(x: Rows, n: int = 10, *, rows: ArrayLike | None = None, first: In
     [1, 0, 1]
     >>> neighbours(x, 1, first=np.array([0, 0, 2])).indices.ravel().tolist()
     [2, 2, 0]
+    >>> neighbours(x, 1, first=np.array([0, 1]))
+    Traceback (most recent call last):
+        ...
+    embaudit.errors.InputError: first must be a vector of 3 row numbers; got 2.
     """
     if len(getattr(x, "shape", ())) != 2 or (isinstance(x, np.ndarray) and x.dtype.kind not in "fiu"):
         raise must_be("x", "a matrix of real numbers", f"{type(x).__name__}", "np.asarray makes one of rows")

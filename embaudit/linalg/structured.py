@@ -125,6 +125,9 @@ class StructuredLinearMap(Structured):
     >>> np.array([[1.0, 1.0]]) @ twice, twice @ np.array([1.0, 1.0]), np.asarray(twice.T)
     (array([[2., 4.]]), array([2., 4.]), array([[2., 0.],
            [0., 4.]]))
+    >>> half, other = StructuredLinearMap(1 / twice.scales), Spanned(np.eye(2), 1 / twice.scales, 1.0)
+    >>> [twice.is_undone_by(one) for one in (half, twice, other)]
+    [True, False, False]
     """
 
     scales: Vector
@@ -181,6 +184,11 @@ class Spanned(Structured):
     >>> np.array([[0.6, 0.8], [0.8, -0.6]]) @ one
     array([[ 1.8,  2.4],
            [ 0.8, -0.6]])
+    >>> third, elsewhere = replace(one, scales=1 / one.scales), replace(one, axes=np.array([[1.0], [0.0]]))
+    >>> [one.is_undone_by(each) for each in (third, one, elsewhere, StructuredLinearMap(1 / one.sizes))]
+    [True, False, False, False]
+    >>> one.sizes, Spanned(np.eye(1), np.array([3.0]), 1.0).sizes, one.shape
+    (array([3., 1.]), array([3.]), (2, 2))
     """
 
     axes: Matrix

@@ -43,6 +43,9 @@ class TransformedRows:
     >>> seen = TransformedRows(np.eye(2, dtype=np.float32), np.diag([2.0, 1.0]), np.array([0.0, 1.0]))
     >>> seen.shape, seen.dtype, seen[:1]
     ((2, 2), dtype('float32'), array([[2., 1.]]))
+    >>> TransformedRows(np.eye(2, dtype=np.float32), np.array([[3.0], [4.0]]), np.zeros(1)).single(slice(0, 2))
+    (array([[3.],
+           [4.]], dtype=float32), array([1.66829427, 1.2512207 ]))
     """
 
     x: Rows

@@ -234,6 +234,10 @@ def drift(before: FactorModel, after: FactorModel, *, condition_number: float, r
     True
     >>> drift(model, model.replace(left=[[1.0, 2.1]]), condition_number=3.0).ok
     False
+    >>> drift(model, model.take(right=np.array([0])), condition_number=3.0)
+    Traceback (most recent call last):
+        ...
+    embaudit.errors.InputError: the model after must be of [1, 2] rows, as the one before; got [1, 1]; compare joins ...
     """
     require_same_rows(before, after)
     sample = DriftSample.of(before, as_generator(rng))

@@ -144,6 +144,8 @@ def largest_gap(level: Equivalence, before: Floats, after: Floats) -> float:
     2.0
     >>> largest_gap(Equivalence.COSINES, scores / 3, scores / np.array([3.0, 3.0, np.nan]))
     inf
+    >>> largest_gap(Equivalence.NOTHING, scores, 2 * scores)
+    0.0
     """
     if level is Equivalence.NOTHING:
         return 0.0

@@ -443,6 +443,16 @@ class FactorModel:
 
         Without left factors, what belongs to their rows goes with them. A named objective decides a link of no source.
         The final norm is that of these right rows behind this kind of head: other ones have none.
+
+        Examples
+        --------
+        >>> model = FactorModel.from_vectors([[1.0]])
+        >>> model.replace(objective="product").objective, model.replace(offset=2.0).offset
+        ('product', 2.0)
+        >>> model.replace(bias=[1.0])
+        Traceback (most recent call last):
+            ...
+        TypeError: a model has no field bias
         """
         # A link that was only assumed follows an objective that is named now.
         renewed = self.link.is_assumed and changes.get("objective") is not None

@@ -207,6 +207,10 @@ class Softmax(Link):
     --------
     >>> Softmax().predicts.title, Softmax(soft_cap=30.0).predicts.title, Softmax(unit_rows=True).predicts.title
     ('probabilities', 'scores', 'cosines')
+    >>> Softmax(unit_rows="yes")
+    Traceback (most recent call last):
+        ...
+    embaudit.errors.InputError: unit_rows must be True or False; got 'yes'.
     """
 
     soft_cap: float | None = None

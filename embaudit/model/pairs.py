@@ -24,6 +24,10 @@ class Pairs(StrEnum):
     --------
     >>> Pairs("cross").sides, Pairs.RIGHT == "right"
     (('left', 'right'), True)
+    >>> Pairs("middle")
+    Traceback (most recent call last):
+        ...
+    embaudit.errors.InputError: role must be one of "left", "right", "cross"; got 'middle'.
     """
 
     LEFT = "left"

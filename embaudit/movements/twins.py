@@ -87,7 +87,17 @@ class Twins(Result):
         return np.maximum(np.bincount(self.first, minlength=len(self.first)) - 1, 0)
 
     def explain(self) -> str:
-        """Describe how many rows are twins, and name some."""
+        """Describe how many rows are twins, and name some.
+
+        Examples
+        --------
+        >>> from dataclasses import replace
+        >>> found = twins(FactorModel.from_vectors([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]))
+        >>> print(found.explain())
+        67 % of 3 item rows have a duplicate (cosine above 1−2.1e-15): 1 pair, 1 group, the largest of 2 rows (0, 1).
+        >>> print(replace(found, exact=False, n_pairs=0, ci_low=0.1, ci_high=0.7).explain())
+        10 % to 70 % of 3 item rows have a duplicate (cosine above 1−2.1e-15), by a sample.
+        """
         above = f"cosine above 1−{self.tolerance:.2g}"
         if self.on_a_line:
             return f"All {self.title} rows lie on one line, so none are called duplicates."

@@ -203,7 +203,16 @@ def _shift_to(still: Floats, moving: Floats, tangent: float, max_shift: float | 
 
 
 def _at_angle(still: Floats, moving: Floats, angle: float) -> Floats:
-    """Return the unit vector at an angle from `still`, in its plane with `moving`."""
+    """Return the unit vector at an angle from `still`, in its plane with `moving`.
+
+    Examples
+    --------
+    >>> right, up = np.eye(2)
+    >>> [_at_angle(right, moving, np.arcsin(0.6)).round(9) for moving in (right + up, -up)]
+    [array([0.8, 0.6]), array([ 0.8, -0.6])]
+    >>> np.abs(_at_angle(right, right, np.pi / 2)).round(9), _at_angle(np.ones(1), np.ones(1), np.pi)
+    (array([0., 1.]), array([-1.]))
+    """
     for candidate in (moving, np.eye(len(still))[np.argmin(np.abs(still))]):
         across = candidate - (candidate @ still) * still
         length = np.linalg.norm(across)

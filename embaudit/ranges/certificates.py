@@ -165,6 +165,13 @@ def _as_conditions(kappas: ArrayLike) -> Floats:
 
 
 def _share_above(radii: Floats, kappas: ArrayLike) -> Floats:
+    """Return the share of radii above each condition number; NaN where there is no radius.
+
+    Examples
+    --------
+    >>> _share_above(np.array([2.0, 3.0, 1.0, np.inf]), [1.0, 2.0, 4.0]), _share_above(np.zeros(0), [1.0])
+    (array([0.75, 0.5 , 0.25]), array([nan]))
+    """
     wanted = _as_conditions(kappas)
     if not radii.size:
         return np.full(wanted.shape, np.nan)

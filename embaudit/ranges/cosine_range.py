@@ -352,7 +352,15 @@ class RangeSummary(Result):
 
 
 def summarise(ranges: CosineRange, name: str) -> RangeSummary:
-    """Reduce ranges to their summary."""
+    """Reduce ranges to their summary.
+
+    Examples
+    --------
+    >>> model = FactorModel.from_vectors([[0.0, 0.0], [1.0, 0.0]])
+    >>> summary = summarise(cosine_range(model, Diagonal(2), pairs=[[0, 1]]), "diagonal")
+    >>> print(summary.explain(), summary.width_mean, summary.vacuous_share)
+    None of 1 right pairs has a cosine. nan nan
+    """
     has_range = ~np.isnan(ranges.lower)
     width = ranges.width[has_range]
     if not len(width):

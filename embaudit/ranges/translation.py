@@ -183,7 +183,13 @@ def _on_line(u: float, h: float, radius: float, pieces: list[tuple[float, float]
 
 
 def _frame(x: Floats, y: Floats) -> tuple[Floats, Floats]:
-    """Return unit vectors along y - x and, at a right angle to it, towards the origin (any if that is on the line)."""
+    """Return unit vectors along y - x and, at a right angle to it, towards the origin (any if that is on the line).
+
+    Examples
+    --------
+    >>> _frame(np.array([1.0, 1.0]), np.array([3.0, 1.0])), _frame(np.array([1.0]), np.array([3.0]))
+    ((array([1., 0.]), array([ 0., -1.])), (array([1.]), array([0.])))
+    """
     along = (y - x) / np.linalg.norm(y - x)
     # A row that lies nearly along the line leaves only rounding of its part across: then another one serves.
     for candidate in (-x, -y, np.eye(len(x))[np.argmin(np.abs(along))]):

@@ -278,7 +278,16 @@ def _kind(remedy: Remedy) -> str:
 
 
 def _prediction_cosine(model: FactorModel, role: SideName) -> str:
-    """Name the cosine: of which numbers, over whom, centred how."""
+    """Name the cosine: of which numbers, over whom, centred how.
+
+    Examples
+    --------
+    >>> model = FactorModel.from_user_item([[1.0], [2.0]], [[3.0]], offset=3.0)
+    >>> print(_prediction_cosine(model, "right"))
+    the cosine of the items' scores over all 2 users, without the offset
+    >>> print(_prediction_cosine(model.replace(right_bias=[1.0]), "left"))
+    the cosine of the users' scores over the one item, each item's centred over the users, so that no bias enters
+    """
     users, items = model.roles
     own, other = (items, users) if role == "right" else (users, items)
     count = len(model.factors(OPPOSITE[role]))

@@ -147,6 +147,8 @@ def neighbour_change(
     >>> change = neighbour_change(head, np.arange(4), -head.right.mean(axis=0), n=1, exact=True)
     >>> change.top1_changed
     1.0
+    >>> neighbour_change(FactorModel.from_softmax([[9.0, 1.0], [0.0, 0.0]]), np.array([0]), np.ones(2), n=1, exact=True)
+    NeighbourChange(n_rows=1, exact=True, top1_changed=nan, ..., top_n=0, top_n_changed=nan, examples=())
     """
     # Duplicates change places by rounding alone: one of each group stands for all, in rows asked and in lists.
     copies, first = twins(model), standing_rows(model, "right")

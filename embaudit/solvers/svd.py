@@ -464,6 +464,13 @@ def _polished(X: Interactions, basis: NDArray[Any]) -> _Triplets:
 
 
 def _auto_route(X: Interactions, k: int) -> Solver:
+    """Choose the cheapest exact route.
+
+    Examples
+    --------
+    >>> [_auto_route(sp.csr_array((n, n)), 10) for n in (10, 1_000, 100_000)]
+    ['lapack', 'gram', 'krylov']
+    """
     n, p = X.shape
     m = min(n, p)
     if m <= LAPACK_SIDE and n * p <= LAPACK_ENTRIES:
@@ -571,8 +578,24 @@ def truncated_svd(X: Any, k: int, *, solver: str = "auto", rng: RNG = 0) -> Trun
 
     Examples
     --------
-    >>> truncated_svd(np.diag([3.0, 2.0, 1.0]), 2).singular_values
-    array([3., 2.])
+    >>> from embaudit.errors import InputError
+    >>> truncated_svd(np.diag([3.0, 2.0, 1.0]), 2).singular_values, truncated_svd(np.diag([3.0, 2.0, 1.0]), 2)
+    (array([3., 2.]), TruncatedSVD(3 columns, rank 2, lapack, residual 0.0e+00))
+    >>> for k in (0, 4):
+    ...     try:
+    ...         truncated_svd(np.eye(3), k)
+    ...     except InputError as error:
+    ...         print(error)
+    k must be from 1 to min(n, p) = 3; got 0.
+    k must be from 1 to min(n, p) = 3; got 4.
+    >>> truncated_svd(np.eye(3), 3, solver="lanczos")
+    Traceback (most recent call last):
+        ...
+    embaudit.errors.InputError: k must be below min(n, p) = 3 for the lanczos route; got 3; use "lapack".
+    >>> truncated_svd(np.array([[1.0, np.inf]]), 1)
+    Traceback (most recent call last):
+        ...
+    embaudit.errors.InputError: X must be finite; got entries that are not; repair or drop their rows.
     """
     rows, scale = _in_range(as_interactions(X))
     limit = min(rows.shape)

@@ -13,9 +13,9 @@ from snapshots import assert_refused
 
 from embaudit.canonical import EXPONENTS, at_exponent, canonical_form, seen_directions
 from embaudit.canonical.equivalents import canonical_models
-from embaudit.errors import EquivalenceError, InputError
+from embaudit.errors import InputError
 from embaudit.gauges import Gauge, GeneralLinear
-from embaudit.model import FactorModel, Link
+from embaudit.model import FactorModel
 from embaudit.model.equivalence import largest_gap
 
 BIASES = ((), ("left_bias",), ("right_bias",), ("left_bias", "right_bias"))
@@ -138,17 +138,6 @@ def test_vanishing_scores_are_refused():
             canonical_form(FactorModel(left, right))
         with pytest.raises(InputError, match="the scores must differ from zero"):
             seen_directions(FactorModel(left, right), ())
-
-
-@pytest.mark.parametrize("exponent", [-0.1, 1.1])
-def test_an_exponent_outside_is_refused(exponent):
-    with pytest.raises(InputError, match=r"from 0 \(left-whitened\) to 1"):
-        at_exponent(make(0), exponent)
-
-
-def test_a_model_of_cosines_stays_at_its_exponent():
-    with pytest.raises(EquivalenceError, match="read its identified cosines"):
-        at_exponent(make(0, link=Link.COSINE), 0.5)
 
 
 def test_a_bias_that_was_not_there_leaves_the_objective_open():

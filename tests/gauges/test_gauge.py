@@ -210,19 +210,6 @@ def test_a_bad_rank_is_one_sentence(rank: object) -> None:
         assert SENTENCE.match(str(error.value)), error.value
 
 
-def test_ranks_must_agree() -> None:
-    with pytest.raises(
-        InputError, match=r"^the right matrix of a gauge must be of shape \(2, 2\); got shape \(3, 3\)\.$"
-    ):
-        Gauge(np.eye(2), np.eye(3))
-    with pytest.raises(InputError, match=r"^u and vt must be of one shape; got \(2, 2\) and \(3, 3\)\.$"):
-        Gauge.from_svd(np.eye(2), np.ones(3), np.eye(3))
-    with pytest.raises(InputError, match=r"^gauges must have one rank to compose; got 2 and 3\.$"):
-        Gauge.identity(2) @ Gauge.identity(3)
-    with pytest.raises(InputError, match=r"^a gauge must have the rank of the model; got 2 for a model of rank 3\.$"):
-        Gauge.identity(2).act(model())
-
-
 def test_what_single_precision_cannot_hold_is_refused() -> None:
     """Not an infinity that the next check blames on a row of the caller's."""
     single = FactorModel.from_vectors(np.full((2, 2), 1e30, dtype=np.float32))
