@@ -88,7 +88,7 @@ coverage: $(READY)
 tolerances: $(READY)
 	EMBAUDIT_TOLERANCES=2000 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -q tests/truth/test_false_alarms.py
 
-# Damage one file of each format in 60,000 ways; `make test` tries 2,000 of them.
+# Damage one file of each format in 60,000 ways; `make test` tries 800 of them.
 fuzz: $(READY)
 	EMBAUDIT_FUZZ=60000 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -q tests/fuzz
 
