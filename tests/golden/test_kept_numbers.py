@@ -175,7 +175,7 @@ def test_results_of_models_have_the_numbers_of_the_last_time(name, title):
 
 
 @pytest.mark.parametrize("name", ["audit", "twins", "levels", "evaluate", "certified"])
-@pytest.mark.parametrize("title", ["with counts", "a head", "a head with inputs", "vectors", "cosines"])
+@pytest.mark.parametrize("title", ["with counts", "a head", "a head with inputs", "vectors"])
 def test_results_of_large_models_have_the_numbers_of_the_last_time(name, title, monkeypatch):
     modules = [import_module(each.name) for each in walk_packages(ea.__path__, "embaudit.")]
     for module in modules:

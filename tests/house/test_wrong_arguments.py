@@ -35,7 +35,8 @@ JUDGED = ea.evaluate_similarities(MODEL, TRUTH, n_neighbours=2)
 REPORT = ea.simpson(FRAME, x="x", y="y", groups=["g"], n_permutations=0, min_size=2)
 CHANGE = ea.compare(MODEL, MODEL)
 FACTORS, PRODUCT = ea.FactorPenaltyMF(2).fit(TABLE), ea.ProductPenaltyMF(2).fit(TABLE)
-AUDIT = ea.audit(MODEL, n_gauges=1, n_pairs=5, groups=["translation"], roles=["right"])
+SMALL = {"n_gauges": 1, "n_pairs": 5, "groups": ["translation"], "roles": ["right"]}
+AUDIT = ea.audit(MODEL, **SMALL)
 REMEDY = ea.fix(MODEL)
 IO = ea.io
 
@@ -91,7 +92,7 @@ CALLS = {
     GROUP.sample: {},
     GROUP.contains: {"gauge": GAUGE},
     ea.at_exponent: {"model": MODEL, "exponent": 0.5},
-    ea.audit: {"model": MODEL, "n_gauges": 1, "n_pairs": 5, "groups": ["translation"], "roles": ["right"]},
+    ea.audit: {"model": MODEL, "max_condition": 1.0, **SMALL},
     AUDIT.plot: {},
     AUDIT.plot_heatmap: {"ax": AXES, "beside": []},
     AUDIT.plot_prediction_cosines: {"ax": AXES},
@@ -191,6 +192,10 @@ WRONG = {
     "list": [1, "a"], "dict": {}, "object": object(), "class": dict, "complex": np.ones((5, 3)) * 1j,
     "strings": np.full((5, 3), "a"), "scalar": np.array(5.0), "frame": pd.DataFrame({"a": ["u", "v"]}),
 }  # fmt: skip
+EDGES = {int: (0, 1, 2, 3, 4, 7, 8, 9), float: (-1.5, -1.0, -0.1, 0.0, 0.1, 1.0, 1.1, 2.0)}
+"""Numbers about where limits of small models lie: `refused.txt` says which are taken."""
+SLOW = (ea.audit, ea.reproduce.nielsen)
+"""What is tried with the first few of them."""
 TAKEN = {
     "int": "int|float|RNG",
     "scalar": "float",
@@ -263,6 +268,12 @@ def test_what_is_of_a_wrong_type_is_refused_in_one_sentence(call, folder, monkey
             assert "\n" not in sentence
             said_of = re.sub(r"; got .*?(?=; |[.]$)", "", sentence)
             lines += [f"{name}: {said_of}\n"] * bool(sentence)
+        usual = right.get(name, one.default)
+        kinds = [kind for kind in EDGES if name != "rng" and (type(usual) is kind or kind.__name__ in said.split())]
+        for kind in kinds[:1]:
+            edges = EDGES[kind][: 3 if call in SLOW else None]
+            taken = [str(value) for value in edges if not refusal(call, right | {name: value})]
+            lines.append(f"{name}: takes {' '.join(taken) or 'none of these'}\n")
     plt.close("all")
     if LOCKED:
         assert_section(SAID, name_of(call), "".join(dict.fromkeys(lines)))
