@@ -489,6 +489,14 @@ def movement(
     >>> moved = movement(model, Gauge.diagonal([1.0, 4.0]).act(model))
     >>> round(moved.max_abs, 4), moved.exact
     (0.4838, True)
+    >>> two = movement(FactorModel.from_vectors(np.eye(2)), FactorModel.from_vectors([[1.0, 0.0], [1.0, 1.0]]))
+    >>> two.n_pairs, two.pearson, two.top_n, two.top_n_overlap  # one pair has no correlation, two rows have no lists
+    (1, nan, 0, nan)
+    >>> movement(model.take(right=np.array([0])), model.take(right=np.array([0])))
+    Traceback (most recent call last):
+        ...
+    embaudit.errors.InputError: rows of which cosines are compared must be two or more that have a direction in both
+    models; got fewer right rows; take others, or a role that has some.
     """
     require_same_rows(before, after)
     as_count(n_pairs, "n_pairs", most=MOST_COUNT)

@@ -155,14 +155,6 @@ def test_overlap_agrees_with_sets_where_there_are_no_ties():
     assert shared < 1
 
 
-def test_two_rows_have_a_movement_but_no_neighbour_lists():
-    moved = movement(FactorModel.from_vectors(np.eye(2)), FactorModel.from_vectors([[1.0, 0.0], [1.0, 1.0]]))
-    assert moved.n_pairs == 1
-    assert moved.top_n == 0
-    assert np.isnan(moved.top_n_overlap)
-    assert np.isnan(moved.pearson)
-
-
 def named(rows: list[list[float]]) -> FactorModel:
     return FactorModel.from_vectors(rows).replace(right_names=["Solaris", "Stalker", "Solaris", "Mirror"])
 
