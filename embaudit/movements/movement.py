@@ -407,13 +407,19 @@ class MovementProbe:
                 margins = dict(zip(names, jackknife_margin(replicates).tolist(), strict=True))
         overlap = tied = float("nan")
         if lists is not None:
+            n, side, tied = lists.indices.shape[1], plan.sides[0], float(lists.tied.mean())
             # Rows that are all held are divided by their lengths already.
-            sample = now.samples[plan.sides[0]]
-            rows: Rows = now.unit[plan.sides[0]] if sample.rows is None else now.rows[plan.sides[0]]
+            rows: Rows = now.unit[side] if now.samples[side].rows is None else now.rows[side]
             # The same rows are asked and the same row stands for each group of copies, so that lists differ by the
             # gauge alone.
-            near = neighbours(rows, lists.indices.shape[1], rows=lists.rows, first=plan.first)
-            overlap, tied = lists.overlap(near, tie=tie_of(rows)), float(lists.tied.mean())
+            if table is None:
+                overlap = lists.overlap(neighbours(rows, n, rows=lists.rows, first=plan.first), tie=tie_of(rows))
+            else:
+                # Products at hand tell who is kept: a row no farther than the last of the n nearest. The nearest of all
+                # is the row itself; one without direction, NaN, is none.
+                near = np.fmax(table[np.ix_(lists.rows, once(np.arange(len(table)), plan.first))], -np.inf)
+                last = np.partition(near, -n - 1, axis=1)[:, -n - 1, None]
+                overlap = float(np.mean(table[lists.rows[:, None], lists.indices] >= last - tie_of(rows)))
         return Movement(
             role=role,
             n_pairs=len(plan.pairs),
