@@ -1,4 +1,4 @@
-"""Rows of one direction, up to the rounding of their storage: found by a hash and a tree, then verified."""
+"""Rows of one direction, up to the rounding of their storage: found by a hash, an order or a tree, then verified."""
 
 from __future__ import annotations
 
@@ -23,6 +23,8 @@ DIMENSIONS = 8
 """Dimensions of the tree: more of them leave fewer candidates and cost more."""
 CANDIDATES = 2_000_000
 """Pairs of rows that are near in the tree, at most: above it there are too many to verify."""
+BESIDE = 8
+"""Rows in reach of one along a single dimension, and behind it, from which on a tree over several proposes pairs."""
 LOOKED_AT = 256
 """Rows from which the dimensions are chosen, the format is read, and the candidates are counted."""
 
@@ -114,7 +116,7 @@ def near_pairs(x: Matrix, rows: Indices, least: float) -> Indices | None:
     """Find every pair of some rows whose cosine exceeds `least`; None where too many come near it.
 
     Rows that near lie within a distance `√(2 − 2 least)` of each other on the sphere, hence in any few of its
-    dimensions: a tree over these proposes the pairs, and each one is verified.
+    dimensions: an order of one of them, or a tree over all, proposes the pairs, and each one is verified.
 
     Parameters
     ----------
@@ -137,22 +139,33 @@ def near_pairs(x: Matrix, rows: Indices, least: float) -> Indices | None:
     >>> near_pairs(np.eye(2), np.array([1]), 0.9999).tolist(), near_pairs(np.ones((2001, 1)), np.arange(2001), 0.9999)
     ([], None)
     """
-    from scipy.spatial import cKDTree
-
     if len(rows) < 2:
         return np.empty((0, 2), dtype=np.intp)
-    # Eight dimensions in which directions spread most: no pair within reach is lost, few others come with it.
-    tree = cKDTree(_along(x, rows, _widest(x, rows)))
     # A little more than the distance: the few dimensions are rounded, too.
     reach = float(np.sqrt(2 - 2 * least) * (1 + 1e-6) + 1e-12)
-    some = spread(len(rows))
+    # Eight dimensions in which directions spread most: no pair within reach is lost, few others come with it.
+    pairs = _within(reach, _along(x, rows, _widest(x, rows)))
+    return None if pairs is None else np.asarray(pairs[pair_cosines(x, x, rows[pairs]) > least])
+
+
+def _within(reach: float, points: Floats) -> Indices | None:
+    """Propose pairs, the smaller number first: all within reach of each other, and others; None where too many."""
+    # As a rule few points are within reach of each other along the widest dimension alone: then no tree is needed,
+    # which takes longer to load than thousands of rows to search.
+    order = np.argsort(points[:, 0])
+    along = points[order, 0]
+    behind = [np.flatnonzero(along[step:] - along[:-step] <= reach) for step in range(1, BESIDE + 1)]
+    if not len(behind[-1]):
+        return np.sort(np.concatenate([order[np.column_stack([i, i + step])] for step, i in enumerate(behind, 1)]))
+    from scipy.spatial import cKDTree
+
+    tree, some = cKDTree(points), spread(len(points))
     # The rows between those that the dimensions were chosen by, which lie apart in these.
     some = some if len(some) < LOOKED_AT else (some[:-1] + some[1:]) // 2
     near = tree.query_ball_point(tree.data[some], reach, return_length=True)
-    if (near.mean() - 1) * len(rows) / 2 > CANDIDATES:
+    if (near.mean() - 1) * len(points) / 2 > CANDIDATES:
         return None
-    pairs = tree.query_pairs(reach, output_type="ndarray").astype(np.intp)
-    return np.asarray(pairs[pair_cosines(x, x, rows[pairs]) > least])
+    return np.asarray(tree.query_pairs(reach, output_type="ndarray"), dtype=np.intp)
 
 
 def spread(n: int) -> Indices:

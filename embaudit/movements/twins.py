@@ -118,9 +118,10 @@ class Twins(Result):
 def twins(model: FactorModel, *, role: SideName | str = "right", tolerance: float | None = None, rng: RNG = 0) -> Twins:
     """Find the rows of one side that are copies of each other, but for the rounding of their storage.
 
-    Identical rows are found by a hash of their directions and verified, others by a tree over a few dimensions, which
-    is exact among up to 200,000 different directions, where not too many rows crowd together; else the nearest rows of
-    a sample are looked up, and the share of rows with a twin has an interval. No p×p matrix is built.
+    Identical rows are found by a hash of their directions and verified, others by their order along one dimension or a
+    tree over a few, which is exact among up to 200,000 different directions, where not too many rows crowd together;
+    else the nearest rows of a sample are looked up, and the share of rows with a twin has an interval. No p×p matrix is
+    built.
 
     Parameters
     ----------

@@ -24,10 +24,11 @@ def pairs_of(x, least):
 
 @pytest.mark.parametrize("k", [2, 3, 6, 30])
 @pytest.mark.parametrize("least", [0.9999, 0.99, 0.5])
-def test_near_pairs_are_those_of_all_pairs(k, least):
-    x = crowded(k=k)
+@pytest.mark.parametrize("n", [24, 120])  # an order finds few in reach of each other, a tree many
+def test_near_pairs_are_those_of_all_pairs(k, least, n):
+    x = crowded(n=n, k=k)
     wanted = pairs_of(x, least)
-    assert len(wanted) > 20
+    assert len(wanted) > n / 6
     assert sorted(near_pairs(x, np.arange(len(x)), least).tolist()) == wanted
 
 
