@@ -109,8 +109,7 @@ def agreement(
     rows = sample_rows(columns if one_table else len(left), ROWS, rng)
     old = _scores(before, left.before[rows], right.before[columns])
     new = _scores(after, left.after[rows], right.after[columns])
-    softmax = all(isinstance(model.link, Softmax) for model in (before, after))
-    divergence = _divergence(old, new) if softmax else None
+    divergence = _divergence(old, new) if all(isinstance(model.link, Softmax) for model in (before, after)) else None
     # Divergence needs the logits as they are; all that follows has a scale that counts for nothing.
     alike = _comparable(old, new)
     if one_table:
@@ -180,7 +179,7 @@ def _distance(old: NDArray[np.float64], new: NDArray[np.float64]) -> float:
 
 
 def _rms(x: NDArray[np.float64]) -> float:
-    return float(np.sqrt(np.mean(x * x)))
+    return float(np.sqrt(np.einsum("ij,ij->", x, x) / x.size))
 
 
 def _overlap(old: NDArray[np.float64], new: NDArray[np.float64], n: int) -> float:

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from embaudit.comparison.fits import CrossFitHalf, held_out_error
+from embaudit.comparison.fits import CrossFitHalf
 from embaudit.comparison.matching import Match, Pairing
 from embaudit.comparison.thresholds import CarriedThreshold, n_displaced, thresholds
 from embaudit.core.checked import Floats, Indices
 from embaudit.linalg.intervals import draw_groups, jackknife_margin, leave_out_means, standard_error
 from embaudit.linalg.nearest import NeighbourLists, list_length, neighbours
-from embaudit.linalg.pairs import all_pairs, n_pairs, pair_cosines
+from embaudit.linalg.pairs import all_pairs, distinct, n_pairs, pair_cosines
 from embaudit.linalg.rows import sample_rows
 from embaudit.model import SideName
 from embaudit.movements.neighbourhoods import Neighbourhood, by_name
@@ -198,8 +198,7 @@ class RoleChange:
         """Return one row for each entity, the one that moved most first."""
         import pandas as pd
 
-        parts = {name: getattr(self, name) for name in PARTS}
-        return pd.DataFrame({"name": self.match.names, **parts}).sort_values(
+        return pd.DataFrame({"name": self.match.names, **{name: getattr(self, name) for name in PARTS}}).sort_values(
             "total", ascending=False, kind="stable", ignore_index=True
         )
 
@@ -208,9 +207,8 @@ def role_change(
     role: SideName,
     match: Match,
     paired: Pairing,
-    parts: list[CrossFitHalf],
     steps: list[AttributionSteps],
-    *,
+    unexplained: dict[str, float],
     n: int | None,
     rng: np.random.Generator,
     predicted: tuple[Floats, Floats] | None = None,
@@ -225,10 +223,10 @@ def role_change(
         Its shared entities.
     paired : Pairing
         Their rows.
-    parts : list of CrossFitHalf
-        Two halves of each cut, one after the other, or all rows.
     steps : list of AttributionSteps
-        The rows of this side that each part judges.
+        The rows of this side that each part judges: two halves of each cut, one after the other, or all rows.
+    unexplained : dict of str to float
+        Share of the held-out rows' spread that the best gauge of each group leaves.
     n : int, optional
         Length of the neighbour lists.
     rng : numpy Generator
@@ -284,14 +282,14 @@ def role_change(
     return RoleChange(
         role=role,
         match=match,
-        unexplained=held_out_error(role, paired.fitted, parts),
+        unexplained=unexplained,
         total=total,
         gauge=np.maximum(total - remainder - unseen, 0.0),
         unseen=unseen,
         remainder=remainder,
         correlation=_pearson(old, new),
         gauged_correlation=_pearson(gauged, end),
-        n_pairs=len(np.unique(np.sort(pairs[np.isfinite(new - old)]) @ [len(match), 1])),
+        n_pairs=len(distinct(np.sort(pairs[np.isfinite(new - old)]) @ [len(match), 1])),
         n_neighbours=n,
         outcomes=outcomes,
         replicates=replicates,

@@ -116,7 +116,7 @@ def compare(
     # Rows that are compared with each other stand on both sides of what is predicted.
     left = matches.get("left") if None in (before.compared, after.compared) else matches["right"]
     predictions = None if left is None else agreement(before, after, left, matches["right"], rng=draw)
-    parts, fits = _gauges(paired, predictions, draws)
+    parts, errors, fits = _gauges(paired, predictions, draws)
     steps = _steps(paired, parts, draws)
     # A gauge acts on both sides: one that helps one side and spoils the other is not what happened.
     if not (fits or brings_nearer(steps)):
@@ -129,14 +129,7 @@ def compare(
         predicted = {role: (views[0][role][m.before], views[1][role][m.after]) for role, m in matches.items()}
     changes = {
         role: role_change(
-            role,
-            matches[role],
-            paired,
-            parts,
-            steps[role],
-            n=n_neighbours,
-            rng=draws[role],
-            predicted=predicted.get(role),
+            role, matches[role], paired, steps[role], errors[role], n_neighbours, draws[role], predicted.get(role)
         )
         for role in track(compared, "comparing cosines", len(compared))
     }
@@ -155,22 +148,26 @@ def compare(
     )
 
 
-def _gauges(paired: Pairing, predictions: Agreement | None, draws: Draws) -> tuple[list[CrossFitHalf], bool]:
-    """Fit the gauges, on halves or, where the predictions are the same and halves hold too few rows, on all."""
+def _gauges(
+    paired: Pairing, predictions: Agreement | None, draws: Draws
+) -> tuple[list[CrossFitHalf], dict[SideName, dict[str, float]], bool]:
+    """Fit the gauges, on halves or, where the predictions are the same and halves hold too few rows, on all.
+
+    Beside them stand the share of the spread that each group leaves, by side, and whether the group chosen leaves none.
+    """
     options = (paired.groups, paired.shifts)
     halvings = HALVED // sum(len(x) for x, _ in paired.fitted.values())
     cuts = range(min(HALVINGS, max(1, halvings)))
     # Of few rows many small products are made: threads of the BLAS would wait for each other longer than they compute.
     with one_blas_thread() if halvings else nullcontext():
         parts = [fold for _ in cuts for fold in folds(paired.fitted, draws, *options)]
-    if _fits(paired, parts):
-        return parts, True
+    errors = held_out_error(paired.fitted, parts)
     # Of the same predictions a gauge exists, so that a fit judged on its own rows does not flatter it.
-    if predictions is not None and predictions.same:
+    if not _fits(errors, parts) and predictions is not None and predictions.same:
         together = [whole(paired.fitted, *options)]
-        if _fits(paired, together):
-            return together, True
-    return parts, False
+        if _fits(of_all := held_out_error(paired.fitted, together), together):
+            return together, of_all, True
+    return parts, errors, _fits(errors, parts)
 
 
 def _steps(paired: Pairing, parts: list[CrossFitHalf], draws: Draws) -> dict[SideName, list[AttributionSteps]]:
@@ -188,9 +185,9 @@ def brings_nearer(steps: dict[SideName, list[AttributionSteps]]) -> bool:
     return still_apart * WORSE <= apart
 
 
-def _fits(paired: Pairing, parts: list[CrossFitHalf]) -> bool:
+def _fits(errors: dict[SideName, dict[str, float]], parts: list[CrossFitHalf]) -> bool:
     group = _typical(parts).group
-    return bool(np.mean([held_out_error(role, paired.fitted, parts)[group] for role in paired.fitted]) <= EXPLAINED)
+    return bool(np.mean([error[group] for error in errors.values()]) <= EXPLAINED)
 
 
 def _typical(parts: list[CrossFitHalf]) -> CrossFitHalf:

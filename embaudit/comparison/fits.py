@@ -237,9 +237,8 @@ def whole(rows: Rows, groups: tuple[str, ...] = GROUPS, shifts: Shifts = BOTH) -
 def _choose(training: Rows, groups: tuple[str, ...], shifts: Shifts) -> str:
     """Choose the smallest group that serves as well as any, on a third of the training rows left out of a fit."""
     # Every third row judges: rows come in random order, since a half is a random cut.
-    inner = {role: np.arange(len(x)) for role, (x, _) in training.items()}
-    fitted = _part(training, {role: i[i % 3 > 0] for role, i in inner.items()})
-    judged = _part(training, {role: i[i % 3 == 0] for role, i in inner.items()})
+    fitted = _part(training, {role: np.delete(np.arange(len(x)), np.s_[::3]) for role, (x, _) in training.items()})
+    judged = _part(training, {role: np.arange(0, len(x), 3) for role, (x, _) in training.items()})
     return _smallest({group: _mean_unexplained(fit_gauge(fitted, group, shifts), judged) for group in groups})
 
 
@@ -280,10 +279,11 @@ def _mean_unexplained(fit: GaugeFit, rows: Rows) -> float:
     return float(np.mean([unexplained(fit, role, rows) for role in rows]))
 
 
-def held_out_error(role: SideName, rows: Rows, parts: list[CrossFitHalf]) -> dict[str, float]:
-    """Compute for each group the share of the held-out rows' spread that its gauges leave."""
+def held_out_error(rows: Rows, parts: list[CrossFitHalf]) -> dict[SideName, dict[str, float]]:
+    """Compute for each side and group the share of the held-out rows' spread that its gauges leave."""
     judged = [(fold.fits, _part(rows, fold.held_out)) for fold in parts]
-    return {
-        group: float(np.mean([unexplained(fits[group], role, held_out) for fits, held_out in judged]))
-        for group in parts[0].fits
-    }
+
+    def left_by(group: str, role: SideName) -> float:
+        return float(np.mean([unexplained(fits[group], role, held_out) for fits, held_out in judged]))
+
+    return {role: {group: left_by(group, role) for group in parts[0].fits} for role in rows}

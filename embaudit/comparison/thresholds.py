@@ -75,14 +75,14 @@ def thresholds(
     """
     pairs = draw_pairs(len(before), PAIRS, rng=rng)
     old, new = pair_cosines(before, before, pairs), pair_cosines(after, after, pairs)
-    defined = np.isfinite(old) & np.isfinite(new)
-    pairs, old, new = pairs[defined], old[defined], new[defined]
     # In rising order of the second model's cosines, so that those of a part of the pairs are in order, too.
     order = np.argsort(new)
-    old, new, ends = old[order], new[order], groups[pairs[order]]
+    order = order[np.isfinite(old[order] + new[order])]
+    old, new, (first, second) = old[order], new[order], groups[pairs[order].T]
     # A pair is left out with either of its entities.
-    samples = [slice(None), *((ends != label).all(axis=1) for label in np.unique(groups))]
-    after_cosines, *replicates = ([_exceeded(old[rest], new[rest], c) for c in COSINES] for rest in samples)
+    samples = [slice(None), *((first != label) & (second != label) for label in np.unique(groups))]
+    both = ((old[rest], new[rest]) for rest in samples)
+    after_cosines, *replicates = ([_exceeded(*cosines, c) for c in COSINES] for cosines in both)
     margins = jackknife_margin(np.array(replicates)).tolist()
     carried = []
     for cosine, after_cosine, margin in zip(COSINES, after_cosines, margins, strict=True):
@@ -100,7 +100,7 @@ def _exceeded(old: Floats, ranked: Floats, cosine: float) -> float:
     NaN where none does: pairs of one cosine, as duplicates have, cannot be parted.
     """
     # Half way between the last pair above and the first below: no pair of the sample itself is the threshold.
-    count = int((old >= cosine).sum())
+    count = np.count_nonzero(old >= cosine)
     if not 0 < count < len(ranked):
         return float("nan")
     below, above = ranked[len(ranked) - count - 1 :][:2]
@@ -122,8 +122,7 @@ def n_displaced(before: Floats, after: Floats) -> int:
         return 0
     # Equal vectors of both models get one number; a count of 2 with an owner is one entity in each model.
     _, place, counts = np.unique(np.vstack([before, after]), axis=0, return_inverse=True, return_counts=True)
-    place = place.ravel()
-    first, second = place[: len(before)], place[len(before) :]
+    first, second = np.split(place.ravel(), [len(before)])
     owners = np.full(len(counts), -1)
     owners[first] = np.arange(len(first))
     alone = (counts[second] == 2) & (owners[second] >= 0)

@@ -10,6 +10,7 @@ from enum import IntEnum
 import numpy as np
 
 from embaudit.core.checked import Flags, Floats
+from embaudit.linalg.transformed_rows import lengths
 
 
 class Equivalence(IntEnum):
@@ -66,9 +67,8 @@ def row_correlations(before: Floats, after: Floats) -> Floats:
     array([-1., nan])
     """
     first, second = (scores - scores.mean(axis=1, keepdims=True) for scores in (before, after))
-    lengths = np.linalg.norm(first, axis=1) * np.linalg.norm(second, axis=1)
-    products = np.einsum("ij,ij->i", first, second)
-    return np.asarray(np.divide(products, lengths, out=np.full(len(lengths), np.nan), where=lengths > 0))
+    sizes, products = lengths(first) * lengths(second), np.einsum("ij,ij->i", first, second)
+    return np.asarray(np.divide(products, sizes, out=np.full(len(sizes), np.nan), where=sizes > 0))
 
 
 def unlike_rows(before: Floats, after: Floats) -> tuple[Flags, Flags]:
@@ -92,17 +92,15 @@ def unlike_rows(before: Floats, after: Floats) -> tuple[Flags, Flags]:
     tables = []
     for scores in (before, after):
         rows = scores - scores.mean(axis=1, keepdims=True)
-        lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-        np.divide(rows, lengths, out=rows, where=lengths > 0)
+        sizes = lengths(rows)[:, None]
+        np.divide(rows, sizes, out=rows, where=sizes > 0)
         rows -= rows.mean(axis=0)
         tables.append(rows)
     first, second = tables
     flags = []
     for sums, n_others in (("ij,ij->i", before.shape[1]), ("ij,ij->j", before.shape[0])):
-        first_squares, second_squares, products = (
-            np.einsum(sums, x, y) for x, y in ((first, first), (second, second), tables)
-        )
-        flags.append((n_others >= MIN_OTHERS) & (products < UNLIKE * np.sqrt(first_squares * second_squares)))
+        squares, others, products = (np.einsum(sums, x, y) for x, y in ((first, first), (second, second), tables))
+        flags.append((n_others >= MIN_OTHERS) & (products < UNLIKE * np.sqrt(squares * others)))
     return flags[0], flags[1]
 
 
