@@ -5,10 +5,11 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import re
-from functools import partial
+from functools import cached_property, partial
 from importlib import import_module
 from pathlib import Path
 from pkgutil import walk_packages
@@ -98,6 +99,11 @@ CALLS = {
         for name in ("axes", "maps", "shifts", "both")
     },
     "head": partial(ea.head_report, n_gauges=1, n_pairs=200),
+    "combinations": lambda model: softmax.label_combinations(model.take(right=np.arange(5))),
+    "moved": lambda model: ea.movement(model, at_exponent(model, 0.2), role="left", n_pairs=99),
+    "ranged": lambda model: ea.cosine_range(model, bounded(4)["axes"], pairs=PAIRS),
+    "certified with shifts": lambda model: ea.certified_neighbours(model, n=3, group=bounded(4)["both"]),
+    "lists attacked": lambda model: ea.worst_gauge(model, bounded(4)["maps"], objective="neighbours", n_steps=3),
 }
 
 DATA = ea.simulate_interactions(60, 25, 3, rng=0)
@@ -137,8 +143,16 @@ def plain(value):
         case np.integer() | np.bool_():
             return value.item()
         case str():
-            return re.sub(r"\d(\.\d+)?e-1\d", "rounding", value)
+            return re.sub(r"\d(\.\d+)?e-1\d|\d\.\d{7,}(e[-+]\d+)?", "rounding", value)
     return value
+
+
+def told(result):
+    """Return the sentences of a result, and its numbers that are no part of its record."""
+    properties = inspect.getmembers(type(result), lambda member: isinstance(member, property | cached_property))
+    values = {name: getattr(result, name) for name, _ in properties if not name.startswith("_")}
+    said = {"repr": repr(result), "explain": result.explain()}
+    return said | {name: value for name, value in values.items() if isinstance(value, int | float | np.ndarray)}
 
 
 def differences(kept, found, path=""):
@@ -156,7 +170,8 @@ def differences(kept, found, path=""):
 def assert_numbers(name, title, call):
     """Compare what a call returns with what is kept of it."""
     try:
-        found = plain(call())
+        found = plain(result := call())
+        found = found | {"told": plain(told(result))} if hasattr(result, "explain") else found
     except (ea.InputError, ea.EquivalenceError) as error:
         found = str(error)
     path = KEPT / f"{name}.json"
