@@ -142,6 +142,19 @@ def default_roles(model: FactorModel) -> tuple[Role, ...]:
     ------
     InputError
         If there is no such side.
+
+    Examples
+    --------
+    >>> from embaudit.model import FactorModel
+    >>> pair = FactorModel.from_user_item([[2.0, 0.0], [0.0, 1.0]], [[1.0, 3.0], [2.0, 0.0]])
+    >>> others = pair.replace(left=np.zeros((2, 2))), pair.replace(link="cosine"), pair.take(left=np.array([0]))
+    >>> [default_roles(model) for model in (pair, *others)]
+    [('right', 'left', 'cross'), ('right',), ('right', 'left'), ('right', 'cross')]
+    >>> default_roles(FactorModel.from_vectors([[1.0, 2.0]]))
+    Traceback (most recent call last):
+        ...
+    embaudit.errors.InputError: a model to audit must be of two rows or more that are not zero on one side; got
+    FactorModel(1 item, 2 dimensions, ...); if its columns are the entities, read it with transpose='right'.
     """
     rows = {side: len(model.side(side).directed) for side in model.sides}
     roles: list[Role] = [side for side in reversed(model.sides) if rows[side] > 1]

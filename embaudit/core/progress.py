@@ -115,7 +115,19 @@ _reporter: ContextVar[Reporter | None] = ContextVar("reporter", default=BARS)
 
 @contextmanager
 def reporting(reporter: Reporter | None) -> Iterator[None]:
-    """Show the progress of everything that runs inside the block with `reporter`, or nowhere."""
+    """Show the progress of everything that runs inside the block with `reporter`, or nowhere.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from embaudit import FactorModel, audit
+    >>> head, steps = FactorModel.from_softmax(np.random.default_rng(0).normal(size=(12, 3))), []
+    >>> with reporting(lambda each, description, total: steps.append(description) or iter(each)):
+    ...     result = audit(head, n_gauges=1, n_pairs=5, n_starts=1, n_steps=0)
+    >>> print(*dict.fromkeys(steps), sep=", ")
+    finding the span of the rows, measuring heads, drawing equivalent models, sampling pairs and lists, visiting
+    equivalent models, bounding cosines, certifying lists, visiting the worst, comparing neighbours
+    """
     token = _reporter.set(reporter)
     try:
         yield

@@ -27,6 +27,11 @@ class GaugeGroup(ABC):
     >>> from embaudit.gauges import Diagonal, GeneralLinear
     >>> Diagonal(2) <= GeneralLinear(2), Diagonal(2) >= Diagonal(2, max_condition=3.0), Diagonal(2) <= Diagonal(3)
     (True, True, False)
+    >>> from embaudit.gauges import Affine, Orthogonal, Translation
+    >>> print(*(f"{group.kind}: {group.title}" for group in (Orthogonal, Diagonal, GeneralLinear)), sep=", ")
+    orthogonal: a rotation (control), diagonal: random rescalings, linear: random linear maps
+    >>> Translation.title, Affine.title, type("TurnedAround", (Orthogonal,), {}).title
+    ('random translations', 'random affine maps', 'random turned around gauges')
     >>> Diagonal(2) <= 3
     Traceback (most recent call last):
         ...

@@ -106,7 +106,16 @@ class Argmaxable(Result):
         return pd.DataFrame({"label": self.labels, "name": self.names, "argmaxable": answer, "lead": self.lead})
 
     def explain(self) -> str:
-        """Describe how many labels can be the most probable one, by the margin at least."""
+        """Describe how many labels can be the most probable one, by the margin at least.
+
+        Examples
+        --------
+        >>> head = FactorModel.from_softmax([[2.0, 0.0], [0.0, 2.0], [2.0, 0.0], [0.9, 0.9], [-1.0, -1.0]])
+        >>> print(argmaxable(head).explain())
+        Of 5 labels, 2 can be the most probable one, 1 hardly can, 2 only together with an equal one.
+        >>> print(argmaxable(head, rows=[1]).explain(), argmaxable(head).to_frame()["argmaxable"].tolist())
+        Of 1 label asked, 1 can be the most probable one, 0 hardly can. ['tied', 'yes', 'tied', 'no', 'yes']
+        """
         labels = f"{self.n_labels:,} labels"
         if self.is_sample:
             labels = f"{counted(len(self.labels), 'label')} asked"

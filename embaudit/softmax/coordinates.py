@@ -96,7 +96,15 @@ class LabelCoordinates:
 
     @property
     def is_simplex(self) -> bool:
-        """True if the rows are affinely independent: then inputs can make any logits at all."""
+        """True if the rows are affinely independent: then inputs can make any logits at all.
+
+        Examples
+        --------
+        >>> from embaudit.model import FactorModel
+        >>> rows = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [3.0, 2.0]])
+        >>> [label_coordinates(FactorModel.from_softmax(rows[:n])).is_simplex for n in (2, 3, 4)]
+        [True, True, False]
+        """
         return self.n_labels <= self.rank + 1
 
     @property

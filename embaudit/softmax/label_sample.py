@@ -169,7 +169,15 @@ def make_panel(
 
 
 def only_labels(model: FactorModel, labels: Indices) -> FactorModel:
-    """Cut a head down to some labels, called as they are in the whole one."""
+    """Cut a head down to some labels, called as they are in the whole one.
+
+    Examples
+    --------
+    >>> head = FactorModel.from_softmax(np.eye(3))
+    >>> named = head.replace(right_names=["a", "b", "c"])
+    >>> [only_labels(one, np.array([0, 2])).names("right").tolist() for one in (head, named)]
+    [[0, 2], ['a', 'c']]
+    """
     if len(labels) == model.n_right:
         return model
     panel = model.take(right=labels)
