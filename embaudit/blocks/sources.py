@@ -72,6 +72,10 @@ def as_source(values: Any, side: str) -> Readable:
     >>> lists = [[1.0, 2.0], [3.0]], [[1.0], [2.0]], {"a": ([1.0], [2.0])}
     >>> [list(as_source(values, "x").tensors) for values in lists]
     [['0', '1'], [''], ['a']]
+    >>> as_source({"a.b": [1.0], "a": {"b": [2.0]}}, "x")
+    Traceback (most recent call last):
+        ...
+    embaudit.errors.InputError: the names in x must be unique once nested keys are joined by a dot; got one of them ...
     """
     if isinstance(values, (str, os.PathLike)):
         source: Readable = open_arrays(Path(values))

@@ -224,6 +224,10 @@ def as_numbers(values: ArrayLike, name: str) -> Floats:
     Traceback (most recent call last):
         ...
     embaudit.errors.InputError: a must be a rectangular array; got rows that differ in length.
+    >>> as_numbers(np.ma.array([1.0, 2.0], mask=[False, True]), "a")
+    Traceback (most recent call last):
+        ...
+    embaudit.errors.InputError: a must be finite; got masked entries; fill them or drop their rows.
     """
     numbers = as_whole_array(values, name)
     if numbers.size and numbers.dtype.kind not in "fiu":

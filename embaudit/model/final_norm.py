@@ -47,6 +47,16 @@ class FinalNorm:
     (FinalNorm(LayerNorm, width 2, κ = 4), 4.0)
     >>> norm.applied([[5.0, 3.0]])
     array([[1., 4.]])
+    >>> FinalNorm("rms", [3.0, 4.0], shift=[0.0, 1.0], epsilon=0.0)
+    FinalNorm(RMSNorm, width 2, κ = 1.33, with a shift)
+    >>> FinalNorm("batch", [1.0])
+    Traceback (most recent call last):
+        ...
+    embaudit.errors.InputError: the kind of a norm must be rms or layer; got 'batch'.
+    >>> FinalNorm("rms", [1.0], epsilon=-1.0)
+    Traceback (most recent call last):
+        ...
+    embaudit.errors.InputError: the epsilon of a norm must be a number >= 0; got -1.0.
     """
 
     kind: NormKind
