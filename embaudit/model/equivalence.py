@@ -99,8 +99,8 @@ def unlike_rows(before: Floats, after: Floats) -> tuple[Flags, Flags]:
     first, second = tables
     flags = []
     for sums, n_others in (("ij,ij->i", before.shape[1]), ("ij,ij->j", before.shape[0])):
-        squares, others, products = (np.einsum(sums, x, y) for x, y in ((first, first), (second, second), tables))
-        flags.append((n_others >= MIN_OTHERS) & (products < UNLIKE * np.sqrt(squares * others)))
+        former, latter, products = (np.einsum(sums, x, y) for x, y in ((first, first), (second, second), tables))
+        flags.append((n_others >= MIN_OTHERS) & (products < UNLIKE * np.sqrt(former * latter)))
     return flags[0], flags[1]
 
 
