@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 from hypothesis import settings
+from said import KEPT_APART, Record
 
 from embaudit.cli import main
 from embaudit.core.progress import reporting
@@ -104,6 +105,18 @@ def _short_in_audits(request):
     """Attack at length in `tests/attacks` only."""
     if request.path.parent.name in ("auditing", "cli", "house", "report", "truth"):
         request.getfixturevalue("short_attacks")
+
+
+@pytest.fixture(autouse=True)
+def said(request, monkeypatch, tmp_path_factory):
+    """Hold whole sentences that a test matches a part of."""
+    record = Record(tmp_path_factory.getbasetemp())
+    if hasattr(request.function, "hypothesis") or request.path.name in KEPT_APART or request.path.parent.name == "cli":
+        yield record
+        return
+    record.listen(monkeypatch)
+    yield record
+    record.compare(request.node)
 
 
 @pytest.fixture(scope="session")

@@ -166,9 +166,7 @@ def test_lists_as_long_as_there_are_rows_are_refused(n):
     head = ea.FactorModel.from_softmax(np.random.default_rng(0).normal(size=(10, 6)))
     runs = (ea.audit, ea.head_report, lambda head, **n: ea.compare(head, head, **n))
     for run in (*runs, lambda head, **n: ea.movement(head, head, **n)):
-        with pytest.raises(
-            ea.InputError, match=r"^n_neighbours must be an integer (from 1 to 9|>= 1)[^;]*; got \S+\.$"
-        ):
+        with pytest.raises(ea.InputError, match=r"^n_neighbours must be an integer (from 1 to 9|>= 1)[^;]*; got"):
             run(head, n_neighbours=n)
 
 

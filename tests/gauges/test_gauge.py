@@ -214,9 +214,7 @@ def test_what_single_precision_cannot_hold_is_refused() -> None:
     """Not an infinity that the next check blames on a row of the caller's."""
     single = FactorModel.from_vectors(np.full((2, 2), 1e30, dtype=np.float32))
     gauge = Gauge.diagonal([1e-10, 1.0])
-    with pytest.raises(
-        InputError, match=r"^moved factors must be within float32; got 1\.0e\+40; store the model in float64\.$"
-    ):
+    with pytest.raises(InputError, match=r"^moved factors must be within float32; got 1\.0e\+40; store the model"):
         gauge.act(single)
     assert gauge.act(single.replace(right=single.right.astype(np.float64))).right[0, 0] == pytest.approx(1e40)
 

@@ -236,7 +236,5 @@ def test_rotations_are_uniform() -> None:
 @pytest.mark.parametrize("budget", [0.5, -1, float("nan"), float("inf"), "2", 2j, [2]])
 @pytest.mark.parametrize("kind", [Affine, Diagonal, GeneralLinear])
 def test_conditions_are_numbers_from_1(kind: type[Diagonal], budget: object) -> None:
-    with pytest.raises(
-        InputError, match=r"^max_condition must be a finite number >= 1; got .+; it is .*, such as 2\.$"
-    ):
+    with pytest.raises(InputError, match=r"^max_condition must be a finite number >= 1; got .+; it is .*, such as"):
         kind(2, max_condition=budget)

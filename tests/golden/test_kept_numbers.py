@@ -17,12 +17,16 @@ from pkgutil import walk_packages
 import numpy as np
 import pandas as pd
 import pytest
+from report.test_results import more, results
 from report.test_told import CHANGES, MODELS, ROWS
+from snapshots import NUMBER
 
 import embaudit as ea
 from embaudit import softmax
 from embaudit.auditing.equivalents import equivalent_models
 from embaudit.canonical import at_exponent
+from embaudit.core.results import Result
+from embaudit.report.documents import document
 
 KEPT = Path(__file__).with_name("kept")
 TITLES = (
@@ -136,6 +140,8 @@ def plain(value):
     match value:
         case dict():
             return {str(key): plain(each) for key, each in value.items() if key not in UNLIKE}
+        case frozenset():
+            return plain(sorted(value))
         case list() | tuple() | np.ndarray():
             return [plain(each) for each in value[:: max(1, len(value) // 12)]]
         case float() | np.floating():
@@ -161,26 +167,37 @@ def differences(kept, found, path=""):
         places = kept if isinstance(kept, dict) else range(len(kept))
         if isinstance(kept, list) or kept.keys() == found.keys():
             return [line for key in places for line in differences(kept[key], found[key], f"{path}.{key}")]
+    if isinstance(kept, str) and isinstance(found, str) and NUMBER.sub("#", kept) == NUMBER.sub("#", found):
+        kept, found = ([float(x.replace(",", "")) for x in NUMBER.findall(text)] for text in (kept, found))
+        return [] if np.allclose(found, kept, rtol=0.002, atol=0.011) else [f"{path}: {kept} -> {found}"]
     numbers = isinstance(kept, float) and isinstance(found, int | float)
     noise = 0.0 if path.endswith("tolerance") else 1e-6 if ".drift." in path else 1e-7
     same = np.isclose(found, kept, rtol=2e-5, atol=noise, equal_nan=True) if numbers else kept == found
     return [] if same else [f"{path}: {kept} -> {found}"]
 
 
-def assert_numbers(name, title, call):
-    """Compare what a call returns with what is kept of it."""
-    try:
-        found = plain(result := call())
-        found = found | {"told": plain(told(result))} if hasattr(result, "explain") else found
-    except (ea.InputError, ea.EquivalenceError) as error:
-        found = str(error)
-    path = KEPT / f"{name}.json"
+def assert_kept(path, title, found):
+    """Compare plain values with those kept under a title."""
+    found = json.loads(json.dumps(found))
     kept = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     if os.environ.get("UPDATE_SCREENS"):
-        kept[title] = json.loads(json.dumps(found))
+        kept[title] = found
         lines = [f"{json.dumps(key)}: {json.dumps(kept[key], separators=(',', ':'))}" for key in sorted(kept)]
         path.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
-    assert not differences(kept[title], json.loads(json.dumps(found)))
+    assert not differences(kept[title], found)
+
+
+def assert_numbers(name, title, call):
+    """Compare what a call returns, and the page of it, with what is kept of them."""
+    try:
+        values = plain(found := call())
+        values = values | {"told": plain(told(found))} if hasattr(found, "explain") else values
+    except (ea.InputError, ea.EquivalenceError) as error:
+        values = found = str(error)
+    assert_kept(KEPT / f"{name}.json", title, values)
+    if isinstance(found, Result):
+        page = {key: plain(value) for key, value in vars(document(found)).items() if key not in ("glossary", "words")}
+        assert_kept(KEPT / "pages" / f"{name}.json", title, page | {"called": repr(found)})
 
 
 @pytest.mark.parametrize("name", CALLS)
@@ -214,3 +231,8 @@ def test_changes_have_the_numbers_of_the_last_time(title):
 @pytest.mark.parametrize("name", ALONE)
 def test_data_and_fits_have_the_numbers_of_the_last_time(name):
     assert_numbers("alone", name, ALONE[name])
+
+
+def test_results_of_every_type_have_the_numbers_of_the_last_time():
+    for title, found in (results() | more()).items():
+        assert_numbers("results", title, lambda found=found: found)

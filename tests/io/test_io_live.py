@@ -65,13 +65,8 @@ def test_a_score_that_the_object_does_not_give_is_refused_with_both() -> None:
 
     model = imitation(*ALS, user_factors=USERS, item_factors=ITEMS, factors=3, recommend=other)
     ours = float(USERS[5] @ ITEMS[7])
-    with pytest.raises(InputError) as refused:
+    with pytest.raises(InputError, match=rf"got {ours:.6g} where .* {ours + 0.5:.6g} \(row 5 of .*, row 7 of"):
         from_object(model)
-    assert str(refused.value) == (
-        f"the scores read from AlternatingLeastSquares must be its own; got {ours:.6g} where its recommend says "
-        f"{ours + 0.5:.6g} (row 5 of the left side, row 7 of the right); it does more than multiply these factors: "
-        "pass the tables it really multiplies to FactorModel.from_user_item, or its vectors alone to from_vectors."
-    )
 
 
 def predict_lightfm(model: Any, users: Any, items: Any, *, user_features: Any, item_features: Any) -> Any:
@@ -193,9 +188,7 @@ def test_gensim() -> None:
     assert (both.link, both.roles, both.names("left")[3]) == (Link.SIGMOID, ("context", "word"), "w3")
     assert with_objective(both, "word2vec").link == Link.SIGMOID
     assert from_object(imitation(W2V, wv=vectors, syn1neg=contexts), kind="vectors").left is None
-    with pytest.raises(
-        InputError, match=r"Doc2Vec, which has documents in dv and words in wv; pass model.dv, or model.wv"
-    ):
+    with pytest.raises(InputError, match=r"Doc2Vec, which has documents in dv and words in wv; pass model.dv, or"):
         from_object(imitation("gensim.models.doc2vec.Doc2Vec", W2V, wv=vectors, dv=vectors, syn1neg=contexts))
 
 

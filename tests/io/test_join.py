@@ -37,18 +37,11 @@ def test_titles_are_found_by_id_and_counted(tmp_path: Path) -> None:
 
 def test_rows_are_joined_only_when_asked(tmp_path: Path) -> None:
     path = table(tmp_path, [9, 7, 5, 3])
-    with pytest.raises(InputError) as refused:
+    with pytest.raises(InputError):
         join_texts(items().right_side, path)
-    assert str(refused.value) == (
-        f"item ids must be in the model, to find its rows in {path}; got none; add them with ids, or join by "
-        "the order of the rows with by_row=True if that is what they share."
-    )
     for model in (items(), items([3, 5, 7, 9])):
         named, joined = with_titles(model, path, by_row=True)
         assert named.right_names.tolist() == ["Film 9", "Film 7", "Film 5", "Film 3"]
         assert joined.explain() == "4 of 4 items matched by row."
-    with pytest.raises(InputError) as refused:
+    with pytest.raises(InputError):
         join_texts(items(n=5).right_side, path, by_row=True)
-    assert str(refused.value) == (
-        f"items joined by row must be as many on both sides; got 5 in the model and 4 in {path}; join them by id."
-    )

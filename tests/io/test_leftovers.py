@@ -113,9 +113,7 @@ def checkpoint(path: Path, **tensors: np.ndarray) -> Path:
 
 def test_one_part_of_a_checkpoint_is_no_model(tmp_path: Path) -> None:
     path = checkpoint(tmp_path / "model-00001-of-00002.safetensors", lm_head__weight=Q)
-    with pytest.raises(
-        InputError, match=r"a whole checkpoint; got one part of 2; give its folder or its .* with weight"
-    ):
+    with pytest.raises(InputError, match=r"a whole checkpoint; got one part of 2; give its folder or its .* with"):
         load(path)
     assert load(path, weight="lm_head.weight").n_right == 7
     assert load(checkpoint(tmp_path / "model-00001-of-00001.safetensors", lm_head__weight=Q)).n_right == 7

@@ -82,9 +82,7 @@ def test_files_of_other_columns_and_kinds_are_refused(tmp_path: Path) -> None:
     parquet.write_table(TABLE.select(TABLE.column_names[::-1])[5:], folder / "part-2.parquet")
     assert load(folder).right.tolist() == ROWS.tolist()
     parquet.write_table(TABLE.drop_columns("year"), folder / "part-3.parquet")
-    with pytest.raises(
-        InputError, match=r"columns of .*part-3.parquet must be .*; got none in place of year .int64.; w"
-    ):
+    with pytest.raises(InputError, match=r"columns of .*part-3.parquet must be .*; got none in place of year"):
         load(folder)
     parquet.write_table(TABLE.set_column(2, "year", TABLE["year"].cast("int32")), folder / "part-3.parquet")
     with pytest.raises(InputError, match=r"part-0.parquet; got year .int32. in place of year .int64.; w"):

@@ -71,9 +71,7 @@ def test_a_bias_among_columns_stops_the_read_until_it_is_settled(
 ) -> None:
     path = with_bias(tmp_path, suffix, name, lists=lists)
     for reading in (load, look):
-        with pytest.raises(
-            InputError, match=f"got {name}, which is called a bias; name it with bias='{name}', or leave"
-        ):
+        with pytest.raises(InputError, match=f"got {name}, which is called a bias; name it with bias='{name}', or"):
             reading(path)
     biased = load(path, bias=name)
     np.testing.assert_array_equal(biased.right_bias, BIAS)

@@ -237,9 +237,7 @@ def test_an_existing_file_is_kept_unless_forced(tmp_path):
 
 
 def test_one_side_alone_is_refused_with_what_is_missing():
-    with pytest.raises(
-        InputError, match=r"prediction vectors must be read from the predictions.*add the users with left"
-    ):
+    with pytest.raises(InputError, match=r"prediction vectors must be read from the predictions.*add the users"):
         fix(FactorModel.from_vectors([[1.0, 2.0]]), "prediction")
     with pytest.raises(InputError, match="balanced vectors must be read from the predictions"):
         fix(FactorModel.from_vectors([[1.0, 2.0]]), "balanced")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from models import random_model
-from results_shown import KINDS, shown
+from report.results_shown import KINDS, shown
 
 import embaudit as ea
 from embaudit.auditing.texts import ANSWERS, CODES, WORDS, entry

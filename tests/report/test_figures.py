@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from browsing import HOSTILE, read_text
 from models import random_model
-from results_shown import KINDS, shown
+from report.results_shown import KINDS, shown
 
 import embaudit as ea
 from embaudit.report.display import drawn_inline

@@ -8,7 +8,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from browsing import CHROMIUM, DESKTOP, HOSTILE, PHONE
 from models import random_model
-from results_shown import KINDS, shown
+from report.results_shown import KINDS, shown
 
 import embaudit as ea
 from embaudit.report.document import Origin

@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 from browsing import LOADED, text_of
-from results_shown import KINDS, shown
+from report.results_shown import KINDS, shown
 
 import embaudit as ea
 from embaudit.evaluation.measures import MEASURES

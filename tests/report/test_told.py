@@ -127,8 +127,3 @@ def test_what_is_told_of_models_of_every_kind(name):
         call = ROWS[name] if name != "attack" else partial(ROWS[name], group=group)
         told.setdefault(words(partial(call, model)), []).append(title)
     assert_section(TOLD, name, "".join(f"{', '.join(models)}:\n  {said}\n" for said, models in told.items()))
-
-
-def test_what_is_told_of_changes_of_every_kind():
-    told = [f"{title}:\n  {words(partial(ea.compare, *models))}\n" for title, models in CHANGES.items()]
-    assert_section(TOLD, "compare", "".join(told))

@@ -1,0 +1,64 @@
+"""Whole sentences behind what tests match a part of: refusals and readings, in `said.txt` of each folder.
+
+`UPDATE_SCREENS=1 pytest -n 0 tests/ROOM` writes them anew; read what changed before it is kept.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from functools import cache
+
+from _pytest.raises import RaisesExc
+from snapshots import LOCKED
+
+from embaudit.errors import InputError
+from embaudit.io.intake import Reading
+
+LONG = re.compile(r"(?<![A-Za-z])[-+]?(?:\d[\d,]*\.\d+|\d[\d,]{3,}\d|\d+(?=e[-+]?\d))(?:e[-+]?\d+)?")
+"""Numbers that rounding or a machine may change."""
+KEPT_APART = ("test_transcripts.py", "test_refusals.py", "test_texts.py", "test_kept_numbers.py",
+              "test_parallel.py", "test_io_files.py")  # fmt: skip
+"""They have texts of their own, or sentences of other libraries."""
+
+
+@cache
+def kept(path):
+    """Return what is kept of each test of a folder."""
+    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    return dict(re.findall(r"^== (.*)\n((?:(?!== ).*\n)*)", text, re.MULTILINE))
+
+
+class Record:
+    """What is said while a test runs, each line once, `#` for numbers that may change."""
+
+    def __init__(self, folder):
+        self.lines, self.folder = {}, re.compile(rf"{re.escape(str(folder))}/[^/\s]*(?:/|\b)")
+
+    def add(self, said):
+        self.lines[" ".join(LONG.sub("#", self.folder.sub("", said)).split())] = True
+
+    def listen(self, monkeypatch):
+        """Hear what every reading tells and each refusal that a test expects."""
+        left, made = RaisesExc.__exit__, Reading.__init__
+
+        def leave(context, kind, error, *trace):
+            if isinstance(error, InputError):
+                self.add(f"{type(error).__name__}: {error}")
+            return left(context, kind, error, *trace)
+
+        def make(reading, *args, **options):
+            made(reading, *args, **options)
+            self.add(f"{reading.intake.explain()} {reading.model!r}, {reading.model.objective}")
+
+        monkeypatch.setattr(RaisesExc, "__exit__", leave)
+        monkeypatch.setattr(Reading, "__init__", make)
+
+    def compare(self, item):
+        """Compare with what is kept of a test; of a new one nothing is."""
+        path, name = item.path.with_name("said.txt"), f"{item.path.name}::{item.name}"
+        sections, text = kept(path), "".join(f"{line}\n" for line in self.lines if line)
+        if os.environ.get("UPDATE_SCREENS") and text != sections.get(name, ""):
+            sections[name] = text
+            path.write_text("".join(f"== {x}\n{sections[x]}" for x in sorted(sections) if sections[x]), "utf-8")
+        assert not LOCKED or text == sections.get(name, text)
