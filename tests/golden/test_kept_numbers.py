@@ -149,7 +149,7 @@ def plain(value):
         case np.integer() | np.bool_():
             return value.item()
         case str():
-            return re.sub(r"\d(\.\d+)?e-1\d|\d\.\d{7,}(e[-+]\d+)?", "rounding", value)
+            return re.sub(r"\d(\.\d+)?e-1\d|\d\.\d{7,}(e[-+]\d+)?|\b[0-9a-f]{32}\b|^0(?= between)", "rounding", value)
     return value
 
 
