@@ -109,7 +109,7 @@ def _short_in_audits(request):
 
 @pytest.fixture(autouse=True)
 def said(request, monkeypatch, tmp_path_factory):
-    """Hold whole sentences that a test matches a part of."""
+    """Compare whole sentences of which a test matches a part, once it has run."""
     record = Record(tmp_path_factory.getbasetemp())
     if hasattr(request.function, "hypothesis") or request.path.name in KEPT_APART or request.path.parent.name == "cli":
         yield record

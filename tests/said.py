@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import os
 import re
+from contextlib import contextmanager
 from functools import cache
 
-from _pytest.raises import RaisesExc
+import pytest
 from snapshots import LOCKED
 
 from embaudit.errors import InputError
@@ -40,18 +41,20 @@ class Record:
 
     def listen(self, monkeypatch):
         """Hear what every reading tells and each refusal that a test expects."""
-        left, made = RaisesExc.__exit__, Reading.__init__
+        raises, made = pytest.raises, Reading.__init__
 
-        def leave(context, kind, error, *trace):
-            if isinstance(error, InputError):
-                self.add(f"{type(error).__name__}: {error}")
-            return left(context, kind, error, *trace)
+        @contextmanager
+        def heard(*expected, **options):
+            with raises(*expected, **options) as caught:
+                yield caught
+            if isinstance(caught.value, InputError):
+                self.add(f"{type(caught.value).__name__}: {caught.value}")
 
         def make(reading, *args, **options):
             made(reading, *args, **options)
             self.add(f"{reading.intake.explain()} {reading.model!r}, {reading.model.objective}")
 
-        monkeypatch.setattr(RaisesExc, "__exit__", leave)
+        monkeypatch.setattr(pytest, "raises", heard)
         monkeypatch.setattr(Reading, "__init__", make)
 
     def compare(self, item):

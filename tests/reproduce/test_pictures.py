@@ -78,12 +78,12 @@ def test_drawing_leaves_the_global_settings_alone():
 
 
 def test_a_folder_is_made_and_a_file_in_its_place_is_refused(figures, tmp_path):
-    paths = figures["nielsen"].save(tmp_path / "new" / "folder")
+    paths = figures["simpson"].save(tmp_path / "new" / "folder")
     assert [path.name for path in paths if path.exists()] == [
-        "nielsen.png", "nielsen.pdf", "nielsen_translations.csv", "nielsen_pairs.csv", "nielsen.json",
+        "simpson.png", "simpson.pdf", "simpson_sweep.csv", "simpson_groups.csv", "simpson_points.csv", "simpson.json",
     ]  # fmt: skip
     (tmp_path / "file").write_text("mine")
     for folder in ("file", "file/below"):
         with pytest.raises(InputError, match=rf"{folder} cannot be made: (File exists|Not a directory)\.$"):
-            figures["nielsen"].save(tmp_path / folder, force=True)
+            figures["simpson"].save(tmp_path / folder, force=True)
     assert (tmp_path / "file").read_text() == "mine"
