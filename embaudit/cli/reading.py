@@ -107,8 +107,9 @@ class Given(Group):
         from embaudit.model.sizes import shape_question
 
         result = read([path, *more] if more else path, **{"kind": self.kind} | self.options)
-        # A single row is refused wherever rows are compared, in a sentence that asks the same.
-        oriented = result.intake.format not in ARRAYS
+        # A single row is refused wherever rows are compared, in a sentence that asks the same; who said how the file
+        # lies is not asked.
+        oriented = result.intake.format not in ARRAYS or "transpose" in self.options
         if result.model.n_right > 1 and not oriented and (question := shape_question(result.model)):
             sys.stderr.write(f"{question}\n")
         return result
