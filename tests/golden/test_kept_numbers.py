@@ -149,7 +149,8 @@ def plain(value):
         case np.integer() | np.bool_():
             return value.item()
         case str():
-            return re.sub(r"\d(\.\d+)?e-1\d|\d\.\d{7,}(e[-+]\d+)?|\b[0-9a-f]{32}\b|^0(?= between)", "rounding", value)
+            value = re.sub(r"\b\d(\.\d+)?e-1\d", "0", value)
+            return re.sub(r"\d\.\d{7,}(e[-+]\d+)?|\b[0-9a-f]{32}\b", "rounding", value)
     return value
 
 
