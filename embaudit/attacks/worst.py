@@ -140,12 +140,8 @@ SPANNED_NEARBY = 5
 
 
 def _no_budget(group: GaugeGroup) -> InputError:
-    return must_be(
-        "group",
-        "Diagonal or GeneralLinear with a max_condition, or Affine with that and a max_shift",
-        group,
-        "an attack needs a budget to spend",
-    )
+    limited = "Diagonal or GeneralLinear with a max_condition, or Affine with that and a max_shift"
+    return must_be("group", limited, group, "an attack needs a budget to spend")
 
 
 @singledispatch
@@ -154,14 +150,19 @@ def _budgets(group: GaugeGroup) -> list[Budget]:
     raise _no_budget(group)
 
 
-@_budgets.register(Diagonal)
-@_budgets.register(GeneralLinear)
-def _(group: Diagonal | GeneralLinear) -> list[Budget]:
+@_budgets.register
+def _(group: Diagonal) -> list[Budget]:
+    if group.max_condition is None:
+        raise _no_budget(group)
+    return [Budget(2 * float(np.log(group.max_condition)), is_diagonal=True)]
+
+
+@_budgets.register
+def _(group: GeneralLinear) -> list[Budget]:
     if group.max_condition is None:
         raise _no_budget(group)
     window = 2 * float(np.log(group.max_condition))
-    diagonal = Budget(window, is_diagonal=True)
-    return [diagonal] if isinstance(group, Diagonal) else [diagonal, Budget(window)]
+    return [Budget(window, is_diagonal=True), Budget(window)]
 
 
 @_budgets.register

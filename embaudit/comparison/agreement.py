@@ -179,6 +179,7 @@ def _distance(old: NDArray[np.float64], new: NDArray[np.float64]) -> float:
 
 
 def _rms(x: NDArray[np.float64]) -> float:
+    # Without a table of squares.
     return float(np.sqrt(np.einsum("ij,ij->", x, x) / x.size))
 
 

@@ -153,7 +153,8 @@ def _gauges(
 ) -> tuple[list[CrossFitHalf], dict[SideName, dict[str, float]], bool]:
     """Fit the gauges, on halves or, where the predictions are the same and halves hold too few rows, on all.
 
-    Beside them stand the share of the spread that each group leaves, by side, and whether the group chosen leaves none.
+    With them come the share of the spread that each group leaves, by side, and whether the chosen one leaves next to
+    none.
     """
     options = (paired.groups, paired.shifts)
     halvings = HALVED // sum(len(x) for x, _ in paired.fitted.values())

@@ -139,7 +139,7 @@ def detached(tensor: Any) -> NDArray[Any]:
     >>> detached([1.0, 2.0])
     array([1., 2.])
     >>> from types import SimpleNamespace
-    >>> as_numbers(SimpleNamespace(detach=None, is_meta=True), "weights")
+    >>> detached(SimpleNamespace(detach=None, is_meta=True))
     Traceback (most recent call last):
         ...
     embaudit.errors.InputError: a tensor must be in memory; got one on the meta device, without numbers; load its ...

@@ -24,7 +24,7 @@ DIMENSIONS = 8
 CANDIDATES = 2_000_000
 """Pairs of rows that are near in the tree, at most: above it there are too many to verify."""
 BESIDE = 8
-"""Rows in reach of one along a single dimension, and behind it, from which on a tree over several proposes pairs."""
+"""Where a row has another in reach so many steps behind it along one dimension, a tree over several proposes pairs."""
 LOOKED_AT = 256
 """Rows from which the dimensions are chosen, the format is read, and the candidates are counted."""
 

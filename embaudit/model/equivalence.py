@@ -96,11 +96,10 @@ def unlike_rows(before: Floats, after: Floats) -> tuple[Flags, Flags]:
         np.divide(rows, sizes, out=rows, where=sizes > 0)
         rows -= rows.mean(axis=0)
         tables.append(rows)
-    first, second = tables
     flags = []
     for sums, n_others in (("ij,ij->i", before.shape[1]), ("ij,ij->j", before.shape[0])):
-        former, latter, products = (np.einsum(sums, x, y) for x, y in ((first, first), (second, second), tables))
-        flags.append((n_others >= MIN_OTHERS) & (products < UNLIKE * np.sqrt(former * latter)))
+        squares, products = [np.einsum(sums, x, x) for x in tables], np.einsum(sums, *tables)
+        flags.append((n_others >= MIN_OTHERS) & (products < UNLIKE * np.sqrt(np.prod(squares, axis=0))))
     return flags[0], flags[1]
 
 
