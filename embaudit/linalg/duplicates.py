@@ -24,7 +24,7 @@ DIMENSIONS = 8
 CANDIDATES = 2_000_000
 """Pairs of rows that are near in the tree, at most: above it there are too many to verify."""
 BESIDE = 8
-"""Where a row has another in reach so many steps behind it along one dimension, a tree over several proposes pairs."""
+"""Steps along one dimension: a row with another in reach so many steps behind it calls for a tree over several."""
 LOOKED_AT = 256
 """Rows from which the dimensions are chosen, the format is read, and the candidates are counted."""
 
