@@ -301,11 +301,8 @@ def _with_left(model: FactorModel, request: Request) -> FactorModel:
     if request.states is not None and norm is not None:
         rows = as_factors(rows, "states")
         if rows.shape[1] != norm.width:
-            wanted, remedy = (
-                f"vectors of {norm.width} numbers, as wide as the final norm",
-                "give what reaches that norm",
-            )
-            raise must_be("states", wanted, rows.shape[1], remedy)
+            wanted = f"vectors of {norm.width} numbers, as wide as the final norm"
+            raise must_be("states", wanted, rows.shape[1], "give what reaches that norm")
         rows = norm.applied(rows).astype(np.result_type(rows.dtype, np.float32), copy=False)
     link = None if model.link.is_assumed else model.link
     return model.replace(left=rows, roles=(request.left_name or "input", model.title("right")), link=link)

@@ -13,7 +13,6 @@ from scipy.sparse import csr_matrix
 from embaudit import FactorModel, Link
 from embaudit.errors import InputError
 from embaudit.io import from_object
-from embaudit.model import with_objective
 
 DRAW = np.random.default_rng(7)
 USERS, ITEMS, A, B = DRAW.normal(size=(6, 3)), DRAW.normal(size=(8, 3)), DRAW.normal(size=6), DRAW.normal(size=8)
@@ -34,39 +33,6 @@ def check(model: FactorModel, expected: Any) -> None:
 ALS = ("implicit.cpu.als.AlternatingLeastSquares", "implicit.cpu.matrix_factorization_base.MatrixFactorizationBase")
 LIGHTFM = ("lightfm.lightfm.LightFM",)
 MF = "surprise.prediction_algorithms.matrix_factorization."
-
-
-def recommend(model: Any, user: int, _: None, *, N: int, filter_already_liked_items: bool, items: Any) -> Any:
-    """Score as implicit does: chosen items, the best first."""
-    assert not filter_already_liked_items
-    scores = model.item_factors[items] @ model.user_factors[user]
-    order = np.argsort(-scores)[:N]
-    return items[order], scores[order]
-
-
-def test_implicit() -> None:
-    check(from_object(imitation(*ALS, user_factors=USERS, item_factors=ITEMS, factors=3)), scores(False))
-    on_gpu = SimpleNamespace(to_numpy=lambda: USERS), SimpleNamespace(to_numpy=lambda: ITEMS)
-    check(from_object(imitation(*ALS, user_factors=on_gpu[0], item_factors=on_gpu[1], factors=3)), scores(False))
-    users, items = np.column_stack([USERS, np.ones(6)]), np.column_stack([ITEMS, B])
-    bpr = imitation(
-        "implicit.cpu.bpr.BayesianPersonalizedRanking", user_factors=users, item_factors=items, factors=3,
-        regularization=0.01, recommend=recommend,
-    )  # fmt: skip
-    model = from_object(bpr)
-    check(model, USERS @ ITEMS.T + B)
-    assert (model.link, model.objective, model.rank) == (Link.RANKING, "factors-counted", 3)
-
-
-def test_a_score_that_the_object_does_not_give_is_refused_with_both() -> None:
-    def other(model: Any, user: int, _: None, **options: Any) -> Any:
-        found, scores = recommend(model, user, _, **options)
-        return found, scores + (found == 7) * (user == 5) * 0.5
-
-    model = imitation(*ALS, user_factors=USERS, item_factors=ITEMS, factors=3, recommend=other)
-    ours = float(USERS[5] @ ITEMS[7])
-    with pytest.raises(InputError, match=rf"got {ours:.6g} where .* {ours + 0.5:.6g} \(row 5 of .*, row 7 of"):
-        from_object(model)
 
 
 def predict_lightfm(model: Any, users: Any, items: Any, *, user_features: Any, item_features: Any) -> Any:
@@ -168,28 +134,6 @@ def test_graph_models_of_recbole_are_read_as_they_score() -> None:
         from_object(recbole("enmf.ENMF", full_sort_predict=full_sort(USERS * [1, 2, 3], ITEMS)))
     with pytest.raises(InputError, match="factors of users and items; got Pop"):
         from_object(imitation("recbole.model.general_recommender.pop.Pop", RECBOLE[1]))
-
-
-KEYED = "gensim.models.keyedvectors.KeyedVectors"
-W2V = "gensim.models.word2vec.Word2Vec"
-
-
-def test_gensim() -> None:
-    words = [f"w{i}" for i in range(8)]
-    vectors = imitation(KEYED, vectors=ITEMS, index_to_key=words)
-    for model in (vectors, imitation(W2V, wv=vectors)):
-        read = from_object(model)
-        assert read.left is None
-        assert read.right_ids is not None
-        assert read.right_ids.tolist() == words
-    contexts = DRAW.normal(size=(8, 3))
-    both = from_object(imitation("gensim.models.fasttext.FastText", W2V, wv=vectors, syn1neg=contexts))
-    check(both, contexts @ ITEMS.T)
-    assert (both.link, both.roles, both.names("left")[3]) == (Link.SIGMOID, ("context", "word"), "w3")
-    assert with_objective(both, "word2vec").link == Link.SIGMOID
-    assert from_object(imitation(W2V, wv=vectors, syn1neg=contexts), kind="vectors").left is None
-    with pytest.raises(InputError, match=r"Doc2Vec, which has documents in dv and words in wv; pass model.dv, or"):
-        from_object(imitation("gensim.models.doc2vec.Doc2Vec", W2V, wv=vectors, dv=vectors, syn1neg=contexts))
 
 
 def implicit(columns: int = 0, **strength: float) -> Any:

@@ -31,33 +31,6 @@ def module(state: Any, forward: Any = unimplemented, **attributes: Any) -> Any:
     return made
 
 
-def test_a_linear_layer_is_a_head_and_an_embedding_is_none() -> None:
-    layer = imitation(*LINEAR, weight=Tensor(ITEMS), bias=Tensor(B), out_features=8)
-    head = from_object(layer)
-    np.testing.assert_array_equal(head.right_bias, B)
-    assert head.link is Link.SOFTMAX
-    assert from_object(imitation(*LINEAR, weight=Tensor(ITEMS), bias=None)).right_bias is None
-    assert from_object(layer, kind="vectors").link == Link.IDENTITY
-    embedding = imitation("torch.nn.modules.sparse.Embedding", MODULE, weight=Tensor(ITEMS))
-    vectors = from_object(embedding, item_names=list("abcdefgh"))
-    assert (vectors.link, vectors.roles, vectors.names("right")[7]) == (Link.IDENTITY, ("user", "item"), "h")
-    assert from_object(embedding, kind="head").link is Link.SOFTMAX
-    with pytest.raises(InputError, match=r"an option for Linear of torch must be one of left_name, .*; got weight"):
-        from_object(layer, weight="weight")
-
-
-def test_a_linear_layer_with_one_output_is_a_head_only_where_somebody_says_so() -> None:
-    layer = imitation(*LINEAR, weight=Tensor(ITEMS[:1]), bias=Tensor(B[:1]))
-    with pytest.raises(InputError, match='must be labels, at least 2; got one; pass kind="head" if its sigmoid is the'):
-        from_object(layer)
-    head = from_object(layer, kind="head", inputs=USERS)
-    expected = 1 / (1 + np.exp(-(USERS @ ITEMS[0] + B[0])))
-    np.testing.assert_allclose(head.predictions()[:, 1], expected, atol=1e-12)
-    assert head.roles == ("input", "label")
-    bare = from_object(imitation(*LINEAR, weight=Tensor(ITEMS[:1]), bias=None), kind="head")
-    np.testing.assert_array_equal(bare.right_bias, [0, 0])
-
-
 @pytest.mark.parametrize(("link", "fits"), [(None, False), ("sigmoid", True), ("identity", False)])
 def test_what_a_network_makes_of_a_user_and_an_item_is_held_against_its_factors(link: str | None, fits: bool) -> None:
     def forward(_: Any, user: Any, item: Any) -> Tensor:

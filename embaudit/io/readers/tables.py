@@ -373,9 +373,12 @@ def contents_of_table(table: TableFile, request: Request) -> Contents:
         fields["link"], roles = Source.of("", "softmax"), OF_HEAD
     fields |= {name: Source.of("the metadata", value) for name, value in stored.items()}
     rows = None if table.arrow is None else table.arrow.rows
-    titles = (table.title(place) or f"column {place + 1}, without a name" for place in layout.left_over(table))
-    rest = tuple(Part(title, "", (rows,)) for title in titles)
+    rest = tuple(Part(_called(table, place), "", (rows,)) for place in layout.left_over(table))
     return Contents(fields, rest, roles=roles)
+
+
+def _called(table: TableFile, place: int) -> str:
+    return table.title(place) or f"column {place + 1}, without a name"
 
 
 def _of_arrow(table: TableFile, stored: ArrowTable, layout: TableLayout) -> dict[str, Source]:
@@ -399,7 +402,7 @@ def _of_arrow(table: TableFile, stored: ArrowTable, layout: TableLayout) -> dict
 
     def source(field: str, place: int) -> Source:
         read = partial(later, "", (stored.rows,), np.dtype(object), partial(column, field, place))
-        return Source(table.title(place), read, (stored.rows,))
+        return Source(_called(table, place), read, (stored.rows,))
 
     name, shape = names[0] if layout.lists else "", (stored.rows, columns)
     vectors = Source(layout.title(table), partial(later, name, shape, kind, decode), (stored.rows, columns or None))
@@ -417,7 +420,7 @@ def _of_text(table: TableFile, layout: TableLayout) -> dict[str, Source]:
     parsed = cache(partial(_parsed, table, layout))
 
     def source(field: str, place: int) -> Source:
-        return Source(table.title(place), lambda: _made(table, parsed()[1][place], field, place), (None,))
+        return Source(_called(table, place), lambda: _made(table, parsed()[1][place], field, place), (None,))
 
     width = None if layout.lists else len(layout.vectors)
     vectors = Source(layout.title(table), lambda: parsed()[0], (None, width))
