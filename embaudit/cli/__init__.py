@@ -32,13 +32,11 @@ def main() -> None:
 
 def _run() -> None:
     """Run the command that was typed; bad input ends in one sentence and exit 2."""
-    from typer.main import get_command
-
     from embaudit.cli.app import app
     from embaudit.core.inputs import inputs_noted
     from embaudit.errors import GONE, InputError, escaped
 
-    commands: Any = get_command(app)
+    commands: Any = app.group
     try:
         # Asked before typer reads them, which would only say that there is no such option.
         for word in sys.argv[2:]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from copy import copy
-from functools import wraps
+from functools import cached_property, wraps
 from importlib import import_module
 from inspect import Parameter, Signature, isclass, signature
 from textwrap import fill, indent
@@ -176,6 +176,11 @@ def _grouped(command: Any) -> Any:
 
 class App(typer.Typer):
     """An application of such commands."""
+
+    @cached_property
+    def group(self) -> Any:
+        """All commands, made once: a program may call many of them."""
+        return get_command(self)
 
     def command(self, name: str | None = None, **options: Any) -> Callable[[F], F]:
         """Register a function as a command, the options of its groups among its own."""

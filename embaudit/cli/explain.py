@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import chain
 from textwrap import fill
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -42,12 +42,9 @@ def explain(
 
 def _options(name: str) -> str:
     """Return the help of a command with every option, the rare ones too."""
-    from typer.main import get_command
-
     from embaudit.cli.commands import ALL
 
-    group: Any = get_command(app)
-    command = group.get_command(None, name)
+    command = app.group.get_command(None, name)
     # Parsed resiliently, a command asks for no argument; the mark brings its rare options.
     return str(command.get_help(command.make_context(f"embaudit {name}", [], obj={ALL: True}, resilient_parsing=True)))
 
