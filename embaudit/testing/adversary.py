@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
 
 import numpy as np
 from scipy.linalg import solve
@@ -154,15 +155,17 @@ class _System:
         self.target = self.visible(self.start)
 
     def parts(self, x: Floats) -> list[Floats]:
-        """Left rows, right rows and free biases: views of a vector."""
-        ends = np.cumsum([math.prod(shape) for shape in self.shapes])[:-1]
-        return [array.reshape(shape) for array, shape in zip(np.split(x, ends), self.shapes, strict=True)]
+        """Left rows, right rows and free biases: views of a vector, or of each of a stack of them."""
+        ends = [*accumulate(map(math.prod, self.shapes), initial=0)]
+        each = zip(pairwise(ends), self.shapes, strict=True)
+        return [x[..., start:end].reshape(*x.shape[:-1], *shape) for (start, end), shape in each]
 
     def scores(self, x: Floats) -> Floats:
         """Scores of the model of a vector."""
         left, right, *biases = self.parts(x)
-        added = [b[:, None] if name == "left_bias" else b for name, b in zip(self.biases, biases, strict=True)]
-        return np.asarray(left @ right.T + sum(added) + (self.model.offset if self.model.link.sees_biases else 0.0))
+        named = zip(self.biases, biases, strict=True)
+        added = [b[..., None] if name == "left_bias" else b[..., None, :] for name, b in named]
+        return np.asarray(left @ right.swapaxes(-1, -2) + sum(added) + (self.model.offset if self.model.link.sees_biases else 0.0))
 
     def visible(self, x: Floats) -> Floats:
         """Compute the scores up to changes that no prediction shows, and the squared lengths that are 1."""
@@ -170,16 +173,16 @@ class _System:
         shown, cap = self.scores(x), self.model.link.soft_cap
         shown = shown if cap is None else cap * np.tanh(shown / cap)
         if self.model.link.level is Equivalence.PROBABILITIES:
-            shown = shown - shown.mean(axis=1, keepdims=True)
+            shown = shown - shown.mean(axis=-1, keepdims=True)
         sides = dict(zip(("left", "right"), self.parts(x), strict=False))
-        lengths = [np.einsum("ij,ij->i", sides[side], sides[side]) for side in self.units]
-        return np.concatenate([shown.ravel(), *lengths])
+        lengths = [np.einsum("...j,...j->...", sides[side], sides[side]) for side in self.units]
+        return np.concatenate([shown.reshape(*x.shape[:-1], -1), *lengths], axis=-1)
 
     def jacobian(self, x: Floats) -> Floats:
         """Compute the derivative of `visible`, dense: imaginary parts of a step too small to round."""
         # f(x + ih) = f(x) + ih f'(x) + …: no difference is taken, so that none cancels (Squire and Trapp, 1998).
         steps = x + 1j * TINY * np.eye(len(x))
-        return np.column_stack([self.visible(step).imag / TINY for step in steps])
+        return np.ascontiguousarray(self.visible(steps).imag.T / TINY)
 
     def twin(self, x: Floats) -> FactorModel:
         """Build the model of a vector."""
