@@ -352,11 +352,13 @@ class _BlasLimit:
 
 
 def _set_threads(library: Any, number: int) -> None:
-    # Newer versions of threadpoolctl ignore every thread but the one that set a limit first, until it lets go.
-    release = getattr(library, "clear_controlling_thread", lambda **_: None)
-    release(force=True)
-    library.set_num_threads(number)
-    release(force=True)
+    # Asking is faster than setting; OpenBLAS over OpenMP tells the number of the process, not of this thread.
+    if library.num_threads != number or getattr(library, "threading_layer", None) == "openmp":
+        # Newer versions of threadpoolctl ignore every thread but the one that set a limit first, until it lets go.
+        release = getattr(library, "clear_controlling_thread", lambda **_: None)
+        release(force=True)
+        library.set_num_threads(number)
+        release(force=True)
 
 
 _blas_limit = _BlasLimit()
