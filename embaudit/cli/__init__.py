@@ -7,7 +7,6 @@ import sys
 TYPE_CHECKING = False  # not from typing: while that is imported, nothing catches Ctrl-C
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
 
 INTERRUPTED = 128 + 2
 """Exit status of a program that Ctrl-C ended."""
@@ -36,7 +35,6 @@ def _run() -> None:
     from embaudit.core.inputs import inputs_noted
     from embaudit.errors import GONE, InputError, escaped
 
-    commands: Any = app.group
     try:
         # Asked before typer reads them, which would only say that there is no such option.
         for word in sys.argv[2:]:
@@ -44,14 +42,14 @@ def _run() -> None:
             if remedy := GONE.get(f"option {sys.argv[1]} {option}"):
                 raise InputError(f"{option} is gone; {remedy}.")
         with inputs_noted():
-            commands(prog_name="embaudit")
+            app.group(prog_name="embaudit")
     except BrokenPipeError:
         sys.exit(CLOSED_PIPE)
     except SystemExit as ended:
         # Libraries that print end with the code that means findings where the reader went away.
         sys.exit(CLOSED_PIPE if isinstance(ended.__context__, BrokenPipeError) else ended.code)
     except InputError as error:
-        command = commands.get_command(None, sys.argv[1]) if len(sys.argv) > 1 else None
+        command = app.group.get_command(None, sys.argv[1]) if len(sys.argv) > 1 else None
         words = [word for each in (command.params if command else ()) for word in each.opts]
         _complain(error.typed({word[2:].replace("-", "_") for word in words if word.startswith("--")}))
         sys.exit(2)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import accumulate, pairwise
 
 import numpy as np
 from scipy.linalg import solve
@@ -156,16 +155,14 @@ class _System:
 
     def parts(self, x: Floats) -> list[Floats]:
         """Left rows, right rows and free biases: views of a vector, or of each of a stack of them."""
-        ends = [*accumulate(map(math.prod, self.shapes), initial=0)]
-        each = zip(pairwise(ends), self.shapes, strict=True)
-        return [x[..., start:end].reshape(*x.shape[:-1], *shape) for (start, end), shape in each]
+        parts = np.split(x, np.cumsum([math.prod(shape) for shape in self.shapes])[:-1], axis=-1)
+        return [part.reshape(*x.shape[:-1], *shape) for part, shape in zip(parts, self.shapes, strict=True)]
 
     def scores(self, x: Floats) -> Floats:
         """Scores of the model of a vector."""
-        left, right, *biases = self.parts(x)
-        named = zip(self.biases, biases, strict=True)
-        added = [b[..., None] if name == "left_bias" else b[..., None, :] for name, b in named]
-        return np.asarray(left @ right.swapaxes(-1, -2) + sum(added) + (self.model.offset if self.model.link.sees_biases else 0.0))
+        left, right, *rest = self.parts(x)
+        added = [np.expand_dims(b, -2 + (name == "left_bias")) for name, b in zip(self.biases, rest, strict=True)]
+        return np.asarray(left @ right.swapaxes(-1, -2) + sum(added) + self.model.offset * self.model.link.sees_biases)
 
     def visible(self, x: Floats) -> Floats:
         """Compute the scores up to changes that no prediction shows, and the squared lengths that are 1."""
