@@ -30,10 +30,13 @@ settings.load_profile("embaudit")
 
 
 TOGETHER = re.compile(
-    r"tests/reproduce/|tests/truth/\w+|tests/auditing/test_(?:limits|trained_heads)|tests/canonical/test_balance"
-    r"|test_notebooks\.py::\D*(?P<notebook>\d+)_"
+    r"tests/(?:reproduce|report)/|tests/(?:truth|auditing)/\w+|tests/canonical/test_balance"
+    r"|tests/(?:cli/test_transcripts|docs/test_blocks).*|test_notebooks\.py::\D*(?P<notebook>\d+)_"
 )
-"""Tests that share models trained or audited: of the figures, of one such file or notebook."""
+"""Tests that share models trained or audited, or a browser: of pages, of the figures, of one such file or notebook.
+
+Transcripts and pages of the documentation share nothing, and each takes long.
+"""
 
 
 def scope(nodeid: str) -> str:

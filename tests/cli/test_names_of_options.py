@@ -126,10 +126,13 @@ def sentences():
     """Yield the texts of the source that name options, with N for each value that is put into one."""
     package = Path(ea.__file__).parent
     for path in sorted(package.rglob("*.py")):
-        if path.relative_to(package).parts[0] in ("cli", "report"):
+        source = path.read_text(encoding="utf-8")
+        # Below the headings of docstrings stand dashes alone.
+        named = any("--" in line and line.strip(" -") for line in source.splitlines())
+        if path.relative_to(package).parts[0] in ("cli", "report") or not named:
             continue
         inside = set()
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(ast.parse(source)):
             if isinstance(node, ast.JoinedStr):
                 inside |= set(node.values)
                 text = "".join(part.value if isinstance(part, ast.Constant) else "N" for part in node.values)

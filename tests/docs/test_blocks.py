@@ -21,6 +21,8 @@ from embaudit.cli import main
 MADE = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
 SHELL = (". .venv/bin/activate", "pip install .", "pip install 'embaudit[faiss]'")
 """What is typed beside commands of this project; the tests install nothing."""
+FULL_SIZE = "embaudit reproduce netflix"
+"""What draws the figure at its full size, as tests/reproduce does where tests may be slow."""
 ELSEWHERE = {"docs/gate.md"}
 """A recipe as a whole, which tests/house/test_gate_recipe.py follows."""
 
@@ -93,7 +95,15 @@ def test_every_command_runs_and_prints_what_is_shown(page, typed):
     for block in of(page, "console"):
         assert block.commands
         for command, shown in block.commands:
-            typed(command, shown)
+            if not command.startswith(FULL_SIZE):
+                typed(command, shown)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("folder")
+def test_what_takes_long_runs_and_prints_what_is_shown(typed):
+    commands = [each for page in with_blocks("console") for block in of(page, "console") for each in block.commands]
+    assert len([typed(*each) for each in commands if each[0].startswith(FULL_SIZE)]) == 1
 
 
 @pytest.mark.usefixtures("folder", "without_attacks")

@@ -173,7 +173,8 @@ def differences(kept, found, path=""):
         return [] if np.allclose(found, kept, rtol=0.002, atol=0.011) else [f"{path}: {kept} -> {found}"]
     numbers = isinstance(kept, float) and isinstance(found, int | float)
     noise = 0.0 if path.endswith("tolerance") else 1e-6 if ".drift." in path else 1e-7
-    same = np.isclose(found, kept, rtol=2e-5, atol=noise, equal_nan=True) if numbers else kept == found
+    # `np.isclose` takes a tenth of these tests.
+    same = kept == found or (numbers and (abs(found - kept) <= noise + 2e-5 * abs(kept) or kept != kept != found))
     return [] if same else [f"{path}: {kept} -> {found}"]
 
 

@@ -17,7 +17,6 @@ import embaudit
 PACKAGE = Path(__file__).parents[2] / "embaudit"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 TEXTS = {path: path.read_text(encoding="utf-8") for path in MODULES}
-TREES = {path: ast.parse(text) for path, text in TEXTS.items()}
 
 
 def test_the_top_of_the_package_is_an_overview():
@@ -30,8 +29,9 @@ def is_public(node):
 
 
 def test_every_module_and_public_function_is_documented():
-    assert [path for path, tree in TREES.items() if not ast.get_docstring(tree)] == [], "a module says what it is"
-    public = [(path, node) for path, tree in TREES.items() for node in tree.body if is_public(node)]
+    trees = {path: ast.parse(text) for path, text in TEXTS.items()}
+    assert [path for path, tree in trees.items() if not ast.get_docstring(tree)] == [], "a module says what it is"
+    public = [(path, node) for path, tree in trees.items() for node in tree.body if is_public(node)]
     assert [(path, node.name) for path, node in public if not ast.get_docstring(node)] == []
 
 
