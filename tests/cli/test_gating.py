@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -10,8 +9,6 @@ import pytest
 
 from embaudit import FactorModel
 from embaudit.io import save
-
-FEW = ("--gauges", 1, "--pairs", 50)
 
 
 @pytest.fixture
@@ -26,19 +23,6 @@ def model(tmp_path, monkeypatch, without_attacks):
 
 def last(result):
     return result.out.splitlines()[-1]
-
-
-def test_only_what_is_new_counts_beside_a_baseline(model, embaudit):
-    assert embaudit("audit", model, *FEW, "--quiet", "--json", "base.json").code == 0
-    known = embaudit("audit", model, *FEW, "--fail-on", "tip", "--baseline", "base.json")
-    assert known.code == 0
-    assert "EMB101 items (issue, known)" in last(known)
-    record = json.loads(Path("base.json").read_text())
-    record["findings"] = []
-    Path("base.json").write_text(json.dumps(record))
-    assert embaudit("audit", model, *FEW, "--fail-on", "tip", "--baseline", "base.json").code == 1
-    again = embaudit("audit", model, *FEW, "--baseline", "base.json", "--json", "base.json", "--force")
-    assert again.code == 2, "the baseline is an input"
 
 
 @pytest.mark.parametrize("name", ["embaudit.toml", "pyproject.toml"])

@@ -1,4 +1,4 @@
-"""`embaudit fix`, `evaluate`, `compare` and `reproduce`: what they print, write and refuse."""
+"""`embaudit fix` and `reproduce`: what they print, write and refuse."""
 
 from __future__ import annotations
 
@@ -25,11 +25,6 @@ def model(tmp_path):
     return made
 
 
-def assert_one_screen(text):
-    assert len(text.splitlines()) <= 25
-    assert max(map(len, text.splitlines())) <= 80
-
-
 def test_fix_writes_vectors_whose_cosine_is_that_of_the_scores(model, embaudit):
     result = embaudit("fix", "model.npz", "--unit", "--out", "v.parquet")
     assert result.code == 0
@@ -39,19 +34,6 @@ def test_fix_writes_vectors_whose_cosine_is_that_of_the_scores(model, embaudit):
     cosine = (scores.T @ scores) / np.outer(*2 * [np.linalg.norm(scores, axis=0)])
     np.testing.assert_allclose(vectors.right @ vectors.right.T, cosine, atol=1e-10)
     assert vectors.right_ids.tolist() == model.right_ids.tolist()
-
-
-def test_compare_explains_a_gauge_and_not_another_model(model, embaudit):
-    embaudit("gauge", "model.npz", "--out", "same.npz", "--group", "linear", "--max-condition", 4)
-    same = embaudit("compare", "model.npz", "same.npz", "--json", "c.json", "--out", "c.html")
-    assert same.code == 0
-    assert_one_screen(same.out)
-    assert json.loads(Path("c.json").read_text())["explained"] is True
-    assert Path("c.html").read_text().startswith("<!doctype html>")
-    other = model.replace(left=np.random.default_rng(5).standard_normal((60, 5)))
-    ea.save(other, "other.npz")
-    embaudit("compare", "model.npz", "other.npz", "--json", "d.json")
-    assert json.loads(Path("d.json").read_text())["explained"] is False
 
 
 def test_reproduce_replaces_files_when_told_and_can_be_silent(embaudit):

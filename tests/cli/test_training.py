@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 import embaudit as ea
-
-FEW = ("--gauges", 1, "--pairs", 50, "--starts", 1, "--steps", 2)
 
 
 @pytest.fixture
@@ -22,16 +17,6 @@ def rows(tmp_path, monkeypatch):
     np.save("rows.npy", items)
     np.savez("towers.npz", user_factors=unit[0], item_factors=unit[1])
     return items
-
-
-@pytest.mark.parametrize("by", ["cosine", "dot"])
-def test_audit_of_compared_rows_says_yes_and_verifies(rows, embaudit, by):
-    result = embaudit("audit", "rows.npy", "--compared", by, *FEW, "--json", "a.json", "--out", "a.html")
-    assert result.code == 0
-    assert "YES" in result.out
-    record = json.loads(Path("a.json").read_text(encoding="utf-8"))
-    assert (record["model"]["link"], record["options"]["compared"]) == (f"compared-{by}", by)
-    assert embaudit("verify", "a.json", "rows.npy").code == 0
 
 
 def test_gauges_of_compared_rows_are_rotations(rows, embaudit):
