@@ -10,6 +10,7 @@ import json
 import os
 import re
 from importlib import import_module
+from inspect import getsource
 from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
@@ -73,6 +74,17 @@ def error_of(function: Any, *arguments: Any, **options: Any) -> str:
         # What another library says is its own.
         other = error.__cause__ is not None and not isinstance(error.__cause__, InputError | OSError)
         return f"{type(error).__name__}: {error}".replace(str(error.__cause__) if other else "\n", "...")
+
+
+def known(module: str) -> dict[str, str]:
+    """Return the names, endings and first bytes that a module has in its tables."""
+    loaded, texts = import_module(f"embaudit.io.{module}"), {}
+    for name in re.findall(r"^([A-Z_0-9]{2,})(?:: .*?)? = ", getsource(loaded), re.MULTILINE):
+        value = getattr(loaded, name)
+        value = getattr(value, "pattern", sorted(value) if isinstance(value, set | frozenset) else value)
+        if not isinstance(value, int | float) and not re.search(" at 0x|<class", str(value)):
+            texts[name] = repr(value)
+    return texts
 
 
 def net(state: Any, forward: Any = None, of: str = "mine.Net", *inherited: str, **attributes: Any) -> Any:
