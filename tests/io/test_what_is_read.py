@@ -1,13 +1,9 @@
-"""What is read of small files and objects: `read.txt` has expressions, and below each of them what comes of it.
-
-`UPDATE_SCREENS=1` writes anew what stands below the expressions; read what changed before it is kept.
-"""
+"""What is read of small files and objects: `read.txt` has expressions, and below each of them what comes of it."""
 
 from __future__ import annotations
 
 import gzip
 import json
-import os
 import re
 from importlib import import_module
 from inspect import getsource
@@ -20,6 +16,7 @@ import h5py
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+from expressions import assert_expressions, error_of, shown
 from imitations import Tensor, imitation
 from llama_files import LAYER, RMS, gguf_file
 from pyarrow import feather, parquet
@@ -29,7 +26,6 @@ from snapshots import as_locked
 
 import embaudit as ea
 from embaudit import io
-from embaudit.errors import InputError
 from embaudit.io import codecs, given, refusals, saving
 from embaudit.io.checkpoints import config
 from embaudit.io.codecs import gguf
@@ -39,7 +35,6 @@ from embaudit.io.readers import layout, tables
 from embaudit.io.tables import columns, interactions, rows, titles
 
 KEPT = Path(__file__).with_name("read.txt")
-SECTION = re.compile(r"^== (.*)\n((?:(?!== ).*\n)*)", re.MULTILINE)
 MODULES = (refusals, live, networks, recommenders, layout, tables, gguf, given, config, saving, interactions, rows,
            titles, columns, io)  # fmt: skip
 """Where expressions find names; the last counts."""
@@ -65,15 +60,6 @@ def table(columns: Any, **metadata: str) -> Any:
     made = pa.Table.from_pandas(columns) if isinstance(columns, pd.DataFrame) else pa.table(columns)
     made = made.replace_schema_metadata({**(made.schema.metadata or {}), **metadata})
     return lambda path: (parquet.write_table if path.suffix == ".parquet" else feather.write_feather)(made, path)
-
-
-def error_of(function: Any, *arguments: Any, **options: Any) -> str:
-    try:
-        return str(function(*arguments, **options))
-    except InputError as error:
-        # What another library says is its own.
-        other = error.__cause__ is not None and not isinstance(error.__cause__, InputError | OSError)
-        return f"{type(error).__name__}: {error}".replace(str(error.__cause__) if other else "\n", "...")
 
 
 def known(module: str) -> dict[str, str]:
@@ -110,6 +96,7 @@ NAMES = {
     "gz": lambda text: gzip.compress(text.encode(), mtime=0), "npy": lambda array: lambda path: np.save(path, array),
     "npz": lambda **arrays: lambda path: np.savez(path, **arrays), "rms": RMS, "layer": LAYER, "space": SimpleNamespace,
     "open_arrays": lambda path: codecs.open_arrays(Path(path)), "softmax": lambda scores: special.softmax(scores, 1),
+    "error_of": error_of,
     "sk": lambda module, name, **options: getattr(import_module(f"sklearn.{module}"), name)(**options),
     "tensors": lambda arrays, **metadata: save(arrays, metadata),
 }  # fmt: skip
@@ -125,16 +112,6 @@ def write(path: Path, content: Any) -> None:
         content(path)
     else:
         path.write_bytes(content.encode() if isinstance(content, str) else content)
-
-
-def shown(value: Any) -> str:
-    """Write numbers briefly, the first of many."""
-    if isinstance(value, dict):
-        return ", ".join(f"{name}: {shown(each)}" for name, each in value.items())
-    if isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.ndim):
-        more = f" … {len(value)}" if len(value) > 8 and isinstance(value, np.ndarray) else ""
-        return f"({' '.join(map(shown, value[:8] if more else value))}{more})"
-    return f"{value:.4g}" if isinstance(value, float | np.floating) else str(value)
 
 
 def described(result: Any) -> str:
@@ -173,11 +150,4 @@ def test_what_is_read(tmp_path: Path, monkeypatch: Any) -> None:
         of(ea.save, {}, model, f"v{suffix}")
         return io.read(f"v{suffix}")
 
-    names = {**NAMES, "of": of, "again": again}
-    kept, said = dict(SECTION.findall(KEPT.read_text(encoding="utf-8"))), {}
-    for expression in kept:
-        text = error_of(lambda expression=expression: described(eval(expression, names)))
-        said[expression] = re.sub(rf"{re.escape(str(tmp_path))}/\d+/", "", text) + "\n"
-    if os.environ.get("UPDATE_SCREENS"):
-        KEPT.write_text("".join(f"== {expression}\n{text}" for expression, text in said.items()), encoding="utf-8")
-    assert {x: text for x, text in said.items() if text != kept[x]} == {x: kept[x] for x in said if said[x] != kept[x]}
+    assert_expressions(KEPT, {**NAMES, "of": of, "again": again}, described)

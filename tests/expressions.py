@@ -1,0 +1,52 @@
+"""Lines of Python in a text, and below each of them what comes of it, kept for people to read.
+
+`UPDATE_SCREENS=1` writes anew what stands below the lines; read what changed before it is kept.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from embaudit.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+SECTION = re.compile(r"^== (.*)\n((?:(?!== ).*\n)*)", re.MULTILINE)
+
+
+def error_of(function: Any, *arguments: Any, **options: Any) -> str:
+    """Return what is made, as text, or why it is not; what another library says is its own."""
+    try:
+        return str(function(*arguments, **options))
+    except InputError as error:
+        other = error.__cause__ is not None and not isinstance(error.__cause__, InputError | OSError)
+        return f"{type(error).__name__}: {error}".replace(str(error.__cause__) if other else "\n", "...")
+    except ValueError as error:
+        return type(error).__name__
+
+
+def shown(value: Any) -> str:
+    """Write numbers briefly, the first of many."""
+    if isinstance(value, dict):
+        return ", ".join(f"{name}: {shown(each)}" for name, each in value.items())
+    if isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.ndim):
+        more = f" … {len(value)}" if len(value) > 8 and isinstance(value, np.ndarray) else ""
+        return f"({' '.join(map(shown, value[:8] if more else value))}{more})"
+    return f"{round(float(value), 9) + 0.0:.4g}" if isinstance(value, float | np.floating) else str(value)
+
+
+def assert_expressions(path: Path, names: dict[str, Any], described: Callable[[Any], str] = shown) -> None:
+    """Evaluate each line with these names, and compare what comes of it with what is kept."""
+    kept, said = dict(SECTION.findall(path.read_text(encoding="utf-8"))), {}
+    for line in kept:
+        text = error_of(lambda line=line: described(eval(line, names)))
+        said[line] = text.replace(f"{Path.cwd()}/", "") + "\n"
+    if os.environ.get("UPDATE_SCREENS"):
+        path.write_text("".join(f"== {line}\n{text}" for line, text in said.items()), encoding="utf-8")
+    assert {x: text for x, text in said.items() if text != kept[x]} == {x: kept[x] for x in said if said[x] != kept[x]}
