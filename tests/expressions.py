@@ -25,8 +25,9 @@ def error_of(function: Any, *arguments: Any, **options: Any) -> str:
     try:
         return str(function(*arguments, **options))
     except InputError as error:
-        other = error.__cause__ is not None and not isinstance(error.__cause__, InputError | OSError)
-        return f"{type(error).__name__}: {error}".replace(str(error.__cause__) if other else "\n", "...")
+        cause = error.__cause__
+        other = cause is not None and not isinstance(cause, InputError | OSError)
+        return f"{type(error).__name__}: {error}".replace(" ".join(str(cause).split()) if other else "\n", "...")
     except ValueError as error:
         return type(error).__name__
 

@@ -149,7 +149,7 @@ class LinearEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
                 self, X, reset=reset, accept_sparse=["csr", "csc", "coo"], dtype=[np.float64, np.float32]
             )
         except (ValueError, OverflowError) as error:
-            raise InputError(str(error)) from error
+            raise InputError(" ".join(str(error).split())) from error
         if reset and rows.shape[0] == 1:
             raise must_be("X", "users × items with at least 2 users (rows)", "1 sample", "add the other users' rows")
         return rows.tocsr() if is_sparse(rows) else rows
@@ -193,7 +193,7 @@ class LinearEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         try:
             embedded = check_array(Z, dtype=[np.float64, np.float32])
         except (TypeError, ValueError, OverflowError) as error:
-            raise InputError(str(error)) from error
+            raise InputError(" ".join(str(error).split())) from error
         if embedded.shape[1] != len(self.components_):
             raise must_be("Z", f"embedded users with {len(self.components_)} columns", f"shape {embedded.shape}")
         return np.asarray(embedded @ self.components_)
@@ -218,10 +218,9 @@ class LinearEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             See `FactorModel.from_user_item`.
         """
         # Singular values descend, so that the empty columns are the last ones.
-        live = slice(self.effective_rank_)
         return FactorModel.from_user_item(
-            self.transform(X)[:, live],
-            self.components_[live].T,
+            self.transform(X)[:, : self.effective_rank_],
+            self.components_[: self.effective_rank_].T,
             user_ids=user_ids,
             item_ids=item_ids,
             item_names=item_names,
