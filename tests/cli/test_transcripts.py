@@ -19,6 +19,7 @@ import pandas as pd
 import pytest
 from browsing import text_of
 from models import random_model
+from safetensors.numpy import save_file
 from snapshots import as_locked, assert_snapshot
 
 import embaudit as ea
@@ -54,6 +55,8 @@ def _inputs(embaudit):
     np.save("items.npy", model.right)
     np.save("unit.npy", model.right / np.linalg.norm(model.right, axis=1, keepdims=True))
     np.save("users.npy", model.left)
+    np.save("wide.npy", np.ascontiguousarray(model.right.T))
+    save_file({"lm_head.weight": model.right, "model.norm.weight": np.arange(4.0) + 1}, "head.safetensors")
     np.savez("head.npz", weight=model.right + 1, bias=np.arange(30) / 10)
     Path("labels.txt").write_text("".join(f"label {n}\n" for n in range(30)))
     films = [f"i{n},Film {n},{'abc'[n % 3]}" for n in range(30)]
