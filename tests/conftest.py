@@ -106,7 +106,7 @@ def short_attacks(monkeypatch):
 @pytest.fixture(autouse=True)
 def _short_in_audits(request):
     """Attack at length in `tests/attacks` only."""
-    if request.path.parent.name in ("auditing", "cli", "house", "report", "truth"):
+    if request.path.parent.name in ("auditing", "cli", "fuzz", "house", "report", "truth"):
         request.getfixturevalue("short_attacks")
 
 
