@@ -110,15 +110,20 @@ def test_capitals_tell_labels_apart_only_where_they_have_to(embaudit, tmp_path):
 
 
 @pytest.mark.usefixtures("without_attacks")
-@pytest.mark.parametrize(("users", "items"), [(500, 80), (20, 20)])
-def test_a_small_demonstration_tells_the_same_story(embaudit, users, items):
+@pytest.mark.parametrize(
+    ("users", "items", "fit"),
+    [(500, 80, "40, penalties 20 (Eq. 1) and 4.472"), (20, 20, "10, penalties 0.2 (Eq. 1) and 0.4472")],
+)
+def test_a_small_demonstration_tells_the_same_story(embaudit, users, items, fit):
     result = embaudit("demo", "--users", users, "--items", items)
     assert result.code == 0
-    assert "scaled to this size" in result.out
+    assert result.out.startswith(f"Rank {fit} (Eq. 2): the paper's, scaled to this size.\nSimulated ")
+    assert result.out.endswith("next, for a model of your own:\n  embaudit audit MODEL --out report.html\n")
     words = " ".join(result.out.replace("│", " ").split())
     assert words.index("not identified") < words.index("chosen by the regulariser")
     first, second = result.out.split("Eq. 2: squared loss")
     for part in (first, second):
+        assert f"FactorModel({users} users × {items} items, " in part
         assert "item-item cosines (" in part
         assert len([line for line in part.splitlines() if line.startswith("│")]) >= 8
         assert all(name in part for name in ("balanced", "8 random rescalings", "8 random linear maps"))
