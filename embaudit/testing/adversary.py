@@ -156,7 +156,7 @@ class _System:
     def parts(self, x: Floats) -> list[Floats]:
         """Left rows, right rows and free biases: views of a vector, or of each of a stack of them."""
         parts = np.split(x, np.cumsum([math.prod(shape) for shape in self.shapes])[:-1], axis=-1)
-        return [part.reshape(*x.shape[:-1], *shape) for part, shape in zip(parts, self.shapes, strict=True)]
+        return [cut.reshape(*x.shape[:-1], *shape) for cut, shape in zip(parts, self.shapes, strict=True)]
 
     def scores(self, x: Floats) -> Floats:
         """Scores of the model of a vector."""

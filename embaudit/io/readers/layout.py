@@ -413,9 +413,8 @@ def require_head(layout: Layout, tensors: Mapping[str, Tensor], where: object) -
         remedy = f"name it with {option('weight', layout.right)} and --kind=head if a softmax follows it"
         n_labels = layout.n_rows(tensors)
         # A layer whose number of outputs is the width of another one feeds it, and is none of labels.
-        after = next(
-            (x for x in remaining if matrices[x][1] == n_labels and n_labels > 1 and x.endswith(".weight")), None
-        )
+        takers = (x for x in remaining if matrices[x][1] == n_labels > 1 and x.endswith(".weight"))
+        after = next(takers, None)
         if after is not None:
             got = f"{layout.right} {shape}, whose outputs {after} takes"
             raise must_be(f"the head of {where}", "its last layer", got, remedy)
