@@ -59,7 +59,7 @@ def hdf5(arrays: dict[str, Any], **attributes: Any) -> Any:
 def table(columns: Any, **metadata: str) -> Any:
     made = pa.Table.from_pandas(columns) if isinstance(columns, pd.DataFrame) else pa.table(columns)
     made = made.replace_schema_metadata({**(made.schema.metadata or {}), **metadata})
-    return lambda path: (parquet.write_table if path.suffix in (".parquet", ".pq") else feather.write_feather)(made, path)
+    return lambda path: (parquet.write_table if ".p" in path.suffix else feather.write_feather)(made, path)
 
 
 def known(module: str) -> dict[str, str]:
