@@ -298,7 +298,7 @@ def _belongs(some: Moments, whole: Moments, *, partly: bool) -> bool:
     What is compared is number, mean and Gram matrix: those of the rows that are missing must be sums of rows, too.
     """
     missing = whole.n_rows - some.n_rows
-    if some is whole or missing < 0 or (missing > 0 and not partly):
+    if some is whole or (missing and not partly):
         return some is whole
     # Roots of the Gram matrix of the rows with a 1 before each: of their number, sum and squares.
     roots = []

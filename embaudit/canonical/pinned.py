@@ -130,7 +130,7 @@ class Pinning(Result):
             If there is none.
         """
         rows = {side: np.asarray(model.factors(side), dtype=np.float64) for side in model.sides}
-        rows |= {side: unit_rows(rows[side], none=0) for side in model.link.unit_sides}
+        rows |= {side: unit_rows(x, none=0) for side, x in rows.items() if side in model.link.unit_sides}
         if self.flip is not None:
             return model.replace(**rows | self.flip.flipped(model, rows[self.flip.side]))
         if self.witness is None:
@@ -402,7 +402,7 @@ def _head(model: FactorModel, most: float, draw: np.random.Generator) -> Pinning
     if span.is_nearly_full:
         return Pinning("undecided", _nearly(title), scope, span.rank, span.needed)
     if span.needed > LARGEST:
-        return _counted(model) or _too_large(model, scope, span.needed)
+        return _counted(model, span.needed) or _too_large(model, scope, span.needed)
     units = unit_rows(model.right[model.right_side.directed])
     if len(units) < 2:
         return Pinning("pinned", f"one {title} makes no pair", scope, span.rank, span.needed)
@@ -418,7 +418,7 @@ def _head(model: FactorModel, most: float, draw: np.random.Generator) -> Pinning
         shown += [pinning] if pinning is not None and pinning.residual <= 64 * k * EPS * most**2 else []
     because = "what the rows leave free moved no cosine"
     unknown = Pinning("undecided", because, scope, span.rank, span.needed)
-    return max(shown, key=lambda pinning: pinning.moved["right"].max_abs if pinning.moved else 0.0, default=unknown)
+    return max(shown, key=lambda pinning: pinning.moved["right"].max_abs, default=unknown)
 
 
 def _too_few(model: FactorModel) -> str:
@@ -426,13 +426,13 @@ def _too_few(model: FactorModel) -> str:
     return f"{labels} are too few to fix a space of {counted(model.rank, 'dimension')}"
 
 
-def _counted(model: FactorModel) -> Pinning | None:
+def _counted(model: FactorModel, needed: int) -> Pinning | None:
     """Show without a witness that fewer labels than numbers leave some free: if labels span, some cosine moves."""
     k, n = model.rank, len(model.right_side.directed)
     # Each label fixes one number of a form; with fewer labels than numbers some form vanishes on all of them.
     if n >= n_forms(k) or rows_space(model, "right", model.free_shifts).shape[1] < k:
         return None
-    return Pinning("free", _too_few(model), SCOPES["head"], n, n_forms(k))
+    return Pinning("free", _too_few(model), SCOPES["head"], n, needed)
 
 
 def _candidates(span: Span, units: Floats, draw: np.random.Generator, *, affine: bool) -> list[Floats]:

@@ -256,6 +256,9 @@ def is_open(rows: Rows, shifts: Shifts) -> bool:
     >>> x = np.random.default_rng(0).standard_normal((2, 30, 10))
     >>> is_open({"right": (x[0], x[1])}, ()), is_open({"right": (x[0], x[1])}, ("right",))
     (False, True)
+    >>> level = np.column_stack([x[0][:, :2], np.ones(30)])  # a shift takes the last column
+    >>> is_open({"right": (level, level)}, ()), is_open({"right": (level, level)}, ("right",))
+    (False, True)
     """
     for role, (x, _) in rows.items():
         # The group is chosen on two thirds of a half of the rows, and a shift takes one of them.

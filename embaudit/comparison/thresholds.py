@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from embaudit.core.checked import Floats
 
-COSINES = tuple(round(0.05 * i, 2) for i in range(10, 20))
+COSINES = tuple(i / 20 for i in range(10, 20))
 """Thresholds in the first model, .5 to .95."""
 PAIRS = 200_000
 """Pairs whose cosines are compared; all of them where there are no more."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from embaudit.comparison.agreement import SAME, Agreement
 from embaudit.core.words import counted, percent
 
 if TYPE_CHECKING:
-    from embaudit.comparison.agreement import Agreement
     from embaudit.comparison.change import RoleChange
     from embaudit.comparison.result import Comparison
 
@@ -278,7 +278,7 @@ def _next(comparison: Comparison) -> str:
         return "No prediction asks for what differs in the cosines: compare what the models predict."
     if comparison.fits or still:
         what = "cosines agree" if still else f"factors agree up to {gauge}"
-        if agreement.score_correlation > ALIKE:
+        if agreement.score_correlation > ALIKE and agreement.score_distance > SAME:
             return f"Their {what}; {_difference(agreement)}."
         return (
             f"Their {what} and their predictions do not: no cosine shows biases, an offset, lengths or what is made of "

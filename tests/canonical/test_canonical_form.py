@@ -56,14 +56,6 @@ def test_factors_at_an_exponent_are_the_scaled_singular_vectors(exponent):
     np.testing.assert_allclose(found.right * signs, vt[:5].T * s[:5] ** (1 - exponent), atol=1e-11)
 
 
-def test_balanced_factors_have_equal_gram_matrices_and_whitened_ones_the_identity():
-    model = make(2)
-    balanced, left, right = (at_exponent(model, e) for e in (0.5, 0, 1))
-    np.testing.assert_allclose(balanced.left.T @ balanced.left, balanced.right.T @ balanced.right, atol=1e-10)
-    np.testing.assert_allclose(left.left.T @ left.left, np.eye(5), atol=1e-12)
-    np.testing.assert_allclose(right.right.T @ right.right, np.eye(5), atol=1e-12)
-
-
 @given(
     seed=st.integers(0, 2**32 - 1),
     exponent=st.floats(0, 1),
@@ -138,18 +130,6 @@ def test_vanishing_scores_are_refused():
             canonical_form(FactorModel(left, right))
         with pytest.raises(InputError, match="the scores must differ from zero"):
             seen_directions(FactorModel(left, right), ())
-
-
-def test_a_bias_that_was_not_there_leaves_the_objective_open():
-    draw = np.random.default_rng(0)
-    head = FactorModel(draw.normal(size=(8, 3)) + 1, draw.normal(size=(9, 3)) + 1, link="softmax", objective="softmax")
-    assert at_exponent(head, 0.5).objective is None
-    assert at_exponent(head.replace(right_bias=np.ones(9)), 0.5).objective == "softmax"
-
-
-def test_a_dependence_beside_a_column_that_is_not_used_is_seen():
-    left = random_model(k=4).left @ [[1, 0, 1, 0], [0, 1, 1, 0], [0, 0, 0, 0], [0, 0, 0, 0]]
-    assert canonical_form(random_model(k=4).replace(left=left)).rank == 2
 
 
 def test_rows_of_extreme_size_are_refused():

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from models import random_model
 from scipy.linalg import sqrtm
 
-from embaudit.canonical import EXPONENTS, FactorScaling, at_exponent, canonical_form, position
+from embaudit.canonical import EXPONENTS, at_exponent, canonical_form, position
 from embaudit.canonical.position import log_condition
-from embaudit.gauges import Diagonal, GeneralLinear, Orthogonal
+from embaudit.gauges import GeneralLinear, Orthogonal
 
 make = partial(random_model, n=60, p=40, k=6, scales=(1, np.geomspace(2, 0.2, 6)))
 
@@ -48,54 +48,3 @@ def test_balancedness_is_the_spectrum_it_says():
     root = np.linalg.inv(np.real(sqrtm(model.left.T @ model.left)))
     expected = np.sort(np.linalg.eigvalsh(root @ (model.right.T @ model.right) @ root))[::-1]
     np.testing.assert_allclose(position(model).balancedness, expected, rtol=1e-9)
-
-
-def test_habits():
-    model = make(6)
-    expected = {
-        0.0: FactorScaling.PURE_SVD,
-        0.5: FactorScaling.BALANCED,
-        1.0: FactorScaling.TRUNCATED_SVD,
-        0.8: FactorScaling.ALIGNED,
-    }
-    for exponent, habit in expected.items():
-        assert position(at_exponent(model, exponent)).habit is habit
-    assert position(GeneralLinear(6, max_condition=9.0).sample(rng=0).act(model)).habit is FactorScaling.UNKNOWN
-    scaled = Diagonal(6, max_condition=9.0).sample(rng=0).act(at_exponent(model, 0.5))
-    assert position(scaled).habit is FactorScaling.ALIGNED
-
-
-def test_a_bias_kept_in_the_factors_is_found_before_and_after_a_gauge():
-    plain = make(7)
-    draw = np.random.default_rng(7)
-    model = plain.replace(
-        left=np.column_stack([plain.left, np.ones(60)]), right=np.column_stack([plain.right, draw.standard_normal(40)])
-    )
-    (bias,) = position(model).hidden_biases
-    assert (bias.role, bias.column, bias.value) == ("left", 6, pytest.approx(1.0))
-    assert "the items hold a bias there" in position(model).explain()
-    (mixed,) = position(GeneralLinear(7, max_condition=5.0).sample(rng=0).act(model)).hidden_biases
-    assert (mixed.role, mixed.column) == ("left", None)
-    assert position(plain).hidden_biases == ()
-    assert position(GeneralLinear(6, max_condition=5.0).sample(rng=0).act(plain)).hidden_biases == ()
-
-
-def test_a_rank_deficient_model_is_placed_on_what_predictions_see():
-    plain = at_exponent(make(8), 0.5)
-    draw = np.random.default_rng(8)
-    model = plain.replace(
-        left=np.column_stack([plain.left, draw.standard_normal((60, 2))]),
-        right=np.column_stack([plain.right, np.zeros((40, 2))]),
-    )
-    where = position(model)
-    assert (where.rank, where.effective_rank) == (8, 6)
-    assert where.exponent == pytest.approx(0.5, abs=1e-5)
-    assert where.distance < 1e-6  # what no prediction sees moves the place of nothing
-    mirrored = position(model.replace(left=model.right, right=model.left))
-    assert mirrored.distances["balanced"] < 1e-6
-    assert "2 of the 8 dimensions are seen by no prediction" in where.explain()
-    assert len(where.balancedness) == 6
-
-
-NAMES = [("exponent 0 (users whitened)", "users whitened"), ("exponent 0.5 (balanced)", "balanced")]
-NAMES += [("exponent 1 (items whitened)", "items whitened")]

@@ -35,16 +35,6 @@ def test_the_directions_seen_hold_the_scores_at_their_rank(link, left_bias, righ
     assert basis.shape[1] == np.linalg.matrix_rank(products, tol=1e-10) < 5
 
 
-def test_a_model_of_cosines_is_seen_in_every_direction():
-    flat = FactorModel(rows(6, 3) * [1, 1, 0], rows(7, 3, 1), link="cosine")
-    np.testing.assert_array_equal(seen_directions(flat, ()), np.eye(3))
-
-
-def test_a_direction_outside_the_rows_is_kept_for_shifts():
-    small = in_span(random_model(0, n=None, p=6, k=40, link="softmax"), most=30)
-    assert np.linalg.matrix_rank(small.right) == 6 < small.rank == 7
-
-
 @pytest.mark.parametrize(("k", "most", "rank"), [(11, 5, 10), (10, 5, 10), (31, 30, 10), (30, 30, 30)])
 def test_few_columns_are_left_alone(k, most, rank):
     model = random_model(0, n=4, p=6, k=k)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 import numpy as np
 import pytest
 from models import random_model
@@ -124,23 +126,6 @@ def test_vectors_that_changed_places_are_named(shuffled, gauged, nudged):
         assert text in ea.compare(model(), other).explain().split(" Yet ")[1]
 
 
-def test_other_vectors_under_the_same_ids_are_noticed_and_a_change_of_seed_is_not(nudged):
-    other = ea.compare(model(), model(right=np.random.default_rng(9).normal(size=ITEMS.shape)))
-    assert "Same ids, other vectors" in other.explain()
-    assert nudged.agreement.score_correlation > 0.95
-    assert "Same ids" not in nudged.explain()
-
-
-def test_predictions_that_differ_in_size_alone_are_not_called_others():
-    draw, turn = np.random.default_rng(1), np.linalg.qr(np.random.default_rng(2).normal(size=(4, 4)))[0]
-    turned = model(USERS @ turn, ITEMS @ turn + 1e-4 * draw.normal(size=ITEMS.shape))
-    for other, text in ((turned, "scores differ by 9e-05 of"), (model(right=3 * ITEMS), " are 3 times as large.")):
-        assert text in ea.compare(model(), other).statements[-1]
-        assert "predictions do not" not in ea.compare(model(), other).explain()
-    biased = ea.compare(model(), model().replace(right_bias=3 * draw.normal(size=150))).explain()
-    assert ("predictions do not" in biased, "of their size" in biased) == (True, False)
-
-
 def test_a_gate_writes_a_value_below_its_limit(tmp_path, embaudit):
     save(model(), tmp_path / "a.npz")
     save(Gauge.diagonal([9.0, 1.0, 0.2, 1.0]).act(model()), tmp_path / "b.npz")
@@ -149,16 +134,6 @@ def test_a_gate_writes_a_value_below_its_limit(tmp_path, embaudit):
     stops = embaudit("compare", *files, "--fail-below", f"kept={kept + 1e-6:.7f}")
     value, title, _, _, limit = stops.out.split()[-5:]
     assert (stops.code, title, float(value) < float(limit) == round(kept + 1e-6, 7)) == (1, f"({side}s)", True)
-
-
-@pytest.mark.parametrize(("n_labels", "length"), [(10, 3), (150, 10)])
-def test_lists_of_few_labels_can_change(n_labels, length):
-    heads = [ea.FactorModel.from_softmax(np.random.default_rng(seed).normal(size=(n_labels, 6))) for seed in (0, 1)]
-    assert ea.compare(*heads).changes["right"].n_neighbours == length
-    assert list(ea.compare(*heads).below({"kept": 1.0})) == ["kept"]
-    assert ea.compare(heads[0], heads[0]).below({"kept": 1.0}) == {}
-    assert ea.movement(*heads).top_n == length
-    assert ea.compare(*heads, n_neighbours=n_labels - 1).below({"kept": 1.0}) == {}
 
 
 @pytest.mark.parametrize("n", [-1, 10, 100_000, 2.0, True])
@@ -201,7 +176,7 @@ def test_all_pairs_of_a_few_rows_are_compared(n_inputs, rng):
     assert "all 45 pairs" in str(summary_grid(comparison))
 
 
-def test_rows_that_are_gone_are_for_the_user_to_judge():
+def test_rows_that_are_gone_are_for_the_user_to_judge(monkeypatch):
     whole = random_model(n=60, p=80, k=4, right_ids=np.arange(80))
     some = whole.take(right=np.arange(60))
     fewer, more = ea.compare(whole, some), ea.compare(some, whole)
@@ -209,7 +184,8 @@ def test_rows_that_are_gone_are_for_the_user_to_judge():
     assert more.below({"shared": 1.0}) == {}
     for each in (fewer, more):
         assert each.statements[-1].startswith("For the rows that both hold, either")
-    # Of very many rows some are compared, and all are counted.
-    many = random_model(n=8, p=60_000, k=2, right_ids=np.arange(60_000))
-    assert ea.compare(many, many.take(right=np.arange(54_000)), roles=["right"]).shares_kept()["shared"] == 0.9
     assert ea.compare(whole, whole).statements[-1] == "Nothing to do: either model can stand in for the other."
+    # Of very many rows some are compared, and all are counted.
+    monkeypatch.setattr(import_module("embaudit.comparison.compare"), "ROWS", 50)
+    assert len(ea.compare(whole, some).changes["right"].match) == 50
+    assert ea.compare(whole, some).shares_kept()["shared"] == 0.75

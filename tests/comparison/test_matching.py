@@ -22,13 +22,6 @@ def vectors(n=9, k=3, seed=0, **fields):
 NAMED = vectors(ids=list("abcdefghi"))
 
 
-def test_rows_without_ids_are_matched_in_order():
-    found = match(vectors(), vectors(), "right")
-    assert found.before.tolist() == found.after.tolist() == list(range(9))
-    assert (found.only_before, found.only_after, found.key, len(found)) == (0, 0, "row numbers", 9)
-    assert found.names.tolist() == vectors().names("right").tolist()
-
-
 def test_numbers_meet_texts_whichever_model_holds_them():
     numbers, texts = np.arange(9), [str(i) for i in range(8, -1, -1)]
     for one, two in ((numbers, texts), (texts, numbers)):
