@@ -134,7 +134,7 @@ def compare(
         for role in track(compared, "comparing cosines", len(compared))
     }
     typical = _typical(parts)
-    in_steps = rounded(first, second, matches["right"]) if "right" in matches else None
+    in_steps = rounded(first, second, matches["right"])
     # A smaller gauge may explain nearly all of it even so: what little it leaves is no more than what remains.
     leaves = any(change.mean_remainder > max(TIED, LITTLE * change.mean_total) for change in changes.values())
     # No gauge moves the cosines of vectors that were made so that their cosines are those of predictions.

@@ -36,7 +36,7 @@ FIRST, ONES = np.eye(4)[0], np.ones(40)
 FLOAT = {side: PAIR.factors(side).astype("f4") for side in PAIR.sides}
 MEANS = {"means": (1, 2), "biases": ["right_bias"]}
 EDGES = {
-    **{title: MODELS[title] for title in MODELS if title[:3] in ("at ", "fit", "wit", "nea", "one")},
+    **{title: MODELS[title] for title in MODELS if title.split()[0] in ("at", "fitted", "with", "nearly")},
     "single precision": PAIR.replace(**FLOAT), "one side in single precision": PAIR.replace(right=FLOAT["right"]),
     "a faint direction": scaled([1, 1e-9, 1, 1]), "nearly lost": scaled([1, 1e-16, 1, 1]), "cosines": MODELS["cosines"],
     "two faint ones": PAIR.replace(left=PAIR.left @ np.diag([1, 6e-9, 1, 5e-9]) @ PAIR.right[:4], left_bias=ONES),
@@ -52,6 +52,8 @@ EDGES = {
     "counts": PAIR.replace(left_counts=np.arange(40) % 9, right_counts=np.arange(30) % 4),
     "counts of a plane": PAIR.replace(left_counts=1.0 * (np.arange(40) < 2), right_counts=np.ones(30)),
     "a mean that a new bias takes": random_model(link="softmax", objective="softmax", means=(1, 1)),
+    "one direction": MODELS["one direction"],
+    "few more rows than columns": random_model(n=5, p=6, k=4, means=(0.3, 0.2)),
     "equal axes": ea.FactorModel.from_user_item(np.eye(4)[[0, 1, 2, 3, 0, 1, 2, 3]], 2 * np.eye(4)),
 }  # fmt: skip
 
@@ -76,13 +78,14 @@ GIVEN = "name", "kind", "title", "condition_number", "shift", "amplification", "
 
 def formed(model):
     form, sides = canonical_form(model), [(side, model.factors(side)) for side in model.sides]
-    parts = [{"sizes": form.singular_values, "tolerance": form.resolution}, *(getattr(form, name) for name in TOLD)]
+    parts = {"form": [repr(form), form.singular_values, *(getattr(form, name) for name in TOLD)]}
     for e in (0.0, 0.3, 1.0):
         made, gauge = at_exponent(model, e, form=form), form.gauge(e)
         maps = [] if form.leaves_alone else [form.left_map(e), form.right_map(e).T]
-        parts += [made.objective, made.left_bias, made.right_bias, gauge and [gauge.condition_number, gauge.shifts]]
-        parts += map(shape, [made.scores(), *maps, *(form.view(x, side, e) for side, x in sides)])
-    return [repr(form), *map(plain, parts)]
+        told = [made.objective, made.left_bias, made.right_bias, gauge and [gauge.condition_number, gauge.shifts]]
+        rows = [made.scores(), *maps, *(form.view(x, side, e) for side, x in sides)]
+        parts[f"at {e}"] = [plain(told), *map(shape, rows)]
+    return parts | {"tolerance": form.resolution}
 
 
 def named(model):
@@ -148,14 +151,15 @@ UNIT = {
     **{f"{n} labels of {k}": cosines(None, n, k, link=LINK) for n, k in ((5, 2), (2, 3), (1, 3), (9, 3), (14, 4))},
     **{f"{n} under a cap": cosines(None, n, 2, link=Softmax(unit_rows=True, soft_cap=9.0)) for n in (12, 2)},
     **{f"{n} vectors compared": ea.FactorModel.from_vectors(RIGHT[:n], compared="dot") for n in (3, 4, 5, 20)},
-    "half precision": cosines(9, 9, 4, dtype="f2"), "a row and many": cosines(1, 7, 3),
+    "equal numbers": cosines(8, 8, 4), "half precision": cosines(9, 9, 4, dtype="f2"),
+    "a row and many": cosines(1, 7, 3), "a plane": scaled(PLANE, model=cosines(5, 3, 3)),
     "labels in a plane": scaled(1, PLANE, random_model(n=None, p=9, k=3, link=LINK)),
     "axes with inputs": ea.FactorModel(AXES[[0, 1, 1, 0]], LABELS, link=LINK, right_bias=np.arange(6.0)),
     "labels of one direction": ea.FactorModel(None, np.outer([1, 2, 3], [1, 2.0]), link=LINK),
     "a label of zeros": ea.FactorModel(None, np.vstack([AXES[:2], RIGHT[:2], 0 * RIGHT[:1]]), link=LINK),
-    "a plane": scaled(PLANE, model=cosines(5, 3, 3)), "both in a plane": scaled(PLANE, PLANE, cosines(9, 8, 3)),
+    "both in a plane": scaled(PLANE, PLANE, cosines(9, 8, 3)), "a corner twice": CORNER.replace(left=LABELS),
     "a plane and a bias": scaled(PLANE, 1, cosines(5, 3, 3), right_bias=[0, 1, 2.0]),
-    "in a corner": CORNER.replace(left=AXES[:2], right=AXES[:2]), "a corner twice": CORNER.replace(left=LABELS),
+    "in a corner": CORNER.replace(left=AXES[:2], right=AXES[:2]),
     "a turned corner": CORNER.replace(right=np.linalg.qr(RIGHT[:3])[0]),
     "rows on a cone": ea.FactorModel(None, np.c_[np.cos(ONES.cumsum()), np.sin(ONES.cumsum()), ONES], link="cosine"),
     "nearly two labels": ea.FactorModel(None, np.eye(2)[np.arange(20) % 2] + 3e-6 * RIGHT[:, :2], link=LINK),
