@@ -33,7 +33,6 @@ def demo(
     quiet: Quiet = False,
 ) -> None:
     """Simulate interactions, fit both objectives of the Netflix paper and audit both models."""
-    import numpy as np
     from rich.text import Text
 
     from embaudit.auditing import audit
@@ -50,9 +49,8 @@ def demo(
     alphas = PRODUCT_ALPHA * share, FACTOR_ALPHA * share**0.5
     with progress_bars(quiet=quiet):
         data = simulate_interactions(n_users, n_items, max_items=max(1, round(MAX_SHARE * n_items)), rng=rng)
-        names = np.array([f"item {i} (cluster {c})" for i, c in enumerate(data.clusters)])
         estimators = (ProductPenaltyMF(rank, alpha=alphas[0]), FactorPenaltyMF(rank, alpha=alphas[1]))
-        models = [estimator.fit(data.matrix).model(data.matrix, item_names=names) for estimator in estimators]
+        models = [estimator.fit(data.matrix).model(data.matrix) for estimator in estimators]
         audits = [
             audit(model, roles=["right"], source=f"simulated, {model.objective}", rng=rng)
             for model in track(models, "auditing both objectives", len(models))
