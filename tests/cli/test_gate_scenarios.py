@@ -16,6 +16,8 @@ N_USERS, N_ITEMS = 300, 900
 DRAW = np.random.default_rng(3)
 USERS, ITEMS = DRAW.standard_normal((N_USERS, 6)), DRAW.standard_normal((N_ITEMS, 6))
 OTHER = np.random.default_rng(4)
+BASELINE = []
+"""That of the healthy model, once it is written."""
 
 
 def write(path, users=USERS, items=ITEMS):
@@ -28,9 +30,12 @@ def gate(tmp_path, monkeypatch, embaudit):
     """Write the baseline of the healthy model, and return what judges another one."""
     monkeypatch.chdir(tmp_path)
     write("old.npz")
-    made = embaudit("audit", "old.npz", *FEW, "--fail-on", "tip", "--baseline", "base.json", "--json", "base.json")
-    assert made.code == 0, "what writes the baseline stops nothing"
-    assert made.out.splitlines()[-1].startswith("gate: passes; base.json is the baseline from now on, with ")
+    if not BASELINE:
+        made = embaudit("audit", "old.npz", *FEW, "--fail-on", "tip", "--baseline", "base.json", "--json", "base.json")
+        assert made.code == 0, "what writes the baseline stops nothing"
+        assert made.out.splitlines()[-1].startswith("gate: passes; base.json is the baseline from now on, with ")
+        BASELINE.append(Path("base.json").read_text(encoding="utf-8"))
+    Path("base.json").write_text(BASELINE[0], encoding="utf-8")
 
     def judged(*options, **changed):
         write("new.npz", **changed)
