@@ -233,7 +233,7 @@ def hidden_biases(role: SideName, side: Moments) -> tuple[HiddenBias, ...]:
     columns = side.constant_columns
     if columns:
         return tuple(HiddenBias(role, column, float(side.mean[column])) for column in columns)
-    if side.n_rows <= len(side.mean) + 1:
+    if side.n_rows <= len(side.mean):
         return ()  # so few rows lie on a plane whatever they are
     # No single column is constant: look for a direction in which the centred rows have no spread but rounding.
     _, spread, directions = np.linalg.svd(side.centred_root)
