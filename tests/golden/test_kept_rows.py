@@ -28,6 +28,7 @@ ODD = {
     ]),
     "on a plane": np.array([[1, 1], [1, -1.25], [1, 0], [0, 2], [2, 2], [-1, -1.0], [0.6, 0.8], [3, 1]]),
     "on a line": np.array([[1.0], [2], [-3], [0.5]]),
+    "of many sizes": PLAIN,
     "of one size": PLAIN / np.linalg.norm(PLAIN, axis=1, keepdims=True),
     "in six dimensions": np.random.default_rng(3).normal(size=(7, 6)) * [5, 3, 2, 1, 1, 0.1] + [1, 0, 0, 2, 0, 0],
     "of whole numbers": np.random.default_rng(4).integers(-2, 3, size=(8, 5)) * 1.0,
@@ -80,7 +81,7 @@ def listed(rows):
     few, turned = neighbours(rows, 2, rows=[0, 2]), neighbours(rows @ np.triu(np.ones((rows.shape[1],) * 2)), 3)
     best, settled = two_stage_topk(rows, np.arange(len(rows)), 2, spare=1)
     model = ea.FactorModel.from_softmax(rows)
-    shifts = [Translation(rows.shape[1], max_shift=most) for most in (None, 0.1, 1.0)]
+    shifts = [Translation(rows.shape[1], max_shift=most) for most in (None, 0.1, 1.0, 1.9)]
     certified = [ea.certified_neighbours(model, n=2, group=group) for group in (None, *shifts)]
     return {
         "lists": [plain_lists(each) for each in (lists, few, lists.first(2), lists.of(np.array([2, 0])), turned)],
