@@ -140,13 +140,13 @@ def measure(jobs):
 
 
 def choose(lines, line, room, seconds):
-    """List tests of a line, or of its file and the house where none runs it: its room's first, then quick ones.
+    """List tests of a line, or of its file and the house where none runs it: its room's and what is kept first, then quick ones.
 
     Behind them stand tests in the same files, for which another test may have made what they look at, and the longest
     of those that run the line, which are whole commands.
     """
     # What runs as a module is imported, as flags of dataclasses do, is held by laws about all modules.
-    own = f"tests/{room}/", f"embaudit/{room}", "tests/house/test_house.py"
+    own = f"tests/{room}/", f"embaudit/{room}", "tests/house/test_house.py", "tests/golden/"
     touching, chosen = lines.get(line), {}
     touching = touching or set().union(*lines.values(), (test for test in seconds if test.startswith(own[2])))
     quick = sorted(touching, key=lambda test: (not test.startswith(own), seconds[test], test))
