@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from embaudit.core.checked import EPS, RNG, Flags, Floats, as_list, as_numbers, frozen, is_integer, is_number
 from embaudit.core.results import Result
-from embaudit.core.words import drawn_of, percent
+from embaudit.core.words import counted, drawn_of, percent
 from embaudit.errors import EquivalenceError, InputError, must_be
 from embaudit.gauges import Affine, Diagonal, Gauge, GaugeGroup, GeneralLinear, Orthogonal, Translation
 from embaudit.gauges.budgeted import linear_budget
@@ -124,8 +124,8 @@ class CosineRange(Result):
         """Describe how wide the ranges are, and how many signs are certain."""
         ranged = ~np.isnan(self.lower)
         if not ranged.any():
-            return f"None of {len(self):,} {self.role} pairs has a cosine."
-        undefined = f" {self.n_undefined:,} more have no cosine." if self.n_undefined else ""
+            return f"No cosines: {counted(len(self), f'{self.role} pair')} with a zero vector."
+        undefined = f" {self.n_undefined:,} more without a cosine." if self.n_undefined else ""
         return (
             f"Under {self.group} the cosines of {ranged.sum():,} {self.role} pairs have ranges "
             f"{self.width[ranged].mean():.2f} wide on average; {percent(self.is_sign_definite[ranged].mean())} keep "
@@ -338,11 +338,11 @@ class RangeSummary(Result):
     def explain(self) -> str:
         """Describe how wide the ranges are, and how many signs are certain."""
         if not self.n_pairs:
-            return f"None of {self.n_undefined:,} {self.role} pairs has a cosine."
+            return f"No cosines: {counted(self.n_undefined, f'{self.role} pair')} with a zero vector."
         budget = "any condition" if self.max_condition is None else f"κ ≤ {self.max_condition:g}"
         if self.max_shift != 0:
             budget += " and any shift" if self.max_shift is None else f" and shifts up to {self.max_shift:.3g}"
-        undefined = f"{self.n_undefined:,} more have no cosine. " if self.n_undefined else ""
+        undefined = f"{self.n_undefined:,} more without a cosine. " if self.n_undefined else ""
         pairs = drawn_of(self.n_pairs, self.n_all_pairs, f"{self.role} pair")
         return (
             f"Under {self.group} gauges of {budget} the cosines of {pairs} have "
@@ -359,7 +359,7 @@ def summarise(ranges: CosineRange, name: str) -> RangeSummary:
     >>> model = FactorModel.from_vectors([[0.0, 0.0], [1.0, 0.0]])
     >>> summary = summarise(cosine_range(model, Diagonal(2), pairs=[[0, 1]]), "diagonal")
     >>> print(summary.explain(), summary.width_mean, summary.vacuous_share)
-    None of 1 right pairs has a cosine. nan nan
+    No cosines: 1 right pair with a zero vector. nan nan
     """
     has_range = ~np.isnan(ranges.lower)
     width = ranges.width[has_range]

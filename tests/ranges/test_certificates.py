@@ -238,13 +238,13 @@ def test_ranges_in_words_and_numbers():
     assert first == {"first": 0, "second": 1, "cosine": 0.6, **ends, "lower_attained": True, "upper_attained": True}
     nothing = dict.fromkeys(("cosine", "lower", "upper")) | {"lower_attained": False, "upper_attained": False}
     assert second == {"first": 0, "second": 2, **nothing}
-    for part in ("2 right pairs have ranges 1.04 wide on average", "50 % keep their sign", "1 more have no cosine."):
+    for part in ("2 right pairs have ranges 1.04 wide on average", "50 % keep their sign", "1 more without a cosine."):
         assert part in FOUND.explain()
     np.testing.assert_allclose(FOUND.lower_tangent, [1, np.nan, 2])
     np.testing.assert_allclose(FOUND.upper_tangent, [0.25, np.nan, 0.5])
     whole = cosine_range(ROWS, TWO, pairs=[[0, 1], [1, 3]])
     assert whole.explain().endswith("can be anything.")
-    assert cosine_range(ROWS, TWO, pairs=[[0, 2]]).explain() == "None of 1 right pairs has a cosine."
+    assert cosine_range(ROWS, TWO, pairs=[[0, 2]]).explain() == "No cosines: 1 right pair with a zero vector."
     four = cosine_range(HEAD, TWO, pairs=[[0, 1, 2, 0]])
     assert four.to_frame().columns.tolist()[:5] == ["first", "second", "third", "fourth", "cosine"]
     assert four.before[0] == pytest.approx(np.array([-2, -4]) @ [-5, 3] / np.sqrt(20 * 34))
