@@ -16,8 +16,6 @@ from embaudit.linalg.moments import moments, outlined
 from embaudit.linalg.nearest import NeighbourLists, neighbours, two_stage_topk
 from embaudit.linalg.pair_changes import PairChanges
 from embaudit.linalg.pairs import cosine_matrix
-from embaudit.linalg.structured import StructuredLinearMap, StructuredRotation, as_simplest, stretches
-from embaudit.linalg.transformed_rows import TransformedRows
 from embaudit.ranges import condition_to_reach, shift_to_reach
 
 PLAIN = np.array([[1, 2, 3], [1, 2, 3.5], [-2, 1, 0.5], [0.3, 0.2, -4], [2, 4, 6.6], [-3, -1, -2], [1, -1, 1]])
@@ -132,20 +130,7 @@ def test_odd_rows_have_the_numbers_of_the_last_time(name, title):
     assert_numbers(f"{name} odd rows", title, partial(NETS[name], ODD[title]))
 
 
-def turned():
-    rotation = StructuredRotation.sample(6, np.random.default_rng(0))
-    scales = StructuredLinearMap(np.array([1.0, 2, 3, 4, 5, 6]))
-    maps = {"scales": scales, "rotated": StructuredLinearMap(scales.scales, rotation, rotation.T)}
-    x = np.arange(18.0).reshape(3, 6)
-    return {
-        name: [x @ map_, map_ @ x.T, x @ map_.T, stretches(map_), type(as_simplest(map_)).__name__, map_.sizes,
-               TransformedRows(x, map_, np.ones(6))[1:], TransformedRows(x, map_, np.ones(6)).single(slice(0, 2))]
-        for name, map_ in maps.items()
-    }  # fmt: skip
-
-
 ARRAYS = {
-    "turned": turned,
     "changed": changed,
     "intervals": lambda: {
         "means": [mean_interval(np.array(x), draws) for x in ([1.0, 3, 4], [2.0]) for draws in (2.0, 30.0, np.inf)],
