@@ -140,7 +140,7 @@ def measure(jobs):
 
 
 def choose(lines, line, room, seconds):
-    """List tests of a line, or of its file and the house where none runs it: its room's and what is kept first, then quick ones.
+    """List tests of a line, or of its file and the house where none runs it: its room's, what is kept, then quick ones.
 
     Behind them stand tests in the same files, for which another test may have made what they look at, and the longest
     of those that run the line, which are whole commands.

@@ -223,20 +223,6 @@ def test_differences_of_labels_move_under_linear_gauges_and_not_under_translatio
         cosine_range(model, GeneralLinear(4, max_condition=2.0), role="cross", pairs=table)
 
 
-def test_an_unbounded_linear_group_is_vacuous_and_parallel_rows_never_move() -> None:
-    model = FactorModel.from_vectors([[1.0, 2.0, 3.0], [3.0, 6.0, 9.0], [-0.1, -0.2, -0.3], [0.0, 1.0, 0.0]])
-    found = cosine_range(model, GeneralLinear(3), pairs=[[0, 1], [0, 2], [0, 3]])
-    assert found.lower.tolist() == [1, -1, -1]
-    assert found.upper.tolist() == [1, -1, 1]
-    assert found.is_vacuous.tolist() == [False, False, True]
-    assert found.lower_attained.tolist() == [True, True, False]
-    cross = cosine_range(
-        model_of(np.random.default_rng(0), 4, 3, "normal"), GeneralLinear(3), role="cross", pairs=[[0, 1]]
-    )
-    assert cross.is_sign_definite.all()
-    assert not cross.is_vacuous.any()
-
-
 def test_what_is_no_gauge_of_the_model_is_refused() -> None:
     model, group, pairs = FactorModel.from_vectors(np.eye(3)), Diagonal(3, max_condition=2.0), [[0, 1]]
     both = FactorModel.from_user_item(np.eye(3), np.eye(3), link="cosine")
