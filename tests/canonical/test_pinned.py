@@ -70,6 +70,16 @@ def test_the_adversary_agrees_with_every_answer():
     assert answers["free"] >= 4
 
 
+def test_what_is_too_large_says_so():
+    wide = FactorModel(None, rows(200, 70), link=UNIT)
+    assert (pinned_test(wide).status, pinned_test(wide).witness) == ("free", None)
+    assert pinned_test(FactorModel(None, rows(200, 70) * (np.arange(70) < 20), link=UNIT)).status == "undecided"
+    sides = pinned_test(FactorModel(rows(80, 70), rows(200, 70), link="cosine"))
+    told = "no other proof is tried; 2,309 more item rows in general position would decide it. At most 280 of 2,485"
+    assert told in sides.explain()
+    assert sides.rows_missing == {"left": 2429, "right": 2309}
+
+
 def test_one_side_with_enough_rows_decides_above_the_size_that_is_decomposed():
     many, few = unit(rows(2400, 66)), unit(rows(300, 66, 1))
     for left, right in ((few, many), (many.astype(np.float32), few), (None, many)):
