@@ -86,7 +86,7 @@ def test_a_random_linear_gauge_for_each_pair_stays_inside(k: int, budget: float)
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("k", SIZES)
-def test_a_random_diagonal_gauge_for_each_pair_stays_inside(k: int, kind: str) -> None:
+def test_random_diagonal_gauges_and_translations_for_each_pair_stay_inside(k: int, kind: str) -> None:
     draw = np.random.default_rng(k)
     n = BULK[k] // 4
     both = rows(draw, (2 * n, k), kind)
@@ -96,15 +96,6 @@ def test_a_random_diagonal_gauge_for_each_pair_stays_inside(k: int, kind: str) -
         group = Diagonal(k, max_condition=budget)
         assert_inside(group, "left", x, y, cosines(x * scales, y * scales))
         assert_inside(group, "cross", x, y, cosines(x * scales, y / scales))
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("k", SIZES)
-def test_a_random_translation_for_each_pair_stays_inside(k: int, kind: str) -> None:
-    draw = np.random.default_rng(k)
-    n = BULK[k] // 4
-    both = rows(draw, (2 * n, k), kind)
-    x, y = both[::2], both[1::2]
     for budget in (0.0, 0.1, 0.7, 2.0, 10.0):
         shift = draw.normal(size=(n, k))
         shift *= budget * np.round(draw.random((n, 1)), 1) ** (1 / k) / np.linalg.norm(shift, axis=1, keepdims=True)
