@@ -144,3 +144,11 @@ def test_a_rescaling_of_columns_loses_no_direction(scales):
     form = canonical_form(Gauge.diagonal(scales).act(model))
     assert (form.rank, form.n_seen) == (3, 3)
     np.testing.assert_allclose(form.singular_values[:3], canonical_form(model).singular_values[:3], rtol=1e-9)
+
+
+def test_balanced_factors_have_equal_gram_matrices_and_whitened_ones_the_identity():
+    model = make(2)
+    balanced, left, right = (at_exponent(model, e) for e in (0.5, 0, 1))
+    np.testing.assert_allclose(balanced.left.T @ balanced.left, balanced.right.T @ balanced.right, atol=1e-10)
+    np.testing.assert_allclose(left.left.T @ left.left, np.eye(5), atol=1e-12)
+    np.testing.assert_allclose(right.right.T @ right.right, np.eye(5), atol=1e-12)

@@ -79,3 +79,10 @@ def test_an_item_whose_scores_vanish_has_no_cosine():
     assert np.isfinite(found[0])
     assert np.isnan(found[1:]).all()
     assert np.isfinite(model.cosines("right", [[0, 2]])).all()
+
+
+def test_the_plain_cosines_of_the_same_models_do_move():
+    model = make(2)
+    other = GeneralLinear(4, max_condition=100.0).sample(rng=2).act(model)
+    pairs = all_pairs(15)
+    assert np.abs(other.cosines("right", pairs) - model.cosines("right", pairs)).max() > 0.5

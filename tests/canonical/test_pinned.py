@@ -168,3 +168,16 @@ def test_rows_that_all_but_leave_a_metric_free_pin_nothing(gap, dtype, status, l
     found = pinned_test(FactorModel(left, rows, link=link))
     assert found.status == ("undecided" if capped else status), found
     assert capped or found.status == "pinned" or "nearly" in found.because
+
+
+@pytest.mark.parametrize("k", [2, 3, 4])
+def test_axes_on_both_sides_are_pinned_by_both_sides_together(k):
+    """Neither side spans, but `tr S + tr S⁻¹ = 2k` leaves the identity only."""
+    found = pinned_test(FactorModel(np.eye(k), np.eye(k), link="cosine"))
+    assert (found.status, found.rank, found.rank < found.needed) == ("pinned", k, True)
+    assert "both sides hold one positive form" in found.because
+
+
+def test_many_generic_rows_are_pinned_by_one_side():
+    assert pinned_test(cosine_model(20, 400, 16)).status == "pinned"
+    assert pinned_test(FactorModel(None, rows(400, 16), link=UNIT)).status == "pinned"

@@ -55,3 +55,11 @@ def test_rank_is_that_of_the_flattened_products(n, k, seed):
     found = pinned_test(FactorModel(None, x, link="cosine"))
     assert (found.rank, found.needed) == (expected, k * (k + 1) // 2)
     assert found.rows_missing == ({"right": found.needed - expected} if expected < found.needed else {})
+
+
+def test_rows_on_a_cone_pin_nothing_however_many():
+    """Rows with one coordinate fixed in a share of their length lie on a quadric, a matrix T of their own."""
+    x = rows(5000, 3)
+    x = np.column_stack([x / np.linalg.norm(x, axis=1, keepdims=True), np.full(5000, 0.7)])
+    found = pinned_test(FactorModel(None, x, link="cosine"))
+    assert (found.status, found.rank, found.needed, found.rows_missing) == ("undecided", 9, 10, {})

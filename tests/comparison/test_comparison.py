@@ -300,3 +300,15 @@ def test_rows_too_few_for_their_dimensions_tell_nothing_about_a_gauge(one, two, 
     told = found.to_dict()
     assert (told["too_few_for"], told["condition_number"] is None) == (one.rank * too_few, too_few)
     assert (told["changes"][0]["mean_abs_gauge"] is None) == too_few
+
+
+def test_a_shift_is_a_gauge_where_a_bias_or_the_link_absorbs_it():
+    p, q = pair()
+    shifted = [[user_item(p, x, link=link) for x in (q, q + 2)] for link in ("softmax", "ranking")]
+    shifted += [[user_item(p, q, user_bias=np.zeros(100)), user_item(p, q + 2, user_bias=-2 * p.sum(axis=1))]]
+    for models in shifted:
+        found = compare(*models)
+        assert (found.group, found.explained) == ("affine", True)
+        assert "same up to a general linear change of the coordinates with a shift. " in found.explain()
+    plain = compare(user_item(p, q), user_item(p, q + 2))
+    assert "affine" not in plain.changes["right"].unexplained
