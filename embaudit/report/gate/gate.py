@@ -216,14 +216,14 @@ class Gate:
         return Outcome(self, audit.predictions_hold, judged, tuple(self._unlike(audit)))
 
     def _unlike(self, audit: Audit) -> Iterator[str]:
-        """Name what no finding sees beside a baseline: rows that are gone, another objective or scale of scores."""
+        """Name what no finding sees beside a baseline: fewer rows, another objective or scale of scores."""
         if self.baseline is None:
             return
         model, change = audit.model, None if self.baseline.sample is None else audit.evidence.score_change
         for side in model.sides:  # a side that is gone leaves no scores to compare, which is refused
             before, now = self.baseline.model.get(f"n_{side}", 0), len(model.side(side))
             if now < before:
-                yield f"{before - now:,} of {before:,} {model.title(side)}s gone"
+                yield f"{now:,} {model.title(side)}s, {before:,} before"
         trained = [what or "not known" for what in (self.baseline.model.get("objective"), model.objective)]
         if "objective" in self.baseline.model and trained[0] != trained[1]:
             yield f"objective {trained[1]}, {trained[0]} before"
