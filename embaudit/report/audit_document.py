@@ -274,10 +274,10 @@ def glance_of(audit: Audit) -> Glance:
     bounds = [heading for heading in proven if heading in shown]
     columns = {"cosines": [Pairs(role).titled(model) for role in evidence.roles], **shown}
     groups = ((SEEN, len(shown) - len(bounds)), (SHIFTED if model.free_shifts else PROVEN, len(bounds)))
-    key = [f"Equivalent: same {'products of both sides' if is_alone(audit.model) else 'predictions'}."]
+    products = "dot products with whatever the rows were trained against" if is_alone(audit.model) else "predictions"
+    key = [f"Equivalent: same {products}."]
     if bounds:
-        key.append("κ: largest / smallest stretch.")
-        key += ["Unseen parts: no bound."] * bool(evidence.equivalence.unseen)
+        key += ["κ: largest / smallest stretch.", *["Unseen parts: no bound."] * bool(evidence.equivalence.unseen)]
         key += [f"Shifts: ≤ {LENGTH:g} typical row (lists {SHIFT:g})."] * bool(model.free_shifts)
     key += ["Widths: medians."] * ("width of range" in shown)
     key += [f"Nearest: {', '.join(f'{n} {rows}' for rows, n in lengths.items())}."] * differ
