@@ -290,7 +290,10 @@ def _fixed(what: Any, audit: ea.Audit, role: str) -> dict[str, Any]:
     model, is_behind_norm = audit.model, audit.evidence.norm is not None
     if str(audit.answer.word) not in ("NO", "AS A CONVENTION"):
         return {"kind": None, "lists": None}
-    kind = "prediction" if model.left is not None else "folded-centred" if is_behind_norm else "centred"
+    measured = None if audit.evidence.predicted is None else audit.evidence.predicted.of(role)
+    if measured is not None:  # the answer tells this number, too: one sample of lists for both
+        return {"kind": "prediction", "lists": _share(1 - measured.top_n_overlap)}
+    kind = "folded-centred" if is_behind_norm else "centred"
     # The norm is beside the head in its folder.
     vectors = ea.fix(what if is_behind_norm else model, kind, role=role).vectors()
     before, after = (ea.FactorModel.from_vectors(rows) for rows in (model.side(role).rows, vectors))
@@ -303,7 +306,7 @@ def _floor(cosine: float) -> float:
 
 
 def _share(value: float) -> float | None:
-    return None if np.isnan(value) else round(float(value), 3)
+    return None if np.isnan(value) else round(float(value), 5)
 
 
 def main(folder: Path) -> None:
