@@ -15,10 +15,10 @@ from embaudit.auditing.finding import Kind, Scope
 from embaudit.auditing.texts import ARGUMENTS
 from embaudit.auditing.wording import prediction_noun, worded_for
 from embaudit.canonical.pinned import MIN_MOVEMENT, SCOPES, pinned_test
-from embaudit.canonical.row_span import outside_shares, rows_space, seen_directions
+from embaudit.canonical.row_span import outside_shares, reached_space, seen_directions
 from embaudit.core.plain import Recorded
 from embaudit.errors import InputError
-from embaudit.model import OPPOSITE, Equivalence
+from embaudit.model import Equivalence
 from embaudit.model.pairs import Pairs
 
 if TYPE_CHECKING:
@@ -159,7 +159,7 @@ def held_rank(model: FactorModel) -> int:
 
 
 def _outside(model: FactorModel) -> dict[SideName, float]:
-    spaces = {side: rows_space(model, OPPOSITE[side]) for side in model.sides}
+    spaces = {side: reached_space(model, side) for side in model.sides}
     shares = {side: float(outside_shares(model.factors(side), space).max()) for side, space in spaces.items()}
     return {side: share for side, share in shares.items() if share > OUTSIDE}
 

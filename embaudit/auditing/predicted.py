@@ -18,11 +18,11 @@ import numpy as np
 
 from embaudit.canonical.balance import balanced_maps
 from embaudit.canonical.identified import prediction_views
-from embaudit.canonical.row_span import rows_space
+from embaudit.canonical.row_span import reached_space
 from embaudit.core.plain import Finite
 from embaudit.linalg.mapped import Mapped, affine
 from embaudit.linalg.transformed_rows import TransformedRows
-from embaudit.model import OPPOSITE, Equivalence
+from embaudit.model import Equivalence
 from embaudit.model.objectives import known_objective
 from embaudit.movements.movement import MovementProbe, directed_in
 from embaudit.movements.neighbourhoods import Neighbourhood, neighbourhoods
@@ -127,8 +127,8 @@ def without_unseen(probe: MovementProbe, outside: Collection[SideName]) -> tuple
     model = probe.model
     vectors: dict[SideName, Mapped] = {}
     for side in outside:
-        basis = rows_space(model, OPPOSITE[side])
-        # B Bᵀ projects rows on the directions of the other side, in the columns as stored.
+        basis = reached_space(model, side)
+        # B Bᵀ projects rows on the directions that predictions see, in the columns as stored.
         onto = affine(np.zeros(model.rank), basis @ basis.T, model.moments(side).precision)
         vectors[side] = Mapped(model.factors(side), onto, model.rank)
     return moved_to(probe, vectors) if vectors else ()

@@ -113,7 +113,7 @@ def recorded(audited: Mapping[str, Any] | AnyPath) -> Mapping[str, Any]:
         try:
             record = parsed_finite(path.read_bytes())
         except ValueError as error:
-            raise must_be("the audit", "JSON", f"{name}: {error}", REMEDY) from error
+            raise must_be("the audit", "JSON", name + f": {error}" * (path.suffix == ".json"), REMEDY) from error
     keys = {*VERSIONS, "seed", "input", "thresholds", "drift"}
     # Earlier versions recorded no options; they are told of their version, not of these.
     if not isinstance(record, Mapping) or not keys <= set(record) or not isinstance(record["input"], Mapping):

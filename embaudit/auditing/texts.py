@@ -210,7 +210,7 @@ def entry(name: str) -> Entry:
     match = entries.get(wanted, entries.get(wanted.removesuffix("s")))
     if match is not None:
         return match
-    near = [called for called in entries if called.startswith(wanted)] or get_close_matches(wanted, entries)
+    near = [each for each in entries if each.startswith(wanted)] or get_close_matches(wanted, entries, cutoff=0.75)
     hint = f"did you mean {entries[near[0]].name}? " if near else ""
     raise must_be(
         "what to explain", "a code or a word that reports use", repr(name), f"{hint}`embaudit explain` lists them all"

@@ -12,7 +12,7 @@ from embaudit.core.checked import Floats, Matrix, Vector, frozen
 from embaudit.errors import InputError
 from embaudit.linalg.mapped import Mapped
 from embaudit.linalg.rows import float64_blocks
-from embaudit.model import FactorModel, SideName
+from embaudit.model import OPPOSITE, FactorModel, SideName
 from embaudit.model.equivalence import Equivalence
 
 DEAR = 1_024
@@ -140,6 +140,21 @@ def rows_space(model: FactorModel, side: SideName, shifts: tuple[SideName, ...] 
     space = np.linalg.qr((vt[: int((s > least).sum())] * sizes).T)[0]
     # Along the axes of the rows, the longest first.
     return np.asarray(space @ np.linalg.svd(root @ space)[2].T)
+
+
+def reached_space(model: FactorModel, side: SideName) -> Floats:
+    """Return an orthonormal basis (k, r) of the directions in which predictions see what rows of a side hold.
+
+    Where one number for a whole row of scores changes no prediction, what the right rows have in common reaches none.
+
+    Examples
+    --------
+    >>> head = FactorModel.from_softmax([[2.0, 1.0], [3.0, 1.0]], [[1.0, 5.0], [0.0, 7.0]])
+    >>> reached_space(head, "left").shape[1], reached_space(head.replace(link="identity"), "left").shape[1]
+    (1, 2)
+    """
+    shifts = model.free_shifts if side == "left" and model.predicts <= Equivalence.PROBABILITIES else ()
+    return rows_space(model, OPPOSITE[side], shifts)
 
 
 def seen_directions(model: FactorModel, shifts: tuple[SideName, ...]) -> Floats:

@@ -28,11 +28,13 @@ def explain(
     ] = None,
 ) -> None:
     """Explain what a code or a word means, why it matters and what to do; without a name, list all of them."""
-    from embaudit.auditing.texts import WORDS
+    from embaudit.auditing.texts import CODES, WORDS
     from embaudit.cli.commands import COMMANDS
 
+    # Several codes are explained in turn; a word may be several, such as CANNOT BE SAID.
+    names = name if name and all(each.upper() in CODES for each in name) else [" ".join(name or ())]
     command = name[0] if name and len(name) == 1 and name[0] in COMMANDS else None
-    lines = _all() if not name else _one(" ".join(name)) if command is None or command in WORDS else ()
+    lines = _all() if not name else chain.from_iterable(map(_one, names)) if command is None or command in WORDS else ()
     console = make_console(quiet=False)
     for line in lines:
         console.print(line, markup=False)
@@ -73,12 +75,8 @@ def _one(name: str) -> Iterator[str]:
 def _training(row: Training) -> Iterator[str]:
     """Write the words of a kind of training, and what it fixes."""
     yield fill(", ".join(row.words), WIDTH, break_on_hyphens=False)
-    told = {
-        "predictions": row.predictions,
-        "law": row.law or "none known",
-        "training fixes": row.fixes,
-        "stays free": row.free,
-    }
+    told = {"predictions": row.predictions, "law": row.law or "none known"}
+    told |= {"training fixes": row.fixes, "stays free": row.free}
     yield from map(_indented, (f"{heading}: {text}" for heading, text in told.items()))
 
 

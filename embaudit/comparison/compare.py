@@ -110,7 +110,8 @@ def compare(
     seeds = dict(zip(("left", "right"), draw.integers(2**63, size=2), strict=True))
     draws = {role: np.random.default_rng(seeds[role]) for role in sides}
     shared = {role: match(before, after, role, by_row=by[role], partial=partial) for role in sides}
-    matches = {role: each.take(sample_rows(len(each), ROWS, draws[role])) for role, each in shared.items()}
+    drawn = {role: sample_rows(len(each), ROWS, draws[role]) for role, each in shared.items()}
+    matches = {role: each.take(drawn[role]) for role, each in shared.items()}
     require_length(n_neighbours, max(len(matches[role]) for role in compared))
     paired = pairing(before, after, matches)
     # Rows that are compared with each other stand on both sides of what is predicted.
@@ -122,11 +123,12 @@ def compare(
     if not (fits or brings_nearer(steps)):
         parts = [replace(fold, group="rotation") for fold in parts]
         steps = _steps(paired, parts, draws)
-    views = prediction_views(before), prediction_views(after)
+    # Rows whose plain cosine is the prediction cosine, over what both models hold of the other side.
+    rows = [{role: getattr(each, end) for role, each in shared.items()} for end in ("before", "after")]
+    views = [prediction_views(model.take(**held)) for model, held in zip((before, after), rows, strict=True)]
     predicted: dict[SideName, tuple[Floats, Floats]] = {}
     if views[0] is not None and views[1] is not None:
-        # Rows whose plain cosine is the prediction cosine.
-        predicted = {role: (views[0][role][m.before], views[1][role][m.after]) for role, m in matches.items()}
+        predicted = {role: (views[0][role][some], views[1][role][some]) for role, some in drawn.items()}
     changes = {
         role: role_change(
             role, matches[role], paired, steps[role], errors[role], n_neighbours, draws[role], predicted.get(role)

@@ -52,10 +52,8 @@ def _matching(comparison: Comparison) -> str:
         match, title = change.match, comparison.title(role)
         shared.setdefault(match.key, []).append(counted(len(match), title))
         if match.only_before or match.only_after:
-            left_out.append(
-                f"{match.only_before:,} {title}s only in the first model and {match.only_after:,} only in the second "
-                "were left out."
-            )
+            only = f"{counted(match.only_before, title)} of the first model alone, {match.only_after:,} of the second"
+            left_out.append(f"Left out: {only}.")
     matched = ", and ".join(f"{' and '.join(rows)}, matched by {_KEYS[key]}" for key, rows in shared.items())
     return " ".join([f"Compared: {matched}.", *left_out])
 
@@ -250,18 +248,16 @@ def _next(comparison: Comparison) -> str:
     if agreement is None:
         moved = any(change.mean_total >= STILL for change in changes)
         all_gauge = "All of the difference could be a gauge. " if moved and comparison.fits else ""
-        return (
-            f"{all_gauge}Whether the models predict the same cannot be known from one side: save both sides of each, "
-            "`embaudit.save(embaudit.load(PATH, left=FILE), NEW)`, and compare those."
-        )
+        remedy = "save both sides of each, `embaudit.save(embaudit.load(PATH, left=FILE), NEW)`, and compare those"
+        remedy = "compare them with `--inputs FILE`" if comparison.roles[0] == "input" else remedy
+        return f"{all_gauge}Whether the models predict the same cannot be known from one side: {remedy}."
     still = all(map(_is_still, changes))
     served = all(change.predicted_kept is None or change.predicted_kept > 1 - LISTS for change in changes)
     if agreement.same and still and served:
         lost = any(change.match.only_before or change.match.only_after for change in changes)
         alike = "either model can stand in for the other"
-        return (
-            f"For the rows that both hold, {alike}; check those that one lacks." if lost else f"Nothing to do: {alike}."
-        )
+        text = f"For the rows that both hold, {alike}; check those that one lacks."
+        return text if lost else f"Nothing to do: {alike}."
     if "rankings" in agreement.predicts and not (still and served):
         start = f"The models are the same up to {gauge}. " if comparison.explained else ""
         return f"{start}Rankings leave lengths of users open, and so prediction cosines: compare what the models rank."

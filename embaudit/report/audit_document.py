@@ -347,7 +347,8 @@ def scale(audit: Audit) -> Iterator[str]:
         if each.role == side and each.levels is not None and each.levels.n_pairs:
             levels, share = each.levels, float(each.levels.below([USUAL])[0])
             pairs = counted(levels.n_pairs, "pair" if levels.exact else "sampled pair")
-            above = f"above all {pairs}" if share == 1 else f"higher than {percent(share)} of random pairs"
+            pairs = f"all {pairs}" if levels.n_pairs > 1 else "the only pair"
+            above = f"above {pairs}" if share == 1 else f"higher than {percent(share)} of random pairs"
             yield f"{USUAL:.2f} is {above}."
 
 

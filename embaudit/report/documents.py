@@ -227,7 +227,7 @@ def simpson_document(report: SimpsonReport) -> Document:
     )[:SHOWN]
     drawn = [_lines(report, each) for each in groupings]
     x, y = report.titles or (report.x, report.y)
-    beyond = "not tested" if isnan(report.pooled.p) else f"{report.n_significant} of them significant"
+    beyond = "not tested" if isnan(report.pooled.p) else f"{report.n_significant} significant"
     table = Grid.from_frame(
         report.to_frame()[list(SIMPSON)],
         f"{report.y} on {report.x}, {counted(report.pooled.n, 'row')}",

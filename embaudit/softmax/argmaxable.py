@@ -116,9 +116,9 @@ class Argmaxable(Result):
         >>> print(argmaxable(head, rows=[1]).explain(), argmaxable(head).to_frame()["argmaxable"].tolist())
         Of 1 label asked, 1 can be the most probable one, 0 hardly can. ['tied', 'yes', 'tied', 'no', 'yes']
         """
-        labels = f"{self.n_labels:,} labels"
-        if self.is_sample:
-            labels = f"{counted(len(self.labels), 'label')} asked"
+        labels = f"{counted(len(self.labels), 'label')} asked" if self.is_sample else f"{self.n_labels:,} labels"
+        if 1 < self.n_can == len(self.labels):
+            return f"All {labels} can be the most probable one."
         tied = f", {self.n_tied:,} only together with an equal one" if self.n_tied else ""
         undecided = f", {self.n_undecided:,} are undecided" if self.n_undecided else ""
         rest = f"{self.n_cannot:,} hardly can{tied}{undecided}"

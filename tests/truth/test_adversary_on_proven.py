@@ -19,7 +19,7 @@ from embaudit import audit
 from embaudit.auditing.finding import AT_HAND, Finding, Kind, Severity
 from embaudit.errors import InputError
 from embaudit.gauges import Affine, Diagonal, Gauge, GeneralLinear
-from embaudit.model import FactorModel
+from embaudit.model import Equivalence, FactorModel
 from embaudit.testing import break_claim
 
 NUMBER = int(os.environ.get("EMBAUDIT_ADVERSARY", "60"))
@@ -225,6 +225,7 @@ def _full(found):
 def unseen(model, one, draw):
     """Exchange what lies outside the span of the other side: the scores stay, and the cosines move."""
     x, other = (np.asarray(model.factors(s), float) for s in (one.role, "left" if one.role == "right" else "right"))
+    other = other - other.mean(axis=0) * (one.role == "left" and model.predicts <= Equivalence.PROBABILITIES)
     _, values, axes = np.linalg.svd(other)
     outside = axes[(values > 1e-8 * values[0]).sum() :]
     moved = x + draw.standard_normal((len(x), len(outside))) @ outside * np.abs(x).max()
@@ -242,8 +243,7 @@ def independent(model, one, draw):
     x = labels_of(model)
     if one.code == "EMB303":
         return False
-    apart = x[1:] - x[0]
-    wanted = draw.standard_normal(len(apart))
+    apart, wanted = x[1:] - x[0], draw.standard_normal(len(x) - 1)
     found = np.linalg.lstsq(apart, wanted, rcond=None)[0]
     return bool(np.abs(apart @ found - wanted).max() > 1e-5)
 

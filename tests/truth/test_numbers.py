@@ -102,19 +102,19 @@ def test_unseen_dimensions_and_dimensions_in_all():
     finding = next(f for f in found.findings if f.code == "EMB203")
     shares = MODELS["deficient"].right[:, 2] ** 2 / (MODELS["deficient"].right ** 2).sum(axis=1)
     assert f"up to {100 * shares.max():.0f} % of a row's squared length" in finding.text
-    assert "No user row reaches into 1 dimension of 3" in finding.text
+    assert "No prediction sees 1 dimension of 3" in finding.text
 
 
 def test_each_side_misses_its_own_number_of_dimensions():
     """Predictions see as many dimensions as the side of fewer has, but the other side reaches more."""
     found = audit(FactorModel.from_user_item(drawn(5, 6), drawn(3, 6, 1)), n_gauges=1)
     texts = {f.role: f.text for f in found.findings if f.code == "EMB203"}
-    assert "No user row reaches into 1 dimension of 6: 5 users cannot span 6 dimensions" in texts["right"]
-    assert "No item row reaches into 3 dimensions of 6: 3 items cannot span 6 dimensions" in texts["left"]
+    assert "No prediction sees 1 dimension of 6: 5 users cannot span 6 dimensions" in texts["right"]
+    assert "No prediction sees 3 dimensions of 6: 3 items cannot span 6 dimensions" in texts["left"]
     doubled = drawn(5, 6)[[0, 1, 2, 3, 4, 0]]
     found = audit(FactorModel.from_user_item(doubled, drawn(9, 6, 1)), n_gauges=1)
     text = next(f.text for f in found.findings if f.code == "EMB203" and f.role == "right")
-    assert "1 dimension of 6: no prediction sees them" in text, "six users could span six dimensions"
+    assert "1 dimension of 6: the other side makes no difference there" in text, "six users could span six dimensions"
 
 
 @pytest.mark.parametrize("name", ["scores", "a user bias"])

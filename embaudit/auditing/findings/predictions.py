@@ -11,6 +11,7 @@ from embaudit.auditing.findings.movement import SEEN
 from embaudit.auditing.findings.writing import MOVES, finding, is_effect, template
 from embaudit.auditing.wording import is_alone
 from embaudit.canonical import hidden_biases
+from embaudit.canonical.row_span import reached_space
 from embaudit.core.words import counted, drawn_of, percent
 from embaudit.model import OPPOSITE, Softmax
 
@@ -155,8 +156,7 @@ def unseen_directions(evidence: Evidence) -> Iterator[Finding]:
             continue
         side = model.side_name(record.role)
         other = OPPOSITE[side]
-        # What the other side reaches, which may be more than both do.
-        unseen = counted(model.rank - max(equivalence.seen_rank, model.moments(other).rank), "dimension")
+        unseen = counted(model.rank - reached_space(model, side).shape[1], "dimension")
         few = len(model.side(other)) < model.rank
         changed = 1 - record.top_n_overlap
         lists = bool(record.top_n) and is_effect(changed, record.n_lists)

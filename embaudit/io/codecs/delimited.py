@@ -105,7 +105,7 @@ def sniff(
     existing_file(path)
     text, encoding = _sample(path)
     if "\x00" in text:
-        raise must_be("the input", "delimited text or Parquet", f"{path}, which holds zero bytes")
+        raise must_be("the input", "delimited text or Parquet", f"{path}, a binary file", "audit reads models")
     # The separator of the suffix goes first, then those that texts hardly hold; a space cuts sentences and goes last.
     # The first that cuts every line of the sample into equally many cells is taken.
     first = BY_SUFFIX.get(plain_suffix(path))
