@@ -113,7 +113,8 @@ def recorded(audited: Mapping[str, Any] | AnyPath) -> Mapping[str, Any]:
         try:
             record = parsed_finite(path.read_bytes())
         except ValueError as error:
-            raise must_be("the audit", "JSON", name + f": {error}" * (path.suffix == ".json"), REMEDY) from error
+            got = f"{name}: {error}" if path.suffix == ".json" else name
+            raise must_be("the audit", "JSON", got, REMEDY) from error
     keys = {*VERSIONS, "seed", "input", "thresholds", "drift"}
     # Earlier versions recorded no options; they are told of their version, not of these.
     if not isinstance(record, Mapping) or not keys <= set(record) or not isinstance(record["input"], Mapping):

@@ -149,7 +149,7 @@ def reached_space(model: FactorModel, side: SideName) -> Floats:
 
     Examples
     --------
-    >>> head = FactorModel.from_softmax([[2.0, 1.0], [3.0, 1.0]], [[1.0, 5.0], [0.0, 7.0]])
+    >>> head = FactorModel([[1.0, 5.0], [0.0, 7.0]], [[2.0, 1.0], [3.0, 1.0]], link="softmax")
     >>> reached_space(head, "left").shape[1], reached_space(head.replace(link="identity"), "left").shape[1]
     (1, 2)
     """

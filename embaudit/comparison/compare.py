@@ -14,7 +14,7 @@ from embaudit.canonical.row_span import in_span
 from embaudit.comparison.agreement import Agreement, agreement
 from embaudit.comparison.change import TIED, AttributionSteps, attribution_steps, mean_size, role_change
 from embaudit.comparison.fits import EXPLAINED, WORSE, CrossFitHalf, Draws, folds, held_out_error, is_open, whole
-from embaudit.comparison.matching import Pairing, match, pairing
+from embaudit.comparison.matching import Match, Pairing, match, pairing
 from embaudit.comparison.result import Comparison
 from embaudit.comparison.rounded import LoadedModel, rounded, with_states
 from embaudit.core.checked import RNG, as_generator, as_list, named_keywords
@@ -28,7 +28,7 @@ from embaudit.model import FactorModel, SideName
 from embaudit.model.sizes import require_ordinary_size
 
 if TYPE_CHECKING:
-    from embaudit.core.checked import Floats
+    from embaudit.core.checked import Floats, Indices
 
 ROWS = 50_000
 """Shared entities of a side that are looked at; more are sampled."""
@@ -123,12 +123,8 @@ def compare(
     if not (fits or brings_nearer(steps)):
         parts = [replace(fold, group="rotation") for fold in parts]
         steps = _steps(paired, parts, draws)
-    # Rows whose plain cosine is the prediction cosine, over what both models hold of the other side.
-    rows = [{role: getattr(each, end) for role, each in shared.items()} for end in ("before", "after")]
-    views = [prediction_views(model.take(**held)) for model, held in zip((before, after), rows, strict=True)]
-    predicted: dict[SideName, tuple[Floats, Floats]] = {}
-    if views[0] is not None and views[1] is not None:
-        predicted = {role: (views[0][role][some], views[1][role][some]) for role, some in drawn.items()}
+    views = [_views(model, end, shared, drawn) for model, end in ((before, "before"), (after, "after"))]
+    predicted = {role: (views[0][role], views[1][role]) for role in sides if views[0] and views[1]}
     changes = {
         role: role_change(
             role, matches[role], paired, steps[role], errors[role], n_neighbours, draws[role], predicted.get(role)
@@ -148,6 +144,17 @@ def compare(
     return Comparison(
         before.roles, changes, predictions, *gauge, fits, n_states=n_states, rounded=in_steps, too_few_for=too_few_for
     )
+
+
+def _views(
+    model: FactorModel, end: str, shared: dict[SideName, Match], at: dict[SideName, Indices]
+) -> dict[SideName, Floats]:
+    """Rows drawn whose plain cosine is the prediction cosine, over what both models hold of the other side."""
+    held = {role: getattr(each, end) for role, each in shared.items()}
+    # A side that the other model holds in full is taken as it is, with what is known of it.
+    some = {role: rows for role, rows in held.items() if len(rows) < len(model.side(role))}
+    views = prediction_views(model.take(**some) if some else model) or {}
+    return {role: views[role][at[role] if role in some else rows[at[role]]] for role, rows in held.items() if views}
 
 
 def _gauges(

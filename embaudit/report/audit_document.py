@@ -274,7 +274,7 @@ def glance_of(audit: Audit) -> Glance:
     bounds = [heading for heading in proven if heading in shown]
     columns = {"cosines": [Pairs(role).titled(model) for role in evidence.roles], **shown}
     groups = ((SEEN, len(shown) - len(bounds)), (SHIFTED if model.free_shifts else PROVEN, len(bounds)))
-    products = "dot products with whatever the rows were trained against" if is_alone(audit.model) else "predictions"
+    products = "products with another table" if is_alone(audit.model) else "predictions"
     key = [f"Equivalent: same {products}."]
     if bounds:
         key += ["κ: largest / smallest stretch.", *["Unseen parts: no bound."] * bool(evidence.equivalence.unseen)]
