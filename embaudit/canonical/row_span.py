@@ -145,7 +145,7 @@ def rows_space(model: FactorModel, side: SideName, shifts: tuple[SideName, ...] 
 def reached_space(model: FactorModel, side: SideName) -> Floats:
     """Return an orthonormal basis (k, r) of the directions in which predictions see what rows of a side hold.
 
-    Where one number for a whole row of scores changes no prediction, what the right rows have in common reaches none.
+    A softmax or a ranking does not show what is added to all scores of a left row: there the right rows are centred.
 
     Examples
     --------

@@ -179,7 +179,7 @@ def _distance(old: NDArray[np.float64], new: NDArray[np.float64]) -> float:
 
 
 def _rms(x: NDArray[np.float64]) -> float:
-    # Without a table of squares.
+    # This sums squares without a table of them.
     return float(np.sqrt(np.einsum("ij,ij->", x, x) / x.size))
 
 

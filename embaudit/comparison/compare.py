@@ -55,7 +55,8 @@ def compare(
     fitted, on the other half they are judged, and the other way round; few entities are cut so up to 5 times. Only
     gauges that keep the predictions count. The change of a cosine is what the gauge takes away of it, what dimensions
     do that no prediction sees, and a remainder. Rows that duplicate each other in both models count once in lists and
-    thresholds; rows that one model tells apart count as two.
+    thresholds; rows that one model tells apart count as two. Prediction cosines are those over the rows of the other
+    side that both models hold.
 
     Parameters
     ----------
@@ -93,6 +94,12 @@ def compare(
     >>> found = compare(model, Gauge.diagonal([5.0, 1.0]).act(model))
     >>> found.group, round(found.condition_number, 6), found.explained
     ('diagonal', 5.0, True)
+
+    Items of one model alone change no prediction cosine of users:
+
+    >>> named = model.replace(left_ids=np.arange(40), right_ids=np.arange(30))
+    >>> compare(named, named.take(right=np.arange(20))).changes["left"].predicted_kept
+    1.0
     """
     draw = as_generator(rng)
     if by_row is None and not (isinstance(before, FactorModel) and isinstance(after, FactorModel)):
@@ -147,14 +154,15 @@ def compare(
 
 
 def _views(
-    model: FactorModel, end: str, shared: dict[SideName, Match], at: dict[SideName, Indices]
+    model: FactorModel, end: str, shared: dict[SideName, Match], drawn: dict[SideName, Indices]
 ) -> dict[SideName, Floats]:
     """Rows drawn whose plain cosine is the prediction cosine, over what both models hold of the other side."""
     held = {role: getattr(each, end) for role, each in shared.items()}
     # A side that the other model holds in full is taken as it is, with what is known of it.
     some = {role: rows for role, rows in held.items() if len(rows) < len(model.side(role))}
     views = prediction_views(model.take(**some) if some else model) or {}
-    return {role: views[role][at[role] if role in some else rows[at[role]]] for role, rows in held.items() if views}
+    places = {role: drawn[role] if role in some else rows[drawn[role]] for role, rows in held.items()}
+    return {role: view[places[role]] for role, view in views.items() if role in places}
 
 
 def _gauges(

@@ -248,8 +248,8 @@ def _next(comparison: Comparison) -> str:
     if agreement is None:
         moved = any(change.mean_total >= STILL for change in changes)
         all_gauge = "All of the difference could be a gauge. " if moved and comparison.fits else ""
-        remedy = "save both sides of each, `embaudit.save(embaudit.load(PATH, left=FILE), NEW)`, and compare those"
-        remedy = "compare them with `--inputs FILE`" if comparison.roles[0] == "input" else remedy
+        both = "save both sides of each, `embaudit.save(embaudit.load(PATH, left=FILE), NEW)`, and compare those"
+        remedy = "compare them with `--inputs FILE`" if comparison.roles[0] == "input" else both
         return f"{all_gauge}Whether the models predict the same cannot be known from one side: {remedy}."
     still = all(map(_is_still, changes))
     served = all(change.predicted_kept is None or change.predicted_kept > 1 - LISTS for change in changes)

@@ -274,8 +274,7 @@ def glance_of(audit: Audit) -> Glance:
     bounds = [heading for heading in proven if heading in shown]
     columns = {"cosines": [Pairs(role).titled(model) for role in evidence.roles], **shown}
     groups = ((SEEN, len(shown) - len(bounds)), (SHIFTED if model.free_shifts else PROVEN, len(bounds)))
-    products = "products with another table" if is_alone(audit.model) else "predictions"
-    key = [f"Equivalent: same {products}."]
+    key = [f"Equivalent: same {'products with another table' if is_alone(audit.model) else 'predictions'}."]
     if bounds:
         key += ["κ: largest / smallest stretch.", *["Unseen parts: no bound."] * bool(evidence.equivalence.unseen)]
         key += [f"Shifts: ≤ {LENGTH:g} typical row (lists {SHIFT:g})."] * bool(model.free_shifts)
