@@ -7,7 +7,7 @@ PEERS := .venv-peers
 OLDEST := .venv-oldest
 DOCS := .venv-docs
 
-.PHONY: demo test test-slow docs test-peers test-oldest check style mutants adversary tolerances fuzz coverage killed bench bench-quick lock clean
+.PHONY: demo test test-slow docs test-peers test-oldest check style mutants adversary tolerances fuzz coverage killed bench bench-quick kept lock clean
 
 demo: $(READY)
 	$(BIN)/embaudit demo
@@ -59,6 +59,13 @@ $(PEERS)/.ready: requirements-peers.lock pyproject.toml
 	$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r requirements-peers.lock
 	$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	touch $@
+
+# Write anew the texts and numbers that tests keep, of a room or a file where one is named, as make kept TESTS=tests/io;
+# read what changed before it is committed.
+TESTS ?=
+kept: $(READY)
+	UPDATE_SCREENS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -q -n 0 $(TESTS)
+	$(BIN)/python docs/generate.py
 
 # Change the code at random places and see whether the tests notice; for example make mutants ROOMS=gauges SEED=1.
 NUMBER ?= 300

@@ -1,23 +1,17 @@
-"""Lines of Python in a text, and below each of them what comes of it, kept for people to read.
-
-`UPDATE_SCREENS=1` writes anew what stands below the lines; read what changed before it is kept.
-"""
+"""Lines of Python in a text, and below each of them what comes of it, kept for people to read."""
 
 from __future__ import annotations
 
-import os
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from snapshots import ANEW, sections, write_sections
 
 from embaudit.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-SECTION = re.compile(r"^== (.*)\n((?:(?!== ).*\n)*)", re.MULTILINE)
 
 
 def error_of(function: Any, *arguments: Any, **options: Any) -> str:
@@ -44,10 +38,13 @@ def shown(value: Any) -> str:
 
 def assert_expressions(path: Path, names: dict[str, Any], described: Callable[[Any], str] = shown) -> None:
     """Evaluate each line with these names, and compare what comes of it with what is kept."""
-    kept, said = dict(SECTION.findall(path.read_text(encoding="utf-8"))), {}
+    kept, said = sections(path), {}
     for line in kept:
         text = error_of(lambda line=line: described(eval(line, names)))
         said[line] = text.replace(f"{Path.cwd()}/", "") + "\n"
-    if os.environ.get("UPDATE_SCREENS"):
-        path.write_text("".join(f"== {line}\n{text}" for line, text in said.items()), encoding="utf-8")
-    assert {x: text for x, text in said.items() if text != kept[x]} == {x: kept[x] for x in said if said[x] != kept[x]}
+    if ANEW:
+        write_sections(path, said)
+    else:
+        assert {x: text for x, text in said.items() if text != kept[x]} == {
+            x: kept[x] for x in said if said[x] != kept[x]
+        }

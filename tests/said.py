@@ -1,16 +1,12 @@
-"""Whole sentences behind what tests match a part of: refusals and readings, in `said.txt` of each folder.
-
-`UPDATE_SCREENS=1 pytest -n 0 tests/ROOM` writes them anew; read what changed before it is kept.
-"""
+"""Whole sentences behind what tests match a part of: refusals and readings, in `said.txt` of each folder."""
 
 from __future__ import annotations
 
-import os
 import re
 from contextlib import contextmanager
-from functools import cache
 
 import pytest
+from snapshots import section
 
 from embaudit.errors import InputError
 from embaudit.io.intake import Reading
@@ -20,13 +16,6 @@ LONG = re.compile(r"(?<![A-Za-z])[-+]?(?:\d[\d,]*\.\d+|\d[\d,]{3,}\d|\d+(?=e[-+]
 KEPT_APART = ("test_transcripts.py", "test_refusals.py", "test_texts.py", "test_kept_numbers.py",
               "test_parallel.py", "test_io_files.py", "test_what_is_read.py")  # fmt: skip
 """They have texts of their own, or sentences of other libraries."""
-
-
-@cache
-def kept(path):
-    """Return what is kept of each test of a folder."""
-    text = path.read_text(encoding="utf-8") if path.exists() else ""
-    return dict(re.findall(r"^== (.*)\n((?:(?!== ).*\n)*)", text, re.MULTILINE))
 
 
 class Record:
@@ -58,9 +47,6 @@ class Record:
 
     def compare(self, item):
         """Compare with what is kept of a test; of a new one nothing is."""
-        path, name = item.path.with_name("said.txt"), f"{item.path.name}::{item.name}"
-        sections, text = kept(path), "".join(f"{line}\n" for line in self.lines if line)
-        if os.environ.get("UPDATE_SCREENS") and text != sections.get(name, ""):
-            sections[name] = text
-            path.write_text("".join(f"== {x}\n{sections[x]}" for x in sorted(sections) if sections[x]), "utf-8")
-        assert text == sections.get(name, text)
+        text = "".join(f"{line}\n" for line in self.lines if line)
+        kept = section(item.path.with_name("said.txt"), f"{item.path.name}::{item.name}", text)
+        assert text == (text if kept is None else kept)

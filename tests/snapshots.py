@@ -1,9 +1,10 @@
-"""Texts that are kept for people to read: `UPDATE_SCREENS=1` writes them anew; read what changed before it is kept."""
+"""Texts that are kept for people to read, whole or in sections: `make kept` writes them anew; read what changed."""
 
 from __future__ import annotations
 
 import os
 import re
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,13 +23,16 @@ from matplotlib.text import Text
 from embaudit.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from matplotlib.artist import Artist
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
     from numpy.typing import ArrayLike
 
+ANEW = bool(os.environ.get("UPDATE_SCREENS"))
+"""Whether texts are written anew; one process writes them."""
+SECTION = re.compile(r"^== (.*)\n((?:(?!== ).*\n)*)", re.MULTILINE)
 REFUSED = Path(__file__).with_name("refused.txt")
 NUMBER = re.compile(r"(?<![\w.])-?\d[\d,]*\.?\d*(?![\w.]*\w)")
 LOCK = (Path(__file__).parents[1] / "requirements.lock").read_text(encoding="utf-8")
@@ -41,25 +45,45 @@ as_locked = pytest.mark.skipif(
 )
 
 
+@cache
+def sections(path: Path) -> dict[str, str]:
+    """Return the sections of a text by their titles."""
+    return dict(SECTION.findall(path.read_text(encoding="utf-8"))) if path.exists() else {}
+
+
+def write_sections(path: Path, texts: Mapping[str, str]) -> None:
+    """Write the sections that hold something, in their order."""
+    path.write_text("".join(f"== {title}\n{text}" for title, text in texts.items() if text), encoding="utf-8")
+
+
+def section(path: Path, title: str, text: str) -> str | None:
+    """Return a section as it is kept; where it is written anew, put this text there, in the order of titles."""
+    kept = sections(path)
+    if ANEW and kept.get(title, "") != text:
+        kept[title] = text
+        write_sections(path, dict(sorted(kept.items())))
+    return kept.get(title)
+
+
+def assert_section(path: Path, title: str, text: str) -> None:
+    """Compare a section of a text that many cases share."""
+    assert text == section(path, title, text)
+
+
+def whole(path: Path, text: str) -> str:
+    """Return a text as it is kept; where it is written anew, put this one there."""
+    if ANEW:
+        path.write_text(text, encoding="utf-8")
+    return path.read_text(encoding="utf-8")
+
+
 def assert_snapshot(path: Path, text: str) -> None:
     """Compare a text with the one kept: words are the same, figures but for rounding."""
     text = ROUNDING.sub("0.0", text)
-    if os.environ.get("UPDATE_SCREENS"):
-        path.write_text(text, encoding="utf-8")
-    kept = path.read_text(encoding="utf-8")
+    kept = whole(path, text)
     assert NUMBER.sub("#", text) == NUMBER.sub("#", kept)
     before, now = ([float(x.replace(",", "")) for x in NUMBER.findall(each)] for each in (kept, text))
     np.testing.assert_allclose(now, before, rtol=0.02, atol=0.011)
-
-
-def assert_section(path: Path, name: str, text: str) -> None:
-    """Compare a section of a text that many cases share; where it is written anew, one process runs them."""
-    sections = dict(re.findall(r"^== (.*)\n((?:(?!== ).*\n)*)", path.read_text(encoding="utf-8"), re.MULTILINE))
-    if os.environ.get("UPDATE_SCREENS"):
-        sections[name] = text
-        whole = "".join(f"== {each}\n{sections[each]}" for each in sorted(sections))
-        path.write_text(whole, encoding="utf-8")
-    assert text == sections.get(name)
 
 
 def assert_refused(name: str, calls: Iterable[Callable[[], object]]) -> None:

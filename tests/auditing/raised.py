@@ -1,6 +1,6 @@
 """A case for every finding and note that an audit can draw, from evidence made by hand or traits of a few rows.
 
-`python tests/auditing/raised.py` writes `texts.txt` anew: each of them as people read it.
+`texts.txt` holds each of them as people read it.
 """
 
 from __future__ import annotations
@@ -352,7 +352,3 @@ def printed(finding: Finding) -> str:
 def page() -> str:
     """Return all of them."""
     return "\n\n".join(map(printed, drawn())) + "\n"
-
-
-if __name__ == "__main__":
-    TEXTS.write_text(page(), encoding="utf-8")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from raised import TEXTS, UGLY, cases, drawn, page
+from snapshots import whole
 
 import embaudit
 from embaudit.auditing.finding import Kind
@@ -19,7 +20,7 @@ CASES = sorted(cases())
 
 
 def test_every_text_is_that_of_the_golden_file():
-    assert page().split("\n\n") == TEXTS.read_text(encoding="utf-8").split("\n\n")
+    assert page().split("\n\n") == whole(TEXTS, page()).split("\n\n")
 
 
 def test_every_code_and_every_note_is_raised_by_some_model():

@@ -1,9 +1,4 @@
-"""The first screens of real inputs, kept as text in `screens/` for people to read.
-
-    UPDATE_SCREENS=1 .venv/bin/pytest tests/cli/test_first_screens.py
-
-writes them anew; read what changed before it is kept.
-"""
+"""The first screens of real inputs, kept as text in `screens/` for people to read."""
 
 from __future__ import annotations
 

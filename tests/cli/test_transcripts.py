@@ -1,8 +1,6 @@
 """Commands and all they print, kept in `transcripts/` for people to read, and run again as they stand there.
 
-    UPDATE_SCREENS=1 .venv/bin/pytest tests/cli/test_transcripts.py
-
-writes anew what follows each `$ embaudit ...`; read what changed before it is kept.
+A new line `$ embaudit ...` is enough: `make kept TESTS=tests/cli/test_transcripts.py` writes what follows each.
 """
 
 from __future__ import annotations

@@ -1,13 +1,9 @@
-"""Every number and sentence of every result is that of the last time, but for rounding.
-
-`UPDATE_SCREENS=1 pytest -n 0 tests/golden` writes them anew; read what changed before it is kept.
-"""
+"""Every number and sentence of every result is that of the last time, but for rounding."""
 
 from __future__ import annotations
 
 import inspect
 import json
-import os
 import re
 from functools import cached_property, partial
 from importlib import import_module
@@ -19,7 +15,7 @@ import pandas as pd
 import pytest
 from report.test_results import more, results
 from report.test_told import CHANGES, MODELS, ROWS
-from snapshots import NUMBER
+from snapshots import ANEW, NUMBER
 
 import embaudit as ea
 from embaudit import softmax
@@ -182,7 +178,7 @@ def assert_kept(path, title, found):
     """Compare plain values with those kept under a title."""
     found = json.loads(json.dumps(found))
     kept = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    if os.environ.get("UPDATE_SCREENS"):
+    if ANEW:
         kept[title] = found
         lines = [f"{json.dumps(key)}: {json.dumps(kept[key], separators=(',', ':'))}" for key in sorted(kept)]
         path.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")

@@ -248,7 +248,7 @@ def refusal(call, arguments):
 
 
 SAID = Path(__file__).with_name("refused.txt")
-"""What each parameter must be; `UPDATE_SCREENS=1 pytest tests/house/test_wrong_arguments.py` writes it anew."""
+"""What each parameter must be."""
 
 
 @pytest.mark.parametrize("call", CALLS, ids=name_of)

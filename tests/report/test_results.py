@@ -152,7 +152,6 @@ def more() -> dict[str, Result]:
 
 
 def test_every_option_of_a_result_has_its_default():
-    """`UPDATE_SCREENS=1 pytest tests/report/test_results.py` writes them anew."""
     told = [
         f"{name}.{each}{signature(method)}\n"
         for name, one in sorted(results().items())

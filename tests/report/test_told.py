@@ -1,7 +1,4 @@
-"""What results say in words, of models of every kind: `told.txt` holds each branch of it for people to read.
-
-`UPDATE_SCREENS=1 pytest tests/report/test_told.py` writes it anew.
-"""
+"""What results say in words, of models of every kind: `told.txt` holds each branch of it for people to read."""
 
 from __future__ import annotations
 
