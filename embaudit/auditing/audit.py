@@ -18,6 +18,7 @@ from embaudit.auditing.options import Options, effort_of
 from embaudit.auditing.texts import VERDICT, thresholds_of
 from embaudit.auditing.wording import kind_of, names_of
 from embaudit.core.checked import RNG, as_list, as_seed, is_integer, named_keywords
+from embaudit.core.deferred import pd
 from embaudit.core.plain import Recorded, frame_of, record
 from embaudit.core.results import Drawn
 from embaudit.gauges import GaugeGroup
@@ -27,8 +28,6 @@ from embaudit.model import Comparison, FactorModel, Pairs, Role, comparing, with
 from embaudit.model.final_norm import FinalNorm
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from embaudit.auditing.finding import Finding
     from embaudit.auditing.heads import HeadReport
     from embaudit.canonical.equivalents import EquivalentModel
@@ -245,8 +244,6 @@ class Audit(Drawn):
 
         Columns are those of the JSON's `movement` records, and `drift`, `drift_tolerance` and `drift_ok`.
         """
-        import pandas as pd
-
         frame = frame_of(map(record, self.movement_records)).drop(columns="quantiles", errors="ignore")
         drift = frame_of(map(record, self.drift_records))[["gauge", "max_abs", "tolerance", "ok"]]
         drift.columns = pd.Index(["gauge", "drift", "drift_tolerance", "drift_ok"])

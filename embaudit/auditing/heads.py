@@ -12,6 +12,7 @@ from embaudit.auditing.options import MAX_SIZES
 from embaudit.canonical import in_span
 from embaudit.core import words
 from embaudit.core.checked import RNG, as_count, as_generator, as_list, is_number
+from embaudit.core.deferred import pd
 from embaudit.core.parallel import results_of
 from embaudit.core.results import Result
 from embaudit.core.words import counted
@@ -30,8 +31,6 @@ from embaudit.softmax.shifts import NeighbourChange, neighbour_change, panel_pai
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    import pandas as pd
 
     from embaudit.core.checked import Indices
     from embaudit.model import FactorModel
@@ -179,8 +178,6 @@ class HeadReport(Result):
 
     def to_frame(self) -> pd.DataFrame:
         """One row for each equivalent head: its gauge, how probabilities and label cosines moved."""
-        import pandas as pd
-
         records = [head.to_dict() for head in (self.centred, *self.equivalents)]
         return pd.DataFrame(records).drop(columns="quantiles")
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,14 +15,12 @@ from embaudit.canonical.balance import BALANCED, balanced_maps
 from embaudit.canonical.form import EXPONENTS, CanonicalForm, canonical_form, require_both_sides, require_form_of
 from embaudit.canonical.row_span import in_span
 from embaudit.core.checked import Floats, Matrix, Vector, frozen
+from embaudit.core.deferred import pd
 from embaudit.core.results import Result
 from embaudit.io import as_model
 from embaudit.io.files import AnyPath
 from embaudit.linalg.moments import Moments
 from embaudit.model import Equivalence, FactorModel, Link, SideName
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 SAME_SHAPE = 1e-3
 """Relative distance of a Gram matrix from a shape that a library writes exactly (float32 stays below)."""
@@ -113,8 +110,6 @@ class Position(Result):
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row for each canonical gauge, and one for the nearest: exponent, and κ of the gauge to it."""
-        import pandas as pd
-
         places = {name: (EXPONENTS[name], np.exp(d)) for name, d in self.distances.items()}
         places["nearest"] = (self.exponent, np.exp(self.distance))
         return pd.DataFrame.from_dict(places, orient="index", columns=["exponent", "condition"]).rename_axis("gauge")

@@ -17,6 +17,7 @@ from embaudit.comparison.fits import CrossFitHalf
 from embaudit.comparison.matching import Match, Pairing
 from embaudit.comparison.thresholds import CarriedThreshold, n_displaced, thresholds
 from embaudit.core.checked import Floats, Indices
+from embaudit.core.deferred import pd
 from embaudit.linalg.intervals import draw_groups, jackknife_margin, leave_out_means, standard_error
 from embaudit.linalg.nearest import NeighbourLists, list_length, neighbours
 from embaudit.linalg.pairs import all_pairs, distinct, n_pairs, pair_cosines
@@ -26,7 +27,6 @@ from embaudit.movements.neighbourhoods import Neighbourhood, by_name
 from embaudit.movements.twins import once
 
 if TYPE_CHECKING:
-    import pandas as pd
     from numpy.typing import NDArray
 
 PARTS = ("total", "gauge", "unseen", "remainder")
@@ -196,8 +196,6 @@ class RoleChange:
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row for each entity, the one that moved most first."""
-        import pandas as pd
-
         return pd.DataFrame({"name": self.match.names, **{name: getattr(self, name) for name in PARTS}}).sort_values(
             "total", ascending=False, kind="stable", ignore_index=True
         )

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from embaudit.comparison.change import PARTS, TIED
 from embaudit.core.checked import as_count, is_number
+from embaudit.core.deferred import pd
 from embaudit.core.results import Result
 from embaudit.errors import must_be
 from embaudit.model import SideName
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from embaudit.comparison.agreement import Agreement
     from embaudit.comparison.change import RoleChange
     from embaudit.comparison.rounded import Rounded
@@ -82,8 +81,6 @@ class Comparison(Result):
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row for each side compared; the mean change and shares of lists kept with their 95 % intervals."""
-        import pandas as pd
-
         return pd.DataFrame(self.changes_by_side)
 
     @property

@@ -7,10 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from types import EllipsisType
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
-if TYPE_CHECKING:
-    import pandas as pd
+from embaudit.core.deferred import pd
 
 Finite: TypeAlias = Annotated[float, {"type": "number"}]
 """A number that is never null in JSON; the mapping holds what its JSON Schema says besides."""
@@ -111,6 +110,4 @@ def frame_of(records: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
     >>> frame_of([{"share": None}]).dtypes.astype(str).to_dict()
     {'share': 'float64'}
     """
-    import pandas as pd
-
     return pd.DataFrame([{key: math.nan if x is None else x for key, x in record.items()} for record in records])

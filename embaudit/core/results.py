@@ -5,11 +5,10 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
+from embaudit.core.deferred import pd
 from embaudit.core.plain import frame_of, record
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from embaudit.report.display import Display
 
 

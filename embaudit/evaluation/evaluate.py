@@ -14,6 +14,7 @@ from embaudit.canonical.form import EXPONENTS, canonical_form
 from embaudit.canonical.identified import identified_factors
 from embaudit.canonical.row_span import in_span
 from embaudit.core.checked import RNG, as_count, as_generator, named_keywords
+from embaudit.core.deferred import pd
 from embaudit.core.parallel import row_blocks
 from embaudit.core.results import Result
 from embaudit.core.words import counted, percent
@@ -30,8 +31,6 @@ from embaudit.model.sizes import require_ordinary_size
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-
-    import pandas as pd
 
     from embaudit.core.checked import Indices
 
@@ -113,8 +112,6 @@ class Evaluation(Result):
             one measure hold together: chance keeps all of them true in 95 % of cases, whichever of them is picked
             afterwards.
         """
-        import pandas as pd
-
         return pd.DataFrame(self.records())
 
     def records(self) -> list[dict[str, Any]]:

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from embaudit.core.deferred import pa
 from embaudit.errors import InputError, must_be
 from embaudit.io.catalogue import COLUMNS
 from embaudit.io.codecs.arrays import UNNAMED, Memory, as_array
@@ -89,8 +90,6 @@ def _in_memory(source: Any, options: dict[str, Any]) -> tuple[Contents, Request,
 
 def _of_frame(frame: Any, options: dict[str, Any]) -> tuple[Contents, Request, str]:
     """Read a data frame as a table in a file is read."""
-    import pyarrow as pa
-
     if type(frame).__module__.partition(".")[0] == "pandas":
         # Row numbers are no ids; any other index is.
         counted = type(frame.index).__name__ == "RangeIndex" and frame.index.name is None

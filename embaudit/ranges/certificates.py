@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from embaudit.core.checked import EPS, Flags, Floats, Indices, Matrix, as_list, as_numbers, frozen
+from embaudit.core.deferred import pd
 from embaudit.core.parallel import parallel_map, row_blocks
 from embaudit.core.results import Drawn
 from embaudit.core.words import percent
@@ -31,8 +32,6 @@ from embaudit.ranges.half_angle import tangent_of
 from embaudit.ranges.range_solver import ranges_of_pairs
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from embaudit.report.display import Display
 
 _NEAR = 0.999
@@ -134,8 +133,6 @@ class CertifiedNeighbours(Drawn):
 
         A row without direction has no entries.
         """
-        import pandas as pd
-
         m, n = self.indices.shape
         listed = {"neighbour": self.indices.ravel(), "cosine": self.cosines.ravel(), "radius": self.radii.ravel()}
         whose = {"row": np.repeat(self.rows, n), "place": np.tile(np.arange(1, n + 1), m)}

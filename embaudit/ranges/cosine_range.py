@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from embaudit.core.checked import EPS, RNG, Flags, Floats, as_list, as_numbers, frozen, is_integer, is_number
+from embaudit.core.deferred import pd
 from embaudit.core.results import Result
 from embaudit.core.words import counted, drawn_of, percent
 from embaudit.errors import EquivalenceError, InputError, must_be
@@ -22,9 +23,6 @@ from embaudit.ranges.affine import CrossRangeSolver, SameSideRangeSolver
 from embaudit.ranges.diagonal import BoundedDiagonalRangeSolver, CrossDiagonalRangeSolver, DiagonalRangeSolver
 from embaudit.ranges.half_angle import cosine_of
 from embaudit.ranges.range_solver import End, RangeSolver, paired_rows, ranges_of_pairs
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 SLACK = 1e-9
 """Rounding that a cosine at an end of its range may carry."""
@@ -113,8 +111,6 @@ class CosineRange(Result):
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row a pair: its row numbers, its cosine, the ends of its range and whether they are attained."""
-        import pandas as pd
-
         names = ("first", "second", "third", "fourth")[: self.pairs.shape[1]]
         ends = ("lower", "upper", "lower_attained", "upper_attained")
         columns = {"cosine": self.before, **{name: getattr(self, name) for name in ends}}

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.core.checked import Floats, Matrix, Vector
+from embaudit.core.deferred import pd
 from embaudit.core.parallel import row_blocks
 from embaudit.core.results import Result
 from embaudit.core.words import counted, drawn_of, percent
@@ -20,9 +21,6 @@ from embaudit.io.files import AnyPath, as_path, plain_suffix
 from embaudit.io.saving import Draft, room_in, save, stored_side
 from embaudit.linalg.mapped import Mapped, RowMap
 from embaudit.model import OPPOSITE, Equivalence, FactorModel, SideName
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 PROBES = 4096
 """Rows, and pairs of rows, that a check looks at."""
@@ -96,8 +94,6 @@ class Remedy(Result):
 
         Columns are `id`, `title` and `vector`, before them `role` where there are two sides.
         """
-        import pandas as pd
-
         tables = [
             pd.DataFrame({"role": role, "id": ids, "title": self.model.names(role), "vector": [*self.vectors(role)]})
             for role in self.roles

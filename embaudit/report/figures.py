@@ -13,6 +13,7 @@ from embaudit.attacks import Attack
 from embaudit.auditing import Audit
 from embaudit.canonical import CanonicalForm, identified_cosines, in_span
 from embaudit.core.checked import MOST_COUNT, RNG, Floats, as_count, as_generator
+from embaudit.core.deferred import pd
 from embaudit.core.words import counted, cut, visible
 from embaudit.errors import must_be
 from embaudit.linalg.pairs import draw_pairs
@@ -40,8 +41,6 @@ from embaudit.report.display import (
 )
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from embaudit.blocks import BlockCosines
     from embaudit.reversals import Grouping, SimpsonReport
     from embaudit.reversals.report import PlottedRows
@@ -380,8 +379,6 @@ class SimpsonDisplay(Display):
 
     def frame(self) -> pd.DataFrame:
         """Return one row a group: its rows, means, the standard deviation of x, and the slope of its line."""
-        import pandas as pd
-
         m = self.grouping.moments
         columns = {"n": m.n, "mean_x": m.mean_x, "mean_y": m.mean_y, "std_x": (m.sxx / m.n) ** 0.5, "slope": m.slope}
         return pd.DataFrame({"group": list(self.grouping.levels), **columns})

@@ -7,7 +7,7 @@ from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from embaudit.canonical.equivalents import PREDICTS, EquivalentModel, equivalent
 from embaudit.canonical.identified import prediction_view
 from embaudit.canonical.row_span import span_basis, turned
 from embaudit.core.checked import RNG, Floats, Indices, as_count, as_generator, as_list
+from embaudit.core.deferred import pd
 from embaudit.core.words import counted, cut, nearest_to, two_decimals
 from embaudit.errors import InputError, must_be
 from embaudit.evaluation.truth import labels_in
@@ -48,9 +49,6 @@ from embaudit.report.figures import (
     predicted_word,
 )
 from embaudit.reversals import SimpsonReport
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 MOST_ROWS = 1_000
 """Rows of a heatmap at most: their cosines are held as a matrix, and take seconds to put in order."""
@@ -240,8 +238,6 @@ class HeatmapDisplay(Display):
 
     def frame(self) -> pd.DataFrame:
         """Return one row a pair: the numbers, names and groups of its rows, and its cosine in every panel."""
-        import pandas as pd
-
         ends = dict(zip(("first", "second"), np.triu_indices(len(self.names), 1), strict=True))
         names, groups = (np.array(texts, dtype=object) for texts in (self.names, self.selection.groups))
         columns: dict[str, Any] = {end: self.selection.rows[at] for end, at in ends.items()}

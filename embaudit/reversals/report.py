@@ -13,14 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.core.checked import Flags, Floats, as_count
+from embaudit.core.deferred import pd
 from embaudit.core.plain import Recorded
 from embaudit.core.results import Drawn
 from embaudit.core.words import counted, percent
 from embaudit.reversals.statistics import Association, GroupMoments
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from embaudit.report.display import Display
 
 MOST_GROUPS = 1_000
@@ -249,8 +248,6 @@ class Grouping(Recorded):
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row a group."""
-        import pandas as pd
-
         m = self.moments
         columns = {
             "n": m.n.astype(np.int64),
@@ -362,8 +359,6 @@ class SimpsonReport(Drawn):
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row a grouping, ranked."""
-        import pandas as pd
-
         groupings = self.groupings
         columns = {
             "kind": [str(g.kind) for g in groupings],

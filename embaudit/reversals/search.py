@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import astuple, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from embaudit.core.checked import MOST_COUNT, RNG, Floats, as_count, as_factors, as_generator, is_number
+from embaudit.core.deferred import pd
 from embaudit.core.progress import track
 from embaudit.core.words import counted
 from embaudit.errors import InputError, must_be
@@ -26,9 +27,6 @@ from embaudit.reversals.statistics import (
     within_p_values,
 )
 from embaudit.reversals.table import Groups, Levels, as_numbers, expanded, find_groupings
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 SAMPLE = 2_000
 """Rows kept of each grouping for a picture."""

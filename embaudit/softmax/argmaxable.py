@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from embaudit.core.checked import Flags, Floats, Indices, Matrix, as_rows
+from embaudit.core.deferred import pd
 from embaudit.core.results import Result
 from embaudit.core.words import counted
 from embaudit.errors import must_be
@@ -17,9 +18,6 @@ from embaudit.model import FactorModel
 from embaudit.model.sizes import require_model
 from embaudit.softmax.coordinates import LabelCoordinates, first_twins, label_coordinates
 from embaudit.softmax.feasibility import MARGIN, MAX_CELLS, NO, OPEN, YES, solve_feasibility
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 WORDS = {YES: "yes", NO: "no", OPEN: "undecided"}
 TIED = "tied"
@@ -99,8 +97,6 @@ class Argmaxable(Result):
 
     def to_frame(self) -> pd.DataFrame:
         """One row a label: its number, name, answer (yes, tied, no, undecided) and lead."""
-        import pandas as pd
-
         answer = np.where(self.can_lead, WORDS[YES], np.where(self.decided, WORDS[NO], WORDS[OPEN])).astype(object)
         answer[self.tied] = TIED
         return pd.DataFrame({"label": self.labels, "name": self.names, "argmaxable": answer, "lead": self.lead})
@@ -237,8 +233,6 @@ class SharedHalves(Result):
 
     def to_frame(self) -> pd.DataFrame:
         """One row a pair: numbers, names, answer (yes, no, undecided) and lead."""
-        import pandas as pd
-
         (first, second), (name, other) = self.pairs.T, self.names.T
         answer = np.where(self.can_share, WORDS[YES], np.where(self.decided, WORDS[NO], WORDS[OPEN]))
         columns = {"first": first, "second": second, "first_name": name, "second_name": other}

@@ -10,18 +10,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import IO, Any, Literal, TypeAlias
 
 import numpy as np
 
+from embaudit.core.deferred import compute, pa
 from embaudit.errors import InputError, must_be
 from embaudit.io.codecs.lists import is_list
 from embaudit.io.codecs.unpacked import open_bytes
 from embaudit.io.files import existing_file, plain_suffix
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 
 Cell: TypeAlias = Literal["id", "number", "text"]
 Header: TypeAlias = Literal["auto"] | bool
@@ -213,8 +210,6 @@ def read_delimited(sources: Sequence[Delimited], columns: Mapping[int, Cell]) ->
     InputError
         At the first line of another width and the first number that is none, with its line.
     """
-    import pyarrow as pa
-
     table = pa.concat_tables(_parsed(source, columns) for source in sources)
     read = {position: table.column(str(position)) for position in columns}
     return {position: as_ids(column) if columns[position] == "id" else column for position, column in read.items()}
@@ -222,7 +217,6 @@ def read_delimited(sources: Sequence[Delimited], columns: Mapping[int, Cell]) ->
 
 def _parsed(source: Delimited, columns: Mapping[int, Cell], settled: Delimited | None = None) -> pa.Table:
     """Parse columns of one file; an id is text yet."""
-    import pyarrow as pa
     from pyarrow import csv as arrow
 
     types = {"id": pa.dictionary(pa.int32(), pa.string()), "number": pa.float64(), "text": pa.string()}
@@ -272,9 +266,6 @@ def as_ids(column: pa.ChunkedArray | list[str]) -> pa.ChunkedArray:
     [[7, -5], ['7', '007'], ['-0', '100000000000000000000']]
     """
     # Each distinct id is looked at once, as a place in a dictionary.
-    import pyarrow as pa
-    from pyarrow import compute
-
     column = column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])
     column = column.dictionary_encode().unify_dictionaries()
     texts = compute.utf8_trim_whitespace(column.chunk(0).dictionary)

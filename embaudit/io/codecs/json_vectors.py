@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from embaudit.core.deferred import pa
 from embaudit.errors import InputError, must_be, option
 from embaudit.io.codecs.delimited import as_ids
 from embaudit.io.codecs.npy import reason
 from embaudit.io.codecs.unpacked import open_bytes
 from embaudit.io.files import plain_suffix
 from embaudit.io.json_text import parsed, parsed_once
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 LINES = (".jsonl", ".ndjson")
 ALLOWED = "vectors: lists of numbers, {id: vector}, or records of an id and a vector"
@@ -29,7 +27,6 @@ def table(path: Path) -> pa.Table:
     InputError
         If it is no JSON, or holds something else than vectors.
     """
-    import pyarrow as pa
     from pyarrow import json
 
     try:
@@ -52,8 +49,6 @@ def table(path: Path) -> pa.Table:
 
 def _of(content: Any, path: Path, depth: int = 1) -> pa.Table:
     """Make a table of a document: records, lists, a map of vectors, or columns; one level deeper at most."""
-    import pyarrow as pa
-
     vectors = pa.list_(pa.float64())
     if isinstance(content, list) and content:
         if all(isinstance(row, dict) for row in content):

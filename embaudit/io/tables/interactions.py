@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.core.checked import Floats, is_number
+from embaudit.core.deferred import pd
 from embaudit.errors import must_be
 from embaudit.io.codecs.delimited import Cell, Header
 from embaudit.io.files import AnyPath
@@ -124,7 +125,6 @@ def read_interactions(
     >>> found.counts("left"), found.counts("right")
     (array([2., 1.]), array([1., 2.]))
     """
-    import pandas as pd
     from scipy.sparse import coo_matrix
 
     if duplicates not in get_args(Duplicates):
