@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
@@ -12,8 +13,6 @@ from embaudit.cli.terminal import Output, Workers
 from embaudit.core.words import listed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from embaudit.evaluation import Truth
     from embaudit.io import Joined
 

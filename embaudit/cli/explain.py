@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import chain
 from textwrap import fill
 from typing import TYPE_CHECKING, Annotated
@@ -12,8 +13,6 @@ from embaudit.cli.app import app
 from embaudit.cli.terminal import make_console
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from embaudit.model.objectives import Objective, Training
 
 WIDTH = 80

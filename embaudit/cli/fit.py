@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
@@ -16,8 +17,6 @@ from embaudit.cli.terminal import Workers, make_console
 from embaudit.core.words import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from embaudit.io import Interactions
     from embaudit.solvers import FactorPenaltyMF, ProductPenaltyMF
 

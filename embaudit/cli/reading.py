@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Self
@@ -16,8 +17,6 @@ from embaudit.cli.terminal import values_in
 from embaudit.core.progress import announced
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from embaudit.io import Reading
     from embaudit.model import FactorModel
 

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
+from embaudit.comparison.matching import Match
+from embaudit.core.checked import Floats, Indices
 from embaudit.core.plain import Finite
 from embaudit.linalg.nearest import TIE, TopK
 from embaudit.linalg.rows import sample_rows
-from embaudit.model import Softmax
+from embaudit.model import FactorModel, Softmax
 from embaudit.model.equivalence import Equivalence, largest_gap, log_softmax, row_correlations, unlike_rows
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from embaudit.comparison.matching import Match
-    from embaudit.core.checked import Floats, Indices
-    from embaudit.model import FactorModel
 
 ROWS = 512
 """Left rows whose predictions are compared."""

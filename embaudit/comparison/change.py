@@ -9,9 +9,10 @@ away, and a gauge that moves cosines or lists without bringing them nearer expla
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from embaudit.comparison.fits import CrossFitHalf
 from embaudit.comparison.matching import Match, Pairing
@@ -25,9 +26,6 @@ from embaudit.linalg.rows import sample_rows
 from embaudit.model import SideName
 from embaudit.movements.neighbourhoods import Neighbourhood, by_name
 from embaudit.movements.twins import once
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 PARTS = ("total", "gauge", "unseen", "remainder")
 """The mean change of a cosine, and what it consists of."""

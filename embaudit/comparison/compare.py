@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,7 +16,7 @@ from embaudit.comparison.fits import EXPLAINED, WORSE, CrossFitHalf, Draws, fold
 from embaudit.comparison.matching import Match, Pairing, match, pairing
 from embaudit.comparison.result import Comparison
 from embaudit.comparison.rounded import LoadedModel, rounded, with_states
-from embaudit.core.checked import RNG, as_generator, as_list, named_keywords
+from embaudit.core.checked import RNG, Floats, Indices, as_generator, as_list, named_keywords
 from embaudit.core.parallel import one_blas_thread
 from embaudit.core.progress import track
 from embaudit.errors import InputError
@@ -26,9 +25,6 @@ from embaudit.linalg.nearest import require_length
 from embaudit.linalg.rows import sample_rows
 from embaudit.model import FactorModel, SideName
 from embaudit.model.sizes import require_ordinary_size
-
-if TYPE_CHECKING:
-    from embaudit.core.checked import Floats, Indices
 
 ROWS = 50_000
 """Shared entities of a side that are looked at; more are sampled."""

@@ -7,26 +7,21 @@ gauge is fitted on the rest, in which `P Qᵀ` is the same.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from embaudit.canonical.row_span import seen_directions
-from embaudit.comparison.fits import GROUPS
+from embaudit.comparison.fits import GROUPS, Rows
 from embaudit.core.checked import Indices, Matrix
 from embaudit.core.parallel import row_blocks
 from embaudit.errors import InputError, must_be
-from embaudit.model import FactorModel
+from embaudit.model import FactorModel, SideName
 from embaudit.model.equivalence import Equivalence
 from embaudit.model.ids import BY_ROW, require_lengths, require_most, require_one_kind, without_ids
+from embaudit.model.side import Side
 from embaudit.movements.twins import twins
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from embaudit.comparison.fits import Rows
-    from embaudit.model import SideName
-    from embaudit.model.side import Side
 
 OPTIONS: dict[SideName, str] = {"left": "left_ids", "right": "ids"}
 """Options that give ids to a side that has none."""

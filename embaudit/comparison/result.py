@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
-from embaudit.comparison.change import PARTS, TIED
+from embaudit.comparison.agreement import Agreement
+from embaudit.comparison.change import PARTS, TIED, RoleChange
+from embaudit.comparison.rounded import Rounded
+from embaudit.comparison.thresholds import CarriedThreshold
 from embaudit.core.checked import as_count, is_number
 from embaudit.core.deferred import pd
 from embaudit.core.results import Result
 from embaudit.errors import must_be
 from embaudit.model import SideName
-
-if TYPE_CHECKING:
-    from embaudit.comparison.agreement import Agreement
-    from embaudit.comparison.change import RoleChange
-    from embaudit.comparison.rounded import Rounded
-    from embaudit.comparison.thresholds import CarriedThreshold
-    from embaudit.movements.neighbourhoods import Neighbourhood
+from embaudit.movements.neighbourhoods import Neighbourhood
 
 
 @dataclass(frozen=True, eq=False)

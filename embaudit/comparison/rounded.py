@@ -8,22 +8,18 @@ W' lies within a step of the type from that of `W diag(γ/γ')`.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from embaudit.comparison.matching import Match
 from embaudit.core.checked import Floats
 from embaudit.core.parallel import row_blocks
 from embaudit.io import Rounding, as_reading, rounding_of
 from embaudit.model import FactorModel
 from embaudit.model.final_norm import FinalNorm
 from embaudit.softmax.conventions import Convention
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from embaudit.comparison.matching import Match
 
 STATES = 1000
 """Random states at least; two more for each dimension, so that they span them all in each half of a fit."""

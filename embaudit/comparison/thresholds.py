@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
+from embaudit.core.checked import Floats
 from embaudit.core.plain import Finite
 from embaudit.linalg.intervals import jackknife_margin
 from embaudit.linalg.pairs import draw_pairs, pair_cosines
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from embaudit.core.checked import Floats
 
 COSINES = tuple(i / 20 for i in range(10, 20))
 """Thresholds in the first model, .5 to .95."""

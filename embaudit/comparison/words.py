@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from embaudit.comparison.agreement import SAME, Agreement
+from embaudit.comparison.change import RoleChange
 from embaudit.core.words import counted, percent
 
 if TYPE_CHECKING:
-    from embaudit.comparison.change import RoleChange
     from embaudit.comparison.result import Comparison
 
 _GAUGES = {

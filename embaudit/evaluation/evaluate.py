@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from embaudit.canonical.form import EXPONENTS, canonical_form
 from embaudit.canonical.identified import identified_factors
 from embaudit.canonical.row_span import in_span
-from embaudit.core.checked import RNG, as_count, as_generator, named_keywords
+from embaudit.core.checked import RNG, Indices, as_count, as_generator, named_keywords
 from embaudit.core.deferred import pd
 from embaudit.core.parallel import row_blocks
 from embaudit.core.results import Result
@@ -28,11 +28,6 @@ from embaudit.linalg.nearest import list_length, neighbours
 from embaudit.linalg.rows import sample_rows, unit_rows
 from embaudit.model import Equivalence, FactorModel, SideName
 from embaudit.model.sizes import require_ordinary_size
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from embaudit.core.checked import Indices
 
 CANDIDATES = 50_000
 """Rows among which neighbours are looked up; more are sampled."""

@@ -5,21 +5,17 @@ Each is measured also without some of the candidates in turn, for the replicates
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Mapping
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from embaudit.core.checked import Flags, Floats
+from embaudit.core.checked import Flags, Floats, Indices
 from embaudit.core.parallel import parallel_map, row_blocks
 from embaudit.core.progress import track
+from embaudit.evaluation.truth import Truth
 from embaudit.linalg.nearest import TopK
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from embaudit.core.checked import Indices
-    from embaudit.evaluation.truth import Truth
 
 Version: TypeAlias = tuple[Floats, Floats]
 """Vectors of rows as queries, and as candidates."""

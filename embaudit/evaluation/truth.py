@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from embaudit.core.checked import Indices
 from embaudit.core.words import counted
 from embaudit.errors import InputError, must_be
+from embaudit.io.files import AnyPath
 from embaudit.io.tables.interactions import read_interactions
 from embaudit.io.tables.titles import places_of
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from embaudit.core.checked import Indices
-    from embaudit.io.files import AnyPath
-    from embaudit.model.side import Side
+from embaudit.model.side import Side
 
 MISSING = ("", "nan", "none", "null", "na", "n/a", "(no genres listed)")
 """Texts, in lower case, that say that there is no label."""

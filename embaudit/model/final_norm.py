@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from embaudit.core.checked import Floats, Vector, as_vector, is_number
 from embaudit.errors import must_be
 from embaudit.linalg.rows import row_norms
 from embaudit.model.links import Link, Softmax
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
 NormKind: TypeAlias = Literal["rms", "layer"]
 TITLES: dict[str, str] = {"rms": "RMSNorm", "layer": "LayerNorm"}

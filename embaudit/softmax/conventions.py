@@ -9,7 +9,6 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -31,9 +30,6 @@ from embaudit.movements.neighbourhoods import LISTED, NearestChanged, Neighbourh
 from embaudit.movements.twins import copy_tolerance, twins
 from embaudit.softmax.coordinates import require_softmax
 from embaudit.softmax.label_sample import only_labels
-
-if TYPE_CHECKING:
-    from embaudit.core.checked import Matrix
 
 
 @dataclass(frozen=True, eq=False)
