@@ -19,12 +19,12 @@ def __getattr__(name: str) -> object:
     # Not before: the command needs none of it, and Ctrl-C while it is imported could not be caught.
     import lazy_loader
 
-    from embaudit.errors import GONE
+    from embaudit.errors import gone
 
     load, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 
     def public(name: str) -> object:
-        if remedy := GONE.get(f"name embaudit.{name}"):
+        if remedy := gone().get(f"name embaudit.{name}"):
             raise AttributeError(f"embaudit.{name} is gone; {remedy}.")
         return __all__ if name == "__all__" else load(name)
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection
+from functools import cache
+from importlib.resources import files
 from shlex import quote, split
 from unicodedata import category
 
@@ -28,56 +30,28 @@ FLAGS = ("binarise", "by-row", "force", "normalised", "partial", "quick", "unit"
 KEYWORDS = {"as": "as_"}
 """Options whose keyword in Python has another name."""
 
-CUTS = (
-    "Boundaries",
-    "Chunks",
-    "Columns",
-    "Coordinates",
-    "Heads",
-    "Labels",
-    "Names",
-    "Partition",
-    "Rows",
-    "as_partition",
-)
-GONE = {
-    **dict.fromkeys([f"name embaudit.blocks.{name}" for name in CUTS], "block_cosines takes words, patterns or labels"),
-    "name embaudit.blocks.NormChange": "docs/migration.md has the line of NumPy for it",
-    "name embaudit.io.FoundNorm": "StoredNorm is its name",
-    "name embaudit.io.found_norm": "read(path).norm is what it returned",
-    "name embaudit.io.final_norm_of": "read(path, norm=..., norm_kind=...).norm is what it returned",
-    "name embaudit.io.norm_of": "the model has it: load(path).final_norm",
-    **dict.fromkeys(["name embaudit.io.texts_for", "name embaudit.io.titles_for"], "join_ids joins ids and a table"),
-    "name embaudit.io.fits": "the norm says it: norm.fits(head.link, head.rank)",
-    "format mtx": "convert it in Python: numpy.save('vectors.npy', scipy.io.mmread(PATH))",
-    "format llama2c": "docs/reading.md has the line that converts it",
-    "name embaudit.reduced": "at_exponent(model, 0.5) predicts the same in the dimensions that predictions see",
-    "name embaudit.resume_in": "run the audit again, it is short enough",
-    "option audit --resume": "run the audit again, it is short enough",
-    "option audit --time": "use --quick for fewer samples",
-    "name embaudit.softmax.label_rankings": "softmax.argmaxable says which labels can be first",
-    "name embaudit.Proof": "embaudit.verify recomputes an audit from its JSON",
-    "option audit --proof": "--json FILE writes what `embaudit verify` recomputes",
-    "name embaudit.work_on": "use joblib.parallel_config(backend=...)",
-    **dict.fromkeys(
-        [f"option {command} --executor" for command in ("audit", "blocks", "compare", "evaluate", "fix")],
-        "use --jobs N or --dask HOST:PORT",
-    ),
-    "option fit --executor": "use --jobs N",
-    "option blocks --skip-missing": "use --missing skip",
-    **dict.fromkeys(
-        [f"option reproduce --{name}" for name in ("data", "truth", "user", "item", "id")],
-        "`embaudit fit` and `embaudit audit MODEL --heatmap FILE --heatmap-groups TABLE:COLUMN` draw your own data",
-    ),
-}
-"""Names that were taken out, as docs/migration.md calls them, and their replacements."""
+
+@cache
+def gone() -> dict[str, str]:
+    """Return what takes the place of names that were taken out, as docs/migration.md calls them.
+
+    Examples
+    --------
+    >>> gone()["option audit --time"]
+    'use --quick for fewer samples'
+    """
+    # Few programs ask: nobody else waits until it is read.
+    import tomllib
+
+    rows = tomllib.loads(files("embaudit").joinpath("core/gone.toml").read_text(encoding="utf-8"))["gone"]
+    return {name: row["instead"] for row in rows for name in row["names"]}
 
 
 def naming_gone(module: str) -> Callable[[str], object]:
     """Return the `__getattr__` of a module, which names the replacement of what was there."""
 
     def missing(name: str) -> object:
-        if remedy := GONE.get(f"name {module}.{name}"):
+        if remedy := gone().get(f"name {module}.{name}"):
             raise AttributeError(f"{module}.{name} is gone; {remedy}.")
         raise AttributeError(f"module {module!r} has no attribute {name!r}")
 

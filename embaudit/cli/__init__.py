@@ -33,13 +33,13 @@ def _run() -> None:
     """Run the command that was typed; bad input ends in one sentence and exit 2."""
     from embaudit.cli.app import app
     from embaudit.core.inputs import inputs_noted
-    from embaudit.errors import GONE, InputError, escaped
+    from embaudit.errors import InputError, escaped, gone
 
     try:
         # Asked before typer reads them, which would only say that there is no such option.
         for word in sys.argv[2:]:
             option = word.partition("=")[0]
-            if remedy := GONE.get(f"option {sys.argv[1]} {option}"):
+            if remedy := gone().get(f"option {sys.argv[1]} {option}"):
                 raise InputError(f"{option} is gone; {remedy}.")
         with inputs_noted():
             app.group(prog_name="embaudit")

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import pickletools
 import re
+import tomllib
 import zipfile
 import zlib
 from collections.abc import Iterable
+from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 from embaudit.errors import InputError, must_be
 from embaudit.io.files import first_bytes, plain_suffix
@@ -20,50 +23,14 @@ MAGIC = {
     b"IxF": ("a FAISS index", ".faiss"),
 }
 """First bytes of files of known formats; renaming one helps."""
-_VECTORS = "export the vectors in Python: numpy.save('vectors.npy', {})"
-_ANNOY = _VECTORS.format("[index.get_item_vector(i) for i in range(index.get_n_items())]")
-_HNSW = _VECTORS.format("index.get_items(sorted(index.get_ids_list()))")
-_FIT = "factorize it first: `embaudit fit {path} --objective product`"
-_UNPACK = "unpack it, and give what is in it"
-ADVICE = {
-    ".ann": ("an index of Annoy", _ANNOY),
-    ".annoy": ("an index of Annoy", _ANNOY),
-    ".hnsw": ("an index of hnswlib", _HNSW),
-    ".usearch": ("an index of USearch", _VECTORS.format("index.get(index.keys)")),
-    ".dat": ("a table of interactions by its name", _FIT),
-    ".data": ("a table of interactions by its name", _FIT),
-    ".inter": ("a table of interactions by its name", _FIT),
-    ".mat": ("a file of MATLAB", "convert it in Python: numpy.savez('model.npz', **{{k: v for k, v in "
-             "scipy.io.loadmat('{path}').items() if k[0] != '_'}})"),
-    ".pb": ("a graph of TensorFlow", "save the live model's weights in Python: numpy.savez('model.npz', W=..., b=...)"),
-    ".tflite": ("a graph of TensorFlow Lite", "save the live model's weights in Python: numpy.savez('model.npz', ...)"),
-    **dict.fromkeys((".zip", ".tar", ".tgz", ".7z"), ("an archive", _UNPACK)),
-    **dict.fromkeys((".zst", ".bz2", ".xz"), ("a packed file", _UNPACK)),
-}  # fmt: skip
+_SENTENCES: dict[str, Any] = tomllib.loads(files("embaudit.io").joinpath("foreign.toml").read_text(encoding="utf-8"))
+ADVICE = {suffix: (row["what"], row["remedy"]) for row in _SENTENCES["advice"] for suffix in row["suffixes"]}
 """By suffix: what a file is, and what to do."""
 BINARY = (".npz", ".npy", ".h5", ".hdf5", ".h5ad", ".keras", ".parquet", ".pq", ".feather", ".arrow", ".ipc", ".arrows",
           ".safetensors", ".gguf", ".faiss", ".index", ".onnx")  # fmt: skip
 """Suffixes of files that are not unpacked as they are read; text is."""
-_MARKET = (
-    "convert it in Python: import scipy.io; m = scipy.io.mmread({path!r}); numpy.save('vectors.npy', m) for a matrix; "
-    "pandas.DataFrame({{'user': m.row, 'item': m.col, 'rating': m.data}}).to_csv('interactions.csv', index=False) for "
-    "a sparse one"
-)
 ZEROS = bytes(8)
 """First bytes of an index of hnswlib: the offset of its lowest level."""
-_GENSIM = 'in Python: KeyedVectors.load("{name}").save_word2vec_format("vectors.txt")'
-_TENSORS = "safetensors.torch.save_file({{k: v.contiguous().clone() for k, v in state.items()}}, {out!r})"
-_TORCH = (
-    "in Python: import safetensors.torch, torch; "
-    "state = torch.load({name!r}, map_location='cpu', weights_only={safe}){part}; "
-    f"{_TENSORS}{{trust}}, or embaudit.io.from_object(model) with the live model"
-)
-_PARTS = (
-    "in Python: import glob, safetensors.torch, torch; "
-    "state = {{k: v for part in sorted(glob.glob({parts!r})) for k, v in "
-    "torch.load(part, map_location='cpu', weights_only=True).items()}}; " + _TENSORS
-)
-_TRUST = " (which runs the code in the file: only if you trust who made it)"
 OUT = "model.safetensors"
 """File name of converted weights, which readers of a folder look for."""
 STATES = ("state_dict", "model_state_dict", "model_state", "model", "net", "network")
@@ -72,18 +39,11 @@ BESIDE = ("epoch", "optimizer", "optimizer_state_dict", "step", "iteration", "sc
 """Keys of what they keep there, too."""
 PLAIN = re.compile(r"collections OrderedDict|torch\._utils _rebuild_\w+|torch \w+Storage|torch(\._tensor)? \w+")
 """Imports of a pickle that holds weights alone."""
-_LIVE = "in Python, where the model is loaded: embaudit.save(embaudit.io.from_object(model), 'model.npz')"
 CONVERSIONS = {
-    ".kv": _GENSIM,
-    ".pt": _TORCH,
-    ".pth": _TORCH,
-    ".ckpt": _TORCH,
-    ".pkl": _LIVE,
-    ".pickle": _LIVE,
-    ".joblib": _LIVE,
-    ".model": "in Python, if gensim wrote it: embaudit.save(embaudit.io.from_object("
-    "gensim.models.Word2Vec.load({name!r})), 'model.npz'), which keeps words and contexts",
-}
+    ".kv": "gensim", ".model": "words", ".pt": "torch", ".pth": "torch", ".ckpt": "torch", ".pkl": "live",
+    ".pickle": "live", ".joblib": "live",
+}  # fmt: skip
+"""By suffix of a pickle: how its conversion is called."""
 PART = re.compile(r"-\d{5}-of-(?P<last>\d{5})\.bin$")
 """Ending of the file name of one shard of a checkpoint."""
 CHECKPOINTS = ("pytorch_model.bin", "pytorch_model-00001-of-*.bin")
@@ -112,7 +72,7 @@ numpy.save('vectors.npy', [index.get_item_vector(i) for i in range(index.get_n_i
     suffix = path.suffix.lower()
     if suffix in ADVICE:
         what, remedy = ADVICE[suffix]
-        return must_be("the input", "a model or vectors", f"{path}, {what}", remedy.format(path=path))
+        return must_be("the input", "a model or vectors", f"{path}, {what}", remedy.format(path=str(path)))
     beginning = first_bytes(path)
     kind, ending = next((hint for magic, hint in MAGIC.items() if beginning.startswith(magic)), ("", ""))
     if kind:
@@ -141,9 +101,10 @@ def refuse_foreign(path: Path, *, needs: str = "a model or vectors") -> None:
     if suffix == ".gz" and plain_suffix(path) in BINARY:
         raise must_be("the input", needs, f"{path}, a packed file", f"unpack it with: gunzip {path}")
     if plain_suffix(path) == ".mtx" or beginning.startswith(b"%%MatrixMarket"):
-        raise must_be("the input", needs, f"{path}, a matrix in Matrix Market", _MARKET.format(path=str(path)))
+        what, remedy = ADVICE[".mtx"]
+        raise must_be("the input", needs, f"{path}, {what}", remedy.format(path=str(path)))
     if suffix == ".bin" and beginning.startswith(ZEROS):
-        raise must_be("the input", needs, f"{path}, an index of hnswlib by its first bytes", _HNSW)
+        raise must_be("the input", needs, f"{path}, an index of hnswlib by its first bytes", ADVICE[".hnsw"][1])
     # No pickle goes on with a zero; an integer of four bytes may, such as the width of a network.
     is_pickle = beginning.startswith(BEGINNINGS) and beginning[2:3] != b"\0"
     # PyTorch keeps a pickle in a zip archive.
@@ -167,17 +128,17 @@ def pickled_checkpoint(folder: Path) -> InputError | None:
 def _refusal(path: Path, *, name: str | None = None, out: str = OUT) -> InputError:
     """Build the error that names the conversion."""
     name, shard = name or path.name, PART.search(path.name)
-    remedy = CONVERSIONS.get(path.suffix.lower(), _TORCH if path.suffix == ".bin" else _LIVE)
+    conversion = CONVERSIONS.get(path.suffix.lower(), "torch" if path.suffix == ".bin" else "live")
     words: dict[str, object] = {"name": name, "out": out}
     # All shards are converted into one file.
     if shard is not None:
         parts = f"{path.name[: shard.start()]}-*-of-{shard['last']}.bin"
-        remedy, words = _PARTS, {**words, "parts": str(Path(name).parent / parts)}
-    elif remedy is _TORCH:
+        conversion, words = "shards", {**words, "parts": str(Path(name).parent / parts)}
+    elif conversion == "torch":
         words |= _of_torch(path)
     return InputError(
         f"{path} must be a file of plain numbers; it is a pickle, which could run code; convert it "
-        f"{remedy.format(**words)}."
+        f"{_SENTENCES['pickle'][conversion].format(**words)}."
     )
 
 
@@ -198,4 +159,4 @@ def _of_torch(path: Path) -> dict[str, object]:
     key = next((candidate for candidate in sure if candidate in texts), None)
     safe = all(PLAIN.fullmatch(candidate) for candidate in imports)
     shard = f"[{key!r}]" if key is not None else "" if safe else ".state_dict()"
-    return {"safe": safe, "part": shard, "trust": "" if safe else _TRUST}
+    return {"safe": safe, "part": shard, "trust": "" if safe else _SENTENCES["pickle"]["trust"]}
