@@ -1,4 +1,4 @@
-"""What holds of every record of a room: nobody changes it, and none compares arrays by their truth."""
+"""What holds of every record of a room, and how each is declared: what is compared and shown, and what is left out."""
 
 from __future__ import annotations
 
@@ -35,3 +35,19 @@ def open_records(room):
         for one, made in records
         if not made.frozen or (made.eq and any(ARRAYS.search(str(field.type)) for field in fields(one)))
     }
+
+
+def declared(room):
+    """Tell of each record what is compared and shown, and of its fields what is not, or stands there by default."""
+    lines = []
+    for one in records_of(room):
+        made, told = one.__dataclass_params__, []
+        for field in fields(one):
+            left_out = [f"not {name}" for name in ("repr", "compare", "init") if not getattr(field, name)]
+            # Sizes of samples may change at any time.
+            is_told = isinstance(field.default, bool | str | tuple | None) or field.default in range(3)
+            told += [" ".join([f"{field.name}={field.default!r}" if is_told else field.name, *left_out])]
+            told = told if is_told or left_out else told[:-1]
+        flags = " ".join(name for name in ("frozen", "eq", "order", "repr") if getattr(made, name))
+        lines.append(f"{one.__name__} ({flags}) {', '.join(told)}".strip() + "\n")
+    return "".join(lines)

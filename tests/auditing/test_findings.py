@@ -5,26 +5,21 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from made import FREE, HEAD, MODEL, PINNED, drift, equal, equivalence, evidence, head, moved, of_head, quiet
-from raised import CAPPED, LISTS, blind, compared, decayed, normed
+from made import MODEL, drift, equal, evidence, moved, of_head, quiet
+from raised import LISTS, blind, compared, decayed, normed
 
 from embaudit.auditing.finding import Severity
-from embaudit.auditing.findings import CHECKS, conclusions
+from embaudit.auditing.findings import conclusions
 from embaudit.auditing.findings.writing import is_effect
-from embaudit.model import Softmax
 from embaudit.model.final_norm import FinalNorm
 
-ISSUE, TIP = Severity.ISSUE, Severity.TIP
+ISSUE = Severity.ISSUE
 RMS = FinalNorm("rms", [1.0, 2.0, 4.0])
 
 
 def drawn(case, *codes):
     """Return what was drawn of some codes, with its severity."""
     return {one.code: one.severity for one in conclusions(case) if one.code in codes}
-
-
-def value(case, code):
-    return next(one.value for one in conclusions(case) if one.code == code)
 
 
 def kept(overlap, n_lists=400, **fields):
@@ -47,13 +42,6 @@ def test_lists_count_from_a_twentieth_on_and_more_than_five_of_them(share, n_lis
     assert bool(drawn(of_head(quiet(neighbours=neighbours)), "EMB301")) is effect
 
 
-def test_a_penalty_cannot_have_chosen_from_a_quarter_of_the_lists_on():
-    for overlap, severity in ((0.75, ISSUE), (0.7501, TIP)):
-        assert drawn(decayed(0.0, **kept(overlap)), "EMB104") == {"EMB104": severity}
-    assert drawn(decayed(0.5, **kept(0.0, 5)), "EMB104") == {"EMB104": TIP}, "five lists are a handful"
-    assert drawn(evidence(MODEL.replace(objective="factors")), "EMB104") == {}
-
-
 def test_where_the_check_failed_nothing_else_is_told():
     for case in (evidence(MODEL, (equal(), moved())), of_head(), normed(RMS)):
         assert "EMB001" not in drawn(case, "EMB001")
@@ -61,20 +49,3 @@ def test_where_the_check_failed_nothing_else_is_told():
     failed = evidence(MODEL, (equal(), moved()), (equal("linear 2"), moved()), drift=(drift(), drift(2.0)))
     (one,) = conclusions(failed)
     assert (one.code, one.value, one.scope.models) == ("EMB001", 2.0, "linear 2")
-
-
-@pytest.mark.parametrize("objective", ["softmax-decay", "logistic-decay"])
-def test_a_mean_row_contradicts_weight_decay_from_a_hundredth_on(objective):
-    model = HEAD.replace(objective=objective)
-    assert value(of_head(head(model, mean_norm=0.0202)), "EMB306") == pytest.approx(0.0101)
-    others = head(model, mean_norm=0.02), head(CAPPED.replace(objective=objective))
-    for other in (*others, head(HEAD.replace(objective="softmax"))):
-        assert drawn(of_head(other), "EMB306") == {}
-
-
-def test_every_check_is_silent_of_evidence_that_has_nothing_to_tell():
-    pinned = evidence(MODEL, equivalence=equivalence(PINNED))
-    assert [one.code for one in conclusions(pinned)] == ["pinned"]
-    assert len(set(CHECKS)) == len(CHECKS)
-    assert FREE.moves
-    assert Softmax().guard == ""

@@ -19,15 +19,6 @@ RESULT = Audit(MODEL, FOUND, "model.npz")
 
 
 def test_a_fingerprint_is_of_all_that_predicts():
-    biased = MODEL.replace(left_bias=np.zeros(6), right_bias=np.zeros(5))
-    others = [
-        MODEL, biased, MODEL.replace(left_bias=np.zeros(6)), MODEL.replace(right_bias=np.zeros(5)),
-        MODEL.replace(link="ranking"), MODEL.replace(offset=1.0), MODEL.replace(left=None),
-        MODEL.replace(left=2 * np.array(MODEL.left)), MODEL.replace(right=-np.array(MODEL.right)),
-        MODEL.replace(right=np.array(MODEL.right).astype(np.float32)), biased.replace(left_bias=np.ones(6)),
-        biased.replace(right_bias=np.ones(5)),
-    ]  # fmt: skip
-    assert len({fingerprint(model) for model in others}) == len(others)
     named = MODEL.replace(right_ids=np.arange(5), objective="product")
     assert fingerprint(named) == fingerprint(MODEL) == RESULT.fingerprint
     assert fingerprint(FactorModel.from_vectors([[1.0, 2.0], [3.0, 4.0]])) == "5cd3267944bc75ae361c8e04650258ad", (

@@ -1,4 +1,7 @@
-"""What solvers and figures of papers make of small data: `calls.txt` has expressions, and below each what is made."""
+"""What solvers, figures of papers, and rooms behind an audit make of small data.
+
+`calls.txt` and `edges.txt` have expressions, and below each what is made.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,8 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from expressions import assert_expressions, error_of, shown
+from models import random_model
+from report.test_told import HEAD, MODELS, PAIR
 from snapshots import as_locked
 
 import embaudit as ea
@@ -20,12 +25,23 @@ MODULES = ("reproduce.nielsen", "reproduce.simpson", "reproduce.netflix", "repro
            "solvers.svd")  # fmt: skip
 
 
-def patched(call, **sizes):
+def room(name):
+    """A module of embaudit by its dotted name."""
+    return import_module(f"embaudit.{name}")
+
+
+def patched(call, at="solvers.svd", **sizes):
     """Call with other sizes from which on a route is taken."""
     with pytest.MonkeyPatch.context() as patch:
         for name, size in sizes.items():
-            patch.setattr(svd, name, size)
+            patch.setattr(room(at), name, size)
         return call()
+
+
+def numbers(found):
+    """Return the fields of a record, and of records in it, but pairs and lists."""
+    fields = vars(found).items() if hasattr(found, "__dataclass_fields__") else ()
+    return {name: numbers(each) for name, each in fields if name not in ("pairs", "lists")} if fields else found
 
 
 def described(value):
@@ -37,7 +53,27 @@ def described(value):
 
 
 @as_locked
-def test_calls():
-    names = {name: value for each in MODULES for name, value in vars(import_module(f"embaudit.{each}")).items()}
-    helpers = {"ea": ea, "np": np, "pd": pd, "sp": sp, "patched": patched, "error_of": error_of, "described": described}
-    assert_expressions(Path(__file__).with_name("calls.txt"), names | helpers, described)
+@pytest.mark.parametrize("name", ["calls", "edges"])
+def test_calls(name):
+    names = {name: value for each in MODULES for name, value in vars(room(each)).items()}
+    helpers = {
+        "ea": ea,
+        "np": np,
+        "pd": pd,
+        "sp": sp,
+        "patched": patched,
+        "error_of": error_of,
+        "described": described,
+        "shown": shown,
+    }
+    helpers |= {
+        "room": room,
+        "numbers": numbers,
+        "random_model": random_model,
+        "MODELS": MODELS,
+        "PAIR": PAIR,
+        "HEAD": HEAD,
+    }
+    assert_expressions(
+        Path(__file__).with_name(f"{name}.txt"), names | helpers | {"draw": np.random.default_rng}, described
+    )

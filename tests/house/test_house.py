@@ -10,7 +10,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from records import open_records, records_of
+from records import declared, open_records, records_of
+from snapshots import assert_section
 
 import embaudit
 
@@ -67,6 +68,7 @@ OPEN = {"_Subspace", "_Work", "Reading", "Stream"}
 @pytest.mark.parametrize("room", [room for room in ROOMS if records_of(room)])
 def test_records_are_closed(room):
     assert open_records(room) <= OPEN
+    assert_section(Path(__file__).with_name("records.txt"), room, declared(room))
 
 
 def test_import_loads_nothing_heavy() -> None:

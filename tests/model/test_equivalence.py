@@ -51,12 +51,3 @@ def test_probability_gap_against_mpmath(blocks: tuple[np.ndarray, np.ndarray]) -
         exact = max(abs(a - b) for one, two in zip(*logs, strict=True) for a, b in zip(one, two, strict=True))
         size = 1 + max(float(np.abs(block).max()) for block in blocks)
         assert abs(mpf(largest_gap(Equivalence.PROBABILITIES, *blocks)) - exact) <= 16 * EPS * size
-
-
-def test_an_undefined_cosine_hides_no_other() -> None:
-    """A NaN among the gaps would make any comparison with a tolerance false, or be lost in a maximum."""
-    before = np.array([[np.nan, 0.5], [np.nan, 0.1]])
-    assert largest_gap(Equivalence.COSINES, before, before) == 0
-    assert largest_gap(Equivalence.COSINES, before, before + 0.25) == 0.25
-    assert largest_gap(Equivalence.COSINES, before, np.nan_to_num(before)) == np.inf
-    assert largest_gap(Equivalence.COSINES, np.full((1, 2), np.nan), np.full((1, 2), np.nan)) == 0

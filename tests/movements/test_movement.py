@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from functools import partial
 from itertools import combinations
 
@@ -22,7 +21,7 @@ from embaudit.linalg.rows import unit_rows
 from embaudit.model import FactorModel
 from embaudit.movements import levels
 from embaudit.movements.movement import MovementProbe, movement
-from embaudit.movements.neighbourhoods import NearestChanged, find_rows, neighbourhoods
+from embaudit.movements.neighbourhoods import NearestChanged, neighbourhoods
 
 ROLES = ("left", "right", "cross")
 
@@ -237,34 +236,3 @@ def test_some_rows_give_an_interval_and_all_of_them_give_none():
     found = NearestChanged.of(some, other, exact=False)
     assert found.ci_low < found.share < found.ci_high
     assert NearestChanged.of(some, other, exact=True).ci_high == found.share
-
-
-TITLES = ["Heat", "heat wave", "Heathers", "Solaris", "Solaris", "Alien"]
-
-
-@pytest.mark.parametrize(
-    ("wanted", "row"),
-    [("8", 3), ("Heat", 0), ("HEAT", 0), ("heath", 2), ("heat w", 1), ("ALI", 5), ("Ali", 5), ("10", 5)],
-)
-def test_rows_are_found_by_id_by_title_and_by_its_beginning(wanted, row):
-    model = random_model(p=6).replace(right_ids=np.arange(5, 11), right_names=TITLES)
-    found = find_rows(model, "right", [wanted, "5"])
-    assert (found.tolist(), found.dtype) == ([row, 0], np.intp)
-
-
-@pytest.mark.parametrize(
-    ("wanted", "said"),
-    [
-        ("Solaris", "must be one id or title; got 'Solaris', which fits 2 ('Solaris', 'Solaris'); write more of it."),
-        (
-            "hea",
-            "must be one id or title; got 'hea', which fits 3 ('Heat', 'heat wave', 'Heathers'); write more of it.",
-        ),
-        ("", "must be one id or title; got '', which fits 6 ('Heat', 'heat wave', 'Heathers'); write more of it."),
-        ("Blade", "must be an id or title in the model; got 'Blade'."),
-    ],
-)
-def test_what_fits_no_row_or_several_is_refused(wanted, said):
-    model = random_model(p=6).replace(right_names=TITLES)
-    with pytest.raises(InputError, match=f"^show {re.escape(said)}$"):
-        find_rows(model, "right", [wanted])

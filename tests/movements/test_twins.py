@@ -90,14 +90,6 @@ def test_distinct_rows_in_few_dimensions_have_no_copies(dtype):
     assert some.share > 0.004
 
 
-def test_rows_without_direction_are_no_twins():
-    x = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 0.0], [2.0, 0.0], [0.0, 1.0]])
-    found = twins(FactorModel.from_vectors(x, ids=list("abcde")))
-    assert (found.n_pairs, found.n_rows, found.names, found.share) == (1, 3, ("b", "d"), 2 / 3)
-    assert found.first.tolist() == [0, 1, 2, 1, 4]
-    assert found.alone.tolist() == [True, False, True, False, True]
-
-
 def half_copied(n=300, n_copies=60, k=8, seed=0):
     x = np.random.default_rng(seed).standard_normal((n - n_copies, k))
     return FactorModel.from_vectors(np.vstack([x, 3 * x[:n_copies]]).astype(np.float16))
