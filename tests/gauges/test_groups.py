@@ -168,12 +168,13 @@ def test_a_lie_about_a_budget_breaks_its_law(claims: dict[str, object], law: str
 @pytest.mark.parametrize("law", ["predictions_stay", "composition_is_acting_twice"])
 def test_a_gauge_that_acts_slightly_wrong_is_caught(law: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The rounding bounds are tight enough to see an error in the eighth digit."""
-    right = embaudit.gauges.gauge._affine
+    right = Gauge.act
 
-    def wrong(x: np.ndarray, linear: np.ndarray, shift: np.ndarray) -> np.ndarray:
-        return right(x, linear * (1 + 1e-8), shift)
+    def wrong(gauge: Gauge, model: FactorModel) -> FactorModel:
+        acted = right(gauge, model)
+        return acted.replace(right=acted.right * (1 + 1e-8))
 
-    monkeypatch.setattr(embaudit.gauges.gauge, "_affine", wrong)
+    monkeypatch.setattr(Gauge, "act", wrong)
     assert caught(st.just(Diagonal(3)), law)
 
 
