@@ -11,6 +11,9 @@ __all__ = ["compute", "ipc", "pa", "parquet", "pd", "types"]
 class Deferred:
     """A module that stands for another one until that is asked for something.
 
+    Nothing is in `sys.modules` before, where narwhals and others look for what is loaded; `lazy_loader.load` puts it
+    there, and imports pyarrow for its parts.
+
     Examples
     --------
     >>> Deferred("math").gcd(12, 18)
