@@ -202,7 +202,7 @@ def _storage(array: NDArray[Any], name: str) -> NDArray[Any]:
     """Hold numbers as `storage_of` says; refuse what is none."""
     if array.dtype.kind not in "fiu":
         raise must_be(name, "an array of real numbers", f"dtype {array.dtype}", "convert it to float32 or float64")
-    return array.astype(storage_of(array.dtype), copy=False)
+    return np.asarray(array, storage_of(array.dtype))
 
 
 def _require_finite(array: Matrix, name: str) -> None:

@@ -155,7 +155,7 @@ class LeftOut:
         keep = self.n + SPARE
         while True:
             keep = min(keep, scores.shape[1] - 1)
-            best = TopK(len(scores), keep).add(scores.astype(np.float64, copy=False)).columns
+            best = TopK(len(scores), keep).add(np.asarray(scores, np.float64)).columns
             remains = self.groups[best][:, None] != np.arange(self.n_groups + 1)[:, None]
             place = np.cumsum(remains, axis=2)
             if keep == scores.shape[1] - 1 or remains.sum(axis=2).min() >= self.n:

@@ -303,6 +303,6 @@ def _with_left(model: FactorModel, request: Request) -> FactorModel:
         if rows.shape[1] != norm.width:
             wanted = f"vectors of {norm.width} numbers, as wide as the final norm"
             raise must_be("states", wanted, rows.shape[1], "give what reaches that norm")
-        rows = norm.applied(rows).astype(np.result_type(rows.dtype, np.float32), copy=False)
+        rows = np.asarray(norm.applied(rows), np.result_type(rows.dtype, np.float32))
     link = None if model.link.is_assumed else model.link
     return model.replace(left=rows, roles=(request.left_name or "input", model.title("right")), link=link)

@@ -105,7 +105,7 @@ def pair_cosines(x: Rows, y: Rows, pairs: ArrayLike) -> Floats:
         np.einsum("ij,ij->i", *(ends if shared else map(unit_rows, ends)), out=cosines[rows])
 
     list(parallel_map(fill, row_blocks(len(index), 4 * x.shape[1]), in_threads=True))
-    return np.clip(cosines, -1, 1, out=cosines)
+    return np.clip(cosines, -1, 1)
 
 
 def cosine_matrix(x: Rows) -> Floats:
@@ -158,14 +158,14 @@ def draw_pairs(n_rows: int, size: int, *, n_columns: int | None = None, rng: RNG
     total = n_pairs(n_rows, n_columns)
     numbers = np.arange(total) if total <= size else _draw_numbers(n_rows, size, n_columns, as_generator(rng))
     if n_columns is not None:
-        return np.column_stack(np.divmod(numbers, n_columns)).astype(np.intp, copy=False)
+        return np.asarray(np.column_stack(np.divmod(numbers, n_columns)), np.intp)
     # From the last pair on, row n - 1 - r stands first in r pairs: those of numbers r (r - 1)/2 to before r (r + 1)/2.
     back = total - 1 - numbers
     r = ((1 + np.sqrt(1.0 + 8.0 * back)) / 2).astype(np.int64)
     # A root of more than 53 bits is rounded, by less than one.
     r -= r * (r - 1) // 2 > back
     r += r * (r + 1) // 2 <= back
-    return np.column_stack([n_rows - 1 - r, n_rows - 1 - (back - r * (r - 1) // 2)]).astype(np.intp, copy=False)
+    return np.asarray(np.column_stack([n_rows - 1 - r, n_rows - 1 - (back - r * (r - 1) // 2)]), np.intp)
 
 
 def distinct(numbers: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -105,7 +105,7 @@ class Structured(ABC):
 
     def __rmatmul__(self, x: NDArray[Any]) -> NDArray[Any]:
         x = np.asarray(x)
-        return self.of(x if x.dtype == np.float32 else x.astype(np.float64, copy=False))
+        return self.of(x if x.dtype == np.float32 else np.asarray(x, np.float64))
 
     @overload
     def __matmul__(self, other: Structured) -> Structured | Floats: ...
@@ -214,7 +214,7 @@ class Spanned(Structured):
 
     def of(self, x: NDArray[Any]) -> NDArray[Any]:
         """Scale rows, and their parts in the span otherwise."""
-        axes = self.axes.astype(x.dtype, copy=False)
+        axes = np.asarray(self.axes, x.dtype)
         # x M = rest x + ((x W) (scales − rest)) Wᵀ: two thin products instead of a square one.
         inside = (x @ axes) * (self.scales - self.rest).astype(x.dtype)
         return np.asarray(x * x.dtype.type(self.rest) + inside @ axes.T)

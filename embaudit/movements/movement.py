@@ -198,7 +198,7 @@ class SampleSnapshot:
 
     def table(self, sides: tuple[SideName, ...]) -> Floats:
         """Cosines of all rows held, of one side with each other or of the first with the second; NaN without one."""
-        x, *second = (self.unit[side].astype(np.float64, copy=False) for side in sides)
+        x, *second = (np.asarray(self.unit[side], np.float64) for side in sides)
         return np.asarray(x @ (second[0] if second else x).T)
 
     def cosines(self, sides: tuple[SideName, ...], ends: Sequence[Indices]) -> Floats:
@@ -207,11 +207,9 @@ class SampleSnapshot:
         first, other = ends
         cosines = np.empty(len(first))
         for block in row_blocks(len(first), 4 * x.shape[1], budget=CACHE_BYTES):  # beside the rows they are of
-            both = (
-                rows.take(ends[block], axis=0).astype(np.float64, copy=False) for rows, ends in ((x, first), (y, other))
-            )
+            both = (np.asarray(rows.take(ends[block], axis=0), np.float64) for rows, ends in ((x, first), (y, other)))
             cosines[block] = np.einsum("ij,ij->i", *both)
-        return np.clip(cosines, -1, 1, out=cosines)
+        return np.clip(cosines, -1, 1)
 
     def pair_sums(self, sides: tuple[SideName, ...]) -> tuple[CosineSums, list[CosineSums]]:
         """Sum the cosines of all pairs of the rows summed, before and here, and the same without each group."""
@@ -388,16 +386,16 @@ class MovementProbe:
     def _measure(self, plan: _RolePlan, now: SampleSnapshot) -> Movement:
         """Compare the cosines of the sample before and now: pairs, then sums over all of them, then lists."""
         role, lists, sides = plan.role, plan.lists, [self.model.side(side) for side in plan.sides]
-        before, table = self.tables[role], self._table(plan, now)
+        table = self._table(plan, now)
         changes = PairChanges(self.cosines[role], self._cosines(plan, now, table), plan.total, self.ranks[role])
         low, high = changes.mean_abs_interval
         margins: dict[str, float] = {}
         # Where all products are held, sums run over them, but for rows without direction. Else sums of directions and
         # their Gram matrices give mean, RMS and correlation of all pairs without forming one.
-        if before is not None and table is not None:
+        if table is not None:
             cells = np.ix_(sides[0].directed, sides[-1].directed)
             whole = all(len(side.directed) == len(side) for side in sides)
-            both = (x if whole else x[cells] for x in (before, table))
+            both = (x if whole else x[cells] for x in (np.asarray(self.tables[role]), table))
             sums = table_sums(*both, symmetric=len(sides) == 1)
         else:
             sums, without = now.pair_sums(plan.sides)

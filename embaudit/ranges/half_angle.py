@@ -149,7 +149,7 @@ def between(x: Floats, y: Floats) -> Floats:
     squares = dots(x, x) * dots(y, y)
     with np.errstate(invalid="ignore", divide="ignore"):
         cosine = dots(x, y) / np.sqrt(squares)
-        tangent = tangent_of(np.clip(cosine, -1, 1))
+        tangent = tangent_of(cosine)
         near = np.flatnonzero(np.abs(cosine) > _ROUGH)
         if len(near):
             opposite = cosine[near] < 0

@@ -176,7 +176,7 @@ class LinearEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         """
         check_is_fitted(self)
         rows = self._validated(X, reset=False)
-        return np.asarray(rows @ self.projection_.astype(rows.dtype, copy=False))
+        return np.asarray(rows @ np.asarray(self.projection_, rows.dtype))
 
     def inverse_transform(self, Z: ArrayLike) -> NDArray[Any]:
         """Predict every score of embedded users: `Z Bᵀ`.

@@ -108,7 +108,7 @@ class RowBlocks:
         slices = tuple(_even_rows(X, columns))
         if is_sparse(X):
             # One conversion of the values; the indices are shared with X.
-            same = sp.csr_array((X.data.astype(dtype, copy=False), X.indices, X.indptr), X.shape)
+            same = sp.csr_array((np.asarray(X.data, dtype), X.indices, X.indptr), X.shape)
             parts: tuple[Any, ...] = tuple(_csr_rows(same, rows) for rows in slices)
         else:
             parts = tuple(frozen(X[rows]) for rows in slices)
