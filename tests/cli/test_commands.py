@@ -39,7 +39,7 @@ def test_a_failed_drift_check_always_exits_1_and_is_said_first(model, embaudit, 
     assert "moved by" not in words
     result = embaudit("audit", model, "--full", "--gauges", 1)
     assert result.code == 1
-    assert result.out.index("check failed") < result.out.index("item-item cosines (")
+    assert result.out.index("check failed ─") < result.out.index("item-item cosines (")
 
 
 def test_gauge_writes_another_model_with_the_same_scores(model, embaudit):

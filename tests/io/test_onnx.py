@@ -35,6 +35,7 @@ def written(path: Path, nodes: list[Any], outputs: str, shape: Any = None, **num
 
 
 FIRST = [node("MatMul", "x hidden", "h0"), node("Relu", "h0", "h")]
+PASSED = [node(x, f"t{i}", f"t{i + 1}") for i, x in enumerate(("Cast", "Flatten", "Squeeze", "Reshape", "Dropout"))]
 HEADS: dict[str, tuple[list[Any], dict[str, np.ndarray]]] = {
     "matmul": ([node("MatMul", "h w", "m"), node("Add", "m b", "s")], {"w": W.T, "b": B}),
     "bias first": ([node("MatMul", "h w", "m"), node("Add", "b m", "s")], {"w": W.T, "b": B[None]}),
@@ -42,7 +43,7 @@ HEADS: dict[str, tuple[list[Any], dict[str, np.ndarray]]] = {
     "torch": ([node("Gemm", "h w b", "s", transB=1)], {"w": W, "b": B}),
     "scaled": ([node("Gemm", "h w b", "s", transB=1, alpha=2.0, beta=0.5)], {"w": W / 2, "b": B * 2}),
     "identity": (
-        [node("Identity", "h", "i"), node("Gemm", "i w b", "t"), node("Identity", "t", "s")],
+        [node("Identity", "h", "i"), node("Gemm", "i w b", "t0"), node("Identity", "t5", "s"), *PASSED],
         {"w": W.T, "b": B},
     ),
 }
