@@ -25,7 +25,7 @@ from embaudit.blocks.sums import BlockSums
 from embaudit.core.checked import Flags, Floats, as_count, is_number
 from embaudit.core.deferred import pd
 from embaudit.core.results import Drawn, Result
-from embaudit.core.words import counted
+from embaudit.core.words import counted, down, up
 from embaudit.errors import must_be
 from embaudit.io.codecs.arrays import Shape
 
@@ -75,11 +75,12 @@ class LocalThreshold(Result):
 
     def explain(self) -> str:
         """Describe the guarantee in a sentence."""
-        verb = "Every" if self.holds else f"Not every ({self.n_below} below)"
+        below = counted(self.n_below, "local cosine").replace("0 local cosines", "No local cosine")
+        promise = "That guarantees" if self.holds else "Were none, that would guarantee"
         return (
-            f"{verb} local cosine is at least {self.level:g}. If all were, the global cosine would be at least "
-            f"{self.guaranteed:.4f} with these norms and {self.guaranteed_without_norms:g} without them. "
-            f"It is {self.global_cosine:.4f}."
+            f"{below} {'are' if self.n_below > 1 else 'is'} below {self.level:.15g}. {promise} a global cosine of at "
+            f"least {down(self.guaranteed, 4):.4f} with these norms of the blocks, and of "
+            f"{self.guaranteed_without_norms:.15g} with any. It is {self.global_cosine:.4f}."
         )
 
 
@@ -136,8 +137,8 @@ class BlockCosines(Drawn):
     >>> result.cosines, result.global_cosine, result.norm_cosine
     (array([1., 1.]), 0.9486832980505138, 0.9486832980505138)
     >>> print(result.local_threshold(1.0))
-    Every local cosine is at least 1. If all were, the global cosine would be at least 0.9487 with these norms and 0
-    without them. It is 0.9487.
+    No local cosine is below 1. That guarantees a global cosine of at least 0.9486 with these norms of the blocks, and
+    of 0 with any. It is 0.9487.
     """
 
     sums: BlockSums
@@ -379,16 +380,18 @@ class BlockCosines(Drawn):
 
     def explain(self) -> str:
         """Describe how the local cosines make up the global one, and the range they allow."""
-        low, high = self.bounds
-        mean = f"× {self.mean_cosine:.4f} (weighted mean" if self.norm_cosine else "(no block counts in both"
+        low, high = (round_to(end, 4) for round_to, end in zip((down, up), self.bounds, strict=True))
+        mean = (
+            f"× {self.mean_cosine:.4f}, the weighted mean cosine" if self.norm_cosine else "as no block counts in both"
+        )
         text = (
-            f"global cosine {self.global_cosine:.4f} = {self.norm_cosine:.4f} (norm profiles) {mean} of "
-            f"{counted(len(self), 'block')} by {self.names.cut}, {self.n_entries:,} entries)\n"
-            f"with these norms the local cosines allow {low:.4f} to {high:.4f}"
+            f"The global cosine is {self.global_cosine:.4f}: {self.norm_cosine:.4f}, the cosine of the block norms, "
+            f"{mean} of {counted(len(self), 'block')} (by {self.names.cut}, {self.n_entries:,} entries).\n"
+            f"With these norms and local cosines within the same range it can be {low:.4f} to {high:.4f}."
         )
         zero = self.zero_blocks
         counts = f"{zero['x']} in x only, {zero['y']} in y only, {zero['both']} in both"
-        return f"{text}\nzero blocks: {counts}" if any(zero.values()) else text
+        return f"{text}\nZero blocks: {counts}." if any(zero.values()) else text
 
     def largest_gaps(self, *, share: float | None = 0.9, limit: int = 20) -> pd.DataFrame:
         """List the fewest blocks that make up a share of the gap `1 − global`, largest first.

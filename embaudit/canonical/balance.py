@@ -25,16 +25,23 @@ RESOLVED = np.sqrt(np.finfo(np.float64).eps)
 
 @dataclass(frozen=True, eq=False)
 class Balance:
-    """The gauge from a model to its balanced form."""
+    """The gauge from a model to its balanced form.
+
+    Examples
+    --------
+    >>> Balance({"left": np.diag([1.0, 2.0**-60])}).condition_number, Balance({"left": np.eye(2, 1)}).condition_number
+    (1.152921504606847e+18, 1.0)
+    >>> Balance({"left": np.diag([1.0, 0.0])}).condition_number
+    inf
+    """
 
     linear: dict[SideName, Floats]
     """(k, r) for each side: balanced rows are `x @ linear`, in the directions that both sides see."""
 
     @property
     def condition_number(self) -> float:
-        """Largest over smallest stretch; 1 where the model is balanced."""
-        scales = np.linalg.svd(self.linear["left"], compute_uv=False)
-        return float(scales[0] / scales[-1])
+        """Largest over smallest stretch; 1 where the model is balanced, infinite where the smallest is 0."""
+        return float(np.linalg.cond(self.linear["left"]))
 
 
 def balance(left_root: Matrix, right_root: Matrix) -> Balance:

@@ -361,9 +361,23 @@ def _counted(position: Position) -> str:
 
 
 def _unseen(position: Position) -> list[str]:
-    """Count the dimensions that no prediction sees, and name each bias in a constant direction of the other side."""
-    sentences, lost = [], position.rank - position.effective_rank
-    if lost:
+    """Count the dimensions that no prediction sees, and name each bias in a constant direction of the other side.
+
+    Examples
+    --------
+    >>> users, items = np.random.default_rng(0).standard_normal((2, 9, 3))
+    >>> items[:, 2] = 1.0
+    >>> model = FactorModel.from_user_item(users, items, user_bias=np.zeros(9))
+    >>> print(*_unseen(position(model)))
+    Column 2 of the items is constant, so the users hold a bias there that their cosines count as a similarity. ...
+    >>> wider = FactorModel.from_user_item(np.c_[users, users], np.c_[items, 0 * items], user_bias=np.zeros(9))
+    >>> _unseen(position(wider))[0]
+    '3 of the 6 dimensions are seen by no prediction; they move the cosines and nothing else.'
+    """
+    # The direction in which a centred side is constant acts as a bias, which predictions see.
+    biased = {bias.role for bias in position.hidden_biases if getattr(position.form, f"{bias.role}_centre").any()}
+    sentences, lost = [], position.rank - position.effective_rank - len(biased)
+    if lost > 0:
         verb = "is seen by no prediction; it moves" if lost == 1 else "are seen by no prediction; they move"
         sentences.append(f"{lost} of the {position.rank} dimensions {verb} the cosines and nothing else.")
     for bias in position.hidden_biases:

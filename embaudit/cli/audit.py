@@ -216,7 +216,7 @@ def audit(
     if output.full:
         print_audit(result, output.console)
     else:
-        print_screen(result, invocation, output.console, [each.finding for each in outcome.stopped_by])
+        print_screen(result, invocation, output.console, [each.finding for each in outcome.news])
     if gate.is_asked:
         output.console.print(str(outcome), markup=False, highlight=False, soft_wrap=True)
     raise typer.Exit(int(not outcome.passes))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from embaudit.comparison.agreement import SAME, Agreement
 from embaudit.comparison.change import RoleChange
-from embaudit.core.words import counted, percent
+from embaudit.core.words import apportioned, counted, percent, percents
 
 if TYPE_CHECKING:
     from embaudit.comparison.result import Comparison
@@ -79,9 +79,8 @@ def _predictions(comparison: Comparison) -> str:
     noun = "similarities" if agreement.of_one_table else "scores"
     text += f"Their {noun} correlate by {agreement.score_correlation:.3f} within a row{over}, and "
     text += f"{percent(agreement.ranking_overlap)} of their top {agreement.top_n} are shared."
-    is_in_order = agreement.score_correlation > 1 - SHOWN / 10
-    if is_in_order and agreement.score_distance >= STILL and "scores" in agreement.predicts:
-        text += f" Yet {_difference(agreement)}."
+    if agreement.score_correlation > ALIKE and agreement.score_distance > SAME and "rankings" not in agreement.predicts:
+        text += f" Yet {_difference(agreement, noun)}."
     # Of one table the rows are those of its one side.
     n_rows = (agreement.n_rows, agreement.n_columns)[: len(agreement.unlike)]
     sides = zip(comparison.roles[-len(n_rows) :], agreement.unlike, n_rows, strict=True)
@@ -93,17 +92,17 @@ def _predictions(comparison: Comparison) -> str:
     return text
 
 
-def _difference(agreement: Agreement) -> str:
+def _difference(agreement: Agreement, noun: str) -> str:
     """Describe how far scores in the same order differ: by one factor or one number a row where that is all."""
     # Log-probabilities differ by a constant of a row that no probability shows.
     is_softmax, within, scale = agreement.kl_divergence is not None, agreement.difference_distance, agreement.scale
     distance, gap = within if is_softmax else agreement.score_distance, abs(scale - 1)
     # Scores that are s times as large are |s - 1| of their size away, with the mean of a row and without.
     if gap >= STILL and max(abs(distance - gap), abs(within - gap)) <= STILL * gap:
-        return f"the scores of the second are {scale:.3g} times as large"
+        return f"the {noun} of the second are {scale:.3g} times as large"
     by_row = ", each row by one number" if within < STILL * distance else ""
     size = percent(distance) if distance >= STILL else f"{distance:.1g}"
-    return f"their scores differ by {size} of their size{by_row}"
+    return f"their {noun} differ by {size} of their size{by_row}"
 
 
 def _rounding(comparison: Comparison) -> str:
@@ -148,21 +147,22 @@ def _is_still(change: RoleChange) -> bool:
 def _parts(comparison: Comparison, change: RoleChange, title: str) -> str:
     """Describe the parts of a mean change that a gauge and unseen dimensions explain, and the rest."""
     is_known = not comparison.too_few_for
-    parts = []
-    if change.mean_gauge >= SHOWN and is_known:
+    parts, sizes = [], (change.mean_gauge, change.mean_unseen, change.mean_remainder)
+    gauge, unseen, rest = apportioned(sizes, round(change.mean_total, 2), 0.01)
+    if gauge and is_known:
         verb = "could be" if comparison.agreement is None else "is"
         cause = f"{_GAUGES[comparison.group]} (condition number {comparison.condition_number:.3g})"
-        parts.append(f"{change.mean_gauge:.2f} {verb} the work of {cause}")
-    if change.mean_unseen >= SHOWN:
-        parts.append(f"{change.mean_unseen:.2f} comes from dimensions that no prediction sees")
+        parts.append(f"{gauge:.2f} {verb} the work of {cause}")
+    if unseen:
+        parts.append(f"{unseen:.2f} comes from dimensions that no prediction sees")
     if not parts:
         # Lists can change by less than two digits of a mean show.
         little = f", of which a gauge explains less than {2 * SHOWN:.2f}"
         tried = "rotation, the one gauge that keeps cosines," if [*change.unexplained] == ["rotation"] else "gauge"
         explained = little if change.outcomes["lost_to_gauge"] else f", and no {tried} explains it"
         return explained if is_known else ""
-    if change.mean_remainder >= SHOWN and is_known:
-        parts.append(f"{change.mean_remainder:.2f} remains, on {title}s that were not used to find it")
+    if rest and is_known:
+        parts.append(f"{rest:.2f} remains, on {title}s that were not used to find it")
     return f". Of that, {'. '.join(parts)}"
 
 
@@ -179,9 +179,9 @@ def _lists(comparison: Comparison, change: RoleChange, title: str) -> str:
     }
     lost = {reason: share for reason, share in reasons.items() if share > 0}
     once = " (duplicates count once)" if change.n_duplicates else ""
-    start = f" Of {change.n_neighbours} nearest {title}s{once}, {percent(1 - shares['kept'])} changed"
+    start = f" Of {change.n_neighbours} nearest {title}s{once}, {percent(sum(lost.values()))} changed"
     if len(lost) > 1:
-        return f"{start}: {', '.join(f'{percent(share)} {reason}' for reason, share in lost.items())}."
+        return f"{start}: {', '.join(map(' '.join, zip(percents([*lost.values()]), lost, strict=True)))}."
     return "".join(f"{start}{'' if reason == 'otherwise' else f', {reason}'}." for reason in lost)
 
 
@@ -275,7 +275,7 @@ def _next(comparison: Comparison) -> str:
     if comparison.fits or still:
         what = "cosines agree" if still else f"factors agree up to {gauge}"
         if agreement.score_correlation > ALIKE and agreement.score_distance > SAME:
-            return f"Their {what}; {_difference(agreement)}."
+            return f"Their {what}, and the models rank nearly alike."
         return (
             f"Their {what} and their predictions do not: no cosine shows biases, an offset, lengths or what is made of "
             "the scores. Compare what the models predict."

@@ -41,26 +41,68 @@ def share_of(share: float, count: int) -> str:
     return f"{round(share * count)} of {count}" if count < FEW else f"{percent(share)} of"
 
 
-def up(bound: float) -> float:
-    """Round an upper bound to two decimals such that it still is one.
+def up(bound: float, digits: int = 2) -> float:
+    """Round an upper bound to some decimals such that it still is one.
 
     Examples
     --------
-    >>> up(0.301), up(0.3 + 1e-12)
-    (0.31, 0.3)
+    >>> up(0.301), up(0.3 + 1e-12), up(0.49051, 4)
+    (0.31, 0.3, 0.4906)
     """
-    return math.ceil(100 * bound - ROUNDING) / 100
+    return math.ceil(10.0**digits * bound - ROUNDING) / 10.0**digits
 
 
-def down(bound: float) -> float:
-    """Round a lower bound to two decimals such that it still is one.
+def down(bound: float, digits: int = 2) -> float:
+    """Round a lower bound to some decimals such that it still is one.
 
     Examples
     --------
-    >>> down(0.309), down(0.3 - 1e-12)
-    (0.3, 0.3)
+    >>> down(0.309), down(0.3 - 1e-12), down(0.49059, 4), down(-0.92331, 4)
+    (0.3, 0.3, 0.4905, -0.9234)
     """
-    return math.floor(100 * bound + ROUNDING) / 100
+    return math.floor(10.0**digits * bound + ROUNDING) / 10.0**digits
+
+
+def at_least(share: float) -> str:
+    """Write a share that is proven, rounded down.
+
+    Examples
+    --------
+    >>> at_least(0.499), at_least(0.996), at_least(1.0), at_least(0.004), at_least(0.0), at_least(float("nan"))
+    ('49 %', '99 %', '100 %', '<1 %', '0 %', '–')
+    """
+    return percent(down(share)) if share >= 0.01 else "<1 %" if share > 0 else percent(share)
+
+
+def apportioned(parts: Sequence[float], whole: float, step: float) -> list[float]:
+    """Round parts to multiples of a step such that they add up to their rounded sum.
+
+    Examples
+    --------
+    >>> apportioned([0.044, 0.134], 0.18, 0.01), apportioned([0.144, 0.144], 0.29, 0.01)
+    ([0.04, 0.14], [0.15, 0.14])
+    """
+    counts = [math.floor(size / step + ROUNDING) for size in parts]
+    # What rounding down leaves goes to the parts that lost most by it.
+    order = sorted(range(len(parts)), key=lambda i: counts[i] - parts[i] / step)
+    gaining = order[: max(0, round(whole / step) - sum(counts))]
+    return [round((count + (i in gaining)) * step, 9) for i, count in enumerate(counts)]
+
+
+def percents(parts: Sequence[float]) -> list[str]:
+    """Write parts of a share such that their figures add up to that of the share.
+
+    Examples
+    --------
+    >>> percent(0.154 + 0.005), percents([0.154, 0.005]), percents([0.107, 0.376]), percents([0.0])
+    ('16 %', ['15 %', '1 %'], ['11 %', '37 %'], ['0 %'])
+    >>> percents([0.158, 0.004]), percents([0.002, 0.003])
+    (['16 %', '<1 %'], ['0.2 %', '0.3 %'])
+    """
+    whole = percent(math.fsum(parts)).removesuffix(" %")
+    step, digits = (0.1, 1) if "." in whole else (1, 0)
+    shown = apportioned([100 * share for share in parts], float(whole), step)
+    return [f"{x:.{digits}f} %" if x or not share else f"<{step} %" for x, share in zip(shown, parts, strict=True)]
 
 
 def two_decimals(value: float) -> str:

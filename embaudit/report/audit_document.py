@@ -22,7 +22,7 @@ from embaudit.auditing.heads import HeadReport
 from embaudit.auditing.limits import LENGTH, SHIFT, holds_shifts, shifted_sides
 from embaudit.auditing.wording import in_titles, is_alone, seen_of, worded_for
 from embaudit.canonical.equivalents import CANONICAL, EquivalentModel
-from embaudit.core.words import counted, drawn_of, in_typical_rows, percent, row_called, row_quoted
+from embaudit.core.words import at_least, counted, down, drawn_of, in_typical_rows, percent, row_called, row_quoted, up
 from embaudit.linalg.nearest import list_length
 from embaudit.linalg.transformed_rows import with_shift
 from embaudit.model import Equivalence, FactorModel, Pairs, Role
@@ -144,12 +144,12 @@ def limit_grids(audit: Audit) -> Iterator[Grid]:
                 text
                 for group in groups
                 for text in (
-                    (f"{ranges[group].width_quantiles[0.5]:.2f}", percent(ranges[group].sign_definite_share))
+                    (f"{down(ranges[group].width_quantiles[0.5]):.2f}", percent(ranges[group].sign_definite_share))
                     if group in ranges
                     else ("–", "–")
                 )
             ]
-            certain = [] if certificate is None else [percent(certificate.entries.get(kappa, np.nan))]
+            certain = [] if certificate is None else [at_least(certificate.entries.get(kappa, np.nan))]
             rows.append((f"within κ = {kappa:g}", *cells, *certain))
         # A narrow terminal keeps the ranges of the largest group and the lists.
         widest = f"width, {WIDTHS['affine' if shifted_sides(model, role) else 'linear']}"
@@ -178,7 +178,7 @@ def head_grids(head: HeadReport) -> Iterator[Grid]:
             f"{counted(head.shifts[0].n_pairs, 'pair')}, in typical row lengths",
             ("cosine", *(f"{100 * level:g} %" for level in levels), "within one length"),
             tuple(
-                (f"{s.target:+g}", *(f"{value:.2f}" for value in s.quantiles.values()), percent(s.within_one))
+                (f"{s.target:+g}", *(f"{up(value):.2f}" for value in s.quantiles.values()), percent(s.within_one))
                 for s in head.shifts
             ),
         )
@@ -326,16 +326,15 @@ def _width(evidence: Evidence, role: Role) -> float:
     # Ranges of stretches alone bound nothing where rows may be shifted, so none is told there.
     for summary in evidence.limits.ranges if holds_shifts(evidence.model, role, group) else ():
         if (summary.role, summary.group, summary.max_condition) == (role, group, KAPPA):
-            return summary.width_quantiles[0.5]
+            return down(summary.width_quantiles[0.5])
     return np.nan
 
 
 def _certified(evidence: Evidence, role: Role) -> str:
-    """Write a share without decimals, which are overlooked beside whole ones."""
+    """Write the share of list entries that no gauge of the budget drives out."""
     for certificate in evidence.limits.certificates:
         if certificate.role == role and holds_shifts(evidence.model, role, certificate.group):
-            share = certificate.entries[KAPPA]
-            return "<1 %" if 0 < share < 0.01 else percent(share)
+            return at_least(certificate.entries[KAPPA])
     return "–"
 
 
@@ -562,8 +561,12 @@ def _neighbours(audit: Audit) -> Section:
     elif _has_conventions(audit):
         texts = [f"Of the {title}s whose neighbours change most, so these are no sample; figures over all stand above."]
     else:
-        few = f"Of a few {title}s drawn at random from the twentieth with the longest vectors"
-        texts = [f"{few}, which have much behind them as a rule."]
+        # Of a small side the twentieth holds no more rows than are shown.
+        is_drawn = len(side) // 20 > len(examples)
+        few = (
+            f"a few {title}s drawn at random from the twentieth" if is_drawn else f"the {counted(len(examples), title)}"
+        )
+        texts = [f"Of {few} with the longest vectors, which have much behind them as a rule."]
     shown = max((len(each.before) for each in examples), default=0)
     n_counted = max((record.top_n or 0 for _, record in evidence.visits(role)), default=0)
     if n_counted > shown:

@@ -67,8 +67,6 @@ class Grid:
     """Headings to keep where there is no room for all; the first is always kept."""
     words: tuple[int, ...] = (0,)
     """Columns of words; the others are numbers."""
-    marked: frozenset[tuple[int, int]] = frozenset()
-    """Cells, by row and column, that differ from what they are compared with."""
 
     @classmethod
     def from_frame(cls, frame: pd.DataFrame, title: str, note: str = "", **fields: Any) -> Grid:
@@ -104,7 +102,6 @@ class Grid:
             headings=tuple(self.headings[i] for i in columns),
             rows=tuple(tuple(row[i] for i in columns) for row in self.rows),
             words=tuple(columns.index(i) for i in self.words if i in columns),
-            marked=frozenset((row, columns.index(i)) for row, i in self.marked if i in columns),
         )
 
     def without(self, heading: str) -> Grid:
@@ -149,9 +146,8 @@ class Grid:
             unbroken = i == 0 and max((len(row[0]) for row in shown.rows), default=0) <= UNBROKEN
             justify = "left" if i in shown.words else "right"
             drawn.add_column(Text(name), justify=justify, no_wrap=unbroken, overflow="fold")  # type: ignore[arg-type]
-        for at, row in enumerate(shown.rows):
-            styles = ["bold magenta" if (at, i) in shown.marked else "" for i in range(len(row))]
-            drawn.add_row(*(Text(text, style=style) for text, style in zip(row, styles, strict=True)))
+        for row in shown.rows:
+            drawn.add_row(*map(Text, row))
         return drawn
 
     def to_html(self) -> str:
@@ -164,16 +160,15 @@ class Grid:
         """
         note = f" <small>({escape(self.note)})</small>" if self.note else ""
         lines = [f"<table>\n<caption>{escape(self.title)}{note}</caption>"]
-        lines += ["<thead>" + self._html_row(self.headings, "th", -1) + "</thead>\n<tbody>"]
-        lines += [self._html_row(row, "td", at) for at, row in enumerate(self.rows)]
+        lines += ["<thead>" + self._html_row(self.headings, "th") + "</thead>\n<tbody>"]
+        lines += [self._html_row(row, "td") for row in self.rows]
         return "\n".join([*lines, "</tbody></table>"])
 
-    def _html_row(self, cells: tuple[str, ...], tag: str, at: int) -> str:
+    def _html_row(self, cells: tuple[str, ...], tag: str) -> str:
         def cell(i: int, text: str) -> str:
             # A heading without words is none to who has the page read aloud.
             kind, scope = (tag, ' scope="col"') if tag == "th" and text else ("td", "")
-            classes = ["number"] * (i not in self.words) + ["changed"] * ((at, i) in self.marked)
-            called = f' class="{" ".join(classes)}"' if classes else ""
+            called = "" if i in self.words else ' class="number"'
             return f"<{kind}{scope}{called}>{_whole(escape(text))}</{kind}>"
 
         return f"<tr>{''.join(cell(i, text) for i, text in enumerate(cells))}</tr>"
@@ -245,6 +240,11 @@ class Near:
     level: str = ""
     """The share of pairs with a lower cosine."""
 
+    @property
+    def marked(self) -> str:
+        """The name, with a star where the other list lacks it."""
+        return f"{self.name}{' *' * (not self.stays)}"
+
 
 @dataclass(frozen=True)
 class Lists:
@@ -274,14 +274,13 @@ class Lists:
         """The lists as one table."""
         levels, title = any(each.level for each in self.before), f"nearest to {self.name}"
         headings = (self.headings[0], "", *["higher than"] * levels, *self.headings[1:], *[""] * bool(self.after))
-        rows = [(each.name, each.cosine, *[f"{each.level} of pairs"] * levels) for each in self.before]
+        rows = [(each.marked, each.cosine, *[f"{each.level} of pairs"] * levels) for each in self.before]
         # The second name stands behind a cosine and, where they are shown, behind a level.
         words = (0, 2 + levels)[: len(self.headings)]
         if self.after:
-            rows = [(*row, each.name, each.cosine) for row, each in zip(rows, self.after, strict=True)]
-        lists = zip(words, (self.before, self.after), strict=False)
-        marked = frozenset((at, column) for column, near in lists for at, each in enumerate(near) if not each.stays)
-        return Grid(title, self.note, headings, tuple(rows), words=words, marked=marked)
+            rows = [(*row, each.marked, each.cosine) for row, each in zip(rows, self.after, strict=True)]
+        marks = "* one list only" * (not all(each.stays for each in (*self.before, *self.after)))
+        return Grid(title, "; ".join(filter(None, (self.note, marks))), headings, tuple(rows), words=words)
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from embaudit.blocks import BlockCosines
 from embaudit.comparison import Comparison
 from embaudit.comparison.change import EACH, OUTCOMES, PARTS, TIED, RoleChange
 from embaudit.core.results import Result
-from embaudit.core.words import counted, cut, drawn_of, percent, row_called
+from embaudit.core.words import counted, cut, drawn_of, percent, percents, row_called
 from embaudit.evaluation import Evaluation
 from embaudit.evaluation.measures import MEASURES
 from embaudit.linalg.pairs import n_pairs
@@ -388,6 +388,7 @@ def _measures(change: RoleChange, *, is_split: bool) -> Iterator[tuple[str, str,
         return write(value) if low == high == write(value) else f"{write(value)} ({low} to {high})"
 
     match, shares, predicted = change.match, change.neighbour_shares, change.predicted_kept
+    gauge, unseen, otherwise = percents([shares[name] for name in OUTCOMES[1:]])
     yield "shared", f"{len(match):,}", True
     yield "only in the first model", f"{match.only_before:,}", match.only_before > 0
     yield "only in the second model", f"{match.only_after:,}", match.only_after > 0
@@ -395,9 +396,9 @@ def _measures(change: RoleChange, *, is_split: bool) -> Iterator[tuple[str, str,
     yield "nearest kept", estimate("kept", shares["kept"], percent), True
     stay = "–" if predicted is None else estimate("predicted_kept", predicted, percent)
     yield "nearest by prediction cosine kept", stay, predicted is not None
-    yield "lost to the gauge", percent(shares["lost_to_gauge"]), is_split
-    yield "lost to dimensions no prediction sees", percent(shares["lost_to_unseen"]), shares["lost_to_unseen"] > 0
-    yield "lost otherwise", percent(shares["lost_to_learning"]), is_split
+    yield "lost to the gauge", gauge, is_split
+    yield "lost to dimensions no prediction sees", unseen, shares["lost_to_unseen"] > 0
+    yield "lost otherwise", otherwise, is_split
     yield "mean change of cosines", estimate("total", change.mean_total, "{:.3f}".format), True
     yield "mean over", drawn_of(change.n_pairs, n_pairs(len(match) - change.n_without_direction), "pair"), True
     yield "by the gauge", f"{change.mean_gauge:.3f}", is_split

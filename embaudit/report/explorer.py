@@ -27,7 +27,7 @@ from embaudit.canonical.form import at_exponent
 from embaudit.canonical.position import log_condition
 from embaudit.core.checked import Floats, Indices
 from embaudit.core.plain import record
-from embaudit.core.words import cut
+from embaudit.core.words import counted, cut, drawn_of
 from embaudit.linalg.nearest import neighbours
 from embaudit.model import OPPOSITE, Equivalence, FactorModel, SideName, Softmax
 from embaudit.movements.twins import twins
@@ -40,10 +40,8 @@ NUMBERS = 24_000
 """Numbers of all families together, 260 KB as the page holds them, where that leaves `LEAST` rows of either side."""
 LEAST = (24, 8)
 """Rows of either side that are explored however wide they are."""
-LISTED = 10
-"""Neighbours that a list holds."""
-FIRST = 20
-"""Rows among which the one shown first is chosen."""
+LISTED, FIRST = 10, 20
+"""Neighbours that a list holds, and rows among which the one shown first is chosen."""
 EXPONENT = "exponent"
 """The kind of the canonical family."""
 TASTE = "What the predictions fix is not better taste: it says what the model predicts, and no more."
@@ -52,12 +50,6 @@ STEPS = 40
 """Places of the slider of exponents; the condition number is known at each."""
 FEW_STEPS, WIDE = 10, 256
 """The same above this rank, where each takes long."""
-LABELS = {
-    "worst": "Distort the axes, up to the worst case found",
-    "folded": "Fold the final norm in, step by step",
-    "rotation": "Rotate the axes (control: moves nothing)",
-}
-"""Labels of sliders, but for that of exponents, which names the sides."""
 NOUNS = {"identity": "scores", "sigmoid": "probabilities", "softmax": "probabilities", "cosine": "predicted cosines",
          "ranking": "leads"}  # fmt: skip
 """Nouns for the predictions that are shown."""
@@ -369,9 +361,10 @@ def explorer(audit: Audit) -> Explorer | None:
     n_families = sum((not drawn, found_attack(evidence, side) is not None, evidence.norm is not None))
     n_rows, n_others = how_many(model.rank, n_families)
     # Left rows that are not at hand are drawn.
-    beside = np.arange(n_others) if drawn else chosen_rows(model, other, n_others)
-    whole = with_probes(model, np.random.default_rng(evidence.seed)) if drawn else model
-    some = whole.take(**{side: chosen_rows(model, side, n_rows), other: beside})
+    rng = np.random.default_rng(evidence.seed)
+    whole = with_probes(model, rng) if drawn else model
+    beside = np.arange(n_others) if drawn else chosen_rows(model, other, n_others, rng)
+    some = whole.take(**{side: chosen_rows(model, side, n_rows, rng), other: beside})
     n_some, n_other = len(some.side(side)), len(some.side(other))
     # Of two rows each has one neighbour, which no change replaces.
     if n_some < 3:
@@ -413,18 +406,19 @@ def how_many(rank: int, families: int) -> tuple[int, int]:
     return max(LEAST[0], min(ROWS, 3 * room // 4)), max(LEAST[1], min(OTHERS, room // 4))
 
 
-def chosen_rows(model: FactorModel, role: SideName, most: int) -> Indices:
-    """Choose the rows with most interactions, or the longest where nobody counted; none is a copy or set aside.
+def chosen_rows(model: FactorModel, role: SideName, most: int, rng: np.random.Generator) -> Indices:
+    """Choose the rows with most interactions, or at random where nobody counted; none is a copy or set aside.
 
     Examples
     --------
     >>> from embaudit.model import FactorModel
     >>> model = FactorModel.from_vectors([[1.0, 0.0], [0.0, 3.0], [2.0, 2.0], [4.0, 4.0], [0.0, 0.0]])
-    >>> chosen_rows(model, "right", 2)
-    array([1, 2])
+    >>> chosen_rows(model, "right", 3, np.random.default_rng(0))
+    array([0, 1, 2])
     """
     side = model.side(role)
-    weight = np.asarray(side.norms if side.counts is None else side.counts, dtype=np.float64)
+    # The longest would not do: what moves an origin moves them least.
+    weight = rng.random(len(side)) if side.counts is None else np.asarray(side.counts, dtype=np.float64)
     # The first of a group of duplicates stands for all: a list of copies would tell nothing.
     alone = twins(model, role=role).first == np.arange(len(side))
     able = side.eligible_rows[(alone & (side.norms > 0))[side.eligible_rows]]
@@ -475,27 +469,27 @@ def explorer_parts(audit: Audit) -> dict[str, Any]:
     explored, model = explorer(audit), audit.evidence.model
     if explored is None:
         return {"explorer": None, "allowed": ""}
-    few = f"{len(explored.names):,} of {explored.total:,} {explored.title}s"
-    is_all = len(explored.names) == explored.total
-    which = "the longest" if model.side(shown_side(audit)).counts is None else "those with most interactions"
-    # A share among the rows explored must not be taken for one among all.
-    among = f"{few}: {which}, one of each group of duplicates; lists are of these alone"
-    some = f"among {few}" if explored.link in ("softmax", "ranking") and not is_all else ""
-    random = f"{explored.other_title}s are drawn at random" if explored.drawn else ""
+    side, n_others = shown_side(audit), len(explored.other_names)
+    few = drawn_of(len(explored.names), explored.total, explored.title)
+    which = "drawn at random" if model.side(side).counts is None else "those with most interactions"
+    within = "among" if explored.link in ("softmax", "ranking") else "for"
+    inputs = f"{counted(n_others, explored.other_title)} drawn at random"
+    if not explored.drawn:
+        inputs = drawn_of(n_others, len(model.side(OPPOSITE[side])), explored.other_title)
+    noun = "scores" if is_alone(audit.model) else NOUNS.get(explored.link, "scores")
     gauge, shown = in_titles(audit.model, WORDS["gauge"].meaning), ("pinned", "undecided", "one_side", "not_searched")
     told = [each for each in audit.conclusions if each.code in shown and each.role in (None, audit.evidence.role)]
     # A browser runs a script only if its digest is the one that the page allows, so nothing within a name can run.
     digest = b64encode(sha256(script().encode()).digest()).decode()
-    exponents = f"From {model.title('left')}s whitened (0) to {model.title('right')}s whitened (1)"
     return {
         "explorer": explored,
-        "labels": LABELS | {EXPONENT: exponents},
+        "sides": model.roles,
         "few": few,
-        "among": f"all {explored.total:,} {explored.title}s" if is_all else among,
-        "noun": "scores" if is_alone(audit.model) else NOUNS.get(explored.link, "scores"),
+        "which": which if len(explored.names) < explored.total else "",
+        "noun": noun,
         "heading": worded_for(audit.model, "Predictions"),
         "explained": (f"Each setting is a gauge: {gauge[0].lower()}{gauge[1:]}", *(each.text for each in told)),
-        "of_which": "; ".join(filter(None, (some, random))),
+        "of_which": f"{noun.capitalize()} of {inputs}, {within} {few}.",
         "held": held(explored),
         "script": script(),
         "allowed": f"; script-src 'sha256-{digest}'",

@@ -47,8 +47,9 @@ if TYPE_CHECKING:
 
 ROUNDING = 1e-6
 """Largest figure up to which rounding may be all that moved."""
-SEEN = 1e-3
-"""Parts of a stack below this share of the longest bar are not drawn."""
+SEEN, LEAST_AXIS = 1e-3, 0.1
+"""Parts of a stack below this share of the longest bar are not drawn; the axis of stacks goes up to 0.1 at least, as a
+change of cosines by 0.01 counts as none."""
 LEVELS = (0.05, 0.25, 0.75, 0.95)
 """Quantiles of a movement that are drawn."""
 MOST_POINTS, MENU = 1_000, 22
@@ -111,12 +112,21 @@ class StackDisplay(RowDisplay):
         Colour of each part.
     label : str
         Name of the axis.
+
+    Examples
+    --------
+    >>> for size in (0.00004, 0.4):
+    ...     drawn = StackDisplay({"name": ["items"], "remains": np.array([size])}, "change", (BLUE,)).plot()
+    ...     print(drawn.ax_.get_xlim()[1].round(2))
+    0.1
+    0.42
     """
 
     colours: Sequence[str] = ()
     label: str = ""
 
     def _draw(self, ax: Any) -> None:
+        """Draw the parts of each bar from 0 on, on an axis that makes nothing of small bars."""
         parts = {name: sizes for name, sizes in self.columns.items() if name != "name"}
         start, least = np.zeros(len(self.names)), SEEN * np.sum(list(parts.values()), axis=0).max()
         for colour, (name, sizes) in zip(self.colours, parts.items(), strict=True):
@@ -124,7 +134,8 @@ class StackDisplay(RowDisplay):
                 ax.barh(range(len(self.names)), sizes, 0.6, left=start, color=colour, label=name)
             start = start + sizes
         name_rows(ax, self.names)
-        ax.set(xlim=(0, None), xlabel=self.label)
+        # An axis of its own scale would draw a change that nobody notices as a long bar.
+        ax.set(xlim=(0, max(LEAST_AXIS, 1.05 * start.max())), xlabel=self.label)
         legend_above(ax)
 
 
@@ -318,8 +329,8 @@ class BlockDisplay(TableDisplay):
         edges = np.concatenate([[0.0], np.cumsum(self.columns["weight"])])
         ax.stairs(cosines, edges, fill=True, color=BLUE, alpha=0.4, label="local cosines")
         ax.axvspan(norm_cosine, 1, color=LINE, label=f"norms differ: 1 − ρ = {1 - norm_cosine:.3g}")
-        ax.axhline(mean, color=INK, linestyle="--", label=f"weighted mean {mean:.3f}")
-        ax.axhline(overall, color=RED, label=f"global {overall:.3f}")
+        ax.axhline(mean, color=INK, linestyle="--", label=f"weighted mean {mean:.4f}")
+        ax.axhline(overall, color=RED, label=f"global {overall:.4f}")
         if "name" in self.columns:
             for name, cosine, left, right in zip(self.columns["name"], cosines, edges[:-1], edges[1:], strict=True):
                 # A narrower bar has no room for a line of text.

@@ -25,44 +25,35 @@ from embaudit.report.document import Document, Glance, Grid, Lists, Near
 from embaudit.report.next_steps import OWN_FORMAT, TRAINED, Invocation
 
 WIDTH, HEIGHT = 80, 25
-FINDINGS = 3
-"""Findings that have a line."""
-NEIGHBOURS = 5
-"""Lines of neighbours, where there is room for so many."""
-FEWEST = 3
-"""Lines of neighbours that go before tips behind the first finding, and before commands behind the first."""
-LEAST = 2
-"""Lines of neighbours that go before issues behind the first finding, and before a command that judges by labels."""
+FINDINGS, NEIGHBOURS = 3, 5
+"""Findings that have a line, and lines of neighbours, where there is room for so many."""
+FEWEST, LEAST = 3, 2
+"""Lines of neighbours that go before tips behind the first finding, and before commands behind the first; and lines
+that go before issues behind the first finding, and before a command that judges by labels."""
 EVALUATE = "embaudit evaluate "
 """Beginning of the command that judges similarities by labels."""
 COLUMN = WIDTH // 2 - 2
 """Characters of one list of neighbours."""
 NAME = 36
 """Characters of a name in the first column of a table on one screen."""
-ROWS = 3
-"""Rows of that table that are shown, however much there is to say."""
-NOTES = 2
-"""Notes of a result that one screen has room for."""
-ANSWERS = {
-    Readability.YES: "green",
-    Readability.CONVENTION: "yellow",
-    Readability.NO: "red",
-    Readability.UNSAID: "yellow",
-}
+ROWS, NOTES = 3, 2
+"""Rows of that table that are shown, however much there is to say, and notes that one screen has room for."""
+ANSWERS = {Readability.YES: "green", Readability.NO: "red"}
+"""Colours of answers; the others are yellow."""
 CONTRADICTED = {"EMB104", "EMB306"}
 """Findings by which the declared training did not choose these rows."""
 COLOURS = {Severity.ISSUE: "red", Severity.TIP: "yellow"}
 
 
-def print_screen(audit: Audit, invocation: Invocation, console: Console, stopping: Sequence[Finding] = ()) -> None:
+def print_screen(audit: Audit, invocation: Invocation, console: Console, named: Sequence[Finding] = ()) -> None:
     """Print the first screen, its answer in colour."""
-    text = Text(first_screen(audit, invocation, stopping))
-    text.highlight_words([f"{audit.answer.word}:"], f"bold {ANSWERS[audit.answer.word]}")
+    text = Text(first_screen(audit, invocation, named))
+    text.highlight_words([f"{audit.answer.word}:"], f"bold {ANSWERS.get(audit.answer.word, 'yellow')}")
     console.print(text, soft_wrap=True)
 
 
-def first_screen(audit: Audit, invocation: Invocation, stopping: Sequence[Finding] = ()) -> str:
-    """Write the first screen of an audit, the head of its document, with every finding that stops a release.
+def first_screen(audit: Audit, invocation: Invocation, named: Sequence[Finding] = ()) -> str:
+    """Write the first screen of an audit, the head of its document, with every finding that a gate names.
 
     Examples
     --------
@@ -98,25 +89,25 @@ def first_screen(audit: Audit, invocation: Invocation, stopping: Sequence[Findin
     table = [] if made.glance is None else ["", *_table(made.glance), *wrap(" ".join(made.glance.key), WIDTH)]
     # Findings do not say again what the answer says, where there are others.
     answered = {*answer.findings} | ({"EMB102"} if "one_side" in answer.findings else set())
-    news = [each for each in made.findings if each.code not in answered and each not in stopping]
-    news = [*stopping, *news] or [*made.findings]
+    news = [each for each in made.findings if each.code not in answered and each not in named]
+    news = [*named, *news] or [*made.findings]
     # Long commands make room for a finding and for neighbours, of every row that was asked for.
     rows = max(1, made.n_asked)
-    named = max(1, len(stopping))
-    least = named + len(_neighbours(audit, made, 1 if made.n_asked else FEWEST, rows))
+    n_named = max(1, len(named))
+    least = n_named + len(_neighbours(audit, made, 1 if made.n_asked else FEWEST, rows))
     # What would decide stays with the first command: training that is not known, or the second of two ways to tell it.
     # Each command behind them stands where it leaves room for one finding and for the shortest lists.
     n_kept, commands = 1 + (answer.word is Readability.UNSAID or TRAINED in made.steps[1:2]), [*_commands(made.steps)]
     below, room = [*chain(*commands[:n_kept])], HEIGHT - len(top) - len(table)
     for (_, command), lines in zip(made.steps[n_kept:], commands[n_kept:], strict=True):
         # Labels at hand judge better than a third neighbour, or the list of a second row, does.
-        fewest = named + len(_neighbours(audit, made, LEAST)) if command.startswith(EVALUATE) else least
+        fewest = n_named + len(_neighbours(audit, made, LEAST)) if command.startswith(EVALUATE) else least
         below += lines if room - len(below) - len(lines) >= fewest else []
     room -= len(below)
     # A second finding shortens the lists: a tip to three neighbours at least, an issue to two.
     tips, issues = (room - len(_neighbours(audit, made, most, rows)) for most in (FEWEST, LEAST))
     grave = sum(each.severity is Severity.ISSUE for each in news)
-    n_findings = max(named, min(FINDINGS, max(tips, min(issues, grave))))
+    n_findings = max(n_named, min(FINDINGS, max(tips, min(issues, grave))))
     findings = [_short(f"{each.code} {each.severity.title}: {each.title}") for each in news[:n_findings]]
     # Findings without a line are counted where none says how to read all of them.
     if len(news) > n_findings and commands[-1][-1] not in below:

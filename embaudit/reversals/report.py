@@ -191,11 +191,11 @@ class Grouping(Recorded):
         """Describe the reversal and its source."""
         cov, n_groups = self.covariance, int(self.votes.sum())
         text = (
-            f"{self.kind.capitalize()} by {self.name}: over all {self.pooled.n:,} rows r({x}, {y}) = "
-            f"{self.pooled.r:+.3f}, within {counted(len(self), 'group')} {self.within.r:+.3f}. "
-            f"{int(self.opposes.sum())} of {counted(n_groups, 'group')} with a vote "
-            f"({percent(self.share_reversed)} of their rows) have the opposite sign. "
-            f"Covariance {cov['pooled']:+.4g} = within {cov['within']:+.4g} + between {cov['between']:+.4g}"
+            f"{self.kind.capitalize()} by {self.name}: over all {self.pooled.n:,} rows {x} and {y} correlate by "
+            f"{self.pooled.r:+.3f}, within {counted(len(self), 'group')} by {self.within.r:+.3f}. The sign is the "
+            f"opposite in {int(self.opposes.sum())} of {counted(n_groups, 'group')} large enough to count "
+            f"({percent(self.share_reversed)} of their rows). "
+            f"Covariance {cov['pooled']:+.4g}: {cov['within']:+.4g} within groups, {cov['between']:+.4g} between them"
         )
         if self.kind in (ReversalKind.REVERSAL, ReversalKind.PARTIAL, ReversalKind.VANISHING):
             # The sign of the term between groups says which way the group means go.
@@ -208,7 +208,7 @@ class Grouping(Recorded):
         small, constant = int(self.is_small.sum()), int((self.is_constant & ~self.is_small).sum())
         notes = [
             (self.n_missing, f"{counted(self.n_missing, 'row')} without a group left out"),
-            (small, f"{counted(small, 'group')} of fewer than {self.min_size} rows without a vote"),
+            (small, f"{counted(small, 'group')} of fewer than {self.min_size} rows, too small to count"),
             (constant, f"{counted(constant, 'group')} in which x or y is constant, without a correlation"),
         ]
         return [f"{self.name}: {text}" for number, text in notes if number]
@@ -348,13 +348,11 @@ class SimpsonReport(Drawn):
         names = self.titles or (self.x, self.y)
         lines = shortened([grouping.explain(*names) for grouping in self.findings], limit)
         n_decided = len(self.groupings) - len(self.undecided)
-        if not lines and n_decided == 1:
-            lines = [f"The one grouping does not change the association of {self.x} and {self.y}."]
-        elif not lines and (n_decided or not self.groupings):
-            lines = [f"None of {n_decided} groupings changes the association of {self.x} and {self.y}."]
+        if not lines and (n_decided or not self.groupings):
+            lines = [f"No grouping, of {n_decided}, changes the association of {self.x} and {self.y}."]
         if self.undecided:
             undecided = ", ".join(shortened([grouping.name for grouping in self.undecided], limit))
-            lines.append(f"Undecided, for want of two groups with a vote: {undecided}.")
+            lines.append(f"Undecided, as fewer than two groups are large enough to count: {undecided}.")
         return "\n".join(lines)
 
     def to_frame(self) -> pd.DataFrame:

@@ -158,10 +158,9 @@ MAX_COLUMNS = 1_000
 """Number of basis vectors beyond which a restart is cheaper than going on."""
 MIN_EXPANSION = 4
 """A basis holds so many times the vectors wanted, whatever the memory."""
-CHECK_FROM = 2.5
-"""Convergence is looked for from so many times the vectors wanted,"""
-CHECK_GROWTH = 1.05
-"""and then each time the basis has grown by this factor: a look costs the cube of its size."""
+CHECK_FROM, CHECK_GROWTH = 2.5, 1.05
+"""Convergence is looked for from so many times the vectors wanted, and then each time the basis has grown by this
+factor: a look costs the cube of its size."""
 
 
 def orthonormal(block: NDArray[Any]) -> NDArray[Any]:
@@ -475,9 +474,7 @@ def _auto_route(X: Interactions, k: int) -> Solver:
     m = min(n, p)
     if m <= LAPACK_SIDE and n * p <= LAPACK_ENTRIES:
         return "lapack"
-    if m <= GRAM_SIDE and _gram_is_cheap(X, k):
-        return "gram"
-    return "krylov"
+    return "gram" if m <= GRAM_SIDE and _gram_is_cheap(X, k) else "krylov"
 
 
 def _gram_is_cheap(X: Interactions, k: int) -> bool:

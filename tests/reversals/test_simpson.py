@@ -43,7 +43,7 @@ def test_berkeley_admissions(admissions: SimpsonReport) -> None:
     covariance = found.covariance
     assert covariance["within"] + covariance["between"] == pytest.approx(covariance["pooled"])
     assert covariance["between"] < -covariance["within"] < 0
-    assert "4 of 6 groups with a vote (67 % of their rows) have the opposite sign" in admissions.explain()
+    assert "opposite in 4 of 6 groups large enough to count (67 % of their rows)" in admissions.explain()
     assert "sex: man counts as 0, woman as 1" in admissions.notes
 
 
@@ -107,9 +107,9 @@ def test_where_groups_agree_nothing_is_found() -> None:
     table = clouds(np.random.default_rng(3), 1.0, 1.0)
     report = simpson(table, x="x", y="y")
     assert report.findings == ()
-    assert report.explain() == "None of 3 groupings changes the association of x and y."
+    assert report.explain() == "No grouping, of 3, changes the association of x and y."
     alone = simpson(table[["x", "y", "noise"]], x="x", y="y").explain()
-    assert alone == "The one grouping does not change the association of x and y."
+    assert alone == "No grouping, of 1, changes the association of x and y."
     assert report["noise"].p_grouping > 0.05
 
 
@@ -142,7 +142,7 @@ def test_what_is_missing_small_or_constant_is_reported() -> None:
         "id: not tried as a grouping, it has 106 categories",
         "one: not tried as a grouping, it has a single value",
         "group: 5 rows without a group left out",
-        "group: 1 group of fewer than 5 rows without a vote",
+        "group: 1 group of fewer than 5 rows, too small to count",
         "group: 1 group in which x or y is constant, without a correlation",
     ):
         assert note in report.notes

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import embaudit.auditing.limits as budget
 from embaudit.auditing.finding import Finding, Scope
 from embaudit.auditing.findings.writing import finding, template
-from embaudit.core.words import counted, down, drawn_of, in_typical_rows, percent, up
+from embaudit.core.words import at_least, counted, down, drawn_of, in_typical_rows, percent, up
 from embaudit.gauges import Affine, Diagonal, GeneralLinear
 from embaudit.model import Pairs
 
@@ -124,7 +124,7 @@ def certificates(evidence: Evidence) -> Iterator[Finding]:
                 rows=lists + of_drawn(evidence, certificate.role),
                 value=share,
                 # A certified share is rounded down for the same reason.
-                share=percent(down(share)),
+                share=at_least(share),
                 set=scope,
                 unseen=unseen_too(evidence),
             )
@@ -147,9 +147,12 @@ def attacks(evidence: Evidence) -> Iterator[Finding]:
         ) + of_drawn(evidence, role)
         variant = ["lists"] * lists
         common: dict[str, Any] = {"role": role, "scope": scope, "rows": rows, "set": scope}
+        # Found for some lists, a gauge does less to all of them, which tables tell of.
+        visits = (1 - record.top_n_overlap for made, record in evidence.visits(role) if made.gauge is attack.gauge)
+        share, over = percent(attack.achieved), percent(next(visits, attack.achieved))
         yield finding(
             "reached", evidence, *variant, **common, value=attack.achieved, witness=attack.gauge,
-            share=percent(attack.achieved),
+            share=share, over=template("reached", "over").format(share=over) * (over != share),
         )  # fmt: skip
         # A bound that lets every entry go says nothing.
         if budget.holds_shifts(model, role, group.kind) and not (lists and up(attack.bound) >= 1):

@@ -72,6 +72,4 @@ class Gunzipped(io.RawIOBase):
 
 def open_bytes(path: Path) -> IO[bytes]:
     """Open a file, unpacking gzip."""
-    if path.suffix.lower() != ".gz":
-        return path.open("rb")
-    return io.BufferedReader(Gunzipped(path), 2**16)
+    return io.BufferedReader(Gunzipped(path), 2**16) if path.suffix.lower() == ".gz" else path.open("rb")

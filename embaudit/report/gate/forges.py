@@ -113,7 +113,7 @@ def comment(result: Result, title: str = "", origin: Origin | None = None) -> st
     >>> print("\n".join(comment(block_cosines([1, 1], [1, 2]), "a.npy & b.npy").splitlines()[:3]))
     ### embaudit: a.npy \& b.npy
     <BLANKLINE>
-    global cosine 0.9487 = 0.9487 (norm profiles) × 1.0000 (weighted mean of 2 blocks by coordinates, 2 entries)
+    The global cosine is 0.9487: 0.9487, the cosine of the block norms, × 1.0000, the weighted mean cosine of 2 ...
     """
     view, notes = document(result), () if origin is None else origin.remarks
     grids = [grid.head(ROWS) for grid in view.grids[:1]]

@@ -272,6 +272,12 @@ class Outcome:
         return tuple(each for each in self.judged if each.stops)
 
     @property
+    def news(self) -> tuple[Judged, ...]:
+        """The findings that stop the release, or that are new or worse beside a baseline."""
+        is_new = {"new", "worse"} if self.gate.baseline else set()
+        return tuple(each for each in self.judged if each.stops or each.status in is_new)
+
+    @property
     def passes(self) -> bool:
         """True if the release may go."""
         return self.predictions_hold and not self.stopped_by
@@ -284,11 +290,10 @@ class Outcome:
         if self.gate.written:
             made = f"{self.gate.written} is the baseline from now on, with {counted(len(self.judged), 'finding')}"
             return f"gate: passes; {made}: leave --json out next time"
-        passing = [each for each in self.judged if not each.stops]
         named: dict[str, Sequence[Any]] = {
             "beside the baseline": self.unlike,
-            "new or worse": [each for each in passing if self.gate.baseline and each.status in ("new", "worse")],
-            "not counted": [each for each in passing if each.status in ("ignored", "known")],
+            "new or worse": [each for each in self.news if not each.stops],
+            "not counted": [each for each in self.judged if each.status in ("ignored", "known")],
         }
         start = f"gate: stops at {', '.join(map(str, self.stopped_by))}" if self.stopped_by else "gate: passes"
         return "; ".join([start, *(f"{name}: {', '.join(map(str, some))}" for name, some in named.items() if some)])
