@@ -6,17 +6,16 @@ can say no more than they do, and findings that weaken it are part of its senten
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from embaudit.auditing.texts import ADVICE, ANSWERS
+from embaudit.model import Role
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from embaudit.auditing.finding import Finding
-    from embaudit.model import Role
 
 
 class Readability(StrEnum):

@@ -10,30 +10,27 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from embaudit._version import __version__
 from embaudit.auditing.answer import Answer, answer
 from embaudit.auditing.evidence import Evidence, gather
-from embaudit.auditing.finding import Severity
+from embaudit.auditing.finding import Finding, Severity
 from embaudit.auditing.findings import conclusions
-from embaudit.auditing.heads import declare
+from embaudit.auditing.heads import HeadReport, declare
 from embaudit.auditing.identity import fingerprint, score_sample
 from embaudit.auditing.options import Options, effort_of
 from embaudit.auditing.texts import VERDICT, thresholds_of
 from embaudit.auditing.wording import kind_of, names_of
+from embaudit.canonical.equivalents import EquivalentModel
 from embaudit.core.checked import RNG, as_list, as_seed, is_integer, named_keywords
 from embaudit.core.deferred import pd
 from embaudit.core.plain import Recorded, frame_of, record
 from embaudit.core.results import Drawn
 from embaudit.gauges import GaugeGroup
-from embaudit.io import as_reading, source_of, with_titles
+from embaudit.io import Intake, as_reading, source_of, with_titles
 from embaudit.io.files import AnyPath
 from embaudit.model import Comparison, FactorModel, Pairs, Role, comparing, with_objective
+from embaudit.model.drift import Drift
 from embaudit.model.final_norm import FinalNorm
+from embaudit.movements.movement import Movement
 
 if TYPE_CHECKING:
-    from embaudit.auditing.finding import Finding
-    from embaudit.auditing.heads import HeadReport
-    from embaudit.canonical.equivalents import EquivalentModel
-    from embaudit.io import Intake
-    from embaudit.model.drift import Drift
-    from embaudit.movements.movement import Movement
     from embaudit.report.display import Display
 
 SCHEMA_VERSION: Literal[3] = 3

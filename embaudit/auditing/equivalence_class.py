@@ -6,26 +6,21 @@ moves nothing, never because few gauges, or short ones, were tried.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from embaudit.auditing.finding import Kind, Scope
 from embaudit.auditing.texts import ARGUMENTS
 from embaudit.auditing.wording import prediction_noun, worded_for
+from embaudit.canonical import Pinning
 from embaudit.canonical.pinned import MIN_MOVEMENT, SCOPES, pinned_test
 from embaudit.canonical.row_span import outside_shares, reached_space, seen_directions
 from embaudit.core.plain import Recorded
 from embaudit.errors import InputError
-from embaudit.model import Equivalence
+from embaudit.model import Equivalence, FactorModel, Role, SideName
 from embaudit.model.pairs import Pairs
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from embaudit.canonical import Pinning
-    from embaudit.model import FactorModel, Role, SideName
 
 OUTSIDE = 1e-12
 """Share of a row's squared length that must lie where no prediction looks to count as a component there."""

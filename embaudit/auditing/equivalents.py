@@ -3,30 +3,25 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from embaudit.attacks import Attack
 from embaudit.auditing.equivalence_class import held_rank
-from embaudit.canonical import canonical_form
+from embaudit.canonical import Pinning, canonical_form
 from embaudit.canonical.equivalents import CANONICAL, EquivalentModel, canonical_models, equivalent_at
 from embaudit.canonical.row_span import seen_directions, span_basis, turned
-from embaudit.core.checked import RNG, as_generator
+from embaudit.core.checked import RNG, Floats, as_generator
 from embaudit.core.parallel import raise_if_cancelled
 from embaudit.errors import must_be
 from embaudit.gauges import Affine, Diagonal, GaugeGroup, GeneralLinear, Orthogonal, Translation
+from embaudit.model import FactorModel, SideName
 from embaudit.model.equivalence import Equivalence
 from embaudit.model.sizes import require_ordinary_size
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from embaudit.attacks import Attack
-    from embaudit.canonical import Pinning
-    from embaudit.core.checked import Floats
-    from embaudit.model import FactorModel, SideName
 
 WORST = "worst"
 """The kind of the models that attacks found."""

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from embaudit.auditing.equivalence_class import EquivalenceClass, equivalence_class_of
 from embaudit.auditing.equivalents import REARRANGED, attacked_models, equivalent_models, rearranged_models
-from embaudit.auditing.heads import N_GAUGES, N_PAIRS, head_report, panel_size
+from embaudit.auditing.heads import N_GAUGES, N_PAIRS, HeadReport, head_report, panel_size
 from embaudit.auditing.identity import ScoreChange
 from embaudit.auditing.limits import Limits, attack_jobs, bounded_roles, limits_of
 from embaudit.auditing.options import Options
@@ -18,34 +19,24 @@ from embaudit.auditing.predicted import PenaltyForm, Predicted, by_prediction, p
 from embaudit.auditing.texts import DEFAULTS
 from embaudit.auditing.traits import Traits, beside_bias, counts_bias, traits_of
 from embaudit.canonical import Position, position
+from embaudit.canonical.equivalents import EquivalentModel
 from embaudit.canonical.row_span import span_basis, turned
-from embaudit.core.checked import as_count
+from embaudit.core.checked import Indices, as_count
 from embaudit.core.parallel import one_blas_thread, results_of, row_blocks
 from embaudit.core.plain import Finite
 from embaudit.core.progress import announced
 from embaudit.errors import InputError, must_be
 from embaudit.linalg.nearest import list_length, require_length
 from embaudit.linalg.rows import sample_rows
-from embaudit.model import Equivalence, Pairs, Softmax
+from embaudit.model import Equivalence, FactorModel, Pairs, Role, SideName, Softmax
 from embaudit.model.drift import Drift, DriftSample
+from embaudit.model.final_norm import FinalNorm
 from embaudit.model.sizes import require_ordinary_size, shape_question
 from embaudit.movements import twins
-from embaudit.movements.movement import MovementProbe
-from embaudit.movements.neighbourhoods import find_rows, neighbourhoods
-from embaudit.softmax.conventions import norm_evidence
+from embaudit.movements.movement import Movement, MovementProbe
+from embaudit.movements.neighbourhoods import Neighbourhood, find_rows, neighbourhoods
+from embaudit.softmax.conventions import NormEvidence, norm_evidence
 from embaudit.softmax.label_sample import only_labels
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from embaudit.auditing.heads import HeadReport
-    from embaudit.canonical.equivalents import EquivalentModel
-    from embaudit.core.checked import Indices
-    from embaudit.model import FactorModel, Role, SideName
-    from embaudit.model.final_norm import FinalNorm
-    from embaudit.movements.movement import Movement
-    from embaudit.movements.neighbourhoods import Neighbourhood
-    from embaudit.softmax.conventions import NormEvidence
 
 _Visit: TypeAlias = "tuple[Drift, tuple[Movement, ...]]"
 SHOWN = 3

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
-from typing import TYPE_CHECKING
 
 from embaudit.core.plain import Recorded
 from embaudit.core.words import in_typical_rows
-
-if TYPE_CHECKING:
-    from embaudit.gauges import Gauge
-    from embaudit.model import Role
+from embaudit.gauges import Gauge
+from embaudit.model import Role
 
 
 class Severity(IntEnum):

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from embaudit.auditing.options import MAX_SIZES
 from embaudit.canonical import in_span
 from embaudit.core import words
-from embaudit.core.checked import RNG, as_count, as_generator, as_list, is_number
+from embaudit.core.checked import RNG, Indices, as_count, as_generator, as_list, is_number
 from embaudit.core.deferred import pd
 from embaudit.core.parallel import results_of
 from embaudit.core.results import Result
@@ -19,25 +20,16 @@ from embaudit.core.words import counted
 from embaudit.errors import InputError, must_be
 from embaudit.linalg.nearest import require_length
 from embaudit.linalg.rows import sample_rows
+from embaudit.model import FactorModel
 from embaudit.model.links import Softmax
 from embaudit.model.sizes import require_model
 from embaudit.movements.movement import QUERIES, share_of
 from embaudit.softmax.argmaxable import Argmaxable, argmaxable_in
-from embaudit.softmax.coordinates import label_coordinates
-from embaudit.softmax.equivalents import HeadProbe, centring, random_heads
-from embaudit.softmax.label_cosines import logit_cosines, projector_cosines_in
+from embaudit.softmax.coordinates import LabelCoordinates, label_coordinates
+from embaudit.softmax.equivalents import Construction, EquivalentHead, HeadProbe, centring, random_heads
+from embaudit.softmax.label_cosines import ProjectorCosines, logit_cosines, projector_cosines_in
 from embaudit.softmax.label_sample import LabelSample, make_panel, most_alike
-from embaudit.softmax.shifts import NeighbourChange, neighbour_change, panel_pairs, shift_summaries
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from embaudit.core.checked import Indices
-    from embaudit.model import FactorModel
-    from embaudit.softmax.coordinates import LabelCoordinates
-    from embaudit.softmax.equivalents import Construction, EquivalentHead
-    from embaudit.softmax.label_cosines import ProjectorCosines
-    from embaudit.softmax.shifts import ShiftSummary
+from embaudit.softmax.shifts import NeighbourChange, ShiftSummary, neighbour_change, panel_pairs, shift_summaries
 
 PANEL = 2_048
 """Labels that are looked at one by one; drawn where a head has more."""

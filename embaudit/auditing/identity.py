@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from embaudit.core.checked import Floats, Indices
 from embaudit.core.parallel import row_blocks
+from embaudit.model import FactorModel
 from embaudit.model.equivalence import row_correlations, unlike_rows
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from embaudit.core.checked import Floats, Indices
-    from embaudit.model import FactorModel
-    from embaudit.model.side import Side
+from embaudit.model.side import Side
 
 SAMPLED = 100
 """Rows of each side."""

@@ -6,6 +6,7 @@ attack shows what is reached, a range or a certificate what cannot be passed; th
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -14,23 +15,18 @@ import numpy as np
 
 from embaudit.attacks import Attack, worst_gauge
 from embaudit.attacks.worst import Objective as AttackObjective
+from embaudit.core.checked import Indices
 from embaudit.core.progress import reporting, track
-from embaudit.gauges import Affine, GeneralLinear
+from embaudit.gauges import Affine, GaugeGroup, GeneralLinear
 from embaudit.linalg.nearest import list_length
 from embaudit.linalg.rows import sample_rows
 from embaudit.linalg.structured import WIDE
-from embaudit.model import Equivalence, Pairs
+from embaudit.model import Equivalence, FactorModel, Pairs, Role, SideName
 from embaudit.movements.twins import once, standing_rows
-from embaudit.ranges import RangeSummary, certified_neighbours, range_summary
+from embaudit.ranges import CertifiedNeighbours, RangeSummary, certified_neighbours, range_summary
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
     from embaudit.auditing.options import Options
-    from embaudit.core.checked import Indices
-    from embaudit.gauges import GaugeGroup
-    from embaudit.model import FactorModel, Role, SideName
-    from embaudit.ranges import CertifiedNeighbours
 
 CURVE = (1.1, 1.25, 1.5, 2.0)
 """Condition numbers at which ranges and certificates are stated."""

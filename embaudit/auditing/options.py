@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING
 
 from embaudit.core.checked import MOST_COUNT, as_count, is_number
 from embaudit.core.plain import Finite, Recorded
 from embaudit.core.words import counted
 from embaudit.errors import must_be
+from embaudit.gauges import GaugeGroup
+from embaudit.model import Comparison, Role
 from embaudit.movements.movement import QUERIES
-
-if TYPE_CHECKING:
-    from embaudit.gauges import GaugeGroup
-    from embaudit.model import Comparison, Role
 
 MAX_SIZES = {"n_gauges": 10_000, "n_pairs": MOST_COUNT, "n_lists": 100_000, "n_starts": 1_000, "n_steps": 10_000}
 """Largest sample sizes: more would take long, or all memory, and tell nothing more."""

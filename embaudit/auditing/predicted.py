@@ -11,29 +11,22 @@ training stopped before its minimum, had another objective, or the rows were res
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from embaudit.canonical.balance import balanced_maps
 from embaudit.canonical.identified import prediction_views
 from embaudit.canonical.row_span import reached_space
+from embaudit.core.checked import Indices
 from embaudit.core.plain import Finite
 from embaudit.linalg.mapped import Mapped, affine
 from embaudit.linalg.transformed_rows import TransformedRows
-from embaudit.model import Equivalence
+from embaudit.model import Equivalence, Role, SideName
 from embaudit.model.objectives import known_objective
-from embaudit.movements.movement import MovementProbe, directed_in
+from embaudit.movements.movement import Movement, MovementProbe, directed_in
 from embaudit.movements.neighbourhoods import Neighbourhood, neighbourhoods
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
-
-    from embaudit.core.checked import Indices
-    from embaudit.model import Role, SideName
-    from embaudit.movements.movement import Movement
-
 
 PENALTIES = {"factors": False, "factors-counted": True}
 """Objectives whose penalty has this law, and whether it counts the interactions of each row."""

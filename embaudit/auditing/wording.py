@@ -6,12 +6,8 @@ Vectors alone have no other side and so no predictions: sentences on them speak 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
-from embaudit.model import OPPOSITE, Equivalence, Pairs, Softmax
-
-if TYPE_CHECKING:
-    from embaudit.model import FactorModel, Role, SideName
+from embaudit.model import OPPOSITE, Equivalence, FactorModel, Pairs, Role, SideName, Softmax
 
 NOUNS = {Equivalence.PROBABILITIES: "probability", Equivalence.RANKINGS: "ranking"}
 

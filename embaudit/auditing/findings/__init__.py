@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from embaudit.auditing.findings import heads, identification, movement, predictions, rows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from embaudit.auditing.evidence import Evidence
     from embaudit.auditing.finding import Finding
 

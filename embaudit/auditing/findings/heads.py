@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import isnan
 from typing import TYPE_CHECKING, Any
 
@@ -10,15 +11,12 @@ from embaudit.auditing.findings.writing import MOVES, finding, is_effect, templa
 from embaudit.core.words import FEW, counted, drawn_of, percent, row_quoted, share_of, up
 from embaudit.linalg.pairs import n_pairs
 from embaudit.model.objectives import known_objective
-from embaudit.softmax.conventions import folding
+from embaudit.softmax.conventions import ConventionDistance, NormEvidence, folding
 from embaudit.softmax.feasibility import MARGIN
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from embaudit.auditing.evidence import Evidence
     from embaudit.auditing.heads import HeadReport
-    from embaudit.softmax.conventions import ConventionDistance, NormEvidence
 
 CENTRED = 1e-3
 """Offset of the mean row below which the labels count as centred."""

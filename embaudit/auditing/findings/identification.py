@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from embaudit.auditing.finding import Finding, Kind, Severity
@@ -10,14 +11,11 @@ from embaudit.auditing.findings.writing import CHANGED, MOVES, finding, is_effec
 from embaudit.auditing.wording import is_alone, worded_for
 from embaudit.canonical.quadratic_forms import LARGEST_SHOWN
 from embaudit.core.words import percent
-from embaudit.model import Equivalence
+from embaudit.model import Equivalence, FactorModel
 from embaudit.model.objectives import OBJECTIVES, Objective, Status, known_objective, usual_objectives
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from embaudit.auditing.evidence import Evidence
-    from embaudit.model import FactorModel
 
 IN_SHORT = {
     Status.FREE: "free",

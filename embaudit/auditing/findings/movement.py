@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import embaudit.auditing.limits as budget
@@ -9,13 +10,10 @@ from embaudit.auditing.finding import Finding, Scope
 from embaudit.auditing.findings.writing import finding, template
 from embaudit.core.words import at_least, counted, down, drawn_of, in_typical_rows, percent, up
 from embaudit.gauges import Affine, Diagonal, GeneralLinear
-from embaudit.model import Pairs
+from embaudit.model import Pairs, Role
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from embaudit.auditing.evidence import Evidence
-    from embaudit.model import Role
 
 SEEN = 1e-6
 """Largest |Δcos| up to which rounding may be all that moved."""

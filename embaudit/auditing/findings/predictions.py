@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,12 +15,10 @@ from embaudit.canonical import hidden_biases
 from embaudit.canonical.row_span import reached_space
 from embaudit.core.words import counted, drawn_of, percent
 from embaudit.model import OPPOSITE, Softmax
+from embaudit.movements import Movement
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from embaudit.auditing.evidence import Evidence
-    from embaudit.movements import Movement
 
 SAME = 0.5
 """Least correlation of scores with a baseline's: another seed gives .9 and more, shuffled rows or another side 0."""

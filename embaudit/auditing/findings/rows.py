@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -11,13 +12,10 @@ from embaudit.auditing.findings.writing import finding, is_effect, template
 from embaudit.auditing.wording import is_alone, names_of
 from embaudit.canonical.position import MEANINGS
 from embaudit.core.words import counted, percent, row_called
-from embaudit.model import Equivalence, Softmax
+from embaudit.model import Equivalence, FactorModel, SideName, Softmax
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from embaudit.auditing.evidence import Evidence
-    from embaudit.model import FactorModel, SideName
 
 HUBS_SHOWN = 3
 """Hubs that are named."""

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, cast
 from embaudit.auditing.finding import AT_HAND, Finding, Kind, Scope, Severity
 from embaudit.auditing.texts import CODES, SAYS
 from embaudit.auditing.wording import names_of
+from embaudit.gauges import Gauge
+from embaudit.model import Role
 
 if TYPE_CHECKING:
     from embaudit.auditing.evidence import Evidence
-    from embaudit.gauges import Gauge
-    from embaudit.model import Role
 
 MOVES = 0.05
 """Mean |Δcos| from which cosines count as moving noticeably."""
