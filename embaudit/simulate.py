@@ -20,6 +20,7 @@ from embaudit.core.checked import (
     frozen,
     is_integer,
     is_number,
+    require_one_of,
 )
 from embaudit.core.parallel import row_blocks
 from embaudit.core.progress import track
@@ -64,8 +65,7 @@ class SimulationParameters:
         ends = as_numbers(self.exponent_range, "exponent_range")
         if ends.shape != (2,) or not 0 <= ends[0] <= ends[1] < np.inf:
             raise must_be("exponent_range", "two numbers with 0 <= low <= high", self.exponent_range)
-        if self.popularity_law not in ("zipf", "density"):
-            raise must_be("popularity_law", "'zipf' or 'density'", repr(self.popularity_law))
+        require_one_of(self.popularity_law, "popularity_law", ("zipf", "density"))
         if not is_number(self.concentration) or self.concentration <= 0:
             raise must_be("concentration", "a number > 0", repr(self.concentration), "1 draws preferences uniformly")
 

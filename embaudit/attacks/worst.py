@@ -25,7 +25,7 @@ from embaudit.attacks.ascent import (
     excluded,
 )
 from embaudit.canonical.row_span import orthonormal_span
-from embaudit.core.checked import RNG, Floats, Indices, as_count, as_generator
+from embaudit.core.checked import RNG, Floats, Indices, as_count, as_generator, require_one_of
 from embaudit.core.parallel import one_blas_thread
 from embaudit.core.results import Result
 from embaudit.core.words import counted, in_typical_rows, percent, up
@@ -124,8 +124,7 @@ class Attack(Result):
 
 
 def _require_counts(objective: str, **counts: int) -> None:
-    if objective not in ("movement", "neighbours"):
-        raise must_be("objective", 'one of "movement", "neighbours"', repr(objective))
+    require_one_of(objective, "objective", ("movement", "neighbours"))
     unused = {"n_rows", "n"} if objective == "movement" else {"n_pairs"}
     for name, count in counts.items():
         as_count(count, name, least=0 if name == "n_steps" or name in unused else 1)

@@ -15,7 +15,7 @@ from embaudit.auditing.equivalence_class import held_rank
 from embaudit.canonical import Pinning, canonical_form
 from embaudit.canonical.equivalents import CANONICAL, EquivalentModel, canonical_models, equivalent_at
 from embaudit.canonical.row_span import seen_directions, span_basis, turned
-from embaudit.core.checked import RNG, Floats, as_generator
+from embaudit.core.checked import RNG, Floats, as_generator, require_one_of
 from embaudit.core.parallel import raise_if_cancelled
 from embaudit.errors import must_be
 from embaudit.gauges import Affine, Diagonal, GaugeGroup, GeneralLinear, Orthogonal, Translation
@@ -100,8 +100,7 @@ def equivalent_models(
     # Groups of one's own stand alone; without any, no name means all families.
     kinds = named or (() if requested else KINDS)
     for kind in kinds:
-        if not isinstance(kind, str) or kind not in KINDS:
-            raise must_be("group", "one of " + ", ".join(KINDS), repr(kind))
+        require_one_of(kind, "group", KINDS)
     usual = default_groups(model, max_condition=max_condition, columns=None if basis is None else len(basis))
     requested += [group for group in usual if group.kind in kinds]
     # Where free biases can hold every score there is, factors in canonical form would be rounding.

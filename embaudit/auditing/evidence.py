@@ -21,7 +21,7 @@ from embaudit.auditing.traits import Traits, beside_bias, counts_bias, traits_of
 from embaudit.canonical import Position, position
 from embaudit.canonical.equivalents import EquivalentModel
 from embaudit.canonical.row_span import span_basis, turned
-from embaudit.core.checked import Indices, as_count
+from embaudit.core.checked import Indices, as_count, require_one_of
 from embaudit.core.parallel import one_blas_thread, results_of, row_blocks
 from embaudit.core.plain import Finite
 from embaudit.core.progress import announced
@@ -167,8 +167,7 @@ def require_roles(
     if not selected:
         raise must_be("roles", "one or more of " + ", ".join(possible), "none")
     for role, among in [*((role, possible) for role in selected), (primary_role or selected[0], selected)]:
-        if role not in among:
-            raise must_be("role", "one of " + ", ".join(among), repr(role))
+        require_one_of(role, "role", among)
     return selected
 
 

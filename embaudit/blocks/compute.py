@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from embaudit.blocks.cosines import BlockCosines, BlockNames
 from embaudit.blocks.sources import as_source, file_of, is_single
 from embaudit.blocks.sums import BlockSums, SharedTensor, concatenate
-from embaudit.core.checked import is_integer
+from embaudit.core.checked import is_integer, require_one_of
 from embaudit.core.parallel import parallel_map, require_state
 from embaudit.core.progress import track
 from embaudit.core.words import counted, listed
@@ -38,8 +38,7 @@ def _listed_names(names: Sequence[str]) -> str:
 
 def _matched(x: Readable, y: Readable, missing: str) -> tuple[dict[str, tuple[str, str]], list[str]]:
     """Return the tensors of both sides, by the name they share, and notes on those left out."""
-    if missing not in ("error", "skip"):
-        raise must_be("missing", 'one of "error", "skip"', repr(missing))
+    require_one_of(missing, "missing", ("error", "skip"))
     if len(x.tensors) == len(y.tensors) == 1 and (is_single(x) or is_single(y)):
         # An array that stands alone has no name and matches any other that stands alone.
         (in_x,), (in_y,) = x.tensors, y.tensors

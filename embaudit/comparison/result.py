@@ -10,7 +10,7 @@ from embaudit.comparison.agreement import Agreement
 from embaudit.comparison.change import PARTS, TIED, RoleChange
 from embaudit.comparison.rounded import Rounded
 from embaudit.comparison.thresholds import CarriedThreshold
-from embaudit.core.checked import as_count, is_number
+from embaudit.core.checked import as_count, is_number, require_one_of
 from embaudit.core.deferred import pd
 from embaudit.core.results import Result
 from embaudit.errors import must_be
@@ -63,14 +63,12 @@ class Comparison(Result):
 
     def title(self, role: SideName) -> str:
         """Return what people call a side."""
-        if role not in ("left", "right"):
-            raise must_be("role", 'one of "left", "right"', repr(role))
+        require_one_of(role, "role", ("left", "right"))
         return self.roles[role == "right"]
 
     def moved_most(self, role: SideName = "right", n: int = 10) -> pd.DataFrame:
         """Return the entities whose cosines changed most: name, total, and its parts; none that stayed."""
-        if role not in self.changes:
-            raise must_be("role", "one of " + ", ".join(self.changes), repr(role))
+        require_one_of(role, "role", self.changes)
         frame = self.changes[role].to_frame()
         if self.too_few_for:
             frame[["gauge", "remainder"]] = float("nan")

@@ -5,7 +5,7 @@ Factors keep the precision they are stored in (float32 or float64) and may lie o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import wraps
 from inspect import signature
 from typing import Any, ParamSpec, TypeAlias, TypeGuard, TypeVar
@@ -112,6 +112,20 @@ def as_count(value: object, name: str, *, least: int = 1, most: int | None = Non
         allowed = f"an integer >= {least}" if most is None else f"an integer from {least} to {most}"
         raise must_be(name, allowed, repr(value))
     return int(value)
+
+
+def require_one_of(value: object, name: str, choices: Collection[str], remedy: str = "") -> None:
+    """Refuse what is none of some texts; an array is none, though it may equal one.
+
+    Examples
+    --------
+    >>> require_one_of(["cosine"], "compared", ("cosine", "dot"))
+    Traceback (most recent call last):
+        ...
+    embaudit.errors.InputError: compared must be one of cosine, dot; got ['cosine'].
+    """
+    if not isinstance(value, str) or value not in choices:
+        raise must_be(name, "one of " + ", ".join(choices), repr(value), remedy)
 
 
 def as_list(value: object, name: str, example: str) -> list[Any]:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from embaudit.canonical.form import EXPONENTS, canonical_form
 from embaudit.canonical.identified import identified_factors
 from embaudit.canonical.row_span import in_span
-from embaudit.core.checked import RNG, Indices, as_count, as_generator, named_keywords
+from embaudit.core.checked import RNG, Indices, as_count, as_generator, named_keywords, require_one_of
 from embaudit.core.deferred import pd
 from embaudit.core.parallel import row_blocks
 from embaudit.core.results import Result
@@ -86,10 +86,8 @@ class Evaluation(Result):
 
     def value(self, similarity: str, measure: str = "precision") -> float:
         """Return the mean of a measure over the queries."""
-        if similarity not in self.by_query:
-            raise must_be("similarity", "one of " + ", ".join(self.by_query), repr(similarity))
-        if measure not in MEASURES:
-            raise must_be("measure", "one of " + ", ".join(MEASURES), repr(measure))
+        require_one_of(similarity, "similarity", self.by_query)
+        require_one_of(measure, "measure", MEASURES)
         return float(self.by_query[similarity][:, MEASURES.index(measure)].mean())
 
     def best(self, measure: str = "precision") -> str:

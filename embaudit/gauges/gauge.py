@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from embaudit.core.checked import EPS, Matrix, Vector, as_count, as_factors, as_vector, frozen
+from embaudit.core.checked import EPS, Matrix, Vector, as_count, as_factors, as_vector, frozen, require_one_of
 from embaudit.errors import EquivalenceError, InputError, must_be
 from embaudit.linalg.rows import cached_blocks
 from embaudit.linalg.structured import WIDE, Structured, StructuredLinearMap
@@ -299,6 +299,7 @@ class Gauge:
 
     def on(self, side: SideName) -> tuple[Map, Vector]:
         """Return what it does to the rows of one side: the (k, k) matrix they are multiplied by, and their shift."""
+        require_one_of(side, "side", ("left", "right"))
         return (self.left, self.left_shift) if side == "left" else (self.right, self.right_shift)
 
     def inverse(self) -> Gauge:

@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from embaudit.core.checked import EPS, RNG, as_generator
-from embaudit.errors import must_be
+from embaudit.core.checked import EPS, RNG, as_generator, require_one_of
 from embaudit.gauges.gauge import Gauge, require_rank
 from embaudit.gauges.group import GaugeGroup, covers, require_budget, within_budget
 from embaudit.model import FactorModel, SideName
@@ -51,8 +50,7 @@ class Translation(GaugeGroup):
 
     def __post_init__(self) -> None:
         require_rank(self.rank)
-        if not isinstance(self.side, str) or self.side not in ("right", "left"):
-            raise must_be("side", 'one of "left", "right"', repr(self.side))
+        require_one_of(self.side, "side", ("left", "right"))
         require_budget("max_shift", self.max_shift, 0.0)
 
     def name_in(self, model: FactorModel) -> str:

@@ -6,8 +6,8 @@ from dataclasses import dataclass, fields
 from fnmatch import fnmatchcase
 from typing import Any, Literal, TypeAlias, get_args
 
-from embaudit.core.checked import unknown_keyword
-from embaudit.errors import InputError, KeywordError, must_be
+from embaudit.core.checked import require_one_of, unknown_keyword
+from embaudit.errors import InputError, KeywordError
 from embaudit.model import Comparison
 from embaudit.model.final_norm import NormKind
 
@@ -105,10 +105,9 @@ class Request:
         transpose = options.get("transpose")
         if isinstance(transpose, bool):
             transpose = "both" if transpose else "none"
-        checked = {"kind": (kind, Kind)} | ({} if transpose is None else {"transpose": (transpose, Transpose)})
-        for name, (value, allowed) in checked.items():
-            if value not in get_args(allowed):
-                raise must_be(name, "one of " + ", ".join(get_args(allowed)), repr(value))
+        require_one_of(kind, "kind", get_args(Kind))
+        if transpose is not None:
+            require_one_of(transpose, "transpose", get_args(Transpose))
         ignore = options.get("ignore")
         ignore = (ignore,) if isinstance(ignore, str) else ignore and tuple(ignore)
         return cls(**{**options, "kind": kind, "transpose": transpose, "ignore": ignore})

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Literal, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from embaudit.core.checked import Floats, is_number
+from embaudit.core.checked import Floats, is_number, require_one_of
 from embaudit.errors import must_be
 from embaudit.model.equivalence import Equivalence, largest_gap, log_softmax
 from embaudit.model.side import Sided, SideName
@@ -163,8 +163,7 @@ class Link(metaclass=_Named):
         >>> str(Link.comparing("dot"))
         'compared-dot'
         """
-        if not isinstance(compared, str) or compared not in ("cosine", "dot"):
-            raise must_be("compared", 'one of "cosine", "dot"', repr(compared))
+        require_one_of(compared, "compared", ("cosine", "dot"))
         return _STORED[f"compared-{compared}"]
 
 

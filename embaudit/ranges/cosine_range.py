@@ -9,7 +9,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from embaudit.core.checked import EPS, RNG, Flags, Floats, as_list, as_numbers, frozen, is_integer, is_number
+from embaudit.core.checked import (
+    EPS,
+    RNG,
+    Flags,
+    Floats,
+    as_list,
+    as_numbers,
+    frozen,
+    is_integer,
+    is_number,
+    require_one_of,
+)
 from embaudit.core.deferred import pd
 from embaudit.core.results import Result
 from embaudit.core.words import counted, drawn_of, percent
@@ -160,8 +171,7 @@ class CosineRange(Result):
         >>> found.witness(0, "lower").act(model).cosines("right", [[0, 1]]).round(9)
         array([-0.8])
         """
-        if end not in ("lower", "upper"):
-            raise must_be("end", 'one of "lower", "upper"', repr(end))
+        require_one_of(end, "end", ("lower", "upper"))
         if not (is_number(tol) and tol > 0):
             raise must_be("tol", "a number > 0", repr(tol))
         if not is_integer(pair) or not 0 <= pair < len(self):
@@ -425,6 +435,7 @@ def range_summary(
     diagonal 0.38 0.71
     """
     require_model(model)
+    require_one_of(side, "side", ("left", "right"))
     role = model.role(role)
     pairs = Pairs(role).sample(model, n_pairs, rng=rng)
     lengths = as_list(shifts, "shifts", "[0.5]")

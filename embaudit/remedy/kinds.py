@@ -19,7 +19,7 @@ from embaudit.canonical.form import (
 )
 from embaudit.canonical.identified import prediction_rows
 from embaudit.canonical.row_span import span_basis, turned
-from embaudit.core.checked import RNG, Floats, Vector, as_generator, is_integer, named_keywords
+from embaudit.core.checked import RNG, Floats, Vector, as_generator, is_integer, named_keywords, require_one_of
 from embaudit.errors import EquivalenceError, must_be
 from embaudit.io import as_model
 from embaudit.io.files import AnyPath
@@ -104,8 +104,8 @@ def fix(
     >>> round(float(x[0] @ x[1]), 9)
     0.6
     """
-    if as_ is not None and as_ not in KINDS:
-        raise must_be("as", "one of " + ", ".join(KINDS), repr(as_))
+    if as_ is not None:
+        require_one_of(as_, "as", KINDS)
     if final_norm is not None and not isinstance(final_norm, FinalNorm):
         raise must_be("final_norm", "a FinalNorm", repr(final_norm))
     model, draw = as_model(model), as_generator(rng)

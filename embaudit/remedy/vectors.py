@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from embaudit.core.checked import Floats, Matrix, Vector
+from embaudit.core.checked import Floats, Matrix, Vector, require_one_of
 from embaudit.core.deferred import pd
 from embaudit.core.parallel import row_blocks
 from embaudit.core.results import Result
@@ -133,8 +133,7 @@ class Remedy(Result):
         return Stream(vectors.shape, vectors.dtype, vectors.blocks, sum(1 for _ in row_blocks(*vectors.x.shape)))
 
     def _mapped(self, role: SideName) -> Mapped:
-        if role not in self.roles:
-            raise must_be("role", "one of " + ", ".join(self.roles), repr(role), "ask fix for it")
+        require_one_of(role, "role", self.roles, "ask fix for it")
         return Mapped(self.model.factors(role), self.maps[role], self.columns)
 
     def vectors(self, role: SideName | None = None) -> Matrix:

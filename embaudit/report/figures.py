@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from embaudit.attacks import Attack
 from embaudit.auditing import Audit
 from embaudit.canonical import CanonicalForm, identified_cosines, in_span
-from embaudit.core.checked import MOST_COUNT, RNG, Floats, as_count, as_generator
+from embaudit.core.checked import MOST_COUNT, RNG, Floats, as_count, as_generator, require_one_of
 from embaudit.core.deferred import pd
 from embaudit.core.words import counted, cut, visible
 from embaudit.errors import must_be
@@ -177,8 +177,8 @@ class MovementDisplay(RowDisplay):
         """Show the movement to every equivalent model, of the first role measured by default."""
         evidence = audit.evidence
         roles = [record.role for record in evidence.movement[0]] if evidence.movement else []
-        if not roles or role not in (None, *roles):
-            raise must_be("role", "one of " + ", ".join(roles), repr(role))
+        if role is not None or not roles:
+            require_one_of(role, "role", roles)
         index = 0 if role is None else roles.index(role)
         title = Pairs(roles[index]).titled(evidence.model)
         moves = [records[index] for records in evidence.movement]

@@ -9,11 +9,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from embaudit.core.checked import Indices, as_count
+from embaudit.core.checked import Indices, as_count, require_one_of
 from embaudit.core.parallel import parallel_map
 from embaudit.core.progress import track
 from embaudit.core.words import counted, percent, two_decimals
-from embaudit.errors import must_be
 from embaudit.report.display import draw_matrix
 from embaudit.reproduce.netflix_models import (
     NO_TRAINING_CHANGE,
@@ -201,9 +200,9 @@ def netflix(*, size: str | NetflixSetting = "small", seed: int = 0, n_seeds: int
     3  sigma^-1/2         0.81  1.00
     4       Eq. 2         0.98  1.00
     """
-    setting = size if isinstance(size, NetflixSetting) else SIZES.get(size)
-    if setting is None:
-        raise must_be("size", "one of " + ", ".join(repr(name) for name in SIZES), repr(size))
+    if not isinstance(size, NetflixSetting):
+        require_one_of(size, "size", SIZES)
+    setting = size if isinstance(size, NetflixSetting) else SIZES[size]
     as_count(n_seeds, "n_seeds")
     seeds = tuple(range(as_count(seed, "seed", least=0), seed + n_seeds))
 

@@ -27,7 +27,7 @@ import scipy.linalg
 import scipy.sparse as sp
 from numpy.typing import DTypeLike, NDArray
 
-from embaudit.core.checked import RNG, Floats, Matrix, Vector, as_generator, frozen, is_integer
+from embaudit.core.checked import RNG, Floats, Matrix, Vector, as_generator, frozen, is_integer, require_one_of
 from embaudit.core.parallel import one_blas_thread, parallel_map, row_blocks
 from embaudit.errors import must_be
 from embaudit.linalg.rows import in_order, triangular_factor
@@ -598,8 +598,7 @@ def truncated_svd(X: Any, k: int, *, solver: str = "auto", rng: RNG = 0) -> Trun
     limit = min(rows.shape)
     if not is_integer(k) or not 1 <= k <= limit:
         raise must_be("k", f"from 1 to min(n, p) = {limit}", repr(k))
-    if not isinstance(solver, str) or solver not in get_args(Solver):
-        raise must_be("solver", "one of " + ", ".join(get_args(Solver)), repr(solver))
+    require_one_of(solver, "solver", get_args(Solver))
     draw = as_generator(rng)
     # The products share the cores by rows; BLAS threads beside them would only spin.
     with one_blas_thread():

@@ -211,6 +211,8 @@ NAMES = re.compile(
     r"(str|Literal|Correction|Role|SideName|Side\b|End|Objective|NormKind|Header|Duplicates|PopularityLaw)"
 )
 """Flags, which are taken as Python takes them, and names out of a few: they are tried with another name alone."""
+CHOICES = re.compile(r"Correction|Role|SideName|End|NormKind|Header|Duplicates|PopularityLaw|Literal\[.[a-z]")
+"""Names among them that are looked up, which a list cannot be."""
 ANYTHING = re.compile(r"Any\b|object|ArrayLike|NDArray|Vector|Matrix|Floats|Indices|Rows|PartitionLike|Groups|^$")
 """Where an annotation does not tell: arrays of many kinds, and what a function looks at itself."""
 
@@ -259,7 +261,8 @@ def test_what_is_of_a_wrong_type_is_refused_in_one_sentence(call, folder, monkey
     lines = []
     for name, one in inspect.signature(call).parameters.items():
         said = "" if one.annotation is one.empty else str(one.annotation)
-        tried = {} if said.startswith("bool") else {"str": "x"} if NAMES.match(said) else WRONG
+        another = {"str": "x", "list": ["x"]} if CHOICES.match(said) else {"str": "x"}
+        tried = {} if said.startswith("bool") else another if NAMES.match(said) else WRONG
         for kind, value in tried.items():
             may_be_taken = ANYTHING.search(said) or (kind in TAKEN and re.search(TAKEN[kind], said))
             sentence = "" if one.kind is one.VAR_KEYWORD else refusal(call, right | {name: value})

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from embaudit.core.checked import Floats, is_number
+from embaudit.core.checked import Floats, is_number, require_one_of
 from embaudit.core.deferred import pd
 from embaudit.errors import must_be
 from embaudit.io.codecs.delimited import Cell, Header
@@ -127,8 +127,7 @@ def read_interactions(
     """
     from scipy.sparse import coo_matrix
 
-    if duplicates not in get_args(Duplicates):
-        raise must_be("duplicates", "one of " + ", ".join(get_args(Duplicates)), repr(duplicates))
+    require_one_of(duplicates, "duplicates", get_args(Duplicates))
     if threshold is not None and not is_number(threshold):
         raise must_be("threshold", "a finite number", threshold)
     table = open_table(path, sep=sep, header=header, customary=USER_NAMES | ITEM_NAMES | RATING_NAMES)
