@@ -110,9 +110,9 @@ class AuditOptions(Group):
     n_gauges: Annotated[Count, Option(help="Random draws from each group; 8.")] = None
     n_starts: Annotated[Count, Option(help="Starting points of each attack; 3.")] = None
     n_steps: Annotated[Count, Option(help="Steps of an attack from each; 20.")] = None
-    role: Annotated[Text, Option(help="Which cosines the answer is about: item, user, user-item; item by default.")] = (
-        None
-    )
+    role: Annotated[
+        Text, Option(help="Cosines of the answer: right (item, the default), left (user), cross (user-item).")
+    ] = None
     show: Annotated[Texts, Option(help="Show the neighbours of this id or title.")] = None
     rng: Rng = 0
 

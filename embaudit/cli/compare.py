@@ -60,8 +60,8 @@ def compare(
         write(result, f"{before.name} and {after.name}", origin)
     output.show(result)
     if limits:
-        sides = {name: side and f" ({side}s)" for name, (_, side) in result.least_kept.items()}
-        stops = [f"{name} {_below(*pair)}{sides[name]} is below {pair[1]}" for name, pair in failed.items()]
+        values = [(name, *pair) for name in failed for pair in result.kept_by_side[name] if not pair[0] >= limits[name]]
+        stops = [f"{n} {_below(x, limits[n])}{side and f' ({side}s)'} is below {limits[n]}" for n, x, side in values]
         text = f"gate: stops, {', '.join(stops)}" if failed else "gate: passes"
         output.console.print(text, markup=False, highlight=False, soft_wrap=True)
     raise typer.Exit(int(bool(failed)))

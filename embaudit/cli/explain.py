@@ -63,7 +63,7 @@ def _one(name: str) -> Iterator[str]:
         return
     yield fill(entry.heading, WIDTH, break_on_hyphens=False)
     yield from map(_indented, (f"{heading}: {text}" for heading, text in entry.sections))
-    yield f"  Beside all others: {entry.address} in the source of embaudit"
+    yield f"  On one page with all others: {entry.address} in the source of embaudit"
     if entry.name != "objective":
         return
     yield from chain.from_iterable(map(_training, TRAININGS))

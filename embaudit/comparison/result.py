@@ -211,11 +211,11 @@ class Comparison(Result):
             `scores`, the correlation of scores within a row, and `rows`, the share of rows whose scores are like those
             before (see `Agreement.unlike`).
         """
-        return {name: value for name, (value, _) in self.least_kept.items()}
+        return {name: min(pairs)[0] for name, pairs in self.kept_by_side.items()}
 
     @property
-    def least_kept(self) -> dict[str, tuple[float, str]]:
-        """Value of each of `shares_kept`, and the title of the side that has it; empty for the scores of both."""
+    def kept_by_side(self) -> dict[str, list[tuple[float, str]]]:
+        """Values of each of `shares_kept`, each with the title of its side; empty for the scores of both."""
         sides = [(change, self.title(role)) for role, change in self.changes.items()]
         values = {"shared": [(x.match.shared, title) for x, title in sides]}
         values["kept"] = [(x.neighbour_shares["kept"], title) for x, title in sides]
@@ -224,7 +224,7 @@ class Comparison(Result):
             rows = zip(self.agreement.unlike, self.roles[-len(self.agreement.unlike) :], strict=True)
             values["scores"] = [(self.agreement.score_correlation, "")]
             values["rows"] = [(1 - share, title) for share, title in rows]
-        return {name: min(pairs) for name, pairs in values.items() if pairs}
+        return {name: pairs for name, pairs in values.items() if pairs}
 
     def below(self, limits: Mapping[str, float]) -> dict[str, tuple[float, float]]:
         """Return value and limit of each of `shares_kept` that is below its limit.

@@ -209,7 +209,7 @@ class Evaluation(Result):
         left_out = f" ({drawn}{self.n_left_out:,} lack a label or a direction)"
         among = "all" if self.n_candidates == self.n_rows else f"{self.n_candidates:,}{left_out}"
         text = (
-            f"{n:,} of {counted(self.n_rows, title)} asked, neighbours among {among}. Of the {self.n} nearest by raw "
+            f"{n:,} of {counted(self.n_rows, title)} asked, neighbours among {among}. Of the {self.n} nearest by "
             f"cosine, {percent(self.value(RAW))} {self.relation} with the {title} asked for (precision); "
             f"{'less than 0.1 %' if 0 < self.chance < 0.001 else percent(self.chance)} would by chance. "
         )
@@ -218,7 +218,7 @@ class Evaluation(Result):
         winner = self._surely_better(MEASURES[0])
         best = winner or self.best()
         difference, low, high = self._difference(best, 0)
-        by = f"{percent(self.value(best))}, which is {100 * low:+.1f} to {100 * high:+.1f} percentage points from raw "
+        by = f"{percent(self.value(best))}, which is {100 * low:+.1f} to {100 * high:+.1f} percentage points from the "
         by += f"cosine's (95 %, allowing for {len(self.by_query) - 1} compared)"
         if winner:
             text += f"By precision, {winner} serves better: {by}."

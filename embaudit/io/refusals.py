@@ -12,6 +12,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from embaudit.core.words import listed
 from embaudit.errors import InputError, must_be
 from embaudit.io.files import first_bytes, plain_suffix
 
@@ -65,8 +66,8 @@ numpy.save('vectors.npy', [index.get_item_vector(i) for i in range(index.get_n_i
         pickled = pickled_checkpoint(path)
         if pickled is not None:
             return pickled
-        inside = [str(file) for file in path.iterdir() if file.suffix.lower() in suffixes]
-        name = f"name the file in it{f', {inside[0]}' if len(inside) == 1 else ''}"
+        inside = sorted(str(file) for at in ("*", "*/*") for file in path.glob(at) if file.suffix.lower() in suffixes)
+        name = f"name the file in it{', ' * bool(inside)}{listed(inside, 4)}"
         remedy = f"{name}; folders are read of tables, of safetensors checkpoints and of ALS models of Spark"
         return must_be("the input", "a model or vectors", f"{path}, a folder without a model that is known", remedy)
     suffix = path.suffix.lower()

@@ -15,7 +15,7 @@ from embaudit.blocks import BlockCosines
 from embaudit.comparison import Comparison
 from embaudit.comparison.change import EACH, OUTCOMES, PARTS, TIED, RoleChange
 from embaudit.core.results import Result
-from embaudit.core.words import counted, cut, drawn_of, percent, percents, row_called
+from embaudit.core.words import counted, cut, down, drawn_of, percent, percents, row_called, up
 from embaudit.evaluation import Evaluation
 from embaudit.evaluation.measures import MEASURES
 from embaudit.linalg.pairs import n_pairs
@@ -116,9 +116,9 @@ def evaluation_document(evaluation: Evaluation) -> Document:
     precision = _intervals(evaluation, precise, "", caption, key, label, ("chance", evaluation.chance))
     differences = []
     for measure, name in zip(MEASURES, MEASURE_TITLES, strict=True):
-        # The rows of the raw cosine, which differ from it by nothing, come first.
+        # The rows of the cosine, which differ from it by nothing, come first.
         beside = [record for record in records[len(MEASURES) :] if record["measure"] == measure]
-        label, key = f"{name}, less that of the raw cosine", ("difference", "beyond chance")
+        label, key = f"{name}, less that of the cosine", ("difference", "beyond chance")
         caption = f"{label}; 95 % intervals, all of a measure together"
         differences += [_intervals(evaluation, beside, "difference", caption, key, label)] if beside else []
     every = Grid.from_frame(evaluation.to_frame(), "every number")
@@ -131,7 +131,7 @@ def evaluation_document(evaluation: Evaluation) -> Document:
         n_embedded=len(scores.parts),
         sections=(
             scores,
-            Section("differences", "Differences", "How far each is from the raw cosine",
+            Section("differences", "Differences", "How far each is from the cosine",
                     parts=(Charted("", every, tuple(differences)),)),
         ),
         facts=(
@@ -160,15 +160,14 @@ def evaluation_grid(evaluation: Evaluation) -> Grid:
     records = evaluation.records()
     cells: dict[str, list[str]] = {}
     for record in records:
-        # An interval need not lie evenly around its value: the wider half is told, so that ± covers both.
-        margin = max(record["value"] - record["ci_low"], record["ci_high"] - record["value"])
-        cells.setdefault(record["similarity"], []).append(
-            f"{record['value']:.3f} ± {margin:.3f}{' *'[_differs(evaluation, record)]}"
-        )
+        # An interval need not lie evenly around its value: ± would go beyond 1.
+        low, high = (f"{end:.2f}".removeprefix("0") for end in (down(record["ci_low"]), up(record["ci_high"])))
+        written = f"{record['value']:.3f} ({low}–{high}){' *'[_differs(evaluation, record)]}"
+        cells.setdefault(record["similarity"], []).append(written)
     rows = tuple((name, *values) for name, values in cells.items())
     queries = counted(len(evaluation.queries), evaluation.title)
     star = "; * not the cosine's, beyond chance" if evaluation.decides else ", too few for a verdict"
-    note = f"{evaluation.n} nearest, {queries} asked{star}"
+    note = f"{evaluation.n} nearest, {queries} asked, 95 % intervals in brackets{star}"
     return Grid(f"how well each finds those that {evaluation.relation}", note, ("similarity", *MEASURE_TITLES), rows)
 
 

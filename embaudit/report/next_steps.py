@@ -126,6 +126,8 @@ def next_steps(audit: Audit, invocation: Invocation) -> Iterator[tuple[str, str]
     if audit.answer.advice and word is not Readability.YES:
         # A head has logit cosines, whatever its training: they come first.
         if audit.head is not None and model.left is None:
+            deciding = ("to decide it by inputs of the head", invocation.audit("--inputs", INPUTS))
+            yield from [deciding] * (word is Readability.UNSAID)
             yield _by_predictions(audit, invocation)
         if model.link == "unknown":
             yield "if training compared cosines", invocation.audit("--objective", "cosine")

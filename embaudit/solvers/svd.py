@@ -308,10 +308,9 @@ EXACT = 1e-8
 """Relative error of the singular values that "auto" accepts (an estimate, see `value_errors`)."""
 OVERSAMPLE = 8
 """Vectors beyond k that guard the gap."""
-KRYLOV_WIDTH = 16
-"""Columns of a block: one cache line of float32, and a block of 27,000 rows still fits the second-level cache."""
-KRYLOV_TOLERANCE = 1e-9
-"""Wanted relative error of the singular values."""
+KRYLOV_WIDTH, KRYLOV_TOLERANCE = 16, 1e-9
+"""Columns of a block: one cache line of float32, and a block of 27,000 rows still fits the second-level cache; and the
+relative error of the singular values that is wanted."""
 
 
 @dataclass(frozen=True, eq=False)

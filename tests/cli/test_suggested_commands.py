@@ -27,7 +27,7 @@ KINDS = {
     "table": ("words.csv --show 'w 3' --n-neighbours 5 --ignore EMB404", ["audit", "audit"]),
     "one side": ("items.npy --max-condition 1.5", ["audit", "audit"]),
     "two files": ("items.npy --left users.npy --role user", ["fix"]),
-    "head": ("head.npz --kind head --labels labels.txt --soft-cap 30", ["fix"]),
+    "head": ("head.npz --kind head --labels labels.txt --soft-cap 30", ["audit", "fix"]),
     "language model": ("'language model' --norm-kind rms", ["fix"]),
     "folder with spaces": ('"my models/it\'s.npz" --objective none', ["fix"]),
     "clip": (CLIP, ["audit", "fix"]),

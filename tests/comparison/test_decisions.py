@@ -130,10 +130,13 @@ def test_a_gate_writes_a_value_below_its_limit(tmp_path, embaudit):
     save(model(), tmp_path / "a.npz")
     save(Gauge.diagonal([9.0, 1.0, 0.2, 1.0]).act(model()), tmp_path / "b.npz")
     files = (tmp_path / "a.npz", tmp_path / "b.npz")
-    kept, side = ea.compare(*files).least_kept["kept"]
+    kept, side = min(ea.compare(*files).kept_by_side["kept"])
     stops = embaudit("compare", *files, "--fail-below", f"kept={kept + 1e-6:.7f}")
     value, title, _, _, limit = stops.out.split()[-5:]
     assert (stops.code, title, float(value) < float(limit) == round(kept + 1e-6, 7)) == (1, f"({side}s)", True)
+    both = embaudit("compare", *files, "--fail-below", "kept=1").out
+    assert stops.out.count(" is below ") == 1
+    assert both.count("(users) is below 1.0") == both.count("(items) is below 1.0") == 1
 
 
 @pytest.mark.parametrize("n", [-1, 10, 100_000, 2.0, True])

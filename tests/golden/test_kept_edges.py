@@ -250,7 +250,7 @@ def compared(title, **options):
     names = "role", "match", "n_pairs", "cut_error"
     sides = [[getattr(x, name) for name in names] + [x.to_frame().to_dict("list")] for x in found.changes.values()]
     frames = found.to_frame(), found.moved_most(next(iter(found.changes)), 3)
-    tables = [found.least_kept, *(frame.to_dict("list") for frame in frames)]
+    tables = [found.kept_by_side, *(frame.to_dict("list") for frame in frames)]
     return [found, found.explain(), repr(found), *sides, *tables, *(tried(found.below, limits) for limits in LIMITS)]
 
 

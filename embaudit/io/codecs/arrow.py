@@ -76,7 +76,10 @@ class ArrowTable:
             if {*other} != {*schema}:
                 pairs = ((other, {*schema}), (schema, {*other}))
                 here, there = (", ".join(f"{x.name} ({x.type})" for x in a if x not in b) or "none" for a, b in pairs)
-                got, remedy = f"{here} in place of {there}", "write it with those, or leave it out"
+                got, remedy = (
+                    f"{here} in place of {there}",
+                    "write it with those, or name the tables to read, one or more",
+                )
                 raise must_be(f"the columns of {file}", f"those of {files[0]}", got, remedy)
         lengths = tuple(header[1] for header in headers)
         rows = sum(lengths)

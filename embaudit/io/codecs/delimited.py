@@ -132,7 +132,7 @@ def continued(first: Delimited, path: Path) -> Delimited:
     source = replace(first, path=path, encoding=encoding)
     header = tuple(cell.strip() for cell in next(iter(_sample_rows(text, source)), ()))
     if len(header) != first.width or first.names not in (None, header):
-        remedy = "write it with those, in that order, or leave it out"
+        remedy = "write it with those, in that order, or name the tables to read, one or more"
         raise must_be(f"the columns of {path}", f"those of {first.path}", ", ".join(header)[:200], remedy)
     return source
 
