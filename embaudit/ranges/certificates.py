@@ -19,7 +19,7 @@ from embaudit.core.checked import EPS, Flags, Floats, Indices, Matrix, as_list, 
 from embaudit.core.deferred import pd
 from embaudit.core.parallel import parallel_map, row_blocks
 from embaudit.core.results import Drawn
-from embaudit.core.words import percent
+from embaudit.core.words import at_least, percent
 from embaudit.errors import must_be
 from embaudit.gauges import Affine, Translation
 from embaudit.linalg.nearest import TIE, NeighbourLists, neighbours
@@ -141,7 +141,7 @@ class CertifiedNeighbours(Drawn):
 
     def explain(self) -> str:
         """Describe the share of the entries that is certain to stay."""
-        stay = ", ".join(f"{percent(share)} within κ = {kappa:g}" for kappa, share in self.stated_shares.items())
+        stay = ", ".join(f"{at_least(share)} within κ = {kappa:g}" for kappa, share in self.stated_shares.items())
         shifts = " and any shift" if self.max_shift is None else f" and shift up to {self.max_shift:.3g}"
         gauge = "no linear gauge displaces" if self.max_shift == 0 else f"no linear gauge{shifts} together displace"
         return (
