@@ -47,9 +47,10 @@ PAIR_CELLS = 2**23
 """Entries of the rows of such pairs, from 2,000 pairs on."""
 N_GAUGES = 2
 """Random heads of each kind."""
-ARGMAX_LABELS, ARGMAX_CELLS = 128, 2**18
-"""Labels asked whether they can be the argmax, all of them in a head with no more; and entries of the largest linear
-program within a report: about a second each."""
+ARGMAX_LABELS = 128
+"""Labels asked whether they can be the argmax; all of them in a head with no more."""
+ARGMAX_CELLS = 2**18
+"""Entries of the largest linear program within a report: about a second each."""
 MIN_SIZES = {"n_labels": 2, "n_gauges": 0}
 """Smallest values of the counts one may ask for, where that is not 1."""
 

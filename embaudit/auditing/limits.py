@@ -41,9 +41,10 @@ LENGTH = 1.0
 """Length of the shifts that ranges and attacks allow for, in median rows."""
 SHIFT = 0.1
 """Length of the shifts that lists are certified against, in median rows; beside longer ones nothing is certain."""
-SHIFTED_PAIRS, SHIFTED_ROWS = 500, 100
-"""Pairs that an attack with shifts looks at, and rows whose lists are certified against shifts too, which takes every
-excluded row into account."""
+SHIFTED_PAIRS = 500
+"""Pairs that an attack with shifts looks at."""
+SHIFTED_ROWS = 100
+"""Rows whose lists are certified against shifts too, which takes every excluded row into account."""
 ATTACKED_LISTS = 50
 """Rows whose lists are attacked."""
 LONG_LISTS = 8

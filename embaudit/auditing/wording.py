@@ -70,7 +70,9 @@ def kind_of(model: FactorModel) -> str:
         return "head" if model.left is None else "head_inputs"
     if model.left is None:
         return "vectors"
-    return "cosines" if model.link.unit_sides else "rankings" if model.predicts is Equivalence.RANKINGS else "any"
+    if model.link.unit_sides:
+        return "cosines"
+    return "rankings" if model.predicts is Equivalence.RANKINGS else "any"
 
 
 def seen_of(model: FactorModel) -> str:

@@ -321,7 +321,9 @@ class Side:
     @property
     def labels(self) -> NDArray[Any]:
         """Label of each row: its title, else its id, else its number."""
-        return self.names if self.names is not None else np.arange(len(self)) if self.ids is None else self.ids
+        if self.names is not None:
+            return self.names
+        return np.arange(len(self)) if self.ids is None else self.ids
 
     def take(self, rows: Indices) -> Self:
         """Return the side of some rows only."""

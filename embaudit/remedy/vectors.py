@@ -149,7 +149,9 @@ class Remedy(Result):
 
     def _places(self) -> dict[str, SideName]:
         """Map each field of a model to the side it holds: a table of vectors is always a right side."""
-        return {"left": "left", "right": "right"} if len(self.roles) == 2 else {"right": next(iter(self.roles))}
+        if len(self.roles) == 2:
+            return {"left": "left", "right": "right"}
+        return {"right": next(iter(self.roles))}
 
     def _fields(self) -> dict[str, Any]:
         """Return the fields of the model that the vectors make: links, biases, ids and names that still hold."""

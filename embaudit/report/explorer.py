@@ -40,8 +40,10 @@ NUMBERS = 24_000
 """Numbers of all families together, 260 KB as the page holds them, where that leaves `LEAST` rows of either side."""
 LEAST = (24, 8)
 """Rows of either side that are explored however wide they are."""
-LISTED, FIRST = 10, 20
-"""Neighbours that a list holds, and rows among which the one shown first is chosen."""
+LISTED = 10
+"""Neighbours that a list holds."""
+FIRST = 20
+"""Rows among which the one shown first is chosen."""
 EXPONENT = "exponent"
 """The kind of the canonical family."""
 TASTE = "What the predictions fix is not better taste: it says what the model predicts, and no more."

@@ -47,9 +47,10 @@ if TYPE_CHECKING:
 
 ROUNDING = 1e-6
 """Largest figure up to which rounding may be all that moved."""
-SEEN, LEAST_AXIS = 1e-3, 0.1
-"""Parts of a stack below this share of the longest bar are not drawn; the axis of stacks goes up to 0.1 at least, as a
-change of cosines by 0.01 counts as none."""
+SEEN = 1e-3
+"""Parts of a stack below this share of the longest bar are not drawn."""
+LEAST_AXIS = 0.1
+"""Least length of the axis of stacks: a change of cosines by 0.01 counts as none."""
 LEVELS = (0.05, 0.25, 0.75, 0.95)
 """Quantiles of a movement that are drawn."""
 MOST_POINTS, MENU = 1_000, 22

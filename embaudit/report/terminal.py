@@ -25,19 +25,24 @@ from embaudit.report.document import Document, Glance, Grid, Lists, Near
 from embaudit.report.next_steps import OWN_FORMAT, TRAINED, Invocation
 
 WIDTH, HEIGHT = 80, 25
-FINDINGS, NEIGHBOURS = 3, 5
-"""Findings that have a line, and lines of neighbours, where there is room for so many."""
-FEWEST, LEAST = 3, 2
-"""Lines of neighbours that go before tips behind the first finding, and before commands behind the first; and lines
-that go before issues behind the first finding, and before a command that judges by labels."""
+FINDINGS = 3
+"""Findings that have a line."""
+NEIGHBOURS = 5
+"""Lines of neighbours, where there is room for so many."""
+FEWEST = 3
+"""Lines of neighbours that go before tips behind the first finding, and before commands behind the first."""
+LEAST = 2
+"""Lines of neighbours that go before issues behind the first finding, and before a command that judges by labels."""
 EVALUATE = "embaudit evaluate "
 """Beginning of the command that judges similarities by labels."""
 COLUMN = WIDTH // 2 - 2
 """Characters of one list of neighbours."""
 NAME = 36
 """Characters of a name in the first column of a table on one screen."""
-ROWS, NOTES = 3, 2
-"""Rows of that table that are shown, however much there is to say, and notes that one screen has room for."""
+ROWS = 3
+"""Rows of that table that are shown, however much there is to say."""
+NOTES = 2
+"""Notes of a result that one screen has room for."""
 ANSWERS = {Readability.YES: "green", Readability.NO: "red"}
 """Colours of answers; the others are yellow."""
 CONTRADICTED = {"EMB104", "EMB306"}

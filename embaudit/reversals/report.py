@@ -349,7 +349,7 @@ class SimpsonReport(Drawn):
         lines = shortened([grouping.explain(*names) for grouping in self.findings], limit)
         n_decided = len(self.groupings) - len(self.undecided)
         if not lines and (n_decided or not self.groupings):
-            lines = [f"No grouping, of {n_decided}, changes the association of {self.x} and {self.y}."]
+            lines = [f"No grouping changes the association of {self.x} and {self.y} ({n_decided} compared)."]
         if self.undecided:
             undecided = ", ".join(shortened([grouping.name for grouping in self.undecided], limit))
             lines.append(f"Undecided, as fewer than two groups are large enough to count: {undecided}.")

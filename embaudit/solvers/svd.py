@@ -158,9 +158,10 @@ MAX_COLUMNS = 1_000
 """Number of basis vectors beyond which a restart is cheaper than going on."""
 MIN_EXPANSION = 4
 """A basis holds so many times the vectors wanted, whatever the memory."""
-CHECK_FROM, CHECK_GROWTH = 2.5, 1.05
-"""Convergence is looked for from so many times the vectors wanted, and then each time the basis has grown by this
-factor: a look costs the cube of its size."""
+CHECK_FROM = 2.5
+"""Convergence is looked for from so many times the vectors wanted,"""
+CHECK_GROWTH = 1.05
+"""and then each time the basis has grown by this factor: a look costs the cube of its size."""
 
 
 def orthonormal(block: NDArray[Any]) -> NDArray[Any]:
@@ -308,9 +309,10 @@ EXACT = 1e-8
 """Relative error of the singular values that "auto" accepts (an estimate, see `value_errors`)."""
 OVERSAMPLE = 8
 """Vectors beyond k that guard the gap."""
-KRYLOV_WIDTH, KRYLOV_TOLERANCE = 16, 1e-9
-"""Columns of a block: one cache line of float32, and a block of 27,000 rows still fits the second-level cache; and the
-relative error of the singular values that is wanted."""
+KRYLOV_WIDTH = 16
+"""Columns of a block: one cache line of float32, and a block of 27,000 rows still fits the second-level cache."""
+KRYLOV_TOLERANCE = 1e-9
+"""Wanted relative error of the singular values."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -473,7 +475,9 @@ def _auto_route(X: Interactions, k: int) -> Solver:
     m = min(n, p)
     if m <= LAPACK_SIDE and n * p <= LAPACK_ENTRIES:
         return "lapack"
-    return "gram" if m <= GRAM_SIDE and _gram_is_cheap(X, k) else "krylov"
+    if m <= GRAM_SIDE and _gram_is_cheap(X, k):
+        return "gram"
+    return "krylov"
 
 
 def _gram_is_cheap(X: Interactions, k: int) -> bool:

@@ -107,9 +107,9 @@ def test_where_groups_agree_nothing_is_found() -> None:
     table = clouds(np.random.default_rng(3), 1.0, 1.0)
     report = simpson(table, x="x", y="y")
     assert report.findings == ()
-    assert report.explain() == "No grouping, of 3, changes the association of x and y."
+    assert report.explain() == "No grouping changes the association of x and y (3 compared)."
     alone = simpson(table[["x", "y", "noise"]], x="x", y="y").explain()
-    assert alone == "No grouping, of 1, changes the association of x and y."
+    assert alone == "No grouping changes the association of x and y (1 compared)."
     assert report["noise"].p_grouping > 0.05
 
 

@@ -72,4 +72,6 @@ class Gunzipped(io.RawIOBase):
 
 def open_bytes(path: Path) -> IO[bytes]:
     """Open a file, unpacking gzip."""
-    return io.BufferedReader(Gunzipped(path), 2**16) if path.suffix.lower() == ".gz" else path.open("rb")
+    if path.suffix.lower() != ".gz":
+        return path.open("rb")
+    return io.BufferedReader(Gunzipped(path), 2**16)
