@@ -67,7 +67,7 @@ numpy.save('vectors.npy', [index.get_item_vector(i) for i in range(index.get_n_i
         if pickled is not None:
             return pickled
         inside = sorted(str(file) for at in ("*", "*/*") for file in path.glob(at) if file.suffix.lower() in suffixes)
-        name = f"name the file in it{', ' * bool(inside)}{listed(inside, 4)}"
+        name = f"name the file in it{': ' * bool(inside)}{listed(inside, 4)}"
         remedy = f"{name}; folders are read of tables, of safetensors checkpoints and of ALS models of Spark"
         return must_be("the input", "a model or vectors", f"{path}, a folder without a model that is known", remedy)
     suffix = path.suffix.lower()
