@@ -74,13 +74,20 @@ class LocalThreshold(Result):
     """The global cosine itself."""
 
     def explain(self) -> str:
-        """Describe the guarantee in a sentence."""
-        below = counted(self.n_below, "local cosine").replace("0 local cosines", "No local cosine")
+        """Describe the guarantee in a sentence.
+
+        Examples
+        --------
+        >>> print(LocalThreshold(0.5, False, 10, 0, 0.8, 0.4, 0.0, 0.7).explain())
+        10 local cosines are below 0.5. Were none, that would guarantee a global cosine of at least 0.4000 with these
+        block norms, and of at least 0 with any others. It is 0.7000.
+        """
+        below = counted(self.n_below, "local cosine") if self.n_below else "No local cosine"
         promise = "That guarantees" if self.holds else "Were none, that would guarantee"
         return (
             f"{below} {'are' if self.n_below > 1 else 'is'} below {self.level:.15g}. {promise} a global cosine of at "
-            f"least {down(self.guaranteed, 4):.4f} with these norms of the blocks, and of "
-            f"{self.guaranteed_without_norms:.15g} with any. It is {self.global_cosine:.4f}."
+            f"least {down(self.guaranteed, 4):.4f} with these block norms, and of at least "
+            f"{self.guaranteed_without_norms:.15g} with any others. It is {self.global_cosine:.4f}."
         )
 
 
@@ -137,8 +144,8 @@ class BlockCosines(Drawn):
     >>> result.cosines, result.global_cosine, result.norm_cosine
     (array([1., 1.]), 0.9486832980505138, 0.9486832980505138)
     >>> print(result.local_threshold(1.0))
-    No local cosine is below 1. That guarantees a global cosine of at least 0.9486 with these norms of the blocks, and
-    of 0 with any. It is 0.9487.
+    No local cosine is below 1. That guarantees a global cosine of at least 0.9486 with these block norms, and of at
+    least 0 with any others. It is 0.9487.
     """
 
     sums: BlockSums
@@ -387,7 +394,8 @@ class BlockCosines(Drawn):
         text = (
             f"The global cosine is {self.global_cosine:.4f}: {self.norm_cosine:.4f}, the cosine of the block norms, "
             f"{mean} of {counted(len(self), 'block')} (by {self.names.cut}, {self.n_entries:,} entries).\n"
-            f"With these norms and local cosines within the same range it can be {low:.4f} to {high:.4f}."
+            f"With these norms, and local cosines from the lowest to the highest of these, it can be {low:.4f} to "
+            f"{high:.4f}."
         )
         zero = self.zero_blocks
         counts = f"{zero['x']} in x only, {zero['y']} in y only, {zero['both']} in both"

@@ -64,7 +64,7 @@ class Drift(Result):
     def explain(self) -> str:
         """Describe how far the predictions moved, and whether rounding explains it."""
         cause = "which rounding explains" if self.ok else "more than rounding explains"
-        rows = f"{'all ' * self.exact}{counted(self.n_rows, 'left row')}"
+        rows = f"{'all ' * (self.exact and self.n_rows > 1)}{counted(self.n_rows, 'left row')}"
         rows += "" if self.n_columns is None else f" and {counted(self.n_columns, 'right row')}"
         return (
             f"Over {rows} the predictions ({self.level.title}) moved by at most {self.max_abs:.1e}, {cause} "

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from embaudit.core.checked import Floats, is_number, require_one_of
 from embaudit.core.deferred import pd
+from embaudit.core.words import counted
 from embaudit.errors import must_be
 from embaudit.io.codecs.delimited import Cell, Header
 from embaudit.io.files import AnyPath
@@ -158,7 +159,7 @@ def read_interactions(
             repeated = frame.duplicated(["user", "item"]).to_numpy()
             row = int(np.argmax(repeated))
             which = f"user {user_ids[users[row]]} and item {item_ids[items[row]]}"
-            got = f"{which} again in row {row + 1} of the data ({repeated.sum():,} such rows)"
+            got = f"{which} again in row {row + 1} of the data ({counted(int(repeated.sum()), 'such row')})"
             remedy = "merge them with --duplicates=sum (or mean, last, max)"
             raise must_be(f"the rows of {table.path}", "one for each user and item", got, remedy)
         merged = frame.groupby(["user", "item"], as_index=False).agg({"value": duplicates})
