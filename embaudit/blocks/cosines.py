@@ -388,9 +388,7 @@ class BlockCosines(Drawn):
     def explain(self) -> str:
         """Describe how the local cosines make up the global one, and the range they allow."""
         low, high = (round_to(end, 4) for round_to, end in zip((down, up), self.bounds, strict=True))
-        mean = (
-            f"× {self.mean_cosine:.4f}, the weighted mean cosine" if self.norm_cosine else "as no block counts in both"
-        )
+        mean = f"× {self.mean_cosine:.4f}, the weighted mean cosine" if self.norm_cosine else "as both lie in none"
         text = (
             f"The global cosine is {self.global_cosine:.4f}: {self.norm_cosine:.4f}, the cosine of the block norms, "
             f"{mean} of {counted(len(self), 'block')} (by {self.names.cut}, {self.n_entries:,} entries).\n"
