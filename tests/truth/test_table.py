@@ -9,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from reading import too_long
 from safetensors.numpy import save_file
 from schemas import misfits
 from table import NEVER, NEVER_ALONE, TABLE, UNSAID
@@ -20,7 +19,6 @@ from embaudit.auditing.finding import Kind
 from embaudit.auditing.texts import ANSWERS, SAYS
 from embaudit.errors import InputError
 from embaudit.model import FactorModel, Softmax
-from embaudit.report.audit_document import audit_document
 
 NAMES = {"F": "free", "P": "pinned", "U": "undecided"}
 KINDS = {"F": {Kind.SHOWN, Kind.PROVEN}, "P": {Kind.PROVEN}, "U": {Kind.UNDECIDED}}
@@ -106,15 +104,6 @@ def test_answers_are_those_that_are_true_and_advice_says_the_same(name):
     assert not answer.because.endswith(".")
     assert answer.cosines == one_of(found, NAMES.values(), "right")[0].rows
     assert found.verdict == " ".join(dict.fromkeys([*(one.text for one in found.reasons), answer.advice]))
-
-
-@pytest.mark.parametrize("name", TABLE)
-def test_no_sentence_is_too_long_to_be_read_at_once(name):
-    found = audited(name)
-    made = audit_document(found, drawn=False)
-    texts = [text for section in made.sections for text in (*section.paragraphs, *section.end)]
-    captions = [grid.caption for grid in made.grids]
-    assert too_long(sentences(found), found.answer.question, *texts, *captions) == []
 
 
 @pytest.mark.parametrize("name", TABLE)
