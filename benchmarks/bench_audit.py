@@ -27,10 +27,14 @@ def make_file(path: Path, n: int, seed: int) -> None:
     """Write rows in forty clusters, with lengths that differ."""
     draw = np.random.default_rng(seed)
     centres = draw.standard_normal((40, RANK)) * np.linspace(1.5, 0.3, RANK)
-    stored = np.lib.format.open_memmap(path, mode="w+", dtype=np.float32, shape=(n, RANK))
+    stored = np.lib.format.open_memmap(
+        path, mode="w+", dtype=np.float32, shape=(n, RANK)
+    )
     for start in range(0, n, STEP):
         size = min(STEP, n - start)
-        rows = centres[draw.integers(0, 40, size)] + draw.standard_normal((size, RANK)) * np.linspace(1.2, 0.2, RANK)
+        rows = centres[draw.integers(0, 40, size)] + draw.standard_normal(
+            (size, RANK)
+        ) * np.linspace(1.2, 0.2, RANK)
         stored[start : start + size] = rows * draw.lognormal(0, 0.4, (size, 1))
     stored.flush()
 
@@ -41,7 +45,9 @@ def own_memory(pid: int | str) -> int:
         lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     except OSError:
         return 0
-    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("RssAnon")), 0)
+    return next(
+        (int(line.split()[1]) * 1024 for line in lines if line.startswith("RssAnon")), 0
+    )
 
 
 def audited(*arguments: str) -> tuple[float, float, int]:
@@ -49,7 +55,9 @@ def audited(*arguments: str) -> tuple[float, float, int]:
     before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     command = [sys.executable, "-m", "embaudit", "audit", *arguments, "--quiet"]
     environment = os.environ | {"OPENBLAS_NUM_THREADS": "1"}
-    with subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL) as process:
+    with subprocess.Popen(
+        command, env=environment, stdout=subprocess.DEVNULL
+    ) as process:
         largest = 0
         while process.poll() is None:
             largest = max(largest, own_memory(process.pid))
@@ -73,7 +81,9 @@ def bare_product(*paths: Path) -> float:
 def main() -> None:
     """Audit each size and print a line."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--sizes", type=int, nargs="+", default=[50_000, 200_000, 500_000, 2_000_000])
+    parser.add_argument(
+        "--sizes", type=int, nargs="+", default=[50_000, 200_000, 500_000, 2_000_000]
+    )
     parser.add_argument("--one-side", action="store_true", help="right rows alone")
     chosen = parser.parse_args()
     print("right rows  left rows     time  processor   own memory  processor / product")
@@ -84,7 +94,9 @@ def main() -> None:
             others = [] if chosen.one_side else [left]
             for path in others:
                 make_file(path, size // 4, 1)
-            elapsed, used, memory = audited(str(right), *[text for path in others for text in ("--left", str(path))])
+            elapsed, used, memory = audited(
+                str(right), *[text for path in others for text in ("--left", str(path))]
+            )
             ratio = used / bare_product(right, *others)
             print(
                 f"{size:>10,} {0 if chosen.one_side else size // 4:>10,} {elapsed:>7.1f} s {used:>8.1f} s "

@@ -55,7 +55,10 @@ def encode(values: np.ndarray, dtype: str) -> bytes:
 def read_only(paths: list[str]) -> dict[str, float]:
     """Read both files as the comparison does, in turns, and do nothing with them."""
     buffer, start = bytearray(2**20), time.perf_counter()
-    with Path(paths[0]).open("rb", buffering=0) as x, Path(paths[1]).open("rb", buffering=0) as y:
+    with (
+        Path(paths[0]).open("rb", buffering=0) as x,
+        Path(paths[1]).open("rb", buffering=0) as y,
+    ):
         while x.readinto(buffer) and y.readinto(buffer):
             pass
     return {"seconds": time.perf_counter() - start}
@@ -73,11 +76,21 @@ def compare(paths: list[str], blocks: str) -> dict[str, float]:
     start = time.perf_counter()
     result = block_cosines(*paths, blocks)
     seconds = time.perf_counter() - start
-    return {"seconds": seconds, "peak_mb": peak_megabytes(), "blocks": len(result), "global": result.global_cosine}
+    return {
+        "seconds": seconds,
+        "peak_mb": peak_megabytes(),
+        "blocks": len(result),
+        "global": result.global_cosine,
+    }
 
 
 def run(*arguments: str) -> dict[str, float]:
-    done = subprocess.run([sys.executable, __file__, *arguments], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, __file__, *arguments],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     return json.loads(done.stdout)
 
 
@@ -90,7 +103,9 @@ def main() -> None:
     options = parser.parse_args()
     if options.task:
         kind, *paths = options.task
-        result = read_only(paths) if kind == "read" else compare(paths, options.blocks[0])
+        result = (
+            read_only(paths) if kind == "read" else compare(paths, options.blocks[0])
+        )
         print(json.dumps(result))
         return
     with tempfile.TemporaryDirectory() as folder:

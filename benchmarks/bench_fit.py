@@ -48,7 +48,9 @@ def make_file(folder: str, size: str) -> Path:
         "timestamp": rng.integers(800_000_000, 1_700_000_000, entries),
     }
     path = Path(folder, "ratings").with_suffix(suffix)
-    (csv.write_csv if suffix == ".csv" else parquet.write_table)(pa.table(columns), path)
+    (csv.write_csv if suffix == ".csv" else parquet.write_table)(
+        pa.table(columns), path
+    )
     return path
 
 
@@ -58,15 +60,35 @@ def own_memory(pid: int) -> int:
         lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     except OSError:
         return 0
-    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM")), 0)
+    return next(
+        (int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM")), 0
+    )
 
 
 def fitted(path: Path, rank: int) -> None:
     """Fit in a process of its own; print its time, its processor time and its largest memory."""
     before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-    command = [sys.executable, "-m", "embaudit", "fit", str(path), "--objective", "product", "--rank", str(rank)]
-    command += ["--alpha", str(ALPHA), "--out", str(path.with_name("model.npz")), "--quiet"]
-    with subprocess.Popen(command, env=os.environ | {"OPENBLAS_NUM_THREADS": "1"}) as process:
+    command = [
+        sys.executable,
+        "-m",
+        "embaudit",
+        "fit",
+        str(path),
+        "--objective",
+        "product",
+        "--rank",
+        str(rank),
+    ]
+    command += [
+        "--alpha",
+        str(ALPHA),
+        "--out",
+        str(path.with_name("model.npz")),
+        "--quiet",
+    ]
+    with subprocess.Popen(
+        command, env=os.environ | {"OPENBLAS_NUM_THREADS": "1"}
+    ) as process:
         largest = 0
         while process.poll() is None:
             largest = max(largest, own_memory(process.pid))
@@ -92,18 +114,24 @@ def stages(path: Path, rank: int) -> None:
     save(model, path.with_name("again.npz"))
     times.append(time.perf_counter())
     read, fit, write = np.diff(times)
-    print(f"reading {read:.1f} s, factorising {fit:.1f} s ({estimator.svd_solver_}), model and file {write:.1f} s")
+    print(
+        f"reading {read:.1f} s, factorising {fit:.1f} s ({estimator.svd_solver_}), model and file {write:.1f} s"
+    )
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--size", choices=sorted(SIZES), default="csv")
     parser.add_argument("--rank", type=int, default=50)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         path = make_file(folder, options.size)
         n, p, entries, _ = SIZES[options.size]
-        print(f"{entries:,} ratings of {n:,} × {p:,} in {path.stat().st_size / 1e6:,.0f} MB of {path.suffix[1:]}")
+        print(
+            f"{entries:,} ratings of {n:,} × {p:,} in {path.stat().st_size / 1e6:,.0f} MB of {path.suffix[1:]}"
+        )
         fitted(path, options.rank)
         if options.size != "parquet":
             stages(path, options.rank)

@@ -32,10 +32,14 @@ def make_files(folder: Path, scale: float) -> dict[str, Path]:
     draw = np.random.default_rng(0)
     for name, path in paths.items():
         n = int(SIZES[name] * scale)
-        stored = np.lib.format.open_memmap(path, mode="w+", dtype=np.float32, shape=(n, RANK))
+        stored = np.lib.format.open_memmap(
+            path, mode="w+", dtype=np.float32, shape=(n, RANK)
+        )
         for start in range(0, n, 250_000):
             size = (min(250_000, n - start), RANK)
-            stored[start : start + 250_000] = draw.standard_normal(size, dtype=np.float32) * np.geomspace(1, 0.1, RANK)
+            stored[start : start + 250_000] = draw.standard_normal(
+                size, dtype=np.float32
+            ) * np.geomspace(1, 0.1, RANK)
         stored.flush()
     return paths
 
@@ -54,7 +58,9 @@ def copy(paths: dict[str, Path], folder: Path) -> None:
 
 
 def opened(paths: dict[str, Path]) -> FactorModel:
-    return FactorModel.from_user_item(*(np.load(path, mmap_mode="r") for path in paths.values()))
+    return FactorModel.from_user_item(
+        *(np.load(path, mmap_mode="r") for path in paths.values())
+    )
 
 
 class Memory:
@@ -80,7 +86,10 @@ class Memory:
     def now() -> float:
         """Return the private memory in MB."""
         lines = Path("/proc/self/status").read_text().splitlines()
-        return next(int(line.split()[1]) for line in lines if line.startswith("RssAnon")) / 1e3
+        return (
+            next(int(line.split()[1]) for line in lines if line.startswith("RssAnon"))
+            / 1e3
+        )
 
     @property
     def used(self) -> float:
@@ -91,7 +100,11 @@ class Memory:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--scale", type=float, default=1.0, help="share of the rows")
-    parser.add_argument("--folder", type=Path, help="where to put 4 GB of files; a temporary folder by default")
+    parser.add_argument(
+        "--folder",
+        type=Path,
+        help="where to put 4 GB of files; a temporary folder by default",
+    )
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=arguments.folder) as name:
         folder = Path(name)
@@ -100,10 +113,12 @@ def main() -> None:
             "read and write": lambda: copy(paths, folder),
             "open and check": lambda: opened(paths),
             "open, position": lambda: position(opened(paths)),
-            "open, fix balanced, .npz": lambda: fix(opened(paths), "balanced").write(folder / "m.npz", force=True),
-            "open, fix prediction users, .npy": lambda: fix(opened(paths), "prediction", role="left").write(
-                folder / "v.npy", force=True
+            "open, fix balanced, .npz": lambda: fix(opened(paths), "balanced").write(
+                folder / "m.npz", force=True
             ),
+            "open, fix prediction users, .npy": lambda: fix(
+                opened(paths), "prediction", role="left"
+            ).write(folder / "v.npy", force=True),
         }
         times: dict[str, list[float]] = {way: [] for way in ways}
         memory: dict[str, float] = {}
@@ -116,7 +131,9 @@ def main() -> None:
                 memory[way] = max(memory.get(way, 0), used.used)
         base = min(times["read and write"])
         for way in ways:
-            print(f"{way:34s} {min(times[way]):6.2f} s  {min(times[way]) / base:5.2f} × copying  {memory[way]:6.0f} MB")
+            print(
+                f"{way:34s} {min(times[way]):6.2f} s  {min(times[way]) / base:5.2f} × copying  {memory[way]:6.0f} MB"
+            )
 
 
 if __name__ == "__main__":

@@ -31,7 +31,9 @@ RANK = 64
 
 def rows_of(n: int) -> np.ndarray:
     draw = np.random.default_rng(0)
-    return draw.standard_normal((n, RANK), dtype=np.float32) * np.geomspace(1, 0.1, RANK, dtype=np.float32)
+    return draw.standard_normal((n, RANK), dtype=np.float32) * np.geomspace(
+        1, 0.1, RANK, dtype=np.float32
+    )
 
 
 def lists(x: np.ndarray) -> pa.Table:
@@ -40,7 +42,9 @@ def lists(x: np.ndarray) -> pa.Table:
 
 
 def wide(x: np.ndarray) -> pa.Table:
-    return pa.table({"id": np.arange(len(x)), **{f"d{i}": x[:, i] for i in range(RANK)}})
+    return pa.table(
+        {"id": np.arange(len(x)), **{f"d{i}": x[:, i] for i in range(RANK)}}
+    )
 
 
 def gguf_of(x: np.ndarray, path: Path) -> None:
@@ -49,7 +53,11 @@ def gguf_of(x: np.ndarray, path: Path) -> None:
     kind = gguf.GGMLQuantizationType[path.stem]
     writer = gguf.GGUFWriter(path, "llama")
     writer.add_tensor("output.weight", gguf.quantize(x, kind), raw_dtype=kind)
-    for write in (writer.write_header_to_file, writer.write_kv_data_to_file, writer.write_tensors_to_file):
+    for write in (
+        writer.write_header_to_file,
+        writer.write_kv_data_to_file,
+        writer.write_tensors_to_file,
+    ):
         write()
     writer.close()
 
@@ -59,8 +67,12 @@ FILES: dict[str, Callable[[np.ndarray, Path], None]] = {
     "f16.npy": lambda x, path: np.save(path, x.astype(np.float16)),
     "lists.parquet": lambda x, path: parquet.write_table(lists(x), path),
     "wide.parquet": lambda x, path: parquet.write_table(wide(x), path),
-    "lists.feather": lambda x, path: feather.write_feather(lists(x), str(path), compression="uncompressed"),
-    "wide.feather": lambda x, path: feather.write_feather(wide(x), str(path), compression="lz4"),
+    "lists.feather": lambda x, path: feather.write_feather(
+        lists(x), str(path), compression="uncompressed"
+    ),
+    "wide.feather": lambda x, path: feather.write_feather(
+        wide(x), str(path), compression="lz4"
+    ),
     "F16.gguf": gguf_of,
     "Q8_0.gguf": gguf_of,
 }
@@ -113,7 +125,9 @@ def watched(work: Callable[[], None]) -> int:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--only", nargs="+", choices=sorted(FILES), default=list(FILES))
     options = parser.parse_args()
@@ -123,7 +137,9 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, name)
             FILES[name](x, path)
-            with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as child:
+            with ProcessPoolExecutor(
+                1, mp_context=multiprocessing.get_context("spawn")
+            ) as child:
                 read, opened, summed, memory = child.submit(passed, path).result()
             print(
                 f"{name:<14} {path.stat().st_size / MIB:>5,.0f} MiB {read:>8.2f} s {opened:>6.2f} s {summed:>7.2f} s "

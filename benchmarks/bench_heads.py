@@ -39,8 +39,15 @@ def rows_of(n: int, k: int) -> np.ndarray:
     rows = np.empty((n, k), dtype=np.float16 if n * k >= IN_FLOAT16 else np.float32)
     for start in range(0, n, STEP):
         block = rows[start : start + STEP]
-        lengths = np.where(draw.random((len(block), 1)) < UNUSED, 0.05, draw.lognormal(0, 0.3, (len(block), 1)))
-        own = draw.standard_normal(block.shape, dtype=np.float32) + centres[draw.integers(0, 200, len(block))]
+        lengths = np.where(
+            draw.random((len(block), 1)) < UNUSED,
+            0.05,
+            draw.lognormal(0, 0.3, (len(block), 1)),
+        )
+        own = (
+            draw.standard_normal(block.shape, dtype=np.float32)
+            + centres[draw.integers(0, 200, len(block))]
+        )
         block[:] = (mean + lengths * own) / np.sqrt(k)
     return rows
 
@@ -51,10 +58,23 @@ def arguments_of(folder: Path, rows: np.ndarray) -> Iterator[tuple[str, list[str
         np.save(folder / "head.npy", rows)
         yield "", [str(folder / "head.npy"), "--kind", "head"]
         return
-    gains = np.exp(0.4 * np.random.default_rng(1).standard_normal(rows.shape[1])).astype(np.float16)
-    save_file({"lm_head.weight": rows, "model.norm.weight": gains}, folder / "model.safetensors")
-    config = {"architectures": ["LlamaForCausalLM"], "model_type": "llama", "tie_word_embeddings": False}
-    sizes = {"vocab_size": len(rows), "hidden_size": rows.shape[1], "rms_norm_eps": 1e-5}
+    gains = np.exp(
+        0.4 * np.random.default_rng(1).standard_normal(rows.shape[1])
+    ).astype(np.float16)
+    save_file(
+        {"lm_head.weight": rows, "model.norm.weight": gains},
+        folder / "model.safetensors",
+    )
+    config = {
+        "architectures": ["LlamaForCausalLM"],
+        "model_type": "llama",
+        "tie_word_embeddings": False,
+    }
+    sizes = {
+        "vocab_size": len(rows),
+        "hidden_size": rows.shape[1],
+        "rms_norm_eps": 1e-5,
+    }
     (folder / "config.json").write_text(json.dumps(config | sizes))
     yield "float16", [str(folder / "model.safetensors"), "--norm", "none"]
     yield "float16, norm", [str(folder)]
@@ -75,14 +95,23 @@ def main() -> None:
     parser.add_argument("--large", action="store_true", help="the large heads too")
     parser.add_argument("--rounds", type=int, default=3)
     chosen = parser.parse_args()
-    given = [tuple(int(part) for part in size.split("x")) for size in chosen.sizes or ()]
-    print("           head                    time  processor   own memory  processor / product")
+    given = [
+        tuple(int(part) for part in size.split("x")) for size in chosen.sizes or ()
+    ]
+    print(
+        "           head                    time  processor   own memory  processor / product"
+    )
     for n, k in given or [*SMALL, *(LARGE if chosen.large else ())]:
         with tempfile.TemporaryDirectory() as folder:
             rows = rows_of(n, k)
             for name, arguments in arguments_of(Path(folder), rows):
-                rounds = [(*audited(*arguments), bare_product(rows)) for _ in range(chosen.rounds)]
-                elapsed, used, memory, bare = (statistics.median(values) for values in zip(*rounds, strict=True))
+                rounds = [
+                    (*audited(*arguments), bare_product(rows))
+                    for _ in range(chosen.rounds)
+                ]
+                elapsed, used, memory, bare = (
+                    statistics.median(values) for values in zip(*rounds, strict=True)
+                )
                 print(
                     f"{n:>8,} x {k:>5,} {name:<14} {elapsed:>7.1f} s {used:>8.1f} s "
                     f"{memory / 2**20:>8.0f} MiB {used / bare:>20.0f}",

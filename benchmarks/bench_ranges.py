@@ -32,7 +32,9 @@ def seconds(work: Callable[[], object]) -> float:
     return time.perf_counter() - start
 
 
-def in_turn(first: Callable[[], object], second: Callable[[], object], rounds: int) -> tuple[float, float]:
+def in_turn(
+    first: Callable[[], object], second: Callable[[], object], rounds: int
+) -> tuple[float, float]:
     times = [(seconds(first), seconds(second)) for _ in range(rounds)]
     return tuple(statistics.median(column) for column in zip(*times, strict=True))  # type: ignore[return-value]
 
@@ -47,7 +49,9 @@ def gather(x: np.ndarray, pairs: np.ndarray) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--rows", type=int, default=100_000)
     parser.add_argument("--pairs", type=int, default=1_000_000)
     parser.add_argument("--rank", type=int, default=64)
@@ -80,15 +84,23 @@ def main() -> None:
         chosen = pairs[::thinning]
         bare, taken = in_turn(
             lambda chosen=chosen: gather(x, chosen),
-            lambda of=of, group=group, role=role, chosen=chosen: cosine_range(of, group, role=role, pairs=chosen),
+            lambda of=of, group=group, role=role, chosen=chosen: cosine_range(
+                of, group, role=role, pairs=chosen
+            ),
             given.rounds,
         )
-        print(f"{name:32} {taken / bare:6.2f} x the bare gather  {len(chosen) / taken:12,.0f} pairs/s")
+        print(
+            f"{name:32} {taken / bare:6.2f} x the bare gather  {len(chosen) / taken:12,.0f} pairs/s"
+        )
     rows = np.arange(min(2000, given.rows))
     bare, taken = in_turn(
-        lambda: neighbours(x, 10, rows=rows), lambda: certified_neighbours(model, rows=rows), given.rounds
+        lambda: neighbours(x, 10, rows=rows),
+        lambda: certified_neighbours(model, rows=rows),
+        given.rounds,
     )
-    print(f"{f'certificates of {len(rows):,} rows':32} {taken / bare:6.2f} x the bare top-10 search")
+    print(
+        f"{f'certificates of {len(rows):,} rows':32} {taken / bare:6.2f} x the bare top-10 search"
+    )
 
 
 if __name__ == "__main__":

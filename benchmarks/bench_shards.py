@@ -28,7 +28,10 @@ def make_shards(folder: str, rows: int, columns: int, shards: int) -> None:
     for number, ids in enumerate(np.array_split(np.arange(rows), shards)):
         values = pa.array(rng.standard_normal(len(ids) * columns, dtype=np.float32))
         vectors = pa.FixedSizeListArray.from_arrays(values, columns)
-        parquet.write_table(pa.table({"id": ids, "vector": vectors}), Path(folder, f"part-{number:03}.parquet"))
+        parquet.write_table(
+            pa.table({"id": ids, "vector": vectors}),
+            Path(folder, f"part-{number:03}.parquet"),
+        )
 
 
 def read_by_pyarrow(folder: str) -> None:
@@ -50,8 +53,15 @@ def timed(function: Callable[[str], None], folder: str) -> tuple[float, float]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for option, default in (("rows", 1_000_000), ("columns", 64), ("shards", 16), ("repeats", 7)):
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    for option, default in (
+        ("rows", 1_000_000),
+        ("columns", 64),
+        ("shards", 16),
+        ("repeats", 7),
+    ):
         parser.add_argument(f"--{option}", type=int, default=default)
     options = parser.parse_args()
     readers = {"pyarrow": read_by_pyarrow, "embaudit": read_by_embaudit}
@@ -64,9 +74,13 @@ def main() -> None:
                 if turn:
                     times[name].append(seconds)
     for place, what in enumerate(("wall", "processor")):
-        medians = {name: statistics.median(pair[place] for pair in pairs) for name, pairs in times.items()}
+        medians = {
+            name: statistics.median(pair[place] for pair in pairs)
+            for name, pairs in times.items()
+        }
         ratio = statistics.median(
-            ours[place] / theirs[place] for ours, theirs in zip(times["embaudit"], times["pyarrow"], strict=True)
+            ours[place] / theirs[place]
+            for ours, theirs in zip(times["embaudit"], times["pyarrow"], strict=True)
         )
         listed = ", ".join(f"{name} {median:.3f} s" for name, median in medians.items())
         print(f"{what}: {listed}; median ratio {ratio:.2f}")

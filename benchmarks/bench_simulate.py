@@ -29,12 +29,19 @@ def all_clocks(n_users: int, n_items: int) -> None:
 
 
 def main() -> None:
-    for n_users, n_items, max_items in ((20_000, 1_000, 1_000), (20_000, 20_000, 1_000), (50_000, 20_000, 50)):
+    for n_users, n_items, max_items in (
+        (20_000, 1_000, 1_000),
+        (20_000, 20_000, 1_000),
+        (50_000, 20_000, 50),
+    ):
 
         def simulate(n: int = n_users, p: int = n_items, k: int = max_items) -> object:
             return simulate_interactions(n, p, max_items=k)
 
-        simulated, clocks = seconds(simulate), seconds(lambda n=n_users, p=n_items: all_clocks(n, p))
+        simulated, clocks = (
+            seconds(simulate),
+            seconds(lambda n=n_users, p=n_items: all_clocks(n, p)),
+        )
         tracemalloc.start()
         nnz = simulate_interactions(n_users, n_items, max_items=max_items).matrix.nnz
         peak = tracemalloc.get_traced_memory()[1]

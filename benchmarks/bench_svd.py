@@ -53,11 +53,15 @@ def ratings(n: int, p: int, entries: int, rng: np.random.Generator) -> sp.csr_ar
     tastes = rng.dirichlet(np.full(CLUSTERS, 0.3), size=n)
     taste_sums = tastes.cumsum(axis=1)
     by_genre = [np.flatnonzero(genre == c) for c in range(CLUSTERS)]
-    sums = [np.cumsum(popularity[items] / popularity[items].sum()) for items in by_genre]
+    sums = [
+        np.cumsum(popularity[items] / popularity[items].sum()) for items in by_genre
+    ]
 
     def drawn(size: int) -> np.ndarray:
         users = rng.choice(n, size=size, p=activity)
-        genres = np.minimum((rng.random(size)[:, None] > taste_sums[users]).sum(axis=1), CLUSTERS - 1)
+        genres = np.minimum(
+            (rng.random(size)[:, None] > taste_sums[users]).sum(axis=1), CLUSTERS - 1
+        )
         items = np.empty(size, dtype=np.int64)
         for c in range(CLUSTERS):
             mine = genres == c
@@ -68,20 +72,36 @@ def ratings(n: int, p: int, entries: int, rng: np.random.Generator) -> sp.csr_ar
     keys = np.zeros(0, dtype=np.int64)
     while len(keys) < entries:
         size = int(1.3 * (entries - len(keys))) + 1000
-        keys = np.unique(np.concatenate([keys, *(drawn(min(STEP, size - done)) for done in range(0, size, STEP))]))
+        keys = np.unique(
+            np.concatenate(
+                [
+                    keys,
+                    *(drawn(min(STEP, size - done)) for done in range(0, size, STEP)),
+                ]
+            )
+        )
     keys = np.sort(rng.permutation(keys)[:entries])
     quality = rng.normal(3.5, 0.5, size=p)[keys % p]
-    values = np.clip(np.round(2 * (quality + rng.normal(0, 0.9, size=entries))) / 2, 0.5, 5.0)
+    values = np.clip(
+        np.round(2 * (quality + rng.normal(0, 0.9, size=entries))) / 2, 0.5, 5.0
+    )
     users, items = (keys // p).astype(np.int32), (keys % p).astype(np.int32)
     return sp.csr_array((values, (users, items)), shape=(n, p))
 
 
-def by_popularity(n: int, p: int, entries: int, rng: np.random.Generator) -> sp.csr_array:
+def by_popularity(
+    n: int, p: int, entries: int, rng: np.random.Generator
+) -> sp.csr_array:
     """Draw as many items for each user, by popularity alone: without tastes, but in seconds for any size."""
     each = -(-entries // n)
-    items = np.minimum(p * rng.random((n, each), dtype=np.float32) ** 3, p - 1).astype(np.int32)
+    items = np.minimum(p * rng.random((n, each), dtype=np.float32) ** 3, p - 1).astype(
+        np.int32
+    )
     values = np.clip(np.round(2 * rng.normal(3.5, 1.0, size=n * each)) / 2, 0.5, 5.0)
-    X = sp.csr_array((values, items.reshape(-1), np.arange(0, n * each + 1, each, dtype=np.int32)), shape=(n, p))
+    X = sp.csr_array(
+        (values, items.reshape(-1), np.arange(0, n * each + 1, each, dtype=np.int32)),
+        shape=(n, p),
+    )
     X.sum_duplicates()
     return X
 
@@ -94,8 +114,17 @@ def peak_memory() -> int:
     """Largest resident size of this process so far; where the system tells, without that of its parent."""
     status = Path("/proc/self/status")
     if status.exists():
-        return next(int(line.split()[1]) for line in status.read_text().splitlines() if line.startswith("VmHWM")) * 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+        return (
+            next(
+                int(line.split()[1])
+                for line in status.read_text().splitlines()
+                if line.startswith("VmHWM")
+            )
+            * 1024
+        )
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (
+        1 if sys.platform == "darwin" else 1024
+    )
 
 
 def peak_of_fit(path: str, rank: int) -> tuple[int, int]:
@@ -103,7 +132,9 @@ def peak_of_fit(path: str, rank: int) -> tuple[int, int]:
     X = load(path)
     before, start = peak_memory(), time.perf_counter()
     fitted = ProductPenaltyMF(rank, alpha=100.0, random_state=0).fit(X)
-    print(f"a fit: {time.perf_counter() - start:.1f} s, processor {time.process_time():.1f} s, {fitted.svd_solver_}")
+    print(
+        f"a fit: {time.perf_counter() - start:.1f} s, processor {time.process_time():.1f} s, {fitted.svd_solver_}"
+    )
     return before, peak_memory()
 
 
@@ -114,18 +145,26 @@ def save(X: sp.csr_array, folder: str) -> None:
 
 
 def load(folder: str) -> sp.csr_array:
-    parts = [np.load(Path(folder) / f"{name}.npy") for name in ("data", "indices", "indptr")]
+    parts = [
+        np.load(Path(folder) / f"{name}.npy") for name in ("data", "indices", "indptr")
+    ]
     return sp.csr_array(tuple(parts), shape=tuple(np.load(Path(folder) / "shape.npy")))
 
 
 def measure_memory(X: sp.csr_array, rank: int, limit: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         save(X, folder)
-        with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as child:
+        with ProcessPoolExecutor(
+            1, mp_context=multiprocessing.get_context("spawn")
+        ) as child:
             before, peak = child.submit(peak_of_fit, folder, rank).result()
     size = matrix_bytes(X)
-    print(f"peak memory of a fit: {peak / MIB:,.0f} MiB, of which {before / MIB:,.0f} MiB before it (imports and X)")
-    print(f"matrix {size / MIB:,.0f} MiB; peak less matrix {(peak - size) / MIB:,.0f} MiB (limit {limit:,})")
+    print(
+        f"peak memory of a fit: {peak / MIB:,.0f} MiB, of which {before / MIB:,.0f} MiB before it (imports and X)"
+    )
+    print(
+        f"matrix {size / MIB:,.0f} MiB; peak less matrix {(peak - size) / MIB:,.0f} MiB (limit {limit:,})"
+    )
 
 
 def compare(X: sp.csr_array, rank: int, rounds: int) -> None:
@@ -135,7 +174,9 @@ def compare(X: sp.csr_array, rank: int, rounds: int) -> None:
         found = truncated_svd(X, rank, rng=r)
         ours = time.perf_counter() - start
         start = time.perf_counter()
-        exact = svds(X, k=rank, tol=0, return_singular_vectors=True, rng=np.random.default_rng(r))[1][::-1]
+        exact = svds(
+            X, k=rank, tol=0, return_singular_vectors=True, rng=np.random.default_rng(r)
+        )[1][::-1]
         theirs = time.perf_counter() - start
         error = np.abs(found.singular_values / exact - 1).max()
         ratios.append(ours / theirs)
@@ -148,9 +189,18 @@ def compare(X: sp.csr_array, rank: int, rounds: int) -> None:
 
 WAYS: dict[str, dict[str, Any]] = {
     "normal equations": {"method": "primme_svds_normalequations"},
-    "normal equations, blocks of 16": {"method": "primme_svds_normalequations", "maxBlockSize": 16},
-    "normal equations, blocks of 32": {"method": "primme_svds_normalequations", "maxBlockSize": 32},
-    "normal equations, blocks of 64": {"method": "primme_svds_normalequations", "maxBlockSize": 64},
+    "normal equations, blocks of 16": {
+        "method": "primme_svds_normalequations",
+        "maxBlockSize": 16,
+    },
+    "normal equations, blocks of 32": {
+        "method": "primme_svds_normalequations",
+        "maxBlockSize": 32,
+    },
+    "normal equations, blocks of 64": {
+        "method": "primme_svds_normalequations",
+        "maxBlockSize": 64,
+    },
 }
 """Ways of PRIMME that are tried; the quickest counts. Its hybrid goes on from these, and takes longer."""
 SLACK = 3.0
@@ -173,11 +223,15 @@ def compare_primme(X: sp.csr_array, rank: int, rounds: int) -> None:
     try:
         import primme
     except ImportError:
-        sys.exit("PRIMME is missing; it needs a C compiler, BLAS and LAPACK: pip install primme")
+        sys.exit(
+            "PRIMME is missing; it needs a C compiler, BLAS and LAPACK: pip install primme"
+        )
     ratios = []
     for r in range(rounds):
         found, ours, used = timed(partial(truncated_svd, X, rank, rng=r))
-        print(f"round {r + 1}: {found.solver} {ours:.2f} s, processor {used:.2f} s, residual {found.residual:.1e}")
+        print(
+            f"round {r + 1}: {found.solver} {ours:.2f} s, processor {used:.2f} s, residual {found.residual:.1e}"
+        )
         taken = {}
         for way, options in WAYS.items():
             ask = partial(primme.svds, X, rank, tol=SLACK * found.residual, **options)
@@ -192,21 +246,31 @@ def compare_primme(X: sp.csr_array, rank: int, rounds: int) -> None:
         best = min(taken.values())
         ratios.append((ours / best[0], used / best[1]))
     time_ratio, used_ratio = np.median(ratios, axis=0)
-    print(f"median ratio to its quickest way {time_ratio:.2f}, of processor time {used_ratio:.2f} (limit 0.80)")
+    print(
+        f"median ratio to its quickest way {time_ratio:.2f}, of processor time {used_ratio:.2f} (limit 0.80)"
+    )
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--size", choices=sorted(SIZES), default="full")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--rank", type=int, default=50)
-    parser.add_argument("--peer", choices=["arpack", "primme", "none"], default="arpack")
+    parser.add_argument(
+        "--peer", choices=["arpack", "primme", "none"], default="arpack"
+    )
     options = parser.parse_args()
     large = options.size == "large"
-    X = (by_popularity if large else ratings)(*SIZES[options.size], np.random.default_rng(0))
+    X = (by_popularity if large else ratings)(
+        *SIZES[options.size], np.random.default_rng(0)
+    )
     print(f"{X.shape[0]:,} × {X.shape[1]:,}, {X.nnz:,} entries, rank {options.rank}")
     if options.peer != "none":
-        (compare if options.peer == "arpack" else compare_primme)(X, options.rank, options.rounds)
+        (compare if options.peer == "arpack" else compare_primme)(
+            X, options.rank, options.rounds
+        )
     measure_memory(X, options.rank, 8_192 if large else 1_024)
 
 

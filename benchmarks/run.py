@@ -37,11 +37,24 @@ def machine() -> Iterator[str]:
     """Say what the figures are of, a line at a time."""
     information = Path("/proc/cpuinfo")
     lines = information.read_text().splitlines() if information.exists() else []
-    model = next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), platform.machine())
+    model = next(
+        (
+            line.split(":", 1)[1].strip()
+            for line in lines
+            if line.startswith("model name")
+        ),
+        platform.machine(),
+    )
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    cores = (
+        len(os.sched_getaffinity(0))
+        if hasattr(os, "sched_getaffinity")
+        else os.cpu_count()
+    )
     yield f"- {model}, {cores} cores, {memory:.0f} GiB of memory, {platform.system()}"
-    yield f"- Python {platform.python_version()}, " + ", ".join(f"{name} {_version(name)}" for name in NAMED)
+    yield f"- Python {platform.python_version()}, " + ", ".join(
+        f"{name} {_version(name)}" for name in NAMED
+    )
     yield f"- load before: {os.getloadavg()[0]:.1f}"
 
 
@@ -54,7 +67,10 @@ def _version(name: str) -> str:
 
 def measured(script: str, arguments: list[str]) -> tuple[str, bool]:
     """Run one script and return what it printed as a section, and whether it ended well."""
-    command, start = [sys.executable, str(HERE / script), *arguments], time.perf_counter()
+    command, start = (
+        [sys.executable, str(HERE / script), *arguments],
+        time.perf_counter(),
+    )
     done = subprocess.run(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
         env=os.environ | {"OPENBLAS_NUM_THREADS": "1"},
@@ -62,14 +78,26 @@ def measured(script: str, arguments: list[str]) -> tuple[str, bool]:
     ended = "" if done.returncode == 0 else f", exit code {done.returncode}"
     title = " ".join([script, *arguments])
     taken = time.perf_counter() - start
-    return f"## {title} ({taken:.0f} s{ended})\n\n```\n{done.stdout.strip()}\n```\n", done.returncode == 0
+    return (
+        f"## {title} ({taken:.0f} s{ended})\n\n```\n{done.stdout.strip()}\n```\n",
+        done.returncode == 0,
+    )
 
 
 def main() -> int:
     """Run the scripts one after the other; return 1 if one of them failed."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="small sizes, less than three minutes")
-    parser.add_argument("--out", type=Path, default=HERE / "measured.md", help="where to keep what was measured")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--quick", action="store_true", help="small sizes, less than three minutes"
+    )
+    parser.add_argument(
+        "--out",
+        type=Path,
+        default=HERE / "measured.md",
+        help="where to keep what was measured",
+    )
     parser.add_argument("--only", nargs="+", choices=sorted(QUICK), default=list(QUICK))
     given = parser.parse_args()
     sections, well = ["# Measured\n\n" + "\n".join(machine()) + "\n"], True

@@ -41,9 +41,14 @@ class Ratings:
     @classmethod
     def read(cls, folder: Path) -> Ratings:
         """Read both tables."""
-        frame = pd.read_csv(folder / "ratings.csv").sort_values("timestamp", kind="stable")
+        frame = pd.read_csv(folder / "ratings.csv").sort_values(
+            "timestamp", kind="stable"
+        )
         counts = frame.groupby("movieId")["rating"].transform("size")
-        return cls(frame[counts >= MIN_RATINGS].reset_index(drop=True), pd.read_csv(folder / "movies.csv"))
+        return cls(
+            frame[counts >= MIN_RATINGS].reset_index(drop=True),
+            pd.read_csv(folder / "movies.csv"),
+        )
 
     @cached_property
     def users(self) -> Any:
@@ -69,7 +74,10 @@ class Ratings:
     def matrix(self) -> csr_matrix:
         """Ratings as a sparse matrix."""
         values = self.frame["rating"].to_numpy(np.float32)
-        return csr_matrix((values, (self.rows, self.columns)), shape=(len(self.users), len(self.items)))
+        return csr_matrix(
+            (values, (self.rows, self.columns)),
+            shape=(len(self.users), len(self.items)),
+        )
 
     @property
     def ids(self) -> dict[str, Any]:
@@ -101,7 +109,9 @@ def als(iterations: int) -> Callable[[Path], Any]:
         from implicit.als import AlternatingLeastSquares
 
         ratings = Ratings.read(folder / "ml-latest-small")
-        live = AlternatingLeastSquares(iterations=iterations, random_state=0, num_threads=1)
+        live = AlternatingLeastSquares(
+            iterations=iterations, random_state=0, num_threads=1
+        )
         live.fit(ratings.matrix, show_progress=False)
         return ea.io.from_object(live, **ratings.ids)
 
@@ -124,9 +134,15 @@ def spark_als(folder: Path) -> Any:
     from pyspark.sql import SparkSession
 
     ratings = Ratings.read(folder / "ml-latest-small")
-    session = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
+    session = (
+        SparkSession.builder.master("local[1]")
+        .config("spark.ui.enabled", "false")
+        .getOrCreate()
+    )
     frame = session.createDataFrame(ratings.frame[["userId", "movieId", "rating"]])
-    live = ALS(userCol="userId", itemCol="movieId", ratingCol="rating", seed=0).fit(frame)
+    live = ALS(userCol="userId", itemCol="movieId", ratingCol="rating", seed=0).fit(
+        frame
+    )
     return ea.io.from_object(live)
 
 
@@ -136,7 +152,9 @@ def surprise_svd(folder: Path) -> Any:
 
     ratings = Ratings.read(folder / "ml-latest-small")
     table = ratings.frame[["userId", "movieId", "rating"]]
-    data = surprise.Dataset.load_from_df(table, surprise.Reader(rating_scale=(0.5, 5))).build_full_trainset()
+    data = surprise.Dataset.load_from_df(
+        table, surprise.Reader(rating_scale=(0.5, 5))
+    ).build_full_trainset()
     return ea.io.from_object(surprise.SVD(random_state=0).fit(data))
 
 
@@ -157,7 +175,9 @@ def nmf(folder: Path) -> Any:
     ratings = Ratings.read(folder / "ml-latest-small")
     live = NMF(n_components=50, random_state=0, max_iter=500)
     users = live.fit_transform(ratings.matrix)
-    return ea.FactorModel.from_user_item(users, live.components_.T, objective="nmf", **ratings.ids)
+    return ea.FactorModel.from_user_item(
+        users, live.components_.T, objective="nmf", **ratings.ids
+    )
 
 
 def truncated_svd(folder: Path) -> Any:
@@ -188,14 +208,18 @@ def unit_towers(folder: Path) -> Any:
     ratings = Ratings.read(folder / "ml-latest-small")
     torch.manual_seed(0)
     torch.set_num_threads(1)
-    users, items = (torch.nn.Embedding(len(ids), 32) for ids in (ratings.users, ratings.items))
+    users, items = (
+        torch.nn.Embedding(len(ids), 32) for ids in (ratings.users, ratings.items)
+    )
     pairs = torch.tensor(np.column_stack([ratings.rows, ratings.columns]))
     adam = torch.optim.Adam([*users.parameters(), *items.parameters()], lr=0.01)
     unit = torch.nn.functional.normalize
     for _ in range(10):
         for batch in torch.randperm(len(pairs)).split(1024):
             left, right = unit(users(pairs[batch, 0])), unit(items(pairs[batch, 1]))
-            loss = torch.nn.functional.cross_entropy(left @ right.T / 0.1, torch.arange(len(batch)))
+            loss = torch.nn.functional.cross_entropy(
+                left @ right.T / 0.1, torch.arange(len(batch))
+            )
             adam.zero_grad()
             loss.backward()
             adam.step()
@@ -208,7 +232,9 @@ def word2vec(folder: Path) -> Any:
     from gensim.models import Word2Vec
 
     ratings = Ratings.read(folder / "ml-latest-small")
-    sentences = ratings.frame.groupby("userId")["movieId"].agg(lambda films: [str(film) for film in films])
+    sentences = ratings.frame.groupby("userId")["movieId"].agg(
+        lambda films: [str(film) for film in films]
+    )
     return Word2Vec(list(sentences), seed=0, workers=1)
 
 
@@ -290,13 +316,19 @@ def _fixed(what: Any, audit: ea.Audit, role: str) -> dict[str, Any]:
     model, is_behind_norm = audit.model, audit.evidence.norm is not None
     if str(audit.answer.word) not in ("NO", "AS A CONVENTION"):
         return {"kind": None, "lists": None}
-    measured = None if audit.evidence.predicted is None else audit.evidence.predicted.of(role)
-    if measured is not None:  # the answer tells this number, too: one sample of lists for both
+    measured = (
+        None if audit.evidence.predicted is None else audit.evidence.predicted.of(role)
+    )
+    if (
+        measured is not None
+    ):  # the answer tells this number, too: one sample of lists for both
         return {"kind": "prediction", "lists": _share(1 - measured.top_n_overlap)}
     kind = "folded-centred" if is_behind_norm else "centred"
     # The norm is beside the head in its folder.
     vectors = ea.fix(what if is_behind_norm else model, kind, role=role).vectors()
-    before, after = (ea.FactorModel.from_vectors(rows) for rows in (model.side(role).rows, vectors))
+    before, after = (
+        ea.FactorModel.from_vectors(rows) for rows in (model.side(role).rows, vectors)
+    )
     return {"kind": kind, "lists": _share(1 - ea.movement(before, after).top_n_overlap)}
 
 
@@ -324,7 +356,9 @@ def main(folder: Path) -> None:
             rows.append(surveyed(subject, folder))
         print(json.dumps(rows[-1], ensure_ascii=False), flush=True)
     results = {"models": rows, "missing": missing}
-    RESULTS.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    RESULTS.write_text(
+        json.dumps(results, indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
+    )
 
 
 if __name__ == "__main__":

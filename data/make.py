@@ -25,7 +25,10 @@ def heads() -> dict[str, bytes]:
     rows = {"heads/figure_1.csv": FIGURE_1}
     names = ("heads/figure_2_centred.csv", "heads/figure_2_unit.csv")
     rows |= dict(zip(names, HEADS.values(), strict=True))
-    rows |= {"heads/off_centre.csv": drawn_head(0.6), "heads/nearly_centred.csv": drawn_head(0.02)}
+    rows |= {
+        "heads/off_centre.csv": drawn_head(0.6),
+        "heads/nearly_centred.csv": drawn_head(0.02),
+    }
     return {name: table(head_frame(values)) for name, values in rows.items()}
 
 
@@ -35,15 +38,17 @@ def drawn_head(offset: float) -> np.ndarray:
     rows = draw.standard_normal((80, 16))
     rows -= rows.mean(axis=0)
     direction = draw.standard_normal(16)
-    return rows + offset * np.median(np.linalg.norm(rows, axis=1)) * direction / np.linalg.norm(direction)
+    return rows + offset * np.median(
+        np.linalg.norm(rows, axis=1)
+    ) * direction / np.linalg.norm(direction)
 
 
 def head_frame(values: np.ndarray) -> pd.DataFrame:
     """Name the labels by their row number."""
     names = [f"x{i}" for i in range(values.shape[1])]
-    return pd.DataFrame(values, columns=names).assign(label=[f"label {i}" for i in range(len(values))])[
-        ["label", *names]
-    ]
+    return pd.DataFrame(values, columns=names).assign(
+        label=[f"label {i}" for i in range(len(values))]
+    )[["label", *names]]
 
 
 def interactions() -> dict[str, bytes]:
@@ -51,8 +56,15 @@ def interactions() -> dict[str, bytes]:
     data = simulate_interactions(300, 60, 3, max_items=25, rng=0)
     users, items = data.matrix.nonzero()
     pairs = pd.DataFrame({"user": users, "item": items})
-    titles = [f"item {i} (cluster {cluster})" for i, cluster in enumerate(data.clusters)]
-    truth = {"item": np.arange(60), "title": titles, "cluster": data.clusters, "popularity": data.popularity.round(6)}
+    titles = [
+        f"item {i} (cluster {cluster})" for i, cluster in enumerate(data.clusters)
+    ]
+    truth = {
+        "item": np.arange(60),
+        "title": titles,
+        "cluster": data.clusters,
+        "popularity": data.popularity.round(6),
+    }
     return {
         "simulated/interactions.csv": table(pairs),
         "simulated/items.csv": table(pd.DataFrame(truth)),
@@ -69,21 +81,32 @@ def figures() -> dict[str, bytes]:
     netflix = reproduce.netflix(size="paper", n_seeds=1)
     return {
         "figures/netflix.png": rendered(netflix.plot().figure_, "png", dpi=100),
-        "figures/netflix_remedies.png": rendered(netflix.plot_remedies().figure_, "png", dpi=100),
-        "figures/nielsen.png": rendered(reproduce.nielsen().plot().figure_, "png", dpi=100),
-        "figures/simpson.png": rendered(reproduce.simpson().plot().figure_, "png", dpi=100),
+        "figures/netflix_remedies.png": rendered(
+            netflix.plot_remedies().figure_, "png", dpi=100
+        ),
+        "figures/nielsen.png": rendered(
+            reproduce.nielsen().plot().figure_, "png", dpi=100
+        ),
+        "figures/simpson.png": rendered(
+            reproduce.simpson().plot().figure_, "png", dpi=100
+        ),
     }
 
 
 def main() -> None:
     """Write the files asked for and the checksums of all."""
-    files = heads() | interactions() | (figures() if "--figures" in sys.argv[1:] else {})
+    files = (
+        heads() | interactions() | (figures() if "--figures" in sys.argv[1:] else {})
+    )
     for name, content in files.items():
         path = HERE / name
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(content)
     made = sorted(path for path in HERE.glob("*/*") if path.suffix in (".csv", ".png"))
-    sums = [f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.relative_to(HERE).as_posix()}" for path in made]
+    sums = [
+        f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.relative_to(HERE).as_posix()}"
+        for path in made
+    ]
     (HERE / "SHA256SUMS").write_text("\n".join(sums) + "\n")
 
 

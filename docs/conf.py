@@ -45,7 +45,9 @@ numpydoc_xref_param_type = False
 numpydoc_class_members_toctree = False
 numpydoc_show_class_members = False
 # What scikit-learn adds to estimators refers to its own pages.
-autodoc_default_options = {"exclude-members": "set_fit_request, set_inverse_transform_request, set_transform_request"}
+autodoc_default_options = {
+    "exclude-members": "set_fit_request, set_inverse_transform_request, set_transform_request"
+}
 autosummary_generate = True
 autosummary_ignore_module_all = False
 
@@ -73,7 +75,11 @@ html_theme_options = {
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
-html_sidebars = {"*": [], "gallery/*": ["sidebar-nav-bs"], "generated/*": ["sidebar-nav-bs"]}
+html_sidebars = {
+    "*": [],
+    "gallery/*": ["sidebar-nav-bs"],
+    "generated/*": ["sidebar-nav-bs"],
+}
 html_show_sourcelink = False
 copyright = "The embaudit developers, BSD-3-Clause"  # noqa: A001 (the name that Sphinx reads)
 copybutton_prompt_text = r"\$ |>>> |\.\.\. "
@@ -88,7 +94,10 @@ def link_notebooks(_app: Sphinx) -> None:
     GALLERY.mkdir(exist_ok=True)
     wanted = {path.name: path for path in NOTEBOOKS.glob("*.ipynb")}
     for name, path in wanted.items():
-        if not (GALLERY / name).exists() or (GALLERY / name).read_bytes() != path.read_bytes():
+        if (
+            not (GALLERY / name).exists()
+            or (GALLERY / name).read_bytes() != path.read_bytes()
+        ):
             shutil.copyfile(path, GALLERY / name)
         for picture in islice(pictures(path), 1):
             (GALLERY / name).with_suffix(".png").write_bytes(picture)

@@ -34,7 +34,11 @@ def nights() -> dict[str, FactorModel]:
     items = np.array(first.right)
     items[-COPIED:] = items[:COPIED]
     second = ea.gauges.Orthogonal(first.rank).sample(rng=0).act(first)
-    return {"approved": first, "another solver": second, "items copied": first.replace(right=items)}
+    return {
+        "approved": first,
+        "another solver": second,
+        "items copied": first.replace(right=items),
+    }
 
 
 def gate_picture() -> str:
@@ -42,11 +46,21 @@ def gate_picture() -> str:
 
     The first night is the baseline of all: its findings are known.
     """
-    audits = {night: ea.audit(model, groups=["canonical"]) for night, model in nights().items()}
-    approved = {_key(finding): (finding.severity, finding.value) for finding in audits["approved"].findings}
+    audits = {
+        night: ea.audit(model, groups=["canonical"])
+        for night, model in nights().items()
+    }
+    approved = {
+        _key(finding): (finding.severity, finding.value)
+        for finding in audits["approved"].findings
+    }
     gate = Gate.of(Severity.ISSUE, baseline=Baseline(approved))
     outcomes = {night: gate.judge(audit) for night, audit in audits.items()}
-    findings = {_key(finding): finding for audit in audits.values() for finding in audit.findings}
+    findings = {
+        _key(finding): finding
+        for audit in audits.values()
+        for finding in audit.findings
+    }
     height = TOP + ROW * (len(findings) + 1) + 12
     title = "Three nights before one gate: audit --fail-on issue --baseline"
     return "\n".join([
@@ -60,12 +74,16 @@ def gate_picture() -> str:
     ])  # fmt: skip
 
 
-def _rows(findings: dict[tuple[str, str], Finding], outcomes: list[Outcome]) -> Iterator[str]:
+def _rows(
+    findings: dict[tuple[str, str], Finding], outcomes: list[Outcome]
+) -> Iterator[str]:
     for at, (key, finding) in enumerate(sorted(findings.items())):
         y = TOP + ROW * at
         yield f'<line x1="{LEFT}" x2="{WIDTH - LEFT}" y1="{y}" y2="{y}" stroke="#dedad1"/>'
         yield _text(LEFT, y + 20, finding.code, weight=600)
-        yield _text(LEFT, y + 37, re.split("[;,]", finding.title)[0], size=12, colour=SOFT)
+        yield _text(
+            LEFT, y + 37, re.split("[;,]", finding.title)[0], size=12, colour=SOFT
+        )
         for column, outcome in enumerate(outcomes):
             yield _text(_column(column), y + 28, *_status(key, outcome))
     y = TOP + ROW * len(findings)
@@ -80,7 +98,10 @@ def _status(key: tuple[str, str], outcome: Outcome) -> tuple[str, str]:
     """Say what the gate makes of a finding in one night."""
     for judged in outcome.judged:
         if _key(judged.finding) == key:
-            return f"{judged.severity.title}, {judged.status}", BAD if judged.stops else INK
+            return (
+                f"{judged.severity.title}, {judged.status}",
+                BAD if judged.stops else INK,
+            )
     return "–", SOFT
 
 
@@ -93,7 +114,9 @@ def _column(at: int) -> int:
     return LEFT + NAMES + COLUMN * at
 
 
-def _text(x: int, y: int, text: str, colour: str = INK, *, size: int = 14, weight: int = 400) -> str:
+def _text(
+    x: int, y: int, text: str, colour: str = INK, *, size: int = 14, weight: int = 400
+) -> str:
     """Write a line of text."""
     font = f'font-family="{FONT}" font-size="{size}" font-weight="{weight}"'
     return f'<text x="{x}" y="{y}" {font} fill="{colour}">{text}</text>'

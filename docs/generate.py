@@ -28,17 +28,32 @@ BEGIN, END = "<!-- {}, by `python docs/generate.py` -->", "<!-- end of {} -->"
 
 def checks() -> str:
     """Write every code and every word under a heading of its own, as `embaudit explain` prints them."""
-    rows = [f"| [{code.name}](#{code.name.lower()}) | {code.severity} | {code.title} |" for code in CODES.values()]
+    rows = [
+        f"| [{code.name}](#{code.name.lower()}) | {code.severity} | {code.title} |"
+        for code in CODES.values()
+    ]
     table = ["| code | severity | meaning |", "|---|---|---|", *rows, ""]
-    codes = [_entry(code, f"**{code.severity}: {_plain(code.title)}.**") for code in CODES.values()]
-    words = [_entry(word, f"Also {'; '.join(word.also)}." if word.also else "") for word in WORDS.values()]
+    codes = [
+        _entry(code, f"**{code.severity}: {_plain(code.title)}.**")
+        for code in CODES.values()
+    ]
+    words = [
+        _entry(word, f"Also {'; '.join(word.also)}." if word.also else "")
+        for word in WORDS.values()
+    ]
     return "\n".join([*table, "## Codes", "", *codes, "## Words", "", *words]).rstrip()
 
 
 def answers() -> str:
     """Write the table of answers as it is in the code: the first row whose findings were all drawn answers."""
-    heads = ["| findings that must have been drawn | answer | because |", "|---|---|---|"]
-    rows = [f"| {', '.join(map(_need, row.needs))} | {row.word} | `{row.because}` |" for row in ANSWERS]
+    heads = [
+        "| findings that must have been drawn | answer | because |",
+        "|---|---|---|",
+    ]
+    rows = [
+        f"| {', '.join(map(_need, row.needs))} | {row.word} | `{row.because}` |"
+        for row in ANSWERS
+    ]
     return "\n".join([*heads, *rows])
 
 
@@ -50,13 +65,18 @@ def _need(need: str) -> str:
 
 def _entry(entry: Entry, line: str) -> str:
     sections = [f"- *{heading}*: {_plain(text)}" for heading, text in entry.sections]
-    return "\n".join([f"### {entry.name}", "", *([line, ""] if line else []), *sections, ""])
+    return "\n".join(
+        [f"### {entry.name}", "", *([line, ""] if line else []), *sections, ""]
+    )
 
 
 def _plain(text: str) -> str:
     """Escape what Markdown would take for markup outside of code."""
     parts = re.split(r"(`[^`]*`)", text)
-    return "".join(part if part.startswith("`") else re.sub(r"([\\_*\[\]<>$|])", r"\\\1", part) for part in parts)
+    return "".join(
+        part if part.startswith("`") else re.sub(r"([\\_*\[\]<>$|])", r"\\\1", part)
+        for part in parts
+    )
 
 
 def table_of_formats() -> str:
@@ -67,12 +87,18 @@ def table_of_formats() -> str:
 
 def table_of_trainings() -> str:
     """Write the words that a training goes by, as `embaudit explain objectives` prints them."""
-    heads = ["| `--objective` | predictions | law | training fixes | stays free |", "|---|---|---|---|---|"]
+    heads = [
+        "| `--objective` | predictions | law | training fixes | stays free |",
+        "|---|---|---|---|---|",
+    ]
     return "\n".join([*heads, *map(_training, TRAININGS)])
 
 
 def _training(row: Training) -> str:
-    words, law = ", ".join(f"`{word}`" for word in row.words), f"`{row.law}`" if row.law else "none known"
+    words, law = (
+        ", ".join(f"`{word}`" for word in row.words),
+        f"`{row.law}`" if row.law else "none known",
+    )
     return f"| {words} | {row.predictions} | {law} | {row.fixes} | {row.free} |"
 
 
@@ -112,8 +138,12 @@ def pages() -> dict[Path, str]:
 
 def main() -> None:
     """Write pages and pictures."""
-    drawn = {HERE / "pictures" / f"{name}.svg": draw() for name, draw in PICTURES.items()}
-    for path, text in (pages() | {HERE / "neighbours.svg": neighbours_picture()} | drawn).items():
+    drawn = {
+        HERE / "pictures" / f"{name}.svg": draw() for name, draw in PICTURES.items()
+    }
+    for path, text in (
+        pages() | {HERE / "neighbours.svg": neighbours_picture()} | drawn
+    ).items():
         path.write_text(text, encoding="utf-8")
 
 

@@ -16,7 +16,10 @@ FONT = "system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-serif"
 def layers() -> list[list[str]]:
     """Read the layers of the package, from the command line down."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    return [re.split(r" [|:] ", layer) for layer in settings["tool"]["importlinter"]["contracts"][0]["layers"]]
+    return [
+        re.split(r" [|:] ", layer)
+        for layer in settings["tool"]["importlinter"]["contracts"][0]["layers"]
+    ]
 
 
 def purpose(room: str) -> str:
@@ -45,9 +48,16 @@ def house_picture() -> str:
         f'<g font-family="{FONT}" font-size="14" text-anchor="middle">',
     ]
     for row, layer in enumerate(boxes):
-        width, y = (WIDTH - 2 * MARGIN + GAP) / len(layer) - GAP, MARGIN + row * (HEIGHT + GAP)
+        width, y = (
+            (WIDTH - 2 * MARGIN + GAP) / len(layer) - GAP,
+            MARGIN + row * (HEIGHT + GAP),
+        )
         for column, room in enumerate(layer):
             x = MARGIN + column * (width + GAP)
-            parts.append(f'<rect x="{x:.0f}" y="{y}" width="{width:.0f}" height="{HEIGHT}" rx="5" fill="#e3ecf6"/>')
-            parts.append(f'<text x="{x + width / 2:.0f}" y="{y + 20}" fill="#1c1b19">{escape(room)}</text>')
+            parts.append(
+                f'<rect x="{x:.0f}" y="{y}" width="{width:.0f}" height="{HEIGHT}" rx="5" fill="#e3ecf6"/>'
+            )
+            parts.append(
+                f'<text x="{x + width / 2:.0f}" y="{y + 20}" fill="#1c1b19">{escape(room)}</text>'
+            )
     return "\n".join([*parts, "</g>", "</svg>\n"])

@@ -50,7 +50,10 @@ def neighbours_picture(by: str = "cosine") -> str:
     data = ea.simulate_interactions(300, 60, 3, max_items=25, rng=0)
     trained = ea.ProductPenaltyMF(10, alpha=10.0).fit(data.matrix).model(data.matrix)
     models = {title: _stretched(trained, seed) for title, seed in SEEDS.items()}
-    apart = max(float(np.abs(model.scores() - trained.scores()).max()) for model in models.values())
+    apart = max(
+        float(np.abs(model.scores() - trained.scores()).max())
+        for model in models.values()
+    )
     if apart > 1e-12:
         raise ValueError(f"predictions differ by {apart}")
     lists = {title: _nearest(model, by) for title, model in models.items()}
@@ -58,7 +61,12 @@ def neighbours_picture(by: str = "cosine") -> str:
     title, subtitle = HEADINGS[by]
     subtitle = subtitle.format(f"{trained.n_left * trained.n_right:,}")
     return "\n".join(
-        [*_head(title, subtitle, int(data.clusters[ITEM])), *_links(lists), *_cells(lists, colours), "</svg>\n"]
+        [
+            *_head(title, subtitle, int(data.clusters[ITEM])),
+            *_links(lists),
+            *_cells(lists, colours),
+            "</svg>\n",
+        ]
     )
 
 
@@ -66,14 +74,22 @@ def _stretched(model: FactorModel, seed: int | None) -> FactorModel:
     """Rescale the latent axes at random; predictions stay."""
     if seed is None:
         return model
-    return ea.gauges.Diagonal(model.rank, max_condition=STRETCH).sample(rng=seed).act(model)
+    return (
+        ea.gauges.Diagonal(model.rank, max_condition=STRETCH)
+        .sample(rng=seed)
+        .act(model)
+    )
 
 
 def _nearest(model: FactorModel, by: str) -> dict[int, float]:
     """Find the nearest items of the item, and their cosines."""
     candidates = np.delete(np.arange(model.n_right), ITEM)
     pairs = np.column_stack([np.full(len(candidates), ITEM), candidates])
-    cosines = model.cosines("right", pairs) if by == "cosine" else identified_cosines(model, role="right", pairs=pairs)
+    cosines = (
+        model.cosines("right", pairs)
+        if by == "cosine"
+        else identified_cosines(model, role="right", pairs=pairs)
+    )
     # Equivalent ones must not be put in order by their rounding.
     order = np.argsort(-cosines.round(9), kind="stable")[:NEAREST]
     return {int(candidates[i]): float(cosines[i]) for i in order}
@@ -85,9 +101,13 @@ def _head(title: str, subtitle: str, cluster: int) -> Iterator[str]:
     yield f'<rect x="1" y="1" width="{WIDTH - 2}" height="{HEIGHT - 2}" rx="10" fill="#ffffff" stroke="#8b949e"/>'
     yield _text(LEFT, 34, title, size=16, weight=600)
     yield _text(LEFT, 58, subtitle)
-    yield _text(LEFT, 80, f"Item {ITEM} is of cluster {cluster}. Colours are the true clusters:")
+    yield _text(
+        LEFT, 80, f"Item {ITEM} is of cluster {cluster}. Colours are the true clusters:"
+    )
     for number, colour in enumerate(COLOURS):
-        yield _text(LEFT + 384 + 84 * number, 80, f"cluster {number}", colour=colour, weight=600)
+        yield _text(
+            LEFT + 384 + 84 * number, 80, f"cluster {number}", colour=colour, weight=600
+        )
 
 
 def _links(lists: Mapping[str, dict[int, float]]) -> Iterator[str]:
@@ -112,11 +132,21 @@ def _cells(lists: Mapping[str, dict[int, float]], colours: list[str]) -> Iterato
             y = TOP + ROW * row
             yield f'<rect x="{x}" y="{y}" width="{LABEL}" height="24" rx="4" fill="#eef1f4"/>'
             yield f'<rect x="{x}" y="{y}" width="4" height="24" fill="{colours[item]}"/>'
-            yield _text(x + 14, y + 17, f"item {item}", colour=colours[item], weight=600)
+            yield _text(
+                x + 14, y + 17, f"item {item}", colour=colours[item], weight=600
+            )
             yield _text(x + LABEL - 42, y + 17, f"{cosine:.2f}")
 
 
-def _text(x: int, y: int, text: str, *, size: int = 14, weight: int = 400, colour: str = "#1b1f24") -> str:
+def _text(
+    x: int,
+    y: int,
+    text: str,
+    *,
+    size: int = 14,
+    weight: int = 400,
+    colour: str = "#1b1f24",
+) -> str:
     """Write a line of text."""
     return (
         f'<text x="{x}" y="{y}" font-family="{FONT}" font-size="{size}" font-weight="{weight}" '

@@ -66,19 +66,31 @@ def high() -> str:
     cosines = model.cosines("right", [[ITEM, other] for other in range(model.n_right)])
     cosines[ITEM] = -1.0
     order = np.argsort(-cosines, kind="stable")[:NEAREST].tolist()
-    rows = [(f"item {item} (cluster {clusters[item]})", cosines[item], False) for item in order]
+    rows = [
+        (f"item {item} (cluster {clusters[item]})", cosines[item], False)
+        for item in order
+    ]
     rows += [
-        (f"{share:.0%} of pairs are below".replace("%", " %"), np.quantile(scale.cosines, share), True)
+        (
+            f"{share:.0%} of pairs are below".replace("%", " %"),
+            np.quantile(scale.cosines, share),
+            True,
+        )
         for share in reversed(SHARES)
     ]
     title = f"nearest to item {ITEM}, and what so many of all {scale.n_pairs:,} pairs of items stay below"
     key = f"cosine with item {ITEM}", "all pairs of items"
-    return standalone("How high is a high cosine here?", [_values(rows, title, key, "cosine")])
+    return standalone(
+        "How high is a high cosine here?", [_values(rows, title, key, "cosine")]
+    )
 
 
 def at_odds() -> str:
     """Draw stored cosines against prediction cosines."""
-    return standalone("Similarity by cosine, and by what is recommended", [PredictionDisplay.of_audit(audited())])
+    return standalone(
+        "Similarity by cosine, and by what is recommended",
+        [PredictionDisplay.of_audit(audited())],
+    )
 
 
 def stays() -> str:
@@ -93,32 +105,47 @@ def moves() -> str:
 
 def _of(place: str) -> tuple[Display, ...]:
     """Take the figures of item-item cosines from a section of the document."""
-    section = next(section for section in audit_document(audited()).sections if section.id == place)
-    return next(part.figures for part in section.parts if part.title == "item-item cosines")
+    section = next(
+        section for section in audit_document(audited()).sections if section.id == place
+    )
+    return next(
+        part.figures for part in section.parts if part.title == "item-item cosines"
+    )
 
 
 def dimensions() -> str:
     """Draw what each dimension adds to a cosine."""
     pair = ea.explain_pair(example().model, ITEM, OTHER)
     added = pair.to_frame()["contribution"].sort_values(ascending=False)
-    rows = [(f"dimension {name.strip('[]')}", value, False) for name, value in added.items()]
+    rows = [
+        (f"dimension {name.strip('[]')}", value, False) for name, value in added.items()
+    ]
     title = f"items {ITEM} and {OTHER}: what each dimension adds, together {pair.global_cosine:.2f}, their cosine"
     return standalone(
-        "Which dimensions make two items alike?", [_values(rows, title, ("part", ""), "part of the cosine")]
+        "Which dimensions make two items alike?",
+        [_values(rows, title, ("part", ""), "part of the cosine")],
     )
 
 
 def serves() -> str:
     """Draw how well each similarity finds items that share a label."""
     evaluation = ea.evaluate_similarities(*example())
-    return standalone("Which similarity finds items of the same cluster?", document(evaluation).top)
+    return standalone(
+        "Which similarity finds items of the same cluster?", document(evaluation).top
+    )
 
 
 def again() -> str:
     """Draw the neighbours that a second run keeps."""
     model = example().model
-    second = ea.gauges.GeneralLinear(model.rank, max_condition=AGAIN).sample(rng=0).act(model)
-    return standalone("Two runs that predict the same", document(ea.compare(model, second)).top)
+    second = (
+        ea.gauges.GeneralLinear(model.rank, max_condition=AGAIN)
+        .sample(rng=0)
+        .act(model)
+    )
+    return standalone(
+        "Two runs that predict the same", document(ea.compare(model, second)).top
+    )
 
 
 def topics() -> str:
@@ -128,7 +155,10 @@ def topics() -> str:
     vectors = topic + 0.7 * draw.normal(size=(240, 32)) + 0.8
     unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
     first, second = np.triu_indices(240, 1)
-    cosines, same = np.sum(unit[first] * unit[second], axis=1), first // 20 == second // 20
+    cosines, same = (
+        np.sum(unit[first] * unit[second], axis=1),
+        first // 20 == second // 20,
+    )
     with mpl.rc_context(PLAIN):
         figure = Figure(figsize=(8.4, 3.0), layout=ConstrainedLayoutEngine(rect=WITHIN))
         axes, edges = figure.subplots(), np.linspace(-0.2, 1, 61)
@@ -141,7 +171,9 @@ def topics() -> str:
         axes.set(xlabel="cosine of two texts", ylabel="pairs", xlim=(-0.2, 1))
         axes.spines[["top", "right"]].set_visible(False)
         axes.legend(frameon=False)
-        return on_card(figure, "Cosines of all pairs of 240 texts, of one topic and of two")
+        return on_card(
+            figure, "Cosines of all pairs of 240 texts, of one topic and of two"
+        )
 
 
 PICTURES: dict[str, Callable[[], str]] = {
@@ -163,9 +195,17 @@ PICTURES: dict[str, Callable[[], str]] = {
 """The function that draws each file of `docs/pictures`."""
 
 
-def _values(rows: list[tuple[str, float, bool]], title: str, key: tuple[str, str], label: str) -> IntervalDisplay:
+def _values(
+    rows: list[tuple[str, float, bool]], title: str, key: tuple[str, str], label: str
+) -> IntervalDisplay:
     """Draw values without intervals."""
     names, values, marked = zip(*rows, strict=True)
     at = np.array(values)
-    columns = {"name": names, "value": at, "low": at, "high": at, "marked": np.array(marked)}
+    columns = {
+        "name": names,
+        "value": at,
+        "low": at,
+        "high": at,
+        "marked": np.array(marked),
+    }
     return IntervalDisplay(columns, title, key, label)

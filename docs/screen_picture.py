@@ -53,7 +53,10 @@ def screen_picture() -> str:
 
 def colour(line: str) -> str:
     """Choose the colour of a line by how it begins."""
-    return next((colour for start, colour in COLOURS.items() if line.startswith(start)), "#f4f2ee")
+    return next(
+        (colour for start, colour in COLOURS.items() if line.startswith(start)),
+        "#f4f2ee",
+    )
 
 
 def printed_by(command: str) -> str:

@@ -22,7 +22,12 @@ HEADING = 'font-size="15" font-weight="600"'
 MARGIN, LINE, LONGEST, SHORT = 16, 16, 62, 40
 """Margin, height of a line, and most characters of a line and of a heading."""
 
-PLAIN = {"svg.fonttype": "none", "svg.hashsalt": "embaudit", "font.family": "sans-serif", "font.size": 10}
+PLAIN = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "embaudit",
+    "font.family": "sans-serif",
+    "font.size": 10,
+}
 """How matplotlib draws figures of these pages."""
 WITHIN = (0.02, 0.02, 0.96, 0.96)
 """The part of a card that a figure takes."""
@@ -31,9 +36,16 @@ WITHIN = (0.02, 0.02, 0.96, 0.96)
 def on_card(figure: Figure, label: str) -> str:
     """Write a figure of matplotlib on a white card: the same bytes for the same numbers."""
     file = StringIO()
-    figure.savefig(file, format="svg", transparent=True, metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
+    figure.savefig(
+        file,
+        format="svg",
+        transparent=True,
+        metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")),
+    )
     body = file.getvalue().partition("<svg ")[2].partition(">")[2]
-    for number, name in enumerate(dict.fromkeys(re.findall(r'id="([mp][0-9a-f]{10})"', body))):
+    for number, name in enumerate(
+        dict.fromkeys(re.findall(r'id="([mp][0-9a-f]{10})"', body))
+    ):
         body = body.replace(name, f"shape_{number}")
     width, height = (round(72 * length) for length in figure.get_size_inches())
     return (

@@ -18,7 +18,12 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from standalone import PLAIN, WITHIN, on_card
 
 RESULTS = Path(__file__).with_name("survey.json")
-COLOURS = {"NO": "#a8201a", "AS A CONVENTION": "#9a6700", "CANNOT BE SAID": "#56606b", "YES": "#1a6b3c"}
+COLOURS = {
+    "NO": "#a8201a",
+    "AS A CONVENTION": "#9a6700",
+    "CANNOT BE SAID": "#56606b",
+    "YES": "#1a6b3c",
+}
 """Of the answers; on white the contrast of each is above 4.5."""
 
 
@@ -52,18 +57,31 @@ def _cells(row: dict[str, Any]) -> list[str]:
 
 def survey_reasons() -> str:
     """Write why each model has its answer."""
-    return "\n".join(f"- **{row['name']}**, {row['answer']}: {row['because']}." for row in results()["models"])
+    return "\n".join(
+        f"- **{row['name']}**, {row['answer']}: {row['because']}."
+        for row in results()["models"]
+    )
 
 
 def survey_sources() -> str:
     """Name where models and data come from, the versions that trained them, and what was left out."""
     of: dict[str, list[str]] = {}
     for row in results()["models"]:
-        of.setdefault(row["source"], []).append(row["name"] + (f" ({row['library']})" if row["library"] else ""))
+        of.setdefault(row["source"], []).append(
+            row["name"] + (f" ({row['library']})" if row["library"] else "")
+        )
     lines = [f"- {source}: {'; '.join(names)}." for source, names in of.items()]
-    missing = ", ".join(f"{row['name']} ({row['library']})" for row in results()["missing"])
+    missing = ", ".join(
+        f"{row['name']} ({row['library']})" for row in results()["missing"]
+    )
     return "\n".join(
-        [*lines, *([f"- Not installed where this was measured, and left out: {missing}."] * bool(missing))]
+        [
+            *lines,
+            *(
+                [f"- Not installed where this was measured, and left out: {missing}."]
+                * bool(missing)
+            ),
+        ]
     )
 
 
@@ -71,11 +89,19 @@ def survey_lessons() -> str:
     """Write what the whole table shows."""
     rows = results()["models"]
     answers = Counter(row["answer"] for row in rows)
-    changed = sorted((row for row in rows if row["lists"]), key=lambda row: row["lists"])
-    fixed = sorted((row for row in rows if row["fix"]["lists"] is not None), key=lambda row: row["fix"]["lists"])
+    changed = sorted(
+        (row for row in rows if row["lists"]), key=lambda row: row["lists"]
+    )
+    fixed = sorted(
+        (row for row in rows if row["fix"]["lists"] is not None),
+        key=lambda row: row["fix"]["lists"],
+    )
     predicted = [row for row in fixed if row["fix"]["kind"] == "prediction"]
     scale = sorted(rows, key=lambda row: row["levels"][-1])
-    short, long = (next(row for row in rows if row["name"] == f"implicit ALS, {n} iterations") for n in (15, 300))
+    short, long = (
+        next(row for row in rows if row["name"] == f"implicit ALS, {n} iterations")
+        for n in (15, 300)
+    )
     high = sum(row["levels"][-1] < 0.8 for row in rows)
     return "\n\n".join([
         f"**The answer follows the training.** The answers for {len(rows)} models: {answers['NO']} NO, "
@@ -130,20 +156,39 @@ def survey_picture() -> str:
     rows = results()["models"][::-1]
     at, colours = range(len(rows)), [COLOURS[row["answer"]] for row in rows]
     with mpl.rc_context(PLAIN):
-        figure = Figure(figsize=(9.6, 0.3 * len(rows) + 1.5), layout=ConstrainedLayoutEngine(rect=WITHIN))
+        figure = Figure(
+            figsize=(9.6, 0.3 * len(rows) + 1.5),
+            layout=ConstrainedLayoutEngine(rect=WITHIN),
+        )
         lists, scale = figure.subplots(1, 2, sharey=True)
-        lists.barh(at, [100 * (row["lists"] or 0) for row in rows], height=0.55, color=colours, alpha=0.35)
+        lists.barh(
+            at,
+            [100 * (row["lists"] or 0) for row in rows],
+            height=0.55,
+            color=colours,
+            alpha=0.35,
+        )
         for y, row, colour in zip(at, rows, colours, strict=True):
             if row["fix"]["lists"] is not None:
-                lists.plot(100 * row["fix"]["lists"], y, "D", color=colour, markersize=5)
+                lists.plot(
+                    100 * row["fix"]["lists"], y, "D", color=colour, markersize=5
+                )
             scale.plot(row["levels"], [y] * 3, color=colour, linewidth=2)
             scale.plot(row["levels"][0], y, "|", color=colour, markersize=9)
             scale.plot(row["levels"][-1], y, "o", color=colour, markersize=5)
         lists.set_yticks(at, [row["name"] for row in rows])
-        lists.set(xlim=(0, 100), xlabel="% of the 10 nearest that differ", ylim=(-0.7, len(rows) - 0.3))
+        lists.set(
+            xlim=(0, 100),
+            xlabel="% of the 10 nearest that differ",
+            ylim=(-0.7, len(rows) - 0.3),
+        )
         scale.set(xlim=(-0.1, 1.05), xlabel="cosines of random pairs")
-        lists.set_title("bar: an equivalent model · diamond: `fix`", fontsize=10, loc="left")
-        scale.set_title("tick: half are below · dot: 99 % are below", fontsize=10, loc="left")
+        lists.set_title(
+            "bar: an equivalent model · diamond: `fix`", fontsize=10, loc="left"
+        )
+        scale.set_title(
+            "tick: half are below · dot: 99 % are below", fontsize=10, loc="left"
+        )
         for axes in (lists, scale):
             axes.spines[["top", "right"]].set_visible(False)
             axes.grid(axis="x", color="#dedad1", linewidth=0.8)

@@ -43,7 +43,9 @@ def gone() -> dict[str, str]:
     # Few programs ask: nobody else waits until it is read.
     import tomllib
 
-    rows = tomllib.loads(files("embaudit").joinpath("core/gone.toml").read_text(encoding="utf-8"))["gone"]
+    rows = tomllib.loads(
+        files("embaudit").joinpath("core/gone.toml").read_text(encoding="utf-8")
+    )["gone"]
     return {name: row["instead"] for row in rows for name in row["names"]}
 
 
@@ -68,7 +70,10 @@ def escaped(text: str) -> str:
     """
     if text.isprintable():
         return text
-    return "".join(repr(each)[1:-1] if category(each) in UNSEEN and each not in JOINERS else each for each in text)
+    return "".join(
+        repr(each)[1:-1] if category(each) in UNSEEN and each not in JOINERS else each
+        for each in text
+    )
 
 
 class InputError(ValueError):
@@ -106,7 +111,10 @@ class InputError(ValueError):
         # A parameter is named at the beginning only; options elsewhere are written with dashes already.
         subject, verb, rest = self.sentence.partition(" must ")
         subject = f"--{subject.replace('_', '-')}" if subject in options else subject
-        return OPTION.sub(lambda match: match[0].replace("=", " ", 1) if match[1] else match[0], subject + verb + rest)
+        return OPTION.sub(
+            lambda match: match[0].replace("=", " ", 1) if match[1] else match[0],
+            subject + verb + rest,
+        )
 
 
 def _keyword(match: re.Match[str]) -> str:
@@ -118,7 +126,11 @@ def _keyword(match: re.Match[str]) -> str:
         return f"{name}=True" if match[1] in FLAGS else name
     value = split(match[2])[0]
     mark = '"' if "'" in value else "'"
-    return f"{name}={value}" if re.fullmatch(r"[A-Z:]+|\d+", value) else f"{name}={mark}{value}{mark}"
+    return (
+        f"{name}={value}"
+        if re.fullmatch(r"[A-Z:]+|\d+", value)
+        else f"{name}={mark}{value}{mark}"
+    )
 
 
 def option(name: str, value: object) -> str:
@@ -165,7 +177,12 @@ def must_be(name: str, allowed: str, got: object, remedy: str = "") -> InputErro
     'alpha must be a number >= 0; got -1; 0 switches the penalty off.'
     """
     return InputError(
-        "; ".join(clause for clause in (f"{name} must be {allowed}", f"got {_short(got)}", remedy) if clause) + "."
+        "; ".join(
+            clause
+            for clause in (f"{name} must be {allowed}", f"got {_short(got)}", remedy)
+            if clause
+        )
+        + "."
     )
 
 

@@ -59,22 +59,42 @@ class SimulationParameters:
     def _check_clusters(self) -> None:
         """Refuse weights, exponents and laws out of range."""
         weights = as_numbers(self.cluster_weights, "cluster_weights")
-        if weights.shape != (self.n_clusters,) or not (np.isfinite(weights).all() and (weights > 0).all()):
+        if weights.shape != (self.n_clusters,) or not (
+            np.isfinite(weights).all() and (weights > 0).all()
+        ):
             allowed = f"{self.n_clusters} positive numbers, one for each cluster"
             raise must_be("cluster_weights", allowed, self.cluster_weights)
         ends = as_numbers(self.exponent_range, "exponent_range")
         if ends.shape != (2,) or not 0 <= ends[0] <= ends[1] < np.inf:
-            raise must_be("exponent_range", "two numbers with 0 <= low <= high", self.exponent_range)
+            raise must_be(
+                "exponent_range",
+                "two numbers with 0 <= low <= high",
+                self.exponent_range,
+            )
         require_one_of(self.popularity_law, "popularity_law", ("zipf", "density"))
         if not is_number(self.concentration) or self.concentration <= 0:
-            raise must_be("concentration", "a number > 0", repr(self.concentration), "1 draws preferences uniformly")
+            raise must_be(
+                "concentration",
+                "a number > 0",
+                repr(self.concentration),
+                "1 draws preferences uniformly",
+            )
 
     def _check_activity(self) -> None:
         if not is_number(self.activity_exponent) or self.activity_exponent < 0:
-            raise must_be("activity_exponent", "a number >= 0", repr(self.activity_exponent))
+            raise must_be(
+                "activity_exponent", "a number >= 0", repr(self.activity_exponent)
+            )
         if not is_integer(self.min_items) or not 1 <= self.min_items <= self.n_items:
-            raise must_be("min_items", f"a whole number in 1..{self.n_items} (n_items)", self.min_items)
-        if not is_integer(self.max_items) or not self.min_items <= self.max_items <= self.n_items:
+            raise must_be(
+                "min_items",
+                f"a whole number in 1..{self.n_items} (n_items)",
+                self.min_items,
+            )
+        if (
+            not is_integer(self.max_items)
+            or not self.min_items <= self.max_items <= self.n_items
+        ):
             allowed = f"a whole number in {self.min_items}..{self.n_items} (min_items to n_items)"
             raise must_be("max_items", allowed, self.max_items)
 
@@ -178,9 +198,17 @@ def simulate_interactions(
     >>> data.matrix.shape, data.clusters.shape, data.exponents.round(2)
     ((300, 40), (40,), array([0.89, 1.44, 0.43]))
     """
-    for name, count in (("n_users", n_users), ("n_items", n_items), ("n_clusters", n_clusters)):
+    for name, count in (
+        ("n_users", n_users),
+        ("n_items", n_items),
+        ("n_clusters", n_clusters),
+    ):
         as_count(count, name, most=MOST_COUNT)
-    chances = (1.0,) * n_clusters if cluster_weights is None else as_list(cluster_weights, "cluster_weights", "[1, 2]")
+    chances = (
+        (1.0,) * n_clusters
+        if cluster_weights is None
+        else as_list(cluster_weights, "cluster_weights", "[1, 2]")
+    )
     parameters = SimulationParameters(
         n_users,
         n_items,
@@ -213,7 +241,10 @@ def simulate_interactions(
 
 
 def _popularities(
-    rng: np.random.Generator, clusters: NDArray[np.int64], exponents: Floats, law: PopularityLaw
+    rng: np.random.Generator,
+    clusters: NDArray[np.int64],
+    exponents: Floats,
+    law: PopularityLaw,
 ) -> Floats:
     """Draw the popularity of each item by the law of its cluster, with sum 1 in each."""
     # "zipf": ranks 1 … n within the cluster, in random order. "density": independent draws. Either way they sum to 1.
@@ -223,7 +254,9 @@ def _popularities(
         if law == "zipf":
             popularity[items] = (1.0 + rng.permutation(len(items))) ** -exponent
         else:
-            popularity[items] = _power_density(rng.random(len(items)), exponent, 1 / len(clusters))
+            popularity[items] = _power_density(
+                rng.random(len(items)), exponent, 1 / len(clusters)
+            )
         popularity[items] /= popularity[items].sum()
     return popularity
 
@@ -237,7 +270,9 @@ def _power_density(uniform: Floats, exponent: float, lowest: float) -> Floats:
     return np.asarray((ends + uniform * (1 - ends)) ** (1 / (1 - exponent)))
 
 
-def _log_dirichlet(rng: np.random.Generator, n: int, n_clusters: int, concentration: float) -> Floats:
+def _log_dirichlet(
+    rng: np.random.Generator, n: int, n_clusters: int, concentration: float
+) -> Floats:
     """Draw symmetric Dirichlet rows as logarithms, where small concentrations do not underflow to zero."""
     # Gamma(a) = Gamma(a + 1) · U^(1/a); rows of such variates, divided by their sums, all in logarithms.
     logs = np.log(rng.gamma(concentration + 1, size=(n, n_clusters)))
@@ -247,7 +282,9 @@ def _log_dirichlet(rng: np.random.Generator, n: int, n_clusters: int, concentrat
     return np.asarray(logs)
 
 
-def _activity(rng: np.random.Generator, parameters: SimulationParameters) -> NDArray[np.int64]:
+def _activity(
+    rng: np.random.Generator, parameters: SimulationParameters
+) -> NDArray[np.int64]:
     support = np.arange(parameters.min_items, parameters.max_items + 1)
     mass = support ** -float(parameters.activity_exponent)
     return rng.choice(support, size=parameters.n_users, p=mass / mass.sum())
@@ -256,30 +293,43 @@ def _activity(rng: np.random.Generator, parameters: SimulationParameters) -> NDA
 class _Sampler:
     """The weights p_{u,c}·p_i, ready for a race over all items and for draws cluster by cluster."""
 
-    def __init__(self, clusters: NDArray[np.int64], popularity: Floats, n_clusters: int) -> None:
+    def __init__(
+        self, clusters: NDArray[np.int64], popularity: Floats, n_clusters: int
+    ) -> None:
         self.clusters = clusters
         self.log_popularity = np.log(popularity)
         self.n_items = len(clusters)
         self.by_cluster = np.argsort(clusters, kind="stable")
-        self.bounds = np.searchsorted(clusters[self.by_cluster], np.arange(n_clusters + 1))
+        self.bounds = np.searchsorted(
+            clusters[self.by_cluster], np.arange(n_clusters + 1)
+        )
         self.mass = np.bincount(clusters, weights=popularity, minlength=n_clusters)
         sorted_popularity = popularity[self.by_cluster]
         self.table = np.empty(self.n_items)
         for cluster in range(n_clusters):
             members = slice(self.bounds[cluster], self.bounds[cluster + 1])
             # Cluster c owns the interval [c, c + 1), so that one search serves all clusters.
-            self.table[members] = cluster + np.cumsum(sorted_popularity[members]) / max(self.mass[cluster], 1e-300)
+            self.table[members] = cluster + np.cumsum(sorted_popularity[members]) / max(
+                self.mass[cluster], 1e-300
+            )
 
     def race(self, rng: np.random.Generator, log_preferences: Floats) -> Floats:
         """Arrival times, in logarithms, of every item for every user: independent clocks with rates p_ui."""
         # The k first of independent exponential clocks are a draw of k without replacement by their rates.
         with np.errstate(divide="ignore"):
-            times: Floats = np.log(rng.standard_exponential((len(log_preferences), self.n_items)))
+            times: Floats = np.log(
+                rng.standard_exponential((len(log_preferences), self.n_items))
+            )
         times -= log_preferences[:, self.clusters]
         times -= self.log_popularity
         return times
 
-    def draw(self, rng: np.random.Generator, log_preferences: Floats, users: NDArray[np.int64]) -> NDArray[np.int64]:
+    def draw(
+        self,
+        rng: np.random.Generator,
+        log_preferences: Floats,
+        users: NDArray[np.int64],
+    ) -> NDArray[np.int64]:
         """One item, with replacement, for every entry of `users`."""
         # First the cluster, by what the user prefers times what its items weigh, then an item by its popularity.
         with np.errstate(divide="ignore"):
@@ -291,13 +341,20 @@ class _Sampler:
         cluster = np.zeros(len(users), dtype=np.int64)
         for column in edges[:, :-1].T:
             cluster += uniform >= column[users]
-        position = np.searchsorted(self.table, cluster + rng.random(len(users)), side="right")
+        position = np.searchsorted(
+            self.table, cluster + rng.random(len(users)), side="right"
+        )
         # Rounding of the last cumulative sum may point one past the cluster.
-        return self.by_cluster[np.clip(position, self.bounds[cluster], self.bounds[cluster + 1] - 1)]
+        return self.by_cluster[
+            np.clip(position, self.bounds[cluster], self.bounds[cluster + 1] - 1)
+        ]
 
 
 def _draw_rows(
-    rng: np.random.Generator, sampler: _Sampler, log_preferences: Floats, counts: NDArray[np.int64]
+    rng: np.random.Generator,
+    sampler: _Sampler,
+    log_preferences: Floats,
+    counts: NDArray[np.int64],
 ) -> csr_array[Any]:
     """Draw the items of every user, a block of users at a time."""
     from scipy.sparse import csr_array
@@ -308,20 +365,31 @@ def _draw_rows(
     indices = np.empty(indptr[-1], dtype=np.int64 if wide else np.int32)
     blocks = list(row_blocks(len(counts), 4 * int(counts.max())))
     for rows in track(blocks, "simulating users", len(blocks)):
-        indices[indptr[rows.start] : indptr[rows.stop]] = _block(rng, sampler, log_preferences[rows], counts[rows])
+        indices[indptr[rows.start] : indptr[rows.stop]] = _block(
+            rng, sampler, log_preferences[rows], counts[rows]
+        )
     matrix = csr_array(
-        (np.ones(len(indices)), indices, indptr.astype(indices.dtype)), shape=(len(counts), sampler.n_items)
+        (np.ones(len(indices)), indices, indptr.astype(indices.dtype)),
+        shape=(len(counts), sampler.n_items),
     )
     matrix.has_sorted_indices = True
     return matrix
 
 
 def _block(
-    rng: np.random.Generator, sampler: _Sampler, log_preferences: Floats, counts: NDArray[np.int64]
+    rng: np.random.Generator,
+    sampler: _Sampler,
+    log_preferences: Floats,
+    counts: NDArray[np.int64],
 ) -> NDArray[np.int64]:
     """Items of every user of a block, one user after the other, sorted within each."""
     # Users who take a large share go straight to the race; so do those whom a few rounds leave short.
-    keys = _few(rng, sampler, log_preferences, np.where(counts * _DENSE_SHARE > sampler.n_items, 0, counts))
+    keys = _few(
+        rng,
+        sampler,
+        log_preferences,
+        np.where(counts * _DENSE_SHARE > sampler.n_items, 0, counts),
+    )
     users = keys // sampler.n_items
     short = np.flatnonzero(counts > np.bincount(users, minlength=len(counts)))
     drawn = [keys]
@@ -341,7 +409,10 @@ def _block(
 
 
 def _few(
-    rng: np.random.Generator, sampler: _Sampler, log_preferences: Floats, counts: NDArray[np.int64]
+    rng: np.random.Generator,
+    sampler: _Sampler,
+    log_preferences: Floats,
+    counts: NDArray[np.int64],
 ) -> NDArray[np.int64]:
     """Draw with replacement, skip repeats, keep the first `counts`: keys `user · n_items + item`, some users short."""
     keys = np.empty(0, dtype=np.int64)
@@ -357,7 +428,9 @@ def _few(
     return keys
 
 
-def _first_distinct(keys: NDArray[np.int64], n_items: int, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+def _first_distinct(
+    keys: NDArray[np.int64], n_items: int, counts: NDArray[np.int64]
+) -> NDArray[np.int64]:
     """Keep the first `counts[user]` distinct keys of every user, in the order in which they were drawn."""
     # Keys sort by user; `first` is the draw in which each item came first, and its rank decides whether it is kept.
     distinct, first = np.unique(keys, return_index=True)

@@ -106,7 +106,14 @@ def short_attacks(monkeypatch):
 @pytest.fixture(autouse=True)
 def _short_in_audits(request):
     """Attack at length in `tests/attacks` only."""
-    if request.path.parent.name in ("auditing", "cli", "fuzz", "house", "report", "truth"):
+    if request.path.parent.name in (
+        "auditing",
+        "cli",
+        "fuzz",
+        "house",
+        "report",
+        "truth",
+    ):
         request.getfixturevalue("short_attacks")
 
 
@@ -114,7 +121,11 @@ def _short_in_audits(request):
 def said(request, monkeypatch, tmp_path_factory):
     """Compare whole sentences of which a test matches a part, once it has run."""
     record = Record(tmp_path_factory.getbasetemp())
-    if hasattr(request.function, "hypothesis") or request.path.name in KEPT_APART or request.path.parent.name == "cli":
+    if (
+        hasattr(request.function, "hypothesis")
+        or request.path.name in KEPT_APART
+        or request.path.parent.name == "cli"
+    ):
         yield record
         return
     record.listen(monkeypatch)
@@ -157,9 +168,16 @@ def ratings(tmp_path):
     """Write a small table of ratings with titles beside it."""
     draw = np.random.default_rng(0)
     lines = ["userId,movieId,rating"]
-    seen = {(u, i) for u, i in zip(draw.integers(30, size=400), draw.integers(20, size=400), strict=True)}
+    seen = {
+        (u, i)
+        for u, i in zip(
+            draw.integers(30, size=400), draw.integers(20, size=400), strict=True
+        )
+    }
     lines += [f"{u},{i},{draw.integers(1, 6)}" for u, i in sorted(seen)]
     path = tmp_path / "ratings.csv"
     path.write_text("\n".join(lines) + "\n")
-    (tmp_path / "movies.csv").write_text("movieId,title\n" + "".join(f'{i},"Film, number {i}"\n' for i in range(20)))
+    (tmp_path / "movies.csv").write_text(
+        "movieId,title\n" + "".join(f'{i},"Film, number {i}"\n' for i in range(20))
+    )
     return path

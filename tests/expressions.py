@@ -21,7 +21,9 @@ def error_of(function: Any, *arguments: Any, **options: Any) -> str:
     except InputError as error:
         cause = error.__cause__
         other = cause is not None and not isinstance(cause, InputError | OSError)
-        return f"{type(error).__name__}: {error}".replace(" ".join(str(cause).split()) if other else "\n", "...")
+        return f"{type(error).__name__}: {error}".replace(
+            " ".join(str(cause).split()) if other else "\n", "..."
+        )
     except ValueError as error:
         return type(error).__name__
 
@@ -30,13 +32,25 @@ def shown(value: Any) -> str:
     """Write numbers briefly, the first of many."""
     if isinstance(value, dict):
         return ", ".join(f"{name}: {shown(each)}" for name, each in value.items())
-    if isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.ndim):
-        more = f" … {len(value)}" if len(value) > 8 and isinstance(value, np.ndarray) else ""
+    if isinstance(value, list | tuple) or (
+        isinstance(value, np.ndarray) and value.ndim
+    ):
+        more = (
+            f" … {len(value)}"
+            if len(value) > 8 and isinstance(value, np.ndarray)
+            else ""
+        )
         return f"({' '.join(map(shown, value[:8] if more else value))}{more})"
-    return f"{round(float(value), 9) + 0.0:.4g}" if isinstance(value, float | np.floating) else str(value)
+    return (
+        f"{round(float(value), 9) + 0.0:.4g}"
+        if isinstance(value, float | np.floating)
+        else str(value)
+    )
 
 
-def assert_expressions(path: Path, names: dict[str, Any], described: Callable[[Any], str] = shown) -> None:
+def assert_expressions(
+    path: Path, names: dict[str, Any], described: Callable[[Any], str] = shown
+) -> None:
     """Evaluate each line with these names, and compare what comes of it with what is kept."""
     kept, said = sections(path), {}
     for line in kept:

@@ -16,7 +16,11 @@ def imitation(of: str, *inherited: str, **attributes: Any) -> Any:
         parents = (type(name, parents, {"__module__": module}),)
     made = parents[0]()
     for name, value in attributes.items():
-        bound = MethodType(value, made) if callable(value) and hasattr(value, "__code__") else value
+        bound = (
+            MethodType(value, made)
+            if callable(value) and hasattr(value, "__code__")
+            else value
+        )
         object.__setattr__(made, name, bound)
     return made
 
@@ -24,8 +28,15 @@ def imitation(of: str, *inherited: str, **attributes: Any) -> Any:
 class Tensor:
     """What a torch tensor looks like from outside; it refuses NumPy while it carries a gradient."""
 
-    def __init__(self, array: Any, dtype: str = "torch.float32", detached: bool = False) -> None:
-        self.array, self.dtype, self.detached, self.shape = np.asarray(array), dtype, detached, np.shape(array)
+    def __init__(
+        self, array: Any, dtype: str = "torch.float32", detached: bool = False
+    ) -> None:
+        self.array, self.dtype, self.detached, self.shape = (
+            np.asarray(array),
+            dtype,
+            detached,
+            np.shape(array),
+        )
 
     def detach(self) -> Tensor:
         return Tensor(self.array, self.dtype, True)
@@ -46,7 +57,9 @@ class Tensor:
         return Tensor(self.array[rows], self.dtype, self.detached)
 
     def new_tensor(self, values: Any) -> Tensor:
-        return Tensor(np.asarray(values, self.dtype.removeprefix("torch.")), self.dtype, True)
+        return Tensor(
+            np.asarray(values, self.dtype.removeprefix("torch.")), self.dtype, True
+        )
 
     def numpy(self) -> Any:
         assert self.detached

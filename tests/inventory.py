@@ -18,7 +18,16 @@ import numpy as np
 import pandas as pd
 
 ROOT = Path(__file__).parents[1]
-ROOMS = ("blocks", "gauges", "io", "ranges", "reproduce", "reversals", "softmax", "testing")
+ROOMS = (
+    "blocks",
+    "gauges",
+    "io",
+    "ranges",
+    "reproduce",
+    "reversals",
+    "softmax",
+    "testing",
+)
 """Rooms whose names are public beside those of the package itself."""
 
 
@@ -35,12 +44,24 @@ def public_names() -> Iterator[tuple[str, object]]:
                 continue
             yield f"{module}.{name}", value
             if inspect.isclass(value) and value.__module__.startswith("embaudit"):
-                own = (base for base in value.__mro__ if base.__module__.startswith("embaudit"))
+                own = (
+                    base
+                    for base in value.__mro__
+                    if base.__module__.startswith("embaudit")
+                )
                 members = {
-                    member for base in own for member in (*vars(base), *getattr(base, "__dataclass_fields__", ()))
+                    member
+                    for base in own
+                    for member in (
+                        *vars(base),
+                        *getattr(base, "__dataclass_fields__", ()),
+                    )
                 }
                 yield from (
-                    (f"{module}.{name}.{member}", inspect.getattr_static(value, member, None))
+                    (
+                        f"{module}.{name}.{member}",
+                        inspect.getattr_static(value, member, None),
+                    )
                     for member in sorted(members)
                     if not member.startswith("_")
                 )
@@ -50,7 +71,9 @@ def signatures() -> Iterator[str]:
     """Yield names and the parameters of what can be called."""
     for name, value in public_names():
         yield f"name {name}"
-        function = value.__func__ if isinstance(value, classmethod | staticmethod) else value
+        function = (
+            value.__func__ if isinstance(value, classmethod | staticmethod) else value
+        )
         # What an enumeration is made of is Python's, and changes with it.
         if not callable(function) or isinstance(function, EnumType):
             continue
@@ -58,7 +81,11 @@ def signatures() -> Iterator[str]:
             parameters = inspect.signature(function).parameters
         except (TypeError, ValueError):
             continue
-        yield from (f"parameter {name} {parameter}" for parameter in parameters if parameter not in ("self", "cls"))
+        yield from (
+            f"parameter {name} {parameter}"
+            for parameter in parameters
+            if parameter not in ("self", "cls")
+        )
 
 
 def options() -> Iterator[str]:
@@ -70,7 +97,11 @@ def options() -> Iterator[str]:
     for command in group.list_commands(typer.Context(group)):
         yield f"command {command}"
         for parameter in group.get_command(typer.Context(group), command).params:
-            spelled = [name for name in (*parameter.opts, *parameter.secondary_opts) if name.startswith("-")]
+            spelled = [
+                name
+                for name in (*parameter.opts, *parameter.secondary_opts)
+                if name.startswith("-")
+            ]
             yield from (f"option {command} {name}" for name in spelled)
 
 
@@ -81,15 +112,28 @@ def _application():
 def libraries_and_formats() -> Iterator[str]:
     """Yield the formats that are read or written and, from docs/reading.md, the libraries and models tried."""
     text = (ROOT / "docs" / "reading.md").read_text(encoding="utf-8")
-    tables = re.findall(r"<!-- ([^>]*?)-->\n\n(.*?)\n\n<!--|<!-- (what holds[^>]*?)-->(.*?)<!-- end", text, re.DOTALL)
+    tables = re.findall(
+        r"<!-- ([^>]*?)-->\n\n(.*?)\n\n<!--|<!-- (what holds[^>]*?)-->(.*?)<!-- end",
+        text,
+        re.DOTALL,
+    )
     for title, body, other, rest in tables:
-        rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in (body or rest).splitlines() if "|" in line]
+        rows = [
+            [cell.strip() for cell in line.split("|")[1:-1]]
+            for line in (body or rest).splitlines()
+            if "|" in line
+        ]
         for row in rows[2:]:
             if title.startswith("formats"):
-                yield from (f"format {row[0]} {what}" for what in (*row[1].split(), *re.split(r",\s*", row[2])))
+                yield from (
+                    f"format {row[0]} {what}"
+                    for what in (*row[1].split(), *re.split(r",\s*", row[2]))
+                )
             elif other or title.startswith("what holds"):
                 library = row[0].split()[0]
-                yield from (f"library {library} {model}" for model in re.split(r",\s*", row[1]))
+                yield from (
+                    f"library {library} {model}" for model in re.split(r",\s*", row[1])
+                )
 
 
 def columns() -> Iterator[str]:
@@ -97,12 +141,18 @@ def columns() -> Iterator[str]:
     import embaudit as ea
 
     rng = np.random.default_rng(0)
-    model = ea.FactorModel.from_user_item(rng.normal(size=(30, 3)), rng.normal(size=(20, 3)))
-    head = ea.FactorModel.from_softmax(rng.normal(size=(8, 3)), rng.normal(size=8), embeddings=rng.normal(size=(9, 3)))
+    model = ea.FactorModel.from_user_item(
+        rng.normal(size=(30, 3)), rng.normal(size=(20, 3))
+    )
+    head = ea.FactorModel.from_softmax(
+        rng.normal(size=(8, 3)), rng.normal(size=8), embeddings=rng.normal(size=(9, 3))
+    )
     group = ea.gauges.Diagonal(3, max_condition=2.0)
     after = group.sample(rng=rng).act(model)
     truth = ["a", "b"] * 10
-    frame = pd.DataFrame({"x": rng.normal(size=40), "y": rng.normal(size=40), "g": ["a", "b"] * 20})
+    frame = pd.DataFrame(
+        {"x": rng.normal(size=40), "y": rng.normal(size=40), "g": ["a", "b"] * 20}
+    )
     softmax = ea.softmax
     results = {
         "Audit": lambda: ea.audit(model, n_gauges=1),
@@ -111,8 +161,12 @@ def columns() -> Iterator[str]:
         "Drift": lambda: ea.drift(model, after, condition_number=2.0),
         "Attack": lambda: ea.worst_gauge(model, group, n_starts=1, n_steps=2),
         "RangeSummary": lambda: ea.range_summary(model)[0],
-        "CosineRange": lambda: ea.cosine_range(model, group, role="right", pairs=[(0, 1)]),
-        "CertifiedNeighbours": lambda: ea.certified_neighbours(model, role="right", n=3),
+        "CosineRange": lambda: ea.cosine_range(
+            model, group, role="right", pairs=[(0, 1)]
+        ),
+        "CertifiedNeighbours": lambda: ea.certified_neighbours(
+            model, role="right", n=3
+        ),
         "Comparison": lambda: ea.compare(model, after, by_row=True),
         "CanonicalForm": lambda: ea.canonical_form(model),
         "Position": lambda: ea.position(model),
@@ -127,13 +181,18 @@ def columns() -> Iterator[str]:
         "SimpsonReport": lambda: ea.simpson(frame, x="x", y="y", groups=["g"]),
         "Argmaxable": lambda: softmax.argmaxable(head),
         "SharedHalves": lambda: softmax.shared_halves(head, [(0, 1)]),
-        "LabelCombinations": lambda: softmax.label_combinations(ea.FactorModel.from_softmax(rng.normal(size=(4, 2)))),
+        "LabelCombinations": lambda: softmax.label_combinations(
+            ea.FactorModel.from_softmax(rng.normal(size=(4, 2)))
+        ),
         "ProjectorCosines": lambda: softmax.projector_cosines(head, pairs=[(0, 1)]),
     }
     for name, compute in results.items():
         try:
             table = compute().to_frame()
-        except (AttributeError, TypeError) as error:  # gone, or with other parameters: the columns are missing, too
+        except (
+            AttributeError,
+            TypeError,
+        ) as error:  # gone, or with other parameters: the columns are missing, too
             print(f"{name}: {error}", file=sys.stderr)
             continue
         yield from (f"column {name}.to_frame {column}" for column in table.columns)
@@ -164,8 +223,17 @@ def _paths(schema, node, seen) -> Iterator[str]:
     for name, child in node.get("properties", {}).items():
         yield name
         yield from (f"{name}.{path}" for path in _paths(schema, child, seen))
-    below = [node.get("items"), node.get("additionalProperties"), *node.get("prefixItems", ())]
-    for child in (*below, *node.get("anyOf", ()), *node.get("oneOf", ()), *node.get("allOf", ())):
+    below = [
+        node.get("items"),
+        node.get("additionalProperties"),
+        *node.get("prefixItems", ()),
+    ]
+    for child in (
+        *below,
+        *node.get("anyOf", ()),
+        *node.get("oneOf", ()),
+        *node.get("allOf", ()),
+    ):
         if isinstance(child, dict):
             yield from _paths(schema, child, seen)
 

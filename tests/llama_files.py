@@ -25,7 +25,12 @@ def gguf_file(
 
     writer = gguf.GGUFWriter(path, architecture)
     for key, value in keys.items():
-        add = {bool: writer.add_bool, int: writer.add_uint32, float: writer.add_float32, str: writer.add_string}
+        add = {
+            bool: writer.add_bool,
+            int: writer.add_uint32,
+            float: writer.add_float32,
+            str: writer.add_string,
+        }
         add[type(value)](f"{architecture}.{key.replace('__', '.')}", value)
     if tokens is not None:
         writer.add_token_list(tokens)
@@ -35,7 +40,9 @@ def gguf_file(
     for name, array in tensors.items():
         called = kinds if isinstance(kinds, str) else kinds.get(name, "F32")
         kind = gguf.GGMLQuantizationType[called if array.ndim > 1 else "F32"]
-        writer.add_tensor(name, gguf.quantize(array.astype(np.float32), kind), raw_dtype=kind)
+        writer.add_tensor(
+            name, gguf.quantize(array.astype(np.float32), kind), raw_dtype=kind
+        )
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()

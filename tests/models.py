@@ -36,7 +36,9 @@ def random_model(
     """
     draw = np.random.default_rng(seed)
     left, right = (
-        None if rows is None else (draw.standard_normal((rows, k)) * scale + mean).astype(dtype)
+        None
+        if rows is None
+        else (draw.standard_normal((rows, k)) * scale + mean).astype(dtype)
         for rows, scale, mean in zip((n, p), scales, means, strict=True)
     )
     sizes = {"left_bias": n, "right_bias": p}

@@ -32,4 +32,7 @@ def exactly(name):
 
 def misfits(name, record):
     """Say where a record is not what its schema says, or holds what it does not name."""
-    return sorted(f"{error.json_path}: {error.message[:200]}" for error in exactly(name).iter_errors(record))
+    return sorted(
+        f"{error.json_path}: {error.message[:200]}"
+        for error in exactly(name).iter_errors(record)
+    )

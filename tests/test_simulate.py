@@ -19,7 +19,9 @@ CLUSTERS = np.array([0, 1, 0, 1, 2])
 PREFERENCE = np.array([0.5, 0.2, 0.3])
 
 
-def sequential_probabilities(weights: np.ndarray, k: int) -> dict[tuple[int, ...], float]:
+def sequential_probabilities(
+    weights: np.ndarray, k: int
+) -> dict[tuple[int, ...], float]:
     """Probability of every set of `k` items drawn one after the other without replacement, by enumeration."""
     total: dict[tuple[int, ...], float] = {}
     for order in itertools.permutations(range(len(weights)), k):
@@ -32,7 +34,9 @@ def sequential_probabilities(weights: np.ndarray, k: int) -> dict[tuple[int, ...
     return total
 
 
-def drawn_sets(k: int, n: int, *, dense_share: float, rounds: int, monkeypatch: pytest.MonkeyPatch) -> np.ndarray:
+def drawn_sets(
+    k: int, n: int, *, dense_share: float, rounds: int, monkeypatch: pytest.MonkeyPatch
+) -> np.ndarray:
     monkeypatch.setattr(simulate, "_DENSE_SHARE", dense_share)
     monkeypatch.setattr(simulate, "_ROUNDS", rounds)
     sampler = simulate._Sampler(CLUSTERS, POPULARITY, 3)
@@ -41,12 +45,20 @@ def drawn_sets(k: int, n: int, *, dense_share: float, rounds: int, monkeypatch: 
     return matrix.indices.reshape(n, k)
 
 
-@pytest.mark.parametrize(("dense_share", "rounds"), [(8, 3), (0.1, 1), (0.1, 20)], ids=["race", "both", "repeats"])
+@pytest.mark.parametrize(
+    ("dense_share", "rounds"),
+    [(8, 3), (0.1, 1), (0.1, 20)],
+    ids=["race", "both", "repeats"],
+)
 @pytest.mark.parametrize("k", [1, 2, 3, 5])
-def test_every_set_of_items_has_the_probability_of_sequential_draws(k, dense_share, rounds, monkeypatch):
+def test_every_set_of_items_has_the_probability_of_sequential_draws(
+    k, dense_share, rounds, monkeypatch
+):
     n = 30_000
     expected = sequential_probabilities(PREFERENCE[CLUSTERS] * POPULARITY, k)
-    sets = drawn_sets(k, n, dense_share=dense_share, rounds=rounds, monkeypatch=monkeypatch)
+    sets = drawn_sets(
+        k, n, dense_share=dense_share, rounds=rounds, monkeypatch=monkeypatch
+    )
     keys, counts = np.unique(sets, axis=0, return_counts=True)
     observed = dict(zip(map(tuple, keys.tolist()), counts.tolist(), strict=True))
     assert observed.keys() <= expected.keys()
@@ -80,7 +92,9 @@ def test_shapes_and_truth():
 
 
 def test_same_seed_same_data_other_seed_other_data():
-    first, again, other = (simulate_interactions(200, 80, 3, rng=seed) for seed in (7, 7, 8))
+    first, again, other = (
+        simulate_interactions(200, 80, 3, rng=seed) for seed in (7, 7, 8)
+    )
     np.testing.assert_array_equal(first.matrix.indices, again.matrix.indices)
     np.testing.assert_array_equal(first.preferences, again.preferences)
     assert first.matrix.indices.tolist() != other.matrix.indices.tolist()
@@ -103,7 +117,9 @@ def test_density_popularity_inverts_the_distribution_of_a_truncated_power_law(ex
     uniform = np.linspace(0, 1, 11)
     x = simulate._power_density(uniform, exponent, 0.01)
     total = integrate.quad(lambda t: t**-exponent, 0.01, 1)[0]
-    below = [integrate.quad(lambda t: t**-exponent, 0.01, edge)[0] / total for edge in x]
+    below = [
+        integrate.quad(lambda t: t**-exponent, 0.01, edge)[0] / total for edge in x
+    ]
     np.testing.assert_allclose(below, uniform, atol=1e-8)
 
 
@@ -114,7 +130,10 @@ def test_bad_parameters_are_refused():
              {"concentration": float("nan")}, {"activity_exponent": -1.0}, {"min_items": 0}, {"max_items": 101},
              {"min_items": 5, "max_items": 4}]  # fmt: skip
     usual = {"n_users": 50, "n_items": 100}
-    assert_refused("simulate", (partial(simulate_interactions, **{**usual, **one}) for one in given))
+    assert_refused(
+        "simulate",
+        (partial(simulate_interactions, **{**usual, **one}) for one in given),
+    )
 
 
 @pytest.mark.parametrize(("max_items", "budget"), [(40, 20e6), (2_000, 60e6)])

@@ -63,22 +63,34 @@ class Displacement(NamedTuple):
     def root(self, sign: float = 1.0) -> Floats:
         """Return the symmetric root of the metric, or its inverse with `sign = -1`."""
         scales = np.exp(sign * self.logs / 2)
-        return np.diag(scales) if self.axes is None else np.asarray((self.axes * scales) @ self.axes.T)
+        return (
+            np.diag(scales)
+            if self.axes is None
+            else np.asarray((self.axes * scales) @ self.axes.T)
+        )
 
     def stretched(self, rows: Floats, sign: float = 1.0) -> Floats:
         """Multiply rows by the root."""
-        return rows * np.exp(sign * self.logs / 2) if self.axes is None else np.asarray(rows @ self.root(sign))
+        return (
+            rows * np.exp(sign * self.logs / 2)
+            if self.axes is None
+            else np.asarray(rows @ self.root(sign))
+        )
 
     def step(self, slopes: Slopes, size: float, budget: Budget) -> Displacement:
         """Go a share of the budget along slopes, and project onto the budget."""
         shift, length = self.shift, float(np.linalg.norm(slopes.shift))
         if 0 < length < np.inf:
-            shift = within(shift + slopes.shift * (size * budget.radius / length), budget.radius)
+            shift = within(
+                shift + slopes.shift * (size * budget.radius / length), budget.radius
+            )
         if budget.is_diagonal:
             # Within diagonal metrics the slope is the diagonal of H, and logarithms simply add up.
             direction = np.diag(slopes.metric)
             most = float(np.abs(direction).max())
-            logs = self.logs + direction * (size * budget.window / most if most > 0 else 0.0)
+            logs = self.logs + direction * (
+                size * budget.window / most if most > 0 else 0.0
+            )
             return Displacement(shift, None, clipped(logs, budget.window))
         # exp(H) by its eigenvalues, scaled such that the largest takes the share `size` of the window.
         values, turned = np.linalg.eigh(slopes.metric)
@@ -98,10 +110,20 @@ class Displacement(NamedTuple):
         # Rows of the side attacked are multiplied by S^½, those of the other side by its inverse: predictions stay.
         roots: tuple[Linear, Linear] = self.root(-1), self.root()
         if span is not None:
-            axes, shift = span if self.axes is None else span @ self.axes, span @ self.shift
-            roots = Spanned(axes, np.exp(-self.logs / 2), 1.0), Spanned(axes, np.exp(self.logs / 2), 1.0)
+            axes, shift = (
+                span if self.axes is None else span @ self.axes,
+                span @ self.shift,
+            )
+            roots = (
+                Spanned(axes, np.exp(-self.logs / 2), 1.0),
+                Spanned(axes, np.exp(self.logs / 2), 1.0),
+            )
         linear = Gauge(*(roots if role == "right" else roots[::-1]))
-        return group.after(shift, linear) if isinstance(group, Affine) and shift.any() else linear
+        return (
+            group.after(shift, linear)
+            if isinstance(group, Affine) and shift.any()
+            else linear
+        )
 
 
 def clipped(logs: Floats, window: float) -> Floats:
@@ -140,10 +162,23 @@ class Table(NamedTuple):
     def moved(self, displacement: Displacement) -> Moved:
         """Return unit rows and lengths of both sides after a displacement; rows of zeros stay so."""
         x, lengths = _moved(self.x, displacement, self.is_shifted[0])
-        return x, lengths, *((x, lengths) if self.y is None else _moved(self.y, displacement, self.is_shifted[1], -1.0))
+        return (
+            x,
+            lengths,
+            *(
+                (x, lengths)
+                if self.y is None
+                else _moved(self.y, displacement, self.is_shifted[1], -1.0)
+            ),
+        )
 
     def slopes(
-        self, displacement: Displacement, moved: Moved, first: Indices, second: Indices, force: Floats
+        self,
+        displacement: Displacement,
+        moved: Moved,
+        first: Indices,
+        second: Indices,
+        force: Floats,
     ) -> Slopes:
         """Return the slopes of `Σ force · cos` over pairs.
 
@@ -159,14 +194,22 @@ class Table(NamedTuple):
         metric = (both + both.T - own + (other if self.y is not None else -other)) / 2
         shift = np.zeros(x.shape[1])
         if self.is_shifted[0]:
-            shift += displacement.stretched((force / x_lengths[first]) @ b - (pulled / x_lengths[first]) @ a)
+            shift += displacement.stretched(
+                (force / x_lengths[first]) @ b - (pulled / x_lengths[first]) @ a
+            )
         if self.is_shifted[1]:
-            shift_gradient = (force / y_lengths[second]) @ a - (pulled / y_lengths[second]) @ b
-            shift += displacement.stretched(shift_gradient, 1.0 if self.y is None else -1.0)
+            shift_gradient = (force / y_lengths[second]) @ a - (
+                pulled / y_lengths[second]
+            ) @ b
+            shift += displacement.stretched(
+                shift_gradient, 1.0 if self.y is None else -1.0
+            )
         return Slopes(metric, shift)
 
 
-def _moved(rows: Floats, displacement: Displacement, is_shifted: bool, sign: float = 1.0) -> tuple[Floats, Floats]:
+def _moved(
+    rows: Floats, displacement: Displacement, is_shifted: bool, sign: float = 1.0
+) -> tuple[Floats, Floats]:
     x = displacement.stretched(rows + displacement.shift if is_shifted else rows, sign)
     lengths = row_norms(x)
     x /= np.where(lengths > 0, lengths, 1.0)[:, None]
@@ -190,7 +233,9 @@ class MeanShiftObjective:
         change = np.einsum("ij,ij->i", x[first], y[second]) - self.before
         # The derivative of |Δ|; it is 0 where nothing moved yet, so that the search starts elsewhere.
         push = np.sign(change)
-        return float(np.abs(change).mean()), lambda: self.table.slopes(displacement, moved, first, second, push)
+        return float(np.abs(change).mean()), lambda: self.table.slopes(
+            displacement, moved, first, second, push
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -213,11 +258,16 @@ class NeighbourLossObjective:
         lost = float(driven_out(cosines, self.entries, self.tie).mean())
         return lost, lambda: self._slopes(displacement, moved, cosines)
 
-    def _slopes(self, displacement: Displacement, moved: Moved, cosines: Floats) -> Slopes:
+    def _slopes(
+        self, displacement: Displacement, moved: Moved, cosines: Floats
+    ) -> Slopes:
         """Push every rival above every entry it is near to, weighted by a logistic function of how near."""
         n, free = self.entries.shape[1], cosines.shape[1] - self.entries.shape[1] - 1
         rivals = excluded(cosines, self.entries, min(N_RIVALS * n, free))
-        inside, outside = (np.take_along_axis(cosines, index, axis=1) for index in (self.entries, rivals))
+        inside, outside = (
+            np.take_along_axis(cosines, index, axis=1)
+            for index in (self.entries, rivals)
+        )
         margins = outside[:, None, :] - inside[:, :, None]
         # A quarter of the mean margin: only rivals about that near count, whatever the scale of the cosines.
         width = np.abs(margins).mean() / 4 + 1e-12
@@ -226,7 +276,9 @@ class NeighbourLossObjective:
         targets = np.hstack([rivals, self.entries])
         force = np.hstack([push.sum(axis=1), -push.sum(axis=2)])
         first = np.repeat(self.rows, targets.shape[1])
-        return self.table.slopes(displacement, moved, first, targets.ravel(), force.ravel())
+        return self.table.slopes(
+            displacement, moved, first, targets.ravel(), force.ravel()
+        )
 
 
 Target: TypeAlias = MeanShiftObjective | NeighbourLossObjective
@@ -265,18 +317,35 @@ N_DRAWN, IN_ALL = 24, 400
 
 
 def best_displacement(
-    objective: Target, budgets: Sequence[Budget], n_starts: int, n_steps: int, goal: float, draw: np.random.Generator
+    objective: Target,
+    budgets: Sequence[Budget],
+    n_starts: int,
+    n_steps: int,
+    goal: float,
+    draw: np.random.Generator,
 ) -> Displacement:
     """Find the best displacement; the search ends at the goal, which none can exceed."""
     r = objective.table.x.shape[1]
     best = Displacement(np.zeros(r), None, np.zeros(r))
     # Each set holds the one before: its best displacement starts the next search, which cannot end below it.
     for budget in budgets:
-        ramps, candidates = _ramps(objective.table, budget, best), _drawn(objective.table, budget, best, draw)
-        drawn = heapq.nlargest(max(1, n_starts - len(ramps)), candidates, key=lambda start: _value(objective, start))
-        tops = [_ascend(objective, start, budget, n_steps, goal) for start in (best, *ramps, *drawn)]
+        ramps, candidates = (
+            _ramps(objective.table, budget, best),
+            _drawn(objective.table, budget, best, draw),
+        )
+        drawn = heapq.nlargest(
+            max(1, n_starts - len(ramps)),
+            candidates,
+            key=lambda start: _value(objective, start),
+        )
+        tops = [
+            _ascend(objective, start, budget, n_steps, goal)
+            for start in (best, *ramps, *drawn)
+        ]
         # Most searches end with their steps, before the top: the best goes on.
-        value, best = _ascend(objective, max(tops, key=itemgetter(0))[1], budget, 2 * n_steps, goal)
+        value, best = _ascend(
+            objective, max(tops, key=itemgetter(0))[1], budget, 2 * n_steps, goal
+        )
         if value >= goal:
             break
     return best
@@ -296,7 +365,11 @@ def _ascend(
     slope = slopes()
     for _ in range(n_steps):
         raise_if_cancelled()
-        if value >= goal or size < 1e-4 or not (slope.metric.any() or slope.shift.any()):
+        if (
+            value >= goal
+            or size < 1e-4
+            or not (slope.metric.any() or slope.shift.any())
+        ):
             break
         # A gain doubles the share of the budget that a step takes, a loss halves it: no line search is needed.
         trial = best.step(slope, size, budget)
@@ -321,28 +394,47 @@ def _ramps(table: Table, budget: Budget, best: Displacement) -> list[Displacemen
         return []
     x = _attacked(table)
     # Principal axes of the rows; scaled by their sum of squares so that no scale of the model matters.
-    axes = None if budget.is_diagonal else np.linalg.eigh(gram(x) / max(float(np.square(x).sum()), 1e-300))[1]
+    axes = (
+        None
+        if budget.is_diagonal
+        else np.linalg.eigh(gram(x) / max(float(np.square(x).sum()), 1e-300))[1]
+    )
     energy = np.square(x if axes is None else x @ axes).sum(axis=0)
     # Ranks from -½ to ½, so that the widest stretch lies between the strongest and the weakest direction.
     ramp = np.argsort(np.argsort(energy)) / max(1, len(energy) - 1) - 0.5
-    return [best._replace(axes=axes, logs=clipped(sign * ramp * budget.window, budget.window)) for sign in (1.0, -1.0)]
+    return [
+        best._replace(
+            axes=axes, logs=clipped(sign * ramp * budget.window, budget.window)
+        )
+        for sign in (1.0, -1.0)
+    ]
 
 
-def _drawn(table: Table, budget: Budget, best: Displacement, draw: np.random.Generator) -> Iterator[Displacement]:
+def _drawn(
+    table: Table, budget: Budget, best: Displacement, draw: np.random.Generator
+) -> Iterator[Displacement]:
     """Yield shifts of the whole length; without any, vertices of the window, each axis at one of its ends."""
     x = _attacked(table)
     r = x.shape[1]
     if not budget.radius:
         for _ in range(max(N_DRAWN, IN_ALL // r)):
             # A random number of axes at the upper end of the window, at least one, the others at the lower end.
-            corners = np.where(draw.permutation(r) < draw.integers(1, max(2, r)), 0.5, -0.5)
+            corners = np.where(
+                draw.permutation(r) < draw.integers(1, max(2, r)), 0.5, -0.5
+            )
             axes = None if budget.is_diagonal else random_rotation(r, draw)
-            yield best._replace(axes=axes, logs=clipped(corners * budget.window, budget.window))
+            yield best._replace(
+                axes=axes, logs=clipped(corners * budget.window, budget.window)
+            )
         return
     # The two directions in which the rows are longest, beside their mean and some at random.
-    principal = np.linalg.eigh(gram(x) / max(float(np.square(x).sum()), 1e-300))[1].T[-2:]
+    principal = np.linalg.eigh(gram(x) / max(float(np.square(x).sum()), 1e-300))[1].T[
+        -2:
+    ]
     still = best._replace(axes=None, logs=np.zeros(r))
     for row in (x.mean(axis=0), *principal, *draw.standard_normal((N_DRAWN // 4, r))):
         for sign in (-1.0, 1.0) if row.any() else ():
-            shift = within(row * (2 * sign * budget.radius / np.linalg.norm(row)), budget.radius)
+            shift = within(
+                row * (2 * sign * budget.radius / np.linalg.norm(row)), budget.radius
+            )
             yield from (start._replace(shift=shift) for start in (best, still))

@@ -25,7 +25,14 @@ from embaudit.attacks.ascent import (
     excluded,
 )
 from embaudit.canonical.row_span import orthonormal_span
-from embaudit.core.checked import RNG, Floats, Indices, as_count, as_generator, require_one_of
+from embaudit.core.checked import (
+    RNG,
+    Floats,
+    Indices,
+    as_count,
+    as_generator,
+    require_one_of,
+)
 from embaudit.core.parallel import one_blas_thread
 from embaudit.core.results import Result
 from embaudit.core.words import counted, in_typical_rows, percent, up
@@ -67,7 +74,15 @@ class Attack(Result):
     roles: tuple[str, str] = ("left row", "right row")
     """Singular nouns of a row of either side, as in `model.roles`."""
 
-    RECORD = ("role", "objective", "achieved", "bound", "gap", "n_items", "max_condition")
+    RECORD = (
+        "role",
+        "objective",
+        "achieved",
+        "bound",
+        "gap",
+        "n_items",
+        "max_condition",
+    )
 
     @property
     def max_condition(self) -> float | None:
@@ -99,7 +114,11 @@ class Attack(Result):
         The worst affine gauge found within κ = 1.5 and shifts of items up to 0.25 typical rows
         """
         left, right = self.roles
-        pairs = {"left": f"{left}-{left}", "right": f"{right}-{right}", "cross": f"{left}-{right}"}[self.role]
+        pairs = {
+            "left": f"{left}-{left}",
+            "right": f"{right}-{right}",
+            "cross": f"{left}-{right}",
+        }[self.role]
         kappa = self.max_condition or np.inf
         gauges = f"The worst {self.group.kind} gauge found within κ = {kappa:g}"
         if isinstance(self.group, Affine):
@@ -238,7 +257,14 @@ def worst_gauge(
     require_model(model)
     role = model.role(role)
     budgets = _budgets(group)
-    _require_counts(objective, n_pairs=n_pairs, n_rows=n_rows, n=n, n_starts=n_starts, n_steps=n_steps)
+    _require_counts(
+        objective,
+        n_pairs=n_pairs,
+        n_rows=n_rows,
+        n=n,
+        n_starts=n_starts,
+        n_steps=n_steps,
+    )
     draw = as_generator(rng)
     if objective == "movement":
         sample = _sampled_pairs(model, group, role, n_pairs, draw)
@@ -246,19 +272,47 @@ def worst_gauge(
         sample = _sampled_lists(model, group, role, n, n_rows, draw)
     still = Gauge.identity(model.rank)
     if not sample.size or group.fixes_cosines:
-        return Attack(still, objective, role, group, 0.0, sample.bound, sample.size, sample.table, roles=model.roles)
+        return Attack(
+            still,
+            objective,
+            role,
+            group,
+            0.0,
+            sample.bound,
+            sample.size,
+            sample.table,
+            roles=model.roles,
+        )
     shifts = any(sample.objective.table.is_shifted)
-    budgets = [each for each in budgets if (each.radius and shifts) or (each.window and not each.radius)]
+    budgets = [
+        each
+        for each in budgets
+        if (each.radius and shifts) or (each.window and not each.radius)
+    ]
     # Threads of BLAS cost more than they give on small matrices.
     with one_blas_thread():
-        best = best_displacement(sample.objective, budgets, n_starts, n_steps, sample.bound, draw)
+        best = best_displacement(
+            sample.objective, budgets, n_starts, n_steps, sample.bound, draw
+        )
     gauge = best.gauge(group, role, sample.span)
     achieved = (
-        sample.objective.at(best)[0] if objective == "movement" else _share_lost(model, role, gauge, sample.table)
+        sample.objective.at(best)[0]
+        if objective == "movement"
+        else _share_lost(model, role, gauge, sample.table)
     )
     # A search that gained nothing is reported as the identity.
     gauge, achieved = (gauge, achieved) if achieved > 0 else (still, 0.0)
-    return Attack(gauge, objective, role, group, achieved, sample.bound, sample.size, sample.table, roles=model.roles)
+    return Attack(
+        gauge,
+        objective,
+        role,
+        group,
+        achieved,
+        sample.bound,
+        sample.size,
+        sample.table,
+        roles=model.roles,
+    )
 
 
 class _Sample(NamedTuple):
@@ -289,11 +343,17 @@ def _spanned(group: GaugeGroup, table: Table) -> tuple[Table, Floats | None]:
     if rows.shape[1] <= max(width, WIDE) or isinstance(group, Diagonal):
         return table, None
     span = orthonormal_span(rows, width, np.random.default_rng(0))
-    return Table(table.x @ span, None if table.y is None else table.y @ span, table.is_shifted), span
+    return Table(
+        table.x @ span, None if table.y is None else table.y @ span, table.is_shifted
+    ), span
 
 
 def _sampled_pairs(
-    model: FactorModel, group: GaugeGroup, role: Role, n_pairs: int, draw: np.random.Generator
+    model: FactorModel,
+    group: GaugeGroup,
+    role: Role,
+    n_pairs: int,
+    draw: np.random.Generator,
 ) -> _Sample:
     """Draw pairs whose cosine has a range; bound their mean movement by the ranges."""
     first, second = Pairs(role).rows(model)
@@ -305,23 +365,45 @@ def _sampled_pairs(
     ranges = cosine_range(model, group, role=role, pairs=pairs)
     has_range = ~np.isnan(ranges.before)
     # No gauge moves all cosines to their ends at once, so that the mean of the larger distances is a bound.
-    reach = np.maximum(ranges.upper - ranges.before, ranges.before - ranges.lower)[has_range]
+    reach = np.maximum(ranges.upper - ranges.before, ranges.before - ranges.lower)[
+        has_range
+    ]
     bound = float(reach.mean()) if has_range.any() else 0.0
     if role == "cross":
-        (rows, i), (columns, j) = (np.unique(side, return_inverse=True) for side in pairs[has_range].T)
-        places, y = np.column_stack([i, j]), np.asarray(second[columns], dtype=np.float64)
+        (rows, i), (columns, j) = (
+            np.unique(side, return_inverse=True) for side in pairs[has_range].T
+        )
+        places, y = (
+            np.column_stack([i, j]),
+            np.asarray(second[columns], dtype=np.float64),
+        )
         is_shifted = _is_shifted(group, "left"), _is_shifted(group, "right")
     else:
         rows, places = np.unique(pairs[has_range], return_inverse=True)
-        places, y, is_shifted = places.reshape(-1, 2), None, (_is_shifted(group, role),) * 2
-    table, span = _spanned(group, Table(np.asarray(first[rows], dtype=np.float64), y, is_shifted))
+        places, y, is_shifted = (
+            places.reshape(-1, 2),
+            None,
+            (_is_shifted(group, role),) * 2,
+        )
+    table, span = _spanned(
+        group, Table(np.asarray(first[rows], dtype=np.float64), y, is_shifted)
+    )
     return _Sample(
-        MeanShiftObjective(table, places, ranges.before[has_range]), bound, int(has_range.sum()), pairs, span
+        MeanShiftObjective(table, places, ranges.before[has_range]),
+        bound,
+        int(has_range.sum()),
+        pairs,
+        span,
     )
 
 
 def _sampled_lists(
-    model: FactorModel, group: GaugeGroup, role: Role, n: int, n_rows: int, draw: np.random.Generator
+    model: FactorModel,
+    group: GaugeGroup,
+    role: Role,
+    n: int,
+    n_rows: int,
+    draw: np.random.Generator,
 ) -> _Sample:
     """Draw lists with certificates and their nearest rivals; bound the share of entries that can leave."""
     if role == "cross":
@@ -329,13 +411,23 @@ def _sampled_lists(
     factors = model.factors(role)
     rows: Indices = np.sort(draw.permutation(len(factors))[:n_rows])
     certified = certified_neighbours(
-        model, role=role, n=n, rows=rows, group=group if isinstance(group, Affine) else None
+        model,
+        role=role,
+        n=n,
+        rows=rows,
+        group=group if isinstance(group, Affine) else None,
     )
     # Lists that rows without direction leave short are no part of the sample.
     is_full = ~np.isnan(certified.radii).any(axis=1)
-    rows, entries, radii = certified.rows[is_full], certified.indices[is_full], certified.radii[is_full]
+    rows, entries, radii = (
+        certified.rows[is_full],
+        certified.indices[is_full],
+        certified.radii[is_full],
+    )
     # Lists that hold everything have no rival.
-    n_outside = max(0, len(model.side(role).directed) - certified.n - 1) if len(rows) else 0
+    n_outside = (
+        max(0, len(model.side(role).directed) - certified.n - 1) if len(rows) else 0
+    )
     n_near = min(n_outside, NEARBY if model.rank <= WIDE else SPANNED_NEARBY)
     # The search looks at the nearest rivals only; what it finds is counted among all rows in the end.
     nearby = excluded(cosines_of(unit_rows(factors, none=0), rows), entries, n_near)
@@ -344,7 +436,9 @@ def _sampled_lists(
     places = places.reshape(groups.shape)
     x = np.asarray(factors[nearest], dtype=np.float64)
     table, span = _spanned(group, Table(x, is_shifted=(_is_shifted(group, role),) * 2))
-    lists = NeighbourLossObjective(table, places[:, 0], places[:, 1 : 1 + entries.shape[1]], tie_of(factors))
+    lists = NeighbourLossObjective(
+        table, places[:, 0], places[:, 1 : 1 + entries.shape[1]], tie_of(factors)
+    )
     kappa = getattr(group, "max_condition", None) or 1.0
     # An entry whose certified radius exceeds κ stays under every gauge of the set: only the others can be lost.
     bound = float((radii <= kappa).mean()) if radii.size else 0.0
@@ -357,4 +451,6 @@ def _share_lost(model: FactorModel, role: Role, gauge: Gauge, table: Indices) ->
     linear, shift = gauge.on("left" if role == "left" else "right")
     factors = model.factors(role)
     moved = unit_rows(np.asarray(factors, dtype=np.float64) @ linear + shift, none=0)
-    return float(driven_out(cosines_of(moved, table[:, 0]), table[:, 1:], tie_of(factors)).mean())
+    return float(
+        driven_out(cosines_of(moved, table[:, 0]), table[:, 1:], tie_of(factors)).mean()
+    )

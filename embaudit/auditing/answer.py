@@ -56,7 +56,12 @@ class Answer:
 
 
 def answer(
-    findings: Iterable[Finding], role: Role, *, cosines: str, kind: str = "any", names: Mapping[str, str] | None = None
+    findings: Iterable[Finding],
+    role: Role,
+    *,
+    cosines: str,
+    kind: str = "any",
+    names: Mapping[str, str] | None = None,
 ) -> Answer:
     """Look the answer up for one kind of pairs.
 
@@ -82,8 +87,12 @@ def answer(
     >>> print(answer([pinned], "right", cosines=cosines))
     YES: item-item cosines are the same in every model of rank 2 with the same predictions.
     """
-    by_code = {finding.code: finding for finding in findings if finding.role in (None, role)}
-    row = next(row for row in ANSWERS if all(_was_drawn(need, by_code) for need in row.needs))
+    by_code = {
+        finding.code: finding for finding in findings if finding.role in (None, role)
+    }
+    row = next(
+        row for row in ANSWERS if all(_was_drawn(need, by_code) for need in row.needs)
+    )
     fields = {**(names or {}), **by_code}
     advice = ADVICE[row.advice]
     return Answer(

@@ -25,7 +25,14 @@ from embaudit.core.results import Drawn
 from embaudit.gauges import GaugeGroup
 from embaudit.io import Intake, as_reading, source_of, with_titles
 from embaudit.io.files import AnyPath
-from embaudit.model import Comparison, FactorModel, Pairs, Role, comparing, with_objective
+from embaudit.model import (
+    Comparison,
+    FactorModel,
+    Pairs,
+    Role,
+    comparing,
+    with_objective,
+)
 from embaudit.model.drift import Drift
 from embaudit.model.final_norm import FinalNorm
 from embaudit.movements.movement import Movement
@@ -35,9 +42,16 @@ if TYPE_CHECKING:
 
 SCHEMA_VERSION: Literal[3] = 3
 """Version of the JSON of an audit."""
-ASKS = {"properties": {"code": {"pattern": "^EMB[0-9]{3}$"}, "severity": {"enum": ["tip", "issue"]}}}
+ASKS = {
+    "properties": {
+        "code": {"pattern": "^EMB[0-9]{3}$"},
+        "severity": {"enum": ["tip", "issue"]},
+    }
+}
 """Restriction of the JSON of findings that ask for something."""
-ASKS_NOTHING = {"properties": {"code": {"pattern": "^[a-z_]+$"}, "severity": {"enum": ["note"]}}}
+ASKS_NOTHING = {
+    "properties": {"code": {"pattern": "^[a-z_]+$"}, "severity": {"enum": ["note"]}}
+}
 """Restriction of the JSON of notes."""
 
 
@@ -91,16 +105,43 @@ class Audit(Drawn):
 
     RECORD = (
         *("embaudit_version", "schema_version", "seed=evidence.seed"),
-        *("input.source=source", "input.fingerprint=fingerprint", "input.intake=intake"),
-        *("options", "model=model_record", "score_sample", "group.max_condition=options.max_condition"),
+        *(
+            "input.source=source",
+            "input.fingerprint=fingerprint",
+            "input.intake=intake",
+        ),
+        *(
+            "options",
+            "model=model_record",
+            "score_sample",
+            "group.max_condition=options.max_condition",
+        ),
         "group.kinds=kinds",
-        *("group.n_equivalents=evidence.equivalents.__len__", "drift=drift_records", "movement=movement_records"),
+        *(
+            "group.n_equivalents=evidence.equivalents.__len__",
+            "drift=drift_records",
+            "movement=movement_records",
+        ),
         *("ranges=evidence.limits.ranges", "certificates=evidence.limits.certificates"),
-        *("attacks=evidence.limits.attacks", "traits=evidence.traits", "fibre=evidence.equivalence"),
-        *("position=evidence.position", "unseen=evidence.unseen", "penalty=evidence.penalty"),
+        *(
+            "attacks=evidence.limits.attacks",
+            "traits=evidence.traits",
+            "fibre=evidence.equivalence",
+        ),
+        *(
+            "position=evidence.position",
+            "unseen=evidence.unseen",
+            "penalty=evidence.penalty",
+        ),
         *("predicted=evidence.predicted", "head", "final_norm=evidence.norm"),
-        *("neighbours.gauge=evidence.examples_gauge", "neighbours.examples=evidence.examples"),
-        *("neighbours.beside_bias=evidence.beside_bias", "thresholds=evidence.thresholds"),
+        *(
+            "neighbours.gauge=evidence.examples_gauge",
+            "neighbours.examples=evidence.examples",
+        ),
+        *(
+            "neighbours.beside_bias=evidence.beside_bias",
+            "thresholds=evidence.thresholds",
+        ),
         *("findings", "notes", "answer", "verdict"),
     )
 
@@ -157,33 +198,52 @@ class Audit(Drawn):
     @cached_property
     def findings(self) -> tuple[Annotated[Finding, ASKS], ...]:
         """Conclusions that ask for something, with code, severity and remedy; the gravest first."""
-        return tuple(finding for finding in self.conclusions if finding.severity > Severity.NOTE)
+        return tuple(
+            finding for finding in self.conclusions if finding.severity > Severity.NOTE
+        )
 
     @property
     def notes(self) -> tuple[Annotated[Finding, ASKS_NOTHING], ...]:
         """Conclusions that ask for nothing."""
-        return tuple(finding for finding in self.conclusions if finding.severity is Severity.NOTE)
+        return tuple(
+            finding for finding in self.conclusions if finding.severity is Severity.NOTE
+        )
 
     @cached_property
     def answer(self) -> Answer:
         """Answer to the question if the cosines can be read as similarity, with the reason and the advice."""
         model, role = self.evidence.model, self.evidence.role
         cosines = f"{Pairs(role).titled(model)} cosines"
-        return answer(self.conclusions, role, cosines=cosines, kind=kind_of(model), names=names_of(model, role))
+        return answer(
+            self.conclusions,
+            role,
+            cosines=cosines,
+            kind=kind_of(model),
+            names=names_of(model, role),
+        )
 
     @cached_property
     def reasons(self) -> tuple[Finding, ...]:
         """The conclusions that the verdict is written from, in its order."""
         role = self.evidence.role
-        about = [finding for finding in self.conclusions if finding.role in (None, role)]
+        about = [
+            finding for finding in self.conclusions if finding.role in (None, role)
+        ]
         # EMB301 begins with the shift that the note `free` of a head would name again.
         again = "free" if any(finding.code == "EMB301" for finding in about) else None
-        return tuple(finding for code in VERDICT for finding in about if finding.code == code != again)
+        return tuple(
+            finding
+            for code in VERDICT
+            for finding in about
+            if finding.code == code != again
+        )
 
     @cached_property
     def verdict(self) -> str:
         """One paragraph in plain words."""
-        texts = dict.fromkeys((*(finding.text for finding in self.reasons), self.answer.advice))
+        texts = dict.fromkeys(
+            (*(finding.text for finding in self.reasons), self.answer.advice)
+        )
         return " ".join(filter(None, texts))
 
     @cached_property
@@ -202,7 +262,9 @@ class Audit(Drawn):
 
     def explain(self) -> str:
         """Return the answer, the verdict, and a line for each finding."""
-        lines = (f"{f.code} {f.severity.title}: {f.title}. {f.remedy}" for f in self.findings)
+        lines = (
+            f"{f.code} {f.severity.title}: {f.title}. {f.remedy}" for f in self.findings
+        )
         return "\n".join([str(self.answer), self.verdict, *lines])
 
     def plot(self, ax: Any = None, *, role: Role | None = None) -> Display:
@@ -232,7 +294,9 @@ class Audit(Drawn):
         """Draw the cosine at hand against the prediction cosine; see `embaudit.plot_prediction_cosines`."""
         return self._drawn(ax, "prediction", role=role, n_pairs=n_pairs)
 
-    def plot_certified_curve(self, ax: Any = None, *, role: Role | None = None) -> Display:
+    def plot_certified_curve(
+        self, ax: Any = None, *, role: Role | None = None
+    ) -> Display:
         """Draw the share of neighbour lists that is certain to stay against κ, and what attacks left in place."""
         return self._drawn(ax, "certified", role=role)
 
@@ -241,8 +305,12 @@ class Audit(Drawn):
 
         Columns are those of the JSON's `movement` records, and `drift`, `drift_tolerance` and `drift_ok`.
         """
-        frame = frame_of(map(record, self.movement_records)).drop(columns="quantiles", errors="ignore")
-        drift = frame_of(map(record, self.drift_records))[["gauge", "max_abs", "tolerance", "ok"]]
+        frame = frame_of(map(record, self.movement_records)).drop(
+            columns="quantiles", errors="ignore"
+        )
+        drift = frame_of(map(record, self.drift_records))[
+            ["gauge", "max_abs", "tolerance", "ok"]
+        ]
         drift.columns = pd.Index(["gauge", "drift", "drift_tolerance", "drift_ok"])
         return frame.merge(drift, on="gauge") if len(frame) else drift
 
@@ -250,7 +318,11 @@ class Audit(Drawn):
     def movement_records(self) -> list[EquivalentMovement]:
         """Movement of the cosines, one record an equivalent model and role."""
         pairs = zip(self.evidence.equivalents, self.evidence.movement, strict=True)
-        return [EquivalentMovement(model, movement) for model, movements in pairs for movement in movements]
+        return [
+            EquivalentMovement(model, movement)
+            for model, movements in pairs
+            for movement in movements
+        ]
 
     @property
     def drift_records(self) -> list[EquivalentDrift]:
@@ -301,9 +373,20 @@ class Audit(Drawn):
         }
 
 
-def declared(model: FactorModel, *, compared: Any, objective: Any, soft_cap: Any, normalised: bool) -> FactorModel:
+def declared(
+    model: FactorModel,
+    *,
+    compared: Any,
+    objective: Any,
+    soft_cap: Any,
+    normalised: bool,
+) -> FactorModel:
     """Return a model with what the options of an audit declare of it."""
-    return declare(with_objective(comparing(model, compared), objective), soft_cap, normalised=normalised)
+    return declare(
+        with_objective(comparing(model, compared), objective),
+        soft_cap,
+        normalised=normalised,
+    )
 
 
 def _declared_by(intake: Intake | None, own: object, former: str | None) -> str:
@@ -311,7 +394,9 @@ def _declared_by(intake: Intake | None, own: object, former: str | None) -> str:
     source = None if intake is None else intake.training_source
     if own is None:
         return "as you declared" if source is None else f"as {source} says"
-    return "as you declared" + (f"; {source or 'the model'} says {former}" if former not in (None, own) else "")
+    return "as you declared" + (
+        f"; {source or 'the model'} says {former}" if former not in (None, own) else ""
+    )
 
 
 @named_keywords
@@ -419,17 +504,44 @@ def audit(
         For parameters outside their sets.
     """
     source = source_of(model) if source is None else source
-    reported, seed = thresholds_of({} if thresholds is None else thresholds), as_seed(rng)
-    beside = {"left": left, "bias": bias, "ids": ids, "labels": labels, "inputs": inputs}
-    read, intake = as_reading(model, **beside, left_name=left_name, right_name=right_name)
+    reported, seed = (
+        thresholds_of({} if thresholds is None else thresholds),
+        as_seed(rng),
+    )
+    beside = {
+        "left": left,
+        "bias": bias,
+        "ids": ids,
+        "labels": labels,
+        "inputs": inputs,
+    }
+    read, intake = as_reading(
+        model, **beside, left_name=left_name, right_name=right_name
+    )
     read = read if items is None else with_titles(read, items)[0]
-    audited = declared(read, compared=compared, objective=objective, soft_cap=soft_cap, normalised=normalised)
-    sizes = {"n_gauges": n_gauges, "n_pairs": n_pairs, "n_lists": n_lists, "n_starts": n_starts, "n_steps": n_steps}
+    audited = declared(
+        read,
+        compared=compared,
+        objective=objective,
+        soft_cap=soft_cap,
+        normalised=normalised,
+    )
+    sizes = {
+        "n_gauges": n_gauges,
+        "n_pairs": n_pairs,
+        "n_lists": n_lists,
+        "n_starts": n_starts,
+        "n_steps": n_steps,
+    }
     options = Options(
         quick=quick,
         effort=effort_of(quick=quick, **sizes),
-        roles=None if roles is None else tuple(audited.role(each) for each in as_list(roles, "roles", '["item"]')),
-        n_neighbours=None if is_integer(n_neighbours) and n_neighbours == 0 else n_neighbours,
+        roles=None
+        if roles is None
+        else tuple(audited.role(each) for each in as_list(roles, "roles", '["item"]')),
+        n_neighbours=None
+        if is_integer(n_neighbours) and n_neighbours == 0
+        else n_neighbours,
         max_condition=max_condition,
         show=tuple(as_list(show, "show", '["Heat"]')),
         groups=() if groups is None else tuple(as_list(groups, "groups", '["linear"]')),
@@ -439,6 +551,18 @@ def audit(
         soft_cap=soft_cap,
         normalised=normalised,
     )
-    evidence = gather(audited, options, final_norm=audited.final_norm if final_norm is None else final_norm, rng=seed)
-    declared_by = _declared_by(intake, objective or compared, objective and read.objective)
-    return Audit(audited, replace(evidence, thresholds=reported, declared_by=declared_by), source, intake)
+    evidence = gather(
+        audited,
+        options,
+        final_norm=audited.final_norm if final_norm is None else final_norm,
+        rng=seed,
+    )
+    declared_by = _declared_by(
+        intake, objective or compared, objective and read.objective
+    )
+    return Audit(
+        audited,
+        replace(evidence, thresholds=reported, declared_by=declared_by),
+        source,
+        intake,
+    )

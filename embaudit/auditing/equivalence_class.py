@@ -69,7 +69,11 @@ class EquivalenceClass(Recorded):
 
 
 def equivalence_class_of(
-    model: FactorModel, roles: Sequence[Role], *, uncut: FactorModel | None = None, rng: int = 0
+    model: FactorModel,
+    roles: Sequence[Role],
+    *,
+    uncut: FactorModel | None = None,
+    rng: int = 0,
 ) -> EquivalenceClass:
     """Work out what equivalent models may do to the cosines of a model.
 
@@ -101,7 +105,10 @@ def equivalence_class_of(
         pinning = pinned_test(model, rng=rng)
         whole = pinning.status != "pinned" or pinning.scope != SCOPES["gauge"]
         scope = Scope(
-            pinning.scope if pinning.status == "pinned" else "equivalent models of the same rank", whole=whole
+            pinning.scope
+            if pinning.status == "pinned"
+            else "equivalent models of the same rank",
+            whole=whole,
         )
         freedom = {role: _pinned(model, pinning, role) for role in roles}
         return EquivalenceClass(scope, {}, freedom, pinning, model.rank)
@@ -114,34 +121,47 @@ def equivalence_class_of(
     held = held_rank(model)
     if held == 0:
         # Free biases hold every score: the factors may be anything that adds a constant to each row or column.
-        anything = dict.fromkeys(roles, Freedom(True, Kind.PROVEN, _argument(model, "anything")))
+        anything = dict.fromkeys(
+            roles, Freedom(True, Kind.PROVEN, _argument(model, "anything"))
+        )
         return EquivalenceClass(_scope(model), {}, anything, None, 0, model.rank)
     n_seen, outside = seen_directions(model, ()).shape[1], _outside(model)
     freedom = {role: _freedom(model, role, n_seen) for role in roles}
-    return EquivalenceClass(_scope(model), outside, freedom, None, n_seen, model.rank - held)
+    return EquivalenceClass(
+        _scope(model), outside, freedom, None, n_seen, model.rank - held
+    )
 
 
 def _either(model: FactorModel, roles: Sequence[Role], rng: int) -> EquivalenceClass:
     """Conclude what holds whether rows of length 1 were trained by their dot products or by their cosines."""
-    dots, cosines = (equivalence_class_of(model.replace(link=link), roles, rng=rng) for link in ("identity", "cosine"))
+    dots, cosines = (
+        equivalence_class_of(model.replace(link=link), roles, rng=rng)
+        for link in ("identity", "cosine")
+    )
     freedom = {}
     for role, by_cosine in cosines.freedom.items():
         # Only what both readings agree on is concluded; which of the two holds is not known.
         agreed = by_cosine.moves is not None and by_cosine.moves == dots.moves(role)
         fixes = "fix" if by_cosine.moves is False else "may fix"
-        text = _argument(model, "dots_or_cosines", role, fixes=fixes, because=by_cosine.because)
+        text = _argument(
+            model, "dots_or_cosines", role, fixes=fixes, because=by_cosine.because
+        )
         freedom[role] = by_cosine if agreed else Freedom(None, Kind.UNDECIDED, text)
     return replace(cosines, scope=Scope(cosines.scope.models), freedom=freedom)
 
 
-def _argument(model: FactorModel, case: str, role: Role = "right", **names: object) -> str:
+def _argument(
+    model: FactorModel, case: str, role: Role = "right", **names: object
+) -> str:
     """Write an argument of texts.toml, of predictions, or of the scores that vectors alone have with any other side."""
     names |= {
         "cosines": f"{Pairs(role).titled(model)} cosines",
         "prediction": prediction_noun(model),
         "rank": model.rank,
     }
-    return ARGUMENTS[case].format_map(names | {"predictions": worded_for(model, "predictions")})
+    return ARGUMENTS[case].format_map(
+        names | {"predictions": worded_for(model, "predictions")}
+    )
 
 
 def held_rank(model: FactorModel) -> int:
@@ -155,7 +175,10 @@ def held_rank(model: FactorModel) -> int:
 
 def _outside(model: FactorModel) -> dict[SideName, float]:
     spaces = {side: reached_space(model, side) for side in model.sides}
-    shares = {side: float(outside_shares(model.factors(side), space).max()) for side, space in spaces.items()}
+    shares = {
+        side: float(outside_shares(model.factors(side), space).max())
+        for side, space in spaces.items()
+    }
     return {side: share for side, share in shares.items() if share > OUTSIDE}
 
 
@@ -164,7 +187,10 @@ def _scope(model: FactorModel) -> Scope:
     if model.left is None and model.link == "identity":
         return Scope(_argument(model, "scope_of_vectors"))
     if model.predicts is Equivalence.RANKINGS or model.link.soft_cap is not None:
-        words = ["linear maps"] + [f"shifts of all {model.title(side)}s" for side in reversed(model.free_shifts)]
+        words = ["linear maps"] + [
+            f"shifts of all {model.title(side)}s"
+            for side in reversed(model.free_shifts)
+        ]
         return Scope(_argument(model, "scope_among_others", maps=" and ".join(words)))
     return Scope(_argument(model, "scope_of_all"), whole=True)
 
@@ -177,7 +203,11 @@ def _pinned(model: FactorModel, pinning: Pinning, role: Role) -> Freedom:
         return Freedom(False, Kind.PROVEN, worded_for(model, pinning.explain()))
     if pinning.status == "free" and moved is not None and moved.max_abs > MIN_MOVEMENT:
         return Freedom(True, Kind.SHOWN, worded_for(model, pinning.explain()))
-    told = worded_for(model, pinning.explain()) if moved is None else _argument(model, "moves_others", role)
+    told = (
+        worded_for(model, pinning.explain())
+        if moved is None
+        else _argument(model, "moves_others", role)
+    )
     return Freedom(None, Kind.UNDECIDED, told)
 
 
@@ -185,7 +215,9 @@ def _shifted(model: FactorModel, side: SideName) -> Freedom:
     x = model.factors(side)
     # No shift tells equal rows apart, yet they add a constant, which the bias could hold without them.
     are_equal = not np.any(x[:2] != x[0]) and not np.any(x != x[0])
-    text = _argument(model, "anything" if are_equal else "shift", item=model.title(side))
+    text = _argument(
+        model, "anything" if are_equal else "shift", item=model.title(side)
+    )
     return Freedom(True, Kind.PROVEN, text)
 
 
@@ -200,10 +232,16 @@ def _freedom(model: FactorModel, role: Role, seen_rank: int) -> Freedom:
     # linear gauges"); where predictions see fewer dimensions, the others may hold anything.
     if model.rank > 1:
         axes = "axes_of_both" if role == "cross" else "axes"
-        text = _argument(model, "unseen" if seen_rank < model.rank else axes, role, seen=seen_rank)
+        text = _argument(
+            model, "unseen" if seen_rank < model.rank else axes, role, seen=seen_rank
+        )
         return Freedom(True, Kind.PROVEN, text)
     # On a line a linear gauge keeps all signs or turns all. Rankings and capped logits have further equivalent models,
     # whose cosines are not known.
     if model.predicts is Equivalence.RANKINGS or model.link.soft_cap is not None:
         return Freedom(None, Kind.UNDECIDED, _argument(model, "not_known", role))
-    return Freedom(False, Kind.PROVEN, _argument(model, "line_alone" if model.left is None else "line", role))
+    return Freedom(
+        False,
+        Kind.PROVEN,
+        _argument(model, "line_alone" if model.left is None else "line", role),
+    )

@@ -13,12 +13,24 @@ import numpy as np
 from embaudit.attacks import Attack
 from embaudit.auditing.equivalence_class import held_rank
 from embaudit.canonical import Pinning, canonical_form
-from embaudit.canonical.equivalents import CANONICAL, EquivalentModel, canonical_models, equivalent_at
+from embaudit.canonical.equivalents import (
+    CANONICAL,
+    EquivalentModel,
+    canonical_models,
+    equivalent_at,
+)
 from embaudit.canonical.row_span import seen_directions, span_basis, turned
 from embaudit.core.checked import RNG, Floats, as_generator, require_one_of
 from embaudit.core.parallel import raise_if_cancelled
 from embaudit.errors import must_be
-from embaudit.gauges import Affine, Diagonal, GaugeGroup, GeneralLinear, Orthogonal, Translation
+from embaudit.gauges import (
+    Affine,
+    Diagonal,
+    GaugeGroup,
+    GeneralLinear,
+    Orthogonal,
+    Translation,
+)
 from embaudit.model import FactorModel, SideName
 from embaudit.model.equivalence import Equivalence
 from embaudit.model.sizes import require_ordinary_size
@@ -27,13 +39,21 @@ WORST = "worst"
 """The kind of the models that attacks found."""
 REARRANGED = "rearranged"
 """The kind of the model that the test of unit rows found."""
-GROUPS: tuple[type[GaugeGroup], ...] = (Diagonal, GeneralLinear, Orthogonal, Translation, Affine)
+GROUPS: tuple[type[GaugeGroup], ...] = (
+    Diagonal,
+    GeneralLinear,
+    Orthogonal,
+    Translation,
+    Affine,
+)
 """The gauge groups an audit draws from on its own."""
 KINDS = (CANONICAL, *(group.kind for group in GROUPS))
 """The families of equivalent models, by the names the command line takes."""
 
 
-def default_groups(model: FactorModel, *, max_condition: float, columns: int | None = None) -> tuple[GaugeGroup, ...]:
+def default_groups(
+    model: FactorModel, *, max_condition: float, columns: int | None = None
+) -> tuple[GaugeGroup, ...]:
     """List the gauge groups that keep a model's predictions, within the budget.
 
     Translations are as long as the median row of the side they move. Rescalings are those of the columns as stored, of
@@ -60,7 +80,9 @@ def default_groups(model: FactorModel, *, max_condition: float, columns: int | N
     for side in reversed(model.free_shifts):
         length = model.side(side).median_length
         groups.append(Translation(k, side=side, max_shift=length))
-        groups.append(Affine(k, side=side, max_condition=max_condition, max_shift=length))
+        groups.append(
+            Affine(k, side=side, max_condition=max_condition, max_shift=length)
+        )
     return tuple(groups)
 
 
@@ -101,7 +123,11 @@ def equivalent_models(
     kinds = named or (() if requested else KINDS)
     for kind in kinds:
         require_one_of(kind, "group", KINDS)
-    usual = default_groups(model, max_condition=max_condition, columns=None if basis is None else len(basis))
+    usual = default_groups(
+        model,
+        max_condition=max_condition,
+        columns=None if basis is None else len(basis),
+    )
     requested += [group for group in usual if group.kind in kinds]
     # Where free biases can hold every score there is, factors in canonical form would be rounding.
     is_held = held_rank(model) > 0 or not seen_directions(model, ()).size
@@ -114,16 +140,30 @@ def equivalent_models(
             name = f"{family} {next(numbers[family])}"
             gauge = group.sample(rng=rng)
             # The length of a shift means something beside the rows at hand, before the axes change.
-            shift = float(np.linalg.norm(group.shift_of(gauge))) if isinstance(group, Affine) else None
-            models.append(EquivalentModel.by(gauge, name, group.kind, title=group.title, shift=shift))
+            shift = (
+                float(np.linalg.norm(group.shift_of(gauge)))
+                if isinstance(group, Affine)
+                else None
+            )
+            models.append(
+                EquivalentModel.by(
+                    gauge, name, group.kind, title=group.title, shift=shift
+                )
+            )
     if not models:
         raise must_be(
-            "group", f"a family that keeps the {model.predicts.title} of this model", ", ".join(map(str, groups))
+            "group",
+            f"a family that keeps the {model.predicts.title} of this model",
+            ", ".join(map(str, groups)),
         )
-    return models if basis is None else [replace(equal, basis=basis) for equal in models]
+    return (
+        models if basis is None else [replace(equal, basis=basis) for equal in models]
+    )
 
 
-def attacked_models(model: FactorModel, attacks: Iterable[Attack]) -> list[EquivalentModel]:
+def attacked_models(
+    model: FactorModel, attacks: Iterable[Attack]
+) -> list[EquivalentModel]:
     """List the models that attacks made of this one: the worst found for the cosines of a side, or for its lists.
 
     Examples
@@ -140,7 +180,11 @@ def attacked_models(model: FactorModel, attacks: Iterable[Attack]) -> list[Equiv
         group, lists = attack.group, attack.objective == "neighbours"
         name = f"worst found for {model.title(attack.role)} {'lists' if lists else 'cosines'}"
         name += ", with a shift" * isinstance(group, Affine)
-        shift = float(np.linalg.norm(group.shift_of(attack.gauge))) if isinstance(group, Affine) else None
+        shift = (
+            float(np.linalg.norm(group.shift_of(attack.gauge)))
+            if isinstance(group, Affine)
+            else None
+        )
         models.append(EquivalentModel.by(attack.gauge, name, WORST, shift=shift))
     return models
 
@@ -168,7 +212,11 @@ def rearranged_models(pinning: Pinning | None) -> list[EquivalentModel]:
         return []
     kappa = pinning.witness.condition_number
     name = "rows rearranged at their lengths"
-    return [RearrangedModel(name, REARRANGED, name, kappa, 0.0, pinning.witness, pinning=pinning)]
+    return [
+        RearrangedModel(
+            name, REARRANGED, name, kappa, 0.0, pinning.witness, pinning=pinning
+        )
+    ]
 
 
 def one_equivalent(
@@ -211,6 +259,16 @@ def one_equivalent(
     basis = span_basis(model)
     small = turned(model, basis)
     if exponent is not None:
-        return replace(equivalent_at(canonical_form(small), exponent, f"exponent {exponent:g}"), basis=basis)
+        return replace(
+            equivalent_at(canonical_form(small), exponent, f"exponent {exponent:g}"),
+            basis=basis,
+        )
     draw = as_generator(rng)
-    return equivalent_models(small, groups=[group], n_gauges=1, max_condition=max_condition, basis=basis, rng=draw)[0]
+    return equivalent_models(
+        small,
+        groups=[group],
+        n_gauges=1,
+        max_condition=max_condition,
+        basis=basis,
+        rng=draw,
+    )[0]

@@ -10,12 +10,29 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from embaudit.auditing.equivalence_class import EquivalenceClass, equivalence_class_of
-from embaudit.auditing.equivalents import REARRANGED, attacked_models, equivalent_models, rearranged_models
-from embaudit.auditing.heads import N_GAUGES, N_PAIRS, HeadReport, head_report, panel_size
+from embaudit.auditing.equivalents import (
+    REARRANGED,
+    attacked_models,
+    equivalent_models,
+    rearranged_models,
+)
+from embaudit.auditing.heads import (
+    N_GAUGES,
+    N_PAIRS,
+    HeadReport,
+    head_report,
+    panel_size,
+)
 from embaudit.auditing.identity import ScoreChange
 from embaudit.auditing.limits import Limits, attack_jobs, bounded_roles, limits_of
 from embaudit.auditing.options import Options
-from embaudit.auditing.predicted import PenaltyForm, Predicted, by_prediction, penalty_form, without_unseen
+from embaudit.auditing.predicted import (
+    PenaltyForm,
+    Predicted,
+    by_prediction,
+    penalty_form,
+    without_unseen,
+)
 from embaudit.auditing.texts import DEFAULTS
 from embaudit.auditing.traits import Traits, beside_bias, counts_bias, traits_of
 from embaudit.canonical import Position, position
@@ -106,7 +123,10 @@ class Evidence:
 
     def n_sampled(self, role: Role) -> int | None:
         """Return how many labels of a larger head were sampled for pairs; None where no label was left out."""
-        some = self.head is not None and len(self.head.model.right_side.eligible_rows) > self.model.n_right
+        some = (
+            self.head is not None
+            and len(self.head.model.right_side.eligible_rows) > self.model.n_right
+        )
         return self.model.n_right if some and role != "left" else None
 
     @property
@@ -117,13 +137,20 @@ class Evidence:
     @property
     def predictions_hold(self) -> bool:
         """True if rounding explains every change of a prediction; if not, nothing else can be trusted."""
-        measured = [record.verified for record in (self.head, self.norm) if record is not None]
+        measured = [
+            record.verified for record in (self.head, self.norm) if record is not None
+        ]
         return all(record.ok for record in self.drift) and all(measured)
 
     def visits(self, *roles: Role) -> list[tuple[EquivalentModel, Movement]]:
         """Pair the equivalent models with their movement of some roles, all by default."""
         pairs = zip(self.equivalents, self.movement, strict=True)
-        return [(model, record) for model, records in pairs for record in records if not roles or record.role in roles]
+        return [
+            (model, record)
+            for model, records in pairs
+            for record in records
+            if not roles or record.role in roles
+        ]
 
 
 def default_roles(model: FactorModel) -> tuple[Role, ...]:
@@ -151,22 +178,40 @@ def default_roles(model: FactorModel) -> tuple[Role, ...]:
     roles: list[Role] = [side for side in reversed(model.sides) if rows[side] > 1]
     if not roles:
         alone = model.n_right == 1 and shape_question(model) is not None
-        remedy = "if its columns are the entities, read it with --transpose=right" if alone else ""
-        raise must_be("a model to audit", "of two rows or more that are not zero on one side", f"{model!r}", remedy)
+        remedy = (
+            "if its columns are the entities, read it with --transpose=right"
+            if alone
+            else ""
+        )
+        raise must_be(
+            "a model to audit",
+            "of two rows or more that are not zero on one side",
+            f"{model!r}",
+            remedy,
+        )
     # Where cosines are predicted, left-right cosines are the predictions, which no equivalent model changes.
-    cross = min(rows.values()) > 0 and model.left is not None and model.predicts is not Equivalence.COSINES
+    cross = (
+        min(rows.values()) > 0
+        and model.left is not None
+        and model.predicts is not Equivalence.COSINES
+    )
     return (*roles, "cross") if cross else tuple(roles)
 
 
 def require_roles(
-    model: FactorModel, roles: Sequence[Role] | None = None, primary_role: Role | None = None
+    model: FactorModel,
+    roles: Sequence[Role] | None = None,
+    primary_role: Role | None = None,
 ) -> tuple[Role, ...]:
     """Check chosen roles against those the model has, all by default, and the one asked about against the chosen."""
     possible = default_roles(model)
     selected = possible if roles is None else tuple(dict.fromkeys(roles))
     if not selected:
         raise must_be("roles", "one or more of " + ", ".join(possible), "none")
-    for role, among in [*((role, possible) for role in selected), (primary_role or selected[0], selected)]:
+    for role, among in [
+        *((role, possible) for role in selected),
+        (primary_role or selected[0], selected),
+    ]:
         require_one_of(role, "role", among)
     return selected
 
@@ -176,15 +221,23 @@ def with_probes(model: FactorModel, rng: np.random.Generator) -> FactorModel:
     if model.left is not None or model.compared is not None:
         return model
     k, x = model.rank, model.right
-    means = [np.square(x[rows], dtype=np.float64).mean() for rows in row_blocks(len(x), k)]
+    means = [
+        np.square(x[rows], dtype=np.float64).mean() for rows in row_blocks(len(x), k)
+    ]
     # Normal probes over the typical length of a right row have scores of about 1, where a softmax is neither flat nor
     # saturated. Blocks weigh alike although the last may be shorter: the scale need not be exact.
     length = float(np.sqrt(np.mean(means))) * np.sqrt(k)
-    return model.replace(left=rng.standard_normal((PROBES, k)) / (length or 1.0), objective=None)
+    return model.replace(
+        left=rng.standard_normal((PROBES, k)) / (length or 1.0), objective=None
+    )
 
 
 def gather(
-    model: FactorModel, options: Options | None = None, *, final_norm: FinalNorm | None = None, rng: int = 0
+    model: FactorModel,
+    options: Options | None = None,
+    *,
+    final_norm: FinalNorm | None = None,
+    rng: int = 0,
 ) -> Evidence:
     """Measure drift and movement over the equivalent models.
 
@@ -206,31 +259,50 @@ def gather(
     effort, draw = options.effort, np.random.default_rng(as_count(rng, "rng", least=0))
     side: SideName = "left" if options.role == "left" else "right"
     require_length(options.n_neighbours, len(model.side(side)))
-    sizes: dict[str, Any] = {"n_neighbours": options.n_neighbours, "n_lists": effort.n_lists}
+    sizes: dict[str, Any] = {
+        "n_neighbours": options.n_neighbours,
+        "n_lists": effort.n_lists,
+    }
     with announced("finding the span of the rows"):
         whole, basis = model, span_basis(model)
         model = turned(whole, basis)
     spanned, head, norm = model, None, None
     # The labels that take part beside those of the head's own evidence: of a small head all that are not set aside.
     n_labels = panel_size(model.rank, effort.n_lists)
-    labels = sample_rows(model.right_side.eligible_rows, n_labels, np.random.default_rng(rng))
+    labels = sample_rows(
+        model.right_side.eligible_rows, n_labels, np.random.default_rng(rng)
+    )
     if isinstance(model.link, Softmax):
-        of_head = sizes | {"n_labels": n_labels, "n_pairs": min(N_PAIRS, effort.n_pairs)}
-        of_head |= {"n_gauges": min(N_GAUGES, effort.n_gauges), "max_condition": options.max_condition}
+        of_head = sizes | {
+            "n_labels": n_labels,
+            "n_pairs": min(N_PAIRS, effort.n_pairs),
+        }
+        of_head |= {
+            "n_gauges": min(N_GAUGES, effort.n_gauges),
+            "max_condition": options.max_condition,
+        }
         # A generator of its own, so that sizes of the head's samples do not move the draws of what follows.
         head = head_report(model, rng=np.random.default_rng(rng), **of_head)
         model = only_labels(model, labels)
     if final_norm is not None:
-        norm = norm_evidence(whole, final_norm, labels=labels, rng=np.random.default_rng(rng), **sizes)
+        norm = norm_evidence(
+            whole, final_norm, labels=labels, rng=np.random.default_rng(rng), **sizes
+        )
     selected = require_roles(model, options.roles, options.role)
     require_ordinary_size(model)
     shown = find_rows(model, side, options.show) if options.show else None
     checked = with_probes(model, draw)
     with announced("drawing equivalent models"):
-        drawn: dict[str, Any] = {"n_gauges": effort.n_gauges, "max_condition": options.max_condition, "basis": basis}
+        drawn: dict[str, Any] = {
+            "n_gauges": effort.n_gauges,
+            "max_condition": options.max_condition,
+            "basis": basis,
+        }
         equivalents = equivalent_models(model, groups=options.groups, **drawn, rng=draw)
     with announced("sampling pairs and lists"):
-        probe = MovementProbe(model, selected, n_pairs=effort.n_pairs, **sizes, rng=draw)
+        probe = MovementProbe(
+            model, selected, n_pairs=effort.n_pairs, **sizes, rng=draw
+        )
     with one_blas_thread():  # the products are small: its threads would wait for each other longer than they compute
         # Whether cosines can move at all is concluded for the whole class (docs/theory.md, "There are no others"):
         # models visited, however many, could not prove that nothing moves.
@@ -241,19 +313,40 @@ def gather(
         jobs = attack_jobs(model, bounded, options, draw)[::-1]
         results = results_of([*jobs, *visits], "visiting equivalent models")
         attacks, visited = results[: len(jobs)][::-1], results[len(jobs) :]
-        stored = model if basis is None else only_labels(whole, labels) if head is not None else whole
+        stored = (
+            model
+            if basis is None
+            else only_labels(whole, labels)
+            if head is not None
+            else whole
+        )
         limits = limits_of(model, bounded, options, attacks, draw, stored=stored)
         # A search is judged by the pairs and lists of all models, not by those that it was made for.
-        attacked = [*attacked_models(model, attacks), *rearranged_models(equivalence.pinning)]
+        attacked = [
+            *attacked_models(model, attacks),
+            *rearranged_models(equivalence.pinning),
+        ]
         # Seeded anew, so that how many models attacks add does not move the draw of the rows shown.
         again = _visits(attacked, checked, probe, np.random.default_rng(rng))
         # Measurements of the model as it is take no gauge: they run beside the visits of the worst models.
-        as_it_is = partial(_as_it_is, whole, model, equivalence, visited[0][1], options.n_neighbours, rng)
+        as_it_is = partial(
+            _as_it_is,
+            whole,
+            model,
+            equivalence,
+            visited[0][1],
+            options.n_neighbours,
+            rng,
+        )
         *visited_again, forms = results_of([*again, as_it_is], "visiting the worst")
         shown = _long_rows(model, side, SHOWN, draw) if shown is None else shown
         # Lists are shown in a model that was not searched for its lists. The rearranged model counts: beside it only
         # rotations are drawn, which move nothing.
-        pairs = [pair for pair in zip(attacked, visited_again, strict=True) if pair[0].kind == REARRANGED]
+        pairs = [
+            pair
+            for pair in zip(attacked, visited_again, strict=True)
+            if pair[0].kind == REARRANGED
+        ]
         furthest = _furthest([*zip(equivalents, visited, strict=True), *pairs], side)
         with announced("comparing neighbours"):
             compared = _compared(probe, equivalence, furthest, side, shown)
@@ -273,19 +366,26 @@ def gather(
 
 
 def _visits(
-    equivalents: Sequence[EquivalentModel], checked: FactorModel, probe: MovementProbe, draw: np.random.Generator
+    equivalents: Sequence[EquivalentModel],
+    checked: FactorModel,
+    probe: MovementProbe,
+    draw: np.random.Generator,
 ) -> list[Callable[[], _Visit]]:
     """Measure what became of the predictions and the cosines in each equivalent model, which is never made whole."""
 
     def visit(equivalent: EquivalentModel, sample: DriftSample) -> _Visit:
         moved = sample.drift(equivalent.of(sample.model), equivalent.amplification)
-        return moved, probe.measure_rows({side: equivalent.rows(probe.model, side) for side in probe.sides})
+        return moved, probe.measure_rows(
+            {side: equivalent.rows(probe.model, side) for side in probe.sides}
+        )
 
     samples = DriftSample.several(checked, len(equivalents), draw)
     return [partial(visit, *pair) for pair in zip(equivalents, samples, strict=True)]
 
 
-def _furthest(visits: Iterable[tuple[EquivalentModel, _Visit]], side: SideName) -> EquivalentModel | None:
+def _furthest(
+    visits: Iterable[tuple[EquivalentModel, _Visit]], side: SideName
+) -> EquivalentModel | None:
     """Find the equivalent model where the lists of a side changed most, the first of those alike."""
     overlaps = [
         (record.top_n_overlap, model)
@@ -297,7 +397,11 @@ def _furthest(visits: Iterable[tuple[EquivalentModel, _Visit]], side: SideName) 
 
 
 def _compared(
-    probe: MovementProbe, equivalence: EquivalenceClass, equal: EquivalentModel | None, side: SideName, rows: Indices
+    probe: MovementProbe,
+    equivalence: EquivalenceClass,
+    equal: EquivalentModel | None,
+    side: SideName,
+    rows: Indices,
 ) -> dict[str, Any]:
     """Compare the neighbours of a few rows with those in an equivalent model, and cosines with prediction cosines."""
     model = probe.model
@@ -305,9 +409,15 @@ def _compared(
     biased = side == "right" and counts_bias(model)
     return {
         "examples_gauge": None if equal is None else equal.name,
-        "examples": () if equal is None else neighbourhoods(model, equal.rows(model, side), role=side, rows=rows, n=n),
+        "examples": ()
+        if equal is None
+        else neighbourhoods(model, equal.rows(model, side), role=side, rows=rows, n=n),
         "predicted": by_prediction(probe, side=side, rows=rows, n=n),
-        "beside_bias": beside_bias(model.right_side, rows, n, both=model.left_bias is not None) if biased else (),
+        "beside_bias": beside_bias(
+            model.right_side, rows, n, both=model.left_bias is not None
+        )
+        if biased
+        else (),
         "unseen": without_unseen(probe, equivalence.outside),
         "penalty": penalty_form(probe),
     }
@@ -324,11 +434,19 @@ def _as_it_is(
     """Measure what belongs to this model: where it lies among equivalent ones, and what all of its rows are like."""
     # Figures of the same lists are the same figures; labels of a head are looked at in lists of all of them.
     same = looked_at is whole and not isinstance(whole.link, Softmax)
-    lists = {record.role: record.lists for record in records if same and record.lists is not None}
+    lists = {
+        record.role: record.lists
+        for record in records
+        if same and record.lists is not None
+    }
     draw = np.random.default_rng(rng)
     traits = tuple(
-        traits_of(whole, side, n_neighbours=n_neighbours, lists=lists.get(side), rng=draw)
-        for side in dict.fromkeys(side for role in equivalence.freedom for side in Pairs(role).sides)
+        traits_of(
+            whole, side, n_neighbours=n_neighbours, lists=lists.get(side), rng=draw
+        )
+        for side in dict.fromkeys(
+            side for role in equivalence.freedom for side in Pairs(role).sides
+        )
         if len(whole.side(side).directed) > 1
     )
     try:
@@ -338,12 +456,18 @@ def _as_it_is(
     return {"position": place, "traits": traits}
 
 
-def _long_rows(model: FactorModel, role: SideName, count: int, draw: np.random.Generator) -> Indices:
+def _long_rows(
+    model: FactorModel, role: SideName, count: int, draw: np.random.Generator
+) -> Indices:
     """Draw from the longest twentieth of the rows without twins: entities with much behind them, which people know."""
     side, groups = model.side(role), twins(model, role=role)
     # Rows with a twin are struck out, as a copy would be their nearest row; where all have one, the first row of each
     # group stands for it.
-    norms = side.norms * (groups.alone if groups.alone[side.directed].any() else groups.first == np.arange(len(side)))
+    norms = side.norms * (
+        groups.alone
+        if groups.alone[side.directed].any()
+        else groups.first == np.arange(len(side))
+    )
     longest = np.argsort(-norms, kind="stable")[: max(count, len(norms) // 20)]
     longest = longest[norms[longest] > 0]
     return sample_rows(longest, count, draw)

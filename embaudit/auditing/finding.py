@@ -65,8 +65,14 @@ class Scope(Recorded):
 
     def __str__(self) -> str:
         """Return the set in words, with its budget."""
-        budget = [f"κ = {self.max_condition:.3g}"] if self.max_condition is not None else []
-        budget += [f"a shift of {in_typical_rows(self.max_shift)}"] if self.max_shift is not None else []
+        budget = (
+            [f"κ = {self.max_condition:.3g}"] if self.max_condition is not None else []
+        )
+        budget += (
+            [f"a shift of {in_typical_rows(self.max_shift)}"]
+            if self.max_shift is not None
+            else []
+        )
         return f"{self.models} within {' and '.join(budget)}" if budget else self.models
 
     @property
@@ -115,7 +121,18 @@ class Finding(Recorded):
     """The gauge that shows it, where one does."""
 
     RECORD = (
-        *("code", "severity", "kind", "scope", "rows", "text", "value", "title", "remedy", "role"),
+        *(
+            "code",
+            "severity",
+            "kind",
+            "scope",
+            "rows",
+            "text",
+            "value",
+            "title",
+            "remedy",
+            "role",
+        ),
         "witness=has_witness",
     )
 

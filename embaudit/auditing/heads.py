@@ -12,7 +12,14 @@ import numpy as np
 from embaudit.auditing.options import MAX_SIZES
 from embaudit.canonical import in_span
 from embaudit.core import words
-from embaudit.core.checked import RNG, Indices, as_count, as_generator, as_list, is_number
+from embaudit.core.checked import (
+    RNG,
+    Indices,
+    as_count,
+    as_generator,
+    as_list,
+    is_number,
+)
 from embaudit.core.deferred import pd
 from embaudit.core.parallel import results_of
 from embaudit.core.results import Result
@@ -26,10 +33,26 @@ from embaudit.model.sizes import require_model
 from embaudit.movements.movement import QUERIES, share_of
 from embaudit.softmax.argmaxable import Argmaxable, argmaxable_in
 from embaudit.softmax.coordinates import LabelCoordinates, label_coordinates
-from embaudit.softmax.equivalents import Construction, EquivalentHead, HeadProbe, centring, random_heads
-from embaudit.softmax.label_cosines import ProjectorCosines, logit_cosines, projector_cosines_in
+from embaudit.softmax.equivalents import (
+    Construction,
+    EquivalentHead,
+    HeadProbe,
+    centring,
+    random_heads,
+)
+from embaudit.softmax.label_cosines import (
+    ProjectorCosines,
+    logit_cosines,
+    projector_cosines_in,
+)
 from embaudit.softmax.label_sample import LabelSample, make_panel, most_alike
-from embaudit.softmax.shifts import NeighbourChange, ShiftSummary, neighbour_change, panel_pairs, shift_summaries
+from embaudit.softmax.shifts import (
+    NeighbourChange,
+    ShiftSummary,
+    neighbour_change,
+    panel_pairs,
+    shift_summaries,
+)
 
 PANEL = 2_048
 """Labels that are looked at one by one; drawn where a head has more."""
@@ -97,8 +120,26 @@ class HeadReport(Result):
     """The pair of them that `constructions` are made for."""
 
     RECORD = (
-        *("n_labels", "rank", "affine_rank", "has_bias", "n_panel", "has_inputs", "n_inputs", "n_zero", "n_aside"),
-        *("mean_norm", "median_norm", "offset", "logit_agreement", "centred", "neighbours", "constructions"),
+        *(
+            "n_labels",
+            "rank",
+            "affine_rank",
+            "has_bias",
+            "n_panel",
+            "has_inputs",
+            "n_inputs",
+            "n_zero",
+            "n_aside",
+        ),
+        *(
+            "mean_norm",
+            "median_norm",
+            "offset",
+            "logit_agreement",
+            "centred",
+            "neighbours",
+            "constructions",
+        ),
         *("equivalents", "shifts", "argmax", "projector"),
         *("declared.soft_cap=link.soft_cap", "declared.normalised=link.unit_rows"),
     )
@@ -147,7 +188,11 @@ class HeadReport(Result):
     @property
     def verifiable(self) -> tuple[EquivalentHead, ...]:
         """The heads that should give every probability the same."""
-        return (self.centred, *self.equivalents) if self.origin_is_free else self.equivalents
+        return (
+            (self.centred, *self.equivalents)
+            if self.origin_is_free
+            else self.equivalents
+        )
 
     @property
     def verified(self) -> bool:
@@ -185,10 +230,14 @@ def panel_size(rank: int, n_lists: int = QUERIES) -> int:
     (1024, 512)
     """
     # Longer rows leave room for fewer labels, and fewer lists cut them in proportion.
-    return min(PANEL, max(MIN_PANEL, share_of(min(PANEL, PANEL_CELLS // rank), n_lists)))
+    return min(
+        PANEL, max(MIN_PANEL, share_of(min(PANEL, PANEL_CELLS // rank), n_lists))
+    )
 
 
-def declare(model: FactorModel, soft_cap: float | None, *, normalised: bool) -> FactorModel:
+def declare(
+    model: FactorModel, soft_cap: float | None, *, normalised: bool
+) -> FactorModel:
     """Return the model with the link of a capped or normalised head, where that is declared.
 
     Raises
@@ -207,7 +256,11 @@ def declare(model: FactorModel, soft_cap: float | None, *, normalised: bool) -> 
     if not declared:
         return model
     if not isinstance(model.link, Softmax):
-        raise must_be("a soft-cap or normalisation", "declared of a softmax head", f"a model with {model.link} link")
+        raise must_be(
+            "a soft-cap or normalisation",
+            "declared of a softmax head",
+            f"a model with {model.link} link",
+        )
     return model.replace(link=replace(model.link, **declared))
 
 
@@ -286,15 +339,29 @@ def head_report(
     counts = {"n_labels": n_labels, "n_pairs": n_pairs, "n_gauges": n_gauges}
     for name, value in (counts | {"n_lists": n_lists}).items():
         as_count(value, name, least=MIN_SIZES.get(name, 1), most=MAX_SIZES.get(name))
-    model, rng = in_span(declare(model, soft_cap, normalised=normalised)), as_generator(rng)
+    model, rng = (
+        in_span(declare(model, soft_cap, normalised=normalised)),
+        as_generator(rng),
+    )
     # The order of the draws is part of the result: panel, probe, pairs, random heads, lists, arg-max candidates.
     panel = make_panel(model, n_labels, rng, include=pair or ())
     space = label_coordinates(model, summary=panel.summary)
     places_of_pair = most_alike(panel) if pair is None else panel.place(pair)
-    probe = HeadProbe(panel, rng=rng, n_pairs=n_pairs, n_neighbours=n_neighbours, n_lists=min(QUERIES, n_lists))
-    pairs, exact = panel_pairs(panel, min(n_pairs, max(2_000, PAIR_CELLS // model.rank)), rng)
+    probe = HeadProbe(
+        panel,
+        rng=rng,
+        n_pairs=n_pairs,
+        n_neighbours=n_neighbours,
+        n_lists=min(QUERIES, n_lists),
+    )
+    pairs, exact = panel_pairs(
+        panel, min(n_pairs, max(2_000, PAIR_CELLS // model.rank)), rng
+    )
     made = [centring(panel), *random_heads(panel, n_gauges, max_condition, rng)]
-    nearest, argmax = _neighbours(model, panel, n_neighbours, n_lists, rng), _argmax(space, model, n_lists, rng)
+    nearest, argmax = (
+        _neighbours(model, panel, n_neighbours, n_lists, rng),
+        _argmax(space, model, n_lists, rng),
+    )
     # Under a guard, such as a soft cap, a translation changes probabilities: shifts and constructions would then be of
     # other models (docs/theory.md, "A shift is free where something absorbs it").
     free = "right" in panel.model.free_shifts
@@ -328,7 +395,9 @@ def head_report(
     )
 
 
-def n_neighbour_queries(n_labels: int, rank: int, n_lists: int = QUERIES, n_panel: int = PANEL) -> int:
+def n_neighbour_queries(
+    n_labels: int, rank: int, n_lists: int = QUERIES, n_panel: int = PANEL
+) -> int:
     """Return how many labels of a panel, at most, are compared with all for their nearest ones.
 
     Examples
@@ -341,16 +410,26 @@ def n_neighbour_queries(n_labels: int, rank: int, n_lists: int = QUERIES, n_pane
 
 
 def _neighbours(
-    model: FactorModel, panel: LabelSample, n: int | None, n_lists: int, rng: np.random.Generator
+    model: FactorModel,
+    panel: LabelSample,
+    n: int | None,
+    n_lists: int,
+    rng: np.random.Generator,
 ) -> NeighbourChange:
     n_panel = len(panel.labels)
-    queries = sample_rows(panel.labels, n_neighbour_queries(model.n_right, model.rank, n_lists, n_panel), rng)
+    queries = sample_rows(
+        panel.labels,
+        n_neighbour_queries(model.n_right, model.rank, n_lists, n_panel),
+        rng,
+    )
     exact = not panel.is_sample and len(queries) == n_panel
     # The mean row is taken off while rows are read, so that no second table is held.
     return neighbour_change(model, queries, -panel.mean, n=n, exact=exact)
 
 
-def _argmax(space: LabelCoordinates, model: FactorModel, n_lists: int, rng: np.random.Generator) -> Argmaxable:
+def _argmax(
+    space: LabelCoordinates, model: FactorModel, n_lists: int, rng: np.random.Generator
+) -> Argmaxable:
     some = share_of(ARGMAX_LABELS, n_lists)
     pool = sample_rows(model.n_right, model.n_right if space.is_simplex else some, rng)
     return argmaxable_in(space, model, pool, max_cells=ARGMAX_CELLS)

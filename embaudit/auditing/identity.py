@@ -51,7 +51,9 @@ def fingerprint(model: FactorModel) -> str:
     digest = hashlib.blake2b(f"{model.link} {model.offset!r}".encode(), digest_size=16)
     for array in (model.left, model.right, model.left_bias, model.right_bias):
         # Shape and type go first: without them arrays of other shapes could have the same bytes.
-        digest.update(f"{None if array is None else (array.shape, str(array.dtype))}".encode())
+        digest.update(
+            f"{None if array is None else (array.shape, str(array.dtype))}".encode()
+        )
         if array is not None:
             for rows in row_blocks(len(array), array.size // len(array)):
                 digest.update(np.ascontiguousarray(array[rows]).tobytes())
@@ -75,15 +77,25 @@ def score_sample(model: FactorModel) -> dict[str, Any] | None:
     if model.compared is not None:
         scores = np.array(model.take(right=right).scores(), dtype=np.float64)
         # A row's score with itself is the largest one in every model, and would hide that all others changed.
-        np.fill_diagonal(scores, (scores.sum(axis=1) - np.diag(scores)) / max(1, len(scores) - 1))
+        np.fill_diagonal(
+            scores, (scores.sum(axis=1) - np.diag(scores)) / max(1, len(scores) - 1)
+        )
         return _record(model.right_side, right, model.right_side, right, scores)
     if model.left is None:
         return None
     left = _sampled(model.side("left"))
-    return _record(model.side("left"), left, model.right_side, right, model.take(left=left, right=right).scores())
+    return _record(
+        model.side("left"),
+        left,
+        model.right_side,
+        right,
+        model.take(left=left, right=right).scores(),
+    )
 
 
-def score_change(before: Mapping[str, Any] | None, now: Mapping[str, Any] | None) -> ScoreChange | None:
+def score_change(
+    before: Mapping[str, Any] | None, now: Mapping[str, Any] | None
+) -> ScoreChange | None:
     """Correlate the scores that two samples share, each row for itself; None where they share too few.
 
     A row's scale and mean do not count: rankings and probabilities leave them open.
@@ -99,7 +111,10 @@ def score_change(before: Mapping[str, Any] | None, now: Mapping[str, Any] | None
     """
     if before is None or now is None:
         return None
-    rows, columns = (sorted(set(map(str, before[side])) & set(map(str, now[side]))) for side in ("left", "right"))
+    rows, columns = (
+        sorted(set(map(str, before[side])) & set(map(str, now[side])))
+        for side in ("left", "right")
+    )
     if min(len(rows), len(columns)) < MIN_SHARED:
         return None
     tables = [_part(sample, rows, columns) for sample in (before, now)]
@@ -109,12 +124,23 @@ def score_change(before: Mapping[str, Any] | None, now: Mapping[str, Any] | None
     scale = float(np.linalg.norm(tables[1]) / np.linalg.norm(tables[0]))
     moved, moved_columns = (int(flags.sum()) for flags in unlike_rows(*tables))
     # Twelve digits, since machines differ in the last ones.
-    return ScoreChange(len(rows), len(columns), round(float(np.nanmean(correlations)), 12), moved, moved_columns, scale)
+    return ScoreChange(
+        len(rows),
+        len(columns),
+        round(float(np.nanmean(correlations)), 12),
+        moved,
+        moved_columns,
+        scale,
+    )
 
 
 def _names(side: Side, rows: Indices) -> list[str]:
     # A number of a row must not be taken for an id of another file.
-    return [f"row {row}" for row in rows] if side.ids is None else [*map(str, np.asarray(side.ids)[rows])]
+    return (
+        [f"row {row}" for row in rows]
+        if side.ids is None
+        else [*map(str, np.asarray(side.ids)[rows])]
+    )
 
 
 def _sampled(side: Side) -> Indices:
@@ -125,14 +151,29 @@ def _sampled(side: Side) -> Indices:
     return np.sort(np.argsort(hashes, kind="stable")[:SAMPLED])
 
 
-def _record(left: Side, rows: Indices, right: Side, columns: Indices, scores: Floats) -> dict[str, Any]:
+def _record(
+    left: Side, rows: Indices, right: Side, columns: Indices, scores: Floats
+) -> dict[str, Any]:
     # Three digits: what moves a decision shows in the second.
     scores = np.nan_to_num(scores)
-    values = [[float(f"{x:.3g}") for x in row] for row in scores - scores.mean(axis=1, keepdims=True)]
-    return {"left": _names(left, rows), "right": _names(right, columns), "values": values}
+    values = [
+        [float(f"{x:.3g}") for x in row]
+        for row in scores - scores.mean(axis=1, keepdims=True)
+    ]
+    return {
+        "left": _names(left, rows),
+        "right": _names(right, columns),
+        "values": values,
+    }
 
 
 def _part(sample: Mapping[str, Any], rows: list[str], columns: list[str]) -> Floats:
-    places = ({str(name): i for i, name in enumerate(sample[side])} for side in ("left", "right"))
-    first, second = ([place[name] for name in names] for place, names in zip(places, (rows, columns), strict=True))
+    places = (
+        {str(name): i for i, name in enumerate(sample[side])}
+        for side in ("left", "right")
+    )
+    first, second = (
+        [place[name] for name in names]
+        for place, names in zip(places, (rows, columns), strict=True)
+    )
     return np.asarray(sample["values"], dtype=np.float64)[np.ix_(first, second)]

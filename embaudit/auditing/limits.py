@@ -23,7 +23,12 @@ from embaudit.linalg.rows import sample_rows
 from embaudit.linalg.structured import WIDE
 from embaudit.model import Equivalence, FactorModel, Pairs, Role, SideName
 from embaudit.movements.twins import once, standing_rows
-from embaudit.ranges import CertifiedNeighbours, RangeSummary, certified_neighbours, range_summary
+from embaudit.ranges import (
+    CertifiedNeighbours,
+    RangeSummary,
+    certified_neighbours,
+    range_summary,
+)
 
 if TYPE_CHECKING:
     from embaudit.auditing.options import Options
@@ -112,13 +117,22 @@ def bounded_roles(model: FactorModel, roles: Sequence[Role]) -> list[Role]:
     """List the roles whose cosines some gauge with a budget moves: none of a model that predicts cosines."""
     # Where cosines are predicted, the test of unit rows decides, and no budget has a part in it. In one dimension a
     # cosine is a sign, which only a shift can turn.
-    if model.predicts is Equivalence.COSINES or (model.rank == 1 and not model.free_shifts):
+    if model.predicts is Equivalence.COSINES or (
+        model.rank == 1 and not model.free_shifts
+    ):
         return []
-    return [role for role in roles if all(len(model.side(side).directed) > 1 for side in Pairs(role).sides)]
+    return [
+        role
+        for role in roles
+        if all(len(model.side(side).directed) > 1 for side in Pairs(role).sides)
+    ]
 
 
 def attack_jobs(
-    model: FactorModel, roles: Sequence[Role], options: Options, rng: np.random.Generator
+    model: FactorModel,
+    roles: Sequence[Role],
+    options: Options,
+    rng: np.random.Generator,
 ) -> list[Callable[[], Attack]]:
     """Plan attacks on the mean movement and the lists of the first side; the last takes longest.
 
@@ -141,15 +155,23 @@ def attack_jobs(
     side, linear = model.side(role), GeneralLinear(k, max_condition=kappa)
     plans: list[tuple[GaugeGroup, AttackObjective]] = [(linear, "movement")]
     # A list that leaves no row out cannot change.
-    if _list_length(model, role, options.n_neighbours) > 0 and len(side) <= ATTACKED_ROWS:
+    if (
+        _list_length(model, role, options.n_neighbours) > 0
+        and len(side) <= ATTACKED_ROWS
+    ):
         plans.append((linear, "neighbours"))
     if role in model.free_shifts:
         # A shift as long as a typical row can point it anywhere (docs/theory.md, "Under shifts").
-        affine = Affine(k, side=role, max_condition=kappa, max_shift=LENGTH * side.median_length)
+        affine = Affine(
+            k, side=role, max_condition=kappa, max_shift=LENGTH * side.median_length
+        )
         plans.append((affine, "movement"))
     # A generator for each plan: attacks may then run at once, in any order, with the same result.
     draws = rng.spawn(len(plans))
-    return [partial(_attack, model, role, *plan, options, draw) for plan, draw in zip(plans, draws, strict=True)]
+    return [
+        partial(_attack, model, role, *plan, options, draw)
+        for plan, draw in zip(plans, draws, strict=True)
+    ]
 
 
 def _attack(
@@ -162,7 +184,9 @@ def _attack(
 ) -> Attack:
     """Run one attack: lists hold one row of each group of copies, pairs are of all rows."""
     # Duplicate rows tie under every linear gauge, so that an attack on lists could never drive one past the other.
-    attacked, representatives = (model, None) if objective == "movement" else _without_copies(model, role)
+    attacked, representatives = (
+        (model, None) if objective == "movement" else _without_copies(model, role)
+    )
     n_pairs = _n_pairs(model)
     with reporting(None):  # how many attacks are done tells more than their steps
         attack = worst_gauge(
@@ -171,7 +195,9 @@ def _attack(
             role=role,
             objective=objective,
             n=max(_list_length(model, role, options.n_neighbours), 1),
-            n_pairs=min(n_pairs, SHIFTED_PAIRS) if isinstance(group, Affine) else n_pairs,
+            n_pairs=min(n_pairs, SHIFTED_PAIRS)
+            if isinstance(group, Affine)
+            else n_pairs,
             n_rows=LONG_LISTS if model.rank > WIDE else ATTACKED_LISTS,
             n_starts=options.effort.n_starts,
             n_steps=options.effort.n_steps,
@@ -207,15 +233,31 @@ def limits_of(
         few = min(_n_pairs(stored), Pairs(role).n_pairs(model))
         # Each pair has the gauge that is worst for it, so that the ends of many pairs may lie beyond what any single
         # gauge does to all of them (docs/theory.md, "How far a cosine can move").
-        ranges += range_summary(stored, role=role, budgets=kappas, shifts=shifts, side=side, n_pairs=few, rng=rng)
+        ranges += range_summary(
+            stored,
+            role=role,
+            budgets=kappas,
+            shifts=shifts,
+            side=side,
+            n_pairs=few,
+            rng=rng,
+        )
     sides: list[SideName] = [role for role in roles if role != "cross"]
     for side in track(sides, "certifying lists", len(sides)):
-        certificates += _certificates(model, side, kappas, _list_length(model, side, options.n_neighbours), rng)
-    return Limits(tuple(ranges), tuple(certificates), tuple(attacks), model.rank, stored.rank)
+        certificates += _certificates(
+            model, side, kappas, _list_length(model, side, options.n_neighbours), rng
+        )
+    return Limits(
+        tuple(ranges), tuple(certificates), tuple(attacks), model.rank, stored.rank
+    )
 
 
 def _certificates(
-    model: FactorModel, role: SideName, kappas: Sequence[float], n: int, rng: np.random.Generator
+    model: FactorModel,
+    role: SideName,
+    kappas: Sequence[float],
+    n: int,
+    rng: np.random.Generator,
 ) -> Iterator[Certificate]:
     """Certify lists against linear gauges, and against affine ones where rows may be shifted; copies count once."""
     if n < 1:
@@ -229,13 +271,21 @@ def _certificates(
     for shift, size in plans:
         # Duplicates tie at every gauge: lists are certified among one row of each group, then called by stored numbers.
         rows = once(sample_rows(side.directed, size, rng), first)
-        group = Affine(model.rank, side=role, max_shift=shift * side.median_length) if shift else None
+        group = (
+            Affine(model.rank, side=role, max_shift=shift * side.median_length)
+            if shift
+            else None
+        )
         places = np.searchsorted(representatives, rows)
         # An entry stays at κ where it leads the excluded rows by more than 2 ln κ in artanh (docs/theory.md, "Certified
         # neighbours"); shifts come first and take a part of that lead.
-        certified = certified_neighbours(once_each, role=role, n=n, rows=places, group=group)
+        certified = certified_neighbours(
+            once_each, role=role, n=n, rows=places, group=group
+        )
         if first is not None:
-            indices = np.where(certified.indices < 0, -1, representatives[certified.indices])
+            indices = np.where(
+                certified.indices < 0, -1, representatives[certified.indices]
+            )
             certified = replace(certified, rows=rows, indices=indices)
         yield Certificate(
             role=role,
@@ -258,11 +308,15 @@ def _n_pairs(model: FactorModel) -> int:
 
 def _list_length(model: FactorModel, role: SideName, n: int | None) -> int:
     """Return the length of lists that leave a row out, copies counted once; below 1 where there are too few rows."""
-    return list_length(n, len(once(model.side(role).directed, standing_rows(model, role))), left_out=1)
+    return list_length(
+        n, len(once(model.side(role).directed, standing_rows(model, role))), left_out=1
+    )
 
 
 def _without_copies(model: FactorModel, role: SideName) -> tuple[FactorModel, Indices]:
     """Return the model with one row of each group of copies, and which rows of a side these are."""
     first, every = standing_rows(model, role), np.arange(len(model.side(role)))
     representatives = once(every, first)
-    return (model if first is None else model.take(**{role: representatives})), representatives
+    return (
+        model if first is None else model.take(**{role: representatives})
+    ), representatives

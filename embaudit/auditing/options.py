@@ -12,7 +12,13 @@ from embaudit.gauges import GaugeGroup
 from embaudit.model import Comparison, Role
 from embaudit.movements.movement import QUERIES
 
-MAX_SIZES = {"n_gauges": 10_000, "n_pairs": MOST_COUNT, "n_lists": 100_000, "n_starts": 1_000, "n_steps": 10_000}
+MAX_SIZES = {
+    "n_gauges": 10_000,
+    "n_pairs": MOST_COUNT,
+    "n_lists": 100_000,
+    "n_starts": 1_000,
+    "n_steps": 10_000,
+}
 """Largest sample sizes: more would take long, or all memory, and tell nothing more."""
 
 
@@ -39,10 +45,16 @@ class Effort:
 
     def __post_init__(self) -> None:
         for name, value in asdict(self).items():
-            as_count(value, name, least=0 if name == "n_steps" else 1, most=MAX_SIZES[name])
+            as_count(
+                value, name, least=0 if name == "n_steps" else 1, most=MAX_SIZES[name]
+            )
 
     def __str__(self) -> str:
-        samples = counted(self.n_gauges, "model"), counted(self.n_pairs, "pair"), counted(self.n_lists, "list")
+        samples = (
+            counted(self.n_gauges, "model"),
+            counted(self.n_pairs, "pair"),
+            counted(self.n_lists, "list"),
+        )
         attacks = f"attacks of {self.n_starts:,} × {counted(self.n_steps, 'step')}"
         return "{} a group, {}, {}, {}".format(*samples, attacks)
 
@@ -63,7 +75,9 @@ def effort_of(*, quick: bool, **sizes: int | None) -> Effort:
     Effort(n_gauges=2, n_pairs=500, n_lists=100, n_starts=1, n_steps=5)
     """
     usual = asdict(QUICK if quick else EFFORT)
-    return Effort(**usual | {name: size for name, size in sizes.items() if size is not None})
+    return Effort(
+        **usual | {name: size for name, size in sizes.items() if size is not None}
+    )
 
 
 @dataclass(frozen=True)
@@ -102,7 +116,15 @@ class Options(Recorded):
     """True if the caller declared label rows of length 1."""
 
     RECORD = (
-        *("quick", "*=effort", "roles", "n_neighbours=n_asked", "max_condition", "show", "groups=names_of_groups"),
+        *(
+            "quick",
+            "*=effort",
+            "roles",
+            "n_neighbours=n_asked",
+            "max_condition",
+            "show",
+            "groups=names_of_groups",
+        ),
         *("role", "objective", "compared", "soft_cap", "normalised"),
     )
 
@@ -124,4 +146,6 @@ class Options(Recorded):
     def names_of_groups(self) -> list[str]:
         """Families of equivalent models; without any, all that keep the predictions."""
         # A group of one's own goes by its words: nobody can make it again from them.
-        return [group if isinstance(group, str) else repr(group) for group in self.groups]
+        return [
+            group if isinstance(group, str) else repr(group) for group in self.groups
+        ]

@@ -56,7 +56,9 @@ class PenaltyForm:
     """Movement of cosines and lists to that form, one a side."""
 
 
-def by_prediction(probe: MovementProbe, *, side: SideName, rows: Indices, n: int) -> Predicted | None:
+def by_prediction(
+    probe: MovementProbe, *, side: SideName, rows: Indices, n: int
+) -> Predicted | None:
     """Compare both sides by what is predicted for their rows; None for one side alone, or where nothing is predicted.
 
     Parameters
@@ -92,21 +94,31 @@ def by_prediction(probe: MovementProbe, *, side: SideName, rows: Indices, n: int
     before = directed_in(model, {side: after[side]})
     n = min(n, len(before.side(side).directed) - 1)
     rows = rows[before.side(side).norms[rows] > 0]
-    examples = neighbourhoods(before, after[side], role=side, rows=rows, n=n) if n > 0 and len(rows) else ()
+    examples = (
+        neighbourhoods(before, after[side], role=side, rows=rows, n=n)
+        if n > 0 and len(rows)
+        else ()
+    )
     return Predicted(movements, examples)
 
 
-def moved_to(probe: MovementProbe, rows: Mapping[SideName, Mapped | TransformedRows]) -> tuple[Movement, ...]:
+def moved_to(
+    probe: MovementProbe, rows: Mapping[SideName, Mapped | TransformedRows]
+) -> tuple[Movement, ...]:
     """Measure how the cosines within some sides move to other rows, which may leave rows without a direction.
 
     Left-right cosines are not measured.
     """
     # A probe measures rows of all of its sides: those that are not mapped pass as they are.
     rest = {side: probe.model.factors(side) for side in probe.model.sides}
-    return probe.measure_rows({**rest, **rows}, [plan.role for plan in probe.plans if plan.role in rows])
+    return probe.measure_rows(
+        {**rest, **rows}, [plan.role for plan in probe.plans if plan.role in rows]
+    )
 
 
-def without_unseen(probe: MovementProbe, outside: Collection[SideName]) -> tuple[Movement, ...]:
+def without_unseen(
+    probe: MovementProbe, outside: Collection[SideName]
+) -> tuple[Movement, ...]:
     """Measure how cosines move when the components that no prediction sees are removed from some sides.
 
     Examples
@@ -122,7 +134,9 @@ def without_unseen(probe: MovementProbe, outside: Collection[SideName]) -> tuple
     for side in outside:
         basis = reached_space(model, side)
         # B Bᵀ projects rows on the directions that predictions see, in the columns as stored.
-        onto = affine(np.zeros(model.rank), basis @ basis.T, model.moments(side).precision)
+        onto = affine(
+            np.zeros(model.rank), basis @ basis.T, model.moments(side).precision
+        )
         vectors[side] = Mapped(model.factors(side), onto, model.rank)
     return moved_to(probe, vectors) if vectors else ()
 
@@ -143,7 +157,11 @@ def penalty_form(probe: MovementProbe) -> PenaltyForm | None:
     """
     model = probe.model
     # The law is one of scores made by the factors alone (docs/theory.md, "Weight decay on both sides chooses one").
-    plain = model.predicts is Equivalence.SCORES and model.left_bias is None and model.right_bias is None
+    plain = (
+        model.predicts is Equivalence.SCORES
+        and model.left_bias is None
+        and model.right_bias is None
+    )
     law = known_objective(model.objective)
     if not plain or model.left is None or law is None or law.name not in PENALTIES:
         return None

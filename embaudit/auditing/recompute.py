@@ -37,9 +37,15 @@ OWN_SCALE = ("tolerance", "chance")
 LARGEST_CHANGE = re.compile(r"(?<=\(largest change )\d+(?:\.\d+)?(?:e-?\d+)?(?=\))")
 """The drift of predictions within a sentence, of one digit."""
 VERSIONS = {"embaudit_version": __version__, "schema_version": SCHEMA_VERSION}
-REMEDY = "write it with `embaudit audit MODEL --json FILE`, and name it before the model"
-ANOTHER = "Verify it with that model, read as it was for the audit, or audit this one anew."
-DRIFT = re.compile(r"(^|\.)drift\[\d+\]\.max_(abs|rel)$|^head\..*\.change$|^notes\[0\]\.value$")
+REMEDY = (
+    "write it with `embaudit audit MODEL --json FILE`, and name it before the model"
+)
+ANOTHER = (
+    "Verify it with that model, read as it was for the audit, or audit this one anew."
+)
+DRIFT = re.compile(
+    r"(^|\.)drift\[\d+\]\.max_(abs|rel)$|^head\..*\.change$|^notes\[0\]\.value$"
+)
 """Places of the drift of predictions; the first note says how large it is."""
 FILE = re.compile(r"(^|\.)(source|files(\[\d+\])?)$")
 """Places of names of files, which may lie in another folder."""
@@ -67,7 +73,11 @@ class Difference:
     """Sentences that say first what it means; empty where the place says it."""
 
     def __str__(self) -> str:
-        remedy = "; verify it with the version that wrote it" if self.where in VERSIONS else ""
+        remedy = (
+            "; verify it with the version that wrote it"
+            if self.where in VERSIONS
+            else ""
+        )
         return f"{self.meaning}{self.where}: the file says {self.recorded}; it is {self.recomputed}{remedy}."
 
 
@@ -91,7 +101,11 @@ class Verification:
         """Return one sentence: the first difference, or how much was compared."""
         if self.difference is not None:
             return str(self.difference)
-        aside = f" {AGAINST_BASELINE} and its answer need the baseline: not recomputed." if self.beside_baseline else ""
+        aside = (
+            f" {AGAINST_BASELINE} and its answer need the baseline: not recomputed."
+            if self.beside_baseline
+            else ""
+        )
         return f"All agrees: {counted(self.n_numbers, 'number')} and every text are those of this model.{aside}"
 
 
@@ -109,7 +123,11 @@ def recorded(audited: Mapping[str, Any] | AnyPath) -> Mapping[str, Any]:
         path = existing_file(audited, "the audit", f"check the path, or {REMEDY}")
         name = str(path)
         if path.stat().st_size > MAX_BYTES:
-            raise must_be("the audit", f"JSON of at most {MAX_BYTES // 2**20} MB", f"{name}, which is larger")
+            raise must_be(
+                "the audit",
+                f"JSON of at most {MAX_BYTES // 2**20} MB",
+                f"{name}, which is larger",
+            )
         try:
             record = parsed_finite(path.read_bytes())
         except ValueError as error:
@@ -117,8 +135,17 @@ def recorded(audited: Mapping[str, Any] | AnyPath) -> Mapping[str, Any]:
             raise must_be("the audit", "JSON", got, REMEDY) from error
     keys = {*VERSIONS, "seed", "input", "thresholds", "drift"}
     # Earlier versions recorded no options; they are told of their version, not of these.
-    if not isinstance(record, Mapping) or not keys <= set(record) or not isinstance(record["input"], Mapping):
-        raise must_be("the audit", "JSON that `embaudit audit` wrote", f"{name}, which is not", REMEDY)
+    if (
+        not isinstance(record, Mapping)
+        or not keys <= set(record)
+        or not isinstance(record["input"], Mapping)
+    ):
+        raise must_be(
+            "the audit",
+            "JSON that `embaudit audit` wrote",
+            f"{name}, which is not",
+            REMEDY,
+        )
     return record
 
 
@@ -171,19 +198,34 @@ def verify(
     if difference is not None:
         return Verification(0, difference)
     options = _options(record)
-    hashes = record["input"].get("fingerprint", ABSENT), fingerprint(_declared(model, options))
+    hashes = (
+        record["input"].get("fingerprint", ABSENT),
+        fingerprint(_declared(model, options)),
+    )
     if hashes[0] != hashes[1]:
         named = f"it names {_shown(record['input'].get('source') or 'no file')}"
         other = f"This audit is of another model, or of this one read otherwise: {named}. {ANOTHER} "
-        return Verification(0, Difference("input.fingerprint", _shown(hashes[0]), _shown(hashes[1]), other))
+        return Verification(
+            0,
+            Difference(
+                "input.fingerprint", _shown(hashes[0]), _shown(hashes[1]), other
+            ),
+        )
     source = source_of(model) if source is None else source
     record, beside_baseline = _without_baseline(record)
     current = audit(model, **options, final_norm=final_norm, source=source).to_dict()
-    record = {**record, **{name: current[name] for name in ("answer", "verdict") if beside_baseline}}
+    record = {
+        **record,
+        **{name: current[name] for name in ("answer", "verdict") if beside_baseline},
+    }
     n_numbers = 0
-    for where, old, new, tolerance in _leaves("", record, current, _largest_tolerance(current)):
+    for where, old, new, tolerance in _leaves(
+        "", record, current, _largest_tolerance(current)
+    ):
         if not _agree(where, old, new, tolerance):
-            return Verification(n_numbers, Difference(escaped(where), _shown(old), _shown(new)))
+            return Verification(
+                n_numbers, Difference(escaped(where), _shown(old), _shown(new))
+            )
         n_numbers += is_number(new)
     return Verification(n_numbers, None, beside_baseline)
 
@@ -199,12 +241,18 @@ def _without_baseline(record: Mapping[str, Any]) -> tuple[Mapping[str, Any], boo
     findings = record.get("findings")
     if not isinstance(findings, list):
         return record, False
-    rest = [each for each in findings if not (isinstance(each, Mapping) and each.get("code") == AGAINST_BASELINE)]
+    rest = [
+        each
+        for each in findings
+        if not (isinstance(each, Mapping) and each.get("code") == AGAINST_BASELINE)
+    ]
     return {**record, "findings": rest}, len(rest) < len(findings)
 
 
 def equivalent_of(
-    record: Mapping[str, Any] | AnyPath, model: FactorModel | AnyPath | object, name: str
+    record: Mapping[str, Any] | AnyPath,
+    model: FactorModel | AnyPath | object,
+    name: str,
 ) -> tuple[FactorModel, EquivalentModel]:
     """Make one of the equivalent models of an audit again, by its name in the JSON.
 
@@ -231,21 +279,39 @@ def equivalent_of(
     record = recorded(record)
     difference = _version_difference(record)
     if difference is not None:
-        raise must_be(f"{difference.where} of the audit", difference.recomputed, difference.recorded, REMEDY)
+        raise must_be(
+            f"{difference.where} of the audit",
+            difference.recomputed,
+            difference.recorded,
+            REMEDY,
+        )
     # The neighbours shown are drawn after everything else, and may be of rows that have no titles here.
     options = _options(record) | {"show": ()}
     declared_model = _declared(model, options)
     if record["input"].get("fingerprint") != fingerprint(declared_model):
-        raise must_be("the model", "the one that was audited", "one of another fingerprint")
+        raise must_be(
+            "the model", "the one that was audited", "one of another fingerprint"
+        )
     evidence = audit(model, **options).evidence
-    heads = () if evidence.head is None else (evidence.head.centred, *evidence.head.equivalents)
+    heads = (
+        ()
+        if evidence.head is None
+        else (evidence.head.centred, *evidence.head.equivalents)
+    )
     equivalents = {
-        head.name: EquivalentModel.by(head.gauge, head.name, head.kind) for head in heads if head.gauge is not None
+        head.name: EquivalentModel.by(head.gauge, head.name, head.kind)
+        for head in heads
+        if head.gauge is not None
     }
     # Both draw a "linear 1"; the name means the one whose drift stands first in the JSON.
     equivalents |= {equivalent.name: equivalent for equivalent in evidence.equivalents}
     if name not in equivalents:
-        raise must_be("the name", f"one of {', '.join(equivalents)}", repr(name), nearest_to(name, equivalents))
+        raise must_be(
+            "the name",
+            f"one of {', '.join(equivalents)}",
+            repr(name),
+            nearest_to(name, equivalents),
+        )
     return declared_model, replace(equivalents[name], basis=span_basis(declared_model))
 
 
@@ -253,28 +319,47 @@ def _options(record: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options of a file; `audit` checks them as it checks typed ones, but where null means "as usual"."""
     options = record.get("options")
     if not isinstance(options, Mapping) or set(options) != set(OPTIONS):
-        got = "none" if not isinstance(options, Mapping) else ", ".join(map(str, options)) or "none"
+        got = (
+            "none"
+            if not isinstance(options, Mapping)
+            else ", ".join(map(str, options)) or "none"
+        )
         raise must_be("the options of the audit", ", ".join(OPTIONS), got, REMEDY)
     Effort(**{name: options[name] for name in SIZES})
     as_list(options["groups"], "groups", '["linear"]')
     n = as_count(options["n_neighbours"], "n_neighbours", least=0) or None
     seed = as_count(record["seed"], "seed", least=0)
-    return {**options, "n_neighbours": n, "thresholds": record["thresholds"], "rng": seed}
+    return {
+        **options,
+        "n_neighbours": n,
+        "thresholds": record["thresholds"],
+        "rng": seed,
+    }
 
 
 def _version_difference(record: Mapping[str, Any]) -> Difference | None:
     """Find out if another version wrote the file."""
     differ = (name for name, version in VERSIONS.items() if record[name] != version)
-    return next((Difference(name, _shown(record[name]), _shown(VERSIONS[name])) for name in differ), None)
+    return next(
+        (
+            Difference(name, _shown(record[name]), _shown(VERSIONS[name]))
+            for name in differ
+        ),
+        None,
+    )
 
 
-def _declared(model: FactorModel | AnyPath | object, options: Mapping[str, Any]) -> FactorModel:
+def _declared(
+    model: FactorModel | AnyPath | object, options: Mapping[str, Any]
+) -> FactorModel:
     """Return the model as it is audited: with what the options declare of it."""
     names = ("compared", "objective", "soft_cap", "normalised")
     return declared(as_reading(model)[0], **{name: options[name] for name in names})
 
 
-def _leaves(where: str, old: Any, new: Any, tolerance: float) -> Iterator[tuple[str, Any, Any, float]]:
+def _leaves(
+    where: str, old: Any, new: Any, tolerance: float
+) -> Iterator[tuple[str, Any, Any, float]]:
     """Yield every value of two documents with its place and what rounding may change of a prediction there.
 
     Keys that only one of them has stand against `ABSENT`. Neighbours whose cosines tie pass in any order.
@@ -285,7 +370,9 @@ def _leaves(where: str, old: Any, new: Any, tolerance: float) -> Iterator[tuple[
             values = old.get(key, ABSENT), new.get(key, ABSENT)
             tie = key in ("before", "after") and _agree_but_for_ties(*values)
             place = f"{where}.{key}" if where else str(key)
-            yield from _leaves(place, values[1] if tie else values[0], values[1], tolerance)
+            yield from _leaves(
+                place, values[1] if tie else values[0], values[1], tolerance
+            )
     elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
         for position, entries in enumerate(zip(old, new, strict=True)):
             yield from _leaves(f"{where}[{position}]", *entries, tolerance)
@@ -298,13 +385,22 @@ def _agree_but_for_ties(old: Any, new: Any) -> bool:
     both = (old, new)
     if not all(isinstance(entries, list) for entries in both) or len(old) != len(new):
         return False
-    if not all(isinstance(entry, list) and len(entry) == 2 for entries in both for entry in entries):
+    if not all(
+        isinstance(entry, list) and len(entry) == 2
+        for entries in both
+        for entry in entries
+    ):
         return False
     cosines = [cosine for _, cosine in new]
     # Neighbours whose cosines tie may change places: each run of ties is compared as a set.
     runs = list(accumulate((x - y > RELATIVE for x, y in pairwise(cosines)), initial=0))
-    names = [sorted((run, repr(name)) for run, (name, _) in zip(runs, entries, strict=False)) for entries in both]
-    return names[0] == names[1] and all(_agree("", x, y, 0.0) for (_, x), (_, y) in zip(*both, strict=True))
+    names = [
+        sorted((run, repr(name)) for run, (name, _) in zip(runs, entries, strict=False))
+        for entries in both
+    ]
+    return names[0] == names[1] and all(
+        _agree("", x, y, 0.0) for (_, x), (_, y) in zip(*both, strict=True)
+    )
 
 
 def _agree(where: str, old: Any, new: Any, tolerance: float) -> bool:
@@ -320,15 +416,23 @@ def _agree(where: str, old: Any, new: Any, tolerance: float) -> bool:
     if FILE.search(where):
         return Path(old).name == Path(new).name
     # One digit is rounded by up to a half of itself.
-    changes = [float(text) for text in LARGEST_CHANGE.findall(old) + LARGEST_CHANGE.findall(new)]
+    changes = [
+        float(text)
+        for text in LARGEST_CHANGE.findall(old) + LARGEST_CHANGE.findall(new)
+    ]
     is_rounding = LARGEST_CHANGE.sub("", old) == LARGEST_CHANGE.sub("", new)
-    return old == new or (is_rounding and all(change <= 1.5 * tolerance for change in changes))
+    return old == new or (
+        is_rounding and all(change <= 1.5 * tolerance for change in changes)
+    )
 
 
 def _largest_tolerance(record: Mapping[str, Any]) -> float:
     """Return what rounding can explain of the prediction that moved most."""
     head = record["head"]
-    drifts = [*record["drift"], *([] if head is None else [head["centred"], *head["equivalents"]])]
+    drifts = [
+        *record["drift"],
+        *([] if head is None else [head["centred"], *head["equivalents"]]),
+    ]
     return max((float(drift["tolerance"]) for drift in drifts), default=0.0)
 
 
@@ -337,6 +441,8 @@ def _shown(value: Any) -> str:
     if value is ABSENT:
         return "nothing"
     if isinstance(value, list | Mapping):
-        return f"{'an object' if isinstance(value, Mapping) else 'a list'} of {len(value)}"
+        return (
+            f"{'an object' if isinstance(value, Mapping) else 'a list'} of {len(value)}"
+        )
     text = json.dumps(value, ensure_ascii=False, default=repr)
     return escaped(text if len(text) <= 120 else f"{text[:120]}...")

@@ -19,7 +19,9 @@ from embaudit.model.objectives import TRAINING_WORDS
 
 PAGE = "docs/checks.md"
 """The page of all codes and words, in the source of embaudit; each has a heading of its own."""
-_TEXTS: dict[str, Any] = tomllib.loads(files("embaudit.auditing").joinpath("texts.toml").read_text(encoding="utf-8"))
+_TEXTS: dict[str, Any] = tomllib.loads(
+    files("embaudit.auditing").joinpath("texts.toml").read_text(encoding="utf-8")
+)
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,11 @@ class Threshold:
     def checked(self, value: object) -> float:
         """Refuse what is outside its range."""
         if not (is_number(value) and self.least <= value <= 1):  # type: ignore[operator]
-            raise must_be(f"the threshold {self.name}", f"a number from {self.least:g} to 1", value)
+            raise must_be(
+                f"the threshold {self.name}",
+                f"a number from {self.least:g} to 1",
+                value,
+            )
         return float(value)  # type: ignore[arg-type]
 
 
@@ -95,7 +101,9 @@ class Entry:
     @classmethod
     def of(cls, name: str, row: Mapping[str, Any]) -> Entry:
         """Make an entry of its table in texts.toml."""
-        severities = tuple(Severity[title.upper()] for title in row.get("severities", ()))
+        severities = tuple(
+            Severity[title.upper()] for title in row.get("severities", ())
+        )
         lists = {key: tuple(row[key]) for key in ("also", "pages") if key in row}
         return cls(name, **{**row, **lists, "severities": severities})
 
@@ -126,7 +134,11 @@ class Entry:
             ("Why it matters", self.why),
             ("What to do", self.remedy),
             ("How it is computed", self.computed),
-            *(("Threshold", str(threshold)) for threshold in THRESHOLDS.values() if threshold.code == self.name),
+            *(
+                ("Threshold", str(threshold))
+                for threshold in THRESHOLDS.values()
+                if threshold.code == self.name
+            ),
             ("Reference", self.reference),
         )
         return tuple((heading, text) for heading, text in texts if text)
@@ -134,13 +146,17 @@ class Entry:
 
 CODES = {name: Entry.of(name, row) for name, row in _TEXTS["codes"].items()}
 """Codes that an audit can report, in their order."""
-SAYS: dict[str, Mapping[str, str]] = {name: code.says for name, code in CODES.items()} | _TEXTS["notes"]
+SAYS: dict[str, Mapping[str, str]] = {
+    name: code.says for name, code in CODES.items()
+} | _TEXTS["notes"]
 """Templates of every finding and note, by code."""
 ARGUMENTS: Mapping[str, str] = _TEXTS["arguments"]
 """Templates of why equivalent models may have other cosines, or may not, and of the sets of models this speaks of."""
 WORDS = {name: Entry.of(name, row) for name, row in _TEXTS["words"].items()}
 """Words of reports that have to be explained."""
-ANSWERS: tuple[AnswerRow, ...] = tuple(AnswerRow(**row | {"needs": tuple(row["needs"])}) for row in _TEXTS["answers"])
+ANSWERS: tuple[AnswerRow, ...] = tuple(
+    AnswerRow(**row | {"needs": tuple(row["needs"])}) for row in _TEXTS["answers"]
+)
 """The table of answers; the first row whose findings were all drawn answers."""
 ADVICE: dict[str, dict[str, str]] = _TEXTS["advice"]
 """Advice by its key and the kind of model."""
@@ -150,7 +166,9 @@ THRESHOLDS: Mapping[str, Threshold] = MappingProxyType(
     {name: Threshold(name, **row) for name, row in _TEXTS["thresholds"].items()}
 )
 """Thresholds by their names."""
-DEFAULTS: Mapping[str, float] = MappingProxyType({name: threshold.default for name, threshold in THRESHOLDS.items()})
+DEFAULTS: Mapping[str, float] = MappingProxyType(
+    {name: threshold.default for name, threshold in THRESHOLDS.items()}
+)
 """Thresholds where none is set."""
 
 
@@ -173,11 +191,23 @@ def thresholds_of(own: Mapping[str, float]) -> Mapping[str, float]:
     nearest one is hubs.
     """
     if not isinstance(own, Mapping):
-        raise must_be("thresholds", 'a mapping of names to numbers, such as {"hubs": 0.2}', repr(own))
+        raise must_be(
+            "thresholds",
+            'a mapping of names to numbers, such as {"hubs": 0.2}',
+            repr(own),
+        )
     for name in own:
         if name not in THRESHOLDS:
-            raise must_be("a threshold", f"one of {', '.join(THRESHOLDS)}", repr(name), nearest_to(name, THRESHOLDS))
-    return {**DEFAULTS, **{name: THRESHOLDS[name].checked(value) for name, value in own.items()}}
+            raise must_be(
+                "a threshold",
+                f"one of {', '.join(THRESHOLDS)}",
+                repr(name),
+                nearest_to(name, THRESHOLDS),
+            )
+    return {
+        **DEFAULTS,
+        **{name: THRESHOLDS[name].checked(value) for name, value in own.items()},
+    }
 
 
 def entry(name: str) -> Entry:
@@ -205,13 +235,20 @@ def entry(name: str) -> Entry:
     """
     every = (*CODES.values(), *WORDS.values())
     entries = dict.fromkeys(TRAINING_WORDS, WORDS["objective"])
-    entries |= {called.lower(): item for item in every for called in (item.name, *item.also)}
+    entries |= {
+        called.lower(): item for item in every for called in (item.name, *item.also)
+    }
     wanted = " ".join(re.sub(r"-?\b\d[\d.]*(?!\w)", " ", name.lower()).split()) or name
     match = entries.get(wanted, entries.get(wanted.removesuffix("s")))
     if match is not None:
         return match
-    near = [each for each in entries if each.startswith(wanted)] or get_close_matches(wanted, entries, cutoff=0.75)
+    near = [each for each in entries if each.startswith(wanted)] or get_close_matches(
+        wanted, entries, cutoff=0.75
+    )
     hint = f"did you mean {entries[near[0]].name}? " if near else ""
     raise must_be(
-        "what to explain", "a code or a word that reports use", repr(name), f"{hint}`embaudit explain` lists them all"
+        "what to explain",
+        "a code or a word that reports use",
+        repr(name),
+        f"{hint}`embaudit explain` lists them all",
     )

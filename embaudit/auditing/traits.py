@@ -17,7 +17,12 @@ from embaudit.model import FactorModel, SideName
 from embaudit.model.side import UNIT, Side
 from embaudit.movements import Levels, Twins, levels, twins
 from embaudit.movements.movement import QUERIES, SEARCHED
-from embaudit.movements.neighbourhoods import LISTED, NearestChanged, Neighbourhood, by_name
+from embaudit.movements.neighbourhoods import (
+    LISTED,
+    NearestChanged,
+    Neighbourhood,
+    by_name,
+)
 from embaudit.movements.twins import once, standing_rows
 
 MIN_ROWS = 30
@@ -149,14 +154,18 @@ def traits_of(
     if lists is None:
         # Beside its own row a list has to leave one row out at least, else it could not change.
         n = list_length(n_neighbours, len(standing), left_out=1)
-        drawn = sample_rows(side.directed, max(50, min(QUERIES, SEARCHED // len(side.directed))), rng)
+        drawn = sample_rows(
+            side.directed, max(50, min(QUERIES, SEARCHED // len(side.directed))), rng
+        )
         lists = neighbours(side.rows, n, rows=once(drawn, first), first=first)
     counted_in = role == "right" and counts_bias(model)
     return replace(
         plainly,
         direction=common_direction(side, lists, first),
         hubs=hubs(lists, standing) if len(standing) >= ONE_IN else None,
-        bias_columns=bias_columns(side, lists, first, both=model.left_bias is not None) if counted_in else None,
+        bias_columns=bias_columns(side, lists, first, both=model.left_bias is not None)
+        if counted_in
+        else None,
     )
 
 
@@ -194,7 +203,9 @@ def mean_cosine(x: Matrix, norms: Vector | None = None) -> float:
     return float((total @ total - m) / (m * (m - 1))) if m > 1 else float("nan")
 
 
-def common_direction(side: Side, lists: NeighbourLists, first: Indices | None = None) -> CommonDirection:
+def common_direction(
+    side: Side, lists: NeighbourLists, first: Indices | None = None
+) -> CommonDirection:
     """Measure the common direction of the rows of a side.
 
     Parameters
@@ -218,8 +229,12 @@ def common_direction(side: Side, lists: NeighbourLists, first: Indices | None = 
     centred = neighbours(with_shift(side.rows, -mean), 1, rows=lists.rows, first=first)
     return CommonDirection(
         mean_cosine(side.rows, side.norms),
-        float(np.linalg.norm(mean)) / side.median_length if side.median_length else float("nan"),
-        NearestChanged.of(lists, centred, exact=len(lists.rows) == len(once(side.directed, first))),
+        float(np.linalg.norm(mean)) / side.median_length
+        if side.median_length
+        else float("nan"),
+        NearestChanged.of(
+            lists, centred, exact=len(lists.rows) == len(once(side.directed, first))
+        ),
     )
 
 
@@ -245,7 +260,9 @@ def hubs(lists: NeighbourLists, standing: Indices) -> Hubs:
     # The lists may be those of some rows only, while every standing row may occur in them.
     occurs = np.bincount(lists.indices.ravel(), minlength=len(lists.searched))[standing]
     # Stable, so that of rows that occur alike the first ones are named on every machine.
-    few = np.argsort(-occurs, kind="stable")[: min(MAX_HUBS, max(1, len(occurs) // ONE_IN))]
+    few = np.argsort(-occurs, kind="stable")[
+        : min(MAX_HUBS, max(1, len(occurs) // ONE_IN))
+    ]
     # The skewness of k-occurrence measures hubs since Radovanović et al. (2010).
     off = occurs - occurs.mean()
     spread = float(np.square(off).mean())
@@ -269,7 +286,12 @@ def counts_bias(model: FactorModel) -> bool:
     (True, False, False)
     """
     told = model.right_bias is not None and np.ptp(model.right_bias) > 0
-    return bool(told and model.link != "softmax" and model.link.sees_biases and model.n_right <= MAX_ROWS)
+    return bool(
+        told
+        and model.link != "softmax"
+        and model.link.sees_biases
+        and model.n_right <= MAX_ROWS
+    )
 
 
 def stored_rows(side: Side, *, both: bool) -> Matrix:
@@ -286,7 +308,9 @@ def stored_rows(side: Side, *, both: bool) -> Matrix:
     return np.column_stack([side.rows, side.bias.astype(side.rows.dtype), *constant])
 
 
-def bias_columns(side: Side, lists: NeighbourLists, first: Indices | None = None, *, both: bool) -> BiasColumns:
+def bias_columns(
+    side: Side, lists: NeighbourLists, first: Indices | None = None, *, both: bool
+) -> BiasColumns:
     """Compare lists of nearest rows with those that count the bias in.
 
     Parameters
@@ -311,7 +335,9 @@ def bias_columns(side: Side, lists: NeighbourLists, first: Indices | None = None
     return BiasColumns(lists.overlap(stored), n, len(lists.rows), 1 + both)
 
 
-def beside_bias(side: Side, rows: Indices, n: int, *, both: bool) -> tuple[Neighbourhood, ...]:
+def beside_bias(
+    side: Side, rows: Indices, n: int, *, both: bool
+) -> tuple[Neighbourhood, ...]:
     """List the nearest of a few rows without their bias, and with it among the factors; copies count it, too.
 
     Examples

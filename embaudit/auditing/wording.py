@@ -7,7 +7,15 @@ from __future__ import annotations
 
 import re
 
-from embaudit.model import OPPOSITE, Equivalence, FactorModel, Pairs, Role, SideName, Softmax
+from embaudit.model import (
+    OPPOSITE,
+    Equivalence,
+    FactorModel,
+    Pairs,
+    Role,
+    SideName,
+    Softmax,
+)
 
 NOUNS = {Equivalence.PROBABILITIES: "probability", Equivalence.RANKINGS: "ranking"}
 
@@ -21,7 +29,11 @@ def is_alone(model: FactorModel) -> bool:
     >>> is_alone(FactorModel.from_vectors([[1.0]])), is_alone(FactorModel.from_softmax([[1.0]]))
     (True, False)
     """
-    return model.left is None and model.compared is None and not isinstance(model.link, Softmax)
+    return (
+        model.left is None
+        and model.compared is None
+        and not isinstance(model.link, Softmax)
+    )
 
 
 def worded_for(model: FactorModel, text: str) -> str:
@@ -35,7 +47,11 @@ def worded_for(model: FactorModel, text: str) -> str:
     """
     if not is_alone(model):
         return text
-    return text.replace("predictions", "scores").replace("Predictions", "Scores").replace("prediction as", "score as")
+    return (
+        text.replace("predictions", "scores")
+        .replace("Predictions", "Scores")
+        .replace("prediction as", "score as")
+    )
 
 
 def in_titles(model: FactorModel, text: str) -> str:
@@ -49,7 +65,11 @@ def in_titles(model: FactorModel, text: str) -> str:
     """
     titles = {"user": model.title("left"), "item": model.title("right")}
     titles |= {name.capitalize(): title.capitalize() for name, title in titles.items()}
-    return re.sub(r"\b([Uu]ser|[Ii]tem)(s?)\b", lambda word: titles[word[1]] + word[2], worded_for(model, text))
+    return re.sub(
+        r"\b([Uu]ser|[Ii]tem)(s?)\b",
+        lambda word: titles[word[1]] + word[2],
+        worded_for(model, text),
+    )
 
 
 def prediction_noun(model: FactorModel) -> str:
@@ -85,7 +105,11 @@ def seen_of(model: FactorModel) -> str:
     >>> seen_of(model), seen_of(model.replace(link="ranking"))
     ('what is predicted', 'their scores')
     """
-    return "their scores" if model.predicts is Equivalence.RANKINGS else "what is predicted"
+    return (
+        "their scores"
+        if model.predicts is Equivalence.RANKINGS
+        else "what is predicted"
+    )
 
 
 def names_of(model: FactorModel, role: Role = "right") -> dict[str, str]:
@@ -102,5 +126,7 @@ def names_of(model: FactorModel, role: Role = "right") -> dict[str, str]:
         "prediction": prediction_noun(model),
         "predictions": predictions,
         "seen": seen_of(model),
-        "theirs": "their scores" if model.predicts is Equivalence.RANKINGS else "their predictions",
+        "theirs": "their scores"
+        if model.predicts is Equivalence.RANKINGS
+        else "their predictions",
     }

@@ -33,10 +33,14 @@ BLOCKS = "one of tensors, rows, coordinates, shell patterns of names such as 'la
 
 
 def _listed_names(names: Sequence[str]) -> str:
-    return listed([repr(name) if name else "an array without a name" for name in names], 3)
+    return listed(
+        [repr(name) if name else "an array without a name" for name in names], 3
+    )
 
 
-def _matched(x: Readable, y: Readable, missing: str) -> tuple[dict[str, tuple[str, str]], list[str]]:
+def _matched(
+    x: Readable, y: Readable, missing: str
+) -> tuple[dict[str, tuple[str, str]], list[str]]:
     """Return the tensors of both sides, by the name they share, and notes on those left out."""
     require_one_of(missing, "missing", ("error", "skip"))
     if len(x.tensors) == len(y.tensors) == 1 and (is_single(x) or is_single(y)):
@@ -45,10 +49,19 @@ def _matched(x: Readable, y: Readable, missing: str) -> tuple[dict[str, tuple[st
         return {in_x or in_y: (in_x, in_y)}, []
     only_x = [name for name in x.tensors if name not in y.tensors]
     only_y = [name for name in y.tensors if name not in x.tensors]
-    alone = [(side, _listed_names(names)) for side, names in (("x", only_x), ("y", only_y)) if names]
+    alone = [
+        (side, _listed_names(names))
+        for side, names in (("x", only_x), ("y", only_y))
+        if names
+    ]
     if alone and missing == "error":
         remedy = "rename them, or compare what both have with --missing=skip"
-        raise must_be("x and y", "of the same keys", ", ".join(f"only {side} has {n}" for side, n in alone), remedy)
+        raise must_be(
+            "x and y",
+            "of the same keys",
+            ", ".join(f"only {side} has {n}" for side, n in alone),
+            remedy,
+        )
     common = {name: (name, name) for name in x.tensors if name in y.tensors}
     if not common:
         raise must_be("x and y", "of at least one common key", "none")
@@ -60,7 +73,9 @@ def _by_label(x: Readable, y: Readable, labels: Any) -> tuple[Readable, Readable
     flat = np.ravel(np.asarray(labels))
     sides = [source[UNNAMED].reshape(-1) for source in (x, y)]
     if len(flat) != len(sides[0]):
-        raise must_be("labels", f"one for each of the {len(sides[0])} entries", len(flat))
+        raise must_be(
+            "labels", f"one for each of the {len(sides[0])} entries", len(flat)
+        )
     flat = flat.astype(str) if flat.dtype == object else flat
     # np.unique sorts the labels: `appearance` brings them back into the order in which they first stand.
     values, first, index = np.unique(flat, return_index=True, return_inverse=True)
@@ -68,14 +83,22 @@ def _by_label(x: Readable, y: Readable, labels: Any) -> tuple[Readable, Readable
     order, cuts = np.argsort(index, kind="stable"), np.bincount(index).cumsum()[:-1]
     parts = [np.split(side[order], cuts) for side in sides]
     appearance = np.argsort(first)
-    left, right = (Memory({str(values[i]): pieces[i] for i in appearance}) for pieces in parts)
+    left, right = (
+        Memory({str(values[i]): pieces[i] for i in appearance}) for pieces in parts
+    )
     return left, right
 
 
 def _cut(blocks: Any, x: Readable, y: Readable, shape: Shape) -> tuple[str, Any]:
     """Return how to cut, in a word, and the patterns or labels that go with it."""
     if blocks is None:
-        return ("tensors" if not is_single(x) else "rows" if len(shape) > 1 else "coordinates"), None
+        return (
+            "tensors"
+            if not is_single(x)
+            else "rows"
+            if len(shape) > 1
+            else "coordinates"
+        ), None
     if isinstance(blocks, str):
         if blocks in CUTS:
             return blocks, None
@@ -83,25 +106,44 @@ def _cut(blocks: Any, x: Readable, y: Readable, shape: Shape) -> tuple[str, Any]
             return "names", [pattern.strip() for pattern in blocks.split(",")]
     elif is_single(x) and is_single(y) and np.ndim(blocks):
         return "labels", blocks
-    elif isinstance(blocks, (list, tuple)) and blocks and all(isinstance(pattern, str) for pattern in blocks):
+    elif (
+        isinstance(blocks, (list, tuple))
+        and blocks
+        and all(isinstance(pattern, str) for pattern in blocks)
+    ):
         return "names", blocks
     raise must_be("blocks", BLOCKS, repr(blocks))
 
 
-def _owners(patterns: Sequence[str], names: Sequence[str]) -> tuple[dict[str, str], list[str]]:
+def _owners(
+    patterns: Sequence[str], names: Sequence[str]
+) -> tuple[dict[str, str], list[str]]:
     """Return the first pattern that matches each name, and a note on patterns that match none."""
-    idle = [repr(p) for p in patterns if not any(fnmatch.fnmatchcase(name, p) for name in names)]
+    idle = [
+        repr(p)
+        for p in patterns
+        if not any(fnmatch.fnmatchcase(name, p) for name in names)
+    ]
     if len(idle) == len(patterns):
         remedy = f"the names are {_listed_names(names)}"
-        raise must_be("blocks", "of patterns that match some name", ", ".join(idle), remedy)
-    owners = {name: next((p for p in patterns if fnmatch.fnmatchcase(name, p)), "other") for name in names}
+        raise must_be(
+            "blocks", "of patterns that match some name", ", ".join(idle), remedy
+        )
+    owners = {
+        name: next((p for p in patterns if fnmatch.fnmatchcase(name, p)), "other")
+        for name in names
+    }
     return owners, [f"no name matches {', '.join(idle)}"] * bool(idle)
 
 
 def _sums(tensors: dict[str, SharedTensor]) -> dict[str, BlockSums]:
     """Sum up every tensor, on all cores where that pays."""
     files = {
-        name: [file for source, own in zip((t.x, t.y), t.names, strict=True) if (file := file_of(source, own))]
+        name: [
+            file
+            for source, own in zip((t.x, t.y), t.names, strict=True)
+            if (file := file_of(source, own))
+        ]
         for name, t in tensors.items()
     }
 
@@ -112,10 +154,14 @@ def _sums(tensors: dict[str, SharedTensor]) -> dict[str, BlockSums]:
 
     few = sum(tensor.size for tensor in tensors.values()) < FEW_ENTRIES
     parts = map(summed, tensors) if few else parallel_map(summed, tensors)
-    return dict(zip(tensors, track(parts, "comparing tensors", len(tensors)), strict=True))
+    return dict(
+        zip(tensors, track(parts, "comparing tensors", len(tensors)), strict=True)
+    )
 
 
-def block_cosines(x: Any, y: Any, blocks: Any = None, *, missing: Literal["error", "skip"] = "error") -> BlockCosines:
+def block_cosines(
+    x: Any, y: Any, blocks: Any = None, *, missing: Literal["error", "skip"] = "error"
+) -> BlockCosines:
     """Compare two vectors block by block and as a whole.
 
     The global cosine is ρ × the weighted mean of the local cosines, where ρ is the cosine of the two profiles of
@@ -161,11 +207,19 @@ def block_cosines(x: Any, y: Any, blocks: Any = None, *, missing: Literal["error
         a, b = left.tensors[in_x], right.tensors[in_y]
         if a.shape != b.shape:
             where = f"x and y at {name!r}" if name else "x and y"
-            raise must_be(where, "of one shape", f"{a.shape} and {b.shape}", "transpose or slice one of them")
+            raise must_be(
+                where,
+                "of one shape",
+                f"{a.shape} and {b.shape}",
+                "transpose or slice one of them",
+            )
         shapes[name] = a.shape
         dtypes[a.dtype, b.dtype] += 1
     different = [(a, b, n) for (a, b), n in dtypes.items() if a != b]
-    notes += [f"{counted(n, 'tensor')} {'is' if n == 1 else 'are'} {a} in x and {b} in y" for a, b, n in different]
+    notes += [
+        f"{counted(n, 'tensor')} {'is' if n == 1 else 'are'} {a} in x and {b} in y"
+        for a, b, n in different
+    ]
     cut, parts = _cut(blocks, left, right, next(iter(shapes.values())))
     owners: dict[str, str] = {}
     if cut == "labels":
@@ -178,36 +232,66 @@ def block_cosines(x: Any, y: Any, blocks: Any = None, *, missing: Literal["error
     # Entries of a block, of tensors that have any; a vector is one row.
     shapes = {name: shape for name, shape in shapes.items() if prod(shape)}
     inner = {
-        name: 1 if cut == "coordinates" else prod(shape[1:]) if cut == "rows" and len(shape) > 1 else prod(shape)
+        name: 1
+        if cut == "coordinates"
+        else prod(shape[1:])
+        if cut == "rows" and len(shape) > 1
+        else prod(shape)
         for name, shape in shapes.items()
     }
-    tensors = {name: SharedTensor(left, right, names[name], count) for name, count in inner.items()}
+    tensors = {
+        name: SharedTensor(left, right, names[name], count)
+        for name, count in inner.items()
+    }
     n_blocks = sum(tensor.count for tensor in tensors.values())
     if n_blocks > MAX_BLOCKS:
-        raise must_be("the number of blocks", f"at most {MAX_BLOCKS:,}", f"{n_blocks:,}", "cut into larger blocks")
+        raise must_be(
+            "the number of blocks",
+            f"at most {MAX_BLOCKS:,}",
+            f"{n_blocks:,}",
+            "cut into larger blocks",
+        )
     sums = _sums(tensors)
     # Either each tensor brings its blocks, or all tensors of a pattern add up to one.
     if owners:
         groups: dict[str, list[str]] = defaultdict(list)
         for name in tensors:
             groups[owners[name]].append(name)
-        lined_up = [concatenate([sums[name] for name in group]).total() for group in groups.values()]
-        sizes = np.array([sum(tensors[name].size for name in group) for group in groups.values()])
-        block_names = BlockNames(cut, tuple(groups), ((),) * len(groups), tuple(range(len(groups) + 1)))
+        lined_up = [
+            concatenate([sums[name] for name in group]).total()
+            for group in groups.values()
+        ]
+        sizes = np.array(
+            [sum(tensors[name].size for name in group) for group in groups.values()]
+        )
+        block_names = BlockNames(
+            cut, tuple(groups), ((),) * len(groups), tuple(range(len(groups) + 1))
+        )
     else:
         lined_up = list(sums.values())
-        sizes = np.concatenate([np.full(tensor.count, tensor.inner) for tensor in tensors.values()])
+        sizes = np.concatenate(
+            [np.full(tensor.count, tensor.inner) for tensor in tensors.values()]
+        )
         starts = np.cumsum([0, *(tensor.count for tensor in tensors.values())]).tolist()
-        block_names = BlockNames(cut, tuple(tensors), tuple(shapes.values()), tuple(starts))
+        block_names = BlockNames(
+            cut, tuple(tensors), tuple(shapes.values()), tuple(starts)
+        )
     result = BlockCosines(concatenate(lined_up), sizes, block_names, tuple(notes))
     for side, squares in zip("xy", result.sums.products[:2], strict=True):
         if not squares.any():
-            raise must_be(side, "nonzero somewhere", "zeros only", "a zero vector has no cosine")
+            raise must_be(
+                side, "nonzero somewhere", "zeros only", "a zero vector has no cosine"
+            )
     return result
 
 
 def explain_pair(
-    vectors: FactorModel | ArrayLike, i: int, j: int, *, role: SideName | str = "right", groups: ArrayLike | None = None
+    vectors: FactorModel | ArrayLike,
+    i: int,
+    j: int,
+    *,
+    role: SideName | str = "right",
+    groups: ArrayLike | None = None,
 ) -> BlockCosines:
     """Split the cosine of two items into the contributions of dimensions, or of groups of dimensions.
 
@@ -233,9 +317,17 @@ def explain_pair(
     >>> result.to_frame()["contribution"].round(3).to_dict()
     {'popularity': 0.9, 'taste': 0.0}
     """
-    model = vectors if isinstance(vectors, FactorModel) else FactorModel.from_vectors(vectors)
+    model = (
+        vectors
+        if isinstance(vectors, FactorModel)
+        else FactorModel.from_vectors(vectors)
+    )
     factors = model.factors(role)
     for row in (i, j):
         if not is_integer(row) or not 0 <= row < len(factors):
-            raise must_be("the rows of a pair", f"from 0 to {len(factors) - 1}", repr(row))
-    return block_cosines(factors[i], factors[j], None if groups is None else np.asarray(groups))
+            raise must_be(
+                "the rows of a pair", f"from 0 to {len(factors) - 1}", repr(row)
+            )
+    return block_cosines(
+        factors[i], factors[j], None if groups is None else np.asarray(groups)
+    )

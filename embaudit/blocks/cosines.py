@@ -82,7 +82,9 @@ class LocalThreshold(Result):
         10 local cosines are below 0.5. Were none, that would guarantee a global cosine of at least 0.4000 with these
         block norms, and of at least 0 with any others. It is 0.7000.
         """
-        below = counted(self.n_below, "local cosine") if self.n_below else "No local cosine"
+        below = (
+            counted(self.n_below, "local cosine") if self.n_below else "No local cosine"
+        )
         promise = "That guarantees" if self.holds else "Were none, that would guarantee"
         return (
             f"{below} {'are' if self.n_below > 1 else 'is'} below {self.level:.15g}. {promise} a global cosine of at "
@@ -130,7 +132,11 @@ class BlockNames:
         owner, shape, at = self.owners[i], self.shapes[i], int(block) - self.starts[i]
         if self.cut == "coordinates" and shape:
             return f"{owner}[{', '.join(str(int(j)) for j in np.unravel_index(at, shape))}]"
-        return f"{owner}[{at}]" if self.cut == "rows" and len(shape) > 1 else owner or "all"
+        return (
+            f"{owner}[{at}]"
+            if self.cut == "rows" and len(shape) > 1
+            else owner or "all"
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,9 +164,30 @@ class BlockCosines(Drawn):
     """Remarks: tensors left out, dtypes that differ."""
 
     RECORD = (
-        *("global_cosine", "norm_cosine", "mean_cosine", "plain_mean_cosine", "identity_error", "x_norm", "y_norm"),
-        *("bounds", "bounds_without_norms", "zero_blocks", "notes", "partition=names.cut", "n_blocks=__len__"),
-        *("n_entries", "norm_gap", "direction_gap", "blocks_left_out", "blocks=most_different"),
+        *(
+            "global_cosine",
+            "norm_cosine",
+            "mean_cosine",
+            "plain_mean_cosine",
+            "identity_error",
+            "x_norm",
+            "y_norm",
+        ),
+        *(
+            "bounds",
+            "bounds_without_norms",
+            "zero_blocks",
+            "notes",
+            "partition=names.cut",
+            "n_blocks=__len__",
+        ),
+        *(
+            "n_entries",
+            "norm_gap",
+            "direction_gap",
+            "blocks_left_out",
+            "blocks=most_different",
+        ),
     )
 
     def __len__(self) -> int:
@@ -206,12 +233,16 @@ class BlockCosines(Drawn):
     @cached_property
     def x_norm(self) -> float:
         """Norm of x."""
-        return math.ldexp(math.sqrt(self._total.products[0, 0]), int(self._total.exponents[0, 0]))
+        return math.ldexp(
+            math.sqrt(self._total.products[0, 0]), int(self._total.exponents[0, 0])
+        )
 
     @cached_property
     def y_norm(self) -> float:
         """Norm of y."""
-        return math.ldexp(math.sqrt(self._total.products[1, 0]), int(self._total.exponents[1, 0]))
+        return math.ldexp(
+            math.sqrt(self._total.products[1, 0]), int(self._total.exponents[1, 0])
+        )
 
     @cached_property
     def _products_of_norms(self) -> tuple[Floats, float]:
@@ -239,7 +270,11 @@ class BlockCosines(Drawn):
     @cached_property
     def mean_cosine(self) -> float:
         """Mean of the local cosines weighted by `w_b`; NaN where no block is nonzero in both."""
-        return math.fsum(self.contributions) / self.norm_cosine if self.norm_cosine else math.nan
+        return (
+            math.fsum(self.contributions) / self.norm_cosine
+            if self.norm_cosine
+            else math.nan
+        )
 
     @cached_property
     def plain_mean_cosine(self) -> float:
@@ -300,7 +335,11 @@ class BlockCosines(Drawn):
     def zero_blocks(self) -> dict[str, int]:
         """Blocks that are zero in x only, in y only and in both."""
         x, y, _ = self.sums.products == 0
-        return {"x": int((x & ~y).sum()), "y": int((y & ~x).sum()), "both": int((x & y).sum())}
+        return {
+            "x": int((x & ~y).sum()),
+            "y": int((y & ~x).sum()),
+            "both": int((x & y).sum()),
+        }
 
     @cached_property
     def norm_gaps(self) -> Floats:
@@ -312,7 +351,9 @@ class BlockCosines(Drawn):
     def direction_gaps(self) -> Floats:
         """`w_b(1 − c_b)`, each block's part of `ρ − global`."""
         # Σ w_b − Σ w_b c_b; a block that is zero on a side has weight 0 and no part in it.
-        return np.asarray(self.weights * (1 - np.where(self.is_defined, self.cosines, 1.0)))
+        return np.asarray(
+            self.weights * (1 - np.where(self.is_defined, self.cosines, 1.0))
+        )
 
     @property
     def norm_gap(self) -> float:
@@ -335,7 +376,9 @@ class BlockCosines(Drawn):
         # Blocks before plus blocks after: subtracting a large block from the total would leave its rounding error.
         nothing = np.zeros((3, 1))
         before = np.concatenate([nothing, self._shared.cumsum(axis=1)[:, :-1]], axis=1)
-        after = np.concatenate([self._shared[:, ::-1].cumsum(axis=1)[:, -2::-1], nothing], axis=1)
+        after = np.concatenate(
+            [self._shared[:, ::-1].cumsum(axis=1)[:, -2::-1], nothing], axis=1
+        )
         return BlockSums(before + after, self.sums.exponents).cosines()
 
     @property
@@ -358,7 +401,9 @@ class BlockCosines(Drawn):
     @property
     def _extremes(self) -> tuple[float, float]:
         defined = self.cosines[self.is_defined]
-        return (float(defined.min()), float(defined.max())) if len(defined) else (0.0, 0.0)
+        return (
+            (float(defined.min()), float(defined.max())) if len(defined) else (0.0, 0.0)
+        )
 
     @property
     def _n_live(self) -> int:
@@ -387,8 +432,15 @@ class BlockCosines(Drawn):
 
     def explain(self) -> str:
         """Describe how the local cosines make up the global one, and the range they allow."""
-        low, high = (round_to(end, 4) for round_to, end in zip((down, up), self.bounds, strict=True))
-        mean = f"× {self.mean_cosine:.4f}, the weighted mean cosine" if self.norm_cosine else "as both lie in none"
+        low, high = (
+            round_to(end, 4)
+            for round_to, end in zip((down, up), self.bounds, strict=True)
+        )
+        mean = (
+            f"× {self.mean_cosine:.4f}, the weighted mean cosine"
+            if self.norm_cosine
+            else "as both lie in none"
+        )
         text = (
             f"The global cosine is {self.global_cosine:.4f}: {self.norm_cosine:.4f}, the cosine of the block norms, "
             f"{mean} of {counted(len(self), 'block')} (by {self.names.cut}, {self.n_entries:,} entries).\n"
@@ -399,7 +451,9 @@ class BlockCosines(Drawn):
         counts = f"{zero['x']} in x only, {zero['y']} in y only, {zero['both']} in both"
         return f"{text}\nZero blocks: {counts}." if any(zero.values()) else text
 
-    def largest_gaps(self, *, share: float | None = 0.9, limit: int = 20) -> pd.DataFrame:
+    def largest_gaps(
+        self, *, share: float | None = 0.9, limit: int = 20
+    ) -> pd.DataFrame:
         """List the fewest blocks that make up a share of the gap `1 − global`, largest first.
 
         Parameters
@@ -423,7 +477,11 @@ class BlockCosines(Drawn):
         shares = self.gaps[order] / (total or 1.0)
         needed = len(order)
         if share is not None:
-            needed = int(np.searchsorted(np.cumsum(shares), share * (1 - 1e-12))) + 1 if total > ROUNDING else 0
+            needed = (
+                int(np.searchsorted(np.cumsum(shares), share * (1 - 1e-12))) + 1
+                if total > ROUNDING
+                else 0
+            )
         frame = self._frame(order[: min(needed, as_count(limit, "limit", least=0))])
         frame["gap_share"] = shares[: len(frame)]
         frame["cumulative_share"] = np.cumsum(shares)[: len(frame)]
@@ -443,7 +501,9 @@ class BlockCosines(Drawn):
             "without": self.without,
         }
         index = pd.Index(self.names[blocks], name="block", dtype=object)
-        return pd.DataFrame({name: values[blocks] for name, values in columns.items()}, index=index)
+        return pd.DataFrame(
+            {name: values[blocks] for name, values in columns.items()}, index=index
+        )
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row a block, in the order of the source."""

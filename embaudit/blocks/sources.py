@@ -25,7 +25,9 @@ def _is_numbers(values: Any) -> bool:
 def _as_leaf(values: Any) -> Any | None:
     """Return an array-like with shape and dtype, or None for a container of several."""
     # Tensors and arrays know what they are; lists are arrays if all their leaves are numbers, else containers.
-    if hasattr(values, "detach") or (hasattr(values, "dtype") and hasattr(values, "reshape")):
+    if hasattr(values, "detach") or (
+        hasattr(values, "dtype") and hasattr(values, "reshape")
+    ):
         return values
     if isinstance(values, Mapping):
         return None
@@ -42,7 +44,9 @@ def _leaves(values: Any, prefix: str) -> Iterator[tuple[str, Any]]:
     if leaf is not None:
         yield prefix, leaf
         return
-    for key, value in values.items() if isinstance(values, Mapping) else enumerate(values):
+    for key, value in (
+        values.items() if isinstance(values, Mapping) else enumerate(values)
+    ):
         yield from _leaves(value, f"{prefix}.{key}" if prefix else str(key))
 
 
@@ -83,7 +87,11 @@ def as_source(values: Any, side: str) -> Readable:
         pairs = list(_leaves(values, ""))
         arrays = dict(pairs)
         if len(arrays) < len(pairs):
-            raise must_be(f"the names in {side}", "unique once nested keys are joined by a dot", "one of them twice")
+            raise must_be(
+                f"the names in {side}",
+                "unique once nested keys are joined by a dot",
+                "one of them twice",
+            )
         source = Memory(arrays)
     if not any(tensor.size for tensor in source.tensors.values()):
         raise must_be(side, "at least one array with an entry", "nothing")
@@ -91,5 +99,7 @@ def as_source(values: Any, side: str) -> Readable:
         if not tensor.is_real:
             # A format that refuses the array itself names the remedy.
             source.open(name)
-            raise must_be(f"tensor {name!r}", "an array of real numbers", f"dtype {tensor.dtype}")
+            raise must_be(
+                f"tensor {name!r}", "an array of real numbers", f"dtype {tensor.dtype}"
+            )
     return source

@@ -43,7 +43,9 @@ class BlockSums:
         xx, yy, xy = self.products
         squares = xx * yy
         # One square root of a product rounds once less than a product of two; a block's units keep it in range.
-        cosines: Floats = np.divide(xy, np.sqrt(squares), out=np.full(len(xy), np.nan), where=squares > 0)
+        cosines: Floats = np.divide(
+            xy, np.sqrt(squares), out=np.full(len(xy), np.nan), where=squares > 0
+        )
         return np.clip(cosines, -1, 1)
 
     def in_units_of_the_largest(self) -> BlockSums:
@@ -62,14 +64,21 @@ class BlockSums:
     def total(self) -> BlockSums:
         """Add all blocks up to one, each sum rounded once."""
         same = self.in_units_of_the_largest()
-        sums = [float(s.sum()) if len(s) >= MANY_BLOCKS else math.fsum(s.tolist()) for s in same.products]
+        sums = [
+            float(s.sum()) if len(s) >= MANY_BLOCKS else math.fsum(s.tolist())
+            for s in same.products
+        ]
         return BlockSums(np.array(sums)[:, None], same.exponents[:, :1])
 
 
 def concatenate(parts: list[BlockSums]) -> BlockSums:
     """Line up the blocks of several tensors."""
-    products, exponents = ([getattr(sums, name) for sums in parts] for name in ("products", "exponents"))
-    return BlockSums(np.concatenate(products, axis=1), np.concatenate(exponents, axis=1))
+    products, exponents = (
+        [getattr(sums, name) for sums in parts] for name in ("products", "exponents")
+    )
+    return BlockSums(
+        np.concatenate(products, axis=1), np.concatenate(exponents, axis=1)
+    )
 
 
 @dataclass(frozen=True)
@@ -103,7 +112,10 @@ class SharedTensor:
         step = PIECE // self.inner * self.inner or PIECE
         outer = self.size if self.inner <= PIECE else self.inner
         both = np.empty((2, step))
-        reads = [source.open(name) for source, name in zip((self.x, self.y), self.names, strict=True)]
+        reads = [
+            source.open(name)
+            for source, name in zip((self.x, self.y), self.names, strict=True)
+        ]
         for begin in range(0, self.size, outer):
             for start in range(begin, begin + outer, READ * step):
                 length = min(READ * step, begin + outer - start)
@@ -121,10 +133,17 @@ class SharedTensor:
         largest = np.zeros((2, self.count))
         for blocks, piece in self.pieces():
             with np.errstate(invalid="ignore"):
-                largest[:, blocks] = np.maximum(largest[:, blocks], np.abs(piece).max(axis=2))
+                largest[:, blocks] = np.maximum(
+                    largest[:, blocks], np.abs(piece).max(axis=2)
+                )
         for side, name, values in zip("xy", self.names, largest, strict=True):
             if not np.isfinite(values).all():
-                raise must_be(f"{name or 'every entry'} in {side}", "finite", "nan or infinity", "repair or drop it")
+                raise must_be(
+                    f"{name or 'every entry'} in {side}",
+                    "finite",
+                    "nan or infinity",
+                    "repair or drop it",
+                )
         return np.frexp(largest)[1]
 
     def products(self, exponents: Integers | None = None) -> Floats:
@@ -135,14 +154,23 @@ class SharedTensor:
                 if exponents is not None:
                     np.ldexp(piece, -exponents[:, blocks, None], out=piece)
                 terms = (piece[0] * piece[0], piece[1] * piece[1], piece[0] * piece[1])
-                parts.append(np.stack([term.sum(axis=1) if term.shape[1] > 1 else term[:, 0] for term in terms]))
+                parts.append(
+                    np.stack(
+                        [
+                            term.sum(axis=1) if term.shape[1] > 1 else term[:, 0]
+                            for term in terms
+                        ]
+                    )
+                )
         # Every block has as many parts as every other: one where pieces hold whole blocks.
         by_block = np.concatenate(parts, axis=1).reshape(3, self.count, -1)
         if by_block.shape[2] == 1:
             return by_block[:, :, 0]
         # Infinity, where sums leave the range of float64, calls for powers of two: fsum would raise an OverflowError.
         sums = np.full(by_block.shape[:2], np.inf)
-        for cell in zip(*np.nonzero(np.abs(by_block).sum(axis=2) < np.inf), strict=True):
+        for cell in zip(
+            *np.nonzero(np.abs(by_block).sum(axis=2) < np.inf), strict=True
+        ):
             sums[cell] = math.fsum(by_block[cell])
         return sums
 
@@ -162,7 +190,10 @@ class SharedTensor:
         """
         # Squares of float32 and narrower numbers, and their sums, never leave the range of float64.
         sources = zip((self.x, self.y), self.names, strict=True)
-        narrow = all(source.tensors[name].dtype in ("float32", "float16", "bfloat16") for source, name in sources)
+        narrow = all(
+            source.tensors[name].dtype in ("float32", "float16", "bfloat16")
+            for source, name in sources
+        )
         products = self.products()
         in_range = (products[:2] >= 1 / SAFE) & (products[:2] <= SAFE)
         if np.isfinite(products).all() and (narrow or in_range.all()):

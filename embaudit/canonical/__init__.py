@@ -1,9 +1,20 @@
 """The canonical form of a model, where the model sits among its equivalents, and what its predictions pin down."""
 
-from embaudit.canonical.form import EXPONENTS, CanonicalForm, at_exponent, canonical_form
+from embaudit.canonical.form import (
+    EXPONENTS,
+    CanonicalForm,
+    at_exponent,
+    canonical_form,
+)
 from embaudit.canonical.identified import identified_cosines, identified_factors
 from embaudit.canonical.pinned import Flip, Moved, Pinning, pinned_test
-from embaudit.canonical.position import FactorScaling, HiddenBias, Position, hidden_biases, position
+from embaudit.canonical.position import (
+    FactorScaling,
+    HiddenBias,
+    Position,
+    hidden_biases,
+    position,
+)
 from embaudit.canonical.row_span import in_span, seen_directions
 
 __all__ = [

@@ -61,7 +61,12 @@ def balance(left_root: Matrix, right_root: Matrix) -> Balance:
     u, s, vt = np.linalg.svd(left_root @ right_root.T)
     rank = int(np.sum(s > RESOLVED * s[0]))
     scale = np.sqrt(s[:rank])
-    return Balance({"left": right_root.T @ vt[:rank].T / scale, "right": left_root.T @ u[:, :rank] / scale})
+    return Balance(
+        {
+            "left": right_root.T @ vt[:rank].T / scale,
+            "right": left_root.T @ u[:, :rank] / scale,
+        }
+    )
 
 
 def balanced_maps(model: FactorModel, *, counted: bool = False) -> Balance | None:
@@ -80,8 +85,13 @@ def balanced_maps(model: FactorModel, *, counted: bool = False) -> Balance | Non
     True
     """
     left, right = model.side("left"), model.side("right")
-    if model.link.unit_sides or (counted and (left.counts is None or right.counts is None)):
+    if model.link.unit_sides or (
+        counted and (left.counts is None or right.counts is None)
+    ):
         return None
     weights = (left.counts, right.counts) if counted else (None, None)
-    roots = [triangular_factor(side.rows, weight) for side, weight in zip((left, right), weights, strict=True)]
+    roots = [
+        triangular_factor(side.rows, weight)
+        for side, weight in zip((left, right), weights, strict=True)
+    ]
     return balance(*roots) if np.any(roots[0] @ roots[1].T) else None

@@ -7,7 +7,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from embaudit.canonical.form import EXPONENTS, CanonicalForm, at_exponent, canonical_form
+from embaudit.canonical.form import (
+    EXPONENTS,
+    CanonicalForm,
+    at_exponent,
+    canonical_form,
+)
 from embaudit.canonical.row_span import turned
 from embaudit.core.checked import Floats, Vector
 from embaudit.core.parallel import raise_if_cancelled
@@ -21,7 +26,10 @@ from embaudit.model.equivalence import Equivalence
 
 CANONICAL = "canonical"
 """The kind of the models at an exponent."""
-PREDICTS: dict[Role, float] = {"right": EXPONENTS["left-whitened"], "left": EXPONENTS["right-whitened"]}
+PREDICTS: dict[Role, float] = {
+    "right": EXPONENTS["left-whitened"],
+    "left": EXPONENTS["right-whitened"],
+}
 """The exponent at which the cosines within a side are prediction cosines."""
 
 
@@ -70,8 +78,13 @@ class EquivalentModel(Recorded):
     ) -> EquivalentModel:
         """Name what a gauge makes of a model."""
         if shift is None:
-            shift = max(float(np.linalg.norm(gauge.left_shift)), float(np.linalg.norm(gauge.right_shift)))
-        return cls(name, kind, title or name, gauge.condition_number, shift, gauge, exponent)
+            shift = max(
+                float(np.linalg.norm(gauge.left_shift)),
+                float(np.linalg.norm(gauge.right_shift)),
+            )
+        return cls(
+            name, kind, title or name, gauge.condition_number, shift, gauge, exponent
+        )
 
     @property
     def rank(self) -> int:
@@ -90,8 +103,12 @@ class EquivalentModel(Recorded):
         if not self.shift or self.gauge is None:
             return 0.0
         after = self.gauge.right_shift, self.gauge.left_shift
-        right, left = map(np.linalg.norm, after if self.form is None else _centres(self.form))
-        return self.shift / model.side("right" if right >= left else "left").median_length
+        right, left = map(
+            np.linalg.norm, after if self.form is None else _centres(self.form)
+        )
+        return (
+            self.shift / model.side("right" if right >= left else "left").median_length
+        )
 
     def called(self, role: Role) -> str:
         """Name it to people by what its cosines of one kind of pairs are.
@@ -112,8 +129,14 @@ class EquivalentModel(Recorded):
         """Make the equivalent model, by a gauge with as many columns as before, or with all where it rescales them."""
         if self.basis is not None and model.rank != self.rank:
             is_stored = model.rank == len(self.basis)
-            made = replace(self, basis=None).of(turned(model, self.basis if is_stored else self.basis.T))
-            return turned(made, self.basis.T) if is_stored and self.gauge is not None else made
+            made = replace(self, basis=None).of(
+                turned(model, self.basis if is_stored else self.basis.T)
+            )
+            return (
+                turned(made, self.basis.T)
+                if is_stored and self.gauge is not None
+                else made
+            )
         if self.gauge is not None:
             return self.gauge.act(model)
         assert self.exponent is not None
@@ -157,7 +180,10 @@ def canonical_models(model: FactorModel) -> Iterator[EquivalentModel]:
     }
     for name, exponent in EXPONENTS.items():
         raise_if_cancelled()
-        yield replace(equivalent_at(form, exponent, f"exponent {exponent:g} ({titles[name]})"), title=titles[name])
+        yield replace(
+            equivalent_at(form, exponent, f"exponent {exponent:g} ({titles[name]})"),
+            title=titles[name],
+        )
 
 
 def _centres(form: CanonicalForm) -> tuple[Vector, Vector]:
@@ -171,7 +197,12 @@ def equivalent_at(form: CanonicalForm, exponent: float, name: str) -> Equivalent
     if gauge is not None:
         # The length of a shift means something beside the rows at hand, before the axes change.
         shift = max(float(np.linalg.norm(centre)) for centre in _centres(form))
-        return replace(EquivalentModel.by(gauge, name, CANONICAL, exponent=exponent, shift=shift), form=form)
+        return replace(
+            EquivalentModel.by(gauge, name, CANONICAL, exponent=exponent, shift=shift),
+            form=form,
+        )
     # No gauge reaches the model: a direction that no prediction sees is dropped. Rounding grows by κ of the map.
     kappa = float(np.linalg.cond(form.maps(exponent)["left"]))
-    return EquivalentModel(name, CANONICAL, name, float("nan"), 0.0, None, exponent, kappa, form=form)
+    return EquivalentModel(
+        name, CANONICAL, name, float("nan"), 0.0, None, exponent, kappa, form=form
+    )

@@ -44,7 +44,11 @@ def require_both_sides(model: FactorModel, what: str) -> None:
     if model.left is None:
         users, items = model.roles
         # What a softmax head is multiplied with comes from before or from behind a final norm.
-        option = "--inputs, or the states before the final norm as --states" if users == "input" else "--left"
+        option = (
+            "--inputs, or the states before the final norm as --states"
+            if users == "input"
+            else "--left"
+        )
         raise InputError(
             f"{what} must be read from the predictions, {users} against {items}; got {items} factors only; add the "
             f"{users}s with {option}."
@@ -105,12 +109,18 @@ class CanonicalForm:
     def left_map(self, exponent: float) -> Floats:
         """Return A (k, r) with `(P − centre) A = U sᵉ`: `A = R_Qᵀ v s^(e−1)`, since `P R_Qᵀ v = U s`."""
         s = self.singular_values[: self.rank]
-        return np.asarray((self.right_root.T @ self.v[:, : self.rank]) * s ** (require_exponent(exponent) - 1))
+        return np.asarray(
+            (self.right_root.T @ self.v[:, : self.rank])
+            * s ** (require_exponent(exponent) - 1)
+        )
 
     def right_map(self, exponent: float) -> Floats:
         """Return B (k, r) with `(Q − centre) B = V s¹⁻ᵉ` and `AᵀB = I`."""
         s = self.singular_values[: self.rank]
-        return np.asarray((self.left_root.T @ self.u[:, : self.rank]) * s ** -require_exponent(exponent))
+        return np.asarray(
+            (self.left_root.T @ self.u[:, : self.rank])
+            * s ** -require_exponent(exponent)
+        )
 
     @property
     def leaves_alone(self) -> bool:
@@ -142,11 +152,18 @@ class CanonicalForm:
     def maps(self, exponent: float) -> dict[SideName, Floats]:
         """Return the (k, m) matrix that makes each side at exponent e; m is k where no direction is dropped."""
         left, right, scales = self.family
-        return {"left": left * scales ** (require_exponent(exponent) - 1), "right": right * scales**-exponent}
+        return {
+            "left": left * scales ** (require_exponent(exponent) - 1),
+            "right": right * scales**-exponent,
+        }
 
     def affine(self, side: SideName, linear: Floats) -> RowMap:
         """Return the function that centres rows of a side and maps them; what is rounding becomes zero."""
-        centre, moments = (self.right_centre, self.right) if side == "right" else (self.left_centre, self.left)
+        centre, moments = (
+            (self.right_centre, self.right)
+            if side == "right"
+            else (self.left_centre, self.left)
+        )
         return affine(centre, linear, moments.precision)
 
     def view(self, x: Matrix, side: SideName, exponent: float) -> Mapped:
@@ -176,7 +193,11 @@ class CanonicalForm:
 def require_exponent(exponent: float) -> float:
     """Refuse an exponent outside [0, 1]."""
     if not is_number(exponent) or not 0 <= exponent <= 1:
-        raise must_be("the exponent", "a number from 0 (left-whitened) to 1 (right-whitened)", repr(exponent))
+        raise must_be(
+            "the exponent",
+            "a number from 0 (left-whitened) to 1 (right-whitened)",
+            repr(exponent),
+        )
     return float(exponent)
 
 
@@ -210,7 +231,9 @@ def canonical_form(model: FactorModel) -> CanonicalForm:
     require_both_sides(model, "the canonical form")
     left, right = model.moments("left"), model.moments("right")
     # Products of two sides fit into float64 where no entry of a root is extreme; others are looked at row by row.
-    if not model.link.unit_sides and not all(1e-90 < np.abs(side.root).max() < 1e90 for side in (left, right)):
+    if not model.link.unit_sides and not all(
+        1e-90 < np.abs(side.root).max() < 1e90 for side in (left, right)
+    ):
         require_ordinary_size(model)
     centred = model.link.centred(model)
     left_root, right_root = (
@@ -221,12 +244,26 @@ def canonical_form(model: FactorModel) -> CanonicalForm:
     u, s, vt = np.linalg.svd(left_root @ right_root.T)
     # Rows are known to their own rounding, what is left of them without their mean too.
     scale = _scale(left.root, right.root)
-    resolution, rounding = max(left.precision, right.precision) * scale, model.rank * EPS * scale
+    resolution, rounding = (
+        max(left.precision, right.precision) * scale,
+        model.rank * EPS * scale,
+    )
     # What a root was computed with, not what its rows are stored with, decides which directions it can whiten.
-    roots = max((side.precision for side in (left, right) if side.route == "gram"), default=0.0) * scale
-    rank, n_seen, firm = (int((s > least).sum()) for least in (resolution, rounding, max(rounding, roots, FIRM * s[0])))
+    roots = (
+        max(
+            (side.precision for side in (left, right) if side.route == "gram"),
+            default=0.0,
+        )
+        * scale
+    )
+    rank, n_seen, firm = (
+        int((s > least).sum())
+        for least in (resolution, rounding, max(rounding, roots, FIRM * s[0]))
+    )
     if rank == 0:
-        raise InputError("the scores must differ from zero; got factors whose products all vanish; check the input.")
+        raise InputError(
+            "the scores must differ from zero; got factors whose products all vanish; check the input."
+        )
     zero = np.zeros(model.rank)
     return CanonicalForm(
         singular_values=frozen(s),
@@ -246,7 +283,9 @@ def canonical_form(model: FactorModel) -> CanonicalForm:
     )
 
 
-def require_form_of(model: FactorModel, form: object, *, some: Collection[SideName] = ()) -> None:
+def require_form_of(
+    model: FactorModel, form: object, *, some: Collection[SideName] = ()
+) -> None:
     """Refuse the form of another model.
 
     What is compared is k×k; the rows are read once where their sums are not known yet.
@@ -278,15 +317,27 @@ def require_form_of(model: FactorModel, form: object, *, some: Collection[SideNa
     if not isinstance(form, CanonicalForm):
         got = repr(form)
     elif model.rank != len(form.left_centre):
-        got = f"that of one with {len(form.left_centre)} columns in place of {model.rank}"
+        got = (
+            f"that of one with {len(form.left_centre)} columns in place of {model.rank}"
+        )
     else:
-        centred, other = model.link.centred(model), "that of one with other biases or another link"
-        for side, whole, centre in (("left", form.left, form.left_centre), ("right", form.right, form.right_centre)):
-            if not np.array_equal(centre, whole.mean if side in centred else np.zeros(model.rank)):
+        centred, other = (
+            model.link.centred(model),
+            "that of one with other biases or another link",
+        )
+        for side, whole, centre in (
+            ("left", form.left, form.left_centre),
+            ("right", form.right, form.right_centre),
+        ):
+            if not np.array_equal(
+                centre, whole.mean if side in centred else np.zeros(model.rank)
+            ):
                 got = got or other
             elif not _belongs(model.moments(side), whole, partly=side in some):  # type: ignore[arg-type]
                 got = got or "that of another one"
-        got = got or ("" if form.shifts_left == ("left" in model.free_shifts) else other)
+        got = got or (
+            "" if form.shifts_left == ("left" in model.free_shifts) else other
+        )
     if got:
         remedy = "leave it out, or make it by canonical_form(model)"
         raise must_be("form", "the canonical form of this model", got, remedy)
@@ -304,7 +355,11 @@ def _belongs(some: Moments, whole: Moments, *, partly: bool) -> bool:
     roots = []
     for side in (whole, some):
         first = np.concatenate([[1.0], side.mean]) * np.sqrt(side.n_rows)
-        roots.append(np.vstack([first, np.column_stack([np.zeros(len(side.mean)), side.centred_root])]))
+        roots.append(
+            np.vstack(
+                [first, np.column_stack([np.zeros(len(side.mean)), side.centred_root])]
+            )
+        )
     # Columns of very different size are compared each to its own precision.
     scale = np.maximum(*(np.linalg.norm(root, axis=0) for root in roots))
     scale[scale == 0] = 1
@@ -312,7 +367,9 @@ def _belongs(some: Moments, whole: Moments, *, partly: bool) -> bool:
     left_out = np.linalg.eigvalsh(of_whole.T @ of_whole - of_part.T @ of_part)
     rounding = ROUNDING * max(whole.precision, some.precision)
     # So many rows as are left out have a Gram matrix of no higher rank, and no negative eigenvalue.
-    return bool(left_out[0] >= -rounding and np.count_nonzero(left_out > rounding) <= missing)
+    return bool(
+        left_out[0] >= -rounding and np.count_nonzero(left_out > rounding) <= missing
+    )
 
 
 def _scale(left_root: Matrix, right_root: Matrix) -> float:
@@ -326,10 +383,15 @@ def _scale(left_root: Matrix, right_root: Matrix) -> float:
         return 0.0
     # With this D the columns of both sides have the same lengths.
     d = np.sqrt(q[used] / p[used])
-    return float(np.linalg.norm(left_root[:, used] * d, 2) * np.linalg.norm(right_root[:, used] / d, 2))
+    return float(
+        np.linalg.norm(left_root[:, used] * d, 2)
+        * np.linalg.norm(right_root[:, used] / d, 2)
+    )
 
 
-def at_exponent(model: FactorModel, exponent: float, *, form: CanonicalForm | None = None) -> FactorModel:
+def at_exponent(
+    model: FactorModel, exponent: float, *, form: CanonicalForm | None = None
+) -> FactorModel:
     """Return the equivalent model `P = U sᵉ, Q = V s¹⁻ᵉ`.
 
     Directions that no prediction sees are dropped, so its rank may be smaller; those that predictions hardly see
@@ -380,7 +442,9 @@ def at_exponent(model: FactorModel, exponent: float, *, form: CanonicalForm | No
         require_form_of(model, form, some=model.sides)
     if model.predicts is Equivalence.COSINES:
         text = "a model at another exponent must predict the same; got one that predicts cosines, which every exponent"
-        raise EquivalenceError(f"{text} but its own changes; read its identified cosines instead.")
+        raise EquivalenceError(
+            f"{text} but its own changes; read its identified cosines instead."
+        )
     return model.replace(
         left=form.view(model.factors("left"), "left", exponent).stored(),
         right=form.view(model.right, "right", exponent).stored(),
@@ -389,27 +453,41 @@ def at_exponent(model: FactorModel, exponent: float, *, form: CanonicalForm | No
     )
 
 
-def shifted_sides(model: FactorModel, centres: Mapping[SideName, Vector]) -> tuple[SideName, ...]:
+def shifted_sides(
+    model: FactorModel, centres: Mapping[SideName, Vector]
+) -> tuple[SideName, ...]:
     """List the sides that move, beyond rounding, when their centres are subtracted."""
 
     def moves(side: SideName, centre: Vector) -> bool:
-        rounding = model.rank * np.finfo(model.factors(side).dtype).eps * np.abs(model.moments(side).root).max()
+        rounding = (
+            model.rank
+            * np.finfo(model.factors(side).dtype).eps
+            * np.abs(model.moments(side).root).max()
+        )
         return bool(np.linalg.norm(centre) > rounding)
 
     return tuple(side for side, centre in centres.items() if moves(side, centre))
 
 
-def objective_at(model: FactorModel, form: CanonicalForm, exponent: float) -> str | None:
+def objective_at(
+    model: FactorModel, form: CanonicalForm, exponent: float
+) -> str | None:
     """Return the objective of a model where it keeps its value at an exponent; None where it does not."""
-    shifts = shifted_sides(model, {"left": form.left_centre, "right": form.right_centre})
+    shifts = shifted_sides(
+        model, {"left": form.left_centre, "right": form.right_centre}
+    )
     # A bias that was not there makes a larger family of models, whose minimum may lie lower.
     if model.objective is None or ("left" in shifts and not form.shifts_left):
         return None
     gauge = form.gauge(exponent)
-    return kept_objective(model.objective, Linear.ANY if gauge is None else gauge.linear_kind, shifts)
+    return kept_objective(
+        model.objective, Linear.ANY if gauge is None else gauge.linear_kind, shifts
+    )
 
 
-def absorbed_biases(model: FactorModel, left_centre: Vector, right_centre: Vector) -> dict[str, Vector]:
+def absorbed_biases(
+    model: FactorModel, left_centre: Vector, right_centre: Vector
+) -> dict[str, Vector]:
     """Return the biases that keep the predictions when the centres are subtracted from the rows.
 
     `p·q = (p − c)·(q − d) + (q − d)·c + p·d`: the middle term goes to the right bias, the last to the left
@@ -417,13 +495,17 @@ def absorbed_biases(model: FactorModel, left_centre: Vector, right_centre: Vecto
     """
 
     def popularity(side: SideName, centre: Vector, vector: Vector) -> Vector:
-        blocks = (model.seen(side, block) for _, block in float64_blocks(model.factors(side)))
+        blocks = (
+            model.seen(side, block) for _, block in float64_blocks(model.factors(side))
+        )
         return np.concatenate([(block - centre) @ vector for block in blocks])
 
     biases: dict[str, Vector] = {}
     if left_centre.any():
         added = popularity("right", right_centre, left_centre)
-        biases["right_bias"] = added if model.right_bias is None else model.right_bias + added
+        biases["right_bias"] = (
+            added if model.right_bias is None else model.right_bias + added
+        )
     if right_centre.any() and model.left_bias is not None:
         added = popularity("left", np.zeros(model.rank), right_centre)
         biases["left_bias"] = model.left_bias + added

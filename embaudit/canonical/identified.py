@@ -9,7 +9,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from embaudit.canonical.form import CanonicalForm, canonical_form, require_both_sides, require_form_of
+from embaudit.canonical.form import (
+    CanonicalForm,
+    canonical_form,
+    require_both_sides,
+    require_form_of,
+)
 from embaudit.core.checked import Floats, Matrix
 from embaudit.core.parallel import row_blocks
 from embaudit.errors import InputError
@@ -19,7 +24,9 @@ from embaudit.model import FactorModel, SideName
 from embaudit.model.sizes import require_model
 
 
-def identified_factors(model: FactorModel, role: SideName | str, *, form: CanonicalForm | None = None) -> Matrix:
+def identified_factors(
+    model: FactorModel, role: SideName | str, *, form: CanonicalForm | None = None
+) -> Matrix:
     """Compute rows whose plain cosine is the prediction cosine.
 
     Biases and offset are left out, and what a free bias could absorb is removed: with a free item bias each item's
@@ -60,7 +67,9 @@ def identified_factors(model: FactorModel, role: SideName | str, *, form: Canoni
     return prediction_view(model, _form_of(model, role, form), role).stored()
 
 
-def _form_of(model: FactorModel, role: SideName, form: CanonicalForm | None) -> CanonicalForm:
+def _form_of(
+    model: FactorModel, role: SideName, form: CanonicalForm | None
+) -> CanonicalForm:
     require_both_sides(model, "the prediction cosine")
     if form is None:
         return canonical_form(model)
@@ -89,11 +98,19 @@ def prediction_views(model: FactorModel) -> dict[SideName, Mapped] | None:
         form = canonical_form(model)
     except InputError:
         return None
-    return {side: prediction_view(model, form, side) for side in model.sides} if form.rank else None
+    return (
+        {side: prediction_view(model, form, side) for side in model.sides}
+        if form.rank
+        else None
+    )
 
 
 def identified_cosines(
-    model: FactorModel, *, role: SideName | str, pairs: ArrayLike | None = None, form: CanonicalForm | None = None
+    model: FactorModel,
+    *,
+    role: SideName | str,
+    pairs: ArrayLike | None = None,
+    form: CanonicalForm | None = None,
 ) -> Floats:
     """Compute the prediction cosine of pairs: that of two columns (right) or rows (left) of the scores.
 

@@ -14,9 +14,25 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from embaudit.canonical import quadratic_forms
-from embaudit.canonical.quadratic_forms import LARGEST, LARGEST_SHOWN, Span, n_forms, packed, span_of
+from embaudit.canonical.quadratic_forms import (
+    LARGEST,
+    LARGEST_SHOWN,
+    Span,
+    n_forms,
+    packed,
+    span_of,
+)
 from embaudit.canonical.row_span import rows_space
-from embaudit.core.checked import EPS, RNG, Floats, Indices, Matrix, as_generator, frozen, is_number
+from embaudit.core.checked import (
+    EPS,
+    RNG,
+    Floats,
+    Indices,
+    Matrix,
+    as_generator,
+    frozen,
+    is_number,
+)
 from embaudit.core.results import Result
 from embaudit.core.words import counted
 from embaudit.errors import must_be
@@ -67,8 +83,14 @@ class Flip:
         change = np.zeros_like(rows)
         change[self.rows] = -2 * (rows[self.rows] @ self.unseen)
         changed = {str(self.side): rows + change}
-        if self.side == "right" and model.right_bias is not None and model.link.sees_biases:
-            changed["right_bias"] = model.right_bias - change @ model.side("left").moments.mean
+        if (
+            self.side == "right"
+            and model.right_bias is not None
+            and model.link.sees_biases
+        ):
+            changed["right_bias"] = (
+                model.right_bias - change @ model.side("left").moments.mean
+            )
         return changed
 
 
@@ -129,13 +151,24 @@ class Pinning(Result):
         InputError
             If there is none.
         """
-        rows = {side: np.asarray(model.factors(side), dtype=np.float64) for side in model.sides}
-        rows |= {side: unit_rows(x, none=0) for side, x in rows.items() if side in model.link.unit_sides}
+        rows = {
+            side: np.asarray(model.factors(side), dtype=np.float64)
+            for side in model.sides
+        }
+        rows |= {
+            side: unit_rows(x, none=0)
+            for side, x in rows.items()
+            if side in model.link.unit_sides
+        }
         if self.flip is not None:
-            return model.replace(**rows | self.flip.flipped(model, rows[self.flip.side]))
+            return model.replace(
+                **rows | self.flip.flipped(model, rows[self.flip.side])
+            )
         if self.witness is None:
             raise must_be(
-                "an equivalent model", "asked for where one was found", f"none: {self.status}, as {self.because}"
+                "an equivalent model",
+                "asked for where one was found",
+                f"none: {self.status}, as {self.because}",
             )
         for side, x in rows.items():
             shift = getattr(self.witness, f"{side}_shift")
@@ -146,9 +179,15 @@ class Pinning(Result):
     def explain(self) -> str:
         """Describe in plain words the result of the test."""
         # All numbers may be fixed near this model while another one is not ruled out.
-        silent = self.flip is not None or (self.status == "undecided" and self.rank == self.needed)
+        silent = self.flip is not None or (
+            self.status == "undecided" and self.rank == self.needed
+        )
         most = "" if self.is_counted else "At most "
-        count = "" if silent else f" {most}{self.rank:,} of {self.needed:,} numbers of a change of axes are fixed."
+        count = (
+            ""
+            if silent
+            else f" {most}{self.rank:,} of {self.needed:,} numbers of a change of axes are fixed."
+        )
         because = f"{self.because[0].upper()}{self.because[1:]}.{'' if self.scope == TABLE else count}"
         if self.scope == TABLE:
             return f"The predictions fix every cosine, among {self.scope}. {because}"
@@ -159,11 +198,16 @@ class Pinning(Result):
         text = f"The predictions do not pin the cosines within each side. {because}"
         if not self.moved:
             return text
-        parts = [f"{m.mean_abs:.2g} on average and {m.max_abs:.2g} at most ({side})" for side, m in self.moved.items()]
+        parts = [
+            f"{m.mean_abs:.2g} on average and {m.max_abs:.2g} at most ({side})"
+            for side, m in self.moved.items()
+        ]
         return f"{text} An equivalent model moves them by {' and by '.join(parts)}."
 
 
-def pinned_test(model: FactorModel, *, max_condition: float = 3.0, rng: RNG = 0) -> Pinning:
+def pinned_test(
+    model: FactorModel, *, max_condition: float = 3.0, rng: RNG = 0
+) -> Pinning:
     """Test whether the predictions of a model with unit rows pin the cosines within each side.
 
     Parameters
@@ -201,13 +245,24 @@ def pinned_test(model: FactorModel, *, max_condition: float = 3.0, rng: RNG = 0)
     if model.compared is not None:
         return _one_table(model)
     if not model.link.unit_sides:
-        raise must_be("the link", "one that divides rows by their length", str(model.link), "read `audit` instead")
+        raise must_be(
+            "the link",
+            "one that divides rows by their length",
+            str(model.link),
+            "read `audit` instead",
+        )
     if not is_number(max_condition) or max_condition <= 1:
         raise must_be("max_condition", "a number above 1", repr(max_condition))
     draw = as_generator(rng)
     if "left" in model.link.unit_sides:
-        return _one_side(model) if model.left is None else _both_sides(model, max_condition, draw)
-    return _unseen_by(model, "right", SCOPES["head"]) or _head(model, max_condition, draw)
+        return (
+            _one_side(model)
+            if model.left is None
+            else _both_sides(model, max_condition, draw)
+        )
+    return _unseen_by(model, "right", SCOPES["head"]) or _head(
+        model, max_condition, draw
+    )
 
 
 SCOPES = {
@@ -224,7 +279,11 @@ def _too_large(model: FactorModel, scope: str, needed: int) -> Pinning:
     else:
         because += f"no side proves alone that it fixes them; above {LARGEST:,} no other proof is tried"
     # The span was not decomposed: a row adds one form at most.
-    most = sum(_n_directions(model, side) for side in model.link.unit_sides if side in model.sides)
+    most = sum(
+        _n_directions(model, side)
+        for side in model.link.unit_sides
+        if side in model.sides
+    )
     return Pinning("undecided", because, scope, min(most, needed), needed)
 
 
@@ -233,7 +292,9 @@ def _n_directions(model: FactorModel, side: SideName) -> int:
     return len(np.unique(duplicate_representatives(model.factors(side), directed)))
 
 
-def _with_missing(model: FactorModel, pinning: Pinning, spans: Mapping[SideName, Span]) -> Pinning:
+def _with_missing(
+    model: FactorModel, pinning: Pinning, spans: Mapping[SideName, Span]
+) -> Pinning:
     """Add to a test that is undecided how many rows more of one side would span all forms, and so decide it.
 
     Nothing is added where rows of a side depend on each other, as on a cone: so may further rows of the same model.
@@ -251,7 +312,9 @@ def _with_missing(model: FactorModel, pinning: Pinning, spans: Mapping[SideName,
     fewest = min(missing, key=lambda side: missing[side])
     rows = counted(missing[fewest], f"more {model.title(fewest)} row")
     told = f"; {rows} in general position would decide it"
-    return replace(pinning, because=f"{pinning.because}{told}", needed=needed, rows_missing=missing)
+    return replace(
+        pinning, because=f"{pinning.because}{told}", needed=needed, rows_missing=missing
+    )
 
 
 def _one_table(model: FactorModel) -> Pinning:
@@ -273,12 +336,20 @@ def _one_side(model: FactorModel) -> Pinning:
     scope, needed = SCOPES["gauge"], n_forms(k)
     span = span_of(model.right, np.eye(k))
     if span.is_full:
-        return Pinning("pinned", f"the {title} rows alone fix every number of a metric", scope, span.rank, needed)
+        return Pinning(
+            "pinned",
+            f"the {title} rows alone fix every number of a metric",
+            scope,
+            span.rank,
+            needed,
+        )
     if needed > LARGEST:
         return _with_missing(model, _too_large(model, scope, needed), {"right": span})
     because = f"the {title} rows leave {counted(needed - span.rank, 'direction')}, which the other side may fix"
     because = _nearly(title) if span.is_nearly_full else because
-    return _with_missing(model, Pinning("undecided", because, scope, span.rank, needed), {"right": span})
+    return _with_missing(
+        model, Pinning("undecided", because, scope, span.rank, needed), {"right": span}
+    )
 
 
 def _nearly(title: str) -> str:
@@ -310,8 +381,13 @@ def _unseen_by(model: FactorModel, side: SideName, scope: str) -> Pinning | None
 def _with_movement(model: FactorModel, pinning: Pinning) -> Pinning | None:
     """Add what the equivalent model moves; None where that is nothing."""
     twin = pinning.twin(model)
-    moved = {side: _moved(model.factors(side), twin.factors(side)) for side in model.sides}
-    lengths = [np.abs(twin.side(s).norms[model.side(s).directed] - 1).max(initial=0.0) for s in model.link.unit_sides]
+    moved = {
+        side: _moved(model.factors(side), twin.factors(side)) for side in model.sides
+    }
+    lengths = [
+        np.abs(twin.side(s).norms[model.side(s).directed] - 1).max(initial=0.0)
+        for s in model.link.unit_sides
+    ]
     result = replace(pinning, moved=moved, residual=float(max(lengths)))
     watched = {side: m for side, m in moved.items() if side in model.link.unit_sides}
     return result if max(m.max_abs for m in watched.values()) > MIN_MOVEMENT else None
@@ -322,9 +398,15 @@ def _moved(before: Matrix, after: Matrix) -> Moved:
     if n < 2:
         return Moved(0.0, 0.0, 0)
     pairs = draw_pairs(n, PAIRS, rng=0)
-    change = np.abs(pair_cosines(after, after, pairs) - pair_cosines(before, before, pairs))
+    change = np.abs(
+        pair_cosines(after, after, pairs) - pair_cosines(before, before, pairs)
+    )
     change = change[~np.isnan(change)]
-    return Moved(float(change.mean()), float(change.max()), len(change)) if len(change) else Moved(0.0, 0.0, 0)
+    return (
+        Moved(float(change.mean()), float(change.max()), len(change))
+        if len(change)
+        else Moved(0.0, 0.0, 0)
+    )
 
 
 def _both_sides(model: FactorModel, most: float, draw: np.random.Generator) -> Pinning:
@@ -337,50 +419,95 @@ def _both_sides(model: FactorModel, most: float, draw: np.random.Generator) -> P
     basis = max(spaces, key=lambda space: space.shape[1])
     left, right = (span_of(model.factors(side), basis) for side in model.sides)
     # Constraints near I: forms that vanish on the rows of both sides are what first order leaves free.
-    rank = right.needed if left.is_full or right.is_full else right.needed - len(quadratic_forms.tangent(left, right))
-    proof = _proof(model, left, right, basis) if all(s.shape[1] == basis.shape[1] for s in spaces) else None
+    rank = (
+        right.needed
+        if left.is_full or right.is_full
+        else right.needed - len(quadratic_forms.tangent(left, right))
+    )
+    proof = (
+        _proof(model, left, right, basis)
+        if all(s.shape[1] == basis.shape[1] for s in spaces)
+        else None
+    )
     if proof is not None:
         return Pinning("pinned", proof, scope, rank, right.needed)
     if right.needed > LARGEST:
         pinning = _too_large(model, scope, right.needed)
     else:
         pinning = _searched(model, (left, right), basis, rank, most, draw)
-    return pinning if pinning.status != "undecided" else _with_missing(model, pinning, {"left": left, "right": right})
+    return (
+        pinning
+        if pinning.status != "undecided"
+        else _with_missing(model, pinning, {"left": left, "right": right})
+    )
 
 
 def _proof(model: FactorModel, left: Span, right: Span, basis: Floats) -> str | None:
     """Return the argument that no metric but I is left, if one of the known ones holds."""
     if basis.shape[1] < model.rank:
         small = len(model.right) + model.n_left <= 2 * LARGEST
-        stretch = quadratic_forms.cone_stretch(model.factors("left"), model.right, basis) if small else np.inf
+        stretch = (
+            quadratic_forms.cone_stretch(model.factors("left"), model.right, basis)
+            if small
+            else np.inf
+        )
         held = 2 * stretch < MIN_MOVEMENT
-        return "the rows of either side add up to the identity with weights that are not negative" if held else None
+        return (
+            "the rows of either side add up to the identity with weights that are not negative"
+            if held
+            else None
+        )
     for span, side in ((right, "right"), (left, "left")):
         if span.is_full:
             return f"the {model.title(side)} rows alone fix every number of a metric"
-    if left.clear and right.clear and quadratic_forms.certified_stretch(left, right, model.rank) < MIN_MOVEMENT:
+    if (
+        left.clear
+        and right.clear
+        and quadratic_forms.certified_stretch(left, right, model.rank) < MIN_MOVEMENT
+    ):
         return "both sides hold one positive form, which S and its inverse can only share at the identity"
     return None
 
 
 def _searched(
-    model: FactorModel, spans: tuple[Span, Span], basis: Floats, rank: int, most: float, draw: np.random.Generator
+    model: FactorModel,
+    spans: tuple[Span, Span],
+    basis: Floats,
+    rank: int,
+    most: float,
+    draw: np.random.Generator,
 ) -> Pinning:
     """Find the metric that moves cosines the furthest, or say that none was found."""
     scope, needed = SCOPES["cosine"], spans[0].needed
     best = Pinning("undecided", "", scope, rank, needed)
     for metric in quadratic_forms.second_metrics(*spans, basis.shape[1], draw, most):
         # S on the basis and 1 elsewhere.
-        values, vectors = np.linalg.eigh(np.eye(len(basis)) + basis @ (metric - np.eye(len(metric))) @ basis.T)
+        values, vectors = np.linalg.eigh(
+            np.eye(len(basis)) + basis @ (metric - np.eye(len(metric))) @ basis.T
+        )
         gauge = Gauge.from_svd(vectors, np.sqrt(values), vectors.T)
         because = "another metric keeps every length on both sides"
-        pinning = _with_movement(model, Pinning("free", because, scope, rank, needed, witness=gauge))
-        if pinning is not None and pinning.residual <= 64 * model.rank * EPS * most and pinning.largest > best.largest:
+        pinning = _with_movement(
+            model, Pinning("free", because, scope, rank, needed, witness=gauge)
+        )
+        if (
+            pinning is not None
+            and pinning.residual <= 64 * model.rank * EPS * most
+            and pinning.largest > best.largest
+        ):
             best = pinning
     if best.status == "free":
         return best
-    first_order = "to first order nothing is free" if rank == needed else "some directions are free to first order"
-    nearly = [_nearly(model.title(side)) for side, span in zip(model.sides, spans, strict=True) if span.is_nearly_full]
+    first_order = (
+        "to first order nothing is free"
+        if rank == needed
+        else "some directions are free to first order"
+    )
+    nearly = [
+        _nearly(model.title(side))
+        for side, span in zip(model.sides, spans, strict=True)
+        if span.is_nearly_full
+    ]
     if nearly:
         return Pinning("undecided", nearly[0], scope, rank, needed)
     because = f"{first_order}, no proof holds for both sides together, and no second metric was found"
@@ -405,7 +532,9 @@ def _head(model: FactorModel, most: float, draw: np.random.Generator) -> Pinning
         return _counted(model, span.needed) or _too_large(model, scope, span.needed)
     units = unit_rows(model.right[model.right_side.directed])
     if len(units) < 2:
-        return Pinning("pinned", f"one {title} makes no pair", scope, span.rank, span.needed)
+        return Pinning(
+            "pinned", f"one {title} makes no pair", scope, span.rank, span.needed
+        )
     if affine and np.abs(units - units[0]).max() <= 4 * EPS:
         because = f"all {title} rows have one direction, so no input has a say, and inputs of 0 go with any rows"
         return Pinning("free", because, scope, span.rank, span.needed)
@@ -414,11 +543,20 @@ def _head(model: FactorModel, most: float, draw: np.random.Generator) -> Pinning
     shown = []
     for free in _candidates(span, units, draw, affine=affine):
         witness = _head_gauge(free, k, most)
-        pinning = _with_movement(model, Pinning("free", because, scope, span.rank, span.needed, witness=witness))
-        shown += [pinning] if pinning is not None and pinning.residual <= 64 * k * EPS * most**2 else []
+        pinning = _with_movement(
+            model,
+            Pinning("free", because, scope, span.rank, span.needed, witness=witness),
+        )
+        shown += (
+            [pinning]
+            if pinning is not None and pinning.residual <= 64 * k * EPS * most**2
+            else []
+        )
     because = "what the rows leave free moved no cosine"
     unknown = Pinning("undecided", because, scope, span.rank, span.needed)
-    return max(shown, key=lambda pinning: pinning.moved["right"].max_abs, default=unknown)
+    return max(
+        shown, key=lambda pinning: pinning.moved["right"].max_abs, default=unknown
+    )
 
 
 def _too_few(model: FactorModel) -> str:
@@ -435,7 +573,9 @@ def _counted(model: FactorModel, needed: int) -> Pinning | None:
     return Pinning("free", _too_few(model), SCOPES["head"], n, needed)
 
 
-def _candidates(span: Span, units: Floats, draw: np.random.Generator, *, affine: bool) -> list[Floats]:
+def _candidates(
+    span: Span, units: Floats, draw: np.random.Generator, *, affine: bool
+) -> list[Floats]:
     """Return free forms: those nearest to moving one pair, some at random, each in both signs."""
     # A form moves the cosine of labels i and j by its value at them: project that functional onto what is free.
     i, j = draw.integers(len(units), size=(2, CANDIDATES))
@@ -460,7 +600,10 @@ def _head_gauge(free: Floats, k: int, most: float) -> Gauge:
     # κ(N)² = (1 + t high)/(1 − t low) <= most² holds up to t = (most² − 1)/(high + most² low). Where T vanishes the
     # second term limits t.
     low, high = -min(values[0], 0.0), max(values[-1], 0.0)
-    t = min((most**2 - 1) / max(high + most**2 * low, 1e-12), 2.0 / max(float(np.linalg.norm(free)), 1e-12) * most)
+    t = min(
+        (most**2 - 1) / max(high + most**2 * low, 1e-12),
+        2.0 / max(float(np.linalg.norm(free)), 1e-12) * most,
+    )
     slope = t * free[n_forms(k) :] / 2 if len(free) > n_forms(k) else np.zeros(k)
     stretched = 1 + t * values
     h = vectors.T @ slope

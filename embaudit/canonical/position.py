@@ -12,7 +12,13 @@ from enum import StrEnum
 import numpy as np
 
 from embaudit.canonical.balance import BALANCED, balanced_maps
-from embaudit.canonical.form import EXPONENTS, CanonicalForm, canonical_form, require_both_sides, require_form_of
+from embaudit.canonical.form import (
+    EXPONENTS,
+    CanonicalForm,
+    canonical_form,
+    require_both_sides,
+    require_form_of,
+)
 from embaudit.canonical.row_span import in_span
 from embaudit.core.checked import Floats, Matrix, Vector, frozen
 from embaudit.core.deferred import pd
@@ -87,8 +93,23 @@ class Position(Result):
     """The canonical form of the model."""
 
     RECORD = (
-        *("exponent", "distance", "distances", "counted_distance", "balancedness", "singular_values", "rank"),
-        *("effective_rank", "energy_rank", "resolution", "habit", "hidden_biases", "explanation=__str__"),
+        *(
+            "exponent",
+            "distance",
+            "distances",
+            "counted_distance",
+            "balancedness",
+            "singular_values",
+            "rank",
+        ),
+        *(
+            "effective_rank",
+            "energy_rank",
+            "resolution",
+            "habit",
+            "hidden_biases",
+            "explanation=__str__",
+        ),
     )
 
     def __repr__(self) -> str:
@@ -110,9 +131,13 @@ class Position(Result):
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row for each canonical gauge, and one for the nearest: exponent, and κ of the gauge to it."""
-        places = {name: (EXPONENTS[name], np.exp(d)) for name, d in self.distances.items()}
+        places = {
+            name: (EXPONENTS[name], np.exp(d)) for name, d in self.distances.items()
+        }
         places["nearest"] = (self.exponent, np.exp(self.distance))
-        return pd.DataFrame.from_dict(places, orient="index", columns=["exponent", "condition"]).rename_axis("gauge")
+        return pd.DataFrame.from_dict(
+            places, orient="index", columns=["exponent", "condition"]
+        ).rename_axis("gauge")
 
     def explain(self) -> str:
         """Describe in plain words the place of the cosines.
@@ -122,11 +147,18 @@ class Position(Result):
         >>> print(position(FactorModel.from_user_item(np.diag([9.0, 4.0, 1.0]), np.eye(3))).explain())
         Your cosines sit at exponent 1.00: the items are whitened. Every ... (UΣ, V).
         """
-        parts = [_place(self), _counted(self), LIBRARIES.get(self.habit, ""), *_unseen(self)]
+        parts = [
+            _place(self),
+            _counted(self),
+            LIBRARIES.get(self.habit, ""),
+            *_unseen(self),
+        ]
         return " ".join(filter(None, parts))
 
 
-def position(model: FactorModel | AnyPath | object, *, form: CanonicalForm | None = None) -> Position:
+def position(
+    model: FactorModel | AnyPath | object, *, form: CanonicalForm | None = None
+) -> Position:
     """Locate a model among its equivalents.
 
     A model of very many columns is looked at in the dimensions that its rows span, where no column is constant.
@@ -177,13 +209,16 @@ def position(model: FactorModel | AnyPath | object, *, form: CanonicalForm | Non
         exponent=exponent,
         distance=distance,
         distances={name: log_condition(form, e) for name, e in EXPONENTS.items()},
-        counted_distance=None if counted is None else float(np.log(counted.condition_number)),
+        counted_distance=None
+        if counted is None
+        else float(np.log(counted.condition_number)),
         balancedness=frozen(balancedness(form)),
         singular_values=frozen(form.singular_values[: form.rank]),
         rank=rank,
         resolution=form.resolution,
         habit=recognise(form),
-        hidden_biases=hidden_biases("left", form.left) + hidden_biases("right", form.right),
+        hidden_biases=hidden_biases("left", form.left)
+        + hidden_biases("right", form.right),
         form=form,
     )
 
@@ -201,10 +236,15 @@ def nearest_exponent(form: CanonicalForm) -> tuple[float, float]:
     from scipy.optimize import minimize_scalar
 
     minimum = minimize_scalar(
-        lambda e: log_condition(form, e), bounds=(0, 1), method="bounded", options={"xatol": 1e-6}
+        lambda e: log_condition(form, e),
+        bounds=(0, 1),
+        method="bounded",
+        options={"xatol": 1e-6},
     )
     # A bounded search ends near the minimum, not at it: the named exponents are tried as themselves.
-    candidates = {float(minimum.x): float(minimum.fun)} | {e: log_condition(form, e) for e in EXPONENTS.values()}
+    candidates = {float(minimum.x): float(minimum.fun)} | {
+        e: log_condition(form, e) for e in EXPONENTS.values()
+    }
     return min(((e, d) for e, d in candidates.items()), key=lambda pair: pair[1])
 
 
@@ -227,12 +267,16 @@ def hidden_biases(role: SideName, side: Moments) -> tuple[HiddenBias, ...]:
     """
     columns = side.constant_columns
     if columns:
-        return tuple(HiddenBias(role, column, float(side.mean[column])) for column in columns)
+        return tuple(
+            HiddenBias(role, column, float(side.mean[column])) for column in columns
+        )
     if side.n_rows <= len(side.mean):
         return ()  # so few rows lie on a plane whatever they are
     # No single column is constant: look for a direction in which the centred rows have no spread but rounding.
     _, spread, directions = np.linalg.svd(side.centred_root)
-    still = directions[spread <= 16 * side.precision * max(spread[0], np.linalg.norm(side.mean))]
+    still = directions[
+        spread <= 16 * side.precision * max(spread[0], np.linalg.norm(side.mean))
+    ]
     levels = still @ side.mean
     value = float(np.linalg.norm(levels))
     is_bias = value > np.sqrt(side.precision) * np.linalg.norm(side.mean)
@@ -248,10 +292,15 @@ def log_condition(form: CanonicalForm, exponent: float) -> float:
     if form.is_full_rank:
         s = form.singular_values
         scales = (s / s[0]) ** (exponent - 1), (s / s[0]) ** -exponent
-        scaled = [scale[:, None] * metric * scale for scale, metric in zip(scales, form.metrics, strict=True)]
+        scaled = [
+            scale[:, None] * metric * scale
+            for scale, metric in zip(scales, form.metrics, strict=True)
+        ]
         # All eigenvalues: LAPACK's search for the largest fails on some multiples of the identity, as balanced factors
         # have.
-        distance = sum(float(np.log(np.linalg.eigvalsh(metric)[-1])) for metric in scaled) / 2 - float(np.log(s[0]))
+        distance = sum(
+            float(np.log(np.linalg.eigvalsh(metric)[-1])) for metric in scaled
+        ) / 2 - float(np.log(s[0]))
     else:
         maps = (form.left_map(exponent), form.right_map(exponent))
         spectra = [np.linalg.svd(linear, compute_uv=False) for linear in maps]
@@ -280,7 +329,10 @@ def recognise(form: CanonicalForm) -> FactorScaling:
 
 def _is_diagonal(gram: Matrix) -> bool:
     lengths = np.sqrt(np.diag(gram))
-    return bool(np.abs(gram / lengths[:, None] / lengths - np.eye(len(gram))).max() <= SAME_SHAPE)
+    return bool(
+        np.abs(gram / lengths[:, None] / lengths - np.eye(len(gram))).max()
+        <= SAME_SHAPE
+    )
 
 
 def _is_level(gram: Matrix) -> bool:
@@ -324,10 +376,10 @@ def _place(position: Position) -> str:
     if position.link.predicts is Equivalence.COSINES:
         return "This model predicts cosines, so nothing but a rotation can be told from its own factors by them."
     if position.effective_rank == 1:
-        return (
-            "The predictions see a single direction: every prediction cosine is 1 or -1, there is nothing to compare."
-        )
-    kappas = {name: float(np.exp(distance)) for name, distance in position.distances.items()}
+        return "The predictions see a single direction: every prediction cosine is 1 or -1, there is nothing to compare."
+    kappas = {
+        name: float(np.exp(distance)) for name, distance in position.distances.items()
+    }
     nearest = min(kappas, key=kappas.__getitem__)
     if position.distance > NEAR:
         return (
@@ -337,7 +389,11 @@ def _place(position: Position) -> str:
         )
     start = f"Your cosines sit at exponent {position.exponent:.2f}:"
     if kappas[nearest] > BALANCED:
-        low, high = ("left-whitened", "balanced") if position.exponent < 0.5 else ("balanced", "right-whitened")
+        low, high = (
+            ("left-whitened", "balanced")
+            if position.exponent < 0.5
+            else ("balanced", "right-whitened")
+        )
         return (
             f"{start} between {low} (a gauge of condition number {kappas[low]:.3g} away) and {high} "
             f"({kappas[high]:.3g} away), near neither. Training or storage shared the directions out so, and the "
@@ -375,14 +431,28 @@ def _unseen(position: Position) -> list[str]:
     '3 of the 6 dimensions are seen by no prediction; they move the cosines and nothing else.'
     """
     # The direction in which a centred side is constant acts as a bias, which predictions see.
-    biased = {bias.role for bias in position.hidden_biases if getattr(position.form, f"{bias.role}_centre").any()}
+    biased = {
+        bias.role
+        for bias in position.hidden_biases
+        if getattr(position.form, f"{bias.role}_centre").any()
+    }
     sentences, lost = [], position.rank - position.effective_rank - len(biased)
     if lost > 0:
-        verb = "is seen by no prediction; it moves" if lost == 1 else "are seen by no prediction; they move"
-        sentences.append(f"{lost} of the {position.rank} dimensions {verb} the cosines and nothing else.")
+        verb = (
+            "is seen by no prediction; it moves"
+            if lost == 1
+            else "are seen by no prediction; they move"
+        )
+        sentences.append(
+            f"{lost} of the {position.rank} dimensions {verb} the cosines and nothing else."
+        )
     for bias in position.hidden_biases:
-        constant, other = position.roles if bias.role == "left" else position.roles[::-1]
-        where = "A mixture of columns" if bias.column is None else f"Column {bias.column}"
+        constant, other = (
+            position.roles if bias.role == "left" else position.roles[::-1]
+        )
+        where = (
+            "A mixture of columns" if bias.column is None else f"Column {bias.column}"
+        )
         sentences.append(
             f"{where} of the {constant}s is constant, so the {other}s hold a bias there that their cosines count "
             f"as a similarity. Split it off."

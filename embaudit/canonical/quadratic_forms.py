@@ -130,7 +130,9 @@ def span_of(x: Matrix, basis: Floats, *, affine: bool = False) -> Span:
     # Blocks of twice the width: each QR then works on as many new rows as old ones or more.
     for start in range(0, len(x), 2 * needed):
         rows = _units(x[start : start + 2 * needed], basis)
-        factor = np.asarray(np.linalg.qr(np.vstack([factor, _lifts(rows, affine=affine)]), mode="r"))
+        factor = np.asarray(
+            np.linalg.qr(np.vstack([factor, _lifts(rows, affine=affine)]), mode="r")
+        )
     return _split(factor, form_rounding(x))
 
 
@@ -269,7 +271,9 @@ def cone_stretch(left: Matrix, right: Matrix, basis: Floats) -> float:
     return _stretch(share)
 
 
-def second_metrics(left: Span, right: Span, k: int, rng: np.random.Generator, most: float) -> list[Floats]:
+def second_metrics(
+    left: Span, right: Span, k: int, rng: np.random.Generator, most: float
+) -> list[Floats]:
     """Search metrics S ≠ I that keep the length of every row of both sides, by Gauss–Newton from random starts.
 
     Parameters
@@ -299,7 +303,10 @@ def second_metrics(left: Span, right: Span, k: int, rng: np.random.Generator, mo
         stretch = STRETCHES[start % len(STRETCHES)] / np.linalg.norm(direction, 2)
         metric, gap = _solved(np.eye(k) + stretch * direction, left.held, right.held)
         values = np.linalg.eigvalsh(metric)
-        if gap <= 64 * k * EPS * values[-1] / values[0] and values[-1] <= most**2 * values[0]:
+        if (
+            gap <= 64 * k * EPS * values[-1] / values[0]
+            and values[-1] <= most**2 * values[0]
+        ):
             metrics.append(metric)
     return metrics
 
@@ -314,7 +321,12 @@ def _solved(metric: Floats, left: Matrix, right: Matrix) -> tuple[Floats, float]
     for _ in range(40):
         inverse = np.linalg.inv(metric)
         inverse = (inverse + inverse.T) / 2
-        misses = np.concatenate([left.T @ (packed(metric) - identity), right.T @ (packed(inverse) - identity)])
+        misses = np.concatenate(
+            [
+                left.T @ (packed(metric) - identity),
+                right.T @ (packed(inverse) - identity),
+            ]
+        )
         size = float(np.abs(misses).max())
         if size < gap:
             gap, best = size, metric

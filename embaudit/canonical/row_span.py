@@ -60,7 +60,9 @@ def span_basis(model: FactorModel, *, most: int = DEAR) -> Floats | None:
     if model.rank <= max(width, most):
         return None
     draw = np.random.default_rng(0)
-    rows = np.vstack([np.asarray(model.side(side).rows, dtype=np.float64) for side in model.sides])
+    rows = np.vstack(
+        [np.asarray(model.side(side).rows, dtype=np.float64) for side in model.sides]
+    )
     columns = orthonormal_span(rows, width, draw)
     # The columns of a QR decomposition are nearly the rows themselves, which a stretch of axes then hardly turns.
     return np.asarray(columns @ np.linalg.qr(draw.standard_normal((width, width)))[0])
@@ -81,7 +83,10 @@ def turned(model: FactorModel, linear: Floats | None) -> FactorModel:
     if linear is None:
         return model
     width = linear.shape[1]
-    rows = {side: Mapped(model.side(side).rows, lambda x: x @ linear, width).stored() for side in model.sides}
+    rows = {
+        side: Mapped(model.side(side).rows, lambda x: x @ linear, width).stored()
+        for side in model.sides
+    }
     return model.replace(**rows)
 
 
@@ -94,7 +99,9 @@ def complement(columns: Floats) -> Floats:
     [[0.0], [1.0]]
     """
     return np.asarray(
-        np.linalg.qr(columns / np.linalg.norm(columns, axis=0), mode="complete")[0][:, columns.shape[1] :]
+        np.linalg.qr(columns / np.linalg.norm(columns, axis=0), mode="complete")[0][
+            :, columns.shape[1] :
+        ]
     )
 
 
@@ -102,7 +109,9 @@ def orthonormal_span(rows: Floats, width: int, draw: np.random.Generator) -> Flo
     """Return (k, width) orthonormal columns that span all rows (n, k), n ≤ width, and random directions beside them."""
     columns = draw.standard_normal((rows.shape[1], width))
     # Lengths do not matter to what is spanned, and must not overflow.
-    columns[:, : len(rows)] = (rows / np.maximum(np.abs(rows).max(axis=1, keepdims=True), 1e-300)).T
+    columns[:, : len(rows)] = (
+        rows / np.maximum(np.abs(rows).max(axis=1, keepdims=True), 1e-300)
+    ).T
     return np.asarray(np.linalg.qr(columns)[0])
 
 
@@ -114,11 +123,15 @@ def outside_shares(x: Matrix, basis: Floats) -> Vector:
         block = block / np.where(largest > 0, largest, 1)
         whole = np.einsum("ij,ij->i", block, block)
         left_over = block - (block @ basis) @ basis.T
-        shares[rows] = np.einsum("ij,ij->i", left_over, left_over) / np.where(whole > 0, whole, 1)
+        shares[rows] = np.einsum("ij,ij->i", left_over, left_over) / np.where(
+            whole > 0, whole, 1
+        )
     return np.asarray(frozen(shares))
 
 
-def rows_space(model: FactorModel, side: SideName, shifts: tuple[SideName, ...] = ()) -> Floats:
+def rows_space(
+    model: FactorModel, side: SideName, shifts: tuple[SideName, ...] = ()
+) -> Floats:
     """Return an orthonormal basis (k, r) of the directions that rows of a side have, centred where shifts are free.
 
     What rows of the other side hold beside it takes part in no score.
@@ -153,7 +166,11 @@ def reached_space(model: FactorModel, side: SideName) -> Floats:
     >>> reached_space(head, "left").shape[1], reached_space(head.replace(link="identity"), "left").shape[1]
     (1, 2)
     """
-    shifts = model.free_shifts if side == "left" and model.predicts <= Equivalence.PROBABILITIES else ()
+    shifts = (
+        model.free_shifts
+        if side == "left" and model.predicts <= Equivalence.PROBABILITIES
+        else ()
+    )
     return rows_space(model, OPPOSITE[side], shifts)
 
 
@@ -174,17 +191,25 @@ def seen_directions(model: FactorModel, shifts: tuple[SideName, ...]) -> Floats:
     whole = [(m.root, np.linalg.norm(m.root, axis=0)) for m in sides.values()]
     precision = max(m.precision for m in sides.values())
     # Rounding is that of the rows as they are: centred ones may be nothing else.
-    used = (sizes[0] > 16 * precision * whole[0][1]) & (sizes[1] > 16 * precision * whole[1][1])
+    used = (sizes[0] > 16 * precision * whole[0][1]) & (
+        sizes[1] > 16 * precision * whole[1][1]
+    )
     scale = np.sqrt(np.divide(sizes[1], sizes[0], out=np.ones(model.rank), where=used))
     p, q = (p * scale)[:, used], (q / scale)[:, used]
     sized = (whole[0][0] * scale)[:, used], (whole[1][0] / scale)[:, used]
-    resolution = precision * np.prod([np.linalg.svd(x, compute_uv=False).max(initial=0.0) for x in sized])
+    resolution = precision * np.prod(
+        [np.linalg.svd(x, compute_uv=False).max(initial=0.0) for x in sized]
+    )
     # The rank of the scores is that of R_P R_Qᵀ, of which singular values below the resolution are rounding.
     rank = int((np.linalg.svd(p @ q.T, compute_uv=False) > resolution).sum())
     if rank == 0:
-        raise InputError("the scores must differ from zero; got factors whose products all vanish; check the input.")
+        raise InputError(
+            "the scores must differ from zero; got factors whose products all vanish; check the input."
+        )
     # Where single columns carry all of it, keep these columns as they are: nothing is mixed that need not be.
-    columns = np.flatnonzero(used)[np.linalg.norm(p, axis=0) * np.linalg.norm(q, axis=0) > resolution]
+    columns = np.flatnonzero(used)[
+        np.linalg.norm(p, axis=0) * np.linalg.norm(q, axis=0) > resolution
+    ]
     if len(columns) == rank:
         return np.eye(model.rank)[:, columns]
     return np.eye(model.rank)[:, used] @ _basis(p, q, scale[used], rank, precision)

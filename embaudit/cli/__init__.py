@@ -47,11 +47,23 @@ def _run() -> None:
         sys.exit(CLOSED_PIPE)
     except SystemExit as ended:
         # Libraries that print end with the code that means findings where the reader went away.
-        sys.exit(CLOSED_PIPE if isinstance(ended.__context__, BrokenPipeError) else ended.code)
+        sys.exit(
+            CLOSED_PIPE
+            if isinstance(ended.__context__, BrokenPipeError)
+            else ended.code
+        )
     except InputError as error:
-        command = app.group.get_command(None, sys.argv[1]) if len(sys.argv) > 1 else None
-        words = [word for each in (command.params if command else ()) for word in each.opts]
-        _complain(error.typed({word[2:].replace("-", "_") for word in words if word.startswith("--")}))
+        command = (
+            app.group.get_command(None, sys.argv[1]) if len(sys.argv) > 1 else None
+        )
+        words = [
+            word for each in (command.params if command else ()) for word in each.opts
+        ]
+        _complain(
+            error.typed(
+                {word[2:].replace("-", "_") for word in words if word.startswith("--")}
+            )
+        )
         sys.exit(2)
     except OSError as error:
         file = error.filename if error.filename is not None else "a file or device"
@@ -92,7 +104,10 @@ def _until_ended(run: Callable[[], None]) -> None:
     if threading.current_thread() is not threading.main_thread():
         return run()
     names = [name for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    before = {number: signal.signal(number, end) for number in (getattr(signal, name) for name in names)}
+    before = {
+        number: signal.signal(number, end)
+        for number in (getattr(signal, name) for name in names)
+    }
     try:
         return run()
     finally:

@@ -29,17 +29,33 @@ Number = float | None
 Rng = Annotated[int, typer.Option("--rng", help="Seed of every random draw.", min=0)]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite outputs that exist.")]
-Jobs = Annotated[int | None, typer.Option(min=1, help="Threads that share the work; one a core by default.")]
-Model = Annotated[Path, typer.Argument(help="A model file or directory; see `embaudit formats`.", show_default=False)]
-More = Annotated[list[Path] | None, typer.Argument(help="More tables, whose rows follow.", show_default=False)]
-Partial = Annotated[bool, typer.Option("--partial", help="Go on where less than half of the rows match.")]
+Jobs = Annotated[
+    int | None,
+    typer.Option(min=1, help="Threads that share the work; one a core by default."),
+]
+Model = Annotated[
+    Path,
+    typer.Argument(
+        help="A model file or directory; see `embaudit formats`.", show_default=False
+    ),
+]
+More = Annotated[
+    list[Path] | None,
+    typer.Argument(help="More tables, whose rows follow.", show_default=False),
+]
+Partial = Annotated[
+    bool,
+    typer.Option("--partial", help="Go on where less than half of the rows match."),
+]
 
 
 @app.callback(invoke_without_command=True)
 def version(
     context: typer.Context,
     *,
-    show_version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
+    show_version: Annotated[
+        bool, typer.Option("--version", help="Print the version and exit.")
+    ] = False,
 ) -> None:
     """Audit embedding similarity: how far can cosines move while every prediction stays the same?"""
     if show_version:
@@ -51,6 +67,10 @@ def version(
     command = context.invoked_subcommand
     if command in ("audit", "fix", "gauge", "verify"):
         CURRENT.set(Settings.near(Path.cwd()))
-        values = {k: x for k, x in CURRENT.get().values.items() if command == "audit" or k in ("norm", "norm_kind")}
+        values = {
+            k: x
+            for k, x in CURRENT.get().values.items()
+            if command == "audit" or k in ("norm", "norm_kind")
+        }
         # As defaults of options, they give way to what is typed.
         context.default_map = {command: values}

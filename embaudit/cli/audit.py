@@ -30,10 +30,16 @@ class Heatmap(Group):
     """A picture of the cosines of all pairs of rows."""
 
     heatmap: Annotated[
-        File, Option(help="Draw cosines of all pairs of rows, stored and predicted: .png, .svg or .pdf.")
+        File,
+        Option(
+            help="Draw cosines of all pairs of rows, stored and predicted: .png, .svg or .pdf."
+        ),
     ] = None
     heatmap_groups: Annotated[
-        Text, Option(help="By which --heatmap orders rows: FILE:COLUMN, as movies.csv:genres.")
+        Text,
+        Option(
+            help="By which --heatmap orders rows: FILE:COLUMN, as movies.csv:genres."
+        ),
     ] = None
 
     def ordering(self) -> Path | None:
@@ -44,15 +50,23 @@ class Heatmap(Group):
         if self.heatmap is not None:
             picture_format(self.heatmap)
         elif self.heatmap_groups is not None:
-            raise InputError("--heatmap-groups must stand beside --heatmap, whose rows it orders; name a picture.")
-        return None if self.heatmap_groups is None else split_column(self.heatmap_groups)[0]
+            raise InputError(
+                "--heatmap-groups must stand beside --heatmap, whose rows it orders; name a picture."
+            )
+        return (
+            None
+            if self.heatmap_groups is None
+            else split_column(self.heatmap_groups)[0]
+        )
 
     def drawn(self, audit: Audit, show: Sequence[str]) -> bytes:
         """Draw an audit: the rows to show if they are two or more, as the cosine of a row with itself says nothing."""
         from embaudit.report.display import drawn_file, picture_format
         from embaudit.report.pictures import heatmap_of_audit
 
-        drawn = heatmap_of_audit(audit, groups=self.heatmap_groups, show=show if len(show) > 1 else ())
+        drawn = heatmap_of_audit(
+            audit, groups=self.heatmap_groups, show=show if len(show) > 1 else ()
+        )
         return drawn_file(drawn, picture_format(self.heatmap or ""))
 
 
@@ -61,13 +75,26 @@ class Gating(Group):
     """Options of the gate: findings that stop a release, and files for forges."""
 
     fail_on: Annotated[
-        FailOn | None, Option(help="Exit 1 on findings of this severity; never: beside --baseline, too.")
+        FailOn | None,
+        Option(
+            help="Exit 1 on findings of this severity; never: beside --baseline, too."
+        ),
     ] = None
-    severity: Annotated[Texts, Option(help="How grave a code is here: CODE=issue or CODE=tip.")] = None
-    thresholds: Annotated[Texts, Option(help="From which number on something is reported: NAME=NUMBER.")] = None
-    baseline: Annotated[File, Option(help="JSON of an earlier audit; only what is new or worse counts.")] = None
-    sarif: Annotated[File, Option(help="Write the findings as SARIF, for forges.")] = None
-    junit: Annotated[File, Option(help="Write them as JUnit, a test case a code.")] = None
+    severity: Annotated[
+        Texts, Option(help="How grave a code is here: CODE=issue or CODE=tip.")
+    ] = None
+    thresholds: Annotated[
+        Texts, Option(help="From which number on something is reported: NAME=NUMBER.")
+    ] = None
+    baseline: Annotated[
+        File, Option(help="JSON of an earlier audit; only what is new or worse counts.")
+    ] = None
+    sarif: Annotated[File, Option(help="Write the findings as SARIF, for forges.")] = (
+        None
+    )
+    junit: Annotated[File, Option(help="Write them as JUnit, a test case a code.")] = (
+        None
+    )
 
     def gate(self, ignore: Sequence[str], json: Path | None, *, quiet: bool) -> Gate:
         """Put the gate together, and read the baseline; codes that are typed go before settings, which are said.
@@ -81,39 +108,75 @@ class Gating(Group):
         # On standard error, beside the results and not among them.
         if settings.path is not None and not quiet:
             sys.stderr.write(f"{settings}\n")
-        level = Severity[self.fail_on.name] if self.fail_on in (FailOn.ISSUE, FailOn.TIP) else None
+        level = (
+            Severity[self.fail_on.name]
+            if self.fail_on in (FailOn.ISSUE, FailOn.TIP)
+            else None
+        )
         written = ""
         # The first run of a pipeline has no baseline: where both options name one file, this run writes it.
-        if self.baseline and json and not self.baseline.exists() and self.baseline.resolve() == json.resolve():
+        if (
+            self.baseline
+            and json
+            and not self.baseline.exists()
+            and self.baseline.resolve() == json.resolve()
+        ):
             written = str(json)
-        before = None if self.baseline is None or written else Baseline.load(self.baseline)
+        before = (
+            None if self.baseline is None or written else Baseline.load(self.baseline)
+        )
         # Codes that are typed replace those of the settings, as every option does.
         codes, severities = ignore or settings.ignore, self.severity or ()
         never = self.fail_on is FailOn.NEVER
-        return Gate.of(level, ignore=codes, severities=severities, baseline=before, written=written, never=never)
+        return Gate.of(
+            level,
+            ignore=codes,
+            severities=severities,
+            baseline=before,
+            written=written,
+            never=never,
+        )
 
 
 @dataclass(frozen=True)
 class AuditOptions(Group):
     """Keywords of `embaudit.audit`: models, sample sizes and rows."""
 
-    soft_cap: Annotated[Number, Option(help="The head caps its logits at this value.")] = None
-    normalised: Annotated[bool, Option("--normalised", help="The head brings label rows to length 1.")] = False
-    groups: Annotated[
-        Texts, Option(help="Only these models: canonical, diagonal, linear, orthogonal, translation, affine.")
+    soft_cap: Annotated[
+        Number, Option(help="The head caps its logits at this value.")
     ] = None
-    max_condition: Annotated[float, Option(help="Largest over smallest stretch of the random maps.")] = 2.0
-    quick: Annotated[bool, Option("--quick", help="Fewer samples: less exact and sooner done.")] = False
+    normalised: Annotated[
+        bool, Option("--normalised", help="The head brings label rows to length 1.")
+    ] = False
+    groups: Annotated[
+        Texts,
+        Option(
+            help="Only these models: canonical, diagonal, linear, orthogonal, translation, affine."
+        ),
+    ] = None
+    max_condition: Annotated[
+        float, Option(help="Largest over smallest stretch of the random maps.")
+    ] = 2.0
+    quick: Annotated[
+        bool, Option("--quick", help="Fewer samples: less exact and sooner done.")
+    ] = False
     n_pairs: Annotated[Count, Option(help="Pairs to draw, at most; 100,000.")] = None
     n_lists: Annotated[Count, Option(help="Lists to compare of a side; 400.")] = None
-    n_neighbours: Annotated[Count, Option(help="Length of the neighbour lists; 10, of few rows a third.")] = None
+    n_neighbours: Annotated[
+        Count, Option(help="Length of the neighbour lists; 10, of few rows a third.")
+    ] = None
     n_gauges: Annotated[Count, Option(help="Random draws from each group; 8.")] = None
     n_starts: Annotated[Count, Option(help="Starting points of each attack; 3.")] = None
     n_steps: Annotated[Count, Option(help="Steps of an attack from each; 20.")] = None
     role: Annotated[
-        Text, Option(help="Cosines of the answer: right (item, the default), left (user), cross (user-item).")
+        Text,
+        Option(
+            help="Cosines of the answer: right (item, the default), left (user), cross (user-item)."
+        ),
     ] = None
-    show: Annotated[Texts, Option(help="Show the neighbours of this id or title.")] = None
+    show: Annotated[Texts, Option(help="Show the neighbours of this id or title.")] = (
+        None
+    )
     rng: Rng = 0
 
 
@@ -128,7 +191,11 @@ def _forge(name: str) -> Callable[..., str]:
     return told
 
 
-LEFT_OUT = {name for group in (Output, Heatmap, Workers, Gating) for name in parameters_of(group)} - {"thresholds"}
+LEFT_OUT = {
+    name
+    for group in (Output, Heatmap, Workers, Gating)
+    for name in parameters_of(group)
+} - {"thresholds"}
 """Parameters that another command need not be told."""
 READING = {*parameters_of(Given), *parameters_of(Titles)}
 """Parameters that commands besides `audit` take."""
@@ -160,9 +227,17 @@ def _invocation(context: typer.Context) -> Invocation:
     truth, items = None, context.params["items"]
     # What is wrong with the table is said where titles are read; a column that nobody asked for must not stop an audit.
     with suppress(InputError):
-        truth = items and label_column(items, id=context.params["id"], title=context.params["title"])
+        truth = items and label_column(
+            items, id=context.params["id"], title=context.params["title"]
+        )
     more = tuple(map(str, context.params["more"] or ()))
-    return Invocation(str(context.params["path"]), tuple(words[True]), tuple(words[False]), truth, more)
+    return Invocation(
+        str(context.params["path"]),
+        tuple(words[True]),
+        tuple(words[False]),
+        truth,
+        more,
+    )
 
 
 @app.command()
@@ -189,7 +264,14 @@ def audit(
     gate = gating.gate(reading.codes, output.json, quiet=output.quiet)
     # A baseline that this run writes is an output, which no input may be.
     baseline = None if gate.written else gating.baseline
-    inputs = [path, *(more or ()), titles.items, baseline, picture.ordering(), *reading.files(path)]
+    inputs = [
+        path,
+        *(more or ()),
+        titles.items,
+        baseline,
+        picture.ordering(),
+        *reading.files(path),
+    ]
     show, normalised, quiet = effort.show or (), effort.normalised, output.quiet
     options: dict[str, Any] = {**vars(effort), "show": show}
     options |= {"objective": reading.objective, "compared": reading.compared}
@@ -198,9 +280,18 @@ def audit(
     with output.promised(inputs, drawn, *forges, comment=_forge("markdown")) as write:
         with workers.at_work(quiet=quiet):
             result = auditing.audit(
-                read_for_audit(path, reading.undeclared, titles, more, normalised=normalised, quiet=quiet),
+                read_for_audit(
+                    path,
+                    reading.undeclared,
+                    titles,
+                    more,
+                    normalised=normalised,
+                    quiet=quiet,
+                ),
                 **options,
-                thresholds=values_in(gating.thresholds, "thresholds", "hubs=0.2", float),
+                thresholds=values_in(
+                    gating.thresholds, "thresholds", "hubs=0.2", float
+                ),
                 source=source_of([path, *more]) if more else str(path),
             )
         # Predictions that moved since the baseline are a finding, so they are compared before findings are judged.
@@ -216,7 +307,11 @@ def audit(
     if output.full:
         print_audit(result, output.console)
     else:
-        print_screen(result, invocation, output.console, [each.finding for each in outcome.news])
+        print_screen(
+            result, invocation, output.console, [each.finding for each in outcome.news]
+        )
     if gate.is_asked:
-        output.console.print(str(outcome), markup=False, highlight=False, soft_wrap=True)
+        output.console.print(
+            str(outcome), markup=False, highlight=False, soft_wrap=True
+        )
     raise typer.Exit(int(not outcome.passes))

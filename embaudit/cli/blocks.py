@@ -15,17 +15,30 @@ from embaudit.cli.terminal import Output, Workers
 @app.command()
 def blocks(
     x: Annotated[
-        Path, Argument(help="Tensors by name: a checkpoint (folder, index, file), .npz or .npy.", show_default=False)
+        Path,
+        Argument(
+            help="Tensors by name: a checkpoint (folder, index, file), .npz or .npy.",
+            show_default=False,
+        ),
     ],
     y: Annotated[Path, Argument(help="The same names and shapes.", show_default=False)],
     *,
     cut: Annotated[
-        Text, Option("--blocks", "--partition", help="tensors, rows, coordinates, or patterns like 'layers.3.*,head*'.")
+        Text,
+        Option(
+            "--blocks",
+            "--partition",
+            help="tensors, rows, coordinates, or patterns like 'layers.3.*,head*'.",
+        ),
     ] = None,
     missing: Annotated[
-        Literal["error", "skip"], Option(help="Names that only one side has: error, or skip.")
+        Literal["error", "skip"],
+        Option(help="Names that only one side has: error, or skip."),
     ] = "error",
-    threshold: Annotated[Number, Option(help="Say what 'every local cosine reaches this' guarantees globally.")] = None,
+    threshold: Annotated[
+        Number,
+        Option(help="Say what 'every local cosine reaches this' guarantees globally."),
+    ] = None,
     output: Output,
     workers: Workers,
 ) -> None:
@@ -41,7 +54,11 @@ def blocks(
     with output.promised([x, y]) as write:
         with workers.at_work(quiet=output.quiet):
             result = block_cosines(x, y, cut, missing=missing)
-        write(result, f"{x.name} and {y.name}", Origin(((x.name, None), (y.name, None))))
+        write(
+            result, f"{x.name} and {y.name}", Origin(((x.name, None), (y.name, None)))
+        )
     output.show(result)
     if threshold is not None:
-        output.console.print(fill(result.local_threshold(threshold).explain(), WIDTH), markup=False)
+        output.console.print(
+            fill(result.local_threshold(threshold).explain(), WIDTH), markup=False
+        )

@@ -114,22 +114,32 @@ class Command(TyperCommand):
         # `embaudit explain COMMAND` passes this mark, to see rare options in full.
         few = () if ALL in (ctx.obj or {}) else (*RARE, *RARE_IN.get(ctx.info_name, ()))
         titles = {name: title for title, names in SECTIONS.items() for name in names}
-        sections: dict[str, list[tuple[str, str]]] = {title: [] for title in ("Arguments", "Options", *SECTIONS)}
+        sections: dict[str, list[tuple[str, str]]] = {
+            title: [] for title in ("Arguments", "Options", *SECTIONS)
+        }
         rare, places = [], {name: place for place, name in enumerate(titles)}
-        for param in sorted(self.get_params(ctx), key=lambda each: places.get(each.name, -1)):
+        for param in sorted(
+            self.get_params(ctx), key=lambda each: places.get(each.name, -1)
+        ):
             record = param.get_help_record(ctx)
             if record and param.name in few:
                 rare.append(max(param.opts, key=len))
             elif record:
                 is_argument = param.param_type_name == "argument"
-                sections["Arguments" if is_argument else titles.get(param.name, "Options")].append(record)
+                sections[
+                    "Arguments" if is_argument else titles.get(param.name, "Options")
+                ].append(record)
         for title, records in sections.items():
             if records:
                 with formatter.section(title):
                     formatter.write_dl(records)
         if rare:
-            with formatter.section(f"Rarely needed (`embaudit explain {ctx.info_name}` explains them)"):
-                filled = fill(", ".join(rare), formatter.width - 2, break_on_hyphens=False)
+            with formatter.section(
+                f"Rarely needed (`embaudit explain {ctx.info_name}` explains them)"
+            ):
+                filled = fill(
+                    ", ".join(rare), formatter.width - 2, break_on_hyphens=False
+                )
                 formatter.write(f"{indent(filled, '  ')}\n")
 
 
@@ -159,10 +169,18 @@ def _grouped(command: Any) -> Any:
     # typer takes options from the signature alone: groups are spread out into it, and put together again at each call.
     declared, parameters = parameters_of(command), dict[str, Parameter]()
     annotations = {name: each.annotation for name, each in declared.items()}
-    groups = {name: each for name, each in annotations.items() if isclass(each) and issubclass(each, Group)}
+    groups = {
+        name: each
+        for name, each in annotations.items()
+        if isclass(each) and issubclass(each, Group)
+    }
     for name, each in declared.items():
         options = parameters_of(groups[name]) if name in groups else {name: each}
-        parameters |= {option: x for option, x in options.items() if option == name or option not in declared}
+        parameters |= {
+            option: x
+            for option, x in options.items()
+            if option == name or option not in declared
+        }
 
     @wraps(command)
     def with_options(**values: Any) -> None:
@@ -170,7 +188,9 @@ def _grouped(command: Any) -> Any:
         command(**own, **{name: group.of(values) for name, group in groups.items()})
 
     with_options.__signature__ = Signature([*parameters.values()])  # type: ignore[attr-defined]
-    with_options.__annotations__ = {name: each.annotation for name, each in parameters.items()}
+    with_options.__annotations__ = {
+        name: each.annotation for name, each in parameters.items()
+    }
     return with_options
 
 

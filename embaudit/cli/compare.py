@@ -15,9 +15,15 @@ from embaudit.cli.terminal import Output, Workers, values_in
 @app.command()
 def compare(
     before: Model,
-    after: Annotated[Path, typer.Argument(help="Another model of the same entities.", show_default=False)],
+    after: Annotated[
+        Path,
+        typer.Argument(help="Another model of the same entities.", show_default=False),
+    ],
     *,
-    n_neighbours: Annotated[Count, typer.Option(help="Length of the neighbour lists; 10, of few rows a third.")] = None,
+    n_neighbours: Annotated[
+        Count,
+        typer.Option(help="Length of the neighbour lists; 10, of few rows a third."),
+    ] = None,
     fail_below: Annotated[
         list[str] | None,
         typer.Option(
@@ -42,7 +48,9 @@ def compare(
 
     # A limit that is no number is refused before two models are read.
     limits = values_in(fail_below, "fail-below", "kept=0.7", float)
-    with output.promised([before, after, titles.items, *reading.files(before)]) as write:
+    with output.promised(
+        [before, after, titles.items, *reading.files(before)]
+    ) as write:
         try:
             readings = [reading.read(path) for path in (before, after)]
         except InputError as error:
@@ -52,16 +60,35 @@ def compare(
             remedy = "save each with its own, `embaudit.save(embaudit.load(PATH, ids=FILE), NEW)`"
             text = f"{error.sentence} One file serves both models here; {remedy}, and compare those."
             raise InputError(text) from error
-        first, other = (Reading(titles.on(x.model, quiet=output.quiet), x.intake) for x in readings)
+        first, other = (
+            Reading(titles.on(x.model, quiet=output.quiet), x.intake) for x in readings
+        )
         with workers.at_work(quiet=output.quiet):
-            result = run(first, other, n_neighbours=n_neighbours, by_row=titles.by_row, partial=titles.partial, rng=rng)
+            result = run(
+                first,
+                other,
+                n_neighbours=n_neighbours,
+                by_row=titles.by_row,
+                partial=titles.partial,
+                rng=rng,
+            )
         failed = result.below(limits)
-        origin = Origin(((before.name, first.intake), (after.name, other.intake)), seed=rng)
+        origin = Origin(
+            ((before.name, first.intake), (after.name, other.intake)), seed=rng
+        )
         write(result, f"{before.name} and {after.name}", origin)
     output.show(result)
     if limits:
-        values = [(name, *pair) for name in failed for pair in result.kept_by_side[name] if not pair[0] >= limits[name]]
-        stops = [f"{n} {_below(x, limits[n])}{side and f' ({side}s)'} is below {limits[n]}" for n, x, side in values]
+        values = [
+            (name, *pair)
+            for name in failed
+            for pair in result.kept_by_side[name]
+            if not pair[0] >= limits[name]
+        ]
+        stops = [
+            f"{n} {_below(x, limits[n])}{side and f' ({side}s)'} is below {limits[n]}"
+            for n, x, side in values
+        ]
         text = f"gate: stops, {', '.join(stops)}" if failed else "gate: passes"
         output.console.print(text, markup=False, highlight=False, soft_wrap=True)
     raise typer.Exit(int(bool(failed)))

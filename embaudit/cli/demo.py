@@ -27,8 +27,12 @@ OWN = "embaudit audit MODEL --out report.html"
 @app.command()
 def demo(
     *,
-    n_users: Annotated[int, typer.Option(help="Users to simulate.", min=20)] = PAPER_USERS,
-    n_items: Annotated[int, typer.Option(help="Items to simulate.", min=20)] = PAPER_ITEMS,
+    n_users: Annotated[
+        int, typer.Option(help="Users to simulate.", min=20)
+    ] = PAPER_USERS,
+    n_items: Annotated[
+        int, typer.Option(help="Items to simulate.", min=20)
+    ] = PAPER_ITEMS,
     rng: Rng = 0,
     quiet: Quiet = False,
 ) -> None:
@@ -48,18 +52,31 @@ def demo(
     share = n_users * n_items / (PAPER_USERS * PAPER_ITEMS)
     alphas = PRODUCT_ALPHA * share, FACTOR_ALPHA * share**0.5
     with progress_bars(quiet=quiet):
-        data = simulate_interactions(n_users, n_items, max_items=max(1, round(MAX_SHARE * n_items)), rng=rng)
-        estimators = (ProductPenaltyMF(rank, alpha=alphas[0]), FactorPenaltyMF(rank, alpha=alphas[1]))
-        models = [estimator.fit(data.matrix).model(data.matrix) for estimator in estimators]
+        data = simulate_interactions(
+            n_users, n_items, max_items=max(1, round(MAX_SHARE * n_items)), rng=rng
+        )
+        estimators = (
+            ProductPenaltyMF(rank, alpha=alphas[0]),
+            FactorPenaltyMF(rank, alpha=alphas[1]),
+        )
+        models = [
+            estimator.fit(data.matrix).model(data.matrix) for estimator in estimators
+        ]
         audits = [
-            audit(model, roles=["right"], source=f"simulated, {model.objective}", rng=rng)
+            audit(
+                model, roles=["right"], source=f"simulated, {model.objective}", rng=rng
+            )
             for model in track(models, "auditing both objectives", len(models))
         ]
     console = make_console(quiet=quiet)
     is_paper = (n_users, n_items) == (PAPER_USERS, PAPER_ITEMS)
     source = "as in the paper" if is_paper else "the paper's, scaled to this size"
-    console.print(f"Rank {rank}, penalties {alphas[0]:.4g} (Eq. 1) and {alphas[1]:.4g} (Eq. 2): {source}.")
-    console.print(f"Simulated {data.matrix.nnz:,} interactions of {n_users:,} users with {n_items:,} items.")
+    console.print(
+        f"Rank {rank}, penalties {alphas[0]:.4g} (Eq. 1) and {alphas[1]:.4g} (Eq. 2): {source}."
+    )
+    console.print(
+        f"Simulated {data.matrix.nnz:,} interactions of {n_users:,} users with {n_items:,} items."
+    )
     for title, audited in zip(TITLES, audits, strict=True):
         console.rule(title)
         console.print(Text(repr(audited.evidence.model)))
@@ -68,5 +85,7 @@ def demo(
     console.print(
         f"Eq. 2 keeps {models[1].rank} of the {rank} dimensions asked for: so many singular values exceed its penalty."
     )
-    console.print(f"next, for a model of your own:\n  {OWN}", highlight=False, soft_wrap=True)
+    console.print(
+        f"next, for a model of your own:\n  {OWN}", highlight=False, soft_wrap=True
+    )
     raise typer.Exit(int(not all(audited.predictions_hold for audited in audits)))

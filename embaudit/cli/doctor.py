@@ -7,7 +7,15 @@ import typer
 from embaudit.cli.app import app
 from embaudit.cli.terminal import make_console
 
-PACKAGES = ("numpy", "scipy", "scikit-learn", "pandas", "pyarrow", "safetensors", "matplotlib")
+PACKAGES = (
+    "numpy",
+    "scipy",
+    "scikit-learn",
+    "pandas",
+    "pyarrow",
+    "safetensors",
+    "matplotlib",
+)
 OPTIONAL = ("torch", "faiss-cpu", "implicit")
 
 
@@ -19,7 +27,9 @@ def doctor() -> None:
         console.print(f"{name:14} {value}", markup=False)
     checks = promises()
     for name, (holds, detail) in checks.items():
-        console.print(f"{'ok    ' if holds else 'FAILED'} {name}: {detail}", markup=False)
+        console.print(
+            f"{'ok    ' if holds else 'FAILED'} {name}: {detail}", markup=False
+        )
     raise typer.Exit(int(not all(holds for holds, _ in checks.values())))
 
 
@@ -34,15 +44,26 @@ def versions() -> dict[str, str]:
 
     from embaudit._version import __version__
 
-    names = {"embaudit": __version__, "python": platform.python_version(), "machine": platform.platform()}
+    names = {
+        "embaudit": __version__,
+        "python": platform.python_version(),
+        "machine": platform.platform(),
+    }
     for name in (*PACKAGES, *OPTIONAL):
         try:
             names[name] = version(name)
         except PackageNotFoundError:
             names[name] = "not installed (optional)" if name in OPTIONAL else "missing"
     named = "{internal_api} {version}, {num_threads} threads"
-    used = {named.format_map(pool) for pool in threadpool_info() if pool["user_api"] == "blas"}
-    return names | {"BLAS": "; ".join(sorted(used)) or "not known", "processors": str(os.cpu_count())}
+    used = {
+        named.format_map(pool)
+        for pool in threadpool_info()
+        if pool["user_api"] == "blas"
+    }
+    return names | {
+        "BLAS": "; ".join(sorted(used)) or "not known",
+        "processors": str(os.cpu_count()),
+    }
 
 
 def promises() -> dict[str, tuple[bool, str]]:
@@ -63,11 +84,18 @@ def promises() -> dict[str, tuple[bool, str]]:
     draw = np.random.default_rng(0)
     X = draw.standard_normal((60, 30))
     fitted = ProductPenaltyMF(5, alpha=1.0).fit(X)
-    error = float(np.abs(fitted.singular_values_ - np.linalg.svd(X, compute_uv=False)[:5]).max())
-    model = FactorModel.from_user_item(draw.standard_normal((50, 8)), draw.standard_normal((40, 8)))
+    error = float(
+        np.abs(fitted.singular_values_ - np.linalg.svd(X, compute_uv=False)[:5]).max()
+    )
+    model = FactorModel.from_user_item(
+        draw.standard_normal((50, 8)), draw.standard_normal((40, 8))
+    )
     evidence = audit(model, n_gauges=2).evidence
     largest = max(record.max_abs for record in evidence.drift)
     return {
         "singular values": (error < 1e-10, f"off by at most {error:.0e}"),
-        "predictions of equivalent models": (evidence.predictions_hold, f"moved by at most {largest:.0e}"),
+        "predictions of equivalent models": (
+            evidence.predictions_hold,
+            f"moved by at most {largest:.0e}",
+        ),
     }

@@ -22,14 +22,23 @@ def evaluate(
     path: Model,
     more: More = None,
     *,
-    items: Annotated[File, Option(help="Table with what is known of the items.")] = None,
-    truth: Annotated[Texts, Option(help="Its column of labels or clusters; more than one add up.")] = None,
+    items: Annotated[
+        File, Option(help="Table with what is known of the items.")
+    ] = None,
+    truth: Annotated[
+        Texts, Option(help="Its column of labels or clusters; more than one add up.")
+    ] = None,
     interactions: Annotated[
-        Text, Option(help="A file of these instead: judge by what users consumed together last.")
+        Text,
+        Option(
+            help="A file of these instead: judge by what users consumed together last."
+        ),
     ] = None,
     time: Annotated[Text, Option(help="Its column of times.")] = None,
     separator: Annotated[str, Option(help="Between the labels of one item.")] = "|",
-    n_neighbours: Annotated[Count, Option(help="Length of the neighbour lists; 10, of few rows a third.")] = None,
+    n_neighbours: Annotated[
+        Count, Option(help="Length of the neighbour lists; 10, of few rows a third.")
+    ] = None,
     reading: Given,
     titles: Titles,
     rng: Rng = 0,
@@ -48,29 +57,61 @@ def evaluate(
     table, column = split_column(interactions or "")
     if bool(truth) == bool(interactions) or (truth and not items):
         got = "both" if interactions else "neither"
-        raise must_be("what to judge by", "--items with --truth, or --interactions", got)
-    unused = "--time" if truth and time else "--separator" if interactions and separator != "|" else None
+        raise must_be(
+            "what to judge by", "--items with --truth, or --interactions", got
+        )
+    unused = (
+        "--time"
+        if truth and time
+        else "--separator"
+        if interactions and separator != "|"
+        else None
+    )
     if unused is not None:
-        raise InputError(f"{unused} must be left out beside {'--truth' if truth else '--interactions'}.")
-    with output.promised([path, *(more or ()), items, table if interactions else None, *reading.files(path)]) as write:
+        raise InputError(
+            f"{unused} must be left out beside {'--truth' if truth else '--interactions'}."
+        )
+    with output.promised(
+        [
+            path,
+            *(more or ()),
+            items,
+            table if interactions else None,
+            *reading.files(path),
+        ]
+    ) as write:
         source = reading.read(path, more)
         # A table of labels holds titles only if a column of them is named.
-        model = source.model if truth and titles.title is None else titles.on(source.model, quiet=output.quiet)
+        model = (
+            source.model
+            if truth and titles.title is None
+            else titles.on(source.model, quiet=output.quiet)
+        )
         with workers.at_work(quiet=output.quiet):
             labels: Truth | list[str | None]
             if items and truth:
-                header = open_table(items, customary=ID_NAMES | TITLE_NAMES, named=(titles.id, *truth))
+                header = open_table(
+                    items, customary=ID_NAMES | TITLE_NAMES, named=(titles.id, *truth)
+                )
                 # A misspelt column is refused before any is joined.
                 for name in truth:
                     header.position(name, "--truth")
                 labels, matched = _labels(
-                    truth, separator, lambda column: join_texts(model.right_side, items, title=column, **titles.joining)
+                    truth,
+                    separator,
+                    lambda column: join_texts(
+                        model.right_side, items, title=column, **titles.joining
+                    ),
                 )
                 judged = f"judged by {', '.join(truth)}: {matched}"
             else:
-                labels = last_together(table, model.right_side, time=time or column or None)
+                labels = last_together(
+                    table, model.right_side, time=time or column or None
+                )
                 judged = f"judged by {labels.source} in {table}; leave these out of training."
-            result = evaluate_similarities(model, labels, n_neighbours=n_neighbours, separator=separator, rng=rng)
+            result = evaluate_similarities(
+                model, labels, n_neighbours=n_neighbours, separator=separator, rng=rng
+            )
         files = listed([path.name, *map(str, more or ())], 1)
         title = f"which similarity serves {', '.join(truth or [str(table)])} best in {files}"
         write(result, title, Origin(((path.name, source.intake),), (judged,), rng))
@@ -78,11 +119,18 @@ def evaluate(
     output.show(result)
 
 
-def _labels(columns: list[str], separator: str, join: Callable[[str], Joined]) -> tuple[list[str | None], str]:
+def _labels(
+    columns: list[str], separator: str, join: Callable[[str], Joined]
+) -> tuple[list[str | None], str]:
     """Collect the labels of every item over the chosen columns, and how many rows matched."""
     from embaudit.io import flags_named
 
     matches = [join(column) for column in columns]
-    texts = (flags_named(list(x.texts), column) for x, column in zip(matches, columns, strict=True))
-    joined = [separator.join(text for text in row if text) for row in zip(*texts, strict=True)]
+    texts = (
+        flags_named(list(x.texts), column)
+        for x, column in zip(matches, columns, strict=True)
+    )
+    joined = [
+        separator.join(text for text in row if text) for row in zip(*texts, strict=True)
+    ]
     return [text or None for text in joined], matches[0].explain()

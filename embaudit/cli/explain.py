@@ -23,7 +23,10 @@ WIDTH = 80
 def explain(
     name: Annotated[
         list[str] | None,
-        typer.Argument(help="A code such as EMB101, a word such as gauge, or a command.", show_default=False),
+        typer.Argument(
+            help="A code such as EMB101, a word such as gauge, or a command.",
+            show_default=False,
+        ),
     ] = None,
 ) -> None:
     """Explain what a code or a word means, why it matters and what to do; without a name, list all of them."""
@@ -31,9 +34,19 @@ def explain(
     from embaudit.cli.commands import COMMANDS
 
     # Several codes are explained in turn; a word may be several, such as CANNOT BE SAID.
-    names = name if name and all(each.upper() in CODES for each in name) else [" ".join(name or ())]
+    names = (
+        name
+        if name and all(each.upper() in CODES for each in name)
+        else [" ".join(name or ())]
+    )
     command = name[0] if name and len(name) == 1 and name[0] in COMMANDS else None
-    lines = _all() if not name else chain.from_iterable(map(_one, names)) if command is None or command in WORDS else ()
+    lines = (
+        _all()
+        if not name
+        else chain.from_iterable(map(_one, names))
+        if command is None or command in WORDS
+        else ()
+    )
     console = make_console(quiet=False)
     for line in lines:
         console.print(line, markup=False)
@@ -47,7 +60,13 @@ def _options(name: str) -> str:
 
     command = app.group.get_command(None, name)
     # Parsed resiliently, a command asks for no argument; the mark brings its rare options.
-    return str(command.get_help(command.make_context(f"embaudit {name}", [], obj={ALL: True}, resilient_parsing=True)))
+    return str(
+        command.get_help(
+            command.make_context(
+                f"embaudit {name}", [], obj={ALL: True}, resilient_parsing=True
+            )
+        )
+    )
 
 
 def _one(name: str) -> Iterator[str]:
@@ -62,7 +81,9 @@ def _one(name: str) -> Iterator[str]:
         yield "All others: `embaudit explain objectives`"
         return
     yield fill(entry.heading, WIDTH, break_on_hyphens=False)
-    yield from map(_indented, (f"{heading}: {text}" for heading, text in entry.sections))
+    yield from map(
+        _indented, (f"{heading}: {text}" for heading, text in entry.sections)
+    )
     yield f"  On one page with all others: {entry.address} in the source of embaudit"
     if entry.name != "objective":
         return
@@ -85,7 +106,13 @@ def _law(law: Objective) -> str:
 
 
 def _indented(text: str) -> str:
-    return fill(text, WIDTH, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False)
+    return fill(
+        text,
+        WIDTH,
+        initial_indent="  ",
+        subsequent_indent="    ",
+        break_on_hyphens=False,
+    )
 
 
 def _all() -> Iterator[str]:
@@ -93,5 +120,9 @@ def _all() -> Iterator[str]:
     from embaudit.auditing.texts import CODES, WORDS
 
     for code in CODES.values():
-        yield fill(f"{code.name}  {code.title} ({code.severity})", WIDTH, subsequent_indent=" " * 8)
+        yield fill(
+            f"{code.name}  {code.title} ({code.severity})",
+            WIDTH,
+            subsequent_indent=" " * 8,
+        )
     yield fill(f"Words: {', '.join(WORDS)}.", WIDTH)

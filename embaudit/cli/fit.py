@@ -31,14 +31,24 @@ Header = StrEnum("Header", [("AUTO", "auto"), ("YES", "yes"), ("NO", "no")])
 class Columns(Group):
     """How a table of interactions is read."""
 
-    user: Annotated[Text, Option(help="Column of the users, by name or position.")] = None
+    user: Annotated[Text, Option(help="Column of the users, by name or position.")] = (
+        None
+    )
     item: Annotated[Text, Option(help="Column of the items.")] = None
     rating: Annotated[Text, Option(help="Column of the ratings or counts.")] = None
     threshold: Annotated[Number, Option(help="Keep ratings from here on.")] = None
-    binarise: Annotated[bool, Option("--binarise", help="Count every kept rating as 1.")] = False
-    duplicates: Annotated[str, Option(help="Rows of one user and item: error, sum, mean, last or max.")] = "error"
-    sep: Annotated[Text, Option(help="Column separator.", show_default="found by itself")] = None
-    header: Annotated[Header, Option(help="Whether the first line names the columns.")] = Header.AUTO
+    binarise: Annotated[
+        bool, Option("--binarise", help="Count every kept rating as 1.")
+    ] = False
+    duplicates: Annotated[
+        str, Option(help="Rows of one user and item: error, sum, mean, last or max.")
+    ] = "error"
+    sep: Annotated[
+        Text, Option(help="Column separator.", show_default="found by itself")
+    ] = None
+    header: Annotated[
+        Header, Option(help="Whether the first line names the columns.")
+    ] = Header.AUTO
 
     def read(self, path: Path) -> Interactions:
         """Read the table."""
@@ -50,9 +60,16 @@ class Columns(Group):
 
 @app.command()
 def fit(
-    interactions: Annotated[Path, Argument(help="CSV, TSV, .dat, Parquet or Arrow; may be gzipped.")],
+    interactions: Annotated[
+        Path, Argument(help="CSV, TSV, .dat, Parquet or Arrow; may be gzipped.")
+    ],
     *,
-    objective: Annotated[Penalty, Option(help="What the penalty is on: the product (Eq. 1) or the factors (Eq. 2).")],
+    objective: Annotated[
+        Penalty,
+        Option(
+            help="What the penalty is on: the product (Eq. 1) or the factors (Eq. 2)."
+        ),
+    ],
     n_components: Annotated[int, Option(help="Number of latent dimensions.")] = 50,
     alpha: Annotated[float, Option(help="Strength of the penalty.")] = 1.0,
     split: Annotated[
@@ -71,7 +88,11 @@ def fit(
     out: Annotated[Path, Option(help="The model file to write.")] = Path("model.npz"),
     rng: Annotated[
         int,
-        Option("--rng", min=0, help="Seed of the SVD's start: it moves no more than last digits of the closed form."),
+        Option(
+            "--rng",
+            min=0,
+            help="Seed of the SVD's start: it moves no more than last digits of the closed form.",
+        ),
     ] = 0,
     jobs: Jobs = None,
     quiet: Quiet = False,
@@ -82,27 +103,51 @@ def fit(
     from embaudit.io import distinct_outputs, join_ids, require_output, save
 
     if items is None and (id is not None or title is not None):
-        raise InputError("--id and --title must be given with --items, the table whose columns they name.")
+        raise InputError(
+            "--id and --title must be given with --items, the table whose columns they name."
+        )
     distinct_outputs([interactions, items], [out])
     require_output(out, sides=2, force=force)
     data = columns.read(interactions)
-    joined = None if items is None else join_ids(data.item_ids, items, id=id, title=title, partial=partial)
+    joined = (
+        None
+        if items is None
+        else join_ids(data.item_ids, items, id=id, title=title, partial=partial)
+    )
     names = None if joined is None else joined.names(data.item_ids)
     # A matrix has no more singular values than its shorter side has rows.
     most = min(data.matrix.shape)
     if not 1 <= n_components <= most:
-        raise must_be("n_components", f"from 1 to {most}, the fewer of users and items", n_components)
+        raise must_be(
+            "n_components",
+            f"from 1 to {most}, the fewer of users and items",
+            n_components,
+        )
     with Workers(jobs).at_work(quiet=quiet):
-        estimator = _estimator(objective, n_components, alpha, split, rng).fit(data.matrix)
-        model = estimator.model(data.matrix, user_ids=data.user_ids, item_ids=data.item_ids, item_names=names)
+        estimator = _estimator(objective, n_components, alpha, split, rng).fit(
+            data.matrix
+        )
+        model = estimator.model(
+            data.matrix,
+            user_ids=data.user_ids,
+            item_ids=data.item_ids,
+            item_names=names,
+        )
     # The interactions behind each row go into the file: audits choose the rows that they show by them.
-    save(model.replace(**{f"{side}_counts": data.counts(side) for side in model.sides}), out, force=force)
+    save(
+        model.replace(**{f"{side}_counts": data.counts(side) for side in model.sides}),
+        out,
+        force=force,
+    )
     console = make_console(quiet=quiet)
     for line in _summary(data, binarise=columns.binarise):
         console.print(line, markup=False)
     if joined is not None:
         console.print(f"titles: {joined.explain()}", markup=False, highlight=False)
-    sigma, route = estimator.singular_values_, f"(route {estimator.svd_solver_}, residual {estimator.residual_:.0e})"
+    sigma, route = (
+        estimator.singular_values_,
+        f"(route {estimator.svd_solver_}, residual {estimator.residual_:.0e})",
+    )
     rank = f"effective rank {estimator.effective_rank_} of {len(sigma)}"
     console.print(f"singular values {sigma[0]:.4g} to {sigma[-1]:.4g}, {rank} {route}")
     console.print(f"{model!r} → {out}", markup=False, soft_wrap=True)
@@ -116,7 +161,9 @@ def _estimator(
     from embaudit.solvers import FactorPenaltyMF, ProductPenaltyMF
 
     if objective is Penalty.FACTORS and split is not None:
-        raise InputError("--split goes with --objective product; the penalty on the factors leaves no choice of it.")
+        raise InputError(
+            "--split goes with --objective product; the penalty on the factors leaves no choice of it."
+        )
     if objective is Penalty.FACTORS:
         return FactorPenaltyMF(rank, alpha=alpha, random_state=rng)
     exponent: float | str = 0.5 if split is None else split
@@ -129,11 +176,24 @@ def _estimator(
 def _summary(data: Interactions, *, binarise: bool) -> Iterator[str]:
     """Yield the size of the data, the columns that were used, and how many rows were merged or dropped."""
     n, p = data.matrix.shape
-    rows, links = counted(data.n_rows_read, "row"), counted(data.matrix.nnz, "interaction")
+    rows, links = (
+        counted(data.n_rows_read, "row"),
+        counted(data.matrix.nnz, "interaction"),
+    )
     yield f"{rows} read: {n:,} users × {p:,} items, {links}"
     user, item, rating = data.columns
     counts = ", every one kept counts 1" if binarise else ""
-    counts = "; no ratings, every row counts 1" if rating is None else f", ratings {rating}{counts}"
+    counts = (
+        "; no ratings, every row counts 1"
+        if rating is None
+        else f", ratings {rating}{counts}"
+    )
     yield f"columns: users {user}, items {item}{counts}"
-    yield from [f"{counted(data.n_duplicates, 'duplicate')} merged"] if data.n_duplicates else ()
-    yield from [f"{counted(data.n_dropped, 'interaction')} dropped"] if data.n_dropped else ()
+    yield from (
+        [f"{counted(data.n_duplicates, 'duplicate')} merged"]
+        if data.n_duplicates
+        else ()
+    )
+    yield from (
+        [f"{counted(data.n_dropped, 'interaction')} dropped"] if data.n_dropped else ()
+    )

@@ -24,13 +24,28 @@ def fix(
     path: Model,
     more: More = None,
     *,
-    out: Annotated[Path, Option(help="File to write, such as .npz, .parquet, .csv, .safetensors or .faiss.")],
+    out: Annotated[
+        Path,
+        Option(
+            help="File to write, such as .npz, .parquet, .csv, .safetensors or .faiss."
+        ),
+    ],
     as_: Annotated[
-        Kind | None, Option("--as", help="What they are: prediction by default, of one side alone centred.")
+        Kind | None,
+        Option(
+            "--as",
+            help="What they are: prediction by default, of one side alone centred.",
+        ),
     ] = None,
-    role: Annotated[Text, Option(help="Only this side: user or item; item by default.")] = None,
-    dimensions: Annotated[int | None, Option(help="Keep so many leading directions.")] = None,
-    unit: Annotated[bool, Option("--unit", help="Length 1, so that a dot product is the cosine.")] = False,
+    role: Annotated[
+        Text, Option(help="Only this side: user or item; item by default.")
+    ] = None,
+    dimensions: Annotated[
+        int | None, Option(help="Keep so many leading directions.")
+    ] = None,
+    unit: Annotated[
+        bool, Option("--unit", help="Length 1, so that a dot product is the cosine.")
+    ] = False,
     reading: Given,
     titles: Titles,
     rng: Rng = 0,
@@ -58,4 +73,6 @@ def fix(
     console.print(remedy.explain(), markup=False)
     if note := remedy.lost_fields(out):
         console.print(note, markup=False)
-    console.print(f"{remedy!r} → {out}, read back and verified", markup=False, soft_wrap=True)
+    console.print(
+        f"{remedy!r} → {out}, read back and verified", markup=False, soft_wrap=True
+    )

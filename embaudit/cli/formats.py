@@ -14,7 +14,9 @@ from embaudit.cli.terminal import make_console
 
 @app.command()
 def formats(
-    path: Annotated[Path | None, typer.Argument(help="A file to look at; no vectors are read.")] = None,
+    path: Annotated[
+        Path | None, typer.Argument(help="A file to look at; no vectors are read.")
+    ] = None,
     more: More = None,
     *,
     reading: Given,
@@ -24,7 +26,9 @@ def formats(
     from embaudit.io import look
 
     if path is not None:
-        intake = look([path, *more] if more else path, **{"kind": reading.kind} | reading.options)
+        intake = look(
+            [path, *more] if more else path, **{"kind": reading.kind} | reading.options
+        )
         make_console(quiet=False).print(intake.explain(), markup=False, soft_wrap=True)
         return
     # Who asks about a file need not wait until what draws tables is loaded.
@@ -35,4 +39,6 @@ def formats(
         (kind.name, " ".join(kind.suffixes), *("yes" * able for able in (kind.reads, kind.writes)), kind.what,
          kind.holds, kind.needs) for kind in known()
     ]  # fmt: skip
-    make_console(quiet=False).print(Grid("formats", "", headings, tuple(rows), words=tuple(range(7))).to_rich())
+    make_console(quiet=False).print(
+        Grid("formats", "", headings, tuple(rows), words=tuple(range(7))).to_rich()
+    )

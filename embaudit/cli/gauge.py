@@ -20,15 +20,27 @@ def gauge(
     *,
     out: Annotated[Path, Option(help="The model file to write.")],
     group: Annotated[
-        Text, Option(help="Which change: diagonal, linear, orthogonal, translation, affine.", show_default="diagonal")
+        Text,
+        Option(
+            help="Which change: diagonal, linear, orthogonal, translation, affine.",
+            show_default="diagonal",
+        ),
     ] = None,
     exponent: Annotated[
-        Number, Option(help="Go to the canonical model P = U s^e, Q = V s^(1-e) instead of a random one.")
+        Number,
+        Option(
+            help="Go to the canonical model P = U s^e, Q = V s^(1-e) instead of a random one."
+        ),
     ] = None,
     max_condition: Annotated[
-        Number, Option(help="Largest over smallest stretch of a random change.", show_default="2")
+        Number,
+        Option(
+            help="Largest over smallest stretch of a random change.", show_default="2"
+        ),
     ] = None,
-    audit: Annotated[File, Option("--from", help="JSON of an audit: write a model that it names.")] = None,
+    audit: Annotated[
+        File, Option("--from", help="JSON of an audit: write a model that it names.")
+    ] = None,
     name: Annotated[Text, Option(help="Its name there, such as 'linear 1'.")] = None,
     reading: Given,
     rng: Rng = 0,
@@ -43,11 +55,19 @@ def gauge(
 
     # Each way to choose a model has options of its own.
     if exponent is not None and (group is not None or max_condition is not None):
-        raise InputError("--exponent must be given without --group and --max-condition; it leaves nothing random.")
+        raise InputError(
+            "--exponent must be given without --group and --max-condition; it leaves nothing random."
+        )
     if (audit is None) != (name is None):
-        raise InputError("--from and --name must be given together: a model is named by the JSON of its audit.")
-    if audit is not None and any(option is not None for option in (group, exponent, max_condition)):
-        raise InputError("--from must be given without --group, --exponent and --max-condition; the audit has its own.")
+        raise InputError(
+            "--from and --name must be given together: a model is named by the JSON of its audit."
+        )
+    if audit is not None and any(
+        option is not None for option in (group, exponent, max_condition)
+    ):
+        raise InputError(
+            "--from must be given without --group, --exponent and --max-condition; the audit has its own."
+        )
     distinct_outputs([path, audit, *reading.files(path)], [out])
     require_output(out, force=force)
     record = None if audit is None else recorded(audit)
@@ -59,18 +79,32 @@ def gauge(
             model, equal = equivalent_of(record, model, name)
     else:
         budget = 2.0 if max_condition is None else max_condition
-        equal = one_equivalent(model, group=group or "diagonal", exponent=exponent, max_condition=budget, rng=rng)
+        equal = one_equivalent(
+            model,
+            group=group or "diagonal",
+            exponent=exponent,
+            max_condition=budget,
+            rng=rng,
+        )
     after = equal.of(model)
     save(after, out, force=force)
     console = make_console(quiet=quiet)
     if equal.basis is not None and equal.rank < model.rank:
         spanned = f"{model.rank:,} columns, of which the rows span {equal.basis.shape[1]:,} dimensions at most"
         console.print(f"{spanned}: only these are changed", markup=False)
-    console.print(f"{equal.name}, condition number {equal.condition_number:.4g}: {after!r} → {out}", markup=False)
+    console.print(
+        f"{equal.name}, condition number {equal.condition_number:.4g}: {after!r} → {out}",
+        markup=False,
+    )
     if after.objective != model.objective:
-        console.print(f"objective {model.objective} dropped: this model is no minimiser of it", markup=False)
+        console.print(
+            f"objective {model.objective} dropped: this model is no minimiser of it",
+            markup=False,
+        )
     # Without the other side there are no predictions to measure.
     if model.left is not None:
         moved = drift(model, after, condition_number=equal.amplification, rng=rng)
-        console.print(f"largest change of a prediction {moved.max_abs:.1g} (rounding explains {moved.tolerance:.1g})")
+        console.print(
+            f"largest change of a prediction {moved.max_abs:.1g} (rounding explains {moved.tolerance:.1g})"
+        )
         raise typer.Exit(0 if moved.ok else 1)

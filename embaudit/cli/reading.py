@@ -41,42 +41,85 @@ class Given(Group):
     (('EMB104',), ('b',))
     """
 
-    kind: Annotated[str, Option(help="What the file holds: auto, factors, head or vectors.")] = "auto"
-    format: Annotated[Text, Option(help="Name of its format, where suffix and content do not tell.")] = None
+    kind: Annotated[
+        str, Option(help="What the file holds: auto, factors, head or vectors.")
+    ] = "auto"
+    format: Annotated[
+        Text, Option(help="Name of its format, where suffix and content do not tell.")
+    ] = None
     left: Annotated[Text, Option(help="Name of the left factors.")] = None
-    weight: Annotated[Text, Option("--weight", help="Name of the right factors.")] = None
+    weight: Annotated[Text, Option("--weight", help="Name of the right factors.")] = (
+        None
+    )
     left_bias: Annotated[Text, Option(help="Name of the left bias.")] = None
     bias: Annotated[Text, Option(help="Name of the right bias.")] = None
-    ignore: Annotated[Texts, Option(help="Leave out an array (* for letters) or a code.")] = None
-    left_name: Annotated[Text, Option(help="What a left row is called, such as text.")] = None
-    right_name: Annotated[Text, Option(help="The same for a right row, such as image.")] = None
-    transpose: Annotated[Text, Option(help="Sides stored a column an entity: left, right, both.")] = None
-    vector: Annotated[Text, Option(help="Column of the vectors, in a table of them.")] = None
-    ids: Annotated[Text, Option(help="Ids of the right rows: an array, or a FILE or FILE:COLUMN.")] = None
+    ignore: Annotated[
+        Texts, Option(help="Leave out an array (* for letters) or a code.")
+    ] = None
+    left_name: Annotated[
+        Text, Option(help="What a left row is called, such as text.")
+    ] = None
+    right_name: Annotated[
+        Text, Option(help="The same for a right row, such as image.")
+    ] = None
+    transpose: Annotated[
+        Text, Option(help="Sides stored a column an entity: left, right, both.")
+    ] = None
+    vector: Annotated[
+        Text, Option(help="Column of the vectors, in a table of them.")
+    ] = None
+    ids: Annotated[
+        Text, Option(help="Ids of the right rows: an array, or a FILE or FILE:COLUMN.")
+    ] = None
     left_ids: Annotated[Text, Option(help="The same for the left rows.")] = None
     labels: Annotated[File, Option(help="File that names the right rows.")] = None
-    right_counts: Annotated[File, Option(help="File of the interactions behind right rows.")] = None
+    right_counts: Annotated[
+        File, Option(help="File of the interactions behind right rows.")
+    ] = None
     left_counts: Annotated[File, Option(help="The same for the left rows.")] = None
-    link: Annotated[Text, Option(help="identity (dot), softmax, cosine or ranking.")] = None
-    compared: Annotated[Text, Option(help="Rows are compared with each other, by cosine or dot.")] = None
-    objective: Annotated[Text, Option(help="How it was trained: implicit-als, clip, word2vec, ...")] = None
-    inputs: Annotated[File, Option(help="File of inputs that the head is multiplied with.")] = None
+    link: Annotated[
+        Text, Option(help="identity (dot), softmax, cosine or ranking.")
+    ] = None
+    compared: Annotated[
+        Text, Option(help="Rows are compared with each other, by cosine or dot.")
+    ] = None
+    objective: Annotated[
+        Text, Option(help="How it was trained: implicit-als, clip, word2vec, ...")
+    ] = None
+    inputs: Annotated[
+        File, Option(help="File of inputs that the head is multiplied with.")
+    ] = None
     states: Annotated[File, Option(help="File of states before its final norm.")] = None
-    norm: Annotated[Text, Option(help="Tensor of the gains of the final norm before it, or none.")] = None
+    norm: Annotated[
+        Text, Option(help="Tensor of the gains of the final norm before it, or none.")
+    ] = None
     norm_kind: Annotated[Text, Option(help="What that norm is: rms or layer.")] = None
-    load: Annotated[Texts, Option(help="A keyword of `ea.load`, such as right=items.")] = None
-    id: Annotated[Text, Option("--id", help="Column of the ids, in a table of vectors.")] = None
+    load: Annotated[
+        Texts, Option(help="A keyword of `ea.load`, such as right=items.")
+    ] = None
+    id: Annotated[
+        Text, Option("--id", help="Column of the ids, in a table of vectors.")
+    ] = None
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Self:
         """Take the options out of those of a command; where it has a table of titles, the ids are a column of that."""
-        return super().of(values if values.get("items") is None else {**values, "id": None})
+        return super().of(
+            values if values.get("items") is None else {**values, "id": None}
+        )
 
     @property
     def options(self) -> dict[str, Any]:
         """Options of `embaudit.load` that were typed; what `--load` says of a name goes before the option so named."""
-        named = {name: x for name, x in vars(self).items() if x and name not in ("kind", "load")}
-        plain = {name: tuple(x) if isinstance(x, list) else str(x) for name, x in named.items()}
+        named = {
+            name: x
+            for name, x in vars(self).items()
+            if x and name not in ("kind", "load")
+        }
+        plain = {
+            name: tuple(x) if isinstance(x, list) else str(x)
+            for name, x in named.items()
+        }
         return plain | values_in(self.load, "load", "left=users", str)
 
     @property
@@ -95,21 +138,38 @@ class Given(Group):
         from embaudit.io.tables.rows import split_column
 
         # Beside a single array biases are files, and beside vectors the left side; elsewhere these name arrays.
-        beside, options = ("bias", "left_bias") if path.suffix == ".npy" else (), self.options
-        beside = (*beside, "left") if "left" in options and Path(options["left"]).exists() else beside
+        beside, options = (
+            ("bias", "left_bias") if path.suffix == ".npy" else (),
+            self.options,
+        )
+        beside = (
+            (*beside, "left")
+            if "left" in options and Path(options["left"]).exists()
+            else beside
+        )
         yield from (options[name] for name in (*FILES, *beside) if name in options)
-        yield from (str(split_column(options[name])[0]) for name in ("ids", "left_ids") if name in options)
+        yield from (
+            str(split_column(options[name])[0])
+            for name in ("ids", "left_ids")
+            if name in options
+        )
 
     def read(self, path: Path, more: Sequence[Path] | None = None) -> Reading:
         """Read a model, the rows of more tables below its own, and ask at once where it looks transposed."""
         from embaudit.io import read
         from embaudit.model.sizes import shape_question
 
-        result = read([path, *more] if more else path, **{"kind": self.kind} | self.options)
+        result = read(
+            [path, *more] if more else path, **{"kind": self.kind} | self.options
+        )
         # A single row is refused wherever rows are compared, in a sentence that asks the same; who said how the file
         # lies is not asked.
         oriented = result.intake.format not in ARRAYS or "transpose" in self.options
-        if result.model.n_right > 1 and not oriented and (question := shape_question(result.model)):
+        if (
+            result.model.n_right > 1
+            and not oriented
+            and (question := shape_question(result.model))
+        ):
             sys.stderr.write(f"{question}\n")
         return result
 
@@ -119,9 +179,16 @@ class Titles(Group):
     """A table that names the items, and how it is joined."""
 
     items: Annotated[File, Option(help="Table with titles of the items.")] = None
-    id: Annotated[Text, Option("--id", help="Its column of ids, or without it that of a table of vectors.")] = None
+    id: Annotated[
+        Text,
+        Option(
+            "--id", help="Its column of ids, or without it that of a table of vectors."
+        ),
+    ] = None
     title: Annotated[Text, Option(help="Its column of titles.")] = None
-    by_row: Annotated[bool, Option("--by-row", help="Join by the order of the rows, not by ids.")] = False
+    by_row: Annotated[
+        bool, Option("--by-row", help="Join by the order of the rows, not by ids.")
+    ] = False
     partial: Partial = False
 
     @property
@@ -137,7 +204,9 @@ class Titles(Group):
 
         if self.items is None:
             if self.title is not None:
-                raise InputError("--title must be given with --items, the table whose column it names.")
+                raise InputError(
+                    "--title must be given with --items, the table whose column it names."
+                )
             return model
         named, joined = with_titles(model, self.items, title=self.title, **self.joining)
         if not quiet:

@@ -14,7 +14,15 @@ from embaudit.cli.commands import Group
 from embaudit.cli.terminal import make_console, progress_bars
 from embaudit.errors import InputError, must_be
 
-Name = StrEnum("Name", [("NETFLIX", "netflix"), ("NIELSEN", "nielsen"), ("SIMPSON", "simpson"), ("ALL", "all")])
+Name = StrEnum(
+    "Name",
+    [
+        ("NETFLIX", "netflix"),
+        ("NIELSEN", "nielsen"),
+        ("SIMPSON", "simpson"),
+        ("ALL", "all"),
+    ],
+)
 """Name of a figure."""
 Size = StrEnum("Size", [("SMALL", "small"), ("PAPER", "paper")])
 """How much data to simulate for the Netflix figure."""
@@ -24,22 +32,35 @@ Size = StrEnum("Size", [("SMALL", "small"), ("PAPER", "paper")])
 class Setting(Group):
     """Settings of the Netflix figure that are not those of its size."""
 
-    alpha_product: Annotated[Number, Option(help="netflix: weight of the penalty of Eq. 1.")] = None
-    alpha_factors: Annotated[Number, Option(help="netflix: weight of the penalty of Eq. 2.")] = None
+    alpha_product: Annotated[
+        Number, Option(help="netflix: weight of the penalty of Eq. 1.")
+    ] = None
+    alpha_factors: Annotated[
+        Number, Option(help="netflix: weight of the penalty of Eq. 2.")
+    ] = None
     rank: Annotated[Count, Option(help="netflix: number of latent dimensions.")] = None
     n_users: Annotated[Count, Option(help="netflix: how many users.")] = None
     n_items: Annotated[Count, Option(help="netflix: how many items.")] = None
-    n_clusters: Annotated[Count, Option(help="netflix: how many clusters of items to simulate.")] = None
+    n_clusters: Annotated[
+        Count, Option(help="netflix: how many clusters of items to simulate.")
+    ] = None
 
 
 @app.command()
 def reproduce(
     name: Annotated[Name, Argument(help="Which figure.", show_default=False)],
     *,
-    out: Annotated[Path, Option(help="Folder for PNG, PDF, CSV and JSON.")] = Path("figures"),
-    size: Annotated[Size, Option(help="Data of the Netflix figure: small, or as large as the paper's.")] = Size.SMALL,
+    out: Annotated[Path, Option(help="Folder for PNG, PDF, CSV and JSON.")] = Path(
+        "figures"
+    ),
+    size: Annotated[
+        Size,
+        Option(help="Data of the Netflix figure: small, or as large as the paper's."),
+    ] = Size.SMALL,
     own: Setting,
-    n_seeds: Annotated[int, Option(help="Repeat the Netflix numbers for so many seeds.", min=1)] = 5,
+    n_seeds: Annotated[
+        int, Option(help="Repeat the Netflix numbers for so many seeds.", min=1)
+    ] = 5,
     rng: Rng = 0,
     quiet: Quiet = False,
     force: Force = False,
@@ -61,7 +82,9 @@ def reproduce(
         writable(out / f"{each}.json", force=force)
     console = make_console(quiet=quiet)
     for each in names:
-        options: dict[str, Any] = {"size": setting, "n_seeds": n_seeds} if each is Name.NETFLIX else {}
+        options: dict[str, Any] = (
+            {"size": setting, "n_seeds": n_seeds} if each is Name.NETFLIX else {}
+        )
         with progress_bars(quiet=quiet):
             figure = getattr(figures, each)(seed=rng, **options)
         files = figure.save(out, force=force)

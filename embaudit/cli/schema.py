@@ -13,7 +13,11 @@ from embaudit.cli.app import app
 @app.command()
 def schema(
     name: Annotated[
-        str | None, typer.Argument(help="The command that writes: audit, blocks, compare, ...", show_default=False)
+        str | None,
+        typer.Argument(
+            help="The command that writes: audit, blocks, compare, ...",
+            show_default=False,
+        ),
     ] = None,
 ) -> None:
     """Print the JSON Schema of what a command writes with --json; without a name, list the commands.

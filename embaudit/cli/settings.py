@@ -23,7 +23,13 @@ class FailOn(StrEnum):
 
 
 OWN, SHARED = "embaudit.toml", "pyproject.toml"
-NUMBER, COUNT, TEXT, TEXTS, FLAG = "a number", "a whole number", "a text", "a list of texts", "true or false"
+NUMBER, COUNT, TEXT, TEXTS, FLAG = (
+    "a number",
+    "a whole number",
+    "a text",
+    "a list of texts",
+    "true or false",
+)
 SEED, LEVEL = "a whole number >= 0", f"one of {', '.join(FailOn)}"
 TABLE, NUMBERS = "a table of codes with issue or tip", "a table of names with numbers"
 KINDS: dict[str, type | tuple[type, ...]] = {
@@ -69,11 +75,18 @@ class Settings:
                 path = place / name
                 # Passed over in silence, it would leave an audit without the settings that somebody meant.
                 if name == OWN and path.is_dir():
-                    raise must_be(str(path), "a file", "a folder", "rename it, or put a file of settings in its place")
+                    raise must_be(
+                        str(path),
+                        "a file",
+                        "a folder",
+                        "rename it, or put a file of settings in its place",
+                    )
                 values = _table(path) if path.is_file() else None
                 if values is not None:
                     settings = dict(_checked(path, values))
-                    return cls(path, ignore=tuple(settings.pop("ignore", ())), values=settings)
+                    return cls(
+                        path, ignore=tuple(settings.pop("ignore", ())), values=settings
+                    )
         return cls()
 
 
@@ -102,12 +115,29 @@ def _checked(path: Path, values: Any) -> Iterator[tuple[str, Any]]:
         raise must_be(f"tool.embaudit in {path}", "a table", repr(values))
     for name, value in values.items():
         if name not in KEYS:
-            raise must_be(f"a setting in {path}", f"one of {', '.join(KEYS)}", repr(name), nearest_to(name, KEYS))
+            raise must_be(
+                f"a setting in {path}",
+                f"one of {', '.join(KEYS)}",
+                repr(name),
+                nearest_to(name, KEYS),
+            )
         kind = KEYS[name]
         # Python takes true for a whole number, which nobody means in a file.
-        right = isinstance(value, KINDS[kind]) and (kind is FLAG or not isinstance(value, bool))
-        right = right and not (kind is SEED and value < 0) and (kind is not LEVEL or value in tuple(FailOn))
-        texts = value if kind is TEXTS else value.values() if kind is TABLE and right else ()
+        right = isinstance(value, KINDS[kind]) and (
+            kind is FLAG or not isinstance(value, bool)
+        )
+        right = (
+            right
+            and not (kind is SEED and value < 0)
+            and (kind is not LEVEL or value in tuple(FailOn))
+        )
+        texts = (
+            value
+            if kind is TEXTS
+            else value.values()
+            if kind is TABLE and right
+            else ()
+        )
         if not right or not all(isinstance(text, str) for text in texts):
             raise must_be(f"{name} in {path}", kind, repr(value))
         # Written as they are typed, so that settings and options pass the same checks.
@@ -115,4 +145,7 @@ def _checked(path: Path, values: Any) -> Iterator[tuple[str, Any]]:
             yield name, [f"{called}={each}" for called, each in value.items()]
         else:
             # A path in a file is meant from where the file lies.
-            yield name.replace("-", "_"), str(path.parent / value) if name == "baseline" else value
+            yield (
+                name.replace("-", "_"),
+                str(path.parent / value) if name == "baseline" else value,
+            )

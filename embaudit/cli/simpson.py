@@ -15,17 +15,30 @@ from embaudit.core.words import counted
 
 @app.command()
 def simpson(
-    table: Annotated[Path, typer.Argument(help="CSV, TSV or Parquet, one row a case.", show_default=False)],
+    table: Annotated[
+        Path,
+        typer.Argument(help="CSV, TSV or Parquet, one row a case.", show_default=False),
+    ],
     *,
     x: Annotated[str, typer.Option(help="Column of the first quantity.")],
     y: Annotated[str, typer.Option(help="Column of the second.")],
-    groups: Annotated[list[str] | None, typer.Option(help="Column to group by; every column by default.")] = None,
-    counts: Annotated[str | None, typer.Option(help="Column that says how many cases a row stands for.")] = None,
+    groups: Annotated[
+        list[str] | None,
+        typer.Option(help="Column to group by; every column by default."),
+    ] = None,
+    counts: Annotated[
+        str | None,
+        typer.Option(help="Column that says how many cases a row stands for."),
+    ] = None,
     min_size: Annotated[int, typer.Option(help="Smaller groups have no vote.")] = 5,
-    n_permutations: Annotated[int, typer.Option(help="Permutations behind the p-values; 0 for none.")] = 999,
+    n_permutations: Annotated[
+        int, typer.Option(help="Permutations behind the p-values; 0 for none.")
+    ] = 999,
     rng: Rng = 0,
     output: Output,
-    fail_on: Annotated[FailOn, typer.Option(help="Exit 1 on findings of this severity.")] = FailOn.NEVER,
+    fail_on: Annotated[
+        FailOn, typer.Option(help="Exit 1 on findings of this severity.")
+    ] = FailOn.NEVER,
 ) -> None:
     """Find groupings of a table that reverse, remove or uncover an association (Simpson's paradox)."""
     from embaudit.errors import must_be
@@ -33,17 +46,40 @@ def simpson(
     from embaudit.reversals import simpson as find
 
     if fail_on is FailOn.ISSUE and not n_permutations:
-        raise must_be("--n-permutations", "1 or more beside --fail-on issue, which asks what chance explains", "0")
+        raise must_be(
+            "--n-permutations",
+            "1 or more beside --fail-on issue, which asks what chance explains",
+            "0",
+        )
     with output.promised([table]) as write:
         with progress_bars(quiet=output.quiet):
             result = find(
-                table, x=x, y=y, groups=groups, counts=counts, min_size=min_size, n_permutations=n_permutations, rng=rng
+                table,
+                x=x,
+                y=y,
+                groups=groups,
+                counts=counts,
+                min_size=min_size,
+                n_permutations=n_permutations,
+                rng=rng,
             )
-        write(result, f"{y} on {x} in {table.name}", Origin(((table.name, None),), seed=rng))
+        write(
+            result,
+            f"{y} on {x} in {table.name}",
+            Origin(((table.name, None),), seed=rng),
+        )
     output.show(result)
     # A finding that chance explains is a tip, and any other an issue.
-    stops = {FailOn.NEVER: 0, FailOn.ISSUE: result.n_significant, FailOn.TIP: len(result.findings)}[fail_on]
+    stops = {
+        FailOn.NEVER: 0,
+        FailOn.ISSUE: result.n_significant,
+        FailOn.TIP: len(result.findings),
+    }[fail_on]
     if fail_on is not FailOn.NEVER:
         what = counted(stops, "finding") + " beyond chance" * (fail_on is FailOn.ISSUE)
-        output.console.print(f"gate: {f'stops, {what}' if stops else 'passes'}", markup=False, highlight=False)
+        output.console.print(
+            f"gate: {f'stops, {what}' if stops else 'passes'}",
+            markup=False,
+            highlight=False,
+        )
     raise typer.Exit(int(stops > 0))

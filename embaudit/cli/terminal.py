@@ -26,7 +26,11 @@ if TYPE_CHECKING:
 
 SCHEDULER = re.compile(r"([^\s:/\[\]]+|\[[0-9a-fA-F:]+\]):[0-9]{1,5}")
 """Host and port."""
-SUFFIXES = {"json": (".json",), "out": (".html", ".htm"), "markdown": (".md", ".markdown", ".txt")}
+SUFFIXES = {
+    "json": (".json",),
+    "out": (".html", ".htm"),
+    "markdown": (".md", ".markdown", ".txt"),
+}
 """Suffixes of the files that options name, where they have one: a forge names files without."""
 T = TypeVar("T")
 Promise: TypeAlias = tuple[Path | None, Callable[..., str | bytes]]
@@ -46,7 +50,11 @@ def make_console(*, quiet: bool) -> Console:
             super().print(*map(_seen, objects), **options)
 
     console = Output(quiet=quiet, highlight=False)
-    return console if console.is_terminal else Output(quiet=quiet, highlight=False, width=140)
+    return (
+        console
+        if console.is_terminal
+        else Output(quiet=quiet, highlight=False, width=140)
+    )
 
 
 def _seen(printed: Any) -> Any:
@@ -57,7 +65,13 @@ def _seen(printed: Any) -> Any:
         return printed
     plain = str(printed)
     lines = "\n".join(escaped(line) for line in plain.split("\n"))
-    return printed if lines == plain else lines if isinstance(printed, str) else Text(lines)
+    return (
+        printed
+        if lines == plain
+        else lines
+        if isinstance(printed, str)
+        else Text(lines)
+    )
 
 
 def progress_bars(*, quiet: bool) -> AbstractContextManager[None]:
@@ -78,7 +92,11 @@ class Workers(Group):
 
     jobs: Jobs = None
     dask: Annotated[
-        Text, Option(callback=_scheduler, help="Let the workers of a Dask scheduler at HOST:PORT do the work.")
+        Text,
+        Option(
+            callback=_scheduler,
+            help="Let the workers of a Dask scheduler at HOST:PORT do the work.",
+        ),
     ] = None
 
     @contextmanager
@@ -114,9 +132,13 @@ def _client(address: str) -> Any:
         # left alone.
         return Client(f"tcp://{address}", timeout="5s", set_as_default=False)
     except ImportError as error:
-        raise InputError("--dask needs distributed: pip install 'embaudit[dask]'.") from error
+        raise InputError(
+            "--dask needs distributed: pip install 'embaudit[dask]'."
+        ) from error
     except (OSError, ValueError, TimeoutError) as error:
-        raise must_be("--dask", "HOST:PORT of a Dask scheduler that answers", repr(address)) from error
+        raise must_be(
+            "--dask", "HOST:PORT of a Dask scheduler that answers", repr(address)
+        ) from error
 
 
 # Each takes a while to load, and most runs write none of them.
@@ -142,10 +164,18 @@ def _comment(result: Result, title: str, origin: Origin | None = None) -> str:
 class Output(Group):
     """Options of the output: files of a result, and how much of it is printed."""
 
-    full: Annotated[bool, Option("--full", help="Print everything, not one screen of it.")] = False
-    json: Annotated[File, Option("--json", help="Write every number to this JSON file.")] = None
-    out: Annotated[File, Option("--out", help="Write a report to this HTML file.")] = None
-    markdown: Annotated[File, Option("--markdown", help="Write what is found for a comment.")] = None
+    full: Annotated[
+        bool, Option("--full", help="Print everything, not one screen of it.")
+    ] = False
+    json: Annotated[
+        File, Option("--json", help="Write every number to this JSON file.")
+    ] = None
+    out: Annotated[File, Option("--out", help="Write a report to this HTML file.")] = (
+        None
+    )
+    markdown: Annotated[
+        File, Option("--markdown", help="Write what is found for a comment.")
+    ] = None
     quiet: Quiet = False
     force: Force = False
 
@@ -156,7 +186,10 @@ class Output(Group):
 
     @contextmanager
     def promised(
-        self, inputs: Sequence[Path | str | None], *more: Promise, comment: Callable[..., str] = _comment
+        self,
+        inputs: Sequence[Path | str | None],
+        *more: Promise,
+        comment: Callable[..., str] = _comment,
     ) -> Iterator[Callable[..., None]]:
         """Open the files asked for before the work starts, so that what cannot be written is refused at once.
 
@@ -165,7 +198,12 @@ class Output(Group):
         from embaudit.io import distinct_outputs, written_whole
         from embaudit.io.outputs import PACKED
 
-        promises: list[Promise] = [(self.json, _json), (self.out, _page), *more, (self.markdown, comment)]
+        promises: list[Promise] = [
+            (self.json, _json),
+            (self.out, _page),
+            *more,
+            (self.markdown, comment),
+        ]
         distinct_outputs(inputs, [path for path, _ in promises])
         for name, suffixes in SUFFIXES.items():
             path = getattr(self, name)
@@ -174,7 +212,12 @@ class Output(Group):
         with ExitStack() as stack:
             # All are opened before any is written: a path that cannot be used ends the command before the work.
             opened = [
-                (stack.enter_context(written_whole(path, force=self.force, mode="w")), make)
+                (
+                    stack.enter_context(
+                        written_whole(path, force=self.force, mode="w")
+                    ),
+                    make,
+                )
                 for path, make in promises
                 if path
             ]
@@ -183,7 +226,11 @@ class Output(Group):
                 for file, make in opened:
                     content = make(*values)
                     # A picture goes beneath the text that all others are.
-                    _ = file.write(content) if isinstance(content, str) else file.buffer.write(content)
+                    _ = (
+                        file.write(content)
+                        if isinstance(content, str)
+                        else file.buffer.write(content)
+                    )
 
             yield write
 
@@ -194,7 +241,9 @@ class Output(Group):
         print_result(result, self.console, full=self.full)
 
 
-def values_in(pairs: Sequence[str] | None, option: str, example: str, kind: Callable[[str], T]) -> dict[str, T]:
+def values_in(
+    pairs: Sequence[str] | None, option: str, example: str, kind: Callable[[str], T]
+) -> dict[str, T]:
     """Read the `NAME=VALUE` pairs of an option; what the names mean is for others to check.
 
     Examples
@@ -206,7 +255,9 @@ def values_in(pairs: Sequence[str] | None, option: str, example: str, kind: Call
     for pair in pairs or ():
         name, _, value = pair.partition("=")
         if name in values:
-            raise must_be(f"{name} of --{option}", "given once", f"{values[name]} and {value}")
+            raise must_be(
+                f"{name} of --{option}", "given once", f"{values[name]} and {value}"
+            )
         try:
             # An empty name or value is refused in the same sentence as a number that is none.
             if not (name and value):
@@ -214,5 +265,10 @@ def values_in(pairs: Sequence[str] | None, option: str, example: str, kind: Call
             values[name] = kind(value)
         except ValueError as error:
             form = "NAME=VALUE" if kind is str else "NAME=NUMBER"
-            raise must_be(f"--{option}", form, repr(pair), f"write for example --{option} {example}") from error
+            raise must_be(
+                f"--{option}",
+                form,
+                repr(pair),
+                f"write for example --{option} {example}",
+            ) from error
     return values

@@ -14,7 +14,10 @@ from embaudit.cli.terminal import make_console, progress_bars
 
 @app.command()
 def verify(
-    audit: Annotated[Path, typer.Argument(help="What `embaudit audit --json` wrote.", show_default=False)],
+    audit: Annotated[
+        Path,
+        typer.Argument(help="What `embaudit audit --json` wrote.", show_default=False),
+    ],
     path: Model,
     more: More = None,
     *,
@@ -34,6 +37,10 @@ def verify(
     with progress_bars(quiet=quiet):
         # How the model was trained stands in the record.
         model = read_for_audit(path, reading.undeclared, titles, more, quiet=quiet)
-        verification = compared(record, model, source=source_of([path, *more]) if more else str(path))
-    make_console(quiet=quiet).print(verification.explain(), markup=False, soft_wrap=True)
+        verification = compared(
+            record, model, source=source_of([path, *more]) if more else str(path)
+        )
+    make_console(quiet=quiet).print(
+        verification.explain(), markup=False, soft_wrap=True
+    )
     raise typer.Exit(int(not verification.ok))

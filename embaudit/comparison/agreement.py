@@ -13,7 +13,13 @@ from embaudit.core.plain import Finite
 from embaudit.linalg.nearest import TIE, TopK
 from embaudit.linalg.rows import sample_rows
 from embaudit.model import FactorModel, Softmax
-from embaudit.model.equivalence import Equivalence, largest_gap, log_softmax, row_correlations, unlike_rows
+from embaudit.model.equivalence import (
+    Equivalence,
+    largest_gap,
+    log_softmax,
+    row_correlations,
+    unlike_rows,
+)
 
 ROWS = 512
 """Left rows whose predictions are compared."""
@@ -79,7 +85,13 @@ class Agreement:
 
 
 def agreement(
-    before: FactorModel, after: FactorModel, left: Match, right: Match, *, rng: np.random.Generator, top_n: int = 10
+    before: FactorModel,
+    after: FactorModel,
+    left: Match,
+    right: Match,
+    *,
+    rng: np.random.Generator,
+    top_n: int = 10,
 ) -> Agreement:
     """Compare predictions of the shared entities.
 
@@ -104,7 +116,11 @@ def agreement(
     rows = sample_rows(columns if one_table else len(left), ROWS, rng)
     old = _scores(before, left.before[rows], right.before[columns])
     new = _scores(after, left.after[rows], right.after[columns])
-    divergence = _divergence(old, new) if all(isinstance(model.link, Softmax) for model in (before, after)) else None
+    divergence = (
+        _divergence(old, new)
+        if all(isinstance(model.link, Softmax) for model in (before, after))
+        else None
+    )
     # Divergence needs the logits as they are; all that follows has a scale that counts for nothing.
     alike = _comparable(old, new)
     if one_table:
@@ -116,7 +132,9 @@ def agreement(
     return Agreement(
         n_rows=len(rows),
         n_columns=len(columns),
-        score_correlation=float(np.nanmean(correlations)) if np.isfinite(correlations).any() else 0.0,
+        score_correlation=float(np.nanmean(correlations))
+        if np.isfinite(correlations).any()
+        else 0.0,
         top_n=n,
         ranking_overlap=_overlap(old, new, n),
         score_distance=_distance(old, new),
@@ -125,7 +143,9 @@ def agreement(
         kl_divergence=divergence,
         unlike=unlike,
         predicts=(before.predicts.title, after.predicts.title),
-        same=alike and before.link == after.link and _same(before.link.level, old, new, centred),
+        same=alike
+        and before.link == after.link
+        and _same(before.link.level, old, new, centred),
     )
 
 
@@ -135,14 +155,18 @@ def _scores(model: FactorModel, left: Indices, right: Indices) -> Floats:
         return model.take(left=left, right=right).scores()
     # A model of one table is cut to the rows on either side of these scores, each one once.
     some, places = np.unique(np.concatenate([left, right]), return_inverse=True)
-    return np.asarray(model.take(right=some).scores(places[: len(left)])[:, places[len(left) :]])
+    return np.asarray(
+        model.take(right=some).scores(places[: len(left)])[:, places[len(left) :]]
+    )
 
 
 def _comparable(old: NDArray[np.float64], new: NDArray[np.float64]) -> bool:
     """Bring scores to a common ordinary size in place; undefined cosines become 0, and must be so in both models."""
     undefined = np.isnan(old), np.isnan(new)
     old[undefined[0]] = new[undefined[1]] = 0.0
-    largest = max(abs(float(end)) for x in (old, new) for end in (x.min(), x.max())) or 1.0
+    largest = (
+        max(abs(float(end)) for x in (old, new) for end in (x.min(), x.max())) or 1.0
+    )
     old /= largest
     new /= largest
     return bool((undefined[0] == undefined[1]).all())
@@ -155,16 +179,25 @@ def _without_self(
     tables = [scores[~own].reshape(len(scores), -1) for scores in (old, new)]
     # Columns must stay columns where they are centred: there a row's score with itself becomes its mean score.
     pairs = zip(tables, (old, new), strict=True)
-    neutral = [np.where(own, table.mean(axis=1)[:, None], scores) for table, scores in pairs]
+    neutral = [
+        np.where(own, table.mean(axis=1)[:, None], scores) for table, scores in pairs
+    ]
     return tables[0], tables[1], (float(unlike_rows(*neutral)[0].mean()),)
 
 
 def _same(
-    level: Equivalence, old: NDArray[np.float64], new: NDArray[np.float64], centred: list[NDArray[np.float64]]
+    level: Equivalence,
+    old: NDArray[np.float64],
+    new: NDArray[np.float64],
+    centred: list[NDArray[np.float64]],
 ) -> bool:
     if level is Equivalence.RANKINGS:
         return largest_gap(Equivalence.RANKINGS, old, new) <= SAME * _rms(centred[0])
-    return (_distance(*centred) if level is Equivalence.PROBABILITIES else _distance(old, new)) <= SAME
+    return (
+        _distance(*centred)
+        if level is Equivalence.PROBABILITIES
+        else _distance(old, new)
+    ) <= SAME
 
 
 def _distance(old: NDArray[np.float64], new: NDArray[np.float64]) -> float:
@@ -182,7 +215,9 @@ def _overlap(old: NDArray[np.float64], new: NDArray[np.float64], n: int) -> floa
     """Mean share of a row's best `n` in one table of scores that are kept, ties included, in the other."""
     # A former entry is kept if its new score reaches the n-th best, so that ties lose nothing.
     first, last = TopK(len(old), n).add(old), TopK(len(new), n).add(new).threshold
-    return float((np.take_along_axis(new, first.columns, axis=1) >= last[:, None] - TIE).mean())
+    return float(
+        (np.take_along_axis(new, first.columns, axis=1) >= last[:, None] - TIE).mean()
+    )
 
 
 def _divergence(old: NDArray[np.float64], new: NDArray[np.float64]) -> float:

@@ -19,7 +19,12 @@ from embaudit.comparison.matching import Match, Pairing
 from embaudit.comparison.thresholds import CarriedThreshold, n_displaced, thresholds
 from embaudit.core.checked import Floats, Indices
 from embaudit.core.deferred import pd
-from embaudit.linalg.intervals import draw_groups, jackknife_margin, leave_out_means, standard_error
+from embaudit.linalg.intervals import (
+    draw_groups,
+    jackknife_margin,
+    leave_out_means,
+    standard_error,
+)
 from embaudit.linalg.nearest import NeighbourLists, list_length, neighbours
 from embaudit.linalg.pairs import all_pairs, distinct, n_pairs, pair_cosines
 from embaudit.linalg.rows import sample_rows
@@ -81,7 +86,10 @@ def attribution_steps(
     gauged = fold.gauge.apply(role, paired.fitted[role][0])
     versions, rows = (old, old_seen, gauged, new_seen, new), fold.held_out[role]
     pairs = draw_pairs(rows, rng)
-    cosines = {key: pair_cosines(x, x, pairs) for key, x in {id(x): x for x in versions}.items()}
+    cosines = {
+        key: pair_cosines(x, x, pairs)
+        for key, x in {id(x): x for x in versions}.items()
+    }
     by_version = np.array([cosines[id(x)] for x in versions])
     return AttributionSteps(rows, versions, paired.forward, pairs, by_version)
 
@@ -154,8 +162,12 @@ class RoleChange:
         Pairs share entities, so groups of entities are left out in turn; which halves were drawn is chance besides.
         """
         if name == "total":
-            margin = float(jackknife_margin(self.replicates[name], beside=self.cut_error))
-            return max(0.0, self.mean_total - margin), min(2.0, self.mean_total + margin)
+            margin = float(
+                jackknife_margin(self.replicates[name], beside=self.cut_error)
+            )
+            return max(0.0, self.mean_total - margin), min(
+                2.0, self.mean_total + margin
+            )
         share = self.neighbour_shares["kept"] if name == "kept" else self.predicted_kept
         assert share is not None, "there are predictions"
         margin = float(jackknife_margin(self.replicates[name]))
@@ -194,9 +206,9 @@ class RoleChange:
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row for each entity, the one that moved most first."""
-        return pd.DataFrame({"name": self.match.names, **{name: getattr(self, name) for name in PARTS}}).sort_values(
-            "total", ascending=False, kind="stable", ignore_index=True
-        )
+        return pd.DataFrame(
+            {"name": self.match.names, **{name: getattr(self, name) for name in PARTS}}
+        ).sort_values("total", ascending=False, kind="stable", ignore_index=True)
 
 
 def role_change(
@@ -234,15 +246,24 @@ def role_change(
     -------
     RoleChange
     """
-    groups, pairs = draw_groups(len(match), rng), np.concatenate([path.pairs for path in steps])
+    groups, pairs = (
+        draw_groups(len(match), rng),
+        np.concatenate([path.pairs for path in steps]),
+    )
     old, _, gauged, _, new = np.concatenate([path.cosines for path in steps], axis=1)
-    visible, end, left = (np.concatenate([getattr(x, name) for x in steps]) for name in ("visible", "end", "remainder"))
+    visible, end, left = (
+        np.concatenate([getattr(x, name) for x in steps])
+        for name in ("visible", "end", "remainder")
+    )
     total, visible_change, remainder = (
-        _row_means(np.abs(change), pairs, len(match)) for change in (new - old, visible, left)
+        _row_means(np.abs(change), pairs, len(match))
+        for change in (new - old, visible, left)
     )
     gauge, unseen, _ = _split(total, visible_change, remainder)
     # Any gauge brings some rows nearer: those that it takes further apart are set against them.
-    most = _split(*(float(np.nanmean(x)) for x in (total, visible_change, remainder)))[0]
+    most = _split(*(float(np.nanmean(x)) for x in (total, visible_change, remainder)))[
+        0
+    ]
     gauge *= min(1.0, most / (float(np.nanmean(gauge)) or 1.0))
     remainder = total - unseen - gauge
     # Halves of one cut share their gauges' luck: their mean is one observation of it.
@@ -255,7 +276,10 @@ def role_change(
         old, new = (pair_cosines(x, x, pairs) for x in paired.raw[role])
         within, total = total, _row_means(np.abs(new - old), pairs, len(match))
         factor = np.divide(total, within, out=np.zeros_like(total), where=within > 0)
-        unseen, remainder = factor * unseen, np.where(within > 0, factor * remainder, total)
+        unseen, remainder = (
+            factor * unseen,
+            np.where(within > 0, factor * remainder, total),
+        )
     replicates = {"total": leave_out_means(np.abs(new - old), pairs, groups)}
     # Lists are those among all shared rows: a list within one half would be nobody's. Duplicates count once.
     (before, after), first = paired.raw[role], paired.first[role]
@@ -264,14 +288,25 @@ def role_change(
     rows = once(sample_rows(len(match), SEARCHED, rng), first)
     former, latter = (neighbours(x, n, rows=rows, first=first) for x in (before, after))
     _, replicates["kept"] = _kept(former, latter, groups)
-    n_former, *lost = np.sum([neighbour_counts(path, former, latter, first) for path in steps], axis=0).tolist()
-    outcomes = dict(zip(OUTCOMES, map(int, (n_former - lost[0], *_split(*lost))), strict=True))
+    n_former, *lost = np.sum(
+        [neighbour_counts(path, former, latter, first) for path in steps], axis=0
+    ).tolist()
+    outcomes = dict(
+        zip(OUTCOMES, map(int, (n_former - lost[0], *_split(*lost))), strict=True)
+    )
     predicted_kept = None
     if predicted is not None:
-        old_lists, new_lists = (neighbours(x, n, rows=rows, first=first) for x in predicted)
-        predicted_kept, replicates["predicted_kept"] = _kept(old_lists, new_lists, groups)
+        old_lists, new_lists = (
+            neighbours(x, n, rows=rows, first=first) for x in predicted
+        )
+        predicted_kept, replicates["predicted_kept"] = _kept(
+            old_lists, new_lists, groups
+        )
     zeros = ~np.array([before.any(axis=1), after.any(axis=1)])
-    moved, examples = standing[example_rows(total[standing])], tuple[Neighbourhood, ...]()
+    moved, examples = (
+        standing[example_rows(total[standing])],
+        tuple[Neighbourhood, ...](),
+    )
     if len(moved):
         lists = (neighbours(x, n, rows=moved, first=first) for x in (before, after))
         examples = by_name(match.names, *lists, first=first, tie=TIED)
@@ -307,12 +342,16 @@ def _split(total: Any, visible: Any, remainder: Any) -> tuple[Any, Any, Any]:
     return total - remainder - unseen, unseen, remainder
 
 
-def _kept(former: NeighbourLists, latter: NeighbourLists, groups: NDArray[np.uint8]) -> tuple[float, Floats]:
+def _kept(
+    former: NeighbourLists, latter: NeighbourLists, groups: NDArray[np.uint8]
+) -> tuple[float, Floats]:
     """Compute the share of former neighbours that stayed, and the same without each group of entities."""
     row, place = np.nonzero(former.indices >= 0)
     stays = former.kept_in(latter, tie=TIED)[row, place].astype(np.float64)
     ends = np.column_stack([former.rows[row], former.indices[row, place]])
-    return float(stays.mean()) if len(stays) else 0.0, leave_out_means(stays, ends, groups)
+    return float(stays.mean()) if len(stays) else 0.0, leave_out_means(
+        stays, ends, groups
+    )
 
 
 def _row_means(values: Floats, pairs: Indices, n_rows: int) -> Floats:
@@ -321,7 +360,9 @@ def _row_means(values: Floats, pairs: Indices, n_rows: int) -> Floats:
     ends = pairs[defined].ravel()
     sums = np.bincount(ends, np.repeat(values[defined], 2), minlength=n_rows)
     counts = np.bincount(ends, minlength=n_rows)
-    return np.asarray(np.divide(sums, counts, out=np.full(n_rows, np.nan), where=counts > 0))
+    return np.asarray(
+        np.divide(sums, counts, out=np.full(n_rows, np.nan), where=counts > 0)
+    )
 
 
 def _pearson(x: Floats, y: Floats) -> float:
@@ -348,7 +389,10 @@ def example_rows(moved: Floats) -> Indices:
 
 
 def neighbour_counts(
-    path: AttributionSteps, former: NeighbourLists, latter: NeighbourLists, first: Indices
+    path: AttributionSteps,
+    former: NeighbourLists,
+    latter: NeighbourLists,
+    first: Indices,
 ) -> tuple[int, int, int, int]:
     """Count a half's former neighbours: all; lost; lost as far as predictions see; lost beside the gauged rows.
 
@@ -361,7 +405,11 @@ def neighbour_counts(
     first : array of shape (m,)
         The row that stands for each in lists.
     """
-    half, versions, n = np.flatnonzero(np.isin(former.rows, path.rows)), path.versions, former.indices.shape[1]
+    half, versions, n = (
+        np.flatnonzero(np.isin(former.rows, path.rows)),
+        path.versions,
+        former.indices.shape[1],
+    )
     former, latter = former.of(half), latter.of(half)
     lists = {id(versions[0]): former, id(versions[-1]): latter}
     for version in versions[1:-1]:
@@ -369,5 +417,8 @@ def neighbour_counts(
             lists[id(version)] = neighbours(version, n, rows=former.rows, first=first)
     steps = (0, 4), (1, 3), (2, 3) if path.forward else (1, 2)
     pairs = [[lists[id(versions[i])] for i in ends] for ends in steps]
-    lost = [int(((old.indices >= 0) & ~old.kept_in(new, tie=TIED)).sum()) for old, new in pairs]
+    lost = [
+        int(((old.indices >= 0) & ~old.kept_in(new, tie=TIED)).sum())
+        for old, new in pairs
+    ]
     return int((former.indices >= 0).sum()), lost[0], lost[1], lost[2]

@@ -11,12 +11,34 @@ import numpy as np
 from embaudit.canonical.identified import prediction_views
 from embaudit.canonical.row_span import in_span
 from embaudit.comparison.agreement import Agreement, agreement
-from embaudit.comparison.change import TIED, AttributionSteps, attribution_steps, mean_size, role_change
-from embaudit.comparison.fits import EXPLAINED, WORSE, CrossFitHalf, Draws, folds, held_out_error, is_open, whole
+from embaudit.comparison.change import (
+    TIED,
+    AttributionSteps,
+    attribution_steps,
+    mean_size,
+    role_change,
+)
+from embaudit.comparison.fits import (
+    EXPLAINED,
+    WORSE,
+    CrossFitHalf,
+    Draws,
+    folds,
+    held_out_error,
+    is_open,
+    whole,
+)
 from embaudit.comparison.matching import Match, Pairing, match, pairing
 from embaudit.comparison.result import Comparison
 from embaudit.comparison.rounded import LoadedModel, rounded, with_states
-from embaudit.core.checked import RNG, Floats, Indices, as_generator, as_list, named_keywords
+from embaudit.core.checked import (
+    RNG,
+    Floats,
+    Indices,
+    as_generator,
+    as_list,
+    named_keywords,
+)
 from embaudit.core.parallel import one_blas_thread
 from embaudit.core.progress import track
 from embaudit.errors import InputError
@@ -98,7 +120,9 @@ def compare(
     1.0
     """
     draw = as_generator(rng)
-    if by_row is None and not (isinstance(before, FactorModel) and isinstance(after, FactorModel)):
+    if by_row is None and not (
+        isinstance(before, FactorModel) and isinstance(after, FactorModel)
+    ):
         by_row = False
     first, second = LoadedModel.of(before), LoadedModel.of(after)
     compared = _roles(first.model, second.model, roles)
@@ -112,52 +136,105 @@ def compare(
     # Each side draws its own: its numbers are the same where the other side is not loaded.
     seeds = dict(zip(("left", "right"), draw.integers(2**63, size=2), strict=True))
     draws = {role: np.random.default_rng(seeds[role]) for role in sides}
-    shared = {role: match(before, after, role, by_row=by[role], partial=partial) for role in sides}
-    drawn = {role: sample_rows(len(each), ROWS, draws[role]) for role, each in shared.items()}
+    shared = {
+        role: match(before, after, role, by_row=by[role], partial=partial)
+        for role in sides
+    }
+    drawn = {
+        role: sample_rows(len(each), ROWS, draws[role]) for role, each in shared.items()
+    }
     matches = {role: each.take(drawn[role]) for role, each in shared.items()}
     require_length(n_neighbours, max(len(matches[role]) for role in compared))
     paired = pairing(before, after, matches)
     # Rows that are compared with each other stand on both sides of what is predicted.
-    left = matches.get("left") if None in (before.compared, after.compared) else matches["right"]
-    predictions = None if left is None else agreement(before, after, left, matches["right"], rng=draw)
+    left = (
+        matches.get("left")
+        if None in (before.compared, after.compared)
+        else matches["right"]
+    )
+    predictions = (
+        None
+        if left is None
+        else agreement(before, after, left, matches["right"], rng=draw)
+    )
     parts, errors, fits = _gauges(paired, predictions, draws)
     steps = _steps(paired, parts, draws)
     # A gauge acts on both sides: one that helps one side and spoils the other is not what happened.
     if not (fits or brings_nearer(steps)):
         parts = [replace(fold, group="rotation") for fold in parts]
         steps = _steps(paired, parts, draws)
-    views = [_views(model, end, shared, drawn) for model, end in ((before, "before"), (after, "after"))]
-    predicted = {role: (views[0][role], views[1][role]) for role in sides if views[0] and views[1]}
+    views = [
+        _views(model, end, shared, drawn)
+        for model, end in ((before, "before"), (after, "after"))
+    ]
+    predicted = {
+        role: (views[0][role], views[1][role])
+        for role in sides
+        if views[0] and views[1]
+    }
     changes = {
         role: role_change(
-            role, matches[role], paired, steps[role], errors[role], n_neighbours, draws[role], predicted.get(role)
+            role,
+            matches[role],
+            paired,
+            steps[role],
+            errors[role],
+            n_neighbours,
+            draws[role],
+            predicted.get(role),
         )
         for role in track(compared, "comparing cosines", len(compared))
     }
     typical = _typical(parts)
     in_steps = rounded(first, second, matches["right"])
     # A smaller gauge may explain nearly all of it even so: what little it leaves is no more than what remains.
-    leaves = any(change.mean_remainder > max(TIED, LITTLE * change.mean_total) for change in changes.values())
+    leaves = any(
+        change.mean_remainder > max(TIED, LITTLE * change.mean_total)
+        for change in changes.values()
+    )
     # No gauge moves the cosines of vectors that were made so that their cosines are those of predictions.
-    movable = "linear" in paired.groups and not before.objective == after.objective == "prediction"
-    is_unknown = leaves and movable and not fits and is_open(paired.fitted, paired.shifts)
+    movable = (
+        "linear" in paired.groups
+        and not before.objective == after.objective == "prediction"
+    )
+    is_unknown = (
+        leaves and movable and not fits and is_open(paired.fitted, paired.shifts)
+    )
     # No gauge that was fitted there tells how much the one between the models moves.
-    gauge = typical.group, float("nan") if is_unknown else typical.gauge.condition_number
+    gauge = (
+        typical.group,
+        float("nan") if is_unknown else typical.gauge.condition_number,
+    )
     too_few_for = first.model.rank if is_unknown else 0
     return Comparison(
-        before.roles, changes, predictions, *gauge, fits, n_states=n_states, rounded=in_steps, too_few_for=too_few_for
+        before.roles,
+        changes,
+        predictions,
+        *gauge,
+        fits,
+        n_states=n_states,
+        rounded=in_steps,
+        too_few_for=too_few_for,
     )
 
 
 def _views(
-    model: FactorModel, end: str, shared: dict[SideName, Match], drawn: dict[SideName, Indices]
+    model: FactorModel,
+    end: str,
+    shared: dict[SideName, Match],
+    drawn: dict[SideName, Indices],
 ) -> dict[SideName, Floats]:
     """Rows drawn whose plain cosine is the prediction cosine, over what both models hold of the other side."""
     held = {role: getattr(each, end) for role, each in shared.items()}
     # A side that the other model holds in full is taken as it is, with what is known of it.
-    some = {role: rows for role, rows in held.items() if len(rows) < len(model.side(role))}
+    some = {
+        role: rows for role, rows in held.items() if len(rows) < len(model.side(role))
+    }
     views = prediction_views(model.take(**some) if some else model) or {}
-    places = {role: drawn[role] if role in some else rows[drawn[role]] for role, rows in held.items()}
+    places = {
+        role: drawn[role] if role in some else rows[drawn[role]]
+        for role, rows in held.items()
+    }
     return {role: view[places[role]] for role, view in views.items() if role in places}
 
 
@@ -184,15 +261,23 @@ def _gauges(
     return parts, errors, _fits(errors, parts)
 
 
-def _steps(paired: Pairing, parts: list[CrossFitHalf], draws: Draws) -> dict[SideName, list[AttributionSteps]]:
+def _steps(
+    paired: Pairing, parts: list[CrossFitHalf], draws: Draws
+) -> dict[SideName, list[AttributionSteps]]:
     """Follow the rows of every side from model to model, half by half."""
-    return {role: [attribution_steps(role, paired, fold, draws[role]) for fold in parts] for role in paired.raw}
+    return {
+        role: [attribution_steps(role, paired, fold, draws[role]) for fold in parts]
+        for role in paired.raw
+    }
 
 
 def brings_nearer(steps: dict[SideName, list[AttributionSteps]]) -> bool:
     """Check that the gauges bring the cosines of all sides together nearer."""
     apart, still_apart = (
-        sum(mean_size(np.concatenate([getattr(path, name) for path in paths])) for paths in steps.values())
+        sum(
+            mean_size(np.concatenate([getattr(path, name) for path in paths]))
+            for paths in steps.values()
+        )
         for name in ("visible", "remainder")
     )
     # The factor by which a larger group has to beat a smaller one holds for cosines, too.
@@ -206,15 +291,21 @@ def _fits(errors: dict[SideName, dict[str, float]], parts: list[CrossFitHalf]) -
 
 def _typical(parts: list[CrossFitHalf]) -> CrossFitHalf:
     """Take the fold whose group is the upper median: of two the larger, of many no odd one out."""
-    by_size = sorted(parts, key=lambda fold: list(fold.fits).index(fold.group), reverse=True)
+    by_size = sorted(
+        parts, key=lambda fold: list(fold.fits).index(fold.group), reverse=True
+    )
     return by_size[(len(parts) - 1) // 2]
 
 
-def _roles(before: FactorModel, after: FactorModel, roles: Sequence[SideName | str] | None) -> tuple[SideName, ...]:
+def _roles(
+    before: FactorModel, after: FactorModel, roles: Sequence[SideName | str] | None
+) -> tuple[SideName, ...]:
     both = tuple(side for side in before.sides if side in after.sides)
     if roles is None:
         return both
-    named = tuple(before.side_name(role) for role in as_list(roles, "roles", '["right"]'))
+    named = tuple(
+        before.side_name(role) for role in as_list(roles, "roles", '["right"]')
+    )
     for role in named:
         before.factors(role), after.factors(role)
     if not named or len(set(named)) < len(named):

@@ -58,7 +58,11 @@ class GaugeFit:
 
     def apply(self, role: SideName, rows: Floats) -> Floats:
         """Carry rows of the first model towards the second."""
-        linear, shift = (self.left, self.left_shift) if role == "left" else (self.right, self.right_shift)
+        linear, shift = (
+            (self.left, self.left_shift)
+            if role == "left"
+            else (self.right, self.right_shift)
+        )
         return rows @ linear + shift
 
 
@@ -88,16 +92,34 @@ def fit_gauge(rows: Rows, group: str, shifts: Shifts = BOTH) -> GaugeFit:
            [0., 5.]])
     """
     before, after = next(iter(rows.values()))
-    means = {role: (np.zeros(before.shape[1]), np.zeros(after.shape[1])) for role in ("left", "right")}
+    means = {
+        role: (np.zeros(before.shape[1]), np.zeros(after.shape[1]))
+        for role in ("left", "right")
+    }
     # Least squares with a shift are those of centred rows; the shift follows from both means.
     if group == "affine":
-        means |= {role: (x.mean(axis=0), y.mean(axis=0)) for role, (x, y) in rows.items() if role in shifts}
-        rows = {role: (x - means[role][0], y - means[role][1]) for role, (x, y) in rows.items()}
-    solve = {"rotation": _rotation, "diagonal": _diagonal, "linear": _linear, "affine": _linear}[group]
+        means |= {
+            role: (x.mean(axis=0), y.mean(axis=0))
+            for role, (x, y) in rows.items()
+            if role in shifts
+        }
+        rows = {
+            role: (x - means[role][0], y - means[role][1])
+            for role, (x, y) in rows.items()
+        }
+    solve = {
+        "rotation": _rotation,
+        "diagonal": _diagonal,
+        "linear": _linear,
+        "affine": _linear,
+    }[group]
     # Singular least squares are no gauge; the best rotation always is one.
     left, right = solve(rows) or _rotation(rows)
     # The shift takes the mean before, once mapped, to the mean after.
-    moves = [means[role][1] - means[role][0] @ m for role, m in (("left", left), ("right", right))]
+    moves = [
+        means[role][1] - means[role][0] @ m
+        for role, m in (("left", left), ("right", right))
+    ]
     return GaugeFit(group, left, right, *moves)
 
 
@@ -111,7 +133,11 @@ def _scale(rows: Rows) -> float:
     """Compute c of `P' = c P R, Q' = Q R / c`."""
     # Left rows grow by c and right rows shrink by it: both give an estimate, averaged as logarithms, unless all are 0.
     weights = {role: (_weight(x), _weight(y)) for role, (x, y) in rows.items()}
-    steps = [np.log(x / y) / (2 if role == "left" else -2) for role, (x, y) in weights.items() if x and y]
+    steps = [
+        np.log(x / y) / (2 if role == "left" else -2)
+        for role, (x, y) in weights.items()
+        if x and y
+    ]
     return float(np.exp(np.mean(steps))) if steps else 1.0
 
 
@@ -144,13 +170,19 @@ def _diagonal(rows: Rows) -> Pair | None:
 
 def _linear(rows: Rows) -> Pair | None:
     # The rank of M is at most the number of rows: fewer than it has dimensions make no gauge.
-    if sum(len(x) for x, _ in rows.values()) < min(x.shape[1] for pair in rows.values() for x in pair):
+    if sum(len(x) for x, _ in rows.values()) < min(
+        x.shape[1] for pair in rows.values() for x in pair
+    ):
         return None
     if "left" not in rows:
         # Right rows alone give M⁻ᵀ; its own inverse transposed is M.
         pair = _with_inverse(_least_squares(*rows["right"]), 1 / _scale(rows))
         return pair and pair[::-1]
-    left = _sylvester(*rows["left"], *rows["right"]) if "right" in rows else _least_squares(*rows["left"])
+    left = (
+        _sylvester(*rows["left"], *rows["right"])
+        if "right" in rows
+        else _least_squares(*rows["left"])
+    )
     return _with_inverse(left, _scale(rows))
 
 
@@ -180,7 +212,9 @@ def _sylvester(p: Floats, p_after: Floats, q: Floats, q_after: Floats) -> Floats
     total = alpha[:, None] + beta
     # Sums of eigenvalues below 1e-14 of the largest are rounding of the Gram matrices.
     visible = total > 1e-14 * total.max()
-    return np.asarray(u @ np.divide(target, total, out=np.zeros_like(target), where=visible) @ z.T)
+    return np.asarray(
+        u @ np.divide(target, total, out=np.zeros_like(target), where=visible) @ z.T
+    )
 
 
 def unexplained(fit: GaugeFit, role: SideName, rows: Rows) -> float:
@@ -209,10 +243,14 @@ class CrossFitHalf:
 
 
 def _part(rows: Rows, positions: dict[SideName, Indices]) -> Rows:
-    return {role: (x[positions[role]], y[positions[role]]) for role, (x, y) in rows.items()}
+    return {
+        role: (x[positions[role]], y[positions[role]]) for role, (x, y) in rows.items()
+    }
 
 
-def folds(rows: Rows, draws: Draws, groups: tuple[str, ...] = GROUPS, shifts: Shifts = BOTH) -> list[CrossFitHalf]:
+def folds(
+    rows: Rows, draws: Draws, groups: tuple[str, ...] = GROUPS, shifts: Shifts = BOTH
+) -> list[CrossFitHalf]:
     """Cut the rows in halves at random, and fit on each half the gauges that judge the other."""
     halves: list[dict[SideName, Indices]] = [{}, {}]
     for role, (x, _) in rows.items():
@@ -227,19 +265,38 @@ def folds(rows: Rows, draws: Draws, groups: tuple[str, ...] = GROUPS, shifts: Sh
     return parts
 
 
-def whole(rows: Rows, groups: tuple[str, ...] = GROUPS, shifts: Shifts = BOTH) -> CrossFitHalf:
+def whole(
+    rows: Rows, groups: tuple[str, ...] = GROUPS, shifts: Shifts = BOTH
+) -> CrossFitHalf:
     """Fit on all rows and judge them all: for models of one prediction, where a gauge is there to be found."""
     fits = {group: fit_gauge(rows, group, shifts) for group in groups}
     left = {group: _mean_unexplained(fit, rows) for group, fit in fits.items()}
-    return CrossFitHalf({role: np.arange(len(x)) for role, (x, _) in rows.items()}, fits, _smallest(left))
+    return CrossFitHalf(
+        {role: np.arange(len(x)) for role, (x, _) in rows.items()},
+        fits,
+        _smallest(left),
+    )
 
 
 def _choose(training: Rows, groups: tuple[str, ...], shifts: Shifts) -> str:
     """Choose the smallest group that serves as well as any, on a third of the training rows left out of a fit."""
     # Every third row judges: rows come in random order, since a half is a random cut.
-    fitted = _part(training, {role: np.delete(np.arange(len(x)), np.s_[::3]) for role, (x, _) in training.items()})
-    judged = _part(training, {role: np.arange(0, len(x), 3) for role, (x, _) in training.items()})
-    return _smallest({group: _mean_unexplained(fit_gauge(fitted, group, shifts), judged) for group in groups})
+    fitted = _part(
+        training,
+        {
+            role: np.delete(np.arange(len(x)), np.s_[::3])
+            for role, (x, _) in training.items()
+        },
+    )
+    judged = _part(
+        training, {role: np.arange(0, len(x), 3) for role, (x, _) in training.items()}
+    )
+    return _smallest(
+        {
+            group: _mean_unexplained(fit_gauge(fitted, group, shifts), judged)
+            for group in groups
+        }
+    )
 
 
 def _smallest(left: dict[str, float]) -> str:
@@ -263,7 +320,10 @@ def is_open(rows: Rows, shifts: Shifts) -> bool:
     for role, (x, _) in rows.items():
         # The group is chosen on two thirds of a half of the rows, and a shift takes one of them.
         judging = len(x) // 2 * 2 // 3 - (role in shifts)
-        if judging >= x.shape[1] and _n_directions(x, is_shifted=role in shifts) == x.shape[1]:
+        if (
+            judging >= x.shape[1]
+            and _n_directions(x, is_shifted=role in shifts) == x.shape[1]
+        ):
             return False
     return True
 
@@ -282,11 +342,19 @@ def _mean_unexplained(fit: GaugeFit, rows: Rows) -> float:
     return float(np.mean([unexplained(fit, role, rows) for role in rows]))
 
 
-def held_out_error(rows: Rows, parts: list[CrossFitHalf]) -> dict[SideName, dict[str, float]]:
+def held_out_error(
+    rows: Rows, parts: list[CrossFitHalf]
+) -> dict[SideName, dict[str, float]]:
     """Compute for each side and group the share of the held-out rows' spread that its gauges leave."""
     judged = [(fold.fits, _part(rows, fold.held_out)) for fold in parts]
 
     def left_by(group: str, role: SideName) -> float:
-        return float(np.mean([unexplained(fits[group], role, held_out) for fits, held_out in judged]))
+        return float(
+            np.mean(
+                [unexplained(fits[group], role, held_out) for fits, held_out in judged]
+            )
+        )
 
-    return {role: {group: left_by(group, role) for group in parts[0].fits} for role in rows}
+    return {
+        role: {group: left_by(group, role) for group in parts[0].fits} for role in rows
+    }

@@ -19,7 +19,13 @@ from embaudit.core.parallel import row_blocks
 from embaudit.errors import InputError, must_be
 from embaudit.model import FactorModel, SideName
 from embaudit.model.equivalence import Equivalence
-from embaudit.model.ids import BY_ROW, require_lengths, require_most, require_one_kind, without_ids
+from embaudit.model.ids import (
+    BY_ROW,
+    require_lengths,
+    require_most,
+    require_one_kind,
+    without_ids,
+)
 from embaudit.model.side import Side
 from embaudit.movements.twins import twins
 
@@ -58,11 +64,21 @@ class Match:
 
     def take(self, rows: Indices) -> Match:
         """Keep some of the shared entities."""
-        return replace(self, before=self.before[rows], after=self.after[rows], names=self.names[rows])
+        return replace(
+            self,
+            before=self.before[rows],
+            after=self.after[rows],
+            names=self.names[rows],
+        )
 
 
 def match(
-    before: FactorModel, after: FactorModel, role: SideName, *, by_row: bool | None = None, partial: bool = False
+    before: FactorModel,
+    after: FactorModel,
+    role: SideName,
+    *,
+    by_row: bool | None = None,
+    partial: bool = False,
 ) -> Match:
     """Match the rows of a side by id, without ids by names that occur once, or by their order.
 
@@ -95,14 +111,31 @@ def match(
     if by_row or (bare and (by_row is None or _equal(sides))):
         key, (first, second) = "row numbers", _in_order(sides, bare=bare)
     else:
-        key = "names" if bare and all(side.names is not None for side in sides) else "ids"
+        key = (
+            "names" if bare and all(side.names is not None for side in sides) else "ids"
+        )
         first, second = _by_key(sides, key, OPTIONS[role], partial=partial)
     if len(first) < MIN_SHARED:
         title = before.title(role)
-        raise must_be(f"the {title}s that both models hold", f"at least {MIN_SHARED}", len(first), _same_data(sides))
+        raise must_be(
+            f"the {title}s that both models hold",
+            f"at least {MIN_SHARED}",
+            len(first),
+            _same_data(sides),
+        )
     names, has_names = np.asarray(before.names(role))[first], sides[0].names is not None
     only_before, only_after = (len(side) - len(first) for side in sides)
-    return Match(role, first, second, names, only_before, only_after, key, has_names, len(first) / len(sides[0]))
+    return Match(
+        role,
+        first,
+        second,
+        names,
+        only_before,
+        only_after,
+        key,
+        has_names,
+        len(first) / len(sides[0]),
+    )
 
 
 def _equal(sides: tuple[Side, Side]) -> bool:
@@ -112,7 +145,10 @@ def _equal(sides: tuple[Side, Side]) -> bool:
         first.names is None
         and second.names is None
         and first.shape == second.shape
-        and all(np.array_equal(first.rows[block], second.rows[block]) for block in row_blocks(*first.shape))
+        and all(
+            np.array_equal(first.rows[block], second.rows[block])
+            for block in row_blocks(*first.shape)
+        )
     )
 
 
@@ -121,7 +157,10 @@ def _in_order(sides: tuple[Side, Side], *, bare: bool) -> tuple[Indices, Indices
     what = f"{sides[0].title}s"
     if bare and n_before != n_after:
         raise must_be(
-            f"{what} without ids", "as many in both models", f"{n_before} and {n_after}", "add ids, to match them by"
+            f"{what} without ids",
+            "as many in both models",
+            f"{n_before} and {n_after}",
+            "add ids, to match them by",
         )
     require_lengths(n_before, n_after, MODELS, what=what)
     return np.arange(n_before), np.arange(n_before)
@@ -131,14 +170,17 @@ def _same_data(sides: tuple[Side, Side]) -> str:
     if any(side.ids is None for side in sides):
         return "compare the same data"
     first, second = (repr(np.asarray(side.ids)[:1].tolist()[0]) for side in sides)
-    return (
-        f"compare the same data, under the same ids: the first model's start with {first}, the second's with {second}"
-    )
+    return f"compare the same data, under the same ids: the first model's start with {first}, the second's with {second}"
 
 
-def _by_key(sides: tuple[Side, Side], key: str, option: str, *, partial: bool) -> tuple[Indices, Indices]:
+def _by_key(
+    sides: tuple[Side, Side], key: str, option: str, *, partial: bool
+) -> tuple[Indices, Indices]:
     """Return the rows of the entities that have one id, or a name of their own, on both sides, and no other title."""
-    title, (first, second) = sides[0].title, (side.names if key == "names" else side.ids for side in sides)
+    title, (first, second) = (
+        sides[0].title,
+        (side.names if key == "names" else side.ids for side in sides),
+    )
     if first is None and second is None:
         raise without_ids(title, *MODELS, option=option)
     if first is None or second is None:
@@ -147,7 +189,9 @@ def _by_key(sides: tuple[Side, Side], key: str, option: str, *, partial: bool) -
             f"{title} ids must be in both models or in neither; the {which} has none; add them to it with "
             f"--{option.replace('_', '-')}, or {BY_ROW}."
         )
-    require_one_kind(np.asarray(first), np.asarray(second), MODELS, what=f"{title} {key}")
+    require_one_kind(
+        np.asarray(first), np.asarray(second), MODELS, what=f"{title} {key}"
+    )
     rows_before, rows_after = _shared(first, second)
     if key == "ids" and len(rows_before) >= MIN_SHARED:
         same = _same_titles(sides, rows_before, rows_after)
@@ -156,11 +200,19 @@ def _by_key(sides: tuple[Side, Side], key: str, option: str, *, partial: bool) -
         rows_before, rows_after = rows_before[same], rows_after[same]
     if len(rows_before) >= MIN_SHARED:
         smaller = min(map(len, sides))
-        require_most(len(rows_before), smaller, f"{title}s of the smaller model", "the other", partial=partial)
+        require_most(
+            len(rows_before),
+            smaller,
+            f"{title}s of the smaller model",
+            "the other",
+            partial=partial,
+        )
     return rows_before, rows_after
 
 
-def _same_titles(sides: tuple[Side, Side], rows_before: Indices, rows_after: Indices) -> NDArray[np.bool_]:
+def _same_titles(
+    sides: tuple[Side, Side], rows_before: Indices, rows_after: Indices
+) -> NDArray[np.bool_]:
     """Flag entities whose titles agree up to capitals; a row called by its id has none."""
     if any(side.names is None for side in sides):
         return np.ones(len(rows_before), dtype=bool)
@@ -172,13 +224,20 @@ def _same_titles(sides: tuple[Side, Side], rows_before: Indices, rows_after: Ind
     return np.asarray((first == second) | (first == untitled) | (second == untitled))
 
 
-def _other_titles(sides: tuple[Side, Side], rows_before: Indices, rows_after: Indices) -> InputError:
+def _other_titles(
+    sides: tuple[Side, Side], rows_before: Indices, rows_after: Indices
+) -> InputError:
     title = sides[0].title
-    names = [str(np.asarray(side.names)[rows[0]]) for side, rows in zip(sides, (rows_before, rows_after), strict=True)]
+    names = [
+        str(np.asarray(side.names)[rows[0]])
+        for side, rows in zip(sides, (rows_before, rows_after), strict=True)
+    ]
     shared = np.asarray(sides[0].ids)[rows_before[0]]
     got = f"{len(rows_before):,} with two, such as {names[0]!r} and {names[1]!r} for {shared}"
     remedy = "compare models of the same ids, or leave these out with --partial"
-    return must_be(f"the {title}s of one id", "of one title in both models", got, remedy)
+    return must_be(
+        f"the {title}s of one id", "of one title in both models", got, remedy
+    )
 
 
 def _shared(first: Any, second: Any) -> tuple[Indices, Indices]:
@@ -194,7 +253,9 @@ def _shared(first: Any, second: Any) -> tuple[Indices, Indices]:
         _, rows, counts = np.unique(keys, return_index=True, return_counts=True)
         once.append(np.sort(rows[counts == 1]))
     own, other = (keys[rows] for keys, rows in zip((before, after), once, strict=True))
-    _, rows, counterparts = np.intersect1d(own, other, assume_unique=True, return_indices=True)
+    _, rows, counterparts = np.intersect1d(
+        own, other, assume_unique=True, return_indices=True
+    )
     order = np.argsort(rows)
     return once[0][rows[order]], once[1][counterparts[order]]
 
@@ -219,40 +280,62 @@ class Pairing:
     @property
     def fitted(self) -> Rows:
         """The seen rows as (source, target) of the gauge."""
-        return self.visible if self.forward else {role: (y, x) for role, (x, y) in self.visible.items()}
+        return (
+            self.visible
+            if self.forward
+            else {role: (y, x) for role, (x, y) in self.visible.items()}
+        )
 
 
-def pairing(before: FactorModel, after: FactorModel, matches: dict[SideName, Match]) -> Pairing:
+def pairing(
+    before: FactorModel, after: FactorModel, matches: dict[SideName, Match]
+) -> Pairing:
     """Gather the shared rows in float64, and what predictions see of them."""
-    raw = {role: (_rows(before, role, m.before), _rows(after, role, m.after)) for role, m in matches.items()}
+    raw = {
+        role: (_rows(before, role, m.before), _rows(after, role, m.after))
+        for role, m in matches.items()
+    }
     for role, (x, y) in raw.items():
         count = int((x.any(axis=1) & y.any(axis=1)).sum())
         if count < MIN_SHARED:
             what = f"the shared {before.title(role)}s that are not zero in both models"
-            raise must_be(what, f"at least {MIN_SHARED}", count, "a row of zeros has no cosine")
+            raise must_be(
+                what, f"at least {MIN_SHARED}", count, "a row of zeros has no cosine"
+            )
     # A gauge can be fitted on what predictions see alone: the rest of a row may be anything in an equivalent model.
     shifts = tuple(side for side in before.free_shifts if side in after.free_shifts)
-    basis_before, basis_after = (seen_directions(model, shifts) for model in (before, after))
-    visible = {role: (_in(x, basis_before), _in(y, basis_after)) for role, (x, y) in raw.items()}
+    basis_before, basis_after = (
+        seen_directions(model, shifts) for model in (before, after)
+    )
+    visible = {
+        role: (_in(x, basis_before), _in(y, basis_after))
+        for role, (x, y) in raw.items()
+    }
     cosines = Equivalence.COSINES in (before.predicts, after.predicts)
     # A scale for each column means something only where the columns of both models are the stored ones.
     aligned = basis_before.shape[1] == basis_after.shape[1] and all(
         _picks_columns(basis) for basis in (basis_before, basis_after)
     )
-    groups = [g for g in GROUPS if (g != "diagonal" or aligned) and (g != "affine" or shifts)]
+    groups = [
+        g for g in GROUPS if (g != "diagonal" or aligned) and (g != "affine" or shifts)
+    ]
     groups = ["rotation"] if cosines else groups
     # A gauge leads from the lower rank to the higher one: the other way it would drop directions (docs/theory.md,
     # "There are no others").
     forward = basis_before.shape[1] <= basis_after.shape[1]
     first = {
-        role: _duplicated(before.factors(role)[m.before], after.factors(role)[m.after]) for role, m in matches.items()
+        role: _duplicated(before.factors(role)[m.before], after.factors(role)[m.after])
+        for role, m in matches.items()
     }
     return Pairing(raw, visible, tuple(groups), shifts, forward, first)
 
 
 def _duplicated(before: Matrix, after: Matrix) -> Indices:
     """Return for each row the first one that duplicates it in both models: what one of them tells apart are two."""
-    first, itself = twins(FactorModel.from_vectors(before)).first, np.arange(len(before))
+    first, itself = (
+        twins(FactorModel.from_vectors(before)).first,
+        np.arange(len(before)),
+    )
     if (first == itself).all():
         return itself
     groups = np.column_stack([first, twins(FactorModel.from_vectors(after)).first])
@@ -270,4 +353,6 @@ def _picks_columns(basis: NDArray[np.float64]) -> bool:
 
 
 def _in(x: NDArray[np.float64], basis: NDArray[np.float64]) -> NDArray[np.float64]:
-    return x if basis.shape[0] == basis.shape[1] and _picks_columns(basis) else x @ basis
+    return (
+        x if basis.shape[0] == basis.shape[1] and _picks_columns(basis) else x @ basis
+    )

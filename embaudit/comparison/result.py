@@ -43,14 +43,33 @@ class Comparison(Result):
 
     SCHEMA_VERSION: ClassVar = 2
     RECORD = (
-        *("group", "condition_number", "fits", "explained", "n_states", "too_few_for", "rounded", "agreement"),
-        *("changes=changes_by_side", "moved_most=most_moved", "thresholds", "neighbours", "explanation=__str__"),
+        *(
+            "group",
+            "condition_number",
+            "fits",
+            "explained",
+            "n_states",
+            "too_few_for",
+            "rounded",
+            "agreement",
+        ),
+        *(
+            "changes=changes_by_side",
+            "moved_most=most_moved",
+            "thresholds",
+            "neighbours",
+            "explanation=__str__",
+        ),
     )
 
     def __repr__(self) -> str:
         moved = ", ".join(
             f"{self.title(role)} cosines moved {c.mean_total:.3f}"
-            + ("" if self.too_few_for else f" ({c.mean_remainder:.3f} beyond the gauge)")
+            + (
+                ""
+                if self.too_few_for
+                else f" ({c.mean_remainder:.3f} beyond the gauge)"
+            )
             for role, c in self.changes.items()
         )
         by = f"{self.group} gauge of condition {self.condition_number:.4g}"
@@ -158,7 +177,9 @@ class Comparison(Result):
         remainder : float
             Part of the change that is left between the gauged model and the other one; the three add up to the total.
         """
-        return {role: self.moved_most(role).astype({"name": str}) for role in self.changes}
+        return {
+            role: self.moved_most(role).astype({"name": str}) for role in self.changes
+        }
 
     @property
     def thresholds(self) -> dict[SideName, tuple[CarriedThreshold, ...]]:
@@ -173,16 +194,26 @@ class Comparison(Result):
     def _change(self, role: SideName) -> dict[str, Any]:
         """Return the means, shares and intervals of one side as a row."""
         change = self.changes[role]
-        ends = {"mean_abs_change": change.interval("total"), "kept": change.interval("kept")}
+        ends = {
+            "mean_abs_change": change.interval("total"),
+            "kept": change.interval("kept"),
+        }
         unknown = float("nan"), float("nan")
-        ends["predicted_kept"] = unknown if change.predicted_kept is None else change.interval("predicted_kept")
+        ends["predicted_kept"] = (
+            unknown
+            if change.predicted_kept is None
+            else change.interval("predicted_kept")
+        )
         row = {
             "role": role,
             "shared": len(change.match),
             "only_before": change.match.only_before,
             "only_after": change.match.only_after,
             "mean_abs_change": change.mean_total,
-            **{f"mean_abs_{reason}": getattr(change, f"mean_{reason}") for reason in PARTS[1:]},
+            **{
+                f"mean_abs_{reason}": getattr(change, f"mean_{reason}")
+                for reason in PARTS[1:]
+            },
             "pearson": change.correlation,
             "pearson_without_gauge": change.gauged_correlation,
             "n_neighbours": change.n_neighbours,
@@ -194,11 +225,17 @@ class Comparison(Result):
                 for name, pair in ends.items()
                 for end, x in zip(("low", "high"), pair, strict=True)
             },
-            **{f"unexplained_{group}": value for group, value in change.unexplained.items()},
+            **{
+                f"unexplained_{group}": value
+                for group, value in change.unexplained.items()
+            },
         }
         # Too few rows tell nothing about a gauge: neither its part nor what it leaves.
         words = ("gauge", "remainder", "learning") if self.too_few_for else ()
-        return {name: float("nan") if any(word in name for word in words) else x for name, x in row.items()}
+        return {
+            name: float("nan") if any(word in name for word in words) else x
+            for name, x in row.items()
+        }
 
     def shares_kept(self) -> dict[str, float]:
         """Return what a gate may ask of: of neighbour lists the least over the sides, and the scores' correlation.
@@ -219,9 +256,17 @@ class Comparison(Result):
         sides = [(change, self.title(role)) for role, change in self.changes.items()]
         values = {"shared": [(x.match.shared, title) for x, title in sides]}
         values["kept"] = [(x.neighbour_shares["kept"], title) for x, title in sides]
-        values["predicted"] = [(x.predicted_kept, title) for x, title in sides if x.predicted_kept is not None]
+        values["predicted"] = [
+            (x.predicted_kept, title)
+            for x, title in sides
+            if x.predicted_kept is not None
+        ]
         if self.agreement is not None:
-            rows = zip(self.agreement.unlike, self.roles[-len(self.agreement.unlike) :], strict=True)
+            rows = zip(
+                self.agreement.unlike,
+                self.roles[-len(self.agreement.unlike) :],
+                strict=True,
+            )
             values["scores"] = [(self.agreement.score_correlation, "")]
             values["rows"] = [(1 - share, title) for share, title in rows]
         return {name: pairs for name, pairs in values.items() if pairs}
@@ -244,14 +289,30 @@ class Comparison(Result):
         """
         values = self.shares_kept()
         if not isinstance(limits, Mapping):
-            raise must_be("limits", 'numbers by name, such as {"kept": 0.7}', repr(limits))
+            raise must_be(
+                "limits", 'numbers by name, such as {"kept": 0.7}', repr(limits)
+            )
         for name, limit in limits.items():
             if name not in values:
-                raise must_be("the name of a limit", "one of " + ", ".join(values), repr(name), _absent(name))
+                raise must_be(
+                    "the name of a limit",
+                    "one of " + ", ".join(values),
+                    repr(name),
+                    _absent(name),
+                )
             least, remedy = -1 if name == "scores" else 0, "0.7 asks for seven in ten"
             if not (is_number(limit) and least <= limit <= 1):
-                raise must_be(f"the limit of {name}", f"a number from {least} to 1", repr(limit), remedy)
-        return {name: (values[name], limit) for name, limit in limits.items() if not values[name] >= limit}
+                raise must_be(
+                    f"the limit of {name}",
+                    f"a number from {least} to 1",
+                    repr(limit),
+                    remedy,
+                )
+        return {
+            name: (values[name], limit)
+            for name, limit in limits.items()
+            if not values[name] >= limit
+        }
 
     def explain(self) -> str:
         """Describe in plain words the change, and the next step."""
@@ -267,4 +328,8 @@ class Comparison(Result):
 
 def _absent(name: str) -> str:
     both = name in ("predicted", "scores", "rows")
-    return "without both sides of both models nothing is predicted" if both else "write for example kept=0.7"
+    return (
+        "without both sides of both models nothing is predicted"
+        if both
+        else "write for example kept=0.7"
+    )

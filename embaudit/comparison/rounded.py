@@ -59,7 +59,9 @@ class LoadedModel:
         head = self.model
         bias = Convention("folded", self.norm.gain).bias(head, self.norm)
         left = self.norm.gain * states
-        return replace(self, model=head.replace(left=left, right_bias=bias, objective=None))
+        return replace(
+            self, model=head.replace(left=left, right_bias=bias, objective=None)
+        )
 
 
 def with_states(
@@ -72,9 +74,16 @@ def with_states(
     pair of LoadedModel, and how many states
     """
     first, second = before.norm, after.norm
-    if first is None or second is None or first.kind != second.kind or first.width != second.width:
+    if (
+        first is None
+        or second is None
+        or first.kind != second.kind
+        or first.width != second.width
+    ):
         return before, after, 0
-    states = first.normalised(draw.standard_normal((STATES + 2 * first.width, first.width)))
+    states = first.normalised(
+        draw.standard_normal((STATES + 2 * first.width, first.width))
+    )
     return before.behind(states), after.behind(states), len(states)
 
 
@@ -114,7 +123,10 @@ def rounded(before: LoadedModel, after: LoadedModel, match: Match) -> Rounded | 
     Rounded or None
         None where neither is rounded, or the gauge between them is not known: one has a norm and the other none.
     """
-    kinds = tuple("" if loaded.rounding is None else loaded.rounding.kind for loaded in (before, after))
+    kinds = tuple(
+        "" if loaded.rounding is None else loaded.rounding.kind
+        for loaded in (before, after)
+    )
     scale = _between(before, after)
     if not any(kinds) or scale is None:
         return None
@@ -123,11 +135,16 @@ def rounded(before: LoadedModel, after: LoadedModel, match: Match) -> Rounded | 
     counted_steps = _counted(before, after, match, scale, 0.0)
     if free and counted_steps[0] > 0:
         counted_steps = min(
-            counted_steps, _counted(before, after, match, scale, _mean_apart(before, after, match, scale))
+            counted_steps,
+            _counted(
+                before, after, match, scale, _mean_apart(before, after, match, scale)
+            ),
         )
     beyond, largest = counted_steps
     sizes = np.abs(scale)
-    return Rounded((kinds[0], kinds[1]), beyond, largest, float(sizes.max() / sizes.min()))
+    return Rounded(
+        (kinds[0], kinds[1]), beyond, largest, float(sizes.max() / sizes.min())
+    )
 
 
 def _between(before: LoadedModel, after: LoadedModel) -> Floats | None:
@@ -142,7 +159,9 @@ def _between(before: LoadedModel, after: LoadedModel) -> Floats | None:
     return gains[0] / gains[1] if gains[0].all() and gains[1].all() else None
 
 
-def _apart(before: LoadedModel, after: LoadedModel, match: Match, scale: Floats) -> Iterator[tuple[Floats, Floats]]:
+def _apart(
+    before: LoadedModel, after: LoadedModel, match: Match, scale: Floats
+) -> Iterator[tuple[Floats, Floats]]:
     """Yield blocks of differences, and of how large a step is there."""
     for block in row_blocks(len(match), len(scale)):
         rows_before, rows_after = match.before[block], match.after[block]
@@ -150,7 +169,9 @@ def _apart(before: LoadedModel, after: LoadedModel, match: Match, scale: Floats)
         new = np.asarray(after.model.right[rows_after], dtype=np.float64)
         steps = FLOAT32 * (np.abs(old) + np.abs(new))
         # Each number may have been rounded by its own step on either side; those before are scaled as the numbers are.
-        steps += _steps(before.rounding, rows_before) * np.abs(scale) + _steps(after.rounding, rows_after)
+        steps += _steps(before.rounding, rows_before) * np.abs(scale) + _steps(
+            after.rounding, rows_after
+        )
         yield new - old, steps
 
 
@@ -161,11 +182,17 @@ def _steps(rounding: Rounding | None, rows: np.ndarray) -> Floats | float:
     first, last = int(rows.min()), int(rows.max()) + 1
     # One read of the span is cheaper than many of single rows while half of it is wanted.
     if last - first <= 2 * len(rows):
-        return np.asarray(rounding.steps(slice(first, last))[rows - first], dtype=np.float64)
-    return np.vstack([rounding.steps(slice(row, row + 1)) for row in rows.tolist()]).astype(np.float64)
+        return np.asarray(
+            rounding.steps(slice(first, last))[rows - first], dtype=np.float64
+        )
+    return np.vstack(
+        [rounding.steps(slice(row, row + 1)) for row in rows.tolist()]
+    ).astype(np.float64)
 
 
-def _mean_apart(before: LoadedModel, after: LoadedModel, match: Match, scale: Floats) -> Floats:
+def _mean_apart(
+    before: LoadedModel, after: LoadedModel, match: Match, scale: Floats
+) -> Floats:
     total = np.zeros(len(scale))
     for difference, _ in _apart(before, after, match, scale):
         total += difference.sum(axis=0)
@@ -173,7 +200,11 @@ def _mean_apart(before: LoadedModel, after: LoadedModel, match: Match, scale: Fl
 
 
 def _counted(
-    before: LoadedModel, after: LoadedModel, match: Match, scale: Floats, shift: Floats | float
+    before: LoadedModel,
+    after: LoadedModel,
+    match: Match,
+    scale: Floats,
+    shift: Floats | float,
 ) -> tuple[float, float]:
     """Return the share of numbers that are further than a step, and the largest distance in steps."""
     count, largest = 0, 0.0
@@ -181,5 +212,7 @@ def _counted(
         # Where both numbers are 0 the step may be 0, too; its floor keeps 0/0 out.
         far = np.abs(difference - shift)
         count += int((far > steps).sum())
-        largest = max(largest, float((far / np.maximum(steps, np.finfo(float).tiny)).max()))
+        largest = max(
+            largest, float((far / np.maximum(steps, np.finfo(float).tiny)).max())
+        )
     return count / (len(match) * len(scale)), largest

@@ -38,7 +38,11 @@ class CarriedThreshold:
     """Upper end."""
 
     def __str__(self) -> str:
-        interval = "" if f"{self.low:.2f}" == f"{self.high:.2f}" else f" ({self.low:.2f} to {self.high:.2f})"
+        interval = (
+            ""
+            if f"{self.low:.2f}" == f"{self.high:.2f}"
+            else f" ({self.low:.2f} to {self.high:.2f})"
+        )
         return f"{self.before:.2f} before corresponds to {self.after:.2f}{interval} now"
 
 
@@ -76,17 +80,32 @@ def thresholds(
     order = order[np.isfinite(old[order] + new[order])]
     old, new, (first, second) = old[order], new[order], groups[pairs[order].T]
     # A pair is left out with either of its entities.
-    samples = [slice(None), *((first != label) & (second != label) for label in np.unique(groups))]
+    samples = [
+        slice(None),
+        *((first != label) & (second != label) for label in np.unique(groups)),
+    ]
     both = ((old[rest], new[rest]) for rest in samples)
-    after_cosines, *replicates = ([_exceeded(*cosines, c) for c in COSINES] for cosines in both)
+    after_cosines, *replicates = (
+        [_exceeded(*cosines, c) for c in COSINES] for cosines in both
+    )
     margins = jackknife_margin(np.array(replicates)).tolist()
     carried = []
-    for cosine, after_cosine, margin in zip(COSINES, after_cosines, margins, strict=True):
+    for cosine, after_cosine, margin in zip(
+        COSINES, after_cosines, margins, strict=True
+    ):
         count = int((old >= cosine).sum())
         # A tie in a sample would leave an interval from -1 to 1, which tells nobody anything.
-        if min(count, len(old) - count) >= MIN_PAIRS and np.isfinite([after_cosine, margin]).all():
-            low, high = max(-1.0, after_cosine - margin), min(1.0, after_cosine + margin)
-            carried.append(CarriedThreshold(cosine, count / len(old), after_cosine, low, high))
+        if (
+            min(count, len(old) - count) >= MIN_PAIRS
+            and np.isfinite([after_cosine, margin]).all()
+        ):
+            low, high = (
+                max(-1.0, after_cosine - margin),
+                min(1.0, after_cosine + margin),
+            )
+            carried.append(
+                CarriedThreshold(cosine, count / len(old), after_cosine, low, high)
+            )
     return tuple(carried)
 
 
@@ -117,7 +136,9 @@ def n_displaced(before: Floats, after: Floats) -> int:
     if before.shape[1] != after.shape[1]:
         return 0
     # Equal vectors of both models get one number; a count of 2 with an owner is one entity in each model.
-    _, place, counts = np.unique(np.vstack([before, after]), axis=0, return_inverse=True, return_counts=True)
+    _, place, counts = np.unique(
+        np.vstack([before, after]), axis=0, return_inverse=True, return_counts=True
+    )
     first, second = np.split(place.ravel(), [len(before)])
     owners = np.full(len(counts), -1)
     owners[first] = np.arange(len(first))

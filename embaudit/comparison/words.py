@@ -17,7 +17,11 @@ _GAUGES = {
     "linear": "a general linear change of the coordinates",
     "affine": "a general linear change of the coordinates with a shift",
 }
-_KEYS = {"ids": "their ids", "names": "their names", "row numbers": "the order of their rows"}
+_KEYS = {
+    "ids": "their ids",
+    "names": "their names",
+    "row numbers": "the order of their rows",
+}
 STILL = 0.01
 """Mean change of cosines below which they count as unchanged."""
 LISTS = 0.05
@@ -38,9 +42,16 @@ def statements(comparison: Comparison) -> tuple[str, ...]:
     for role, change in comparison.changes.items():
         title = comparison.title(role)
         parts += [_cosines(comparison, change, title), _threshold(change, title)]
-    displaced = [_displaced(comparison, change, comparison.title(role)) for role, change in comparison.changes.items()]
+    displaced = [
+        _displaced(comparison, change, comparison.title(role))
+        for role, change in comparison.changes.items()
+    ]
     # Where rows were mixed up, nothing else is worth doing first.
-    parts += [_too_few(comparison), _predicted(comparison), " ".join(filter(None, displaced)) or _next(comparison)]
+    parts += [
+        _too_few(comparison),
+        _predicted(comparison),
+        " ".join(filter(None, displaced)) or _next(comparison),
+    ]
     return tuple(sentence for sentence in parts if sentence)
 
 
@@ -54,7 +65,9 @@ def _matching(comparison: Comparison) -> str:
         if match.only_before or match.only_after:
             only = f"{counted(match.only_before, title)} of the first model alone, {match.only_after:,} of the second"
             left_out.append(f"Left out: {only}.")
-    matched = ", and ".join(f"{' and '.join(rows)}, matched by {_KEYS[key]}" for key, rows in shared.items())
+    matched = ", and ".join(
+        f"{' and '.join(rows)}, matched by {_KEYS[key]}" for key, rows in shared.items()
+    )
     return " ".join([f"Compared: {matched}.", *left_out])
 
 
@@ -68,7 +81,11 @@ def _predictions(comparison: Comparison) -> str:
         text = f"Predictions are compared for {agreement.n_rows:,} random states, each brought through the final norm "
         text += "before either head. "
     # A softmax over the labels of both is another one than that over all labels of either.
-    lacking = [role for role, x in comparison.changes.items() if x.match.only_before or x.match.only_after]
+    lacking = [
+        role
+        for role, x in comparison.changes.items()
+        if x.match.only_before or x.match.only_after
+    ]
     titles = " and ".join(f"{comparison.title(role)}s" for role in lacking)
     over = f", over the {titles} that both hold" if lacking else ""
     if agreement.same:
@@ -79,13 +96,25 @@ def _predictions(comparison: Comparison) -> str:
     noun = "similarities" if agreement.of_one_table else "scores"
     text += f"Their {noun} correlate by {agreement.score_correlation:.3f} within a row{over}, and "
     text += f"{percent(agreement.ranking_overlap)} of their top {agreement.top_n} are shared."
-    if agreement.score_correlation > ALIKE and agreement.score_distance > SAME and "rankings" not in agreement.predicts:
+    if (
+        agreement.score_correlation > ALIKE
+        and agreement.score_distance > SAME
+        and "rankings" not in agreement.predicts
+    ):
         text += f" Yet {_difference(agreement, noun)}."
     # Of one table the rows are those of its one side.
     n_rows = (agreement.n_rows, agreement.n_columns)[: len(agreement.unlike)]
     sides = zip(comparison.roles[-len(n_rows) :], agreement.unlike, n_rows, strict=True)
-    unlike = [f"{percent(share)} of {counted(n, title)}" for title, share, n in sides if share >= SHOWN]
-    text += f" {noun.capitalize()} of {' and '.join(unlike)} correlate by less than 0.3." if unlike else ""
+    unlike = [
+        f"{percent(share)} of {counted(n, title)}"
+        for title, share, n in sides
+        if share >= SHOWN
+    ]
+    text += (
+        f" {noun.capitalize()} of {' and '.join(unlike)} correlate by less than 0.3."
+        if unlike
+        else ""
+    )
     if agreement.kl_divergence is not None:
         text += f" KL divergence {agreement.kl_divergence:.2g}, distance of log-probability differences "
         text += f"{agreement.difference_distance:.2g} of their size. {agreement.kl_warning}".rstrip()
@@ -95,7 +124,11 @@ def _predictions(comparison: Comparison) -> str:
 def _difference(agreement: Agreement, noun: str) -> str:
     """Describe how far scores in the same order differ: by one factor or one number a row where that is all."""
     # Log-probabilities differ by a constant of a row that no probability shows.
-    is_softmax, within, scale = agreement.kl_divergence is not None, agreement.difference_distance, agreement.scale
+    is_softmax, within, scale = (
+        agreement.kl_divergence is not None,
+        agreement.difference_distance,
+        agreement.scale,
+    )
     distance, gap = within if is_softmax else agreement.score_distance, abs(scale - 1)
     # Scores that are s times as large are |s - 1| of their size away, with the mean of a row and without.
     if gap >= STILL and max(abs(distance - gap), abs(within - gap)) <= STILL * gap:
@@ -110,12 +143,20 @@ def _rounding(comparison: Comparison) -> str:
     rounded = comparison.rounded
     if rounded is None:
         return ""
-    sides = [f"the {which} model" for which, kind in zip(("first", "second"), rounded.kinds, strict=True) if kind]
+    sides = [
+        f"the {which} model"
+        for which, kind in zip(("first", "second"), rounded.kinds, strict=True)
+        if kind
+    ]
     names = " and ".join(dict.fromkeys(kind for kind in rounded.kinds if kind))
     start = f"{' and '.join(sides).capitalize()} {'is' if len(sides) == 1 else 'are'} rounded to {names}"
     if rounded.largest == 0:
         return f"{start}, which moved none of the numbers."
-    folded = "Once the final norms are folded in, " if rounded.condition_number > 1 + STILL else ""
+    folded = (
+        "Once the final norms are folded in, "
+        if rounded.condition_number > 1 + STILL
+        else ""
+    )
     if rounded.explains:
         far = f"{folded}no number is further than one step from its counterpart"
         return f"{start}. {far[0].upper()}{far[1:]}. So rounding can explain all that no gauge does."
@@ -127,14 +168,28 @@ def _cosines(comparison: Comparison, change: RoleChange, title: str) -> str:
     """Describe the change of one side's cosines and lists, after the rows that have no cosine."""
     start, n_without = f"The {title}s' cosines", change.n_without_direction
     if n_without:
-        places = zip(change.zero_rows, ("in the first model", "in the second model", "in both"), strict=True)
-        rows = [f"{n:,} {'has' if n == 1 else 'have'} no direction {place}" for n, place in places if n]
+        places = zip(
+            change.zero_rows,
+            ("in the first model", "in the second model", "in both"),
+            strict=True,
+        )
+        rows = [
+            f"{n:,} {'has' if n == 1 else 'have'} no direction {place}"
+            for n, place in places
+            if n
+        ]
         start = f"Of {counted(len(change.match), title)}, {' and '.join(rows)}. The others' cosines"
     lists = _lists(comparison, change, title)
     if change.mean_total < STILL:
-        size = "" if change.mean_total < 1e-6 else f" to {change.mean_total:.2g} on average"
+        size = (
+            ""
+            if change.mean_total < 1e-6
+            else f" to {change.mean_total:.2g} on average"
+        )
         return f"{start} are the same{size}.{'' if _is_still(change) else lists}"
-    mean, low, high = (f"{x:.2f}" for x in (change.mean_total, *change.interval("total")))
+    mean, low, high = (
+        f"{x:.2f}" for x in (change.mean_total, *change.interval("total"))
+    )
     interval = "" if low == high == mean else f" (95 %: {low} to {high})"
     return f"{start} differ by {mean}{interval} on average{_parts(comparison, change, title)}.{lists}"
 
@@ -158,8 +213,16 @@ def _parts(comparison: Comparison, change: RoleChange, title: str) -> str:
     if not parts:
         # Lists can change by less than two digits of a mean show.
         little = f", of which a gauge explains less than {2 * SHOWN:.2f}"
-        tried = "rotation, the one gauge that keeps cosines," if [*change.unexplained] == ["rotation"] else "gauge"
-        explained = little if change.outcomes["lost_to_gauge"] else f", and no {tried} explains it"
+        tried = (
+            "rotation, the one gauge that keeps cosines,"
+            if [*change.unexplained] == ["rotation"]
+            else "gauge"
+        )
+        explained = (
+            little
+            if change.outcomes["lost_to_gauge"]
+            else f", and no {tried} explains it"
+        )
         return explained if is_known else ""
     if rest and is_known:
         parts.append(f"{rest:.2f} remains, on {title}s that were not used to find it")
@@ -169,11 +232,15 @@ def _parts(comparison: Comparison, change: RoleChange, title: str) -> str:
 def _lists(comparison: Comparison, change: RoleChange, title: str) -> str:
     """Describe the share of nearest neighbours that changed, by reason."""
     shares = change.neighbour_shares
-    gauge, unseen, rest = (shares[f"lost_to_{reason}"] for reason in ("gauge", "unseen", "learning"))
+    gauge, unseen, rest = (
+        shares[f"lost_to_{reason}"] for reason in ("gauge", "unseen", "learning")
+    )
     if comparison.too_few_for:
         gauge, rest = 0.0, gauge + rest
     reasons = {
-        "as a gauge could do" if comparison.agreement is None else "because of the gauge": gauge,
+        "as a gauge could do"
+        if comparison.agreement is None
+        else "because of the gauge": gauge,
         "because of dimensions that no prediction sees": unseen,
         "as rounding does" if _is_rounding(comparison) else "otherwise": rest,
     }
@@ -182,23 +249,30 @@ def _lists(comparison: Comparison, change: RoleChange, title: str) -> str:
     start = f" Of {change.n_neighbours} nearest {title}s{once}, {percent(sum(lost.values()))} changed"
     if len(lost) > 1:
         return f"{start}: {', '.join(map(' '.join, zip(percents([*lost.values()]), lost, strict=True)))}."
-    return "".join(f"{start}{'' if reason == 'otherwise' else f', {reason}'}." for reason in lost)
+    return "".join(
+        f"{start}{'' if reason == 'otherwise' else f', {reason}'}." for reason in lost
+    )
 
 
 def _displaced(comparison: Comparison, change: RoleChange, title: str) -> str:
     """Name ids and vectors that were mixed up, or look as if they were."""
     scores, count, n = comparison.agreement, change.n_displaced, len(change.match)
     if count:
-        return (
-            f"{count:,} of {n:,} {title}s now have the vector that another {title} had: check that ids fit their rows."
-        )
-    n_lost, is_all = sum(change.zero_rows[:2]), all(x.mean_total < STILL for x in comparison.changes.values())
+        return f"{count:,} of {n:,} {title}s now have the vector that another {title} had: check that ids fit their rows."
+    n_lost, is_all = (
+        sum(change.zero_rows[:2]),
+        all(x.mean_total < STILL for x in comparison.changes.values()),
+    )
     if n_lost and is_all and not (scores and scores.same):
         return f"No gauge makes rows of zeros: find out why one model alone has them ({counted(n_lost, title)})."
     lists = max(change.neighbour_shares["kept"], change.predicted_kept or 0.0)
     # Of few rows, chance alone keeps some in a list.
     chance = change.n_neighbours / n
-    if lists > UNRELATED + chance or scores is None or abs(scores.score_correlation) > UNRELATED:
+    if (
+        lists > UNRELATED + chance
+        or scores is None
+        or abs(scores.score_correlation) > UNRELATED
+    ):
         return ""
     key = change.match.key
     return (
@@ -209,7 +283,11 @@ def _displaced(comparison: Comparison, change: RoleChange, title: str) -> str:
 
 def _threshold(change: RoleChange, title: str) -> str:
     """Carry one threshold over; the table has all."""
-    moved = [threshold for threshold in change.thresholds if abs(threshold.after - threshold.before) >= STILL]
+    moved = [
+        threshold
+        for threshold in change.thresholds
+        if abs(threshold.after - threshold.before) >= STILL
+    ]
     if not moved or change.mean_total < STILL:
         return ""
     usual = min(moved, key=lambda threshold: abs(threshold.before - USUAL))
@@ -220,7 +298,10 @@ def _too_few(comparison: Comparison) -> str:
     """Describe why the part of a gauge cannot be told from these rows."""
     if not comparison.too_few_for:
         return ""
-    rows = " and ".join(counted(len(x.match), comparison.title(role)) for role, x in comparison.changes.items())
+    rows = " and ".join(
+        counted(len(x.match), comparison.title(role))
+        for role, x in comparison.changes.items()
+    )
     return (
         f"These {rows} are too few, or too alike, for {counted(comparison.too_few_for, 'dimension')}: a gauge of some "
         "says nothing about the others. How much of the change a gauge explains cannot be said from them."
@@ -234,32 +315,58 @@ def _predicted(comparison: Comparison) -> str:
         share = change.predicted_kept
         if share is None or (change.mean_total < STILL and share == 1):
             continue
-        lost, low, high = (percent(1 - end) for end in (share, *change.interval("predicted_kept")[::-1]))
+        lost, low, high = (
+            percent(1 - end)
+            for end in (share, *change.interval("predicted_kept")[::-1])
+        )
         interval = "" if low == high == lost else f" (95 %: {low} to {high})"
-        shares.append(f"{lost} of {change.n_neighbours} nearest {comparison.title(role)}s{interval}")
+        shares.append(
+            f"{lost} of {change.n_neighbours} nearest {comparison.title(role)}s{interval}"
+        )
     return f"By prediction cosine, {' and '.join(shares)} changed." if shares else ""
 
 
 def _next(comparison: Comparison) -> str:
     """Name the next step."""
-    agreement, changes, gauge = comparison.agreement, comparison.changes.values(), _GAUGES[comparison.group]
+    agreement, changes, gauge = (
+        comparison.agreement,
+        comparison.changes.values(),
+        _GAUGES[comparison.group],
+    )
     if _is_rounding(comparison):
-        return "No gauge undoes rounding: read cosines from a model that is not rounded."
+        return (
+            "No gauge undoes rounding: read cosines from a model that is not rounded."
+        )
     if agreement is None:
         moved = any(change.mean_total >= STILL for change in changes)
-        all_gauge = "All of the difference could be a gauge. " if moved and comparison.fits else ""
+        all_gauge = (
+            "All of the difference could be a gauge. "
+            if moved and comparison.fits
+            else ""
+        )
         both = "save both sides of each, `embaudit.save(embaudit.load(PATH, left=FILE), NEW)`, and compare those"
-        remedy = "compare them with `--inputs FILE`" if comparison.roles[0] == "input" else both
+        remedy = (
+            "compare them with `--inputs FILE`"
+            if comparison.roles[0] == "input"
+            else both
+        )
         return f"{all_gauge}Whether the models predict the same cannot be known from one side: {remedy}."
     still = all(map(_is_still, changes))
-    served = all(change.predicted_kept is None or change.predicted_kept > 1 - LISTS for change in changes)
+    served = all(
+        change.predicted_kept is None or change.predicted_kept > 1 - LISTS
+        for change in changes
+    )
     if agreement.same and still and served:
-        lost = any(change.match.only_before or change.match.only_after for change in changes)
+        lost = any(
+            change.match.only_before or change.match.only_after for change in changes
+        )
         alike = "either model can stand in for the other"
         text = f"For the rows that both hold, {alike}; check those that one lacks."
         return text if lost else f"Nothing to do: {alike}."
     if "rankings" in agreement.predicts and not (still and served):
-        start = f"The models are the same up to {gauge}. " if comparison.explained else ""
+        start = (
+            f"The models are the same up to {gauge}. " if comparison.explained else ""
+        )
         return f"{start}Rankings leave lengths of users open, and so prediction cosines: compare what the models rank."
     # Equivalent models share their cosines in one form: a head without inputs folds its norm in.
     form = "folded-centred" if comparison.n_states else "prediction"
@@ -283,7 +390,11 @@ def _next(comparison: Comparison) -> str:
     if agreement.of_one_table:
         # Their plain cosines are those of the predictions, and there is no form to bring them into.
         return ""
-    what = "heads with their norms folded in" if comparison.n_states else "models by prediction cosines"
+    what = (
+        "heads with their norms folded in"
+        if comparison.n_states
+        else "models by prediction cosines"
+    )
     return (
         f"Compare {what} (`embaudit fix MODEL --as {form}`), which no gauge moves: what differs there is no matter of "
         "coordinates."
@@ -292,5 +403,8 @@ def _next(comparison: Comparison) -> str:
 
 def _is_rounding(comparison: Comparison) -> bool:
     """Check that rounding moved numbers, and can be all that no gauge undoes."""
-    rounded, same = comparison.rounded, comparison.agreement is not None and comparison.agreement.same
+    rounded, same = (
+        comparison.rounded,
+        comparison.agreement is not None and comparison.agreement.same,
+    )
     return rounded is not None and rounded.explains and rounded.largest > 0 and not same

@@ -53,7 +53,9 @@ def is_number(value: object) -> bool:
     >>> is_number(2.5), is_number(np.float32(1)), is_number("2"), is_number(float("nan"))
     (True, True, False, False)
     """
-    if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
+    if isinstance(value, bool) or not isinstance(
+        value, (int, float, np.integer, np.floating)
+    ):
         return False
     # Integers beyond 64 bits are objects to numpy.
     return abs(value) <= LARGEST if isinstance(value, int) else bool(np.isfinite(value))
@@ -84,7 +86,9 @@ def named_keywords(function: Callable[P, T]) -> Callable[P, T]:
     def checked(*args: P.args, **options: P.kwargs) -> T:
         for name in options:
             if name not in keywords:
-                raise KeywordError(str(unknown_keyword(function.__name__, name, keywords)))
+                raise KeywordError(
+                    str(unknown_keyword(function.__name__, name, keywords))
+                )
         return function(*args, **options)
 
     return checked
@@ -93,10 +97,17 @@ def named_keywords(function: Callable[P, T]) -> Callable[P, T]:
 def unknown_keyword(function: str, name: str, keywords: Iterable[str]) -> InputError:
     """Write the error of a keyword that a function does not have."""
     allowed = [*keywords]
-    return must_be(f"a keyword of {function}", f"one of {', '.join(allowed)}", repr(name), nearest_to(name, allowed))
+    return must_be(
+        f"a keyword of {function}",
+        f"one of {', '.join(allowed)}",
+        repr(name),
+        nearest_to(name, allowed),
+    )
 
 
-def as_count(value: object, name: str, *, least: int = 1, most: int | None = None) -> int:
+def as_count(
+    value: object, name: str, *, least: int = 1, most: int | None = None
+) -> int:
     """Check a number of things; neither a truth value nor a float is one.
 
     Examples
@@ -109,12 +120,18 @@ def as_count(value: object, name: str, *, least: int = 1, most: int | None = Non
     embaudit.errors.InputError: n_pairs must be an integer >= 1; got 2.0.
     """
     if not is_integer(value) or value < least or (most is not None and value > most):
-        allowed = f"an integer >= {least}" if most is None else f"an integer from {least} to {most}"
+        allowed = (
+            f"an integer >= {least}"
+            if most is None
+            else f"an integer from {least} to {most}"
+        )
         raise must_be(name, allowed, repr(value))
     return int(value)
 
 
-def require_one_of(value: object, name: str, choices: Collection[str], remedy: str = "") -> None:
+def require_one_of(
+    value: object, name: str, choices: Collection[str], remedy: str = ""
+) -> None:
     """Refuse what is none of some texts; an array is none, though it may equal one.
 
     Examples
@@ -140,7 +157,11 @@ def as_list(value: object, name: str, example: str) -> list[Any]:
         ...
     embaudit.errors.InputError: roles must be a list, such as ["left"]; got 'left'.
     """
-    if isinstance(value, (str, bytes, Mapping)) or not isinstance(value, Iterable) or getattr(value, "ndim", 1) == 0:
+    if (
+        isinstance(value, (str, bytes, Mapping))
+        or not isinstance(value, Iterable)
+        or getattr(value, "ndim", 1) == 0
+    ):
         raise must_be(name, f"a list, such as {example}", repr(value))
     return list(value)
 
@@ -161,9 +182,16 @@ def detached(tensor: Any) -> NDArray[Any]:
     if not hasattr(tensor, "detach"):
         return np.asanyarray(tensor)
     if getattr(tensor, "is_meta", False):
-        raise must_be("a tensor", "in memory", "one on the meta device, without numbers", "load its weights first")
+        raise must_be(
+            "a tensor",
+            "in memory",
+            "one on the meta device, without numbers",
+            "load its weights first",
+        )
     there = tensor.detach().cpu()
-    return np.asarray((there.float() if "bfloat16" in str(there.dtype) else there).numpy())
+    return np.asarray(
+        (there.float() if "bfloat16" in str(there.dtype) else there).numpy()
+    )
 
 
 def as_whole_array(array: ArrayLike, name: str) -> NDArray[Any]:
@@ -173,7 +201,9 @@ def as_whole_array(array: ArrayLike, name: str) -> NDArray[Any]:
     except InputError:
         raise
     except ValueError as error:
-        raise must_be(name, "a rectangular array", "rows that differ in length") from error
+        raise must_be(
+            name, "a rectangular array", "rows that differ in length"
+        ) from error
     if np.ma.is_masked(values):
         raise must_be(name, "finite", "masked entries", "fill them or drop their rows")
     return values
@@ -191,8 +221,17 @@ def as_rows(rows: ArrayLike, n_rows: int, name: str = "rows") -> NDArray[np.intp
     """
     numbers = as_whole_array(rows, name)
     if numbers.ndim != 1 or (numbers.size and numbers.dtype.kind not in "iu"):
-        remedy = "np.flatnonzero turns a mask into row numbers" if numbers.dtype == bool else ""
-        raise must_be(name, "a vector of integers", f"{numbers.dtype} of shape {numbers.shape}", remedy)
+        remedy = (
+            "np.flatnonzero turns a mask into row numbers"
+            if numbers.dtype == bool
+            else ""
+        )
+        raise must_be(
+            name,
+            "a vector of integers",
+            f"{numbers.dtype} of shape {numbers.shape}",
+            remedy,
+        )
     outside = (numbers < 0) | (numbers >= n_rows)
     if outside.any():
         raise must_be(name, f"row numbers from 0 to {n_rows - 1}", numbers[outside][0])
@@ -215,7 +254,12 @@ def storage_of(kind: np.dtype[Any]) -> np.dtype[Any]:
 def _storage(array: NDArray[Any], name: str) -> NDArray[Any]:
     """Hold numbers as `storage_of` says; refuse what is none."""
     if array.dtype.kind not in "fiu":
-        raise must_be(name, "an array of real numbers", f"dtype {array.dtype}", "convert it to float32 or float64")
+        raise must_be(
+            name,
+            "an array of real numbers",
+            f"dtype {array.dtype}",
+            "convert it to float32 or float64",
+        )
     return np.asarray(array, storage_of(array.dtype))
 
 
@@ -245,7 +289,11 @@ def as_numbers(values: ArrayLike, name: str) -> Floats:
     """
     numbers = as_whole_array(values, name)
     if numbers.size and numbers.dtype.kind not in "fiu":
-        raise must_be(name, "an array of real numbers", repr(values) if numbers.ndim == 0 else f"dtype {numbers.dtype}")
+        raise must_be(
+            name,
+            "an array of real numbers",
+            repr(values) if numbers.ndim == 0 else f"dtype {numbers.dtype}",
+        )
     return numbers.astype(np.float64)
 
 
@@ -264,9 +312,17 @@ def as_texts(texts: Sequence[str], name: str) -> NDArray[np.str_]:
     longest = max(map(len, texts), default=0)
     room = longest * len(texts)
     if room > MOST_LETTERS and room > PADDING * sum(map(len, texts)):
-        raise must_be(name, "of like length", f"one of {longest:,} letters among {len(texts):,}", "cut it")
+        raise must_be(
+            name,
+            "of like length",
+            f"one of {longest:,} letters among {len(texts):,}",
+            "cut it",
+        )
     # NumPy drops zeros at the end of a text, which would make one of two.
-    return np.array([f"{text[:-1]}\\x00" if text.endswith("\0") else text for text in texts], dtype=np.str_)
+    return np.array(
+        [f"{text[:-1]}\\x00" if text.endswith("\0") else text for text in texts],
+        dtype=np.str_,
+    )
 
 
 def require_each(labels: Any, name: str) -> None:
@@ -280,10 +336,14 @@ def require_each(labels: Any, name: str) -> None:
     embaudit.errors.InputError: ids must be there in every row; got None in row 1; drop that row.
     """
     # NumPy makes a text of NaN in a list of texts.
-    values = np.asarray(labels, dtype=object if isinstance(labels, (list, tuple)) else None)
+    values = np.asarray(
+        labels, dtype=object if isinstance(labels, (list, tuple)) else None
+    )
     for row, label in enumerate(values if values.dtype.kind in ("f", "O") else ()):
         if not isinstance(label, str) and str(label) in ("None", "nan", "NaT", "<NA>"):
-            raise must_be(name, "there in every row", f"{label} in row {row}", "drop that row")
+            raise must_be(
+                name, "there in every row", f"{label} in row {row}", "drop that row"
+            )
 
 
 def as_factors(array: ArrayLike, name: str) -> Matrix:
@@ -353,7 +413,9 @@ def as_generator(rng: RNG, name: str = "rng") -> np.random.Generator:
         ...
     embaudit.errors.InputError: rng must be a numpy Generator, an integer >= 0 or None; got -1.
     """
-    whole = isinstance(rng, (int, np.integer)) and not isinstance(rng, bool) and rng >= 0
+    whole = (
+        isinstance(rng, (int, np.integer)) and not isinstance(rng, bool) and rng >= 0
+    )
     if not whole and rng is not None and not isinstance(rng, np.random.Generator):
         raise must_be(name, "a numpy Generator, an integer >= 0 or None", repr(rng))
     return np.random.default_rng(rng)

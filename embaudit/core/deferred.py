@@ -36,4 +36,6 @@ if TYPE_CHECKING:
     from pyarrow import compute, ipc, parquet, types
 else:
     pd, pa = Deferred("pandas"), Deferred("pyarrow")
-    compute, ipc, parquet, types = (Deferred(f"pyarrow.{name}") for name in ("compute", "ipc", "parquet", "types"))
+    compute, ipc, parquet, types = (
+        Deferred(f"pyarrow.{name}") for name in ("compute", "ipc", "parquet", "types")
+    )

@@ -55,7 +55,9 @@ class _Thread(threading.local):
 _thread = _Thread()
 
 
-def row_blocks(n_rows: int, n_columns: int, *, budget: int = BLOCK_BYTES) -> Iterator[slice]:
+def row_blocks(
+    n_rows: int, n_columns: int, *, budget: int = BLOCK_BYTES
+) -> Iterator[slice]:
     """Cut `n_rows` into consecutive slices whose float64 block of `n_columns` stays within `budget` bytes.
 
     Examples
@@ -68,7 +70,9 @@ def row_blocks(n_rows: int, n_columns: int, *, budget: int = BLOCK_BYTES) -> Ite
         yield slice(start, min(start + step, n_rows))
 
 
-def parallel_map(function: Callable[[S], T], items: Iterable[S], *, in_threads: bool = False) -> Iterator[T]:
+def parallel_map(
+    function: Callable[[S], T], items: Iterable[S], *, in_threads: bool = False
+) -> Iterator[T]:
     """Map a function over items on several cores and yield the results in order, only a few of them ahead.
 
     Threads of this process by default; inside `joblib.parallel_config(backend="dask" | "loky" | ...)` the work goes
@@ -115,7 +119,11 @@ def results_of(jobs: Sequence[Callable[[], Any]], description: str) -> list[Any]
     [2, 'two']
     """
     numbers = range(len(jobs))
-    return list(track(parallel_map(lambda number: jobs[number](), numbers), description, len(jobs)))
+    return list(
+        track(
+            parallel_map(lambda number: jobs[number](), numbers), description, len(jobs)
+        )
+    )
 
 
 def raise_if_cancelled() -> None:
@@ -163,7 +171,11 @@ def _default_count() -> int:
         if not (text.isascii() and text.isdecimal() and int(text)):
             raise must_be(VARIABLE, "an integer >= 1", repr(text))
         return int(text)
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return (
+        len(os.sched_getaffinity(0))
+        if hasattr(os, "sched_getaffinity")
+        else os.cpu_count() or 1
+    )
 
 
 def _in_threads(block: Callable[[S], T], items: Iterable[S], count: int) -> Iterator[T]:
@@ -194,7 +206,9 @@ def _in_threads(block: Callable[[S], T], items: Iterable[S], count: int) -> Iter
         pool.shutdown(cancel_futures=True)
 
 
-def _elsewhere(backend: Any, count: int, function: Callable[[S], T], items: Iterable[S]) -> Iterator[T]:
+def _elsewhere(
+    backend: Any, count: int, function: Callable[[S], T], items: Iterable[S]
+) -> Iterator[T]:
     """Map in batches of a few blocks for each worker: not every backend can hand out results as they come."""
     from joblib import Parallel, delayed
 
@@ -203,15 +217,24 @@ def _elsewhere(backend: Any, count: int, function: Callable[[S], T], items: Iter
     if len(pickled) > SENT_ALONG:
         client = getattr(backend, "client", None)
         # As an array joblib writes it down once for processes of this machine.
-        pickled = np.frombuffer(pickled, np.uint8) if client is None else _kept_by_dask(client, pickled)
+        pickled = (
+            np.frombuffer(pickled, np.uint8)
+            if client is None
+            else _kept_by_dask(client, pickled)
+        )
     rest = iter(items)
     try:
         with Parallel(n_jobs=count, batch_size=1) as workers:
             while batch := list(islice(rest, AHEAD * count)):
                 # In a tuple, which joblib sends along as it is.
-                yield from workers(delayed(_block_elsewhere)(digest, pickled, (item,)) for item in batch)
+                yield from workers(
+                    delayed(_block_elsewhere)(digest, pickled, (item,))
+                    for item in batch
+                )
     except BrokenExecutor as error:
-        raise InputError(f"the workers ended before their work was done: {error}") from error
+        raise InputError(
+            f"the workers ended before their work was done: {error}"
+        ) from error
 
 
 def _kept_by_dask(client: Any, pickled: bytes) -> Any:
@@ -256,7 +279,9 @@ def _pickled(function: Callable[[Any], Any]) -> bytes:
     class Pickler(cloudpickle.Pickler):  # type: ignore[misc]
         def reducer_override(self, value: Any) -> Any:
             place = _place_in_file(value) if isinstance(value, np.ndarray) else None
-            return super().reducer_override(value) if place is None else (_mapped, place)
+            return (
+                super().reducer_override(value) if place is None else (_mapped, place)
+            )
 
     text = io.BytesIO()
     Pickler(text).dump(function)
@@ -268,13 +293,25 @@ def _place_in_file(array: NDArray[Any]) -> tuple[Any, ...] | None:
     root: Any = array
     while isinstance(root, np.ndarray) and not isinstance(root.base, mmap.mmap):
         root = root.base
-    if not isinstance(root, np.memmap) or root.mode != "r" or root.filename is None or min(array.strides) < 0:
+    if (
+        not isinstance(root, np.memmap)
+        or root.mode != "r"
+        or root.filename is None
+        or min(array.strides) < 0
+    ):
         return None
     path = Path(root.filename).resolve()
     if not path.exists():  # deleted; whoever has it open may still read it
         return None
     start = array.__array_interface__["data"][0] - root.__array_interface__["data"][0]
-    return str(path), file_state(path), root.offset + start, array.shape, array.strides, array.dtype
+    return (
+        str(path),
+        file_state(path),
+        root.offset + start,
+        array.shape,
+        array.strides,
+        array.dtype,
+    )
 
 
 def file_state(path: Path) -> tuple[int, int] | None:
@@ -295,10 +332,14 @@ def require_state(path: str, state: tuple[int, int] | None) -> None:
         If it is not there, or was written to since.
     """
     if file_state(Path(path)) != state:
-        raise InputError(f"every worker must reach {path!r} as it was; name a file on a disk that all of them share.")
+        raise InputError(
+            f"every worker must reach {path!r} as it was; name a file on a disk that all of them share."
+        )
 
 
-def _mapped(path: str, state: Any, offset: int, shape: tuple[int, ...], strides: Any, dtype: Any) -> NDArray[Any]:
+def _mapped(
+    path: str, state: Any, offset: int, shape: tuple[int, ...], strides: Any, dtype: Any
+) -> NDArray[Any]:
     """Map the rows of a file that a worker reaches by the same name."""
     require_state(path, state)
     return np.ndarray(shape, dtype, np.memmap(path, np.uint8, "r"), offset, strides)
@@ -320,12 +361,18 @@ class _BlasLimit:
         """Limit all libraries that are loaded by now, and return the numbers of threads found."""
         with self.lock:
             # A look takes a millisecond. A new library comes with new modules: the last one is new, or they are more.
-            if self.modules != (modules := (len(sys.modules), next(reversed(sys.modules)))):
+            if self.modules != (
+                modules := (len(sys.modules), next(reversed(sys.modules)))
+            ):
                 self._look()
                 self.modules = modules
             n_threads = [library.num_threads for library in self.libraries]
             # A library that came while others are limited has no number yet.
-            self.before = n_threads if self.holders == 0 else [*self.before, *n_threads[len(self.before) :]]
+            self.before = (
+                n_threads
+                if self.holders == 0
+                else [*self.before, *n_threads[len(self.before) :]]
+            )
             self.holders += 1
             for library in self.libraries:
                 _set_threads(library, 1)
@@ -336,24 +383,34 @@ class _BlasLimit:
 
         paths = {library.filepath for library in self.libraries}
         loaded = ThreadpoolController().select(user_api="blas").lib_controllers
-        self.libraries += [library for library in loaded if library.filepath not in paths]
+        self.libraries += [
+            library for library in loaded if library.filepath not in paths
+        ]
 
     def leave(self, n_threads: list[int]) -> None:
         """Restore what this thread found in libraries with a limit for each thread; in others once all have left."""
         with self.lock:
             self.holders -= 1
-            for library, of_thread, of_process in zip(self.libraries, n_threads, self.before, strict=False):
+            for library, of_thread, of_process in zip(
+                self.libraries, n_threads, self.before, strict=False
+            ):
                 # MKL and OpenMP have a limit for each thread. OpenBLAS over OpenMP tells that of the process, which
                 # others may hold: the last to leave restores what was there before all of them.
                 if self.holders == 0 and library.internal_api != "mkl":
                     _set_threads(library, of_process)
-                elif library.internal_api == "mkl" or getattr(library, "threading_layer", None) == "openmp":
+                elif (
+                    library.internal_api == "mkl"
+                    or getattr(library, "threading_layer", None) == "openmp"
+                ):
                     _set_threads(library, of_thread)
 
 
 def _set_threads(library: Any, number: int) -> None:
     # Asking is faster than setting; OpenBLAS over OpenMP tells the number of the process, not of this thread.
-    if library.num_threads != number or getattr(library, "threading_layer", None) == "openmp":
+    if (
+        library.num_threads != number
+        or getattr(library, "threading_layer", None) == "openmp"
+    ):
         # Newer versions of threadpoolctl ignore every thread but the one that set a limit first, until it lets go.
         release = getattr(library, "clear_controlling_thread", lambda **_: None)
         release(force=True)

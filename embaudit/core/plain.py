@@ -110,4 +110,9 @@ def frame_of(records: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
     >>> frame_of([{"share": None}]).dtypes.astype(str).to_dict()
     {'share': 'float64'}
     """
-    return pd.DataFrame([{key: math.nan if x is None else x for key, x in record.items()} for record in records])
+    return pd.DataFrame(
+        [
+            {key: math.nan if x is None else x for key, x in record.items()}
+            for record in records
+        ]
+    )

@@ -22,7 +22,9 @@ DELAY = 1.0
 class Reporter(Protocol):
     """A display of progress, such as the bars on a terminal."""
 
-    def __call__(self, steps: Iterable[T], description: str, total: int | None) -> Iterator[T]:
+    def __call__(
+        self, steps: Iterable[T], description: str, total: int | None
+    ) -> Iterator[T]:
         """Yield the steps unchanged and show how many are done."""
         ...
 
@@ -41,7 +43,9 @@ class _Bars:
         self.progress: Progress | None = None
         self.timer: Timer | None = None
 
-    def __call__(self, steps: Iterable[T], description: str, total: int | None) -> Iterator[T]:
+    def __call__(
+        self, steps: Iterable[T], description: str, total: int | None
+    ) -> Iterator[T]:
         """Yield the steps, and move a bar of their own; nothing is shown where nobody watches."""
         if not _is_watched():
             yield from steps
@@ -94,10 +98,21 @@ def _is_watched() -> bool:
 def _made_progress() -> Progress:
     """Build the display of rich on stderr: description, bar, count and time left."""
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
 
     # A bar of ten leaves room for the words on a line of 80.
-    columns = TextColumn("{task.description}"), BarColumn(10), MofNCompleteColumn(), TimeRemainingColumn()
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(10),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
     return Progress(
         *columns,
         TextColumn("left"),
@@ -135,7 +150,9 @@ def reporting(reporter: Reporter | None) -> Iterator[None]:
         _reporter.reset(token)
 
 
-def track(steps: Iterable[T], description: str, total: int | None = None) -> Iterator[T]:
+def track(
+    steps: Iterable[T], description: str, total: int | None = None
+) -> Iterator[T]:
     """Yield `steps`, announcing them to the reporter in force: bars on a terminal or in a notebook by default.
 
     Examples

@@ -38,7 +38,9 @@ def share_of(share: float, count: int) -> str:
     >>> share_of(0.1, 10), share_of(0.1, 1000)
     ('1 of 10', '10 % of')
     """
-    return f"{round(share * count)} of {count}" if count < FEW else f"{percent(share)} of"
+    return (
+        f"{round(share * count)} of {count}" if count < FEW else f"{percent(share)} of"
+    )
 
 
 def up(bound: float, digits: int = 2) -> float:
@@ -71,7 +73,13 @@ def at_least(share: float) -> str:
     >>> at_least(0.499), at_least(0.996), at_least(1.0), at_least(0.004), at_least(0.0), at_least(float("nan"))
     ('49 %', '99 %', '100 %', '<1 %', '0 %', '–')
     """
-    return percent(down(share)) if share >= 0.01 else "<1 %" if share > 0 else percent(share)
+    return (
+        percent(down(share))
+        if share >= 0.01
+        else "<1 %"
+        if share > 0
+        else percent(share)
+    )
 
 
 def apportioned(parts: Sequence[float], whole: float, step: float) -> list[float]:
@@ -102,7 +110,10 @@ def percents(parts: Sequence[float]) -> list[str]:
     whole = percent(math.fsum(parts)).removesuffix(" %")
     step, digits = (0.1, 1) if "." in whole else (1, 0)
     shown = apportioned([100 * share for share in parts], float(whole), step)
-    return [f"{x:.{digits}f} %" if x or not share else f"<{step} %" for x, share in zip(shown, parts, strict=True)]
+    return [
+        f"{x:.{digits}f} %" if x or not share else f"<{step} %"
+        for x, share in zip(shown, parts, strict=True)
+    ]
 
 
 def two_decimals(value: float) -> str:
@@ -158,7 +169,13 @@ def row_called(title: str, name: str) -> str:
     >>> row_called("item", "7"), row_called("item", "Heat (1995)"), row_called("", "300")
     ('item 7', 'Heat (1995)', "'300'")
     """
-    return visible(name) if not name.isdecimal() else f"{title} {name}" if title else f"'{name}'"
+    return (
+        visible(name)
+        if not name.isdecimal()
+        else f"{title} {name}"
+        if title
+        else f"'{name}'"
+    )
 
 
 def row_quoted(title: str, name: str) -> str:
@@ -180,7 +197,9 @@ def nearest_to(name: str, names: Iterable[str]) -> str:
     >>> nearest_to("fail_on", ["ignore", "fail-on"])
     'the nearest one is fail-on'
     """
-    return f"the nearest one is {get_close_matches(name, list(names), n=1, cutoff=0)[0]}"
+    return (
+        f"the nearest one is {get_close_matches(name, list(names), n=1, cutoff=0)[0]}"
+    )
 
 
 def listed(names: Sequence[str], most: int) -> str:
@@ -191,7 +210,9 @@ def listed(names: Sequence[str], most: int) -> str:
     >>> listed(["a", "b", "c"], 3), listed(["a", "b", "c", "d"], 3), listed([], 3)
     ('a, b, c', 'a, b, c and 1 more', '')
     """
-    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+    return ", ".join(names[:most]) + (
+        f" and {len(names) - most} more" if len(names) > most else ""
+    )
 
 
 def in_typical_rows(length: float) -> str:

@@ -13,7 +13,14 @@ from numpy.typing import NDArray
 from embaudit.canonical.form import EXPONENTS, canonical_form
 from embaudit.canonical.identified import identified_factors
 from embaudit.canonical.row_span import in_span
-from embaudit.core.checked import RNG, Indices, as_count, as_generator, named_keywords, require_one_of
+from embaudit.core.checked import (
+    RNG,
+    Indices,
+    as_count,
+    as_generator,
+    named_keywords,
+    require_one_of,
+)
 from embaudit.core.deferred import pd
 from embaudit.core.parallel import row_blocks
 from embaudit.core.results import Result
@@ -69,15 +76,25 @@ class Evaluation(Result):
     """(q,) interactions behind each query; None where they are not known."""
 
     RECORD = (
-        *("role", "title", "n", "n_candidates", "n_left_out", "chance", "n_rows", "n_queries=queries.__len__"),
+        *(
+            "role",
+            "title",
+            "n",
+            "n_candidates",
+            "n_left_out",
+            "chance",
+            "n_rows",
+            "n_queries=queries.__len__",
+        ),
         *("records", "by_count", "explanation=__str__"),
     )
 
     def __repr__(self) -> str:
-        parts = ", ".join(f"{name} {values[:, 0].mean():.3f}" for name, values in self.by_query.items())
-        return (
-            f"Evaluation({len(self.queries):,} {self.title}s, precision at {self.n}: {parts}, chance {self.chance:.3f})"
+        parts = ", ".join(
+            f"{name} {values[:, 0].mean():.3f}"
+            for name, values in self.by_query.items()
         )
+        return f"Evaluation({len(self.queries):,} {self.title}s, precision at {self.n}: {parts}, chance {self.chance:.3f})"
 
     @property
     def decides(self) -> bool:
@@ -205,16 +222,24 @@ class Evaluation(Result):
     def explain(self) -> str:
         """Describe in plain words which similarity serves these entities best."""
         n, title = len(self.queries), self.title
-        drawn = "" if self.n_candidates + self.n_left_out == self.n_rows else "drawn ones; "
+        drawn = (
+            "" if self.n_candidates + self.n_left_out == self.n_rows else "drawn ones; "
+        )
         left_out = f" ({drawn}{self.n_left_out:,} lack a label or a direction)"
-        among = "all" if self.n_candidates == self.n_rows else f"{self.n_candidates:,}{left_out}"
+        among = (
+            "all"
+            if self.n_candidates == self.n_rows
+            else f"{self.n_candidates:,}{left_out}"
+        )
         text = (
             f"{n:,} of {counted(self.n_rows, title)} asked, neighbours among {among}. Of the {self.n} nearest by "
             f"cosine, {percent(self.value(RAW))} {self.relation} with the {title} asked for (precision); "
             f"{'less than 0.1 %' if 0 < self.chance < 0.001 else percent(self.chance)} would by chance. "
         )
         if not self.decides:
-            return f"{text}{n} asked are too few for a verdict, which takes {MIN_QUERIES}."
+            return (
+                f"{text}{n} asked are too few for a verdict, which takes {MIN_QUERIES}."
+            )
         winner = self._surely_better(MEASURES[0])
         best = winner or self.best()
         difference, low, high = self._difference(best, 0)
@@ -223,23 +248,39 @@ class Evaluation(Result):
         if winner:
             text += f"By precision, {winner} serves better: {by}."
         elif difference > 0:
-            text += f"By precision, none is surely better: the best, {best}, reaches {by}."
+            text += (
+                f"By precision, none is surely better: the best, {best}, reaches {by}."
+            )
         else:
             text += "By precision, no other similarity does better."
         for measure in MEASURES[1:]:
             winner = self._surely_better(measure)
             text += f" By {measure.upper()}, {winner or 'none'} is surely better"
-            text += f": {self.value(winner, measure):.3f} against {self.value(RAW, measure):.3f}." if winner else "."
+            text += (
+                f": {self.value(winner, measure):.3f} against {self.value(RAW, measure):.3f}."
+                if winner
+                else "."
+            )
         # What an audit recommends may find less: it is what predictions fix, and no better taste.
         places = range(len(MEASURES)) if PREDICTION in self.by_query else ()
-        worse = [MEASURES[place] for place in places if self._difference(PREDICTION, place)[2] < 0]
-        measures = " and ".join(each if each == MEASURES[0] else each.upper() for each in worse)
-        return f"{text} The {PREDICTION} is surely worse by {measures}." if worse else text
+        worse = [
+            MEASURES[place]
+            for place in places
+            if self._difference(PREDICTION, place)[2] < 0
+        ]
+        measures = " and ".join(
+            each if each == MEASURES[0] else each.upper() for each in worse
+        )
+        return (
+            f"{text} The {PREDICTION} is surely worse by {measures}." if worse else text
+        )
 
     def _surely_better(self, measure: str) -> str | None:
         """Return the best similarity whose difference from the raw cosine is above chance, if any is."""
         place = MEASURES.index(measure)
-        better = [name for name in self.by_query if self._difference(name, place)[1] > 0]
+        better = [
+            name for name in self.by_query if self._difference(name, place)[1] > 0
+        ]
         return max(better, key=lambda name: self.value(name, measure), default=None)
 
 
@@ -308,9 +349,18 @@ def evaluate_similarities(
     if len(rows) < 3:
         title = model.title(role)
         remedy = f"label more {title}s; a row of zeros does not count"
-        raise must_be(f"the {title}s that have a label and a direction", "at least 3", len(rows), remedy)
+        raise must_be(
+            f"the {title}s that have a label and a direction",
+            "at least 3",
+            len(rows),
+            remedy,
+        )
     usual = list_length(None, len(rows))
-    n = as_count(usual if n_neighbours is None else n_neighbours, "n_neighbours", most=len(rows) - 2)
+    n = as_count(
+        usual if n_neighbours is None else n_neighbours,
+        "n_neighbours",
+        most=len(rows) - 2,
+    )
     as_count(n_queries, "n_queries", least=2)
     draw = as_generator(rng)
     rows = sample_rows(rows, CANDIDATES, draw)
@@ -319,13 +369,19 @@ def evaluate_similarities(
     chance, answerable = _chance(labels, rows, queries)
     queries = queries[answerable]
     if len(queries) < 2:
-        raise InputError("truth must relate some rows and not all; got labels that leave nothing to tell apart.")
+        raise InputError(
+            "truth must relate some rows and not all; got labels that leave nothing to tell apart."
+        )
     vectors = {name: make(rows) for name, make in similarities(model, role)}
     versions: dict[str, Version] = {name: (x, x) for name, x in vectors.items()}
     versions[CSLS] = scaled_locally(vectors[RAW])
-    measured = query_measures(versions, labels, rows, queries, draw_groups(len(rows), draw), n=n)
+    measured = query_measures(
+        versions, labels, rows, queries, draw_groups(len(rows), draw), n=n
+    )
     counts = model.side(role).counts
-    behind = None if counts is None else np.asarray(counts, dtype=np.float64)[rows[queries]]
+    behind = (
+        None if counts is None else np.asarray(counts, dtype=np.float64)[rows[queries]]
+    )
     return Evaluation(
         role,
         model.title(role),
@@ -355,20 +411,28 @@ def scaled_locally(unit: NDArray[np.float64], n: int = 10) -> Version:
     # With (u, 1) and (v, −r/2) the dot product is u·v − r/2, so that lists are searched as for any other similarity.
     near = neighbours(unit, min(n, len(unit) - 1))
     density = np.nanmean(np.where(near.indices >= 0, near.cosines, np.nan), axis=1) / 2
-    return np.column_stack([unit, np.ones(len(unit))]), np.column_stack([unit, -density])
+    return np.column_stack([unit, np.ones(len(unit))]), np.column_stack(
+        [unit, -density]
+    )
 
 
-def _chance(truth: Truth, rows: Indices, queries: Indices) -> tuple[float, NDArray[np.bool_]]:
+def _chance(
+    truth: Truth, rows: Indices, queries: Indices
+) -> tuple[float, NDArray[np.bool_]]:
     """Compute the mean share of related candidates, and which queries have some but not all of them related."""
     blocks = (queries[block] for block in row_blocks(len(queries), 4 * len(rows)))
     # A query shares its labels with itself, which does not count.
-    related = np.concatenate([(truth.gains(rows[block], rows) > 0).sum(axis=1) - 1 for block in blocks])
+    related = np.concatenate(
+        [(truth.gains(rows[block], rows) > 0).sum(axis=1) - 1 for block in blocks]
+    )
     answerable = (related > 0) & (related < len(rows) - 1)
     share = related[answerable] / (len(rows) - 1)
     return float(share.mean()) if answerable.any() else float("nan"), answerable
 
 
-def similarities(model: FactorModel, role: SideName) -> Iterator[tuple[str, Callable[[Indices], NDArray[np.float64]]]]:
+def similarities(
+    model: FactorModel, role: SideName
+) -> Iterator[tuple[str, Callable[[Indices], NDArray[np.float64]]]]:
     """Yield each similarity's name and a function that makes vectors of rows whose dot product it is."""
     # A row without direction is similar to nothing.
     directions = partial(unit_rows, none=0)
@@ -376,11 +440,17 @@ def similarities(model: FactorModel, role: SideName) -> Iterator[tuple[str, Call
     mean = x.mean(axis=0, dtype=np.float64)
     yield RAW, lambda rows: directions(x[rows])
     yield "dot product", lambda rows: np.asarray(x[rows], dtype=np.float64)
-    yield "centred cosine", lambda rows: directions(np.asarray(x[rows], dtype=np.float64) - mean)
+    yield (
+        "centred cosine",
+        lambda rows: directions(np.asarray(x[rows], dtype=np.float64) - mean),
+    )
     if model.left is None:
         return
     form = canonical_form(model)
-    yield PREDICTION, lambda rows: directions(identified_factors(model, role, form=form)[rows])
+    yield (
+        PREDICTION,
+        lambda rows: directions(identified_factors(model, role, form=form)[rows]),
+    )
     if model.predicts is Equivalence.COSINES:
         return
     for name, exponent in EXPONENTS.items():

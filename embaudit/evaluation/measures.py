@@ -29,7 +29,13 @@ TILE = 262_144
 
 
 def query_measures(
-    versions: Mapping[str, Version], truth: Truth, rows: Indices, queries: Indices, groups: NDArray[np.uint8], *, n: int
+    versions: Mapping[str, Version],
+    truth: Truth,
+    rows: Indices,
+    queries: Indices,
+    groups: NDArray[np.uint8],
+    *,
+    n: int,
 ) -> tuple[dict[str, NDArray[np.float64]], dict[str, NDArray[np.float64]]]:
     """Measure each query against all other candidates, under several similarities.
 
@@ -73,14 +79,23 @@ def query_measures(
         return np.stack(measured)
 
     blocks = list(row_blocks(len(queries), 4 * len(rows)))
-    measured = np.concatenate(list(track(parallel_map(block, blocks), "judging similarities", len(blocks))), axis=1)
+    measured = np.concatenate(
+        list(track(parallel_map(block, blocks), "judging similarities", len(blocks))),
+        axis=1,
+    )
     replicates = _means(measured[:, :, :-1], groups[queries])
-    return dict(zip(versions, measured[:, :, -1], strict=True)), dict(zip(versions, replicates, strict=True))
+    return dict(zip(versions, measured[:, :, -1], strict=True)), dict(
+        zip(versions, replicates, strict=True)
+    )
 
 
-def _means(measured: NDArray[np.float64], own: NDArray[np.uint8]) -> NDArray[np.float64]:
+def _means(
+    measured: NDArray[np.float64], own: NDArray[np.uint8]
+) -> NDArray[np.float64]:
     """Average over the queries that are not themselves in the group left out, and have an answer without it."""
-    counts_in = (own[:, None] != np.arange(measured.shape[2]))[..., None] & np.isfinite(measured)
+    counts_in = (own[:, None] != np.arange(measured.shape[2]))[..., None] & np.isfinite(
+        measured
+    )
     counts = counts_in.sum(axis=1)
     means = np.where(counts_in, measured, 0).sum(axis=1) / np.maximum(counts, 1)
     return np.asarray(np.where(counts > 0, means, np.nan))
@@ -115,7 +130,10 @@ class LeftOut:
         self.n_groups = int(groups.max()) + 1
         self.starts = np.searchsorted(np.sort(groups), np.arange(self.n_groups + 1))
         members = np.eye(self.n_groups, dtype=np.float32)[groups]
-        related, comparable = (self._remaining(flags @ members) for flags in (self.related, gains > -np.inf))
+        related, comparable = (
+            self._remaining(flags @ members)
+            for flags in (self.related, gains > -np.inf)
+        )
         # AUC divides by all pairs of a related and an unrelated candidate that remain without a group.
         self.pairs = related * (comparable - related)
         self.ideal = self._best(gains)[1]
@@ -138,7 +156,10 @@ class LeftOut:
         with np.errstate(invalid="ignore", divide="ignore"):
             measures[..., 2] = gained / self.ideal
             for block in row_blocks(len(scores), scores.shape[1], budget=TILE):
-                measures[block, :, 1] = self._concordance(scores[block], self.related[block]) / self.pairs[block]
+                measures[block, :, 1] = (
+                    self._concordance(scores[block], self.related[block])
+                    / self.pairs[block]
+                )
         measures[self.pairs == 0] = np.nan
         return measures
 
@@ -150,13 +171,17 @@ class LeftOut:
 
     def _best(self, scores: Floats) -> tuple[Floats, Floats]:
         """Share of related candidates and discounted gain among the `n` best of each remainder, ties by position."""
-        discounts = np.concatenate([[0], np.reciprocal(np.log2(np.arange(self.n) + 2)), [0]])
+        discounts = np.concatenate(
+            [[0], np.reciprocal(np.log2(np.arange(self.n) + 2)), [0]]
+        )
         # Leaving a group out moves others up: a few more than n are sorted, and twice as many where these are too few.
         keep = self.n + SPARE
         while True:
             keep = min(keep, scores.shape[1] - 1)
             best = TopK(len(scores), keep).add(np.asarray(scores, np.float64)).columns
-            remains = self.groups[best][:, None] != np.arange(self.n_groups + 1)[:, None]
+            remains = (
+                self.groups[best][:, None] != np.arange(self.n_groups + 1)[:, None]
+            )
             place = np.cumsum(remains, axis=2)
             if keep == scores.shape[1] - 1 or remains.sum(axis=2).min() >= self.n:
                 break
@@ -165,7 +190,9 @@ class LeftOut:
         # Place 0 for candidates left out and n + 1 for those behind the list have weight 0 at the ends of `discounts`.
         weights = discounts[np.minimum(place, self.n + 1) * remains]
         listed = weights > 0
-        share = np.einsum("qgl,ql->qg", listed, gains > 0, dtype=np.float64) / np.maximum(listed.sum(axis=2), 1)
+        share = np.einsum(
+            "qgl,ql->qg", listed, gains > 0, dtype=np.float64
+        ) / np.maximum(listed.sum(axis=2), 1)
         return share, np.einsum("qgl,ql->qg", weights, gains)
 
     def _concordance(self, scores: Floats, related: Flags) -> Floats:
@@ -176,17 +203,27 @@ class LeftOut:
         order = np.argsort(scores, axis=1)
         # A query comes before all others.
         own, order = self.groups[order[:, :1]], order[:, 1:]
-        scores, related, groups = _at(scores, order), _at(related, order), self.groups[order]
+        scores, related, groups = (
+            _at(scores, order),
+            _at(related, order),
+            self.groups[order],
+        )
         everywhere = _in_order(related, scores[:, 1:] != scores[:, :-1])
         total = (everywhere * related).sum(axis=1, keepdims=True)
         # A stable sort by group leaves scores in rising order within each: one pass counts the pairs inside all groups.
         apart = np.argsort(groups, axis=1, kind="stable")
-        scores, related, groups = _at(scores, apart), _at(related, apart), _at(groups, apart)
+        scores, related, groups = (
+            _at(scores, apart),
+            _at(related, apart),
+            _at(groups, apart),
+        )
         rises = (scores[:, 1:] != scores[:, :-1]) | (groups[:, 1:] != groups[:, :-1])
         within = _in_order(related, rises) * related
         # The query left the order, so that groups behind its own begin one place earlier.
         starts = self.starts - (own < np.arange(self.n_groups + 1))
-        before, touched, inside = (_at(_running(x), starts) for x in (related, _at(everywhere, apart), within))
+        before, touched, inside = (
+            _at(_running(x), starts) for x in (related, _at(everywhere, apart), within)
+        )
         # Within a group only what stands in it counts, not the unrelated of the groups before.
         inside = np.diff(inside) - np.diff(before) * (starts - before)[:, :-1]
         return np.hstack([total - np.diff(touched) + inside, total])
@@ -197,7 +234,9 @@ def _at(values: NDArray[Any], places: NDArray[np.integer]) -> NDArray[Any]:
 
 
 def _running(values: Floats | Flags) -> Floats:
-    return np.hstack([np.zeros((len(values), 1)), np.cumsum(values, axis=1, dtype=np.float64)])
+    return np.hstack(
+        [np.zeros((len(values), 1)), np.cumsum(values, axis=1, dtype=np.float64)]
+    )
 
 
 def _in_order(related: Flags, rises: Flags) -> Floats:
@@ -208,7 +247,9 @@ def _in_order(related: Flags, rises: Flags) -> Floats:
     count = related.shape[1]
     place, edge = np.arange(count), np.full((len(related), 1), True)
     first = np.maximum.accumulate(np.where(np.hstack([edge, rises]), place, 0), axis=1)
-    last = np.minimum.accumulate(np.where(np.hstack([rises, edge]), place + 1, count)[:, ::-1], axis=1)[:, ::-1]
+    last = np.minimum.accumulate(
+        np.where(np.hstack([rises, edge]), place + 1, count)[:, ::-1], axis=1
+    )[:, ::-1]
     before = _running(related)
     ahead = (_at(before, first) + _at(before, last)) / 2
     return np.asarray(np.where(related, (first + last) / 2, before[:, -1:]) - ahead)

@@ -55,11 +55,19 @@ class Truth:
         """
         a, b = self.table[rows], self.table[columns]
         common = (a @ b.T).toarray()
-        either = np.asarray(a.sum(axis=1))[:, None] + np.asarray(b.sum(axis=1))[None, :] - common
-        return np.asarray(np.divide(common, either, out=np.zeros_like(common), where=either > 0))
+        either = (
+            np.asarray(a.sum(axis=1))[:, None]
+            + np.asarray(b.sum(axis=1))[None, :]
+            - common
+        )
+        return np.asarray(
+            np.divide(common, either, out=np.zeros_like(common), where=either > 0)
+        )
 
 
-def as_truth(truth: Truth | Sequence[Any] | NDArray[Any], n_rows: int, *, separator: str = "|") -> Truth:
+def as_truth(
+    truth: Truth | Sequence[Any] | NDArray[Any], n_rows: int, *, separator: str = "|"
+) -> Truth:
     """Read labels: one value a row, a text such as "Comedy|Drama", or a list or set of values a row.
 
     Parameters
@@ -95,18 +103,36 @@ def as_truth(truth: Truth | Sequence[Any] | NDArray[Any], n_rows: int, *, separa
         starts = np.concatenate([[0], np.cumsum([len(row) for row in sets])])
         ones = np.ones(len(columns), dtype=np.float32)
         shape = (len(sets), len(labels))
-        result = Truth(tuple(labels), csr_array((ones, np.array(columns, dtype=np.int64), starts), shape=shape))
+        result = Truth(
+            tuple(labels),
+            csr_array((ones, np.array(columns, dtype=np.int64), starts), shape=shape),
+        )
     if result.table.shape[0] != n_rows:
-        raise must_be("truth", f"labels of {n_rows} rows", result.table.shape[0], "give one entry a row, None for none")
+        raise must_be(
+            "truth",
+            f"labels of {n_rows} rows",
+            result.table.shape[0],
+            "give one entry a row, None for none",
+        )
     if len(result.labels) < 2:
         got = result.labels[0] if result.labels else "none"
-        raise InputError(f"truth must hold at least two labels, to tell related rows from others; got {got}.")
+        raise InputError(
+            f"truth must hold at least two labels, to tell related rows from others; got {got}."
+        )
     return result
 
 
 def _rows_of(truth: Any) -> Iterable[Any]:
-    if not isinstance(truth, Iterable) or isinstance(truth, Mapping) or getattr(truth, "ndim", 1) == 0:
-        raise must_be("truth", 'a list with the labels of each row, such as ["Comedy|Drama", "Drama"]', repr(truth))
+    if (
+        not isinstance(truth, Iterable)
+        or isinstance(truth, Mapping)
+        or getattr(truth, "ndim", 1) == 0
+    ):
+        raise must_be(
+            "truth",
+            'a list with the labels of each row, such as ["Comedy|Drama", "Drama"]',
+            repr(truth),
+        )
     return truth
 
 
@@ -119,7 +145,9 @@ def labels_in(text: str | None, separator: str = "|") -> tuple[str, ...]:
     (('Drama', 'Comedy'), ('Drama',), (), ())
     """
     parts = (text or "").split(separator) if separator else [text or ""]
-    return tuple(label.strip() for label in parts if label.strip().lower() not in MISSING)
+    return tuple(
+        label.strip() for label in parts if label.strip().lower() not in MISSING
+    )
 
 
 def _labels(value: Any, separator: str) -> set[str]:
@@ -172,7 +200,9 @@ def last_together(path: AnyPath, side: Side, *, time: str | None = None) -> Trut
     from scipy.sparse import csr_array
 
     if side.ids is None:
-        raise InputError(f"the {side.title}s must have ids, to be found in {path}; add them with --ids.")
+        raise InputError(
+            f"the {side.title}s must have ids, to be found in {path}; add them with --ids."
+        )
     time = _times(path, time)
     interactions = read_interactions(path, rating=time, duplicates="last")
     rows = places_of(interactions.item_ids, side.ids)
@@ -190,13 +220,27 @@ def last_together(path: AnyPath, side: Side, *, time: str | None = None) -> Trut
         users.append(user)
     if len(users) < 2:
         remedy = f"check that {path} has the ids of the model, and times that differ"
-        raise must_be("users whose last two items of the model are known", "at least 2", len(users), remedy)
+        raise must_be(
+            "users whose last two items of the model are known",
+            "at least 2",
+            len(users),
+            remedy,
+        )
     places = (np.concatenate(columns), np.repeat(np.arange(len(users)), 2))
-    table = csr_array((np.ones(2 * len(users), dtype=np.float32), places), shape=(len(side), len(users)))
+    table = csr_array(
+        (np.ones(2 * len(users), dtype=np.float32), places),
+        shape=(len(side), len(users)),
+    )
     source = f"the last two items, by {time}, of {len(users):,} of {counted(matrix.shape[0], 'user')}"
-    source += " (the others have ties, or fewer than two items of the model)" if len(users) < matrix.shape[0] else ""
+    source += (
+        " (the others have ties, or fewer than two items of the model)"
+        if len(users) < matrix.shape[0]
+        else ""
+    )
     labels = tuple(map(str, interactions.user_ids[users]))
-    return Truth(labels, table, "were consumed together last", is_complete=True, source=source)
+    return Truth(
+        labels, table, "were consumed together last", is_complete=True, source=source
+    )
 
 
 def _times(path: AnyPath, time: str | None) -> str:

@@ -8,4 +8,12 @@ from embaudit.gauges.linear import GeneralLinear
 from embaudit.gauges.orthogonal import Orthogonal
 from embaudit.gauges.translation import Translation
 
-__all__ = ["Affine", "Diagonal", "Gauge", "GaugeGroup", "GeneralLinear", "Orthogonal", "Translation"]
+__all__ = [
+    "Affine",
+    "Diagonal",
+    "Gauge",
+    "GaugeGroup",
+    "GeneralLinear",
+    "Orthogonal",
+    "Translation",
+]

@@ -8,7 +8,12 @@ import numpy as np
 
 from embaudit.core.checked import EPS, RNG, Vector, as_generator
 from embaudit.gauges.gauge import Gauge
-from embaudit.gauges.group import GaugeGroup, random_linear, sample_spectrum, within_budget
+from embaudit.gauges.group import (
+    GaugeGroup,
+    random_linear,
+    sample_spectrum,
+    within_budget,
+)
 from embaudit.gauges.linear import GeneralLinear
 from embaudit.gauges.translation import Translation
 from embaudit.model import FactorModel, SideName
@@ -78,7 +83,9 @@ class Affine(GaugeGroup):
 
     def preserves_in(self, model: FactorModel) -> Equivalence:
         """Return the level that both factors preserve; a free bias of the other side absorbs the shift."""
-        return min(self.linear.preserves_in(model), self.translation.preserves_in(model))
+        return min(
+            self.linear.preserves_in(model), self.translation.preserves_in(model)
+        )
 
     @property
     def fixes_cosines(self) -> bool:
@@ -118,20 +125,28 @@ class Affine(GaugeGroup):
         """Draw a linear part and a shift that spend their budgets, and a log-normal scale for what has none."""
         draw = as_generator(rng)
         scale = np.exp(draw.standard_normal())
-        linear = random_linear(scale * sample_spectrum(self.rank, self.max_condition, draw), draw)
+        linear = random_linear(
+            scale * sample_spectrum(self.rank, self.max_condition, draw), draw
+        )
         shift: Vector = getattr(self.translation.sample(rng=draw), f"{self.side}_shift")
-        return self.after(shift if self.max_shift is not None else scale * shift, linear)
+        return self.after(
+            shift if self.max_shift is not None else scale * shift, linear
+        )
 
     def contains(self, gauge: Gauge) -> bool:
         """Check that κ and the length of the shift are within their budgets and that the other side is not shifted."""
-        if gauge.rank != self.rank or (gauge.shifts_left if self.side == "right" else gauge.shifts_right):
+        if gauge.rank != self.rank or (
+            gauge.shifts_left if self.side == "right" else gauge.shifts_right
+        ):
             return False
         if self.max_shift == 0 and (gauge.shifts_left or gauge.shifts_right):
             return False
         # Taking the linear part back leaves the rounding of M M⁻¹, which grows with κ.
         kappa = gauge.condition_number
         length = float(np.linalg.norm(self.shift_of(gauge))) * (1 - 8 * EPS * kappa)
-        return within_budget(kappa, self.max_condition) and within_budget(length, self.max_shift)
+        return within_budget(kappa, self.max_condition) and within_budget(
+            length, self.max_shift
+        )
 
     def includes(self, other: GaugeGroup) -> bool:
         """Check for smaller affine sets of the same side, and for sets that lie in either part."""
@@ -141,4 +156,8 @@ class Affine(GaugeGroup):
 
     def is_within(self, other: GaugeGroup) -> bool:
         """Check for a set that holds the linear part, if nothing may be shifted."""
-        return self.max_shift == 0 and not isinstance(other, Affine) and self.linear <= other
+        return (
+            self.max_shift == 0
+            and not isinstance(other, Affine)
+            and self.linear <= other
+        )

@@ -50,13 +50,19 @@ class Diagonal(BudgetedLinear):
     def contains(self, gauge: Gauge) -> bool:
         """Check that M is diagonal within rounding, κ within the budget, and nothing shifted."""
         if not isinstance(gauge, Gauge):
-            raise must_be("gauge", "a Gauge", repr(gauge), "Gauge.linear makes one of a matrix")
+            raise must_be(
+                "gauge", "a Gauge", repr(gauge), "Gauge.linear makes one of a matrix"
+            )
         # Rounding is judged by the smallest scale: beside it an entry off the diagonal turns that axis.
         left = np.asarray(gauge.left)
         off_diagonal = np.abs(left - np.diag(np.diag(left))).max()
-        return super().contains(gauge) and bool(off_diagonal <= 64 * EPS * np.abs(np.diag(left)).min())
+        return super().contains(gauge) and bool(
+            off_diagonal <= 64 * EPS * np.abs(np.diag(left)).min()
+        )
 
     def includes(self, other: GaugeGroup) -> bool:
         """Check for smaller budgets of diagonal gauges, and in one dimension for every linear one."""
         kind = isinstance(other, Diagonal) or (self.rank == 1 and is_linear(other))
-        return kind and (self.rank == 1 or covers(self.max_condition, linear_budget(other)))
+        return kind and (
+            self.rank == 1 or covers(self.max_condition, linear_budget(other))
+        )

@@ -10,7 +10,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from embaudit.core.checked import EPS, Matrix, Vector, as_count, as_factors, as_vector, frozen, require_one_of
+from embaudit.core.checked import (
+    EPS,
+    Matrix,
+    Vector,
+    as_count,
+    as_factors,
+    as_vector,
+    frozen,
+    require_one_of,
+)
 from embaudit.errors import EquivalenceError, InputError, must_be
 from embaudit.linalg.rows import cached_blocks
 from embaudit.linalg.structured import WIDE, Structured, StructuredLinearMap
@@ -60,7 +69,12 @@ def _affine(x: Matrix, linear: Map, shift: Vector) -> Matrix:
         moved = block @ linear + shift
         largest = float(np.abs(moved).max())
         if largest > float(np.finfo(x.dtype).max):
-            raise must_be("moved factors", f"within {x.dtype}", f"{largest:.1e}", "store the model in float64")
+            raise must_be(
+                "moved factors",
+                f"within {x.dtype}",
+                f"{largest:.1e}",
+                "store the model in float64",
+            )
         result[rows] = moved
     return result
 
@@ -119,17 +133,33 @@ class Gauge:
     def __post_init__(self) -> None:
         """Check that the two matrices undo each other; shifts that are left out become zeros."""
         for field in ("left", "right"):
-            object.__setattr__(self, field, _square(getattr(self, field), f"the {field} matrix of a gauge"))
+            object.__setattr__(
+                self,
+                field,
+                _square(getattr(self, field), f"the {field} matrix of a gauge"),
+            )
         k = self.rank
         if self.right.shape != self.left.shape:
-            raise must_be("the right matrix of a gauge", f"of shape {self.left.shape}", f"shape {self.right.shape}")
+            raise must_be(
+                "the right matrix of a gauge",
+                f"of shape {self.left.shape}",
+                f"shape {self.right.shape}",
+            )
         for field in ("left_shift", "right_shift"):
             shift = getattr(self, field)
             vector = np.zeros(k) if shift is None else shift
-            object.__setattr__(self, field, as_vector(vector, f"the {field.replace('_', ' ')} of a gauge", k))
+            object.__setattr__(
+                self,
+                field,
+                as_vector(vector, f"the {field.replace('_', ' ')} of a gauge", k),
+            )
         # M⁻ᵀ is given and not computed: it is checked by the product, whose rounding grows with κ.
         left, right = self.left, self.right
-        if isinstance(left, Structured) and isinstance(right, Structured) and left.is_undone_by(right):
+        if (
+            isinstance(left, Structured)
+            and isinstance(right, Structured)
+            and left.is_undone_by(right)
+        ):
             return
         error = float(np.abs(np.asarray(self.left @ self.right.T) - np.eye(k)).max())
         # Beyond one half nothing says that either matrix is invertible at all.
@@ -159,7 +189,12 @@ class Gauge:
             inverse = 1 / d
         if not np.isfinite(inverse).all():
             at = int(np.argmin(np.isfinite(inverse)))
-            raise must_be("scales", "numbers whose inverse is finite", f"{d[at]} in column {at}", "drop that column")
+            raise must_be(
+                "scales",
+                "numbers whose inverse is finite",
+                f"{d[at]} in column {at}",
+                "drop that column",
+            )
         return (
             cls(StructuredLinearMap(d), StructuredLinearMap(frozen(inverse)))
             if len(d) > WIDE
@@ -196,11 +231,17 @@ class Gauge:
             raise must_be("u and vt", "of one shape", f"{u.shape} and {vt.shape}")
         # Below this numpy's rank is short of full, too: the inverse would be made of rounding.
         if s.min() <= len(s) * EPS * s.max():
-            raise must_be("matrix", "invertible", f"singular values from {s.min():.1e} to {s.max():.1e}")
+            raise must_be(
+                "matrix",
+                "invertible",
+                f"singular values from {s.min():.1e} to {s.max():.1e}",
+            )
         return cls((u * s) @ vt, (u / s) @ vt)
 
     @classmethod
-    def translation(cls, rank: int, *, left: ArrayLike | None = None, right: ArrayLike | None = None) -> Gauge:
+    def translation(
+        cls, rank: int, *, left: ArrayLike | None = None, right: ArrayLike | None = None
+    ) -> Gauge:
         """Make the gauge that adds one vector to every row of a side."""
         require_rank(rank)
         return cls(_still(rank), _still(rank), left, right)  # type: ignore[arg-type]
@@ -238,7 +279,10 @@ class Gauge:
     @property
     def shifts(self) -> tuple[SideName, ...]:
         """The sides that are translated."""
-        moved: dict[SideName, bool] = {"left": self.shifts_left, "right": self.shifts_right}
+        moved: dict[SideName, bool] = {
+            "left": self.shifts_left,
+            "right": self.shifts_right,
+        }
         return tuple(side for side, moves in moved.items() if moves)
 
     @property
@@ -248,7 +292,11 @@ class Gauge:
         if isinstance(self.left, Structured) and not self.is_conformal:
             return Linear.ANY
         # From the smallest kind on: a reflection has determinant −1 and counts as a rotation, since M Mᵀ = I.
-        still, rounding, left = np.eye(self.rank), 64 * self.rank * EPS, np.asarray(self.left)
+        still, rounding, left = (
+            np.eye(self.rank),
+            64 * self.rank * EPS,
+            np.asarray(self.left),
+        )
         if np.abs(left - still).max() <= rounding:
             return Linear.IDENTITY
         if np.abs(left @ left.T - still).max() <= rounding:
@@ -282,7 +330,11 @@ class Gauge:
         if model.link.needs_lengths and not self.is_isometry:
             return Equivalence.NOTHING
         # Labels of length 1 stay as they are where inputs are shifted, and their bias takes up the shift.
-        if model.link.needs_lengths and self.shifts and {*self.shifts} <= {*model.free_shifts}:
+        if (
+            model.link.needs_lengths
+            and self.shifts
+            and {*self.shifts} <= {*model.free_shifts}
+        ):
             return Equivalence.COSINES
         return self._level(
             shifts_left=self.shifts_left and model.right_bias is None,
@@ -300,12 +352,21 @@ class Gauge:
     def on(self, side: SideName) -> tuple[Map, Vector]:
         """Return what it does to the rows of one side: the (k, k) matrix they are multiplied by, and their shift."""
         require_one_of(side, "side", ("left", "right"))
-        return (self.left, self.left_shift) if side == "left" else (self.right, self.right_shift)
+        return (
+            (self.left, self.left_shift)
+            if side == "left"
+            else (self.right, self.right_shift)
+        )
 
     def inverse(self) -> Gauge:
         """Return the gauge that undoes this one; κ stays the same."""
         # P = (P' − 1uᵀ) M⁻¹ with M⁻¹ = (M⁻ᵀ)ᵀ, so that nothing is inverted here either.
-        return Gauge(self.right.T, self.left.T, -(self.left_shift @ self.right.T), -(self.right_shift @ self.left.T))
+        return Gauge(
+            self.right.T,
+            self.left.T,
+            -(self.left_shift @ self.right.T),
+            -(self.right_shift @ self.left.T),
+        )
 
     def __matmul__(self, first: Gauge) -> Gauge:
         """Compose: `(g @ h).act(model)` is `g.act(h.act(model))`.
@@ -315,7 +376,9 @@ class Gauge:
         if not isinstance(first, Gauge):
             return NotImplemented
         if first.rank != self.rank:
-            raise InputError(f"gauges must have one rank to compose; got {self.rank} and {first.rank}.")
+            raise InputError(
+                f"gauges must have one rank to compose; got {self.rank} and {first.rank}."
+            )
         left, right = first.left @ self.left, first.right @ self.right
         if isinstance(left, Structured) or isinstance(right, Structured):
             return self._after(first, left, right)
@@ -356,18 +419,36 @@ class Gauge:
         embaudit.errors.InputError: a gauge must have the rank of the model; got 3 for a model of rank 2.
         """
         self._require_equivalence(model)
-        left = None if model.left is None else _affine(model.left, self.left, self.left_shift)
+        left = (
+            None
+            if model.left is None
+            else _affine(model.left, self.left, self.left_shift)
+        )
         right = _affine(model.right, self.right, self.right_shift)
         # p'·q' = p·q + (pM)·v + u·v + (q M⁻ᵀ)·u: the left bias takes the two terms with v, the right one that with u.
         left_bias, right_bias = model.left_bias, model.right_bias
         # Biases take up what rows shift by before they are stored: what rounding does to rows far off is not theirs.
         if self.shifts_right and left_bias is not None and model.left is not None:
-            left_bias = left_bias - model.left @ (self.left @ self.right_shift) - self.left_shift @ self.right_shift
+            left_bias = (
+                left_bias
+                - model.left @ (self.left @ self.right_shift)
+                - self.left_shift @ self.right_shift
+            )
         if self.shifts_left and right_bias is not None:
             rows = model.seen("right", np.asarray(model.right, dtype=np.float64))
             right_bias = right_bias - rows @ (self.right @ self.left_shift)
-        objective = kept_objective(model.objective, self.linear_kind, self.shifts) if model.objective else None
-        return model.replace(left=left, right=right, left_bias=left_bias, right_bias=right_bias, objective=objective)
+        objective = (
+            kept_objective(model.objective, self.linear_kind, self.shifts)
+            if model.objective
+            else None
+        )
+        return model.replace(
+            left=left,
+            right=right,
+            left_bias=left_bias,
+            right_bias=right_bias,
+            objective=objective,
+        )
 
     def _require_equivalence(self, model: FactorModel) -> None:
         """Refuse a model of another rank, or whose predictions the gauge changes, with the reason."""
@@ -392,4 +473,6 @@ class Gauge:
             why += f": shifting the {users}s adds a number to each {items} that only a free {items} bias could absorb"
         else:
             why += f": shifting the {items}s adds a number to each {users} that only a free {users} bias could absorb"
-        raise EquivalenceError(f"a gauge on this model must preserve its {model.predicts.title}; got one that {why}.")
+        raise EquivalenceError(
+            f"a gauge on this model must preserve its {model.predicts.title}; got one that {why}."
+        )

@@ -116,16 +116,22 @@ class GaugeGroup(ABC):
     def __le__(self, other: GaugeGroup) -> bool:
         if not isinstance(other, GaugeGroup):
             return NotImplemented
-        return other.rank == self.rank and (other.includes(self) or self.is_within(other))
+        return other.rank == self.rank and (
+            other.includes(self) or self.is_within(other)
+        )
 
     def __ge__(self, other: GaugeGroup) -> bool:
         if not isinstance(other, GaugeGroup):
             return NotImplemented
         # Not `other <= self`: for a subclass Python asks here first, and the two would ask each other forever.
-        return other.rank == self.rank and (self.includes(other) or other.is_within(self))
+        return other.rank == self.rank and (
+            self.includes(other) or other.is_within(self)
+        )
 
 
-def require_budget(name: str, budget: float | None, least: float, most: float = np.inf) -> None:
+def require_budget(
+    name: str, budget: float | None, least: float, most: float = np.inf
+) -> None:
     """Refuse a budget that is no number, below its least value or beyond what float64 can hold.
 
     Examples
@@ -140,10 +146,19 @@ def require_budget(name: str, budget: float | None, least: float, most: float = 
         return
     if not (is_number(budget) and budget >= least):
         # A shift of 0 is one; a condition number below 1 is none, so what it counts is told.
-        remedy = "it is the largest stretch over the smallest, such as 2" if least == 1 else "None sets no bound"
+        remedy = (
+            "it is the largest stretch over the smallest, such as 2"
+            if least == 1
+            else "None sets no bound"
+        )
         raise must_be(name, f"a finite number >= {least:g}", repr(budget), remedy)
     if budget > most:
-        raise must_be(name, f"at most {most:g}, what float64 can hold", f"{budget:g}", "None sets no bound")
+        raise must_be(
+            name,
+            f"at most {most:g}, what float64 can hold",
+            f"{budget:g}",
+            "None sets no bound",
+        )
 
 
 def within_budget(spent: float, budget: float | None) -> bool:
@@ -173,7 +188,9 @@ def sample_spectrum(rank: int, max_condition: float | None, rng: RNG) -> Vector:
     return scales
 
 
-def random_rotation(rank: int, rng: np.random.Generator) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
+def random_rotation(
+    rank: int, rng: np.random.Generator
+) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
     """Draw an orthogonal matrix uniformly (Haar): QR of a Gaussian matrix with the signs of R taken out."""
     q, r = np.linalg.qr(rng.standard_normal((rank, rank)))
     # LAPACK fixes the signs of R, which would make the draw uneven (Mezzadri, Notices of the AMS 54, 2007).
@@ -191,7 +208,12 @@ def random_linear(scales: Vector, rng: np.random.Generator) -> Gauge:
     """
     rank = len(scales)
     if rank <= WIDE:
-        return Gauge.from_svd(random_rotation(rank, rng), scales, random_rotation(rank, rng))
+        return Gauge.from_svd(
+            random_rotation(rank, rng), scales, random_rotation(rank, rng)
+        )
     # Both M and M⁻ᵀ have the same rotation, and inverse scales.
     turn = StructuredRotation.sample(rank, rng)
-    return Gauge(StructuredLinearMap(frozen(scales), turn), StructuredLinearMap(frozen(1 / scales), turn))
+    return Gauge(
+        StructuredLinearMap(frozen(scales), turn),
+        StructuredLinearMap(frozen(1 / scales), turn),
+    )

@@ -50,4 +50,6 @@ class GeneralLinear(BudgetedLinear):
 
     def includes(self, other: GaugeGroup) -> bool:
         """Check for a linear set whose budget is not larger."""
-        return is_linear(other) and (self.rank == 1 or covers(self.max_condition, linear_budget(other)))
+        return is_linear(other) and (
+            self.rank == 1 or covers(self.max_condition, linear_budget(other))
+        )

@@ -54,7 +54,10 @@ class Orthogonal(GaugeGroup):
     def sample(self, *, rng: RNG = 0) -> Gauge:
         """Draw uniformly (Haar measure); above 256 dimensions a `StructuredRotation`, which is not quite uniform."""
         if self.rank > WIDE:
-            turn = StructuredLinearMap(np.ones(self.rank), StructuredRotation.sample(self.rank, as_generator(rng)))
+            turn = StructuredLinearMap(
+                np.ones(self.rank),
+                StructuredRotation.sample(self.rank, as_generator(rng)),
+            )
             return Gauge(turn, turn)
         rotation = random_rotation(self.rank, as_generator(rng))
         return Gauge(rotation, rotation)

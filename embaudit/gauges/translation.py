@@ -62,14 +62,20 @@ class Translation(GaugeGroup):
         """Probabilities when labels move, nothing when inputs do (unless a bias absorbs it), all if nothing moves."""
         if self.max_shift == 0:
             return Equivalence.COSINES
-        return Equivalence.PROBABILITIES if self.side == "right" else Equivalence.NOTHING
+        return (
+            Equivalence.PROBABILITIES if self.side == "right" else Equivalence.NOTHING
+        )
 
     def preserves_in(self, model: FactorModel) -> Equivalence:
         """Scores, where a free bias of the other side absorbs the shift, and cosines beside labels of length 1."""
         if model.link.needs_lengths and self.side in model.free_shifts:
             return Equivalence.COSINES
         bias = model.left_bias if self.side == "right" else model.right_bias
-        return self.preserves if self.max_shift == 0 or bias is None else Equivalence.SCORES
+        return (
+            self.preserves
+            if self.max_shift == 0 or bias is None
+            else Equivalence.SCORES
+        )
 
     @property
     def fixes_cosines(self) -> bool:
@@ -101,12 +107,18 @@ class Translation(GaugeGroup):
             gauge.rank == self.rank
             and gauge.linear_kind is Linear.IDENTITY
             and not getattr(gauge, f"shifts_{other}")
-            and within_budget(float(np.linalg.norm(getattr(gauge, f"{here}_shift"))), self.max_shift)
+            and within_budget(
+                float(np.linalg.norm(getattr(gauge, f"{here}_shift"))), self.max_shift
+            )
         )
 
     def includes(self, other: GaugeGroup) -> bool:
         """Shorter translations of the same side."""
-        return isinstance(other, Translation) and other.side == self.side and covers(self.max_shift, other.max_shift)
+        return (
+            isinstance(other, Translation)
+            and other.side == self.side
+            and covers(self.max_shift, other.max_shift)
+        )
 
     def is_within(self, other: GaugeGroup) -> bool:
         """Check for a set of its rank, if nothing may move: all of them hold the identity."""

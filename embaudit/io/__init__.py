@@ -12,7 +12,14 @@ from embaudit.io.registry import load, look, read
 from embaudit.io.saving import require_output, save
 from embaudit.io.tables.interactions import Interactions, read_interactions
 from embaudit.io.tables.rows import read_ids, read_labels
-from embaudit.io.tables.titles import Joined, flags_named, join_ids, join_texts, read_titles, with_titles
+from embaudit.io.tables.titles import (
+    Joined,
+    flags_named,
+    join_ids,
+    join_texts,
+    read_titles,
+    with_titles,
+)
 
 __all__ = [
     "Format",

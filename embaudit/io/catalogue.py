@@ -132,7 +132,9 @@ def named(name: str) -> Format:
     entry = next((candidate for candidate in FORMATS if candidate.name == name), None)
     if entry is None:
         remedy = gone().get(f"format {name}", "")
-        raise must_be("format", "one of " + ", ".join(f.name for f in FORMATS), repr(name), remedy)
+        raise must_be(
+            "format", "one of " + ", ".join(f.name for f in FORMATS), repr(name), remedy
+        )
     return entry
 
 
@@ -152,12 +154,16 @@ def detected(path: Path) -> Format:
     suffix = "/" if path.is_dir() else plain_suffix(path)
     for candidate in FORMATS:
         # The suffix is enough for a reader that does not look at the content.
-        if suffix in candidate.suffixes and getattr(module_of(candidate), "recognises", Path.exists)(path):
+        if suffix in candidate.suffixes and getattr(
+            module_of(candidate), "recognises", Path.exists
+        )(path):
             return candidate
     word2vec = named("word2vec")
     if module_of(word2vec).is_word2vec(path):
         return word2vec
-    raise refusal(path, dict.fromkeys(s for f in FORMATS for s in f.suffixes if s != "/"))
+    raise refusal(
+        path, dict.fromkeys(s for f in FORMATS for s in f.suffixes if s != "/")
+    )
 
 
 def writer_of(path: AnyPath) -> Format:
@@ -171,7 +177,13 @@ def writer_of(path: AnyPath) -> Format:
     target = as_path(path, "the output")
     suffix = plain_suffix(target)
     for candidate in FORMATS:
-        if candidate.writes and suffix in candidate.suffixes and target.suffix.lower() != ".gz":
+        if (
+            candidate.writes
+            and suffix in candidate.suffixes
+            and target.suffix.lower() != ".gz"
+        ):
             return candidate
     suffixes = dict.fromkeys(s for f in FORMATS if f.writes for s in f.suffixes)
-    raise must_be("the output", "a file that ends in one of " + " ".join(suffixes), path)
+    raise must_be(
+        "the output", "a file that ends in one of " + " ".join(suffixes), path
+    )

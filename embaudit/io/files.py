@@ -36,7 +36,9 @@ def as_path(path: object, name: str) -> Path:
     return Path(path)
 
 
-def existing_path(path: AnyPath, what: str = "the input", remedy: str = "check the path") -> Path:
+def existing_path(
+    path: AnyPath, what: str = "the input", remedy: str = "check the path"
+) -> Path:
     """Return `path` if a file or directory is there that can be read, and remember it as an input.
 
     A URL is copied to this machine first; see `fetched`.
@@ -60,13 +62,29 @@ def existing_path(path: AnyPath, what: str = "the input", remedy: str = "check t
     except FileNotFoundError as error:
         raise must_be(what, "a file that exists", local, remedy) from error
     except (OSError, ValueError) as error:
-        raise InputError(f"{local} cannot be read: {getattr(error, 'strerror', None) or error}.") from error
+        raise InputError(
+            f"{local} cannot be read: {getattr(error, 'strerror', None) or error}."
+        ) from error
     if not (S_ISREG(state.st_mode) or S_ISDIR(state.st_mode)):
-        raise must_be(what, "a file or directory", f"{local}, a pipe or device", "save it to a file first")
+        raise must_be(
+            what,
+            "a file or directory",
+            f"{local}, a pipe or device",
+            "save it to a file first",
+        )
     if S_ISREG(state.st_mode) and state.st_size == 0:
         raise must_be(what, "a file with something in it", f"{local}, which is empty")
-    if S_ISREG(state.st_mode) and state.st_size < 1024 and first_bytes(local, len(LFS)) == LFS:
-        raise must_be(what, "the file itself", f"{local}, a pointer of Git LFS", "fetch it with: git lfs pull")
+    if (
+        S_ISREG(state.st_mode)
+        and state.st_size < 1024
+        and first_bytes(local, len(LFS)) == LFS
+    ):
+        raise must_be(
+            what,
+            "the file itself",
+            f"{local}, a pointer of Git LFS",
+            "fetch it with: git lfs pull",
+        )
     note_input(local)
     return local
 
@@ -92,13 +110,26 @@ def located(path: AnyPath | Sequence[AnyPath]) -> tuple[Path, tuple[Path, ...]]:
         return together(existing_file(each) for each in path)
     # A file may be called like a pattern, and a URL may hold a question mark.
     pattern = os.fspath(path) if isinstance(path, (str, os.PathLike)) else ""
-    if not (glob.has_magic(pattern) and as_url(pattern) is None and not os.path.lexists(pattern)):
+    if not (
+        glob.has_magic(pattern)
+        and as_url(pattern) is None
+        and not os.path.lexists(pattern)
+    ):
         return existing_path(path), ()  # type: ignore[arg-type]
     # What programs leave beside tables, such as _SUCCESS and .crc, begins so.
     names = (Path(name) for name in sorted(glob.glob(pattern, recursive=True)))  # noqa: PTH207
-    files = tuple(existing_file(name) for name in names if name.is_file() and not name.name.startswith(("_", ".")))
+    files = tuple(
+        existing_file(name)
+        for name in names
+        if name.is_file() and not name.name.startswith(("_", "."))
+    )
     if not files:
-        raise must_be("the input", "a file that exists, or a pattern of some", pattern, "check the path")
+        raise must_be(
+            "the input",
+            "a file that exists, or a pattern of some",
+            pattern,
+            "check the path",
+        )
     return together(files)
 
 
@@ -117,7 +148,9 @@ def together(paths: Iterable[Path]) -> tuple[Path, tuple[Path, ...]]:
     return Path(os.path.commonpath([file.parent for file in files])), files
 
 
-def existing_file(path: AnyPath, what: str = "the input", remedy: str = "check the path") -> Path:
+def existing_file(
+    path: AnyPath, what: str = "the input", remedy: str = "check the path"
+) -> Path:
     """Return `path` if it is a file, not a directory, with something in it; and remember it as an input.
 
     Raises
@@ -136,9 +169,16 @@ def as_opened(paths: Sequence[Path], read: Callable[[], T]) -> Callable[[], T]:
     states = {path: file_state(path) for path in paths}
 
     def read_if_unchanged() -> T:
-        changed = next((path for path, state in states.items() if file_state(path) != state), None)
+        changed = next(
+            (path for path, state in states.items() if file_state(path) != state), None
+        )
         if changed is not None:
-            raise must_be(f"{changed}", "the file that was opened", "another since, or none", "load it again")
+            raise must_be(
+                f"{changed}",
+                "the file that was opened",
+                "another since, or none",
+                "load it again",
+            )
         return read()
 
     return read_if_unchanged
@@ -171,7 +211,9 @@ def first_bytes(path: Path, size: int = 16) -> bytes:
         return file.read(size)
 
 
-def distinct_outputs(inputs: Iterable[AnyPath | None], outputs: Iterable[AnyPath | None]) -> None:
+def distinct_outputs(
+    inputs: Iterable[AnyPath | None], outputs: Iterable[AnyPath | None]
+) -> None:
     """Refuse an output that is an input or another output, under whatever name, before any work is done.
 
     Parameters
@@ -193,13 +235,24 @@ def distinct_outputs(inputs: Iterable[AnyPath | None], outputs: Iterable[AnyPath
         ...
     embaudit.errors.InputError: the output must be another file than the input; got model.npz for both; ...
     """
-    read = [as_path(path, "the input") for path in as_list(inputs, "inputs", '["a.npz"]') if path is not None]
+    read = [
+        as_path(path, "the input")
+        for path in as_list(inputs, "inputs", '["a.npz"]')
+        if path is not None
+    ]
     written: list[Path] = []
     output_paths = as_list(outputs, "outputs", '["b.npz"]')
-    for output in (as_path(path, "the output") for path in output_paths if path is not None):
+    for output in (
+        as_path(path, "the output") for path in output_paths if path is not None
+    ):
         for kind, paths in (("the input", read), ("another output", written)):
             if any(_same(output, other) for other in paths):
-                raise must_be("the output", f"another file than {kind}", f"{output} for both", "name a file of its own")
+                raise must_be(
+                    "the output",
+                    f"another file than {kind}",
+                    f"{output} for both",
+                    "name a file of its own",
+                )
         written.append(output)
 
 
@@ -207,7 +260,9 @@ def _same(output: Path, other: Path) -> bool:
     """Check whether both are one file, or the output is a file in the other, a directory."""
     try:
         if output.exists() and other.exists():
-            return other.samefile(output) or (other.is_dir() and output.resolve().is_relative_to(other.resolve()))
+            return other.samefile(output) or (
+                other.is_dir() and output.resolve().is_relative_to(other.resolve())
+            )
         return output.resolve() == other.resolve()
     # What cannot be looked up is refused where it is opened.
     except (OSError, RuntimeError):

@@ -43,8 +43,14 @@ def as_reading(source: Given, **options: Any) -> tuple[FactorModel, Intake | Non
     options = {name: value for name, value in options.items() if value is not None}
     if isinstance(source, FactorModel | Reading):
         if options:
-            raise InputError(f"{next(iter(options))} must be left out beside a model, which says it; use its replace.")
-        return (source, None) if isinstance(source, FactorModel) else (source.model, source.intake)
+            raise InputError(
+                f"{next(iter(options))} must be left out beside a model, which says it; use its replace."
+            )
+        return (
+            (source, None)
+            if isinstance(source, FactorModel)
+            else (source.model, source.intake)
+        )
     reading = _read(source, options)
     return reading.model, reading.intake
 
@@ -53,10 +59,18 @@ def _read(source: Any, options: dict[str, Any]) -> Reading:
     """Read a path, an AnnData object, a data frame, arrays or an object of a library."""
     left = options.get("left", "")
     if not _is_path(left):
-        turned = {"transpose": "right"} if options.get("transpose") in ("left", "both", True) else {}
+        turned = (
+            {"transpose": "right"}
+            if options.get("transpose") in ("left", "both", True)
+            else {}
+        )
         contents = _in_memory(left, turned)
         if contents is None:
-            raise must_be("left", "an array, a data frame or a file of vectors", type(left).__name__)
+            raise must_be(
+                "left",
+                "an array, a data frame or a file of vectors",
+                type(left).__name__,
+            )
         options = {**options, "left": contents[0]}
     if _is_path(source):
         return read(source, **options)
@@ -72,10 +86,14 @@ def _is_path(source: object) -> bool:
 
 
 def _is_list_of_paths(source: object) -> bool:
-    return isinstance(source, (list, tuple)) and all(isinstance(item, (str, os.PathLike)) for item in source)
+    return isinstance(source, (list, tuple)) and all(
+        isinstance(item, (str, os.PathLike)) for item in source
+    )
 
 
-def _in_memory(source: Any, options: dict[str, Any]) -> tuple[Contents, Request, str] | None:
+def _in_memory(
+    source: Any, options: dict[str, Any]
+) -> tuple[Contents, Request, str] | None:
     """Return the fields that AnnData, a data frame or an array holds, with the options and a name; else None."""
     if hasattr(source, "obsm") and hasattr(source, "obs_names"):
         return _of_anndata(source, options)
@@ -83,7 +101,9 @@ def _in_memory(source: Any, options: dict[str, Any]) -> tuple[Contents, Request,
     frame = source.collect() if type(source).__name__ == "LazyFrame" else source
     if hasattr(frame, "__arrow_c_stream__") and not hasattr(frame, "dtype"):
         return _of_frame(frame, options)
-    if isinstance(source, (list, tuple, np.ndarray)) or (hasattr(source, "detach") and hasattr(source, "shape")):
+    if isinstance(source, (list, tuple, np.ndarray)) or (
+        hasattr(source, "detach") and hasattr(source, "shape")
+    ):
         return _of_array(source, options)
     return None
 
@@ -92,11 +112,16 @@ def _of_frame(frame: Any, options: dict[str, Any]) -> tuple[Contents, Request, s
     """Read a data frame as a table in a file is read."""
     if type(frame).__module__.partition(".")[0] == "pandas":
         # Row numbers are no ids; any other index is.
-        counted = type(frame.index).__name__ == "RangeIndex" and frame.index.name is None
+        counted = (
+            type(frame.index).__name__ == "RangeIndex" and frame.index.name is None
+        )
         try:
             frame = pa.Table.from_pandas(frame, preserve_index=not counted)
         except (ValueError, TypeError) as error:
-            what, remedy = "columns of one type each, called by different names", "repair it, or leave that column out"
+            what, remedy = (
+                "columns of one type each, called by different names",
+                "repair it, or leave that column out",
+            )
             raise must_be("the data frame", what, reason(error), remedy) from error
     table = ArrowTable.of(Path("the data frame"), pa.table(frame))
     request = Request.of(options.pop("kind", "auto"), options)
@@ -106,24 +131,47 @@ def _of_frame(frame: Any, options: dict[str, Any]) -> tuple[Contents, Request, s
 
 def _of_anndata(data: Any, options: dict[str, Any]) -> tuple[Contents, Request, str]:
     """Read one embedding of AnnData, with the names of its observations."""
-    name = options.pop("weight", None) or (next(iter(data.obsm)) if len(data.obsm) == 1 else None)
+    name = options.pop("weight", None) or (
+        next(iter(data.obsm)) if len(data.obsm) == 1 else None
+    )
     if name is None or name.removeprefix("obsm/") not in data.obsm:
         names = ", ".join(data.obsm) or "none"
-        raise InputError(f"weight must be one of the embeddings in obsm; they are {names}; choose one with weight.")
-    return _of_array(np.asarray(data.obsm[name.removeprefix("obsm/")]), {"ids": np.asarray(data.obs_names), **options})
+        raise InputError(
+            f"weight must be one of the embeddings in obsm; they are {names}; choose one with weight."
+        )
+    return _of_array(
+        np.asarray(data.obsm[name.removeprefix("obsm/")]),
+        {"ids": np.asarray(data.obs_names), **options},
+    )
 
 
 def _of_array(array: Any, options: dict[str, Any]) -> tuple[Contents, Request, str]:
     """Read arrays as those of a file are read whose names the caller says."""
-    if isinstance(array, (list, tuple)) and any(getattr(x, "ndim", 1) > 1 for x in array):
+    if isinstance(array, (list, tuple)) and any(
+        getattr(x, "ndim", 1) > 1 for x in array
+    ):
         got = f"a {type(array).__name__} of arrays"
-        raise must_be("the array", "one matrix", got, "give the right one, and the other with --left=ARRAY")
-    source = {"weight": array} | {name: options.pop(name) for name in FILES if name in options}
-    arrays = {name: Npy(existing_file(x))[UNNAMED] if _is_path(x) else as_array(x) for name, x in source.items()}
+        raise must_be(
+            "the array",
+            "one matrix",
+            got,
+            "give the right one, and the other with --left=ARRAY",
+        )
+    source = {"weight": array} | {
+        name: options.pop(name) for name in FILES if name in options
+    }
+    arrays = {
+        name: Npy(existing_file(x))[UNNAMED] if _is_path(x) else as_array(x)
+        for name, x in source.items()
+    }
     request = Request.of(options.pop("kind", "auto"), options)
     require_options(request, ("left", "transpose"), "arrays")
     names = {name: name for name in arrays}
-    return contents_beside(Memory(arrays), names, request, "the arrays"), request, "array"
+    return (
+        contents_beside(Memory(arrays), names, request, "the arrays"),
+        request,
+        "array",
+    )
 
 
 def as_model(source: Given) -> FactorModel:

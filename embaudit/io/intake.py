@@ -29,7 +29,14 @@ FEW = 2
 """How many arrays left over a line names."""
 SHIFTS = ("bias", "beta")
 """Names of the shift of a norm."""
-OF_VECTORS = {"right", "right_ids", "right_names", "right_counts", "right_aside", "objective"}
+OF_VECTORS = {
+    "right",
+    "right_ids",
+    "right_names",
+    "right_counts",
+    "right_aside",
+    "objective",
+}
 """Fields that vectors alone have."""
 SHOWN = 6
 """How many arrays left over a sentence names."""
@@ -95,15 +102,25 @@ class Intake(Recorded):
         """
         declared, fields = set(declared), {mapping.became for mapping in self.parts}
         parts = tuple(
-            replace(mapping, shape=_shape_in(model, mapping.became)) if None in (mapping.shape or (None,)) else mapping
+            replace(mapping, shape=_shape_in(model, mapping.became))
+            if None in (mapping.shape or (None,))
+            else mapping
             for mapping in self.parts
         )
-        is_told = model.link == "unknown" or ((fields | declared) & {"link", "objective"} and not model.link.is_assumed)
+        is_told = model.link == "unknown" or (
+            (fields | declared) & {"link", "objective"} and not model.link.is_assumed
+        )
         link = () if is_told or model.left_side is None else (f"the {model.link} link",)
-        intake = replace(self, parts=parts, assumed=(*self.assumed, *link), titles=model.roles)
-        if model.objective is None or ("objective" in fields and "objective" not in declared):
+        intake = replace(
+            self, parts=parts, assumed=(*self.assumed, *link), titles=model.roles
+        )
+        if model.objective is None or (
+            "objective" in fields and "objective" not in declared
+        ):
             return intake
-        return intake.beside(Part(GIVEN if "objective" in declared else self.format, "objective"))
+        return intake.beside(
+            Part(GIVEN if "objective" in declared else self.format, "objective")
+        )
 
     @property
     def training_source(self) -> str | None:
@@ -114,7 +131,11 @@ class Intake(Recorded):
             return None
         if mapping.name.endswith(".json"):
             return mapping.name
-        inside = "" if mapping.name == self.format or not self.files else f"{mapping.name} in "
+        inside = (
+            ""
+            if mapping.name == self.format or not self.files
+            else f"{mapping.name} in "
+        )
         return f"{inside}{Path(self.files[0]).name if inside else self.format}"
 
     def beside(self, *parts: Part) -> Intake:
@@ -127,17 +148,25 @@ class Intake(Recorded):
         'read as npz: norm.weight; left over: seed'
         """
         # A field has one source: what is added replaces what the file itself says of it.
-        named, added = {mapping.became for mapping in parts}, {mapping.name for mapping in parts}
+        named, added = (
+            {mapping.became for mapping in parts},
+            {mapping.name for mapping in parts},
+        )
         remaining = (mapping for mapping in self.parts if mapping.became not in named)
         rest = tuple(mapping for mapping in self.left_over if mapping.name not in added)
         return replace(self, parts=(*remaining, *parts), left_over=rest)
 
     def explain(self) -> str:
         """Return what was read in one short paragraph."""
-        read = ", ".join(f"{mapping} as {WORDS.get(mapping.became, mapping.became)}" for mapping in self.parts)
+        read = ", ".join(
+            f"{mapping} as {WORDS.get(mapping.became, mapping.became)}"
+            for mapping in self.parts
+        )
         sentences = [f"Read as {self.format}{f': {read}' if read else ''}."]
         if self.left_over:
-            sentences.append(f"Left over: {listed([*map(str, self.left_over)], SHOWN)}.")
+            sentences.append(
+                f"Left over: {listed([*map(str, self.left_over)], SHOWN)}."
+            )
         if self.assumed:
             sentences.append(f"Assumed: {', '.join(self.assumed)}.")
         return " ".join([*sentences, *self._ids()])
@@ -148,7 +177,11 @@ class Intake(Recorded):
             if side in fields and f"{side}_ids" not in fields:
                 named = f"{side}_names" in fields
                 # Tokens and classes are nothing to a reader without their names.
-                give = "; a file of labels names them" if title == "label" and not named else ""
+                give = (
+                    "; a file of labels names them"
+                    if title == "label" and not named
+                    else ""
+                )
                 yield f"{title.capitalize()} ids: none, so rows go by their {'names' if named else 'number'}{give}."
 
     def line(self) -> str:
@@ -161,10 +194,20 @@ class Intake(Recorded):
         >>> Intake("gguf", ("a.gguf",), (Part("output.weight", "right", (7, 2), "Q8_0"),)).line()
         'read as gguf: output.weight (Q8_0)'
         """
-        shown = [mapping for mapping in self.parts if mapping.became not in ("link", "objective")]
-        read = ", ".join(f"{x.name} ({x.rounded})" if x.rounded else x.name for x in shown)
+        shown = [
+            mapping
+            for mapping in self.parts
+            if mapping.became not in ("link", "objective")
+        ]
+        read = ", ".join(
+            f"{x.name} ({x.rounded})" if x.rounded else x.name for x in shown
+        )
         few = len(self.left_over) <= FEW
-        rest = ", ".join(map(str, self.left_over)) if few else counted(len(self.left_over), "other")
+        rest = (
+            ", ".join(map(str, self.left_over))
+            if few
+            else counted(len(self.left_over), "other")
+        )
         rest = f"; left over: {rest}" if self.left_over else ""
         return f"read as {self.format}{f': {read}' if read else ''}{rest}"
 
@@ -185,12 +228,17 @@ class StoredNorm:
         """Its arrays as parts of an intake, under each name that a shift may have."""
         layer, shape = self.name.rpartition(".")[0], self.norm.gain.shape
         shifts = SHIFTS if self.norm.shift is not None else ()
-        return tuple(Part(name, "final_norm", shape) for name in (self.name, *(f"{layer}.{s}" for s in shifts)))
+        return tuple(
+            Part(name, "final_norm", shape)
+            for name in (self.name, *(f"{layer}.{s}" for s in shifts))
+        )
 
     def recorded(self, intake: Intake) -> Intake:
         """Name those arrays that an intake left over as the final norm."""
         rest = {mapping.name for mapping in intake.left_over}
-        return intake.beside(*(mapping for mapping in self.parts if mapping.name in rest))
+        return intake.beside(
+            *(mapping for mapping in self.parts if mapping.name in rest)
+        )
 
     def __str__(self) -> str:
         shift = ", with a bias" if self.norm.shift is not None else ""
@@ -259,10 +307,15 @@ class Contents:
         """
         # Vectors alone are scored by nothing.
         unlisted = {"offset"} if not model.offset else set()
-        unlisted |= {"link"} if model.left_side is None and model.link == "identity" else set()
+        unlisted |= (
+            {"link"} if model.left_side is None and model.link == "identity" else set()
+        )
         values = {field: getattr(model, field) for field in WORDS}
         fields = {
-            field: replace(Source.of("" if field in unlisted else sources.get(field, ""), value), shape=np.shape(value))
+            field: replace(
+                Source.of("" if field in unlisted else sources.get(field, ""), value),
+                shape=np.shape(value),
+            )
             for field, value in values.items()
             if value is not None
         }
@@ -278,14 +331,23 @@ class Contents:
         """
         link = self.link
         if kind == "factors" and "left" not in self.fields:
-            raise InputError('kind must be "vectors" here: the file holds one side only; got "factors".')
+            raise InputError(
+                'kind must be "vectors" here: the file holds one side only; got "factors".'
+            )
         if kind == "head" and link != "softmax":
-            raise InputError('kind must be "factors" or "vectors" here: the file holds no softmax head; got "head".')
+            raise InputError(
+                'kind must be "factors" or "vectors" here: the file holds no softmax head; got "head".'
+            )
         if kind != "vectors":
             return self
         compares = link is not None and link.compares is not None
         fields = OF_VECTORS | ({"link"} if compares else set())
-        return replace(self, fields={name: source for name, source in self.fields.items() if name in fields})
+        return replace(
+            self,
+            fields={
+                name: source for name, source in self.fields.items() if name in fields
+            },
+        )
 
     @property
     def link(self) -> Link | None:
@@ -297,12 +359,19 @@ class Contents:
         """Read all values and make a model of them."""
         values = {name: source.read() for name, source in self.fields.items()}
         values = {name: value for name, value in values.items() if value is not None}
-        return FactorModel(**{"left": None, "link": None, "roles": self.roles, **values})
+        return FactorModel(
+            **{"left": None, "link": None, "roles": self.roles, **values}
+        )
 
     def intake(self, format: str, path: object) -> Intake:  # noqa: A002
         """Report which part of a file becomes which field; no values are read."""
-        named = ((field, source) for field, source in self.fields.items() if source.name)
-        parts = tuple(Part(source.name, field, source.shape, source.rounded) for field, source in named)
+        named = (
+            (field, source) for field, source in self.fields.items() if source.name
+        )
+        parts = tuple(
+            Part(source.name, field, source.shape, source.rounded)
+            for field, source in named
+        )
         files = self.files or (() if path is None else (str(path),))
         return Intake(format, files, parts, self.left_over, self.assumed, self.roles)
 

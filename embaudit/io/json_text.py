@@ -63,7 +63,9 @@ def parsed_finite(text: str | bytes) -> Any:
         ...
     ValueError: the number 1e999
     """
-    return parsed(text, object_pairs_hook=_once, parse_constant=_finite, parse_float=_finite)
+    return parsed(
+        text, object_pairs_hook=_once, parse_constant=_finite, parse_float=_finite
+    )
 
 
 def _finite(text: str) -> float:

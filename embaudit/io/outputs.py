@@ -43,23 +43,44 @@ def writable(path: AnyPath, *, force: bool) -> Path:
         has_folder = target.parent.is_dir()
     # Links in a circle are a RuntimeError before Python 3.13.
     except (OSError, RuntimeError) as error:
-        raise InputError(f"{path} cannot be written: {getattr(error, 'strerror', None) or error}.") from error
+        raise InputError(
+            f"{path} cannot be written: {getattr(error, 'strerror', None) or error}."
+        ) from error
     if is_directory:
-        raise must_be("the output", "a file", f"the directory {path}", "name a file in it")
+        raise must_be(
+            "the output", "a file", f"the directory {path}", "name a file in it"
+        )
     # The name as it is: following it leads to the file, pipe or device behind a stream.
     is_stream = os.path.abspath(path).startswith(STREAMS)  # noqa: PTH100
     if is_stream or (is_there and not is_file):
-        raise must_be("the output", "a regular file", f"{path}, a device, pipe or stream", "name a file of its own")
+        raise must_be(
+            "the output",
+            "a regular file",
+            f"{path}, a device, pipe or stream",
+            "name a file of its own",
+        )
     if not has_folder:
-        raise must_be("the folder of the output", "there already", target.parent, "create it first")
+        raise must_be(
+            "the folder of the output",
+            "there already",
+            target.parent,
+            "create it first",
+        )
     if not isinstance(force, bool):
         raise must_be("force", "True or False", repr(force))
     if is_there and not force:
-        raise must_be("the output", "a file that does not exist yet", path, "overwrite it with --force")
+        raise must_be(
+            "the output",
+            "a file that does not exist yet",
+            path,
+            "overwrite it with --force",
+        )
     return target
 
 
-def written_whole(path: AnyPath, *, force: bool = False, mode: str = "wb") -> AbstractContextManager[Any]:
+def written_whole(
+    path: AnyPath, *, force: bool = False, mode: str = "wb"
+) -> AbstractContextManager[Any]:
     """Open a file that appears under its name only when the block ends well.
 
     What is written goes to a temporary file in the same folder, which takes the name in one step at
@@ -94,7 +115,12 @@ def written_whole(path: AnyPath, *, force: bool = False, mode: str = "wb") -> Ab
     suffix = as_path(path, "the output").suffix
     # What is text would lie there as it is, and nothing could open it.
     if mode == "w" and suffix.lower() in PACKED:
-        raise must_be("the output", f"a name without {suffix}", path, "it is written as text; pack it afterwards")
+        raise must_be(
+            "the output",
+            f"a name without {suffix}",
+            path,
+            "it is written as text; pack it afterwards",
+        )
     return _written_whole(writable(path, force=force), mode, force=force)
 
 
@@ -104,7 +130,11 @@ def _written_whole(target: Path, mode: str, *, force: bool) -> Iterator[IO[Any]]
     _remove_stale(target)
     temporary = target.with_name(f"{_part_prefix(target)}{secrets.token_hex(4)}.part")
     # Half a letter, which UTF-8 does not know, becomes what JSON calls it.
-    text = {"encoding": "utf-8", "errors": "backslashreplace", "newline": ""} if mode == "w" else {}
+    text = (
+        {"encoding": "utf-8", "errors": "backslashreplace", "newline": ""}
+        if mode == "w"
+        else {}
+    )
     try:
         file: IO[Any] = temporary.open(mode.replace("w", "x"), **text)  # type: ignore[call-overload]
     except OSError as error:
@@ -135,7 +165,9 @@ def _failures_worded(target: Path) -> Iterator[None]:
 
 
 def _cannot(target: Path, error: OSError) -> InputError:
-    return InputError(f"{target} cannot be written: {error.strerror or 'no space left, or the file is too large'}.")
+    return InputError(
+        f"{target} cannot be written: {error.strerror or 'no space left, or the file is too large'}."
+    )
 
 
 def _named(temporary: Path, target: Path, *, force: bool) -> None:
@@ -155,10 +187,17 @@ def _named(temporary: Path, target: Path, *, force: bool) -> None:
             os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
             temporary.replace(target)
     except FileExistsError as error:
-        spare = target.with_name(f"{target.stem[:50]}-{secrets.token_hex(4)}{target.suffix}")
+        spare = target.with_name(
+            f"{target.stem[:50]}-{secrets.token_hex(4)}{target.suffix}"
+        )
         temporary.replace(spare)
         got = f"{target}, which somebody else made meanwhile"
-        raise must_be("the output", "a file that does not exist yet", got, f"the result lies in {spare}") from error
+        raise must_be(
+            "the output",
+            "a file that does not exist yet",
+            got,
+            f"the result lies in {spare}",
+        ) from error
 
 
 def _part_prefix(target: Path) -> str:

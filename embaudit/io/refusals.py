@@ -24,8 +24,14 @@ MAGIC = {
     b"IxF": ("a FAISS index", ".faiss"),
 }
 """First bytes of files of known formats; renaming one helps."""
-_SENTENCES: dict[str, Any] = tomllib.loads(files("embaudit.io").joinpath("foreign.toml").read_text(encoding="utf-8"))
-ADVICE = {suffix: (row["what"], row["remedy"]) for row in _SENTENCES["advice"] for suffix in row["suffixes"]}
+_SENTENCES: dict[str, Any] = tomllib.loads(
+    files("embaudit.io").joinpath("foreign.toml").read_text(encoding="utf-8")
+)
+ADVICE = {
+    suffix: (row["what"], row["remedy"])
+    for row in _SENTENCES["advice"]
+    for suffix in row["suffixes"]
+}
 """By suffix: what a file is, and what to do."""
 BINARY = (".npz", ".npy", ".h5", ".hdf5", ".h5ad", ".keras", ".parquet", ".pq", ".feather", ".arrow", ".ipc", ".arrows",
           ".safetensors", ".gguf", ".faiss", ".index", ".onnx")  # fmt: skip
@@ -36,9 +42,18 @@ OUT = "model.safetensors"
 """File name of converted weights, which readers of a folder look for."""
 STATES = ("state_dict", "model_state_dict", "model_state", "model", "net", "network")
 """Under which keys training loops keep weights beside other things; Lightning under the first."""
-BESIDE = ("epoch", "optimizer", "optimizer_state_dict", "step", "iteration", "scheduler")
+BESIDE = (
+    "epoch",
+    "optimizer",
+    "optimizer_state_dict",
+    "step",
+    "iteration",
+    "scheduler",
+)
 """Keys of what they keep there, too."""
-PLAIN = re.compile(r"collections OrderedDict|torch\._utils _rebuild_\w+|torch \w+Storage|torch(\._tensor)? \w+")
+PLAIN = re.compile(
+    r"collections OrderedDict|torch\._utils _rebuild_\w+|torch \w+Storage|torch(\._tensor)? \w+"
+)
 """Imports of a pickle that holds weights alone."""
 CONVERSIONS = {
     ".kv": "gensim", ".model": "words", ".pt": "torch", ".pth": "torch", ".ckpt": "torch", ".pkl": "live",
@@ -66,21 +81,48 @@ numpy.save('vectors.npy', [index.get_item_vector(i) for i in range(index.get_n_i
         pickled = pickled_checkpoint(path)
         if pickled is not None:
             return pickled
-        inside = sorted(str(file) for at in ("*", "*/*") for file in path.glob(at) if file.suffix.lower() in suffixes)
+        inside = sorted(
+            str(file)
+            for at in ("*", "*/*")
+            for file in path.glob(at)
+            if file.suffix.lower() in suffixes
+        )
         name = f"name the file in it{': ' * bool(inside)}{listed(inside, 4)}"
         remedy = f"{name}; folders are read of tables, of safetensors checkpoints and of ALS models of Spark"
-        return must_be("the input", "a model or vectors", f"{path}, a folder without a model that is known", remedy)
+        return must_be(
+            "the input",
+            "a model or vectors",
+            f"{path}, a folder without a model that is known",
+            remedy,
+        )
     suffix = path.suffix.lower()
     if suffix in ADVICE:
         what, remedy = ADVICE[suffix]
-        return must_be("the input", "a model or vectors", f"{path}, {what}", remedy.format(path=str(path)))
+        return must_be(
+            "the input",
+            "a model or vectors",
+            f"{path}, {what}",
+            remedy.format(path=str(path)),
+        )
     beginning = first_bytes(path)
-    kind, ending = next((hint for magic, hint in MAGIC.items() if beginning.startswith(magic)), ("", ""))
+    kind, ending = next(
+        (hint for magic, hint in MAGIC.items() if beginning.startswith(magic)), ("", "")
+    )
     if kind:
         remedy = f"rename it so that it ends in {ending}"
-        return must_be("the input", "a file whose name tells its format", f"{path}, which is {kind}", remedy)
+        return must_be(
+            "the input",
+            "a file whose name tells its format",
+            f"{path}, which is {kind}",
+            remedy,
+        )
     remedy = "write the vectors as .npy or .parquet, or name its format with --format if it is one of these"
-    return must_be("the input", "a model in a format known by its suffix: " + " ".join(suffixes), path, remedy)
+    return must_be(
+        "the input",
+        "a model in a format known by its suffix: " + " ".join(suffixes),
+        path,
+        remedy,
+    )
 
 
 def refuse_foreign(path: Path, *, needs: str = "a model or vectors") -> None:
@@ -100,12 +142,24 @@ def refuse_foreign(path: Path, *, needs: str = "a model or vectors") -> None:
     """
     beginning, suffix = first_bytes(path, 256), path.suffix.lower()
     if suffix == ".gz" and plain_suffix(path) in BINARY:
-        raise must_be("the input", needs, f"{path}, a packed file", f"unpack it with: gunzip {path}")
+        raise must_be(
+            "the input",
+            needs,
+            f"{path}, a packed file",
+            f"unpack it with: gunzip {path}",
+        )
     if plain_suffix(path) == ".mtx" or beginning.startswith(b"%%MatrixMarket"):
         what, remedy = ADVICE[".mtx"]
-        raise must_be("the input", needs, f"{path}, {what}", remedy.format(path=str(path)))
+        raise must_be(
+            "the input", needs, f"{path}, {what}", remedy.format(path=str(path))
+        )
     if suffix == ".bin" and beginning.startswith(ZEROS):
-        raise must_be("the input", needs, f"{path}, an index of hnswlib by its first bytes", ADVICE[".hnsw"][1])
+        raise must_be(
+            "the input",
+            needs,
+            f"{path}, an index of hnswlib by its first bytes",
+            ADVICE[".hnsw"][1],
+        )
     # No pickle goes on with a zero; an integer of four bytes may, such as the width of a network.
     is_pickle = beginning.startswith(BEGINNINGS) and beginning[2:3] != b"\0"
     # PyTorch keeps a pickle in a zip archive.
@@ -122,14 +176,22 @@ def pickled_checkpoint(folder: Path) -> InputError | None:
     >>> pickled_checkpoint(Path("no-such-folder")) is None
     True
     """
-    checkpoint = next((path for name in CHECKPOINTS for path in sorted(folder.glob(name))), None)
-    return None if checkpoint is None else _refusal(checkpoint, name=str(checkpoint), out=str(folder / OUT))
+    checkpoint = next(
+        (path for name in CHECKPOINTS for path in sorted(folder.glob(name))), None
+    )
+    return (
+        None
+        if checkpoint is None
+        else _refusal(checkpoint, name=str(checkpoint), out=str(folder / OUT))
+    )
 
 
 def _refusal(path: Path, *, name: str | None = None, out: str = OUT) -> InputError:
     """Build the error that names the conversion."""
     name, shard = name or path.name, PART.search(path.name)
-    conversion = CONVERSIONS.get(path.suffix.lower(), "torch" if path.suffix == ".bin" else "live")
+    conversion = CONVERSIONS.get(
+        path.suffix.lower(), "torch" if path.suffix == ".bin" else "live"
+    )
     words: dict[str, object] = {"name": name, "out": out}
     # All shards are converted into one file.
     if shard is not None:
@@ -148,10 +210,22 @@ def _of_torch(path: Path) -> dict[str, object]:
     try:
         # Operations of the pickle are listed, none is run: imports and texts in it tell what it holds.
         with zipfile.ZipFile(path) as archive:
-            name = next(name for name in archive.namelist() if name.endswith("data.pkl"))
-            operations = [(code.name, value) for code, value, _ in pickletools.genops(archive.read(name))]
+            name = next(
+                name for name in archive.namelist() if name.endswith("data.pkl")
+            )
+            operations = [
+                (code.name, value)
+                for code, value, _ in pickletools.genops(archive.read(name))
+            ]
     # Older files are no archives.
-    except (OSError, ValueError, StopIteration, RuntimeError, zipfile.BadZipFile, zlib.error):
+    except (
+        OSError,
+        ValueError,
+        StopIteration,
+        RuntimeError,
+        zipfile.BadZipFile,
+        zlib.error,
+    ):
         operations = []
     imports = [str(value) for code, value in operations if code == "GLOBAL"]
     texts = {value for code, value in operations if "UNICODE" in code}
@@ -160,4 +234,8 @@ def _of_torch(path: Path) -> dict[str, object]:
     key = next((candidate for candidate in sure if candidate in texts), None)
     safe = all(PLAIN.fullmatch(candidate) for candidate in imports)
     shard = f"[{key!r}]" if key is not None else "" if safe else ".state_dict()"
-    return {"safe": safe, "part": shard, "trust": "" if safe else _SENTENCES["pickle"]["trust"]}
+    return {
+        "safe": safe,
+        "part": shard,
+        "trust": "" if safe else _SENTENCES["pickle"]["trust"],
+    }

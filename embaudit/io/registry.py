@@ -100,7 +100,13 @@ def read(
         return reading_of(contents, request, name, where)
 
 
-def look(path: AnyPath | Sequence[AnyPath], *, kind: str = "auto", format: str | None = None, **options: Any) -> Intake:  # noqa: A002
+def look(
+    path: AnyPath | Sequence[AnyPath],
+    *,
+    kind: str = "auto",
+    format: str | None = None,  # noqa: A002
+    **options: Any,
+) -> Intake:
     """Report what `read` would make of a file, from its headers alone: no numbers of vectors are read.
 
     Parameters are those of `load`; what only the numbers show, damage for instance, is not seen.
@@ -108,7 +114,11 @@ def look(path: AnyPath | Sequence[AnyPath], *, kind: str = "auto", format: str |
     with _opened(path, kind, format, options) as (where, name, contents, request):
         _, intake = _beside(contents, request, name, where)
         norm, link = contents.norm, contents.link
-        fits = norm is not None and link is not None and norm.norm.fits(link, contents.fields["right"].shape[-1] or 0)
+        fits = (
+            norm is not None
+            and link is not None
+            and norm.norm.fits(link, contents.fields["right"].shape[-1] or 0)
+        )
         return norm.recorded(intake) if norm is not None and fits else intake
 
 
@@ -122,7 +132,10 @@ def require_options(request: Request, options: Sequence[str], what: str) -> None
 
 @contextmanager
 def _opened(
-    path: AnyPath | Sequence[AnyPath], kind: str, name: str | None, options: dict[str, Any]
+    path: AnyPath | Sequence[AnyPath],
+    kind: str,
+    name: str | None,
+    options: dict[str, Any],
 ) -> Iterator[tuple[Path, str, Contents, Request]]:
     """Open a file in its format: where it lies, the format, its fields and the options; every error names the file."""
     (where, files), request = located(path), Request.of(kind, options)
@@ -131,32 +144,69 @@ def _opened(
             _require_another(Path(request.left), files or (where,))
         with naming(str(where)):
             # The tables inside an encoder are no embeddings of texts or images, unless the caller names one.
-            encoder = refusal_of(where) if where.is_dir() and not files and request.weight is None else None
+            encoder = (
+                refusal_of(where)
+                if where.is_dir() and not files and request.weight is None
+                else None
+            )
             if encoder is not None:
                 raise encoder
-            entry = named("tables") if files else detected(where) if name is None else named(name)
+            entry = (
+                named("tables")
+                if files
+                else detected(where)
+                if name is None
+                else named(name)
+            )
             of_vectors = entry.holds.startswith("vectors")
-            require_options(request, (*entry.options, *["left"] * of_vectors), f"{entry.name} files")
-            within = request if of_vectors or isinstance(request.left, str) else replace(request, left=None)
-            contents: Contents = getattr(module_of(entry), entry.reader)(where, within, *([files] if files else []))
-            tokens = {} if files else tokens_beside(where if where.is_dir() else where.parent, contents)
-            contents = replace(contents, fields={**contents.fields, **tokens}, files=contents.files or (str(where),))
+            require_options(
+                request, (*entry.options, *["left"] * of_vectors), f"{entry.name} files"
+            )
+            within = (
+                request
+                if of_vectors or isinstance(request.left, str)
+                else replace(request, left=None)
+            )
+            contents: Contents = getattr(module_of(entry), entry.reader)(
+                where, within, *([files] if files else [])
+            )
+            tokens = (
+                {}
+                if files
+                else tokens_beside(where if where.is_dir() else where.parent, contents)
+            )
+            contents = replace(
+                contents,
+                fields={**contents.fields, **tokens},
+                files=contents.files or (str(where),),
+            )
             # Where files hold one table, the left side is another; elsewhere an array, or a file if none has its name.
             held = {
                 *(source.name for source in contents.fields.values()),
                 *(array.name for array in contents.left_over),
             }
-            apart = of_vectors or not isinstance(request.left, str) or request.left not in held
-            contents, request = with_left(contents, request) if apart else (contents, request)
+            apart = (
+                of_vectors
+                or not isinstance(request.left, str)
+                or request.left not in held
+            )
+            contents, request = (
+                with_left(contents, request) if apart else (contents, request)
+            )
             yield where, entry.name, contents.of_kind(request.kind), request
     except OSError as error:
-        raise InputError(with_urls(f"{where} cannot be read: {error.strerror or error}.")) from error
+        raise InputError(
+            with_urls(f"{where} cannot be read: {error.strerror or error}.")
+        ) from error
 
 
 def _require_another(left: Path, files: Sequence[Path]) -> None:
     """Refuse one file as both sides: rows that are compared with each other are one table."""
     if any(file.samefile(left) for file in files):
-        got, remedy = f"{left}, which holds this one", "for rows compared with each other say --compared=dot instead"
+        got, remedy = (
+            f"{left}, which holds this one",
+            "for rows compared with each other say --compared=dot instead",
+        )
         raise must_be("left", "a file of the other side", got, remedy)
 
 
@@ -176,23 +226,38 @@ def with_left(contents: Contents, request: Request) -> tuple[Contents, Request]:
         other, name = left, GIVEN
     else:
         columns = {"transpose": "right"} if request.transposes("left") else {}
-        with _opened(left, "auto", None, {"ignore": request.ignore, **columns}) as (where, _, other, _):
+        with _opened(left, "auto", None, {"ignore": request.ignore, **columns}) as (
+            where,
+            _,
+            other,
+            _,
+        ):
             name = str(where)
     if "left" in {*other.fields, *contents.fields}:
         side = "left" if "left" in other.fields else "what stands beside left"
-        raise must_be(side, "vectors of one side", "a model of both", "give the vectors of one")
+        raise must_be(
+            side, "vectors of one side", "a model of both", "give the vectors of one"
+        )
     fields = {
-        field.replace("right", "left"): replace(source, name=source.name and f"{source.name} of {name}")
+        field.replace("right", "left"): replace(
+            source, name=source.name and f"{source.name} of {name}"
+        )
         for field, source in other.fields.items()
         if field.startswith("right")
     }
     fields["left"] = replace(fields["left"], name=name)
-    contents = replace(contents, fields={**fields, **contents.fields}, files=(*contents.files, *other.files))
+    contents = replace(
+        contents,
+        fields={**fields, **contents.fields},
+        files=(*contents.files, *other.files),
+    )
     # The kind is that of the file alone.
     return contents, replace(request, left=None, kind="auto")
 
 
-def reading_of(contents: Contents, request: Request, name: str, where: Path | None = None) -> Reading:
+def reading_of(
+    contents: Contents, request: Request, name: str, where: Path | None = None
+) -> Reading:
     """Make a model of contents and of what the caller said beside them, and the report of both.
 
     Parameters
@@ -211,17 +276,24 @@ def reading_of(contents: Contents, request: Request, name: str, where: Path | No
     model, norm = _finished(contents.model(), request, contents.norm)
     # Where neither file nor caller says how one table was trained, the files of an encoder beside it may.
     told = (model.objective, request.objective, request.link, request.compared)
-    is_open = model.left_side is None and model.link == "identity" and told == (None,) * 4
+    is_open = (
+        model.left_side is None and model.link == "identity" and told == (None,) * 4
+    )
     encoder = encoder_of(where.parent) if where is not None and is_open else None
     if encoder is not None and not encoder[0]:
         intake = replace(intake, left_over=(*intake.left_over, Part(UNNORMALISED, "")))
     elif encoder is not None:
-        model, intake = with_objective(model, encoder[0]), intake.beside(Part(encoder[1], "objective"))
+        model, intake = (
+            with_objective(model, encoder[0]),
+            intake.beside(Part(encoder[1], "objective")),
+        )
     intake = intake.of(model, declared=request.given)
     return Reading(model, intake if norm is None else norm.recorded(intake), norm)
 
 
-def _beside(contents: Contents, request: Request, name: str, where: Path | None) -> tuple[Request, Intake]:
+def _beside(
+    contents: Contents, request: Request, name: str, where: Path | None
+) -> tuple[Request, Intake]:
     """Report a file, and the files and numbers that the caller gave beside it.
 
     Ids that are the name of an array of the file are read with it, so that the request says nothing of them any more.
@@ -229,50 +301,95 @@ def _beside(contents: Contents, request: Request, name: str, where: Path | None)
     """
     arrays = {source.name for source in contents.fields.values()}
     ids = {option: getattr(request, option) for option in ("ids", "left_ids")}
-    inside: dict[str, Any] = {x: None for x, value in ids.items() if isinstance(value, str) and value in arrays}
+    inside: dict[str, Any] = {
+        x: None
+        for x, value in ids.items()
+        if isinstance(value, str) and value in arrays
+    }
     request, intake = replace(request, **inside), contents.intake(name, where)
-    values = {option: getattr(request, option) for option in ELSEWHERE if getattr(request, option) is not None}
-    paths = {option: str(value) for option, value in values.items() if isinstance(value, (str, os.PathLike))}
-    intake = intake.beside(*(Part(paths.get(option, GIVEN), ELSEWHERE[option]) for option in values))
-    parts = tuple(replace(mapping, name=with_urls(mapping.name)) for mapping in intake.parts)
-    return request, replace(intake, parts=parts, files=tuple(map(with_urls, (*intake.files, *paths.values()))))
+    values = {
+        option: getattr(request, option)
+        for option in ELSEWHERE
+        if getattr(request, option) is not None
+    }
+    paths = {
+        option: str(value)
+        for option, value in values.items()
+        if isinstance(value, (str, os.PathLike))
+    }
+    intake = intake.beside(
+        *(Part(paths.get(option, GIVEN), ELSEWHERE[option]) for option in values)
+    )
+    parts = tuple(
+        replace(mapping, name=with_urls(mapping.name)) for mapping in intake.parts
+    )
+    return request, replace(
+        intake,
+        parts=parts,
+        files=tuple(map(with_urls, (*intake.files, *paths.values()))),
+    )
 
 
-def _finished(model: FactorModel, request: Request, norm: StoredNorm | None) -> tuple[FactorModel, StoredNorm | None]:
+def _finished(
+    model: FactorModel, request: Request, norm: StoredNorm | None
+) -> tuple[FactorModel, StoredNorm | None]:
     """Add what the file or object could not say, and its norm where that stands before the head."""
     from embaudit.io.tables.rows import read_counts, read_ids, read_labels
 
-    changes: dict[str, Any] = {name: getattr(request, name) for name in ("link", "objective")}
+    changes: dict[str, Any] = {
+        name: getattr(request, name) for name in ("link", "objective")
+    }
     # Errors below call rows by these names.
-    roles = request.left_name or model.title("left"), request.right_name or model.title("right")
+    roles = (
+        request.left_name or model.title("left"),
+        request.right_name or model.title("right"),
+    )
     model = model if roles == model.roles else model.replace(roles=roles)
     for role, ids, counts in (
         ("left", request.left_ids, request.left_counts), ("right", request.ids, request.right_counts)
     ):  # fmt: skip
         if ids is not None:
             # Counts are found by ids.
-            model = model.replace(**{f"{role}_ids": read_ids(ids, len(model.side(role)), what=model.title(role))})
+            model = model.replace(
+                **{
+                    f"{role}_ids": read_ids(
+                        ids, len(model.side(role)), what=model.title(role)
+                    )
+                }
+            )
         if counts is not None:
             changes[f"{role}_counts"] = read_counts(counts, model.side(role))
     if request.labels is not None:
-        changes["right_names"] = read_labels(request.labels, model.n_right, what=model.title("right"))
+        changes["right_names"] = read_labels(
+            request.labels, model.n_right, what=model.title("right")
+        )
     changes = {name: value for name, value in changes.items() if value is not None}
     if request.compared is not None and request.link is not None:
-        raise must_be("link", "left out beside compared, which says it", repr(request.link))
+        raise must_be(
+            "link", "left out beside compared, which says it", repr(request.link)
+        )
     if request.objective is not None:
         training(request.objective)
     # A link that contradicts the words for the training is refused before anything is changed.
     if request.link is not None:
         sides = 1 if model.left_side is None and request.inputs is None else 2
-        require_agreement(request.objective, Link.of(request.link), sides=sides, is_declared=True)
+        require_agreement(
+            request.objective, Link.of(request.link), sides=sides, is_declared=True
+        )
     model = comparing(model, request.compared)
     model = model.replace(**changes) if changes else model
-    model = with_objective(model, request.objective) if request.inputs is None else model
+    model = (
+        with_objective(model, request.objective) if request.inputs is None else model
+    )
     if norm is None and request.norm not in (None, NONE):
         what = "asked of a checkpoint in safetensors files or GGUF"
         raise must_be("norm", what, repr(request.norm), "leave it out")
     # What is named stands before the head, or is refused; what was only there must fit.
-    norm = norm if norm is not None and (request.norm or norm.norm.fits(model.link, model.rank)) else None
+    norm = (
+        norm
+        if norm is not None and (request.norm or norm.norm.fits(model.link, model.rank))
+        else None
+    )
     model = model if norm is None else model.replace(final_norm=norm.norm)
     return _with_left(model, request), norm
 
@@ -292,17 +409,34 @@ def _with_left(model: FactorModel, request: Request) -> FactorModel:
     norm = model.final_norm
     if request.states is not None and norm is None:
         remedy = "give what reaches the head with --inputs"
-        raise must_be("a head that states are given for", "one whose final norm is known", "one of none", remedy)
+        raise must_be(
+            "a head that states are given for",
+            "one whose final norm is known",
+            "one of none",
+            remedy,
+        )
     if request.states is not None and request.inputs is not None:
-        raise InputError("inputs must be left out beside states, which the final norm makes inputs of.")
+        raise InputError(
+            "inputs must be left out beside states, which the final norm makes inputs of."
+        )
     if model.left_side is not None:
-        raise InputError(f"inputs must be left out here; the model has {model.title('left')}s of its own.")
-    rows = load(rows, kind="vectors").right if isinstance(rows, (str, os.PathLike)) else rows
+        raise InputError(
+            f"inputs must be left out here; the model has {model.title('left')}s of its own."
+        )
+    rows = (
+        load(rows, kind="vectors").right
+        if isinstance(rows, (str, os.PathLike))
+        else rows
+    )
     if request.states is not None and norm is not None:
         rows = as_factors(rows, "states")
         if rows.shape[1] != norm.width:
             wanted = f"vectors of {norm.width} numbers, as wide as the final norm"
-            raise must_be("states", wanted, rows.shape[1], "give what reaches that norm")
+            raise must_be(
+                "states", wanted, rows.shape[1], "give what reaches that norm"
+            )
         rows = np.asarray(norm.applied(rows), np.result_type(rows.dtype, np.float32))
     link = None if model.link.is_assumed else model.link
-    return model.replace(left=rows, roles=(request.left_name or "input", model.title("right")), link=link)
+    return model.replace(
+        left=rows, roles=(request.left_name or "input", model.title("right")), link=link
+    )

@@ -54,15 +54,23 @@ def fetched(url: str) -> Path:
     try:
         from fsspec.core import url_to_fs
     except ImportError as error:
-        raise InputError(f"reading {url} needs fsspec: pip install 'embaudit[remote]'.") from error
+        raise InputError(
+            f"reading {url} needs fsspec: pip install 'embaudit[remote]'."
+        ) from error
     try:
         files, inside = url_to_fs(url)
     except ImportError as error:
         raise InputError(f"reading {url} needs another library: {error}.") from error
     except ValueError as error:
         scheme = url.partition(":")[0]
-        raise must_be("the URL", "of a scheme that fsspec knows, such as s3, gs or https", repr(scheme)) from error
-    if "file" in (files.protocol if isinstance(files.protocol, tuple) else (files.protocol,)):
+        raise must_be(
+            "the URL",
+            "of a scheme that fsspec knows, such as s3, gs or https",
+            repr(scheme),
+        ) from error
+    if "file" in (
+        files.protocol if isinstance(files.protocol, tuple) else (files.protocol,)
+    ):
         return Path(inside)
     try:
         paths = [inside] if files.isfile(inside) else files.find(inside)
@@ -72,14 +80,19 @@ def fetched(url: str) -> Path:
         state = " ".join(str(files.ukey(each)) for each in paths)
         copied, copy = _copies.get(url, ("", Path()))
         if copied != state or not copy.exists():
-            copy = Path(tempfile.mkdtemp(dir=_folder().name), inside.rstrip("/").rpartition("/")[2])
+            copy = Path(
+                tempfile.mkdtemp(dir=_folder().name),
+                inside.rstrip("/").rpartition("/")[2],
+            )
             files.get(inside, str(copy), recursive=paths != [inside])
             _copies[url] = state, copy
     except InputError:
         raise
     # Each file system raises what its library does.
     except Exception as error:
-        raise InputError(f"{url} cannot be read: {error or type(error).__name__}.") from error
+        raise InputError(
+            f"{url} cannot be read: {error or type(error).__name__}."
+        ) from error
     return copy
 
 
@@ -98,7 +111,9 @@ def naming(path: str) -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        sentence = with_urls(error.sentence if path in error.sentence else f"{path}: {error.sentence}")
+        sentence = with_urls(
+            error.sentence if path in error.sentence else f"{path}: {error.sentence}"
+        )
         if sentence == error.sentence:
             raise
         raise type(error)(sentence) from error

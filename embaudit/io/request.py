@@ -13,7 +13,13 @@ from embaudit.model.final_norm import NormKind
 
 Kind: TypeAlias = Literal["auto", "factors", "head", "vectors"]
 Transpose: TypeAlias = Literal["none", "left", "right", "both"]
-ALIASES = {"right": "weight", "embedding": "left", "user_ids": "left_ids", "item_ids": "ids", "item_names": "labels"}
+ALIASES = {
+    "right": "weight",
+    "embedding": "left",
+    "user_ids": "left_ids",
+    "item_ids": "ids",
+    "item_names": "labels",
+}
 """Other names of options: factors are right of `left`, inputs of a head are embedded, rows are users or items."""
 
 
@@ -90,18 +96,35 @@ class Request:
         InputError
             For an unknown kind or option, or one that is given under two names.
         """
-        options = {name: value for name, value in options.items() if value is not None or name not in ALIASES}
-        twice = next((alias for alias, name in ALIASES.items() if {alias, name} <= set(options)), None)
+        options = {
+            name: value
+            for name, value in options.items()
+            if value is not None or name not in ALIASES
+        }
+        twice = next(
+            (alias for alias, name in ALIASES.items() if {alias, name} <= set(options)),
+            None,
+        )
         if twice is not None:
-            raise InputError(f"{ALIASES[twice]} must be left out beside {twice}, which is the same.")
-        if kind == "vectors" and "left" not in options and {"bias", "left_bias"} & {*options}:
-            raise InputError("bias must be left out beside --kind=vectors, which have none.")
+            raise InputError(
+                f"{ALIASES[twice]} must be left out beside {twice}, which is the same."
+            )
+        if (
+            kind == "vectors"
+            and "left" not in options
+            and {"bias", "left_bias"} & {*options}
+        ):
+            raise InputError(
+                "bias must be left out beside --kind=vectors, which have none."
+            )
         kind = "head" if "embedding" in options and kind == "auto" else kind
         options = {ALIASES.get(name, name): value for name, value in options.items()}
         names = [field.name for field in fields(cls) if field.name != "kind"]
         unknown = [name for name in options if name not in names]
         if unknown:
-            raise KeywordError(str(unknown_keyword("load", unknown[0], ["kind", "format", *names])))
+            raise KeywordError(
+                str(unknown_keyword("load", unknown[0], ["kind", "format", *names]))
+            )
         transpose = options.get("transpose")
         if isinstance(transpose, bool):
             transpose = "both" if transpose else "none"
@@ -110,12 +133,18 @@ class Request:
             require_one_of(transpose, "transpose", get_args(Transpose))
         ignore = options.get("ignore")
         ignore = (ignore,) if isinstance(ignore, str) else ignore and tuple(ignore)
-        return cls(**{**options, "kind": kind, "transpose": transpose, "ignore": ignore})
+        return cls(
+            **{**options, "kind": kind, "transpose": transpose, "ignore": ignore}
+        )
 
     @property
     def given(self) -> tuple[str, ...]:
         """Names of the options that were given."""
-        return tuple(f.name for f in fields(self) if f.name != "kind" and getattr(self, f.name) is not None)
+        return tuple(
+            f.name
+            for f in fields(self)
+            if f.name != "kind" and getattr(self, f.name) is not None
+        )
 
     def ignores(self, name: str) -> bool:
         """Return whether an array is to be left out.

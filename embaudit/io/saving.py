@@ -61,7 +61,9 @@ def link_of(text: str) -> Link:
     except InputError:
         raise
     except (TypeError, ValueError) as error:
-        raise must_be("the stored link", "one that embaudit wrote", repr(text), "save it again") from error
+        raise must_be(
+            "the stored link", "one that embaudit wrote", repr(text), "save it again"
+        ) from error
 
 
 def fields_in(metadata: Mapping[str, str], kind: Kind) -> dict[str, Any]:
@@ -74,7 +76,11 @@ def fields_in(metadata: Mapping[str, str], kind: Kind) -> dict[str, Any]:
     """
     link = link_of(metadata[LINK]) if LINK in metadata else None
     # Vectors are multiplied by nothing: a link between two sides says nothing of them.
-    link = None if kind == "vectors" and link is not None and link.compares is None else link
+    link = (
+        None
+        if kind == "vectors" and link is not None and link.compares is None
+        else link
+    )
     fields = {"link": link, "objective": metadata.get(OBJECTIVE)}
     return {name: value for name, value in fields.items() if value is not None}
 
@@ -128,7 +134,11 @@ class Draft:
     def tokens_are(self) -> str:
         """Field that names the rows where a format has one name a row: titles stand in for ids if each is unique."""
         names = self.fields.get("right_names")
-        stand_in = self.fields.get("right_ids") is None and names is not None and len(np.unique(names)) == len(names)
+        stand_in = (
+            self.fields.get("right_ids") is None
+            and names is not None
+            and len(np.unique(names)) == len(names)
+        )
         return "right_names" if stand_in else "right_ids"
 
     @property
@@ -140,14 +150,20 @@ class Draft:
     def losses(self, room: frozenset[str]) -> dict[str, str]:
         """Describe the fields that would be lost in a format that has room for the right factors and `room`."""
         (user, item), compares = self.roles, self.link.compares
-        stored = {name for name in (*LABELS, "final_norm") if self.fields.get(name) is not None} | set(self.streams)
+        stored = {
+            name
+            for name in (*LABELS, "final_norm")
+            if self.fields.get(name) is not None
+        } | set(self.streams)
         words = {
             "left": f"{user} factors",
             "right_bias": f"the {item} bias",
             "right_ids": "ids",
             "right_names": "titles",
             "right_counts": "counts",
-            "link": f"the comparison of rows by {compares}" if compares else f"the {self.link} link",
+            "link": f"the comparison of rows by {compares}"
+            if compares
+            else f"the {self.link} link",
             "final_norm": "the final norm",
         }
         if LINK in self.metadata:
@@ -173,20 +189,32 @@ def save(model: FactorModel | Draft, path: AnyPath, *, force: bool = False) -> N
         If the suffix names no format that can be written, the file exists, or the format cannot hold the model.
     """
     if not isinstance(model, FactorModel | Draft):
-        raise must_be("the model", "a FactorModel", type(model).__name__, "make one of an object with from_object")
+        raise must_be(
+            "the model",
+            "a FactorModel",
+            type(model).__name__,
+            "make one of an object with from_object",
+        )
     path = as_path(path, "the output")
     draft = Draft.of(model) if isinstance(model, FactorModel) else model
     entry, suffix = writer_of(path), plain_suffix(path)
     # Two sides have one format; of other losses, the formats that have room for the whole draft are named.
     losses = draft.losses(room_in(entry, draft))
     if "left" in losses:
-        got, remedy = " and ".join(draft.roles), "save it as .npz, or keep one side only"
-        raise must_be(f"a model saved as {suffix}", "one side only", f"{got} factors", remedy)
+        got, remedy = (
+            " and ".join(draft.roles),
+            "save it as .npz, or keep one side only",
+        )
+        raise must_be(
+            f"a model saved as {suffix}", "one side only", f"{got} factors", remedy
+        )
     if losses:
         usable = [x for x in FORMATS if x.writes and x.is_usable]
         roomy = [x.suffixes[0] for x in usable if not draft.losses(room_in(x, draft))]
         needed = f"a file that can record {next(iter(losses.values()))}"
-        raise must_be("the output", needed, f"a {suffix} file", f"write {' or '.join(roomy)}")
+        raise must_be(
+            "the output", needed, f"a {suffix} file", f"write {' or '.join(roomy)}"
+        )
     with written_whole(path, force=force) as file:
         getattr(module_of(entry), entry.writer)(file, draft)
 
@@ -201,11 +229,15 @@ def stored_side(path: Path, side: str) -> Callable[[slice], NDArray[Any]]:
     """Return a reader of consecutive rows of a side of a file that `save` wrote; those of plain arrays stay there."""
     if plain_suffix(path) in (".npz", ".npy", ".safetensors"):
         arrays = open_arrays(path)
-        return arrays.place(side if side in arrays.tensors else next(iter(arrays.tensors))).rows
+        return arrays.place(
+            side if side in arrays.tensors else next(iter(arrays.tensors))
+        ).rows
     return load(path, kind="vectors").right.__getitem__
 
 
-def require_output(path: AnyPath, *, sides: Literal[1, 2] = 1, force: bool = False) -> None:
+def require_output(
+    path: AnyPath, *, sides: Literal[1, 2] = 1, force: bool = False
+) -> None:
     """Refuse an output that `save` could not write, before the work that leads to it.
 
     Parameters
@@ -234,5 +266,9 @@ def require_output(path: AnyPath, *, sides: Literal[1, 2] = 1, force: bool = Fal
     entry = writer_of(path)
     module_of(entry)
     if sides == 2 and entry.module != "native":
-        raise must_be("the output", f"a file that ends in {FORMATS[0].suffixes[0]}, which holds both sides", path)
+        raise must_be(
+            "the output",
+            f"a file that ends in {FORMATS[0].suffixes[0]}, which holds both sides",
+            path,
+        )
     writable(path, force=force)

@@ -71,7 +71,11 @@ def _along(x: Matrix, rows: Indices, basis: Floats) -> Floats:
     def fill(block: slice) -> None:
         projections[block] = unit_rows(x[rows[block]]) @ basis
 
-    list(parallel_map(fill, row_blocks(len(rows), x.shape[1], budget=PASS_BYTES), in_threads=True))
+    list(
+        parallel_map(
+            fill, row_blocks(len(rows), x.shape[1], budget=PASS_BYTES), in_threads=True
+        )
+    )
     return projections
 
 
@@ -96,7 +100,9 @@ def duplicate_representatives(x: Matrix, rows: Indices) -> Indices:
     >>> duplicate_representatives(np.array([[1.0, 0.0], [0.0, 1.0], [2.0, 0.0], [0.0, -1.0]]), np.arange(4)).tolist()
     [0, 1, 0, 3]
     """
-    marks = _along(x, rows, np.random.default_rng(0).standard_normal((x.shape[1], MARKS)))
+    marks = _along(
+        x, rows, np.random.default_rng(0).standard_normal((x.shape[1], MARKS))
+    )
     # Products wrap around, as those of a hash may.
     keys = np.rint(marks * CELLS).astype(np.int64) @ np.cumprod(np.full(MARKS, ODD))
     # A stable sort keeps rows of one key in order, so that the first of each run is the first of them all.
@@ -107,7 +113,9 @@ def duplicate_representatives(x: Matrix, rows: Indices) -> Indices:
     first[order] = np.repeat(order[np.concatenate([[0], begins])], lengths)
     later = np.flatnonzero(first != np.arange(len(rows)))
     # Keys may collide, which verifying tells; a copy at the edge of a cell is missed.
-    same = pair_cosines(x, x, np.column_stack([rows[first[later]], rows[later]])) >= 1 - resolution(x.shape[1])
+    same = pair_cosines(
+        x, x, np.column_stack([rows[first[later]], rows[later]])
+    ) >= 1 - resolution(x.shape[1])
     first[later[~same]] = later[~same]
     return first
 
@@ -145,7 +153,11 @@ def near_pairs(x: Matrix, rows: Indices, least: float) -> Indices | None:
     reach = float(np.sqrt(2 - 2 * least) * (1 + 1e-6) + 1e-12)
     # Eight dimensions in which directions spread most: no pair within reach is lost, few others come with it.
     pairs = _within(reach, _along(x, rows, _widest(x, rows)))
-    return None if pairs is None else np.asarray(pairs[pair_cosines(x, x, rows[pairs]) > least])
+    return (
+        None
+        if pairs is None
+        else np.asarray(pairs[pair_cosines(x, x, rows[pairs]) > least])
+    )
 
 
 def _within(reach: float, points: Floats) -> Indices | None:
@@ -154,9 +166,19 @@ def _within(reach: float, points: Floats) -> Indices | None:
     # which takes longer to load than thousands of rows to search.
     order = np.argsort(points[:, 0])
     along = points[order, 0]
-    behind = [np.flatnonzero(along[step:] - along[:-step] <= reach) for step in range(1, BESIDE + 1)]
+    behind = [
+        np.flatnonzero(along[step:] - along[:-step] <= reach)
+        for step in range(1, BESIDE + 1)
+    ]
     if not len(behind[-1]):
-        return np.sort(np.concatenate([order[np.column_stack([i, i + step])] for step, i in enumerate(behind, 1)]))
+        return np.sort(
+            np.concatenate(
+                [
+                    order[np.column_stack([i, i + step])]
+                    for step, i in enumerate(behind, 1)
+                ]
+            )
+        )
     from scipy.spatial import cKDTree
 
     tree, some = cKDTree(points), spread(len(points))
@@ -178,7 +200,11 @@ def _widest(x: Matrix, rows: Indices) -> Floats:
     some = unit_rows(x[rows[spread(len(rows))]])
     # Threads of the BLAS wait for each other longer than so few rows take.
     with one_blas_thread():
-        return np.asarray(np.linalg.svd(some - some.mean(axis=0), full_matrices=False)[2][:DIMENSIONS].T)
+        return np.asarray(
+            np.linalg.svd(some - some.mean(axis=0), full_matrices=False)[2][
+                :DIMENSIONS
+            ].T
+        )
 
 
 def cluster_representatives(n: int, pairs: Indices) -> Indices:

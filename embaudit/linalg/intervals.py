@@ -46,7 +46,11 @@ def mean_interval(values: Floats, draws: float) -> tuple[float, float]:
     mean, n = float(values.mean()), len(values)
     if math.isinf(draws):
         return mean, mean
-    half = float(stdtrit(n - 1, 1 - TAIL) * values.std(ddof=1)) / math.sqrt(draws) if n > 1 else math.inf
+    half = (
+        float(stdtrit(n - 1, 1 - TAIL) * values.std(ddof=1)) / math.sqrt(draws)
+        if n > 1
+        else math.inf
+    )
     return mean - half, mean + half
 
 
@@ -96,7 +100,9 @@ def standard_error(draws: Floats) -> float:
     return float(draws.std(ddof=1) / np.sqrt(len(draws))) if len(draws) > 1 else 0.0
 
 
-def jackknife_margin(replicates: Floats, n_intervals: int = 1, *, beside: float = 0.0) -> Floats:
+def jackknife_margin(
+    replicates: Floats, n_intervals: int = 1, *, beside: float = 0.0
+) -> Floats:
     """Compute half the width of a 95 % interval from what an estimate is without each group of entities in turn.
 
     Parameters
@@ -118,10 +124,16 @@ def jackknife_margin(replicates: Floats, n_intervals: int = 1, *, beside: float 
     n_groups = len(replicates)
     # Delete-a-group jackknife: `(g − 1)/g Σ (θ_i − θ̄)²`; what else was drawn is independent and adds its variance.
     error = np.sqrt((n_groups - 1) * replicates.var(axis=0) + beside**2)
-    return np.asarray(np.nan_to_num(error * float(stdtrit(n_groups - 1, 1 - TAIL / n_intervals)), nan=np.inf))
+    return np.asarray(
+        np.nan_to_num(
+            error * float(stdtrit(n_groups - 1, 1 - TAIL / n_intervals)), nan=np.inf
+        )
+    )
 
 
-def leave_out_means(values: Floats, ends: NDArray[np.integer], groups: NDArray[np.integer]) -> Floats:
+def leave_out_means(
+    values: Floats, ends: NDArray[np.integer], groups: NDArray[np.integer]
+) -> Floats:
     """Average values of pairs without each group of entities in turn, at either end; NaN where no pair remains.
 
     Parameters
@@ -147,6 +159,12 @@ def leave_out_means(values: Floats, ends: NDArray[np.integer], groups: NDArray[n
     sums, counts = (
         table.sum() - table.sum(axis=0) - table.sum(axis=1) + table.diagonal()
         for weights in (values[defined], None)
-        for table in [np.bincount(cells, weights, minlength=n_groups**2).reshape(n_groups, n_groups)]
+        for table in [
+            np.bincount(cells, weights, minlength=n_groups**2).reshape(
+                n_groups, n_groups
+            )
+        ]
     )
-    return np.asarray(np.divide(sums, counts, out=np.full(n_groups, np.nan), where=counts > 0))
+    return np.asarray(
+        np.divide(sums, counts, out=np.full(n_groups, np.nan), where=counts > 0)
+    )

@@ -59,11 +59,15 @@ class Mapped:
         def computed(chunk: slice) -> tuple[slice, Matrix]:
             result = np.empty((chunk.stop - chunk.start, self.width), dtype=self.dtype)
             for rows, block in cached_blocks(self.x, chunk):
-                result[rows.start - chunk.start : rows.stop - chunk.start] = self.function(block)
+                result[rows.start - chunk.start : rows.stop - chunk.start] = (
+                    self.function(block)
+                )
             return chunk, result
 
         # Long rows are worth the way back from another process; short ones stay in threads of this one.
-        yield from parallel_map(computed, row_blocks(*self.x.shape), in_threads=self.x.shape[1] < LONG)
+        yield from parallel_map(
+            computed, row_blocks(*self.x.shape), in_threads=self.x.shape[1] < LONG
+        )
 
     def stored(self) -> Matrix:
         """Compute all rows, as precise as they are stored."""

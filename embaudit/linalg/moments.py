@@ -73,12 +73,20 @@ class Moments:
     @cached_property
     def right_inverse(self) -> Matrix | None:
         """(k, r) T with `R T = I`, where it proves that long rows span all the r dimensions that they can."""
-        if self.inverse_root is not None or self.route == "gram" or len(self.mean) <= WIDE:
+        if (
+            self.inverse_root is not None
+            or self.route == "gram"
+            or len(self.mean) <= WIDE
+        ):
             return self.inverse_root
         rows = self.centred_root[: self.n_rows - 1]
         inverse = _right_inverse(rows)
         size = float(np.sqrt(self.n_rows) * np.linalg.norm(self.mean))
-        return frozen(inverse) if inverse is not None and _spans(rows, inverse, size, self.precision) else None
+        return (
+            frozen(inverse)
+            if inverse is not None and _spans(rows, inverse, size, self.precision)
+            else None
+        )
 
     @cached_property
     def rank(self) -> int:
@@ -91,7 +99,9 @@ class Moments:
         """
         row = np.sqrt(self.n_rows) * self.mean
         if self.right_inverse is not None:
-            rank = _rank_by_inverse(self.centred_root, self.right_inverse, row, self.precision)
+            rank = _rank_by_inverse(
+                self.centred_root, self.right_inverse, row, self.precision
+            )
             if rank is not None:
                 return rank
         s = np.linalg.svd(self.root, compute_uv=False)
@@ -110,7 +120,11 @@ class Moments:
         """Columns that hold one number other than 0 in every row, as a bias kept inside the factors needs."""
         spread = np.linalg.norm(self.centred_root, axis=0)
         level = np.sqrt(self.n_rows) * np.abs(self.mean)
-        return tuple(np.flatnonzero((level > 0) & (spread <= 16 * self.precision * level)).tolist())
+        return tuple(
+            np.flatnonzero(
+                (level > 0) & (spread <= 16 * self.precision * level)
+            ).tolist()
+        )
 
 
 def _spans(root: Matrix, inverse: Matrix, size: float, precision: float) -> bool:
@@ -118,10 +132,14 @@ def _spans(root: Matrix, inverse: Matrix, size: float, precision: float) -> bool
 
     In Frobenius norms no singular value is larger than `‖R‖`, and none smaller than `1/‖R⁻¹‖`.
     """
-    return bool(1 / np.linalg.norm(inverse) > precision * np.hypot(np.linalg.norm(root), size))
+    return bool(
+        1 / np.linalg.norm(inverse) > precision * np.hypot(np.linalg.norm(root), size)
+    )
 
 
-def _rank_by_inverse(root: Matrix, inverse: Matrix, row: Vector, precision: float) -> int | None:
+def _rank_by_inverse(
+    root: Matrix, inverse: Matrix, row: Vector, precision: float
+) -> int | None:
     """Count the dimensions of the rows of a root and of one more by an inverse; None where its norm leaves it open.
 
     With T of r columns in the span of the rows of R, `R T = I`, and the part w'' of the row w at right angles to these,
@@ -148,7 +166,11 @@ def _rank_by_inverse(root: Matrix, inverse: Matrix, row: Vector, precision: floa
     k, r = (int(size) for size in inverse.shape)
     if r == k:
         return k
-    along, spread, length = row @ inverse, float(np.linalg.norm(root)), float(np.linalg.norm(row))
+    along, spread, length = (
+        row @ inverse,
+        float(np.linalg.norm(root)),
+        float(np.linalg.norm(row)),
+    )
     # `w T R` is the part of w within the span of R's rows.
     beyond = float(np.linalg.norm(row - along @ root[:r]))
     # The largest singular value is at least ‖R‖/√r and ‖w‖: a rest below the precision of that adds no dimension.
@@ -183,7 +205,9 @@ def moments(x: Matrix, *, normalise: bool = False) -> Moments:
     """
     use_gram = x.dtype == np.float32 and x.size > AFFORDABLE
     k = x.shape[1]
-    precision = max(k * EPS, float(np.finfo(x.dtype).eps), np.sqrt(k * EPS) if use_gram else 0.0)
+    precision = max(
+        k * EPS, float(np.finfo(x.dtype).eps), np.sqrt(k * EPS) if use_gram else 0.0
+    )
     if not use_gram:
         mean, root = _by_qr(x, normalise=normalise)
         return Moments(len(x), frozen(mean), frozen(root), precision, "qr")
@@ -192,11 +216,17 @@ def moments(x: Matrix, *, normalise: bool = False) -> Moments:
     if k <= WIDE or not 0 < sizes.max() <= EVEN**2 * sizes.min():
         return Moments(len(x), frozen(mean), frozen(gram_root(gram)), precision, "gram")
     roots = _triangles(gram)
-    if roots is not None and _spans(*roots, float(np.sqrt(len(x)) * np.linalg.norm(mean)), precision):
+    if roots is not None and _spans(
+        *roots, float(np.sqrt(len(x)) * np.linalg.norm(mean)), precision
+    ):
         root, inverse = map(frozen, roots)
-        return Moments(len(x), frozen(mean), root, precision, "gram", inverse_root=inverse)
+        return Moments(
+            len(x), frozen(mean), root, precision, "gram", inverse_root=inverse
+        )
     s, vt = _spectrum(gram)
-    return Moments(len(x), frozen(mean), frozen(s[:, None] * vt), precision, "gram", (s, vt))
+    return Moments(
+        len(x), frozen(mean), frozen(s[:, None] * vt), precision, "gram", (s, vt)
+    )
 
 
 def _spectrum(gram: Floats) -> tuple[Vector, Matrix]:
@@ -276,14 +306,24 @@ def outlined(x: Matrix) -> Moments | None:
     # Rows at equal distances, in float64: their rank is a lower bound of that of all rows.
     sampled, (total, squares) = moments(x[::every]), _column_sums(x)
     mean, most = total / n, float(np.sqrt(squares.sum()))
-    if sampled.inverse_root is None or not _spans(sampled.centred_root, sampled.inverse_root, most, sampled.precision):
+    if sampled.inverse_root is None or not _spans(
+        sampled.centred_root, sampled.inverse_root, most, sampled.precision
+    ):
         return None
     roots = _triangles(_single_gram(x, mean))
     if roots is None:
         return None
     root, inverse = map(frozen, roots)
     lengths = frozen(np.sqrt(squares))
-    return Moments(n, frozen(mean), root, sampled.precision, "gram", inverse_root=inverse, lengths=lengths)
+    return Moments(
+        n,
+        frozen(mean),
+        root,
+        sampled.precision,
+        "gram",
+        inverse_root=inverse,
+        lengths=lengths,
+    )
 
 
 def _single_gram(x: Matrix, mean: Floats) -> Floats:
@@ -300,7 +340,9 @@ def _single_gram(x: Matrix, mean: Floats) -> Floats:
 def _move_to_mean(gram: Floats, shift: Floats, n: int) -> None:
     """Turn the products of n rows about a point into those about their mean, which lies at a shift from it."""
     for start in range(0, len(gram), STRIP):
-        gram[start:, start : start + STRIP] -= n * np.outer(shift[start:], shift[start : start + STRIP])
+        gram[start:, start : start + STRIP] -= n * np.outer(
+            shift[start:], shift[start : start + STRIP]
+        )
 
 
 def _column_sums(x: Matrix) -> tuple[Floats, Floats]:
@@ -348,7 +390,9 @@ def _chunk_blocks(x: Matrix, chunk: slice, *, normalise: bool) -> Iterator[Float
 def _centred_gram(x: Matrix, *, normalise: bool) -> tuple[Vector, Floats]:
     """Accumulate sums about a provisional mean, so that a large mean does not cancel the spread."""
     k = x.shape[1]
-    origin = next(iter(_chunk_blocks(x, slice(0, min(4096, len(x))), normalise=normalise))).mean(axis=0)
+    origin = next(
+        iter(_chunk_blocks(x, slice(0, min(4096, len(x))), normalise=normalise))
+    ).mean(axis=0)
 
     def sums(chunk: slice) -> tuple[Floats, Floats]:
         gram, total = np.zeros((k, k)), np.zeros(k)

@@ -20,7 +20,15 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from embaudit.core.checked import Flags, Floats, Indices, Matrix, Vector, as_count, as_rows
+from embaudit.core.checked import (
+    Flags,
+    Floats,
+    Indices,
+    Matrix,
+    Vector,
+    as_count,
+    as_rows,
+)
 from embaudit.core.parallel import parallel_map, row_blocks
 from embaudit.errors import must_be
 from embaudit.linalg.pairs import pair_cosines
@@ -93,8 +101,14 @@ class TopK:
             place = self.keep + np.arange(len(row)) - np.repeat(starts, counts)
             shape = (len(touched), self.keep + int(counts.max()))
             values, columns = np.full(shape, -np.inf), np.full(shape, -1, dtype=np.intp)
-            values[:, : self.keep], columns[:, : self.keep] = self.values[touched], self.columns[touched]
-            values[line, place], columns[line, place] = value, np.where(value > -np.inf, column, -1)
+            values[:, : self.keep], columns[:, : self.keep] = (
+                self.values[touched],
+                self.columns[touched],
+            )
+            values[line, place], columns[line, place] = (
+                value,
+                np.where(value > -np.inf, column, -1),
+            )
             # Later columns stand last, so that a stable sort keeps equals in the order of their columns.
             order = np.argsort(-values, axis=1, kind="stable")[:, : self.keep]
             self.values[touched] = np.take_along_axis(values, order, axis=1)
@@ -128,7 +142,12 @@ SIZES = (1e-15, 1e15)
 
 
 def two_stage_topk(
-    x: Rows, rows: Indices, keep: int, first: Indices | None = None, *, spare: int | None = None
+    x: Rows,
+    rows: Indices,
+    keep: int,
+    first: Indices | None = None,
+    *,
+    spare: int | None = None,
 ) -> tuple[TopK, Flags]:
     """Find the `keep` largest cosines of some rows with all others, and tell which lists are settled.
 
@@ -160,7 +179,9 @@ def two_stage_topk(
     ([[1]], [True])
     """
     queries = unit_rows(x[rows], none=0)
-    n_candidates = keep + (SPARE + x.shape[1] // COLUMNS_A_SPARE if spare is None else spare)
+    n_candidates = keep + (
+        SPARE + x.shape[1] // COLUMNS_A_SPARE if spare is None else spare
+    )
     bounds = _upper_bounds(x, rows, queries.astype(np.float32), n_candidates, first)
     exact = _exact(x, queries, bounds, keep)
     order = np.lexsort((bounds.columns, -exact), axis=1)[:, :keep]
@@ -188,9 +209,17 @@ def _exact(x: Rows, queries: Floats, bounds: TopK, keep: int) -> Floats:
         def fill(batch: slice) -> None:
             units = unit_rows(x[bounds.columns[row[batch], place[batch]]])
             cosines = np.clip(np.einsum("mk,mk->m", queries[row[batch]], units), -1, 1)
-            exact[row[batch], place[batch]] = np.where(np.isnan(cosines), -np.inf, cosines)
+            exact[row[batch], place[batch]] = np.where(
+                np.isnan(cosines), -np.inf, cosines
+            )
 
-        list(parallel_map(fill, row_blocks(len(row), x.shape[1], budget=LOOKED_UP), in_threads=True))
+        list(
+            parallel_map(
+                fill,
+                row_blocks(len(row), x.shape[1], budget=LOOKED_UP),
+                in_threads=True,
+            )
+        )
 
     foremost = np.arange(bounds.keep) < keep
     look_up(np.broadcast_to(foremost, exact.shape))
@@ -198,7 +227,9 @@ def _exact(x: Rows, queries: Floats, bounds: TopK, keep: int) -> Floats:
     return exact
 
 
-def _upper_bounds(x: Rows, rows: Indices, queries: Singles, keep: int, first: Indices | None) -> TopK:
+def _upper_bounds(
+    x: Rows, rows: Indices, queries: Singles, keep: int, first: Indices | None
+) -> TopK:
     """Find the `keep` largest upper bounds of cosines of each query, a block of rows at a time."""
     own, n = rows if first is None else first[rows], len(rows)
     best, waiting = TopK(n, keep), list[Hits]()
@@ -216,17 +247,34 @@ def _upper_bounds(x: Rows, rows: Indices, queries: Singles, keep: int, first: In
             tile *= inverse
             if not even:
                 tile += slack
-            itself = np.flatnonzero((own[batch] >= block.start) & (own[batch] < block.stop))
+            itself = np.flatnonzero(
+                (own[batch] >= block.start) & (own[batch] < block.stop)
+            )
             tile[itself, own[batch][itself] - block.start] = -np.inf
             # Rounded down, or float32 might round the threshold up beyond a bound.
-            threshold = np.nextafter((best.threshold[batch] - even).astype(np.float32), np.float32(-np.inf))
+            threshold = np.nextafter(
+                (best.threshold[batch] - even).astype(np.float32), np.float32(-np.inf)
+            )
             row, column, value = topk_above(tile, threshold, keep)
-            parts.append((row + batch.start, column + block.start, value.astype(np.float64) + even))
+            parts.append(
+                (
+                    row + batch.start,
+                    column + block.start,
+                    value.astype(np.float64) + even,
+                )
+            )
         return parts
 
     # Neither the numbers of a block nor its cosines may take much room.
-    size = min(MAX_SINGLE_BLOCK, max(MIN_SINGLE_BLOCK, TILE // max(1, n)), max(MIN_SINGLE_BLOCK, NUMBERS // x.shape[1]))
-    for parts in parallel_map(above, (slice(start, min(start + size, len(x))) for start in range(0, len(x), size))):
+    size = min(
+        MAX_SINGLE_BLOCK,
+        max(MIN_SINGLE_BLOCK, TILE // max(1, n)),
+        max(MIN_SINGLE_BLOCK, NUMBERS // x.shape[1]),
+    )
+    for parts in parallel_map(
+        above,
+        (slice(start, min(start + size, len(x))) for start in range(0, len(x), size)),
+    ):
         waiting += parts
         # A few hits more, against a threshold that is a little old, take less time than a merge for each block.
         if sum(len(row) for row, _, _ in waiting) >= n * WAITING:
@@ -309,8 +357,17 @@ class NeighbourLists:
         """Return the lists of the `n` nearest of them."""
         if n >= self.indices.shape[1]:
             return self
-        after = np.where(np.isnan(self.runner_up), np.nan, np.nan_to_num(self.cosines[:, n], nan=-np.inf))
-        return replace(self, indices=self.indices[:, :n], cosines=self.cosines[:, :n], runner_up=after)
+        after = np.where(
+            np.isnan(self.runner_up),
+            np.nan,
+            np.nan_to_num(self.cosines[:, n], nan=-np.inf),
+        )
+        return replace(
+            self,
+            indices=self.indices[:, :n],
+            cosines=self.cosines[:, :n],
+            runner_up=after,
+        )
 
     def of(self, which: Indices) -> NeighbourLists:
         """Return some of the lists, by their position."""
@@ -329,22 +386,37 @@ class NeighbourLists:
         [1, 0, 0, 1]
         """
         listed = self.indices >= 0
-        standing = listed & (first[self.indices] == self.indices) & (self.indices != first[self.rows, None])
+        standing = (
+            listed
+            & (first[self.indices] == self.indices)
+            & (self.indices != first[self.rows, None])
+        )
         enough = np.count_nonzero(standing, axis=1) > n
         place = np.argsort(~standing, axis=1, kind="stable")[:, : n + 1]
         indices, cosines = (
             np.take_along_axis(self.indices, place, axis=1),
             np.take_along_axis(self.cosines, place, axis=1),
         )
-        lists = replace(self, indices=indices[:, :n], cosines=cosines[:, :n], runner_up=cosines[:, -1].copy())
+        lists = replace(
+            self,
+            indices=indices[:, :n],
+            cosines=cosines[:, :n],
+            runner_up=cosines[:, -1].copy(),
+        )
         rest = np.flatnonzero(~enough)
         if not len(rest):
             return lists
         again = neighbours(self.searched, n, rows=self.rows[rest], first=first)
         if len(rest) == len(self.rows):
             return again
-        lists = replace(lists, indices=lists.indices.copy(), cosines=lists.cosines.copy())
-        lists.indices[rest], lists.cosines[rest], lists.runner_up[rest] = again.indices, again.cosines, again.runner_up
+        lists = replace(
+            lists, indices=lists.indices.copy(), cosines=lists.cosines.copy()
+        )
+        lists.indices[rest], lists.cosines[rest], lists.runner_up[rest] = (
+            again.indices,
+            again.cosines,
+            again.runner_up,
+        )
         return lists
 
     def kept_in(self, other: NeighbourLists, *, tie: float = TIE) -> Flags:
@@ -369,7 +441,11 @@ class NeighbourLists:
         [True, True, True, True]
         """
         if not np.array_equal(self.rows, other.rows):
-            raise must_be("the lists compared", "of the same rows", f"{len(self.rows)} and {len(other.rows)} others")
+            raise must_be(
+                "the lists compared",
+                "of the same rows",
+                f"{len(self.rows)} and {len(other.rows)} others",
+            )
         is_entry = self.indices >= 0
         # One column of the other lists at a time: all at once would be m × N × N flags.
         stays = np.zeros(self.indices.shape, dtype=bool)
@@ -379,12 +455,16 @@ class NeighbourLists:
         row, place = np.nonzero(is_entry & ~stays)
         pairs = np.column_stack([self.rows[row], self.indices[row, place]])
         last = np.nan_to_num(other.cosines, nan=np.inf).min(axis=1)
-        stays[row, place] = pair_cosines(other.searched, other.searched, pairs) >= last[row] - tie
+        stays[row, place] = (
+            pair_cosines(other.searched, other.searched, pairs) >= last[row] - tie
+        )
         return stays
 
     def overlap(self, other: NeighbourLists, *, tie: float = TIE) -> float:
         """Share of the neighbours that are kept in other lists."""
-        return int(np.count_nonzero(self.kept_in(other, tie=tie))) / max(1, int(np.count_nonzero(self.indices >= 0)))
+        return int(np.count_nonzero(self.kept_in(other, tie=tie))) / max(
+            1, int(np.count_nonzero(self.indices >= 0))
+        )
 
 
 def _blocks(n_rows: int, rank: int, keep: int) -> Iterator[slice]:
@@ -413,7 +493,9 @@ def _search(x: Rows, rows: Indices, keep: int, first: Indices | None) -> TopK:
     return best
 
 
-def _search_in_float64(x: Rows, rows: Indices, keep: int, first: Indices | None) -> TopK:
+def _search_in_float64(
+    x: Rows, rows: Indices, keep: int, first: Indices | None
+) -> TopK:
     """Search in float64 alone."""
     queries, best = unit_rows(x[rows], none=0), TopK(len(rows), keep)
     own = rows if first is None else first[rows]
@@ -486,11 +568,15 @@ def require_length(n: int | None, n_rows: int) -> None:
     """
     if n is not None and as_count(n, "n_neighbours") >= max(n_rows, 2):
         raise must_be(
-            "n_neighbours", f"an integer from 1 to {n_rows - 1:,}, as lists hold others of {n_rows:,} rows", n
+            "n_neighbours",
+            f"an integer from 1 to {n_rows - 1:,}, as lists hold others of {n_rows:,} rows",
+            n,
         )
 
 
-def neighbours(x: Rows, n: int = 10, *, rows: ArrayLike | None = None, first: Indices | None = None) -> NeighbourLists:
+def neighbours(
+    x: Rows, n: int = 10, *, rows: ArrayLike | None = None, first: Indices | None = None
+) -> NeighbourLists:
     """Find the exact `n` nearest rows by cosine.
 
     Parameters
@@ -516,8 +602,15 @@ def neighbours(x: Rows, n: int = 10, *, rows: ArrayLike | None = None, first: In
         ...
     embaudit.errors.InputError: first must be a vector of 3 row numbers; got 2.
     """
-    if len(getattr(x, "shape", ())) != 2 or (isinstance(x, np.ndarray) and x.dtype.kind not in "fiu"):
-        raise must_be("x", "a matrix of real numbers", f"{type(x).__name__}", "np.asarray makes one of rows")
+    if len(getattr(x, "shape", ())) != 2 or (
+        isinstance(x, np.ndarray) and x.dtype.kind not in "fiu"
+    ):
+        raise must_be(
+            "x",
+            "a matrix of real numbers",
+            f"{type(x).__name__}",
+            "np.asarray makes one of rows",
+        )
     if len(x) < 2:
         raise must_be("the number of rows", "at least 2 to have neighbours", len(x))
     n = as_count(n, "the number of neighbours", most=len(x) - 1)
@@ -527,7 +620,13 @@ def neighbours(x: Rows, n: int = 10, *, rows: ArrayLike | None = None, first: In
         raise must_be("first", f"a vector of {len(x)} row numbers", f"{len(first)}")
     if not len(queries):
         raise must_be("rows", "at least one row number", "none")
-    parts = [_search(x, queries[batch], n + 1, first) for batch in row_blocks(len(queries), x.shape[1])]
-    indices, cosines = (np.concatenate([getattr(top, name) for top in parts]) for name in ("columns", "values"))
+    parts = [
+        _search(x, queries[batch], n + 1, first)
+        for batch in row_blocks(len(queries), x.shape[1])
+    ]
+    indices, cosines = (
+        np.concatenate([getattr(top, name) for top in parts])
+        for name in ("columns", "values")
+    )
     listed = np.where(indices[:, :-1] < 0, np.nan, cosines[:, :-1])
     return NeighbourLists(queries, indices[:, :-1], listed, cosines[:, -1], x)

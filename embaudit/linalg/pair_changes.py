@@ -20,7 +20,13 @@ import numpy as np
 
 from embaudit.core.checked import Floats, Indices, Matrix
 from embaudit.core.parallel import row_blocks
-from embaudit.linalg.intervals import Z95, independent_draws, mean_interval, quantile_ranks, wilson_interval
+from embaudit.linalg.intervals import (
+    Z95,
+    independent_draws,
+    mean_interval,
+    quantile_ranks,
+    wilson_interval,
+)
 from embaudit.linalg.nearest import TIE
 from embaudit.linalg.pairs import n_pairs
 from embaudit.linalg.rows import float64_blocks
@@ -45,17 +51,30 @@ class CosineSums:
     @property
     def rms(self) -> float:
         """Root mean square of Δ."""
-        return float(np.sqrt(max(0.0, self.before_squared - 2 * self.product + self.after_squared) / self.total))
+        return float(
+            np.sqrt(
+                max(0.0, self.before_squared - 2 * self.product + self.after_squared)
+                / self.total
+            )
+        )
 
     @property
     def pearson(self) -> float:
         """Correlation of before and after."""
         n = self.total
-        variances = (self.before_squared - self.before**2 / n) * (self.after_squared - self.after**2 / n)
+        variances = (self.before_squared - self.before**2 / n) * (
+            self.after_squared - self.after**2 / n
+        )
         covariance = self.product - self.before * self.after / n
         # Below this the variance is the rounding of its own subtraction.
-        floor = abs((64 * np.finfo(float).eps * self.before_squared) * self.after_squared)
-        return float(np.clip(covariance / np.sqrt(variances), -1, 1)) if variances > floor else float("nan")
+        floor = abs(
+            (64 * np.finfo(float).eps * self.before_squared) * self.after_squared
+        )
+        return (
+            float(np.clip(covariance / np.sqrt(variances), -1, 1))
+            if variances > floor
+            else float("nan")
+        )
 
 
 def table_sums(before: Floats, after: Floats, *, symmetric: bool) -> CosineSums:
@@ -67,9 +86,19 @@ def table_sums(before: Floats, after: Floats, *, symmetric: bool) -> CosineSums:
     1.0
     """
     # Over ordered pairs; each row with itself adds 1 to every term, whatever the model.
-    terms = before.sum(), after.sum(), np.vdot(before, before), np.vdot(after, after), np.vdot(before, after)
+    terms = (
+        before.sum(),
+        after.sum(),
+        np.vdot(before, before),
+        np.vdot(after, after),
+        np.vdot(before, after),
+    )
     p, sums = len(before), [float(term) for term in terms]
-    return CosineSums(n_pairs(p), *((x - p) / 2 for x in sums)) if symmetric else CosineSums(before.size, *sums)
+    return (
+        CosineSums(n_pairs(p), *((x - p) / 2 for x in sums))
+        if symmetric
+        else CosineSums(before.size, *sums)
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +110,9 @@ class RowSums:
     gram: Floats
 
     def __add__(self, other: RowSums) -> RowSums:
-        return RowSums(self.count + other.count, self.total + other.total, self.gram + other.gram)
+        return RowSums(
+            self.count + other.count, self.total + other.total, self.gram + other.gram
+        )
 
     @classmethod
     def of(cls, unit: Matrix) -> RowSums:
@@ -106,12 +137,16 @@ def cross_gram(before: Matrix, after: Matrix) -> Floats:
     """Compute `BᵀC` of unit rows, those without direction counting as zero."""
     square = np.zeros((before.shape[1], after.shape[1]))
     for rows in row_blocks(len(before), square.size // len(square) + len(square)):
-        b, c = (_known(np.asarray(unit[rows], dtype=np.float64)) for unit in (before, after))
+        b, c = (
+            _known(np.asarray(unit[rows], dtype=np.float64)) for unit in (before, after)
+        )
         square += b.T @ c
     return square
 
 
-def pair_sums(before: Sequence[RowSums], after: Sequence[RowSums], cross: Sequence[Floats]) -> CosineSums:
+def pair_sums(
+    before: Sequence[RowSums], after: Sequence[RowSums], cross: Sequence[Floats]
+) -> CosineSums:
     """Sum the cosines over the pairs i < j of one side, or over all pairs of two sides.
 
     The sums are those of one side or of two, in the two models; `cross` is the (k, k) `BᵀC` of each side.
@@ -127,13 +162,23 @@ def pair_sums(before: Sequence[RowSums], after: Sequence[RowSums], cross: Sequen
         # Over ordered pairs Σ b_i·b_j = ‖Σ b‖², Σ (b_i·b_j)² = ‖BᵀB‖² and Σ (b_i·b_j)(c_i·c_j) = ‖BᵀC‖². Each counts
         # pairs twice and adds p ones, a row with itself.
         p = b[0].count
-        doubles = [float(np.square(x).sum()) for x in (b[0].total, c[0].total, b[0].gram, c[0].gram, cross[0])]
+        doubles = [
+            float(np.square(x).sum())
+            for x in (b[0].total, c[0].total, b[0].gram, c[0].gram, cross[0])
+        ]
         return CosineSums(n_pairs(p), *((value - p) / 2 for value in doubles))
     return CosineSums(
         b[0].count * b[1].count,
         float(b[0].total @ b[1].total),
         float(c[0].total @ c[1].total),
-        *(float((x * y).sum()) for x, y in ((b[0].gram, b[1].gram), (c[0].gram, c[1].gram), (cross[0], cross[1]))),
+        *(
+            float((x * y).sum())
+            for x, y in (
+                (b[0].gram, b[1].gram),
+                (c[0].gram, c[1].gram),
+                (cross[0], cross[1]),
+            )
+        ),
     )
 
 
@@ -199,7 +244,9 @@ class PairChanges:
     @property
     def sign_flips(self) -> float:
         """Share of pairs whose cosine changed sign."""
-        return float(np.count_nonzero(self.before * self.after < -ROUNDING) / len(self.before))
+        return float(
+            np.count_nonzero(self.before * self.after < -ROUNDING) / len(self.before)
+        )
 
     @property
     def spearman(self) -> float:
@@ -217,11 +264,16 @@ class PairChanges:
         if np.isinf(self.draws):
             return {}
         correlation, error = self._ranked
-        ends = np.clip([correlation - Z95 * error, correlation + Z95 * error], -1, 1).tolist()
+        ends = np.clip(
+            [correlation - Z95 * error, correlation + Z95 * error], -1, 1
+        ).tolist()
         return {
             "sign_flips": wilson_interval(self.sign_flips, self.draws),
             "spearman": (ends[0], ends[1]),
-            **{f"{level:g}": (low, high) for level, (_, low, high) in self._quantiles.items()},
+            **{
+                f"{level:g}": (low, high)
+                for level, (_, low, high) in self._quantiles.items()
+            },
         }
 
     @cached_property
@@ -229,14 +281,24 @@ class PairChanges:
         """Each quantile with the ends of its interval, which are 0 or 2 where pairs are too few."""
         n = len(self.sizes)
         # Between two order statistics, as numpy.quantile does; the ends of the interval are order statistics, too.
-        places = {level: (level * (n - 1), *quantile_ranks(n, level, self.draws)) for level in LEVELS}
-        needed = [place for at, low, high in places.values() for place in (int(at), ceil(at), low - 1, high - 1)]
+        places = {
+            level: (level * (n - 1), *quantile_ranks(n, level, self.draws))
+            for level in LEVELS
+        }
+        needed = [
+            place
+            for at, low, high in places.values()
+            for place in (int(at), ceil(at), low - 1, high - 1)
+        ]
         # Only these few places need to be in order.
         ordered = np.partition(self.sizes, np.unique(np.clip(needed, 0, n - 1)))
         result = {}
         for level, (at, low, high) in places.items():
             here, beyond = ordered[int(at)], ordered[ceil(at)]
-            ends = float(ordered[low - 1]) if low >= 1 else 0.0, float(ordered[high - 1]) if high <= n else 2.0
+            ends = (
+                float(ordered[low - 1]) if low >= 1 else 0.0,
+                float(ordered[high - 1]) if high <= n else 2.0,
+            )
             result[level] = (float(here + (at - int(at)) * (beyond - here)), *ends)
         return result
 
@@ -247,12 +309,17 @@ class PairChanges:
         A pair counts by the product of its own ranks and by what it adds to the ranks of the pairs above it: the
         influence function of the correlation (Croux & Dehon, Statistical Methods & Applications 19, 2010).
         """
-        (cells_before, x), (other, y) = self.ranks or cell_ranks(self.before), cell_ranks(self.after)
+        (cells_before, x), (other, y) = (
+            self.ranks or cell_ranks(self.before),
+            cell_ranks(self.after),
+        )
         scale = np.sqrt((x @ x) * (y @ y)) / len(x)
         if scale == 0:
             return float("nan"), float("nan")
         influence = x * y + _above(cells_before, y) + _above(other, x)
-        return float(x @ y / len(x) / scale), float(influence.std() / scale / np.sqrt(self.draws))
+        return float(x @ y / len(x) / scale), float(
+            influence.std() / scale / np.sqrt(self.draws)
+        )
 
 
 def cell_ranks(cosines: Floats) -> tuple[Indices, Floats]:
@@ -260,9 +327,13 @@ def cell_ranks(cosines: Floats) -> tuple[Indices, Floats]:
     lowest, width = float(cosines.min()), float(np.ptp(cosines))
     # Cosines that differ by rounding only have one rank.
     # Half a cell up, or rounding would decide whether the highest one is in the last cell or in the one before.
-    cells = ((cosines - lowest) * ((CELLS - 1) / width if width > TIE else 0.0) + 0.5).astype(np.intp)
+    cells = (
+        (cosines - lowest) * ((CELLS - 1) / width if width > TIE else 0.0) + 0.5
+    ).astype(np.intp)
     # Of few pairs most cells are empty; numbered anew, those that are not take less time.
-    cells = np.unique(cells, return_inverse=True)[1] if len(cells) < CELLS // 4 else cells
+    cells = (
+        np.unique(cells, return_inverse=True)[1] if len(cells) < CELLS // 4 else cells
+    )
     counts = np.bincount(cells)
     return cells, ((np.cumsum(counts) - counts / 2) / len(cosines) - 0.5)[cells]
 

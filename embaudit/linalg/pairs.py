@@ -19,7 +19,9 @@ AT_ONCE = 2**22
 """Entries of a side up to which all its rows are divided by their norms at once."""
 
 
-def pairs_or_all(pairs: ArrayLike | None, n_rows: int, n_columns: int | None = None) -> ArrayLike:
+def pairs_or_all(
+    pairs: ArrayLike | None, n_rows: int, n_columns: int | None = None
+) -> ArrayLike:
     """Return the pairs given, or else all of them where they are not too many.
 
     Examples
@@ -35,12 +37,25 @@ def pairs_or_all(pairs: ArrayLike | None, n_rows: int, n_columns: int | None = N
         return pairs
     count = n_pairs(n_rows, n_columns)
     if count > ALL_PAIRS:
-        remedy = "pass row numbers (m, 2), or see movement and range_summary, which sample"
-        raise must_be("pairs", f"named where there are more than {ALL_PAIRS:,}", f"None for {count:,}", remedy)
-    return all_pairs(n_rows) if n_columns is None else np.indices((n_rows, n_columns)).reshape(2, -1).T
+        remedy = (
+            "pass row numbers (m, 2), or see movement and range_summary, which sample"
+        )
+        raise must_be(
+            "pairs",
+            f"named where there are more than {ALL_PAIRS:,}",
+            f"None for {count:,}",
+            remedy,
+        )
+    return (
+        all_pairs(n_rows)
+        if n_columns is None
+        else np.indices((n_rows, n_columns)).reshape(2, -1).T
+    )
 
 
-def as_pairs(pairs: ArrayLike, n_rows: int, n_columns: int, *, differences: bool = False) -> NDArray[np.intp]:
+def as_pairs(
+    pairs: ArrayLike, n_rows: int, n_columns: int, *, differences: bool = False
+) -> NDArray[np.intp]:
     """Check that `pairs` are one pair or (m, 2) row numbers, the first below `n_rows`, the second below `n_columns`.
 
     With `differences` they may be four, (m, 4), for differences of rows of the first side.
@@ -55,19 +70,29 @@ def as_pairs(pairs: ArrayLike, n_rows: int, n_columns: int, *, differences: bool
     array([[0, 1, 1, 0]])
     """
     widths = [2, 4] if differences else [2]
-    expected = "integers of shape (m, 2)" + ", or (m, 4) for differences of rows" * differences
+    expected = (
+        "integers of shape (m, 2)" + ", or (m, 4) for differences of rows" * differences
+    )
     try:
         index = np.asarray(pairs)
     except ValueError as error:
         raise must_be("pairs", expected, "rows that differ in length") from error
     index = index[None] if index.ndim == 1 and len(index) in widths else index
-    if index.ndim != 2 or index.shape[1] not in widths or (index.size and index.dtype.kind not in "iu"):
+    if (
+        index.ndim != 2
+        or index.shape[1] not in widths
+        or (index.size and index.dtype.kind not in "iu")
+    ):
         raise must_be("pairs", expected, f"{index.dtype} of shape {index.shape}")
     last = n_columns if index.shape[1] == 2 else n_rows
     outside = (index < 0) | (index >= [n_rows, *[last] * (index.shape[1] - 1)])
     if outside.any():
         numbers = ", ".join(map(str, index[outside.any(axis=1)][0]))
-        raise must_be("pairs", f"row numbers from 0 to {n_rows - 1} and from 0 to {last - 1}", f"({numbers})")
+        raise must_be(
+            "pairs",
+            f"row numbers from 0 to {n_rows - 1} and from 0 to {last - 1}",
+            f"({numbers})",
+        )
     return index.astype(np.intp)
 
 
@@ -94,7 +119,10 @@ def pair_cosines(x: Rows, y: Rows, pairs: ArrayLike) -> Floats:
     """
     index = as_pairs(pairs, len(x), len(y))
     # Rows that many pairs share have their norms taken once.
-    shared = len(index) > len(x) + len(y) and max(math.prod(side.shape) for side in (x, y)) <= AT_ONCE
+    shared = (
+        len(index) > len(x) + len(y)
+        and max(math.prod(side.shape) for side in (x, y)) <= AT_ONCE
+    )
     sides = (x, y)
     if shared:
         sides = ((unit_x := unit_rows(x)), unit_x if y is x else unit_rows(y))
@@ -102,7 +130,9 @@ def pair_cosines(x: Rows, y: Rows, pairs: ArrayLike) -> Floats:
 
     def fill(rows: slice) -> None:
         ends = (side[column] for side, column in zip(sides, index[rows].T, strict=True))
-        np.einsum("ij,ij->i", *(ends if shared else map(unit_rows, ends)), out=cosines[rows])
+        np.einsum(
+            "ij,ij->i", *(ends if shared else map(unit_rows, ends)), out=cosines[rows]
+        )
 
     list(parallel_map(fill, row_blocks(len(index), 4 * x.shape[1]), in_threads=True))
     return np.clip(cosines, -1, 1)
@@ -141,7 +171,9 @@ def all_pairs(n_rows: int) -> NDArray[np.intp]:
     return np.column_stack(np.triu_indices(n_rows, 1))
 
 
-def draw_pairs(n_rows: int, size: int, *, n_columns: int | None = None, rng: RNG = 0) -> NDArray[np.intp]:
+def draw_pairs(
+    n_rows: int, size: int, *, n_columns: int | None = None, rng: RNG = 0
+) -> NDArray[np.intp]:
     """Draw different pairs uniformly, i < j of one side or (i, j) of two; all of them where there are no more.
 
     Of two sides, `n_rows` counts the left rows and `n_columns` the right ones. The result is (m, 2), in the order of
@@ -156,7 +188,11 @@ def draw_pairs(n_rows: int, size: int, *, n_columns: int | None = None, rng: RNG
         raise must_be("the number of rows", "at least 2 to form a pair", n_rows)
     as_count(size, "the number of pairs", least=0, most=MOST_COUNT)
     total = n_pairs(n_rows, n_columns)
-    numbers = np.arange(total) if total <= size else _draw_numbers(n_rows, size, n_columns, as_generator(rng))
+    numbers = (
+        np.arange(total)
+        if total <= size
+        else _draw_numbers(n_rows, size, n_columns, as_generator(rng))
+    )
     if n_columns is not None:
         return np.asarray(np.column_stack(np.divmod(numbers, n_columns)), np.intp)
     # From the last pair on, row n - 1 - r stands first in r pairs: those of numbers r (r - 1)/2 to before r (r + 1)/2.
@@ -165,7 +201,10 @@ def draw_pairs(n_rows: int, size: int, *, n_columns: int | None = None, rng: RNG
     # A root of more than 53 bits is rounded, by less than one.
     r -= r * (r - 1) // 2 > back
     r += r * (r + 1) // 2 <= back
-    return np.asarray(np.column_stack([n_rows - 1 - r, n_rows - 1 - (back - r * (r - 1) // 2)]), np.intp)
+    return np.asarray(
+        np.column_stack([n_rows - 1 - r, n_rows - 1 - (back - r * (r - 1) // 2)]),
+        np.intp,
+    )
 
 
 def distinct(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -180,7 +219,9 @@ def distinct(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.asarray(ranked[np.diff(ranked, prepend=-1) > 0])
 
 
-def _draw_numbers(n_rows: int, size: int, n_columns: int | None, draw: np.random.Generator) -> NDArray[np.int64]:
+def _draw_numbers(
+    n_rows: int, size: int, n_columns: int | None, draw: np.random.Generator
+) -> NDArray[np.int64]:
     """Draw the places of different pairs among all, in order."""
     i = draw.integers(n_rows, size=size)
     if n_columns is not None:
@@ -196,6 +237,11 @@ def _draw_numbers(n_rows: int, size: int, n_columns: int | None, draw: np.random
     # For pairs drawn twice others are drawn among the rest: before the r-th number left stand those drawn numbers that
     # exceed their own place by r at most. Aside, so that how many there are changes nothing drawn later.
     again = np.random.default_rng(numbers[:4].tolist())
-    rest = again.choice(n_pairs(n_rows, n_columns) - len(numbers), size - len(numbers), replace=False, shuffle=False)
+    rest = again.choice(
+        n_pairs(n_rows, n_columns) - len(numbers),
+        size - len(numbers),
+        replace=False,
+        shuffle=False,
+    )
     rest += np.searchsorted(numbers - np.arange(len(numbers)), rest, side="right")
     return np.sort(np.concatenate([numbers, rest]))

@@ -31,13 +31,19 @@ def each_chunk(x: Matrix, function: Callable[[slice], T]) -> Iterator[T]:
     return parallel_map(function, row_blocks(*x.shape))
 
 
-def cached_blocks(x: Matrix, chunk: slice, *, least: int = 1) -> Iterator[tuple[slice, Floats]]:
+def cached_blocks(
+    x: Matrix, chunk: slice, *, least: int = 1
+) -> Iterator[tuple[slice, Floats]]:
     """Yield `(rows, block)` of a chunk in float64, small enough to stay in the cache, of `least` rows where there are.
 
     The block is a buffer, overwritten by the next one.
     """
     buffer: Floats | None = None
-    for local in row_blocks(chunk.stop - chunk.start, x.shape[1], budget=max(CACHE_BYTES, 8 * least * x.shape[1])):
+    for local in row_blocks(
+        chunk.stop - chunk.start,
+        x.shape[1],
+        budget=max(CACHE_BYTES, 8 * least * x.shape[1]),
+    ):
         rows = slice(chunk.start + local.start, chunk.start + local.stop)
         buffer = np.empty((local.stop, x.shape[1])) if buffer is None else buffer
         block = buffer[: local.stop - local.start]
@@ -97,7 +103,12 @@ def _block_norms(block: Floats) -> Floats:
     extreme = (norms < 1e-140) | (norms > 1e140)
     if extreme.any():
         largest = np.abs(block[extreme]).max(axis=1, keepdims=True)
-        scaled = np.divide(block[extreme], largest, out=np.zeros_like(block[extreme]), where=largest > 0)
+        scaled = np.divide(
+            block[extreme],
+            largest,
+            out=np.zeros_like(block[extreme]),
+            where=largest > 0,
+        )
         norms[extreme] = largest[:, 0] * np.sqrt(np.einsum("ij,ij->i", scaled, scaled))
     return norms
 
@@ -106,7 +117,9 @@ def _block_norms(block: Floats) -> Floats:
 def unit_rows(x: Rows, *, none: float = np.nan) -> Floats: ...
 @overload
 def unit_rows(x: Rows, *, none: float = np.nan, dtype: DTypeLike) -> Matrix: ...
-def unit_rows(x: Rows, *, none: float = np.nan, dtype: DTypeLike = np.float64) -> NDArray[Any]:
+def unit_rows(
+    x: Rows, *, none: float = np.nan, dtype: DTypeLike = np.float64
+) -> NDArray[Any]:
     """Divide every row by its norm, computed in float64 whatever the result is stored as.
 
     Parameters
@@ -143,7 +156,9 @@ def _divide(block: Floats, none: float, unit: NDArray[Any]) -> None:
     if len(subnormal):
         # Division by the largest entry first: a subnormal norm has lost digits.
         scaled = block[subnormal] / np.abs(block[subnormal]).max(axis=1, keepdims=True)
-        unit[subnormal] = scaled / np.sqrt(np.einsum("ij,ij->i", scaled, scaled))[:, None]
+        unit[subnormal] = (
+            scaled / np.sqrt(np.einsum("ij,ij->i", scaled, scaled))[:, None]
+        )
 
 
 def gram(x: Matrix) -> Floats:

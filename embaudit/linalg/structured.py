@@ -100,7 +100,9 @@ class Structured(ABC):
         """Return itself: it computes as precisely as the rows that it is given."""
         return self
 
-    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> Floats:
+    def __array__(
+        self, dtype: DTypeLike | None = None, copy: bool | None = None
+    ) -> Floats:
         return np.asarray(np.eye(len(self)) @ self, dtype=dtype)
 
     def __rmatmul__(self, x: NDArray[Any]) -> NDArray[Any]:
@@ -148,7 +150,9 @@ class StructuredLinearMap(Structured):
     @property
     def T(self) -> Self:  # noqa: N802
         """The transpose."""
-        first, last = (None if turn is None else turn.T for turn in (self.last, self.first))
+        first, last = (
+            None if turn is None else turn.T for turn in (self.last, self.first)
+        )
         return replace(self, first=first, last=last)
 
     @property
@@ -158,19 +162,30 @@ class StructuredLinearMap(Structured):
 
     def of(self, x: NDArray[Any]) -> NDArray[Any]:
         """Turn rows, scale them, and turn them again."""
-        x = (x if self.first is None else self.first.of(x)) * self.scales.astype(x.dtype)
+        x = (x if self.first is None else self.first.of(x)) * self.scales.astype(
+            x.dtype
+        )
         return x if self.last is None else self.last.of(x)
 
     def __matmul__(self, other: Any) -> Any:
-        if isinstance(other, StructuredLinearMap) and self.last is None and other.first is None:
-            return StructuredLinearMap(frozen(self.scales * other.scales), self.first, other.last)
+        if (
+            isinstance(other, StructuredLinearMap)
+            and self.last is None
+            and other.first is None
+        ):
+            return StructuredLinearMap(
+                frozen(self.scales * other.scales), self.first, other.last
+            )
         return super().__matmul__(other)
 
     def is_undone_by(self, other: Structured) -> bool:
         """Check that the rotations are the same, and the scales cancel."""
         if not isinstance(other, StructuredLinearMap):
             return False
-        same = all(_same(*turns) for turns in ((self.first, other.first), (self.last, other.last)))
+        same = all(
+            _same(*turns)
+            for turns in ((self.first, other.first), (self.last, other.last))
+        )
         return same and _cancel(self.scales, other.scales)
 
 
@@ -244,14 +259,18 @@ def as_simplest(linear: Linear) -> Linear:
         return linear
     scales = np.diag(linear)
     diagonal = scales.all() and np.count_nonzero(linear) == len(scales)
-    return StructuredLinearMap(frozen(scales.astype(np.float64))) if diagonal else linear
+    return (
+        StructuredLinearMap(frozen(scales.astype(np.float64))) if diagonal else linear
+    )
 
 
 def _cancel(scales: Vector, inverse: Vector) -> bool:
     return bool(np.abs(scales * inverse - 1).max() <= 64 * EPS)
 
 
-def _same(rotation: StructuredRotation | None, other: StructuredRotation | None) -> bool:
+def _same(
+    rotation: StructuredRotation | None, other: StructuredRotation | None
+) -> bool:
     if rotation is None or other is None:
         return rotation is other
     return rotation.back == other.back and np.array_equal(rotation.signs, other.signs)

@@ -77,7 +77,9 @@ class TransformedRows:
         with np.errstate(over="ignore", invalid="ignore"):
             # Transforms round less than the k products of a matrix, which the growth below allows for.
             stored = single(self.x, rows)[0]
-            block: Singles = np.asarray(stored @ self.linear.astype(np.float32), dtype=np.float32)
+            block: Singles = np.asarray(
+                stored @ self.linear.astype(np.float32), dtype=np.float32
+            )
             if self.shift.any():
                 block += self.shift.astype(np.float32)
         return block, self._amplified(stored, block)
@@ -103,7 +105,11 @@ class TransformedRows:
         if self.linear.shape[0] != self.linear.shape[1]:
             return float(np.linalg.norm(np.asarray(self.linear))), 0.0
         s = stretches(self.linear)
-        if isinstance(self.linear, StructuredLinearMap) and self.linear.first is None and self.linear.last is None:
+        if (
+            isinstance(self.linear, StructuredLinearMap)
+            and self.linear.first is None
+            and self.linear.last is None
+        ):
             # Each entry is one product, with no sum that its rounding could grow in.
             return 4 * float(s[0]) / len(s), float(s[-1])
         return float(np.linalg.norm(s)), float(s[-1])

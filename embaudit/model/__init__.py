@@ -2,7 +2,15 @@
 
 from embaudit.model.equivalence import Equivalence
 from embaudit.model.factor_model import FactorModel
-from embaudit.model.links import Comparison, Cosine, Identity, Link, Ranking, Sigmoid, Softmax
+from embaudit.model.links import (
+    Comparison,
+    Cosine,
+    Identity,
+    Link,
+    Ranking,
+    Sigmoid,
+    Softmax,
+)
 from embaudit.model.one_table import comparing, require_two_sides, with_objective
 from embaudit.model.pairs import Pairs, Role
 from embaudit.model.side import OPPOSITE, Side, SideName

@@ -65,14 +65,20 @@ class Drift(Result):
         """Describe how far the predictions moved, and whether rounding explains it."""
         cause = "which rounding explains" if self.ok else "more than rounding explains"
         rows = f"{'all ' * (self.exact and self.n_rows > 1)}{counted(self.n_rows, 'left row')}"
-        rows += "" if self.n_columns is None else f" and {counted(self.n_columns, 'right row')}"
+        rows += (
+            ""
+            if self.n_columns is None
+            else f" and {counted(self.n_columns, 'right row')}"
+        )
         return (
             f"Over {rows} the predictions ({self.level.title}) moved by at most {self.max_abs:.1e}, {cause} "
             f"({self.tolerance:.1e})."
         )
 
 
-def rounding_bound(before: FactorModel, after: FactorModel, condition_number: float, rows: Indices) -> float:
+def rounding_bound(
+    before: FactorModel, after: FactorModel, condition_number: float, rows: Indices
+) -> float:
     """Bound the change of one score of `rows` that rounding alone can cause.
 
     Parameters
@@ -87,7 +93,9 @@ def rounding_bound(before: FactorModel, after: FactorModel, condition_number: fl
     # A gauge stores each side as precisely as it was: the coarser of the two bounds what storage rounds.
     k = float(before.rank)
     scored = before.link.scored_role
-    storage: float = max(float(np.finfo(x.dtype).eps) for x in (before.factors(scored), before.right))
+    storage: float = max(
+        float(np.finfo(x.dtype).eps) for x in (before.factors(scored), before.right)
+    )
     # Rows of length 1 have scores of at most 1, so that sizes need not be looked up.
     if scored in before.link.unit_sides:
         return float(4 * (EPS * k**1.5 * condition_number + storage))
@@ -95,7 +103,11 @@ def rounding_bound(before: FactorModel, after: FactorModel, condition_number: fl
     sizes: list[float] = []
     biases = abs(before.offset)
     for model in (before, after):
-        longest = 1.0 if "right" in model.link.unit_sides else float(model.right_side.norms.max())
+        longest = (
+            1.0
+            if "right" in model.link.unit_sides
+            else float(model.right_side.norms.max())
+        )
         sizes.append(float(model.side(scored).norms[rows].max()) * longest)
         if model.left_bias is not None:
             biases += float(np.abs(model.left_bias[rows]).max())
@@ -103,7 +115,10 @@ def rounding_bound(before: FactorModel, after: FactorModel, condition_number: fl
             biases += float(np.abs(model.right_bias).max())
     # Rounding of k products, and of a map of condition κ before them, relative to the largest product of lengths;
     # storage rounds once more.
-    bound = 4 * EPS * (k**1.5 * condition_number * sizes[0] + biases) + 4 * storage * sizes[1]
+    bound = (
+        4 * EPS * (k**1.5 * condition_number * sizes[0] + biases)
+        + 4 * storage * sizes[1]
+    )
     # An order or a log-probability depends on two scores, which may move apart.
     return float(before.link.sensitivity * bound)
 
@@ -133,14 +148,21 @@ class DriftSample:
         >>> some.model.n_left, some.model.n_right, some.exact
         (30, 10000, False)
         """
-        n, p, is_wide = len(model.side(model.link.scored_role)), model.n_right, model.rank > WIDE
+        n, p, is_wide = (
+            len(model.side(model.link.scored_role)),
+            model.n_right,
+            model.rank > WIDE,
+        )
         size: dict[SideName, int]
         if model.compared is not None:
             # The same rows stand on both sides of their products.
             size = {"right": min(p, LONG_ROWS if is_wide else isqrt(MAX_SCORES))}
         else:
             few = min(p, LONG_ROWS) if is_wide else COLUMNS if p > MANY else p
-            size = {"left": min(n, LONG_ROWS if is_wide else max(1, MAX_SCORES // few)), "right": few}
+            size = {
+                "left": min(n, LONG_ROWS if is_wide else max(1, MAX_SCORES // few)),
+                "right": few,
+            }
         rows: dict[SideName, Indices] = {
             side: sample_rows(len(model.side(side)), count, rng)
             for side, count in size.items()
@@ -149,7 +171,9 @@ class DriftSample:
         return cls(model.take(**rows) if rows else model, rows)
 
     @classmethod
-    def several(cls, model: FactorModel, count: int, rng: np.random.Generator) -> list[DriftSample]:
+    def several(
+        cls, model: FactorModel, count: int, rng: np.random.Generator
+    ) -> list[DriftSample]:
         """Draw `count` samples; one that serves all equivalent models is drawn, and scored, once.
 
         Examples
@@ -161,7 +185,9 @@ class DriftSample:
         """
         samples: list[DriftSample] = []
         while len(samples) < count:
-            samples.append(samples[0] if samples and samples[0].serves_all else cls.of(model, rng))
+            samples.append(
+                samples[0] if samples and samples[0].serves_all else cls.of(model, rng)
+            )
         return samples
 
     @property
@@ -184,7 +210,9 @@ class DriftSample:
         before, link = self.model, self.model.link
         require_same_rows(before, after)
         if not is_number(condition_number) or condition_number <= 0:
-            raise must_be("condition_number", "a number above 0", repr(condition_number))
+            raise must_be(
+                "condition_number", "a number above 0", repr(condition_number)
+            )
         # Scores that serve one model only are not kept: audits hold a sample for each.
         old, new = self.scores if self.serves_all else before.scores(), after.scores()
         # Differences of a million scores fill the cache many times: they are compared a few rows at a time.
@@ -197,7 +225,9 @@ class DriftSample:
             level=link.level,
             max_abs=gap,
             max_rel=gap / scale if scale else gap,
-            tolerance=rounding_bound(before, after, condition_number, np.arange(len(old))),
+            tolerance=rounding_bound(
+                before, after, condition_number, np.arange(len(old))
+            ),
             n_rows=len(old),
             exact=self.exact,
             n_columns=len(self.rows["right"]) if "right" in self.rows else None,
@@ -210,10 +240,17 @@ def require_same_rows(before: FactorModel, after: FactorModel) -> None:
     sides = [side for side in before.sides if side in after.sides]
     sizes = [[len(model.side(side)) for side in sides] for model in (before, after)]
     if sizes[0] != sizes[1]:
-        raise must_be("the model after", f"of {sizes[0]} rows, as the one before", sizes[1], "compare joins others")
+        raise must_be(
+            "the model after",
+            f"of {sizes[0]} rows, as the one before",
+            sizes[1],
+            "compare joins others",
+        )
 
 
-def drift(before: FactorModel, after: FactorModel, *, condition_number: float, rng: RNG = 0) -> Drift:
+def drift(
+    before: FactorModel, after: FactorModel, *, condition_number: float, rng: RNG = 0
+) -> Drift:
     """Measure how far the predictions moved when a gauge made `after` of `before`.
 
     Parameters

@@ -66,9 +66,16 @@ def row_correlations(before: Floats, after: Floats) -> Floats:
     >>> row_correlations(np.array([[1.0, 2.0, 3.0], [1.0, 1.0, 1.0]]), np.array([[3.0, 2.0, 1.0], [1.0, 2.0, 3.0]]))
     array([-1., nan])
     """
-    first, second = (scores - scores.mean(axis=1, keepdims=True) for scores in (before, after))
-    sizes, products = lengths(first) * lengths(second), np.einsum("ij,ij->i", first, second)
-    return np.asarray(np.divide(products, sizes, out=np.full(len(sizes), np.nan), where=sizes > 0))
+    first, second = (
+        scores - scores.mean(axis=1, keepdims=True) for scores in (before, after)
+    )
+    sizes, products = (
+        lengths(first) * lengths(second),
+        np.einsum("ij,ij->i", first, second),
+    )
+    return np.asarray(
+        np.divide(products, sizes, out=np.full(len(sizes), np.nan), where=sizes > 0)
+    )
 
 
 def unlike_rows(before: Floats, after: Floats) -> tuple[Flags, Flags]:
@@ -97,9 +104,18 @@ def unlike_rows(before: Floats, after: Floats) -> tuple[Flags, Flags]:
         rows -= rows.mean(axis=0)
         tables.append(rows)
     flags = []
-    for sums, n_others in (("ij,ij->i", before.shape[1]), ("ij,ij->j", before.shape[0])):
-        squares, products = [np.einsum(sums, x, x) for x in tables], np.einsum(sums, *tables)
-        flags.append((n_others >= MIN_OTHERS) & (products < UNLIKE * np.sqrt(np.prod(squares, axis=0))))
+    for sums, n_others in (
+        ("ij,ij->i", before.shape[1]),
+        ("ij,ij->j", before.shape[0]),
+    ):
+        squares, products = (
+            [np.einsum(sums, x, x) for x in tables],
+            np.einsum(sums, *tables),
+        )
+        flags.append(
+            (n_others >= MIN_OTHERS)
+            & (products < UNLIKE * np.sqrt(np.prod(squares, axis=0)))
+        )
     return flags[0], flags[1]
 
 

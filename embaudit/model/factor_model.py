@@ -12,7 +12,15 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from embaudit.core.checked import Flags, Floats, Indices, Matrix, Vector, as_rows, is_number
+from embaudit.core.checked import (
+    Flags,
+    Floats,
+    Indices,
+    Matrix,
+    Vector,
+    as_rows,
+    is_number,
+)
 from embaudit.core.words import counted
 from embaudit.errors import must_be
 from embaudit.linalg.moments import Moments
@@ -20,7 +28,11 @@ from embaudit.linalg.rows import unit_rows
 from embaudit.model.equivalence import Equivalence
 from embaudit.model.final_norm import FinalNorm, require_fit
 from embaudit.model.links import Comparison, Identity, Link
-from embaudit.model.objectives import known_training, link_of_training, require_agreement
+from embaudit.model.objectives import (
+    known_training,
+    link_of_training,
+    require_agreement,
+)
 from embaudit.model.pairs import Pairs, Role
 from embaudit.model.side import OPTIONAL, Labels, OfSide, Side, SideName, as_titles
 
@@ -29,7 +41,12 @@ def _require_nothing_of(title: str, fields: dict[str, Any]) -> None:
     """Refuse fields of rows that are missing."""
     for field, value in fields.items():
         if value is not None:
-            raise must_be(f"{title} {field}", f"given beside {title} factors", f"no {title} factors", "leave it out")
+            raise must_be(
+                f"{title} {field}",
+                f"given beside {title} factors",
+                f"no {title} factors",
+                "leave it out",
+            )
 
 
 def _require_one_length(left: Side, right: Side) -> None:
@@ -39,7 +56,10 @@ def _require_one_length(left: Side, right: Side) -> None:
         for name, turned, other in (("right", right, left), ("left", left, right)):
             if turned.shape[0] == other.shape[1]:
                 remedy = f"say --transpose={name} if each column is one {turned.title}"
-        what, got = f"{left.title} and {right.title} factors", f"{left.shape[1]} and {right.shape[1]}"
+        what, got = (
+            f"{left.title} and {right.title} factors",
+            f"{left.shape[1]} and {right.shape[1]}",
+        )
         raise must_be(what, "of the same number of columns", got, remedy)
 
 
@@ -101,11 +121,23 @@ class FactorModel:
     # Of a side, under the names of the constructor; None where the side, or what is asked of it, is not at hand.
     left = OfSide[Matrix | None]("left", "rows")
     right = OfSide[Matrix]("right", "rows")
-    left_bias, right_bias = OfSide[Vector | None]("left", "bias"), OfSide[Vector | None]("right", "bias")
+    left_bias, right_bias = (
+        OfSide[Vector | None]("left", "bias"),
+        OfSide[Vector | None]("right", "bias"),
+    )
     left_ids, right_ids = OfSide[Labels]("left", "ids"), OfSide[Labels]("right", "ids")
-    left_names, right_names = OfSide[Labels]("left", "names"), OfSide[Labels]("right", "names")
-    left_counts, right_counts = OfSide[Vector | None]("left", "counts"), OfSide[Vector | None]("right", "counts")
-    left_aside, right_aside = OfSide[Flags | None]("left", "aside"), OfSide[Flags | None]("right", "aside")
+    left_names, right_names = (
+        OfSide[Labels]("left", "names"),
+        OfSide[Labels]("right", "names"),
+    )
+    left_counts, right_counts = (
+        OfSide[Vector | None]("left", "counts"),
+        OfSide[Vector | None]("right", "counts"),
+    )
+    left_aside, right_aside = (
+        OfSide[Flags | None]("left", "aside"),
+        OfSide[Flags | None]("right", "aside"),
+    )
 
     def __init__(
         self,
@@ -129,12 +161,26 @@ class FactorModel:
     ) -> None:
         """Gather what belongs to each side; fields of left rows that are missing are refused."""
         users, items = as_titles(roles)
-        left_fields = dict(zip(OPTIONAL, (left_bias, left_ids, left_names, left_counts, left_aside), strict=True))
+        left_fields = dict(
+            zip(
+                OPTIONAL,
+                (left_bias, left_ids, left_names, left_counts, left_aside),
+                strict=True,
+            )
+        )
         _require_nothing_of(users, left_fields if left is None else {})
-        right_fields = dict(zip(OPTIONAL, (right_bias, right_ids, right_names, right_counts, right_aside), strict=True))
+        right_fields = dict(
+            zip(
+                OPTIONAL,
+                (right_bias, right_ids, right_names, right_counts, right_aside),
+                strict=True,
+            )
+        )
         right_side = Side(right, items, **right_fields)
         left_side = None if left is None else Side(left, users, **left_fields)
-        self._hold(left_side, right_side, link, offset, (users, items), objective, final_norm)
+        self._hold(
+            left_side, right_side, link, offset, (users, items), objective, final_norm
+        )
 
     def _hold(
         self,
@@ -149,20 +195,34 @@ class FactorModel:
         """Check that the sides, the link and the objective agree, and set the fields."""
         if not is_number(offset):
             raise must_be("offset", "a finite number", repr(offset))
-        if link is None and known_training(objective) is None and left is not None and left.is_unit and right.is_unit:
+        if (
+            link is None
+            and known_training(objective) is None
+            and left is not None
+            and left.is_unit
+            and right.is_unit
+        ):
             # Dot products are cosines here: nothing tells which of them training used.
             link = Link.of("unknown")
         elif link is None:
-            link = link_of_training(objective, Identity(is_assumed=True), alone=left is None)
+            link = link_of_training(
+                objective, Identity(is_assumed=True), alone=left is None
+            )
         link = Link.of(link)
         # Rows compared with each other have nothing beside them.
         if left is not None:
             _require_one_length(left, right)
         if link.compares is not None:
-            extras = {"another side": left is not None, "a bias": "bias" in right.given, "an offset": bool(offset)}
+            extras = {
+                "another side": left is not None,
+                "a bias": "bias" in right.given,
+                "an offset": bool(offset),
+            }
             for got in (name for name, is_given in extras.items() if is_given):
                 allowed, remedy = "one table of rows alone", "leave one of them out"
-                raise must_be(f"a model compared by {link.compares}", allowed, got, remedy)
+                raise must_be(
+                    f"a model compared by {link.compares}", allowed, got, remedy
+                )
         require_agreement(objective, link, sides=1 if left is None else 2)
         if norm is not None:
             require_fit(norm, link, right.shape[1])
@@ -246,7 +306,11 @@ class FactorModel:
 
     @classmethod
     def from_vectors(
-        cls, vectors: ArrayLike, *, ids: ArrayLike | None = None, compared: Comparison | None = None
+        cls,
+        vectors: ArrayLike,
+        *,
+        ids: ArrayLike | None = None,
+        compared: Comparison | None = None,
     ) -> Self:
         """Make a model of one table of vectors.
 
@@ -273,10 +337,27 @@ class FactorModel:
         left = [] if self.left is None else [counted(self.n_left, users)]
         size = " × ".join([*left, counted(self.n_right, items)])
         sides = (self.left_side, self.right_side)
-        biases = [f"{side.title} bias" for side in sides if side is not None and "bias" in side.given]
-        link = f"{self.link} link" if self.compared is None else f"compared by {self.compared}"
-        missing = [f"no {users}s"] if self.left_side is None and self.compared is None else []
-        parts = [size, counted(self.rank, "dimension"), link, str(self.right_side.dtype), *biases, *missing]
+        biases = [
+            f"{side.title} bias"
+            for side in sides
+            if side is not None and "bias" in side.given
+        ]
+        link = (
+            f"{self.link} link"
+            if self.compared is None
+            else f"compared by {self.compared}"
+        )
+        missing = (
+            [f"no {users}s"] if self.left_side is None and self.compared is None else []
+        )
+        parts = [
+            size,
+            counted(self.rank, "dimension"),
+            link,
+            str(self.right_side.dtype),
+            *biases,
+            *missing,
+        ]
         return f"FactorModel({', '.join(parts)})"
 
     @property
@@ -316,7 +397,9 @@ class FactorModel:
 
     def title(self, role: str) -> str:
         """Return what people call one entity of a side, whether it is at hand or not."""
-        return dict(zip(("left", "right"), self.roles, strict=True))[self.side_name(role)]
+        return dict(zip(("left", "right"), self.roles, strict=True))[
+            self.side_name(role)
+        ]
 
     def row_title(self, role: SideName) -> str:
         """Return what a row that goes by a bare number is called: nothing where rows have names, such as digits."""
@@ -330,7 +413,9 @@ class FactorModel:
         """Return "left" or "right" for what people call a side; left-right pairs are refused."""
         pairs, (users, items) = Pairs.of(name, self.roles), self.roles
         if pairs is Pairs.CROSS:
-            raise must_be("role", f'one of "left" ({users}), "right" ({items})', repr(name))
+            raise must_be(
+                "role", f'one of "left" ({users}), "right" ({items})', repr(name)
+            )
         return pairs.sides[0]
 
     def side(self, role: str) -> Side:
@@ -345,7 +430,12 @@ class FactorModel:
             return self.right_side
         if self.left_side is None:
             users, items = self.roles
-            raise must_be(f"{users} factors", "loaded for this", f"{items} factors only", "load both sides together")
+            raise must_be(
+                f"{users} factors",
+                "loaded for this",
+                f"{items} factors only",
+                "load both sides together",
+            )
         return self.left_side
 
     def moments(self, role: SideName) -> Moments:
@@ -382,16 +472,33 @@ class FactorModel:
         array of shape (len(rows), p)
         """
         # s_ij = p_i · q_j + a_i + b_j + c, with rows of length 1 where the link divides by lengths.
-        left, right, units = self.side(self.link.scored_role), self.right_side, self.link.unit_sides
-        rows = slice(None) if rows is None else rows if isinstance(rows, slice) else as_rows(rows, len(left))
+        left, right, units = (
+            self.side(self.link.scored_role),
+            self.right_side,
+            self.link.unit_sides,
+        )
+        rows = (
+            slice(None)
+            if rows is None
+            else rows
+            if isinstance(rows, slice)
+            else as_rows(rows, len(left))
+        )
         block, columns = (
             unit_rows(x) if side in units else np.asarray(x, np.float64)
-            for side, x in ((self.link.scored_role, left.rows[rows]), ("right", right.rows))
+            for side, x in (
+                (self.link.scored_role, left.rows[rows]),
+                ("right", right.rows),
+            )
         )
         scores: Floats = block @ columns.T
         if self.link.sees_biases:
             # Each term that there is takes a pass over all scores, which is as long as their products.
-            biases = (self.offset or None, None if left.bias is None else left.bias[rows][:, None], right.bias)
+            biases = (
+                self.offset or None,
+                None if left.bias is None else left.bias[rows][:, None],
+                right.bias,
+            )
             for bias in (term for term in biases if term is not None):
                 scores += bias
         return scores
@@ -432,11 +539,21 @@ class FactorModel:
     def _of(self, *parts: Any) -> Self:
         return object.__new__(type(self))._hold(*parts)
 
-    def take(self, *, left: Indices | None = None, right: Indices | None = None) -> Self:
+    def take(
+        self, *, left: Indices | None = None, right: Indices | None = None
+    ) -> Self:
         """Return the model of some rows only, with all that is known of them."""
         left_side = self.left_side if left is None else self.side("left").take(left)
         right_side = self.right_side if right is None else self.right_side.take(right)
-        return self._of(left_side, right_side, self.link, self.offset, self.roles, self.objective, self.final_norm)
+        return self._of(
+            left_side,
+            right_side,
+            self.link,
+            self.offset,
+            self.roles,
+            self.objective,
+            self.final_norm,
+        )
 
     def replace(self, **changes: Any) -> Self:
         """Return a copy with some fields changed and checked; what is not named is kept, with what is known of it.
@@ -458,13 +575,21 @@ class FactorModel:
         renewed = self.link.is_assumed and changes.get("objective") is not None
         changes.setdefault("link", None if renewed else self.link)
         roles = as_titles(changes.pop("roles", self.roles))
-        norm = changes.pop("final_norm", None if "right" in changes else self.final_norm)
+        norm = changes.pop(
+            "final_norm", None if "right" in changes else self.final_norm
+        )
         left, right = (self._changed(side, changes) for side in ("left", "right"))
-        link, offset, objective = (changes.pop(x, getattr(self, x)) for x in ("link", "offset", "objective"))
+        link, offset, objective = (
+            changes.pop(x, getattr(self, x)) for x in ("link", "offset", "objective")
+        )
         if changes:
             raise TypeError(f"a model has no field {', '.join(changes)}")
         # One that came along silently goes as silently where it no longer fits; a new one that does not fit is refused.
-        if norm is self.final_norm and norm is not None and not norm.fits(Link.of(link), self.rank):
+        if (
+            norm is self.final_norm
+            and norm is not None
+            and not norm.fits(Link.of(link), self.rank)
+        ):
             norm = None
         sides = (
             side if side is None or side.title == title else side.replace(title=title)
@@ -474,11 +599,22 @@ class FactorModel:
 
     def _changed(self, role: SideName, changes: dict[str, Any]) -> Side | None:
         here: Side | None = getattr(self, f"{role}_side")
-        of_side = {field: changes.pop(f"{role}_{field}") for field in OPTIONAL if f"{role}_{field}" in changes}
+        of_side = {
+            field: changes.pop(f"{role}_{field}")
+            for field in OPTIONAL
+            if f"{role}_{field}" in changes
+        }
         if role in changes:
             of_side["rows"] = changes.pop(role)
         # Without left rows there is no left side; fields of one that were named are refused, those it had go with it.
         if role == "left" and of_side.get("rows", here) is None:
-            _require_nothing_of(self.title(role), {field: x for field, x in of_side.items() if field != "rows"})
+            _require_nothing_of(
+                self.title(role),
+                {field: x for field, x in of_side.items() if field != "rows"},
+            )
             return None
-        return Side(title=self.title(role), **of_side) if here is None else here.replace(**of_side)
+        return (
+            Side(title=self.title(role), **of_side)
+            if here is None
+            else here.replace(**of_side)
+        )

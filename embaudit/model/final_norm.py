@@ -121,7 +121,9 @@ class FinalNorm:
 
     def applied(self, states: ArrayLike) -> Floats:
         """Return what the head is given for each state: `γ ⊙ x̂ + β`."""
-        return self.gain * self.normalised(states) + (0.0 if self.shift is None else self.shift)
+        return self.gain * self.normalised(states) + (
+            0.0 if self.shift is None else self.shift
+        )
 
 
 def require_fit(norm: FinalNorm, link: Link, width: int) -> None:
@@ -130,4 +132,6 @@ def require_fit(norm: FinalNorm, link: Link, width: int) -> None:
         raise must_be("final_norm", "a FinalNorm", repr(norm))
     if not norm.fits(link, width):
         head = f"a softmax head of {norm.width} dimensions that keeps the lengths of its rows"
-        raise must_be("final_norm", f"that of {head}", f"{link} link and {width} dimensions")
+        raise must_be(
+            "final_norm", f"that of {head}", f"{link} link and {width} dimensions"
+        )

@@ -22,10 +22,14 @@ def are_row_numbers(ids: NDArray[Any]) -> bool:
     >>> [are_row_numbers(np.array(ids)) for ids in ([0, 1, 2], ["0", "1"], [1, 2, 3], [1, 0], ["a", "b"])]
     [True, True, False, False, False]
     """
-    return bool(np.array_equal(ids.astype(np.str_), np.arange(len(ids)).astype(np.str_)))
+    return bool(
+        np.array_equal(ids.astype(np.str_), np.arange(len(ids)).astype(np.str_))
+    )
 
 
-def require_one_kind(first: NDArray[Any], two: NDArray[Any], names: tuple[str, str], *, what: str) -> None:
+def require_one_kind(
+    first: NDArray[Any], two: NDArray[Any], names: tuple[str, str], *, what: str
+) -> None:
     """Refuse ids that cannot name the same things: row numbers of one table and ids of another world.
 
     Row numbers are ids where all of them are found on the other side, or the other side has no others.
@@ -63,10 +67,17 @@ def require_one_kind(first: NDArray[Any], two: NDArray[Any], names: tuple[str, s
     foreign = texts_of_ids[~np.isin(texts_of_ids, texts)]
     if len(foreign) and not np.isin(texts, texts_of_ids).all():
         got = f"row numbers 0 to {len(numbers) - 1} in {numbered} and ids such as {foreign[0]} in {named}"
-        raise must_be(what, "of one kind on both sides", got, f"give both the same ids, or {BY_ROW}")
+        raise must_be(
+            what,
+            "of one kind on both sides",
+            got,
+            f"give both the same ids, or {BY_ROW}",
+        )
 
 
-def require_most(matched: int, of: int, what: str, where: str, *, partial: bool) -> None:
+def require_most(
+    matched: int, of: int, what: str, where: str, *, partial: bool
+) -> None:
     """Refuse a join of less than half of the rows, unless `partial` asks for it.
 
     Examples
@@ -80,7 +91,12 @@ def require_most(matched: int, of: int, what: str, where: str, *, partial: bool)
     """
     if not partial and matched < LEAST_SHARE * of:
         remedy = "check the ids, or go on with those that match with --partial"
-        raise must_be(f"at least half of the {what}", f"found in {where}", f"{matched:,} of {of:,}", remedy)
+        raise must_be(
+            f"at least half of the {what}",
+            f"found in {where}",
+            f"{matched:,} of {of:,}",
+            remedy,
+        )
 
 
 def require_lengths(first: int, two: int, names: tuple[str, str], *, what: str) -> None:
@@ -95,10 +111,14 @@ def require_lengths(first: int, two: int, names: tuple[str, str], *, what: str) 
     """
     if first != two:
         got = f"{first:,} in {names[0]} and {two:,} in {names[1]}"
-        raise must_be(f"{what} joined by row", "as many on both sides", got, "join them by id")
+        raise must_be(
+            f"{what} joined by row", "as many on both sides", got, "join them by id"
+        )
 
 
-def without_ids(what: str, where: str, other: str, *, option: str = "ids") -> InputError:
+def without_ids(
+    what: str, where: str, other: str, *, option: str = "ids"
+) -> InputError:
     """Write the error of a join that needs ids.
 
     Examples
@@ -107,4 +127,6 @@ def without_ids(what: str, where: str, other: str, *, option: str = "ids") -> In
     'item ids must be in the model, to find its rows in movies.csv; got none; add them with ids, or ...'
     """
     remedy = f"add them with --{option.replace('_', '-')}, or {BY_ROW}"
-    return must_be(f"{what} ids", f"in {where}, to find its rows in {other}", "none", remedy)
+    return must_be(
+        f"{what} ids", f"in {where}, to find its rows in {other}", "none", remedy
+    )

@@ -49,7 +49,15 @@ class LazyArray:
         """Travel to other processes as its numbers: how a file was opened does not travel."""
         numbers = self._held["numbers"] if "numbers" in self._held else self.read()
         read = partial(_same, numbers)
-        return LazyArray, (self.path, self.name, self.shape, self.dtype, read, self.on_disk, self._held)
+        return LazyArray, (
+            self.path,
+            self.name,
+            self.shape,
+            self.dtype,
+            read,
+            self.on_disk,
+            self._held,
+        )
 
     @property
     def is_deferred(self) -> bool:
@@ -69,7 +77,9 @@ class LazyArray:
             try:
                 numbers = self.read()
                 called = f"{title} ({self.name})" if self.name else title
-                self._held["numbers"] = None if numbers is None else check(numbers, called)
+                self._held["numbers"] = (
+                    None if numbers is None else check(numbers, called)
+                )
             except InputError as error:
                 if self.path in error.sentence:
                     raise

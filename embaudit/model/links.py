@@ -117,7 +117,11 @@ class Link(metaclass=_Named):
         absorbed = model.left_side is not None and model.left_side.bias is not None
         right = absorbed or self.predicts <= Equivalence.PROBABILITIES
         free: dict[SideName, bool] = {"left": left, "right": right}
-        return tuple(side for side, is_free in free.items() if is_free and side not in self.unit_sides)
+        return tuple(
+            side
+            for side, is_free in free.items()
+            if is_free and side not in self.unit_sides
+        )
 
     def centred(self, model: Sided) -> tuple[SideName, ...]:
         """List the sides that are centred before the scores are decomposed: those whose mean says nothing."""
@@ -222,8 +226,15 @@ class Softmax(Link):
     sensitivity = 2.0
 
     def __post_init__(self) -> None:
-        if self.soft_cap is not None and not (is_number(self.soft_cap) and self.soft_cap > 0):
-            raise must_be("soft_cap", "a positive number", repr(self.soft_cap), "None declares no cap")
+        if self.soft_cap is not None and not (
+            is_number(self.soft_cap) and self.soft_cap > 0
+        ):
+            raise must_be(
+                "soft_cap",
+                "a positive number",
+                repr(self.soft_cap),
+                "None declares no cap",
+            )
         if not isinstance(self.unit_rows, bool):
             raise must_be("unit_rows", "True or False", repr(self.unit_rows))
 
@@ -239,17 +250,29 @@ class Softmax(Link):
         # scores, up to the length of the input.
         if self.unit_rows:
             return Equivalence.COSINES
-        return Equivalence.PROBABILITIES if self.soft_cap is None else Equivalence.SCORES
+        return (
+            Equivalence.PROBABILITIES if self.soft_cap is None else Equivalence.SCORES
+        )
 
     @property
     def guard(self) -> str:
         """Guards declared of the head beyond `x·w + b`, in words; empty for a plain softmax."""
-        parts = [f"a logit soft-cap of {self.soft_cap:g}"] if self.soft_cap is not None else []
-        return " and ".join([*parts, "label rows of length 1"] if self.unit_rows else parts)
+        parts = (
+            [f"a logit soft-cap of {self.soft_cap:g}"]
+            if self.soft_cap is not None
+            else []
+        )
+        return " and ".join(
+            [*parts, "label rows of length 1"] if self.unit_rows else parts
+        )
 
     def log_probabilities(self, scores: Floats) -> Floats:
         """Compute the logarithms of the predictions."""
-        return log_softmax(scores if self.soft_cap is None else self.soft_cap * np.tanh(scores / self.soft_cap))
+        return log_softmax(
+            scores
+            if self.soft_cap is None
+            else self.soft_cap * np.tanh(scores / self.soft_cap)
+        )
 
     def predict(self, scores: Floats) -> Floats:
         """Return probabilities; each row sums to 1."""
@@ -257,7 +280,9 @@ class Softmax(Link):
 
     def gap(self, before: Floats, after: Floats) -> float:
         """Return the largest change of a log-probability: a relative change of a probability."""
-        return float(np.abs(self.log_probabilities(after) - self.log_probabilities(before)).max())
+        return float(
+            np.abs(self.log_probabilities(after) - self.log_probabilities(before)).max()
+        )
 
     def centred(self, model: Sided) -> tuple[SideName, ...]:
         """Return both sides: logits are judged relative to those of the mean input."""
@@ -365,8 +390,11 @@ class ComparedCosine(_Tied):
 Link.IDENTITY, Link.SOFTMAX, Link.SIGMOID = Identity(), Softmax(), Sigmoid()
 Link.COSINE, Link.RANKING = Cosine(), Ranking()
 _NAMED: dict[str, Link] = {
-    link.name: link for link in (Link.IDENTITY, Link.SOFTMAX, Link.SIGMOID, Link.COSINE, Link.RANKING)
+    link.name: link
+    for link in (Link.IDENTITY, Link.SOFTMAX, Link.SIGMOID, Link.COSINE, Link.RANKING)
 }
-_STORED: dict[str, Link] = {link.name: link for link in (ComparedCosine(), ComparedDot(), Unknown())}
+_STORED: dict[str, Link] = {
+    link.name: link for link in (ComparedCosine(), ComparedDot(), Unknown())
+}
 """Links by the names that files hold, where people say `compared`, or nothing."""
 _STORED["dot"] = Link.IDENTITY

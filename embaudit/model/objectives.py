@@ -89,11 +89,15 @@ _TABLE: dict[str, list[dict[str, Any]]] = tomllib.loads(
 
 def _rows(table: str, *sequences: str) -> list[dict[str, Any]]:
     """Return the rows of a table of trainings.toml, its lists as tuples."""
-    return [row | {name: tuple(row[name]) for name in sequences} for row in _TABLE[table]]
+    return [
+        row | {name: tuple(row[name]) for name in sequences} for row in _TABLE[table]
+    ]
 
 
 OBJECTIVES: Mapping[str, Objective] = {
-    row["name"]: Objective(**row | {"linear": Linear[row["linear"]], "status": Status(row["status"])})
+    row["name"]: Objective(
+        **row | {"linear": Linear[row["linear"]], "status": Status(row["status"])}
+    )
     for row in _rows("law", "shifts", "links")
 }
 
@@ -108,7 +112,11 @@ def usual_objectives(link: str | Link) -> tuple[Objective, ...]:
     """
     # Rows of length 1 were trained by their dot products or by their cosines: which is not declared.
     links = ("identity", "cosine") if str(link) == "unknown" else (str(link),)
-    return tuple(row for row in OBJECTIVES.values() if not {*links}.isdisjoint(row.links) and row.sides == 2)
+    return tuple(
+        row
+        for row in OBJECTIVES.values()
+        if not {*links}.isdisjoint(row.links) and row.sides == 2
+    )
 
 
 @dataclass(frozen=True)
@@ -143,7 +151,9 @@ class Training:
         if name:
             return OBJECTIVES[name]
         loss, leaves = f"the loss of {self.words[0]}", f"undecided: {self.fixes}"
-        return Objective(self.words[0], loss, Linear.IDENTITY, (), Status.UNKNOWN, leaves, self.links)
+        return Objective(
+            self.words[0], loss, Linear.IDENTITY, (), Status.UNKNOWN, leaves, self.links
+        )
 
     def allows(self, link: Link) -> bool:
         """Check that models of a link may have been trained so."""
@@ -156,10 +166,21 @@ class Training:
 TRAININGS = tuple(Training(**row) for row in _rows("training", "words", "links"))
 """Kinds of training, in the order of the table."""
 
-_LINKS: dict[Status, Link] = {Status.TRAINED: Link.COSINE, Status.PREDICTED: Link.comparing("cosine")}
+_LINKS: dict[Status, Link] = {
+    Status.TRAINED: Link.COSINE,
+    Status.PREDICTED: Link.comparing("cosine"),
+}
 # The name of a law is a word, too, which sets no link but that of cosines.
 _WORDS = {word: row for row in TRAININGS for word in row.words} | {
-    name: Training((name,), x.loss, x.links, name, x.cosines, "", "cosine" if x.status in _LINKS else None)
+    name: Training(
+        (name,),
+        x.loss,
+        x.links,
+        name,
+        x.cosines,
+        "",
+        "cosine" if x.status in _LINKS else None,
+    )
     for name, x in OBJECTIVES.items()
 }
 TRAINING_WORDS = tuple(_WORDS)
@@ -216,10 +237,14 @@ def _unknown(name: object) -> InputError:
     typed = str(name).strip().lower().replace("_", "-")
     # A word that is part of others, such as als, is all that their users say.
     whole = [word for word in _WORDS if typed in word.split("-")]
-    near = [*dict.fromkeys([*whole, *get_close_matches(typed, _WORDS, n=3, cutoff=0.5)])][: max(3, len(whole))]
+    near = [
+        *dict.fromkeys([*whole, *get_close_matches(typed, _WORDS, n=3, cutoff=0.5)])
+    ][: max(3, len(whole))]
     listed = "; ".join(f"{word!r} ({_WORDS[word].predictions})" for word in near)
     remedy = f"the nearest ones are {listed}" if near else "it lists them all"
-    return must_be("objective", "a word of `embaudit explain objectives`", repr(name), remedy)
+    return must_be(
+        "objective", "a word of `embaudit explain objectives`", repr(name), remedy
+    )
 
 
 def link_of_training(name: str | None, link: Link, *, alone: bool) -> Link:
@@ -243,7 +268,9 @@ def link_of_training(name: str | None, link: Link, *, alone: bool) -> Link:
     return link if row.link is None else Link.of(row.link)
 
 
-def require_agreement(name: str | None, link: Link, *, sides: int, is_declared: bool = False) -> None:
+def require_agreement(
+    name: str | None, link: Link, *, sides: int, is_declared: bool = False
+) -> None:
     """Refuse an objective that does not make models of a link.
 
     Names of no row pass: a file may come from a later version. Vectors alone have the identity link for want of a
@@ -275,18 +302,44 @@ def require_agreement(name: str | None, link: Link, *, sides: int, is_declared: 
     # A word is refused by its link; the name of a law by the objectives of the link, of which one may have been meant.
     if law is None:
         field, got, right = "link", str(link), " or ".join(row.links)
-        remedy = f"add --link {row.links[0]}, or leave the objective out" if row.links else "leave one of them out"
+        remedy = (
+            f"add --link {row.links[0]}, or leave the objective out"
+            if row.links
+            else "leave one of them out"
+        )
         if link.compares is not None:
-            field, got, right, remedy = "compared", link.compares, row.compared or "left out", "leave one of them out"
-        raise must_be(field, f"{right} for the objective {name} ({row.predictions})", repr(got), remedy)
+            field, got, right, remedy = (
+                "compared",
+                link.compares,
+                row.compared or "left out",
+                "leave one of them out",
+            )
+        raise must_be(
+            field,
+            f"{right} for the objective {name} ({row.predictions})",
+            repr(got),
+            remedy,
+        )
     if link.compares is not None:
-        raise must_be("objective", f"left out where rows are compared by {link.compares}", repr(name))
+        raise must_be(
+            "objective",
+            f"left out where rows are compared by {link.compares}",
+            repr(name),
+        )
     usual = ", ".join(other.name for other in usual_objectives(link))
-    remedy = f"choose link {' or '.join(law.links)} for it" if law.sides == 2 else "it is for vectors of one side"
-    raise must_be("objective", f"one of {usual} for a model with {link} link", repr(name), remedy)
+    remedy = (
+        f"choose link {' or '.join(law.links)} for it"
+        if law.sides == 2
+        else "it is for vectors of one side"
+    )
+    raise must_be(
+        "objective", f"one of {usual} for a model with {link} link", repr(name), remedy
+    )
 
 
-def kept_objective(name: str | None, linear: Linear, shifts: Iterable[SideName] = ()) -> str | None:
+def kept_objective(
+    name: str | None, linear: Linear, shifts: Iterable[SideName] = ()
+) -> str | None:
     """Return the objective of a model if a gauge leaves its value alone, None if not: nobody trained the new model so.
 
     Examples

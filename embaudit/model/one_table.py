@@ -13,7 +13,10 @@ def require_two_sides(model: FactorModel, what: str) -> None:
     """Refuse rows compared with each other where a second side is needed."""
     require_model(model)
     if model.compared is not None:
-        got, remedy = f"rows compared by {model.compared}", "use them as they are: its predictions fix their cosines"
+        got, remedy = (
+            f"rows compared by {model.compared}",
+            "use them as they are: its predictions fix their cosines",
+        )
         raise must_be(f"a model for {what}", "one of two sides", got, remedy)
 
 
@@ -34,9 +37,18 @@ def comparing(model: FactorModel, compared: Comparison | None) -> FactorModel:
         return model
     link = Link.comparing(compared)
     # The head of a classifier is one table, too, but its rows are multiplied with inputs.
-    if model.left_side is None and model.compared is None and model.link not in ("identity", "cosine"):
+    if (
+        model.left_side is None
+        and model.compared is None
+        and model.link not in ("identity", "cosine")
+    ):
         got, remedy = f"a model with {model.link} link", "read it with --kind=vectors"
-        raise must_be("rows to compare with each other", "those of one table of vectors", got, remedy)
+        raise must_be(
+            "rows to compare with each other",
+            "those of one table of vectors",
+            got,
+            remedy,
+        )
     return model.replace(link=link)
 
 
@@ -63,7 +75,11 @@ def with_objective(model: FactorModel, name: str | None = None) -> FactorModel:
     if row.law == "non-negative":
         _require_no_negative(model, name)
     link = link_of_training(name, model.link, alone=model.left_side is None)
-    return model if (name, link) == (model.objective, model.link) else model.replace(objective=name, link=link)
+    return (
+        model
+        if (name, link) == (model.objective, model.link)
+        else model.replace(objective=name, link=link)
+    )
 
 
 def _require_no_negative(model: FactorModel, name: str) -> None:
@@ -73,5 +89,8 @@ def _require_no_negative(model: FactorModel, name: str) -> None:
         if least < 0:
             rows = f"a {model.title(side)} row with {least:.3g}"
             raise must_be(
-                f"a model of the objective {name}", "without negative numbers", rows, "name another objective"
+                f"a model of the objective {name}",
+                "without negative numbers",
+                rows,
+                "name another objective",
             )

@@ -46,21 +46,35 @@ class Pairs(StrEnum):
         users, items = titles
         by_name: dict[str, Pairs] = {}
         # Where both sides are called the same, that name tells neither.
-        for pairs, title in ((cls.LEFT, users), (cls.RIGHT, items)) if users != items else ():
-            by_name |= dict.fromkeys((title, f"{title}s", f"{title}-{title}"), pairs) | {f"{users}-{items}": cls.CROSS}
+        for pairs, title in (
+            ((cls.LEFT, users), (cls.RIGHT, items)) if users != items else ()
+        ):
+            by_name |= dict.fromkeys(
+                (title, f"{title}s", f"{title}-{title}"), pairs
+            ) | {f"{users}-{items}": cls.CROSS}
         by_name |= {str(pairs): pairs for pairs in cls}
         if not isinstance(role, str) or role not in by_name:
-            raise must_be("role", f'one of "left" ({users}), "right" ({items}), "cross" ({users}-{items})', repr(role))
+            raise must_be(
+                "role",
+                f'one of "left" ({users}), "right" ({items}), "cross" ({users}-{items})',
+                repr(role),
+            )
         return by_name[role]
 
     @classmethod
     def _missing_(cls, value: object) -> Pairs:
-        raise must_be("role", "one of " + ", ".join(f'"{pairs}"' for pairs in cls), repr(value))
+        raise must_be(
+            "role", "one of " + ", ".join(f'"{pairs}"' for pairs in cls), repr(value)
+        )
 
     @property
     def sides(self) -> tuple[SideName, ...]:
         """The side or the two sides that the rows come from."""
-        return {Pairs.LEFT: ("left",), Pairs.RIGHT: ("right",), Pairs.CROSS: ("left", "right")}[self]  # type: ignore[return-value]
+        return {
+            Pairs.LEFT: ("left",),
+            Pairs.RIGHT: ("right",),
+            Pairs.CROSS: ("left", "right"),
+        }[self]  # type: ignore[return-value]
 
     def titled(self, model: Sided) -> str:
         """Return the title of such pairs, such as "item-item"."""
@@ -91,7 +105,12 @@ class Pairs(StrEnum):
         if n_pairs(*self.shape(model)) > 0 == self.n_pairs(model):
             return np.zeros((0, 2), dtype=np.intp)
         first, second = self.directed(model)
-        pairs = draw_pairs(len(first), size, n_columns=len(second) if self is Pairs.CROSS else None, rng=rng)
+        pairs = draw_pairs(
+            len(first),
+            size,
+            n_columns=len(second) if self is Pairs.CROSS else None,
+            rng=rng,
+        )
         return np.column_stack([first[pairs[:, 0]], second[pairs[:, 1]]])
 
     def cosines(self, model: Sided, pairs: ArrayLike | None = None) -> Floats:

@@ -40,12 +40,16 @@ OPPOSITE: dict[SideName, SideName] = {"left": "right", "right": "left"}
 Labels: TypeAlias = NDArray[Any] | None
 
 
-def _as_labels(labels: ArrayLike, name: str, length: int, *, unique: bool) -> NDArray[Any]:
+def _as_labels(
+    labels: ArrayLike, name: str, length: int, *, unique: bool
+) -> NDArray[Any]:
     """Check labels, one a row, and return them as an array of text or numbers."""
     try:
         values = np.array(labels)
     except ValueError as error:
-        raise must_be(name, f"a list of {length}, one a row", "entries that are lists themselves") from error
+        raise must_be(
+            name, f"a list of {length}, one a row", "entries that are lists themselves"
+        ) from error
     if values.shape != (length,):
         raise must_be(name, f"a list of {length}, one a row", f"shape {values.shape}")
     require_each(labels, name)
@@ -55,7 +59,12 @@ def _as_labels(labels: ArrayLike, name: str, length: int, *, unique: bool) -> ND
         distinct, counts = np.unique(values, return_counts=True)
         if len(distinct) < length:
             first = distinct[counts > 1][0]
-            raise must_be(name, "unique", f"{first!s} {counts[counts > 1][0]} times", "keep one row for each id")
+            raise must_be(
+                name,
+                "unique",
+                f"{first!s} {counts[counts > 1][0]} times",
+                "keep one row for each id",
+            )
     return frozen(values)
 
 
@@ -71,7 +80,11 @@ def as_titles(roles: Any) -> tuple[str, str]:
         ...
     embaudit.errors.InputError: roles must be two texts, such as ("user", "item"); got 'item'.
     """
-    if not isinstance(roles, (tuple, list)) or len(roles) != 2 or not all(isinstance(role, str) for role in roles):
+    if (
+        not isinstance(roles, (tuple, list))
+        or len(roles) != 2
+        or not all(isinstance(role, str) for role in roles)
+    ):
         raise must_be("roles", 'two texts, such as ("user", "item")', repr(roles))
     return escaped(roles[0]), escaped(roles[1])
 
@@ -80,9 +93,16 @@ def _encodable(texts: NDArray[Any]) -> NDArray[Any]:
     """Keep halves of letters, which no file and no terminal takes, as escapes."""
     if texts.dtype.kind == "U":
         # An array of text is one of code points, four bytes each; the surrogates lie between 0xD800 and 0xDFFF.
-        codes = np.ascontiguousarray(texts).view(np.dtype("u4").newbyteorder(texts.dtype.byteorder))
+        codes = np.ascontiguousarray(texts).view(
+            np.dtype("u4").newbyteorder(texts.dtype.byteorder)
+        )
         if ((codes >= 0xD800) & (codes < 0xE000)).any():
-            return np.array([name.encode("utf-8", "backslashreplace").decode() for name in texts.tolist()])
+            return np.array(
+                [
+                    name.encode("utf-8", "backslashreplace").decode()
+                    for name in texts.tolist()
+                ]
+            )
     return texts
 
 
@@ -96,7 +116,11 @@ def _as_counts(counts: ArrayLike, name: str, length: int) -> Vector:
 def _as_aside(aside: ArrayLike, name: str, length: int) -> Flags:
     flags = np.asarray(aside)
     if flags.dtype != np.bool_ or flags.shape != (length,):
-        raise must_be(name, f"{length} values True or False, one a row", f"{flags.dtype} of shape {flags.shape}")
+        raise must_be(
+            name,
+            f"{length} values True or False, one a row",
+            f"{flags.dtype} of shape {flags.shape}",
+        )
     return frozen(flags)
 
 
@@ -104,7 +128,10 @@ def _index_of(rows: Any) -> Any:
     """Return what a data frame calls its rows, None for row numbers and for what is no data frame."""
     if type(rows).__module__.split(".")[0] != "pandas" or not hasattr(rows, "columns"):
         return None
-    numbered = type(rows.index).__name__ == "RangeIndex" and (rows.index.start, rows.index.step) == (0, 1)
+    numbered = type(rows.index).__name__ == "RangeIndex" and (
+        rows.index.start,
+        rows.index.step,
+    ) == (0, 1)
     return None if numbered else rows.index
 
 
@@ -179,7 +206,11 @@ class Side:
     unread: Mapping[str, LazyArray]
     """The fields that still lie in a file."""
     rows = OnFirstUse[Matrix]()
-    bias, ids, names = OnFirstUse[Vector | None](), OnFirstUse[Labels](), OnFirstUse[Labels]()
+    bias, ids, names = (
+        OnFirstUse[Vector | None](),
+        OnFirstUse[Labels](),
+        OnFirstUse[Labels](),
+    )
     counts, aside = OnFirstUse[Vector | None](), OnFirstUse[Flags | None]()
 
     def __init__(
@@ -202,7 +233,11 @@ class Side:
         """Take what is given, checked unless it waits in a file, beside what is known."""
         # A field is checked and held under its name, or in `unread` while its file holds it; None where there is none.
         waiting = {name: value for name, value in fresh.items() if _waits(name, value)}
-        unread = {name: value for name, value in current.get("unread", {}).items() if name not in fresh} | waiting
+        unread = {
+            name: value
+            for name, value in current.get("unread", {}).items()
+            if name not in fresh
+        } | waiting
         held = {name: value for name, value in current.items() if name not in waiting}
         vars(self).update(held | {"title": escaped(title), "unread": unread})
         # What belongs to rows is checked against their number.
@@ -215,7 +250,11 @@ class Side:
         """Check what was given for a field, which a file may still hold."""
 
         def check(numbers: Any, title: str) -> Any:
-            return as_factors(numbers, title) if field == "rows" else OPTIONAL[field](numbers, title, len(self))
+            return (
+                as_factors(numbers, title)
+                if field == "rows"
+                else OPTIONAL[field](numbers, title, len(self))
+            )
 
         title = f"{self.title} {'factors' if field == 'rows' else field}"
         if isinstance(value, LazyArray):
@@ -237,11 +276,17 @@ class Side:
         # New rows start without what was computed of the old ones. Fields beside them were checked against the number
         # of rows: where that stays they are kept as they are, be they in a file, else they are checked anew.
         if "rows" in changes and changes["rows"] is not vars(self).get("rows", ...):
-            new = object.__new__(type(self))._hold(title, {"rows": changes.pop("rows")}, {})
-            beside = {name: self._given(name) for name in OPTIONAL if name not in changes}
+            new = object.__new__(type(self))._hold(
+                title, {"rows": changes.pop("rows")}, {}
+            )
+            beside = {
+                name: self._given(name) for name in OPTIONAL if name not in changes
+            }
             if len(new) != len(self):
                 return new._hold(title, beside | changes, vars(new))
-            waiting = {name: x for name, x in beside.items() if isinstance(x, LazyArray)}
+            waiting = {
+                name: x for name, x in beside.items() if isinstance(x, LazyArray)
+            }
             held = {name: x for name, x in beside.items() if name not in waiting}
             current = vars(new) | held | {"unread": {**new.unread, **waiting}}
         changes.pop("rows", None)
@@ -261,7 +306,9 @@ class Side:
     @property
     def given(self) -> frozenset[str]:
         """The fields that there are, be they still in a file."""
-        return frozenset(name for name in ("rows", *OPTIONAL) if self._given(name) is not None)
+        return frozenset(
+            name for name in ("rows", *OPTIONAL) if self._given(name) is not None
+        )
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -293,7 +340,11 @@ class Side:
         """True if some rows have a direction, and all of those have length 1."""
         # Rows that wait in a large file are looked through only if the first ones, as a rule, do not settle it.
         stored = self._given("rows")
-        start = stored.read() if isinstance(stored, LazyArray) and stored.on_disk else self.rows
+        start = (
+            stored.read()
+            if isinstance(stored, LazyArray) and stored.on_disk
+            else self.rows
+        )
         if start is not None and not _are_unit(row_norms(np.asarray(start[:FIRST]))):
             return False
         return bool(self.norms.any()) and _are_unit(self.norms)
@@ -301,7 +352,9 @@ class Side:
     @cached_property
     def median_length(self) -> float:
         """Median length of the rows that have a direction, 0 without any: what shifts are measured by."""
-        return float(np.median(self.norms[self.directed])) if len(self.directed) else 0.0
+        return (
+            float(np.median(self.norms[self.directed])) if len(self.directed) else 0.0
+        )
 
     @cached_property
     def moments(self) -> Moments:
@@ -329,7 +382,10 @@ class Side:
         """Return the side of some rows only."""
         rows = as_rows(rows, len(self))
         optional = {name: getattr(self, name) for name in OPTIONAL}
-        return self.replace(rows=self.rows[rows], **{n: None if x is None else x[rows] for n, x in optional.items()})
+        return self.replace(
+            rows=self.rows[rows],
+            **{n: None if x is None else x[rows] for n, x in optional.items()},
+        )
 
 
 class Sided(Protocol):

@@ -22,7 +22,12 @@ def require_model(*models: object) -> None:
     """
     for model in models:
         if not isinstance(model, FactorModel):
-            raise must_be("the model", "a FactorModel", repr(model), "load reads a file, from_vectors an array")
+            raise must_be(
+                "the model",
+                "a FactorModel",
+                repr(model),
+                "load reads a file, from_vectors an array",
+            )
 
 
 def require_ordinary_size(model: FactorModel) -> None:

@@ -66,7 +66,9 @@ class Levels(Result):
         )
 
 
-def levels(model: FactorModel, *, role: SideName | str = "right", rng: RNG = 0) -> Levels:
+def levels(
+    model: FactorModel, *, role: SideName | str = "right", rng: RNG = 0
+) -> Levels:
     """Collect the cosines of all pairs of one side, or of 20,000 drawn ones where there are more.
 
     Parameters
@@ -95,5 +97,10 @@ def levels(model: FactorModel, *, role: SideName | str = "right", rng: RNG = 0) 
     rows = side.directed
     pairs = draw_pairs(len(rows), ALL, rng=draw)
     # Sorted once, so that the share below a value is a binary search.
-    cosines, total = np.sort(pair_cosines(side.rows, side.rows, rows[pairs])), n_pairs(len(rows))
-    return Levels(role, model.title(role), len(pairs), total, len(pairs) == total, frozen(cosines))
+    cosines, total = (
+        np.sort(pair_cosines(side.rows, side.rows, rows[pairs])),
+        n_pairs(len(rows)),
+    )
+    return Levels(
+        role, model.title(role), len(pairs), total, len(pairs) == total, frozen(cosines)
+    )

@@ -21,15 +21,37 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from embaudit.core.checked import MOST_COUNT, RNG, Floats, Indices, Matrix, as_count, as_generator
+from embaudit.core.checked import (
+    MOST_COUNT,
+    RNG,
+    Floats,
+    Indices,
+    Matrix,
+    as_count,
+    as_generator,
+)
 from embaudit.core.parallel import row_blocks
 from embaudit.core.results import Drawn
 from embaudit.core.words import counted, drawn_of, percent
 from embaudit.errors import must_be
 from embaudit.linalg.intervals import draw_groups, jackknife_margin
 from embaudit.linalg.mapped import Mapped
-from embaudit.linalg.nearest import NeighbourLists, list_length, neighbours, require_length, tie_of
-from embaudit.linalg.pair_changes import CosineSums, PairChanges, RowSums, cell_ranks, cross_gram, pair_sums, table_sums
+from embaudit.linalg.nearest import (
+    NeighbourLists,
+    list_length,
+    neighbours,
+    require_length,
+    tie_of,
+)
+from embaudit.linalg.pair_changes import (
+    CosineSums,
+    PairChanges,
+    RowSums,
+    cell_ranks,
+    cross_gram,
+    pair_sums,
+    table_sums,
+)
 from embaudit.linalg.rows import CACHE_BYTES, A, in_order, sample_rows, unit_rows
 from embaudit.linalg.structured import WIDE
 from embaudit.linalg.transformed_rows import Rows, TransformedRows
@@ -98,8 +120,16 @@ class Movement(Drawn):
             drawn_of(self.n_pairs, self.n_all_pairs, f"{self.role} pair"),
             "" if self.exact else " among these",
         )
-        overlap = f" and {percent(self.top_n_overlap)} of the {self.top_n} nearest rows stay" if self.top_n else ""
-        zero = f" {counted(self.n_zero, 'row')} without direction left out." if self.n_zero else ""
+        overlap = (
+            f" and {percent(self.top_n_overlap)} of the {self.top_n} nearest rows stay"
+            if self.top_n
+            else ""
+        )
+        zero = (
+            f" {counted(self.n_zero, 'row')} without direction left out."
+            if self.n_zero
+            else ""
+        )
         return (
             f"Over {pairs} cosines moved by {self.mean_abs:.3f} on average and by at most "
             f"{self.max_abs:.2f}{among}; {percent(self.sign_flips)} change their sign{overlap}.{zero}"
@@ -153,10 +183,16 @@ class RowSample:
 
     def units(self, rows: Rows) -> Matrix:
         """Divide the rows held, as another model has them, by their lengths; as precise as they are stored."""
-        if self.rows is not None and isinstance(rows, TransformedRows | Mapped) and rows.x is self.x:
+        if (
+            self.rows is not None
+            and isinstance(rows, TransformedRows | Mapped)
+            and rows.x is self.x
+        ):
             # The map is applied to the rows held alone: a side of very many rows is never mapped whole.
             return unit_rows(replace(rows, x=self.held), dtype=rows.dtype)
-        return unit_rows(rows if self.rows is None else rows[self.rows], dtype=rows.dtype)
+        return unit_rows(
+            rows if self.rows is None else rows[self.rows], dtype=rows.dtype
+        )
 
     def parts(self, unit: Matrix) -> Iterator[Matrix]:
         """Yield the directions that are summed, group by group."""
@@ -167,7 +203,10 @@ class SampleSnapshot:
     """The directions of a model's rows and their sums, computed once for every role that needs them."""
 
     def __init__(
-        self, samples: Mapping[SideName, RowSample], rows: Mapping[SideName, Rows], before: SampleSnapshot | None = None
+        self,
+        samples: Mapping[SideName, RowSample],
+        rows: Mapping[SideName, Rows],
+        before: SampleSnapshot | None = None,
     ) -> None:
         self.samples, self.rows, self.before = samples, rows, before
         self.unit = {side: sample.units(rows[side]) for side, sample in samples.items()}
@@ -176,7 +215,8 @@ class SampleSnapshot:
     def sums(self) -> dict[SideName, list[RowSums]]:
         """Sums of the directions of each group, by side."""
         return {
-            side: [RowSums.of(group) for group in self.samples[side].parts(unit)] for side, unit in self.unit.items()
+            side: [RowSums.of(group) for group in self.samples[side].parts(unit)]
+            for side, unit in self.unit.items()
         }
 
     @cached_property
@@ -184,17 +224,28 @@ class SampleSnapshot:
         """Products of the directions of each group with those before, by side."""
         assert self.before is not None
         parts = {
-            side: zip(sample.parts(self.before.unit[side]), sample.parts(self.unit[side]), strict=True)
+            side: zip(
+                sample.parts(self.before.unit[side]),
+                sample.parts(self.unit[side]),
+                strict=True,
+            )
             for side, sample in self.samples.items()
         }
-        return {side: [cross_gram(*both) for both in pairs] for side, pairs in parts.items()}
+        return {
+            side: [cross_gram(*both) for both in pairs] for side, pairs in parts.items()
+        }
 
     @property
     def loses_rows(self) -> bool:
         """True if a row held has a direction before, and none here."""
         assert self.before is not None
-        both = ((rows[:, 0], self.unit[side][:, 0]) for side, rows in self.before.unit.items())
-        return any(bool((np.isnan(now) > np.isnan(before)).any()) for before, now in both)
+        both = (
+            (rows[:, 0], self.unit[side][:, 0])
+            for side, rows in self.before.unit.items()
+        )
+        return any(
+            bool((np.isnan(now) > np.isnan(before)).any()) for before, now in both
+        )
 
     def table(self, sides: tuple[SideName, ...]) -> Floats:
         """Cosines of all rows held, of one side with each other or of the first with the second; NaN without one."""
@@ -206,19 +257,31 @@ class SampleSnapshot:
         x, y = self.unit[sides[0]], self.unit[sides[-1]]
         first, other = ends
         cosines = np.empty(len(first))
-        for block in row_blocks(len(first), 4 * x.shape[1], budget=CACHE_BYTES):  # beside the rows they are of
-            both = (np.asarray(rows.take(ends[block], axis=0), np.float64) for rows, ends in ((x, first), (y, other)))
+        for block in row_blocks(
+            len(first), 4 * x.shape[1], budget=CACHE_BYTES
+        ):  # beside the rows they are of
+            both = (
+                np.asarray(rows.take(ends[block], axis=0), np.float64)
+                for rows, ends in ((x, first), (y, other))
+            )
             cosines[block] = np.einsum("ij,ij->i", *both)
         return np.clip(cosines, -1, 1)
 
-    def pair_sums(self, sides: tuple[SideName, ...]) -> tuple[CosineSums, list[CosineSums]]:
+    def pair_sums(
+        self, sides: tuple[SideName, ...]
+    ) -> tuple[CosineSums, list[CosineSums]]:
         """Sum the cosines of all pairs of the rows summed, before and here, and the same without each group."""
         assert self.before is not None
         before = self.before.sums
 
         def without(group: int | None) -> CosineSums:
-            there, here = ([_total(sums[side], group) for side in sides] for sums in (before, self.sums))
-            return pair_sums(there, here, [_total(self.cross[side], group) for side in sides])
+            there, here = (
+                [_total(sums[side], group) for side in sides]
+                for sums in (before, self.sums)
+            )
+            return pair_sums(
+                there, here, [_total(self.cross[side], group) for side in sides]
+            )
 
         # Sums of groups are kept apart, so that leaving one out is an addition and no further pass over the rows.
         n_groups = max(len(self.samples[side].groups) for side in sides)
@@ -227,7 +290,11 @@ class SampleSnapshot:
 
 def _total(parts: Sequence[A], without: int | None) -> A:
     """Add up the sums of all groups but one; of a side whose rows all count, and of a lone group, there is one sum."""
-    return in_order(term for number, term in enumerate(parts) if number != without or len(parts) == 1)
+    return in_order(
+        term
+        for number, term in enumerate(parts)
+        if number != without or len(parts) == 1
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -281,18 +348,27 @@ class MovementProbe:
         """Draw the sample, and compute the cosines and lists before."""
         self.model, self.rng = model, as_generator(rng)
         self.n_pairs, self.n_neighbours, self.n_lists = n_pairs, n_neighbours, n_lists
-        self.sides: tuple[SideName, ...] = tuple(dict.fromkeys(side for role in roles for side in Pairs(role).sides))
+        self.sides: tuple[SideName, ...] = tuple(
+            dict.fromkeys(side for role in roles for side in Pairs(role).sides)
+        )
         # A generator of its own, so that draws for few pairs do not move those of all others.
         self.aside = np.random.default_rng(deepcopy(self.rng).integers(2**63, size=4))
         self.plans: list[_RolePlan] = []
         for role in roles:
             self.plans.append(self._plan(role))
         samples = {side: self._sample(side) for side in self.sides}
-        self.before = SampleSnapshot(samples, {side: model.factors(side) for side in self.sides})
+        self.before = SampleSnapshot(
+            samples, {side: model.factors(side) for side in self.sides}
+        )
         self.ends = {plan.role: self._ends(plan) for plan in self.plans}
         self.tables = {plan.role: self._table(plan, self.before) for plan in self.plans}
-        self.cosines = {plan.role: self._cosines(plan, self.before, self.tables[plan.role]) for plan in self.plans}
-        self.ranks = {role: cell_ranks(cosines) for role, cosines in self.cosines.items()}
+        self.cosines = {
+            plan.role: self._cosines(plan, self.before, self.tables[plan.role])
+            for plan in self.plans
+        }
+        self.ranks = {
+            role: cell_ranks(cosines) for role, cosines in self.cosines.items()
+        }
         # Models are measured side by side: a sample drawn anew must not depend on which of them comes first.
         self.seeds = deepcopy(self.rng).integers(2**63, size=4)
 
@@ -300,18 +376,31 @@ class MovementProbe:
         """Draw the pairs of a role and, within a side, the lists of neighbours before."""
         model, sides = self.model, Pairs(role).sides
         total = Pairs(role).n_pairs(model)
-        pairs = Pairs(role).sample(model, self.n_pairs, rng=self.aside if total <= ASIDE else self.rng)
+        pairs = Pairs(role).sample(
+            model, self.n_pairs, rng=self.aside if total <= ASIDE else self.rng
+        )
         if role == "cross":
-            ends = pairs.T if len(pairs) == total else [self._held(*end) for end in zip(sides, pairs.T, strict=True)]
+            ends = (
+                pairs.T
+                if len(pairs) == total
+                else [self._held(*end) for end in zip(sides, pairs.T, strict=True)]
+            )
             return _RolePlan(role, sides, np.column_stack(list(ends)), total)
         rows, first = model.side(role).directed, standing_rows(model, role)
         # A list needs its row, its n neighbours and one row that is left out.
         n = list_length(self.n_neighbours, len(once(rows, first)), left_out=1)
         if n < 1:
             return _RolePlan(role, sides, pairs, total, None, first)
-        drawn = sample_rows(rows, min(self.n_lists, max(50, SEARCHED // len(rows))), self.rng)
+        drawn = sample_rows(
+            rows, min(self.n_lists, max(50, SEARCHED // len(rows))), self.rng
+        )
         return _RolePlan(
-            role, sides, pairs, total, neighbours(model.factors(role), n, rows=once(drawn, first), first=first), first
+            role,
+            sides,
+            pairs,
+            total,
+            neighbours(model.factors(role), n, rows=once(drawn, first), first=first),
+            first,
         )
 
     def _held(self, side: SideName, drawn: Indices) -> Indices:
@@ -322,28 +411,49 @@ class MovementProbe:
         if len(self.model.side(side)) <= WHOLE:
             return drawn
         rows = np.unique(drawn)
-        within = np.unique(next((plan.pairs for plan in self.plans if plan.role == side), drawn[:0]))
+        within = np.unique(
+            next((plan.pairs for plan in self.plans if plan.role == side), drawn[:0])
+        )
         if len(within) < len(rows):
             return drawn
-        return np.asarray(self.aside.choice(within, len(rows), replace=False)[np.searchsorted(rows, drawn)])
+        return np.asarray(
+            self.aside.choice(within, len(rows), replace=False)[
+                np.searchsorted(rows, drawn)
+            ]
+        )
 
     def _sample(self, side: SideName) -> RowSample:
         """Hold all rows of a side; where there are very many, those of its pairs, and sum over some of them."""
-        x, plans = self.model.factors(side), [plan for plan in self.plans if side in plan.sides]
+        x, plans = (
+            self.model.factors(side),
+            [plan for plan in self.plans if side in plan.sides],
+        )
         if len(x) <= WHOLE or any(plan.exact for plan in plans):
             return RowSample(x)
-        ends = [plan.pairs if len(plan.sides) == 1 else plan.pairs[:, plan.sides.index(side)] for plan in plans]
+        ends = [
+            plan.pairs
+            if len(plan.sides) == 1
+            else plan.pairs[:, plan.sides.index(side)]
+            for plan in plans
+        ]
         rows = np.unique(np.concatenate([end.ravel() for end in ends]))
         summed = sample_rows(len(rows), SUMMED, self.rng)
         group = draw_groups(len(summed), self.rng)
-        return RowSample(x, rows, [summed[group == number] for number in range(int(group.max()) + 1)])
+        return RowSample(
+            x, rows, [summed[group == number] for number in range(int(group.max()) + 1)]
+        )
 
     def _ends(self, plan: _RolePlan) -> list[Indices]:
         """Find both ends of the pairs among the rows held."""
         # In order of the first ends, which are then near each other in memory.
         pairs = plan.pairs[np.argsort(plan.pairs[:, 0], kind="stable")]
-        held = (self.before.samples[side].rows for side in (plan.sides[0], plan.sides[-1]))
-        return [end if rows is None else np.searchsorted(rows, end) for rows, end in zip(held, pairs.T, strict=True)]
+        held = (
+            self.before.samples[side].rows for side in (plan.sides[0], plan.sides[-1])
+        )
+        return [
+            end if rows is None else np.searchsorted(rows, end)
+            for rows, end in zip(held, pairs.T, strict=True)
+        ]
 
     def _table(self, plan: _RolePlan, snapshot: SampleSnapshot) -> Floats | None:
         """Multiply all rows where these are few: the products serve pairs, sums and lists."""
@@ -351,10 +461,14 @@ class MovementProbe:
         products = sizes[0] * sizes[-1]
         # One product of all rows is faster than gathering pairs, up to some cells a pair; of long rows also where there
         # are few.
-        few = products <= GATHERED * len(plan.pairs) or (k > WIDE and max(sizes) <= FEW * k)
+        few = products <= GATHERED * len(plan.pairs) or (
+            k > WIDE and max(sizes) <= FEW * k
+        )
         return snapshot.table(plan.sides) if few and products <= TABLE else None
 
-    def _cosines(self, plan: _RolePlan, snapshot: SampleSnapshot, table: Floats | None) -> Floats:
+    def _cosines(
+        self, plan: _RolePlan, snapshot: SampleSnapshot, table: Floats | None
+    ) -> Floats:
         """Cosines of the pairs."""
         if table is None:
             return snapshot.cosines(plan.sides, self.ends[plan.role])
@@ -362,14 +476,22 @@ class MovementProbe:
 
     def over(self, model: FactorModel, roles: Sequence[Role]) -> MovementProbe:
         """Make a probe of another model that looks at as much."""
-        sizes: dict[str, Any] = {"n_pairs": self.n_pairs, "n_neighbours": self.n_neighbours, "n_lists": self.n_lists}
-        return MovementProbe(model, roles, rng=np.random.default_rng(self.seeds), **sizes)
+        sizes: dict[str, Any] = {
+            "n_pairs": self.n_pairs,
+            "n_neighbours": self.n_neighbours,
+            "n_lists": self.n_lists,
+        }
+        return MovementProbe(
+            model, roles, rng=np.random.default_rng(self.seeds), **sizes
+        )
 
     def measure(self, after: FactorModel) -> tuple[Movement, ...]:
         """Measure the movement of every role to another model of the same entities."""
         return self.measure_rows({side: after.factors(side) for side in self.sides})
 
-    def measure_rows(self, after: Mapping[SideName, Rows], roles: Sequence[Role] | None = None) -> tuple[Movement, ...]:
+    def measure_rows(
+        self, after: Mapping[SideName, Rows], roles: Sequence[Role] | None = None
+    ) -> tuple[Movement, ...]:
         """Measure the movement of every role, or of some, to other rows of the same entities.
 
         Rows that have no direction there are left out before, too: pairs and lists are then drawn anew among the
@@ -385,9 +507,18 @@ class MovementProbe:
 
     def _measure(self, plan: _RolePlan, now: SampleSnapshot) -> Movement:
         """Compare the cosines of the sample before and now: pairs, then sums over all of them, then lists."""
-        role, lists, sides = plan.role, plan.lists, [self.model.side(side) for side in plan.sides]
+        role, lists, sides = (
+            plan.role,
+            plan.lists,
+            [self.model.side(side) for side in plan.sides],
+        )
         table = self._table(plan, now)
-        changes = PairChanges(self.cosines[role], self._cosines(plan, now, table), plan.total, self.ranks[role])
+        changes = PairChanges(
+            self.cosines[role],
+            self._cosines(plan, now, table),
+            plan.total,
+            self.ranks[role],
+        )
         low, high = changes.mean_abs_interval
         margins: dict[str, float] = {}
         # Where all products are held, sums run over them, but for rows without direction. Else sums of directions and
@@ -395,29 +526,51 @@ class MovementProbe:
         if table is not None:
             cells = np.ix_(sides[0].directed, sides[-1].directed)
             whole = all(len(side.directed) == len(side) for side in sides)
-            both = (x if whole else x[cells] for x in (np.asarray(self.tables[role]), table))
+            both = (
+                x if whole else x[cells] for x in (np.asarray(self.tables[role]), table)
+            )
             sums = table_sums(*both, symmetric=len(sides) == 1)
         else:
             sums, without = now.pair_sums(plan.sides)
             names = ("mean", "rms", "pearson")
             if without:
-                replicates = np.array([[getattr(rest, name) for name in names] for rest in without])
-                margins = dict(zip(names, jackknife_margin(replicates).tolist(), strict=True))
+                replicates = np.array(
+                    [[getattr(rest, name) for name in names] for rest in without]
+                )
+                margins = dict(
+                    zip(names, jackknife_margin(replicates).tolist(), strict=True)
+                )
         overlap = tied = float("nan")
         if lists is not None:
-            n, side, tied = lists.indices.shape[1], plan.sides[0], float(lists.tied.mean())
+            n, side, tied = (
+                lists.indices.shape[1],
+                plan.sides[0],
+                float(lists.tied.mean()),
+            )
             # Rows that are all held are divided by their lengths already.
-            rows: Rows = now.unit[side] if now.samples[side].rows is None else now.rows[side]
+            rows: Rows = (
+                now.unit[side] if now.samples[side].rows is None else now.rows[side]
+            )
             # The same rows are asked and the same row stands for each group of copies, so that lists differ by the
             # gauge alone.
             if table is None:
-                overlap = lists.overlap(neighbours(rows, n, rows=lists.rows, first=plan.first), tie=tie_of(rows))
+                overlap = lists.overlap(
+                    neighbours(rows, n, rows=lists.rows, first=plan.first),
+                    tie=tie_of(rows),
+                )
             else:
                 # Products at hand tell who is kept: a row no farther than the last of the n nearest. The nearest of all
                 # is the row itself; one without direction, NaN, is none.
-                near = np.fmax(table[np.ix_(lists.rows, once(np.arange(len(table)), plan.first))], -np.inf)
+                near = np.fmax(
+                    table[np.ix_(lists.rows, once(np.arange(len(table)), plan.first))],
+                    -np.inf,
+                )
                 last = np.partition(near, -n - 1, axis=1)[:, -n - 1, None]
-                overlap = float(np.mean(table[lists.rows[:, None], lists.indices] >= last - tie_of(rows)))
+                overlap = float(
+                    np.mean(
+                        table[lists.rows[:, None], lists.indices] >= last - tie_of(rows)
+                    )
+                )
         return Movement(
             role=role,
             n_pairs=len(plan.pairs),
@@ -456,7 +609,9 @@ def directed_in(model: FactorModel, after: Mapping[SideName, Rows]) -> FactorMod
     """
     some = {}
     for side, rows in after.items():
-        has_direction = np.concatenate([np.any(rows[block] != 0, axis=1) for block in row_blocks(*rows.shape)])
+        has_direction = np.concatenate(
+            [np.any(rows[block] != 0, axis=1) for block in row_blocks(*rows.shape)]
+        )
         if not has_direction[model.side(side).directed].all():
             some[side] = model.factors(side) * has_direction[:, None]
     return model.replace(**some) if some else model
@@ -508,8 +663,18 @@ def movement(
     require_length(n_neighbours, max(len(before.side(side)) for side in pairs.sides))
     after_rows = {side: after.factors(side) for side in pairs.sides}
     if not pairs.n_pairs(directed_in(before, after_rows)):
-        name, remedy = "rows of which cosines are compared", "take others, or a role that has some"
-        raise must_be(name, "two or more that have a direction in both models", f"fewer {pairs} rows", remedy)
-    probe = MovementProbe(before, [before.role(role)], n_pairs=n_pairs, n_neighbours=n_neighbours, rng=rng)
+        name, remedy = (
+            "rows of which cosines are compared",
+            "take others, or a role that has some",
+        )
+        raise must_be(
+            name,
+            "two or more that have a direction in both models",
+            f"fewer {pairs} rows",
+            remedy,
+        )
+    probe = MovementProbe(
+        before, [before.role(role)], n_pairs=n_pairs, n_neighbours=n_neighbours, rng=rng
+    )
     (measured,) = probe.measure_rows(after_rows)
     return measured

@@ -41,7 +41,14 @@ class NearestChanged:
         return self.ci_low == self.ci_high
 
     @classmethod
-    def of(cls, before: NeighbourLists, after: NeighbourLists, *, exact: bool, tie: float = TIE) -> Self:
+    def of(
+        cls,
+        before: NeighbourLists,
+        after: NeighbourLists,
+        *,
+        exact: bool,
+        tie: float = TIE,
+    ) -> Self:
         """Compare the first of each list with the first of the same row elsewhere, up to a `tie` of cosines.
 
         Examples
@@ -53,7 +60,9 @@ class NearestChanged:
         1.0
         """
         share = float((~before.first(1).kept_in(after.first(1), tie=tie)).mean())
-        low, high = (share, share) if exact else wilson_interval(share, len(before.rows))
+        low, high = (
+            (share, share) if exact else wilson_interval(share, len(before.rows))
+        )
         return cls(share, low, high, len(before.rows))
 
 
@@ -100,14 +109,22 @@ def find_rows(model: FactorModel, role: SideName, wanted: Sequence[str]) -> Indi
     names = model.names(role).astype(str)
     texts = [names] if ids is None else [ids.astype(str), names]
     remedy = _without_titles(model, role)
-    return np.array([_find_row(texts, names, np.char.lower(names), entity, remedy) for entity in wanted], dtype=np.intp)
+    return np.array(
+        [
+            _find_row(texts, names, np.char.lower(names), entity, remedy)
+            for entity in wanted
+        ],
+        dtype=np.intp,
+    )
 
 
 def _without_titles(model: FactorModel, role: SideName) -> str:
     """Write how to add titles, where there are none and a file may hold them."""
     if role == "left" or model.right_names is not None:
         return ""
-    return "no titles: add " + ("--labels labels.txt" if model.title(role) == "label" else "--items movies.csv")
+    return "no titles: add " + (
+        "--labels labels.txt" if model.title(role) == "label" else "--items movies.csv"
+    )
 
 
 def _find_row(texts: list[Any], names: Any, low: Any, entity: str, remedy: str) -> int:
@@ -117,19 +134,35 @@ def _find_row(texts: list[Any], names: Any, low: Any, entity: str, remedy: str) 
     # From strict to lenient; the first search that hits decides, so that an exact title is never ambiguous with a
     # longer one.
     searches = [np.flatnonzero(text == entity) for text in texts]
-    searches += [np.flatnonzero(low == entity.lower()), np.flatnonzero(np.char.startswith(low, entity.lower()))]
+    searches += [
+        np.flatnonzero(low == entity.lower()),
+        np.flatnonzero(np.char.startswith(low, entity.lower())),
+    ]
     for hits in searches:
         if len(hits) > 1:
             some = ", ".join(repr(str(names[hit])) for hit in hits[:3])
-            got, remedy = f"{entity!r}, which fits {len(hits)} ({some})", "name its id, or write more of it"
-            raise must_be("show", "one id or title", got, remedy if len(texts) > 1 else "write more of it")
+            got, remedy = (
+                f"{entity!r}, which fits {len(hits)} ({some})",
+                "name its id, or write more of it",
+            )
+            raise must_be(
+                "show",
+                "one id or title",
+                got,
+                remedy if len(texts) > 1 else "write more of it",
+            )
         if len(hits):
             return int(hits[0])
     raise must_be("show", "an id or title in the model", repr(entity), remedy)
 
 
 def neighbourhoods(
-    before: FactorModel, after: Rows, *, role: SideName = "right", rows: Indices, n: int = 5
+    before: FactorModel,
+    after: Rows,
+    *,
+    role: SideName = "right",
+    rows: Indices,
+    n: int = 5,
 ) -> tuple[Neighbourhood, ...]:
     """Compare the `n` nearest of a few entities with those among the rows of an equivalent model, without twins.
 
@@ -142,7 +175,9 @@ def neighbourhoods(
     (('b', 0.995...),)
     """
     first = twins(before, role=role).first
-    lists = (neighbours(x, n, rows=rows, first=first) for x in (before.factors(role), after))
+    lists = (
+        neighbours(x, n, rows=rows, first=first) for x in (before.factors(role), after)
+    )
     return by_name(before.names(role), *lists, first=first, most=LISTED)
 
 
@@ -162,18 +197,29 @@ def by_name(
     """
     copies = np.bincount(first, minlength=len(first)) - 1
     texts, pair = names.astype(str), (before, after)
-    marks = zip(before.kept_in(after, tie=tie), after.kept_in(before, tie=tie), strict=True)
+    marks = zip(
+        before.kept_in(after, tie=tie), after.kept_in(before, tie=tie), strict=True
+    )
 
     def written(at: int, stay: Flags, stayed: Flags) -> Neighbourhood:
         """Return the neighbours of one row in both models under their names, and the copies left out."""
         # Both lists are cut to the shorter one: entries are shown side by side.
         n = min(int(np.count_nonzero(lists.indices[at, :most] >= 0)) for lists in pair)
         near, other = (
-            tuple(zip(texts[lists.indices[at, :n]].tolist(), lists.cosines[at, :n].tolist(), strict=True))
+            tuple(
+                zip(
+                    texts[lists.indices[at, :n]].tolist(),
+                    lists.cosines[at, :n].tolist(),
+                    strict=True,
+                )
+            )
             for lists in pair
         )
         # Groups of copies that were met in either list, the row's own included; each counts once.
-        met = [first[before.rows[at]], *(row for lists in pair for row in lists.indices[at, :n].tolist())]
+        met = [
+            first[before.rows[at]],
+            *(row for lists in pair for row in lists.indices[at, :n].tolist()),
+        ]
         return Neighbourhood(
             name=str(texts[before.rows[at]]),
             before=near,

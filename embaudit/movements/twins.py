@@ -7,7 +7,15 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from embaudit.core.checked import RNG, Flags, Indices, Matrix, as_generator, frozen, is_number
+from embaudit.core.checked import (
+    RNG,
+    Flags,
+    Indices,
+    Matrix,
+    as_generator,
+    frozen,
+    is_number,
+)
 from embaudit.core.parallel import row_blocks
 from embaudit.core.results import Result
 from embaudit.core.words import counted, percent, visible
@@ -100,8 +108,12 @@ class Twins(Result):
         """
         above = f"cosine above 1−{self.tolerance:.2g}"
         if self.on_a_line:
-            return f"All {self.title} rows lie on one line, so none are called duplicates."
-        names = ", ".join(visible(name) for name in self.names) + ", …" * (self.largest > len(self.names))
+            return (
+                f"All {self.title} rows lie on one line, so none are called duplicates."
+            )
+        names = ", ".join(visible(name) for name in self.names) + ", …" * (
+            self.largest > len(self.names)
+        )
         counts = (
             f"{counted(self.n_pairs, 'pair')}, {counted(self.n_groups, 'group')}, the largest of {self.largest:,} rows "
             f"({names})"
@@ -115,7 +127,13 @@ class Twins(Result):
         return f"{percent(self.share)} of {self.n_rows:,} {self.title} rows have a duplicate ({above}): {counts}."
 
 
-def twins(model: FactorModel, *, role: SideName | str = "right", tolerance: float | None = None, rng: RNG = 0) -> Twins:
+def twins(
+    model: FactorModel,
+    *,
+    role: SideName | str = "right",
+    tolerance: float | None = None,
+    rng: RNG = 0,
+) -> Twins:
     """Find the rows of one side that are copies of each other, but for the rounding of their storage.
 
     Identical rows are found by a hash of their directions and verified, others by their order along one dimension or a
@@ -160,7 +178,9 @@ def twins(model: FactorModel, *, role: SideName | str = "right", tolerance: floa
         raise must_be("tolerance", "a number from 0 to below 1", repr(tolerance))
     side = model.side(role)
     if tolerance is not None or not isinstance(rng, int):
-        return _twins(side, role, copy_tolerance(side) if tolerance is None else tolerance, draw)
+        return _twins(
+            side, role, copy_tolerance(side) if tolerance is None else tolerance, draw
+        )
     by_seed = _TWINS.setdefault(side, {})
     if rng not in by_seed:
         by_seed[rng] = _twins(side, role, copy_tolerance(side), draw)
@@ -176,8 +196,14 @@ def copy_tolerance(side: Side) -> float:
     >>> f"{copy_tolerance(Side(x, 'item')):.1e}", f"{copy_tolerance(Side(x / np.float64(3), 'item')):.1e}"
     ('4.8e-07', '2.2e-15')
     """
-    rows = side.directed[spread(len(side.directed))] if len(side.directed) else side.directed
-    return resolution(side.rows.shape[1], spacing_of(np.asarray(side.rows[rows], dtype=np.float64)))
+    rows = (
+        side.directed[spread(len(side.directed))]
+        if len(side.directed)
+        else side.directed
+    )
+    return resolution(
+        side.rows.shape[1], spacing_of(np.asarray(side.rows[rows], dtype=np.float64))
+    )
 
 
 def standing_rows(model: FactorModel, role: SideName) -> Indices | None:
@@ -207,14 +233,20 @@ _TWINS: WeakKeyDictionary[Side, dict[int, Twins]] = WeakKeyDictionary()
 """Twins at the usual tolerance, by side and seed: many steps of an audit need them."""
 
 
-def _twins(side: Side, role: SideName, tolerance: float, draw: np.random.Generator) -> Twins:
+def _twins(
+    side: Side, role: SideName, tolerance: float, draw: np.random.Generator
+) -> Twins:
     """Search the twins of a side, or estimate their share where a search of all pairs takes too long."""
     x, rows = side.rows, side.directed
     # No tolerance below what float64 rounds: copies would then be told apart by chance.
     least = 1 - max(tolerance, resolution(x.shape[1]))
     # On one line all cosines are 1 or −1 for want of dimensions, not because rows were copied: none is called a twin.
     line = _on_a_line(x, rows)
-    search = _Search(np.arange(len(rows)), np.zeros(len(rows), dtype=np.intp)) if line else _search(x, rows, least)
+    search = (
+        _Search(np.arange(len(rows)), np.zeros(len(rows), dtype=np.intp))
+        if line
+        else _search(x, rows, least)
+    )
     share, low, high = search.share if search.exact else _sampled(x, rows, least, draw)
     first, alone = np.arange(len(x)), np.ones(len(x), dtype=bool)
     # Rows without direction keep themselves as first, and have no twin.
@@ -260,15 +292,23 @@ class _Search:
 
 def _on_a_line(x: Matrix, rows: Indices) -> bool:
     """Check that every row points as the first one does, or against it; most are not read, as some soon does not."""
-    pairs, least = np.column_stack([np.resize(rows[:1], len(rows)), rows]), 1 - resolution(x.shape[1])
+    pairs, least = (
+        np.column_stack([np.resize(rows[:1], len(rows)), rows]),
+        1 - resolution(x.shape[1]),
+    )
     parts = row_blocks(len(rows), x.shape[1])
-    return all(bool((np.abs(pair_cosines(x, x, pairs[block])) >= least).all()) for block in parts)
+    return all(
+        bool((np.abs(pair_cosines(x, x, pairs[block])) >= least).all())
+        for block in parts
+    )
 
 
 def _search(x: Matrix, rows: Indices, least: float) -> _Search:
     """Find copies first, so that only different directions are compared, each with the weight of its copies."""
     copy_of = duplicate_representatives(x, rows)
-    distinct, which, weight = np.unique(copy_of, return_inverse=True, return_counts=True)
+    distinct, which, weight = np.unique(
+        copy_of, return_inverse=True, return_counts=True
+    )
     # None also where rows crowd together: then groups are of identical rows, and the share comes from a sample.
     pairs = near_pairs(x, rows[distinct], least) if len(distinct) <= ROWS else None
     exact = pairs is not None
@@ -276,14 +316,21 @@ def _search(x: Matrix, rows: Indices, least: float) -> _Search:
     first, other = pairs.T
     n_twins = (
         # Twins of a direction: its other copies, and all copies of the directions it is paired with.
-        weight - 1 + np.bincount(first, weight[other], len(weight)) + np.bincount(other, weight[first], len(weight))
+        weight
+        - 1
+        + np.bincount(first, weight[other], len(weight))
+        + np.bincount(other, weight[first], len(weight))
     )
     return _Search(
-        distinct[cluster_representatives(len(distinct), pairs)][which], n_twins.astype(np.intp)[which], exact
+        distinct[cluster_representatives(len(distinct), pairs)][which],
+        n_twins.astype(np.intp)[which],
+        exact,
     )
 
 
-def _sampled(x: Matrix, rows: Indices, least: float, draw: np.random.Generator) -> tuple[float, float, float]:
+def _sampled(
+    x: Matrix, rows: Indices, least: float, draw: np.random.Generator
+) -> tuple[float, float, float]:
     """Estimate the share of rows that have a twin from some of them, with its interval."""
     sample = sample_rows(len(rows), max(100, min(SAMPLE, SEARCHED // len(rows))), draw)
     # A row has a twin exactly where its nearest row is one.

@@ -1,7 +1,12 @@
 """Ranges of cosines, exact and with witness gauges, and certificates for neighbour lists."""
 
 from embaudit.ranges.certificates import CertifiedNeighbours, certified_neighbours
-from embaudit.ranges.cosine_range import CosineRange, RangeSummary, cosine_range, range_summary
+from embaudit.ranges.cosine_range import (
+    CosineRange,
+    RangeSummary,
+    cosine_range,
+    range_summary,
+)
 from embaudit.ranges.linear import condition_to_reach
 from embaudit.ranges.translation import shift_to_reach
 

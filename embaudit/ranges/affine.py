@@ -24,7 +24,12 @@ import numpy as np
 from embaudit.core.checked import Flags, Floats
 from embaudit.gauges import Affine, Gauge
 from embaudit.linalg.rows import row_norms
-from embaudit.ranges.half_angle import between, compensated_dot, dots, normalise_exponent
+from embaudit.ranges.half_angle import (
+    between,
+    compensated_dot,
+    dots,
+    normalise_exponent,
+)
 from embaudit.ranges.linear import SHOWN, stretch, stretch_to_end, stretched
 from embaudit.ranges.range_solver import AffineBudget, End, RangeEnds, point
 from embaudit.ranges.translation import shift_to_end, shifted_ends
@@ -36,7 +41,10 @@ class SameSideRangeSolver(AffineBudget):
     def ends(self, x: Floats, y: Floats) -> RangeEnds:
         """Return both ends; equal rows keep a cosine of 1."""
         if self.max_shift == 0:
-            return stretched(point(between(normalise_exponent(x), normalise_exponent(y))), self.max_condition)
+            return stretched(
+                point(between(normalise_exponent(x), normalise_exponent(y))),
+                self.max_condition,
+            )
         return stretched(shifted_ends(x, y, self.max_shift), self.max_condition)
 
     def witness(self, x: Floats, y: Floats, end: End, tol: float) -> Gauge:
@@ -44,7 +52,9 @@ class SameSideRangeSolver(AffineBudget):
         shift = np.zeros(len(x))
         if self.max_shift != 0:
             shift = shift_to_end(x, y, self.max_shift, end, tol, self.max_condition)
-        linear = stretch_to_end(x + shift, y + shift, self.side, self.max_condition, end, tol)
+        linear = stretch_to_end(
+            x + shift, y + shift, self.side, self.max_condition, end, tol
+        )
         return Affine(len(x), side=self.side).after(shift, linear)
 
 
@@ -59,11 +69,15 @@ class CrossRangeSolver(AffineBudget):
         """Return both ends: a shift may turn the sign over, the linear part does not."""
         if self.max_shift == 0:
             return _around(*_signed_depth(x, y), self.max_condition)
-        shifted = _turned(x, y, _radius(y if self.side == "right" else x, self.max_shift))
+        shifted = _turned(
+            x, y, _radius(y if self.side == "right" else x, self.max_shift)
+        )
         if self.max_condition == 1:
             return shifted
         # Both ends of what a value c spreads to grow with c, so that they come from the ends of the translation.
-        lower, upper = (_around(*_depth_of(tangent), self.max_condition) for tangent in shifted[:2])
+        lower, upper = (
+            _around(*_depth_of(tangent), self.max_condition) for tangent in shifted[:2]
+        )
         return RangeEnds(
             lower.lower,
             upper.upper,
@@ -75,7 +89,9 @@ class CrossRangeSolver(AffineBudget):
         """Shift to the end of the translation's range, then stretch what was shifted against what was not."""
         shift = np.zeros(len(x))
         if self.max_shift != 0:
-            wanted = getattr(self._replace(max_condition=1.0).ends(x[None], y[None]), end)[0]
+            wanted = getattr(
+                self._replace(max_condition=1.0).ends(x[None], y[None]), end
+            )[0]
             still, moving = (x, y) if self.side == "right" else (y, x)
             shift = _shift_to(still, moving, float(wanted), self.max_shift, end, tol)
         moved = (x, y + shift) if self.side == "right" else (x + shift, y)
@@ -106,7 +122,9 @@ def _around(depth: Floats, negative: Flags, condition: float | None) -> RangeEnd
         )
 
 
-def _stretch_to_end(x: Floats, y: Floats, condition: float | None, end: End, tol: float) -> Gauge:
+def _stretch_to_end(
+    x: Floats, y: Floats, condition: float | None, end: End, tol: float
+) -> Gauge:
     """Stretch along the bisector of x and y turned by a right angle, or along its normal."""
     depths, negatives = _signed_depth(x[None], y[None])
     depth, negative = float(depths[0]), bool(negatives[0])
@@ -150,12 +168,16 @@ def _turned_axes(x: Floats, y: Floats) -> tuple[Floats, Floats]:
     """
     x, y = normalise_exponent(x[None])[0], normalise_exponent(y[None])[0]
     x, y = x / np.linalg.norm(x), y / np.linalg.norm(y)
-    across = y if between(x[None], y[None])[0] > 0 else np.eye(len(x))[np.argmin(np.abs(x))]
+    across = (
+        y if between(x[None], y[None])[0] > 0 else np.eye(len(x))[np.argmin(np.abs(x))]
+    )
     for _ in range(2):
         across = across - (x @ across) * x
         across /= np.linalg.norm(across)
     half = np.arcsin(min(1.0, float(compensated_dot(x[None], y[None])[0]))) / 2
-    return np.cos(half) * x - np.sin(half) * across, np.sin(half) * x + np.cos(half) * across
+    return np.cos(half) * x - np.sin(half) * across, np.sin(half) * x + np.cos(
+        half
+    ) * across
 
 
 def _radius(moving: Floats, max_shift: float | None) -> Floats:
@@ -171,7 +193,11 @@ def _turned(x: Floats, y: Floats, radius: Floats) -> RangeEnds:
     tangent = between(normalise_exponent(x), normalise_exponent(y))
     free = radius > 1
     sine = np.where(free, 0, radius)
-    turn = sine / (1 + np.sqrt((1 - sine) * (1 + sine))) if x.shape[1] > 1 else np.zeros(len(x))
+    turn = (
+        sine / (1 + np.sqrt((1 - sine) * (1 + sine)))
+        if x.shape[1] > 1
+        else np.zeros(len(x))
+    )
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         # tan((θ ± φ)/2) by the addition theorem; beyond a straight angle the cosine is −1, below 0 it is 1.
         product = tangent * turn
@@ -182,9 +208,19 @@ def _turned(x: Floats, y: Floats, radius: Floats) -> RangeEnds:
     return RangeEnds(low, high, radius != 1, radius != 1)
 
 
-def _shift_to(still: Floats, moving: Floats, tangent: float, max_shift: float | None, end: End, tol: float) -> Floats:
+def _shift_to(
+    still: Floats,
+    moving: Floats,
+    tangent: float,
+    max_shift: float | None,
+    end: End,
+    tol: float,
+) -> Floats:
     """Take the moving row to the nearest point of the wanted direction, or just beyond the origin."""
-    radius, length = float(_radius(moving[None], max_shift)[0]), float(np.linalg.norm(moving))
+    radius, length = (
+        float(_radius(moving[None], max_shift)[0]),
+        float(np.linalg.norm(moving)),
+    )
     angle = 2 * np.arctan(tangent)
     if radius == 1:
         # A shift as long as the row reaches this direction at the origin only: one a little short of it is taken.

@@ -15,7 +15,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from embaudit.core.checked import EPS, Flags, Floats, Indices, Matrix, as_list, as_numbers, frozen
+from embaudit.core.checked import (
+    EPS,
+    Flags,
+    Floats,
+    Indices,
+    Matrix,
+    as_list,
+    as_numbers,
+    frozen,
+)
 from embaudit.core.deferred import pd
 from embaudit.core.parallel import parallel_map, row_blocks
 from embaudit.core.results import Drawn
@@ -134,16 +143,34 @@ class CertifiedNeighbours(Drawn):
         A row without direction has no entries.
         """
         m, n = self.indices.shape
-        listed = {"neighbour": self.indices.ravel(), "cosine": self.cosines.ravel(), "radius": self.radii.ravel()}
-        whose = {"row": np.repeat(self.rows, n), "place": np.tile(np.arange(1, n + 1), m)}
+        listed = {
+            "neighbour": self.indices.ravel(),
+            "cosine": self.cosines.ravel(),
+            "radius": self.radii.ravel(),
+        }
+        whose = {
+            "row": np.repeat(self.rows, n),
+            "place": np.tile(np.arange(1, n + 1), m),
+        }
         frame = pd.DataFrame(whose | listed)
         return frame[frame["neighbour"] >= 0].reset_index(drop=True)
 
     def explain(self) -> str:
         """Describe the share of the entries that is certain to stay."""
-        stay = ", ".join(f"{at_least(share)} within κ = {kappa:g}" for kappa, share in self.stated_shares.items())
-        shifts = " and any shift" if self.max_shift is None else f" and shift up to {self.max_shift:.3g}"
-        gauge = "no linear gauge displaces" if self.max_shift == 0 else f"no linear gauge{shifts} together displace"
+        stay = ", ".join(
+            f"{at_least(share)} within κ = {kappa:g}"
+            for kappa, share in self.stated_shares.items()
+        )
+        shifts = (
+            " and any shift"
+            if self.max_shift is None
+            else f" and shift up to {self.max_shift:.3g}"
+        )
+        gauge = (
+            "no linear gauge displaces"
+            if self.max_shift == 0
+            else f"no linear gauge{shifts} together displace"
+        )
         return (
             f"Of the entries of top-{self.n} lists of {len(self.rows):,} {self.role} rows, {gauge}: "
             f"{stay}. {percent(self.tied_share)} tie with the first row left out, and nothing is certain of them."
@@ -151,7 +178,9 @@ class CertifiedNeighbours(Drawn):
 
     def plot(self, ax: Any = None, *, attacks: Iterable[Any] = ()) -> Display:
         """Draw the share certain to stay against κ, with what attacks (`worst_gauge`) on the lists left in place."""
-        return self._drawn(ax, attacks=as_list(attacks, "attacks", "audit.evidence.limits.attacks"))
+        return self._drawn(
+            ax, attacks=as_list(attacks, "attacks", "audit.evidence.limits.attacks")
+        )
 
 
 def _as_conditions(kappas: ArrayLike) -> Floats:
@@ -223,14 +252,21 @@ def certified_neighbours(
     max_shift: float | None = 0.0
     if group is not None:
         if not isinstance(group, Affine | Translation):
-            raise must_be("group", "an Affine or a Translation", repr(group), "linear gauges need no group")
+            raise must_be(
+                "group",
+                "an Affine or a Translation",
+                repr(group),
+                "linear gauges need no group",
+            )
         require_gauges_of(model, group)
         max_shift = group.max_shift if role == group.side else 0.0
     lists = neighbours(factors, n, rows=rows)
     radii = _radii(factors, lists, max_shift)
     indices, cosines = frozen(lists.indices), frozen(lists.cosines)
     runner_up = frozen(lists.runner_up)
-    return CertifiedNeighbours(role, frozen(lists.rows), indices, cosines, runner_up, frozen(radii), max_shift)
+    return CertifiedNeighbours(
+        role, frozen(lists.rows), indices, cosines, runner_up, frozen(radii), max_shift
+    )
 
 
 def _radii(factors: Matrix, lists: NeighbourLists, max_shift: float | None) -> Floats:
@@ -246,13 +282,19 @@ def _radii(factors: Matrix, lists: NeighbourLists, max_shift: float | None) -> F
     # Without shifts the cosine is enough, but near 1, where it has lost the digits of the angle.
     exact = lists.cosines > _NEAR if max_shift == 0 else filled
     row, place = np.nonzero(exact)
-    table = np.column_stack([lists.rows[row], lists.indices[row, place]]).astype(np.intp)
-    solver = SameSideRangeSolver("right", max_shift=None if max_shift is None else max_shift * (1 + SLACK))
+    table = np.column_stack([lists.rows[row], lists.indices[row, place]]).astype(
+        np.intp
+    )
+    solver = SameSideRangeSolver(
+        "right", max_shift=None if max_shift is None else max_shift * (1 + SLACK)
+    )
     apart[exact] = ranges_of_pairs(solver, factors, factors, table).lower * (1 + SLACK)
     if max_shift == 0:
         rivals = tangent_of(np.clip(lists.runner_up + rounding, -1, 1))
     else:
-        rivals = _nearest_rivals(factors, lists, np.inf if max_shift is None else max_shift)
+        rivals = _nearest_rivals(
+            factors, lists, np.inf if max_shift is None else max_shift
+        )
     with np.errstate(divide="ignore", invalid="ignore"):
         radii = np.sqrt(rivals[:, None] / apart)
     # Nothing over nothing: an entry and a rival of exactly the row's direction.
@@ -310,7 +352,9 @@ def _nearest_rivals(factors: Matrix, lists: NeighbourLists, max_shift: float) ->
     return nearest * (1 - SLACK)
 
 
-def _bounds(cosines: Floats, own: Floats, rival_lengths: Floats, radius: float, k: int) -> Floats:
+def _bounds(
+    cosines: Floats, own: Floats, rival_lengths: Floats, radius: float, k: int
+) -> Floats:
     """Bound the smallest tangent of each pair of a tile from below; infinite for what is no rival."""
     unit = np.maximum(own[:, None], rival_lengths)
     a, b, r = own[:, None] / unit, rival_lengths / unit, radius * (1 + SLACK) / unit
@@ -322,7 +366,9 @@ def _bounds(cosines: Floats, own: Floats, rival_lengths: Floats, radius: float, 
         tangents = np.sqrt((a - r) * (a + r) * (b - r) * (b + r))
         # Two forms of one number: neither may cancel.
         acute = np.maximum(area * (1 - SLACK) - turn, 0) / (inner + tangents)
-        bound = np.where(inner > 0, acute, (tangents - inner) / (area + turn)) * (1 - SLACK)
+        bound = np.where(inner > 0, acute, (tangents - inner) / (area + turn)) * (
+            1 - SLACK
+        )
     bound[(r >= np.minimum(a, b)) | np.isnan(bound)] = 0
     bound[np.isneginf(cosines)] = np.inf
     return np.asarray(bound)
@@ -333,13 +379,17 @@ def _least(factors: Matrix, rows: Indices, bounds: Floats, max_shift: float) -> 
     solver = SameSideRangeSolver("right", max_shift=max_shift * (1 + SLACK))
     lines = np.arange(len(rows))
     first = bounds.argmin(axis=1)
-    best = ranges_of_pairs(solver, factors, factors, np.column_stack([rows, first])).upper
+    best = ranges_of_pairs(
+        solver, factors, factors, np.column_stack([rows, first])
+    ).upper
     bounds[lines, first] = np.inf
     waiting = np.argwhere(bounds < best[:, None])
     for start in range(0, len(waiting), BATCH):
         line, column = waiting[start : start + BATCH].T
         able = bounds[line, column] < best[line]
         line, column = line[able], column[able]
-        exact = ranges_of_pairs(solver, factors, factors, np.column_stack([rows[line], column])).upper
+        exact = ranges_of_pairs(
+            solver, factors, factors, np.column_stack([rows[line], column])
+        ).upper
         np.minimum.at(best, line, exact)
     return best

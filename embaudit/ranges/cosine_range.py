@@ -25,13 +25,25 @@ from embaudit.core.deferred import pd
 from embaudit.core.results import Result
 from embaudit.core.words import counted, drawn_of, percent
 from embaudit.errors import EquivalenceError, InputError, must_be
-from embaudit.gauges import Affine, Diagonal, Gauge, GaugeGroup, GeneralLinear, Orthogonal, Translation
+from embaudit.gauges import (
+    Affine,
+    Diagonal,
+    Gauge,
+    GaugeGroup,
+    GeneralLinear,
+    Orthogonal,
+    Translation,
+)
 from embaudit.gauges.budgeted import linear_budget
 from embaudit.linalg.pairs import as_pairs, pair_cosines, pairs_or_all
 from embaudit.model import FactorModel, Pairs, Role, SideName
 from embaudit.model.sizes import require_model
 from embaudit.ranges.affine import CrossRangeSolver, SameSideRangeSolver
-from embaudit.ranges.diagonal import BoundedDiagonalRangeSolver, CrossDiagonalRangeSolver, DiagonalRangeSolver
+from embaudit.ranges.diagonal import (
+    BoundedDiagonalRangeSolver,
+    CrossDiagonalRangeSolver,
+    DiagonalRangeSolver,
+)
 from embaudit.ranges.half_angle import cosine_of
 from embaudit.ranges.range_solver import End, RangeSolver, paired_rows, ranges_of_pairs
 
@@ -75,7 +87,13 @@ class CosineRange(Result):
     lower_tangent: Floats = field(kw_only=True)
     upper_tangent: Floats = field(kw_only=True)
 
-    RECORD = ("role", "n_undefined", "group=group.__str__", "n_pairs=__len__", "ranges=first_ranges")
+    RECORD = (
+        "role",
+        "n_undefined",
+        "group=group.__str__",
+        "n_pairs=__len__",
+        "ranges=first_ranges",
+    )
 
     def __len__(self) -> int:
         return len(self.pairs)
@@ -87,7 +105,11 @@ class CosineRange(Result):
     def before(self) -> Floats:
         """The cosines of the model as it is."""
         table = np.asarray(self.pairs, dtype=np.intp)
-        return cosine_of(ranges_of_pairs(SameSideRangeSolver("right"), *Pairs(self.role).rows(self.model), table).lower)
+        return cosine_of(
+            ranges_of_pairs(
+                SameSideRangeSolver("right"), *Pairs(self.role).rows(self.model), table
+            ).lower
+        )
 
     @property
     def width(self) -> Floats:
@@ -113,7 +135,9 @@ class CosineRange(Result):
     def contains(self, cosines: ArrayLike) -> Flags:
         """Flag cosines that lie in their range, up to a rounding of 1e-9; False for NaN."""
         values = as_numbers(cosines, "cosines")
-        return np.asarray((values >= self.lower - SLACK) & (values <= self.upper + SLACK))
+        return np.asarray(
+            (values >= self.lower - SLACK) & (values <= self.upper + SLACK)
+        )
 
     @property
     def first_ranges(self) -> pd.DataFrame:
@@ -124,7 +148,10 @@ class CosineRange(Result):
         """Return one row a pair: its row numbers, its cosine, the ends of its range and whether they are attained."""
         names = ("first", "second", "third", "fourth")[: self.pairs.shape[1]]
         ends = ("lower", "upper", "lower_attained", "upper_attained")
-        columns = {"cosine": self.before, **{name: getattr(self, name) for name in ends}}
+        columns = {
+            "cosine": self.before,
+            **{name: getattr(self, name) for name in ends},
+        }
         return pd.DataFrame(dict(zip(names, self.pairs.T, strict=True)) | columns)
 
     def explain(self) -> str:
@@ -132,7 +159,9 @@ class CosineRange(Result):
         ranged = ~np.isnan(self.lower)
         if not ranged.any():
             return f"No cosines: {counted(len(self), f'{self.role} pair')} with a zero vector."
-        undefined = f" {self.n_undefined:,} more without a cosine." if self.n_undefined else ""
+        undefined = (
+            f" {self.n_undefined:,} more without a cosine." if self.n_undefined else ""
+        )
         return (
             f"Under {self.group} the cosines of {ranged.sum():,} {self.role} pairs have ranges "
             f"{self.width[ranged].mean():.2f} wide on average; {percent(self.is_sign_definite[ranged].mean())} keep "
@@ -175,12 +204,21 @@ class CosineRange(Result):
         if not (is_number(tol) and tol > 0):
             raise must_be("tol", "a number > 0", repr(tol))
         if not is_integer(pair) or not 0 <= pair < len(self):
-            raise must_be("pair", f"a position in pairs, an integer from 0 to {len(self) - 1}", repr(pair))
+            raise must_be(
+                "pair",
+                f"a position in pairs, an integer from 0 to {len(self) - 1}",
+                repr(pair),
+            )
         if np.isnan(getattr(self, end)[pair]):
             raise InputError(f"pair {pair} has no range: one of its rows is zero.")
-        x, y = paired_rows(*Pairs(self.role).rows(self.model), np.asarray(self.pairs[[pair]], dtype=np.intp))
+        x, y = paired_rows(
+            *Pairs(self.role).rows(self.model),
+            np.asarray(self.pairs[[pair]], dtype=np.intp),
+        )
         near = min(tol, EPS) if getattr(self, f"{end}_attained")[pair] else tol
-        gauge = range_solver_for(self.group, self.role, self.pairs.shape[1]).witness(x[0], y[0], end, near)
+        gauge = range_solver_for(self.group, self.role, self.pairs.shape[1]).witness(
+            x[0], y[0], end, near
+        )
         missed = abs(self._under(gauge, pair) - getattr(self, end)[pair])
         if not missed <= tol:
             raise InputError(
@@ -193,14 +231,19 @@ class CosineRange(Result):
         """Cosine of one pair under a gauge, without acting on the whole model."""
         numbers = self.pairs[pair]
         kind = Pairs(self.role)
-        sides = list(zip(kind.rows(self.model), (kind.sides[0], kind.sides[-1]), strict=True))
+        sides = list(
+            zip(kind.rows(self.model), (kind.sides[0], kind.sides[-1]), strict=True)
+        )
         if len(numbers) == 4:
             sides = [sides[0]] * 4
         moved = [
-            np.asarray(rows[number], dtype=np.float64) @ getattr(gauge, side) + getattr(gauge, f"{side}_shift")
+            np.asarray(rows[number], dtype=np.float64) @ getattr(gauge, side)
+            + getattr(gauge, f"{side}_shift")
             for number, (rows, side) in zip(numbers, sides, strict=True)
         ]
-        first, second = moved if len(moved) == 2 else (moved[0] - moved[1], moved[2] - moved[3])
+        first, second = (
+            moved if len(moved) == 2 else (moved[0] - moved[1], moved[2] - moved[3])
+        )
         return float(pair_cosines(first[None], second[None], np.array([[0, 0]]))[0])
 
 
@@ -218,14 +261,27 @@ def range_solver_for(group: GaugeGroup, role: Role, columns: int) -> RangeSolver
     if isinstance(linear, Diagonal) and budget != 1:
         if role == "cross":
             return CrossDiagonalRangeSolver(budget)
-        return DiagonalRangeSolver(role) if budget is None else BoundedDiagonalRangeSolver(role, budget)
-    return CrossRangeSolver(side, budget, shift) if role == "cross" else SameSideRangeSolver(role, budget, shift)
+        return (
+            DiagonalRangeSolver(role)
+            if budget is None
+            else BoundedDiagonalRangeSolver(role, budget)
+        )
+    return (
+        CrossRangeSolver(side, budget, shift)
+        if role == "cross"
+        else SameSideRangeSolver(role, budget, shift)
+    )
 
 
 def require_gauges_of(model: FactorModel, group: GaugeGroup) -> None:
     """Refuse a set of another rank, or one whose gauges change what the model predicts."""
     if not isinstance(group, GaugeGroup):
-        raise must_be("group", "a GaugeGroup", repr(group), "for instance GeneralLinear(model.rank, max_condition=2)")
+        raise must_be(
+            "group",
+            "a GaugeGroup",
+            repr(group),
+            "for instance GeneralLinear(model.rank, max_condition=2)",
+        )
     if group.rank != model.rank:
         raise InputError(
             f"the group must have the rank of the model; got {group.rank} for a model of rank {model.rank}."
@@ -239,7 +295,11 @@ def require_gauges_of(model: FactorModel, group: GaugeGroup) -> None:
 
 
 def cosine_range(
-    model: FactorModel, group: GaugeGroup, *, role: Role | str = "right", pairs: ArrayLike | None = None
+    model: FactorModel,
+    group: GaugeGroup,
+    *,
+    role: Role | str = "right",
+    pairs: ArrayLike | None = None,
 ) -> CosineRange:
     """Compute how far each cosine can move while every prediction stays the same.
 
@@ -288,9 +348,13 @@ def cosine_range(
     role = model.role(role)
     require_gauges_of(model, group)
     x, y = Pairs(role).rows(model)
-    table = as_pairs(pairs_or_all(pairs, *Pairs(role).shape(model)), len(x), len(y), differences=True)
+    table = as_pairs(
+        pairs_or_all(pairs, *Pairs(role).shape(model)), len(x), len(y), differences=True
+    )
     if role == "cross" and table.shape[1] == 4:
-        raise must_be("pairs", "of shape (m, 2) for cross pairs", f"shape {table.shape}")
+        raise must_be(
+            "pairs", "of shape (m, 2) for cross pairs", f"shape {table.shape}"
+        )
     ends = ranges_of_pairs(range_solver_for(group, role, table.shape[1]), x, y, table)
     return CosineRange(
         frozen(cosine_of(ends.lower)),
@@ -345,10 +409,20 @@ class RangeSummary(Result):
         """Describe how wide the ranges are, and how many signs are certain."""
         if not self.n_pairs:
             return f"No cosines: {counted(self.n_undefined, f'{self.role} pair')} with a zero vector."
-        budget = "any condition" if self.max_condition is None else f"κ ≤ {self.max_condition:g}"
+        budget = (
+            "any condition"
+            if self.max_condition is None
+            else f"κ ≤ {self.max_condition:g}"
+        )
         if self.max_shift != 0:
-            budget += " and any shift" if self.max_shift is None else f" and shifts up to {self.max_shift:.3g}"
-        undefined = f"{self.n_undefined:,} more without a cosine. " if self.n_undefined else ""
+            budget += (
+                " and any shift"
+                if self.max_shift is None
+                else f" and shifts up to {self.max_shift:.3g}"
+            )
+        undefined = (
+            f"{self.n_undefined:,} more without a cosine. " if self.n_undefined else ""
+        )
         pairs = drawn_of(self.n_pairs, self.n_all_pairs, f"{self.role} pair")
         return (
             f"Under {self.group} gauges of {budget} the cosines of {pairs} have "
@@ -384,10 +458,14 @@ def summarise(ranges: CosineRange, name: str) -> RangeSummary:
         n_all_pairs=Pairs(ranges.role).n_pairs(ranges.model),
         n_undefined=ranges.n_undefined,
         width_mean=float(width.mean()),
-        width_quantiles=dict(zip(QUANTILES, np.quantile(width, QUANTILES).tolist(), strict=True)),
+        width_quantiles=dict(
+            zip(QUANTILES, np.quantile(width, QUANTILES).tolist(), strict=True)
+        ),
         vacuous_share=share(ranges.is_vacuous),
         sign_definite_share=share(ranges.is_sign_definite),
-        attained_share=share((ranges.lower_attained + ranges.upper_attained.astype(float)) / 2),
+        attained_share=share(
+            (ranges.lower_attained + ranges.upper_attained.astype(float)) / 2
+        ),
         ranges=ranges,
     )
 
@@ -445,6 +523,12 @@ def range_summary(
             ("linear", GeneralLinear(model.rank, max_condition=budget)),
             ("diagonal", Diagonal(model.rank, max_condition=budget)),
         ]
-        groups += [("affine", Affine(model.rank, side=side, max_condition=budget, max_shift=r)) for r in lengths]
-        summaries += [summarise(cosine_range(model, group, role=role, pairs=pairs), name) for name, group in groups]
+        groups += [
+            ("affine", Affine(model.rank, side=side, max_condition=budget, max_shift=r))
+            for r in lengths
+        ]
+        summaries += [
+            summarise(cosine_range(model, group, role=role, pairs=pairs), name)
+            for name, group in groups
+        ]
     return summaries

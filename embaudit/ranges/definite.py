@@ -40,7 +40,13 @@ class _AcutePairs:
     def moments(self, weights: Floats) -> Floats:
         """(5, m) weighted sums: dot product, first and second moment of `y - s0 x`, squared lengths."""
         x, y, rest = weights * self.x, weights * self.y, weights * self.rest
-        factors = ((x, self.y), (rest, self.x), (rest, self.rest), (x, self.x), (y, self.y))
+        factors = (
+            (x, self.y),
+            (rest, self.x),
+            (rest, self.rest),
+            (x, self.x),
+            (y, self.y),
+        )
         return np.array([_sums(a, b) for a, b in factors])
 
     def best_slope(self, moments: Floats) -> tuple[Floats, Floats]:
@@ -51,7 +57,9 @@ class _AcutePairs:
         offset = excess / (1 + np.sqrt(np.maximum(1 + excess, 0)))
         plain = np.sqrt(q / p)
         near = np.abs(offset) < _CLOSE
-        return np.where(near, offset, plain / self.s0 - 1), np.where(near, self.s0 * (1 + offset), plain)
+        return np.where(near, offset, plain / self.s0 - 1), np.where(
+            near, self.s0 * (1 + offset), plain
+        )
 
     def misfit(self, offset: Floats, s: Floats) -> Floats:
         """Compute `s x - y`, exact to its own size where s is near s0."""
@@ -60,7 +68,9 @@ class _AcutePairs:
         misfit -= self.rest if near.all() else np.where(near, self.rest, self.y)
         return misfit
 
-    def highest(self, misfit: Floats, s: Floats, start: Floats) -> tuple[Floats, Floats]:
+    def highest(
+        self, misfit: Floats, s: Floats, start: Floats
+    ) -> tuple[Floats, Floats]:
         """Maximise E over w for a given s, from a lower value: E and the vertex w (Dinkelbach)."""
         costs = misfit * misfit / (2 * s)
         # A start a little low, so that rounding never hides the vertex that belongs to the level.
@@ -90,13 +100,20 @@ class _Side:
         for name in ("weights", "moments", "offset", "s", "known"):
             setattr(self, name, getattr(self, name)[..., is_open])
 
-    def store(self, here: Flags, weights: Floats, moments: Floats, offset: Floats, s: Floats) -> None:
-        self.weights[:, here], self.moments[:, here] = weights[:, here], moments[:, here]
+    def store(
+        self, here: Flags, weights: Floats, moments: Floats, offset: Floats, s: Floats
+    ) -> None:
+        self.weights[:, here], self.moments[:, here] = (
+            weights[:, here],
+            moments[:, here],
+        )
         self.offset[here], self.s[here] = offset[here], s[here]
         self.known |= here
 
 
-def smallest_definite_cosine(x: Floats, y: Floats, max_condition: float) -> tuple[Floats, Floats]:
+def smallest_definite_cosine(
+    x: Floats, y: Floats, max_condition: float
+) -> tuple[Floats, Floats]:
     """Minimise the cosine of pairs that keep an acute angle.
 
     Parameters
@@ -120,7 +137,9 @@ def smallest_definite_cosine(x: Floats, y: Floats, max_condition: float) -> tupl
     (0.333333333, [1.0, 1.0])
     """
     m, k = x.shape
-    pairs = _AcutePairs(np.ascontiguousarray(x.T), np.ascontiguousarray(y.T), max_condition**2)
+    pairs = _AcutePairs(
+        np.ascontiguousarray(x.T), np.ascontiguousarray(y.T), max_condition**2
+    )
     rows, best = np.arange(m), np.ones((m, k))
     excess, reached = np.full(m, np.inf), np.full(m, -np.inf)
     low, high = _Side(k, m, 0.0), _Side(k, m, np.inf)
@@ -152,7 +171,10 @@ def smallest_definite_cosine(x: Floats, y: Floats, max_condition: float) -> tupl
         # Where the slopes of both sides are one by rounding, what lies between them was never tried at its own.
         trial, offset, s = _edge(pairs, low, high)
         misfit = pairs.misfit(offset, s)
-        further = _sums(trial, misfit * misfit) / (2 * s * _sums(trial, pairs.product)) > reached[rows]
+        further = (
+            _sums(trial, misfit * misfit) / (2 * s * _sums(trial, pairs.product))
+            > reached[rows]
+        )
         best[rows[further]] = trial.T[further]
     return np.sqrt(excess / (2 + excess)), best
 
@@ -160,12 +182,16 @@ def smallest_definite_cosine(x: Floats, y: Floats, max_condition: float) -> tupl
 def _edge(pairs: _AcutePairs, low: _Side, high: _Side) -> tuple[Floats, Floats, Floats]:
     """Find the best point of the edge between both sides, and its slope."""
     both = low.known & high.known
-    share = np.where(both, _best_share(low.moments, high.moments), np.where(high.known, 1.0, 0.0))
+    share = np.where(
+        both, _best_share(low.moments, high.moments), np.where(high.known, 1.0, 0.0)
+    )
     trial = (1 - share) * low.weights + share * high.weights
     return trial, *pairs.best_slope((1 - share) * low.moments + share * high.moments)
 
 
-def _next(pairs: _AcutePairs, low: _Side, high: _Side, *, halve: bool) -> tuple[Floats, Floats, Floats, Flags]:
+def _next(
+    pairs: _AcutePairs, low: _Side, high: _Side, *, halve: bool
+) -> tuple[Floats, Floats, Floats, Flags]:
     """Choose weights and slope to try next: the best point of the edge between both sides, or the middle in s."""
     (trial, offset, s), both = _edge(pairs, low, high), low.known & high.known
     middle = both & ((s <= low.s) | (s >= high.s) | halve)
@@ -173,8 +199,14 @@ def _next(pairs: _AcutePairs, low: _Side, high: _Side, *, halve: bool) -> tuple[
         near = (np.abs(low.offset) < _CLOSE) & (np.abs(high.offset) < _CLOSE)
         with np.errstate(invalid="ignore"):
             # The middle in ln s: an arithmetic mean would creep over brackets of many decades.
-            between = np.where(near, (low.offset + high.offset) / 2, np.sqrt(low.s) * np.sqrt(high.s) / pairs.s0 - 1)
-            at = np.where(near, pairs.s0 * (1 + between), np.sqrt(low.s) * np.sqrt(high.s))
+            between = np.where(
+                near,
+                (low.offset + high.offset) / 2,
+                np.sqrt(low.s) * np.sqrt(high.s) / pairs.s0 - 1,
+            )
+            at = np.where(
+                near, pairs.s0 * (1 + between), np.sqrt(low.s) * np.sqrt(high.s)
+            )
         offset, s = np.where(middle, between, offset), np.where(middle, at, s)
     return trial, offset, s, ~middle
 

@@ -24,7 +24,14 @@ from embaudit.core.checked import Flags, Floats
 from embaudit.errors import InputError
 from embaudit.gauges.gauge import Gauge
 from embaudit.model import SideName
-from embaudit.ranges.half_angle import between, compensated_dot, cosine_of, dots, normalise_exponent, shear
+from embaudit.ranges.half_angle import (
+    between,
+    compensated_dot,
+    cosine_of,
+    dots,
+    normalise_exponent,
+    shear,
+)
 from embaudit.ranges.range_solver import End, RangeEnds, point
 from embaudit.ranges.weights import largest_cosine
 
@@ -52,7 +59,12 @@ class DiagonalRangeSolver(NamedTuple):
             upper = np.where(positive, 0.0, 1 / least)
         still = (tangent == 0) | np.isinf(tangent) | np.isnan(tangent)
         moving = RangeEnds(lower, upper, ~negative & attained, ~positive & attained)
-        return RangeEnds(*(np.where(still, fixed, end) for fixed, end in zip(point(tangent), moving, strict=True)))
+        return RangeEnds(
+            *(
+                np.where(still, fixed, end)
+                for fixed, end in zip(point(tangent), moving, strict=True)
+            )
+        )
 
     def witness(self, x: Floats, y: Floats, end: End, tol: float) -> Gauge:
         """Give nearly all the weight to one coordinate, or to the two of extreme ratio."""
@@ -62,7 +74,9 @@ class DiagonalRangeSolver(NamedTuple):
         if getattr(ends, f"{end}_attained")[0] and ends.lower[0] != ends.upper[0]:
             # Only the two extreme ratios occur, so nothing has to vanish beside them.
             weights = _extreme_ratios(x, y)
-            return gauge_from_weights(np.where(weights == 0, weights.max(), weights), self.side)
+            return gauge_from_weights(
+                np.where(weights == 0, weights.max(), weights), self.side
+            )
         if abs(_weighted_cosine(x, y, np.ones(len(x))) - wanted) <= tol / 2:
             return Gauge.identity(len(x))
         weights = np.zeros(len(x))
@@ -72,7 +86,10 @@ class DiagonalRangeSolver(NamedTuple):
             weights = _extreme_ratios(x, y)
         rest = np.where(weights == 0, weights[weights > 0].min(), 0)
         share = 1.0
-        while share > 1e-290 and abs(_weighted_cosine(x, y, weights + share * rest) - wanted) > tol / 2:
+        while (
+            share > 1e-290
+            and abs(_weighted_cosine(x, y, weights + share * rest) - wanted) > tol / 2
+        ):
             share /= 4
         return gauge_from_weights(weights + share * rest, self.side)
 
@@ -121,7 +138,9 @@ def gauge_from_weights(weights: Floats, side: SideName) -> Gauge:
     """
     roots = np.sqrt(weights)
     if not roots.min() > roots.max() / np.finfo(np.float64).max:
-        raise InputError("no float64 gauge comes that close to this end; ask for a larger tol.")
+        raise InputError(
+            "no float64 gauge comes that close to this end; ask for a larger tol."
+        )
     scales = roots / np.sqrt(roots.max()) / np.sqrt(roots.min())
     return Gauge.diagonal(scales if side == "left" else 1 / scales)
 
@@ -130,7 +149,10 @@ def _ratio_spread(x: Floats, y: Floats) -> tuple[Floats, Flags]:
     """Compute `ln ρ` over the coordinates not both 0, and whether only the two extreme ratios occur."""
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.abs(y) / np.abs(x)
-        top, bottom = (f(ratio, axis=1, initial=i, where=~np.isnan(ratio)) for f, i in ((np.max, 0), (np.min, np.inf)))
+        top, bottom = (
+            f(ratio, axis=1, initial=i, where=~np.isnan(ratio))
+            for f, i in ((np.max, 0), (np.min, np.inf))
+        )
         spread = np.log(top) - np.log(bottom)
         extreme = np.isnan(ratio) | (ratio == top[:, None]) | (ratio == bottom[:, None])
         near = np.flatnonzero(spread < _NEAR)
@@ -139,21 +161,33 @@ def _ratio_spread(x: Floats, y: Floats) -> tuple[Floats, Flags]:
             a, b, s = np.abs(x[near]), np.abs(y[near]), top[near, None]
             rest = shear(a, b, s) / (s * a)
             has_ratio = ~np.isnan(rest)
-            high, low = (f(rest, axis=1, initial=i, where=has_ratio) for f, i in ((np.max, -1), (np.min, 0)))
+            high, low = (
+                f(rest, axis=1, initial=i, where=has_ratio)
+                for f, i in ((np.max, -1), (np.min, 0))
+            )
             spread[near] = np.log1p(high) - np.log1p(low)
     return spread, extreme.all(axis=1) & np.isfinite(spread)
 
 
 def _weighted_cosine(x: Floats, y: Floats, weights: Floats) -> float:
     roots = np.sqrt(weights / weights.max())
-    return float(cosine_of(between(normalise_exponent((roots * x)[None]), normalise_exponent((roots * y)[None])))[0])
+    return float(
+        cosine_of(
+            between(
+                normalise_exponent((roots * x)[None]),
+                normalise_exponent((roots * y)[None]),
+            )
+        )[0]
+    )
 
 
 def _extreme_ratios(x: Floats, y: Floats) -> Floats:
     """Weights that balance the coordinates of largest against those of smallest ratio, 0 on the others."""
     weights = np.zeros(len(x))
     product = np.abs(x * y)
-    ratio = np.divide(np.abs(y), np.abs(x), out=np.full(len(x), np.nan), where=product > 0)
+    ratio = np.divide(
+        np.abs(y), np.abs(x), out=np.full(len(x), np.nan), where=product > 0
+    )
     for extreme in (np.nanmax(ratio), np.nanmin(ratio)):
         is_extreme = ratio == extreme
         # Weights 1/|x y| give both groups the same share of the dot product, where the cosine of two ratios is
@@ -165,7 +199,9 @@ def _extreme_ratios(x: Floats, y: Floats) -> Floats:
 def _deciding(x: Floats, y: Floats, wanted: float) -> int:
     """Coordinate whose weight takes the cosine to 1, -1 or (where one row has a lone zero) 0."""
     if wanted == 0:
-        return int(np.argmax(np.where(x * y == 0, np.maximum(np.abs(x), np.abs(y)), -1)))
+        return int(
+            np.argmax(np.where(x * y == 0, np.maximum(np.abs(x), np.abs(y)), -1))
+        )
     return int(np.argmax(x * y * wanted))
 
 
@@ -189,12 +225,18 @@ class CrossDiagonalRangeSolver(NamedTuple):
         dot = compensated_dot(x, y)
         if self.max_condition is None:
             # Towards 0 it is a limit, unless both rows lie on one axis and cannot move.
-            pinned = ((x != 0).sum(axis=1) == 1) & ((y != 0).sum(axis=1) == 1) & (dot != 0)
+            pinned = (
+                ((x != 0).sum(axis=1) == 1) & ((y != 0).sum(axis=1) == 1) & (dot != 0)
+            )
             far = _Far(np.where(pinned, 0.0, 1.0), pinned, np.ones(x.shape))
             # |cos| = |Σr| / Σ|r| has the tangent √(smaller/larger) of the sums of either sign.
             sums = np.maximum(x * y, 0).sum(axis=1), -np.minimum(x * y, 0).sum(axis=1)
             larger = np.maximum(*sums)
-            near = np.sqrt(np.divide(np.minimum(*sums), larger, out=np.ones(len(x)), where=larger > 0))
+            near = np.sqrt(
+                np.divide(
+                    np.minimum(*sums), larger, out=np.ones(len(x)), where=larger > 0
+                )
+            )
             near_attained = ((x == 0) == (y == 0)).all(axis=1)
         else:
             square = self.max_condition**2
@@ -209,7 +251,12 @@ class CrossDiagonalRangeSolver(NamedTuple):
         zero = (dots(x, x) == 0) | (dots(y, y) == 0)
         lower[zero] = upper[zero] = np.nan
         lower_attained = np.where(negative, near_attained, far.attained) | still
-        return RangeEnds(lower, upper, lower_attained, np.where(negative, far.attained, near_attained) | still)
+        return RangeEnds(
+            lower,
+            upper,
+            lower_attained,
+            np.where(negative, far.attained, near_attained) | still,
+        )
 
     def witness(self, x: Floats, y: Floats, end: End, tol: float) -> Gauge:
         """Return the gauge of the best weights known; the end towards 0 of a bounded range may have none."""
@@ -220,12 +267,19 @@ class CrossDiagonalRangeSolver(NamedTuple):
         away_from_zero = (end == "upper") == bool(dot[0] > 0)
         if self.max_condition is not None:
             square = self.max_condition**2
-            best = _longest_shadow(x, y, square) if away_from_zero else _bounded_far(x, y, dot, square).weights
+            best = (
+                _longest_shadow(x, y, square)
+                if away_from_zero
+                else _bounded_far(x, y, dot, square).weights
+            )
             return gauge_from_weights(best[0], "left")
         limit = _shadow_limit if away_from_zero else _far_limit
         wanted = cosine_of(getattr(self.ends(x, y), end))[0]
         share = 1.0
-        while share > 1e-290 and abs(cosine_of(_after(x, y, limit(x, y, share)))[0] - wanted) > tol / 2:
+        while (
+            share > 1e-290
+            and abs(cosine_of(_after(x, y, limit(x, y, share)))[0] - wanted) > tol / 2
+        ):
             share /= 4
         return gauge_from_weights(limit(x, y, share)[0], "left")
 
@@ -254,7 +308,9 @@ def _longest_shadow(x: Floats, y: Floats, square: float) -> Floats:
             factor = np.exp(2 * (low + width))
             # Σ w p − σ² Σ q/w at w = clip(σ|y/x|, 1, κ²): coordinates between the limits cancel, and it falls as σ
             # grows.
-            excess = np.maximum(p - factor * q, 0) + np.minimum(square * p - factor / square * q, 0)
+            excess = np.maximum(p - factor * q, 0) + np.minimum(
+                square * p - factor / square * q, 0
+            )
             low += np.where(excess.sum(axis=0) > 0, width, 0)
         weights = np.clip(np.exp(low)[:, None] * np.abs(y) / np.abs(x), 1, square)
     return np.where(np.isnan(weights), 1.0, weights)
@@ -280,14 +336,21 @@ def _bounded_far(x: Floats, y: Floats, dot: Floats, square: float) -> _Far:
     # A witness has whole coordinates: the best vertex of the chain.
     vertex = np.argmax(left * right, axis=1)
     weights = np.empty(x.shape)
-    np.put_along_axis(weights, order, np.where(np.arange(x.shape[1]) < vertex[:, None], square, 1.0), axis=1)
+    np.put_along_axis(
+        weights,
+        order,
+        np.where(np.arange(x.shape[1]) < vertex[:, None], square, 1.0),
+        axis=1,
+    )
     attained = (fraction == 0) | (fraction == 1)
     with np.errstate(divide="ignore", invalid="ignore"):
         # tan²(θ/2) = (1 − c)/(1 + c) for c = |dot| / √F; splitting a coordinate in fractions can only raise F, so this
         # is a bound.
         bound = np.sqrt(np.maximum(best - np.abs(dot), 0) / (best + np.abs(dot)))
         reached = _acute(_after(x, y, weights))
-    return _Far(np.where(attained, reached, np.maximum(bound, reached)), attained, weights)
+    return _Far(
+        np.where(attained, reached, np.maximum(bound, reached)), attained, weights
+    )
 
 
 def _chain(terms: Floats, high: float) -> Floats:
@@ -303,7 +366,11 @@ def _shadow_limit(x: Floats, y: Floats, share: float) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
         weights = np.abs(y) / np.abs(x)
     finite = weights[(weights > 0) & np.isfinite(weights)]
-    return np.where(np.isnan(weights), finite.mean(), np.clip(weights, share * finite.min(), finite.max() / share))
+    return np.where(
+        np.isnan(weights),
+        finite.mean(),
+        np.clip(weights, share * finite.min(), finite.max() / share),
+    )
 
 
 def _far_limit(x: Floats, y: Floats, share: float) -> Floats:

@@ -28,7 +28,9 @@ def cosine_of(tangent: Floats) -> Floats:
     with np.errstate(divide="ignore", over="ignore"):
         tangent = np.abs(tangent)  # no negative zero
         small = np.minimum(tangent, 1 / tangent)
-        cosine: Floats = np.copysign((1 - small) * (1 + small) / (1 + small * small), 1 - tangent)
+        cosine: Floats = np.copysign(
+            (1 - small) * (1 + small) / (1 + small * small), 1 - tangent
+        )
     return cosine
 
 
@@ -55,7 +57,9 @@ def _split(x: Floats) -> tuple[Floats, Floats]:
 def product_error(x: Floats, y: Floats, product: Floats) -> Floats:
     """Compute what rounding took from `product = x * y`, exactly (Dekker 1971)."""
     (x_high, x_low), (y_high, y_low) = _split(x), _split(y)
-    error: Floats = ((x_high * y_high - product) + x_high * y_low + x_low * y_high) + x_low * y_low
+    error: Floats = (
+        (x_high * y_high - product) + x_high * y_low + x_low * y_high
+    ) + x_low * y_low
     return error
 
 
@@ -68,7 +72,9 @@ def shear(x: Floats, y: Floats, s: Floats) -> Floats:
     array([False])
     """
     product = s * x
-    difference: Floats = (y - product) - product_error(np.broadcast_to(s, x.shape), x, product)
+    difference: Floats = (y - product) - product_error(
+        np.broadcast_to(s, x.shape), x, product
+    )
     return difference
 
 
@@ -87,7 +93,11 @@ def compensated_dot(x: Floats, y: Floats) -> Floats:
         added = total + product
         rounded = added - total
         # TwoSum (Knuth) has the rounding of the sum, Dekker's product that of the product; both are exact.
-        lost += (total - (added - rounded)) + (product - rounded) + product_error(a, b, product)
+        lost += (
+            (total - (added - rounded))
+            + (product - rounded)
+            + product_error(a, b, product)
+        )
         total = added
     return total + lost
 
@@ -153,6 +163,8 @@ def between(x: Floats, y: Floats) -> Floats:
         near = np.flatnonzero(np.abs(cosine) > _ROUGH)
         if len(near):
             opposite = cosine[near] < 0
-            acute = _between_near(x[near], np.where(opposite[:, None], -y[near], y[near]))
+            acute = _between_near(
+                x[near], np.where(opposite[:, None], -y[near], y[near])
+            )
             tangent[near] = np.where(opposite, 1 / acute, acute)
     return tangent

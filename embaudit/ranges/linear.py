@@ -33,16 +33,26 @@ def stretched(ends: RangeEnds, condition: float | None) -> RangeEnds:
     if condition is None:
         # Parallel rows never separate; any other pair can be given every cosine strictly between -1 and 1.
         still = (ends.lower == ends.upper) & ((ends.lower == 0) | np.isinf(ends.lower))
-        lower, upper = np.where(still, ends.lower, np.inf), np.where(still, ends.upper, 0.0)
+        lower, upper = (
+            np.where(still, ends.lower, np.inf),
+            np.where(still, ends.upper, 0.0),
+        )
         lower[np.isnan(ends.lower)] = upper[np.isnan(ends.upper)] = np.nan
         shown = lower == ends.lower, upper == ends.upper
     else:
         lower, upper = ends.lower * condition, ends.upper / condition
-        shown = _magnified(lower, ends.lower) <= SHOWN, _magnified(upper, ends.upper) <= SHOWN
-    return RangeEnds(lower, upper, ends.lower_attained & shown[0], ends.upper_attained & shown[1])
+        shown = (
+            _magnified(lower, ends.lower) <= SHOWN,
+            _magnified(upper, ends.upper) <= SHOWN,
+        )
+    return RangeEnds(
+        lower, upper, ends.lower_attained & shown[0], ends.upper_attained & shown[1]
+    )
 
 
-def stretch_to_end(x: Floats, y: Floats, side: SideName, condition: float | None, end: End, tol: float) -> Gauge:
+def stretch_to_end(
+    x: Floats, y: Floats, side: SideName, condition: float | None, end: End, tol: float
+) -> Gauge:
     """Stretch two rows along their bisector (upper end) or along its normal in their plane (lower end).
 
     Without a bound on the condition, as far as comes within `tol` of 1 or -1.
@@ -54,9 +64,13 @@ def stretch_to_end(x: Floats, y: Floats, side: SideName, condition: float | None
     if condition is None:
         # cos θ' = (1 - t²)/(1 + t²) is within 2 t² of 1.
         nearly = np.sqrt(tol / 8)
-        condition = max(1.0, tangent / nearly if end == "upper" else 1 / (tangent * nearly))
+        condition = max(
+            1.0, tangent / nearly if end == "upper" else 1 / (tangent * nearly)
+        )
     bisector, normal = bisector_and_normal(x, y)
-    return stretch(bisector, normal, condition if end == "lower" else 1 / condition, side)
+    return stretch(
+        bisector, normal, condition if end == "lower" else 1 / condition, side
+    )
 
 
 def _magnified(end: Floats, start: Floats) -> Floats:
@@ -79,7 +93,10 @@ def bisector_and_normal(x: Floats, y: Floats) -> tuple[Floats, Floats]:
         across -= (x @ across) * x
     across /= np.linalg.norm(across)
     half = np.arctan(between(x[None], flip * y[None])[0])
-    bisector, normal = np.cos(half) * x + np.sin(half) * across, np.cos(half) * across - np.sin(half) * x
+    bisector, normal = (
+        np.cos(half) * x + np.sin(half) * across,
+        np.cos(half) * across - np.sin(half) * x,
+    )
     normal -= (bisector @ normal) * bisector
     normal /= np.linalg.norm(normal)
     # Of an obtuse angle x̂ + ŷ and x̂ - ŷ change places.
@@ -151,7 +168,9 @@ def condition_to_reach(cosine: ArrayLike, target: ArrayLike) -> Floats:
     try:
         start, goal = np.broadcast_arrays(*ends)
     except ValueError as error:
-        raise must_be("cosine and target", "of one shape", f"{ends[0].shape} and {ends[1].shape}") from error
+        raise must_be(
+            "cosine and target", "of one shape", f"{ends[0].shape} and {ends[1].shape}"
+        ) from error
     with np.errstate(divide="ignore", invalid="ignore"):
         condition = np.exp(np.abs(np.arctanh(start) - np.arctanh(goal)))
     smallest: Floats = np.where(start == goal, 1.0, condition)[()]

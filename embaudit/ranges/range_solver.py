@@ -65,16 +65,29 @@ def point(tangent: Floats) -> RangeEnds:
 def paired_rows(x: Matrix, y: Matrix, table: NDArray[np.intp]) -> tuple[Floats, Floats]:
     """Gather both rows of each pair in float64; of four columns, the differences `x_i - x_j` and `x_k - x_l`."""
     sides = (x, y) if table.shape[1] == 2 else (x, x, x, x)
-    rows = [np.asarray(side[column], dtype=np.float64) for side, column in zip(sides, table.T, strict=True)]
-    return (rows[0], rows[1]) if len(rows) == 2 else (rows[0] - rows[1], rows[2] - rows[3])
+    rows = [
+        np.asarray(side[column], dtype=np.float64)
+        for side, column in zip(sides, table.T, strict=True)
+    ]
+    return (
+        (rows[0], rows[1]) if len(rows) == 2 else (rows[0] - rows[1], rows[2] - rows[3])
+    )
 
 
-def ranges_of_pairs(solver: RangeSolver, x: Matrix, y: Matrix, table: NDArray[np.intp]) -> RangeEnds:
+def ranges_of_pairs(
+    solver: RangeSolver, x: Matrix, y: Matrix, table: NDArray[np.intp]
+) -> RangeEnds:
     """Apply `solver.ends` to all pairs, a block at a time, by all workers."""
     blocks = list(row_blocks(len(table), x.shape[1], budget=solver.block_bytes))
-    parts = list(parallel_map(lambda rows: solver.ends(*paired_rows(x, y, table[rows])), blocks))
+    parts = list(
+        parallel_map(lambda rows: solver.ends(*paired_rows(x, y, table[rows])), blocks)
+    )
     if not parts:
         return point(np.empty(0))
-    lower, upper, *attained = (np.concatenate(column) for column in zip(*parts, strict=True))
+    lower, upper, *attained = (
+        np.concatenate(column) for column in zip(*parts, strict=True)
+    )
     # Nothing reaches the end of a range that is not there.
-    return RangeEnds(lower, upper, attained[0] & ~np.isnan(lower), attained[1] & ~np.isnan(upper))
+    return RangeEnds(
+        lower, upper, attained[0] & ~np.isnan(lower), attained[1] & ~np.isnan(upper)
+    )

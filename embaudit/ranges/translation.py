@@ -44,7 +44,9 @@ class _PairGeometry(NamedTuple):
     @classmethod
     def of(cls, x: Floats, y: Floats) -> _PairGeometry:
         """Compute lengths, area and feet of both rows, scaled by a power of two that loses no digit."""
-        largest = np.maximum(np.abs(x).max(axis=1, initial=0), np.abs(y).max(axis=1, initial=0))
+        largest = np.maximum(
+            np.abs(x).max(axis=1, initial=0), np.abs(y).max(axis=1, initial=0)
+        )
         exponent = np.frexp(largest)[1]
         # Powers of two round nothing; of rows of about 1 the products of four lengths below neither overflow nor
         # vanish.
@@ -59,10 +61,26 @@ class _PairGeometry(NamedTuple):
         # the nearer end.
         nearest, offset, inward = (
             np.divide(numerator, base, out=np.zeros_like(a), where=base > 0)
-            for numerator in (area, dots(x + y, gap) / 2, np.where(a <= b, -dots(x, gap), dots(y, gap)))
+            for numerator in (
+                area,
+                dots(x + y, gap) / 2,
+                np.where(a <= b, -dots(x, gap), dots(y, gap)),
+            )
         )
         corner = np.minimum(a, b)
-        return cls(tangent, a, b, area, base, dot, offset, inward, nearest, corner, np.ldexp(1.0, exponent))
+        return cls(
+            tangent,
+            a,
+            b,
+            area,
+            base,
+            dot,
+            offset,
+            inward,
+            nearest,
+            corner,
+            np.ldexp(1.0, exponent),
+        )
 
     @property
     def inside(self) -> Flags:
@@ -79,11 +97,21 @@ def shifted_ends(x: Floats, y: Floats, max_shift: float | None) -> RangeEnds:
     radius = np.full(len(x), np.inf) if max_shift is None else max_shift / geometry.unit
     ends = _ends(geometry, radius, flat=x.shape[1] == 1)
     same = (geometry.base == 0) | np.isnan(geometry.tangent)
-    return RangeEnds(*(np.where(same, fixed, end) for fixed, end in zip(point(geometry.tangent), ends, strict=True)))
+    return RangeEnds(
+        *(
+            np.where(same, fixed, end)
+            for fixed, end in zip(point(geometry.tangent), ends, strict=True)
+        )
+    )
 
 
 def shift_to_end(
-    x: Floats, y: Floats, max_shift: float | None, end: End, tol: float, condition: float | None = 1.0
+    x: Floats,
+    y: Floats,
+    max_shift: float | None,
+    end: End,
+    tol: float,
+    condition: float | None = 1.0,
 ) -> Floats:
     """Find the shift that reaches an end, or comes within `tol` of it once a linear gauge has widened the range.
 
@@ -98,7 +126,9 @@ def shift_to_end(
     return np.asarray(unit * _touching_shift(x / unit, y / unit, geometry, radius, end))
 
 
-def _short_of(geometry: _PairGeometry, radius: float, end: End, tol: float, condition: float) -> float:
+def _short_of(
+    geometry: _PairGeometry, radius: float, end: End, tol: float, condition: float
+) -> float:
     """Return a radius whose end is reached: where it is a limit, one shorter by as little as `tol` asks for."""
     ends = _ends(geometry, np.array([radius]), flat=False)
     if getattr(ends, f"{end}_attained")[0]:
@@ -123,17 +153,26 @@ def _ends(geometry: _PairGeometry, radius: Floats, *, flat: bool) -> RangeEnds:
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         reach = np.where(beyond, 0, radius)
         # ‖a‖² − r² as a product, which does not cancel where r is nearly ‖a‖.
-        tangents = np.sqrt((geometry.a - reach) * (geometry.a + reach) * (geometry.b - reach) * (geometry.b + reach))
+        tangents = np.sqrt(
+            (geometry.a - reach)
+            * (geometry.a + reach)
+            * (geometry.b - reach)
+            * (geometry.b + reach)
+        )
         turn = reach * geometry.base
         inner = geometry.dot - reach * reach
         # (W + rL)/(K + αβ) = (αβ − K)/(W − rL), since both cross products are W² − r²L².
         # Two forms of one number: neither may cancel.
         acute = (inner > 0) | ~geometry.inside
         lower = np.where(
-            acute, (geometry.area + turn) / (inner + tangents), (tangents - inner) / (geometry.area - turn)
+            acute,
+            (geometry.area + turn) / (inner + tangents),
+            (tangents - inner) / (geometry.area - turn),
         )
         upper = np.where(
-            acute, (geometry.area - turn) / (inner + tangents), (tangents - inner) / (geometry.area + turn)
+            acute,
+            (geometry.area - turn) / (inner + tangents),
+            (tangents - inner) / (geometry.area + turn),
         )
     # Where rounding cannot tell whether the disc touches the line, it does.
     same |= ~geometry.inside & (geometry.area - turn <= 16 * EPS * geometry.area)
@@ -146,11 +185,14 @@ def _ends(geometry: _PairGeometry, radius: Floats, *, flat: bool) -> RangeEnds:
         np.where(radius == 0, geometry.tangent, lower),
         np.where(radius == 0, geometry.tangent, upper),
         (opposite & geometry.inside) | ~touching,
-        (same & (radius > geometry.nearest) & ~geometry.inside & (not flat)) | ~touching,
+        (same & (radius > geometry.nearest) & ~geometry.inside & (not flat))
+        | ~touching,
     )
 
 
-def _touching_shift(x: Floats, y: Floats, geometry: _PairGeometry, radius: float, end: End) -> Floats:
+def _touching_shift(
+    x: Floats, y: Floats, geometry: _PairGeometry, radius: float, end: End
+) -> Floats:
     """Shift v of length at most `radius` that reaches an end; rows and radius in the units of the scene."""
     ends = _ends(geometry, np.array([radius]), flat=len(x) == 1)
     half = float(geometry.base[0]) / 2
@@ -173,9 +215,15 @@ def _touching_shift(x: Floats, y: Floats, geometry: _PairGeometry, radius: float
     return np.asarray((u - goal) * along + h * up)
 
 
-def _on_line(u: float, h: float, radius: float, pieces: list[tuple[float, float]]) -> float:
+def _on_line(
+    u: float, h: float, radius: float, pieces: list[tuple[float, float]]
+) -> float:
     """Middle of the longest part that the disc around (u, h) cuts out of some pieces of the line."""
-    chord = np.sqrt(max(0.0, (radius - h) * (radius + h))) if np.isfinite(radius) else np.inf
+    chord = (
+        np.sqrt(max(0.0, (radius - h) * (radius + h)))
+        if np.isfinite(radius)
+        else np.inf
+    )
     cuts = [(max(u - chord, start), min(u + chord, stop)) for start, stop in pieces]
     far = 4 * max(abs(edge) for cut in cuts for edge in cut if np.isfinite(edge))
     low, high = max(cuts, key=lambda cut: cut[1] - cut[0])
@@ -232,19 +280,31 @@ def shift_to_reach(a: ArrayLike, b: ArrayLike, target: ArrayLike) -> Floats:
     >>> shift_to_reach([1.0, 0.5], [0.5, 1.0], [-1.0, 1.0]).round(4)
     array([1.0607, 1.118 ])
     """
-    first, second, goal = as_numbers(a, "a"), as_numbers(b, "b"), require_cosines(target, "target")
+    first, second, goal = (
+        as_numbers(a, "a"),
+        as_numbers(b, "b"),
+        require_cosines(target, "target"),
+    )
     for name, rows in (("a", first), ("b", second)):
         if rows.ndim not in (1, 2) or rows.shape[-1] < 2 or not np.isfinite(rows).all():
-            raise must_be(name, "one or more rows of at least 2 finite numbers", _described(rows))
+            raise must_be(
+                name, "one or more rows of at least 2 finite numbers", _described(rows)
+            )
     try:
         if first.shape[-1] != second.shape[-1]:
             raise ValueError
         shape = np.broadcast_shapes(first.shape[:-1], second.shape[:-1], goal.shape)
     except ValueError as error:
         shapes = f"{first.shape}, {second.shape} and {goal.shape}"
-        raise must_be("a, b and target", "as many rows of one length, and cosines", f"shapes {shapes}") from error
+        raise must_be(
+            "a, b and target",
+            "as many rows of one length, and cosines",
+            f"shapes {shapes}",
+        ) from error
     table = (math.prod(shape), first.shape[-1])
-    geometry = _PairGeometry.of(np.broadcast_to(first, table), np.broadcast_to(second, table))
+    geometry = _PairGeometry.of(
+        np.broadcast_to(first, table), np.broadcast_to(second, table)
+    )
     lengths = _shortest(geometry, np.broadcast_to(goal, shape).ravel()) * geometry.unit
     result: Floats = lengths.reshape(shape)[()]
     return result
@@ -260,7 +320,12 @@ def shifts_to_reach(a: Floats, b: Floats, targets: Sequence[float]) -> Floats:
            [1.118 ]])
     """
     geometry = _PairGeometry.of(a, b)
-    return np.array([_shortest(geometry, np.full(len(a), target)) * geometry.unit for target in targets])
+    return np.array(
+        [
+            _shortest(geometry, np.full(len(a), target)) * geometry.unit
+            for target in targets
+        ]
+    )
 
 
 def _described(rows: Floats) -> str:
@@ -279,7 +344,9 @@ def _shortest(geometry: _PairGeometry, cosine: Floats) -> Floats:
         arc = np.abs(geometry.dot * sine - geometry.area * cosine) / (half + distance)
     # Compared without a difference of lengths that are nearly equal where one row is far longer than the other.
     on_arc = geometry.nearest * sine >= cosine * geometry.inward
-    on_arc = np.where(cosine == 1, ~geometry.inside, np.where(cosine == -1, geometry.inside, on_arc))
+    on_arc = np.where(
+        cosine == 1, ~geometry.inside, np.where(cosine == -1, geometry.inside, on_arc)
+    )
     arc = np.where(sine == 0, geometry.nearest, arc)
     shortest = np.where(on_arc, arc, geometry.corner)
     equal = np.where(cosine == 1, 0.0, np.inf)

@@ -35,7 +35,11 @@ from numpy.typing import NDArray
 from embaudit.core.checked import EPS, Floats
 from embaudit.core.parallel import row_blocks
 from embaudit.ranges.definite import smallest_definite_cosine
-from embaudit.ranges.half_angle import between, difference_of_products, normalise_exponent
+from embaudit.ranges.half_angle import (
+    between,
+    difference_of_products,
+    normalise_exponent,
+)
 
 Ints = NDArray[np.intp]
 LOST = 1e-10
@@ -44,7 +48,9 @@ NEVER = 2048.0
 """Stands for the logarithm of a ratio where a weight is never high: float64 holds none above 1,420."""
 
 
-def best_interval(x: Floats, y: Floats, ratios: Floats, square: float) -> tuple[Ints, Ints, Floats]:
+def best_interval(
+    x: Floats, y: Floats, ratios: Floats, square: float
+) -> tuple[Ints, Ints, Floats]:
     """Find the interval [start, stop) of coordinates of each pair that gives the largest cosine, and that.
 
     Parameters
@@ -71,7 +77,9 @@ def best_interval(x: Floats, y: Floats, ratios: Floats, square: float) -> tuple[
     count = (ratios < NEVER).sum(axis=1)
     best = pairs.window(np.zeros_like(count), count)
     open_still = np.arange(len(x))
-    while len(open_still):  # cosines grow each time, and are those of windows: there is an end
+    while len(
+        open_still
+    ):  # cosines grow each time, and are those of windows: there is an end
         some = pairs.some(open_still)
         followed = _followed(some, best.some(open_still))
         improved = followed.or_better(_round(some, followed.cosine))
@@ -129,14 +137,26 @@ class _WindowSums(NamedTuple):
                 before, after = sums[i, :, :-1], sums[i, :, 1:]
                 added = after - before
                 # TwoSum (Knuth) has the rounding of each addition exactly.
-                np.cumsum((before - (after - added)) + (term[:, :k] - added), axis=1, out=lost[i, :, 1:])
-        return cls(base / (square - 1), (sums,) if lost is None else (sums, lost), ratios[:, :k])
+                np.cumsum(
+                    (before - (after - added)) + (term[:, :k] - added),
+                    axis=1,
+                    out=lost[i, :, 1:],
+                )
+        return cls(
+            base / (square - 1),
+            (sums,) if lost is None else (sums, lost),
+            ratios[:, :k],
+        )
 
     def some(self, lines: Ints) -> _WindowSums:
         """Take some of the pairs."""
         if len(lines) == len(self.ratios):
             return self
-        return _WindowSums(self.base[:, lines], tuple(sums[:, lines] for sums in self.sums), self.ratios[lines])
+        return _WindowSums(
+            self.base[:, lines],
+            tuple(sums[:, lines] for sums in self.sums),
+            self.ratios[lines],
+        )
 
     def window(self, start: Ints, stop: Ints) -> Windows:
         """Compute the cosine of one window of each pair."""
@@ -145,7 +165,10 @@ class _WindowSums(NamedTuple):
     def totals(self, start: Ints, stop: Ints) -> Floats:
         """(3, m) weighted sums of one window of each pair."""
         lines = np.arange(len(start))
-        return np.asarray(self.base + sum(sums[:, lines, stop] - sums[:, lines, start] for sums in self.sums))
+        return np.asarray(
+            self.base
+            + sum(sums[:, lines, stop] - sums[:, lines, start] for sums in self.sums)
+        )
 
 
 def _cosines(totals: Floats) -> Floats:
@@ -187,8 +210,15 @@ def _round(pairs: _WindowSums, cosine: Floats) -> Windows:
         # Up to each coordinate, from the first that has not left when it enters; and from the next to the last that
         # enters before it leaves.
         after_entry += sums[:, :, 1:] - sums.reshape(3, -1).take(left + each, axis=1)
-        after_exit += sums.reshape(3, -1).take(before_exit + each, axis=1) - sums[:, :, 1:]
-    cosines = np.hstack([_cosines(pairs.base[:, :, None] + total) for total in (after_entry, after_exit)])
+        after_exit += (
+            sums.reshape(3, -1).take(before_exit + each, axis=1) - sums[:, :, 1:]
+        )
+    cosines = np.hstack(
+        [
+            _cosines(pairs.base[:, :, None] + total)
+            for total in (after_entry, after_exit)
+        ]
+    )
     best = cosines.argmax(axis=1)
     enters, place = best < k, best % k
     start = np.where(enters, left[lines, place], entered[place])
@@ -196,13 +226,17 @@ def _round(pairs: _WindowSums, cosine: Floats) -> Windows:
     return Windows(start, stop, cosines[lines, best])
 
 
-def _below(ratios: Floats, bounds: Floats, side: Literal["left", "right"] = "left") -> Ints:
+def _below(
+    ratios: Floats, bounds: Floats, side: Literal["left", "right"] = "left"
+) -> Ints:
     """Count for each pair the ratios below its bounds, or with `side` "right" those up to them."""
     m, k = ratios.shape
     lines = np.arange(m)[:, None]
     # One search serves all pairs: an offset for each line keeps their ratios apart.
     apart = 2 * NEVER * lines
-    return np.asarray(np.searchsorted((ratios + apart).ravel(), bounds + apart, side) - k * lines)
+    return np.asarray(
+        np.searchsorted((ratios + apart).ravel(), bounds + apart, side) - k * lines
+    )
 
 
 def _entered(left: Ints) -> Ints:
@@ -216,7 +250,11 @@ def _entered(left: Ints) -> Ints:
     m, k = left.shape
     lines = k * np.arange(m)[:, None]
     # Coordinate j entered when left[j] had left; so before i leaves enter those with left[j] <= i.
-    return np.asarray(np.cumsum(np.bincount((left + lines).ravel(), minlength=m * k).reshape(m, k), axis=1))
+    return np.asarray(
+        np.cumsum(
+            np.bincount((left + lines).ravel(), minlength=m * k).reshape(m, k), axis=1
+        )
+    )
 
 
 _FINE = 1e-3
@@ -252,17 +290,24 @@ def largest_cosine(x: Floats, y: Floats, max_condition: float) -> Best:
     weights = np.ones(x.shape)
     square = max_condition**2
     product = x * y
-    gain, loss = square * np.maximum(product, 0).sum(axis=1), -np.minimum(product, 0).sum(axis=1)
+    gain, loss = (
+        square * np.maximum(product, 0).sum(axis=1),
+        -np.minimum(product, 0).sum(axis=1),
+    )
     moving = (tangent > 0) & np.isfinite(tangent)
     # The largest Σ w r is κ² Σ r⁺ − Σ r⁻. Its sign decides the case; where rounding hides it, the best cosine is 0.
     level = moving & (np.abs(gain - loss) <= 8 * x.shape[1] * EPS * loss)
-    vertex, definite = (np.flatnonzero(moving & ~level & side) for side in (gain > loss, gain < loss))
+    vertex, definite = (
+        np.flatnonzero(moving & ~level & side) for side in (gain > loss, gain < loss)
+    )
     weights[level] = np.where(product[level] > 0, square, 1.0)
     tangent[level] = 1.0
     if len(vertex):
         tangent[vertex], weights[vertex] = _best_vertex(x[vertex], y[vertex], square)
     if len(definite):
-        least, weights[definite] = smallest_definite_cosine(x[definite], -y[definite], max_condition)
+        least, weights[definite] = smallest_definite_cosine(
+            x[definite], -y[definite], max_condition
+        )
         tangent[definite] = 1 / least
     return Best(tangent, weights)
 
@@ -279,7 +324,9 @@ def _best_vertex(x: Floats, y: Floats, square: float) -> Best:
     fine = np.flatnonzero(cosine > 1 - _FINE**2)
     for rows in row_blocks(len(fine), x.shape[1] ** 2, budget=2**20):
         near = fine[rows]
-        start[near], stop[near], plain[near] = _fine_scan(p[near].T, q[near].T, count[near], square)
+        start[near], stop[near], plain[near] = _fine_scan(
+            p[near].T, q[near].T, count[near], square
+        )
     place = np.arange(x.shape[1])
     high = (place >= start[:, None]) & (place < stop[:, None])
     weights = np.empty(order.shape)
@@ -291,7 +338,9 @@ def _best_vertex(x: Floats, y: Floats, square: float) -> Best:
     return Best(tangent, weights)
 
 
-def _fine_scan(x: Floats, y: Floats, count: Ints, square: float) -> tuple[Ints, Ints, Floats]:
+def _fine_scan(
+    x: Floats, y: Floats, count: Ints, square: float
+) -> tuple[Ints, Ints, Floats]:
     """Best interval and its tan θ where cosines are so near 1 that only 1 - cos² tells them apart.
 
     Arrays are (k, m): coordinates by pairs, the first `count` of each in order of ratios.
@@ -323,7 +372,11 @@ def _fine_scan(x: Floats, y: Floats, count: Ints, square: float) -> tuple[Ints, 
         with np.errstate(divide="ignore", invalid="ignore"):
             # This is tan²θ. Intervals that reach beyond the coordinates with r > 0, or leave no acute angle, do not
             # count.
-            value = np.where((dot[:n] > 0) & (last[:, None] < count), apart[:n] / dot[:n] ** 2, np.inf)
+            value = np.where(
+                (dot[:n] > 0) & (last[:, None] < count),
+                apart[:n] / dot[:n] ** 2,
+                np.inf,
+            )
         better = value < best[:n]
         best[:n][better] = value[better]
         stop[:n] = np.where(better, last[:, None] + 1, stop[:n])

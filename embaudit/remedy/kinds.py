@@ -19,7 +19,15 @@ from embaudit.canonical.form import (
 )
 from embaudit.canonical.identified import prediction_rows
 from embaudit.canonical.row_span import span_basis, turned
-from embaudit.core.checked import RNG, Floats, Vector, as_generator, is_integer, named_keywords, require_one_of
+from embaudit.core.checked import (
+    RNG,
+    Floats,
+    Vector,
+    as_generator,
+    is_integer,
+    named_keywords,
+    require_one_of,
+)
 from embaudit.errors import EquivalenceError, must_be
 from embaudit.io import as_model
 from embaudit.io.files import AnyPath
@@ -35,7 +43,13 @@ from embaudit.remedy.vectors import PROBES, Remedy, TruncationLoss
 from embaudit.softmax.conventions import Convention, centred_form, require_norm
 
 Kind: TypeAlias = Literal[
-    "prediction", "balanced", "left-whitened", "right-whitened", "centred", "folded", "folded-centred"
+    "prediction",
+    "balanced",
+    "left-whitened",
+    "right-whitened",
+    "centred",
+    "folded",
+    "folded-centred",
 ]
 KINDS: tuple[str, ...] = get_args(Kind)
 FOLDED = ("folded", "folded-centred")
@@ -112,10 +126,16 @@ def fix(
     if as_ not in (None, "prediction") or dimensions is not None:
         require_two_sides(model, "other vectors")
     # Vectors alone have no predictions to take cosines of; centred they predict the same, or nothing that changed.
-    as_ = as_ or ("prediction" if model.left is not None or model.compared is not None else "centred")
+    as_ = as_ or (
+        "prediction"
+        if model.left is not None or model.compared is not None
+        else "centred"
+    )
     role = None if role is None else model.side_name(role)
     both = as_ not in ("prediction", *FOLDED) and model.left is not None
-    roles: tuple[SideName, ...] = (role,) if role else ("left", "right") if both else ("right",)
+    roles: tuple[SideName, ...] = (
+        (role,) if role else ("left", "right") if both else ("right",)
+    )
     if unit:
         _require_no_lengths(model, roles)
     if not model.link.unit_sides:
@@ -123,7 +143,9 @@ def fix(
     if model.compared is not None:
         told = "as they were compared with each other in training: their cosines follow from the predictions."
         as_they_are: dict[SideName, RowMap] = {"right": lambda block: block}
-        remedy = Remedy(model, as_, ("right",), model.rank, False, as_they_are, {}, description=told)
+        remedy = Remedy(
+            model, as_, ("right",), model.rank, False, as_they_are, {}, description=told
+        )
     elif as_ == "centred":
         remedy = _centred(model, roles, dimensions)
     elif as_ in FOLDED:
@@ -143,31 +165,64 @@ def _then_unit(function: RowMap) -> RowMap:
 
 
 def _folded(
-    model: FactorModel, kind: str, roles: tuple[SideName, ...], dimensions: int | None, norm: FinalNorm | None
+    model: FactorModel,
+    kind: str,
+    roles: tuple[SideName, ...],
+    dimensions: int | None,
+    norm: FinalNorm | None,
 ) -> Remedy:
     """Fold the gains of the final norm into the label rows, centred as the form names it."""
     if norm is None:
         is_head = isinstance(model.link, Softmax)
-        can_centre = "right" in model.free_shifts or (model.left is None and model.link == "identity")
-        remedy = "read it with --norm, or " * is_head + f"use --as={'centred' if can_centre else 'prediction'}"
+        can_centre = "right" in model.free_shifts or (
+            model.left is None and model.link == "identity"
+        )
+        remedy = (
+            "read it with --norm, or " * is_head
+            + f"use --as={'centred' if can_centre else 'prediction'}"
+        )
         got = "a head without one" if is_head else "no head"
-        raise must_be(f"{kind} vectors", "those of a head whose final norm is known", got, remedy)
+        raise must_be(
+            f"{kind} vectors", "those of a head whose final norm is known", got, remedy
+        )
     if dimensions is not None or roles != ("right",):
         got = "dimensions" if dimensions is not None else f"the {model.title('left')}s"
-        raise must_be(f"{kind} vectors", f"all dimensions of the {model.title('right')}s", got, "leave it out")
+        raise must_be(
+            f"{kind} vectors",
+            f"all dimensions of the {model.title('right')}s",
+            got,
+            "leave it out",
+        )
     require_norm(model, norm)
-    form = centred_form(model, norm) if kind == "folded-centred" else Convention("folded", norm.gain)
+    form = (
+        centred_form(model, norm)
+        if kind == "folded-centred"
+        else Convention("folded", norm.gain)
+    )
     bias = form.bias(model, norm)
     biases = {} if bias is None else {"right_bias": bias}
     return Remedy(
-        model, kind, roles, model.rank, False, {"right": form.rows}, biases, description=folded_words(form, norm)
+        model,
+        kind,
+        roles,
+        model.rank,
+        False,
+        {"right": form.rows},
+        biases,
+        description=folded_words(form, norm),
     )
 
 
-def _centred(model: FactorModel, roles: tuple[SideName, ...], dimensions: int | None) -> Remedy:
+def _centred(
+    model: FactorModel, roles: tuple[SideName, ...], dimensions: int | None
+) -> Remedy:
     """Subtract the mean row of each side whose shift the predictions do not see."""
     if dimensions is not None:
-        raise must_be("dimensions", "left out for centred vectors, which keep them all", dimensions)
+        raise must_be(
+            "dimensions",
+            "left out for centred vectors, which keep them all",
+            dimensions,
+        )
     # Vectors alone predict nothing that a shift could change; a head does.
     alone = model.left is None and model.link == "identity"
     # Elsewhere a shift must be absorbed by a bias or the softmax (docs/theory.md, "A shift is free where something
@@ -183,19 +238,42 @@ def _centred(model: FactorModel, roles: tuple[SideName, ...], dimensions: int | 
     basis = span_basis(model)
     small = turned(model, basis)
     zero = np.zeros(small.rank)
-    centres = {side: small.side(side).moments.mean if side in free else zero for side in model.sides}
-    biases = absorbed_biases(small, centres["left"], centres["right"]) if "left" in centres else {}
-    maps = {role: _less(centres[role] if basis is None else basis @ centres[role]) for role in roles}
-    objective = kept_objective(model.objective, Linear.IDENTITY, shifted_sides(small, centres))
-    return Remedy(model, "centred", roles, model.rank, False, maps, biases, objective=objective)
+    centres = {
+        side: small.side(side).moments.mean if side in free else zero
+        for side in model.sides
+    }
+    biases = (
+        absorbed_biases(small, centres["left"], centres["right"])
+        if "left" in centres
+        else {}
+    )
+    maps = {
+        role: _less(centres[role] if basis is None else basis @ centres[role])
+        for role in roles
+    }
+    objective = kept_objective(
+        model.objective, Linear.IDENTITY, shifted_sides(small, centres)
+    )
+    return Remedy(
+        model, "centred", roles, model.rank, False, maps, biases, objective=objective
+    )
 
 
 def _require_no_lengths(model: FactorModel, roles: tuple[SideName, ...]) -> None:
     """Refuse unit vectors where predictions need the lengths."""
     if model.compared == "dot":
-        raise must_be("unit", "left out where rows are compared by dot, which needs their lengths", True)
+        raise must_be(
+            "unit",
+            "left out where rows are compared by dot, which needs their lengths",
+            True,
+        )
     if len(roles) > 1:
-        raise must_be("unit", "left out for a model, whose lengths its predictions need", True, "pass role")
+        raise must_be(
+            "unit",
+            "left out for a model, whose lengths its predictions need",
+            True,
+            "pass role",
+        )
 
 
 def _less(centre: Vector) -> RowMap:
@@ -230,34 +308,56 @@ def _canonical(
     basis = span_basis(stored) if form is None else None
     model = turned(stored, basis)
     form = form or canonical_form(model)
-    if dimensions is not None and (not is_integer(dimensions) or not 1 <= dimensions <= form.rank):
+    if dimensions is not None and (
+        not is_integer(dimensions) or not 1 <= dimensions <= form.rank
+    ):
         sees = f"the predictions see {form.rank} of the {model.rank} dimensions"
-        raise must_be("dimensions", f"an integer from 1 to {form.rank}", repr(dimensions), sees)
+        raise must_be(
+            "dimensions", f"an integer from 1 to {form.rank}", repr(dimensions), sees
+        )
     # Directions stand in the order of their singular values, so that the leading ones are the best to keep.
     whole = kind != "prediction" and dimensions is None
     n_dimensions = form.family[0].shape[1] if whole else int(dimensions or form.rank)
     maps = {role: _map(model, form, kind, role, n_dimensions) for role in roles}
     # A canonical gauge centres rows where predictions leave their mean free; biases take up what that changes.
-    biases = absorbed_biases(model, form.left_centre, form.right_centre) if kind != "prediction" else {}
+    biases = (
+        absorbed_biases(model, form.left_centre, form.right_centre)
+        if kind != "prediction"
+        else {}
+    )
     remedy = Remedy(model, kind, roles, n_dimensions, False, maps, biases)
     if n_dimensions < form.rank:
         remedy = replace(remedy, reduction=_reduction(remedy, form, n_dimensions, rng))
     else:
-        objective = kind if kind == "prediction" else objective_at(model, form, EXPONENTS[kind])
+        objective = (
+            kind if kind == "prediction" else objective_at(model, form, EXPONENTS[kind])
+        )
         remedy = replace(remedy, objective=objective)
     if basis is None:
         return remedy
-    return replace(remedy, model=stored, maps={role: _after(basis, function) for role, function in maps.items()})
+    return replace(
+        remedy,
+        model=stored,
+        maps={role: _after(basis, function) for role, function in maps.items()},
+    )
 
 
-def _map(model: FactorModel, form: CanonicalForm, kind: str, role: SideName, n_dimensions: int) -> RowMap:
+def _map(
+    model: FactorModel,
+    form: CanonicalForm,
+    kind: str,
+    role: SideName,
+    n_dimensions: int,
+) -> RowMap:
     if kind == "prediction":
         function = prediction_rows(model, form, role)
         return lambda block: function(block)[:, :n_dimensions]
     return form.affine(role, form.maps(EXPONENTS[kind])[role][:, :n_dimensions])
 
 
-def _reduction(remedy: Remedy, form: CanonicalForm, n_dimensions: int, rng: RNG) -> TruncationLoss:
+def _reduction(
+    remedy: Remedy, form: CanonicalForm, n_dimensions: int, rng: RNG
+) -> TruncationLoss:
     """Measure on sampled pairs how far the dropped directions move cosines."""
     # Squares of singular values add up to the scores' sum of squares, and the leading ones keep most of it (Eckart and
     # Young).
@@ -272,7 +372,8 @@ def _reduction(remedy: Remedy, form: CanonicalForm, n_dimensions: int, rng: RNG)
     rows = whole(np.array(x[wanted], dtype=np.float64))
     index = where.reshape(pairs.shape)
     change = np.abs(
-        pair_cosines(rows[:, :n_dimensions], rows[:, :n_dimensions], index) - pair_cosines(rows, rows, index)
+        pair_cosines(rows[:, :n_dimensions], rows[:, :n_dimensions], index)
+        - pair_cosines(rows, rows, index)
     )
     # Rows that lose all of their directions have no cosine left to compare.
     errors = change[np.isfinite(change)] if np.isfinite(change).any() else np.zeros(1)

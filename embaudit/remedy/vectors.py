@@ -95,12 +95,21 @@ class Remedy(Result):
         Columns are `id`, `title` and `vector`, before them `role` where there are two sides.
         """
         tables = [
-            pd.DataFrame({"role": role, "id": ids, "title": self.model.names(role), "vector": [*self.vectors(role)]})
+            pd.DataFrame(
+                {
+                    "role": role,
+                    "id": ids,
+                    "title": self.model.names(role),
+                    "vector": [*self.vectors(role)],
+                }
+            )
             for role in self.roles
             for side in [self.model.side(role)]
             for ids in [np.arange(len(side)) if side.ids is None else side.ids]
         ]
-        return pd.concat(tables, ignore_index=True).drop(columns=["role"] * (len(tables) == 1))
+        return pd.concat(tables, ignore_index=True).drop(
+            columns=["role"] * (len(tables) == 1)
+        )
 
     def explain(self) -> str:
         """Describe in plain words the vectors, and their use.
@@ -112,7 +121,9 @@ class Remedy(Result):
         item vectors of 1 dimension, whose plain cosine is the cosine of the items' scores over the one user. Every ...
         """
         sides, cost = " and ".join(map(self.model.title, self.roles)), self.reduction
-        texts = [f"{sides} vectors of {counted(self.columns, 'dimension')}, {_kind(self)}"]
+        texts = [
+            f"{sides} vectors of {counted(self.columns, 'dimension')}, {_kind(self)}"
+        ]
         if cost is not None:
             pairs = drawn_of(cost.n_pairs, cost.n_all_pairs, "pair")
             texts.append(
@@ -121,16 +132,27 @@ class Remedy(Result):
                 f"at most {cost.max_cosine_error:.3f}."
             )
         if len(self.roles) == 1:
-            measure = "dot product or cosine, which are the same for them" if self.unit else "cosine"
+            measure = (
+                "dot product or cosine, which are the same for them"
+                if self.unit
+                else "cosine"
+            )
             texts.append(f"Index them by {measure}.")
             if self.unit and self.kind != "prediction":
-                texts.append("Without their lengths they are vectors to compare, and predict nothing.")
+                texts.append(
+                    "Without their lengths they are vectors to compare, and predict nothing."
+                )
         return " ".join(texts)
 
     def stream(self, role: SideName) -> Stream:
         """Return the vectors of a side, computed while they are read."""
         vectors = self._mapped(role)
-        return Stream(vectors.shape, vectors.dtype, vectors.blocks, sum(1 for _ in row_blocks(*vectors.x.shape)))
+        return Stream(
+            vectors.shape,
+            vectors.dtype,
+            vectors.blocks,
+            sum(1 for _ in row_blocks(*vectors.x.shape)),
+        )
 
     def _mapped(self, role: SideName) -> Mapped:
         require_one_of(role, "role", self.roles, "ask fix for it")
@@ -158,18 +180,37 @@ class Remedy(Result):
         model = self.model
         if len(self.roles) == 1:
             (role,) = self.roles
-            labels = {f"right_{name}": getattr(model.side(role), name) for name in ("ids", "names", "aside")}
-            predicts: dict[str, Any] = {"objective": self.objective} if self.objective == "prediction" else {}
-            alone = bool(self.description) or (self.kind == "centred" and model.left is None)
+            labels = {
+                f"right_{name}": getattr(model.side(role), name)
+                for name in ("ids", "names", "aside")
+            }
+            predicts: dict[str, Any] = (
+                {"objective": self.objective} if self.objective == "prediction" else {}
+            )
+            alone = bool(self.description) or (
+                self.kind == "centred" and model.left is None
+            )
             # A head without its lengths would predict otherwise; rows that training compared are of kind prediction.
             if alone and (self.kind == "prediction" or not self.unit):
-                predicts = {"link": model.link, "right_bias": model.right_bias, "objective": self.objective}
+                predicts = {
+                    "link": model.link,
+                    "right_bias": model.right_bias,
+                    "objective": self.objective,
+                }
                 predicts |= self.biases
             other = OPPOSITE[role]
-            return {**labels, **predicts, "roles": (model.title(other), model.title(role))}
+            return {
+                **labels,
+                **predicts,
+                "roles": (model.title(other), model.title(role)),
+            }
         names = ("link", "left_bias", "right_bias", "offset", "roles", "left_ids", "right_ids", "left_names",
                  "right_names", "left_counts", "right_counts", "left_aside", "right_aside")  # fmt: skip
-        return {**{name: getattr(model, name) for name in names}, **self.biases, "objective": self.objective}
+        return {
+            **{name: getattr(model, name) for name in names},
+            **self.biases,
+            "objective": self.objective,
+        }
 
     def write(self, path: AnyPath, *, force: bool = False) -> Path:
         """Write the vectors and read some of them back to verify the file.
@@ -194,8 +235,16 @@ class Remedy(Result):
         """
         target = as_path(path, "the output")
         if len(self.roles) > 1 and plain_suffix(target) != ".npz":
-            sides, what = " and ".join(self._title(role) for role in self.roles), plain_suffix(target)
-            raise must_be(f"vectors written as {what}", "those of one side", sides, "pass role, or write .npz")
+            sides, what = (
+                " and ".join(self._title(role) for role in self.roles),
+                plain_suffix(target),
+            )
+            raise must_be(
+                f"vectors written as {what}",
+                "those of one side",
+                sides,
+                "pass role, or write .npz",
+            )
         save(self._in_file(target)[0], target, force=force)
         self.verify(target)
         return target
@@ -203,11 +252,18 @@ class Remedy(Result):
     def _in_file(self, path: AnyPath) -> tuple[Draft, str]:
         """Return what a file of a format gets of the vectors, and what it loses; titles can be joined again by ids."""
         fields, suffix = self._fields(), plain_suffix(as_path(path, "the output"))
-        draft = Draft({name: self.stream(role) for name, role in self._places().items()}, fields)
+        draft = Draft(
+            {name: self.stream(role) for name, role in self._places().items()}, fields
+        )
         room, lost = room_in(writer_of(path), draft), []
         if self.objective == "prediction" and "objective" not in room:
-            lost.append("cannot say that these are prediction vectors: audit it with --objective prediction.")
-        has_both = fields.get("right_ids") is not None and fields.get("right_names") is not None
+            lost.append(
+                "cannot say that these are prediction vectors: audit it with --objective prediction."
+            )
+        has_both = (
+            fields.get("right_ids") is not None
+            and fields.get("right_names") is not None
+        )
         if has_both and "right_ids" in room and "right_names" not in room:
             fields["right_names"] = None
             lost.append("has ids and no titles: join them by id, as --items does.")
@@ -232,17 +288,23 @@ class Remedy(Result):
             # A write that stopped early, or put a chunk in the wrong place, shows in one of these.
             for start in sorted({0, (n - size) // 2, n - size}):
                 rows = slice(start, start + size)
-                wanted = self.maps[role](np.array(self.model.factors(role)[rows], dtype=np.float64))
+                wanted = self.maps[role](
+                    np.array(self.model.factors(role)[rows], dtype=np.float64)
+                )
                 _require_same(stored(rows), wanted, path, self.stream(role).dtype)
 
 
-def _require_same(stored: NDArray[Any], wanted: Floats, path: Path, written: np.dtype[Any]) -> None:
+def _require_same(
+    stored: NDArray[Any], wanted: Floats, path: Path, written: np.dtype[Any]
+) -> None:
     # Text of float32 reads back as float64, and some files hold float32 alone: the coarser of both counts.
     # Relative to the largest number: small entries carry the rounding of a whole product.
     precision = max(np.finfo(stored.dtype).eps, np.finfo(written).eps)
     tolerance = 8 * precision * np.abs(wanted).max()
     if stored.shape != wanted.shape or np.abs(stored - wanted).max() > tolerance:
-        raise InputError(f"{path} must hold the vectors that were written; what was read back differs; write it again.")
+        raise InputError(
+            f"{path} must hold the vectors that were written; what was read back differs; write it again."
+        )
 
 
 def _kind(remedy: Remedy) -> str:
@@ -252,17 +314,26 @@ def _kind(remedy: Remedy) -> str:
     if remedy.kind == "prediction":
         is_ = "is" if remedy.reduction is None else "comes near"
         # Rankings stay where scores are multiplied by another number in each row, and prediction cosines do not.
-        same = "has the same scores" if remedy.model.predicts is Equivalence.RANKINGS else "predicts the same"
+        same = (
+            "has the same scores"
+            if remedy.model.predicts is Equivalence.RANKINGS
+            else "predicts the same"
+        )
         cosine = _prediction_cosine(remedy.model, *remedy.roles)
         return f"whose plain cosine {is_} {cosine}. Every model that {same} gives the same."
     if remedy.kind == "centred":
-        before, model = " before each was divided by its length" * remedy.unit, remedy.model
+        before, model = (
+            " before each was divided by its length" * remedy.unit,
+            remedy.model,
+        )
         factors = " If these are factors of a dot product, which a shift changes, give the other side with --left."
         return (
             f"with a mean of 0{before}. What a shift of all rows can do to their cosines is gone; what stretching the "
             f"directions can do is not.{factors * (model.left is None and model.link == 'identity')}"
         )
-    convention = _CONVENTIONS[remedy.kind].format(left=remedy.model.title("left"), right=remedy.model.title("right"))
+    convention = _CONVENTIONS[remedy.kind].format(
+        left=remedy.model.title("left"), right=remedy.model.title("right")
+    )
     same = "stay the same and do not ask for this gauge: it turns no NO of an audit into a YES"
     if remedy.reduction is not None:
         same = "change by what is dropped, and do not ask for this gauge"

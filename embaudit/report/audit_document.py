@@ -22,7 +22,17 @@ from embaudit.auditing.heads import HeadReport
 from embaudit.auditing.limits import LENGTH, SHIFT, holds_shifts, shifted_sides
 from embaudit.auditing.wording import in_titles, is_alone, seen_of, worded_for
 from embaudit.canonical.equivalents import CANONICAL, EquivalentModel
-from embaudit.core.words import at_least, counted, down, drawn_of, in_typical_rows, percent, row_called, row_quoted, up
+from embaudit.core.words import (
+    at_least,
+    counted,
+    down,
+    drawn_of,
+    in_typical_rows,
+    percent,
+    row_called,
+    row_quoted,
+    up,
+)
 from embaudit.linalg.nearest import list_length
 from embaudit.linalg.transformed_rows import with_shift
 from embaudit.model import Equivalence, FactorModel, Pairs, Role
@@ -30,8 +40,24 @@ from embaudit.model.drift import Drift
 from embaudit.movements.movement import Movement
 from embaudit.movements.neighbourhoods import Neighbourhood, find_rows, neighbourhoods
 from embaudit.report.display import Display
-from embaudit.report.document import Charted, Document, Glance, Grid, Lists, Section, definitions, glossary, lists_of
-from embaudit.report.figures import ROUNDING, CertifiedCurveDisplay, MovementDisplay, PredictionDisplay, shown_side
+from embaudit.report.document import (
+    Charted,
+    Document,
+    Glance,
+    Grid,
+    Lists,
+    Section,
+    definitions,
+    glossary,
+    lists_of,
+)
+from embaudit.report.figures import (
+    ROUNDING,
+    CertifiedCurveDisplay,
+    MovementDisplay,
+    PredictionDisplay,
+    shown_side,
+)
 from embaudit.report.next_steps import Invocation, next_steps
 from embaudit.softmax.conventions import NormEvidence
 
@@ -42,7 +68,10 @@ WIDTHS = {"linear": "linear", "diagonal": "rescaling", "affine": "with a shift"}
 """Groups whose ranges are shown, and what a table calls them."""
 KAPPA = 1.5
 """Budget of what could move."""
-SEEN, PROVEN = "most in equivalent models", f"proven while axes stretch up to κ = {KAPPA}"
+SEEN, PROVEN = (
+    "most in equivalent models",
+    f"proven while axes stretch up to κ = {KAPPA}",
+)
 """Titles over the columns of the first table."""
 SHIFTED = f"proven: κ ≤ {KAPPA} and limited shifts"
 """The same where rows may be shifted besides."""
@@ -50,7 +79,10 @@ USUAL = 0.8
 """The cosine whose share of lower pairs is told."""
 PAIRS = 20_000
 """Pairs that are drawn; all where there are no more."""
-CONVENTIONS = ("with the average row subtracted", "norm folded in, average row subtracted")
+CONVENTIONS = (
+    "with the average row subtracted",
+    "norm folded in, average row subtracted",
+)
 """Conventions of heads."""
 EQUIVALENT = "in one equivalent model: "
 """Beginning of the heading over the lists of another model."""
@@ -64,9 +96,15 @@ def families(audit: Audit, index: int) -> dict[str, list[Visit]]:
     """Group the equivalent models as tables do, each with the movement of the role at a position and its drift."""
     evidence = audit.evidence
     groups: dict[str, list[Visit]] = {}
-    for equivalent, records, drift in zip(evidence.equivalents, evidence.movement, evidence.drift, strict=True):
+    for equivalent, records, drift in zip(
+        evidence.equivalents, evidence.movement, evidence.drift, strict=True
+    ):
         record = records[index]
-        family = equivalent.called(record.role) if equivalent.kind == CANONICAL else equivalent.title
+        family = (
+            equivalent.called(record.role)
+            if equivalent.kind == CANONICAL
+            else equivalent.title
+        )
         groups.setdefault(family, []).append((equivalent, record, drift))
     return groups
 
@@ -80,11 +118,21 @@ def movement_grids(audit: Audit) -> Iterator[Grid]:
     shifted = any(equal.shift_in(model) for equal in evidence.equivalents)
     for index, first in enumerate(evidence.movement[0]):
         overlap = (f"top-{first.top_n} kept",) if first.top_n else ()
-        note = drawn_of(first.n_pairs, first.n_all_pairs, "pair") + of_drawn(evidence, first.role, " of")
+        note = drawn_of(first.n_pairs, first.n_all_pairs, "pair") + of_drawn(
+            evidence, first.role, " of"
+        )
         if first.top_n:
             note += f"; lists of {counted(first.n_lists, 'row')}"
-            note += f", {percent(first.tied_lists)} of them end in a tie" if first.tied_lists else ""
-        note += f"; {counted(first.n_zero, 'row')} without direction left out" if first.n_zero else ""
+            note += (
+                f", {percent(first.tied_lists)} of them end in a tie"
+                if first.tied_lists
+                else ""
+            )
+        note += (
+            f"; {counted(first.n_zero, 'row')} without direction left out"
+            if first.n_zero
+            else ""
+        )
         yield Grid(
             title=f"{Pairs(first.role).titled(model)} cosines",
             note=note,
@@ -95,13 +143,21 @@ def movement_grids(audit: Audit) -> Iterator[Grid]:
         )  # fmt: skip
 
 
-def _movement_row(title: str, visits: list[Visit], at_hand: FactorModel) -> tuple[str, ...]:
+def _movement_row(
+    title: str, visits: list[Visit], at_hand: FactorModel
+) -> tuple[str, ...]:
     """Write the figures of a family of equivalent models: means over the family, the largest κ and change."""
     models, moved, drifts = zip(*visits, strict=True)
     names = ("mean_abs", "sign_flips", "spearman", "top_n_overlap")
-    means = {name: float(np.mean([getattr(record, name) for record in moved])) for name in names}
+    means = {
+        name: float(np.mean([getattr(record, name) for record in moved]))
+        for name in names
+    }
     # How far one has to go is told by the furthest, which a mean would hide.
-    kappa, shift = max(model.condition_number for model in models), max(model.shift_in(at_hand) for model in models)
+    kappa, shift = (
+        max(model.condition_number for model in models),
+        max(model.shift_in(at_hand) for model in models),
+    )
     # No gauge makes some models, which have no κ.
     stretch = "–" if np.isnan(kappa) else f"{kappa:.3g}"
     return (
@@ -119,18 +175,44 @@ def _movement_row(title: str, visits: list[Visit], at_hand: FactorModel) -> tupl
 def limit_grids(audit: Audit) -> Iterator[Grid]:
     """Yield one grid a role: how wide the exact ranges are, and what share of the neighbour lists is certain."""
     limits, model = audit.evidence.limits, audit.evidence.model
-    unseen = f".{unseen_too(audit.evidence).removesuffix('.')}" if audit.evidence.equivalence.unseen else ""
+    unseen = (
+        f".{unseen_too(audit.evidence).removesuffix('.')}"
+        if audit.evidence.equivalence.unseen
+        else ""
+    )
     for role in dict.fromkeys(summary.role for summary in limits.ranges):
         summaries = [summary for summary in limits.ranges if summary.role == role]
-        lists = (each for each in limits.certificates if each.role == role and holds_shifts(model, role, each.group))
+        lists = (
+            each
+            for each in limits.certificates
+            if each.role == role and holds_shifts(model, role, each.group)
+        )
         certificate = next(lists, None)
-        kappas = {s.max_condition or np.inf for s in summaries} | set(certificate.entries if certificate else ())
-        groups = [name for name in WIDTHS if any(summary.group == name for summary in summaries)]
-        headings = ["any gauge", *(text for name in groups for text in (f"width, {WIDTHS[name]}", "sign fixed"))]
-        note = drawn_of(summaries[0].n_pairs, summaries[0].n_all_pairs, "pair") + of_drawn(audit.evidence, role, " of")
+        kappas = {s.max_condition or np.inf for s in summaries} | set(
+            certificate.entries if certificate else ()
+        )
+        groups = [
+            name
+            for name in WIDTHS
+            if any(summary.group == name for summary in summaries)
+        ]
+        headings = [
+            "any gauge",
+            *(
+                text
+                for name in groups
+                for text in (f"width, {WIDTHS[name]}", "sign fixed")
+            ),
+        ]
+        note = drawn_of(
+            summaries[0].n_pairs, summaries[0].n_all_pairs, "pair"
+        ) + of_drawn(audit.evidence, role, " of")
         if certificate is not None:
             headings.append(f"top-{certificate.top_n} certified")
-            about, tied = f"lists of {counted(certificate.n_rows, 'row')}", percent(certificate.tied_share)
+            about, tied = (
+                f"lists of {counted(certificate.n_rows, 'row')}",
+                percent(certificate.tied_share),
+            )
             if certificate.max_shift:
                 note += f", widths with shifts up to {in_typical_rows(LENGTH)}. {about.capitalize()}: shifts up to "
                 note += f"{in_typical_rows(certificate.max_shift)}, which alone leave {tied} of entries uncertain"
@@ -139,36 +221,62 @@ def limit_grids(audit: Audit) -> Iterator[Grid]:
         rows = []
         # Ranges and lists may be known at different κ: each has a row, with dashes for what was not computed there.
         for kappa in sorted(kappas):
-            ranges = {each.group: each for each in summaries if each.max_condition == kappa}
+            ranges = {
+                each.group: each for each in summaries if each.max_condition == kappa
+            }
             cells = [
                 text
                 for group in groups
                 for text in (
-                    (f"{down(ranges[group].width_quantiles[0.5]):.2f}", percent(ranges[group].sign_definite_share))
+                    (
+                        f"{down(ranges[group].width_quantiles[0.5]):.2f}",
+                        percent(ranges[group].sign_definite_share),
+                    )
                     if group in ranges
                     else ("–", "–")
                 )
             ]
-            certain = [] if certificate is None else [at_least(certificate.entries.get(kappa, np.nan))]
+            certain = (
+                []
+                if certificate is None
+                else [at_least(certificate.entries.get(kappa, np.nan))]
+            )
             rows.append((f"within κ = {kappa:g}", *cells, *certain))
         # A narrow terminal keeps the ranges of the largest group and the lists.
-        widest = f"width, {WIDTHS['affine' if shifted_sides(model, role) else 'linear']}"
+        widest = (
+            f"width, {WIDTHS['affine' if shifted_sides(model, role) else 'linear']}"
+        )
         title = f"{Pairs(role).titled(model)} cosines: how far they could move"
-        yield Grid(title, note + unseen, tuple(headings), tuple(rows), essential=(widest, headings[-1]))
+        yield Grid(
+            title,
+            note + unseen,
+            tuple(headings),
+            tuple(rows),
+            essential=(widest, headings[-1]),
+        )
 
 
 def head_grids(head: HeadReport) -> Iterator[Grid]:
     """Yield what only a softmax head has: the effect of its mean row, and the shortest shifts of pairs of labels."""
     change, moved = head.neighbours, head.centred.movement
     first = f"top-1 changed (of {change.n_rows:,} labels)"
-    among = f"; cosines of {counted(head.n_panel, 'label')} drawn" if head.is_drawn else ""
+    among = (
+        f"; cosines of {counted(head.n_panel, 'label')} drawn" if head.is_drawn else ""
+    )
     row = ("without its mean row" if head.origin_is_free else "without its mean row (not equal)",
            percent(change.top1_changed), percent(change.top_n_changed), f"{moved.mean_abs:.3f}", f"{moved.max_abs:.2f}",
            f"{head.centred.change:.0e}")  # fmt: skip
     yield Grid(
         "mean row removed",
         f"{head.offset:.2g} of a typical row long{among}",
-        ("equivalent head", first, f"top-{change.top_n} changed", "mean |Δcos|", "largest", "probabilities moved"),
+        (
+            "equivalent head",
+            first,
+            f"top-{change.top_n} changed",
+            "mean |Δcos|",
+            "largest",
+            "probabilities moved",
+        ),
         (row,),
     )
     if head.shifts:
@@ -176,9 +284,17 @@ def head_grids(head: HeadReport) -> Iterator[Grid]:
         yield Grid(
             "shortest shift of all labels that brings a pair there",
             f"{counted(head.shifts[0].n_pairs, 'pair')}, in typical row lengths",
-            ("cosine", *(f"{100 * level:g} %" for level in levels), "within one length"),
+            (
+                "cosine",
+                *(f"{100 * level:g} %" for level in levels),
+                "within one length",
+            ),
             tuple(
-                (f"{s.target:+g}", *(f"{up(value):.2f}" for value in s.quantiles.values()), percent(s.within_one))
+                (
+                    f"{s.target:+g}",
+                    *(f"{up(value):.2f}" for value in s.quantiles.values()),
+                    percent(s.within_one),
+                )
                 for s in head.shifts
             ),
         )
@@ -200,14 +316,24 @@ def convention_grid(norm: NormEvidence) -> Grid:
     [('as stored', 'folded'), ('as stored', 'folded and centred'), ('folded', 'folded and centred')]
     """
     labels = counted(len(norm.queries), "label")
-    note = f"{labels} without a duplicate, {norm.n_copies:,} left out" if norm.n_copies else labels
+    note = (
+        f"{labels} without a duplicate, {norm.n_copies:,} left out"
+        if norm.n_copies
+        else labels
+    )
     top = norm.folded.top_n
     return Grid(
         f"conventions in use: one head behind its {norm.norm.title} (κ = {norm.norm.condition_number:.3g})",
         f"{note}; predictions moved by {max(each.max_abs for each in norm.drift):.0e} at most",
         ("one", "the other", "top-1 changed", f"top-{top} changed", "mean |Δcos|"),
         tuple(
-            (each.first, each.second, percent(each.nearest.share), percent(each.top_n_changed), f"{each.mean_abs:.3f}")
+            (
+                each.first,
+                each.second,
+                percent(each.nearest.share),
+                percent(each.top_n_changed),
+                f"{each.mean_abs:.3f}",
+            )
             for each in norm.apart
         ),
         words=(0, 1),
@@ -218,7 +344,9 @@ def head_sentences(head: HeadReport) -> list[str]:
     """Describe the labels that can lead, and what a shift does to one pair."""
     sentences = [head.argmax.explain()]
     for made in head.constructions:
-        first, other = (row_quoted(head.model.row_title("right"), str(name)) for name in made.names)
+        first, other = (
+            row_quoted(head.model.row_title("right"), str(name)) for name in made.names
+        )
         sentences.append(
             f"{first} and {other} have cosine {made.before:.2f}; in an equivalent head, shifted by "
             f"{in_typical_rows(made.shift)}, they have {made.after:+.6f} (probabilities moved by {made.change:.0e})."
@@ -247,59 +375,129 @@ def glance_of(audit: Audit) -> Glance:
     (('item-item', '0.00', '0 %'), ('user-user', '0.00', '–'), ('user-item', '0.00', '–'))
     """
     evidence, model = audit.evidence, audit.evidence.model
-    moved = [_largest(evidence, role, lambda record: record.mean_abs) for role in evidence.roles]
+    moved = [
+        _largest(evidence, role, lambda record: record.mean_abs)
+        for role in evidence.roles
+    ]
     lost = [_lost(evidence, role) for role in evidence.roles]
     # That no model was found which moves anything is a figure only where it is proven that there is none.
     freedom = [evidence.equivalence.freedom[role].moves for role in evidence.roles]
-    unfound = [moves is not False and not most.model for moves, most in zip(freedom, moved, strict=True)]
+    unfound = [
+        moves is not False and not most.model
+        for moves, most in zip(freedom, moved, strict=True)
+    ]
     # Each model that a figure was seen in has a letter, where there are several.
-    names = list(dict.fromkeys(most.model for row in zip(moved, lost, strict=True) for most in row if most.model))
+    names = list(
+        dict.fromkeys(
+            most.model
+            for row in zip(moved, lost, strict=True)
+            for most in row
+            if most.model
+        )
+    )
     letters = dict(zip(names, ascii_lowercase, strict=False)) if len(names) > 1 else {}
     # Lists of a small side are shorter; the heading names a length only where all have it, else the key does.
-    lengths = {f"{model.title(each.role)}s": each.top_n for _, each in evidence.visits() if each.top_n}
+    lengths = {
+        f"{model.title(each.role)}s": each.top_n
+        for _, each in evidence.visits()
+        if each.top_n
+    }
     differ = len({*lengths.values()}) > 1
     near = "nearest" if differ or not lengths else f"{min(lengths.values())} nearest"
 
     def lettered(figures: list[_Most], write: Callable[[float], str]) -> list[str]:
-        cells = [f"{write(most.value)} {letters.get(most.model, '')}".rstrip() for most in figures]
-        return ["–" if is_open else cell for cell, is_open in zip(cells, unfound, strict=True)]
+        cells = [
+            f"{write(most.value)} {letters.get(most.model, '')}".rstrip()
+            for most in figures
+        ]
+        return [
+            "–" if is_open else cell
+            for cell, is_open in zip(cells, unfound, strict=True)
+        ]
 
-    visited = {STANDS: lettered(moved, _number), f"{near} lost": lettered(lost, percent)}
+    visited = {
+        STANDS: lettered(moved, _number),
+        f"{near} lost": lettered(lost, percent),
+    }
     proven = {
         "width of range": [_number(_width(evidence, role)) for role in evidence.roles],
         f"{near} sure to stay": [_certified(evidence, role) for role in evidence.roles],
     }
     # A column of dashes would take the room of one that says something.
-    shown = {key: cells for key, cells in (visited | proven).items() if key == STANDS or set(cells) != {"–"}}
+    shown = {
+        key: cells
+        for key, cells in (visited | proven).items()
+        if key == STANDS or set(cells) != {"–"}
+    }
     bounds = [heading for heading in proven if heading in shown]
-    columns = {"cosines": [Pairs(role).titled(model) for role in evidence.roles], **shown}
-    groups = ((SEEN, len(shown) - len(bounds)), (SHIFTED if model.free_shifts else PROVEN, len(bounds)))
-    key = [f"Equivalent: same {'products with another table' if is_alone(audit.model) else 'predictions'}."]
+    columns = {
+        "cosines": [Pairs(role).titled(model) for role in evidence.roles],
+        **shown,
+    }
+    groups = (
+        (SEEN, len(shown) - len(bounds)),
+        (SHIFTED if model.free_shifts else PROVEN, len(bounds)),
+    )
+    key = [
+        f"Equivalent: same {'products with another table' if is_alone(audit.model) else 'predictions'}."
+    ]
     if bounds:
-        key += ["κ: largest / smallest stretch.", *["Unseen parts: no bound."] * bool(evidence.equivalence.unseen)]
-        key += [f"Shifts: ≤ {LENGTH:g} typical row (lists {SHIFT:g})."] * bool(model.free_shifts)
+        key += [
+            "κ: largest / smallest stretch.",
+            *["Unseen parts: no bound."] * bool(evidence.equivalence.unseen),
+        ]
+        key += [f"Shifts: ≤ {LENGTH:g} typical row (lists {SHIFT:g})."] * bool(
+            model.free_shifts
+        )
     key += ["Widths: medians."] * ("width of range" in shown)
-    key += [f"Nearest: {', '.join(f'{n} {rows}' for rows, n in lengths.items())}."] * differ
-    key += [f"{letters[name]}: {name}." if letters else f"Seen in: {name}." for name in names]
-    copies = any(traits.twins is not None and traits.twins.share > 0 for traits in evidence.traits)
-    key += ["Duplicates count once."] * (copies and any("nearest" in heading for heading in shown))
-    grid = Grid("equivalent models", "", tuple(columns), tuple(zip(*columns.values(), strict=True)))
-    return Glance(grid, tuple(each for each in groups if each[1]), (*key, *scale(audit)))
+    key += [
+        f"Nearest: {', '.join(f'{n} {rows}' for rows, n in lengths.items())}."
+    ] * differ
+    key += [
+        f"{letters[name]}: {name}." if letters else f"Seen in: {name}."
+        for name in names
+    ]
+    copies = any(
+        traits.twins is not None and traits.twins.share > 0
+        for traits in evidence.traits
+    )
+    key += ["Duplicates count once."] * (
+        copies and any("nearest" in heading for heading in shown)
+    )
+    grid = Grid(
+        "equivalent models",
+        "",
+        tuple(columns),
+        tuple(zip(*columns.values(), strict=True)),
+    )
+    return Glance(
+        grid, tuple(each for each in groups if each[1]), (*key, *scale(audit))
+    )
 
 
 def _number(value: float) -> str:
     return "–" if np.isnan(value) else f"{value:.2f}"
 
 
-def _largest(evidence: Evidence, role: Role, figure: Callable[[Movement], float]) -> _Most:
+def _largest(
+    evidence: Evidence, role: Role, figure: Callable[[Movement], float]
+) -> _Most:
     """Find the equivalent model with the largest figure, and how far it goes; one that rounding made is not named."""
-    figures = [(figure(record), made) for made, record in evidence.visits(role) if not np.isnan(figure(record))]
+    figures = [
+        (figure(record), made)
+        for made, record in evidence.visits(role)
+        if not np.isnan(figure(record))
+    ]
     value, made = max(figures, key=lambda each: each[0], default=(np.nan, None))
     if made is None or value <= ROUNDING:
         return _Most(value)
     shift = f", {in_typical_rows(made.shift_in(evidence.model))}" if made.shift else ""
     # No gauge makes some models, which have no κ.
-    far = "" if np.isnan(made.condition_number) else f" (κ = {made.condition_number:.3g}{shift})"
+    far = (
+        ""
+        if np.isnan(made.condition_number)
+        else f" (κ = {made.condition_number:.3g}{shift})"
+    )
     return _Most(value, f"{made.title}{far}")
 
 
@@ -310,10 +508,18 @@ def _lost(evidence: Evidence, role: Role) -> _Most:
     """
     counterpart = None if evidence.predicted is None else evidence.predicted.of(role)
     most = _largest(evidence, role, _gone)
-    if counterpart is None or evidence.model.predicts is Equivalence.COSINES or np.isnan(_gone(counterpart)):
+    if (
+        counterpart is None
+        or evidence.model.predicts is Equivalence.COSINES
+        or np.isnan(_gone(counterpart))
+    ):
         return most
     # Without any figure (NaN) the comparison is false, and the prediction cosine is told.
-    return most if most.value >= _gone(counterpart) else _Most(_gone(counterpart), f"by {seen_of(evidence.model)}")
+    return (
+        most
+        if most.value >= _gone(counterpart)
+        else _Most(_gone(counterpart), f"by {seen_of(evidence.model)}")
+    )
 
 
 def _gone(record: Movement) -> float:
@@ -324,7 +530,9 @@ def _width(evidence: Evidence, role: Role) -> float:
     """Return the width that half of the exact ranges exceed."""
     group = "affine" if shifted_sides(evidence.model, role) else "linear"
     # Ranges of stretches alone bound nothing where rows may be shifted, so none is told there.
-    for summary in evidence.limits.ranges if holds_shifts(evidence.model, role, group) else ():
+    for summary in (
+        evidence.limits.ranges if holds_shifts(evidence.model, role, group) else ()
+    ):
         if (summary.role, summary.group, summary.max_condition) == (role, group, KAPPA):
             return down(summary.width_quantiles[0.5])
     return np.nan
@@ -333,7 +541,9 @@ def _width(evidence: Evidence, role: Role) -> float:
 def _certified(evidence: Evidence, role: Role) -> str:
     """Write the share of list entries that no gauge of the budget drives out."""
     for certificate in evidence.limits.certificates:
-        if certificate.role == role and holds_shifts(evidence.model, role, certificate.group):
+        if certificate.role == role and holds_shifts(
+            evidence.model, role, certificate.group
+        ):
             return at_least(certificate.entries[KAPPA])
     return "–"
 
@@ -346,11 +556,17 @@ def scale(audit: Audit) -> Iterator[str]:
             levels, share = each.levels, float(each.levels.below([USUAL])[0])
             pairs = counted(levels.n_pairs, "pair" if levels.exact else "sampled pair")
             pairs = f"all {pairs}" if levels.n_pairs > 1 else "the only pair"
-            above = f"above {pairs}" if share == 1 else f"higher than {percent(share)} of random pairs"
+            above = (
+                f"above {pairs}"
+                if share == 1
+                else f"higher than {percent(share)} of random pairs"
+            )
             yield f"{USUAL:.2f} is {above}."
 
 
-def audit_document(audit: Audit, invocation: Invocation | None = None, *, drawn: bool = True) -> Document:
+def audit_document(
+    audit: Audit, invocation: Invocation | None = None, *, drawn: bool = True
+) -> Document:
     """Build the document of an audit, with figures where they are drawn; commands repeat how the model was read.
 
     Examples
@@ -361,14 +577,23 @@ def audit_document(audit: Audit, invocation: Invocation | None = None, *, drawn:
     >>> made.subject, [section.id for section in made.shown_sections]
     ('2 users × 3 items, 1 dimension', ['movement', 'neighbours'])
     """
-    invocation = Invocation(audit.source) if invocation is None and audit.source else invocation
+    invocation = (
+        Invocation(audit.source) if invocation is None and audit.source else invocation
+    )
     # Figures of models that moved predictions must not look like results.
     glance = glance_of(audit) if audit.predictions_hold else None
     training = Grid("kinds of training", "", ("if it was trained with --objective", "the cosines are"), _cases(audit),
                     words=(0, 1))  # fmt: skip
     sections = (
-        Section.of("training", "Training", "What each kind of training leaves of the cosines", training),
-        Section("findings", "Findings", "Findings, and what to do", findings=audit.findings),
+        Section.of(
+            "training",
+            "Training",
+            "What each kind of training leaves of the cosines",
+            training,
+        ),
+        Section(
+            "findings", "Findings", "Findings, and what to do", findings=audit.findings
+        ),
         _movement(audit, drawn=drawn),
         _limits(audit, drawn=drawn),
         _neighbours(audit),
@@ -376,13 +601,24 @@ def audit_document(audit: Audit, invocation: Invocation | None = None, *, drawn:
     )
     paragraphs = tuple(_said(audit))
     # Words are explained where a reader meets them, which a heading or a finding is as well.
-    met = [*paragraphs, str(audit.answer), "budget", *(() if glance is None else glance.key)]
+    met = [
+        *paragraphs,
+        str(audit.answer),
+        "budget",
+        *(() if glance is None else glance.key),
+    ]
     met += [f"{each.title} {each.text} {each.remedy}" for each in audit.findings]
     for section in sections:
         grids = (block.grid for block in section.parts if block.grid is not None)
-        met += [*section.paragraphs, *section.end, *(" ".join((grid.caption, *grid.headings)) for grid in grids)]
+        met += [
+            *section.paragraphs,
+            *section.end,
+            *(" ".join((grid.caption, *grid.headings)) for grid in grids),
+        ]
     model = audit.model
-    sides = " × ".join(counted(len(model.side(side)), model.title(side)) for side in model.sides)
+    sides = " × ".join(
+        counted(len(model.side(side)), model.title(side)) for side in model.sides
+    )
     n_aside = 0 if model.right_aside is None else int(model.right_aside.sum())
     aside = f" ({counted(n_aside, 'special row')} set aside)" if n_aside else ""
     return Document(
@@ -393,7 +629,9 @@ def audit_document(audit: Audit, invocation: Invocation | None = None, *, drawn:
         # The table of trainings, where it has rows, comes before the first one of movements.
         n_embedded=1 + len(training.rows[:1]),
         facts=tuple(_facts(audit)),
-        glossary=tuple((word, in_titles(model, meaning)) for word, meaning in glossary("audit")),
+        glossary=tuple(
+            (word, in_titles(model, meaning)) for word, meaning in glossary("audit")
+        ),
         subject=f"{sides}{aside}, {counted(model.rank, 'dimension')}",
         answer=audit.answer,
         steps=() if invocation is None else tuple(next_steps(audit, invocation)),
@@ -405,7 +643,9 @@ def audit_document(audit: Audit, invocation: Invocation | None = None, *, drawn:
 
 def _cases(audit: Audit) -> tuple[tuple[str, str], ...]:
     """Tabulate what each kind of training leaves of the cosines, where none is declared and that decides."""
-    if audit.model.objective is not None or all(each.code != "EMB102" for each in audit.findings):
+    if audit.model.objective is not None or all(
+        each.code != "EMB102" for each in audit.findings
+    ):
         return ()
     return tuple((" or ".join(names), then) for names, then in cases(audit.model))
 
@@ -414,7 +654,10 @@ def _said(audit: Audit) -> Iterator[str]:
     """Yield the notes of the verdict, and of the other side what is good; findings have cards of their own."""
     yield from (each.text for each in audit.reasons if each.severity is Severity.NOTE)
     for each in audit.conclusions:
-        near = each.code in ("cosines_agree", "cosines_near") and (each.value or 0.0) < ALIKE
+        near = (
+            each.code in ("cosines_agree", "cosines_near")
+            and (each.value or 0.0) < ALIKE
+        )
         if near and each.role != audit.evidence.role:
             yield each.text
 
@@ -426,14 +669,29 @@ def _movement(audit: Audit, *, drawn: bool) -> Section:
         figures: tuple[Display, ...] = ()
         if drawn:
             title = Pairs(evidence.movement[0][index].role).titled(evidence.model)
-            moved = {name: [record for _, record, _ in some] for name, some in families(audit, index).items()}
+            moved = {
+                name: [record for _, record, _ in some]
+                for name, some in families(audit, index).items()
+            }
             made = MovementDisplay.of_families(moved, title)
             figures = (made,) if made.names else ()
-        parts.append(Charted(grid.title, grid.without(worded_for(evidence.model, MOVED)) if drawn else grid, figures))
+        parts.append(
+            Charted(
+                grid.title,
+                grid.without(worded_for(evidence.model, MOVED)) if drawn else grid,
+                figures,
+            )
+        )
     position = () if evidence.position is None else (evidence.position.explain(),)
     title = "How far cosines move in equivalent models"
     parts += _pictures(audit) if drawn else []
-    return Section("movement", "Movement", title, paragraphs=(*position, *_on_movement(audit)), parts=tuple(parts))
+    return Section(
+        "movement",
+        "Movement",
+        title,
+        paragraphs=(*position, *_on_movement(audit)),
+        parts=tuple(parts),
+    )
 
 
 def _pictures(audit: Audit) -> Iterator[Charted]:
@@ -462,15 +720,29 @@ def _limits(audit: Audit, *, drawn: bool) -> Section:
     """Lay out exact ranges, certified lists and attacks, a table and a curve for each kind of pairs."""
     limits, model, parts = audit.evidence.limits, audit.evidence.model, []
     roles = dict.fromkeys(summary.role for summary in limits.ranges)
-    curves = {each.role for each in limits.certificates if holds_shifts(model, each.role, each.group)}
+    curves = {
+        each.role
+        for each in limits.certificates
+        if holds_shifts(model, each.role, each.group)
+    }
     for role, grid in zip(roles, limit_grids(audit), strict=True):
         figures: tuple[Display, ...] = ()
         if drawn and role in curves:
             figures = (CertifiedCurveDisplay.of_audit(audit, role=role),)
         parts.append(Charted(f"{Pairs(role).titled(model)} cosines", grid, figures))
-    attacks = (each.text for each in audit.conclusions if each.code in ("reached", "bound", "not_searched"))
+    attacks = (
+        each.text
+        for each in audit.conclusions
+        if each.code in ("reached", "bound", "not_searched")
+    )
     title = "How far they could move, and what is certain to stay"
-    return Section("limits", "Limits", title, paragraphs=(*_on_limits(audit), *attacks), parts=tuple(parts))
+    return Section(
+        "limits",
+        "Limits",
+        title,
+        paragraphs=(*_on_limits(audit), *attacks),
+        parts=tuple(parts),
+    )
 
 
 def _on_limits(audit: Audit) -> Iterator[str]:
@@ -513,16 +785,35 @@ def compared_neighbours(audit: Audit) -> tuple[tuple[Neighbourhood, ...], str]:
             return evidence.norm.examples, CONVENTIONS[1]
         return head.neighbours.examples, CONVENTIONS[0]
     side = shown_side(audit)
-    names = (each.called(side) for each in evidence.equivalents if each.name == evidence.examples_gauge)
-    return tuple(each for each in evidence.examples if each.before), f"{EQUIVALENT}{next(names, '')}"
+    names = (
+        each.called(side)
+        for each in evidence.equivalents
+        if each.name == evidence.examples_gauge
+    )
+    return tuple(
+        each for each in evidence.examples if each.before
+    ), f"{EQUIVALENT}{next(names, '')}"
 
 
 def _in_convention(audit: Audit, names: Sequence[str]) -> tuple[Neighbourhood, ...]:
     """List the neighbours of labels as stored and without the average row, the final norm folded in."""
     model, side, norm = audit.model, audit.model.right_side, audit.evidence.norm
-    folded = norm.forms[-1].seen(model.right) if norm is not None and norm.examples else None
-    rows = np.array([row for row in find_rows(model, "right", names).tolist() if side.norms[row] > 0], dtype=np.intp)
-    after = with_shift(model.right, -np.asarray(side.outline.mean, dtype=np.float64)) if folded is None else folded
+    folded = (
+        norm.forms[-1].seen(model.right) if norm is not None and norm.examples else None
+    )
+    rows = np.array(
+        [
+            row
+            for row in find_rows(model, "right", names).tolist()
+            if side.norms[row] > 0
+        ],
+        dtype=np.intp,
+    )
+    after = (
+        with_shift(model.right, -np.asarray(side.outline.mean, dtype=np.float64))
+        if folded is None
+        else folded
+    )
     n_listed = list_length(audit.options.n_neighbours, len(side.directed))
     return neighbourhoods(model, after, role="right", rows=rows, n=n_listed)
 
@@ -541,53 +832,95 @@ def _neighbours(audit: Audit) -> Section:
     # Lists hold rows of one side, which an answer on pairs of both does not speak of.
     if evidence.role == "cross" and not audit.options.show:
         return Section("neighbours", "Neighbours", "")
-    side, title, (examples, against) = audit.model.side(role), audit.model.title(role), compared_neighbours(audit)
+    side, title, (examples, against) = (
+        audit.model.side(role),
+        audit.model.title(role),
+        compared_neighbours(audit),
+    )
     called = audit.model.row_title(role)
     usual = next((each.levels for each in evidence.traits if each.role == role), None)
     # An equivalent model that moves no cosine has the same lists, but for rounding.
-    moved = max((movement.max_abs for _, movement in evidence.visits(role)), default=0.0)
+    moved = max(
+        (movement.max_abs for _, movement in evidence.visits(role)), default=0.0
+    )
     may_stand = audit.answer.word in (Readability.YES, Readability.UNSAID)
     is_still = may_stand and against.startswith(EQUIVALENT) and moved < ROUNDING
     lists: list[Lists] = []
     # Lists of a model that moved predictions are not lists of an equivalent one.
     for each in examples if audit.predictions_hold else ():
-        levels = None if usual is None else list(map(percent, usual.below([cosine for _, cosine in each.before])))
+        levels = (
+            None
+            if usual is None
+            else list(map(percent, usual.below([cosine for _, cosine in each.before])))
+        )
         made = lists_of(each, ("by cosine", against), title=called, levels=levels)
         lists.append(made.first if is_still else made)
     biased = (each for each in evidence.beside_bias if each.before)
-    lists += [lists_of(each, ("without the bias", "with it among the factors"), title=called) for each in biased]
+    lists += [
+        lists_of(each, ("without the bias", "with it among the factors"), title=called)
+        for each in biased
+    ]
     if audit.options.show:
         texts = [f"Of the {title}s that were asked for."]
     elif _has_conventions(audit):
-        texts = [f"Of the {title}s whose neighbours change most, so these are no sample; figures over all stand above."]
+        texts = [
+            f"Of the {title}s whose neighbours change most, so these are no sample; figures over all stand above."
+        ]
     else:
         # Of a small side the twentieth holds no more rows than are shown.
         is_drawn = len(side) // 20 > len(examples)
         few = (
-            f"a few {title}s drawn at random from the twentieth" if is_drawn else f"the {counted(len(examples), title)}"
+            f"a few {title}s drawn at random from the twentieth"
+            if is_drawn
+            else f"the {counted(len(examples), title)}"
         )
-        texts = [f"Of {few} with the longest vectors, which have much behind them as a rule."]
+        texts = [
+            f"Of {few} with the longest vectors, which have much behind them as a rule."
+        ]
     shown = max((len(each.before) for each in examples), default=0)
-    n_counted = max((record.top_n or 0 for _, record in evidence.visits(role)), default=0)
+    n_counted = max(
+        (record.top_n or 0 for _, record in evidence.visits(role)), default=0
+    )
     if n_counted > shown:
         texts.append(
             f"Of {n_counted} nearest the first {shown} are listed, and marked where the other {n_counted} lack them."
         )
     texts += [UNMOVED] * (is_still and "undecided" in audit.answer.findings)
     if side.names is None and side.ids is None and role == "right":
-        texts.append(f"These {title}s go by their number: `--labels FILE` names them, a name a line.")
+        texts.append(
+            f"These {title}s go by their number: `--labels FILE` names them, a name a line."
+        )
     paragraphs = (" ".join(texts),) if lists else ()
     title = "Neighbours, side by side"
-    alone = [row_called(called, each.name) for each in evidence.examples if not each.before]
-    undirected = (f"{name} has no direction, so it has no neighbours." for name in alone)
-    return Section("neighbours", "Neighbours", title, paragraphs, lists=tuple(lists), end=tuple(undirected))
+    alone = [
+        row_called(called, each.name) for each in evidence.examples if not each.before
+    ]
+    undirected = (
+        f"{name} has no direction, so it has no neighbours." for name in alone
+    )
+    return Section(
+        "neighbours",
+        "Neighbours",
+        title,
+        paragraphs,
+        lists=tuple(lists),
+        end=tuple(undirected),
+    )
 
 
 def _conventions(audit: Audit) -> Section:
-    norm = () if audit.evidence.norm is None else (convention_grid(audit.evidence.norm),)
+    norm = (
+        () if audit.evidence.norm is None else (convention_grid(audit.evidence.norm),)
+    )
     grids = (*norm, *(() if audit.head is None else head_grids(audit.head)))
-    made = Section.of("conventions", "Conventions", "Conventions and shifts of this head", *grids)
-    return made if audit.head is None else replace(made, paragraphs=tuple(head_sentences(audit.head)))
+    made = Section.of(
+        "conventions", "Conventions", "Conventions and shifts of this head", *grids
+    )
+    return (
+        made
+        if audit.head is None
+        else replace(made, paragraphs=tuple(head_sentences(audit.head)))
+    )
 
 
 def _facts(audit: Audit) -> Iterator[tuple[str, str]]:
@@ -596,6 +929,8 @@ def _facts(audit: Audit) -> Iterator[tuple[str, str]]:
     yield "input", audit.source or "in memory"
     yield "fingerprint", audit.fingerprint
     yield "equivalent models visited", f"{evidence.n_visited:,}"
-    yield from [("quick audit", str(audit.options.effort))] if audit.options.quick else ()
+    yield from (
+        [("quick audit", str(audit.options.effort))] if audit.options.quick else ()
+    )
     yield "budget", f"κ ≤ {audit.options.max_condition:g}"
     yield "seed", str(evidence.seed)

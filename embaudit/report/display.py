@@ -46,7 +46,11 @@ UNDATED: dict[str, dict[str, Any]] = {
 """Formats, and what each would say of when and with what it was written."""
 DOTS = 150
 """Dots an inch, of cells too."""
-FIXED: dict[Any, Any] = {"svg.hashsalt": "embaudit", "pdf.fonttype": 42, "font.sans-serif": ["DejaVu Sans"]}
+FIXED: dict[Any, Any] = {
+    "svg.hashsalt": "embaudit",
+    "pdf.fonttype": 42,
+    "font.sans-serif": ["DejaVu Sans"],
+}
 PAGE: dict[Any, Any] = {
     **FIXED,
     "svg.fonttype": "none",
@@ -64,7 +68,15 @@ PAGE: dict[Any, Any] = {
         ("color", SOFT), ("labelcolor", INK), ("labelsize", 9), ("major.size", 0), ("minor.size", 0))},
 }  # fmt: skip
 """How matplotlib draws for a page: text as text, and no marks that would need names of their own."""
-NAMES = {BLUE: "blue", TEAL: "teal", AMBER: "warn", RED: "bad", INK: "ink", SOFT: "soft", LINE: "line"}
+NAMES = {
+    BLUE: "blue",
+    TEAL: "teal",
+    AMBER: "warn",
+    RED: "bad",
+    INK: "ink",
+    SOFT: "soft",
+    LINE: "line",
+}
 """Names of the colours of pictures on a page."""
 BARE = (
     (r' (?:id|clip-path)="[^"]*"| transform="rotate\(-0 [^"]*"', ""),
@@ -90,7 +102,10 @@ def drawn(name: object, longest: int = LONGEST) -> str:
 
 def name_rows(ax: Any, names: Sequence[str]) -> None:
     """Name rows from the top down, long names in two lines, and leave no more room than rows need."""
-    lines = [wrap(drawn(name), NAME, max_lines=LINES, placeholder=" …") if name else [] for name in names]
+    lines = [
+        wrap(drawn(name), NAME, max_lines=LINES, placeholder=" …") if name else []
+        for name in names
+    ]
     ax.set_yticks(range(len(names)), ["\n".join(each) for each in lines])
     ax.set_ylim(len(names) - 0.5, -0.5)
     ax.grid(visible=False, axis="y")
@@ -98,7 +113,14 @@ def name_rows(ax: Any, names: Sequence[str]) -> None:
 
 def legend_above(ax: Any) -> None:
     """Write what is drawn above the axes, in two columns."""
-    ax.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=2, fontsize="small", frameon=False, borderpad=0)
+    ax.legend(
+        loc="lower left",
+        bbox_to_anchor=(0.0, 1.0),
+        ncols=2,
+        fontsize="small",
+        frameon=False,
+        borderpad=0,
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,7 +157,9 @@ class Display(ABC):
             from matplotlib.axes import Axes
 
             if not isinstance(ax, Axes):
-                raise must_be("ax", "Axes of matplotlib", repr(ax), "None makes new ones")
+                raise must_be(
+                    "ax", "Axes of matplotlib", repr(ax), "None makes new ones"
+                )
             if ax.figure.get_layout_engine() is None:
                 # Names of rows reach into the axes beside, unless these make room.
                 ax.figure.figure.set_layout_engine("constrained")
@@ -155,7 +179,10 @@ class Display(ABC):
         box = ax.get_position() if place is None else place.get_position(figure)
         # The share of the figure that the axes have within its margins; against the size meant for it, that is the
         # scale.
-        room = box.width / (margins.right - margins.left), box.height / (margins.top - margins.bottom)
+        room = (
+            box.width / (margins.right - margins.left),
+            box.height / (margins.top - margins.bottom),
+        )
         scale = min(1.0, *np.multiply(room, figure.get_size_inches()) / self.size)
         with mpl.rc_context({"font.size": mpl.rcParams["font.size"] * scale}):
             # Axes that exist already took their letters from the settings of before.
@@ -233,7 +260,12 @@ def edges_of(groups: ArrayLike) -> NDArray[np.float64]:
 
 
 def draw_matrix(
-    ax: Any, values: ArrayLike, title: str, groups: ArrayLike = (), colours: str = DIVERGING, low: float = -1.0
+    ax: Any,
+    values: ArrayLike,
+    title: str,
+    groups: ArrayLike = (),
+    colours: str = DIVERGING,
+    low: float = -1.0,
 ) -> Any:
     """Draw a matrix on axes, with a tick between every two groups, and return the image.
 
@@ -279,7 +311,10 @@ def name_groups(ax: Any, groups: Sequence[str]) -> None:
     edges = np.concatenate([[-0.5], edges_of(groups), [len(groups) - 0.5]])
     high = np.flatnonzero(np.diff(edges) >= NAMED * len(groups))
     middles = (edges[:-1] + edges[1:])[high] / 2
-    names = [cut(visible(groups[int(middle)]), BESIDE).replace("$", r"\$") for middle in middles]
+    names = [
+        cut(visible(groups[int(middle)]), BESIDE).replace("$", r"\$")
+        for middle in middles
+    ]
     # Major ticks mark where groups end, so names are minor ones.
     ax.set_yticks(middles, labels=names, minor=True)
     ax.tick_params(axis="y", which="minor", length=0, labelsize="small")
@@ -340,7 +375,9 @@ def drawn_inline(shown: Display) -> str:
         # A page writes the title below the picture, in text that breaks into lines.
         for text in figure.findobj(lambda each: each.get_gid() == TITLE):
             text.set_visible(False)
-        figure.savefig(contents, format="svg", dpi=DOTS, transparent=True, metadata=UNDATED["svg"])
+        figure.savefig(
+            contents, format="svg", dpi=DOTS, transparent=True, metadata=UNDATED["svg"]
+        )
     width, height = (72 * length for length in shown.size)
     words = f'viewBox="0 0 {width:g} {height:g}" role="img" aria-label="{escape(shown.caption)}"'
     return f"<svg {words}>{_bare(contents.getvalue())}</svg>"
@@ -357,7 +394,11 @@ def _bare(file: bytes) -> str:
 
     def placed(use: re.Match[str]) -> str:
         attributes = dict(re.findall(r'([\w:]+)="([^"]*)"', use[0]))
-        shape, x, y = shapes[attributes["xlink:href"][1:]], attributes.get("x", 0), attributes.get("y", 0)
+        shape, x, y = (
+            shapes[attributes["xlink:href"][1:]],
+            attributes.get("x", 0),
+            attributes.get("y", 0),
+        )
         return f'<path d="{shape}" transform="translate({x} {y})" style="{attributes.get("style", "")}"/>'
 
     body = re.sub(r"<use [^>]*/>", placed, body)

@@ -69,7 +69,9 @@ class Grid:
     """Columns of words; the others are numbers."""
 
     @classmethod
-    def from_frame(cls, frame: pd.DataFrame, title: str, note: str = "", **fields: Any) -> Grid:
+    def from_frame(
+        cls, frame: pd.DataFrame, title: str, note: str = "", **fields: Any
+    ) -> Grid:
         """Show the columns of a data frame, and its index where that has a name.
 
         Examples
@@ -78,11 +80,26 @@ class Grid:
         >>> Grid.from_frame(pd.DataFrame({"name": ["a", " "], "share": [0.123456, np.nan]}), "shares").rows
         (('a', '0.1235'), ("' '", '–'))
         """
-        shown = frame.reset_index(allow_duplicates=True) if frame.index.name is not None else frame
+        shown = (
+            frame.reset_index(allow_duplicates=True)
+            if frame.index.name is not None
+            else frame
+        )
         # By dtype and not cell by cell: a column of numbers stays one where some are missing.
-        words = tuple(i for i, kind in enumerate(shown.dtypes) if kind.kind not in "iufb")
-        rows = tuple(tuple(cell(value) for value in row) for row in shown.itertuples(index=False))
-        return cls(title, note, tuple(visible(str(name)) for name in shown.columns), rows, words=words, **fields)
+        words = tuple(
+            i for i, kind in enumerate(shown.dtypes) if kind.kind not in "iufb"
+        )
+        rows = tuple(
+            tuple(cell(value) for value in row) for row in shown.itertuples(index=False)
+        )
+        return cls(
+            title,
+            note,
+            tuple(visible(str(name)) for name in shown.columns),
+            rows,
+            words=words,
+            **fields,
+        )
 
     @property
     def caption(self) -> str:
@@ -92,11 +109,20 @@ class Grid:
     @property
     def has_intervals(self) -> bool:
         """True if numbers have intervals behind them, which may stand on a line of their own."""
-        return any(" (" in text for row in self.rows for i, text in enumerate(row) if i not in self.words)
+        return any(
+            " (" in text
+            for row in self.rows
+            for i, text in enumerate(row)
+            if i not in self.words
+        )
 
     def narrow(self) -> Grid:
         """Drop all but the essential columns."""
-        columns = [i for i, name in enumerate(self.headings) if not i or not self.essential or name in self.essential]
+        columns = [
+            i
+            for i, name in enumerate(self.headings)
+            if not i or not self.essential or name in self.essential
+        ]
         return replace(
             self,
             headings=tuple(self.headings[i] for i in columns),
@@ -114,13 +140,19 @@ class Grid:
         """
         columns = [name for name in self.headings if name != heading]
         # Every other column counts as essential for a moment, so that only this one is dropped.
-        return replace(replace(self, essential=tuple(columns)).narrow(), essential=self.essential)
+        return replace(
+            replace(self, essential=tuple(columns)).narrow(), essential=self.essential
+        )
 
     def head(self, most: int) -> Grid:
         """Keep the first rows, and say of how many."""
         if len(self.rows) <= most:
             return self
-        note = "; ".join(text for text in (self.note, f"the first {most} of {len(self.rows):,} rows") if text)
+        note = "; ".join(
+            text
+            for text in (self.note, f"the first {most} of {len(self.rows):,} rows")
+            if text
+        )
         return replace(self, note=note, rows=self.rows[:most])
 
     def shortened(self, most: int) -> Grid:
@@ -131,7 +163,10 @@ class Grid:
         >>> Grid("t", "", ("name", "x"), (("abcdef", "123456"),)).shortened(4).rows
         (('abc…', '123456'),)
         """
-        rows = (tuple(cut(x, most) if i in self.words else x for i, x in enumerate(row)) for row in self.rows)
+        rows = (
+            tuple(cut(x, most) if i in self.words else x for i, x in enumerate(row))
+            for row in self.rows
+        )
         return replace(self, rows=tuple(rows))
 
     def to_rich(self, width: int = WIDE) -> Table:
@@ -140,12 +175,22 @@ class Grid:
         from rich.text import Text
 
         shown = self if width >= WIDE else self.narrow()
-        drawn = Table(title=Text(shown.caption), title_justify="left", title_style="bold")
+        drawn = Table(
+            title=Text(shown.caption), title_justify="left", title_style="bold"
+        )
         for i, name in enumerate(shown.headings):
             # A longer first column is broken, or numbers beside it would have no room.
-            unbroken = i == 0 and max((len(row[0]) for row in shown.rows), default=0) <= UNBROKEN
+            unbroken = (
+                i == 0
+                and max((len(row[0]) for row in shown.rows), default=0) <= UNBROKEN
+            )
             justify = "left" if i in shown.words else "right"
-            drawn.add_column(Text(name), justify=justify, no_wrap=unbroken, overflow="fold")  # type: ignore[arg-type]
+            drawn.add_column(
+                Text(name),
+                justify=justify,  # type: ignore[arg-type]
+                no_wrap=unbroken,
+                overflow="fold",
+            )
         for row in shown.rows:
             drawn.add_row(*map(Text, row))
         return drawn
@@ -175,10 +220,15 @@ class Grid:
 
     def __str__(self) -> str:
         lines = (self.headings, *self.rows)
-        widths = [max(len(line[i]) for line in lines) for i in range(len(self.headings))]
+        widths = [
+            max(len(line[i]) for line in lines) for i in range(len(self.headings))
+        ]
         sides = ["<" if i in self.words else ">" for i in range(len(widths))]
         aligned = [
-            "  ".join(f"{text:{side}{width}}" for text, side, width in zip(line, sides, widths, strict=True))
+            "  ".join(
+                f"{text:{side}{width}}"
+                for text, side, width in zip(line, sides, widths, strict=True)
+            )
             for line in lines
         ]
         return "\n".join([self.caption, *(line.rstrip() for line in aligned)])
@@ -199,7 +249,11 @@ def cell(value: Any) -> str:
         return "yes" if value else "no"
     if isinstance(value, int | np.integer):
         return f"{value:,}"
-    return f"{value:.4g}" if isinstance(value, float | np.floating) else visible(str(value))
+    return (
+        f"{value:.4g}"
+        if isinstance(value, float | np.floating)
+        else visible(str(value))
+    )
 
 
 def _whole(text: str) -> str:
@@ -210,7 +264,11 @@ def _whole(text: str) -> str:
     >>> _whole("84 % (76 %)"), _whole("mean |Δcos|")
     ('84\xa0% (76\xa0%)', 'mean <span class="whole">|Δcos|</span>')
     """
-    return re.sub(r"\|\S+\||(?<!\S)--[\w-]+", r'<span class="whole">\g<0></span>', text.replace(" %", "\xa0%"))
+    return re.sub(
+        r"\|\S+\||(?<!\S)--[\w-]+",
+        r'<span class="whole">\g<0></span>',
+        text.replace(" %", "\xa0%"),
+    )
 
 
 @dataclass(frozen=True)
@@ -226,7 +284,11 @@ class Charted:
     @property
     def is_split(self) -> bool:
         """True if the table has room beside the picture."""
-        return len(self.figures) == 1 and self.grid is not None and len(self.grid.headings) <= MOST_COLUMNS
+        return (
+            len(self.figures) == 1
+            and self.grid is not None
+            and len(self.grid.headings) <= MOST_COLUMNS
+        )
 
 
 @dataclass(frozen=True)
@@ -272,15 +334,38 @@ class Lists:
     @property
     def grid(self) -> Grid:
         """The lists as one table."""
-        levels, title = any(each.level for each in self.before), f"nearest to {self.name}"
-        headings = (self.headings[0], "", *["higher than"] * levels, *self.headings[1:], *[""] * bool(self.after))
-        rows = [(each.marked, each.cosine, *[f"{each.level} of pairs"] * levels) for each in self.before]
+        levels, title = (
+            any(each.level for each in self.before),
+            f"nearest to {self.name}",
+        )
+        headings = (
+            self.headings[0],
+            "",
+            *["higher than"] * levels,
+            *self.headings[1:],
+            *[""] * bool(self.after),
+        )
+        rows = [
+            (each.marked, each.cosine, *[f"{each.level} of pairs"] * levels)
+            for each in self.before
+        ]
         # The second name stands behind a cosine and, where they are shown, behind a level.
         words = (0, 2 + levels)[: len(self.headings)]
         if self.after:
-            rows = [(*row, each.marked, each.cosine) for row, each in zip(rows, self.after, strict=True)]
-        marks = "* one list only" * (not all(each.stays for each in (*self.before, *self.after)))
-        return Grid(title, "; ".join(filter(None, (self.note, marks))), headings, tuple(rows), words=words)
+            rows = [
+                (*row, each.marked, each.cosine)
+                for row, each in zip(rows, self.after, strict=True)
+            ]
+        marks = "* one list only" * (
+            not all(each.stays for each in (*self.before, *self.after))
+        )
+        return Grid(
+            title,
+            "; ".join(filter(None, (self.note, marks))),
+            headings,
+            tuple(rows),
+            words=words,
+        )
 
 
 @dataclass(frozen=True)
@@ -301,12 +386,19 @@ class Section:
     @classmethod
     def of(cls, place: str, name: str, title: str, *grids: Grid) -> Section:
         """Set tables below each other, without those that have no rows."""
-        return cls(place, name, title, parts=tuple(Charted("", grid) for grid in grids if grid.rows))
+        return cls(
+            place,
+            name,
+            title,
+            parts=tuple(Charted("", grid) for grid in grids if grid.rows),
+        )
 
     @property
     def is_empty(self) -> bool:
         """True if nothing stands below the heading."""
-        return not (self.paragraphs or self.parts or self.lists or self.findings or self.end)
+        return not (
+            self.paragraphs or self.parts or self.lists or self.findings or self.end
+        )
 
 
 @dataclass(frozen=True)
@@ -382,12 +474,19 @@ class Document:
     @property
     def embedded(self) -> tuple[Charted, ...]:
         """Tables and figures that a notebook shows."""
-        return tuple(block for section in self.sections for block in section.parts)[: self.n_embedded]
+        return tuple(block for section in self.sections for block in section.parts)[
+            : self.n_embedded
+        ]
 
     @property
     def grids(self) -> tuple[Grid, ...]:
         """Tables of all sections."""
-        return tuple(block.grid for section in self.sections for block in section.parts if block.grid is not None)
+        return tuple(
+            block.grid
+            for section in self.sections
+            for block in section.parts
+            if block.grid is not None
+        )
 
     @property
     def lists(self) -> tuple[Lists, ...]:
@@ -429,14 +528,22 @@ def lists_of(
     ((Near(name='b', cosine='0.50', stays=False, level=''),), '0.25', 120)
     """
     called = partial(row_called, title)
-    before = zip(example.before, example.stay, levels or [""] * len(example.before), strict=True)
+    before = zip(
+        example.before, example.stay, levels or [""] * len(example.before), strict=True
+    )
     after = zip(example.after, example.stayed, strict=True)
     copies = f"{copied(example.left_out)} left out" if example.left_out else ""
     made = Lists(
         named(called(example.name)),
         headings,
-        tuple(Near(named(called(name)), f"{cosine:.2f}", columns, level) for (name, cosine), columns, level in before),
-        tuple(Near(named(called(name)), f"{cosine:.2f}", columns) for (name, cosine), columns in after),
+        tuple(
+            Near(named(called(name)), f"{cosine:.2f}", columns, level)
+            for (name, cosine), columns, level in before
+        ),
+        tuple(
+            Near(named(called(name)), f"{cosine:.2f}", columns)
+            for (name, cosine), columns in after
+        ),
         "; ".join(filter(None, (note, copies))),
     )
     # Both lists become equally long, as rows of a table need; who is cut off no longer counts as kept.
@@ -468,7 +575,9 @@ def names_of(model: FactorModel, role: SideName, rows: Indices) -> list[str]:
 
 def read_parts(intake: Intake) -> Iterator[tuple[str, str]]:
     """Yield what was read, and what each part became."""
-    yield from ((str(block), FIELDS.get(block.became, block.became)) for block in intake.parts)
+    yield from (
+        (str(block), FIELDS.get(block.became, block.became)) for block in intake.parts
+    )
     yield from ((str(block), "left over") for block in intake.left_over)
 
 
@@ -488,7 +597,9 @@ def definitions(model: FactorModel, texts: Iterable[str]) -> Iterator[tuple[str,
     for word in DEFINED:
         names = "|".join(map(re.escape, (word, *WORDS[word].also)))
         if re.search(rf"(?<!\w)(?:{names})s?(?!\w)", met, re.IGNORECASE):
-            first = in_titles(model, WORDS[word].meaning.split(". ")[0].removesuffix("."))
+            first = in_titles(
+                model, WORDS[word].meaning.split(". ")[0].removesuffix(".")
+            )
             yield word, f"{first[0].lower()}{first[1:]}."
 
 
@@ -500,4 +611,8 @@ def glossary(page: str) -> tuple[tuple[str, str], ...]:
     >>> [word for word, _ in glossary("blocks")][:2]
     ['block', 'local cosine']
     """
-    return tuple((word.name, f"{word.meaning} {word.example}".strip()) for word in WORDS.values() if page in word.pages)
+    return tuple(
+        (word.name, f"{word.meaning} {word.example}".strip())
+        for word in WORDS.values()
+        if page in word.pages
+    )

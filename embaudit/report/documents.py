@@ -15,15 +15,37 @@ from embaudit.blocks import BlockCosines
 from embaudit.comparison import Comparison
 from embaudit.comparison.change import EACH, OUTCOMES, PARTS, TIED, RoleChange
 from embaudit.core.results import Result
-from embaudit.core.words import counted, cut, down, drawn_of, percent, percents, row_called, up
+from embaudit.core.words import (
+    counted,
+    cut,
+    down,
+    drawn_of,
+    percent,
+    percents,
+    row_called,
+    up,
+)
 from embaudit.evaluation import Evaluation
 from embaudit.evaluation.measures import MEASURES
 from embaudit.linalg.pairs import n_pairs
 from embaudit.model import SideName
 from embaudit.report.audit_document import audit_document
 from embaudit.report.display import AMBER, BLUE, SOFT, TEAL
-from embaudit.report.document import Charted, Document, Grid, Section, glossary, lists_of, named
-from embaudit.report.figures import BlockDisplay, IntervalDisplay, SimpsonDisplay, StackDisplay
+from embaudit.report.document import (
+    Charted,
+    Document,
+    Grid,
+    Section,
+    glossary,
+    lists_of,
+    named,
+)
+from embaudit.report.figures import (
+    BlockDisplay,
+    IntervalDisplay,
+    SimpsonDisplay,
+    StackDisplay,
+)
 from embaudit.reversals import Grouping, ReversalKind, SimpsonReport
 from embaudit.reversals.report import shortened
 
@@ -35,9 +57,22 @@ MENU = 24
 """Characters of a name in the list of sections."""
 LISTED = 5
 """Findings and notes that are spelled out."""
-SIMPSON = ("kind", "n_groups", "r_pooled", "r_within", "effect", "p_adjusted", "share_reversed", "significant")
+SIMPSON = (
+    "kind",
+    "n_groups",
+    "r_pooled",
+    "r_within",
+    "effect",
+    "p_adjusted",
+    "share_reversed",
+    "significant",
+)
 COLUMNS = ("n", "r", "slope", "mean_x", "mean_y", "votes", "opposes")
-CHANGED = {"by the gauge": BLUE, "by dimensions no prediction sees": TEAL, "remains": AMBER}
+CHANGED = {
+    "by the gauge": BLUE,
+    "by dimensions no prediction sees": TEAL,
+    "remains": AMBER,
+}
 """Parts of a change, and how they are drawn."""
 BECAME = {"kept": SOFT, **{f"lost {reason}": colour for reason, colour in (
     ("to the gauge", BLUE), ("to dimensions no prediction sees", TEAL), ("otherwise", AMBER))}}  # fmt: skip
@@ -61,7 +96,9 @@ def document(result: Result) -> Document:
     title = type(result).__name__
     table = Grid.from_frame(result.to_frame(), title)
     return Document(
-        title, tuple(result.explain().splitlines()), sections=(Section.of("numbers", "Numbers", "In numbers", table),)
+        title,
+        tuple(result.explain().splitlines()),
+        sections=(Section.of("numbers", "Numbers", "In numbers", table),),
     )
 
 
@@ -76,21 +113,34 @@ def block_document(blocks: BlockCosines) -> Document:
     (['gaps'], ['[0]', '[1]'])
     """
     drawn, frame = BlockDisplay.of(blocks), blocks.largest_gaps(share=None)
-    note = f"{len(frame)} of {counted(len(blocks), 'block')}" if len(frame) < len(blocks) else ""
+    note = (
+        f"{len(frame)} of {counted(len(blocks), 'block')}"
+        if len(frame) < len(blocks)
+        else ""
+    )
     columns = frame.drop(columns=["x_profile", "y_profile"])
     essential = ("cosine", "weight", "contribution", "gap_share")
-    table = Grid.from_frame(columns, "blocks by their part of the gap to 1", note, essential=essential)
+    table = Grid.from_frame(
+        columns, "blocks by their part of the gap to 1", note, essential=essential
+    )
     return Document(
         "How do the cosines of the parts make up the cosine of the whole?",
         tuple(blocks.explain().splitlines()),
         top=(drawn,) if len(drawn.columns["cosine"]) else (),
-        sections=(Section.of("gaps", "Gaps", "What each block takes from a cosine of 1", table),),
+        sections=(
+            Section.of(
+                "gaps", "Gaps", "What each block takes from a cosine of 1", table
+            ),
+        ),
         notes=blocks.notes,
         facts=(
             ("blocks", f"{counted(len(blocks), 'block')} by {blocks.names.cut}"),
             ("entries", f"{int(blocks.sizes.sum()):,}"),
             ("lengths", f"{blocks.x_norm:.6g} and {blocks.y_norm:.6g}"),
-            ("rounding", f"{blocks.identity_error:.1g} between the two ways to compute the global cosine"),
+            (
+                "rounding",
+                f"{blocks.identity_error:.1g} between the two ways to compute the global cosine",
+            ),
         ),
         glossary=glossary("blocks"),
     )
@@ -110,20 +160,35 @@ def evaluation_document(evaluation: Evaluation) -> Document:
     ('Which similarity finds items that share a label?', ['cosine', 'dot product', 'centred cosine', 'CSLS'])
     """
     records = evaluation.records()
-    label, key = f"precision at {evaluation.n}", ("mean, 95 % interval", "not the cosine's")
+    label, key = (
+        f"precision at {evaluation.n}",
+        ("mean, 95 % interval", "not the cosine's"),
+    )
     precise = [record for record in records if record["measure"] == MEASURES[0]]
     caption = f"{label} of each similarity, with its 95 % interval"
-    precision = _intervals(evaluation, precise, "", caption, key, label, ("chance", evaluation.chance))
+    precision = _intervals(
+        evaluation, precise, "", caption, key, label, ("chance", evaluation.chance)
+    )
     differences = []
     for measure, name in zip(MEASURES, MEASURE_TITLES, strict=True):
         # The rows of the cosine, which differ from it by nothing, come first.
-        beside = [record for record in records[len(MEASURES) :] if record["measure"] == measure]
+        beside = [
+            record
+            for record in records[len(MEASURES) :]
+            if record["measure"] == measure
+        ]
         label, key = f"{name}, less that of the cosine", ("difference", "beyond chance")
         caption = f"{label}; 95 % intervals, all of a measure together"
-        differences += [_intervals(evaluation, beside, "difference", caption, key, label)] if beside else []
+        differences += (
+            [_intervals(evaluation, beside, "difference", caption, key, label)]
+            if beside
+            else []
+        )
     every = Grid.from_frame(evaluation.to_frame(), "every number")
     title = f"How well each finds those that {evaluation.relation}"
-    scores = Section.of("scores", "Scores", title, evaluation_grid(evaluation), thirds_grid(evaluation))
+    scores = Section.of(
+        "scores", "Scores", title, evaluation_grid(evaluation), thirds_grid(evaluation)
+    )
     return Document(
         f"Which similarity finds {evaluation.title}s that {evaluation.relation}?",
         (evaluation.explain(),),
@@ -161,28 +226,47 @@ def evaluation_grid(evaluation: Evaluation) -> Grid:
     cells: dict[str, list[str]] = {}
     for record in records:
         # An interval need not lie evenly around its value: ± would go beyond 1.
-        low, high = (f"{end:.2f}".removeprefix("0") for end in (down(record["ci_low"]), up(record["ci_high"])))
-        written = f"{record['value']:.3f} ({low}–{high}){' *'[_differs(evaluation, record)]}"
+        low, high = (
+            f"{end:.2f}".removeprefix("0")
+            for end in (down(record["ci_low"]), up(record["ci_high"]))
+        )
+        written = (
+            f"{record['value']:.3f} ({low}–{high}){' *'[_differs(evaluation, record)]}"
+        )
         cells.setdefault(record["similarity"], []).append(written)
     rows = tuple((name, *values) for name, values in cells.items())
     queries = counted(len(evaluation.queries), evaluation.title)
-    star = "; * not the cosine's, beyond chance" if evaluation.decides else ", too few for a verdict"
+    star = (
+        "; * not the cosine's, beyond chance"
+        if evaluation.decides
+        else ", too few for a verdict"
+    )
     note = f"{evaluation.n} nearest, {queries} asked, 95 % intervals in brackets{star}"
-    return Grid(f"how well each finds those that {evaluation.relation}", note, ("similarity", *MEASURE_TITLES), rows)
+    return Grid(
+        f"how well each finds those that {evaluation.relation}",
+        note,
+        ("similarity", *MEASURE_TITLES),
+        rows,
+    )
 
 
 def thirds_grid(evaluation: Evaluation) -> Grid:
     """Tabulate the precision of each similarity on the queries with few, some and many interactions."""
     records = evaluation.by_count()
     columns = {
-        record["third"]: f"{record['third']} ({record['least']:,.0f} to {record['most']:,.0f})" for record in records
+        record[
+            "third"
+        ]: f"{record['third']} ({record['least']:,.0f} to {record['most']:,.0f})"
+        for record in records
     }
     cells: dict[str, list[str]] = {}
     for record in records:
         cells.setdefault(record["similarity"], []).append(f"{record['precision']:.3f}")
     rows = tuple((name, *values) for name, values in cells.items())
     title = f"precision for {evaluation.title}s with few, some and many interactions"
-    return Grid(title, "a third of the queries each", ("similarity", *columns.values()), rows)
+    return Grid(
+        title, "a third of the queries each", ("similarity", *columns.values()), rows
+    )
 
 
 def _intervals(
@@ -196,16 +280,25 @@ def _intervals(
 ) -> IntervalDisplay:
     """Place the values or the differences of some records, with their intervals."""
     about = f"{what}_" if what else ""
-    fields = {"value": what or "value", "low": f"{about}ci_low", "high": f"{about}ci_high"}
+    fields = {
+        "value": what or "value",
+        "low": f"{about}ci_low",
+        "high": f"{about}ci_high",
+    }
     columns: dict[str, Any] = {"name": [record["similarity"] for record in records]}
-    columns |= {name: np.array([record[field] for record in records], np.float64) for name, field in fields.items()}
+    columns |= {
+        name: np.array([record[field] for record in records], np.float64)
+        for name, field in fields.items()
+    }
     columns["marked"] = np.array([_differs(evaluation, record) for record in records])
     return IntervalDisplay(columns, title, key, label, level)
 
 
 def _differs(evaluation: Evaluation, record: Mapping[str, Any]) -> bool:
     """Return True if the interval of the difference from the raw cosine leaves 0 out, and enough rows were asked."""
-    return evaluation.decides and bool(record["difference_ci_low"] > 0 or record["difference_ci_high"] < 0)
+    return evaluation.decides and bool(
+        record["difference_ci_low"] > 0 or record["difference_ci_high"] < 0
+    )
 
 
 def simpson_document(report: SimpsonReport) -> Document:
@@ -222,11 +315,18 @@ def simpson_document(report: SimpsonReport) -> Document:
     """
     # Without a finding, groupings that decide something are shown.
     groupings = (
-        report.findings or tuple(each for each in report.groupings if each.kind is not ReversalKind.UNDECIDED)
+        report.findings
+        or tuple(
+            each for each in report.groupings if each.kind is not ReversalKind.UNDECIDED
+        )
     )[:SHOWN]
     drawn = [_lines(report, each) for each in groupings]
     x, y = report.titles or (report.x, report.y)
-    beyond = "not tested" if isnan(report.pooled.p) else f"{report.n_significant} significant"
+    beyond = (
+        "not tested"
+        if isnan(report.pooled.p)
+        else f"{report.n_significant} significant"
+    )
     table = Grid.from_frame(
         report.to_frame()[list(SIMPSON)],
         f"{report.y} on {report.x}, {counted(report.pooled.n, 'row')}",
@@ -238,9 +338,17 @@ def simpson_document(report: SimpsonReport) -> Document:
         tuple(report.explain(limit=LISTED).splitlines()),
         top=drawn[0] if drawn else (),
         sections=(
-            Section.of("groupings", "Groupings", "What each grouping does to the correlation", table),
+            Section.of(
+                "groupings",
+                "Groupings",
+                "What each grouping does to the correlation",
+                table,
+            ),
             # The picture of the first grouping stands at the top already.
-            *(_of_groups(each, at, drawn[at - 1] if at > 1 else ()) for at, each in enumerate(groupings, start=1)),
+            *(
+                _of_groups(each, at, drawn[at - 1] if at > 1 else ())
+                for at, each in enumerate(groupings, start=1)
+            ),
         ),
         notes=tuple(shortened(report.notes, LISTED)),
         facts=(
@@ -259,7 +367,9 @@ def _lines(report: SimpsonReport, grouping: Grouping) -> tuple[SimpsonDisplay, .
     return (replace(SimpsonDisplay.of(report, grouping=grouping), points=None),)
 
 
-def _of_groups(grouping: Grouping, at: int, drawn: tuple[SimpsonDisplay, ...]) -> Section:
+def _of_groups(
+    grouping: Grouping, at: int, drawn: tuple[SimpsonDisplay, ...]
+) -> Section:
     """Lay out the groups of a grouping, the largest first."""
     # The groups may be called "n" themselves, which sort_values takes for two columns.
     frame = grouping.to_frame()
@@ -271,7 +381,12 @@ def _of_groups(grouping: Grouping, at: int, drawn: tuple[SimpsonDisplay, ...]) -
         essential=COLUMNS[:3],
     )
     title = f"{grouping.kind.capitalize()} by {named(grouping.name)}"
-    return Section(f"grouping-{at}", cut(named(grouping.name), MENU), title, parts=(Charted("", table, drawn),))
+    return Section(
+        f"grouping-{at}",
+        cut(named(grouping.name), MENU),
+        title,
+        parts=(Charted("", table, drawn),),
+    )
 
 
 def comparison_document(comparison: Comparison) -> Document:
@@ -291,7 +406,8 @@ def comparison_document(comparison: Comparison) -> Document:
     # The last statement is the next step, where there is one, and stands apart from what was found.
     *texts, last = comparison.statements
     moved, thresholds = (
-        [make(comparison, role) for role in comparison.changes] for make in (moved_grid, threshold_grid)
+        [make(comparison, role) for role in comparison.changes]
+        for make in (moved_grid, threshold_grid)
     )
     return Document(
         "What changed between two models, and how much of it does a gauge explain?",
@@ -300,9 +416,16 @@ def comparison_document(comparison: Comparison) -> Document:
         top=tuple(_drawn(comparison)),
         n_embedded=1 + sum(bool(grid.rows) for grid in moved),
         sections=(
-            Section.of("changed", "Changes", "What changed, in numbers", summary_grid(comparison)),
+            Section.of(
+                "changed",
+                "Changes",
+                "What changed, in numbers",
+                summary_grid(comparison),
+            ),
             Section.of("moved", "Moved most", "What moved most, and why", *moved),
-            Section.of("thresholds", "Thresholds", "Thresholds that carry over", *thresholds),
+            Section.of(
+                "thresholds", "Thresholds", "Thresholds that carry over", *thresholds
+            ),
             _neighbours(comparison),
         ),
         facts=()
@@ -317,11 +440,24 @@ def _drawn(comparison: Comparison) -> Iterator[StackDisplay]:
     if comparison.too_few_for:
         return
     changes = comparison.changes.items()
-    moved = np.array([[getattr(change, f"mean_{cause}") for cause in PARTS[1:]] for _, change in changes])
-    became = np.array([[change.neighbour_shares[name] for name in OUTCOMES] for _, change in changes])
+    moved = np.array(
+        [
+            [getattr(change, f"mean_{cause}") for cause in PARTS[1:]]
+            for _, change in changes
+        ]
+    )
+    became = np.array(
+        [[change.neighbour_shares[name] for name in OUTCOMES] for _, change in changes]
+    )
     sides = [f"{comparison.title(role)}s" for role, _ in changes]
-    lists = [f"{change.n_neighbours} nearest {comparison.title(role)}s" for role, change in changes]
-    whole, lost = "mean change of cosines, and what it consists of", "what became of former neighbours"
+    lists = [
+        f"{change.n_neighbours} nearest {comparison.title(role)}s"
+        for role, change in changes
+    ]
+    whole, lost = (
+        "mean change of cosines, and what it consists of",
+        "what became of former neighbours",
+    )
     for rows, title, parts, sizes, label in (
         (sides, whole, CHANGED, moved, "mean |Δcos|"),
         (lists, lost, BECAME, became, "share of former neighbours"),
@@ -333,15 +469,31 @@ def _drawn(comparison: Comparison) -> Iterator[StackDisplay]:
 
 def _neighbours(comparison: Comparison) -> Section:
     """Lay the neighbours of a few rows of each side beside each other, before and after."""
-    changes = {comparison.title(role): change for role, change in comparison.changes.items() if change.examples}
+    changes = {
+        comparison.title(role): change
+        for role, change in comparison.changes.items()
+        if change.examples
+    }
     lists = [
         lists_of(each, HEADINGS, title="" if change.match.has_names else title,
                  note="among those that moved most" if at < EACH else f"moved about as much as the median {title}")
         for title, change in changes.items() for at, each in enumerate(change.examples)
     ]  # fmt: skip
-    among = " and ".join(counted(len(change.match), title) for title, change in changes.items())
-    texts = (f"Nearest by the cosine of either model, among the {among} that both hold.",) if changes else ()
-    return Section("neighbours", "Neighbours", "Neighbours, before and after", texts, lists=tuple(lists))
+    among = " and ".join(
+        counted(len(change.match), title) for title, change in changes.items()
+    )
+    texts = (
+        (f"Nearest by the cosine of either model, among the {among} that both hold.",)
+        if changes
+        else ()
+    )
+    return Section(
+        "neighbours",
+        "Neighbours",
+        "Neighbours, before and after",
+        texts,
+        lists=tuple(lists),
+    )
 
 
 def summary_grid(comparison: Comparison) -> Grid:
@@ -359,7 +511,10 @@ def summary_grid(comparison: Comparison) -> Grid:
     shared                     40     30
     10 nearest kept         100 %  100 %
     """
-    columns = [list(_measures(change, is_split=not comparison.too_few_for)) for change in comparison.changes.values()]
+    columns = [
+        list(_measures(change, is_split=not comparison.too_few_for))
+        for change in comparison.changes.values()
+    ]
     # A measure stays if it says something of either side, since both columns share its row.
     rows = [
         (cells[0][0], *(text for _, text, _ in cells))
@@ -368,13 +523,24 @@ def summary_grid(comparison: Comparison) -> Grid:
     ]
     # A small side has shorter lists; a length is named only if it is that of every column.
     lengths = [change.n_neighbours for change in comparison.changes.values()]
-    notes = ["95 % intervals in brackets"] * any("(" in cell for _, *cells in rows for cell in cells)
+    notes = ["95 % intervals in brackets"] * any(
+        "(" in cell for _, *cells in rows for cell in cells
+    )
     if len({*lengths}) == 1:
-        rows = [(name.replace("nearest", f"{lengths[0]} nearest", 1), *cells) for name, *cells in rows]
+        rows = [
+            (name.replace("nearest", f"{lengths[0]} nearest", 1), *cells)
+            for name, *cells in rows
+        ]
     else:
-        names = (f"{n} {comparison.title(role)}s" for n, role in zip(lengths, comparison.changes, strict=True))
+        names = (
+            f"{n} {comparison.title(role)}s"
+            for n, role in zip(lengths, comparison.changes, strict=True)
+        )
         notes.append(f"nearest: {', '.join(names)}")
-    headings = ("measure", *(f"{comparison.title(role)}s" for role in comparison.changes))
+    headings = (
+        "measure",
+        *(f"{comparison.title(role)}s" for role in comparison.changes),
+    )
     return Grid("what changed", "; ".join(notes), headings, tuple(rows))
 
 
@@ -384,29 +550,59 @@ def _measures(change: RoleChange, *, is_split: bool) -> Iterator[tuple[str, str,
     def estimate(name: str, value: float, write: Callable[[float], str]) -> str:
         """Write a value and its interval, unless these digits show none."""
         low, high = map(write, change.interval(name))
-        return write(value) if low == high == write(value) else f"{write(value)} ({low} to {high})"
+        return (
+            write(value)
+            if low == high == write(value)
+            else f"{write(value)} ({low} to {high})"
+        )
 
-    match, shares, predicted = change.match, change.neighbour_shares, change.predicted_kept
+    match, shares, predicted = (
+        change.match,
+        change.neighbour_shares,
+        change.predicted_kept,
+    )
     gauge, unseen, otherwise = percents([shares[name] for name in OUTCOMES[1:]])
     yield "shared", f"{len(match):,}", True
     yield "only in the first model", f"{match.only_before:,}", match.only_before > 0
     yield "only in the second model", f"{match.only_after:,}", match.only_after > 0
-    yield "without a direction", f"{change.n_without_direction:,}", change.n_without_direction > 0
+    yield (
+        "without a direction",
+        f"{change.n_without_direction:,}",
+        change.n_without_direction > 0,
+    )
     yield "nearest kept", estimate("kept", shares["kept"], percent), True
     stay = "–" if predicted is None else estimate("predicted_kept", predicted, percent)
     yield "nearest by prediction cosine kept", stay, predicted is not None
     yield "lost to the gauge", gauge, is_split
     yield "lost to dimensions no prediction sees", unseen, shares["lost_to_unseen"] > 0
     yield "lost otherwise", otherwise, is_split
-    yield "mean change of cosines", estimate("total", change.mean_total, "{:.3f}".format), True
-    yield "mean over", drawn_of(change.n_pairs, n_pairs(len(match) - change.n_without_direction), "pair"), True
+    yield (
+        "mean change of cosines",
+        estimate("total", change.mean_total, "{:.3f}".format),
+        True,
+    )
+    yield (
+        "mean over",
+        drawn_of(
+            change.n_pairs, n_pairs(len(match) - change.n_without_direction), "pair"
+        ),
+        True,
+    )
     yield "by the gauge", f"{change.mean_gauge:.3f}", is_split
-    yield "by dimensions no prediction sees", f"{change.mean_unseen:.3f}", change.mean_unseen > 0
+    yield (
+        "by dimensions no prediction sees",
+        f"{change.mean_unseen:.3f}",
+        change.mean_unseen > 0,
+    )
     yield "remains", f"{change.mean_remainder:.3f}", is_split
     correlations = {"correlation of cosines": change.correlation,
                     "correlation without the gauge": change.gauged_correlation}  # fmt: skip
     for name, value in correlations.items():
-        yield name, "–" if np.isnan(value) else f"{value:.3f}", is_split or name == "correlation of cosines"
+        yield (
+            name,
+            "–" if np.isnan(value) else f"{value:.3f}",
+            is_split or name == "correlation of cosines",
+        )
 
 
 def threshold_grid(comparison: Comparison, role: SideName) -> Grid:
@@ -414,12 +610,22 @@ def threshold_grid(comparison: Comparison, role: SideName) -> Grid:
     change, title = comparison.changes[role], comparison.title(role)
     # Where no cosine changed, thresholds carry over as they are.
     rows = tuple(
-        (f"{each.before:.2f}", f"{each.after:.2f}", f"{each.low:.2f} to {each.high:.2f}", percent(each.share))
+        (
+            f"{each.before:.2f}",
+            f"{each.after:.2f}",
+            f"{each.low:.2f} to {each.high:.2f}",
+            percent(each.share),
+        )
         for each in change.thresholds
         if change.mean_total > TIED
     )
     headings = ("before", "now", "95 %", "pairs above")
-    return Grid(f"thresholds on {title}-{title} cosines", "the same share of pairs lies above", headings, rows)
+    return Grid(
+        f"thresholds on {title}-{title} cosines",
+        "the same share of pairs lies above",
+        headings,
+        rows,
+    )
 
 
 def moved_grid(comparison: Comparison, role: SideName, n: int = 10) -> Grid:
@@ -436,14 +642,33 @@ def moved_grid(comparison: Comparison, role: SideName, n: int = 10) -> Grid:
     """
     parts = {"total": "mean change", "gauge": "by the gauge", "unseen": "by unseen dimensions",
              "remainder": "remains"}  # fmt: skip
-    shown = [name for name in parts if name != "unseen" or comparison.changes[role].mean_unseen > 0]
-    shown = [name for name in shown if name in ("total", "unseen") or not comparison.too_few_for]
+    shown = [
+        name
+        for name in parts
+        if name != "unseen" or comparison.changes[role].mean_unseen > 0
+    ]
+    shown = [
+        name
+        for name in shown
+        if name in ("total", "unseen") or not comparison.too_few_for
+    ]
     # Rows that three digits show as 0 have not moved as far as this table can tell.
-    records = (row for row in comparison.moved_most(role, n).to_dict("records") if float(f"{row['total']:.3f}"))
+    records = (
+        row
+        for row in comparison.moved_most(role, n).to_dict("records")
+        if float(f"{row['total']:.3f}")
+    )
     title = comparison.title(role)
-    called = partial(row_called, "" if comparison.changes[role].match.has_names else title)
-    rows = tuple((called(str(row["name"])), *(f"{row[name]:.3f}" for name in shown)) for row in records)
-    return Grid(f"{title}s that moved most", "", (title, *(parts[name] for name in shown)), rows)
+    called = partial(
+        row_called, "" if comparison.changes[role].match.has_names else title
+    )
+    rows = tuple(
+        (called(str(row["name"])), *(f"{row[name]:.3f}" for name in shown))
+        for row in records
+    )
+    return Grid(
+        f"{title}s that moved most", "", (title, *(parts[name] for name in shown)), rows
+    )
 
 
 document.register(Audit, audit_document)

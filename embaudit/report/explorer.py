@@ -109,7 +109,11 @@ def families_of(
     """
     evidence, model = audit.evidence, audit.evidence.model
     exponents = canonical(evidence, some, side) if model.left is not None else None
-    moving = [each for each in (worst(evidence, some, side), folded(evidence, some, side)) if each is not None]
+    moving = [
+        each
+        for each in (worst(evidence, some, side), folded(evidence, some, side))
+        if each is not None
+    ]
     if exponents is not None and centred is not None:
         exponents = replace(exponents, home=centred)
     still = np.zeros(model.rank)
@@ -125,17 +129,27 @@ def families_of(
 def folded(evidence: Evidence, some: FactorModel, side: SideName) -> Family | None:
     """Fold the gains of a final norm in, step by step; None without one, or where a gain is zero."""
     norm = None if evidence.norm is None else evidence.norm.norm
-    if norm is None or norm.width != evidence.model.rank or side != "right" or not norm.gain.all():
+    if (
+        norm is None
+        or norm.width != evidence.model.rank
+        or side != "right"
+        or not norm.gain.all()
+    ):
         return None
     # The sign of a gain turns its axis over, which moves no cosine, so only sizes matter.
     gains = np.log(np.abs(np.asarray(norm.gain, dtype=np.float64)))
     # Equal gains scale all axes alike, and nothing moves.
     if np.ptp(gains) == 0:
         return None
-    stops, shows = ((0.0, "as stored"), (1.0, "folded")), ((1.0, "Final norm folded in"),)
+    stops, shows = (
+        ((0.0, "as stored"), (1.0, "folded")),
+        ((1.0, "Final norm folded in"),),
+    )
     text = f"{norm.title}, κ = {norm.condition_number:.3g}"
     # A factor common to all axes moves no cosine; without it neither side grows as the other shrinks.
-    return _family("folded", some, side, gains - gains.mean(), stops=stops, shows=shows, claim=text)
+    return _family(
+        "folded", some, side, gains - gains.mean(), stops=stops, shows=shows, claim=text
+    )
 
 
 def worst(evidence: Evidence, some: FactorModel, side: SideName) -> Family | None:
@@ -154,14 +168,20 @@ def worst(evidence: Evidence, some: FactorModel, side: SideName) -> Family | Non
     # How many lists it drives out is told of those here.
     sought, _, _ = attack.explain().partition(". ")
     shows, text = ((1.0, "Worst stretch found"),), f"{sought}."
-    return _family("worst", some, side, step, turn=axes, basis=axes, shows=shows, claim=text)
+    return _family(
+        "worst", some, side, step, turn=axes, basis=axes, shows=shows, claim=text
+    )
 
 
 def found_attack(evidence: Evidence, side: SideName) -> Attack | None:
     """Choose the attack on neighbour lists, or on cosines where lists were not attacked."""
     kinds = ("neighbours", "movement")
     # A family stretches axes and shifts nothing, so it cannot lead to gauges that do.
-    able = [attack for attack in evidence.limits.attacks if attack.role == side and not attack.gauge.shifts]
+    able = [
+        attack
+        for attack in evidence.limits.attacks
+        if attack.role == side and not attack.gauge.shifts
+    ]
     return min(able, key=lambda attack: kinds.index(attack.objective), default=None)
 
 
@@ -172,7 +192,11 @@ def canonical(evidence: Evidence, some: FactorModel, side: SideName) -> Family |
     form = evidence.position.form
     logs = np.log(form.family[2])
     places = STEPS if len(logs) <= WIDE else FEW_STEPS
-    visited = [each for each in evidence.equivalents if each.kind == CANONICAL and each.exponent is not None]
+    visited = [
+        each
+        for each in evidence.equivalents
+        if each.kind == CANONICAL and each.exponent is not None
+    ]
     # From the exponent ½ to e one side is multiplied by s^(e − ½), and the other is divided by it.
     return _family(
         EXPONENT,
@@ -184,23 +208,39 @@ def canonical(evidence: Evidence, some: FactorModel, side: SideName) -> Family |
         places=places,
         stops=tuple((each.exponent, each.called(side)) for each in visited),
         # Where the other side is whitened, the cosines of this one are those of its predictions.
-        shows=((0.0 if side == "right" else 1.0, "Prediction cosine"), (0.5, "Balanced")),
+        shows=(
+            (0.0 if side == "right" else 1.0, "Prediction cosine"),
+            (0.5, "Balanced"),
+        ),
         claim=TASTE,
-        kappas=tuple(float(np.exp(log_condition(form, float(e)))) for e in np.linspace(0, 1, places + 1)),
+        kappas=tuple(
+            float(np.exp(log_condition(form, float(e))))
+            for e in np.linspace(0, 1, places + 1)
+        ),
         is_gauge=form.is_full_rank,
         basis=form.maps(0.5)[side],
     )
 
 
 def _family(
-    kind: str, some: FactorModel, side: SideName, step: Floats, *, turn: Floats | None = None, **fields: Any
+    kind: str,
+    some: FactorModel,
+    side: SideName,
+    step: Floats,
+    *,
+    turn: Floats | None = None,
+    **fields: Any,
 ) -> Family:
     """Take the rows of both sides of a small model, turned into other axes where these are given."""
     other = OPPOSITE[side]
-    rows, other_rows = (np.asarray(some.factors(name), dtype=np.float64) for name in (side, other))
+    rows, other_rows = (
+        np.asarray(some.factors(name), dtype=np.float64) for name in (side, other)
+    )
     if turn is not None:
         rows, other_rows = rows @ turn, other_rows @ turn
-    return Family(kind, rows, other_rows, _bias(some, side), _bias(some, other), step, **fields)
+    return Family(
+        kind, rows, other_rows, _bias(some, side), _bias(some, other), step, **fields
+    )
 
 
 def _bias(model: FactorModel, name: SideName) -> Floats:
@@ -221,8 +261,13 @@ def packed(numbers: Floats) -> dict[str, str]:
     """
     # What float32 cannot hold becomes infinite there, so it differs and stays float64.
     with np.errstate(over="ignore"):
-        kind = "f4" if np.array_equal(numbers.astype("f4").astype("f8"), numbers) else "f8"
-    return {"type": kind, "data": b64encode(numbers.astype(f"<{kind}").tobytes()).decode()}
+        kind = (
+            "f4" if np.array_equal(numbers.astype("f4").astype("f8"), numbers) else "f8"
+        )
+    return {
+        "type": kind,
+        "data": b64encode(numbers.astype(f"<{kind}").tobytes()).decode(),
+    }
 
 
 @dataclass(frozen=True, eq=False)
@@ -243,23 +288,31 @@ class Pad:
     @classmethod
     def of(cls, model: FactorModel, some: FactorModel, side: SideName) -> Pad:
         """Shift along the mean row of all rows, and across it where the rows explored spread most."""
-        unit, centre = model.side(side).median_length, np.asarray(model.side(side).outline.mean, dtype=np.float64)
+        unit, centre = (
+            model.side(side).median_length,
+            np.asarray(model.side(side).outline.mean, dtype=np.float64),
+        )
         rows = np.asarray(some.factors(side), dtype=np.float64)
         # A mean row of rounding alone has no direction worth a slider.
-        mean = length if (length := float(np.linalg.norm(centre))) > 1e-9 * unit else 0.0
+        mean = (
+            length if (length := float(np.linalg.norm(centre))) > 1e-9 * unit else 0.0
+        )
         spread = np.linalg.svd(rows - rows.mean(axis=0), full_matrices=False)[2]
         # Without a mean row the first direction is that of the largest spread.
         along = centre / mean if mean else spread[0]
         # Of the two directions of largest spread, one is far from the mean row; its part across that is the second.
         across = max(
-            (each - (each @ along) * along for each in spread[:2]), key=lambda each: float(np.linalg.norm(each))
+            (each - (each @ along) * along for each in spread[:2]),
+            key=lambda each: float(np.linalg.norm(each)),
         )
         # In one dimension nothing lies across, and the zeros stay.
         across /= np.linalg.norm(across) or 1.0
         directions = np.stack([along, across])
         # A quarter beyond the mean row, so that its subtraction lies well within the pad; rounded up to a tenth.
         reach = float(np.ceil(10 * max(1.0, 1.25 * mean / unit)) / 10)
-        return cls(directions * unit, reach, mean, (rows @ directions.T / unit).round(4), unit)
+        return cls(
+            directions * unit, reach, mean, (rows @ directions.T / unit).round(4), unit
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return what the script reads."""
@@ -320,7 +373,18 @@ class Explorer:
         # Families are written with shifts in their own axes, which depend on the pad.
         return record(
             self,
-            *("names", "other_names", "link", "soft_cap", "unit", "offset", "pad", "first", "listed", "shows"),
+            *(
+                "names",
+                "other_names",
+                "link",
+                "soft_cap",
+                "unit",
+                "offset",
+                "pad",
+                "first",
+                "listed",
+                "shows",
+            ),
             tolerance=self.tolerance,
             families=[self._family(each) for each in self.families],
         )
@@ -328,13 +392,25 @@ class Explorer:
     def _family(self, family: Family) -> dict[str, Any]:
         """Return a family, with the directions of shifts in its own axes."""
         arrays = ("rows", "other_rows", "row_bias", "other_bias", "step")
-        shifts = np.zeros((2, len(family.step))) if self.pad is None else self.pad.directions
+        shifts = (
+            np.zeros((2, len(family.step))) if self.pad is None else self.pad.directions
+        )
         # Shifts are added to rows in the axes of the family, which are not those of the stored rows.
         if self.pad is not None and family.basis is not None:
             shifts = shifts @ family.basis
         return record(
             family,
-            *("kind", "origin", "high", "start", "places", "is_gauge", "home", "stops", "kappas"),
+            *(
+                "kind",
+                "origin",
+                "high",
+                "start",
+                "places",
+                "is_gauge",
+                "home",
+                "stops",
+                "kappas",
+            ),
             **{name: packed(getattr(family, name)) for name in arrays},
             shifts=packed(shifts),
         )
@@ -356,11 +432,19 @@ def explorer(audit: Audit) -> Explorer | None:
     evidence, model, side = audit.evidence, audit.evidence.model, shown_side(audit)
     other, drawn = OPPOSITE[side], model.left is None
     # Probabilities and orders are those of right rows within a left one.
-    able = model.compared is None and (side == "right" or model.link in ("identity", "sigmoid", "cosine"))
-    if not able or not audit.predictions_hold or (model.rank == 1 and not model.free_shifts):
+    able = model.compared is None and (
+        side == "right" or model.link in ("identity", "sigmoid", "cosine")
+    )
+    if (
+        not able
+        or not audit.predictions_hold
+        or (model.rank == 1 and not model.free_shifts)
+    ):
         return None
     # Families are counted before they are made: each holds the rows once more, and all share the room.
-    n_families = sum((not drawn, found_attack(evidence, side) is not None, evidence.norm is not None))
+    n_families = sum(
+        (not drawn, found_attack(evidence, side) is not None, evidence.norm is not None)
+    )
     n_rows, n_others = how_many(model.rank, n_families)
     # Left rows that are not at hand are drawn.
     rng = np.random.default_rng(evidence.seed)
@@ -380,7 +464,9 @@ def explorer(audit: Audit) -> Explorer | None:
         other_title=cut(title, NAME),
         total=len(audit.model.side(side)),
         names=tuple(names_of(some, side, np.arange(n_some))),
-        other_names=random if drawn else tuple(names_of(some, other, np.arange(n_other))),
+        other_names=random
+        if drawn
+        else tuple(names_of(some, other, np.arange(n_other))),
         drawn=drawn,
         link=model.link.name,
         soft_cap=model.link.soft_cap,
@@ -405,10 +491,14 @@ def how_many(rank: int, families: int) -> tuple[int, int]:
     """
     # Three quarters of the rows go to the side explored, whose neighbours are listed; predictions need fewer others.
     room = NUMBERS // (max(rank, 1) * max(families, 1))
-    return max(LEAST[0], min(ROWS, 3 * room // 4)), max(LEAST[1], min(OTHERS, room // 4))
+    return max(LEAST[0], min(ROWS, 3 * room // 4)), max(
+        LEAST[1], min(OTHERS, room // 4)
+    )
 
 
-def chosen_rows(model: FactorModel, role: SideName, most: int, rng: np.random.Generator) -> Indices:
+def chosen_rows(
+    model: FactorModel, role: SideName, most: int, rng: np.random.Generator
+) -> Indices:
     """Choose the rows with most interactions, or at random where nobody counted; none is a copy or set aside.
 
     Examples
@@ -420,7 +510,11 @@ def chosen_rows(model: FactorModel, role: SideName, most: int, rng: np.random.Ge
     """
     side = model.side(role)
     # The longest would not do: what moves an origin moves them least.
-    weight = rng.random(len(side)) if side.counts is None else np.asarray(side.counts, dtype=np.float64)
+    weight = (
+        rng.random(len(side))
+        if side.counts is None
+        else np.asarray(side.counts, dtype=np.float64)
+    )
     # The first of a group of duplicates stands for all: a list of copies would tell nothing.
     alone = twins(model, role=role).first == np.arange(len(side))
     able = side.eligible_rows[(alone & (side.norms > 0))[side.eligible_rows]]
@@ -428,9 +522,15 @@ def chosen_rows(model: FactorModel, role: SideName, most: int, rng: np.random.Ge
     return np.sort(able[np.argsort(-weight[able], kind="stable")[:most]])
 
 
-def _shows(audit: Audit, families: tuple[Family, ...], pad: Pad | None) -> Iterator[Show]:
+def _shows(
+    audit: Audit, families: tuple[Family, ...], pad: Pad | None
+) -> Iterator[Show]:
     """Name what is worth seeing: named places of families, and the mean row subtracted; first where that matters."""
-    named = [Show(name, index, at, each.home) for index, each in enumerate(families) for at, name in each.shows]
+    named = [
+        Show(name, index, at, each.home)
+        for index, each in enumerate(families)
+        for at, name in each.shows
+    ]
     if pad is None or not pad.mean:
         yield from named
         return
@@ -440,19 +540,30 @@ def _shows(audit: Audit, families: tuple[Family, ...], pad: Pad | None) -> Itera
     first = audit.head is not None and origin_matters(audit.head)
     yield from (subtracted, *named) if first else (*named, subtracted)
     yield from (
-        Show("Folded and subtracted", i, 1.0, pad.centred) for i, each in enumerate(families) if each.kind == "folded"
+        Show("Folded and subtracted", i, 1.0, pad.centred)
+        for i, each in enumerate(families)
+        if each.kind == "folded"
     )
 
 
-def _first(some: FactorModel, side: SideName, family: Family, n: int) -> tuple[int, int]:
+def _first(
+    some: FactorModel, side: SideName, family: Family, n: int
+) -> tuple[int, int]:
     """Choose a well-known row whose neighbours change most at the far end of a family, and one of those that go."""
-    weight = some.side(side).norms if some.side(side).counts is None else some.side(side).counts
+    weight = (
+        some.side(side).norms
+        if some.side(side).counts is None
+        else some.side(side).counts
+    )
     # Among rows that a reader is likely to know: those with most interactions, or the longest.
     queries = np.sort(np.argsort(-np.asarray(weight), kind="stable")[:FIRST])
     # The end further from where the slider starts, as lists are likely to change most there.
     far_end = 0.0 if family.start > family.high - family.start else family.high
     far = family.rows * np.exp(family.step * (far_end - family.origin))
-    before, after = neighbours(some.factors(side), n, rows=queries), neighbours(far, n, rows=queries)
+    before, after = (
+        neighbours(some.factors(side), n, rows=queries),
+        neighbours(far, n, rows=queries),
+    )
     stays = before.kept_in(after)
     at = int(np.argmin(stays.sum(axis=1)))
     gone = np.flatnonzero(~stays[at])
@@ -463,7 +574,11 @@ def _first(some: FactorModel, side: SideName, family: Family, n: int) -> tuple[i
 @cache
 def script() -> str:
     """Read the script that computes in the page."""
-    return files("embaudit.report").joinpath("templates/explorer.js").read_text(encoding="utf-8")
+    return (
+        files("embaudit.report")
+        .joinpath("templates/explorer.js")
+        .read_text(encoding="utf-8")
+    )
 
 
 def explorer_parts(audit: Audit) -> dict[str, Any]:
@@ -473,14 +588,27 @@ def explorer_parts(audit: Audit) -> dict[str, Any]:
         return {"explorer": None, "allowed": ""}
     side, n_others = shown_side(audit), len(explored.other_names)
     few = drawn_of(len(explored.names), explored.total, explored.title)
-    which = "drawn at random" if model.side(side).counts is None else "those with most interactions"
+    which = (
+        "drawn at random"
+        if model.side(side).counts is None
+        else "those with most interactions"
+    )
     within = "among" if explored.link in ("softmax", "ranking") else "for"
     inputs = f"{counted(n_others, explored.other_title)} drawn at random"
     if not explored.drawn:
-        inputs = drawn_of(n_others, len(model.side(OPPOSITE[side])), explored.other_title)
+        inputs = drawn_of(
+            n_others, len(model.side(OPPOSITE[side])), explored.other_title
+        )
     noun = "scores" if is_alone(audit.model) else NOUNS.get(explored.link, "scores")
-    gauge, shown = in_titles(audit.model, WORDS["gauge"].meaning), ("pinned", "undecided", "one_side", "not_searched")
-    told = [each for each in audit.conclusions if each.code in shown and each.role in (None, audit.evidence.role)]
+    gauge, shown = (
+        in_titles(audit.model, WORDS["gauge"].meaning),
+        ("pinned", "undecided", "one_side", "not_searched"),
+    )
+    told = [
+        each
+        for each in audit.conclusions
+        if each.code in shown and each.role in (None, audit.evidence.role)
+    ]
     # A browser runs a script only if its digest is the one that the page allows, so nothing within a name can run.
     digest = b64encode(sha256(script().encode()).digest()).decode()
     return {
@@ -490,7 +618,10 @@ def explorer_parts(audit: Audit) -> dict[str, Any]:
         "which": which if len(explored.names) < explored.total else "",
         "noun": noun,
         "heading": worded_for(audit.model, "Predictions"),
-        "explained": (f"Each setting is a gauge: {gauge[0].lower()}{gauge[1:]}", *(each.text for each in told)),
+        "explained": (
+            f"Each setting is a gauge: {gauge[0].lower()}{gauge[1:]}",
+            *(each.text for each in told),
+        ),
         "of_which": f"{noun.capitalize()} of {inputs}, {within} {few}.",
         "held": held(explored),
         "script": script(),

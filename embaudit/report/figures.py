@@ -12,7 +12,14 @@ from numpy.typing import ArrayLike
 from embaudit.attacks import Attack
 from embaudit.auditing import Audit
 from embaudit.canonical import CanonicalForm, identified_cosines, in_span
-from embaudit.core.checked import MOST_COUNT, RNG, Floats, as_count, as_generator, require_one_of
+from embaudit.core.checked import (
+    MOST_COUNT,
+    RNG,
+    Floats,
+    as_count,
+    as_generator,
+    require_one_of,
+)
 from embaudit.core.deferred import pd
 from embaudit.core.words import counted, cut, visible
 from embaudit.errors import must_be
@@ -82,7 +89,9 @@ class IntervalDisplay(RowDisplay):
 
     def _draw(self, ax: Any) -> None:
         """Draw values, intervals and the level on the axes."""
-        values, low, high, marked = (self.columns[name] for name in ("value", "low", "high", "marked"))
+        values, low, high, marked = (
+            self.columns[name] for name in ("value", "low", "high", "marked")
+        )
         places = np.arange(len(values))
         if self.level is not None:
             ax.axvline(self.level[1], color=TEAL, linestyle="--", label=self.level[0])
@@ -91,9 +100,13 @@ class IntervalDisplay(RowDisplay):
             ax.axvline(0, color=SOFT, lw=0.8)
         ax.hlines(places, low, high, color=BLUE, lw=2)
         # Marked rows differ by shape as well as by colour, for those who do not tell the colours apart.
-        for rows, sign, colour, name in zip((~marked, marked), "oD", (BLUE, RED), self.key, strict=True):
+        for rows, sign, colour, name in zip(
+            (~marked, marked), "oD", (BLUE, RED), self.key, strict=True
+        ):
             if rows.any():
-                ax.plot(values[rows], places[rows], sign, ms=6, color=colour, label=name)
+                ax.plot(
+                    values[rows], places[rows], sign, ms=6, color=colour, label=name
+                )
         name_rows(ax, self.names)
         # The legend stands between the axes and the title.
         ax.set_title(self.title, fontsize="medium", gid=TITLE, pad=22)
@@ -129,10 +142,20 @@ class StackDisplay(RowDisplay):
     def _draw(self, ax: Any) -> None:
         """Draw the parts of each bar from 0 on, on an axis that makes nothing of small bars."""
         parts = {name: sizes for name, sizes in self.columns.items() if name != "name"}
-        start, least = np.zeros(len(self.names)), SEEN * np.sum(list(parts.values()), axis=0).max()
+        start, least = (
+            np.zeros(len(self.names)),
+            SEEN * np.sum(list(parts.values()), axis=0).max(),
+        )
         for colour, (name, sizes) in zip(self.colours, parts.items(), strict=True):
             if sizes.max() > least:
-                ax.barh(range(len(self.names)), sizes, 0.6, left=start, color=colour, label=name)
+                ax.barh(
+                    range(len(self.names)),
+                    sizes,
+                    0.6,
+                    left=start,
+                    color=colour,
+                    label=name,
+                )
             start = start + sizes
         name_rows(ax, self.names)
         # An axis of its own scale would draw a change that nobody notices as a long bar.
@@ -177,7 +200,11 @@ class MovementDisplay(RowDisplay):
     def of_audit(cls, audit: Audit, *, role: Role | None = None) -> Self:
         """Show the movement to every equivalent model, of the first role measured by default."""
         evidence = audit.evidence
-        roles = [record.role for record in evidence.movement[0]] if evidence.movement else []
+        roles = (
+            [record.role for record in evidence.movement[0]]
+            if evidence.movement
+            else []
+        )
         if role is not None or not roles:
             require_one_of(role, "role", roles)
         index = 0 if role is None else roles.index(role)
@@ -186,15 +213,32 @@ class MovementDisplay(RowDisplay):
         return cls._of_rows([e.name for e in evidence.equivalents], moves, title)
 
     @classmethod
-    def of_families(cls, families: Mapping[str, Sequence[Movement]], title: str) -> Self:
+    def of_families(
+        cls, families: Mapping[str, Sequence[Movement]], title: str
+    ) -> Self:
         """Show the models of each family in one row; those without a cosine are left out."""
-        rows = [(name, each) for name, moves in families.items() for each in moves if np.isfinite(each.mean_abs)]
-        return cls._of_rows([name for name, _ in rows], [each for _, each in rows], title)
+        rows = [
+            (name, each)
+            for name, moves in families.items()
+            for each in moves
+            if np.isfinite(each.mean_abs)
+        ]
+        return cls._of_rows(
+            [name for name, _ in rows], [each for _, each in rows], title
+        )
 
     @classmethod
-    def _of_rows(cls, names: Sequence[str], moves: Sequence[Movement], title: str) -> Self:
-        columns: dict[str, Any] = {"model": [*names], "mean": np.array([record.mean_abs for record in moves])}
-        columns |= {f"q{level:g}": np.array([record.quantiles[level] for record in moves]) for level in LEVELS}
+    def _of_rows(
+        cls, names: Sequence[str], moves: Sequence[Movement], title: str
+    ) -> Self:
+        columns: dict[str, Any] = {
+            "model": [*names],
+            "mean": np.array([record.mean_abs for record in moves]),
+        }
+        columns |= {
+            f"q{level:g}": np.array([record.quantiles[level] for record in moves])
+            for level in LEVELS
+        }
         about = f"how far cosines of {title} pairs move, a row for each kind of equivalent model"
         return cls(columns, about, f"|Δcos| of {title} pairs")
 
@@ -205,12 +249,16 @@ class MovementDisplay(RowDisplay):
         low, lower, upper, high = (self.columns[f"q{level:g}"] for level in LEVELS)
         # Models that lie over each other add up to about the colour of one.
         shades = [(BLUE, 0.6 / self.names.count(name) ** 0.7) for name in self.names]
-        ax.hlines(places, low, high, colors=shades, lw=1.2, label="middle 90 % of pairs")
+        ax.hlines(
+            places, low, high, colors=shades, lw=1.2, label="middle 90 % of pairs"
+        )
         ax.hlines(places, lower, upper, colors=shades, lw=6, label="middle 50 %")
         ax.plot(self.columns["mean"], places, "o", ms=4, color=INK, label="mean")
         name_rows(ax, rows)
         # On an axis of its own, rounding alone would look like a movement.
-        ax.set(xlim=(0, None if high.max(initial=0) > ROUNDING else 1), xlabel=self.label)
+        ax.set(
+            xlim=(0, None if high.max(initial=0) > ROUNDING else 1), xlabel=self.label
+        )
         legend_above(ax)
 
 
@@ -246,22 +294,40 @@ class CertifiedCurveDisplay(TableDisplay):
 
         attacks = list(attacks)
         if not all(isinstance(attack, Attack) for attack in attacks):
-            raise must_be("attacks", "a list of Attack", repr(attacks), "worst_gauge finds one")
+            raise must_be(
+                "attacks", "a list of Attack", repr(attacks), "worst_gauge finds one"
+            )
         # κ is a ratio: the grid is even in its logarithm.
-        grid = np.geomspace(1, 4, 121) if kappas is None else np.asarray(kappas, dtype=np.float64)
+        grid = (
+            np.geomspace(1, 4, 121)
+            if kappas is None
+            else np.asarray(kappas, dtype=np.float64)
+        )
         on_lists = [attack for attack in attacks if attack.objective == "neighbours"]
         # Every gauge of an attack is within the budget of its group.
-        points = sorted((attack.group.max_condition, 1 - attack.achieved) for attack in on_lists)  # type: ignore[attr-defined]
+        points = sorted(
+            (attack.group.max_condition, 1 - attack.achieved)  # type: ignore[attr-defined]
+            for attack in on_lists
+        )
         # The shape makes two empty columns where there is no attack.
         budgets, survived = np.array(points).reshape(-1, 2).T
         columns = {
-            "kind": np.repeat(["certified", "left by an attack"], [len(grid), len(points)]),
+            "kind": np.repeat(
+                ["certified", "left by an attack"], [len(grid), len(points)]
+            ),
             "kappa": np.concatenate([grid, budgets]),
             "share": np.concatenate([lists.curve(grid), survived]),
         }
-        shifts = "any shift" if lists.max_shift is None else f"shifts up to {lists.max_shift:.3g}"
+        shifts = (
+            "any shift"
+            if lists.max_shift is None
+            else f"shifts up to {lists.max_shift:.3g}"
+        )
         beside = "" if lists.max_shift == 0 else f", beside {shifts}"
-        return cls(columns, f"top {lists.n} lists of {len(lists.rows):,} {rows or f'{lists.role} rows'}{beside}")
+        return cls(
+            columns,
+            f"top {lists.n} lists of {len(lists.rows):,} {rows or f'{lists.role} rows'}{beside}",
+        )
 
     @classmethod
     def of_audit(cls, audit: Audit, *, role: Role | None = None) -> Self:
@@ -275,23 +341,51 @@ class CertifiedCurveDisplay(TableDisplay):
         from embaudit.auditing.limits import holds_shifts
 
         limits, model = audit.evidence.limits, audit.evidence.model
-        by_role = {each.role: each for each in limits.certificates if holds_shifts(model, each.role, each.group)}
+        by_role = {
+            each.role: each
+            for each in limits.certificates
+            if holds_shifts(model, each.role, each.group)
+        }
         if not by_role or role not in (None, *by_role):
-            raise must_be("role", "one of " + (", ".join(by_role) or "those with certified lists (none)"), repr(role))
+            raise must_be(
+                "role",
+                "one of " + (", ".join(by_role) or "those with certified lists (none)"),
+                repr(role),
+            )
         # The side that the answer speaks of, or the first with certified lists where that one has none.
-        about = next(iter(by_role)) if audit.evidence.role not in by_role else audit.evidence.role
+        about = (
+            next(iter(by_role))
+            if audit.evidence.role not in by_role
+            else audit.evidence.role
+        )
         certificate = by_role[about if role is None else role]
-        attacks = [attack for attack in limits.attacks if attack.role == certificate.role]
-        return cls.of(certificate.certified, attacks=attacks, rows=f"{model.title(certificate.role)}s")
+        attacks = [
+            attack for attack in limits.attacks if attack.role == certificate.role
+        ]
+        return cls.of(
+            certificate.certified,
+            attacks=attacks,
+            rows=f"{model.title(certificate.role)}s",
+        )
 
     def _draw(self, ax: Any) -> None:
         proven = self.columns["kind"] == "certified"
         kappas, shares = self.columns["kappa"], self.columns["share"]
         ax.plot(kappas[proven], shares[proven], color=BLUE, label="proven to stay")
         if not proven.all():
-            ax.plot(kappas[~proven], shares[~proven], "v", color=RED, label="left by the worst gauge found")
+            ax.plot(
+                kappas[~proven],
+                shares[~proven],
+                "v",
+                color=RED,
+                label="left by the worst gauge found",
+            )
         ax.set_title(self.title, fontsize="medium", gid=TITLE)
-        ax.set(ylim=(-0.02, 1.02), xlabel="condition number κ of the gauge", ylabel="share of list entries")
+        ax.set(
+            ylim=(-0.02, 1.02),
+            xlabel="condition number κ of the gauge",
+            ylabel="share of list entries",
+        )
         ax.legend(loc="upper right")
 
 
@@ -320,24 +414,47 @@ class BlockDisplay(TableDisplay):
         weighted = np.flatnonzero(blocks.weights > 0)
         order = weighted[np.argsort(-blocks.cosines[weighted], kind="stable")]
         names = {"name": blocks.names[order]} if len(order) <= cls.MAX_NAMES else {}
-        columns = {**names, "cosine": blocks.cosines[order], "weight": blocks.weights[order]}
-        return cls(columns, means=(blocks.global_cosine, blocks.mean_cosine, blocks.norm_cosine))
+        columns = {
+            **names,
+            "cosine": blocks.cosines[order],
+            "weight": blocks.weights[order],
+        }
+        return cls(
+            columns,
+            means=(blocks.global_cosine, blocks.mean_cosine, blocks.norm_cosine),
+        )
 
     def _draw(self, ax: Any) -> None:
         """Draw blocks as bars as wide as their weights, lines for the means, and the names that have room."""
         cosines, (overall, mean, norm_cosine) = self.columns["cosine"], self.means
         # Each bar begins where the one before it ends, so the areas add up to Σ weight · cosine.
         edges = np.concatenate([[0.0], np.cumsum(self.columns["weight"])])
-        ax.stairs(cosines, edges, fill=True, color=BLUE, alpha=0.4, label="local cosines")
-        ax.axvspan(norm_cosine, 1, color=LINE, label=f"norms differ: 1 − ρ = {1 - norm_cosine:.3g}")
+        ax.stairs(
+            cosines, edges, fill=True, color=BLUE, alpha=0.4, label="local cosines"
+        )
+        ax.axvspan(
+            norm_cosine,
+            1,
+            color=LINE,
+            label=f"norms differ: 1 − ρ = {1 - norm_cosine:.3g}",
+        )
         ax.axhline(mean, color=INK, linestyle="--", label=f"weighted mean {mean:.4f}")
         ax.axhline(overall, color=RED, label=f"global {overall:.4f}")
         if "name" in self.columns:
-            for name, cosine, left, right in zip(self.columns["name"], cosines, edges[:-1], edges[1:], strict=True):
+            for name, cosine, left, right in zip(
+                self.columns["name"], cosines, edges[:-1], edges[1:], strict=True
+            ):
                 # A narrower bar has no room for a line of text.
                 if right - left > 0.04:
                     place = ((left + right) / 2, cosine / 2)
-                    ax.text(*place, drawn(name), rotation=90, ha="center", va="center", fontsize="small")
+                    ax.text(
+                        *place,
+                        drawn(name),
+                        rotation=90,
+                        ha="center",
+                        va="center",
+                        fontsize="small",
+                    )
         ax.set(xlim=(0, 1), ylim=(min(0.0, float(cosines.min(initial=0))) - 0.05, 1.05))
         ax.set(xlabel="weight of the blocks, up to ρ", ylabel="cosine")
         legend_above(ax)
@@ -364,7 +481,9 @@ class SimpsonDisplay(Display):
     points: PlottedRows | None = None
 
     @classmethod
-    def of(cls, report: SimpsonReport, *, grouping: Grouping | str | None = None) -> Self:
+    def of(
+        cls, report: SimpsonReport, *, grouping: Grouping | str | None = None
+    ) -> Self:
         """Take one grouping of a report, the first by default."""
         if not report.groupings:
             raise must_be("a report to draw", "of at least one grouping", "none")
@@ -384,15 +503,21 @@ class SimpsonDisplay(Display):
     @property
     def caption(self) -> str:
         """Sentence on the lines and their names."""
-        x, y, groups = (cut(visible(label), LONGEST) for label in (*self.labels, self.grouping.name))
-        return (
-            f"{y} on {x}: the line of all rows, dashed, and that of each group by {groups}. {self.title.capitalize()}."
+        x, y, groups = (
+            cut(visible(label), LONGEST) for label in (*self.labels, self.grouping.name)
         )
+        return f"{y} on {x}: the line of all rows, dashed, and that of each group by {groups}. {self.title.capitalize()}."
 
     def frame(self) -> pd.DataFrame:
         """Return one row a group: its rows, means, the standard deviation of x, and the slope of its line."""
         m = self.grouping.moments
-        columns = {"n": m.n, "mean_x": m.mean_x, "mean_y": m.mean_y, "std_x": (m.sxx / m.n) ** 0.5, "slope": m.slope}
+        columns = {
+            "n": m.n,
+            "mean_x": m.mean_x,
+            "mean_y": m.mean_y,
+            "std_x": (m.sxx / m.n) ** 0.5,
+            "slope": m.slope,
+        }
         return pd.DataFrame({"group": list(self.grouping.levels), **columns})
 
     def _reach(self, group: int) -> Floats:
@@ -402,7 +527,9 @@ class SimpsonDisplay(Display):
             x = self.points.x[self.points.codes == group]
             if len(x):
                 return np.array([x.min(), x.max()])
-        return np.asarray(m.mean_x[group] + np.array([-1.5, 1.5]) * (m.sxx[group] / m.n[group]) ** 0.5)
+        return np.asarray(
+            m.mean_x[group] + np.array([-1.5, 1.5]) * (m.sxx[group] / m.n[group]) ** 0.5
+        )
 
     def _draw(self, ax: Any) -> None:
         """Draw rows, the line of each group as far as its rows reach, and that of all rows."""
@@ -415,25 +542,52 @@ class SimpsonDisplay(Display):
             shades = [colours(code % 20) for code in self.points.codes]
             # A vector picture of thousands of points would be slow to open.
             dense = len(self.points.x) > MOST_POINTS
-            ax.scatter(self.points.x, self.points.y, s=9, alpha=0.35, c=shades, linewidths=0, rasterized=dense)
+            ax.scatter(
+                self.points.x,
+                self.points.y,
+                s=9,
+                alpha=0.35,
+                c=shades,
+                linewidths=0,
+                rasterized=dense,
+            )
         reach = [self._reach(group) for group in range(len(levels))]
         # The largest groups come first: only these are named in the legend.
         for rank, group in enumerate(np.argsort(-m.n, kind="stable")):
-            name = f"{drawn(levels[group], MENU)} ({int(m.n[group]):,})" if rank < self.MAX_GROUPS else None
+            name = (
+                f"{drawn(levels[group], MENU)} ({int(m.n[group]):,})"
+                if rank < self.MAX_GROUPS
+                else None
+            )
             # Where x does not vary there is no slope, and no line.
             if not np.isnan(m.slope[group]):
-                line = m.mean_y[group] + m.slope[group] * (reach[group] - m.mean_x[group])
-                ax.plot(reach[group], line, color=colours(int(group) % 20), linewidth=2, label=name)
+                line = m.mean_y[group] + m.slope[group] * (
+                    reach[group] - m.mean_x[group]
+                )
+                ax.plot(
+                    reach[group],
+                    line,
+                    color=colours(int(group) % 20),
+                    linewidth=2,
+                    label=name,
+                )
         # The pooled line runs through the mean of all rows, which is that of the groups weighted by their sizes.
         x, y = (float(np.average(mean, weights=m.n)) for mean in (m.mean_x, m.mean_y))
         ends = np.array([np.min(reach), np.max(reach)])
         ax.plot(
-            ends, y + self.grouping.pooled.slope * (ends - x), color=INK, linestyle="--", linewidth=2, label="all rows"
+            ends,
+            y + self.grouping.pooled.slope * (ends - x),
+            color=INK,
+            linestyle="--",
+            linewidth=2,
+            label="all rows",
         )
         ax.set(xlabel=drawn(self.labels[0]), ylabel=drawn(self.labels[1]))
         ax.set_title(self.title, fontsize="medium", gid=TITLE)
         title = drawn(self.grouping.name, MENU)
-        ax.legend(title=title, fontsize="small", loc="center left", bbox_to_anchor=(1.0, 0.5))
+        ax.legend(
+            title=title, fontsize="small", loc="center left", bbox_to_anchor=(1.0, 0.5)
+        )
 
 
 def predicted_word(model: FactorModel, role: Role) -> str:
@@ -446,7 +600,11 @@ def predicted_word(model: FactorModel, role: Role) -> str:
     >>> predicted_word(head, "right"), predicted_word(head, "left")
     ('logit cosine', 'prediction cosine')
     """
-    return "logit cosine" if role == "right" and isinstance(model.link, Softmax) else "prediction cosine"
+    return (
+        "logit cosine"
+        if role == "right" and isinstance(model.link, Softmax)
+        else "prediction cosine"
+    )
 
 
 def shown_side(audit: Audit) -> SideName:
@@ -513,7 +671,9 @@ class PredictionDisplay(TableDisplay):
         rows = rows[model.side(side).norms[rows] > 0]
         if len(rows) < 2:
             title = f"{model.title(side)} factors"
-            raise must_be(title, "two rows or more with a direction", counted(len(rows), "row"))
+            raise must_be(
+                title, "two rows or more with a direction", counted(len(rows), "row")
+            )
         pairs = rows[draw_pairs(len(rows), size, rng=as_generator(rng))]
         model = in_span(model)
         predicted = identified_cosines(model, role=side, pairs=pairs, form=form)
@@ -521,18 +681,32 @@ class PredictionDisplay(TableDisplay):
         defined = ~np.isnan(predicted)
         kind, word = Pairs(side).titled(model), predicted_word(model, side)
         first, second = pairs[defined].T
-        columns = {"first": first, "second": second, "cosine": model.cosines(side, pairs[defined])}
+        columns = {
+            "first": first,
+            "second": second,
+            "cosine": model.cosines(side, pairs[defined]),
+        }
         n_all, n_undefined = n_all_pairs(len(rows)), int((~defined).sum())
-        some = f"all {len(pairs):,}" if len(pairs) == n_all else f"a sample of {len(pairs):,} of {n_all:,}"
+        some = (
+            f"all {len(pairs):,}"
+            if len(pairs) == n_all
+            else f"a sample of {len(pairs):,} of {n_all:,}"
+        )
         without = f", {n_undefined:,} without a {word} left out" if n_undefined else ""
         columns[word.replace(" ", "_")] = predicted[defined]
         return cls(columns, f"{some} {kind} pairs{without}", word)
 
     @classmethod
-    def of_audit(cls, audit: Audit, *, role: Role | str | None = None, n_pairs: int = 100_000) -> Self:
+    def of_audit(
+        cls, audit: Audit, *, role: Role | str | None = None, n_pairs: int = 100_000
+    ) -> Self:
         """Take pairs of the model audited, drawn by its seed; of the side that the answer speaks of by default."""
         about = audit.evidence.role if audit.evidence.role != "cross" else "right"
-        side, form, seed = about if role is None else role, form_of_audit(audit), audit.evidence.seed
+        side, form, seed = (
+            about if role is None else role,
+            form_of_audit(audit),
+            audit.evidence.seed,
+        )
         return cls.of(audit.model, role=side, n_pairs=n_pairs, form=form, rng=seed)
 
     @property
@@ -552,7 +726,11 @@ class PredictionDisplay(TableDisplay):
     @property
     def caption(self) -> str:
         """Sentence on the pairs and their correlation."""
-        r = "" if np.isnan(self.correlation) else f" Pearson's r of these is {self.correlation:.2f}."
+        r = (
+            ""
+            if np.isnan(self.correlation)
+            else f" Pearson's r of these is {self.correlation:.2f}."
+        )
         return f"Your cosine against {self.word}: {self.title}.{r}"
 
     def _draw(self, ax: Any) -> None:
@@ -560,9 +738,24 @@ class PredictionDisplay(TableDisplay):
         cosines, predicted = self._cosines
         ax.plot([-1, 1], [-1, 1], color=SOFT, linestyle="--", linewidth=0.8, zorder=0)
         # A vector picture of thousands of points would be slow to open.
-        dense, alpha = len(cosines) > MOST_POINTS, float(np.clip(INKED / max(1, len(cosines)), 0.03, 0.5))
-        ax.scatter(predicted, cosines, s=8, color=POINTS, alpha=alpha, linewidths=0, rasterized=dense)
-        r = "" if np.isnan(self.correlation) else f"\nPearson's r of these {self.correlation:.2f}"
+        dense, alpha = (
+            len(cosines) > MOST_POINTS,
+            float(np.clip(INKED / max(1, len(cosines)), 0.03, 0.5)),
+        )
+        ax.scatter(
+            predicted,
+            cosines,
+            s=8,
+            color=POINTS,
+            alpha=alpha,
+            linewidths=0,
+            rasterized=dense,
+        )
+        r = (
+            ""
+            if np.isnan(self.correlation)
+            else f"\nPearson's r of these {self.correlation:.2f}"
+        )
         ax.set_title(f"{self.title}{r}", fontsize="medium", gid=TITLE)
         ends, ticks = (-1.03, 1.03), (-1, -0.5, 0, 0.5, 1)
         ax.set(xlim=ends, ylim=ends, xticks=ticks, yticks=ticks, aspect="equal")

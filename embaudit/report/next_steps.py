@@ -15,14 +15,19 @@ from embaudit.core.words import listed
 from embaudit.model import Equivalence
 from embaudit.model.objectives import Status, usual_objectives
 
-TWO_TABLES = re.compile("word|w2v|glove|fasttext|node2vec|deepwalk|clip|users|item|factor", re.IGNORECASE)
+TWO_TABLES = re.compile(
+    "word|w2v|glove|fasttext|node2vec|deepwalk|clip|users|item|factor", re.IGNORECASE
+)
 """Names of files, folders and arrays that come from models of two tables."""
 DISTILLED = "embeddings"
 """The array of model2vec: token rows that were distilled from an encoder, and not compared in training."""
 OTHER, ROWS, INPUTS = "OTHER-SIDE.npy", "ROWS.npy", "INPUTS.npy"
 """Files that stand in a command for those of its reader."""
 
-TRAINED = ("if you know its training, add --objective (`embaudit explain objectives`)", "")
+TRAINED = (
+    "if you know its training, add --objective (`embaudit explain objectives`)",
+    "",
+)
 """The step to take where the training is not known."""
 OWN_FORMAT = "embaudit"
 """The format of our own files, which say themselves what is what; so does a file of one array."""
@@ -126,11 +131,17 @@ def next_steps(audit: Audit, invocation: Invocation) -> Iterator[tuple[str, str]
     if audit.answer.advice and word is not Readability.YES:
         # A head has logit cosines, whatever its training: they come first.
         if audit.head is not None and model.left is None:
-            deciding = ("to decide it by inputs of the head", invocation.audit("--inputs", INPUTS))
+            deciding = (
+                "to decide it by inputs of the head",
+                invocation.audit("--inputs", INPUTS),
+            )
             yield from [deciding] * (word is Readability.UNSAID)
             yield _by_predictions(audit, invocation)
         if model.link == "unknown":
-            yield "if training compared cosines", invocation.audit("--objective", "cosine")
+            yield (
+                "if training compared cosines",
+                invocation.audit("--objective", "cosine"),
+            )
         if model.left is not None:
             yield _by_predictions(audit, invocation)
         elif "right" in model.free_shifts and word is Readability.NO:
@@ -141,9 +152,16 @@ def next_steps(audit: Audit, invocation: Invocation) -> Iterator[tuple[str, str]
         elif is_alone(model) and model.predicts is not Equivalence.COSINES:
             yield from _of_one_side(audit, invocation)
         elif is_alone(model):
-            yield "if you have the other side, whose rows may decide it", _with_other(audit, invocation)
+            yield (
+                "if you have the other side, whose rows may decide it",
+                _with_other(audit, invocation),
+            )
         # Training that is not known may be what decides.
-        if not is_alone(model) and model.objective is None and any(each.code == "EMB102" for each in audit.findings):
+        if (
+            not is_alone(model)
+            and model.objective is None
+            and any(each.code == "EMB102" for each in audit.findings)
+        ):
             yield TRAINED
     if invocation.truth is not None and audit.evidence.role != "left":
         what = f"to judge similarities by the labels of column {invocation.truth}"
@@ -153,28 +171,51 @@ def next_steps(audit: Audit, invocation: Invocation) -> Iterator[tuple[str, str]
 
 def _by_predictions(audit: Audit, invocation: Invocation) -> tuple[str, str]:
     """Name the line that writes vectors which compare rows by predictions, with the file that a bare head lacks."""
-    model, is_left, reading, over = audit.model, audit.evidence.role == "left", tuple[str, ...](), ""
+    model, is_left, reading, over = (
+        audit.model,
+        audit.evidence.role == "left",
+        tuple[str, ...](),
+        "",
+    )
     title = model.title("left" if is_left else "right")
     # Pairs of both sides are compared by their scores, which need no other vectors.
     if audit.evidence.role == "cross":
-        return f"to rank {title}s for each {model.title('left')}, use the model's scores, not these cosines", ""
+        return (
+            f"to rank {title}s for each {model.title('left')}, use the model's scores, not these cosines",
+            "",
+        )
     if audit.head is not None and model.left is None:
         # What the head is multiplied with comes from behind a final norm, as the last of `hidden_states` does.
         reading = ("--inputs", INPUTS)
-        over = " with your inputs" if audit.evidence.norm is None else " to normed states"
+        over = (
+            " with your inputs" if audit.evidence.norm is None else " to normed states"
+        )
     what = f"to compare {title}s by {seen_of(model)} (`evaluate` says if it is better)"
     if audit.head is not None:
         what = f"to compare {title}s by what the head does{over}, not by meaning"
     # Where both sides are called the same, or one as the other is called here, only left is clear.
-    own = title if title.isidentifier() and title not in (model.title("right"), "right", "cross") else "left"
-    side, out = (("--role", own), f"{own}-prediction") if is_left else ((), "prediction")
-    return what, invocation.fix(*reading, "--as", "prediction", *side, "--unit", "--out", invocation.out(out))
+    own = (
+        title
+        if title.isidentifier()
+        and title not in (model.title("right"), "right", "cross")
+        else "left"
+    )
+    side, out = (
+        (("--role", own), f"{own}-prediction") if is_left else ((), "prediction")
+    )
+    return what, invocation.fix(
+        *reading, "--as", "prediction", *side, "--unit", "--out", invocation.out(out)
+    )
 
 
 def _with_other(audit: Audit, invocation: Invocation) -> str:
     """Name the line that reads the other side, too; a file of our own takes none beside it, so its rows are saved."""
     intake = audit.intake
-    own = Invocation(ROWS) if intake is not None and intake.format == OWN_FORMAT else invocation
+    own = (
+        Invocation(ROWS)
+        if intake is not None and intake.format == OWN_FORMAT
+        else invocation
+    )
     return own.audit("--left", OTHER)
 
 
@@ -184,13 +225,20 @@ def _of_one_side(audit: Audit, invocation: Invocation) -> Iterator[tuple[str, st
     arrays = () if intake is None else tuple(array.name for array in intake.parts)
     whitened = any(trait.orthonormal for trait in audit.evidence.traits)
     # Training may have chosen the cosines, as weight decay does.
-    is_chosen = any(row.status is Status.CHOSEN for row in usual_objectives(audit.model.link))
+    is_chosen = any(
+        row.status is Status.CHOSEN for row in usual_objectives(audit.model.link)
+    )
     if DISTILLED in arrays:
         ways.append(TRAINED)
     elif audit.model.objective is None and not whitened and is_chosen:
         what = "if training compared these rows with each other (a sentence encoder)"
         ways.append((what, invocation.audit("--compared", "cosine")))
-    ways.append(("if multiplied with a second table (word2vec, CLIP, recommender)", _with_other(audit, invocation)))
+    ways.append(
+        (
+            "if multiplied with a second table (word2vec, CLIP, recommender)",
+            _with_other(audit, invocation),
+        )
+    )
     # File, folder, format and arrays: any of their names may tell which kind of model this is.
     names = Path(invocation.path).parts[-2:]
     names += () if intake is None else (intake.format, *arrays)

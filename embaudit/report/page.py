@@ -29,7 +29,12 @@ def environment(*, escapes: bool) -> jinja2.Environment:
     """Return what fills the templates of reports, whether or not it escapes what HTML and XML take for markup."""
     # A misspelt name in a template raises an error instead of leaving a gap on the page.
     loader, undefined = jinja2.PackageLoader("embaudit.report"), jinja2.StrictUndefined
-    return jinja2.Environment(loader=loader, autoescape=escapes, undefined=undefined, trim_blocks=True)  # noqa: S701
+    return jinja2.Environment(
+        loader=loader,
+        autoescape=escapes,  # noqa: S701
+        undefined=undefined,
+        trim_blocks=True,
+    )
 
 
 @cache
@@ -49,7 +54,13 @@ def coded(text: str) -> Markup:
     >>> str(coded("run `fix <MODEL>` now"))
     'run <code>fix &lt;MODEL&gt;</code> now'
     """
-    return Markup(re.sub("`([^`]+)`", lambda match: f"<code>{typed(Markup(match[1]))}</code>", str(escape(text))))  # noqa: S704 (escaped before)
+    return Markup(  # noqa: S704 (escaped before)
+        re.sub(
+            "`([^`]+)`",
+            lambda match: f"<code>{typed(Markup(match[1]))}</code>",  # noqa: S704
+            str(escape(text)),
+        )
+    )
 
 
 def worded(text: str, words: Sequence[tuple[str, str]]) -> Markup:
@@ -74,7 +85,11 @@ def worded(text: str, words: Sequence[tuple[str, str]]) -> Markup:
         return f'<a class="word" href="#word-{at}" title="{escape(words[at][1])}">{match[0]}</a>'
 
     # Code and tags are matched before words are, so that no link is made inside them.
-    inside = rf"<code>.*?</code>|<[^>]*>|(?<!\w)(?P<word>{names})s?(?!\w)" if names else "(?P<word>$^)"
+    inside = (
+        rf"<code>.*?</code>|<[^>]*>|(?<!\w)(?P<word>{names})s?(?!\w)"
+        if names
+        else "(?P<word>$^)"
+    )
     return Markup(re.sub(inside, linked, str(coded(text)), flags=re.IGNORECASE))  # noqa: S704 (escaped before)
 
 
@@ -86,7 +101,9 @@ def typed(command: str) -> Markup:
     >>> str(typed("fix <MODEL> --as centred"))
     'fix &lt;MODEL&gt; <span>--as</span> centred'
     """
-    return Markup(re.sub(r"(?<!\S)(--[\w-]+)", r"<span>\1</span>", str(escape(command))))  # noqa: S704 (escaped before)
+    return Markup(  # noqa: S704 (escaped before)
+        re.sub(r"(?<!\S)(--[\w-]+)", r"<span>\1</span>", str(escape(command)))
+    )
 
 
 def fitted(grid: Grid) -> Grid:
@@ -123,8 +140,13 @@ def page(result: Result, title: str = "", origin: Origin | None = None) -> str:
     origin = origin or Origin()
     seed = () if origin.seed is None else (("seed", str(origin.seed)),)
     if isinstance(result, Audit):
-        title, parts = title or f"Audit of {result.source or 'a model'}", explorer_parts(result)
-        origin = replace(origin, intakes=() if result.intake is None else (("", result.intake),))
+        title, parts = (
+            title or f"Audit of {result.source or 'a model'}",
+            explorer_parts(result),
+        )
+        origin = replace(
+            origin, intakes=() if result.intake is None else (("", result.intake),)
+        )
         view = audit_document(result, origin.invocation)
     else:
         view, parts = document(result), {"explorer": None, "allowed": ""}
@@ -139,7 +161,9 @@ def page(result: Result, title: str = "", origin: Origin | None = None) -> str:
             # Audits draw pictures in their sections, and other documents may have one at the top.
             pictures=() if view.top or view.answer else _picture(result),
             codes=[CODES[name] for name in names],
-            told=lambda text: in_titles(result.model, text) if isinstance(result, Audit) else text,
+            told=lambda text: (
+                in_titles(result.model, text) if isinstance(result, Audit) else text
+            ),
             conclusions=getattr(result, "conclusions", ()),
             **parts,
         )

@@ -37,7 +37,14 @@ from embaudit.model.sizes import require_ordinary_size
 from embaudit.movements import Movement
 from embaudit.movements.neighbourhoods import find_rows
 from embaudit.ranges import CertifiedNeighbours
-from embaudit.report.display import BESIDE, TITLE, Display, draw_matrix, drawn, name_groups
+from embaudit.report.display import (
+    BESIDE,
+    TITLE,
+    Display,
+    draw_matrix,
+    drawn,
+    name_groups,
+)
 from embaudit.report.document import names_of
 from embaudit.report.figures import (
     BlockDisplay,
@@ -114,23 +121,48 @@ def select_rows(
         # Rows with a direction, and a label where there are some; nobody asks about those set aside.
         pool = side.eligible_rows[side.norms[side.eligible_rows] > 0]
         if labels is not None:
-            pool = np.array([row for row in pool.tolist() if labels[row]], dtype=np.intp)
+            pool = np.array(
+                [row for row in pool.tolist() if labels[row]], dtype=np.intp
+            )
         rows = sample_rows(pool, size, as_generator(rng))
         text = f"{counted(len(pool), side.title)} with a direction{'' if labels is None else ' and a group'}"
         text += " that are not set aside" if len(side.eligible_rows) < len(side) else ""
-        text = f"all {text}" if len(rows) == len(pool) else f"{len(rows):,} of {text}, drawn at random"
+        text = (
+            f"all {text}"
+            if len(rows) == len(pool)
+            else f"{len(rows):,} of {text}, drawn at random"
+        )
     if len(rows) < 2:
-        raise must_be(f"{side.title} factors", "two rows or more to show", counted(len(rows), "row"))
+        raise must_be(
+            f"{side.title} factors",
+            "two rows or more to show",
+            counted(len(rows), "row"),
+        )
     if labels is None:
         order = leaf_order(cosine_matrix(np.asarray(side.rows[rows], dtype=np.float64)))
-        return Selection(rows[order], (), f"{text}, like beside like in the first panel")
-    weights, word = (side.norms, "length") if side.counts is None else (side.counts, "interactions")
+        return Selection(
+            rows[order], (), f"{text}, like beside like in the first panel"
+        )
+    weights, word = (
+        (side.norms, "length") if side.counts is None else (side.counts, "interactions")
+    )
     first = [labels[row][0] if labels[row] else "" for row in rows.tolist()]
     # Groups that are numbers stand by value, rows without a group last; within a group the heaviest come first.
-    place = {group: at for at, group in enumerate(sorted(set(first), key=lambda each: (not each, *_value(each))))}
+    place = {
+        group: at
+        for at, group in enumerate(
+            sorted(set(first), key=lambda each: (not each, *_value(each)))
+        )
+    }
     order = np.lexsort((-weights[rows], np.array([place[group] for group in first])))
-    by = "group (the first label of each)" if any(len(each) > 1 for each in labels) else "group"
-    return Selection(rows[order], tuple(first[i] for i in order), f"{text}, by {by}, then by {word}")
+    by = (
+        "group (the first label of each)"
+        if any(len(each) > 1 for each in labels)
+        else "group"
+    )
+    return Selection(
+        rows[order], tuple(first[i] for i in order), f"{text}, by {by}, then by {word}"
+    )
 
 
 def _group_labels(side: Side, groups: str | Iterable[Any]) -> list[tuple[str, ...]]:
@@ -139,12 +171,20 @@ def _group_labels(side: Side, groups: str | Iterable[Any]) -> list[tuple[str, ..
         path, column = split_column(groups)
         if column is None:
             remedy = "pass a label for each row, or such a text"
-            raise must_be("groups", "FILE:COLUMN, such as movies.csv:genres", repr(groups), remedy)
-        values: list[Any] = list(join_texts(side, path, title=column, partial=True).texts)
+            raise must_be(
+                "groups", "FILE:COLUMN, such as movies.csv:genres", repr(groups), remedy
+            )
+        values: list[Any] = list(
+            join_texts(side, path, title=column, partial=True).texts
+        )
     else:
         values = as_list(groups, "groups", '["Comedy", "Drama"]')
     if len(values) != len(side):
-        raise must_be("groups", f"a label for each of {len(side):,} {side.title}s, or FILE:COLUMN", f"{len(values):,}")
+        raise must_be(
+            "groups",
+            f"a label for each of {len(side):,} {side.title}s, or FILE:COLUMN",
+            f"{len(values):,}",
+        )
     return [() if value is None else labels_in(str(value)) for value in values]
 
 
@@ -171,7 +211,9 @@ def leaf_order(cosines: Floats) -> Indices:
     # Fewer rows have nothing to put in order.
     if len(rows) > 2:
         # Rounding may take a cosine beyond 1, and no distance is below 0.
-        distances = squareform(np.maximum(1 - cosines[np.ix_(rows, rows)], 0), checks=False)
+        distances = squareform(
+            np.maximum(1 - cosines[np.ix_(rows, rows)], 0), checks=False
+        )
         rows = rows[leaves_list(linkage(distances, "average", optimal_ordering=True))]
     return np.concatenate([rows, np.flatnonzero(~defined)])
 
@@ -233,66 +275,125 @@ class HeatmapDisplay(Display):
     @property
     def caption(self) -> str:
         """Sentence on the rows and the models."""
-        panels = "; ".join(f"{panel.name} ({panel.note})" if panel.note else panel.name for panel in self.panels)
+        panels = "; ".join(
+            f"{panel.name} ({panel.note})" if panel.note else panel.name
+            for panel in self.panels
+        )
         return f"{self.title[0].upper()}{self.title[1:]}. Panels: {panels}."
 
     def frame(self) -> pd.DataFrame:
         """Return one row a pair: the numbers, names and groups of its rows, and its cosine in every panel."""
-        ends = dict(zip(("first", "second"), np.triu_indices(len(self.names), 1), strict=True))
-        names, groups = (np.array(texts, dtype=object) for texts in (self.names, self.selection.groups))
-        columns: dict[str, Any] = {end: self.selection.rows[at] for end, at in ends.items()}
+        ends = dict(
+            zip(("first", "second"), np.triu_indices(len(self.names), 1), strict=True)
+        )
+        names, groups = (
+            np.array(texts, dtype=object)
+            for texts in (self.names, self.selection.groups)
+        )
+        columns: dict[str, Any] = {
+            end: self.selection.rows[at] for end, at in ends.items()
+        }
         columns |= {f"{end}_name": names[at] for end, at in ends.items()}
-        columns |= {f"{end}_group": groups[at] for end, at in ends.items()} if len(groups) else {}
-        return pd.DataFrame({**columns, **{panel.name: panel.cosines[*ends.values()] for panel in self.panels}})
+        columns |= (
+            {f"{end}_group": groups[at] for end, at in ends.items()}
+            if len(groups)
+            else {}
+        )
+        return pd.DataFrame(
+            {
+                **columns,
+                **{panel.name: panel.cosines[*ends.values()] for panel in self.panels},
+            }
+        )
 
     def means(self, panel: Panel) -> dict[str, float]:
         """Average over the pairs shown: within groups, between them, and how far they moved; what there is of these."""
         first, second = np.triu_indices(len(self.names), 1)
-        values, groups = panel.cosines[first, second], np.array(self.selection.groups, dtype=object)
+        values, groups = (
+            panel.cosines[first, second],
+            np.array(self.selection.groups, dtype=object),
+        )
         parts: dict[str, Floats] = {}
         if len(groups):
             # A row without a group belongs to none: its pairs are neither within one nor between two.
             grouped = (groups[first] != "") & (groups[second] != "")
             same = groups[first] == groups[second]
-            parts |= {"within": values[grouped & same], "between": values[grouped & ~same]}
+            parts |= {
+                "within": values[grouped & same],
+                "between": values[grouped & ~same],
+            }
         # The first panel is the model itself, from which moves are measured.
         if panel is not self.panels[0]:
             parts["moved"] = np.abs(values - self.panels[0].cosines[first, second])
         # A part without a single cosine has no mean, and is left out.
-        return {name: float(np.nanmean(cosines)) for name, cosines in parts.items() if not np.isnan(cosines).all()}
+        return {
+            name: float(np.nanmean(cosines))
+            for name, cosines in parts.items()
+            if not np.isnan(cosines).all()
+        }
 
     def _draw(self, ax: Any) -> None:
         """Draw the panels side by side, under the title and beside one bar of colours."""
         place = ax.get_subplotspec()
         if place is None:
             raise must_be(
-                "ax", "Axes of a grid, whose place panels can share", "free ones", "plt.subplots() makes some"
+                "ax",
+                "Axes of a grid, whose place panels can share",
+                "free ones",
+                "plt.subplots() makes some",
             )
         # These axes only hold the place, which is divided again: a strip for the title above, and a panel for each
         # model.
         ax.set_axis_off()
         # A line may be as long as the panels are wide together, and each has room for about 34 letters.
         lines = wrap(self.title, 24 + 34 * len(self.panels))
-        grid = place.subgridspec(2, len(self.panels), height_ratios=(LINE * len(lines), 1))
+        grid = place.subgridspec(
+            2, len(self.panels), height_ratios=(LINE * len(lines), 1)
+        )
         above = ax.figure.add_subplot(grid[0, :])
         axes = [ax.figure.add_subplot(grid[1, at]) for at in range(len(self.panels))]
         above.set_axis_off()
-        above.text(0.5, 0.5, "\n".join(lines), ha="center", va="center", transform=above.transAxes, gid=TITLE)
+        above.text(
+            0.5,
+            0.5,
+            "\n".join(lines),
+            ha="center",
+            va="center",
+            transform=above.transAxes,
+            gid=TITLE,
+        )
         for panel, panel_ax in zip(self.panels, axes, strict=True):
-            image = draw_matrix(panel_ax, panel.cosines, f"{drawn(panel.name)}\n{panel.note}", self.selection.groups)
+            image = draw_matrix(
+                panel_ax,
+                panel.cosines,
+                f"{drawn(panel.name)}\n{panel.note}",
+                self.selection.groups,
+            )
             panel_ax.title.set_fontsize("medium")
             means = self.means(panel)
-            parts = [f"{name} {two_decimals(means[name])}" for name in ("within", "between") if name in means]
+            parts = [
+                f"{name} {two_decimals(means[name])}"
+                for name in ("within", "between")
+                if name in means
+            ]
             lines = [f"mean {', '.join(parts)}"] if parts else []
             lines += [f"mean |Δcos| {means['moved']:.2f}"] if "moved" in means else []
             panel_ax.set_xlabel("\n".join(lines), fontsize="small")
         # Groups that have room are named, else rows where they are few.
         if self.selection.groups:
-            name_groups(axes[0], [group or "no group" for group in self.selection.groups])
+            name_groups(
+                axes[0], [group or "no group" for group in self.selection.groups]
+            )
         elif len(self.names) <= MOST_NAMES:
             names = [drawn(cut(name, BESIDE)) for name in self.names]
-            axes[0].set_yticks(range(len(names)), names, fontsize="xx-small" if len(names) > 25 else "x-small")
-        bar = ax.figure.colorbar(image, ax=axes, label="cosine", fraction=0.03, pad=0.02, shrink=0.8)
+            axes[0].set_yticks(
+                range(len(names)),
+                names,
+                fontsize="xx-small" if len(names) > 25 else "x-small",
+            )
+        bar = ax.figure.colorbar(
+            image, ax=axes, label="cosine", fraction=0.03, pad=0.02, shrink=0.8
+        )
         bar.solids.set_rasterized(True)
 
 
@@ -337,13 +438,25 @@ def heatmap(
     basis = span_basis(model)
     model = turned(with_objective(model), basis)
     # Rows are drawn before models, so that a seed shows the same rows whatever stands beside them.
-    selection = select_rows(model, side, groups=groups, show=show, n_rows=n_rows, rng=draw)
-    names = None if beside is None else [*map(str, as_list(beside, "beside", '["furthest", "prediction cosine"]'))]
+    selection = select_rows(
+        model, side, groups=groups, show=show, n_rows=n_rows, rng=draw
+    )
+    names = (
+        None
+        if beside is None
+        else [*map(str, as_list(beside, "beside", '["furthest", "prediction cosine"]'))]
+    )
     if equals is None:
         # Equivalent models take a while to make, and an empty list of panels needs none.
         sizes: dict[str, Any] = {"n_gauges": N_GAUGES, "max_condition": BUDGET}
-        equals = [] if names == [] else equivalent_models(model, **sizes, basis=basis, rng=draw)
-    maker = _PanelMaker(model, side, selection.rows, {equal.name: equal for equal in equals}, form, draw)
+        equals = (
+            []
+            if names == []
+            else equivalent_models(model, **sizes, basis=basis, rng=draw)
+        )
+    maker = _PanelMaker(
+        model, side, selection.rows, {equal.name: equal for equal in equals}, form, draw
+    )
     panels = [Panel("model at hand", "", maker.cosines(model.factors(side)))]
     for name in (FURTHEST, predicted_word(model, side)) if names is None else names:
         # There may be no equivalent model or no other side, or scores are all the same.
@@ -383,33 +496,69 @@ class _PanelMaker:
                           f"load the {users}s beside them")  # fmt: skip
         if name == word:
             form = canonical_form(self.model) if self.form is None else self.form
-            return Panel(word, "of the same model", self.cosines(prediction_view(self.model, form, self.side)))
+            return Panel(
+                word,
+                "of the same model",
+                self.cosines(prediction_view(self.model, form, self.side)),
+            )
         if name != FURTHEST and name not in self.equals:
             remedy = nearest_to(name, [FURTHEST, word, *self.equals])
-            raise must_be("beside", f'names such as "{FURTHEST}", "{word}"', repr(name), remedy)
+            raise must_be(
+                "beside", f'names such as "{FURTHEST}", "{word}"', repr(name), remedy
+            )
         among = ""
         if name == FURTHEST:
             # The model of prediction cosines has a panel of its own.
             left_out = PREDICTS.get(self.side, np.nan)
-            candidates = [other for other, equal in self.equals.items() if equal.exponent != left_out]
+            candidates = [
+                other
+                for other, equal in self.equals.items()
+                if equal.exponent != left_out
+            ]
             if not candidates:
-                raise must_be("beside", f'"{word}" alone', f'"{FURTHEST}"', "there is no other equivalent model")
+                raise must_be(
+                    "beside",
+                    f'"{word}" alone',
+                    f'"{FURTHEST}"',
+                    "there is no other equivalent model",
+                )
             stored = self.cosines(self.model.factors(self.side))
-            name, among = max(candidates, key=partial(self._mean_change, stored)), f", furthest of {len(candidates)}"
+            name, among = (
+                max(candidates, key=partial(self._mean_change, stored)),
+                f", furthest of {len(candidates)}",
+            )
         # That predictions stay is measured for each model shown, against rounding that its stretch amplifies.
-        equal, sample = self.equals[name], DriftSample.of(with_probes(self.model, self.draw), self.draw)
+        equal, sample = (
+            self.equals[name],
+            DriftSample.of(with_probes(self.model, self.draw), self.draw),
+        )
         same = sample.drift(equal.of(sample.model), equal.amplification).ok
-        note = worded_for(self.model, "same predictions" if same else "predictions differ by more than rounding")
-        kappa = "" if np.isnan(equal.condition_number) else f", κ = {equal.condition_number:.3g}"
-        return Panel(f"{name}{kappa}", f"{note}{among}", self.cosines(equal.rows(self.model, self.side)))
+        note = worded_for(
+            self.model,
+            "same predictions" if same else "predictions differ by more than rounding",
+        )
+        kappa = (
+            ""
+            if np.isnan(equal.condition_number)
+            else f", κ = {equal.condition_number:.3g}"
+        )
+        return Panel(
+            f"{name}{kappa}",
+            f"{note}{among}",
+            self.cosines(equal.rows(self.model, self.side)),
+        )
 
     def _mean_change(self, stored: Floats, name: str) -> float:
-        change = np.abs(self.cosines(self.equals[name].rows(self.model, self.side)) - stored)
+        change = np.abs(
+            self.cosines(self.equals[name].rows(self.model, self.side)) - stored
+        )
         # A pair without a cosine counts as unmoved; as NaN it would hide all other pairs.
         return float(np.nan_to_num(change).mean())
 
 
-def heatmap_of_audit(audit: Audit, *, role: Role | str | None = None, **options: Any) -> HeatmapDisplay:
+def heatmap_of_audit(
+    audit: Audit, *, role: Role | str | None = None, **options: Any
+) -> HeatmapDisplay:
     """Compute the heatmap of the model audited, beside the equivalent models that the audit visited and found.
 
     Parameters
@@ -422,12 +571,20 @@ def heatmap_of_audit(audit: Audit, *, role: Role | str | None = None, **options:
     """
     evidence, model, form = audit.evidence, audit.model, form_of_audit(audit)
     about = "right" if evidence.role == "cross" else evidence.role
-    side, equals = model.side_name(about if role is None else role), list(evidence.equivalents)
+    side, equals = (
+        model.side_name(about if role is None else role),
+        list(evidence.equivalents),
+    )
     if evidence.model.n_right != model.n_right and model.left is not None:
         # Those were made for the labels that were measured.
         whole = canonical_form(in_span(model))
-        equals = [x if x.exponent is None else equivalent_at(whole, x.exponent, x.name) for x in equals]
-    return heatmap(model, role=side, equals=equals, form=form, rng=evidence.seed, **options)
+        equals = [
+            x if x.exponent is None else equivalent_at(whole, x.exponent, x.name)
+            for x in equals
+        ]
+    return heatmap(
+        model, role=side, equals=equals, form=form, rng=evidence.seed, **options
+    )
 
 
 _MAKERS: dict[object, Any] = {
@@ -509,7 +666,15 @@ def plot_heatmap(
     >>> plot_heatmap(model, Figure().add_subplot(), groups=["a", "b", "a"], beside=[]).caption
     'Item-item cosines of all 3 items with a direction and a group, by group, then by length. Panels: model at hand.'
     """
-    shown = heatmap(as_model(model), role=role, groups=groups, show=show, n_rows=n_rows, beside=beside, rng=rng)
+    shown = heatmap(
+        as_model(model),
+        role=role,
+        groups=groups,
+        show=show,
+        n_rows=n_rows,
+        beside=beside,
+        rng=rng,
+    )
     return shown.plot(ax)
 
 
@@ -553,4 +718,6 @@ def plot_prediction_cosines(
     >>> plot_prediction_cosines(model, Figure().add_subplot()).caption
     'Your cosine against prediction cosine: all 1 item-item pairs.'
     """
-    return PredictionDisplay.of(as_model(model), role=role, n_pairs=n_pairs, rng=rng).plot(ax)
+    return PredictionDisplay.of(
+        as_model(model), role=role, n_pairs=n_pairs, rng=rng
+    ).plot(ax)

@@ -20,7 +20,16 @@ from importlib import import_module
 from inspect import cleandoc, getsource
 from itertools import pairwise
 from types import NoneType, SimpleNamespace, UnionType
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Literal,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import numpy as np
 
@@ -80,7 +89,11 @@ def record(result: Result) -> dict[str, Any]:
     (1, 2)
     """
     version = getattr(result, "SCHEMA_VERSION", VERSION)
-    return {"embaudit_version": __version__, "schema_version": version, **result.to_dict()}
+    return {
+        "embaudit_version": __version__,
+        "schema_version": version,
+        **result.to_dict(),
+    }
 
 
 def schema(name: str) -> str:
@@ -108,20 +121,32 @@ def schema(name: str) -> str:
     definitions: dict[str, Any] = {}
     written = getattr(import_module(module), kind)
     head, whole = (_object_schema(each, definitions) for each in (Written, written))
-    head["properties"]["schema_version"]["const"] = getattr(written, "SCHEMA_VERSION", VERSION)
+    head["properties"]["schema_version"]["const"] = getattr(
+        written, "SCHEMA_VERSION", VERSION
+    )
     whole["description"] = f"What `embaudit {name} --json` writes."
     whole["properties"] = head["properties"] | whole["properties"]
     whole["required"] = [*dict.fromkeys([*head["required"], *whole["required"]])]
-    first = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": f"embaudit {name}"}
-    return _laid_out({**first, **whole, "$defs": dict(sorted(definitions.items()))}) + "\n"
+    first = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": f"embaudit {name}",
+    }
+    return (
+        _laid_out({**first, **whole, "$defs": dict(sorted(definitions.items()))}) + "\n"
+    )
 
 
 def _laid_out(node: Any, depth: int = 0, key: str = "") -> str:
     """Write JSON with one line for each field of an object."""
     text = json.dumps(node, ensure_ascii=False)
-    if key not in ("properties", "$defs") and (not isinstance(node, dict) or '"properties"' not in text):
+    if key not in ("properties", "$defs") and (
+        not isinstance(node, dict) or '"properties"' not in text
+    ):
         return text
-    lines = (f"{' ' * (depth + 1)}{json.dumps(name)}: {_laid_out(x, depth + 1, name)}" for name, x in node.items())
+    lines = (
+        f"{' ' * (depth + 1)}{json.dumps(name)}: {_laid_out(x, depth + 1, name)}"
+        for name, x in node.items()
+    )
     return "{\n" + ",\n".join(lines) + f"\n{' ' * depth}}}"
 
 
@@ -137,10 +162,15 @@ def _object_schema(kind: type, definitions: dict[str, Any]) -> dict[str, Any]:
             place = place["properties"][outside]
         declared, text = _attribute(kind, path)
         if last == "*":
-            for field, node in _object_schema(declared, definitions)["properties"].items():
+            for field, node in _object_schema(declared, definitions)[
+                "properties"
+            ].items():
                 _add(place, field, node)
         else:
-            node = {**_schema_of(declared, definitions, _table_schema(text)), **_described(text)}
+            node = {
+                **_schema_of(declared, definitions, _table_schema(text)),
+                **_described(text),
+            }
             _add(place, name, node, always=last == name)
     return whole
 
@@ -150,11 +180,18 @@ def _table_schema(text: str) -> dict[str, Any]:
     table = _empty_object("")
     for name, words, optional, described in COLUMN.findall(cleandoc(text)):
         kind = _evaluated(__name__, re.sub(r"\{(.+?)\}", r"Literal[\1]", words))
-        _add(table, name, {**_schema_of(kind, {}, {}), **_described(described)}, always=not optional)
+        _add(
+            table,
+            name,
+            {**_schema_of(kind, {}, {}), **_described(described)},
+            always=not optional,
+        )
     return table
 
 
-def _add(place: dict[str, Any], name: str, node: dict[str, Any], *, always: bool = True) -> None:
+def _add(
+    place: dict[str, Any], name: str, node: dict[str, Any], *, always: bool = True
+) -> None:
     """Add a field to the schema of an object, or replace it."""
     place["properties"][name] = node
     if always and name not in place["required"]:
@@ -167,11 +204,19 @@ def _empty_object(text: str) -> dict[str, Any]:
 
 def _described(text: str) -> dict[str, str]:
     """Make a description of the first paragraph of a docstring, in which null stands for what JSON does not know."""
-    words = " ".join(cleandoc(text).split("\n\n")[0].replace("`", "").removeprefix("Return ").split())
-    return {"description": words[0].upper() + re.sub(r"\b(None|NaN)\b", "null", words[1:])} if words else {}
+    words = " ".join(
+        cleandoc(text).split("\n\n")[0].replace("`", "").removeprefix("Return ").split()
+    )
+    return (
+        {"description": words[0].upper() + re.sub(r"\b(None|NaN)\b", "null", words[1:])}
+        if words
+        else {}
+    )
 
 
-def _schema_of(kind: Any, definitions: dict[str, Any], table: dict[str, Any]) -> dict[str, Any]:
+def _schema_of(
+    kind: Any, definitions: dict[str, Any], table: dict[str, Any]
+) -> dict[str, Any]:
     """Write the schema of what `plain` makes of values of a type; tables and dictionaries of anything have columns."""
     kind = _spelled_out(kind)
     origin, args = get_origin(kind), get_args(kind)
@@ -183,14 +228,33 @@ def _schema_of(kind: Any, definitions: dict[str, Any], table: dict[str, Any]) ->
         return {"enum": [*args]} if len(args) > 1 else {"const": args[0]}
     if origin is np.ndarray:
         [number] = get_args(args[1])
-        return {"type": "array", "items": _class_schema(get_origin(number) or number, definitions, table)}
-    nodes = [_schema_of(each, definitions, table) for each in args if each not in (..., NoneType)]
+        return {
+            "type": "array",
+            "items": _class_schema(get_origin(number) or number, definitions, table),
+        }
+    nodes = [
+        _schema_of(each, definitions, table)
+        for each in args
+        if each not in (..., NoneType)
+    ]
     if origin in (Union, UnionType):
         return _or_null(nodes[0])
     if origin in (dict, Mapping):
-        return table if args[1] is Any else {"type": "object", "additionalProperties": nodes[1]}
-    size = {"minItems": len(nodes), "maxItems": len(nodes)} if origin is tuple and ... not in args else {}
-    items = {"items": nodes[0]} if all(node == nodes[0] for node in nodes) else {"prefixItems": nodes}
+        return (
+            table
+            if args[1] is Any
+            else {"type": "object", "additionalProperties": nodes[1]}
+        )
+    size = (
+        {"minItems": len(nodes), "maxItems": len(nodes)}
+        if origin is tuple and ... not in args
+        else {}
+    )
+    items = (
+        {"items": nodes[0]}
+        if all(node == nodes[0] for node in nodes)
+        else {"prefixItems": nodes}
+    )
     return {"type": "array", **items, **size}
 
 
@@ -200,7 +264,9 @@ def _spelled_out(kind: Any) -> Any:
     return origin.__value__[get_args(kind)] if hasattr(origin, "__value__") else kind
 
 
-def _class_schema(kind: type, definitions: dict[str, Any], table: dict[str, Any]) -> dict[str, Any]:
+def _class_schema(
+    kind: type, definitions: dict[str, Any], table: dict[str, Any]
+) -> dict[str, Any]:
     """Write the schema of a plain type or a table, or refer to the definition of another class."""
     if issubclass(kind, Enum):
         return {"enum": [plain(each) for each in kind]}
@@ -230,8 +296,12 @@ def _attribute(kind: Any, path: str) -> tuple[Any, str]:
     optional, text = False, ""
     for name in path.split("."):
         args = get_args(kind)
-        kind, optional = (args[0], True) if NoneType in args else (_spelled_out(kind), optional)
-        module, annotation, described = _members(get_origin(kind) or kind).get(name) or METHODS[name]
+        kind, optional = (
+            (args[0], True) if NoneType in args else (_spelled_out(kind), optional)
+        )
+        module, annotation, described = (
+            _members(get_origin(kind) or kind).get(name) or METHODS[name]
+        )
         kind, text = _evaluated(module, annotation), described or text
     return (kind | None if optional else kind), text
 
@@ -246,17 +316,31 @@ def _tree(module: str) -> ast.Module:
 def _members(kind: type) -> dict[str, tuple[str, str, str]]:
     """Return module, annotation and docstring of the attributes of a class, and of its bases, from their sources."""
     members = {}
-    for base in reversed([each for each in kind.__mro__ if each.__module__.startswith("embaudit.")]):
+    for base in reversed(
+        [each for each in kind.__mro__ if each.__module__.startswith("embaudit.")]
+    ):
         declared = next(
-            x for x in _tree(base.__module__).body if isinstance(x, ast.ClassDef) and x.name == base.__name__
+            x
+            for x in _tree(base.__module__).body
+            if isinstance(x, ast.ClassDef) and x.name == base.__name__
         )
         for node, after in pairwise([*declared.body, ast.Pass()]):
             if isinstance(node, ast.FunctionDef) and node.returns is not None:
-                members[node.name] = base.__module__, ast.unparse(node.returns), ast.get_docstring(node) or ""
+                members[node.name] = (
+                    base.__module__,
+                    ast.unparse(node.returns),
+                    ast.get_docstring(node) or "",
+                )
             if isinstance(node, ast.AnnAssign):
                 # The docstring of a field is a text of its own behind it, which Python does not keep.
-                text = ast.literal_eval(after.value) if isinstance(after, ast.Expr) else ""
-                members[ast.unparse(node.target)] = base.__module__, ast.unparse(node.annotation), text
+                text = (
+                    ast.literal_eval(after.value) if isinstance(after, ast.Expr) else ""
+                )
+                members[ast.unparse(node.target)] = (
+                    base.__module__,
+                    ast.unparse(node.annotation),
+                    text,
+                )
     return members
 
 
@@ -266,8 +350,20 @@ def _evaluated(module: str, annotation: str) -> Any:
     for block in _tree(module).body:
         for node in block.body if isinstance(block, ast.If) else ():
             if isinstance(node, ast.Import):
-                names |= {each.asname or each.name: import_module(each.name) for each in node.names}
+                names |= {
+                    each.asname or each.name: import_module(each.name)
+                    for each in node.names
+                }
             if isinstance(node, ast.ImportFrom) and node.module is not None:
-                used = [each for each in node.names if re.search(rf"\b{each.name}\b", annotation)]
-                names |= {each.name: getattr(import_module(node.module), each.name) for each in used}
-    return get_type_hints(SimpleNamespace(__annotations__={"it": annotation}), names, include_extras=True)["it"]
+                used = [
+                    each
+                    for each in node.names
+                    if re.search(rf"\b{each.name}\b", annotation)
+                ]
+                names |= {
+                    each.name: getattr(import_module(node.module), each.name)
+                    for each in used
+                }
+    return get_type_hints(
+        SimpleNamespace(__annotations__={"it": annotation}), names, include_extras=True
+    )["it"]

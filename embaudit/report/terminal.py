@@ -50,14 +50,23 @@ CONTRADICTED = {"EMB104", "EMB306"}
 COLOURS = {Severity.ISSUE: "red", Severity.TIP: "yellow"}
 
 
-def print_screen(audit: Audit, invocation: Invocation, console: Console, named: Sequence[Finding] = ()) -> None:
+def print_screen(
+    audit: Audit,
+    invocation: Invocation,
+    console: Console,
+    named: Sequence[Finding] = (),
+) -> None:
     """Print the first screen, its answer in colour."""
     text = Text(first_screen(audit, invocation, named))
-    text.highlight_words([f"{audit.answer.word}:"], f"bold {ANSWERS.get(audit.answer.word, 'yellow')}")
+    text.highlight_words(
+        [f"{audit.answer.word}:"], f"bold {ANSWERS.get(audit.answer.word, 'yellow')}"
+    )
     console.print(text, soft_wrap=True)
 
 
-def first_screen(audit: Audit, invocation: Invocation, named: Sequence[Finding] = ()) -> str:
+def first_screen(
+    audit: Audit, invocation: Invocation, named: Sequence[Finding] = ()
+) -> str:
     """Write the first screen of an audit, the head of its document, with every finding that a gate names.
 
     Examples
@@ -79,22 +88,50 @@ def first_screen(audit: Audit, invocation: Invocation, named: Sequence[Finding] 
     True False
     False True
     """
-    made, answer, intake = audit_document(audit, invocation, drawn=False), audit.answer, audit.intake
+    made, answer, intake = (
+        audit_document(audit, invocation, drawn=False),
+        audit.answer,
+        audit.intake,
+    )
     # A long path is cut at its beginning: its end, and what the model is, are what tells models apart.
     room = max(NAME // 2, WIDTH - len(f": {made.subject}"))
     title = invocation.title
-    head = [f"{title if len(title) <= room else f'…{title[1 - room :]}'}: {made.subject}"]
-    if intake is not None and intake.format != OWN_FORMAT and len(intake.parts) + len(intake.left_over) > 1:
+    head = [
+        f"{title if len(title) <= room else f'…{title[1 - room :]}'}: {made.subject}"
+    ]
+    if (
+        intake is not None
+        and intake.format != OWN_FORMAT
+        and len(intake.parts) + len(intake.left_over) > 1
+    ):
         head.append(intake.line())
-    sizes = wrap(f"Quick audit: {audit.options.effort}.", WIDTH) if audit.options.quick else []
+    sizes = (
+        wrap(f"Quick audit: {audit.options.effort}.", WIDTH)
+        if audit.options.quick
+        else []
+    )
     declared = audit.evidence.declared_by
-    sizes += wrap(f"Objective: {audit.model.objective}, {declared}.", WIDTH) if ";" in declared else []
+    sizes += (
+        wrap(f"Objective: {audit.model.objective}, {declared}.", WIDTH)
+        if ";" in declared
+        else []
+    )
     # Head, answer and table always stand; commands, findings and neighbours share the lines that are left.
     top = [*map(_short, head), *sizes, answer.question, *wrap(str(answer), WIDTH)]
-    table = [] if made.glance is None else ["", *_table(made.glance), *wrap(" ".join(made.glance.key), WIDTH)]
+    table = (
+        []
+        if made.glance is None
+        else ["", *_table(made.glance), *wrap(" ".join(made.glance.key), WIDTH)]
+    )
     # Findings do not say again what the answer says, where there are others.
-    answered = {*answer.findings} | ({"EMB102"} if "one_side" in answer.findings else set())
-    news = [each for each in made.findings if each.code not in answered and each not in named]
+    answered = {*answer.findings} | (
+        {"EMB102"} if "one_side" in answer.findings else set()
+    )
+    news = [
+        each
+        for each in made.findings
+        if each.code not in answered and each not in named
+    ]
     news = [*named, *news] or [*made.findings]
     # Long commands make room for a finding and for neighbours, of every row that was asked for.
     rows = max(1, made.n_asked)
@@ -102,18 +139,30 @@ def first_screen(audit: Audit, invocation: Invocation, named: Sequence[Finding] 
     least = n_named + len(_neighbours(audit, made, 1 if made.n_asked else FEWEST, rows))
     # What would decide stays with the first command: training that is not known, or the second of two ways to tell it.
     # Each command behind them stands where it leaves room for one finding and for the shortest lists.
-    n_kept, commands = 1 + (answer.word is Readability.UNSAID or TRAINED in made.steps[1:2]), [*_commands(made.steps)]
+    n_kept, commands = (
+        1 + (answer.word is Readability.UNSAID or TRAINED in made.steps[1:2]),
+        [*_commands(made.steps)],
+    )
     below, room = [*chain(*commands[:n_kept])], HEIGHT - len(top) - len(table)
     for (_, command), lines in zip(made.steps[n_kept:], commands[n_kept:], strict=True):
         # Labels at hand judge better than a third neighbour, or the list of a second row, does.
-        fewest = n_named + len(_neighbours(audit, made, LEAST)) if command.startswith(EVALUATE) else least
+        fewest = (
+            n_named + len(_neighbours(audit, made, LEAST))
+            if command.startswith(EVALUATE)
+            else least
+        )
         below += lines if room - len(below) - len(lines) >= fewest else []
     room -= len(below)
     # A second finding shortens the lists: a tip to three neighbours at least, an issue to two.
-    tips, issues = (room - len(_neighbours(audit, made, most, rows)) for most in (FEWEST, LEAST))
+    tips, issues = (
+        room - len(_neighbours(audit, made, most, rows)) for most in (FEWEST, LEAST)
+    )
     grave = sum(each.severity is Severity.ISSUE for each in news)
     n_findings = max(n_named, min(FINDINGS, max(tips, min(issues, grave))))
-    findings = [_short(f"{each.code} {each.severity.title}: {each.title}") for each in news[:n_findings]]
+    findings = [
+        _short(f"{each.code} {each.severity.title}: {each.title}")
+        for each in news[:n_findings]
+    ]
     # Findings without a line are counted where none says how to read all of them.
     if len(news) > n_findings and commands[-1][-1] not in below:
         note = f"; {len(news) - n_findings} more: --full"
@@ -138,13 +187,22 @@ def _table(glance: Glance) -> list[str]:
     for title, width in (("", 1), *glance.groups):
         cells = [line[start : start + width] for line in lines]
         widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-        aligned = ["  ".join(f"{cell:{w}}" for cell, w in zip(row, widths, strict=True)) for row in cells]
+        aligned = [
+            "  ".join(f"{cell:{w}}" for cell, w in zip(row, widths, strict=True))
+            for row in cells
+        ]
         # A title and the columns below it are one block, as wide as the longest of their lines.
         broad = max(map(len, (title, *aligned)))
         blocks.append([f"{line:{broad}}" for line in (title, *aligned)])
         start += width
     # Three blanks between blocks, fewer where the line would be too long.
-    between = " " * max(1, min(3, (WIDTH - sum(len(block[0]) for block in blocks)) // max(1, len(blocks) - 1)))
+    between = " " * max(
+        1,
+        min(
+            3,
+            (WIDTH - sum(len(block[0]) for block in blocks)) // max(1, len(blocks) - 1),
+        ),
+    )
     return [between.join(line).rstrip() for line in zip(*blocks, strict=True)]
 
 
@@ -155,8 +213,15 @@ def _neighbours(audit: Audit, made: Document, most: int, rows: int = 1) -> list[
     if not made.lists:
         return ["", *map(_short, made.ends)] if made.ends else []
     # Where cosines are fixed they stand alone; those of predictions are on the page.
-    lists = [each.first if audit.answer.word is Readability.YES else each for each in made.lists[:rows]]
-    return [line for each in lists for line in ("", *_two_lists(each.head(most), _worth(audit, each)))]
+    lists = [
+        each.first if audit.answer.word is Readability.YES else each
+        for each in made.lists[:rows]
+    ]
+    return [
+        line
+        for each in lists
+        for line in ("", *_two_lists(each.head(most), _worth(audit, each)))
+    ]
 
 
 def _worth(audit: Audit, lists: Lists) -> str:
@@ -166,7 +231,9 @@ def _worth(audit: Audit, lists: Lists) -> str:
     against = lists.headings[1]
     if against.startswith("by "):
         return ""
-    if audit.answer.word is Readability.CONVENTION and not CONTRADICTED & {*audit.answer.findings}:
+    if audit.answer.word is Readability.CONVENTION and not CONTRADICTED & {
+        *audit.answer.findings
+    }:
         chose = "may have chosen" if audit.evidence.penalty is None else "chose"
         return f"Training {chose} the left list, among those of equivalent models."
     if against in CONVENTIONS:
@@ -177,7 +244,9 @@ def _worth(audit: Audit, lists: Lists) -> str:
 def _two_lists(lists: Lists, below: str) -> Iterator[str]:
     """Lay two lists side by side, and mark the names that only one of them holds; or one list alone."""
     if not lists.after:
-        yield _short(f"nearest to {lists.name}{f' ({lists.note})' if lists.note else ''}")
+        yield _short(
+            f"nearest to {lists.name}{f' ({lists.note})' if lists.note else ''}"
+        )
         yield from (_cell(each, "").rstrip() for each in lists.before)
         yield from [below] * bool(below)
         return
@@ -216,20 +285,31 @@ def _filled(text: str, room: int) -> str:
 
 def _commands(steps: Iterable[tuple[str, str]]) -> Iterator[list[str]]:
     """Write each command to type next below what it is for; a line too long is broken as a shell allows it."""
-    for start, (what, command) in zip(chain(["next, "], repeat("or ")), steps, strict=False):
-        yield [*wrap(f"{start}{what}{':' * bool(command)}", WIDTH), *(_broken(command) if command else ())]
+    for start, (what, command) in zip(
+        chain(["next, "], repeat("or ")), steps, strict=False
+    ):
+        yield [
+            *wrap(f"{start}{what}{':' * bool(command)}", WIDTH),
+            *(_broken(command) if command else ()),
+        ]
 
 
 def _broken(command: str) -> list[str]:
     """Break a long command before options, as a shell allows it."""
     words = split(command)
-    starts = [0, *(i for i, word in enumerate(words) if word.startswith("--")), len(words)]
+    starts = [
+        0,
+        *(i for i, word in enumerate(words) if word.startswith("--")),
+        len(words),
+    ]
     first, *rest = (join(words[start:end]) for start, end in pairwise(starts))
     lines = [first]
     for option in rest:
         # Counted with the two blanks before a line and the backslash behind it.
         fits = len(f"  {lines[-1]} {option} \\") <= WIDTH
-        lines = [*lines[:-1], f"{lines[-1]} {option}"] if fits else [*lines, f"  {option}"]
+        lines = (
+            [*lines[:-1], f"{lines[-1]} {option}"] if fits else [*lines, f"  {option}"]
+        )
     return [f"  {line} \\" for line in lines[:-1]] + [f"  {lines[-1]}"]
 
 
@@ -262,11 +342,17 @@ def brief(paragraphs: Iterable[str], grids: Sequence[Grid]) -> str:
         return "\n".join(lines)
     # Names are cut, and the essential columns alone are kept where all have no room.
     table = grids[0].shortened(NAME)
-    table = table if max(map(len, str(table).splitlines()[1:])) <= WIDTH else table.narrow()
+    table = (
+        table if max(map(len, str(table).splitlines()[1:])) <= WIDTH else table.narrow()
+    )
     # Five lines go to the caption, the headings, two blank lines and the hint at the rest.
     table = table.head(max(ROWS, HEIGHT - len(lines) - 5))
     lines += ["", *wrap(table.caption, WIDTH), *str(table).splitlines()[1:]]
-    if len(grids) > 1 or len(table.rows) < len(grids[0].rows) or len(table.headings) < len(grids[0].headings):
+    if (
+        len(grids) > 1
+        or len(table.rows) < len(grids[0].rows)
+        or len(table.headings) < len(grids[0].headings)
+    ):
         lines += ["", "Everything: --full"]
     return "\n".join(lines)
 
@@ -280,7 +366,10 @@ def print_result(result: Result, console: Console, *, full: bool = True) -> None
     if full:
         print_document(made, console)
     else:
-        console.print(Text(brief((*made.paragraphs, *made.notes[:NOTES]), made.grids)), soft_wrap=True)
+        console.print(
+            Text(brief((*made.paragraphs, *made.notes[:NOTES]), made.grids)),
+            soft_wrap=True,
+        )
 
 
 def print_audit(audit: Audit, console: Console) -> None:
@@ -295,7 +384,9 @@ def print_audit(audit: Audit, console: Console) -> None:
     if not audit.predictions_hold:
         print_verdict(audit, console, title="check failed")
     # The answer above and the verdict below say what the conclusion would.
-    print_document(replace(audit_document(audit, drawn=False), conclusion=(), next=""), console)
+    print_document(
+        replace(audit_document(audit, drawn=False), conclusion=(), next=""), console
+    )
     if audit.predictions_hold:
         print_verdict(audit, console, title="verdict")
 
@@ -307,10 +398,15 @@ def print_document(made: Document, console: Console) -> None:
     for section in made.shown_sections:
         for text in section.paragraphs:
             console.print(text, markup=False)
-        print_grids((block.grid for block in section.parts if block.grid is not None), console)
+        print_grids(
+            (block.grid for block in section.parts if block.grid is not None), console
+        )
         print_grids((each.grid for each in section.lists), console)
         for each in section.findings:
-            head = Text(f"{each.code} {each.severity.title}: {each.title}. ", style=COLOURS[each.severity])
+            head = Text(
+                f"{each.code} {each.severity.title}: {each.title}. ",
+                style=COLOURS[each.severity],
+            )
             console.print(head + Text(each.remedy, style="default"))
         for text in section.end:
             console.print(text, markup=False)

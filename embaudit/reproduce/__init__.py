@@ -5,4 +5,12 @@ from embaudit.reproduce.netflix_setting import NetflixSetting
 from embaudit.reproduce.nielsen import NielsenFigure, nielsen
 from embaudit.reproduce.simpson import SimpsonFigure, simpson
 
-__all__ = ["NetflixFigure", "NetflixSetting", "NielsenFigure", "SimpsonFigure", "netflix", "nielsen", "simpson"]
+__all__ = [
+    "NetflixFigure",
+    "NetflixSetting",
+    "NielsenFigure",
+    "SimpsonFigure",
+    "netflix",
+    "nielsen",
+    "simpson",
+]

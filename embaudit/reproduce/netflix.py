@@ -24,9 +24,23 @@ from embaudit.reproduce.netflix_models import (
     summarise,
 )
 from embaudit.reproduce.netflix_setting import CHOICES, SIZES, NetflixSetting
-from embaudit.reproduce.pictures import BLUE, PaperFigure, Picture, new_figure, rounded, styled
+from embaudit.reproduce.pictures import (
+    BLUE,
+    PaperFigure,
+    Picture,
+    new_figure,
+    rounded,
+    styled,
+)
 
-MEASURES = ("effective_rank", "within_mean", "between_mean", "auc", "top10_in_cluster", "overlap_with_first")
+MEASURES = (
+    "effective_rank",
+    "within_mean",
+    "between_mean",
+    "auc",
+    "top10_in_cluster",
+    "overlap_with_first",
+)
 TITLES = {
     "g^1/2": r"Eq. 1, $D = g^{\,1/2}$",
     "identity": r"Eq. 1, $D = 1$ (symmetric)",
@@ -71,10 +85,18 @@ class NetflixFigure(PaperFigure):
     n_left_out: int
     """Number of items without users."""
 
-    remedy_notes: ClassVar[dict[str, str]] = {remedy.name: remedy.note for remedy in REMEDIES}
+    remedy_notes: ClassVar[dict[str, str]] = {
+        remedy.name: remedy.note for remedy in REMEDIES
+    }
     RECORD = (
         *("figure=NAME", "embaudit_version", "caption", "notes", "setting", "seeds"),
-        *("items_left_out=n_left_out", "remedy_notes", *TABLES, "per_seed", "remedy_records"),
+        *(
+            "items_left_out=n_left_out",
+            "remedy_notes",
+            *TABLES,
+            "per_seed",
+            "remedy_records",
+        ),
     )
 
     def __repr__(self) -> str:
@@ -85,7 +107,9 @@ class NetflixFigure(PaperFigure):
     def caption(self) -> str:
         """Describe the figure in the numbers of the table."""
         first, second = self.numbers.iloc[0], self.numbers.iloc[-1]
-        equal = self.numbers.loc[self.numbers["objective"] == "Eq. 1", "prediction_change"].max()
+        equal = self.numbers.loc[
+            self.numbers["objective"] == "Eq. 1", "prediction_change"
+        ].max()
         rows: Any = self.numbers.itertuples(index=False)
         parts = "; ".join(
             f"{row.model}: {two_decimals(row.within_mean)} within, {two_decimals(row.between_mean)} between, "
@@ -126,11 +150,20 @@ class NetflixFigure(PaperFigure):
         axes[0].set_xlabel("same cluster: 1\ndifferent: 0")
         rows: Any = self.numbers.set_index("model")
         for ax, (name, values) in zip(axes[1:], self.cosines.items(), strict=True):
-            image = draw_matrix(ax, values, TITLES.get(name, name), self.clusters, *SCALE)
+            image = draw_matrix(
+                ax, values, TITLES.get(name, name), self.clusters, *SCALE
+            )
             row = rows.loc[name]
             means = f"mean within {two_decimals(row.within_mean)}, between {two_decimals(row.between_mean)}"
             ax.set_xlabel(f"{means}\nAUC of same cluster {row.auc:.3f}")
-        figure.colorbar(image, ax=axes, extend="min", fraction=0.02, pad=0.01, label="item-item cosine")
+        figure.colorbar(
+            image,
+            ax=axes,
+            extend="min",
+            fraction=0.02,
+            pad=0.01,
+            label="item-item cosine",
+        )
         return figure
 
     @styled
@@ -138,7 +171,12 @@ class NetflixFigure(PaperFigure):
         """Draw how well each remedy recovers the clusters: a point where it is unique, else its range over gauges."""
         from matplotlib.lines import Line2D
 
-        point: Any = {"marker": "D", "color": "black", "linestyle": "none", "markersize": 5}
+        point: Any = {
+            "marker": "D",
+            "color": "black",
+            "linestyle": "none",
+            "markersize": 5,
+        }
         line: Any = {"marker": "|", "color": BLUE, "linewidth": 3, "markersize": 9}
         figure = new_figure(7.2, 0.9 + 0.27 * len(self.remedies))
         ax = figure.subplots()
@@ -146,22 +184,33 @@ class NetflixFigure(PaperFigure):
         for y, row in enumerate(rows):
             # A similarity that a gauge moves has no value of its own, only the range over the four rescalings.
             ends = [row.auc_low] if row.unique else [row.auc_low, row.auc_high]
-            ax.plot(ends, [y] * len(ends), **(point | {"zorder": 3} if row.unique else line))
-        ax.set_yticks(range(len(rows)), labels=[f"{row.remedy} – {row.similarity}" for row in rows])
+            ax.plot(
+                ends, [y] * len(ends), **(point | {"zorder": 3} if row.unique else line)
+            )
+        ax.set_yticks(
+            range(len(rows)),
+            labels=[f"{row.remedy} – {row.similarity}" for row in rows],
+        )
         ax.invert_yaxis()
         ax.grid(axis="x", color="#cccccc", linewidth=0.5)
         ax.set_axisbelow(True)
-        ax.set_xlabel("AUC of same cluster" + " (mean over seeds)" * (len(self.seeds) > 1))
+        ax.set_xlabel(
+            "AUC of same cluster" + " (mean over seeds)" * (len(self.seeds) > 1)
+        )
         handles = [Line2D([], [], **point), Line2D([], [], **line)]
         labels = ["unique", "range over four rescalings with equal predictions"]
-        figure.legend(handles, labels, loc="outside lower right", ncols=2, frameon=False)
+        figure.legend(
+            handles, labels, loc="outside lower right", ncols=2, frameon=False
+        )
         return figure
 
     def _pictures(self) -> dict[str, Picture]:
         return {"netflix": self.plot(), "netflix_remedies": self.plot_remedies()}
 
 
-def netflix(*, size: str | NetflixSetting = "small", seed: int = 0, n_seeds: int = 5) -> NetflixFigure:
+def netflix(
+    *, size: str | NetflixSetting = "small", seed: int = 0, n_seeds: int = 5
+) -> NetflixFigure:
     """Reproduce Figure 1 of the Netflix paper on simulated data, and test the remedies it names.
 
     Parameters
@@ -215,13 +264,23 @@ def netflix(*, size: str | NetflixSetting = "small", seed: int = 0, n_seeds: int
         if run_seed != seed:
             return tables, {}
         clusters = solved.clusters[solved.order]
-        return tables, {"cosines": cosines, "clusters": clusters, "n_left_out": solved.n_left_out}
+        return tables, {
+            "cosines": cosines,
+            "clusters": clusters,
+            "n_left_out": solved.n_left_out,
+        }
 
     runs = list(track(parallel_map(run, seeds), "fitting", n_seeds))
     # The picture and its tables are those of the first seed; the others give the spread.
-    (first, fields), each = runs[0], list(zip(seeds, (tables for tables, _ in runs), strict=True))
+    (first, fields), each = (
+        runs[0],
+        list(zip(seeds, (tables for tables, _ in runs), strict=True)),
+    )
     numbers, records = (
-        pd.concat([tables[name].assign(seed=run_seed) for run_seed, tables in each], ignore_index=True)
+        pd.concat(
+            [tables[name].assign(seed=run_seed) for run_seed, tables in each],
+            ignore_index=True,
+        )
         for name in ("numbers", "records")
     )
     tables = {
@@ -255,7 +314,12 @@ def spread(tables: pd.DataFrame) -> pd.DataFrame:
     groups = long.groupby(["model", "measure"], sort=False)["value"]
     # One seed has no spread: NaN, where ddof = 0 would say 0.
     std = groups.std(ddof=0).where(groups.size() > 1)
-    columns = {"mean": groups.mean(), "std": std, "smallest": groups.min(), "largest": groups.max()}
+    columns = {
+        "mean": groups.mean(),
+        "std": std,
+        "smallest": groups.min(),
+        "largest": groups.max(),
+    }
     return pd.DataFrame(columns).reset_index()
 
 
@@ -268,5 +332,7 @@ def unstated_choices(setting: NetflixSetting, seed: int) -> pd.DataFrame:
         return measure(solve(varied.simulate(seed), varied))[0].assign(choice=name)
 
     work = parallel_map(variant, CHOICES)
-    frame = pd.concat(list(track(work, "varying unstated choices", len(CHOICES))), ignore_index=True)
+    frame = pd.concat(
+        list(track(work, "varying unstated choices", len(CHOICES))), ignore_index=True
+    )
     return frame[["choice", "model", *MEASURES]]

@@ -40,7 +40,12 @@ NEGATIVES = 5
 NO_TRAINING_CHANGE = "Eq. 1 as it is"
 NO_MODEL = "no model"
 EQ2_INSTEAD = "Eq. 2 instead"
-NOTHING, PREDICTIONS, PENALTY, DATA = "nothing", "the predictions", "the penalty", "the data"
+NOTHING, PREDICTIONS, PENALTY, DATA = (
+    "nothing",
+    "the predictions",
+    "the penalty",
+    "the data",
+)
 """Reasons that a similarity is unique: nothing, the predictions, the penalty or the data."""
 PREDICTION_COSINE = "prediction cosine"
 
@@ -66,7 +71,9 @@ class Solved:
         return np.lexsort((-self.popularity, self.clusters))
 
 
-def rescaled(model: FactorModel, singular_values: Floats, alpha: float) -> dict[str, FactorModel]:
+def rescaled(
+    model: FactorModel, singular_values: Floats, alpha: float
+) -> dict[str, FactorModel]:
     """Apply the diagonal gauge of every rescaling to the symmetric solution of Eq. 1.
 
     The singular values are those of the data, `alpha` is the weight of the penalty.
@@ -79,7 +86,9 @@ def rescaled(model: FactorModel, singular_values: Floats, alpha: float) -> dict[
     sigma = singular_values[: model.rank]
     # The shrinkage of Eq. 1 (Section 2.1): its optimum is V diag(g) Vᵀ, and each rescaling splits g in its own way.
     g = 1 / (1 + alpha / sigma**2)
-    return {name: Gauge.diagonal(RESCALINGS[name](g, sigma)).act(model) for name in SCALINGS}
+    return {
+        name: Gauge.diagonal(RESCALINGS[name](g, sigma)).act(model) for name in SCALINGS
+    }
 
 
 def solve(data: SimulatedInteractions, setting: NetflixSetting) -> Solved:
@@ -87,11 +96,21 @@ def solve(data: SimulatedInteractions, setting: NetflixSetting) -> Solved:
     # An item that nobody took has a zero row, hence no cosine.
     is_consumed = np.bincount(data.matrix.indices, minlength=data.matrix.shape[1]) > 0
     matrix = data.matrix if is_consumed.all() else data.matrix[:, is_consumed]
-    first = ProductPenaltyMF(setting.rank, alpha=setting.alpha_product, split="identity").fit(matrix)
+    first = ProductPenaltyMF(
+        setting.rank, alpha=setting.alpha_product, split="identity"
+    ).fit(matrix)
     second = FactorPenaltyMF(setting.rank, alpha=setting.alpha_factors).fit(matrix)
-    models = rescaled(first.model(matrix), first.singular_values_, setting.alpha_product)
+    models = rescaled(
+        first.model(matrix), first.singular_values_, setting.alpha_product
+    )
     models[EQ2] = second.model(matrix)
-    return Solved(matrix, data.clusters[is_consumed], data.popularity[is_consumed], models, int((~is_consumed).sum()))
+    return Solved(
+        matrix,
+        data.clusters[is_consumed],
+        data.popularity[is_consumed],
+        models,
+        int((~is_consumed).sum()),
+    )
 
 
 def prediction_changes(models: dict[str, FactorModel]) -> dict[str, float]:
@@ -101,7 +120,9 @@ def prediction_changes(models: dict[str, FactorModel]) -> dict[str, float]:
     for rows in row_blocks(origin.n_left, 2 * origin.n_right):
         scores = origin.scores(rows)
         for name in changes.keys() - {"identity"}:
-            changes[name] = max(changes[name], float(np.abs(models[name].scores(rows) - scores).max()))
+            changes[name] = max(
+                changes[name], float(np.abs(models[name].scores(rows) - scores).max())
+            )
     return changes
 
 
@@ -141,7 +162,10 @@ def cluster_recovery(cosines: Floats, clusters: Indices) -> dict[str, float]:
 
     # A row of zeros, such as one that a penalty shrank to that, has no cosine with any other: it is left out.
     has_direction = ~np.isnan(np.diagonal(cosines))
-    cosines, clusters = cosines[np.ix_(has_direction, has_direction)], clusters[has_direction]
+    cosines, clusters = (
+        cosines[np.ix_(has_direction, has_direction)],
+        clusters[has_direction],
+    )
     if len(clusters) <= N_NEIGHBOURS:
         raise must_be("the number of items", f"above {N_NEIGHBOURS}", len(clusters))
     same = clusters[:, None] == clusters
@@ -149,7 +173,11 @@ def cluster_recovery(cosines: Floats, clusters: Indices) -> dict[str, float]:
     upper = np.triu(np.ones_like(same), 1)
     values, together = cosines[upper], same[upper]
     if together.all() or not together.any():
-        raise must_be("clusters", "at least two, one of them with two items", f"{len(np.unique(clusters))} in all")
+        raise must_be(
+            "clusters",
+            "at least two, one of them with two items",
+            f"{len(np.unique(clusters))} in all",
+        )
     off_diagonal = np.where(np.eye(len(cosines)), -np.inf, cosines)
     nearest = TopK(len(cosines), N_NEIGHBOURS).add(off_diagonal).columns
     return {
@@ -160,7 +188,9 @@ def cluster_recovery(cosines: Floats, clusters: Indices) -> dict[str, float]:
     }
 
 
-def measure(solved: Solved) -> tuple[pd.DataFrame, pd.DataFrame, dict[str, NDArray[np.float32]]]:
+def measure(
+    solved: Solved,
+) -> tuple[pd.DataFrame, pd.DataFrame, dict[str, NDArray[np.float32]]]:
     """Measure the cosines of every model.
 
     Returns
@@ -188,11 +218,19 @@ def measure(solved: Solved) -> tuple[pd.DataFrame, pd.DataFrame, dict[str, NDArr
                 "prediction_change": changes[name],
             }
         )
-    overlaps = {name: [top.overlap(tops[name]) for top in tops.values()] for name in tops}
-    return pd.DataFrame(records), pd.DataFrame({"model": list(tops), **overlaps}), cosines
+    overlaps = {
+        name: [top.overlap(tops[name]) for top in tops.values()] for name in tops
+    }
+    return (
+        pd.DataFrame(records),
+        pd.DataFrame({"model": list(tops), **overlaps}),
+        cosines,
+    )
 
 
-def full_rank_checks(*, n_users: int = 600, n_items: int = 40, alpha: float = 100.0, seed: int = 0) -> pd.DataFrame:
+def full_rank_checks(
+    *, n_users: int = 600, n_items: int = 40, alpha: float = 100.0, seed: int = 0
+) -> pd.DataFrame:
     """Check the statements of Section 2.2 with a factorisation of full rank, k = p.
 
     - under `D = g^½` the item factors are orthonormal: the item-item cosines are the identity matrix;
@@ -215,13 +253,17 @@ def full_rank_checks(*, n_users: int = 600, n_items: int = 40, alpha: float = 10
     data = simulate_interactions(n_users, n_items, 3, rng=seed).matrix.toarray()
     # k = p needs all p singular vectors, which LAPACK gives to the last digit.
     items, users = (
-        ProductPenaltyMF(n_items, alpha=alpha, split=name, svd_solver="lapack").fit(data).model(data)
+        ProductPenaltyMF(n_items, alpha=alpha, split=name, svd_solver="lapack")
+        .fit(data)
+        .model(data)
         for name in ("g^1/2", "g^-1/2")
     )
     assert items.rank == n_items, "the simulated data must have full column rank"
     # The cosine of a user and an item is their score over both lengths.
     scores = items.scores()
-    lengths = np.linalg.norm(items.factors("left"), axis=1)[:, None] * np.linalg.norm(items.right, axis=1)
+    lengths = np.linalg.norm(items.factors("left"), axis=1)[:, None] * np.linalg.norm(
+        items.right, axis=1
+    )
     identity = np.abs(cosine_matrix(items.right) - np.eye(n_items))
     rankings = largest_gap(Equivalence.RANKINGS, scores, scores / lengths)
     raw = np.abs(cosine_matrix(users.factors("left")) - cosine_matrix(data))
@@ -246,7 +288,9 @@ class DataChange:
 
 def _shares(matrix: Any) -> Floats:
     """Share of users who took each item."""
-    shares: Floats = np.bincount(matrix.indices, minlength=matrix.shape[1]) / matrix.shape[0]
+    shares: Floats = (
+        np.bincount(matrix.indices, minlength=matrix.shape[1]) / matrix.shape[0]
+    )
     return shares
 
 
@@ -310,8 +354,14 @@ def normalise_rows(matrix: Any) -> Any:
 
 
 REMEDIES = (
-    DataChange("standardised columns", "every item: mean 0, variance 1", standardise_columns),
-    DataChange("inverse propensity", "squared errors weighted by 1/popularity; closed form", inverse_propensity),
+    DataChange(
+        "standardised columns", "every item: mean 0, variance 1", standardise_columns
+    ),
+    DataChange(
+        "inverse propensity",
+        "squared errors weighted by 1/popularity; closed form",
+        inverse_propensity,
+    ),
     DataChange(
         "negatives by popularity^3/4",
         f"{NEGATIVES} negatives for each positive; no closed form at bounded rank: the free optimum, factorised",
@@ -321,12 +371,21 @@ REMEDIES = (
 )
 
 
-def _record(remedy: str, similarity: str, pinned_by: str, vectors: Any, solved: Solved) -> dict[str, Any]:
+def _record(
+    remedy: str, similarity: str, pinned_by: str, vectors: Any, solved: Solved
+) -> dict[str, Any]:
     recovery = cluster_recovery(cosine_matrix(vectors), solved.clusters)
-    return {"remedy": remedy, "similarity": similarity, "pinned_by": pinned_by, **recovery}
+    return {
+        "remedy": remedy,
+        "similarity": similarity,
+        "pinned_by": pinned_by,
+        **recovery,
+    }
 
 
-def _of_product_fit(remedy: str, models: dict[str, FactorModel], solved: Solved) -> Iterator[dict[str, Any]]:
+def _of_product_fit(
+    remedy: str, models: dict[str, FactorModel], solved: Solved
+) -> Iterator[dict[str, Any]]:
     for name, model in models.items():
         yield _record(remedy, f"cosine, {name}", NOTHING, model.right, solved)
     # What the predictions fix is the same for all rescalings: one of them is enough.
@@ -345,7 +404,15 @@ def remedy_records(solved: Solved, setting: NetflixSetting) -> list[dict[str, An
     second = solved.models[EQ2]
     records = list(_of_product_fit(NO_TRAINING_CHANGE, product, solved))
     records.append(_record(EQ2_INSTEAD, "cosine", PENALTY, second.right, solved))
-    records.append(_record(EQ2_INSTEAD, PREDICTION_COSINE, PREDICTIONS, identified_factors(second, "right"), solved))
+    records.append(
+        _record(
+            EQ2_INSTEAD,
+            PREDICTION_COSINE,
+            PREDICTIONS,
+            identified_factors(second, "right"),
+            solved,
+        )
+    )
     by_item = sparse.csr_array(matrix.T).toarray()
     records.append(_record(NO_MODEL, "cosine of the data", DATA, by_item, solved))
     for remedy in REMEDIES:
@@ -391,4 +458,6 @@ def summarise(records: pd.DataFrame) -> pd.DataFrame:
     summary.insert(2, "unique", summary["pinned_by"] != NOTHING)
     # The worst a gauge can make of it decides.
     summary = summary.rename(columns={"kind": "similarity"})
-    return summary.sort_values(["auc_low", "top10_low"], ascending=False, ignore_index=True)
+    return summary.sort_values(
+        ["auc_low", "top10_low"], ascending=False, ignore_index=True
+    )

@@ -9,7 +9,11 @@ from typing import Any
 
 from embaudit.core.checked import as_count, is_integer, is_number
 from embaudit.errors import must_be
-from embaudit.simulate import PopularityLaw, SimulatedInteractions, simulate_interactions
+from embaudit.simulate import (
+    PopularityLaw,
+    SimulatedInteractions,
+    simulate_interactions,
+)
 
 MOST_ITEMS = 5_000
 """The figure shows, and holds, a cosine of every two."""
@@ -60,10 +64,14 @@ class NetflixSetting:
             if not (is_number(value) and value > 0):
                 raise must_be(name, "a finite number > 0", value)
         if not (is_number(self.max_share) and 0 < self.max_share <= 1):
-            raise must_be("max_share", "a share above 0 and at most 1", repr(self.max_share))
+            raise must_be(
+                "max_share", "a share above 0 and at most 1", repr(self.max_share)
+            )
         most = min(self.n_users, self.n_items)
         if not (is_integer(self.rank) and 1 <= self.rank <= most):
-            raise must_be("rank", f"from 1 to {most:,}, the fewer of users and items", self.rank)
+            raise must_be(
+                "rank", f"from 1 to {most:,}, the fewer of users and items", self.rank
+            )
 
     def simulate(self, seed: int) -> SimulatedInteractions:
         """Draw the data of one seed."""

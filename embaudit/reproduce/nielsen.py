@@ -14,7 +14,17 @@ from embaudit.gauges import Gauge
 from embaudit.linalg.pairs import all_pairs
 from embaudit.model import FactorModel
 from embaudit.model.equivalence import log_softmax
-from embaudit.reproduce.pictures import BLUE, COLOURS, INK, MARKERS, RED, PaperFigure, new_figure, rounded, styled
+from embaudit.reproduce.pictures import (
+    BLUE,
+    COLOURS,
+    INK,
+    MARKERS,
+    RED,
+    PaperFigure,
+    new_figure,
+    rounded,
+    styled,
+)
 from embaudit.softmax import shared_halves
 
 FIGURE_1 = np.array([[1.0, 0.5], [0.5, 1.0], [-1.0, 0.4], [-0.8, -0.8], [0.9, -1.2]])
@@ -23,15 +33,28 @@ PAIR = (0, 1)
 """The two labels whose cosine it moves."""
 _HEIGHT = float(np.sqrt(1 - 0.95**2))
 HEADS = {
-    "centred": np.array([[1.4, -1.0], [1.4, 1.0], [-0.9, 0.3], [-1.0, 0.0], [-0.9, -0.3]]),
+    "centred": np.array(
+        [[1.4, -1.0], [1.4, 1.0], [-0.9, 0.3], [-1.0, 0.0], [-0.9, -0.3]]
+    ),
     "centred, unit length": np.array(
-        [[0.95, _HEIGHT], [-0.95, _HEIGHT], [-1.0, 0.0], [-0.95, -_HEIGHT], [0.95, -_HEIGHT], [1.0, 0.0]]
+        [
+            [0.95, _HEIGHT],
+            [-0.95, _HEIGHT],
+            [-1.0, 0.0],
+            [-0.95, -_HEIGHT],
+            [0.95, -_HEIGHT],
+            [1.0, 0.0],
+        ]
     ),
 }
 """The label rows of Figure 2."""
 CONTRASTS = {"centred": ((1, 2), (2, 4)), "centred, unit length": ((0, 1), (1, 3))}
 """Two pairs of each head: the one with the lower cosine can share ½/½, the other cannot."""
-TITLES = {"given": "as given", "made opposite": "labels 0 and 1 made opposite", "made parallel": "… made parallel"}
+TITLES = {
+    "given": "as given",
+    "made opposite": "labels 0 and 1 made opposite",
+    "made parallel": "… made parallel",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +102,9 @@ class NielsenFigure(PaperFigure):
             f"Adding one vector v to every label leaves all probabilities (largest change "
             f"{moved['probability_change'].max():.0e}). The cosine of labels 0 and 1 is then {cosines}. "
         )
-        table: Any = self.pairs[self.pairs["head"] == "centred"].set_index(["first", "second"])
+        table: Any = self.pairs[self.pairs["head"] == "centred"].set_index(
+            ["first", "second"]
+        )
         pair, other = CONTRASTS["centred"]
         low, high = table.loc[pair], table.loc[other]
         return text + (
@@ -98,44 +123,101 @@ class NielsenFigure(PaperFigure):
             rows = self.rows[row.panel]
             for label in range(len(rows)):
                 inputs = self.inputs[self.most_probable == label]
-                ax.scatter(*inputs.T, s=7, color=COLOURS[label], marker=MARKERS[label], alpha=0.45, linewidths=0)
+                ax.scatter(
+                    *inputs.T,
+                    s=7,
+                    color=COLOURS[label],
+                    marker=MARKERS[label],
+                    alpha=0.45,
+                    linewidths=0,
+                )
             _draw_labels(ax, rows)
             shift = f"v = ({row.shift_x:g}, {row.shift_y:g}), same probabilities"
-            ax.set_title(f"{TITLES[row.panel]}: cos = {two_decimals(row.cosine)}\n{shift}")
+            ax.set_title(
+                f"{TITLES[row.panel]}: cos = {two_decimals(row.cosine)}\n{shift}"
+            )
             ax.set(xlim=(-3, 3), ylim=(-3, 3))
         for ax, (name, rows) in zip(lower.subplots(1, 2), HEADS.items(), strict=True):
-            pairs: Any = self.pairs[self.pairs["head"] == name].set_index(["first", "second"])
+            pairs: Any = self.pairs[self.pairs["head"] == name].set_index(
+                ["first", "second"]
+            )
             for pair in pairs.index[pairs["edge_of_hull"]]:
                 ax.plot(*rows[list(pair)].T, color="#888888", linewidth=1.2, zorder=1)
             for pair, style in zip(CONTRASTS[name], ("-", ":"), strict=True):
                 row = pairs.loc[pair]
                 colour = BLUE if row.edge_of_hull else RED
-                reach = "can share ½/½" if row.edge_of_hull else f"never both above {two_decimals(row.both_reach)}"
+                reach = (
+                    "can share ½/½"
+                    if row.edge_of_hull
+                    else f"never both above {two_decimals(row.both_reach)}"
+                )
                 text = f"{pair[0]}–{pair[1]}: cos {row.cosine:.3f}, {reach}"
-                ax.plot(*rows[list(pair)].T, style, color=colour, linewidth=2.6, zorder=2, label=text)
+                ax.plot(
+                    *rows[list(pair)].T,
+                    style,
+                    color=colour,
+                    linewidth=2.6,
+                    zorder=2,
+                    label=text,
+                )
             _draw_labels(ax, rows)
             ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), frameon=False)
-            ax.set(title=f"{name}: the edges of the hull decide", xlim=(-1.75, 1.75), ylim=(-1.3, 1.3))
+            ax.set(
+                title=f"{name}: the edges of the hull decide",
+                xlim=(-1.75, 1.75),
+                ylim=(-1.3, 1.3),
+            )
         for ax in figure.axes:
-            ax.set(aspect="equal", xlabel="first coordinate", ylabel="second coordinate")
+            ax.set(
+                aspect="equal", xlabel="first coordinate", ylabel="second coordinate"
+            )
         return figure
 
 
 def _draw_labels(ax: Any, rows: Floats) -> None:
     """Draw every row as an arrow from the origin, with its marker and number at the tip."""
-    arrow = {"arrowstyle": "-|>", "color": INK, "linewidth": 1.1, "shrinkA": 0, "shrinkB": 2}
-    box = {"boxstyle": "round,pad=0.12", "facecolor": "white", "edgecolor": "none", "alpha": 0.85}
-    text: Any = {"textcoords": "offset points", "ha": "center", "va": "center", "bbox": box, "weight": "bold"}
+    arrow = {
+        "arrowstyle": "-|>",
+        "color": INK,
+        "linewidth": 1.1,
+        "shrinkA": 0,
+        "shrinkB": 2,
+    }
+    box = {
+        "boxstyle": "round,pad=0.12",
+        "facecolor": "white",
+        "edgecolor": "none",
+        "alpha": 0.85,
+    }
+    text: Any = {
+        "textcoords": "offset points",
+        "ha": "center",
+        "va": "center",
+        "bbox": box,
+        "weight": "bold",
+    }
     lengths = np.linalg.norm(rows, axis=1)
     for label, vector in enumerate(rows):
         ax.annotate("", vector, (0, 0), arrowprops=arrow, zorder=3)
-        ax.plot(*vector, MARKERS[label], color=COLOURS[label], markersize=7, markeredgecolor="white", zorder=4)
+        ax.plot(
+            *vector,
+            MARKERS[label],
+            color=COLOURS[label],
+            markersize=7,
+            markeredgecolor="white",
+            zorder=4,
+        )
         # How far each row reaches in the direction of this one.
         x, y = vector / lengths[label]
         along = rows @ [x, y]
         # The number stands beyond the tip, or beside it where a longer arrow passes in the same direction.
         is_passed = (along > 1.05 * lengths[label]) & (along > 0.98 * lengths)
-        ax.annotate(str(label), vector, (11 * y, -11 * x) if is_passed.any() else (11 * x, 11 * y), **text)
+        ax.annotate(
+            str(label),
+            vector,
+            (11 * y, -11 * x) if is_passed.any() else (11 * x, 11 * y),
+            **text,
+        )
 
 
 def nielsen(*, n_inputs: int = 1_000, seed: int = 0) -> NielsenFigure:
@@ -175,13 +257,22 @@ def nielsen(*, n_inputs: int = 1_000, seed: int = 0) -> NielsenFigure:
     2    made parallel     1.0
     """
     as_count(n_inputs, "n_inputs", most=MOST_COUNT)
-    inputs = np.random.default_rng(as_count(seed, "seed", least=0)).standard_normal((n_inputs, 2))
+    inputs = np.random.default_rng(as_count(seed, "seed", least=0)).standard_normal(
+        (n_inputs, 2)
+    )
     original = FactorModel.from_softmax(FIGURE_1, embeddings=inputs)
     before = original.predictions()
     # The lemma: the midpoint of the two rows in the origin, or the origin on their line, beside both.
     a, b = FIGURE_1[list(PAIR)]
-    shifts = {"given": np.zeros(2), "made opposite": -(a + b) / 2, "made parallel": -a + (b - a) / 2}
-    models = {name: Gauge.translation(2, right=shift).act(original) for name, shift in shifts.items()}
+    shifts = {
+        "given": np.zeros(2),
+        "made opposite": -(a + b) / 2,
+        "made parallel": -a + (b - a) / 2,
+    }
+    models = {
+        name: Gauge.translation(2, right=shift).act(original)
+        for name, shift in shifts.items()
+    }
     translations = pd.DataFrame(
         {
             "panel": name,
@@ -195,7 +286,11 @@ def nielsen(*, n_inputs: int = 1_000, seed: int = 0) -> NielsenFigure:
     return NielsenFigure(
         seed=seed,
         translations=rounded(translations),
-        pairs=rounded(pd.concat([_pairs(name, rows) for name, rows in HEADS.items()], ignore_index=True)),
+        pairs=rounded(
+            pd.concat(
+                [_pairs(name, rows) for name, rows in HEADS.items()], ignore_index=True
+            )
+        ),
         rows={name: np.asarray(model.right) for name, model in models.items()},
         inputs=inputs,
         most_probable=original.scores().argmax(axis=1),
@@ -208,9 +303,18 @@ def _pairs(name: str, rows: Floats) -> pd.DataFrame:
     pairs = all_pairs(len(rows))
     # Two labels can share ½/½ where their segment is an edge of the hull of all rows; else the optimum is below ½.
     edges = shared_halves(head, pairs).can_share
-    reach = [0.5 if edge else both_reach(rows, int(i), int(j)) for (i, j), edge in zip(pairs, edges, strict=True)]
-    columns = {"first": pairs[:, 0], "second": pairs[:, 1], "cosine": head.cosines("right", pairs)}
-    return pd.DataFrame({"head": name, **columns, "edge_of_hull": edges, "both_reach": reach})
+    reach = [
+        0.5 if edge else both_reach(rows, int(i), int(j))
+        for (i, j), edge in zip(pairs, edges, strict=True)
+    ]
+    columns = {
+        "first": pairs[:, 0],
+        "second": pairs[:, 1],
+        "cosine": head.cosines("right", pairs),
+    }
+    return pd.DataFrame(
+        {"head": name, **columns, "edge_of_hull": edges, "both_reach": reach}
+    )
 
 
 def both_reach(rows: Floats, first: int, second: int) -> float:
@@ -247,7 +351,16 @@ def both_reach(rows: Floats, first: int, second: int) -> float:
     bound: Any = {"type": "ineq", "fun": lambda z: logs(z) - z[-1], "jac": slopes}
     # The objective is −t, the last coordinate; SLSQP takes both gradients as they are.
     down = np.append(np.zeros(rows.shape[1]), -1.0)
-    solver: Any = minimize  # its stubs know no constrained problem with a fixed gradient
+    solver: Any = (
+        minimize  # its stubs know no constrained problem with a fixed gradient
+    )
     options = {"ftol": 1e-12, "maxiter": 500}
-    best = solver(down.__matmul__, start, jac=lambda _: down, constraints=bound, method="SLSQP", options=options)
+    best = solver(
+        down.__matmul__,
+        start,
+        jac=lambda _: down,
+        constraints=bound,
+        method="SLSQP",
+        options=options,
+    )
     return float(np.exp(logs(best.x).min()))

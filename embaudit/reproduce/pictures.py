@@ -98,7 +98,11 @@ def rounded(frame: pd.DataFrame) -> pd.DataFrame:
 
     # Adding 0.0 turns −0.0 into 0.0, which prints without a sign.
     def short(value: float) -> float:
-        return float(f"{value:.1e}") if 0 < abs(value) < 10.0 ** (1 - DIGITS) else round(float(value), DIGITS) + 0.0
+        return (
+            float(f"{value:.1e}")
+            if 0 < abs(value) < 10.0 ** (1 - DIGITS)
+            else round(float(value), DIGITS) + 0.0
+        )
 
     floating = [name for name, kind in frame.dtypes.items() if kind.kind == "f"]
     return frame.assign(**{str(name): frame[name].map(short) for name in floating})
@@ -145,10 +149,17 @@ class PaperFigure(Recorded, ABC):
         # Everything is drawn and written in memory first: a figure that fails leaves no file behind.
         contents: dict[str, bytes] = {}
         for name, picture in self._pictures().items():
-            contents |= {f"{name}.{kind}": rendered(picture.figure_, kind) for kind in ("png", "pdf")}
+            contents |= {
+                f"{name}.{kind}": rendered(picture.figure_, kind)
+                for kind in ("png", "pdf")
+            }
         for name in self.TABLES:
-            file = f"{self.NAME}.csv" if name == "numbers" else f"{self.NAME}_{name}.csv"
-            contents[file] = getattr(self, name).to_csv(index=False, lineterminator="\n").encode()
+            file = (
+                f"{self.NAME}.csv" if name == "numbers" else f"{self.NAME}_{name}.csv"
+            )
+            contents[file] = (
+                getattr(self, name).to_csv(index=False, lineterminator="\n").encode()
+            )
         text = json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
         contents[f"{self.NAME}.json"] = (text + "\n").encode()
         folder = Path(out_dir)

@@ -11,7 +11,16 @@ import pandas as pd
 from embaudit.blocks import block_cosines
 from embaudit.core.checked import Floats, as_count
 from embaudit.core.words import two_decimals
-from embaudit.reproduce.pictures import BLUE, INK, ORANGE, RED, PaperFigure, new_figure, rounded, styled
+from embaudit.reproduce.pictures import (
+    BLUE,
+    INK,
+    ORANGE,
+    RED,
+    PaperFigure,
+    new_figure,
+    rounded,
+    styled,
+)
 from embaudit.reversals import simpson as find_reversals
 
 X, Y = (1.0, 1.0), (1.0, 2.0)
@@ -45,8 +54,20 @@ class SimpsonFigure(PaperFigure):
     x: ClassVar = X
     y: ClassVar = Y
     RECORD = (
-        *("figure=NAME", "embaudit_version", "caption", "seed", "example.x=x", "example.y=y"),
-        *("example.global_cosine=global_cosine", "example.norm_cosine=norm_cosine", "example.blocks=example", *TABLES),
+        *(
+            "figure=NAME",
+            "embaudit_version",
+            "caption",
+            "seed",
+            "example.x=x",
+            "example.y=y",
+        ),
+        *(
+            "example.global_cosine=global_cosine",
+            "example.norm_cosine=norm_cosine",
+            "example.blocks=example",
+            *TABLES,
+        ),
     )
 
     def __repr__(self) -> str:
@@ -73,34 +94,81 @@ class SimpsonFigure(PaperFigure):
         first, second, third = figure.subplots(1, 3)
         at, example = np.arange(len(self.example)), self.example
         first.bar(at - 0.18, example["x"], 0.34, color=BLUE, label="x")
-        first.bar(at + 0.18, example["y"], 0.34, color=ORANGE, hatch="//", edgecolor="white", linewidth=0, label="y")
-        first.set_xticks(at, labels=[f"block {i + 1}\nlocal cosine {c:g}" for i, c in enumerate(example["cosine"])])
-        first.set(ylabel="entry", ylim=(0, 2.5), title=f"every block agrees, global cosine {self.global_cosine:.4f}")
+        first.bar(
+            at + 0.18,
+            example["y"],
+            0.34,
+            color=ORANGE,
+            hatch="//",
+            edgecolor="white",
+            linewidth=0,
+            label="y",
+        )
+        first.set_xticks(
+            at,
+            labels=[
+                f"block {i + 1}\nlocal cosine {c:g}"
+                for i, c in enumerate(example["cosine"])
+            ],
+        )
+        first.set(
+            ylabel="entry",
+            ylim=(0, 2.5),
+            title=f"every block agrees, global cosine {self.global_cosine:.4f}",
+        )
         first.legend(loc="upper left", frameon=False, ncols=2)
 
         for (local, members), style in zip(
-            self.sweep.groupby("local_cosine", sort=False), ("-", "--", ":"), strict=True
+            self.sweep.groupby("local_cosine", sort=False),
+            ("-", "--", ":"),
+            strict=True,
         ):
             line = {"color": INK, "linewidth": 1.5, "label": f"local cosines {local:g}"}
             second.plot(members["ratio"], members["global_cosine"], style, **line)
         second.axhline(0, color="#999999", linewidth=0.7)
-        second.set(xscale="log", xlabel="ratio of block norms, opposite in x and y", ylabel="global cosine")
+        second.set(
+            xscale="log",
+            xlabel="ratio of block norms, opposite in x and y",
+            ylabel="global cosine",
+        )
         second.set_title("norms alone drive it to 0")
         second.legend(loc="upper right", frameon=False)
 
         points = self.points
         groups: Any = self.groups.set_index("group")
-        for (name, members), colour, marker in zip(points.groupby("group"), (BLUE, ORANGE), ("o", "s"), strict=True):
+        for (name, members), colour, marker in zip(
+            points.groupby("group"), (BLUE, ORANGE), ("o", "s"), strict=True
+        ):
             label = f"group {name}: r = {two_decimals(groups.loc[name, 'r'])}"
-            dots = {"s": 13, "color": colour, "marker": marker, "alpha": 0.75, "linewidths": 0, "label": label}
+            dots = {
+                "s": 13,
+                "color": colour,
+                "marker": marker,
+                "alpha": 0.75,
+                "linewidths": 0,
+                "label": label,
+            }
             third.scatter(members["x"], members["y"], **dots)
-            third.plot(*_fitted_line(members, groups.loc[name, "slope"]), color=INK, linewidth=1.2)
+            third.plot(
+                *_fitted_line(members, groups.loc[name, "slope"]),
+                color=INK,
+                linewidth=1.2,
+            )
         whole = groups.loc["all"]
         dashed = {"color": RED, "linewidth": 1.8, "linestyle": "--"}
-        third.plot(*_fitted_line(points, whole.slope), **dashed, label=f"all: r = {two_decimals(whole.r)}")
+        third.plot(
+            *_fitted_line(points, whole.slope),
+            **dashed,
+            label=f"all: r = {two_decimals(whole.r)}",
+        )
         # Room for the legend above the points.
         room = points["y"].max() + 0.3 * np.ptp(points["y"])
-        third.set(xlabel="x", ylabel="y", title="up inside each group, down over all", ylim=(None, room))
+        third.set(
+            xlabel="x",
+            ylabel="y",
+            title="up inside each group, down over all",
+            ylim=(None, room),
+        )
         third.legend(loc="upper right", frameon=False)
         return figure
 
@@ -151,21 +219,37 @@ def simpson(*, n_points: int = 80, seed: int = 0) -> SimpsonFigure:
     # Norms (1, 1/s) and (1/s, 1): ρ is that of the two profiles; the local cosines are the same in both blocks.
     s = np.logspace(0, 4, 41)
     rho = 2 * s / (1 + s**2)
-    sweep = [pd.DataFrame({"local_cosine": local, "ratio": s, "global_cosine": local * rho}) for local in LOCAL]
+    sweep = [
+        pd.DataFrame({"local_cosine": local, "ratio": s, "global_cosine": local * rho})
+        for local in LOCAL
+    ]
     # Inside a group y = 0.8 x + noise rises; the second group lies further right and twice as far down.
     rng, drawn = np.random.default_rng(as_count(seed, "seed", least=0)), []
     for i, name in enumerate("AB"):
         x = rng.standard_normal(n_points)
         y = SLOPE * x + SPREAD * rng.standard_normal(n_points)
-        drawn.append(pd.DataFrame({"x": x + i * STEP, "y": y - 2 * i * STEP, "group": name}))
+        drawn.append(
+            pd.DataFrame({"x": x + i * STEP, "y": y - 2 * i * STEP, "group": name})
+        )
     points = pd.concat(drawn, ignore_index=True)
-    grouping = find_reversals(points, x="x", y="y", groups="group", n_permutations=0)["group"]
+    grouping = find_reversals(points, x="x", y="y", groups="group", n_permutations=0)[
+        "group"
+    ]
     columns = ["n", "r", "slope", "covariance_within", "covariance_between"]
     groups = grouping.to_frame()[columns].rename_axis("group").reset_index()
     pooled, covariance = grouping.pooled, grouping.covariance
     # The last row is all points together, with both terms of their covariance.
-    whole = ["all", pooled.n, pooled.r, pooled.slope, covariance["within"], covariance["between"]]
-    groups = pd.concat([groups, pd.DataFrame([whole], columns=groups.columns)], ignore_index=True)
+    whole = [
+        "all",
+        pooled.n,
+        pooled.r,
+        pooled.slope,
+        covariance["within"],
+        covariance["between"],
+    ]
+    groups = pd.concat(
+        [groups, pd.DataFrame([whole], columns=groups.columns)], ignore_index=True
+    )
     return SimpsonFigure(
         seed=seed,
         example=rounded(example.assign(x=X, y=Y)),

@@ -86,8 +86,24 @@ class Grouping(Recorded):
     """Rows for a picture."""
 
     RECORD = (
-        *("columns", "kind", "pooled", "within", "effect", "share_reversed", "covariance", "p_grouping", "p_adjusted"),
-        *("is_significant", "is_confirmed", "n_missing", "n_groups=__len__", "groups=largest_groups"),
+        *(
+            "columns",
+            "kind",
+            "pooled",
+            "within",
+            "effect",
+            "share_reversed",
+            "covariance",
+            "p_grouping",
+            "p_adjusted",
+        ),
+        *(
+            "is_significant",
+            "is_confirmed",
+            "n_missing",
+            "n_groups=__len__",
+            "groups=largest_groups",
+        ),
     )
 
     def __len__(self) -> int:
@@ -123,7 +139,10 @@ class Grouping(Recorded):
     @cached_property
     def opposes(self) -> Flags:
         """Voting groups whose sign is the opposite of the pooled one."""
-        return np.asarray(self.votes & (np.sign(np.nan_to_num(self.moments.r)) * np.sign(self.pooled.r) < 0))
+        return np.asarray(
+            self.votes
+            & (np.sign(np.nan_to_num(self.moments.r)) * np.sign(self.pooled.r) < 0)
+        )
 
     @property
     def share_reversed(self) -> float:
@@ -141,7 +160,11 @@ class Grouping(Recorded):
     def covariance(self) -> dict[str, float]:
         """The pooled covariance and its two terms, `within + between = pooled`."""
         n = self.moments.n.sum()
-        parts = {"pooled": self.moments.total, "within": self.moments.within, "between": self.moments.between}
+        parts = {
+            "pooled": self.moments.total,
+            "within": self.moments.within,
+            "between": self.moments.between,
+        }
         return {name: sums[2] / n for name, sums in parts.items()}
 
     @cached_property
@@ -182,9 +205,10 @@ class Grouping(Recorded):
         if not (self.is_finding and self.is_significant):
             return False
         # Both signs at once hold at the level of the larger p-value (an intersection–union test).
-        rests_on = {ReversalKind.VANISHING: (self.pooled,), ReversalKind.MASKED: (self.within,)}.get(
-            self.kind, (self.pooled, self.within)
-        )
+        rests_on = {
+            ReversalKind.VANISHING: (self.pooled,),
+            ReversalKind.MASKED: (self.within,),
+        }.get(self.kind, (self.pooled, self.within))
         return all(association.p <= self.alpha for association in rests_on)
 
     def explain(self, x: str, y: str) -> str:
@@ -197,7 +221,11 @@ class Grouping(Recorded):
             f"({percent(self.share_reversed)} of their rows). "
             f"Covariance {cov['pooled']:+.4g}: {cov['within']:+.4g} within groups, {cov['between']:+.4g} between them"
         )
-        if self.kind in (ReversalKind.REVERSAL, ReversalKind.PARTIAL, ReversalKind.VANISHING):
+        if self.kind in (
+            ReversalKind.REVERSAL,
+            ReversalKind.PARTIAL,
+            ReversalKind.VANISHING,
+        ):
             # The sign of the term between groups says which way the group means go.
             tie = "higher" if cov["between"] > 0 else "lower"
             text += f". Where {x} is higher on average {y} is {tie}, and that outweighs what happens inside the groups"
@@ -205,11 +233,23 @@ class Grouping(Recorded):
 
     def notes(self) -> list[str]:
         """Return a remark on every row or group left aside."""
-        small, constant = int(self.is_small.sum()), int((self.is_constant & ~self.is_small).sum())
+        small, constant = (
+            int(self.is_small.sum()),
+            int((self.is_constant & ~self.is_small).sum()),
+        )
         notes = [
-            (self.n_missing, f"{counted(self.n_missing, 'row')} without a group left out"),
-            (small, f"{counted(small, 'group')} of fewer than {self.min_size} rows, too small to count"),
-            (constant, f"{counted(constant, 'group')} in which x or y is constant, without a correlation"),
+            (
+                self.n_missing,
+                f"{counted(self.n_missing, 'row')} without a group left out",
+            ),
+            (
+                small,
+                f"{counted(small, 'group')} of fewer than {self.min_size} rows, too small to count",
+            ),
+            (
+                constant,
+                f"{counted(constant, 'group')} in which x or y is constant, without a correlation",
+            ),
         ]
         return [f"{self.name}: {text}" for number, text in notes if number]
 
@@ -262,7 +302,9 @@ class Grouping(Recorded):
             "covariance_within": m.sxy / m.n.sum(),
             "covariance_between": m.n * m.shifts[0] * m.shifts[1] / m.n.sum(),
         }
-        return pd.DataFrame(columns, index=pd.Index(self.levels, name=self.name, dtype=object))
+        return pd.DataFrame(
+            columns, index=pd.Index(self.levels, name=self.name, dtype=object)
+        )
 
 
 def shortened(lines: Sequence[str], limit: int | None) -> list[str]:
@@ -275,7 +317,10 @@ def shortened(lines: Sequence[str], limit: int | None) -> list[str]:
     """
     if limit is not None:
         as_count(limit, "limit")
-    head, n_more = list(lines[:limit]), len(lines) - (len(lines) if limit is None else limit)
+    head, n_more = (
+        list(lines[:limit]),
+        len(lines) - (len(lines) if limit is None else limit),
+    )
     return [*head, f"… and {n_more:,} more"] if n_more > 0 else head
 
 
@@ -305,8 +350,21 @@ class SimpsonReport(Drawn):
     """Titles of x and y in sentences and pictures, where they are not their names."""
 
     RECORD = (
-        *("x", "y", "n_missing", "alpha", "pooled", "groupings", "notes", "n_rows=pooled.n"),
-        *("n_findings=findings.__len__", "n_undecided=undecided.__len__", "n_significant"),
+        *(
+            "x",
+            "y",
+            "n_missing",
+            "alpha",
+            "pooled",
+            "groupings",
+            "notes",
+            "n_rows=pooled.n",
+        ),
+        *(
+            "n_findings=findings.__len__",
+            "n_undecided=undecided.__len__",
+            "n_significant",
+        ),
     )
 
     def __repr__(self) -> str:
@@ -335,7 +393,11 @@ class SimpsonReport(Drawn):
     @property
     def undecided(self) -> tuple[Grouping, ...]:
         """Groupings of which nothing can be said: fewer than two groups have a vote, or nothing varies within."""
-        return tuple(grouping for grouping in self.groupings if grouping.kind is ReversalKind.UNDECIDED)
+        return tuple(
+            grouping
+            for grouping in self.groupings
+            if grouping.kind is ReversalKind.UNDECIDED
+        )
 
     def explain(self, *, limit: int | None = None) -> str:
         """Describe the findings, a line each.
@@ -346,13 +408,21 @@ class SimpsonReport(Drawn):
             At most so many findings; a last line says how many more there are.
         """
         names = self.titles or (self.x, self.y)
-        lines = shortened([grouping.explain(*names) for grouping in self.findings], limit)
+        lines = shortened(
+            [grouping.explain(*names) for grouping in self.findings], limit
+        )
         n_decided = len(self.groupings) - len(self.undecided)
         if not lines and (n_decided or not self.groupings):
-            lines = [f"No grouping changes the association of {self.x} and {self.y} ({n_decided} compared)."]
+            lines = [
+                f"No grouping changes the association of {self.x} and {self.y} ({n_decided} compared)."
+            ]
         if self.undecided:
-            undecided = ", ".join(shortened([grouping.name for grouping in self.undecided], limit))
-            lines.append(f"Undecided, as fewer than two groups are large enough to count: {undecided}.")
+            undecided = ", ".join(
+                shortened([grouping.name for grouping in self.undecided], limit)
+            )
+            lines.append(
+                f"Undecided, as fewer than two groups are large enough to count: {undecided}."
+            )
         return "\n".join(lines)
 
     def to_frame(self) -> pd.DataFrame:
@@ -376,8 +446,12 @@ class SimpsonReport(Drawn):
             "significant": [g.is_significant for g in groupings],
             "confirmed": [g.is_confirmed for g in groupings],
         }
-        return pd.DataFrame(columns, index=pd.Index([g.name for g in groupings], name="grouping"))
+        return pd.DataFrame(
+            columns, index=pd.Index([g.name for g in groupings], name="grouping")
+        )
 
-    def plot(self, ax: Any = None, *, grouping: Grouping | str | None = None) -> Display:
+    def plot(
+        self, ax: Any = None, *, grouping: Grouping | str | None = None
+    ) -> Display:
         """Draw the pooled line against the lines of the groups, for the first grouping by default."""
         return self._drawn(ax, grouping=grouping)

@@ -9,7 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from embaudit.core.checked import MOST_COUNT, RNG, Floats, as_count, as_factors, as_generator, is_number
+from embaudit.core.checked import (
+    MOST_COUNT,
+    RNG,
+    Floats,
+    as_count,
+    as_factors,
+    as_generator,
+    is_number,
+)
 from embaudit.core.deferred import pd
 from embaudit.core.progress import track
 from embaudit.core.words import counted
@@ -26,7 +34,13 @@ from embaudit.reversals.statistics import (
     grouping_p_value,
     within_p_values,
 )
-from embaudit.reversals.table import Groups, Levels, as_numbers, expanded, find_groupings
+from embaudit.reversals.table import (
+    Groups,
+    Levels,
+    as_numbers,
+    expanded,
+    find_groupings,
+)
 
 SAMPLE = 2_000
 """Rows kept of each grouping for a picture."""
@@ -37,7 +51,9 @@ FLAT = 1e-13
 """A variance of cosines below this is rounding."""
 
 
-def _pooled(x: Floats, y: Floats, n_permutations: int, rng: np.random.Generator) -> Association:
+def _pooled(
+    x: Floats, y: Floats, n_permutations: int, rng: np.random.Generator
+) -> Association:
     # All rows as one group: its correlation within is the pooled one.
     rows = GroupedRows(x, y, np.zeros(1, dtype=np.intp))
     p = within_p_values(rows, n_permutations, rng)[1] if n_permutations else math.nan
@@ -46,7 +62,12 @@ def _pooled(x: Floats, y: Floats, n_permutations: int, rng: np.random.Generator)
 
 
 def _grouping(
-    labels: Levels, x: Floats, y: Floats, everything: Association, n_permutations: int, rng: np.random.Generator
+    labels: Levels,
+    x: Floats,
+    y: Floats,
+    everything: Association,
+    n_permutations: int,
+    rng: np.random.Generator,
 ) -> dict[str, Any] | str:
     """Return the numbers of a grouping, or why it says nothing."""
     # Rows without a group are left out of the pooled numbers, too: what is compared has the same rows.
@@ -54,7 +75,9 @@ def _grouping(
     has_group = codes >= 0
     present, group = np.unique(codes[has_group], return_inverse=True)
     if len(present) < 2:
-        return f"it leaves {counted(len(present), 'group')} of the rows that have x and y"
+        return (
+            f"it leaves {counted(len(present), 'group')} of the rows that have x and y"
+        )
     own = x[has_group], y[has_group]
     rows = GroupedRows.sort(*own, group)
     moments, spearman = rows.moments(), rows.spearman()
@@ -67,13 +90,19 @@ def _grouping(
         p_grouping = grouping_p_value(rows, n_permutations, rng)
     # Ranks have no decomposition: the mean over groups, each counted by its rows, stands beside the common slope.
     ranked = ~np.isnan(spearman)
-    mean_spearman = float(np.average(spearman[ranked], weights=moments.n[ranked])) if ranked.any() else math.nan
+    mean_spearman = (
+        float(np.average(spearman[ranked], weights=moments.n[ranked]))
+        if ranked.any()
+        else math.nan
+    )
     shown = rng.permutation(len(group))[:SAMPLE]
     return {
         "levels": tuple(levels[code] for code in present),
         "moments": moments,
         "pooled": pooled,
-        "within": moments.association(moments.within, spearman=mean_spearman, p=p_within),
+        "within": moments.association(
+            moments.within, spearman=mean_spearman, p=p_within
+        ),
         "spearman": spearman,
         "p_groups": adjusted(p_groups),
         "p_grouping": p_grouping,
@@ -84,28 +113,47 @@ def _grouping(
 
 def _ranked(groupings: list[Grouping]) -> tuple[Grouping, ...]:
     """Adjust the p-values over all groupings and put what matters first: of two that do the same, the simpler."""
-    p = adjusted(np.array([grouping.p_grouping for grouping in groupings], dtype=np.float64)).tolist()
-    tested = [replace(grouping, p_adjusted=value) for grouping, value in zip(groupings, p, strict=True)]
+    p = adjusted(
+        np.array([grouping.p_grouping for grouping in groupings], dtype=np.float64)
+    ).tolist()
+    tested = [
+        replace(grouping, p_adjusted=value)
+        for grouping, value in zip(groupings, p, strict=True)
+    ]
     # Kinds are listed from the strongest on; of two groupings that do the same, that of fewer columns explains it.
     kinds = list(ReversalKind)
     return tuple(
         sorted(
             tested,
-            key=lambda g: (not g.is_finding, not g.is_significant, kinds.index(g.kind), len(g.columns), -abs(g.effect)),
+            key=lambda g: (
+                not g.is_finding,
+                not g.is_significant,
+                kinds.index(g.kind),
+                len(g.columns),
+                -abs(g.effect),
+            ),
         )
     )
 
 
 def _table(frame: Any, x: str, y: str, counts: str | None) -> pd.DataFrame:
     """Return the table, its rows repeated as often as counted."""
-    for name, column in (("x", x), ("y", y), *([("counts", counts)] if counts is not None else [])):
+    for name, column in (
+        ("x", x),
+        ("y", y),
+        *([("counts", counts)] if counts is not None else []),
+    ):
         if not isinstance(column, str):
             raise must_be(name, "the name of a column, as text", repr(column))
     if counts in (x, y):
         raise must_be("counts", "another column than x and y", repr(counts))
     table = read_frame(frame, (x, y, counts)).rename(columns=str)
     if not len(table):
-        raise must_be("the table", "one with rows", "a header only" if len(table.columns) else "nothing")
+        raise must_be(
+            "the table",
+            "one with rows",
+            "a header only" if len(table.columns) else "nothing",
+        )
     table = table if counts is None else expanded(table, counts)
     if x == y:
         raise must_be("x and y", "two different columns", repr(x))
@@ -188,11 +236,16 @@ def simpson(
     if not (is_number(alpha) and 0 < alpha <= 1):
         raise must_be("alpha", "above 0 and at most 1", repr(alpha))
     table = _table(frame, x, y, counts)
-    (a, title_x, notes_x), (b, title_y, notes_y) = as_numbers(table, x, "x"), as_numbers(table, y, "y")
+    (a, title_x, notes_x), (b, title_y, notes_y) = (
+        as_numbers(table, x, "x"),
+        as_numbers(table, y, "y"),
+    )
     has_both = ~(np.isnan(a) | np.isnan(b))
     a, b, n_missing = a[has_both], b[has_both], int((~has_both).sum())
     if len(a) < 3 or np.ptp(a) == 0 or np.ptp(b) == 0:
-        raise InputError(f"x and y must both vary over at least 3 rows that have both; got {len(a)} such rows.")
+        raise InputError(
+            f"x and y must both vary over at least 3 rows that have both; got {len(a)} such rows."
+        )
     labelled, notes = find_groupings(table[has_both], groups, (x, y), bins, depth)
     notes = notes_x + notes_y + notes
     everything, groupings = _pooled(a, b, n_permutations, rng), []
@@ -201,12 +254,18 @@ def simpson(
         if isinstance(numbers, str):
             notes.append(f"{' × '.join(columns)}: not a grouping, {numbers}")
         else:
-            groupings.append(Grouping(columns, **numbers, min_size=min_size, alpha=alpha))
+            groupings.append(
+                Grouping(columns, **numbers, min_size=min_size, alpha=alpha)
+            )
     ranked = _ranked(groupings)
     notes += [note for grouping in ranked for note in grouping.notes()]
     if n_missing:
-        notes.insert(0, f"{n_missing} of {len(has_both)} rows left out: {x} or {y} is missing")
-    return SimpsonReport(x, y, everything, ranked, n_missing, tuple(notes), alpha, (title_x, title_y))
+        notes.insert(
+            0, f"{n_missing} of {len(has_both)} rows left out: {x} or {y} is missing"
+        )
+    return SimpsonReport(
+        x, y, everything, ranked, n_missing, tuple(notes), alpha, (title_x, title_y)
+    )
 
 
 def _pair_sums(u: Floats, v: Floats) -> Floats:
@@ -214,7 +273,9 @@ def _pair_sums(u: Floats, v: Floats) -> Floats:
     return np.array(astuple(pair_sums([RowSums.of(u)], [RowSums.of(v)], [u.T @ v])))
 
 
-def similarity_reversal(before: ArrayLike, after: ArrayLike, clusters: ArrayLike) -> SimpsonReport:
+def similarity_reversal(
+    before: ArrayLike, after: ArrayLike, clusters: ArrayLike
+) -> SimpsonReport:
     """Correlate two similarity structures over all pairs of items, and over the pairs within each cluster.
 
     Two sets of vectors may agree on which clusters lie close and disagree on everything inside them: the pooled
@@ -247,7 +308,11 @@ def similarity_reversal(before: ArrayLike, after: ArrayLike, clusters: ArrayLike
     >>> report.pooled.r > 0.8, abs(report.groupings[0].within.r) < 0.2
     (True, True)
     """
-    x, y, labels = as_factors(before, "before"), as_factors(after, "after"), np.asarray(clusters)
+    x, y, labels = (
+        as_factors(before, "before"),
+        as_factors(after, "after"),
+        np.asarray(clusters),
+    )
     if not len(x) == len(y) == labels.size:
         raise InputError(
             f"before, after and clusters must have one row an item; got {len(x)}, {len(y)} and {labels.size}."
@@ -255,26 +320,52 @@ def similarity_reversal(before: ArrayLike, after: ArrayLike, clusters: ArrayLike
     u, v = unit_rows(x), unit_rows(y)
     has_direction = ~(np.isnan(u[:, 0]) | np.isnan(v[:, 0]))
     u, v = u[has_direction], v[has_direction]
-    names, codes = np.unique(labels.ravel()[has_direction].astype(str), return_inverse=True)
+    names, codes = np.unique(
+        labels.ravel()[has_direction].astype(str), return_inverse=True
+    )
     if len(names) < 2:
-        raise must_be("clusters", "at least two among the items that have a direction", len(names))
+        raise must_be(
+            "clusters", "at least two among the items that have a direction", len(names)
+        )
     # The correlation over all pairs needs six sums, which follow from k × k products of rows: within a cluster from its
     # rows, across clusters from all rows less those. No pair is ever listed.
-    sums = np.array([_pair_sums(u[codes == c], v[codes == c]) for c in range(len(names))])
+    sums = np.array(
+        [_pair_sums(u[codes == c], v[codes == c]) for c in range(len(names))]
+    )
     across = _pair_sums(u, v) - sums.sum(axis=0)
     has_pairs = sums[:, 0] > 0
     n, s, t, ss, tt, st = np.vstack([sums[has_pairs], across]).T
     # Equal cosines have no spread but rounding, which must not count as an association.
-    sxx, syy = (np.where(squares < FLAT * n, 0, squares) for squares in (ss - s * s / n, tt - t * t / n))
+    sxx, syy = (
+        np.where(squares < FLAT * n, 0, squares)
+        for squares in (ss - s * s / n, tt - t * t / n)
+    )
     sxy = np.where((sxx > 0) & (syy > 0), st - s * t / n, 0.0)
     moments = GroupMoments(n, s / n, t / n, sxx, syy, sxy)
-    pooled, within = moments.association(moments.total), moments.association(moments.within)
+    pooled, within = (
+        moments.association(moments.total),
+        moments.association(moments.within),
+    )
     if math.isnan(pooled.r):
-        raise must_be("the cosines of both structures", "of some spread", "equal ones over all pairs")
+        raise must_be(
+            "the cosines of both structures",
+            "of some spread",
+            "equal ones over all pairs",
+        )
     levels = (*names[has_pairs].tolist(), BETWEEN)
     nothing = np.full(len(levels), math.nan)
-    grouping = Grouping(("cluster",), levels, moments, pooled, within, nothing, nothing, math.nan)
+    grouping = Grouping(
+        ("cluster",), levels, moments, pooled, within, nothing, nothing, math.nan
+    )
     lost, single = int((~has_direction).sum()), int((~has_pairs).sum())
     notes = [f"{counted(lost, 'item')} without direction left out"] * bool(lost)
-    notes += [f"{counted(single, 'cluster')} of one item, without a pair"] * bool(single)
-    return SimpsonReport("cosine before", "cosine after", pooled, (grouping,), notes=(*notes, *grouping.notes()))
+    notes += [f"{counted(single, 'cluster')} of one item, without a pair"] * bool(
+        single
+    )
+    return SimpsonReport(
+        "cosine before",
+        "cosine after",
+        pooled,
+        (grouping,),
+        notes=(*notes, *grouping.notes()),
+    )

@@ -29,7 +29,9 @@ TIE = 1e-12
 """Permutations this close to the data count as equal to it: they differ by the order of summation."""
 
 
-def correlation(sxx: Floats | float, syy: Floats | float, sxy: Floats | float) -> Floats:
+def correlation(
+    sxx: Floats | float, syy: Floats | float, sxy: Floats | float
+) -> Floats:
     """Compute Pearson's r from centred sums, NaN where a side is constant.
 
     Examples
@@ -82,7 +84,9 @@ class GroupMoments:
     @property
     def slope(self) -> Floats:
         """Slope within each group."""
-        slope: Floats = np.divide(self.sxy, self.sxx, out=np.full(len(self.sxx), np.nan), where=self.sxx > 0)
+        slope: Floats = np.divide(
+            self.sxy, self.sxx, out=np.full(len(self.sxx), np.nan), where=self.sxx > 0
+        )
         return slope
 
     @cached_property
@@ -104,7 +108,9 @@ class GroupMoments:
         """`Σ_g n_g` of the squared and multiplied shifts."""
         # A group counts as if all its rows stood at its mean.
         dx, dy = self.shifts
-        return np.array([math.fsum(self.n * product) for product in (dx * dx, dy * dy, dx * dy)])
+        return np.array(
+            [math.fsum(self.n * product) for product in (dx * dx, dy * dy, dx * dy)]
+        )
 
     @property
     def total(self) -> Floats:
@@ -114,7 +120,12 @@ class GroupMoments:
     def association(self, sums: Floats, **more: float) -> Association:
         """Turn centred sums into a correlation and a slope."""
         sxx, _, sxy = sums.tolist()
-        return Association(int(self.n.sum()), float(correlation(*sums)), sxy / sxx if sxx > 0 else math.nan, **more)
+        return Association(
+            int(self.n.sum()),
+            float(correlation(*sums)),
+            sxy / sxx if sxx > 0 else math.nan,
+            **more,
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,7 +142,9 @@ class GroupedRows:
         """Bring the rows of each group together; codes are 0 … G−1 and every group has a row."""
         # Rows of a group keep their order, so that one seed gives one set of permutations.
         order = np.argsort(codes, kind="stable")
-        return cls(x[order], y[order], np.concatenate([[0], np.bincount(codes).cumsum()[:-1]]))
+        return cls(
+            x[order], y[order], np.concatenate([[0], np.bincount(codes).cumsum()[:-1]])
+        )
 
     @property
     def counts(self) -> NDArray[np.intp]:
@@ -145,7 +158,10 @@ class GroupedRows:
 
     def _centred(self, values: Floats) -> tuple[Floats, Floats]:
         """Return group means and the rows less the mean of their group, exactly 0 in a constant group."""
-        low, high = (extreme.reduceat(values, self.starts) for extreme in (np.minimum, np.maximum))
+        low, high = (
+            extreme.reduceat(values, self.starts)
+            for extreme in (np.minimum, np.maximum)
+        )
         # Centred at one of its own values first: a mean of large numbers that differ little keeps its digits.
         shifted = values - np.repeat(low, self.counts)
         means = np.add.reduceat(shifted, self.starts) / self.counts
@@ -162,7 +178,10 @@ class GroupedRows:
         # Means first, then squares of what is left: Σx² − n x̄² would cancel.
         mean_x, dx = self._centred(self.x)
         mean_y, dy = self._centred(self.y)
-        sums = (np.add.reduceat(product, self.starts) for product in (dx * dx, dy * dy, dx * dy))
+        sums = (
+            np.add.reduceat(product, self.starts)
+            for product in (dx * dx, dy * dy, dx * dy)
+        )
         return GroupMoments(self.counts.astype(np.float64), mean_x, mean_y, *sums)
 
     def spearman(self) -> Floats:
@@ -170,7 +189,10 @@ class GroupedRows:
         from scipy.stats import rankdata
 
         # Pearson's r of the ranks, which are those within the group.
-        x, y = (np.concatenate([rankdata(side[group]) for group in self.slices()]) for side in (self.x, self.y))
+        x, y = (
+            np.concatenate([rankdata(side[group]) for group in self.slices()])
+            for side in (self.x, self.y)
+        )
         return GroupedRows(x, y, self.starts).moments().r
 
 
@@ -180,18 +202,27 @@ def _batches(n: int, n_permutations: int) -> Iterator[int]:
         yield min(step, n_permutations - start)
 
 
-def _shuffled_products(x: Floats, y: Floats, n_permutations: int, rng: np.random.Generator) -> Floats:
+def _shuffled_products(
+    x: Floats, y: Floats, n_permutations: int, rng: np.random.Generator
+) -> Floats:
     """Draw `Σ x_i y_π(i)` of centred x and y for random permutations π."""
     n = len(x)
     if n > LARGE:
         # Of very many rows the permutation distribution is normal with mean 0 and this variance, which permutations
         # have exactly (Hoeffding 1951).
-        return np.asarray(np.sqrt((x @ x) * (y @ y) / (n - 1)) * rng.standard_normal(n_permutations))
-    parts = [rng.permuted(np.broadcast_to(y, (size, n)), axis=1) @ x for size in _batches(n, n_permutations)]
+        return np.asarray(
+            np.sqrt((x @ x) * (y @ y) / (n - 1)) * rng.standard_normal(n_permutations)
+        )
+    parts = [
+        rng.permuted(np.broadcast_to(y, (size, n)), axis=1) @ x
+        for size in _batches(n, n_permutations)
+    ]
     return np.asarray(np.concatenate(parts))
 
 
-def _dealt_sums(pairs: Floats, rows: GroupedRows, size: int, rng: np.random.Generator) -> Floats:
+def _dealt_sums(
+    pairs: Floats, rows: GroupedRows, size: int, rng: np.random.Generator
+) -> Floats:
     """Draw group sums (2, size, G) of centred x and y for rows dealt out to the groups at random."""
     n, counts = pairs.shape[1], rows.counts
     if n <= LARGE:
@@ -203,10 +234,14 @@ def _dealt_sums(pairs: Floats, rows: GroupedRows, size: int, rng: np.random.Gene
     free = rng.standard_normal((2, size, len(counts))) * np.sqrt(counts)
     free -= free.sum(axis=2, keepdims=True) * counts / n
     values, vectors = np.linalg.eigh(pairs @ pairs.T / (n - 1))
-    return np.asarray(np.einsum("ij,jsg->isg", vectors * np.sqrt(np.maximum(values, 0)), free))
+    return np.asarray(
+        np.einsum("ij,jsg->isg", vectors * np.sqrt(np.maximum(values, 0)), free)
+    )
 
 
-def within_p_values(rows: GroupedRows, n_permutations: int, rng: np.random.Generator) -> tuple[Floats, float]:
+def within_p_values(
+    rows: GroupedRows, n_permutations: int, rng: np.random.Generator
+) -> tuple[Floats, float]:
     """Permute y within every group: is there an association in the group, and over all groups together?
 
     One group of all rows gives the pooled p-value.
@@ -225,13 +260,19 @@ def within_p_values(rows: GroupedRows, n_permutations: int, rng: np.random.Gener
         sums = _shuffled_products(x[group], y[group], n_permutations, rng)
         extreme[g] = np.count_nonzero(np.abs(sums) >= abs(moments.sxy[g]) * (1 - TIE))
         total += sums
-    together = int(np.count_nonzero(np.abs(total) >= abs(moments.within[2]) * (1 - TIE)))
-    p_groups = np.where(np.isnan(moments.r), np.nan, (1 + extreme) / (1 + n_permutations))
+    together = int(
+        np.count_nonzero(np.abs(total) >= abs(moments.within[2]) * (1 - TIE))
+    )
+    p_groups = np.where(
+        np.isnan(moments.r), np.nan, (1 + extreme) / (1 + n_permutations)
+    )
     varies = moments.within[0] * moments.within[1] > 0
     return p_groups, (1 + together) / (1 + n_permutations) if varies else math.nan
 
 
-def grouping_p_value(rows: GroupedRows, n_permutations: int, rng: np.random.Generator) -> float:
+def grouping_p_value(
+    rows: GroupedRows, n_permutations: int, rng: np.random.Generator
+) -> float:
     """Deal the rows out to groups of the same sizes at random: does this grouping change the correlation that much?
 
     Return the two-sided p-value of `r pooled − r within`; NaN where nothing varies within groups.
@@ -246,12 +287,23 @@ def grouping_p_value(rows: GroupedRows, n_permutations: int, rng: np.random.Gene
     # group, and within groups they are the rest: only group sums are drawn.
     pairs = np.stack(GroupedRows(rows.x, rows.y, np.zeros(1, dtype=np.intp)).centred())
     extreme = 0
-    for size in _batches(2 * max(min(len(rows.x), LARGE), len(rows.starts)), n_permutations):
+    for size in _batches(
+        2 * max(min(len(rows.x), LARGE), len(rows.starts)), n_permutations
+    ):
         sums = _dealt_sums(pairs, rows, size, rng)
-        bx, by, bxy = ((a * b / rows.counts).sum(axis=1) for a, b in ((sums[0],) * 2, (sums[1],) * 2, sums))
+        bx, by, bxy = (
+            (a * b / rows.counts).sum(axis=1)
+            for a, b in ((sums[0],) * 2, (sums[1],) * 2, sums)
+        )
         # A draw may leave nothing within groups, where the rest is but rounding.
-        within = correlation(np.maximum(sxx - bx, 0), np.maximum(syy - by, 0), sxy - bxy)
-        extreme += int(np.count_nonzero(np.nan_to_num(np.abs(pooled - within)) >= observed * (1 - TIE)))
+        within = correlation(
+            np.maximum(sxx - bx, 0), np.maximum(syy - by, 0), sxy - bxy
+        )
+        extreme += int(
+            np.count_nonzero(
+                np.nan_to_num(np.abs(pooled - within)) >= observed * (1 - TIE)
+            )
+        )
     return (1 + extreme) / (1 + n_permutations)
 
 

@@ -1,8 +1,17 @@
 """Properties of a softmax head that no gauge changes, and what label cosines can mean."""
 
 from embaudit.errors import naming_gone
-from embaudit.softmax.argmaxable import Argmaxable, SharedHalves, argmaxable, shared_halves
-from embaudit.softmax.label_cosines import ProjectorCosines, logit_cosines, projector_cosines
+from embaudit.softmax.argmaxable import (
+    Argmaxable,
+    SharedHalves,
+    argmaxable,
+    shared_halves,
+)
+from embaudit.softmax.label_cosines import (
+    ProjectorCosines,
+    logit_cosines,
+    projector_cosines,
+)
 from embaudit.softmax.label_sample import probe_inputs
 from embaudit.softmax.sigmoid import LabelCombinations, label_combinations
 

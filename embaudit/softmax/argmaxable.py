@@ -16,8 +16,19 @@ from embaudit.errors import must_be
 from embaudit.linalg.pairs import as_pairs
 from embaudit.model import FactorModel
 from embaudit.model.sizes import require_model
-from embaudit.softmax.coordinates import LabelCoordinates, first_twins, label_coordinates
-from embaudit.softmax.feasibility import MARGIN, MAX_CELLS, NO, OPEN, YES, solve_feasibility
+from embaudit.softmax.coordinates import (
+    LabelCoordinates,
+    first_twins,
+    label_coordinates,
+)
+from embaudit.softmax.feasibility import (
+    MARGIN,
+    MAX_CELLS,
+    NO,
+    OPEN,
+    YES,
+    solve_feasibility,
+)
 
 WORDS = {YES: "yes", NO: "no", OPEN: "undecided"}
 TIED = "tied"
@@ -97,9 +108,18 @@ class Argmaxable(Result):
 
     def to_frame(self) -> pd.DataFrame:
         """One row a label: its number, name, answer (yes, tied, no, undecided) and lead."""
-        answer = np.where(self.can_lead, WORDS[YES], np.where(self.decided, WORDS[NO], WORDS[OPEN])).astype(object)
+        answer = np.where(
+            self.can_lead, WORDS[YES], np.where(self.decided, WORDS[NO], WORDS[OPEN])
+        ).astype(object)
         answer[self.tied] = TIED
-        return pd.DataFrame({"label": self.labels, "name": self.names, "argmaxable": answer, "lead": self.lead})
+        return pd.DataFrame(
+            {
+                "label": self.labels,
+                "name": self.names,
+                "argmaxable": answer,
+                "lead": self.lead,
+            }
+        )
 
     def explain(self) -> str:
         """Describe how many labels can be the most probable one, by the margin at least.
@@ -112,17 +132,27 @@ class Argmaxable(Result):
         >>> print(argmaxable(head, rows=[1]).explain(), argmaxable(head).to_frame()["argmaxable"].tolist())
         Of 1 label asked, 1 can be the most probable one, 0 hardly can. ['tied', 'yes', 'tied', 'no', 'yes']
         """
-        labels = f"{counted(len(self.labels), 'label')} asked" if self.is_sample else f"{self.n_labels:,} labels"
+        labels = (
+            f"{counted(len(self.labels), 'label')} asked"
+            if self.is_sample
+            else f"{self.n_labels:,} labels"
+        )
         if 1 < self.n_can == len(self.labels):
             return f"All {labels} can be the most probable one."
-        tied = f", {self.n_tied:,} only together with an equal one" if self.n_tied else ""
+        tied = (
+            f", {self.n_tied:,} only together with an equal one" if self.n_tied else ""
+        )
         undecided = f", {self.n_undecided:,} are undecided" if self.n_undecided else ""
         rest = f"{self.n_cannot:,} hardly can{tied}{undecided}"
         return f"Of {labels}, {self.n_can:,} can be the most probable one, {rest}."
 
 
 def argmaxable(
-    model: FactorModel, *, rows: ArrayLike | None = None, margin: float = MARGIN, max_cells: int = MAX_CELLS
+    model: FactorModel,
+    *,
+    rows: ArrayLike | None = None,
+    margin: float = MARGIN,
+    max_cells: int = MAX_CELLS,
 ) -> Argmaxable:
     """Find which labels are strictly more probable than every other label for some input.
 
@@ -166,12 +196,18 @@ def argmaxable(
     Unargmaxable Classes in Theory but Rarely in Practice", ACL 2022.
     """
     require_model(model)
-    examined = np.arange(model.n_right) if rows is None else as_rows(rows, model.n_right)
+    examined = (
+        np.arange(model.n_right) if rows is None else as_rows(rows, model.n_right)
+    )
     return argmaxable_in(label_coordinates(model), model, examined, margin, max_cells)
 
 
 def argmaxable_in(
-    space: LabelCoordinates, model: FactorModel, rows: Indices, margin: float = MARGIN, max_cells: int = MAX_CELLS
+    space: LabelCoordinates,
+    model: FactorModel,
+    rows: Indices,
+    margin: float = MARGIN,
+    max_cells: int = MAX_CELLS,
 ) -> Argmaxable:
     """Answer `argmaxable` where the coordinates of the model's labels are at hand already."""
     # Equal labels never lead alone: one of each group competes, and its answer holds for all of them (as "tied").
@@ -181,7 +217,9 @@ def argmaxable_in(
     field = replace(space, twins=is_twin) if is_twin.any() else space
     pairs = np.column_stack([distinct, distinct])
     # A pair of one label with itself asks for an input that makes this label lead alone.
-    feasible = solve_feasibility(field, pairs, margin=margin, max_cells=max_cells, title="argmaxable labels")
+    feasible = solve_feasibility(
+        field, pairs, margin=margin, max_cells=max_cells, title="argmaxable labels"
+    )
     leads = (feasible.status == YES)[where]
     alone = ~np.isin(first[rows], first[is_twin])
     return Argmaxable(
@@ -234,8 +272,15 @@ class SharedHalves(Result):
     def to_frame(self) -> pd.DataFrame:
         """One row a pair: numbers, names, answer (yes, no, undecided) and lead."""
         (first, second), (name, other) = self.pairs.T, self.names.T
-        answer = np.where(self.can_share, WORDS[YES], np.where(self.decided, WORDS[NO], WORDS[OPEN]))
-        columns = {"first": first, "second": second, "first_name": name, "second_name": other}
+        answer = np.where(
+            self.can_share, WORDS[YES], np.where(self.decided, WORDS[NO], WORDS[OPEN])
+        )
+        columns = {
+            "first": first,
+            "second": second,
+            "first_name": name,
+            "second_name": other,
+        }
         return pd.DataFrame(columns | {"shared_half": answer, "lead": self.lead})
 
     def explain(self) -> str:
@@ -246,7 +291,11 @@ class SharedHalves(Result):
 
 
 def shared_halves(
-    model: FactorModel, pairs: ArrayLike, *, margin: float = MARGIN, max_cells: int = MAX_CELLS
+    model: FactorModel,
+    pairs: ArrayLike,
+    *,
+    margin: float = MARGIN,
+    max_cells: int = MAX_CELLS,
 ) -> SharedHalves:
     """Find which pairs of labels can share the probability ½/½, in the limit of large inputs.
 
@@ -285,10 +334,14 @@ def shared_halves(
     index = as_pairs(pairs, model.n_right, model.n_right)
     equal = index[index[:, 0] == index[:, 1]]
     if equal.size:
-        raise must_be("pairs", "of two different labels", f"label {equal[0, 0]} with itself")
+        raise must_be(
+            "pairs", "of two different labels", f"label {equal[0, 0]} with itself"
+        )
     # Far out only the rows count: along a direction t x logits grow with t, biases stay.
     space = label_coordinates(model).without_bias()
-    feasible = solve_feasibility(space, index, margin=margin, max_cells=max_cells, title="edges of the hull")
+    feasible = solve_feasibility(
+        space, index, margin=margin, max_cells=max_cells, title="edges of the hull"
+    )
     apart = _only_bias_differs(model, space.rows, index)
     return SharedHalves(
         pairs=index,
@@ -306,5 +359,8 @@ def _only_bias_differs(model: FactorModel, rows: Matrix, pairs: Indices) -> Flag
     first, second = pairs.T
     # Division by lengths makes parallel rows equal but for the last digits; rows as stored are equal or are not.
     rounding = 4 * np.finfo(rows.dtype).eps if "right" in model.link.unit_sides else 0.0
-    is_equal = np.abs(np.asarray(rows[first]) - np.asarray(rows[second])).max(axis=1) <= rounding
+    is_equal = (
+        np.abs(np.asarray(rows[first]) - np.asarray(rows[second])).max(axis=1)
+        <= rounding
+    )
     return np.asarray((model.right_bias[first] != model.right_bias[second]) & is_equal)

@@ -26,7 +26,12 @@ from embaudit.model import FactorModel
 from embaudit.model.drift import Drift, drift
 from embaudit.model.final_norm import FinalNorm
 from embaudit.movements.movement import QUERIES, share_of
-from embaudit.movements.neighbourhoods import LISTED, NearestChanged, Neighbourhood, by_name
+from embaudit.movements.neighbourhoods import (
+    LISTED,
+    NearestChanged,
+    Neighbourhood,
+    by_name,
+)
 from embaudit.movements.twins import copy_tolerance, twins
 from embaudit.softmax.coordinates import require_softmax
 from embaudit.softmax.label_sample import only_labels
@@ -77,9 +82,15 @@ class Convention:
             return rows
         if self.level:
             return Mapped(rows, self.rows, rows.shape[1])
-        gain = np.ones(rows.shape[1]) if self.gain is None else np.asarray(self.gain, dtype=np.float64)
+        gain = (
+            np.ones(rows.shape[1])
+            if self.gain is None
+            else np.asarray(self.gain, dtype=np.float64)
+        )
         return TransformedRows(
-            rows, StructuredLinearMap(gain), 0 * gain if self.centre is None else -self.centre * gain
+            rows,
+            StructuredLinearMap(gain),
+            0 * gain if self.centre is None else -self.centre * gain,
         )
 
     def bias(self, head: FactorModel, norm: FinalNorm) -> Vector | None:
@@ -95,7 +106,9 @@ class Convention:
         """Return the head of this form with the inputs that it has for some states."""
         inputs = norm.applied(states) if self.gain is None else norm.normalised(states)
         without = head.replace(left=None, objective=None)
-        return without.replace(left=inputs, right=self.of(head.right), right_bias=self.bias(head, norm))
+        return without.replace(
+            left=inputs, right=self.of(head.right), right_bias=self.bias(head, norm)
+        )
 
 
 def require_norm(head: FactorModel, norm: FinalNorm) -> None:
@@ -115,9 +128,15 @@ def require_norm(head: FactorModel, norm: FinalNorm) -> None:
     """
     require_softmax(head, "a final norm")
     if norm.width != head.rank:
-        raise must_be("a final norm", f"as wide as the head, {head.rank} dimensions", norm.width)
+        raise must_be(
+            "a final norm", f"as wide as the head, {head.rank} dimensions", norm.width
+        )
     if head.link.unit_sides:
-        raise must_be("a final norm", "given of a head that keeps the lengths of its rows", "one that divides by them")
+        raise must_be(
+            "a final norm",
+            "given of a head that keeps the lengths of its rows",
+            "one that divides by them",
+        )
 
 
 def folding(norm: FinalNorm) -> Gauge | None:
@@ -144,7 +163,11 @@ def conventions(head: FactorModel, norm: FinalNorm) -> tuple[Convention, ...]:
     """
     require_norm(head, norm)
     level = Convention("folded, less ones", norm.gain, level=True)
-    forms = [Convention("as stored"), Convention("folded", norm.gain), *([level] if norm.sums_to_zero else [])]
+    forms = [
+        Convention("as stored"),
+        Convention("folded", norm.gain),
+        *([level] if norm.sums_to_zero else []),
+    ]
     last = centred_form(head, norm)
     return (*forms, last) if last.centre is not None else tuple(forms)
 
@@ -152,7 +175,9 @@ def conventions(head: FactorModel, norm: FinalNorm) -> tuple[Convention, ...]:
 def centred_form(head: FactorModel, norm: FinalNorm) -> Convention:
     """Return the head folded, without what no state sees, and without the mean row where no probability shows it."""
     centre = head.right_side.outline.mean if "right" in head.free_shifts else None
-    return Convention("folded and centred", norm.gain, level=norm.sums_to_zero, centre=centre)
+    return Convention(
+        "folded and centred", norm.gain, level=norm.sums_to_zero, centre=centre
+    )
 
 
 N_STATES = 1_000
@@ -161,7 +186,12 @@ SEARCHED = 20_000_000
 """Cosines computed for each convention at most, from 50 labels on; all labels are asked where there are fewer."""
 CELLS = 2**35
 """Products computed for these at most, from 150 labels on."""
-STORED, FOLDED, LEVEL, CENTRED = "as stored", "folded", "folded, less ones", "folded and centred"
+STORED, FOLDED, LEVEL, CENTRED = (
+    "as stored",
+    "folded",
+    "folded, less ones",
+    "folded and centred",
+)
 EXAMPLES = 3
 """Labels whose neighbours are shown."""
 LOGITS = "logit cosines"
@@ -187,7 +217,15 @@ class ConventionDistance(Recorded):
     mean_abs: float
     """Mean |Δcos| over all pairs of the labels looked at."""
 
-    RECORD = ("nearest", "first_changed", "top_n", "top_n_changed", "mean_abs", "one=first", "other=second")
+    RECORD = (
+        "nearest",
+        "first_changed",
+        "top_n",
+        "top_n_changed",
+        "mean_abs",
+        "one=first",
+        "other=second",
+    )
 
 
 @dataclass(frozen=True)
@@ -228,13 +266,24 @@ class NormEvidence(Recorded):
     """A few labels with their neighbours as stored and in the form most reduced, those that change most first."""
 
     RECORD = (
-        *("ones", "n_copies", "apart", "kind=norm.kind", "condition_number=norm.condition_number", "shift=has_shift"),
+        *(
+            "ones",
+            "n_copies",
+            "apart",
+            "kind=norm.kind",
+            "condition_number=norm.condition_number",
+            "shift=has_shift",
+        ),
         *("n_labels=labels.__len__", "n_asked=queries.__len__", "drift=drift_of_forms"),
     )
 
     def between(self, first: str, second: str) -> ConventionDistance:
         """Return how far two conventions lie from each other."""
-        return next(distance for distance in self.apart if (distance.first, distance.second) == (first, second))
+        return next(
+            distance
+            for distance in self.apart
+            if (distance.first, distance.second) == (first, second)
+        )
 
     @property
     def has_shift(self) -> bool:
@@ -244,7 +293,10 @@ class NormEvidence(Recorded):
     @property
     def drift_of_forms(self) -> tuple[DriftOfForm, ...]:
         """Distance of the predictions of each form but the first from those of the head as stored."""
-        return tuple(DriftOfForm(form.name, drift) for form, drift in zip(self.forms[1:], self.drift, strict=True))
+        return tuple(
+            DriftOfForm(form.name, drift)
+            for form, drift in zip(self.forms[1:], self.drift, strict=True)
+        )
 
     @property
     def folded(self) -> ConventionDistance:
@@ -317,20 +369,33 @@ def norm_evidence(
     lists = {name: neighbours(x, n, rows=queries) for name, x in rows.items()}
     every = np.intersect1d(head.right_side.eligible_rows, head.right_side.directed)
     # Labels whose nearest one has another direction; all of them where there are none such.
-    single = np.flatnonzero(~(lists[STORED].cosines[:, 0] > 1 - copy_tolerance(head.right_side)))
+    single = np.flatnonzero(
+        ~(lists[STORED].cosines[:, 0] > 1 - copy_tolerance(head.right_side))
+    )
     single = single if len(single) else np.arange(len(queries))
     # A row may have no direction, hence no cosine, in one of them.
-    cosines = {name: unit @ unit.T for name, x in rows.items() for unit in [unit_rows(x[alive])]}
+    cosines = {
+        name: unit @ unit.T
+        for name, x in rows.items()
+        for unit in [unit_rows(x[alive])]
+    }
 
     def distance(first: str, second: str) -> ConventionDistance:
         """Compare two conventions: nearest labels without copies, longer lists, and all cosines of the panel."""
         before, after = lists[first].of(single), lists[second].of(single)
-        tie, change = tie_of(after.searched), np.abs(cosines[first] - cosines[second])[np.triu_indices(len(alive), 1)]
+        tie, change = (
+            tie_of(after.searched),
+            np.abs(cosines[first] - cosines[second])[np.triu_indices(len(alive), 1)],
+        )
         return ConventionDistance(
             first=first,
             second=second,
-            nearest=NearestChanged.of(before, after, exact=len(queries) == len(every), tie=tie),
-            first_changed=float((lists[first].indices[:, 0] != lists[second].indices[:, 0]).mean()),
+            nearest=NearestChanged.of(
+                before, after, exact=len(queries) == len(every), tie=tie
+            ),
+            first_changed=float(
+                (lists[first].indices[:, 0] != lists[second].indices[:, 0]).mean()
+            ),
             top_n=n,
             top_n_changed=1 - before.overlap(after, tie=tie),
             mean_abs=float(np.nanmean(change)) if np.isfinite(change).any() else 0.0,
@@ -352,7 +417,9 @@ def norm_evidence(
     return NormEvidence(
         norm=norm,
         forms=forms,
-        drift=tuple(drift(stored, other, condition_number=stretch) for other in equivalents),
+        drift=tuple(
+            drift(stored, other, condition_number=stretch) for other in equivalents
+        ),
         apart=tuple(distance(*names) for names in combinations(rows, 2)),
         labels=alive,
         queries=queries[single],
@@ -368,4 +435,10 @@ def _ones(folded: Matrix) -> float | None:
     x = np.asarray(folded, dtype=np.float64)
     mean = x.mean(axis=1, keepdims=True)
     rest = np.linalg.norm(x - mean, axis=1)
-    return float(np.median(np.sqrt(x.shape[1]) * np.abs(mean[rest > 0, 0]) / rest[rest > 0])) if rest.any() else None
+    return (
+        float(
+            np.median(np.sqrt(x.shape[1]) * np.abs(mean[rest > 0, 0]) / rest[rest > 0])
+        )
+        if rest.any()
+        else None
+    )

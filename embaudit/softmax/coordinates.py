@@ -35,7 +35,12 @@ def require_softmax(model: FactorModel, what: str) -> None:
     """Refuse a model that is no softmax head."""
     require_model(model)
     if not isinstance(model.link, Softmax):
-        raise must_be(what, "asked of a softmax head", f"a model with {model.link} link", "make it with from_softmax")
+        raise must_be(
+            what,
+            "asked of a softmax head",
+            f"a model with {model.link} link",
+            "make it with from_softmax",
+        )
 
 
 def of_ordinary_size(x: Matrix) -> Matrix:
@@ -50,7 +55,9 @@ def of_ordinary_size(x: Matrix) -> Matrix:
     if not largest or ORDINARY[0] <= largest <= ORDINARY[1]:
         return x
     # A power of two rounds nothing, and no answer depends on the scale of a head.
-    return frozen(np.ldexp(np.asarray(x, dtype=np.float64), -int(np.ceil(np.log2(largest)))))
+    return frozen(
+        np.ldexp(np.asarray(x, dtype=np.float64), -int(np.ceil(np.log2(largest))))
+    )
 
 
 def require_different(x: Matrix, what: str) -> None:
@@ -115,7 +122,9 @@ class LabelCoordinates:
     @cached_property
     def longest(self) -> float:
         """Length of the longest row as stored."""
-        return float((row_norms(self.rows) if self.lengths is None else self.lengths).max())
+        return float(
+            (row_norms(self.rows) if self.lengths is None else self.lengths).max()
+        )
 
     def weights(self, inputs: Floats) -> Floats:
         """Return `T x` of inputs, (k, m): what label rows are multiplied with."""
@@ -123,12 +132,21 @@ class LabelCoordinates:
 
     def slack(self, weights: Floats) -> Vector:
         """Bound how far quick logits of inputs may be off: `(k + 2) u ‖w‖ ‖T x‖`, with u the roundoff of float32."""
-        return np.asarray((self.rows.shape[1] + 2) * ROUNDOFF * self.longest * np.linalg.norm(weights, axis=0))
+        return np.asarray(
+            (self.rows.shape[1] + 2)
+            * ROUNDOFF
+            * self.longest
+            * np.linalg.norm(weights, axis=0)
+        )
 
     @property
     def competitors(self) -> Indices:
         """Labels that compete."""
-        return np.arange(self.n_labels) if self.twins is None else np.flatnonzero(~self.twins)
+        return (
+            np.arange(self.n_labels)
+            if self.twins is None
+            else np.flatnonzero(~self.twins)
+        )
 
     def without_bias(self) -> Self:
         """Return the coordinates far out, where the bias no longer counts."""
@@ -136,7 +154,9 @@ class LabelCoordinates:
 
     def of(self, labels: Indices) -> Floats:
         """Coordinates `(z, β)` of some labels, (m, r + 1)."""
-        z = (np.asarray(self.rows[labels], dtype=np.float64) - self.mean) @ self.whitening
+        z = (
+            np.asarray(self.rows[labels], dtype=np.float64) - self.mean
+        ) @ self.whitening
         return np.column_stack([z, self.residual[labels]])
 
     def logit_blocks(
@@ -148,10 +168,16 @@ class LabelCoordinates:
         float32, off by `slack` at most.
         """
         weights = self.weights(inputs) if weights is None else weights
-        middle, kind = self.mean @ weights, np.float32 if quick and self.is_long else np.float64
+        middle, kind = (
+            self.mean @ weights,
+            np.float32 if quick and self.is_long else np.float64,
+        )
 
         def logits(labels: slice) -> tuple[slice, Floats]:
-            values = np.asarray(np.asarray(self.rows[labels], dtype=kind) @ weights.astype(kind), dtype=np.float64)
+            values = np.asarray(
+                np.asarray(self.rows[labels], dtype=kind) @ weights.astype(kind),
+                dtype=np.float64,
+            )
             # (w − w̄) T x as w T x less w̄ T x: rows are multiplied as they are stored.
             values -= middle
             values += np.multiply.outer(self.residual[labels], inputs[:, -1])
@@ -160,7 +186,9 @@ class LabelCoordinates:
         yield from parallel_map(logits, row_blocks(*self.rows.shape), in_threads=True)
 
 
-def label_coordinates(model: FactorModel, *, summary: Moments | None = None) -> LabelCoordinates:
+def label_coordinates(
+    model: FactorModel, *, summary: Moments | None = None
+) -> LabelCoordinates:
     """Whiten the label rows of a softmax head, as it multiplies them, streamed.
 
     Parameters
@@ -188,10 +216,14 @@ def label_coordinates(model: FactorModel, *, summary: Moments | None = None) -> 
     lengths = model.right_side.norms if rows is model.right else None
     summary = moments(rows) if summary is None else summary
     whitening = np.sqrt(model.n_right) * _inverse_root(summary)
-    plain = LabelCoordinates(rows, summary.mean, frozen(whitening), np.zeros(model.n_right), lengths=lengths)
+    plain = LabelCoordinates(
+        rows, summary.mean, frozen(whitening), np.zeros(model.n_right), lengths=lengths
+    )
     if model.right_bias is None:
         return plain
-    return replace(plain, residual=frozen(_residual(plain, np.asarray(model.right_bias))))
+    return replace(
+        plain, residual=frozen(_residual(plain, np.asarray(model.right_bias)))
+    )
 
 
 def _inverse_root(summary: Moments) -> Matrix:
@@ -221,7 +253,11 @@ def _residual(space: LabelCoordinates, bias: Floats) -> Floats:
     for labels, block in float64_blocks(space.rows):
         residual[labels] = centred[labels] - (block - space.mean) @ fit
     spread = float(np.sqrt(np.mean(residual**2)))
-    return np.zeros_like(residual) if spread <= LINEAR * float(np.ptp(bias)) else residual / spread
+    return (
+        np.zeros_like(residual)
+        if spread <= LINEAR * float(np.ptp(bias))
+        else residual / spread
+    )
 
 
 EQUAL_WITHIN = 256 * np.finfo(np.float64).eps
@@ -241,17 +277,23 @@ def first_twins(space: LabelCoordinates, bias: Vector | None) -> Indices:
     >>> first_twins(label_coordinates(head), None).tolist()
     [0, 1, 0, 3]
     """
-    biases = np.zeros(space.n_labels) if bias is None else np.asarray(bias, dtype=np.float64)
+    biases = (
+        np.zeros(space.n_labels) if bias is None else np.asarray(bias, dtype=np.float64)
+    )
     level = float(np.abs(biases).max()) or 1.0
     # Logits of one random input of length √r, and the bias by another random number.
     direction = np.random.default_rng(0).standard_normal(space.rank)
     direction *= np.sqrt(space.rank) / np.linalg.norm(direction)
     keys = np.sqrt(2) * biases / level
-    for labels, logits in space.without_bias().logit_blocks(np.append(direction, 0.0)[None]):
+    for labels, logits in space.without_bias().logit_blocks(
+        np.append(direction, 0.0)[None]
+    ):
         keys[labels] += logits[:, 0]
     order = np.argsort(keys, kind="stable")
     # Equal rows differ by this at most once they are centred and whitened, by a map of orthogonal columns.
-    tolerance = float(EQUAL_WITHIN * space.longest * np.linalg.norm(space.whitening, axis=0).max())
+    tolerance = float(
+        EQUAL_WITHIN * space.longest * np.linalg.norm(space.whitening, axis=0).max()
+    )
     near = np.diff(keys[order]) <= np.sqrt(space.rank) * tolerance + 2 * EQUAL_WITHIN
     near &= np.abs(np.diff(biases[order])) <= EQUAL_WITHIN * level
     candidates = np.flatnonzero(near)
@@ -262,5 +304,7 @@ def first_twins(space: LabelCoordinates, bias: Vector | None) -> Indices:
     # Each run of labels that are near one another is called by its smallest number.
     begins = np.concatenate([[0], np.flatnonzero(~near) + 1])
     first = np.empty(len(order), dtype=np.intp)
-    first[order] = np.repeat(np.minimum.reduceat(order, begins), np.diff(np.append(begins, len(order))))
+    first[order] = np.repeat(
+        np.minimum.reduceat(order, begins), np.diff(np.append(begins, len(order)))
+    )
     return first

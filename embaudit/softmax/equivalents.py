@@ -39,7 +39,16 @@ class EquivalentHead(Recorded):
     gauge: Gauge | None = None
     """The gauge itself."""
 
-    RECORD = ("name", "kind", "condition_number", "shift", "change", "tolerance", "ok", "*=movement")
+    RECORD = (
+        "name",
+        "kind",
+        "condition_number",
+        "shift",
+        "change",
+        "tolerance",
+        "ok",
+        "*=movement",
+    )
 
     @property
     def ok(self) -> bool:
@@ -117,7 +126,11 @@ class HeadProbe:
         rng: np.random.Generator,
     ) -> None:
         self.panel, self.sample = panel, DriftSample(panel.model, {})
-        sizes: dict[str, Any] = {"n_pairs": n_pairs, "n_neighbours": n_neighbours, "n_lists": n_lists}
+        sizes: dict[str, Any] = {
+            "n_pairs": n_pairs,
+            "n_neighbours": n_neighbours,
+            "n_lists": n_lists,
+        }
         self.probe = MovementProbe(panel.model, ["right"], rng=rng, **sizes)
 
     def measure(self, made: EquivalentModel) -> EquivalentHead:

@@ -65,9 +65,16 @@ def nearest_point(corners: Floats) -> tuple[Floats, Vector]:
     lengths = np.linalg.norm(corners, axis=1)
     size = float(lengths.max()) or 1.0
     # Of fewer corners than dimensions a triangle tells as much, in less time.
-    columns = corners.T if len(corners) > corners.shape[1] else np.linalg.qr(corners.T, mode="r")
+    columns = (
+        corners.T
+        if len(corners) > corners.shape[1]
+        else np.linalg.qr(corners.T, mode="r")
+    )
     try:
-        weights, _ = nnls(np.vstack([columns, np.full(len(corners), size)]), np.append(np.zeros(len(columns)), size))
+        weights, _ = nnls(
+            np.vstack([columns, np.full(len(corners), size)]),
+            np.append(np.zeros(len(columns)), size),
+        )
     except RuntimeError:
         weights = (np.arange(len(corners)) == np.argmin(lengths)).astype(float)
     # Weights in proportion: the least-squares sum is below 1 by what `‖p‖` adds to the residual.
@@ -116,12 +123,20 @@ def best_lead(differences: Floats) -> tuple[float, Floats]:
         bounds=(0, None),
         method="highs-ds",
         # Such dense programs have nothing to simplify: looking for it took two thirds of the time.
-        options={"presolve": False, "primal_feasibility_tolerance": 1e-9, "dual_feasibility_tolerance": 1e-9},
+        options={
+            "presolve": False,
+            "primal_feasibility_tolerance": 1e-9,
+            "dual_feasibility_tolerance": 1e-9,
+        },
     )
     if solution.status != 0:
-        raise InputError(f"the linear program of a label must be solvable; got {solution.message}; check the input.")
+        raise InputError(
+            f"the linear program of a label must be solvable; got {solution.message}; check the input."
+        )
     upward = max(0.0, -float(solution.ineqlin.marginals[0])) if has_bias else 0.0
-    return max(0.0, float(solution.fun or 0)), np.append(solution.eqlin.marginals[:-1], upward)
+    return max(0.0, float(solution.fun or 0)), np.append(
+        solution.eqlin.marginals[:-1], upward
+    )
 
 
 MARGIN = 1e-6
@@ -167,19 +182,28 @@ class _Leaders:
     @classmethod
     def of(cls, space: LabelCoordinates, members: Indices) -> _Leaders:
         first = space.of(members[:, 0])
-        second = first if (members[:, 0] == members[:, 1]).all() else space.of(members[:, 1])
+        second = (
+            first if (members[:, 0] == members[:, 1]).all() else space.of(members[:, 1])
+        )
         ends, difference = np.stack([first, second]), second - first
         length = np.linalg.norm(difference, axis=1, keepdims=True)
         # Equal rows differ by the rounding of their coordinates, which is no direction.
         is_pair = length > 1e-12 * np.linalg.norm(ends, axis=2).sum(axis=0)[:, None]
-        return cls(space, members, ends, np.divide(difference, length, out=np.zeros_like(difference), where=is_pair))
+        return cls(
+            space,
+            members,
+            ends,
+            np.divide(difference, length, out=np.zeros_like(difference), where=is_pair),
+        )
 
     def __len__(self) -> int:
         return len(self.members)
 
     def take(self, which: NDArray[np.generic]) -> _Leaders:
         """Select some, by numbers or flags."""
-        return _Leaders(self.space, self.members[which], self.ends[:, which], self.tie[which])
+        return _Leaders(
+            self.space, self.members[which], self.ends[:, which], self.tie[which]
+        )
 
     @property
     def n_rivals(self) -> int:
@@ -198,7 +222,9 @@ class _Leaders:
         # Tied leaders have one logit, so that the middle of both stands for them; the part along the tie is 0 for such
         # inputs.
         differences = self.ends[:, i].mean(axis=0) - self.space.of(labels)
-        return np.asarray(differences - np.outer(differences @ self.tie[i], self.tie[i]))
+        return np.asarray(
+            differences - np.outer(differences @ self.tie[i], self.tie[i])
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,11 +244,18 @@ class _Gaps:
     def lead(self) -> Floats:
         """Share of the smallest gap in the largest, 0 where the leaders do not lead, tied."""
         is_won = (self.least > self.slack) & np.isfinite(self.largest)
-        return np.divide(self.least, self.largest, out=np.zeros(len(self.least)), where=is_won)
+        return np.divide(
+            self.least, self.largest, out=np.zeros(len(self.least)), where=is_won
+        )
 
 
 def solve_feasibility(
-    space: LabelCoordinates, members: Indices, *, margin: float = MARGIN, max_cells: int = MAX_CELLS, title: str
+    space: LabelCoordinates,
+    members: Indices,
+    *,
+    margin: float = MARGIN,
+    max_cells: int = MAX_CELLS,
+    title: str,
 ) -> Feasibility:
     """Decide for labels, or pairs of labels, whether some input makes them lead all others.
 
@@ -242,21 +275,31 @@ def solve_feasibility(
     if not is_number(margin) or not 0 < margin < 1:
         raise must_be("margin", "a share between 0 and 1", repr(margin))
     as_count(max_cells, "max_cells")
-    result = Feasibility(np.full(len(members), OPEN, dtype=np.int8), np.zeros(len(members)))
+    result = Feasibility(
+        np.full(len(members), OPEN, dtype=np.int8), np.zeros(len(members))
+    )
     if space.is_simplex:
         return Feasibility(np.full_like(result.status, YES), np.ones_like(result.lead))
     for start in range(0, len(members), CHUNK):
         chunk = slice(start, start + CHUNK)
         # Views of the result: what certificates settle is written into it.
-        leaders, status, lead = _Leaders.of(space, members[chunk]), result.status[chunk], result.lead[chunk]
+        leaders, status, lead = (
+            _Leaders.of(space, members[chunk]),
+            result.status[chunk],
+            result.lead[chunk],
+        )
         inputs = _by_nearest_points(leaders, margin, status, lead)
         rest = np.flatnonzero(status == OPEN)
         for i in track(rest, title, len(rest)) if len(rest) else ():
-            status[i], lead[i] = _by_programs(leaders.take(np.array([i])), inputs[i], margin, max_cells)
+            status[i], lead[i] = _by_programs(
+                leaders.take(np.array([i])), inputs[i], margin, max_cells
+            )
     return result
 
 
-def _by_nearest_points(leaders: _Leaders, margin: float, status: NDArray[np.int8], lead: Floats) -> Floats:
+def _by_nearest_points(
+    leaders: _Leaders, margin: float, status: NDArray[np.int8], lead: Floats
+) -> Floats:
     """Settle leaders by their own directions, then by nearest points; return the last input of each."""
     space, inputs = leaders.space, leaders.allowed(leaders.ends.mean(axis=0))
     rest, corners = np.arange(len(leaders)), [inputs[:0]] * len(leaders)
@@ -266,9 +309,16 @@ def _by_nearest_points(leaders: _Leaders, margin: float, status: NDArray[np.int8
         some = leaders.take(rest)
         gaps = _gaps(some, inputs[rest], leaders.n_rivals)
         # An input that leads all labels by the margin is a proof of YES.
-        status[rest], lead[rest] = np.where(gaps.lead > margin, YES, OPEN), np.where(gaps.lead > margin, gaps.lead, 0)
+        status[rest], lead[rest] = (
+            np.where(gaps.lead > margin, YES, OPEN),
+            np.where(gaps.lead > margin, gaps.lead, 0),
+        )
         is_open = status[rest] == OPEN
-        rest, corners, closest = rest[is_open], list(compress(corners, is_open)), gaps.closest[is_open]
+        rest, corners, closest = (
+            rest[is_open],
+            list(compress(corners, is_open)),
+            gaps.closest[is_open],
+        )
         if turn == n_rounds or not len(rest):
             break
         for place, i in enumerate(rest):
@@ -276,7 +326,9 @@ def _by_nearest_points(leaders: _Leaders, margin: float, status: NDArray[np.int8
             entering = leaders.differences(i, labels)
             # The point of the rivals' hull nearest to the origin is the best input against them, and its length bounds
             # every lead: a proof of NO. Corners that it does not need are dropped, or hulls would grow with each round.
-            inputs[i], bound, corners[place] = _nearest(space, np.vstack([corners[place], entering]))
+            inputs[i], bound, corners[place] = _nearest(
+                space, np.vstack([corners[place], entering])
+            )
             status[i] = NO if bound <= margin else OPEN
         inputs[rest] = leaders.take(rest).allowed(inputs[rest])
         is_open = status[rest] == OPEN
@@ -284,10 +336,14 @@ def _by_nearest_points(leaders: _Leaders, margin: float, status: NDArray[np.int8
     return inputs
 
 
-def _nearest(space: LabelCoordinates, differences: Floats) -> tuple[Floats, float, Floats]:
+def _nearest(
+    space: LabelCoordinates, differences: Floats
+) -> tuple[Floats, float, Floats]:
     """Find the nearest point of a hull, the bound it puts on every lead, and the corners that it needs."""
     # With a bias inputs have τ >= 0: one more corner, along τ, stands for that.
-    upward = np.eye(1, differences.shape[1], differences.shape[1] - 1)[: int(space.residual.any())]
+    upward = np.eye(1, differences.shape[1], differences.shape[1] - 1)[
+        : int(space.residual.any())
+    ]
     point, weights = nearest_point(np.vstack([upward, differences]))
     # All weights sum to 1, that of τ among them. With Σ over the others the gap of an input x to the next label is at
     # most `‖p‖ ‖x‖ / Σ`, and its gap to the last at least `2 ‖x‖`.
@@ -296,16 +352,23 @@ def _nearest(space: LabelCoordinates, differences: Floats) -> tuple[Floats, floa
     return point, bound, differences[own > 0]
 
 
-def _by_programs(leaders: _Leaders, point: Floats, margin: float, max_cells: int) -> tuple[int, float]:
+def _by_programs(
+    leaders: _Leaders, point: Floats, margin: float, max_cells: int
+) -> tuple[int, float]:
     """Solve linear programs over more and more labels until one settles the leaders or the next is too large."""
     space = leaders.space
     room, size = max_cells // len(point), 2 * len(point)
     # Over no more labels than dimensions, inputs have any gaps: nearest points come further.
     if room <= space.rank:
         return OPEN, 0.0
-    entrants, rivals = np.zeros(0, dtype=np.intp), np.setdiff1d(space.competitors, leaders.members)
+    entrants, rivals = (
+        np.zeros(0, dtype=np.intp),
+        np.setdiff1d(space.competitors, leaders.members),
+    )
     while True:
-        gaps = _gaps(leaders, point[None], min(max(size, len(entrants)), room, space.n_labels))
+        gaps = _gaps(
+            leaders, point[None], min(max(size, len(entrants)), room, space.n_labels)
+        )
         if gaps.lead[0] > margin:
             return YES, float(gaps.lead[0])
         new = np.setdiff1d(np.intersect1d(gaps.closest, rivals), entrants)
@@ -332,13 +395,21 @@ def _gaps(leaders: _Leaders, inputs: Floats, n_closest: int) -> _Gaps:
     # Float32 decides all leads but those within its rounding of the margin; these are computed again in float64.
     doubtful = np.flatnonzero(np.abs(gaps.least + off) <= off + MARGIN * gaps.largest)
     if len(doubtful):
-        exact = _compared(leaders.take(doubtful), inputs[doubtful], n_closest, weights[:, doubtful], quick=False)
+        exact = _compared(
+            leaders.take(doubtful),
+            inputs[doubtful],
+            n_closest,
+            weights[:, doubtful],
+            quick=False,
+        )
         for name, values in vars(exact).items():
             getattr(gaps, name)[doubtful] = values
     return gaps
 
 
-def _compared(leaders: _Leaders, inputs: Floats, n_closest: int, weights: Floats, *, quick: bool) -> _Gaps:
+def _compared(
+    leaders: _Leaders, inputs: Floats, n_closest: int, weights: Floats, *, quick: bool
+) -> _Gaps:
     """Pass over every label; the leaders' own logit is the smaller of the two.
 
     No search for neighbours: logits are inner products, whose largest are sought as well as the smallest.
@@ -348,7 +419,9 @@ def _compared(leaders: _Leaders, inputs: Floats, n_closest: int, weights: Floats
     best, lowest = TopK(m, n_closest), np.full(m, np.inf)
     for labels, logits in space.logit_blocks(inputs, weights=weights, quick=quick):
         tile = np.ascontiguousarray(logits.T)
-        which, column = np.nonzero((leaders.members >= labels.start) & (leaders.members < labels.stop))
+        which, column = np.nonzero(
+            (leaders.members >= labels.start) & (leaders.members < labels.stop)
+        )
         tile[which, leaders.members[which, column] - labels.start] = np.nan
         if space.twins is not None:
             tile[:, space.twins[labels]] = np.nan

@@ -41,10 +41,20 @@ class ProjectorCosines(Result):
     rank: int
     """Affine rank r: dimensions that the differences of labels span."""
 
-    RECORD = ("n_labels", "rank", "labels_per_dimension", "degenerate", "thin", "typical", "warning")
+    RECORD = (
+        "n_labels",
+        "rank",
+        "labels_per_dimension",
+        "degenerate",
+        "thin",
+        "typical",
+        "warning",
+    )
 
     def __repr__(self) -> str:
-        state = "degenerate" if self.degenerate else "thin" if self.thin else "informative"
+        state = (
+            "degenerate" if self.degenerate else "thin" if self.thin else "informative"
+        )
         return f"ProjectorCosines({counted(len(self.pairs), 'pair')}, V/k = {self.labels_per_dimension:.3g}, {state})"
 
     @property
@@ -138,7 +148,9 @@ def projector_cosines(model: FactorModel, *, pairs: ArrayLike) -> ProjectorCosin
     array([-1., nan])
     """
     require_model(model)
-    return projector_cosines_in(label_coordinates(model), as_pairs(pairs, model.n_right, model.n_right))
+    return projector_cosines_in(
+        label_coordinates(model), as_pairs(pairs, model.n_right, model.n_right)
+    )
 
 
 def projector_cosines_in(space: LabelCoordinates, pairs: Indices) -> ProjectorCosines:
@@ -152,10 +164,17 @@ def projector_cosines_in(space: LabelCoordinates, pairs: Indices) -> ProjectorCo
     size = float(np.linalg.norm(space.mean) + np.abs(space.rows[wanted]).max())
     size *= float(np.linalg.norm(space.whitening, axis=0).max())
     z[np.linalg.norm(z, axis=1) <= 64 * np.finfo(float).eps * size] = 0
-    return ProjectorCosines(pairs, pair_cosines(z, z, where.reshape(pairs.shape)), space.n_labels, space.rank)
+    return ProjectorCosines(
+        pairs,
+        pair_cosines(z, z, where.reshape(pairs.shape)),
+        space.n_labels,
+        space.rank,
+    )
 
 
-def logit_cosines(model: FactorModel, *, pairs: ArrayLike, inputs: ArrayLike | None = None) -> Floats:
+def logit_cosines(
+    model: FactorModel, *, pairs: ArrayLike, inputs: ArrayLike | None = None
+) -> Floats:
     """Compute the cosine of the double-centred logits of pairs of labels over a set of inputs.
 
     The logits of n inputs and V labels, less their mean over labels (which no probability shows) and less their
@@ -201,5 +220,9 @@ def logit_cosines(model: FactorModel, *, pairs: ArrayLike, inputs: ArrayLike | N
         )
     require_different(model.left, "inputs")
     require_different(model.right, "label rows")
-    sized = model.replace(link="softmax", left=of_ordinary_size(model.left), right=of_ordinary_size(model.right))
+    sized = model.replace(
+        link="softmax",
+        left=of_ordinary_size(model.left),
+        right=of_ordinary_size(model.right),
+    )
     return identified_cosines(sized, role="right", pairs=pairs)

@@ -117,18 +117,28 @@ def probe_inputs(model: FactorModel, n: int = N_PROBES, *, rng: RNG = 0) -> Floa
     """
     require_softmax(model, "probe inputs")
     require_ordinary_size(model)
-    return _probes(model.right_side.moments, as_count(n, "n", most=MOST_COUNT), as_generator(rng))
+    return _probes(
+        model.right_side.moments, as_count(n, "n", most=MOST_COUNT), as_generator(rng)
+    )
 
 
 def _probes(summary: Moments, n: int, rng: np.random.Generator) -> Floats:
     distance = float(np.linalg.norm(summary.centred_root)) / np.sqrt(summary.n_rows)
     # Rows that are equal lie apart by the rounding of their mean.
-    scale = LOGIT_SPREAD / distance if distance > AT_MEAN * float(np.linalg.norm(summary.mean)) else 1.0
+    scale = (
+        LOGIT_SPREAD / distance
+        if distance > AT_MEAN * float(np.linalg.norm(summary.mean))
+        else 1.0
+    )
     return scale * rng.standard_normal((n, len(summary.mean)))
 
 
 def make_panel(
-    model: FactorModel, n_labels: int, rng: np.random.Generator, *, include: Sequence[int] = ()
+    model: FactorModel,
+    n_labels: int,
+    rng: np.random.Generator,
+    *,
+    include: Sequence[int] = (),
 ) -> LabelSample:
     """Choose up to `n_labels` labels that have a direction, and inputs; sums over all rows are streamed.
 
@@ -139,23 +149,41 @@ def make_panel(
     require_different(model.right, "label rows")
     side = model.right_side
     # What a bias has beside the rows is found by all of them.
-    norms, summary = side.norms, side.outline if model.right_bias is None else side.moments
+    norms, summary = (
+        side.norms,
+        side.outline if model.right_bias is None else side.moments,
+    )
     alive = np.flatnonzero((norms > 0) & _are_away(model.right, norms, summary.mean))
     if len(norms) == 2 and not norms.all():
         remedy = "a binary head is rows 0 and w, and has no cosine to audit"
-        raise must_be("a head of two labels", "one of two rows with a direction", "a row of zeros", remedy)
+        raise must_be(
+            "a head of two labels",
+            "one of two rows with a direction",
+            "a row of zeros",
+            remedy,
+        )
     if len(alive) < 2:
-        raise must_be("a head", "one of at least two labels with a direction", f"{len(alive)} of {len(norms)}")
+        raise must_be(
+            "a head",
+            "one of at least two labels with a direction",
+            f"{len(alive)} of {len(norms)}",
+        )
     if len(include) not in (0, 2) or not all(map(is_integer, include)):
         raise must_be("pair", "two row numbers", tuple(include))
     if not np.isin(include, alive).all():
-        needed = f"rows from 0 to {len(norms) - 1} that are neither zero nor the mean row"
+        needed = (
+            f"rows from 0 to {len(norms) - 1} that are neither zero nor the mean row"
+        )
         raise must_be("pair", needed, tuple(include))
     eligible = np.intersect1d(alive, model.right_side.eligible_rows)
     # Two labels make the first pair: with fewer left, those set aside serve as well.
     eligible = eligible if len(eligible) > 1 else alive
     # Without replacement, and labels keep the order of the head.
-    drawn = eligible if len(eligible) <= n_labels else rng.choice(eligible, n_labels, replace=False)
+    drawn = (
+        eligible
+        if len(eligible) <= n_labels
+        else rng.choice(eligible, n_labels, replace=False)
+    )
     labels = np.union1d(drawn, np.asarray(include, dtype=np.intp))
     return LabelSample(
         labels=labels,
@@ -186,11 +214,17 @@ def only_labels(model: FactorModel, labels: Indices) -> FactorModel:
     return panel if called else panel.replace(right_ids=labels)
 
 
-def _with_inputs(head: FactorModel, summary: Moments, rng: np.random.Generator) -> FactorModel:
+def _with_inputs(
+    head: FactorModel, summary: Moments, rng: np.random.Generator
+) -> FactorModel:
     """Bring a head to float64 and to few inputs: some of its own, or drawn ones."""
     if head.left is not None:
         head = head.take(left=sample_rows(head.n_left, N_PROBES, rng))
-    inputs = _probes(summary, N_PROBES, rng) if head.left is None else np.asarray(head.left, dtype=np.float64)
+    inputs = (
+        _probes(summary, N_PROBES, rng)
+        if head.left is None
+        else np.asarray(head.left, dtype=np.float64)
+    )
     return head.replace(left=inputs, right=np.asarray(head.right, dtype=np.float64))
 
 
@@ -203,7 +237,11 @@ def most_alike(panel: LabelSample) -> tuple[int, int]:
     x, groups = panel.model.right, twins(panel.model)
     everyone = np.arange(len(x))
     # First labels without duplicates below .995, then one of each group, then any below a cosine of 1.
-    tried = (np.flatnonzero(groups.alone), TELLING), (np.unique(groups.first), 1), (everyone, 1 - ONE_DIRECTION)
+    tried = (
+        (np.flatnonzero(groups.alone), TELLING),
+        (np.unique(groups.first), 1),
+        (everyone, 1 - ONE_DIRECTION),
+    )
     for rows, below in tried:
         pair = _nearest_pair(x[rows], below) if len(rows) > 1 else None
         if pair is not None:
@@ -223,19 +261,28 @@ def _nearest_pair(x: Matrix, below: float) -> tuple[int, int] | None:
         n *= 4
     row, column = np.unravel_index(int(np.argmax(cosines)), cosines.shape)
     other = int(nearest.indices[row, column])
-    return (min(int(row), other), max(int(row), other)) if np.isfinite(cosines).any() else None
+    return (
+        (min(int(row), other), max(int(row), other))
+        if np.isfinite(cosines).any()
+        else None
+    )
 
 
 def _are_away(x: Matrix, norms: Vector, mean: Vector) -> Flags:
     """Flag rows that lie apart from the mean; the distance of one that is longer or shorter need not be computed."""
     length = float(np.linalg.norm(mean))
     # ‖w − w̄‖ >= |‖w‖ − ‖w̄‖|: only rows about as long as the mean can lie at it.
-    alike = np.flatnonzero(np.abs(norms - length) <= SURELY * AT_MEAN * np.maximum(norms, length))
+    alike = np.flatnonzero(
+        np.abs(norms - length) <= SURELY * AT_MEAN * np.maximum(norms, length)
+    )
     away = np.ones(len(norms), dtype=bool)
 
     def fill(block: slice) -> None:
         rows = alike[block]
-        away[rows] = row_norms(np.asarray(x[rows], dtype=np.float64) - mean) > AT_MEAN * norms[rows]
+        away[rows] = (
+            row_norms(np.asarray(x[rows], dtype=np.float64) - mean)
+            > AT_MEAN * norms[rows]
+        )
 
     list(parallel_map(fill, row_blocks(len(alike), x.shape[1]), in_threads=True))
     return away

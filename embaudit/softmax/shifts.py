@@ -12,7 +12,12 @@ from embaudit.linalg.nearest import list_length, neighbours
 from embaudit.linalg.pairs import draw_pairs, n_pairs, pair_cosines
 from embaudit.linalg.transformed_rows import Rows, with_shift
 from embaudit.model import FactorModel
-from embaudit.movements.neighbourhoods import LISTED, NearestChanged, Neighbourhood, by_name
+from embaudit.movements.neighbourhoods import (
+    LISTED,
+    NearestChanged,
+    Neighbourhood,
+    by_name,
+)
 from embaudit.movements.twins import once, standing_rows, twins
 from embaudit.ranges.translation import shifts_to_reach
 from embaudit.softmax.label_sample import LabelSample
@@ -59,13 +64,19 @@ class ShiftSummary:
     """Pairs with the longest."""
 
 
-def panel_pairs(panel: LabelSample, size: int, rng: np.random.Generator) -> tuple[Indices, bool]:
+def panel_pairs(
+    panel: LabelSample, size: int, rng: np.random.Generator
+) -> tuple[Indices, bool]:
     """All pairs of the panel, or `size` drawn ones, and whether they are all pairs of the head."""
     count = len(panel.labels)
-    return draw_pairs(count, size, rng=rng), n_pairs(count) <= size and not panel.is_sample
+    return draw_pairs(count, size, rng=rng), n_pairs(
+        count
+    ) <= size and not panel.is_sample
 
 
-def shift_summaries(panel: LabelSample, pairs: Indices, *, exact: bool) -> tuple[ShiftSummary, ...]:
+def shift_summaries(
+    panel: LabelSample, pairs: Indices, *, exact: bool
+) -> tuple[ShiftSummary, ...]:
     """Summarise the shifts of pairs of the panel for each target; in one dimension cosines are signs, so none."""
     rows = np.asarray(panel.model.right, dtype=np.float64)
     if rows.shape[1] < 2:
@@ -85,7 +96,13 @@ def shift_summaries(panel: LabelSample, pairs: Indices, *, exact: bool) -> tuple
 
 
 def _summary(
-    panel: LabelSample, pairs: Indices, cosines: Floats, shifts: Floats, target: float, *, exact: bool
+    panel: LabelSample,
+    pairs: Indices,
+    cosines: Floats,
+    shifts: Floats,
+    target: float,
+    *,
+    exact: bool,
 ) -> ShiftSummary:
     """Summarise the shortest shifts of all pairs to one target, with the easiest and the hardest pairs."""
     # Equal rows need an infinite shift for anything but a cosine of 1: counted apart, in no quantile.
@@ -96,7 +113,9 @@ def _summary(
     def shown(which: Indices) -> tuple[PairShift, ...]:
         return tuple(
             PairShift((str(names[i]), str(names[j])), float(cosine), float(shift))
-            for (i, j), cosine, shift in zip(pairs[which], cosines[which], shifts[which], strict=True)
+            for (i, j), cosine, shift in zip(
+                pairs[which], cosines[which], shifts[which], strict=True
+            )
         )
 
     reached = shifts[movable]
@@ -105,7 +124,9 @@ def _summary(
         n_pairs=len(movable),
         n_fixed=len(pairs) - len(movable),
         exact=exact,
-        quantiles={level: float(np.quantile(reached, level)) for level in QUANTILES} if len(movable) else {},
+        quantiles={level: float(np.quantile(reached, level)) for level in QUANTILES}
+        if len(movable)
+        else {},
         within_one=float(np.mean(reached <= 1)) if len(movable) else 0.0,
         easiest=shown(order[:N_SHOWN]),
         hardest=shown(order[::-1][:N_SHOWN]),
@@ -156,10 +177,23 @@ def neighbour_change(
     n = list_length(n, len(once(model.right_side.directed, first)))
     if n < 1:  # all labels are copies of one
         nothing = float("nan")
-        return NeighbourChange(len(labels), exact, nothing, nothing, nothing, 0, nothing, (), tuple(labels.tolist()))
+        return NeighbourChange(
+            len(labels),
+            exact,
+            nothing,
+            nothing,
+            nothing,
+            0,
+            nothing,
+            (),
+            tuple(labels.tolist()),
+        )
     versions: tuple[Rows, ...] = (model.right, with_shift(model.right, shift))
     before, after = (neighbours(x, n, rows=labels, first=first) for x in versions)
-    nearest, changed = NearestChanged.of(before, after, exact=exact), 1 - before.overlap(after)
+    nearest, changed = (
+        NearestChanged.of(before, after, exact=exact),
+        1 - before.overlap(after),
+    )
     lost = np.count_nonzero((before.indices >= 0) & ~before.kept_in(after), axis=1)
     other = ~before.first(1).kept_in(after.first(1))[:, 0]
     # Examples: labels without duplicates first, then by neighbours lost; a changed nearest one counts once more.
@@ -168,5 +202,13 @@ def neighbour_change(
     examples = by_name(model.names("right"), *shown, first=copies.first, most=LISTED)
     compared = tuple(labels.tolist())
     return NeighbourChange(
-        len(labels), exact, nearest.share, nearest.ci_low, nearest.ci_high, n, changed, examples, compared
+        len(labels),
+        exact,
+        nearest.share,
+        nearest.ci_low,
+        nearest.ci_high,
+        n,
+        changed,
+        examples,
+        compared,
     )

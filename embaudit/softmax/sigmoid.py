@@ -58,7 +58,10 @@ class LabelCombinations(Result):
 
 
 def label_combinations(
-    model: FactorModel, *, margin: float = MARGIN, max_combinations: int = MAX_COMBINATIONS
+    model: FactorModel,
+    *,
+    margin: float = MARGIN,
+    max_combinations: int = MAX_COMBINATIONS,
 ) -> LabelCombinations:
     """List the label combinations that a sigmoid head can predict.
 
@@ -105,8 +108,14 @@ def label_combinations(
     as_count(max_combinations, "max_combinations")
     # One region to begin with: all inputs, of which `(0, 1)` is one; each label cuts those that its hyperplane meets.
     regions = [(np.zeros(0), np.append(np.zeros(rows.shape[1] - 1), 1.0))]
-    for label in track(range(len(rows)), "enumerating combinations of labels", len(rows)):
-        regions = [child for signs, x in regions for child in _cut(rows[: label + 1], signs, x, margin)]
+    for label in track(
+        range(len(rows)), "enumerating combinations of labels", len(rows)
+    ):
+        regions = [
+            child
+            for signs, x in regions
+            for child in _cut(rows[: label + 1], signs, x, margin)
+        ]
         if len(regions) > max_combinations:
             raise must_be(
                 "the number of label combinations",
@@ -125,10 +134,14 @@ def lifted_rows(model: FactorModel) -> Floats:
     bias = np.full(model.n_right, model.offset)
     if model.right_bias is not None:
         bias = bias + model.right_bias
-    return unit_rows(np.column_stack([np.asarray(model.right, dtype=np.float64), bias]), none=0)
+    return unit_rows(
+        np.column_stack([np.asarray(model.right, dtype=np.float64), bias]), none=0
+    )
 
 
-def _cut(rows: Floats, signs: Floats, x: Floats, margin: float) -> list[tuple[Floats, Floats]]:
+def _cut(
+    rows: Floats, signs: Floats, x: Floats, margin: float
+) -> list[tuple[Floats, Floats]]:
     """Split a region by the last row's hyperplane; return the sides that exist, each with an input."""
     children = []
     for sign in (1.0, -1.0):
@@ -136,7 +149,11 @@ def _cut(rows: Floats, signs: Floats, x: Floats, margin: float) -> list[tuple[Fl
         differences = signed[:, None] * rows
         distances = differences @ x
         # The input of the region lies in one of the sides, which needs no program.
-        lead, inside = (1.0, x) if distances.min() > margin * distances.max() else best_lead(differences)
+        lead, inside = (
+            (1.0, x)
+            if distances.min() > margin * distances.max()
+            else best_lead(differences)
+        )
         if lead > margin:
             children.append((signed, inside))
     return children

@@ -1,7 +1,11 @@
 """Closed-form matrix factorisations of the Netflix paper and the truncated SVD they rest on."""
 
 from embaudit.solvers.factor_penalty import FactorPenaltyMF, factor_objective
-from embaudit.solvers.product_penalty import RESCALINGS, ProductPenaltyMF, product_objective
+from embaudit.solvers.product_penalty import (
+    RESCALINGS,
+    ProductPenaltyMF,
+    product_objective,
+)
 from embaudit.solvers.svd import TruncatedSVD, truncated_svd
 
 __all__ = [

@@ -109,7 +109,12 @@ class FactorPenaltyMF(LinearEmbedding):
         """Compute the lengths of the columns of A and B, h^½ σ^-½ and (σ h)^½."""
         if self.alpha >= sigma[0]:
             allowed = f"below the largest singular value of X, σ₁ = {sigma[0]:.6g}"
-            raise must_be("alpha", allowed, self.alpha, "every factor would be zero: choose a smaller one")
+            raise must_be(
+                "alpha",
+                allowed,
+                self.alpha,
+                "every factor would be zero: choose a smaller one",
+            )
         # The least ‖P‖² + ‖B‖² of a product P Bᵀ is twice its nuclear norm: α comes off each singular value of X, and
         # those below it vanish. P and B share what is left evenly, √(σ − α) each; A = P / σ (Section 2.3).
         left, right = np.zeros_like(sigma), np.zeros_like(sigma)
@@ -123,4 +128,8 @@ class FactorPenaltyMF(LinearEmbedding):
     def symmetry(self) -> Orthogonal | GeneralLinear:
         """Rotations of the effective rank; without a penalty (α = 0) every invertible change."""
         check_is_fitted(self)
-        return Orthogonal(self.effective_rank_) if self.alpha > 0 else GeneralLinear(self.effective_rank_)
+        return (
+            Orthogonal(self.effective_rank_)
+            if self.alpha > 0
+            else GeneralLinear(self.effective_rank_)
+        )

@@ -9,7 +9,11 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+)
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from embaudit.core.checked import Floats, as_generator, is_number
@@ -41,7 +45,12 @@ def squared_error(X: Any, A: ArrayLike, B: ArrayLike) -> float:
         left = X @ a
         # ‖X − P Bᵀ‖² multiplied out: the product P Bᵀ would be dense.
         entries = X.tocsr().data.astype(np.float64)
-        return max(0.0, float(entries @ entries) - 2 * dot(X @ b, left) + dot(left.T @ left, b.T @ b))
+        return max(
+            0.0,
+            float(entries @ entries)
+            - 2 * dot(X @ b, left)
+            + dot(left.T @ left, b.T @ b),
+        )
     dense = np.asarray(X)
     # Row by row of blocks: Σ ‖x_b − (x_b A) Bᵀ‖².
     gaps = (dense[rows] - (dense[rows] @ a) @ b.T for rows in row_blocks(*dense.shape))
@@ -52,7 +61,9 @@ TINY = 1e-100
 """Size below which squares of numbers are lost, and with them the weight of a penalty."""
 
 
-class LinearEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):
+class LinearEmbedding(
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC
+):
     """An estimator that fits `X ≈ X A Bᵀ` from the truncated SVD of X."""
 
     components_: NDArray[Any]
@@ -67,7 +78,12 @@ class LinearEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     _objective: ClassVar[Callable[..., float]]
 
     def __init__(
-        self, n_components: int = 50, *, alpha: float = 1.0, svd_solver: str = "auto", random_state: Any = None
+        self,
+        n_components: int = 50,
+        *,
+        alpha: float = 1.0,
+        svd_solver: str = "auto",
+        random_state: Any = None,
     ) -> None:
         self.n_components = n_components
         self.alpha = alpha
@@ -87,7 +103,9 @@ class LinearEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         """Compute the value of the training objective on X, at the fitted factors."""
         check_is_fitted(self)
         rows = self._validated(X, reset=False)
-        return self._objective(rows, self.projection_, self.components_.T, alpha=self.alpha)
+        return self._objective(
+            rows, self.projection_, self.components_.T, alpha=self.alpha
+        )
 
     def fit(self, X: Any, y: object = None) -> Self:  # noqa: ARG002
         """Fit both factor matrices in closed form.
@@ -118,13 +136,22 @@ class LinearEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         self._require_parameters(*rows.shape)
         state = self.random_state
         # What scikit-learn accepts, without drawing from the global source.
-        drawn = np.random.default_rng(state.randint(2**31)) if isinstance(state, np.random.RandomState) else state
+        drawn = (
+            np.random.default_rng(state.randint(2**31))
+            if isinstance(state, np.random.RandomState)
+            else state
+        )
         generator = as_generator(drawn, "random_state")
-        svd = truncated_svd(rows, self.n_components, solver=self.svd_solver, rng=generator)
+        svd = truncated_svd(
+            rows, self.n_components, solver=self.svd_solver, rng=generator
+        )
         if svd.singular_values[0] == 0:
             raise must_be("X", "a matrix with an entry other than 0", "zeros only")
         if svd.singular_values[0] < TINY:
-            allowed, got = f"of a largest singular value of at least {TINY:g}", f"{svd.singular_values[0]:.2g}"
+            allowed, got = (
+                f"of a largest singular value of at least {TINY:g}",
+                f"{svd.singular_values[0]:.2g}",
+            )
             raise must_be("X", allowed, got, "multiply it by a constant")
         return self._keep(svd, rows)
 
@@ -146,22 +173,45 @@ class LinearEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         """Check X as scikit-learn does, with errors in one sentence, and return it dense or in CSR."""
         try:
             rows = validate_data(
-                self, X, reset=reset, accept_sparse=["csr", "csc", "coo"], dtype=[np.float64, np.float32]
+                self,
+                X,
+                reset=reset,
+                accept_sparse=["csr", "csc", "coo"],
+                dtype=[np.float64, np.float32],
             )
         except (ValueError, OverflowError) as error:
             raise InputError(" ".join(str(error).split())) from error
         if reset and rows.shape[0] == 1:
-            raise must_be("X", "users × items with at least 2 users (rows)", "1 sample", "add the other users' rows")
+            raise must_be(
+                "X",
+                "users × items with at least 2 users (rows)",
+                "1 sample",
+                "add the other users' rows",
+            )
         return rows.tocsr() if is_sparse(rows) else rows
 
     def _require_parameters(self, n: int, p: int) -> None:
         k: Any = self.n_components
-        if isinstance(k, bool) or not isinstance(k, Integral) or not 1 <= int(k) <= min(n, p):
+        if (
+            isinstance(k, bool)
+            or not isinstance(k, Integral)
+            or not 1 <= int(k) <= min(n, p)
+        ):
             allowed = f"from 1 to min(n, p) = {min(n, p)}"
-            raise must_be("n_components", allowed, repr(k), f"X has {n} sample(s) and {p} feature(s)")
+            raise must_be(
+                "n_components",
+                allowed,
+                repr(k),
+                f"X has {n} sample(s) and {p} feature(s)",
+            )
         alpha: Any = self.alpha
         if not is_number(alpha) or alpha < 0:
-            raise must_be("alpha", "a finite number >= 0", repr(alpha), "0 switches the penalty off")
+            raise must_be(
+                "alpha",
+                "a finite number >= 0",
+                repr(alpha),
+                "0 switches the penalty off",
+            )
 
     def transform(self, X: Any) -> NDArray[Any]:
         """Embed users, those of the fit or new ones: `P = X A`.
@@ -195,7 +245,11 @@ class LinearEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         except (TypeError, ValueError, OverflowError) as error:
             raise InputError(" ".join(str(error).split())) from error
         if embedded.shape[1] != len(self.components_):
-            raise must_be("Z", f"embedded users with {len(self.components_)} columns", f"shape {embedded.shape}")
+            raise must_be(
+                "Z",
+                f"embedded users with {len(self.components_)} columns",
+                f"shape {embedded.shape}",
+            )
         return np.asarray(embedded @ self.components_)
 
     def model(

@@ -131,15 +131,23 @@ class ProductPenaltyMF(LinearEmbedding):
         svd_solver: str = "auto",
         random_state: Any = None,
     ) -> None:
-        super().__init__(n_components, alpha=alpha, svd_solver=svd_solver, random_state=random_state)
+        super().__init__(
+            n_components, alpha=alpha, svd_solver=svd_solver, random_state=random_state
+        )
         self.split = split
 
     def _require_parameters(self, n: int, p: int) -> None:
         super()._require_parameters(n, p)
         s: Any = self.split
-        is_valid = s in RESCALINGS if isinstance(s, str) else isinstance(s, Real) and not isinstance(s, bool)
+        is_valid = (
+            s in RESCALINGS
+            if isinstance(s, str)
+            else isinstance(s, Real) and not isinstance(s, bool)
+        )
         if not is_valid or (not isinstance(s, str) and not 0 <= s <= 1):
-            raise must_be("split", "from 0 to 1 or one of " + ", ".join(RESCALINGS), repr(s))
+            raise must_be(
+                "split", "from 0 to 1 or one of " + ", ".join(RESCALINGS), repr(s)
+            )
 
     def _scales(self, sigma: Floats) -> tuple[Floats, Floats]:
         """Compute the diagonal factors of `P` and `Q` from the shrinkage σ²/(σ² + α) of each singular value."""

@@ -27,7 +27,16 @@ import scipy.linalg
 import scipy.sparse as sp
 from numpy.typing import DTypeLike, NDArray
 
-from embaudit.core.checked import RNG, Floats, Matrix, Vector, as_generator, frozen, is_integer, require_one_of
+from embaudit.core.checked import (
+    RNG,
+    Floats,
+    Matrix,
+    Vector,
+    as_generator,
+    frozen,
+    is_integer,
+    require_one_of,
+)
 from embaudit.core.parallel import one_blas_thread, parallel_map, row_blocks
 from embaudit.errors import must_be
 from embaudit.linalg.rows import in_order, triangular_factor
@@ -51,7 +60,11 @@ def as_interactions(X: Any) -> Interactions:
         if dense.ndim != 2 or dense.dtype.kind not in "fiub":
             got = f"{dense.dtype} of shape {dense.shape}"
             raise must_be("X", "a matrix of real numbers, dense or sparse", got)
-        return dense if dense.dtype in (np.float32, np.float64) else dense.astype(np.float64)
+        return (
+            dense
+            if dense.dtype in (np.float32, np.float64)
+            else dense.astype(np.float64)
+        )
     rows = sp.csr_array(X)
     return rows if rows.dtype in (np.float32, np.float64) else rows.astype(np.float64)
 
@@ -103,12 +116,16 @@ class RowBlocks:
     dtype: np.dtype[Any]
 
     @classmethod
-    def of(cls, X: Interactions, columns: int, dtype: DTypeLike = np.float64) -> RowBlocks:
+    def of(
+        cls, X: Interactions, columns: int, dtype: DTypeLike = np.float64
+    ) -> RowBlocks:
         """Cut `X` for products of `columns` columns."""
         slices = tuple(_even_rows(X, columns))
         if is_sparse(X):
             # One conversion of the values; the indices are shared with X.
-            same = sp.csr_array((np.asarray(X.data, dtype), X.indices, X.indptr), X.shape)
+            same = sp.csr_array(
+                (np.asarray(X.data, dtype), X.indices, X.indptr), X.shape
+            )
             parts: tuple[Any, ...] = tuple(_csr_rows(same, rows) for rows in slices)
         else:
             parts = tuple(frozen(X[rows]) for rows in slices)
@@ -185,7 +202,9 @@ def value_errors(values: NDArray[Any], residuals: NDArray[Any], k: int) -> Float
     gap = theta - values[-1]
     quadratic = np.divide(r * r, gap, out=np.full(k, np.inf), where=gap > 0)
     error = np.minimum(r, quadratic)
-    return np.asarray(np.divide(error, 2 * theta, out=np.full(k, np.inf), where=theta > 0))
+    return np.asarray(
+        np.divide(error, 2 * theta, out=np.full(k, np.inf), where=theta > 0)
+    )
 
 
 @dataclass(eq=False)
@@ -228,11 +247,18 @@ class _Subspace:
         return values[::-1], vectors[:, ::-1]
 
     def vectors(self, coordinates: Floats) -> NDArray[Any]:
-        return np.asarray(self.rows[: self.size].T @ coordinates.astype(self.rows.dtype))
+        return np.asarray(
+            self.rows[: self.size].T @ coordinates.astype(self.rows.dtype)
+        )
 
 
 def block_krylov(
-    multiply: Callable[[NDArray[Any]], NDArray[Any]], start: NDArray[Any], n_vectors: int, k: int, *, tolerance: float
+    multiply: Callable[[NDArray[Any]], NDArray[Any]],
+    start: NDArray[Any],
+    n_vectors: int,
+    k: int,
+    *,
+    tolerance: float,
 ) -> NDArray[Any]:
     """Find the leading eigenvectors of `G` in the span of `Q, GQ, G²Q, …`, in the precision of `start`.
 
@@ -268,9 +294,13 @@ def block_krylov(
     length, width = start.shape
     # As many basis vectors as the memory holds, but room for a few times those wanted.
     within_budget = BASIS_BYTES // (length * start.dtype.itemsize)
-    wanted = min(length, max(MIN_EXPANSION * n_vectors, min(within_budget, MAX_COLUMNS)))
+    wanted = min(
+        length, max(MIN_EXPANSION * n_vectors, min(within_budget, MAX_COLUMNS))
+    )
     capacity = max(wanted, width, n_vectors)
-    space = _Subspace(np.empty((capacity, length), start.dtype), np.zeros((capacity, capacity)))
+    space = _Subspace(
+        np.empty((capacity, length), start.dtype), np.zeros((capacity, capacity))
+    )
     block, next_look = orthonormal(start), CHECK_FROM * n_vectors
     while True:
         rest = space.append(block, multiply(np.ascontiguousarray(block)))
@@ -354,7 +384,9 @@ def _from_smaller_side(blocks: RowBlocks, vectors: NDArray[Any]) -> NDArray[Any]
 def _by_lapack(X: Interactions, k: int) -> tuple[NDArray[Any], NDArray[Any]]:
     """Compute `(σ, V)` by a full dense SVD in float64: exact to rounding, small matrices only."""
     dense = X.toarray() if is_sparse(X) else X
-    _, values, right = scipy.linalg.svd(np.asarray(dense, dtype=np.float64), full_matrices=False, check_finite=False)
+    _, values, right = scipy.linalg.svd(
+        np.asarray(dense, dtype=np.float64), full_matrices=False, check_finite=False
+    )
     return values[:k], right[:k].T
 
 
@@ -378,7 +410,9 @@ def _by_gram(X: Interactions, k: int) -> NDArray[Any]:
     matrix = _gram_matrix(X)
     m = len(matrix)
     try:
-        _, vectors = scipy.linalg.eigh(matrix, subset_by_index=[m - k, m - 1], check_finite=False)
+        _, vectors = scipy.linalg.eigh(
+            matrix, subset_by_index=[m - k, m - 1], check_finite=False
+        )
     except np.linalg.LinAlgError:
         # LAPACK can fail to separate a range of eigenvalues that are equal up to rounding.
         vectors = np.linalg.eigh(matrix)[1][:, m - k :]
@@ -386,7 +420,9 @@ def _by_gram(X: Interactions, k: int) -> NDArray[Any]:
     return _from_smaller_side(RowBlocks.of(X, k), vectors[:, ::-1])
 
 
-def _by_krylov(X: Interactions, k: int, rng: np.random.Generator, start: NDArray[Any] | None = None) -> NDArray[Any]:
+def _by_krylov(
+    X: Interactions, k: int, rng: np.random.Generator, start: NDArray[Any] | None = None
+) -> NDArray[Any]:
     """Find V by block Krylov iteration: in float32 from a random block, in float64 from a `start` that is close."""
     m = min(X.shape)
     n_vectors = min(k + OVERSAMPLE, m)
@@ -399,7 +435,9 @@ def _by_krylov(X: Interactions, k: int, rng: np.random.Generator, start: NDArray
         blocks = RowBlocks.of(X, n_vectors)
         # The operator is the Gram matrix of the smaller side: where that has the rows, right vectors start it as X v.
         start = start if X.shape[1] == m else blocks.times(start)
-    vectors = block_krylov(blocks.smaller_times, start, n_vectors, k, tolerance=KRYLOV_TOLERANCE)
+    vectors = block_krylov(
+        blocks.smaller_times, start, n_vectors, k, tolerance=KRYLOV_TOLERANCE
+    )
     return _from_smaller_side(blocks, vectors)
 
 
@@ -409,7 +447,9 @@ def _by_lanczos(X: Interactions, k: int, rng: np.random.Generator) -> NDArray[An
 
     blocks = RowBlocks.of(X, 1)
     m = min(X.shape)
-    operator = LinearOperator((m, m), matvec=lambda v: blocks.smaller_times(v.reshape(m, 1)), dtype=np.float64)
+    operator = LinearOperator(
+        (m, m), matvec=lambda v: blocks.smaller_times(v.reshape(m, 1)), dtype=np.float64
+    )
     _, vectors = eigsh(operator, k, v0=rng.standard_normal(m), tol=0)
     return _from_smaller_side(blocks, vectors[:, ::-1])
 
@@ -418,7 +458,9 @@ def _by_randomized(X: Interactions, k: int, rng: np.random.Generator) -> NDArray
     """Find V by scikit-learn's randomised range finder: quick, and inexact where the spectrum is flat."""
     from sklearn.utils.extmath import randomized_svd
 
-    right = randomized_svd(X, k, n_oversamples=OVERSAMPLE, random_state=int(rng.integers(2**31)))[2]
+    right = randomized_svd(
+        X, k, n_oversamples=OVERSAMPLE, random_state=int(rng.integers(2**31))
+    )[2]
     return np.asarray(right.T)
 
 
@@ -431,12 +473,16 @@ class _Triplets:
     def is_exact(self, k: int) -> bool:
         # Values that squaring loses are judged by `resolves`, not by their error relative to themselves.
         dead = self.values[:k] <= RESOLVED * self.values[0]
-        return bool(((value_errors(self.values**2, self.residuals, k) <= EXACT) | dead).all())
+        return bool(
+            ((value_errors(self.values**2, self.residuals, k) <= EXACT) | dead).all()
+        )
 
     def resolves(self, k: int, floor: float) -> bool:
         """Check that each value is either zero within rounding or within reach of a route that squares."""
         leading = self.values[:k]
-        return not bool(((leading > floor) & (leading < RESOLVED * self.values[0])).any())
+        return not bool(
+            ((leading > floor) & (leading < RESOLVED * self.values[0])).any()
+        )
 
 
 def _measured(X: Interactions, values: NDArray[Any], right: NDArray[Any]) -> _Triplets:
@@ -460,7 +506,11 @@ def _polished(X: Interactions, basis: NDArray[Any]) -> _Triplets:
         # The square has lost the small values; a triangular factor of X V has not.
         _, values, turn = np.linalg.svd(triangular_factor(blocks.times(right)))
         return _measured(X, values, right @ turn.T)
-    return _Triplets(np.sqrt(squares), right, np.linalg.norm(image @ rotation - right * squares, axis=0))
+    return _Triplets(
+        np.sqrt(squares),
+        right,
+        np.linalg.norm(image @ rotation - right * squares, axis=0),
+    )
 
 
 def _auto_route(X: Interactions, k: int) -> Solver:
@@ -489,7 +539,9 @@ def _gram_is_cheap(X: Interactions, k: int) -> bool:
     return bool(n * p * min(n, p) <= slower * 16 * (k + OVERSAMPLE) * stored + 4e10)
 
 
-def _by_name(X: Interactions, k: int, solver: str, rng: np.random.Generator) -> _Triplets:
+def _by_name(
+    X: Interactions, k: int, solver: str, rng: np.random.Generator
+) -> _Triplets:
     """Compute triplets by a route of the user's choice; all but LAPACK's are polished in float64."""
     if solver == "lapack":
         return _measured(X, *_by_lapack(X, k))
@@ -501,7 +553,12 @@ def _by_name(X: Interactions, k: int, solver: str, rng: np.random.Generator) -> 
         return _polished(X, _by_lanczos(X, k, rng))
     if solver == "randomized":
         return _polished(X, _by_randomized(X, k, rng))
-    raise must_be("k", f"below min(n, p) = {min(X.shape)} for the lanczos route", k, 'use "lapack"')
+    raise must_be(
+        "k",
+        f"below min(n, p) = {min(X.shape)} for the lanczos route",
+        k,
+        'use "lapack"',
+    )
 
 
 def _restarted(X: Interactions, k: int, rng: np.random.Generator) -> _Triplets:
@@ -514,14 +571,20 @@ def _restarted(X: Interactions, k: int, rng: np.random.Generator) -> _Triplets:
     return triplets
 
 
-def _automatic(X: Interactions, k: int, rng: np.random.Generator) -> tuple[_Triplets, str]:
+def _automatic(
+    X: Interactions, k: int, rng: np.random.Generator
+) -> tuple[_Triplets, str]:
     """Take the cheapest exact route and go on to a stronger one until the result is exact."""
     solver = _auto_route(X, k)
     triplets = _by_name(X, k, solver, rng)
     # A Gram matrix has the squares of the singular values, and loses those below 1e-8 of the largest: where some are
     # neither zero nor within its reach a full SVD steps in, if it can be afforded; else a warning says so.
     floor = zero_below(X.shape, float(triplets.values[0]))
-    if solver != "lapack" and not triplets.resolves(k, floor) and X.shape[0] * X.shape[1] <= FALLBACK_ENTRIES:
+    if (
+        solver != "lapack"
+        and not triplets.resolves(k, floor)
+        and X.shape[0] * X.shape[1] <= FALLBACK_ENTRIES
+    ):
         return _by_name(X, k, "lapack", rng), "lapack"
     if solver == "krylov" and not triplets.is_exact(k) and k < min(X.shape):
         return _by_name(X, k, "lanczos", rng), "lanczos"
@@ -533,12 +596,18 @@ def _in_range(X: Interactions) -> tuple[Interactions, float]:
     entries = X.data if is_sparse(X) else X
     largest = float(max(entries.max(initial=0), -entries.min(initial=0)))
     if not np.isfinite(largest):
-        raise must_be("X", "finite", "entries that are not", "repair or drop their rows")
+        raise must_be(
+            "X", "finite", "entries that are not", "repair or drop their rows"
+        )
     if largest == 0 or SMALLEST <= largest <= 1 / SMALLEST:
         return X, 1.0
     # A power of two changes no digit, whatever the precision of X.
     scale = float(2.0 ** np.floor(np.log2(largest)))
-    return (sp.csr_array((X.data / scale, X.indices, X.indptr), X.shape) if is_sparse(X) else X / scale), scale
+    return (
+        sp.csr_array((X.data / scale, X.indices, X.indptr), X.shape)
+        if is_sparse(X)
+        else X / scale
+    ), scale
 
 
 def zero_below(shape: tuple[int, ...], largest: float) -> float:
@@ -554,7 +623,9 @@ def _positive_signs(right: NDArray[Any]) -> NDArray[Any]:
     return right * np.where(right[leading, np.arange(right.shape[1])] < 0, -1.0, 1.0)
 
 
-def truncated_svd(X: Any, k: int, *, solver: str = "auto", rng: RNG = 0) -> TruncatedSVD:
+def truncated_svd(
+    X: Any, k: int, *, solver: str = "auto", rng: RNG = 0
+) -> TruncatedSVD:
     """Compute the k largest singular values of X and their right singular vectors.
 
     Parameters
@@ -605,13 +676,23 @@ def truncated_svd(X: Any, k: int, *, solver: str = "auto", rng: RNG = 0) -> Trun
     draw = as_generator(rng)
     # The products share the cores by rows; BLAS threads beside them would only spin.
     with one_blas_thread():
-        triplets, used = _automatic(rows, k, draw) if solver == "auto" else (_by_name(rows, k, solver, draw), solver)
+        triplets, used = (
+            _automatic(rows, k, draw)
+            if solver == "auto"
+            else (_by_name(rows, k, solver, draw), solver)
+        )
     values, right = triplets.values[:k], _positive_signs(triplets.right[:, :k])
-    if solver == "auto" and used != "lapack" and not triplets.resolves(k, zero_below(rows.shape, float(values[0]))):
+    if (
+        solver == "auto"
+        and used != "lapack"
+        and not triplets.resolves(k, zero_below(rows.shape, float(values[0])))
+    ):
         warnings.warn(_UNRESOLVED, RuntimeWarning, stacklevel=2)
     largest = float(values[0]) ** 2
     residual = float(triplets.residuals[:k].max() / largest) if largest else 0.0
-    return TruncatedSVD(frozen(values * scale), frozen(np.ascontiguousarray(right)), residual, used)
+    return TruncatedSVD(
+        frozen(values * scale), frozen(np.ascontiguousarray(right)), residual, used
+    )
 
 
 _UNRESOLVED = (

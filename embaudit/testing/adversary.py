@@ -49,7 +49,9 @@ class Break:
         return self.gap <= self.bound and self.max_abs > MIN_MOVEMENT
 
 
-def break_claim(model: FactorModel, *, role: SideName = "right", starts: int = 8, rng: RNG = 0) -> Break:
+def break_claim(
+    model: FactorModel, *, role: SideName = "right", starts: int = 8, rng: RNG = 0
+) -> Break:
     """Search the equivalent models of the same rank for one that moves the cosines within a side.
 
     Of those that are met the one that moves cosines the furthest is returned; others may move them further.
@@ -90,7 +92,10 @@ def break_claim(model: FactorModel, *, role: SideName = "right", starts: int = 8
     whole = _with_both_sides(model, draw)
     if whole.n_left * whole.n_right > LARGEST:
         raise must_be(
-            "the model", f"of at most {LARGEST:,} predictions", whole.n_left * whole.n_right, "take some rows"
+            "the model",
+            f"of at most {LARGEST:,} predictions",
+            whole.n_left * whole.n_right,
+            "take some rows",
         )
     search = _by_orders if whole.predicts is Equivalence.RANKINGS else _by_equations
     best = _judged(whole, whole, role)
@@ -106,10 +111,22 @@ def _with_both_sides(model: FactorModel, draw: np.random.Generator) -> FactorMod
     units = model.link.unit_sides
     if model.left is None:
         if "left" in units or model.predicts is Equivalence.RANKINGS:
-            raise must_be("the left side", "given, as it decides what is predicted", "none", "load both sides")
-        model = model.replace(left=draw.standard_normal((2 * model.rank + 1, model.rank)), objective=None)
+            raise must_be(
+                "the left side",
+                "given, as it decides what is predicted",
+                "none",
+                "load both sides",
+            )
+        model = model.replace(
+            left=draw.standard_normal((2 * model.rank + 1, model.rank)), objective=None
+        )
     directed = model.take(**{side: model.side(side).directed for side in units})
-    return directed.replace(**{side: np.asarray(directed.factors(side), dtype=np.float64) for side in directed.sides})
+    return directed.replace(
+        **{
+            side: np.asarray(directed.factors(side), dtype=np.float64)
+            for side in directed.sides
+        }
+    )
 
 
 def _judged(before: FactorModel, after: FactorModel, role: SideName) -> Break:
@@ -117,7 +134,9 @@ def _judged(before: FactorModel, after: FactorModel, role: SideName) -> Break:
     change = np.abs(new @ new.T - old @ old.T)
     change = change[np.triu_indices(len(change), 1)]
     change = change[~np.isnan(change)]
-    mean, largest = (float(change.mean()), float(change.max())) if len(change) else (0.0, 0.0)
+    mean, largest = (
+        (float(change.mean()), float(change.max())) if len(change) else (0.0, 0.0)
+    )
     gap = before.link.gap(before.scores(), after.scores())
     # An order is kept or not.
     bound = 0.0 if before.predicts is Equivalence.RANKINGS else _rounding(before, after)
@@ -128,8 +147,13 @@ def _rounding(before: FactorModel, after: FactorModel) -> float:
     """Bound what rounding does to a prediction: some units of the largest product in either model."""
     size = 0.0
     for m in (before, after):
-        longest = [1.0 if side in m.link.unit_sides else float(m.side(side).norms.max()) for side in m.sides]
-        biases = [float(np.abs(b).max()) for b in (m.left_bias, m.right_bias) if b is not None]
+        longest = [
+            1.0 if side in m.link.unit_sides else float(m.side(side).norms.max())
+            for side in m.sides
+        ]
+        biases = [
+            float(np.abs(b).max()) for b in (m.left_bias, m.right_bias) if b is not None
+        ]
         size += longest[0] * longest[1] + abs(m.offset) + sum(biases)
     return 8 * (before.rank + 4) * EPS * before.link.sensitivity * size
 
@@ -140,29 +164,50 @@ class _System:
     def __init__(self, model: FactorModel) -> None:
         """List all factors and free biases in one vector, and the predictions that every other vector must meet."""
         self.model, self.units = model, model.link.unit_sides
-        sides = {side: np.asarray(model.factors(side), dtype=np.float64) for side in ("left", "right")}
+        sides = {
+            side: np.asarray(model.factors(side), dtype=np.float64)
+            for side in ("left", "right")
+        }
         for side in self.units:
             sides[side] = sides[side] / model.side(side).norms[:, None]
         names = ("left_bias", "right_bias") if model.link.sees_biases else ()
         self.biases = [name for name in names if getattr(model, name) is not None]
         # Scaled to sides of one length: a step must not change one of them a million times as much.
         sizes = [float(np.linalg.norm(sides[side])) for side in ("right", "left")]
-        even = 1.0 if self.units or not all(sizes) else float(np.sqrt(sizes[0] / sizes[1]))
-        parts = [sides["left"] * even, sides["right"] / even, *(getattr(model, name) for name in self.biases)]
+        even = (
+            1.0 if self.units or not all(sizes) else float(np.sqrt(sizes[0] / sizes[1]))
+        )
+        parts = [
+            sides["left"] * even,
+            sides["right"] / even,
+            *(getattr(model, name) for name in self.biases),
+        ]
         self.shapes = [array.shape for array in parts]
         self.start = np.concatenate([array.ravel() for array in parts])
         self.target = self.visible(self.start)
 
     def parts(self, x: Floats) -> list[Floats]:
         """Left rows, right rows and free biases: views of a vector, or of each of a stack of them."""
-        parts = np.split(x, np.cumsum([math.prod(shape) for shape in self.shapes])[:-1], axis=-1)
-        return [cut.reshape(*x.shape[:-1], *shape) for cut, shape in zip(parts, self.shapes, strict=True)]
+        parts = np.split(
+            x, np.cumsum([math.prod(shape) for shape in self.shapes])[:-1], axis=-1
+        )
+        return [
+            cut.reshape(*x.shape[:-1], *shape)
+            for cut, shape in zip(parts, self.shapes, strict=True)
+        ]
 
     def scores(self, x: Floats) -> Floats:
         """Scores of the model of a vector."""
         left, right, *rest = self.parts(x)
-        added = [np.expand_dims(b, -2 + (name == "left_bias")) for name, b in zip(self.biases, rest, strict=True)]
-        return np.asarray(left @ right.swapaxes(-1, -2) + sum(added) + self.model.offset * self.model.link.sees_biases)
+        added = [
+            np.expand_dims(b, -2 + (name == "left_bias"))
+            for name, b in zip(self.biases, rest, strict=True)
+        ]
+        return np.asarray(
+            left @ right.swapaxes(-1, -2)
+            + sum(added)
+            + self.model.offset * self.model.link.sees_biases
+        )
 
     def visible(self, x: Floats) -> Floats:
         """Compute the scores up to changes that no prediction shows, and the squared lengths that are 1."""
@@ -172,7 +217,9 @@ class _System:
         if self.model.link.level is Equivalence.PROBABILITIES:
             shown = shown - shown.mean(axis=-1, keepdims=True)
         sides = dict(zip(("left", "right"), self.parts(x), strict=False))
-        lengths = [np.einsum("...j,...j->...", sides[side], sides[side]) for side in self.units]
+        lengths = [
+            np.einsum("...j,...j->...", sides[side], sides[side]) for side in self.units
+        ]
         return np.concatenate([shown.reshape(*x.shape[:-1], -1), *lengths], axis=-1)
 
     def jacobian(self, x: Floats) -> Floats:
@@ -183,7 +230,9 @@ class _System:
 
     def twin(self, x: Floats) -> FactorModel:
         """Build the model of a vector."""
-        return self.model.replace(**dict(zip(("left", "right", *self.biases), self.parts(x), strict=True)))
+        return self.model.replace(
+            **dict(zip(("left", "right", *self.biases), self.parts(x), strict=True))
+        )
 
 
 def _damped(jacobian: Floats, wanted: Floats) -> Floats:
@@ -211,14 +260,20 @@ def _returned(system: _System, x: Floats, floor: float) -> Floats | None:
             return None
         # Never more than half the length of x at once, where the linear model is far from true.
         step = _damped(jacobian, miss)
-        x = x + step * min(1.0, float(np.linalg.norm(x) / (2 * np.linalg.norm(step) + EPS**2)))
+        x = x + step * min(
+            1.0, float(np.linalg.norm(x) / (2 * np.linalg.norm(step) + EPS**2))
+        )
     return None
 
 
-def _by_equations(model: FactorModel, starts: int, draw: np.random.Generator) -> Iterator[FactorModel]:
+def _by_equations(
+    model: FactorModel, starts: int, draw: np.random.Generator
+) -> Iterator[FactorModel]:
     """Yield the equivalent models that near and far starts fall back to."""
     system = _System(model)
-    largest = max(1.0 if system.units else 0.0, float(np.abs(system.scores(system.start)).max()))
+    largest = max(
+        1.0 if system.units else 0.0, float(np.abs(system.scores(system.start)).max())
+    )
     floor = 4 * (model.rank + 4) * EPS * largest
     for start in range(starts):
         x, noise = _far(system, start, draw)
@@ -230,20 +285,30 @@ def _by_equations(model: FactorModel, starts: int, draw: np.random.Generator) ->
             yield system.twin(at)
             # Along the random way, less the part that leaves the equations: a tangent of the set of equivalent models.
             jacobian = system.jacobian(at)
-            at = _returned(system, at + 0.5 * (noise - _damped(jacobian, jacobian @ noise)), floor)
+            at = _returned(
+                system, at + 0.5 * (noise - _damped(jacobian, jacobian @ noise)), floor
+            )
 
 
-def _far(system: _System, start: int, draw: np.random.Generator) -> tuple[Floats, Floats]:
+def _far(
+    system: _System, start: int, draw: np.random.Generator
+) -> tuple[Floats, Floats]:
     """Return a start near or far, and the way to it: rows moved each by itself, all alike, or some turned around."""
     x, noise = system.start.copy(), draw.standard_normal(len(system.start))
-    for moved, turned in zip(system.parts(noise)[:2], system.parts(x)[:2], strict=True):  # views
+    for moved, turned in zip(
+        system.parts(noise)[:2], system.parts(x)[:2], strict=True
+    ):  # views
         moved += 3 * draw.standard_normal(moved.shape[1]) * (start % 3 == 1)
-        turned *= np.where(draw.random(len(turned)) < (start % 3 == 2) / 2, -1, 1)[:, None]
+        turned *= np.where(draw.random(len(turned)) < (start % 3 == 2) / 2, -1, 1)[
+            :, None
+        ]
     noise *= np.linalg.norm(x) / np.linalg.norm(noise)
     return x + (0.1, 0.3, 1.0, 3.0)[start % 4] * noise, noise
 
 
-def _by_orders(model: FactorModel, starts: int, draw: np.random.Generator) -> Iterator[FactorModel]:
+def _by_orders(
+    model: FactorModel, starts: int, draw: np.random.Generator
+) -> Iterator[FactorModel]:
     """Yield models that keep the order in every row: proposals at all scales, walking on from each that does."""
     before = model.scores()
     for _ in range(starts):
@@ -252,20 +317,33 @@ def _by_orders(model: FactorModel, starts: int, draw: np.random.Generator) -> It
             proposal = _proposal(twin, 10.0 ** draw.uniform(-5, 0.5), step % 4, draw)
             after = proposal.scores()
             # In both directions: no order may be lost in a tie, and no tie be broken.
-            if model.link.gap(before, after) == 0 and model.link.gap(after, before) == 0:
+            if (
+                model.link.gap(before, after) == 0
+                and model.link.gap(after, before) == 0
+            ):
                 twin = proposal
         yield twin
 
 
-def _proposal(model: FactorModel, size: float, kind: int, draw: np.random.Generator) -> FactorModel:
+def _proposal(
+    model: FactorModel, size: float, kind: int, draw: np.random.Generator
+) -> FactorModel:
     """Change everything a little, one side only, the length of every left row, or shift the right rows."""
     left, right = model.factors("left"), model.right
     # A positive factor for each left row keeps its order, and a shift of all right rows moves a row by one constant.
     if kind == 2:
         factors = np.exp(size * draw.standard_normal((len(left), 1)))
-        biases = {} if model.left_bias is None else {"left_bias": model.left_bias * factors[:, 0]}
+        biases = (
+            {}
+            if model.left_bias is None
+            else {"left_bias": model.left_bias * factors[:, 0]}
+        )
         return model.replace(left=left * factors, **biases)
     shape = (model.rank,) if kind == 3 else right.shape
     moved = right + size * (right.std() + EPS) * draw.standard_normal(shape)
-    turned = size * (left.std() + EPS) * draw.standard_normal(left.shape) if kind == 0 else 0.0
+    turned = (
+        size * (left.std() + EPS) * draw.standard_normal(left.shape)
+        if kind == 0
+        else 0.0
+    )
     return model.replace(left=left + turned, right=moved)

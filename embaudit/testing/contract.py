@@ -29,7 +29,11 @@ from embaudit.testing.strategies import LINKS, factor_models, gauge_groups, seed
 
 SEEDS = range(5)
 """Samples that stand for a set where a law says "some" or "all"."""
-LAW = settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.differing_executors])
+LAW = settings(
+    max_examples=30,
+    deadline=None,
+    suppress_health_check=[HealthCheck.differing_executors],
+)
 
 
 def rounding_bound(model: FactorModel, gauge: Gauge) -> Floats:
@@ -40,8 +44,12 @@ def rounding_bound(model: FactorModel, gauge: Gauge) -> Floats:
     Differences of scores and of log-probabilities are bounded by twice that (and the log-sum-exp's own rounding).
     """
     left, right = model.factors("left"), model.right
-    a = row_norms(left) * np.linalg.norm(gauge.left, 2) + np.linalg.norm(gauge.left_shift)
-    b = row_norms(right) * np.linalg.norm(gauge.right, 2) + np.linalg.norm(gauge.right_shift)
+    a = row_norms(left) * np.linalg.norm(gauge.left, 2) + np.linalg.norm(
+        gauge.left_shift
+    )
+    b = row_norms(right) * np.linalg.norm(gauge.right, 2) + np.linalg.norm(
+        gauge.right_shift
+    )
     size = np.outer(a, b) + abs(model.offset)
     size += 0 if model.left_bias is None else np.abs(model.left_bias)[:, None]
     size += 0 if model.right_bias is None else np.abs(model.right_bias)
@@ -61,9 +69,17 @@ def assert_equivalent(before: FactorModel, after: FactorModel, gauge: Gauge) -> 
         # with that of a shift, which a bias takes up.
         longest = 1.0
         if "left" not in before.link.unit_sides:
-            longest = float(before.side("left").norms.max() + np.linalg.norm(gauge.left_shift))
-            longest += 0.0 if before.right_bias is None else float(np.abs(before.right_bias).max())
-        unit = max(float(np.finfo(before.factors(side).dtype).eps) for side in before.sides)
+            longest = float(
+                before.side("left").norms.max() + np.linalg.norm(gauge.left_shift)
+            )
+            longest += (
+                0.0
+                if before.right_bias is None
+                else float(np.abs(before.right_bias).max())
+            )
+        unit = max(
+            float(np.finfo(before.factors(side).dtype).eps) for side in before.sides
+        )
         bound = 32 * (before.rank + 4) * gauge.condition_number * unit * longest
         np.testing.assert_allclose(after.scores(), before.scores(), rtol=0, atol=bound)
         return
@@ -90,7 +106,9 @@ def _cosines(x: Matrix, y: Matrix) -> Floats:
 def _generic_model(rank: int) -> FactorModel:
     """Rows in general position, so that what a gauge can move does move."""
     rng = np.random.default_rng(0)
-    return FactorModel.from_user_item(rng.standard_normal((6, rank)), rng.standard_normal((7, rank)))
+    return FactorModel.from_user_item(
+        rng.standard_normal((6, rank)), rng.standard_normal((7, rank))
+    )
 
 
 def _movements(gauge: Gauge) -> dict[Equivalence | str, float]:
@@ -102,9 +120,16 @@ def _movements(gauge: Gauge) -> dict[Equivalence | str, float]:
     right = _moved(model.right, np.asarray(gauge.right), gauge.right_shift)
     before, after = model.left @ model.right.T, left @ right.T
     levels = (Equivalence.RANKINGS, Equivalence.PROBABILITIES, Equivalence.SCORES)
-    gaps: dict[Equivalence | str, float] = {level: largest_gap(level, before, after) for level in levels}
-    gaps[Equivalence.COSINES] = float(np.abs(_cosines(left, right) - _cosines(model.left, model.right)).max())
-    same_side = [_cosines(x, x) - _cosines(y, y) for x, y in ((left, model.left), (right, model.right))]
+    gaps: dict[Equivalence | str, float] = {
+        level: largest_gap(level, before, after) for level in levels
+    }
+    gaps[Equivalence.COSINES] = float(
+        np.abs(_cosines(left, right) - _cosines(model.left, model.right)).max()
+    )
+    same_side = [
+        _cosines(x, x) - _cosines(y, y)
+        for x, y in ((left, model.left), (right, model.right))
+    ]
     gaps["same-side cosines"] = max(float(np.abs(change).max()) for change in same_side)
     return gaps
 
@@ -115,7 +140,11 @@ def _members(group: GaugeGroup) -> list[Gauge]:
     samples = [group.sample(rng=seed) for seed in SEEDS]
     scaling = Gauge.diagonal(np.full(group.rank, 2.0))
     fourth_powers = [g @ g @ g @ g for g in samples]
-    return [g for g in (*samples, *fourth_powers, scaling, *(scaling @ g for g in samples)) if group.contains(g)]
+    return [
+        g
+        for g in (*samples, *fourth_powers, scaling, *(scaling @ g for g in samples))
+        if group.contains(g)
+    ]
 
 
 class GaugeGroupContract:
@@ -146,15 +175,28 @@ class GaugeGroupContract:
         group, seed = data.draw(self.groups), data.draw(seeds())
         gauge = group.sample(rng=seed)
         # A translation of at most v has its inverse in the set, a shift applied before a stretch may not.
-        inside = [group.contains(g.inverse()) for g in (gauge, *(group.sample(rng=seed) for seed in SEEDS))]
+        inside = [
+            group.contains(g.inverse())
+            for g in (gauge, *(group.sample(rng=seed) for seed in SEEDS))
+        ]
         assert all(inside) if group.has_inverses else not all(inside)
-        np.testing.assert_allclose(gauge.inverse().condition_number, gauge.condition_number, rtol=8 * group.rank * EPS)
+        np.testing.assert_allclose(
+            gauge.inverse().condition_number,
+            gauge.condition_number,
+            rtol=8 * group.rank * EPS,
+        )
         atol = 64 * group.rank * EPS * gauge.condition_number
-        scale = 1 + float(max(np.linalg.norm(gauge.left_shift), np.linalg.norm(gauge.right_shift)))
+        scale = 1 + float(
+            max(np.linalg.norm(gauge.left_shift), np.linalg.norm(gauge.right_shift))
+        )
         for both in (gauge @ gauge.inverse(), gauge.inverse() @ gauge):
             np.testing.assert_allclose(both.left, np.eye(group.rank), rtol=0, atol=atol)
-            np.testing.assert_allclose(both.right, np.eye(group.rank), rtol=0, atol=atol)
-            np.testing.assert_allclose(np.stack([both.left_shift, both.right_shift]), 0, atol=atol * scale)
+            np.testing.assert_allclose(
+                both.right, np.eye(group.rank), rtol=0, atol=atol
+            )
+            np.testing.assert_allclose(
+                np.stack([both.left_shift, both.right_shift]), 0, atol=atol * scale
+            )
 
     @LAW
     @given(st.data())
@@ -162,20 +204,29 @@ class GaugeGroupContract:
         """`(g @ h)` does what h and then g do, and is associative with the shifts included."""
         group, seed = data.draw(self.groups), data.draw(seeds())
         g, h = group.sample(rng=seed), group.sample(rng=seed + 1)
-        model = _generic_model(group.rank).replace(left_bias=np.ones(6), right_bias=np.ones(7))
+        model = _generic_model(group.rank).replace(
+            left_bias=np.ones(6), right_bias=np.ones(7)
+        )
         once, twice = (g @ h).act(model), g.act(h.act(model))
         # Both sides round products of both maps: their condition numbers multiply.
-        tolerance = 64 * (group.rank + 4) * EPS * g.condition_number * h.condition_number
+        tolerance = (
+            64 * (group.rank + 4) * EPS * g.condition_number * h.condition_number
+        )
         for field in ("left", "right", "left_bias", "right_bias"):
             x, y = getattr(once, field), getattr(twice, field)
-            np.testing.assert_allclose(x, y, rtol=0, atol=tolerance * (1 + np.abs(y).max()))
+            np.testing.assert_allclose(
+                x, y, rtol=0, atol=tolerance * (1 + np.abs(y).max())
+            )
 
     @LAW
     @given(st.data())
     def test_samples_belong_and_follow_their_seed(self, data: st.DataObject) -> None:
         """One seed, one gauge, whether given as a number or as a generator; and it belongs to the set."""
         group, seed = data.draw(self.groups), data.draw(seeds())
-        gauge, again = group.sample(rng=seed), group.sample(rng=np.random.default_rng(seed))
+        gauge, again = (
+            group.sample(rng=seed),
+            group.sample(rng=np.random.default_rng(seed)),
+        )
         assert group.contains(gauge)
         assert gauge.rank == group.rank
         for field in ("left", "right", "left_shift", "right_shift"):
@@ -202,7 +253,11 @@ class GaugeGroupContract:
         # A model that the sample may not act on is given what lets it: a weaker link, or biases that absorb its shift.
         if gauge.preserves_in(model) < model.predicts:
             link = "cosine" if gauge.fixes_cosines else "identity"
-            model = model.replace(link=link, left_bias=np.ones(model.n_left), right_bias=np.ones(model.n_right))
+            model = model.replace(
+                link=link,
+                left_bias=np.ones(model.n_left),
+                right_bias=np.ones(model.n_right),
+            )
         assert_equivalent(model, gauge.act(model), gauge)
 
     @LAW
@@ -234,7 +289,11 @@ class GaugeGroupContract:
                 assert max(gaps[weaker] for gaps in moved) < 1e-9
         # Where the group could keep more than it declares, gauges would be refused without a reason.
         if level < Equivalence.COSINES and not group.fixes_cosines:
-            stronger = Equivalence.RANKINGS if level is Equivalence.NOTHING else Equivalence(level + 1)
+            stronger = (
+                Equivalence.RANKINGS
+                if level is Equivalence.NOTHING
+                else Equivalence(level + 1)
+            )
             assert max(gaps[stronger] for gaps in moved) > 1e-6
 
     @LAW
@@ -249,7 +308,9 @@ class GaugeGroupContract:
 
     @LAW
     @given(st.data())
-    def test_is_group_tells_whether_composition_stays_inside(self, data: st.DataObject) -> None:
+    def test_is_group_tells_whether_composition_stays_inside(
+        self, data: st.DataObject
+    ) -> None:
         """Check that in a group every composition of members is a member; in a mere set some composition is not."""
         group = data.draw(self.groups)
         samples = [group.sample(rng=seed) for seed in SEEDS]
@@ -261,7 +322,10 @@ class GaugeGroupContract:
     def test_inclusion_is_membership_of_all(self, data: st.DataObject) -> None:
         """`a <= b` holds exactly where every member of a is one of b, in both directions."""
         first = data.draw(self.groups)
-        second = data.draw(gauge_groups(first.rank) | self.groups.filter(lambda group: group.rank == first.rank))
+        second = data.draw(
+            gauge_groups(first.rank)
+            | self.groups.filter(lambda group: group.rank == first.rank)
+        )
         for a, b in ((first, second), (second, first), (first, first)):
             members = _members(a)
             assert (a <= b) == all(b.contains(g) for g in members)

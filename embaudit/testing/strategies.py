@@ -7,7 +7,15 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from embaudit.core.checked import Matrix
-from embaudit.gauges import Affine, Diagonal, Gauge, GaugeGroup, GeneralLinear, Orthogonal, Translation
+from embaudit.gauges import (
+    Affine,
+    Diagonal,
+    Gauge,
+    GaugeGroup,
+    GeneralLinear,
+    Orthogonal,
+    Translation,
+)
 from embaudit.model import FactorModel, Link, Softmax
 
 _ENTRIES = st.floats(-4, 4, width=16, allow_subnormal=False)
@@ -69,7 +77,10 @@ def factor_models(
     """
     k = draw(ranks()) if rank is None else rank
     n, p = draw(st.integers(1, 6)), draw(st.integers(1, 6))
-    biases = [draw(arrays(np.float64, size, elements=_ENTRIES)) if draw(biased) else None for size in (n, p)]
+    biases = [
+        draw(arrays(np.float64, size, elements=_ENTRIES)) if draw(biased) else None
+        for size in (n, p)
+    ]
     return FactorModel(
         left=draw(factor_matrices(n, k)),
         right=draw(factor_matrices(p, k)),
@@ -89,7 +100,9 @@ def one_sided_models(rank: int | None = None) -> st.SearchStrategy[FactorModel]:
     >>> find(one_sided_models(2), lambda model: True, settings=settings(phases=[Phase.generate])).sides
     ('right',)
     """
-    return factor_models(rank).map(lambda model: model.replace(left=None, left_bias=None))
+    return factor_models(rank).map(
+        lambda model: model.replace(left=None, left_bias=None)
+    )
 
 
 def gauge_groups(rank: int) -> st.SearchStrategy[GaugeGroup]:
@@ -110,7 +123,13 @@ def gauge_groups(rank: int) -> st.SearchStrategy[GaugeGroup]:
         st.builds(GeneralLinear, st.just(rank), max_condition=conditions),
         st.just(Orthogonal(rank)),
         st.builds(Translation, st.just(rank), side=sides, max_shift=shifts),
-        st.builds(Affine, st.just(rank), side=sides, max_condition=conditions, max_shift=shifts),
+        st.builds(
+            Affine,
+            st.just(rank),
+            side=sides,
+            max_condition=conditions,
+            max_shift=shifts,
+        ),
     )
 
 
@@ -125,5 +144,7 @@ def gauges(rank: int) -> st.SearchStrategy[Gauge]:
     'nothing'
     """
     # Compositions leave every single group: a shift of either side after a linear map.
-    single = st.builds(lambda group, seed: group.sample(rng=seed), gauge_groups(rank), seeds())
+    single = st.builds(
+        lambda group, seed: group.sample(rng=seed), gauge_groups(rank), seeds()
+    )
     return single | st.builds(lambda g, h: g @ h, single, single)

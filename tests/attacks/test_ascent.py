@@ -17,12 +17,21 @@ R = 4
 
 def displaced(seed: int, size: float = 1.0) -> Displacement:
     draw = np.random.default_rng(seed)
-    return Displacement(size * draw.normal(size=R), random_rotation(R, draw), size * draw.uniform(-0.5, 0.5, R))
+    return Displacement(
+        size * draw.normal(size=R),
+        random_rotation(R, draw),
+        size * draw.uniform(-0.5, 0.5, R),
+    )
 
 
 def table_of(kind: str) -> Table:
     x, y = np.random.default_rng(0).normal(size=(2, 12, R))
-    shifted = {"within": (True, True), "left": (True, False), "right": (False, True), "across": (False, False)}[kind]
+    shifted = {
+        "within": (True, True),
+        "left": (True, False),
+        "right": (False, True),
+        "across": (False, False),
+    }[kind]
     return Table(x, None if kind == "within" else y, shifted)
 
 
@@ -32,7 +41,11 @@ def test_slopes_of_cosines_are_those_of_differences(kind: str, diagonal: bool) -
     table, draw = table_of(kind), np.random.default_rng(1)
     first, second, force = *draw.integers(6, size=(2, 30)), draw.normal(size=30)
     second = second + 6
-    at = displaced(2) if not diagonal else Displacement(0.3 * np.ones(R), None, np.linspace(-0.5, 0.5, R))
+    at = (
+        displaced(2)
+        if not diagonal
+        else Displacement(0.3 * np.ones(R), None, np.linspace(-0.5, 0.5, R))
+    )
 
     def value(shift: np.ndarray, h: np.ndarray) -> float:
         values, axes = np.linalg.eigh(h)
@@ -41,10 +54,18 @@ def test_slopes_of_cosines_are_those_of_differences(kind: str, diagonal: bool) -
         x, _, y, _ = table.moved(Displacement(at.shift + shift, axes, np.log(squares)))
         return float(force @ np.einsum("ij,ij->i", x[first], y[second]))
 
-    slopes, nothing = table.slopes(at, table.moved(at), first, second, force), np.zeros((R, R))
+    slopes, nothing = (
+        table.slopes(at, table.moved(at), first, second, force),
+        np.zeros((R, R)),
+    )
     steps = 1e-5 * np.eye(R)
     shifts = [(value(step, nothing) - value(-step, nothing)) / 2e-5 for step in steps]
-    np.testing.assert_allclose(slopes.shift, np.array(shifts) if any(table.is_shifted) else 0, rtol=1e-5, atol=1e-7)
+    np.testing.assert_allclose(
+        slopes.shift,
+        np.array(shifts) if any(table.is_shifted) else 0,
+        rtol=1e-5,
+        atol=1e-7,
+    )
     for seed in range(5):
         h = np.random.default_rng(seed).normal(size=(R, R))
         h = (h + h.T) * 1e-5
@@ -70,8 +91,12 @@ def test_steps_stay_within_their_budgets_and_follow_the_slopes(diagonal: bool) -
         (still.logs.max() + still.logs.min()) / 2), atol=1e-10)  # fmt: skip
     assert same.shift.tolist() == still.shift.tolist()
     h = np.diag([1.0, -1.0, 0.5, 0.0])
-    step = Displacement(np.zeros(R), None, np.zeros(R)).step(Slopes(h, np.zeros(R)), 0.25, Budget(2.0))
-    np.testing.assert_allclose(step.root() @ step.root(), np.diag(np.exp([0.5, -0.5, 0.25, 0.0])), atol=1e-10)
+    step = Displacement(np.zeros(R), None, np.zeros(R)).step(
+        Slopes(h, np.zeros(R)), 0.25, Budget(2.0)
+    )
+    np.testing.assert_allclose(
+        step.root() @ step.root(), np.diag(np.exp([0.5, -0.5, 0.25, 0.0])), atol=1e-10
+    )
 
 
 # --- rows in the span of few -------------------------------------------------------------------------------------
@@ -90,30 +115,46 @@ def long(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(scope="module")
 def head() -> FactorModel:
     draw = np.random.default_rng(0)
-    rows = draw.standard_normal((30, 6)) @ draw.standard_normal((6, K)) + draw.standard_normal((30, K))
-    return FactorModel.from_softmax(rows, np.zeros(30), embeddings=draw.standard_normal((40, K)))
+    rows = draw.standard_normal((30, 6)) @ draw.standard_normal(
+        (6, K)
+    ) + draw.standard_normal((30, K))
+    return FactorModel.from_softmax(
+        rows, np.zeros(30), embeddings=draw.standard_normal((40, K))
+    )
 
 
 @pytest.mark.usefixtures("long")
 @pytest.mark.parametrize("role", ["left", "right"])
 @pytest.mark.parametrize("shift", [0.0, 3.0])
-def test_what_is_achieved_in_a_span_holds_in_all_dimensions(head: FactorModel, role: str, shift: float) -> None:
-    group = Affine(K, side=role, max_condition=3.0, max_shift=shift) if shift else GeneralLinear(K, max_condition=3.0)
+def test_what_is_achieved_in_a_span_holds_in_all_dimensions(
+    head: FactorModel, role: str, shift: float
+) -> None:
+    group = (
+        Affine(K, side=role, max_condition=3.0, max_shift=shift)
+        if shift
+        else GeneralLinear(K, max_condition=3.0)
+    )
     found = worst_gauge(head, group, role=role, n_pairs=100, n_starts=2, n_steps=10)
     after = found.gauge.act(head)
-    change = np.abs(after.cosines(role, found.table) - head.cosines(role, found.table)).mean()
+    change = np.abs(
+        after.cosines(role, found.table) - head.cosines(role, found.table)
+    ).mean()
     assert found.achieved == pytest.approx(change, abs=1e-12)
     assert 0.3 < found.achieved <= found.bound
     assert (found.n_items, len(np.unique(found.table))) == (15, 6)
     assert group.contains(found.gauge)
     assert drift(head, after, condition_number=3.0).ok
     if shift:
-        linear = worst_gauge(head, group.linear, role=role, n_pairs=100, n_starts=2, n_steps=10)
+        linear = worst_gauge(
+            head, group.linear, role=role, n_pairs=100, n_starts=2, n_steps=10
+        )
         assert found.achieved > linear.achieved
 
 
 @pytest.mark.usefixtures("long")
-def test_it_reaches_what_an_attack_in_all_dimensions_does(head: FactorModel, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_reaches_what_an_attack_in_all_dimensions_does(
+    head: FactorModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
     group = GeneralLinear(K, max_condition=3.0)
     found = worst_gauge(head, group, n_pairs=400, n_starts=3, n_steps=40)
     monkeypatch.undo()

@@ -22,7 +22,9 @@ from embaudit.softmax.label_cosines import ProjectorCosines
 from embaudit.softmax.shifts import NeighbourChange, ShiftSummary
 
 DRAW = np.random.default_rng(0)
-MODEL = FactorModel.from_user_item(DRAW.standard_normal((6, 3)), DRAW.standard_normal((5, 3)))
+MODEL = FactorModel.from_user_item(
+    DRAW.standard_normal((6, 3)), DRAW.standard_normal((5, 3))
+)
 HEAD = FactorModel.from_softmax(DRAW.standard_normal((5, 3)))
 EVERY = Scope("every equivalent model", whole=True)
 FREE = Freedom(True, Kind.PROVEN, "They may be others.")
@@ -36,7 +38,9 @@ def flags(kind: type) -> tuple[bool, bool, bool]:
     return given.frozen, given.eq, given.repr
 
 
-def moved(role: str = "right", mean_abs: float = 0.2, max_abs: float = 0.5, **fields: Any) -> Movement:
+def moved(
+    role: str = "right", mean_abs: float = 0.2, max_abs: float = 0.5, **fields: Any
+) -> Movement:
     """Movement of all ten pairs."""
     known = {
         "n_pairs": 10, "n_all_pairs": 10, "exact": True, "n_zero": 0, "mean": 0.0, "rms": 0.0, "pearson": 0.0,
@@ -47,46 +51,73 @@ def moved(role: str = "right", mean_abs: float = 0.2, max_abs: float = 0.5, **fi
     return Movement(role=role, mean_abs=mean_abs, max_abs=max_abs, **known | fields)
 
 
-def drift(max_abs: float = 1e-15, tolerance: float = 1e-12, level: Equivalence = Equivalence.SCORES) -> Drift:
+def drift(
+    max_abs: float = 1e-15,
+    tolerance: float = 1e-12,
+    level: Equivalence = Equivalence.SCORES,
+) -> Drift:
     """Change of the predictions."""
     return Drift(level, max_abs, max_abs, tolerance, 6, exact=True)
 
 
-def equal(name: str = "linear 1", kind: str = "linear", kappa: float = 2.0, shift: float = 0.0) -> EquivalentModel:
+def equal(
+    name: str = "linear 1", kind: str = "linear", kappa: float = 2.0, shift: float = 0.0
+) -> EquivalentModel:
     """Equivalent model by a gauge."""
     return EquivalentModel(name, kind, name, kappa, shift, Gauge.identity(3))
 
 
-def equivalence(freedom: Freedom = FREE, *roles: str, **fields: Any) -> EquivalenceClass:
+def equivalence(
+    freedom: Freedom = FREE, *roles: str, **fields: Any
+) -> EquivalenceClass:
     """Set of equivalent models."""
     known = {"scope": EVERY, "outside": {}, "pinning": None, "seen_rank": 3}
-    return EquivalenceClass(freedom=dict.fromkeys(roles or ("right",), freedom), **known | fields)
+    return EquivalenceClass(
+        freedom=dict.fromkeys(roles or ("right",), freedom), **known | fields
+    )
 
 
 def evidence(
-    model: FactorModel = MODEL, *visits: tuple[EquivalentModel, *tuple[Movement, ...]], **fields: Any
+    model: FactorModel = MODEL,
+    *visits: tuple[EquivalentModel, *tuple[Movement, ...]],
+    **fields: Any,
 ) -> Evidence:
     """Evidence of a model with the visits given, whose predictions all stay."""
     known = {"equivalence": equivalence(), "drift": tuple(drift() for _ in visits)}
     return Evidence(
-        model, equivalents=tuple(v[0] for v in visits), movement=tuple(v[1:] for v in visits), **known | fields
+        model,
+        equivalents=tuple(v[0] for v in visits),
+        movement=tuple(v[1:] for v in visits),
+        **known | fields,
     )
 
 
-def equal_head(name: str = "linear 1", kind: str = "linear", mean_abs: float = 0.3, **fields: Any) -> EquivalentHead:
+def equal_head(
+    name: str = "linear 1", kind: str = "linear", mean_abs: float = 0.3, **fields: Any
+) -> EquivalentHead:
     """Head whose probabilities stay."""
     known = {"condition_number": 2.0, "shift": 0.0, "change": 1e-15, "tolerance": 1e-12}
-    return EquivalentHead(name, kind, movement=moved(mean_abs=mean_abs), gauge=Gauge.identity(3), **known | fields)
+    return EquivalentHead(
+        name,
+        kind,
+        movement=moved(mean_abs=mean_abs),
+        gauge=Gauge.identity(3),
+        **known | fields,
+    )
 
 
 def change(top1_changed: float = 0.5) -> NeighbourChange:
     """Nearest labels that become others."""
-    return NeighbourChange(5, True, top1_changed, top1_changed, top1_changed, 2, top1_changed, ())
+    return NeighbourChange(
+        5, True, top1_changed, top1_changed, top1_changed, 2, top1_changed, ()
+    )
 
 
 def opposite(median: float = 0.7, target: float = -1.0) -> ShiftSummary:
     """Shifts that turn pairs around."""
-    return ShiftSummary(target, 10, 0, True, {0.05: 0.1, 0.5: median, 0.95: 2.0}, 0.5, (), ())
+    return ShiftSummary(
+        target, 10, 0, True, {0.05: 0.1, 0.5: median, 0.95: 2.0}, 0.5, (), ()
+    )
 
 
 def argmax(*answers: bool, n_labels: int | None = None) -> Argmaxable:
@@ -122,7 +153,10 @@ def of_head(found: HeadReport | None = None, **fields: Any) -> Evidence:
 
 def quiet(mean_norm: float = 0.2, **fields: Any) -> HeadReport:
     """Head whose mean row decides nothing."""
-    known = {"centred": equal_head("mean row removed", "centring", 0.01), "neighbours": change(0.01)}
+    known = {
+        "centred": equal_head("mean row removed", "centring", 0.01),
+        "neighbours": change(0.01),
+    }
     return head(mean_norm=mean_norm, **known | fields)
 
 

@@ -41,7 +41,13 @@ from embaudit.auditing.identity import ScoreChange
 from embaudit.auditing.limits import Certificate, Limits
 from embaudit.auditing.predicted import PenaltyForm, Predicted
 from embaudit.auditing.texts import SAYS
-from embaudit.auditing.traits import BiasColumns, CommonDirection, Hubs, Traits, traits_of
+from embaudit.auditing.traits import (
+    BiasColumns,
+    CommonDirection,
+    Hubs,
+    Traits,
+    traits_of,
+)
 from embaudit.canonical import Moved, Pinning
 from embaudit.gauges import Affine, Gauge, GeneralLinear
 from embaudit.model import FactorModel, Softmax
@@ -60,8 +66,14 @@ TEXTS = Path(__file__).with_name("texts.txt")
 """Every finding and note as it is printed."""
 ALONE = MODEL.replace(left=None)
 WITH_INPUTS = HEAD.replace(left=np.eye(3))
-CAPPED, UNIT = (HEAD.replace(link=Softmax(**guard)) for guard in ({"soft_cap": 3.0}, {"unit_rows": True}))
-COSINE, TABLE = MODEL.replace(link="cosine"), FactorModel.from_vectors(np.eye(3), compared="dot")
+CAPPED, UNIT = (
+    HEAD.replace(link=Softmax(**guard))
+    for guard in ({"soft_cap": 3.0}, {"unit_rows": True})
+)
+COSINE, TABLE = (
+    MODEL.replace(link="cosine"),
+    FactorModel.from_vectors(np.eye(3), compared="dot"),
+)
 LISTS = {"top_n": 10, "top_n_overlap": 0.75, "n_lists": 400}
 HALF = LISTS | {"top_n_overlap": 0.5}
 SAMPLED = {"exact": False, "n_pairs": 100, "n_all_pairs": 19_800}
@@ -78,7 +90,14 @@ def trained(name: str, model: FactorModel = MODEL) -> Evidence:
 def gauged(*roles: str) -> dict[str, Any]:
     """The test of unit rows found an equivalent model that moves cosines."""
     moves = {"left": Moved(0.1, 0.2, 3), "right": Moved(0.3, 0.6, 3)}
-    pinning = Pinning("free", "another metric keeps every length", "models of rank 3", 1, 3, moved=moves)
+    pinning = Pinning(
+        "free",
+        "another metric keeps every length",
+        "models of rank 3",
+        1,
+        3,
+        moved=moves,
+    )
     shown = replace(FREE, kind=Kind.SHOWN, because=pinning.explain())
     return {"equivalence": equivalence(shown, *roles or ("right",), pinning=pinning)}
 
@@ -89,11 +108,17 @@ def decayed(mean_abs: float, *, objective: str = "factors", **lists: Any) -> Evi
     return evidence(MODEL.replace(objective=objective), penalty=form)
 
 
-def blind(mean_abs: float, most: float, model: FactorModel = MODEL, **fields: Any) -> Evidence:
+def blind(
+    mean_abs: float, most: float, model: FactorModel = MODEL, **fields: Any
+) -> Evidence:
     """A side that holds a quarter of a row where no prediction looks."""
     outside = equivalence(FREE, outside={"right": 0.25}, seen_rank=1, unseen=2)
     model = model.replace(left=model.left * [1, 0, 0])
-    return evidence(model, equivalence=outside, unseen=(moved(mean_abs=mean_abs, max_abs=most, **fields),))
+    return evidence(
+        model,
+        equivalence=outside,
+        unseen=(moved(mean_abs=mean_abs, max_abs=most, **fields),),
+    )
 
 
 def constant(n: int, k: int, *, mixed: bool = False) -> Any:
@@ -104,47 +129,108 @@ def constant(n: int, k: int, *, mixed: bool = False) -> Any:
 
 def compared(mean_abs: float, model: FactorModel = MODEL, **fields: Any) -> Evidence:
     """Cosines beside those of what is predicted."""
-    return evidence(model, predicted=Predicted((moved(mean_abs=mean_abs, **fields),), ()))
+    return evidence(
+        model, predicted=Predicted((moved(mean_abs=mean_abs, **fields),), ())
+    )
 
 
-def like(model: FactorModel = MODEL, role: str = "right", off_unit: float = 0.5, **traits: Any) -> Evidence:
+def like(
+    model: FactorModel = MODEL,
+    role: str = "right",
+    off_unit: float = 0.5,
+    **traits: Any,
+) -> Evidence:
     """Evidence of what rows are like."""
-    return evidence(model, traits=(Traits(role, 1234, off_unit, traits.pop("orthonormal", False), **traits),))
+    return evidence(
+        model,
+        traits=(
+            Traits(role, 1234, off_unit, traits.pop("orthonormal", False), **traits),
+        ),
+    )
 
 
 def copied(model: FactorModel, *roles: str) -> Evidence:
     """Evidence of which rows are copies."""
     found = evidence(
-        model, traits=[traits_of(model, side, rng=np.random.default_rng(0)) for side in roles or ["right"]]
+        model,
+        traits=[
+            traits_of(model, side, rng=np.random.default_rng(0))
+            for side in roles or ["right"]
+        ],
     )
-    return found if not isinstance(model.link, Softmax) else changed(found, head=quiet(model=model))
+    return (
+        found
+        if not isinstance(model.link, Softmax)
+        else changed(found, head=quiet(model=model))
+    )
 
 
-def normed(norm: FinalNorm, *, share: float = 0.32, n_rows: int = 400, sampled: bool = False, **own: Any) -> Evidence:
+def normed(
+    norm: FinalNorm,
+    *,
+    share: float = 0.32,
+    n_rows: int = 400,
+    sampled: bool = False,
+    **own: Any,
+) -> Evidence:
     """Evidence of a norm before a small head, with some numbers of the folded head as one likes."""
-    found = norm_evidence(HEAD, norm, labels=np.arange(5), n_neighbours=2, rng=np.random.default_rng(0))
+    found = norm_evidence(
+        HEAD, norm, labels=np.arange(5), n_neighbours=2, rng=np.random.default_rng(0)
+    )
     width = 0.1 * sampled
     nearest = NearestChanged(share, share - width, share + width, n_rows)
     first = replace(found.folded, nearest=nearest, mean_abs=0.0571)
-    others = tuple(replace(apart, nearest=replace(nearest, share=share / 2)) for apart in found.apart[1:])
+    others = tuple(
+        replace(apart, nearest=replace(nearest, share=share / 2))
+        for apart in found.apart[1:]
+    )
     return evidence(HEAD, norm=replace(found, apart=(first, *others), **own))
 
 
 def bounded(model: FactorModel = MODEL, **fields: Any) -> Evidence:
     """Bounds and what attacks reached, of linear gauges and with shifts."""
     widths = {0.25: 0.1, 0.5: 0.625, 0.75: 0.9}
-    ranged = RangeSummary("right", "linear", 1.5, 0.0, 1234, 20_000, 0, 0.5, widths, 0, 0, 1, ranges=None)
+    ranged = RangeSummary(
+        "right", "linear", 1.5, 0.0, 1234, 20_000, 0, 0.5, widths, 0, 0, 1, ranges=None
+    )
     shifted = replace(ranged, role="cross", group="affine", max_shift=3.7)
     lists = {1.1: 0.75, 2.0: 0.5}
-    certain = Certificate("right", "linear", 0.0, 10, 1500, False, lists, lists, 0.0, certified=None)
-    little = replace(certain, role="left", group="affine", max_shift=0.1, n_rows=1, lists={2.0: 0.25})
+    certain = Certificate(
+        "right", "linear", 0.0, 10, 1500, False, lists, lists, 0.0, certified=None
+    )
+    little = replace(
+        certain, role="left", group="affine", max_shift=0.1, n_rows=1, lists={2.0: 0.25}
+    )
     gauge, linear = Gauge.identity(3), GeneralLinear(3, max_condition=2.0)
     affine = Affine(3, side="right", max_condition=2.0, max_shift=7.0)
     attacks = (
-        Attack(gauge, "movement", "right", linear, 0.25, 0.5, 2_000, table=np.zeros((2_000, 2), int)),
-        Attack(gauge, "neighbours", "left", affine, 0.125, 0.75, 50, np.zeros((5, 11), int), typical_row=7.0),
+        Attack(
+            gauge,
+            "movement",
+            "right",
+            linear,
+            0.25,
+            0.5,
+            2_000,
+            table=np.zeros((2_000, 2), int),
+        ),
+        Attack(
+            gauge,
+            "neighbours",
+            "left",
+            affine,
+            0.125,
+            0.75,
+            50,
+            np.zeros((5, 11), int),
+            typical_row=7.0,
+        ),
     )
-    return evidence(model, limits=Limits((ranged, shifted), (certain, little), attacks, 3, 3), **fields)
+    return evidence(
+        model,
+        limits=Limits((ranged, shifted), (certain, little), attacks, 3, 3),
+        **fields,
+    )
 
 
 def of_some(found: Evidence, n_rows: int = 1_234) -> Evidence:
@@ -164,7 +250,11 @@ def predictions() -> dict[str, Evidence]:
     norm = normed(FinalNorm("rms", [1.0, 2.0, 4.0])).norm
     broken = replace(norm.drift[0], max_abs=1.0, tolerance=1e-12)
     far = head(centred=equal_head("mean row removed", "centring", change=1.0))
-    visits = (equal(), moved()), (equal("linear 2"), moved(mean_abs=0.4)), (equal("linear 3"), moved())
+    visits = (
+        (equal(), moved()),
+        (equal("linear 2"), moved(mean_abs=0.4)),
+        (equal("linear 3"), moved()),
+    )
     return {
         "predictions stay": evidence(MODEL, *visits),
         "predictions of one side": evidence(ALONE, (equal(), moved())),
@@ -181,13 +271,19 @@ def predictions() -> dict[str, Evidence]:
 
 def training() -> dict[str, Evidence]:
     """Every way in which a model may have been trained, of two sides and of one."""
-    two = [name for name, row in OBJECTIVES.items() if row.sides == 2 and name != "cosine"]
+    two = [
+        name for name, row in OBJECTIVES.items() if row.sides == 2 and name != "cosine"
+    ]
     found = {f"two sides, {name}": trained(name) for name in two}
     for name in ("none", "factors", "decoupled-decay", "prediction", "word2vec"):
         found[f"one side, {name}"] = trained(name, ALONE)
-    found |= {name: evidence(model) for name, model in (("two sides", MODEL), ("one side", ALONE), ("a head", HEAD))}
     found |= {
-        name: evidence(MODEL, equivalence=equivalence(one)) for name, one in (("pinned", PINNED), ("undecided", OPEN))
+        name: evidence(model)
+        for name, model in (("two sides", MODEL), ("one side", ALONE), ("a head", HEAD))
+    }
+    found |= {
+        name: evidence(MODEL, equivalence=equivalence(one))
+        for name, one in (("pinned", PINNED), ("undecided", OPEN))
     }
     found["one side, undecided"] = evidence(ALONE, equivalence=equivalence(OPEN))
     found["two sides by cosine"] = evidence(COSINE, **gauged("right", "left"))
@@ -206,7 +302,9 @@ def movements() -> dict[str, Evidence]:
     """Equivalent models that move cosines, bounds, and what is predicted."""
     shifted = equal("translation of items 1", "translation", 1.0, 0.75)
     whole = HEAD.replace(left=MODEL.left)
-    some = evidence(whole.take(right=np.arange(4)), (equal(), moved(**SAMPLED)), head=head(whole))
+    some = evidence(
+        whole.take(right=np.arange(4)), (equal(), moved(**SAMPLED)), head=head(whole)
+    )
     flat = equivalence(FREE, outside={"right": 0.25}, seen_rank=1, unseen=2)
     ranked = MODEL.replace(link="ranking")
     return {
@@ -288,34 +386,57 @@ def heads() -> dict[str, Evidence]:
 
 def rows() -> dict[str, Evidence]:
     """What rows are like, whatever they predict."""
-    zero = FactorModel.from_user_item(np.diag([1.0, 1, 0]), [[1.0, 0, 0], [0, 0, 0], [0, 0, 0]])
+    zero = FactorModel.from_user_item(
+        np.diag([1.0, 1, 0]), [[1.0, 0, 0], [0, 0, 0], [0, 0, 0]]
+    )
     draw = np.random.default_rng(0).standard_normal((40, 9))
     twice = np.vstack([draw[:36], draw[:4]])
     hubs = Hubs(400, 10, 7.25, (4, 2, 3, 1), (0.9, 0.5, 0.25, 0.1), 0.12)
     shared = CommonDirection(0.64, 0.8, NearestChanged(0.25, 0.2, 0.3, 400))
-    few = Pinning("undecided", "too few rows", "models of rank 3", 1932, 2080, rows_missing={"right": 148})
+    few = Pinning(
+        "undecided",
+        "too few rows",
+        "models of rank 3",
+        1932,
+        2080,
+        rows_missing={"right": 148},
+    )
     wide = Pinning("undecided", "too many numbers", "models of rank 3", 9, 131328)
     ugly = ALONE.replace(right_names=UGLY)
     found = {
         "rows of zeros": evidence(zero),
         "labels of zeros": of_head(head(n_zero=1)),
-        "copies of items": copied(FactorModel.from_user_item(draw[:9], twice), "right", "left"),
-        "many copies of vectors": copied(FactorModel.from_vectors(np.vstack([draw[:5], draw[:5]]))),
-        "copies of labels and inputs": copied(FactorModel.from_softmax(twice, embeddings=twice), "right", "left"),
+        "copies of items": copied(
+            FactorModel.from_user_item(draw[:9], twice), "right", "left"
+        ),
+        "many copies of vectors": copied(
+            FactorModel.from_vectors(np.vstack([draw[:5], draw[:5]]))
+        ),
+        "copies of labels and inputs": copied(
+            FactorModel.from_softmax(twice, embeddings=twice), "right", "left"
+        ),
         "hubs": like(ugly, hubs=hubs),
         "one hub": like(MODEL, hubs=replace(hubs, few=(3,), lists_with=(0.5,))),
         "unit rows": like(ALONE, off_unit=2e-8),
         "orthonormal columns": like(ALONE, orthonormal=True),
-        "unit rows of an unknown link": evidence(MODEL.replace(link="unknown"), equivalence=equivalence(OPEN)),
-        "too few unit rows": evidence(COSINE, equivalence=equivalence(OPEN, pinning=few)),
+        "unit rows of an unknown link": evidence(
+            MODEL.replace(link="unknown"), equivalence=equivalence(OPEN)
+        ),
+        "too few unit rows": evidence(
+            COSINE, equivalence=equivalence(OPEN, pinning=few)
+        ),
         "too few unit rows of one side": evidence(
             COSINE, equivalence=equivalence(OPEN, pinning=replace(few, rank=2080))
         ),
-        "too many numbers": evidence(COSINE, equivalence=equivalence(OPEN, pinning=wide)),
+        "too many numbers": evidence(
+            COSINE, equivalence=equivalence(OPEN, pinning=wide)
+        ),
     }
     for how in ("dot", "cosine"):
         table = FactorModel.from_vectors(draw, compared=how)
-        found[f"rows compared by {how}"] = replace(like(table, levels=levels(table)), equivalence=equivalence(PINNED))
+        found[f"rows compared by {how}"] = replace(
+            like(table, levels=levels(table)), equivalence=equivalence(PINNED)
+        )
     for name, model in {
         "": MODEL, ", a user bias": MODEL.replace(left_bias=np.zeros(6)), ", alone": ALONE, ", by cosine": COSINE,
     }.items():  # fmt: skip
@@ -346,7 +467,9 @@ def printed(finding: Finding) -> str:
     shown = ", with a witness" * (finding.witness is not None)
     first = f"{finding.code} ({finding.severity.title}, {finding.kind}{shown})"
     about = f"of {finding.rows}; in {finding.scope}{value}"
-    return "\n    ".join(filter(None, (first, about, finding.title, finding.text, finding.remedy)))
+    return "\n    ".join(
+        filter(None, (first, about, finding.title, finding.text, finding.remedy))
+    )
 
 
 def page() -> str:

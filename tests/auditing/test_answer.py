@@ -29,21 +29,45 @@ def drawn(need, role="right"):
     usual = Severity.TIP if code in CODES else Severity.NOTE
     severity = Severity[severity.upper()] if severity else usual
     title = f"the title of {code}" if code in CODES else ""
-    return Finding(code, severity, Kind.PROVEN, WHOLE, COSINES, f"The text of {code}.", 0.25, title, "", role)
+    return Finding(
+        code,
+        severity,
+        Kind.PROVEN,
+        WHOLE,
+        COSINES,
+        f"The text of {code}.",
+        0.25,
+        title,
+        "",
+        role,
+    )
 
 
 def answered(*needs, model=MODEL, role="right"):
     findings = [drawn(need) if isinstance(need, str) else need for need in needs]
-    return answer(findings, role, cosines=COSINES, kind=kind_of(model), names=names_of(model, role))
+    return answer(
+        findings,
+        role,
+        cosines=COSINES,
+        kind=kind_of(model),
+        names=names_of(model, role),
+    )
 
 
 @pytest.mark.parametrize("row", ANSWERS, ids=lambda row: " ".join(row.needs))
 @pytest.mark.parametrize("model", MODELS, ids=kind_of)
 def test_every_row_answers_where_what_it_needs_was_drawn(row, model):
     found = answered(*row.needs, model=model)
-    assert (found.word, found.findings) == (row.word, tuple(need.split()[0] for need in row.needs))
+    assert (found.word, found.findings) == (
+        row.word,
+        tuple(need.split()[0] for need in row.needs),
+    )
     assert str(found) == f"{found.word}: {found.because}."
-    assert found.because[0].islower() or found.because.startswith("the ") or found.because[0].isdigit()
+    assert (
+        found.because[0].islower()
+        or found.because.startswith("the ")
+        or found.because[0].isdigit()
+    )
     for text in (found.because, found.advice):
         assert not set("{}") & set(text)
     assert bool(found.advice) == (row.advice != "none")
@@ -68,12 +92,21 @@ def test_a_yes_needs_a_proof_and_a_no_says_that_they_are_free():
 
 
 def test_only_findings_of_the_cosines_asked_about_answer():
-    free, whole, other = drawn("free"), drawn("EMB101", None), drawn("lists_differ", "left")
+    free, whole, other = (
+        drawn("free"),
+        drawn("EMB101", None),
+        drawn("lists_differ", "left"),
+    )
     assert answered(free, whole, other).findings == ("EMB101", "free")
     assert answered(free, drawn("lists_differ")).findings == ("lists_differ", "free")
-    assert answered(drawn("free", "left"), other, role="left").findings == ("lists_differ", "free")
+    assert answered(drawn("free", "left"), other, role="left").findings == (
+        "lists_differ",
+        "free",
+    )
     tip, issue = drawn("EMB104"), drawn("EMB104 issue")
-    assert answered(free, tip).findings == ("free",), "a tip is not what the row asks for"
+    assert answered(free, tip).findings == ("free",), (
+        "a tip is not what the row asks for"
+    )
     assert answered(free, issue).findings == ("EMB104", "free")
 
 
@@ -86,7 +119,9 @@ def test_every_case_has_an_answer_that_its_findings_hold(name):
     assert result.answer.word in Readability
     assert not set("{}") & set(result.answer.advice)
     assert "  " not in result.verdict
-    said = dict.fromkeys([*(one.text for one in result.reasons), result.answer.advice])  # each sentence once
+    said = dict.fromkeys(
+        [*(one.text for one in result.reasons), result.answer.advice]
+    )  # each sentence once
     assert result.verdict == " ".join(filter(None, said))
     order = [VERDICT.index(one.code) for one in result.reasons]
     assert order == sorted(order)
@@ -98,18 +133,29 @@ def test_inputs_decide_of_a_bare_head_between_a_convention_and_no():
     draw = np.random.default_rng(0)
     rows, inputs = draw.normal(size=(60, 4)), draw.normal(size=(5000, 4))
     head = FactorModel.from_softmax(rows - rows.mean(axis=0))
-    assert "would decide between AS A CONVENTION and NO" in str(audit(head, n_gauges=1).answer)
-    words = [audit(head.replace(left=inputs * scales), n_gauges=1).answer.word for scales in ([1] * 4, [1, 2, 4, 8])]
+    assert "would decide between AS A CONVENTION and NO" in str(
+        audit(head, n_gauges=1).answer
+    )
+    words = [
+        audit(head.replace(left=inputs * scales), n_gauges=1).answer.word
+        for scales in ([1] * 4, [1, 2, 4, 8])
+    ]
     assert words == [Readability.CONVENTION, Readability.NO]
 
 
 @pytest.mark.usefixtures("without_attacks")
 def test_an_audit_answers_for_the_cosines_asked_about():
     names = {"left_names": [f"user {i}" for i in range(30)]}
-    model = random_model(3, n=30, p=12, k=4, scales=([4, 2, 1, 0.5], 1)).replace(**names)
+    model = random_model(3, n=30, p=12, k=4, scales=([4, 2, 1, 0.5], 1)).replace(
+        **names
+    )
     found = audit(model, role="user", show=["user 7"], n_gauges=1)
     assert found.answer.cosines == "user-user cosines"
-    assert found.evidence.predicted.examples[0].name == found.evidence.examples[0].name == "user 7"
+    assert (
+        found.evidence.predicted.examples[0].name
+        == found.evidence.examples[0].name
+        == "user 7"
+    )
     assert found.to_dict()["answer"] == plain(found.answer)
     assert found.explain().splitlines()[0] == str(found.answer)
     with pytest.raises(InputError, match=r"role must be one of right; got 'left'\."):

@@ -25,11 +25,17 @@ def codes(result):
     return [finding.code for finding in result.findings]
 
 
-@pytest.mark.parametrize("model", [make(n=90, p=80), make(n=None, p=80, link="softmax")], ids=["a pair", "a head"])
+@pytest.mark.parametrize(
+    "model",
+    [make(n=90, p=80), make(n=None, p=80, link="softmax")],
+    ids=["a pair", "a head"],
+)
 def test_the_same_seed_gives_the_same_numbers_and_another_does_not(model):
     """Of more pairs and lists than are looked at, those drawn are the same, too."""
     few = {"n_gauges": 2, "n_pairs": 50, "n_lists": 9, "n_starts": 1, "n_steps": 2}
-    one, again, other = (json.dumps(audit(model, rng=seed, **few).to_dict()) for seed in (3, 3, 4))
+    one, again, other = (
+        json.dumps(audit(model, rng=seed, **few).to_dict()) for seed in (3, 3, 4)
+    )
     assert one == again
     assert one != other
 
@@ -52,7 +58,9 @@ def test_what_training_leaves_free_is_an_issue_whatever_was_drawn(options):
 def test_factors_that_weight_decay_would_not_leave_so_are_told():
     balanced = ea.at_exponent(make(), 0.5).replace(objective="factors")
     assert codes(audit(balanced, n_gauges=1)) == ["EMB103"]
-    rescaled = ea.Gauge.diagonal([1, 1, 1, 1, 3]).act(balanced).replace(objective="factors")
+    rescaled = (
+        ea.Gauge.diagonal([1, 1, 1, 1, 3]).act(balanced).replace(objective="factors")
+    )
     assert set(codes(audit(rescaled, n_gauges=1))) == {"EMB103", "EMB104"}
 
 
@@ -86,7 +94,9 @@ def test_every_link_and_one_sided_models_are_audited():
 def test_parameters_outside_their_sets_are_refused_in_one_sentence():
     given = [{"n_gauges": 0}, {"max_condition": 0.5}, {"objective": "magic"}, {"groups": ["magic"]}, {"roles": []},
              {"roles": ["movie"]}, {"final_norm": FinalNorm("rms", [1.0])}]  # fmt: skip
-    assert_refused("audit", (partial(audit, make(link="softmax"), **one) for one in given))
+    assert_refused(
+        "audit", (partial(audit, make(link="softmax"), **one) for one in given)
+    )
 
 
 # Thresholds of one's own
@@ -99,13 +109,18 @@ LINE = "Quick audit: 2 models a group, 20,000 pairs, 100 lists, attacks of 1 × 
 @pytest.mark.usefixtures("without_attacks")
 def test_a_quick_audit_takes_fewer_samples_which_repeat_it():
     result = ea.audit(MODEL, quick=True, n_pairs=500, rng=1)
-    assert (result.options.quick, result.options.effort) == (True, Effort(2, 500, 100, 1, 5))
+    assert (result.options.quick, result.options.effort) == (
+        True,
+        Effort(2, 500, 100, 1, 5),
+    )
     record = result.to_dict()
     drawn = [row for row in record["movement"] if not row["exact"]]
     assert {row["n_pairs"] for row in drawn} == {500}
     assert [row["kind"] for row in record["drift"]].count("linear") == 2
     assert misfits("audit", record) == []
-    assert "2 models a group, 500 pairs, 100 lists, attacks of 1 × 5 steps" in page(result)
+    assert "2 models a group, 500 pairs, 100 lists, attacks of 1 × 5 steps" in page(
+        result
+    )
     assert ea.audit(MODEL, rng=1, **record["options"]).to_dict() == record
     again = ea.audit(MODEL, rng=1, **record["options"] | {"quick": False}).to_dict()
     assert again | {"options": record["options"]} == record
@@ -118,8 +133,15 @@ def test_the_command_tells_the_sizes_of_a_quick_audit_in_one_line(embaudit, tmp_
     assert len(quick.out.splitlines()) <= 25
     record = json.loads((tmp_path / "a.json").read_text())
     assert record["options"].items() >= {"quick": True, **vars(QUICK)}.items()
-    sizes = [word for name in vars(QUICK) for word in (f"--{name.removeprefix('n_')}", record["options"][name])]
+    sizes = [
+        word
+        for name in vars(QUICK)
+        for word in (f"--{name.removeprefix('n_')}", record["options"][name])
+    ]
     again = embaudit("audit", "m.npz", *sizes, "--full", "--json", "b.json")
     assert "Quick audit" not in again.out
-    assert json.loads((tmp_path / "b.json").read_text()) | {"options": record["options"]} == record
+    assert (
+        json.loads((tmp_path / "b.json").read_text()) | {"options": record["options"]}
+        == record
+    )
     assert LINE in embaudit("audit", "m.npz", "--quick", "--full").out

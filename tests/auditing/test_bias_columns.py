@@ -21,9 +21,15 @@ def nearest(x: np.ndarray) -> list[set[int]]:
 
 
 @pytest.mark.parametrize("both", [True, False])
-def test_lists_are_compared_with_those_of_the_columns_that_implicit_stores(both: bool) -> None:
-    stored = np.column_stack([ROWS, BIAS.astype(np.float32), *([np.ones(80)] if both else [])])
-    expected = np.mean([len(a & b) / 10 for a, b in zip(nearest(ROWS), nearest(stored), strict=True)])
+def test_lists_are_compared_with_those_of_the_columns_that_implicit_stores(
+    both: bool,
+) -> None:
+    stored = np.column_stack(
+        [ROWS, BIAS.astype(np.float32), *([np.ones(80)] if both else [])]
+    )
+    expected = np.mean(
+        [len(a & b) / 10 for a, b in zip(nearest(ROWS), nearest(stored), strict=True)]
+    )
     side = Side(ROWS, "item", bias=BIAS)
     np.testing.assert_array_equal(stored_rows(side, both=both), stored)
     assert stored_rows(side, both=both).dtype == np.float32

@@ -21,7 +21,14 @@ from embaudit.auditing.findings import conclusions
 def drawn(evidence, *codes):
     """What is concluded, in numbers, and of some codes in words."""
     return [
-        [x.code, x.severity.title, str(x.kind), x.role, x.value, *words(x) * (x.code in codes)]
+        [
+            x.code,
+            x.severity.title,
+            str(x.kind),
+            x.role,
+            x.value,
+            *words(x) * (x.code in codes),
+        ]
         for x in conclusions(evidence)
     ]
 
@@ -32,8 +39,18 @@ def words(found):
 
 @as_locked
 def test_edges():
-    told = {"PAIR": PAIR, "HEAD": HEAD, "MODELS": MODELS, "drawn": drawn, "draw": np.random.default_rng}
-    names = {each.__name__: each for each in (error_of, shown, answer, random_model, room, numbers)}
+    told = {
+        "PAIR": PAIR,
+        "HEAD": HEAD,
+        "MODELS": MODELS,
+        "drawn": drawn,
+        "draw": np.random.default_rng,
+    }
+    names = {
+        each.__name__: each
+        for each in (error_of, shown, answer, random_model, room, numbers)
+    }
     assert_expressions(
-        Path(__file__).with_name("edges.txt"), vars(raised) | vars(made) | names | told | {"ea": ea, "np": np}
+        Path(__file__).with_name("edges.txt"),
+        vars(raised) | vars(made) | names | told | {"ea": ea, "np": np},
     )

@@ -15,7 +15,9 @@ BOTH = ("right", "left")
 PLANE = random_model(n=7, p=6, k=2)
 LINE = random_model(n=7, p=6, k=1)
 CAPPED, UNIT = Softmax(soft_cap=3.0), Softmax(unit_rows=True)
-SHIFTED = "One vector added to every {0} row changes no {1}, and can make two {0}s opposite."
+SHIFTED = (
+    "One vector added to every {0} row changes no {1}, and can make two {0}s opposite."
+)
 LINEAR = (
     "A linear change of the axes changes no {} and, unbounded, can give two rows that are not parallel any cosine "
     "short "
@@ -26,12 +28,16 @@ PROVEN, UNDECIDED = Kind.PROVEN, Kind.UNDECIDED
 
 
 def biased(model, *sides):
-    return model.replace(**{f"{side}_bias": np.zeros(len(model.factors(side))) for side in sides})
+    return model.replace(
+        **{f"{side}_bias": np.zeros(len(model.factors(side))) for side in sides}
+    )
 
 
 def test_what_a_free_bias_lets_move():
     user, item = SHIFTED.format("user", "score"), SHIFTED.format("item", "score")
-    inputs = equivalence_class_of(biased(PLANE, "right").replace(link=UNIT), ["left"]).freedom["left"]
+    inputs = equivalence_class_of(
+        biased(PLANE, "right").replace(link=UNIT), ["left"]
+    ).freedom["left"]
     assert inputs == Freedom(True, PROVEN, SHIFTED.format("user", "probability"))
     for sides, right, left in (
         (("left",), item, None), (("right",), None, user), (("left", "right"), item, user),
@@ -45,19 +51,37 @@ def test_what_a_free_bias_lets_move():
                     assert found[role] == Freedom(True, PROVEN, LINEAR.format("score"))
                 else:
                     titles = {"right": "item-item", "left": "user-user"}[role]
-                    assert found[role] == Freedom(False, PROVEN, SIGNS.format(titles, ""))
-    assert equivalence_class_of(biased(LINE, "left", "right"), ["cross"]).freedom["cross"].because == item
-    assert equivalence_class_of(biased(LINE, "right"), ["cross"]).freedom["cross"].because == user
+                    assert found[role] == Freedom(
+                        False, PROVEN, SIGNS.format(titles, "")
+                    )
+    assert (
+        equivalence_class_of(biased(LINE, "left", "right"), ["cross"])
+        .freedom["cross"]
+        .because
+        == item
+    )
+    assert (
+        equivalence_class_of(biased(LINE, "right"), ["cross"]).freedom["cross"].because
+        == user
+    )
 
 
 @pytest.mark.parametrize("turned", [False, True])
 def test_what_no_prediction_sees_of_a_side_lies_outside_the_rows_of_the_other(turned):
-    p, q = random_model(n=5, p=7, k=32).left, random_model(n=5, p=7, k=32).right * np.geomspace(1, 1e-5, 32)
+    p, q = (
+        random_model(n=5, p=7, k=32).left,
+        random_model(n=5, p=7, k=32).right * np.geomspace(1, 1e-5, 32),
+    )
     model = FactorModel(*((q, p) if turned else (p, q)))
     sides = model.left, model.right
-    shares = [np.linalg.lstsq(y.T, x.T)[1] / (x**2).sum(axis=1) for x, y in (sides, sides[::-1])]
+    shares = [
+        np.linalg.lstsq(y.T, x.T)[1] / (x**2).sum(axis=1)
+        for x, y in (sides, sides[::-1])
+    ]
     found = equivalence_class_of(model, BOTH).outside
-    assert [found["left"], found["right"]] == pytest.approx([share.max() for share in shares])
+    assert [found["left"], found["right"]] == pytest.approx(
+        [share.max() for share in shares]
+    )
     gauged = Gauge.diagonal(np.geomspace(1, 1e9, 5)).act(random_model(n=9, p=8, k=5))
     assert equivalence_class_of(gauged, BOTH).outside == {}
 
@@ -67,7 +91,11 @@ def test_what_no_prediction_sees_of_a_side_lies_outside_the_rows_of_the_other(tu
     [
         ("softmax", (), "every model of rank 2 with the same predictions"),
         ("ranking", (), "linear maps and shifts of all items, among others"),
-        ("ranking", BOTH, "linear maps and shifts of all items and shifts of all users, among others"),
+        (
+            "ranking",
+            BOTH,
+            "linear maps and shifts of all items and shifts of all users, among others",
+        ),
         (CAPPED, (), "linear maps, among others"),
         (CAPPED, ("right",), "linear maps and shifts of all users, among others"),
     ],

@@ -38,11 +38,15 @@ def kinds(model, **options):
 @pytest.mark.parametrize("name", MODELS)
 def test_every_equivalent_predicts_the_same(name):
     model = MODELS[name]
-    found = equivalent_models(model, n_gauges=3, max_condition=5.0, rng=np.random.default_rng(1))
+    found = equivalent_models(
+        model, n_gauges=3, max_condition=5.0, rng=np.random.default_rng(1)
+    )
     assert len({e.name for e in found}) == len(found)
     for equivalent in found:
         after = equivalent.of(model)
-        assert drift(model, after, condition_number=equivalent.condition_number).ok, equivalent.name
+        assert drift(model, after, condition_number=equivalent.condition_number).ok, (
+            equivalent.name
+        )
         if equivalent.kind in ("diagonal", "linear"):
             assert equivalent.condition_number == pytest.approx(5.0, rel=1e-9)
 
@@ -59,30 +63,52 @@ def test_which_families_keep_which_predictions():
 
 def test_chosen_families_and_own_groups():
     assert kinds(MODELS["identity"], groups=["diagonal"]) == {"diagonal"}
-    assert kinds(MODELS["identity"], groups=[Diagonal(4, max_condition=9.0)]) == {"diagonal"}
-    assert kinds(MODELS["identity"], groups=["linear", Diagonal(4, max_condition=9.0)]) == {"linear", "diagonal"}
-    found = equivalent_models(MODELS["softmax"], groups=[Affine(4)], n_gauges=1, rng=np.random.default_rng(0))
+    assert kinds(MODELS["identity"], groups=[Diagonal(4, max_condition=9.0)]) == {
+        "diagonal"
+    }
+    assert kinds(
+        MODELS["identity"], groups=["linear", Diagonal(4, max_condition=9.0)]
+    ) == {"linear", "diagonal"}
+    found = equivalent_models(
+        MODELS["softmax"], groups=[Affine(4)], n_gauges=1, rng=np.random.default_rng(0)
+    )
     assert [e.name for e in found] == ["affine of items 1"]
 
 
 def test_every_public_group_is_drawn_from_and_has_a_name_and_a_title_of_its_own():
-    public = {group for group in vars(gauges).values() if isinstance(group, type) and issubclass(group, GaugeGroup)}
+    public = {
+        group
+        for group in vars(gauges).values()
+        if isinstance(group, type) and issubclass(group, GaugeGroup)
+    }
     public.remove(GaugeGroup)
     assert set(GROUPS) == public
-    assert len({group.kind for group in public}) == len({group.title for group in public}) == len(public)
-    assert all("kind" in vars(group) and "gauges" not in group.title for group in public)
+    assert (
+        len({group.kind for group in public})
+        == len({group.title for group in public})
+        == len(public)
+    )
+    assert all(
+        "kind" in vars(group) and "gauges" not in group.title for group in public
+    )
 
 
 def test_the_groups_that_keep_predictions_and_their_budgets():
     model = MODELS["biases"]
-    rotations, stretches, maps, right, both, left, also = default_groups(model, max_condition=3.0)
+    rotations, stretches, maps, right, both, left, also = default_groups(
+        model, max_condition=3.0
+    )
     assert [type(group).__name__ for group in (rotations, stretches, maps, right, both, left, also)] == [
         "Orthogonal", "Diagonal", "GeneralLinear", "Translation", "Affine", "Translation", "Affine",
     ]  # fmt: skip
     assert [group.max_condition for group in (stretches, maps, both, also)] == [3.0] * 4
-    assert {group.rank for group in (rotations, stretches, maps, right, both, left, also)} == {4}
+    assert {
+        group.rank for group in (rotations, stretches, maps, right, both, left, also)
+    } == {4}
     for side, groups in (("right", (right, both)), ("left", (left, also))):
         length = np.median(np.linalg.norm(model.factors(side), axis=1))
-        assert [(group.side, group.max_shift) for group in groups] == [(side, pytest.approx(length))] * 2
+        assert [(group.side, group.max_shift) for group in groups] == [
+            (side, pytest.approx(length))
+        ] * 2
     (alone,) = default_groups(MODELS["cosine"], max_condition=3.0)
     assert alone.kind == "orthogonal"

@@ -28,9 +28,17 @@ def kept(overlap, n_lists=400, **fields):
 
 @pytest.mark.parametrize(
     ("share", "n_lists", "effect"),
-    [(0.05, 120, True), (0.0499, 10_000, False), (1.0, 5, False), (1.0, 6, True), (0.0625, 80, False)],
+    [
+        (0.05, 120, True),
+        (0.0499, 10_000, False),
+        (1.0, 5, False),
+        (1.0, 6, True),
+        (0.0625, 80, False),
+    ],
 )
-def test_lists_count_from_a_twentieth_on_and_more_than_five_of_them(share, n_lists, effect):
+def test_lists_count_from_a_twentieth_on_and_more_than_five_of_them(
+    share, n_lists, effect
+):
     assert is_effect(share, n_lists) is effect
     lists = kept(1 - share, n_lists)
     code = "lists_differ" if effect else "lists_near"
@@ -46,6 +54,11 @@ def test_where_the_check_failed_nothing_else_is_told():
     for case in (evidence(MODEL, (equal(), moved())), of_head(), normed(RMS)):
         assert "EMB001" not in drawn(case, "EMB001")
         assert len(conclusions(case)) > 1
-    failed = evidence(MODEL, (equal(), moved()), (equal("linear 2"), moved()), drift=(drift(), drift(2.0)))
+    failed = evidence(
+        MODEL,
+        (equal(), moved()),
+        (equal("linear 2"), moved()),
+        drift=(drift(), drift(2.0)),
+    )
     (one,) = conclusions(failed)
     assert (one.code, one.value, one.scope.models) == ("EMB001", 2.0, "linear 2")

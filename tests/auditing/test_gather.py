@@ -16,7 +16,9 @@ ROWS = np.random.default_rng(1).standard_normal((12, 3))
 
 
 def test_what_is_predicted_is_compared_on_the_pairs_and_lists_of_all_other_models():
-    found = gather(SMALL, Options(effort=Effort(n_gauges=1, n_pairs=20, n_lists=7), n_neighbours=2))
+    found = gather(
+        SMALL, Options(effort=Effort(n_gauges=1, n_pairs=20, n_lists=7), n_neighbours=2)
+    )
     visited = next(record for _, record in found.visits("right"))
     beside = found.predicted.of("right")
     assert (beside.n_pairs, beside.top_n, beside.n_lists) == (20, 2, 7)

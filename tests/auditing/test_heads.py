@@ -22,7 +22,12 @@ def test_what_is_measured_of_a_head_is_computed_again():
     found = measured(model)
     norms, mean = np.linalg.norm(ROWS, axis=1), ROWS.mean(axis=0)
     assert found.model is model
-    assert (found.affine_rank, found.n_panel, found.n_inputs, found.n_zero) == (3, 30, 50, 0)
+    assert (found.affine_rank, found.n_panel, found.n_inputs, found.n_zero) == (
+        3,
+        30,
+        50,
+        0,
+    )
     assert (found.mean_norm, found.median_norm) == (
         pytest.approx(np.linalg.norm(mean)),
         pytest.approx(np.median(norms)),

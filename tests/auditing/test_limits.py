@@ -24,14 +24,21 @@ def found(model):
 def test_ranges_widen_and_certificates_shrink_with_the_budget(found):
     for role in ("right", "left", "cross"):
         for group in ("linear", "diagonal"):
-            widths = [r.width_quantiles[0.5] for r in found.ranges if (r.role, r.group) == (role, group)]
+            widths = [
+                r.width_quantiles[0.5]
+                for r in found.ranges
+                if (r.role, r.group) == (role, group)
+            ]
             assert len(widths) == 5
             assert widths == sorted(widths)
             assert widths[0] < widths[-1]
     for certificate in found.certificates:
         shares = list(certificate.entries.values())
         assert shares == sorted(shares, reverse=True)
-        assert all(certificate.lists[kappa] <= certificate.entries[kappa] for kappa in certificate.entries)
+        assert all(
+            certificate.lists[kappa] <= certificate.entries[kappa]
+            for kappa in certificate.entries
+        )
         assert list(certificate.entries) == [1.1, 1.25, 1.5, 2.0, 3.0]
 
 
@@ -41,7 +48,12 @@ def test_attacks_lie_between_chance_and_proof(model, found):
     for attack in found.attacks:
         assert attack.achieved <= attack.bound
         assert GeneralLinear(4, max_condition=3.0).contains(attack.gauge)
-    drawn = [movement(model, GeneralLinear(4, max_condition=3.0).sample(rng=s).act(model)).mean_abs for s in range(20)]
+    drawn = [
+        movement(
+            model, GeneralLinear(4, max_condition=3.0).sample(rng=s).act(model)
+        ).mean_abs
+        for s in range(20)
+    ]
     assert by_kind["movement"].achieved > np.median(drawn)
 
 
@@ -49,8 +61,12 @@ def test_where_rows_may_be_shifted_lists_are_certified_against_affine_gauges_too
     head = model.replace(link="softmax", right_bias=np.zeros(60))
     certified = {
         (one.role, one.group, one.max_shift > 0)
-        for one in limits(head, ["right", "left"], max_condition=2.0, n_neighbours=5).certificates
+        for one in limits(
+            head, ["right", "left"], max_condition=2.0, n_neighbours=5
+        ).certificates
     }
     assert certified == {
-        (role, group, group == "affine") for role in ("right", "left") for group in ("linear", "affine")
+        (role, group, group == "affine")
+        for role in ("right", "left")
+        for group in ("linear", "affine")
     }

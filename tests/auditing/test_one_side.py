@@ -15,7 +15,9 @@ from embaudit.report.audit_document import glance_of
 from embaudit.report.next_steps import Invocation, next_steps
 
 VECTORS = random_model(0, n=None, p=40, k=4)
-UNIT = VECTORS.replace(right=VECTORS.right / (VECTORS.right**2).sum(axis=1, keepdims=True) ** 0.5)
+UNIT = VECTORS.replace(
+    right=VECTORS.right / (VECTORS.right**2).sum(axis=1, keepdims=True) ** 0.5
+)
 FEW = {"n_gauges": 1, "n_pairs": 50}
 pytestmark = pytest.mark.usefixtures("without_attacks")
 
@@ -31,25 +33,49 @@ def told():
 
 
 def commands(found, *asked):
-    return [command or what for what, command in next_steps(found, Invocation("v.npy", *asked))]
+    return [
+        command or what
+        for what, command in next_steps(found, Invocation("v.npy", *asked))
+    ]
 
 
 def test_what_to_type_next_is_the_declaration_that_decides(told):
     neither = told["neither"]
-    side, full = "embaudit audit v.npy --left OTHER-SIDE.npy", "to read every table and finding, add --full"
+    side, full = (
+        "embaudit audit v.npy --left OTHER-SIDE.npy",
+        "to read every table and finding, add --full",
+    )
     with_each_other = "embaudit audit v.npy --compared cosine"
     assert commands(neither) == [with_each_other, side, full]
-    assert commands(neither, ("--kind", "vectors"))[1] == "embaudit audit v.npy --kind vectors --left OTHER-SIDE.npy"
+    assert (
+        commands(neither, ("--kind", "vectors"))[1]
+        == "embaudit audit v.npy --kind vectors --left OTHER-SIDE.npy"
+    )
     assert commands(told["link"]) == [full]
-    stretched = replace(neither.evidence, traits=tuple(replace(one, off_unit=0.5) for one in neither.evidence.traits))
-    assert "--objective cosine" not in " ".join(commands(replace(neither, evidence=stretched)))
-    whitened = replace(stretched, traits=tuple(replace(one, orthonormal=True) for one in stretched.traits))
+    stretched = replace(
+        neither.evidence,
+        traits=tuple(replace(one, off_unit=0.5) for one in neither.evidence.traits),
+    )
+    assert "--objective cosine" not in " ".join(
+        commands(replace(neither, evidence=stretched))
+    )
+    whitened = replace(
+        stretched,
+        traits=tuple(replace(one, orthonormal=True) for one in stretched.traits),
+    )
     assert commands(replace(neither, evidence=whitened)) == [side, full]
 
 
-def test_distilled_rows_are_asked_for_their_training_and_others_if_they_were_compared(told):
-    for name, way in (("embeddings", "embaudit explain objectives"), ("vectors", "--compared cosine")):
-        read = replace(told["neither"], intake=Intake("shards", ("m",), (Part(name, "right"),)))
+def test_distilled_rows_are_asked_for_their_training_and_others_if_they_were_compared(
+    told,
+):
+    for name, way in (
+        ("embeddings", "embaudit explain objectives"),
+        ("vectors", "--compared cosine"),
+    ):
+        read = replace(
+            told["neither"], intake=Intake("shards", ("m",), (Part(name, "right"),))
+        )
         assert way in commands(read)[0]
 
 
@@ -58,17 +84,40 @@ def test_nothing_found_is_no_zero_unless_nothing_can_be_found():
     cells, steps = {}, {}
     for n in (20, 60):
         rows = draw.standard_normal((n, 8))
-        unit = FactorModel.from_vectors(rows / np.linalg.norm(rows, axis=1, keepdims=True)).replace(link="cosine")
+        unit = FactorModel.from_vectors(
+            rows / np.linalg.norm(rows, axis=1, keepdims=True)
+        ).replace(link="cosine")
         found = audit(unit, **FEW)
         cells[found.answer.word] = glance_of(found).grid.rows[0][1:]
         steps[found.answer.word] = commands(found)[0]
     assert cells == {"CANNOT BE SAID": ("–",), "YES": ("0.00", "0 %")}
-    assert (" --left " in steps["CANNOT BE SAID"], " --left " in steps["YES"]) == (True, False)
+    assert (" --left " in steps["CANNOT BE SAID"], " --left " in steps["YES"]) == (
+        True,
+        False,
+    )
 
 
-@pytest.mark.parametrize("path", ["texts.npz", "model2vec", "words.json", "clip-classes/embeddings.npz", "items.npy"])
-def test_both_ways_of_training_are_offered_whatever_the_format_and_the_likelier_first(told, path):
+@pytest.mark.parametrize(
+    "path",
+    [
+        "texts.npz",
+        "model2vec",
+        "words.json",
+        "clip-classes/embeddings.npz",
+        "items.npy",
+    ],
+)
+def test_both_ways_of_training_are_offered_whatever_the_format_and_the_likelier_first(
+    told, path
+):
     typed = [command for _, command in next_steps(told["neither"], Invocation(path))]
     assert all(path in command for command in typed[:2])
-    ways = ["--compared", "--left"] if path in ("texts.npz", "model2vec") else ["--left", "--compared"]
-    assert [way in command for way, command in zip(ways, typed[:2], strict=True)] == [True, True]
+    ways = (
+        ["--compared", "--left"]
+        if path in ("texts.npz", "model2vec")
+        else ["--left", "--compared"]
+    )
+    assert [way in command for way, command in zip(ways, typed[:2], strict=True)] == [
+        True,
+        True,
+    ]

@@ -27,11 +27,15 @@ class UpperShear(GaugeGroup):
         self.rank = rank
 
     def sample(self, *, rng=None):
-        above = np.triu(np.random.default_rng(rng).standard_normal((self.rank, self.rank)), 1)
+        above = np.triu(
+            np.random.default_rng(rng).standard_normal((self.rank, self.rank)), 1
+        )
         return Gauge.linear(np.eye(self.rank) + 0.3 * above)
 
     def contains(self, gauge):
-        return gauge.rank == self.rank and np.allclose(np.tril(gauge.left), np.eye(self.rank))
+        return gauge.rank == self.rank and np.allclose(
+            np.tril(gauge.left), np.eye(self.rank)
+        )
 
     def includes(self, other):
         return isinstance(other, UpperShear)
@@ -46,18 +50,25 @@ class Mistaken(UpperShear):
     """Claims more than it keeps."""
 
     def sample(self, *, rng=None):
-        return Gauge.translation(self.rank, right=np.random.default_rng(rng).standard_normal(self.rank))
+        return Gauge.translation(
+            self.rank, right=np.random.default_rng(rng).standard_normal(self.rank)
+        )
 
 
 @pytest.fixture
 def model():
     draw = np.random.default_rng(0)
-    return FactorModel.from_user_item(draw.standard_normal((40, 5)), draw.standard_normal((30, 5)))
+    return FactorModel.from_user_item(
+        draw.standard_normal((40, 5)), draw.standard_normal((30, 5))
+    )
 
 
 @pytest.mark.parametrize(
     ("group", "kind", "title"),
-    [(UpperShear, "upper shear", "random upper shear gauges"), (Titled, "shear", "shears along the axes")],
+    [
+        (UpperShear, "upper shear", "random upper shear gauges"),
+        (Titled, "shear", "shears along the axes"),
+    ],
 )
 def test_an_own_group_is_audited_and_named_everywhere(model, group, kind, title):
     result = audit(model, groups=[group(5), "linear"], n_gauges=3)
@@ -76,13 +87,21 @@ def test_an_own_group_is_audited_and_named_everywhere(model, group, kind, title)
 
 
 def test_an_own_group_is_not_averaged_with_those_it_derives_from(model):
-    made = audit(model, groups=[UpperShear(5), Titled(5)], n_gauges=1).evidence.equivalents
+    made = audit(
+        model, groups=[UpperShear(5), Titled(5)], n_gauges=1
+    ).evidence.equivalents
     assert len({one.title for one in made if one.kind != "worst"}) == 2
 
 
 def test_gauges_of_several_condition_numbers_have_the_largest_named(model):
-    for budgets, told in (((3.0, 1.5), "of κ up to 3 move"), ((1.5, 1.5), "of κ = 1.5 move")):
-        groups = [Diagonal(5, max_condition=budgets[0]), GeneralLinear(5, max_condition=budgets[1])]
+    for budgets, told in (
+        ((3.0, 1.5), "of κ up to 3 move"),
+        ((1.5, 1.5), "of κ = 1.5 move"),
+    ):
+        groups = [
+            Diagonal(5, max_condition=budgets[0]),
+            GeneralLinear(5, max_condition=budgets[1]),
+        ]
         assert told in audit(model, groups=groups, n_gauges=1).explain()
 
 

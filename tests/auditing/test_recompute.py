@@ -19,19 +19,33 @@ from embaudit.errors import InputError
 DRAW = np.random.default_rng(0)
 USERS, ITEMS = DRAW.standard_normal((30, 4)), DRAW.standard_normal((25, 4))
 ITEMS[11] = ITEMS[3]  # two rows of one cosine to all others
-MODEL = ea.FactorModel.from_user_item(USERS, ITEMS, item_names=[f"film {i}" for i in range(25)], objective="product")
+MODEL = ea.FactorModel.from_user_item(
+    USERS, ITEMS, item_names=[f"film {i}" for i in range(25)], objective="product"
+)
 HEAD = ea.FactorModel.from_softmax(ITEMS + 1)
 FEW = {"n_gauges": 1, "n_pairs": 50, "n_starts": 1, "n_steps": 2}
 HONEST = {
     "both sides": (MODEL.replace(objective=None), {}),
     "an objective": (MODEL, {"objective": "factors"}),
-    "one side": (ea.FactorModel.from_vectors(ITEMS), {"groups": ["linear", "diagonal"]}),
+    "one side": (
+        ea.FactorModel.from_vectors(ITEMS),
+        {"groups": ["linear", "diagonal"]},
+    ),
     "a head": (HEAD, {"role": "label"}),
-    "a head with a bias": (HEAD.replace(right_bias=DRAW.standard_normal(25)), {"thresholds": {"copies": 0.5}}),
+    "a head with a bias": (
+        HEAD.replace(right_bias=DRAW.standard_normal(25)),
+        {"thresholds": {"copies": 0.5}},
+    ),
     "a capped head": (HEAD, {"soft_cap": 3.0}),
     "a head of unit labels": (HEAD, {"normalised": True}),
-    "unit rows": (MODEL.replace(link="cosine", objective=None), {"roles": ["item", "user"], "rng": 7}),
-    "rows asked for": (MODEL, {"show": ["film 3"], "n_neighbours": 3, "max_condition": 3.0}),
+    "unit rows": (
+        MODEL.replace(link="cosine", objective=None),
+        {"roles": ["item", "user"], "rng": 7},
+    ),
+    "rows asked for": (
+        MODEL,
+        {"show": ["film 3"], "n_neighbours": 3, "max_condition": 3.0},
+    ),
 }
 
 
@@ -40,7 +54,10 @@ def record():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("embaudit.auditing.limits.ATTACKED_RANK", 0)
         return json.loads(
-            json.dumps(ea.audit(MODEL, source="m.npz", show=["film 5"], **FEW).to_dict(), allow_nan=False)
+            json.dumps(
+                ea.audit(MODEL, source="m.npz", show=["film 5"], **FEW).to_dict(),
+                allow_nan=False,
+            )
         )
 
 
@@ -67,11 +84,16 @@ AUDITS = {}
 def test_honest_files_agree(name, tmp_path):
     model, options = HONEST[name]
     path = tmp_path / "a.json"
-    path.write_text(json.dumps(ea.audit(model, **FEW, **options).to_dict(), allow_nan=False))
+    path.write_text(
+        json.dumps(ea.audit(model, **FEW, **options).to_dict(), allow_nan=False)
+    )
     verified = ea.verify(path, model)
     assert verified.ok, verified.explain()
     assert verified.n_numbers > 100
-    assert verified.explain() == f"All agrees: {verified.n_numbers:,} numbers and every text are those of this model."
+    assert (
+        verified.explain()
+        == f"All agrees: {verified.n_numbers:,} numbers and every text are those of this model."
+    )
 
 
 def example(record):
@@ -83,7 +105,9 @@ def note(record, code):
 
 
 def one_row_ten_times(record):
-    example(record)["before"] = [example(record)["before"][0]] * len(example(record)["before"])
+    example(record)["before"] = [example(record)["before"][0]] * len(
+        example(record)["before"]
+    )
 
 
 def neighbours_swapped(record):
@@ -92,14 +116,22 @@ def neighbours_swapped(record):
 
 
 FORGED = {
-    "a mean": lambda r: r["movement"][0].update(mean_abs=r["movement"][0]["mean_abs"] * (1 + 1e-8)),
-    "a small number": lambda r: r["movement"][0].update(sign_flips=r["movement"][0]["sign_flips"] + 1e-9),
-    "a number as text": lambda r: r["movement"][0].update(n_pairs=str(r["movement"][0]["n_pairs"])),
+    "a mean": lambda r: r["movement"][0].update(
+        mean_abs=r["movement"][0]["mean_abs"] * (1 + 1e-8)
+    ),
+    "a small number": lambda r: r["movement"][0].update(
+        sign_flips=r["movement"][0]["sign_flips"] + 1e-9
+    ),
+    "a number as text": lambda r: r["movement"][0].update(
+        n_pairs=str(r["movement"][0]["n_pairs"])
+    ),
     "a truth value for 1": lambda r: r["model"].update(rank=True),
     "a count for true": lambda r: r["drift"][0].update(ok=1),
     "drift above its tolerance": lambda r: r["drift"][0].update(max_abs=1e-3),
     "negative drift": lambda r: r["drift"][0].update(max_abs=-1.0),
-    "a tolerance": lambda r: r["drift"][0].update(tolerance=r["drift"][0]["tolerance"] * 2),
+    "a tolerance": lambda r: r["drift"][0].update(
+        tolerance=r["drift"][0]["tolerance"] * 2
+    ),
     "a failed check": lambda r: r["drift"][0].update(ok=False),
     "a quantile": lambda r: r["movement"][0]["quantiles"].update({"0.5": 0.9}),
     "Infinity": lambda r: note(r, "moved").update(value=float("inf")),
@@ -110,7 +142,9 @@ FORGED = {
     "a budget": lambda r: note(r, "range")["scope"].update(max_condition=3.0),
     "a kind": lambda r: note(r, "drawn").update(kind="proven"),
     "a text": lambda r: note(r, "moved").update(text="Nothing moves."),
-    "a change in a text": lambda r: r.update(verdict=re.sub("(?<=largest change )[^)]*", "0.1", r["verdict"])),
+    "a change in a text": lambda r: r.update(
+        verdict=re.sub("(?<=largest change )[^)]*", "0.1", r["verdict"])
+    ),
     "an extra note": lambda r: r["notes"].append(r["notes"][0]),
     "no notes": lambda r: r.update(notes=[]),
     "notes swapped": lambda r: r["notes"].reverse(),
@@ -158,12 +192,18 @@ def test_no_forged_file_agrees(record, checked, name):
     assert verified.difference.recorded != verified.difference.recomputed
 
 
-def test_an_audit_of_another_model_is_called_so_before_fingerprints_are_shown(record, checked):
+def test_an_audit_of_another_model_is_called_so_before_fingerprints_are_shown(
+    record, checked
+):
     forged = copy.deepcopy(record)
     FORGED["another model"](forged)
     told = checked(forged).explain()
-    assert told.startswith('This audit is of another model, or of this one read otherwise: it names "m.npz". Verify it')
-    assert told.endswith(f'input.fingerprint: the file says "{"0" * 32}"; it is "{record["input"]["fingerprint"]}".')
+    assert told.startswith(
+        'This audit is of another model, or of this one read otherwise: it names "m.npz". Verify it'
+    )
+    assert told.endswith(
+        f'input.fingerprint: the file says "{"0" * 32}"; it is "{record["input"]["fingerprint"]}".'
+    )
     FORGED["another file"](forged)
     assert 'names "n.npz". ' in checked(forged).explain()
     forged["input"] |= {"source": None, "fingerprint": record["input"]["fingerprint"]}
@@ -179,7 +219,11 @@ def test_no_number_and_no_text_is_changed_unseen(data):
             AUDITS["plain"] = ea.audit(MODEL, source="m.npz", **FEW)
         patch.setattr(recompute, "audit", lambda *_, **__: AUDITS["plain"])
         record = json.loads(json.dumps(AUDITS["plain"].to_dict()))
-        places = [place for place in leaves(record) if place[0] not in ("options", "thresholds", "seed")]
+        places = [
+            place
+            for place in leaves(record)
+            if place[0] not in ("options", "thresholds", "seed")
+        ]
         *way, last = data.draw(st.sampled_from(places))
         part = record
         for key in way:
@@ -187,7 +231,13 @@ def test_no_number_and_no_text_is_changed_unseen(data):
         value = part[last]
         if isinstance(value, float) and abs(value) < 1e-11:
             return
-        part[last] = not value if isinstance(value, bool) else value * 1.001 + 1e-6 if is_real(value) else "other"
+        part[last] = (
+            not value
+            if isinstance(value, bool)
+            else value * 1.001 + 1e-6
+            if is_real(value)
+            else "other"
+        )
         assert not ea.verify(record, MODEL, source="m.npz").ok
 
 
@@ -196,7 +246,13 @@ def is_real(value):
 
 
 def leaves(value, way=()):
-    entries = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else None
+    entries = (
+        value.items()
+        if isinstance(value, dict)
+        else enumerate(value)
+        if isinstance(value, list)
+        else None
+    )
     if entries is None:
         yield way
     for key, inner in entries or ():
@@ -208,7 +264,10 @@ def test_the_first_difference_is_named(record, checked):
     forged["movement"][0]["rms"] = 9.0
     forged["verdict"] = "YES"
     (rms,) = [one["rms"] for one in record["movement"][:1]]
-    assert str(checked(forged).difference) == f"movement[0].rms: the file says 9.0; it is {rms}."
+    assert (
+        str(checked(forged).difference)
+        == f"movement[0].rms: the file says 9.0; it is {rms}."
+    )
     for name, sentence in {
         "no notes": f"notes: the file says a list of 0; it is a list of {len(record['notes'])}.",
         "a removed key": "movement[0].rms: the file says nothing; it is 0.",
@@ -230,7 +289,10 @@ WRONG = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "value"), [(name, value) for name, values in WRONG.items() for value in values])
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [(name, value) for name, values in WRONG.items() for value in values],
+)
 def test_options_of_a_file_are_checked_as_typed_ones(record, name, value):
     forged = copy.deepcopy(record)
     forged["options"][name] = value
@@ -293,23 +355,53 @@ def test_every_equivalent_model_of_an_audit_is_made_by_its_name(model):
     record = json.loads(json.dumps(found.to_dict()))
     for drift, made in zip(record["drift"], found.evidence.equivalents, strict=True):
         given, equivalent = equivalent_of(record, model, drift["gauge"])
-        np.testing.assert_array_equal(equivalent.of(given).right, made.of(found.model).right)
+        np.testing.assert_array_equal(
+            equivalent.of(given).right, made.of(found.model).right
+        )
 
 
 def test_the_command_writes_a_model_of_an_audit(embaudit):
     ea.save(MODEL, "m.npz")
     ea.save(MODEL.replace(right=ITEMS * 2), "other.npz")
-    assert embaudit("audit", "m.npz", "--gauges", 1, "--steps", 1, "--json", "a.json").code == 0
-    made = embaudit("gauge", "m.npz", "--from", "a.json", "--name", "linear 1", "--out", "g.npz")
-    assert (made.code, made.out.startswith("linear 1, condition number 2: ")) == (0, True)
+    assert (
+        embaudit("audit", "m.npz", "--gauges", 1, "--steps", 1, "--json", "a.json").code
+        == 0
+    )
+    made = embaudit(
+        "gauge", "m.npz", "--from", "a.json", "--name", "linear 1", "--out", "g.npz"
+    )
+    assert (made.code, made.out.startswith("linear 1, condition number 2: ")) == (
+        0,
+        True,
+    )
     np.testing.assert_allclose(ea.load("g.npz").scores(), MODEL.scores(), atol=1e-12)
     assert not np.allclose(ea.load("g.npz").right, ITEMS)
     for words, said in {
-        ("m.npz", "--from", "a.json", "--name", "linear 2"): "the nearest one is linear 1.",
+        (
+            "m.npz",
+            "--from",
+            "a.json",
+            "--name",
+            "linear 2",
+        ): "the nearest one is linear 1.",
         ("m.npz", "--from", "a.json"): "--from and --name must be given together",
         ("m.npz", "--name", "linear 1"): "--from and --name must be given together",
-        ("m.npz", "--from", "a.json", "--name", "linear 1", "--group", "linear"): "--from must be given without",
-        ("other.npz", "--from", "a.json", "--name", "linear 1"): "the model must be the one that was audited",
+        (
+            "m.npz",
+            "--from",
+            "a.json",
+            "--name",
+            "linear 1",
+            "--group",
+            "linear",
+        ): "--from must be given without",
+        (
+            "other.npz",
+            "--from",
+            "a.json",
+            "--name",
+            "linear 1",
+        ): "the model must be the one that was audited",
         ("m.npz", "--from", "m.npz", "--name", "linear 1"): "the audit must be JSON",
     }.items():
         refused = embaudit("gauge", *words, "--out", "h.npz")

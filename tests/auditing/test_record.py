@@ -21,12 +21,17 @@ RESULT = Audit(MODEL, FOUND, "model.npz")
 def test_a_fingerprint_is_of_all_that_predicts():
     named = MODEL.replace(right_ids=np.arange(5), objective="product")
     assert fingerprint(named) == fingerprint(MODEL) == RESULT.fingerprint
-    assert fingerprint(FactorModel.from_vectors([[1.0, 2.0], [3.0, 4.0]])) == "5cd3267944bc75ae361c8e04650258ad", (
-        "reports that exist still fit"
-    )
+    assert (
+        fingerprint(FactorModel.from_vectors([[1.0, 2.0], [3.0, 4.0]]))
+        == "5cd3267944bc75ae361c8e04650258ad"
+    ), "reports that exist still fit"
 
 
 def test_a_fingerprint_is_the_same_however_it_is_read(monkeypatch):
     before = fingerprint(MODEL)
-    monkeypatch.setitem(fingerprint.__globals__, "row_blocks", lambda n, width: [slice(0, 2), slice(2, n)])
+    monkeypatch.setitem(
+        fingerprint.__globals__,
+        "row_blocks",
+        lambda n, width: [slice(0, 2), slice(2, n)],
+    )
     assert fingerprint(MODEL) == before

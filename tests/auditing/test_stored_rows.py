@@ -27,7 +27,9 @@ EFFORT = {"n_gauges": 1, "n_starts": 1, "n_steps": 5}
 
 def equal_users():
     draw = np.random.default_rng(0)
-    return FactorModel.from_user_item(np.ones((9, 3)), draw.standard_normal((12, 3)), user_bias=np.zeros(9))
+    return FactorModel.from_user_item(
+        np.ones((9, 3)), draw.standard_normal((12, 3)), user_bias=np.zeros(9)
+    )
 
 
 def flat_users():
@@ -35,15 +37,25 @@ def flat_users():
 
 
 def proven(found):
-    return [one for one in found.conclusions if one.kind == "proven" and one.code in ("bound", "range", "certified")]
+    return [
+        one
+        for one in found.conclusions
+        if one.kind == "proven" and one.code in ("bound", "range", "certified")
+    ]
 
 
 def test_no_proven_bound_lies_below_what_a_stretch_of_equal_users_does():
     model = equal_users()
-    moved = movement(model, Gauge.diagonal([1, 1.4, 2]).act(model), role="right").mean_abs
+    moved = movement(
+        model, Gauge.diagonal([1, 1.4, 2]).act(model), role="right"
+    ).mean_abs
     assert moved > 0.1
     found = audit(model, max_condition=KAPPA, **EFFORT)
-    (bound,) = [one for one in proven(found) if (one.code, one.role) == ("bound", "right") and "cosines" in one.rows]
+    (bound,) = [
+        one
+        for one in proven(found)
+        if (one.code, one.role) == ("bound", "right") and "cosines" in one.rows
+    ]
     assert bound.value >= moved
 
 
@@ -52,7 +64,9 @@ def test_bounds_beside_components_that_no_prediction_sees_name_their_set():
     assert {one.code for one in told} == {"bound", "range", "certified"}
     assert all("gauges of 4 columns within κ = " in one.text for one in told)
     assert all(one.text.endswith(UNSEEN) for one in told)
-    assert not any(UNSEEN in one.text for one in proven(audit(random_model(k=4), **EFFORT)))
+    assert not any(
+        UNSEEN in one.text for one in proven(audit(random_model(k=4), **EFFORT))
+    )
 
 
 def test_certified_entries_and_ranges_are_of_the_stored_rows():
@@ -64,7 +78,8 @@ def test_certified_entries_and_ranges_are_of_the_stored_rows():
         assert (stored <= one.ranges.upper + 1e-9).all()
     for one in (one for one in found.certificates if one.role == "right"):
         assert np.array_equal(
-            one.certified.indices, neighbours(model.right, one.top_n, rows=one.certified.rows).indices
+            one.certified.indices,
+            neighbours(model.right, one.top_n, rows=one.certified.rows).indices,
         )
 
 
@@ -75,7 +90,10 @@ def test_where_rows_may_be_shifted_nothing_linear_is_called_proven():
     for one in right:
         assert "affine gauges" in one.text
         assert "typical row" in one.text
-        assert (one.scope.max_condition is None, one.scope.max_shift is None) == (False, False)
+        assert (one.scope.max_condition is None, one.scope.max_shift is None) == (
+            False,
+            False,
+        )
     assert any("linear gauges" in one.text for one in told if one.role == "left")
     both = random_model(k=3, biases=("left_bias", "right_bias"))
     assert not [one for one in proven(audit(both, **EFFORT)) if one.role == "cross"]
@@ -114,7 +132,11 @@ def tried(model, group, draw):
         metric = linear.sample(rng=draw)
         axis = np.linalg.qr(draw.standard_normal((k, k)))[0]
         ends = np.where(draw.random(k) < 0.5, 1.0, group.max_condition)
-        most = Gauge.linear(axis * ends) if not isinstance(group, Diagonal) else Gauge.diagonal(ends)
+        most = (
+            Gauge.linear(axis * ends)
+            if not isinstance(group, Diagonal)
+            else Gauge.diagonal(ends)
+        )
         metric = group.sample(rng=draw) if isinstance(group, Diagonal) else metric
         for one in (metric, most):
             if isinstance(group, Affine):
@@ -131,8 +153,20 @@ def cosines(model, role, pairs):
 @pytest.mark.parametrize("seed", range(MODELS))
 def test_no_gauge_of_a_named_set_leaves_a_bound(seed):
     model, draw = drawn_model(seed), np.random.default_rng(seed)
-    roles = [role for role in ("right", "left", "cross") if role == "right" or model.left is not None]
-    found = limits(model, roles, max_condition=KAPPA, n_neighbours=3, n_starts=1, n_steps=2, rng=seed)
+    roles = [
+        role
+        for role in ("right", "left", "cross")
+        if role == "right" or model.left is not None
+    ]
+    found = limits(
+        model,
+        roles,
+        max_condition=KAPPA,
+        n_neighbours=3,
+        n_starts=1,
+        n_steps=2,
+        rng=seed,
+    )
     assert found.ranges
     assert found.rank == model.rank
     for one in found.ranges:
@@ -146,11 +180,22 @@ def test_no_gauge_of_a_named_set_leaves_a_bound(seed):
         length = one.max_shift * model.side(one.role).median_length
         for kappa in (1.1, KAPPA):
             linear = GeneralLinear(model.rank, max_condition=kappa)
-            shifts = Affine(model.rank, side=one.role, max_condition=kappa, max_shift=length)
+            shifts = Affine(
+                model.rank, side=one.role, max_condition=kappa, max_shift=length
+            )
             certain = one.certified.certified(kappa)
             for gauge in tried(model, shifts if one.max_shift else linear, draw):
-                now = neighbours(gauge.act(model).factors(one.role), one.top_n, rows=one.certified.rows).indices
-                stays = np.array([np.isin(old, new) for old, new in zip(one.certified.indices, now, strict=True)])
+                now = neighbours(
+                    gauge.act(model).factors(one.role),
+                    one.top_n,
+                    rows=one.certified.rows,
+                ).indices
+                stays = np.array(
+                    [
+                        np.isin(old, new)
+                        for old, new in zip(one.certified.indices, now, strict=True)
+                    ]
+                )
                 assert stays[certain].all()
     for one in (one for one in found.attacks if one.objective == "movement"):
         before = cosines(model, one.role, one.table)
@@ -172,21 +217,36 @@ def test_rescalings_of_wide_models_are_of_the_columns_as_stored():
     wide = random_model(n=None, p=30, k=1536)
     found = audit(wide, n_gauges=1).evidence
     drawn = next(one for one in found.equivalents if one.kind == "diagonal")
-    assert np.array_equal(np.diag(np.diag(np.asarray(drawn.gauge.left))), np.asarray(drawn.gauge.left))
+    assert np.array_equal(
+        np.diag(np.diag(np.asarray(drawn.gauge.left))), np.asarray(drawn.gauge.left)
+    )
     moved = found.movement[found.equivalents.index(drawn)][0].mean_abs
-    assert moved == pytest.approx(movement(wide, drawn.gauge.act(wide), role="right").mean_abs)
-    assert {one.ranges.model.rank for one in found.limits.ranges} == {found.limits.columns} == {1536}
+    assert moved == pytest.approx(
+        movement(wide, drawn.gauge.act(wide), role="right").mean_abs
+    )
+    assert (
+        {one.ranges.model.rank for one in found.limits.ranges}
+        == {found.limits.columns}
+        == {1536}
+    )
     for name, axes in (("diagonal", 1536), ("linear", 30)):
         made = one_equivalent(wide, group=name)
         assert (made.rank, made.of(wide).rank) == (axes, 1536)
-    assert np.allclose(wide.right / one_equivalent(wide).of(wide).right, one_equivalent(wide).gauge.left.scales)
+    assert np.allclose(
+        wide.right / one_equivalent(wide).of(wide).right,
+        one_equivalent(wide).gauge.left.scales,
+    )
     own = audit(wide, groups=[Diagonal(1536, max_condition=3.0)], n_gauges=1).evidence
     assert own.drift[0].ok
     assert own.movement[0][0].mean_abs < 0.02 < found.movement[-1][0].mean_abs
 
 
 @pytest.mark.parametrize(
-    "model", [FactorModel.from_softmax(ZEROS), FactorModel(np.eye(2), ZEROS, left_bias=np.zeros(2))]
+    "model",
+    [
+        FactorModel.from_softmax(ZEROS),
+        FactorModel(np.eye(2), ZEROS, left_bias=np.zeros(2)),
+    ],
 )
 def test_shifts_are_measured_by_rows_that_have_a_direction(model):
     found = audit(model, **EFFORT)

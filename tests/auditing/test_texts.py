@@ -41,16 +41,22 @@ class Noted(dict):
 
 def test_every_template_is_written_by_some_model(monkeypatch):
     read = set()
-    monkeypatch.setattr(writing, "SAYS", {code: Noted(code, says, read) for code, says in SAYS.items()})
+    monkeypatch.setattr(
+        writing, "SAYS", {code: Noted(code, says, read) for code, says in SAYS.items()}
+    )
     for case in cases().values():
         conclusions(case)
-    assert {(code, name) for code, says in SAYS.items() for name in says} - read == set()
+    assert {
+        (code, name) for code, says in SAYS.items() for name in says
+    } - read == set()
 
 
 def test_each_code_is_written_in_one_place_and_no_other_is_named():
     sources = {path: path.read_text(encoding="utf-8") for path in PACKAGE.rglob("*.py")}
     assert set(re.findall(r"EMB\d{3}", "".join(sources.values()))) == set(CODES)
-    checks = "".join(text for path, text in sources.items() if path.parent.name == "findings")
+    checks = "".join(
+        text for path, text in sources.items() if path.parent.name == "findings"
+    )
     assert set(re.findall(r'"(EMB\d{3})"', checks)) == set(CODES)
 
 
@@ -59,7 +65,18 @@ def test_each_code_is_written_in_one_place_and_no_other_is_named():
 
 def told(finding):
     """All that a report may write of a finding."""
-    return " | ".join(filter(None, (finding.title, finding.text, finding.remedy, finding.rows, str(finding.scope))))
+    return " | ".join(
+        filter(
+            None,
+            (
+                finding.title,
+                finding.text,
+                finding.remedy,
+                finding.rows,
+                str(finding.scope),
+            ),
+        )
+    )
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -81,7 +98,11 @@ NUMBERS = (0.0, 1.0, 1e-9, 1e9, -1.0, 0.05, 0.5)
 
 
 def fields_of(template):
-    return [(name, spec) for _, name, spec, _ in string.Formatter().parse(template) if name is not None]
+    return [
+        (name, spec)
+        for _, name, spec, _ in string.Formatter().parse(template)
+        if name is not None
+    ]
 
 
 @pytest.mark.parametrize("number", NUMBERS)
@@ -93,5 +114,9 @@ def test_every_template_takes_every_number_and_every_name(number, name):
             fields = fields_of(text)
             values = {field: number if spec else name for field, spec in fields}
             told = text.format_map(values)
-            assert told.count(name) + told.count(repr(name)) >= sum(not spec for _, spec in fields), (code, key)
-            assert "  " not in text.format_map({field: number if spec else "x" for field, spec in fields}), (code, key)
+            assert told.count(name) + told.count(repr(name)) >= sum(
+                not spec for _, spec in fields
+            ), (code, key)
+            assert "  " not in text.format_map(
+                {field: number if spec else "x" for field, spec in fields}
+            ), (code, key)

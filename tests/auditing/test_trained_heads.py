@@ -18,7 +18,9 @@ START = 0.3
 """What every coefficient starts from, as a network's last layer starts away from zero."""
 
 
-def trained(c: float, *, start: float, tol: float = 1e-6) -> tuple[FactorModel, np.ndarray]:
+def trained(
+    c: float, *, start: float, tol: float = 1e-6
+) -> tuple[FactorModel, np.ndarray]:
     """Train on half of the digits (with decay of strength 1/C); return the head and its probabilities."""
     x, y = load_digits(return_X_y=True)
     x = x / 16
@@ -26,9 +28,13 @@ def trained(c: float, *, start: float, tol: float = 1e-6) -> tuple[FactorModel, 
     model.classes_, model.coef_ = np.arange(10), np.full((10, 64), start)
     model.intercept_ = np.zeros(10)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # without decay the optimum may lie at infinity
+        warnings.simplefilter(
+            "ignore", ConvergenceWarning
+        )  # without decay the optimum may lie at infinity
         model.fit(x[:900], y[:900])
-    head = FactorModel.from_softmax(model.coef_, model.intercept_, embeddings=x[:900], labels=model.classes_)
+    head = FactorModel.from_softmax(
+        model.coef_, model.intercept_, embeddings=x[:900], labels=model.classes_
+    )
     return head, model.predict_proba(x[900:])
 
 
@@ -42,7 +48,9 @@ def free():
     return trained(np.inf, start=START)[0]
 
 
-def test_with_decay_on_all_labels_the_mean_row_is_zero_and_the_audit_explains_it(decayed):
+def test_with_decay_on_all_labels_the_mean_row_is_zero_and_the_audit_explains_it(
+    decayed,
+):
     report = head_report(decayed, n_gauges=1)
     assert report.offset < 1e-3
     assert not origin_matters(report)

@@ -25,19 +25,32 @@ def of(rows, role="right", **given):
 def told(model):
     """Return what is found of the rows of both sides, with its severity."""
     traits = [of(model, side) for side in model.sides]
-    found = conclusions(Evidence(model, equivalence_class_of(model, ("right",)), traits=traits))
+    found = conclusions(
+        Evidence(model, equivalence_class_of(model, ("right",)), traits=traits)
+    )
     return {one.code: one.severity.title for one in found if one.code in TRAITS}
 
 
 @pytest.mark.parametrize("objective", [FactorPenaltyMF, ProductPenaltyMF])
-def test_factors_of_movielens_are_copies_of_each_other_and_like_nothing_else(shared_data, objective):
+def test_factors_of_movielens_are_copies_of_each_other_and_like_nothing_else(
+    shared_data, objective
+):
     ratings = pd.read_csv(shared_data("ml-latest-small") / "ratings.csv")
-    rows, columns = (ratings[name].astype("category").cat.codes for name in ("userId", "movieId"))
+    rows, columns = (
+        ratings[name].astype("category").cat.codes for name in ("userId", "movieId")
+    )
     matrix = csr_matrix((ratings["rating"], (rows, columns)))
     model = objective(50, alpha=5.0, random_state=0).fit(matrix).model(matrix)
     assert set(told(model)) == {"EMB401"}
 
 
-@pytest.mark.parametrize("name", ["heads-charrnn/shakespeare", "heads-charrnn/charlotte_bronte", "head-doodlenet-345"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "heads-charrnn/shakespeare",
+        "heads-charrnn/charlotte_bronte",
+        "head-doodlenet-345",
+    ],
+)
 def test_real_heads_are_like_nothing(shared_data, name):
     assert told(load(shared_data(name) / "head.npz")) == {}

@@ -22,11 +22,16 @@ def with_copies(**options):
 @pytest.fixture(scope="module")
 def audits():
     head = random_model(4, n=None, p=40, k=4, means=(0, 1.0), link="softmax")
-    return {"pair": ea.audit(with_copies(), n_gauges=2), "head": ea.audit(head, n_gauges=2)}
+    return {
+        "pair": ea.audit(with_copies(), n_gauges=2),
+        "head": ea.audit(head, n_gauges=2),
+    }
 
 
 def found_by_search(audit):
-    return [(one, record) for one, record in audit.evidence.visits() if one.kind == WORST]
+    return [
+        (one, record) for one, record in audit.evidence.visits() if one.kind == WORST
+    ]
 
 
 def test_worst_gauges_are_visited_like_all_equal_models(audits):
@@ -37,11 +42,20 @@ def test_worst_gauges_are_visited_like_all_equal_models(audits):
     }  # fmt: skip
     for name, audit in audits.items():
         evidence = audit.evidence
-        assert [one.name for one in evidence.equivalents if one.kind == WORST] == names[name]
-        assert len(evidence.drift) == len(evidence.equivalents) == len(evidence.movement)
+        assert [one.name for one in evidence.equivalents if one.kind == WORST] == names[
+            name
+        ]
+        assert (
+            len(evidence.drift) == len(evidence.equivalents) == len(evidence.movement)
+        )
         assert evidence.predictions_hold
         for one, record in found_by_search(audit):
             attack = next(a for a in evidence.limits.attacks if a.gauge is one.gauge)
-            again = movement(evidence.model, attack.gauge.act(evidence.model), role=record.role, n_neighbours=10)
+            again = movement(
+                evidence.model,
+                attack.gauge.act(evidence.model),
+                role=record.role,
+                n_neighbours=10,
+            )
             assert record.mean_abs == pytest.approx(again.mean_abs, rel=1e-9)
             assert record.n_pairs == again.n_pairs

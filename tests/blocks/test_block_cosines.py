@@ -22,22 +22,38 @@ entries = st.floats(-100, 100, allow_subnormal=False).map(lambda v: round(v, 3))
 @st.composite
 def cut_vectors(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     n = draw(sizes)
-    x, y = draw(hnp.arrays(float, n, elements=entries)), draw(hnp.arrays(float, n, elements=entries))
+    x, y = (
+        draw(hnp.arrays(float, n, elements=entries)),
+        draw(hnp.arrays(float, n, elements=entries)),
+    )
     x[0] = x[0] or 1.0
     y[-1] = y[-1] or 1.0
     return x, y, draw(hnp.arrays(int, n, elements=st.integers(0, 4)))
 
 
-def brute_force(x: np.ndarray, y: np.ndarray, labels: np.ndarray) -> tuple[dict[str, float], float]:
+def brute_force(
+    x: np.ndarray, y: np.ndarray, labels: np.ndarray
+) -> tuple[dict[str, float], float]:
     """Cosines with 50 digits, straight from the definition."""
     with mpmath.workdps(50):
 
         def cosine(a: np.ndarray, b: np.ndarray) -> float:
-            dot = mpmath.fsum(mpmath.mpf(float(p)) * mpmath.mpf(float(q)) for p, q in zip(a, b, strict=True))
-            squares = [mpmath.fsum(mpmath.mpf(float(p)) ** 2 for p in v) for v in (a, b)]
-            return float(dot / mpmath.sqrt(squares[0] * squares[1])) if all(squares) else math.nan
+            dot = mpmath.fsum(
+                mpmath.mpf(float(p)) * mpmath.mpf(float(q))
+                for p, q in zip(a, b, strict=True)
+            )
+            squares = [
+                mpmath.fsum(mpmath.mpf(float(p)) ** 2 for p in v) for v in (a, b)
+            ]
+            return (
+                float(dot / mpmath.sqrt(squares[0] * squares[1]))
+                if all(squares)
+                else math.nan
+            )
 
-        return {str(b): cosine(x[labels == b], y[labels == b]) for b in np.unique(labels)}, cosine(x, y)
+        return {
+            str(b): cosine(x[labels == b], y[labels == b]) for b in np.unique(labels)
+        }, cosine(x, y)
 
 
 def test_the_seed_example_to_the_last_digit() -> None:
@@ -59,26 +75,36 @@ def test_a_vector_is_one_row() -> None:
 
 
 @given(cut_vectors())
-def test_cosines_are_those_of_the_definition(case: tuple[np.ndarray, np.ndarray, np.ndarray]) -> None:
+def test_cosines_are_those_of_the_definition(
+    case: tuple[np.ndarray, np.ndarray, np.ndarray],
+) -> None:
     x, y, labels = case
     result = block_cosines(x, y, blocks=labels)
     local, whole = brute_force(x, y, labels)
     assert result.global_cosine == pytest.approx(whole, abs=1e-15)
-    for name, cosine in zip(result.names[range(len(result))], result.cosines, strict=True):
+    for name, cosine in zip(
+        result.names[range(len(result))], result.cosines, strict=True
+    ):
         assert cosine == pytest.approx(local[name], abs=4e-15, nan_ok=True)
 
 
 @given(cut_vectors())
-def test_identity_bounds_and_gaps(case: tuple[np.ndarray, np.ndarray, np.ndarray]) -> None:
+def test_identity_bounds_and_gaps(
+    case: tuple[np.ndarray, np.ndarray, np.ndarray],
+) -> None:
     x, y, labels = case
     result = block_cosines(x, y, blocks=labels)
     assert result.identity_error < 1e-14
     if result.norm_cosine:
-        assert result.norm_cosine * result.mean_cosine == pytest.approx(result.global_cosine, abs=1e-14)
+        assert result.norm_cosine * result.mean_cosine == pytest.approx(
+            result.global_cosine, abs=1e-14
+        )
     for low, high in (result.bounds, result.bounds_without_norms):
         assert low - 1e-14 <= result.global_cosine <= high + 1e-14
     assert 0 <= result.norm_cosine <= 1
-    assert math.fsum(result.norm_gaps) == pytest.approx(1 - result.norm_cosine, abs=1e-14)
+    assert math.fsum(result.norm_gaps) == pytest.approx(
+        1 - result.norm_cosine, abs=1e-14
+    )
     assert math.fsum(result.gaps) == pytest.approx(1 - result.global_cosine, abs=1e-14)
     assert (result.gaps >= -1e-16).all()
     for b, name in enumerate(result.names[range(len(result))]):
@@ -87,7 +113,9 @@ def test_identity_bounds_and_gaps(case: tuple[np.ndarray, np.ndarray, np.ndarray
         expected = x[kept] @ y[kept] / math.prod(left) if all(left) else math.nan
         assert result.without[b] == pytest.approx(expected, abs=1e-13, nan_ok=True)
     ux, uy = x / np.linalg.norm(x), y / np.linalg.norm(y)
-    distances = {str(b): ((ux - uy)[labels == b] ** 2).sum() / 2 for b in np.unique(labels)}
+    distances = {
+        str(b): ((ux - uy)[labels == b] ** 2).sum() / 2 for b in np.unique(labels)
+    }
     for name, gap in zip(result.names[range(len(result))], result.gaps, strict=True):
         assert gap == pytest.approx(distances[name], abs=1e-14)
 
@@ -98,24 +126,39 @@ def turned(x: np.ndarray, cosine: float, norm: float) -> np.ndarray:
     return norm / np.linalg.norm(x) * (np.array([[cosine, -sine], [sine, cosine]]) @ x)
 
 
-@given(st.floats(-1, 1), st.lists(st.tuples(st.floats(0.1, 10), st.floats(0.1, 10)), min_size=2, max_size=6))
-def test_bounds_with_norms_are_attained(level: float, norms: list[tuple[float, float]]) -> None:
+@given(
+    st.floats(-1, 1),
+    st.lists(st.tuples(st.floats(0.1, 10), st.floats(0.1, 10)), min_size=2, max_size=6),
+)
+def test_bounds_with_norms_are_attained(
+    level: float, norms: list[tuple[float, float]]
+) -> None:
     x = [np.array([a, 0.0]) for a, _ in norms]
-    result = block_cosines(x, [turned(block, level, b) for block, (_, b) in zip(x, norms, strict=True)])
+    result = block_cosines(
+        x, [turned(block, level, b) for block, (_, b) in zip(x, norms, strict=True)]
+    )
     assert result.global_cosine == pytest.approx(result.bounds[0], abs=1e-12)
     assert result.global_cosine == pytest.approx(result.bounds[1], abs=1e-12)
-    assert result.global_cosine == pytest.approx(result.local_threshold(level).guaranteed, abs=1e-12)
+    assert result.global_cosine == pytest.approx(
+        result.local_threshold(level).guaranteed, abs=1e-12
+    )
 
 
 @pytest.mark.parametrize("cosines", [(0.9, 0.3), (0.9, -0.4), (-0.2, -0.8)])
 def test_bounds_without_norms_are_approached(cosines: tuple[float, float]) -> None:
     def with_norms(a: tuple[float, float], b: tuple[float, float]) -> BlockCosines:
         x = [np.array([norm, 0.0]) for norm in a]
-        return block_cosines(x, [turned(block, c, n) for block, c, n in zip(x, cosines, b, strict=True)])
+        return block_cosines(
+            x, [turned(block, c, n) for block, c, n in zip(x, cosines, b, strict=True)]
+        )
 
     low, high = with_norms((1, 1), (1, 1)).bounds_without_norms
     eps = 1e-7
-    reached = [with_norms(a, b).global_cosine for a in ((1, eps), (eps, 1)) for b in ((1, eps), (eps, 1))]
+    reached = [
+        with_norms(a, b).global_cosine
+        for a in ((1, eps), (eps, 1))
+        for b in ((1, eps), (eps, 1))
+    ]
     assert min(reached) == pytest.approx(low, abs=1e-6)
     assert max(reached) == pytest.approx(high, abs=1e-6)
     assert (low, high) == (min(0, *cosines), max(0, *cosines))
@@ -132,7 +175,9 @@ def test_blocks_of_very_different_size_keep_their_own_cosine() -> None:
     x = np.array([[1e-250, 1e-250], [1.0, 0.0], [1e200, 1e200]])
     y = np.array([[1e-250, 0.0], [1.0, 1.0], [1e200, -1e200]])
     result = block_cosines(x, y)
-    np.testing.assert_allclose(result.cosines, [math.sqrt(0.5), math.sqrt(0.5), 0.0], atol=1e-15)
+    np.testing.assert_allclose(
+        result.cosines, [math.sqrt(0.5), math.sqrt(0.5), 0.0], atol=1e-15
+    )
     assert result.global_cosine == pytest.approx(0, abs=1e-15)
     assert result.zero_blocks == {"x": 0, "y": 0, "both": 0}
 
@@ -141,14 +186,25 @@ def test_explain_pair_adds_up_to_the_cosine_of_the_pair() -> None:
     rng = np.random.default_rng(0)
     vectors = rng.standard_normal((5, 8))
     result = blocks.explain_pair(vectors, 1, 3)
-    expected = vectors[1] @ vectors[3] / np.linalg.norm(vectors[1]) / np.linalg.norm(vectors[3])
+    expected = (
+        vectors[1]
+        @ vectors[3]
+        / np.linalg.norm(vectors[1])
+        / np.linalg.norm(vectors[3])
+    )
     assert result.contributions.sum() == pytest.approx(expected)
     np.testing.assert_allclose(
-        result.contributions, vectors[1] * vectors[3] / np.linalg.norm(vectors[1]) / np.linalg.norm(vectors[3])
+        result.contributions,
+        vectors[1]
+        * vectors[3]
+        / np.linalg.norm(vectors[1])
+        / np.linalg.norm(vectors[3]),
     )
     groups = np.repeat(["a", "b"], 4)
     grouped = blocks.explain_pair(vectors, 1, 3, groups=groups)
-    np.testing.assert_allclose(grouped.contributions, result.contributions.reshape(2, 4).sum(axis=1))
+    np.testing.assert_allclose(
+        grouped.contributions, result.contributions.reshape(2, 4).sum(axis=1)
+    )
     with pytest.raises(InputError, match="rows of a pair must be from 0 to 4; got 5"):
         blocks.explain_pair(vectors, 0, 5)
 
@@ -156,5 +212,9 @@ def test_explain_pair_adds_up_to_the_cosine_of_the_pair() -> None:
 def test_explain_pair_takes_a_side_of_a_model() -> None:
     from embaudit.model import FactorModel
 
-    model = FactorModel.from_user_item([[1.0, 0.0], [1.0, 1.0]], [[2.0, 1.0], [0.0, 3.0]])
-    assert blocks.explain_pair(model, 0, 1, role="left").global_cosine == pytest.approx(math.sqrt(0.5))
+    model = FactorModel.from_user_item(
+        [[1.0, 0.0], [1.0, 1.0]], [[2.0, 1.0], [0.0, 3.0]]
+    )
+    assert blocks.explain_pair(model, 0, 1, role="left").global_cosine == pytest.approx(
+        math.sqrt(0.5)
+    )

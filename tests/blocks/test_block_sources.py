@@ -20,9 +20,21 @@ Arrays = dict[str, np.ndarray]
 @pytest.fixture
 def pair() -> tuple[Arrays, Arrays]:
     rng = np.random.default_rng(3)
-    shapes = {"emb.weight": (40, 6), "conv": (4, 3, 2, 2), "bias": (7,), "scale": (), "none": (0, 3)}
-    x = {name: np.array(rng.standard_normal(shape), np.float32) for name, shape in shapes.items()}
-    y = {name: np.array(v + rng.standard_normal(v.shape), np.float32) for name, v in x.items()}
+    shapes = {
+        "emb.weight": (40, 6),
+        "conv": (4, 3, 2, 2),
+        "bias": (7,),
+        "scale": (),
+        "none": (0, 3),
+    }
+    x = {
+        name: np.array(rng.standard_normal(shape), np.float32)
+        for name, shape in shapes.items()
+    }
+    y = {
+        name: np.array(v + rng.standard_normal(v.shape), np.float32)
+        for name, v in x.items()
+    }
     return x, y
 
 
@@ -39,12 +51,24 @@ def test_patterns_join_tensors(pair: tuple[Arrays, Arrays]) -> None:
         assert result.names[range(3)] == ["emb*", "conv", "other"]
         assert result.sizes.tolist() == [240, 48, 8]
     joined = block_cosines(*pair, ["[eb]*"])
-    merged = [np.concatenate([side[name].ravel() for name in ("emb.weight", "bias")]).astype(float) for side in pair]
-    assert joined.cosines[0] == pytest.approx(merged[0] @ merged[1] / math.prod(map(np.linalg.norm, merged)))
+    merged = [
+        np.concatenate([side[name].ravel() for name in ("emb.weight", "bias")]).astype(
+            float
+        )
+        for side in pair
+    ]
+    assert joined.cosines[0] == pytest.approx(
+        merged[0] @ merged[1] / math.prod(map(np.linalg.norm, merged))
+    )
 
 
-def test_patterns_that_match_nothing_are_refused_or_noted(pair: tuple[Arrays, Arrays]) -> None:
-    with pytest.raises(InputError, match=r"patterns that match some name; got 'foo\*'; the names are 'emb.weight', "):
+def test_patterns_that_match_nothing_are_refused_or_noted(
+    pair: tuple[Arrays, Arrays],
+) -> None:
+    with pytest.raises(
+        InputError,
+        match=r"patterns that match some name; got 'foo\*'; the names are 'emb.weight', ",
+    ):
         block_cosines(*pair, "foo*")
     assert "no name matches 'foo*'" in block_cosines(*pair, "foo*,conv").notes
     assert block_cosines(*pair, "conv*").notes == ()
@@ -54,7 +78,11 @@ def save_bfloat16(path: Path, arrays: Arrays) -> None:
     header, offset, body = {"__metadata__": {"format": "np"}}, 0, b""
     for name, array in arrays.items():
         raw = (array.view(np.uint32) >> 16).astype("<u2").tobytes()
-        header[name] = {"dtype": "BF16", "shape": list(array.shape), "data_offsets": [offset, offset + len(raw)]}
+        header[name] = {
+            "dtype": "BF16",
+            "shape": list(array.shape),
+            "data_offsets": [offset, offset + len(raw)],
+        }
         offset, body = offset + len(raw), body + raw
     text = json.dumps(header).encode()
     path.write_bytes(len(text).to_bytes(8, "little") + text + body)
@@ -69,18 +97,42 @@ def assert_same(a: BlockCosines, b: BlockCosines) -> None:
 @pytest.mark.usefixtures("pieces")
 @pytest.mark.parametrize("blocks", ["tensors", "rows"])
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int8"])
-def test_files_give_what_memory_gives(dtype: str, blocks: str, pair: tuple[Arrays, Arrays], tmp_path: Path) -> None:
-    x, y = ({name: np.asarray(v * 10).astype(dtype) for name, v in side.items()} for side in pair)
-    expected = block_cosines(dict(sorted(x.items())), dict(sorted(y.items())), blocks=blocks)
+def test_files_give_what_memory_gives(
+    dtype: str, blocks: str, pair: tuple[Arrays, Arrays], tmp_path: Path
+) -> None:
+    x, y = (
+        {name: np.asarray(v * 10).astype(dtype) for name, v in side.items()}
+        for side in pair
+    )
+    expected = block_cosines(
+        dict(sorted(x.items())), dict(sorted(y.items())), blocks=blocks
+    )
     for side, arrays in (("x", x), ("y", y)):
         safetensors.numpy.save_file(arrays, tmp_path / f"{side}.safetensors")
-        np.savez(tmp_path / f"{side}.npz", **{n: np.array(v, order="F") for n, v in sorted(arrays.items())})
-        np.savez_compressed(tmp_path / f"{side}_small.npz", **dict(sorted(arrays.items())))
-    from_tensors = block_cosines(tmp_path / "x.safetensors", tmp_path / "y.safetensors", blocks=blocks)
-    assert from_tensors.global_cosine == pytest.approx(expected.global_cosine, abs=1e-15)
-    assert sorted(from_tensors.to_frame()["cosine"].dropna()) == sorted(expected.to_frame()["cosine"].dropna())
-    assert_same(block_cosines(str(tmp_path / "x.npz"), str(tmp_path / "y.npz"), blocks=blocks), expected)
-    assert_same(block_cosines(tmp_path / "x_small.npz", tmp_path / "y.npz", blocks=blocks), expected)
+        np.savez(
+            tmp_path / f"{side}.npz",
+            **{n: np.array(v, order="F") for n, v in sorted(arrays.items())},
+        )
+        np.savez_compressed(
+            tmp_path / f"{side}_small.npz", **dict(sorted(arrays.items()))
+        )
+    from_tensors = block_cosines(
+        tmp_path / "x.safetensors", tmp_path / "y.safetensors", blocks=blocks
+    )
+    assert from_tensors.global_cosine == pytest.approx(
+        expected.global_cosine, abs=1e-15
+    )
+    assert sorted(from_tensors.to_frame()["cosine"].dropna()) == sorted(
+        expected.to_frame()["cosine"].dropna()
+    )
+    assert_same(
+        block_cosines(str(tmp_path / "x.npz"), str(tmp_path / "y.npz"), blocks=blocks),
+        expected,
+    )
+    assert_same(
+        block_cosines(tmp_path / "x_small.npz", tmp_path / "y.npz", blocks=blocks),
+        expected,
+    )
     mixed = block_cosines(tmp_path / "x.safetensors", dict(y), blocks=blocks)
     assert mixed.global_cosine == from_tensors.global_cosine
 
@@ -89,9 +141,13 @@ def test_bfloat16_files(pair: tuple[Arrays, Arrays], tmp_path: Path) -> None:
     x, y = pair
     save_bfloat16(tmp_path / "x.safetensors", x)
     safetensors.numpy.save_file(y, tmp_path / "y.safetensors")
-    rounded = {name: (v.view(np.uint32) >> 16 << 16).view(np.float32) for name, v in x.items()}
+    rounded = {
+        name: (v.view(np.uint32) >> 16 << 16).view(np.float32) for name, v in x.items()
+    }
     result = block_cosines(tmp_path / "x.safetensors", tmp_path / "y.safetensors")
-    assert result.global_cosine == pytest.approx(block_cosines(rounded, y).global_cosine, abs=1e-15)
+    assert result.global_cosine == pytest.approx(
+        block_cosines(rounded, y).global_cosine, abs=1e-15
+    )
     assert result.notes == ("5 tensors are bfloat16 in x and float32 in y",)
 
 
@@ -99,7 +155,9 @@ def test_shards_and_npy(pair: tuple[Arrays, Arrays], tmp_path: Path) -> None:
     x, y = pair
     homes = {name: f"part-{i % 2}.safetensors" for i, name in enumerate(x)}
     for file in set(homes.values()):
-        safetensors.numpy.save_file({n: x[n] for n, home in homes.items() if home == file}, tmp_path / file)
+        safetensors.numpy.save_file(
+            {n: x[n] for n, home in homes.items() if home == file}, tmp_path / file
+        )
     index = tmp_path / "model.safetensors.index.json"
     index.write_text(json.dumps({"weight_map": homes}))
     assert_same(block_cosines(index, y), block_cosines(x, y))
@@ -107,8 +165,12 @@ def test_shards_and_npy(pair: tuple[Arrays, Arrays], tmp_path: Path) -> None:
     np.save(tmp_path / "y.npy", y["emb.weight"].T.copy().T)
     assert_same(block_cosines(tmp_path, y), block_cosines(x, y))
     result = block_cosines(tmp_path / "x.npy", tmp_path / "y.npy", blocks="rows")
-    np.testing.assert_array_equal(result.cosines, block_cosines(x["emb.weight"], y["emb.weight"]).cosines)
-    index.write_text(json.dumps({"weight_map": {**homes, "ghost": "part-0.safetensors"}}))
+    np.testing.assert_array_equal(
+        result.cosines, block_cosines(x["emb.weight"], y["emb.weight"]).cosines
+    )
+    index.write_text(
+        json.dumps({"weight_map": {**homes, "ghost": "part-0.safetensors"}})
+    )
     with pytest.raises(InputError, match="'ghost', which is in none"):
         block_cosines(index, y)
 
@@ -169,9 +231,14 @@ def test_clear_errors() -> None:
 def test_ways_to_cut_that_went_name_their_replacement() -> None:
     import embaudit
 
-    with pytest.raises(AttributeError, match=r"^embaudit.blocks.Heads is gone; block_cosines takes words, patterns"):
+    with pytest.raises(
+        AttributeError,
+        match=r"^embaudit.blocks.Heads is gone; block_cosines takes words, patterns",
+    ):
         embaudit.blocks.Heads  # noqa: B018
-    with pytest.raises(AttributeError, match=r"^embaudit.io.FoundNorm is gone; StoredNorm is its name"):
+    with pytest.raises(
+        AttributeError, match=r"^embaudit.io.FoundNorm is gone; StoredNorm is its name"
+    ):
         embaudit.io.FoundNorm  # noqa: B018
 
 
@@ -179,19 +246,27 @@ def test_too_many_blocks_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     from embaudit.blocks import compute
 
     monkeypatch.setattr(compute, "MAX_BLOCKS", 3)
-    with pytest.raises(InputError, match="number of blocks must be at most 3; got 4; cut into larger blocks"):
+    with pytest.raises(
+        InputError,
+        match="number of blocks must be at most 3; got 4; cut into larger blocks",
+    ):
         block_cosines(np.ones(4), np.ones(4))
 
 
 def test_damaged_and_absent_files_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"the input must be a file that exists; got .*absent.npz"):
+    with pytest.raises(
+        InputError, match=r"the input must be a file that exists; got .*absent.npz"
+    ):
         block_cosines(tmp_path / "absent.npz", tmp_path / "a.npz")
     for save in (np.savez_compressed, np.savez):
         save(tmp_path / "a.npz", a=np.arange(1000.0))
         broken = bytearray((tmp_path / "a.npz").read_bytes())
         broken[400:420] = bytes(20)
         (tmp_path / "a.npz").write_bytes(broken)
-        with pytest.raises(InputError, match=r"a in .*a.npz must be a whole array; it is not \(Bad CRC-32 for file"):
+        with pytest.raises(
+            InputError,
+            match=r"a in .*a.npz must be a whole array; it is not \(Bad CRC-32 for file",
+        ):
             block_cosines(tmp_path / "a.npz", {"a": np.ones(1000)})
 
 
@@ -201,7 +276,11 @@ def test_damaged_and_absent_files_are_refused(tmp_path: Path) -> None:
 @pytest.fixture
 def arrays(tmp_path: Path) -> dict[str, np.ndarray]:
     rng = np.random.default_rng(0)
-    made = {"m": rng.standard_normal((3, 4)), "n": rng.standard_normal((3, 4)), "v": rng.standard_normal(4)}
+    made = {
+        "m": rng.standard_normal((3, 4)),
+        "n": rng.standard_normal((3, 4)),
+        "v": rng.standard_normal(4),
+    }
     for name, array in made.items():
         np.save(tmp_path / f"{name}.npy", array)
     np.savez(tmp_path / "one.npz", weight=made["n"])

@@ -20,7 +20,15 @@ LINKS = ["identity", "softmax", "ranking", "cosine"]
 BIASES = ((), ("left_bias",), ("right_bias",), ("left_bias", "right_bias"))
 
 
-make = partial(random_model, n=20, p=15, k=4, scales=(1, np.geomspace(2, 0.2, 4)), means=(0.5, 0.5), offset=0.3)
+make = partial(
+    random_model,
+    n=20,
+    p=15,
+    k=4,
+    scales=(1, np.geomspace(2, 0.2, 4)),
+    means=(0.5, 0.5),
+    offset=0.3,
+)
 
 
 def dense(model):
@@ -55,7 +63,9 @@ def test_equal_to_cosines_of_the_dense_scores(role, link, biases):
     biases=st.sampled_from(BIASES),
 )
 @settings(max_examples=60)
-def test_no_gauge_of_condition_up_to_1e4_moves_them(seed, kappa, kind, role, link, biases):
+def test_no_gauge_of_condition_up_to_1e4_moves_them(
+    seed, kappa, kind, role, link, biases
+):
     model = make(seed, link=link, biases=biases)
     linear = kind(4, max_condition=kappa).sample(rng=seed)
     shift = np.random.default_rng(seed).standard_normal((2, 4))
@@ -66,16 +76,26 @@ def test_no_gauge_of_condition_up_to_1e4_moves_them(seed, kappa, kind, role, lin
     )
     other = linear.act(translation.act(model))
     pairs = all_pairs(len(model.factors(role)))
-    before, after = (identified_cosines(m, role=role, pairs=pairs) for m in (model, other))
+    before, after = (
+        identified_cosines(m, role=role, pairs=pairs) for m in (model, other)
+    )
     np.testing.assert_allclose(after, before, atol=1e-9)
 
 
 def test_an_item_whose_scores_vanish_has_no_cosine():
     """The users see two dimensions only; an item in the third has a direction but no scores."""
-    left = np.column_stack([np.random.default_rng(0).standard_normal((9, 2)), np.zeros(9)])
+    left = np.column_stack(
+        [np.random.default_rng(0).standard_normal((9, 2)), np.zeros(9)]
+    )
     right = np.array([[1.0, 0, 0], [1, 1, 0], [0, 0, 5], [0, 0, 0]])
-    model = GeneralLinear(3, max_condition=30.0).sample(rng=0).act(FactorModel.from_user_item(left, right))
-    found = identified_cosines(model, role="right", pairs=[[0, 1], [0, 2], [0, 3], [2, 2]])
+    model = (
+        GeneralLinear(3, max_condition=30.0)
+        .sample(rng=0)
+        .act(FactorModel.from_user_item(left, right))
+    )
+    found = identified_cosines(
+        model, role="right", pairs=[[0, 1], [0, 2], [0, 3], [2, 2]]
+    )
     assert np.isfinite(found[0])
     assert np.isnan(found[1:]).all()
     assert np.isfinite(model.cosines("right", [[0, 2]])).all()
@@ -85,4 +105,7 @@ def test_the_plain_cosines_of_the_same_models_do_move():
     model = make(2)
     other = GeneralLinear(4, max_condition=100.0).sample(rng=2).act(model)
     pairs = all_pairs(15)
-    assert np.abs(other.cosines("right", pairs) - model.cosines("right", pairs)).max() > 0.5
+    assert (
+        np.abs(other.cosines("right", pairs) - model.cosines("right", pairs)).max()
+        > 0.5
+    )

@@ -36,7 +36,11 @@ def test_thirty_by_thirty_unit_rows_of_rank_16_are_free():
     found = pinned_test(model)
     twin = found.twin(model)
     assert (found.status, found.rank, found.needed) == ("free", 60, 136)
-    np.testing.assert_allclose(unit(twin.left) @ unit(twin.right).T, unit(model.left) @ unit(model.right).T, atol=1e-14)
+    np.testing.assert_allclose(
+        unit(twin.left) @ unit(twin.right).T,
+        unit(model.left) @ unit(model.right).T,
+        atol=1e-14,
+    )
     for side in ("left", "right"):
         moved = changes(model.factors(side), twin.factors(side))
         assert found.moved[side].mean_abs == pytest.approx(moved.mean())
@@ -57,11 +61,17 @@ def test_the_adversary_agrees_with_every_answer():
         n, p = draw.integers(k, 9, size=2)
         link = ("cosine", UNIT, CAPPED)[seed % 3]
         bias = rows(p, 1, seed)[:, 0] if seed % 2 else None
-        model = FactorModel(rows(n + 2, k, seed), rows(p, k, seed + 99), link=link, right_bias=bias)
+        model = FactorModel(
+            rows(n + 2, k, seed), rows(p, k, seed + 99), link=link, right_bias=bias
+        )
         found = pinned_test(model, rng=seed)
         answers[found.status] += 1
         broken = break_claim(model, starts=3, rng=seed)
-        assert not (found.status == "pinned" and broken.found), (seed, found, broken.max_abs)
+        assert not (found.status == "pinned" and broken.found), (
+            seed,
+            found,
+            broken.max_abs,
+        )
         if found.moved and found.moved["right"].max_abs > 1e-3:
             twin = found.twin(model)
             assert model.link.gap(model.scores(), twin.scores()) < 1e-12
@@ -73,7 +83,12 @@ def test_the_adversary_agrees_with_every_answer():
 def test_what_is_too_large_says_so():
     wide = FactorModel(None, rows(200, 70), link=UNIT)
     assert (pinned_test(wide).status, pinned_test(wide).witness) == ("free", None)
-    assert pinned_test(FactorModel(None, rows(200, 70) * (np.arange(70) < 20), link=UNIT)).status == "undecided"
+    assert (
+        pinned_test(
+            FactorModel(None, rows(200, 70) * (np.arange(70) < 20), link=UNIT)
+        ).status
+        == "undecided"
+    )
     sides = pinned_test(FactorModel(rows(80, 70), rows(200, 70), link="cosine"))
     told = "no other proof is tried; 2,309 more item rows in general position would decide it. At most 280 of 2,485"
     assert told in sides.explain()
@@ -84,10 +99,15 @@ def test_one_side_with_enough_rows_decides_above_the_size_that_is_decomposed():
     many, few = unit(rows(2400, 66)), unit(rows(300, 66, 1))
     for left, right in ((few, many), (many.astype(np.float32), few), (None, many)):
         assert pinned_test(FactorModel(left, right, link="cosine")).status == "pinned"
-    thin = pinned_test(FactorModel(few.astype(np.float16), many.astype(np.float16), link="cosine"))
+    thin = pinned_test(
+        FactorModel(few.astype(np.float16), many.astype(np.float16), link="cosine")
+    )
     assert (thin.status, thin.rows_missing) == ("undecided", {})
     wide = pinned_test(FactorModel(None, rows(200, 140), link="cosine"))
-    assert (wide.because.endswith("no proof is tried above 8,400"), wide.rows_missing) == (True, {})
+    assert (
+        wide.because.endswith("no proof is tried above 8,400"),
+        wide.rows_missing,
+    ) == (True, {})
 
 
 @pytest.mark.parametrize(("n", "k"), [(2, 2), (7, 4), (1, 3)])
@@ -100,10 +120,18 @@ def test_as_many_rows_more_as_are_missing_decide(n, k):
         "undecided",
         *[{"right": missing}] * 2,
     )
-    assert f"; {missing} more item row{'s' * (missing > 1)} in general position would decide it." in found.explain()
+    assert (
+        f"; {missing} more item row{'s' * (missing > 1)} in general position would decide it."
+        in found.explain()
+    )
     for more, status in ((missing - 1, "undecided"), (missing, "pinned")):
-        later = pinned_test(FactorModel(None, np.vstack([x, rows(more, k, 9)]), link="cosine"))
-        assert (later.status, bool(later.rows_missing)) == (status, status == "undecided")
+        later = pinned_test(
+            FactorModel(None, np.vstack([x, rows(more, k, 9)]), link="cosine")
+        )
+        assert (later.status, bool(later.rows_missing)) == (
+            status,
+            status == "undecided",
+        )
 
 
 def cones(shares=(0.36, 0.68)):
@@ -113,7 +141,12 @@ def cones(shares=(0.36, 0.68)):
     for n, share in zip((300, 400), shares, strict=True):
         angle = draw.uniform(0, 2 * np.pi, n)
         sine = np.sqrt(1 - share)
-        yield np.column_stack([sine * np.cos(angle), sine * np.sin(angle), np.full(n, np.sqrt(share))]) @ axes
+        yield (
+            np.column_stack(
+                [sine * np.cos(angle), sine * np.sin(angle), np.full(n, np.sqrt(share))]
+            )
+            @ axes
+        )
 
 
 def as_bfloat16(x):
@@ -127,8 +160,14 @@ def test_the_rounding_of_storage_fixes_no_number(stored, widened):
     """In float64 rows on two cones have another metric; what rounding adds to their span is no proof of none."""
     cast = stored if stored is as_bfloat16 else (lambda x: x.astype(stored))
     p, q = (cast(x).astype(np.float64) if widened else cast(x) for x in cones())
-    both, labels = pinned_test(FactorModel(p, q, link="cosine")), pinned_test(FactorModel(None, q, link=UNIT))
-    assert (both.status, pinned_test(FactorModel(*cones(), link="cosine")).status) == ("undecided", "free")
+    both, labels = (
+        pinned_test(FactorModel(p, q, link="cosine")),
+        pinned_test(FactorModel(None, q, link=UNIT)),
+    )
+    assert (both.status, pinned_test(FactorModel(*cones(), link="cosine")).status) == (
+        "undecided",
+        "free",
+    )
     assert (labels.status != "pinned", both.rows_missing) == (True, {})
     for k in (3, 16):
         p, q = (cast(unit(rows(600, k, seed))) for seed in (1, 2))
@@ -141,12 +180,16 @@ def nearly_on_a_cone(gap, n=24, dtype=np.float64):
     draw = np.random.default_rng(0)
     angles, misses = draw.uniform(0, 2 * np.pi, n), gap * draw.uniform(-1, 1, n)
     z = np.sqrt(1 / 3 + misses)
-    x = np.column_stack([np.cos(angles), np.sin(angles), np.sign(draw.standard_normal(n))])
+    x = np.column_stack(
+        [np.cos(angles), np.sin(angles), np.sign(draw.standard_normal(n))]
+    )
     x *= np.column_stack([np.sqrt(1 - z**2)] * 2 + [z])
     return x.astype(dtype), np.eye(3) + 0.4 * np.diag([1.0, 1.0, -2.0])
 
 
-@pytest.mark.parametrize("link", ["cosine", Softmax(unit_rows=True, soft_cap=5.0), Softmax(unit_rows=True)])
+@pytest.mark.parametrize(
+    "link", ["cosine", Softmax(unit_rows=True, soft_cap=5.0), Softmax(unit_rows=True)]
+)
 @pytest.mark.parametrize(
     ("gap", "dtype", "status"),
     [
@@ -159,7 +202,10 @@ def nearly_on_a_cone(gap, n=24, dtype=np.float64):
 def test_rows_that_all_but_leave_a_metric_free_pin_nothing(gap, dtype, status, link):
     """A metric that turns cosines by a third keeps every length as well as training in float32 can tell."""
     rows, metric = nearly_on_a_cone(gap, dtype=dtype)
-    axes, turned = rows.astype(np.float64), rows.astype(np.float64) @ np.linalg.cholesky(metric)
+    axes, turned = (
+        rows.astype(np.float64),
+        rows.astype(np.float64) @ np.linalg.cholesky(metric),
+    )
     assert np.abs(np.linalg.norm(turned, axis=1) - 1).max() < 2 * gap + 1e-6
     assert np.abs(turned @ turned.T - axes @ axes.T).max() > 0.3
     left = None if link == "cosine" else np.eye(3)

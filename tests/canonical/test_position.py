@@ -31,7 +31,9 @@ def test_the_exponent_is_found_again_in_any_rotation(exponent, seed):
 def test_distances_are_ln_kappa_of_the_gauge(name):
     model = GeneralLinear(6, max_condition=20.0).sample(rng=1).act(make(1))
     gauge = canonical_form(model).gauge(EXPONENTS[name])
-    assert position(model).distances[name] == pytest.approx(np.log(gauge.condition_number), rel=1e-9)
+    assert position(model).distances[name] == pytest.approx(
+        np.log(gauge.condition_number), rel=1e-9
+    )
 
 
 def test_the_nearest_exponent_beats_a_grid():
@@ -46,5 +48,7 @@ def test_the_nearest_exponent_beats_a_grid():
 def test_balancedness_is_the_spectrum_it_says():
     model = make(4)
     root = np.linalg.inv(np.real(sqrtm(model.left.T @ model.left)))
-    expected = np.sort(np.linalg.eigvalsh(root @ (model.right.T @ model.right) @ root))[::-1]
+    expected = np.sort(np.linalg.eigvalsh(root @ (model.right.T @ model.right) @ root))[
+        ::-1
+    ]
     np.testing.assert_allclose(position(model).balancedness, expected, rtol=1e-9)

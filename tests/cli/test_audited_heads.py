@@ -10,16 +10,32 @@ import pytest
 from safetensors.numpy import save_file
 
 
-@pytest.mark.parametrize(("name", "changed"), [("off_centre", 0.3375), ("nearly_centred", 0.0125)])
+@pytest.mark.parametrize(
+    ("name", "changed"), [("off_centre", 0.3375), ("nearly_centred", 0.0125)]
+)
 def test_drawn_heads_alarm_or_are_quiet(embaudit, drawn_heads, name, changed):
     file = drawn_heads / f"{name}.csv"
-    result = embaudit("audit", file, "--kind", "head", "--json", "a.json", "--gauges", 1, "--fail-on", "issue")
+    result = embaudit(
+        "audit",
+        file,
+        "--kind",
+        "head",
+        "--json",
+        "a.json",
+        "--gauges",
+        1,
+        "--fail-on",
+        "issue",
+    )
     found = json.loads(Path("a.json").read_text())
     alarms = name == "off_centre"
     assert result.code == alarms
     assert ("EMB301" in [finding["code"] for finding in found["findings"]]) == alarms
     assert found["head"]["neighbours"]["top1_changed"] == changed
-    assert ("so the origin that cosines are measured from is a convention" in found["verdict"]) == alarms
+    assert (
+        "so the origin that cosines are measured from is a convention"
+        in found["verdict"]
+    ) == alarms
     assert ("Centring changes little: " in found["verdict"]) != alarms
     assert all(record["ok"] for record in found["drift"])
 
@@ -38,8 +54,12 @@ def test_a_checkpoint_is_audited_with_the_cap_of_its_configuration(embaudit, tmp
         ("configured", 30.0, ()),
         ("other", 30.0, ("--soft-cap", 50)),
     ):
-        (folder / "config.json").write_text(json.dumps({"final_logit_softcapping": cap}))
-        result = embaudit("audit", folder, "--gauges", 1, "--json", f"{name}.json", *options)
+        (folder / "config.json").write_text(
+            json.dumps({"final_logit_softcapping": cap})
+        )
+        result = embaudit(
+            "audit", folder, "--gauges", 1, "--json", f"{name}.json", *options
+        )
         assert result.code == 0, result.err
         found[name] = json.loads(Path(f"{name}.json").read_text())
     assert found["configured"]["model"]["link"] == "softmax"

@@ -16,7 +16,16 @@ from embaudit.cli.commands import COMMANDS
 
 @pytest.fixture
 def model(embaudit, ratings):
-    given = "--objective", "product", "--rank", 5, "--items", "movies.csv", "--out", "m.npz"
+    given = (
+        "--objective",
+        "product",
+        "--rank",
+        5,
+        "--items",
+        "movies.csv",
+        "--out",
+        "m.npz",
+    )
     assert embaudit("fit", ratings, *given).code == 0
     return "m.npz"
 
@@ -29,12 +38,17 @@ def test_fit_keeps_ids_titles_and_the_objective(model, embaudit):
 
 
 @pytest.mark.usefixtures("without_attacks")
-def test_a_failed_drift_check_always_exits_1_and_is_said_first(model, embaudit, monkeypatch):
+def test_a_failed_drift_check_always_exits_1_and_is_said_first(
+    model, embaudit, monkeypatch
+):
     monkeypatch.setattr("embaudit.model.drift.rounding_bound", lambda *_: 0.0)
     result = embaudit("audit", model, "--gauges", 1)
     assert result.code == 1
     words = " ".join(result.out.split())
-    assert "CANNOT BE SAID: the check failed, as models that should predict the same do not." in words
+    assert (
+        "CANNOT BE SAID: the check failed, as models that should predict the same do not."
+        in words
+    )
     assert "EMB001 issue: the predictions did not stay the same" in words
     assert "moved by" not in words
     result = embaudit("audit", model, "--full", "--gauges", 1)
@@ -51,15 +65,21 @@ def test_gauge_writes_another_model_with_the_same_scores(model, embaudit):
     assert list(before.right_names) == list(after.right_names)
     assert embaudit("gauge", model, "--out", "e.npz", "--exponent", "0.5").code == 0
     balanced = ea.load("e.npz")
-    np.testing.assert_allclose(balanced.left.T @ balanced.left, balanced.right.T @ balanced.right, atol=1e-9)
+    np.testing.assert_allclose(
+        balanced.left.T @ balanced.left, balanced.right.T @ balanced.right, atol=1e-9
+    )
 
 
 def test_help_lists_the_command_of_each_module(embaudit):
     for name in COMMANDS:
         import_module(f"embaudit.cli.{name}")
-    assert sorted(one.callback.__name__ for one in app.registered_commands) == sorted(COMMANDS)
+    assert sorted(one.callback.__name__ for one in app.registered_commands) == sorted(
+        COMMANDS
+    )
     lines = embaudit("--help").out.partition("Commands:\n")[2].splitlines()
-    assert [line.split(maxsplit=1) for line in lines if line] == [list(line) for line in COMMANDS.items()]
+    assert [line.split(maxsplit=1) for line in lines if line] == [
+        list(line) for line in COMMANDS.items()
+    ]
     assert "Did you mean 'audit'?" in embaudit("audti").err
 
 
@@ -71,11 +91,17 @@ def test_help_imports_nothing_heavy():
         "except SystemExit: pass\n"
         "sys.stderr.write(' '.join(sys.modules))"
     )
-    loaded = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stderr.split()
-    assert not {"numpy", "scipy", "sklearn", "pandas", "matplotlib", "pyarrow"} & set(loaded)
+    loaded = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    ).stderr.split()
+    assert not {"numpy", "scipy", "sklearn", "pandas", "matplotlib", "pyarrow"} & set(
+        loaded
+    )
     assert not {f"embaudit.cli.{name}" for name in COMMANDS} & set(loaded)
 
 
 def test_doctor_names_the_blas_of_a_process_that_loaded_none():
     script = "from embaudit.cli.doctor import versions; print(versions()['BLAS'])"
-    assert "threads" in subprocess.check_output([sys.executable, "-c", script], text=True)
+    assert "threads" in subprocess.check_output(
+        [sys.executable, "-c", script], text=True
+    )

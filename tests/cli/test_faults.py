@@ -34,7 +34,10 @@ def model(tmp_path):
 @contextmanager
 def no_room():
     """Let no file grow beyond 1,000 bytes, as long as nothing but the work writes: what tests print may be a file."""
-    before, bytecode = resource.getrlimit(resource.RLIMIT_FSIZE), sys.dont_write_bytecode
+    before, bytecode = (
+        resource.getrlimit(resource.RLIMIT_FSIZE),
+        sys.dont_write_bytecode,
+    )
     # A module imported meanwhile would leave the beginning of its bytecode, on which the next command dies.
     sys.dont_write_bytecode = True
     resource.setrlimit(resource.RLIMIT_FSIZE, (1000, before[1]))
@@ -67,8 +70,12 @@ class NoRoom(io.StringIO):
 
 
 @pytest.mark.parametrize("stream", [None, NoRoom()])
-@pytest.mark.parametrize("arguments", [("audit", "nofile"), ("blocks", "nofile", "nofile")])
-def test_a_refusal_that_nobody_can_be_told_is_no_finding(monkeypatch, stream, arguments):
+@pytest.mark.parametrize(
+    "arguments", [("audit", "nofile"), ("blocks", "nofile", "nofile")]
+)
+def test_a_refusal_that_nobody_can_be_told_is_no_finding(
+    monkeypatch, stream, arguments
+):
     monkeypatch.setattr(sys, "stderr", stream)
     monkeypatch.setattr(sys, "argv", ["embaudit", *arguments])
     with pytest.raises(SystemExit) as stopped:
@@ -84,9 +91,13 @@ def sharded(folder):
     draw = np.random.default_rng(0)
     shards = {"a.safetensors": "left", "b.safetensors": "right"}
     for shard, name in shards.items():
-        save_file({name: draw.standard_normal((12, 3)).astype(np.float32)}, folder / shard)
+        save_file(
+            {name: draw.standard_normal((12, 3)).astype(np.float32)}, folder / shard
+        )
     index = folder / "two.safetensors.index.json"
-    index.write_text(json.dumps({"weight_map": {name: shard for shard, name in shards.items()}}))
+    index.write_text(
+        json.dumps({"weight_map": {name: shard for shard, name in shards.items()}})
+    )
     return index
 
 
@@ -94,8 +105,20 @@ def test_force_never_writes_over_a_shard(embaudit, tmp_path):
     index = sharded(tmp_path)
     before = (tmp_path / "b.safetensors").read_bytes()
     (tmp_path / "b.json").symlink_to("b.safetensors")
-    options = ("--load", "left=left", "--load", "weight=right", "--json", "./b.json", "--force")
-    refused(embaudit("compare", index, index, "--by-row", *options), "another file than the input", "b.safetensors")
+    options = (
+        "--load",
+        "left=left",
+        "--load",
+        "weight=right",
+        "--json",
+        "./b.json",
+        "--force",
+    )
+    refused(
+        embaudit("compare", index, index, "--by-row", *options),
+        "another file than the input",
+        "b.safetensors",
+    )
     assert (tmp_path / "b.safetensors").read_bytes() == before
 
 
@@ -108,7 +131,16 @@ def test_force_never_writes_over_what_an_option_names(embaudit, tmp_path, victim
     before = (tmp_path / victim).read_bytes()
     options = ("--load", "left=users.npy", "--load", "labels=names.txt")
     refused(
-        embaudit("compare", "items.npy", "items.npy", "--by-row", *options, "--json", victim, "--force"),
+        embaudit(
+            "compare",
+            "items.npy",
+            "items.npy",
+            "--by-row",
+            *options,
+            "--json",
+            victim,
+            "--force",
+        ),
         "than the input",
     )
     assert (tmp_path / victim).read_bytes() == before
@@ -120,7 +152,10 @@ def test_force_never_writes_over_what_an_option_names(embaudit, tmp_path, victim
 
 def test_a_file_made_meanwhile_is_kept_and_the_result_too(tmp_path):
     target = tmp_path / "out.json"
-    made = pytest.raises(InputError, match=r"which somebody else made meanwhile; the result lies in (.*)\.$")
+    made = pytest.raises(
+        InputError,
+        match=r"which somebody else made meanwhile; the result lies in (.*)\.$",
+    )
     with made as refusal, written_whole(target, mode="w") as file:
         file.write("ours")
         target.write_text("theirs")
@@ -133,7 +168,11 @@ def test_a_file_made_meanwhile_is_kept_and_the_result_too(tmp_path):
 
 @pytest.mark.parametrize("there", [False, True])
 def test_without_hard_links_nothing_is_replaced_either(tmp_path, monkeypatch, there):
-    monkeypatch.setattr(os, "link", lambda *_: (_ for _ in ()).throw(PermissionError(1, "no links here")))
+    monkeypatch.setattr(
+        os,
+        "link",
+        lambda *_: (_ for _ in ()).throw(PermissionError(1, "no links here")),
+    )
     target = tmp_path / "out"
     if not there:
         with written_whole(target) as file:
@@ -141,7 +180,10 @@ def test_without_hard_links_nothing_is_replaced_either(tmp_path, monkeypatch, th
         assert target.read_bytes() == b"ours"
         assert names(tmp_path) == ["out"]
         return
-    with pytest.raises(InputError, match="made meanwhile"), written_whole(target) as file:  # noqa: PT012
+    with (  # noqa: PT012
+        pytest.raises(InputError, match="made meanwhile"),
+        written_whole(target) as file,
+    ):
         file.write(b"ours")
         target.write_bytes(b"theirs")
     assert target.read_bytes() == b"theirs"
@@ -152,7 +194,9 @@ def test_without_hard_links_nothing_is_replaced_either(tmp_path, monkeypatch, th
 
 @pytest.mark.parametrize("suffix", [".npz", ".npy", ".safetensors", ".parquet", ".txt"])
 def test_a_file_too_large_is_one_sentence_and_leaves_nothing(tmp_path, suffix):
-    vectors = ea.FactorModel.from_vectors(np.random.default_rng(0).standard_normal((400, 30)))
+    vectors = ea.FactorModel.from_vectors(
+        np.random.default_rng(0).standard_normal((400, 30))
+    )
     with pytest.raises(InputError, match=f"out{suffix} cannot be written: "), no_room():
         ea.save(vectors, tmp_path / f"out{suffix}")
     assert names(tmp_path) == []
@@ -167,7 +211,10 @@ def test_a_report_too_large_is_one_sentence(embaudit, model, tmp_path):
 
 @pytest.mark.parametrize("path", ["/dev/full", "/dev/zero"])
 def test_devices_are_no_files(embaudit, model, path):
-    refused(embaudit("compare", model, model, "--by-row", "--json", path, "--force"), "a device, pipe or stream")
+    refused(
+        embaudit("compare", model, model, "--by-row", "--json", path, "--force"),
+        "a device, pipe or stream",
+    )
     refused(embaudit("compare", model, path), "a pipe or device")
 
 
@@ -176,7 +223,10 @@ def test_a_pipe_is_refused_as_an_input_at_once(embaudit, tmp_path):
     (tmp_path / "als/userFactors").mkdir()
     for name in ("pipe.npy", "als/userFactors/p.parquet"):
         os.mkfifo(tmp_path / name)
-        refused(embaudit("audit", name.split("/")[0]), "a pipe or device; save it to a file first")
+        refused(
+            embaudit("audit", name.split("/")[0]),
+            "a pipe or device; save it to a file first",
+        )
 
 
 # Signals and killed runs
@@ -197,19 +247,32 @@ main()
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
-def test_a_run_that_is_ended_leaves_no_file_and_a_killed_one_is_tidied_up(embaudit, model, tmp_path, number):
+def test_a_run_that_is_ended_leaves_no_file_and_a_killed_one_is_tidied_up(
+    embaudit, model, tmp_path, number
+):
     run = subprocess.Popen(
-        [sys.executable, "-c", WAITING], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [sys.executable, "-c", WAITING],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     )
     assert run.stdout is not None
     assert run.stdout.readline() == "ready\n"
     run.send_signal(number)
     _, err = run.communicate(timeout=30)
-    assert run.returncode == (-signal.SIGKILL if number == signal.SIGKILL else 128 + number)
+    assert run.returncode == (
+        -signal.SIGKILL if number == signal.SIGKILL else 128 + number
+    )
     assert err == ("embaudit: stopped by Ctrl-C.\n" if number == signal.SIGINT else "")
     left = [name for name in names(tmp_path) if name.endswith(".part")]
     assert len(left) == (number == signal.SIGKILL)
-    assert embaudit("compare", model, model, "--by-row", "--json", "out.json", "--quiet").code == 0
+    assert (
+        embaudit(
+            "compare", model, model, "--by-row", "--json", "out.json", "--quiet"
+        ).code
+        == 0
+    )
     assert names(tmp_path) == ["model.npz", "out.json"]
 
 
@@ -240,7 +303,11 @@ class Closed(io.StringIO):
         return 1
 
 
-@pytest.mark.parametrize("arguments", [("formats",), ("--version",), ("explain", "EMB001"), ("--help",)], ids=str)
+@pytest.mark.parametrize(
+    "arguments",
+    [("formats",), ("--version",), ("explain", "EMB001"), ("--help",)],
+    ids=str,
+)
 def test_a_reader_that_went_away_is_no_finding(arguments, monkeypatch, capfd):
     monkeypatch.setattr("sys.argv", ["embaudit", *arguments])
     monkeypatch.setattr("sys.stdout", Closed())

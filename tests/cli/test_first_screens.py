@@ -29,7 +29,11 @@ def assert_a_screen(text):
 def commands(screen):
     """What a screen says to type next, as it is pasted."""
     pasted = screen.split("\nnext, ")[1].partition("\n")[2].replace("\\\n", "")
-    return [split(line) for line in pasted.splitlines() if line.strip().startswith("embaudit ")]
+    return [
+        split(line)
+        for line in pasted.splitlines()
+        if line.strip().startswith("embaudit ")
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -66,19 +70,32 @@ def test_the_first_line_names_the_dimensions_behind_any_path(embaudit, tmp_path)
 
 
 @pytest.mark.usefixtures("without_attacks")
-def test_a_long_path_leaves_room_for_neighbours_and_for_training_that_is_not_known(embaudit, tmp_path):
-    path, draw = tmp_path / "a long name of a folder that fills the line by itself" / "m.npz", np.random.default_rng(0)
+def test_a_long_path_leaves_room_for_neighbours_and_for_training_that_is_not_known(
+    embaudit, tmp_path
+):
+    path, draw = (
+        tmp_path / "a long name of a folder that fills the line by itself" / "m.npz",
+        np.random.default_rng(0),
+    )
     path.parent.mkdir()
     np.savez(
-        path, user_factors=draw.standard_normal((60, 4)), item_factors=draw.standard_normal((50, 4)) * [1, 2, 3, 4]
+        path,
+        user_factors=draw.standard_normal((60, 4)),
+        item_factors=draw.standard_normal((50, 4)) * [1, 2, 3, 4],
     )
-    (tmp_path / "films.csv").write_text("title,kind\n" + "".join(f"film {i},{'ab'[i % 2]}\n" for i in range(50)))
+    (tmp_path / "films.csv").write_text(
+        "title,kind\n" + "".join(f"film {i},{'ab'[i % 2]}\n" for i in range(50))
+    )
     for training in ((), ("--objective", "product")):
         titles = ("--items", tmp_path / "films.csv", "--by-row")
         screen = embaudit("audit", path, *titles, "--gauges", 1, *training).out
         assert ("NO: " in screen, len(screen.splitlines()) <= HEIGHT) == (True, True)
-        assert len(re.findall(r"^film \d+ +-?\d\.\d\d", screen, re.MULTILINE)) >= 2 + (not training)
-        assert ("add --objective (`embaudit explain objectives`)" in screen) == (not training)
+        assert len(re.findall(r"^film \d+ +-?\d\.\d\d", screen, re.MULTILINE)) >= 2 + (
+            not training
+        )
+        assert ("add --objective (`embaudit explain objectives`)" in screen) == (
+            not training
+        )
 
 
 @pytest.mark.usefixtures("without_attacks")
@@ -93,7 +110,9 @@ def test_the_head_of_a_language_model(embaudit, shared_data):
     name, *near = re.findall(r"label (\d+)(?:, by|  +0\.\d\d \*?\n)", result.out)
     unit = rows / np.linalg.norm(rows, axis=1, keepdims=True)
     assert len(near) == 3
-    assert near == [str(row) for row in np.argsort(-unit @ unit[int(name)], kind="stable")[1:4]]
+    assert near == [
+        str(row) for row in np.argsort(-unit @ unit[int(name)], kind="stable")[1:4]
+    ]
 
 
 def test_movielens_end_to_end(embaudit, shared_data, request):
@@ -101,7 +120,16 @@ def test_movielens_end_to_end(embaudit, shared_data, request):
     titles = ("--items", folder / "movies.csv", "--id", "movieId", "--title", "title")
     for objective in ("product", "factors"):
         out = ("--out", f"{objective}.npz")
-        fitted = embaudit("fit", folder / "ratings.csv", "--objective", objective, "--rank", 20, *titles, *out)
+        fitted = embaudit(
+            "fit",
+            folder / "ratings.csv",
+            "--objective",
+            objective,
+            "--rank",
+            20,
+            *titles,
+            *out,
+        )
         assert fitted.code == 0
     shown = ("--show", "Toy Story (1995)", "--gauges", 1)
     product = embaudit("audit", "product.npz", "--json", "p.json", *shown)

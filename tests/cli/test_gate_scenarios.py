@@ -21,8 +21,17 @@ BASELINE = []
 
 
 def write(path, users=USERS, items=ITEMS):
-    ids = {"user_ids": np.arange(len(users)), "item_ids": np.array([f"item {i}" for i in range(len(items))])}
-    save(FactorModel.from_user_item(users.astype(np.float32), items.astype(np.float32), **ids), path, force=True)
+    ids = {
+        "user_ids": np.arange(len(users)),
+        "item_ids": np.array([f"item {i}" for i in range(len(items))]),
+    }
+    save(
+        FactorModel.from_user_item(
+            users.astype(np.float32), items.astype(np.float32), **ids
+        ),
+        path,
+        force=True,
+    )
 
 
 @pytest.fixture
@@ -31,9 +40,21 @@ def gate(tmp_path, monkeypatch, embaudit):
     monkeypatch.chdir(tmp_path)
     write("old.npz")
     if not BASELINE:
-        made = embaudit("audit", "old.npz", *FEW, "--fail-on", "tip", "--baseline", "base.json", "--json", "base.json")
+        made = embaudit(
+            "audit",
+            "old.npz",
+            *FEW,
+            "--fail-on",
+            "tip",
+            "--baseline",
+            "base.json",
+            "--json",
+            "base.json",
+        )
         assert made.code == 0, "what writes the baseline stops nothing"
-        assert made.out.splitlines()[-1].startswith("gate: passes; base.json is the baseline from now on, with ")
+        assert made.out.splitlines()[-1].startswith(
+            "gate: passes; base.json is the baseline from now on, with "
+        )
         BASELINE.append(Path("base.json").read_text(encoding="utf-8"))
     Path("base.json").write_text(BASELINE[0], encoding="utf-8")
 
@@ -53,12 +74,26 @@ def test_a_model_trained_anew_passes(gate):
 
 def test_lost_rows_and_another_scale_of_all_scores_are_named(gate):
     some = gate(items=ITEMS[:855])
-    assert (some[0], "; beside the baseline: 855 items, 900 before" in some[1]) == (0, True)
+    assert (some[0], "; beside the baseline: 855 items, 900 before" in some[1]) == (
+        0,
+        True,
+    )
     large = gate("--sarif", "new.sarif", "--junit", "new.xml", items=3 * ITEMS)
-    assert (large[0], "; beside the baseline: scores 3 times as large" in large[1]) == (0, True)
-    assert json.loads(Path("new.sarif").read_text())["runs"][0]["invocations"][0]["exitCodeDescription"] == large[1]
+    assert (large[0], "; beside the baseline: scores 3 times as large" in large[1]) == (
+        0,
+        True,
+    )
+    assert (
+        json.loads(Path("new.sarif").read_text())["runs"][0]["invocations"][0][
+            "exitCodeDescription"
+        ]
+        == large[1]
+    )
     assert f"<system-out>{large[1]}</system-out>" in Path("new.xml").read_text()
-    assert "beside the baseline" not in gate(items=1.05 * np.vstack([ITEMS, ITEMS[:9] + 0.1]))[1]
+    assert (
+        "beside the baseline"
+        not in gate(items=1.05 * np.vstack([ITEMS, ITEMS[:9] + 0.1]))[1]
+    )
 
 
 def shuffled():
@@ -80,7 +115,10 @@ def zeroed():
     ("broken", "stopped_by"),
     [
         (shuffled, "EMB002"),
-        (lambda: {"users": OTHER.standard_normal(USERS.shape)}, "EMB002"),  # last month's
+        (
+            lambda: {"users": OTHER.standard_normal(USERS.shape)},
+            "EMB002",
+        ),  # last month's
         (lambda: {"items": ITEMS[tenth(N_ITEMS)]}, "EMB002"),
         (lambda: {"users": USERS[tenth(N_USERS)]}, "EMB002"),
         (zeroed, "EMB201"),
@@ -97,7 +135,11 @@ def test_a_broken_release_is_stopped(gate, broken, stopped_by):
 
 def test_a_gate_that_is_told_never_to_stop_names_what_is_new_and_stops_nothing(gate):
     code, last = gate("--fail-on", "never", **zeroed())
-    assert (code, last.startswith("gate: passes"), "EMB201 items (" in last) == (0, True, True)
+    assert (code, last.startswith("gate: passes"), "EMB201 items (" in last) == (
+        0,
+        True,
+        True,
+    )
     Path("embaudit.toml").write_text('fail-on = "never"\n')
     assert gate(**zeroed())[0] == 0
     assert gate("--fail-on", "issue", **zeroed())[0] == 1
@@ -107,15 +149,24 @@ def test_the_audit_of_a_stopped_release_verifies_without_the_baseline(gate, emba
     users = OTHER.standard_normal(USERS.shape)
     assert gate("--json", "new.json", users=users)[0] == 1
     made = embaudit("verify", "new.json", "new.npz")
-    assert (made.code, "EMB002 and its answer need the baseline: not recomputed." in made.out) == (0, True)
+    assert (
+        made.code,
+        "EMB002 and its answer need the baseline: not recomputed." in made.out,
+    ) == (0, True)
     # Vectors whose rows may be mixed up are no reason to write others of them.
     beside, alone = (embaudit("audit", "new.npz", *FEW, *options).out for options in (
         ("--baseline", "base.json"), ("--json", "alone.json")))  # fmt: skip
-    assert ("CANNOT BE SAID: these predictions are not those" in beside, "embaudit fix" in beside) == (True, False)
+    assert (
+        "CANNOT BE SAID: these predictions are not those" in beside,
+        "embaudit fix" in beside,
+    ) == (True, False)
     assert ("CANNOT BE SAID" in alone, "embaudit fix" in alone) == (False, True)
     assert "EMB002" not in embaudit("verify", "alone.json", "new.npz").out
     assert embaudit("verify", "new.json", "old.npz").code == 1
-    assert "EMB002 (issue, new: always" in embaudit("audit", "old.npz", *FEW, "--baseline", "new.json").out
+    assert (
+        "EMB002 (issue, new: always"
+        in embaudit("audit", "old.npz", *FEW, "--baseline", "new.json").out
+    )
 
 
 def test_an_overflow_of_float16_is_refused(gate, embaudit):
@@ -127,16 +178,35 @@ def test_an_overflow_of_float16_is_refused(gate, embaudit):
     assert "must be finite; got -inf" in result.err
 
 
-def test_rows_compared_with_each_other_are_held_against_their_cosines(tmp_path, monkeypatch, embaudit):
+def test_rows_compared_with_each_other_are_held_against_their_cosines(
+    tmp_path, monkeypatch, embaudit
+):
     monkeypatch.chdir(tmp_path)
     ids = np.array([f"item {i}" for i in range(N_ITEMS)])
     for name, rows in (("old.npz", ITEMS), ("turned.npz", ITEMS[:, ::-1]),
                        ("shuffled.npz", shuffled()["items"]), ("tenth.npz", ITEMS[tenth(N_ITEMS)])):  # fmt: skip
         save(FactorModel.from_vectors(rows, ids=ids, compared="cosine"), name)
-    assert embaudit("audit", "old.npz", *FEW, "--baseline", "b.json", "--json", "b.json", "--quiet").code == 0
-    assert embaudit("audit", "turned.npz", *FEW, "--baseline", "b.json", "--quiet").code == 0
+    assert (
+        embaudit(
+            "audit",
+            "old.npz",
+            *FEW,
+            "--baseline",
+            "b.json",
+            "--json",
+            "b.json",
+            "--quiet",
+        ).code
+        == 0
+    )
+    assert (
+        embaudit("audit", "turned.npz", *FEW, "--baseline", "b.json", "--quiet").code
+        == 0
+    )
     for name in ("shuffled.npz", "tenth.npz"):
-        assert embaudit("audit", name, *FEW, "--baseline", "b.json", "--quiet").code == 1
+        assert (
+            embaudit("audit", name, *FEW, "--baseline", "b.json", "--quiet").code == 1
+        )
 
 
 def test_models_that_predict_the_same_pass(gate, tmp_path, embaudit):
@@ -145,12 +215,20 @@ def test_models_that_predict_the_same_pass(gate, tmp_path, embaudit):
     scales = np.exp(2 * OTHER.standard_normal((N_USERS, 1)))
     gauge = np.linalg.qr(OTHER.standard_normal((6, 6)))[0] * [1, 1, 1, 1, 1, 30]
     pairs = {
-        "ranked": [FactorModel.from_user_item(x, ITEMS, link="ranking", **ids) for x in (USERS, USERS * scales)],
+        "ranked": [
+            FactorModel.from_user_item(x, ITEMS, link="ranking", **ids)
+            for x in (USERS, USERS * scales)
+        ],
         "head": [FactorModel.from_softmax(x) for x in (ITEMS, ITEMS @ gauge)],
     }
     for name, (before, after) in pairs.items():
         save(before, f"{name}.npz")
         save(after, f"{name}-2.npz")
         base = ("--baseline", f"{name}.json")
-        assert embaudit("audit", f"{name}.npz", *FEW, *base, "--json", f"{name}.json", "--quiet").code == 0
+        assert (
+            embaudit(
+                "audit", f"{name}.npz", *FEW, *base, "--json", f"{name}.json", "--quiet"
+            ).code
+            == 0
+        )
         assert "EMB002" not in embaudit("audit", f"{name}-2.npz", *FEW, *base).out

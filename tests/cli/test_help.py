@@ -33,13 +33,24 @@ def test_an_audit_has_no_more_options_than_one_reads(embaudit):
 
 
 def test_no_section_names_an_option_that_no_command_has(embaudit):
-    options = {name for command in COMMANDS for name in re.findall(r"--([a-z0-9-]+)", embaudit("explain", command).out)}
-    named = {name for names in (*SECTIONS.values(), RARE, *RARE_IN.values()) for name in names}
+    options = {
+        name
+        for command in COMMANDS
+        for name in re.findall(r"--([a-z0-9-]+)", embaudit("explain", command).out)
+    }
+    named = {
+        name
+        for names in (*SECTIONS.values(), RARE, *RARE_IN.values())
+        for name in names
+    }
     assert {name.replace("_", "-") for name in named} - options == set()
 
 
 def test_a_word_of_training_has_an_entry_of_its_own(embaudit):
-    als, law, every = (embaudit("explain", word).out for word in ("implicit-als", "Factors", "objectives"))
+    als, law, every = (
+        embaudit("explain", word).out
+        for word in ("implicit-als", "Factors", "objectives")
+    )
     assert als.startswith("implicit-als, lenskit-als\n")
     assert law.startswith("  factors: a loss with the same weight decay")
     assert [("spark-als" in shown, "  factors: a loss" in shown) for shown in (als, law, every)] == [

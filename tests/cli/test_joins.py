@@ -15,17 +15,28 @@ def test_the_ids_of_a_table_of_vectors_are_chosen_on_every_command(embaudit, tmp
     rows = np.random.default_rng(0).standard_normal((12, 3)).round(3)
     lines = [f"{i},{i + 70},{','.join(map(str, row))}" for i, row in enumerate(rows)]
     (tmp_path / "v.csv").write_text("\n".join(["asin,other,e1,e2,e3", *lines]) + "\n")
-    (tmp_path / "titles.csv").write_text("no,title\n" + "".join(f"{i},film {i}\n" for i in range(12)))
+    (tmp_path / "titles.csv").write_text(
+        "no,title\n" + "".join(f"{i},film {i}\n" for i in range(12))
+    )
     few = ()
     looked = embaudit("formats", "v.csv", *few, "--id", "asin")
     assert looked.out == (
         "Read as csv: columns e1 to e3 (? × 3) as right factors, asin as right ids. Left over: other.\n"
     )
-    gauged = embaudit("gauge", "v.csv", *few, "--id", "asin", "--group", "diagonal", "--out", "g.npz")
+    gauged = embaudit(
+        "gauge", "v.csv", *few, "--id", "asin", "--group", "diagonal", "--out", "g.npz"
+    )
     assert (gauged.code, ea.load("g.npz").right_ids.tolist()) == (0, list(range(12)))
-    written = embaudit("fix", "v.csv", *few, "--id", "asin", "--as", "centred", "--out", "f.parquet")
-    assert (written.code, ea.load("f.parquet").right_ids.tolist()) == (0, list(range(12)))
-    audited = embaudit("audit", "v.csv", *few, "--id", "asin", "--gauges", 1, "--json", "a.json")
+    written = embaudit(
+        "fix", "v.csv", *few, "--id", "asin", "--as", "centred", "--out", "f.parquet"
+    )
+    assert (written.code, ea.load("f.parquet").right_ids.tolist()) == (
+        0,
+        list(range(12)),
+    )
+    audited = embaudit(
+        "audit", "v.csv", *few, "--id", "asin", "--gauges", 1, "--json", "a.json"
+    )
     assert audited.code == 0
     assert "v.csv --id asin --n-gauges 1 --left OTHER-SIDE.npy\n" in audited.out
     intake = json.loads((tmp_path / "a.json").read_text())["input"]["intake"]
@@ -35,4 +46,7 @@ def test_the_ids_of_a_table_of_vectors_are_chosen_on_every_command(embaudit, tmp
     named = embaudit("audit", "v.csv", *few, *both)
     assert (named.code, "titles: 12 of 12 items matched" in named.err) == (0, True)
     wrong = embaudit("gauge", "v.csv", *few, "--id", "none", "--out", "h.npz")
-    assert (wrong.code, "the id column must be one of asin, other, e1, e2, e3" in wrong.err) == (2, True)
+    assert (
+        wrong.code,
+        "the id column must be one of asin, other, e1, e2, e3" in wrong.err,
+    ) == (2, True)

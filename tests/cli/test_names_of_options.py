@@ -26,14 +26,29 @@ from embaudit.evaluation import last_together
 from embaudit.io import with_titles
 from embaudit.io.request import Request
 
-FEW = ("--n-gauges", 1, "--n-pairs", 50, "--n-starts", 1, "--n-steps", 2, "--n-lists", 5)
+FEW = (
+    "--n-gauges",
+    1,
+    "--n-pairs",
+    50,
+    "--n-starts",
+    1,
+    "--n-steps",
+    2,
+    "--n-lists",
+    5,
+)
 
 
 @pytest.fixture
 def model(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     draw = np.random.default_rng(0)
-    np.savez("m.npz", user_factors=draw.standard_normal((40, 4)), item_factors=draw.standard_normal((30, 4)))
+    np.savez(
+        "m.npz",
+        user_factors=draw.standard_normal((40, 4)),
+        item_factors=draw.standard_normal((30, 4)),
+    )
     return "m.npz"
 
 
@@ -50,7 +65,11 @@ FUNCTIONS = {
     "demo": (ea.simulate_interactions,),
 }
 """What a command calls, beside `load` and `with_titles`."""
-READ = {field.name for field in dataclasses.fields(Request)} | {"format", "items", *signature(with_titles).parameters}
+READ = {field.name for field in dataclasses.fields(Request)} | {
+    "format",
+    "items",
+    *signature(with_titles).parameters,
+}
 TYPED = {
     "full", "json", "out", "markdown", "quiet", "force", "jobs", "dask",  # where a result goes, and who works on it
     "fail_on", "fail_below", "severity", "baseline", "sarif", "junit", "heatmap", "heatmap_groups",  # gates, pictures
@@ -69,9 +88,15 @@ OWN = {
 @pytest.mark.parametrize("command", FUNCTIONS)
 def test_an_option_is_called_as_the_keyword_it_sets(command):
     options = get_command(app).get_command(None, command).params
-    shown = [one for one in options if one.param_type_name == "option" and not one.hidden]
+    shown = [
+        one for one in options if one.param_type_name == "option" and not one.hidden
+    ]
     names = {one.opts[0].removeprefix("--").replace("-", "_") for one in shown}
-    keywords = {name.rstrip("_") for function in FUNCTIONS[command] for name in signature(function).parameters}
+    keywords = {
+        name.rstrip("_")
+        for function in FUNCTIONS[command]
+        for name in signature(function).parameters
+    }
     assert names - keywords - READ - TYPED == OWN.get(command, set()) - keywords
 
 
@@ -89,16 +114,30 @@ def test_a_former_name_sets_what_the_new_one_sets_and_is_hidden():
 
 def test_titles_of_a_table_are_those_of_an_audit(tmp_path):
     rows = np.random.default_rng(0).standard_normal((30, 4))
-    (tmp_path / "t.csv").write_text("id,title\n" + "".join(f"i{n},Film {n}\n" for n in range(30)), encoding="utf-8")
-    found = ea.audit(rows, ids=[f"i{n}" for n in range(30)], items=tmp_path / "t.csv", n_gauges=1, n_pairs=20)
+    (tmp_path / "t.csv").write_text(
+        "id,title\n" + "".join(f"i{n},Film {n}\n" for n in range(30)), encoding="utf-8"
+    )
+    found = ea.audit(
+        rows,
+        ids=[f"i{n}" for n in range(30)],
+        items=tmp_path / "t.csv",
+        n_gauges=1,
+        n_pairs=20,
+    )
     assert found.model.names("right")[3] == "Film 3"
 
 
 def test_former_spellings_are_the_same_options_and_hidden(model, embaudit):
-    assert embaudit("audit", model, *FEW, "--n-neighbours", 3, "--json", "new.json").code == 0
+    assert (
+        embaudit("audit", model, *FEW, "--n-neighbours", 3, "--json", "new.json").code
+        == 0
+    )
     old = [str(word).replace("--n-", "--") for word in FEW]
     assert embaudit("audit", model, *old, "--top", 3, "--json", "old.json").code == 0
-    new, old = (json.loads(Path(name).read_text(encoding="utf-8"))["options"] for name in ("new.json", "old.json"))
+    new, old = (
+        json.loads(Path(name).read_text(encoding="utf-8"))["options"]
+        for name in ("new.json", "old.json")
+    )
     assert new == old
     assert new["n_neighbours"] == 3
     shown = embaudit("audit", "--help").out + embaudit("explain", "audit").out
@@ -113,7 +152,10 @@ def test_former_spellings_are_the_same_options_and_hidden(model, embaudit):
         (lambda: ea.load("m.npz", objektive="bpr"), "objective"),
         (lambda: ea.compare("m.npz", "m.npz", byrow=True), "by_row"),
         (lambda: ea.fix("m.npz", dimension=3), "dimensions"),
-        (lambda: ea.evaluate_similarities("m.npz", ["a", "b"] * 15, rolle="item"), "role"),
+        (
+            lambda: ea.evaluate_similarities("m.npz", ["a", "b"] * 15, rolle="item"),
+            "role",
+        ),
     ],
 )
 def test_a_wrong_keyword_names_the_nearest(model, call, near):
@@ -135,8 +177,15 @@ def sentences():
         for node in ast.walk(ast.parse(source)):
             if isinstance(node, ast.JoinedStr):
                 inside |= set(node.values)
-                text = "".join(part.value if isinstance(part, ast.Constant) else "N" for part in node.values)
-            elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in inside:
+                text = "".join(
+                    part.value if isinstance(part, ast.Constant) else "N"
+                    for part in node.values
+                )
+            elif (
+                isinstance(node, ast.Constant)
+                and isinstance(node.value, str)
+                and node not in inside
+            ):
                 text = node.value
             else:
                 continue
@@ -152,10 +201,17 @@ TYPED_ONLY = ("sizes.py", "neighbourhoods.py", "vectors.py", "errors.py")
 def options():
     """Return the options of all commands."""
     commands = (get_command(app).get_command(None, name) for name in COMMANDS)
-    return {word for command in commands for one in command.params for word in (*one.opts, *one.secondary_opts)}
+    return {
+        word
+        for command in commands
+        for one in command.params
+        for word in (*one.opts, *one.secondary_opts)
+    }
 
 
-@pytest.mark.parametrize(("file", "text"), [pytest.param(*one, id=one[1][:60]) for one in sentences()])
+@pytest.mark.parametrize(
+    ("file", "text"), [pytest.param(*one, id=one[1][:60]) for one in sentences()]
+)
 def test_errors_name_keywords_in_python_and_options_on_the_command_line(file, text):
     if file in TYPED_ONLY:
         return
@@ -169,7 +225,9 @@ def test_errors_name_keywords_in_python_and_options_on_the_command_line(file, te
     assert not re.search(r"--[a-z-]+=", error.typed())
 
 
-@pytest.mark.parametrize("value", ["b", "avg rating", "it's", "a=b", "--left=a", "a\tb"])
+@pytest.mark.parametrize(
+    "value", ["b", "avg rating", "it's", "a=b", "--left=a", "a\tb"]
+)
 def test_a_value_is_quoted_as_each_front_needs_it(value):
     error = InputError(f"leave it out with {option('ignore', value)}.")
     typed = error.typed().removeprefix("leave it out with ").removesuffix(".")
@@ -181,21 +239,35 @@ def test_a_value_is_quoted_as_each_front_needs_it(value):
 def test_a_parameter_is_called_as_the_front_calls_it(model, embaudit):
     with pytest.raises(InputError, match=r"^n_pairs must be"):
         ea.audit(model, n_pairs=0)
-    assert embaudit("audit", model, "--pairs", 0).err.startswith("embaudit: --n-pairs must be")
+    assert embaudit("audit", model, "--pairs", 0).err.startswith(
+        "embaudit: --n-pairs must be"
+    )
     with pytest.raises(InputError, match=r"name two factors with left=A and weight=B"):
         np.savez("two.npz", a=np.ones((3, 2)), b=np.ones((4, 2))) or ea.load("two.npz")
-    assert "name two factors with --left A and --weight B, or" in embaudit("audit", "two.npz").err
+    assert (
+        "name two factors with --left A and --weight B, or"
+        in embaudit("audit", "two.npz").err
+    )
 
 
 def test_files_that_a_shell_spelled_out_are_read_as_one_list(embaudit, tmp_path):
     for number in range(2):
         rows = np.random.default_rng(number).normal(size=(20, 4))
-        ea.save(ea.FactorModel.from_vectors(rows, ids=[f"{number}-{row}" for row in range(20)]), f"p{number}.parquet")
+        ea.save(
+            ea.FactorModel.from_vectors(
+                rows, ids=[f"{number}-{row}" for row in range(20)]
+            ),
+            f"p{number}.parquet",
+        )
     assert "40 × 4" in embaudit("formats", "p0.parquet", "p1.parquet").out
     screen = embaudit("audit", "p0.parquet", "p1.parquet", *FEW, "--json", "a.json").out
     assert "embaudit audit p0.parquet p1.parquet" in screen
-    assert json.loads(Path("a.json").read_text(encoding="utf-8"))["model"]["n_right"] == 40
+    assert (
+        json.loads(Path("a.json").read_text(encoding="utf-8"))["model"]["n_right"] == 40
+    )
     assert embaudit("fix", "p0.parquet", "p1.parquet", "--out", "f.npz").code == 0
     assert ea.load("f.npz").n_right == 40
-    refused = embaudit("fix", "p0.parquet", "p1.parquet", "--out", "p1.parquet", "--force")
+    refused = embaudit(
+        "fix", "p0.parquet", "p1.parquet", "--out", "p1.parquet", "--force"
+    )
     assert (refused.code, "another file than the input" in refused.err) == (2, True)

@@ -34,13 +34,26 @@ def test_one_function_escapes(name):
 
 def test_halves_of_letters_become_escapes_where_names_enter():
     names = np.array(["\ud800", "a\udc80", "é"])
-    model = ea.FactorModel(None, np.eye(3), right_ids=names, right_names=names.astype(">U2"), roles=("u\n", "\u202ei"))
-    assert model.right_ids.tolist() == model.right_names.tolist() == [r"\ud800", r"a\udc80", "é"]
+    model = ea.FactorModel(
+        None,
+        np.eye(3),
+        right_ids=names,
+        right_names=names.astype(">U2"),
+        roles=("u\n", "\u202ei"),
+    )
+    assert (
+        model.right_ids.tolist()
+        == model.right_names.tolist()
+        == [r"\ud800", r"a\udc80", "é"]
+    )
     assert model.roles == (r"u\n", r"\u202ei")
     assert model.right_side.title == r"\u202ei"
     assert "\n" not in repr(model)
     kept = np.array(["\ud7ff", "\ue000"])
-    assert ea.FactorModel.from_vectors(np.eye(2), ids=kept).right_ids.tolist() == kept.tolist()
+    assert (
+        ea.FactorModel.from_vectors(np.eye(2), ids=kept).right_ids.tolist()
+        == kept.tolist()
+    )
     with pytest.raises(InputError, match="ids must be unique"):
         ea.FactorModel.from_vectors(np.eye(2), ids=["\ud800", r"\ud800"])
 
@@ -51,14 +64,26 @@ def odd(tmp_path):
     draw = np.random.default_rng(0)
     rows = draw.normal(size=(30, 4))
     ids = np.array([*ODD, *(f"item {i}" for i in range(30 - len(ODD)))])
-    model = ea.FactorModel(draw.normal(size=(20, 4)), rows, right_ids=ids, roles=("us\ner", "[red]it\x1bem"))
+    model = ea.FactorModel(
+        draw.normal(size=(20, 4)),
+        rows,
+        right_ids=ids,
+        roles=("us\ner", "[red]it\x1bem"),
+    )
     ea.save(model, tmp_path / "m.npz")
     names = ("[bold]x[/bold] [/nope]", "a\nb", "\u202edil", "<script>&amp;", "$x")
     np.savez(tmp_path / "t.npz", **{name: rows + i for i, name in enumerate(names)})
     numbers = draw.normal(size=(len(ODD), 9, 2))
-    lines = (f'"{name}",{x},{y}' for name, of in zip(ODD, numbers, strict=True) for x, y in of if '"' not in name)
+    lines = (
+        f'"{name}",{x},{y}'
+        for name, of in zip(ODD, numbers, strict=True)
+        for x, y in of
+        if '"' not in name
+    )
     table = "gr\x1bp,$x$,y\n" + "\n".join(lines)
-    (tmp_path / "s.csv").write_bytes(table.replace("\x00", "").encode("utf-8", "replace"))
+    (tmp_path / "s.csv").write_bytes(
+        table.replace("\x00", "").encode("utf-8", "replace")
+    )
 
 
 COMMANDS = (
@@ -73,14 +98,19 @@ COMMANDS = (
 
 @pytest.mark.usefixtures("odd", "without_attacks")
 @pytest.mark.parametrize(
-    ("command", "encoding"), [(command, ("utf-8", "ascii")[at % 2]) for at, command in enumerate(COMMANDS)]
+    ("command", "encoding"),
+    [(command, ("utf-8", "ascii")[at % 2]) for at, command in enumerate(COMMANDS)],
 )
-def test_commands_print_and_write_odd_names(embaudit, tmp_path, monkeypatch, command, encoding):
+def test_commands_print_and_write_odd_names(
+    embaudit, tmp_path, monkeypatch, command, encoding
+):
     out, err = (io.TextIOWrapper(io.BytesIO(), encoding) for _ in range(2))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "stdout", out)
     monkeypatch.setattr(sys, "stderr", err)
-    monkeypatch.setattr(sys, "argv", ["embaudit", *command, "--json", "a.json", "--out", "a.html"])
+    monkeypatch.setattr(
+        sys, "argv", ["embaudit", *command, "--json", "a.json", "--out", "a.html"]
+    )
     with pytest.raises(SystemExit) as stopped:
         main()
     out.flush()

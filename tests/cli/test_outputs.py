@@ -36,7 +36,9 @@ def assert_refused(result, *words):
 # Outputs are neither inputs nor one another
 
 
-def test_no_command_writes_over_what_it_reads(embaudit, model, vectors, ratings, tmp_path):
+def test_no_command_writes_over_what_it_reads(
+    embaudit, model, vectors, ratings, tmp_path
+):
     title = ("--items", "movies.csv")
     for path, arguments in (
         (model, ("gauge", model, "--out", model)),
@@ -44,21 +46,33 @@ def test_no_command_writes_over_what_it_reads(embaudit, model, vectors, ratings,
         (vectors, ("gauge", vectors, "--out", vectors)),
         (vectors, ("blocks", vectors, vectors, "--json", vectors)),
         (model, ("compare", model, model, "--out", model)),
-        (ratings, ("simpson", ratings, "--x", "userId", "--y", "rating", "--json", ratings)),
-        (tmp_path / "movies.csv", ("fit", ratings, "--objective", "product", *title, "--out", "movies.csv")),
+        (
+            ratings,
+            ("simpson", ratings, "--x", "userId", "--y", "rating", "--json", ratings),
+        ),
+        (
+            tmp_path / "movies.csv",
+            ("fit", ratings, "--objective", "product", *title, "--out", "movies.csv"),
+        ),
     ):
         before = Path(path).read_bytes()
         assert_refused(embaudit(*arguments, "--force"), "another file than the input")
         assert Path(path).read_bytes() == before
 
 
-def test_figures_there_already_are_refused_before_the_work(embaudit, monkeypatch, tmp_path):
-    monkeypatch.setattr("embaudit.reproduce.simpson", lambda **_: pytest.fail("worked first"))
+def test_figures_there_already_are_refused_before_the_work(
+    embaudit, monkeypatch, tmp_path
+):
+    monkeypatch.setattr(
+        "embaudit.reproduce.simpson", lambda **_: pytest.fail("worked first")
+    )
     (tmp_path / "figures").mkdir()
     (tmp_path / "figures" / "simpson.json").write_text("mine")
     (tmp_path / "file").write_text("mine")
     assert_refused(embaudit("reproduce", "simpson"), "--force")
-    assert_refused(embaudit("reproduce", "simpson", "--out", "file", "--force"), "folder")
+    assert_refused(
+        embaudit("reproduce", "simpson", "--out", "file", "--force"), "folder"
+    )
 
 
 # What a command says and keeps
@@ -66,9 +80,15 @@ def test_figures_there_already_are_refused_before_the_work(embaudit, monkeypatch
 
 def balanced(path):
     draw = np.random.default_rng(2)
-    p, q = (np.linalg.qr(draw.standard_normal((n, 3)))[0] * np.array([3.0, 2.0, 1.0]) for n in (9, 8))
+    p, q = (
+        np.linalg.qr(draw.standard_normal((n, 3)))[0] * np.array([3.0, 2.0, 1.0])
+        for n in (9, 8)
+    )
     turn = np.linalg.qr(draw.standard_normal((3, 3)))[0]
-    ea.save(ea.FactorModel.from_user_item(p @ turn, q @ turn).replace(objective="factors"), path)
+    ea.save(
+        ea.FactorModel.from_user_item(p @ turn, q @ turn).replace(objective="factors"),
+        path,
+    )
 
 
 @pytest.mark.parametrize(
@@ -85,7 +105,9 @@ def balanced(path):
         ("factors", ("--exponent", 0.5), True),
     ],
 )
-def test_gauge_keeps_an_objective_only_where_it_is_still_minimised(embaudit, tmp_path, objective, options, kept):
+def test_gauge_keeps_an_objective_only_where_it_is_still_minimised(
+    embaudit, tmp_path, objective, options, kept
+):
     balanced("b.npz")
     given = ea.load("b.npz").replace(objective=objective)
     ea.save(given, "b.npz", force=True)
@@ -105,20 +127,36 @@ def test_capitals_tell_labels_apart_only_where_they_have_to(embaudit, tmp_path):
     draw = np.random.default_rng(3)
     np.savez("head.npz", W=draw.standard_normal((4, 3)), b=np.zeros(4), labels=labels)
     for wanted, found in (("e", "e"), ("E", "E"), ("APPLE", "apple"), ("apf", "Apfel")):
-        assert f"nearest to {found}" in embaudit("audit", "head.npz", "--show", wanted, "--gauges", 1, "--top", 1).out
-    assert_refused(embaudit("audit", "head.npz", "--show", "ap"), "show must be one id or title", "'apple', 'Apfel'")
+        assert (
+            f"nearest to {found}"
+            in embaudit(
+                "audit", "head.npz", "--show", wanted, "--gauges", 1, "--top", 1
+            ).out
+        )
+    assert_refused(
+        embaudit("audit", "head.npz", "--show", "ap"),
+        "show must be one id or title",
+        "'apple', 'Apfel'",
+    )
 
 
 @pytest.mark.usefixtures("without_attacks")
 @pytest.mark.parametrize(
     ("users", "items", "fit"),
-    [(500, 80, "40, penalties 20 (Eq. 1) and 4.472"), (20, 20, "10, penalties 0.2 (Eq. 1) and 0.4472")],
+    [
+        (500, 80, "40, penalties 20 (Eq. 1) and 4.472"),
+        (20, 20, "10, penalties 0.2 (Eq. 1) and 0.4472"),
+    ],
 )
 def test_a_small_demonstration_tells_the_same_story(embaudit, users, items, fit):
     result = embaudit("demo", "--users", users, "--items", items)
     assert result.code == 0
-    assert result.out.startswith(f"Rank {fit} (Eq. 2): the paper's, scaled to this size.\nSimulated ")
-    assert result.out.endswith("next, for a model of your own:\n  embaudit audit MODEL --out report.html\n")
+    assert result.out.startswith(
+        f"Rank {fit} (Eq. 2): the paper's, scaled to this size.\nSimulated "
+    )
+    assert result.out.endswith(
+        "next, for a model of your own:\n  embaudit audit MODEL --out report.html\n"
+    )
     words = " ".join(result.out.replace("│", " ").split())
     assert words.index("not identified") < words.index("chosen by the regulariser")
     first, second = result.out.split("Eq. 2: squared loss")
@@ -126,8 +164,14 @@ def test_a_small_demonstration_tells_the_same_story(embaudit, users, items, fit)
         assert f"FactorModel({users} users × {items} items, " in part
         assert "item-item cosines (" in part
         assert len([line for line in part.splitlines() if line.startswith("│")]) >= 8
-        assert all(name in part for name in ("balanced", "8 random rescalings", "8 random linear maps"))
-    seeds = [embaudit("demo", "--users", users, "--items", items, "--seed", seed).out for seed in (0, 3)]
+        assert all(
+            name in part
+            for name in ("balanced", "8 random rescalings", "8 random linear maps")
+        )
+    seeds = [
+        embaudit("demo", "--users", users, "--items", items, "--seed", seed).out
+        for seed in (0, 3)
+    ]
     assert seeds[0] == result.out != seeds[1]
 
 
@@ -137,6 +181,13 @@ def test_no_two_outputs_are_one_file(embaudit, model, vectors, ratings, tmp_path
         ("blocks", vectors, vectors),
         ("simpson", ratings, "--x", "userId", "--y", "rating"),
     ):
-        assert_refused(embaudit(*arguments, "--json", "same", "--out", "./same"), "another output")
+        assert_refused(
+            embaudit(*arguments, "--json", "same", "--out", "./same"), "another output"
+        )
     assert not (tmp_path / "same").exists()
-    assert embaudit("compare", model, model, "--by-row", "--json", "a.json", "--out", "a.html").code == 0
+    assert (
+        embaudit(
+            "compare", model, model, "--by-row", "--json", "a.json", "--out", "a.html"
+        ).code
+        == 0
+    )

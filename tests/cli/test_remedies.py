@@ -16,9 +16,13 @@ import embaudit as ea
 def model(tmp_path):
     draw = np.random.default_rng(0)
     clusters = draw.integers(3, size=40)
-    items = np.eye(3)[clusters] @ draw.standard_normal((3, 5)) + 0.2 * draw.standard_normal((40, 5))
+    items = np.eye(3)[clusters] @ draw.standard_normal(
+        (3, 5)
+    ) + 0.2 * draw.standard_normal((40, 5))
     users = draw.standard_normal((60, 5)) * [4, 2, 1, 1, 0.5]
-    made = ea.FactorModel.from_user_item(users, items, item_ids=np.arange(100, 140), user_ids=np.arange(60))
+    made = ea.FactorModel.from_user_item(
+        users, items, item_ids=np.arange(100, 140), user_ids=np.arange(60)
+    )
     ea.save(made, tmp_path / "model.npz")
     labels = "".join(f"{100 + i},group {c}\n" for i, c in enumerate(clusters) if i != 7)
     (tmp_path / "items.csv").write_text("item,group\n" + labels)
@@ -42,7 +46,12 @@ def test_reproduce_replaces_files_when_told_and_can_be_silent(embaudit):
     result = embaudit("reproduce", "simpson", "--out", "figures", "--force", "--quiet")
     assert (result.code, result.out) == (0, "")
     assert json.loads(Path("figures/simpson.json").read_text())["caption"]
-    assert {path.suffix for path in Path("figures").iterdir()} == {".png", ".pdf", ".csv", ".json"}
+    assert {path.suffix for path in Path("figures").iterdir()} == {
+        ".png",
+        ".pdf",
+        ".csv",
+        ".json",
+    }
 
 
 def test_reproduce_netflix_prints_the_numbers_it_writes(embaudit, monkeypatch):
@@ -54,7 +63,9 @@ def test_reproduce_netflix_prints_the_numbers_it_writes(embaudit, monkeypatch):
 
 
 @pytest.mark.parametrize("suffix", ["npz", "parquet", "safetensors", "npy", "txt"])
-def test_prediction_vectors_say_what_they_are_or_the_command_does(model, embaudit, suffix):
+def test_prediction_vectors_say_what_they_are_or_the_command_does(
+    model, embaudit, suffix
+):
     ea.save(model.replace(right_ids=None), "bare.npz")
     result = embaudit("fix", "bare.npz", "--out", f"v.{suffix}")
     assert result.code == 0

@@ -15,19 +15,36 @@ from safetensors.numpy import save_file
 import embaudit as ea
 
 SMALL = "--n-gauges 1"
-PLACEHOLDERS = {"ROWS.npy": "items.npy"} | dict.fromkeys(["OTHER-SIDE.npy", "INPUTS.npy"], "users.npy")
+PLACEHOLDERS = {"ROWS.npy": "items.npy"} | dict.fromkeys(
+    ["OTHER-SIDE.npy", "INPUTS.npy"], "users.npy"
+)
 """What the screen asks to put something of one's own for."""
 CLIP = "clip.npz --left text --weight image --left-name text --right-name image"
 KINDS = {
     "recommender": ("recommender.npz", ["fix"]),
-    "ids and titles": ("ids.npz --items 'my films.csv' --show 101", ["fix", "evaluate"]),
+    "ids and titles": (
+        "ids.npz --items 'my films.csv' --show 101",
+        ["fix", "evaluate"],
+    ),
     "titles alone": ("ids.npz --items titles.csv", ["fix"]),
-    "vectors and labels": ("vectors.npz --items 'my films.csv'", ["audit", "audit", "evaluate"]),
-    "rows named": ("vectors.npz --items 'my films.csv' --show 101 --show 102", ["audit", "audit", "evaluate"]),
-    "table": ("words.csv --show 'w 3' --n-neighbours 5 --ignore EMB404", ["audit", "audit"]),
+    "vectors and labels": (
+        "vectors.npz --items 'my films.csv'",
+        ["audit", "audit", "evaluate"],
+    ),
+    "rows named": (
+        "vectors.npz --items 'my films.csv' --show 101 --show 102",
+        ["audit", "audit", "evaluate"],
+    ),
+    "table": (
+        "words.csv --show 'w 3' --n-neighbours 5 --ignore EMB404",
+        ["audit", "audit"],
+    ),
     "one side": ("items.npy --max-condition 1.5", ["audit", "audit"]),
     "two files": ("items.npy --left users.npy --role user", ["fix"]),
-    "head": ("head.npz --kind head --labels labels.txt --soft-cap 30", ["audit", "fix"]),
+    "head": (
+        "head.npz --kind head --labels labels.txt --soft-cap 30",
+        ["audit", "fix"],
+    ),
     "language model": ("'language model' --norm-kind rms", ["fix"]),
     "folder with spaces": ('"my models/it\'s.npz" --objective none', ["fix"]),
     "clip": (CLIP, ["audit", "fix"]),
@@ -39,27 +56,49 @@ def folder(tmp_path_factory):
     """Write a model of each kind, and beside them an `embaudit` that prints what the shell passes it."""
     place = tmp_path_factory.mktemp("models")
     draw = np.random.default_rng(0)
-    users, items, texts = ((draw.standard_normal((n, 8)) * np.linspace(3, 0.5, 8)).astype("f4") for n in (60, 40, 50))
+    users, items, texts = (
+        (draw.standard_normal((n, 8)) * np.linspace(3, 0.5, 8)).astype("f4")
+        for n in (60, 40, 50)
+    )
     (place / "my models").mkdir()
     for name in ("recommender", "my models/it's"):
         np.savez(place / f"{name}.npz", user_factors=users, item_factors=items)
     np.save(place / "users.npy", users)
     np.save(place / "items.npy", items)
-    ea.save(ea.FactorModel.from_user_item(users, items, item_ids=np.arange(100, 140)), place / "ids.npz")
+    ea.save(
+        ea.FactorModel.from_user_item(users, items, item_ids=np.arange(100, 140)),
+        place / "ids.npz",
+    )
     films = [f"{i},A film called {i},{'ab'[i % 2]}" for i in range(100, 140)]
     (place / "my films.csv").write_text("\n".join(["id,title,kind", *films]))
-    (place / "titles.csv").write_text("\n".join(["id,title", *(f"{i},Film {i}" for i in range(100, 140))]))
-    ea.save(ea.FactorModel.from_vectors(items, ids=np.arange(100, 140)), place / "vectors.npz")
-    rows = [",".join([f"w {i}", *map(str, row)]) for i, row in enumerate(items.tolist())]
+    (place / "titles.csv").write_text(
+        "\n".join(["id,title", *(f"{i},Film {i}" for i in range(100, 140))])
+    )
+    ea.save(
+        ea.FactorModel.from_vectors(items, ids=np.arange(100, 140)),
+        place / "vectors.npz",
+    )
+    rows = [
+        ",".join([f"w {i}", *map(str, row)]) for i, row in enumerate(items.tolist())
+    ]
     (place / "words.csv").write_text("\n".join(["word,d0,d1,d2,d3,d4,d5,d6,d7", *rows]))
     np.savez(place / "head.npz", weight=items + 2, bias=np.arange(40) / 10)
     (place / "labels.txt").write_text("".join(f"label {i}\n" for i in range(40)))
     (place / "language model").mkdir()
-    tensors = {"model.embed_tokens.weight": items + 1, "model.norm.weight": np.linspace(0.5, 2, 8, dtype="f4")}
+    tensors = {
+        "model.embed_tokens.weight": items + 1,
+        "model.norm.weight": np.linspace(0.5, 2, 8, dtype="f4"),
+    }
     save_file(tensors, place / "language model" / "model.safetensors")
-    config = {"architectures": ["LlamaForCausalLM"], "model_type": "llama", "tie_word_embeddings": True}
+    config = {
+        "architectures": ["LlamaForCausalLM"],
+        "model_type": "llama",
+        "tie_word_embeddings": True,
+    }
     (place / "language model" / "config.json").write_text(json.dumps(config))
-    text, image = (rows / np.linalg.norm(rows, axis=1, keepdims=True) for rows in (texts, items))
+    text, image = (
+        rows / np.linalg.norm(rows, axis=1, keepdims=True) for rows in (texts, items)
+    )
     np.savez(place / "clip.npz", text=text, image=image)
     (place / "bin").mkdir()
     script = place / "bin" / "embaudit"
@@ -71,12 +110,21 @@ def folder(tmp_path_factory):
 @pytest.fixture
 def shell(folder, embaudit, monkeypatch):
     """Return a function that runs a line as a shell of that folder splits it and returns what it prints."""
-    environment = {**os.environ, "PATH": os.pathsep.join([str(folder / "bin"), os.environ["PATH"]])}
+    environment = {
+        **os.environ,
+        "PATH": os.pathsep.join([str(folder / "bin"), os.environ["PATH"]]),
+    }
     monkeypatch.chdir(folder)
 
     def run(line):
         split = subprocess.run(
-            line, shell=True, cwd=folder, env=environment, capture_output=True, text=True, check=True
+            line,
+            shell=True,
+            cwd=folder,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
         )
         done = embaudit(*split.stdout.split("\0")[:-1])
         assert done.code == 0, (line, done.err)
@@ -88,7 +136,11 @@ def shell(folder, embaudit, monkeypatch):
 def suggested(screen):
     """Return the lines that a screen says to type."""
     lines = screen.split("\nnext, ")[1].partition("\n")[2].replace("\\\n", " ")
-    return [line.strip() for line in lines.splitlines() if line.strip().startswith("embaudit ")]
+    return [
+        line.strip()
+        for line in lines.splitlines()
+        if line.strip().startswith("embaudit ")
+    ]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -102,23 +154,43 @@ def test_every_suggested_command_runs_and_repeats_what_was_typed(kind, shell):
         for placeholder, own in PLACEHOLDERS.items():
             line = line.replace(placeholder, own)
         assert shell(f"{line}{' --force' * (' fix ' in line)}")
-        options = [] if "ROWS.npy" in asked else re.findall(r"--[\w-]+", f"{typed} {SMALL}")
+        options = (
+            [] if "ROWS.npy" in asked else re.findall(r"--[\w-]+", f"{typed} {SMALL}")
+        )
         if line.startswith("embaudit audit"):
             assert set(options) <= set(line.split())
         else:
-            assert not {"--n-gauges", "--show", "--n-neighbours", "--soft-cap"} & set(line.split())
+            assert not {"--n-gauges", "--show", "--n-neighbours", "--soft-cap"} & set(
+                line.split()
+            )
 
 
-def test_sides_have_the_names_that_were_typed_on_screens_pages_and_in_json(shell, folder):
-    shown = shell(f"embaudit audit {CLIP} {SMALL} --link identity --full --out clip.html --json clip.json")
-    page = text_of((folder / "clip.html").read_text().split("</style>")[1].split("<script")[0])
-    answers = ["NO: models that predict exactly the same have other cosines.", "text-image", "images whitened"]
+def test_sides_have_the_names_that_were_typed_on_screens_pages_and_in_json(
+    shell, folder
+):
+    shown = shell(
+        f"embaudit audit {CLIP} {SMALL} --link identity --full --out clip.html --json clip.json"
+    )
+    page = text_of(
+        (folder / "clip.html").read_text().split("</style>")[1].split("<script")[0]
+    )
+    answers = [
+        "NO: models that predict exactly the same have other cosines.",
+        "text-image",
+        "images whitened",
+    ]
     for text in (shown, page):
         assert not re.search(r"\b(user|item)s?\b", text, re.IGNORECASE)
-        assert all(answer.split(": ")[-1].lower() in " ".join(text.split()).lower() for answer in answers)
+        assert all(
+            answer.split(": ")[-1].lower() in " ".join(text.split()).lower()
+            for answer in answers
+        )
     record = json.loads((folder / "clip.json").read_text())
     assert record["model"]["roles"] == ["text", "image"]
-    assert not re.search(r"\b(user|item)s?\b", json.dumps([record["verdict"], record["findings"], record["answer"]]))
+    assert not re.search(
+        r"\b(user|item)s?\b",
+        json.dumps([record["verdict"], record["findings"], record["answer"]]),
+    )
 
 
 def test_sides_have_names_in_python():
@@ -127,5 +199,7 @@ def test_sides_have_names_in_python():
     found = ea.audit(right, left=left, left_name="text", right_name="image", quick=True)
     assert "image-image cosines" in found.answer.question
     assert found.model.roles == ("text", "image")
-    with pytest.raises(ea.InputError, match="left_name must be left out beside a model"):
+    with pytest.raises(
+        ea.InputError, match="left_name must be left out beside a model"
+    ):
         ea.audit(found.model, left_name="text")

@@ -23,17 +23,47 @@ def test_gauges_of_compared_rows_are_rotations(rows, embaudit):
     refused = embaudit("gauge", "rows.npy", "--compared", "dot", "--out", "g.npz")
     assert refused.code == 2
     assert "a family that keeps the cosines of this model" in refused.err
-    assert embaudit("gauge", "rows.npy", "--compared", "dot", "--group", "orthogonal", "--out", "g.npz").code == 0
+    assert (
+        embaudit(
+            "gauge",
+            "rows.npy",
+            "--compared",
+            "dot",
+            "--group",
+            "orthogonal",
+            "--out",
+            "g.npz",
+        ).code
+        == 0
+    )
     turned = ea.load("g.npz")
     assert turned.compared == "dot"
     np.testing.assert_allclose(turned.scores(), rows @ rows.T, atol=1e-12)
-    assert embaudit("compare", "rows.npy", "g.npz", "--compared", "dot", "--by-row").code == 0
+    assert (
+        embaudit("compare", "rows.npy", "g.npz", "--compared", "dot", "--by-row").code
+        == 0
+    )
 
 
 def test_fix_takes_the_objective(rows, embaudit):
     refused = embaudit("fix", "towers.npz", "--as", "balanced", "--out", "f.npz")
     assert refused.code == 2
     assert "--objective cosine" in refused.err
-    assert embaudit("fix", "towers.npz", "--objective", "cosine", "--out", "f.npz").code == 0
-    assert embaudit("fix", "towers.npz", "--objective", "factors", "--as", "balanced", "--out", "b.npz").code == 0
+    assert (
+        embaudit("fix", "towers.npz", "--objective", "cosine", "--out", "f.npz").code
+        == 0
+    )
+    assert (
+        embaudit(
+            "fix",
+            "towers.npz",
+            "--objective",
+            "factors",
+            "--as",
+            "balanced",
+            "--out",
+            "b.npz",
+        ).code
+        == 0
+    )
     assert ea.load("b.npz").link == "identity"

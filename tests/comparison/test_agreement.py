@@ -15,12 +15,18 @@ from embaudit.model import FactorModel
 
 
 def everyone(n):
-    return Match("right", np.arange(n), np.arange(n), np.arange(n), 0, 0, key="row numbers")
+    return Match(
+        "right", np.arange(n), np.arange(n), np.arange(n), 0, 0, key="row numbers"
+    )
 
 
 def test_what_agrees_and_by_how_much():
     module = import_module("embaudit.comparison.agreement")
-    assert (module.ROWS, module.COLUMNS, signature(agreement).parameters["top_n"].default) == (512, 20_000, 10)
+    assert (
+        module.ROWS,
+        module.COLUMNS,
+        signature(agreement).parameters["top_n"].default,
+    ) == (512, 20_000, 10)
     one = FactorModel.from_user_item(np.eye(2), np.array([[1.0, 0], [0, 1], [2, 1]]))
     two = one.replace(right=np.array([[1.0, 0], [0, 1], [2, 2]]))
     users, items = everyone(2), everyone(3)
@@ -33,7 +39,9 @@ def test_what_agrees_and_by_how_much():
     assert found.difference_distance == pytest.approx(expected)
     # The first item asked for ties with the best of the first model, and is not the best of the second.
     assert found.ranking_overlap == 0.5
-    assert found.score_correlation == pytest.approx((1 + np.corrcoef([0, 1, 1], [0, 1, 2])[0, 1]) / 2)
+    assert found.score_correlation == pytest.approx(
+        (1 + np.corrcoef([0, 1, 1], [0, 1, 2])[0, 1]) / 2
+    )
     assert agreement(one, two, users, items, rng=np.random.default_rng(0)).top_n == 2
     assert agreement(one, one, users, items, rng=np.random.default_rng(0)).same
 
@@ -84,18 +92,27 @@ def test_rows_of_one_table_are_not_their_own_neighbours(by):
     draw = np.random.default_rng(5)
     one, two = draw.standard_normal((2, 60, 8))
     two[:40] += one[:40]
-    models, rows = [FactorModel.from_vectors(x, compared=by) for x in (one, two)], everyone(60)
+    models, rows = (
+        [FactorModel.from_vectors(x, compared=by) for x in (one, two)],
+        everyone(60),
+    )
     found = agreement(*models, rows, rows, rng=draw)
-    tables = [model.scores()[~np.eye(60, dtype=bool)].reshape(60, 59) for model in models]
+    tables = [
+        model.scores()[~np.eye(60, dtype=bool)].reshape(60, 59) for model in models
+    ]
     old, new = (np.argsort(-scores, axis=1)[:, :10] for scores in tables)
     shared = [len({*a} & {*b}) / 10 for a, b in zip(old, new, strict=True)]
     assert found.ranking_overlap == pytest.approx(np.mean(shared))
     old, new = tables
     correlations = [np.corrcoef(a, b)[0, 1] for a, b in zip(old, new, strict=True)]
     assert found.score_correlation == pytest.approx(np.mean(correlations))
-    assert found.score_distance == pytest.approx(np.linalg.norm(new - old) / np.linalg.norm(old))
+    assert found.score_distance == pytest.approx(
+        np.linalg.norm(new - old) / np.linalg.norm(old)
+    )
     # As many rows are unlike as correlate little, but for those that the columns' means decide; there is one side.
-    assert found.unlike == (pytest.approx(np.mean(np.array(correlations) < 0.3), abs=0.1),)
+    assert found.unlike == (
+        pytest.approx(np.mean(np.array(correlations) < 0.3), abs=0.1),
+    )
     text = ea.compare(*models).explain()
     assert ". Their similarities correlate by 0" in text
     assert all(words not in text for words in ("user", "score", "embaudit fix"))

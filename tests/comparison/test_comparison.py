@@ -25,7 +25,11 @@ SMALLER = {
 
 
 def make(seed=0, *, n=120, p=90, k=RANK, dtype=np.float64, ids=True):
-    named = {"left_ids": np.arange(n), "right_ids": np.array([f"i{j}" for j in range(p)])} if ids else {}
+    named = (
+        {"left_ids": np.arange(n), "right_ids": np.array([f"i{j}" for j in range(p)])}
+        if ids
+        else {}
+    )
     zeros = {"left_bias": np.zeros(n), "right_bias": np.zeros(p)}
     return random_model(seed, n=n, p=p, k=k, dtype=dtype, **zeros, **named)
 
@@ -40,14 +44,27 @@ def gauge_of(group, seed=1):
     if group != "affine":
         return linear
     draw = np.random.default_rng(seed)
-    return Gauge.translation(RANK, left=draw.standard_normal(RANK), right=draw.standard_normal(RANK)) @ linear
+    return (
+        Gauge.translation(
+            RANK, left=draw.standard_normal(RANK), right=draw.standard_normal(RANK)
+        )
+        @ linear
+    )
 
 
 @pytest.mark.parametrize("group", GROUPS)
 @pytest.mark.parametrize(
-    ("dtype", "roles"), [(np.float32, None), (np.float64, None), (np.float64, ["right"]), (np.float32, ["left"])]
+    ("dtype", "roles"),
+    [
+        (np.float32, None),
+        (np.float64, None),
+        (np.float64, ["right"]),
+        (np.float32, ["left"]),
+    ],
 )
-def test_an_exact_gauge_is_recovered_by_its_group_and_rejected_by_smaller_ones(group, dtype, roles):
+def test_an_exact_gauge_is_recovered_by_its_group_and_rejected_by_smaller_ones(
+    group, dtype, roles
+):
     model = make(dtype=dtype)
     gauge = gauge_of(group)
     found = compare(model, gauge.act(model), roles=roles)
@@ -64,14 +81,21 @@ def test_an_exact_gauge_is_recovered_by_its_group_and_rejected_by_smaller_ones(g
         assert (change.outcomes["lost_to_gauge"] > 0) == (group != "rotation")
 
 
-@given(seed=st.integers(0, 99), group=st.sampled_from(GROUPS), sides=st.sampled_from(["left", "right", "both"]))
+@given(
+    seed=st.integers(0, 99),
+    group=st.sampled_from(GROUPS),
+    sides=st.sampled_from(["left", "right", "both"]),
+)
 @settings(max_examples=20)
 def test_a_fit_is_the_best_of_its_group(seed, group, sides):
     """Against a numerical optimiser that starts at the fit and at the identity, on noisy rows."""
     draw = np.random.default_rng(seed)
     k = 2
     rows = {
-        role: (x := draw.standard_normal((12, k)), x + 0.4 * draw.standard_normal((12, k)))
+        role: (
+            x := draw.standard_normal((12, k)),
+            x + 0.4 * draw.standard_normal((12, k)),
+        )
         for role in ("left", "right")
         if sides in (role, "both")
     }
@@ -90,12 +114,16 @@ def test_a_fit_is_the_best_of_its_group(seed, group, sides):
         total = 0.0
         if "left" in rows:
             p, after = rows["left"]
-            total += ((p @ m + u - after) ** 2).sum() / (_centred(after, group) ** 2).sum()
+            total += ((p @ m + u - after) ** 2).sum() / (
+                _centred(after, group) ** 2
+            ).sum()
         if "right" in rows:
             q, after = rows["right"]
             if sides == "right" and group in ("linear", "affine"):
                 return ((q @ m + u - after) ** 2).sum()
-            total += ((after @ m.T + w - q) ** 2).sum() / (_centred(q, group) ** 2).sum()
+            total += ((after @ m.T + w - q) ** 2).sum() / (
+                _centred(q, group) ** 2
+            ).sum()
         return total
 
     fit = fit_gauge(rows, group)
@@ -106,10 +134,17 @@ def test_a_fit_is_the_best_of_its_group(seed, group, sides):
     shifts = {
         "linear": [],
         "diagonal": [],
-        "affine": [fit.right_shift if sides == "right" else fit.left_shift, -fit.right_shift @ fit.left.T],
+        "affine": [
+            fit.right_shift if sides == "right" else fit.left_shift,
+            -fit.right_shift @ fit.left.T,
+        ],
     }[group]
-    start = np.concatenate([np.diag(own) if group == "diagonal" else own.ravel(), *shifts])
-    best = min(minimize(loss, z, method="BFGS").fun for z in (start, _identity(group, k)))
+    start = np.concatenate(
+        [np.diag(own) if group == "diagonal" else own.ravel(), *shifts]
+    )
+    best = min(
+        minimize(loss, z, method="BFGS").fun for z in (start, _identity(group, k))
+    )
     assert loss(start) <= best * (1 + 1e-9) + 1e-12
 
 
@@ -118,18 +153,26 @@ def _centred(x, group):
 
 
 def _identity(group, k):
-    return {"diagonal": np.ones(k), "linear": np.eye(k).ravel(), "affine": np.r_[np.eye(k).ravel(), np.zeros(2 * k)]}[
-        group
-    ]
+    return {
+        "diagonal": np.ones(k),
+        "linear": np.eye(k).ravel(),
+        "affine": np.r_[np.eye(k).ravel(), np.zeros(2 * k)],
+    }[group]
 
 
 def assert_rotation_is_best(fit, rows):
     """No other rotation or reflection, at any scale, brings unit-weighted rows nearer."""
-    target = sum(x.T @ y / np.linalg.norm(x) / np.linalg.norm(y) for x, y in rows.values())
+    target = sum(
+        x.T @ y / np.linalg.norm(x) / np.linalg.norm(y) for x, y in rows.values()
+    )
     turn = fit.left / np.sqrt(abs(np.linalg.det(fit.left)))
     np.testing.assert_allclose(turn @ turn.T, np.eye(2), atol=1e-12)
     angles = np.linspace(0, 2 * np.pi, 721)
-    others = [np.array([[np.cos(a), -f * np.sin(a)], [np.sin(a), f * np.cos(a)]]) for a in angles for f in (1, -1)]
+    others = [
+        np.array([[np.cos(a), -f * np.sin(a)], [np.sin(a), f * np.cos(a)]])
+        for a in angles
+        for f in (1, -1)
+    ]
     assert np.sum(turn * target) >= max(np.sum(r * target) for r in others) - 1e-9
 
 
@@ -141,13 +184,18 @@ def sgd(table, k, seed, *, start, epochs=25, rate=0.02):
     for _ in range(epochs):
         for i, j in draw.permutation(cells):
             error = table[i, j] - left[i] @ right[j]
-            left[i], right[j] = left[i] + rate * error * right[j], right[j] + rate * error * left[i]
+            left[i], right[j] = (
+                left[i] + rate * error * right[j],
+                right[j] + rate * error * left[i],
+            )
     return FactorModel.from_user_item(left, right)
 
 
 def table(seed=0, n=60, p=40, k=3, noise=0.3):
     draw = np.random.default_rng(seed)
-    return draw.standard_normal((n, k)) @ draw.standard_normal((p, k)).T + noise * draw.standard_normal((n, p))
+    return draw.standard_normal((n, k)) @ draw.standard_normal(
+        (p, k)
+    ).T + noise * draw.standard_normal((n, p))
 
 
 def als(table, k, seed, *, rounds=200, weight=2.0):
@@ -155,7 +203,9 @@ def als(table, k, seed, *, rounds=200, weight=2.0):
     draw = np.random.default_rng(seed)
     right = draw.standard_normal((table.shape[1], k)) * 0.1
     for _ in range(rounds):
-        left = np.linalg.solve(right.T @ right + weight * np.eye(k), right.T @ table.T).T
+        left = np.linalg.solve(
+            right.T @ right + weight * np.eye(k), right.T @ table.T
+        ).T
         right = np.linalg.solve(left.T @ left + weight * np.eye(k), left.T @ table).T
     return FactorModel.from_user_item(left, right)
 
@@ -190,7 +240,9 @@ def user_item(left, right, **options):
 
 def parts_add_up(found):
     for change in found.changes.values():
-        np.testing.assert_allclose(change.gauge + change.unseen + change.remainder, change.total, atol=1e-12)
+        np.testing.assert_allclose(
+            change.gauge + change.unseen + change.remainder, change.total, atol=1e-12
+        )
         for part in (change.gauge, change.unseen, change.remainder):
             assert np.nanmin(part) >= -1e-12
 
@@ -200,10 +252,16 @@ def different_predictions():
     p, q = pair()
     b = np.random.default_rng(1).standard_normal((2, 80))
     return {
-        "biases": (user_item(p, q, item_bias=3 * b[0]), user_item(p, q, item_bias=3 * b[1])),
+        "biases": (
+            user_item(p, q, item_bias=3 * b[0]),
+            user_item(p, q, item_bias=3 * b[1]),
+        ),
         "link": (user_item(p, q), user_item(p, q, link="softmax")),
         "shift": (user_item(p, q), user_item(p, q + 2)),
-        "shift of softmax inputs": (user_item(p, q, link="softmax"), user_item(p + 2, q, link="softmax")),
+        "shift of softmax inputs": (
+            user_item(p, q, link="softmax"),
+            user_item(p + 2, q, link="softmax"),
+        ),
         "one side scaled": (user_item(p, q), user_item(p, q * np.arange(1, 6))),
         "sign": (user_item(p[:, :1], q[:, :1]), user_item(p[:, :1], -q[:, :1])),
         "dropped dimensions": (user_item(p, q), user_item(p[:, :2], q[:, :2])),
@@ -221,14 +279,18 @@ def test_models_that_predict_otherwise_are_never_called_the_same(name, roles):
     assert "predict the same" not in text
     assert "Nothing to do" not in text
     assert "same up to a" not in text
-    assert all(change.mean_gauge < 1e-9 for change in found.changes.values()), "no gauge was at work"
+    assert all(change.mean_gauge < 1e-9 for change in found.changes.values()), (
+        "no gauge was at work"
+    )
     parts_add_up(found)
 
 
 def test_a_gauge_that_moves_lists_and_brings_none_nearer_is_no_reason():
     """The items differ by a scale for each dimension, the users by noise, which their gauge does not take away."""
     p, q = pair()
-    found = compare(user_item(p, q), user_item(p + pair(seed=1)[0], q * [1, 2, 4, 1, 3]))
+    found = compare(
+        user_item(p, q), user_item(p + pair(seed=1)[0], q * [1, 2, 4, 1, 3])
+    )
     users, items = found.changes.values()
     assert users.outcomes["lost_to_gauge"] == 0 < users.outcomes["lost_to_learning"]
     assert items.outcomes["lost_to_gauge"] > items.outcomes["lost_to_learning"] > 0
@@ -254,7 +316,10 @@ def test_what_no_prediction_sees_is_neither_learned_nor_a_gauge(turned, first):
     assert change.mean_total > 0.1
     assert change.outcomes["lost_to_unseen"] > 0
     assert change.outcomes["lost_to_gauge"] == change.outcomes["lost_to_learning"] == 0
-    assert "The models are the same up to a rotation and dimensions that no prediction sees." in found.explain()
+    assert (
+        "The models are the same up to a rotation and dimensions that no prediction sees."
+        in found.explain()
+    )
     assert "learned" not in found.explain()
     parts_add_up(found)
 
@@ -274,41 +339,109 @@ def linear(model):
 FEW, SOME = head(rows_of(65, 128)), head(rows_of(70, 32))
 BOTH = user_item(rows_of(20, 15), rows_of(18, 15, 1))
 CASES = [
-    (FEW, linear(FEW), "These 65 labels are too few, or too alike, for 128 dimensions: a gauge of some says nothing"),
+    (
+        FEW,
+        linear(FEW),
+        "These 65 labels are too few, or too alike, for 128 dimensions: a gauge of some says nothing",
+    ),
     (FEW, head(FEW.right + 0.5), "a gauge of some says nothing"),
     (SOME, linear(SOME), "a gauge of some says nothing"),
-    (head(rows_of(300, 9) @ rows_of(9, 32, 1)), head(rows_of(300, 9) @ rows_of(9, 32, 2)), "some says nothing"),
-    (BOTH, user_item(rows_of(20, 15, 2), rows_of(18, 15, 3)), "20 users and 18 items are too few, or too alike"),
-    (BOTH, linear(BOTH), "The models are the same up to a general linear change of the coordinates."),
-    (FEW, Diagonal(128, max_condition=4.0).sample(rng=0).act(FEW), "could be the work of one scale"),
-    (head(rows_of(210, 32)), linear(head(rows_of(210, 32))), "could be the work of a general linear change"),
+    (
+        head(rows_of(300, 9) @ rows_of(9, 32, 1)),
+        head(rows_of(300, 9) @ rows_of(9, 32, 2)),
+        "some says nothing",
+    ),
+    (
+        BOTH,
+        user_item(rows_of(20, 15, 2), rows_of(18, 15, 3)),
+        "20 users and 18 items are too few, or too alike",
+    ),
+    (
+        BOTH,
+        linear(BOTH),
+        "The models are the same up to a general linear change of the coordinates.",
+    ),
+    (
+        FEW,
+        Diagonal(128, max_condition=4.0).sample(rng=0).act(FEW),
+        "could be the work of one scale",
+    ),
+    (
+        head(rows_of(210, 32)),
+        linear(head(rows_of(210, 32))),
+        "could be the work of a general linear change",
+    ),
     (head(rows_of(210, 32)), head(rows_of(210, 32, 1)), "no gauge explains it"),
-    (*(FactorModel.from_vectors(rows_of(65, 99, i)).replace(objective="prediction") for i in (0, 1)), "no rotation,"),
-    (user_item(rows_of(15, 20), rows_of(300, 20, 1)), user_item(rows_of(15, 20, 2), rows_of(300, 20, 3)), "no gauge"),
+    (
+        *(
+            FactorModel.from_vectors(rows_of(65, 99, i)).replace(objective="prediction")
+            for i in (0, 1)
+        ),
+        "no rotation,",
+    ),
+    (
+        user_item(rows_of(15, 20), rows_of(300, 20, 1)),
+        user_item(rows_of(15, 20, 2), rows_of(300, 20, 3)),
+        "no gauge",
+    ),
 ]
 
 
-@pytest.mark.parametrize(("one", "two", "says", "too_few"), [(*case, at < 5) for at, case in enumerate(CASES)])
-def test_rows_too_few_for_their_dimensions_tell_nothing_about_a_gauge(one, two, says, too_few):
+@pytest.mark.parametrize(
+    ("one", "two", "says", "too_few"),
+    [(*case, at < 5) for at, case in enumerate(CASES)],
+)
+def test_rows_too_few_for_their_dimensions_tell_nothing_about_a_gauge(
+    one, two, says, too_few
+):
     found = compare(one, two)
     text, shown = found.explain(), str(summary_grid(found))
     assert says in text
     assert ("How much of the change a gauge explains cannot be said" in text) == too_few
-    assert any(phrase in text for phrase in ("explains it", "work of", "remains")) != too_few
-    assert any(name in shown for name in ("to the gauge", "otherwise", "by the gauge", "remains", "without")) != too_few
+    assert (
+        any(phrase in text for phrase in ("explains it", "work of", "remains"))
+        != too_few
+    )
+    assert (
+        any(
+            name in shown
+            for name in (
+                "to the gauge",
+                "otherwise",
+                "by the gauge",
+                "remains",
+                "without",
+            )
+        )
+        != too_few
+    )
     assert len(moved_grid(found, "right").headings) == 4 - 2 * too_few
     told = found.to_dict()
-    assert (told["too_few_for"], told["condition_number"] is None) == (one.rank * too_few, too_few)
+    assert (told["too_few_for"], told["condition_number"] is None) == (
+        one.rank * too_few,
+        too_few,
+    )
     assert (told["changes"][0]["mean_abs_gauge"] is None) == too_few
 
 
 def test_a_shift_is_a_gauge_where_a_bias_or_the_link_absorbs_it():
     p, q = pair()
-    shifted = [[user_item(p, x, link=link) for x in (q, q + 2)] for link in ("softmax", "ranking")]
-    shifted += [[user_item(p, q, user_bias=np.zeros(100)), user_item(p, q + 2, user_bias=-2 * p.sum(axis=1))]]
+    shifted = [
+        [user_item(p, x, link=link) for x in (q, q + 2)]
+        for link in ("softmax", "ranking")
+    ]
+    shifted += [
+        [
+            user_item(p, q, user_bias=np.zeros(100)),
+            user_item(p, q + 2, user_bias=-2 * p.sum(axis=1)),
+        ]
+    ]
     for models in shifted:
         found = compare(*models)
         assert (found.group, found.explained) == ("affine", True)
-        assert "same up to a general linear change of the coordinates with a shift. " in found.explain()
+        assert (
+            "same up to a general linear change of the coordinates with a shift. "
+            in found.explain()
+        )
     plain = compare(user_item(p, q), user_item(p, q + 2))
     assert "affine" not in plain.changes["right"].unexplained

@@ -22,11 +22,17 @@ def change(entities, seed=0, n=M):
     draw = np.random.default_rng(entities)
     one = FactorModel.from_vectors(draw.standard_normal((n, K)))
     two = GAUGE.act(one).right + 0.4 * draw.standard_normal((n, K))
-    return compare(one, FactorModel.from_vectors(two), rng=seed, n_neighbours=4).changes["right"]
+    return compare(
+        one, FactorModel.from_vectors(two), rng=seed, n_neighbours=4
+    ).changes["right"]
 
 
 def value(found, name):
-    return found.neighbour_shares[name] if name in found.neighbour_shares else getattr(found, f"mean_{name}")
+    return (
+        found.neighbour_shares[name]
+        if name in found.neighbour_shares
+        else getattr(found, f"mean_{name}")
+    )
 
 
 def covered(changes):
@@ -59,9 +65,18 @@ def test_other_entities_where_few_of_one_side_decide_the_gauge():
 
 
 def few_users(seed):
-    draw, linear = np.random.default_rng(seed), np.random.default_rng(99).standard_normal((4, 4))
-    users, items = draw.standard_normal((12, 4)), draw.standard_normal((60, 4)) * [1, 1, 1, 0.5]
+    draw, linear = (
+        np.random.default_rng(seed),
+        np.random.default_rng(99).standard_normal((4, 4)),
+    )
+    users, items = (
+        draw.standard_normal((12, 4)),
+        draw.standard_normal((60, 4)) * [1, 1, 1, 0.5],
+    )
     others = users @ np.linalg.inv(linear).T, items @ linear
     learned = (rows + 0.5 * draw.standard_normal(rows.shape) for rows in others)
-    models = FactorModel.from_user_item(users, items), FactorModel.from_user_item(*learned)
+    models = (
+        FactorModel.from_user_item(users, items),
+        FactorModel.from_user_item(*learned),
+    )
     return compare(*models, roles=["right"], n_neighbours=5)

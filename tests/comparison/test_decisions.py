@@ -47,22 +47,35 @@ def test_a_gauge_moves_lists_by_cosine_and_none_by_prediction_cosine(gauged):
     lists = "0 % of 10 nearest users and 0 % of 10 nearest items"
     assert gauged.explain().count("By prediction cosine") == 1
     assert f"By prediction cosine, {lists} changed." in gauged.explain()
-    assert gauged.below({"kept": 0.9, "predicted": 0.9, "scores": 0.9}).keys() == {"kept"}
+    assert gauged.below({"kept": 0.9, "predicted": 0.9, "scores": 0.9}).keys() == {
+        "kept"
+    }
 
 
 def test_lists_are_those_among_all_rows():
     """Against brute force: the nearest rows, and the nearest columns of the score matrix."""
-    other = model(USERS + 0.5 * DRAW.normal(size=USERS.shape), ITEMS + 0.5 * DRAW.normal(size=ITEMS.shape))
+    other = model(
+        USERS + 0.5 * DRAW.normal(size=USERS.shape),
+        ITEMS + 0.5 * DRAW.normal(size=ITEMS.shape),
+    )
     change = ea.compare(model(), other, roles=["right"]).changes["right"]
-    shares = {"kept": change.neighbour_shares["kept"], "predicted_kept": change.predicted_kept}
-    for name, rows in (("kept", lambda one: one.right), ("predicted_kept", lambda one: one.scores().T)):
+    shares = {
+        "kept": change.neighbour_shares["kept"],
+        "predicted_kept": change.predicted_kept,
+    }
+    for name, rows in (
+        ("kept", lambda one: one.right),
+        ("predicted_kept", lambda one: one.scores().T),
+    ):
         lists = []
         for one in (model(), other):
             unit = rows(one) / np.linalg.norm(rows(one), axis=1, keepdims=True)
             cosines = unit @ unit.T
             np.fill_diagonal(cosines, -2)
             lists.append(np.argsort(-cosines, axis=1)[:, :10])
-        share = np.mean([len(set(a) & set(b)) / 10 for a, b in zip(*lists, strict=True)])
+        share = np.mean(
+            [len(set(a) & set(b)) / 10 for a, b in zip(*lists, strict=True)]
+        )
         # Every item was asked once, and cutting them in halves plays no part.
         assert shares[name] == pytest.approx(share, abs=1e-9)
         assert change.interval(name)[0] <= share <= change.interval(name)[1] < 1
@@ -71,18 +84,29 @@ def test_lists_are_those_among_all_rows():
 def test_rows_that_are_duplicates_in_both_models_count_once():
     """The lists are those of distinct items, as an audit has them; what one model tells apart counts as two."""
     draw = np.random.default_rng(1)
-    alone, of = draw.normal(size=(60, 4)), np.concatenate([np.arange(60), draw.integers(60, size=90)])
+    alone, of = (
+        draw.normal(size=(60, 4)),
+        np.concatenate([np.arange(60), draw.integers(60, size=90)]),
+    )
     size = draw.uniform(1, 3, size=(150, 1))
     stretch = Gauge.diagonal([4.0, 1.0, 0.3, 1.0])
     distinct, every = (model(right=rows) for rows in (alone, alone[of] * size))
     once = ea.compare(distinct, stretch.act(distinct), roles=["right"]).changes["right"]
-    change = (comparison := ea.compare(every, stretch.act(every), roles=["right"])).changes["right"]
+    change = (
+        comparison := ea.compare(every, stretch.act(every), roles=["right"])
+    ).changes["right"]
     assert change.n_duplicates == 90
     assert change.neighbour_shares == pytest.approx(once.neighbour_shares)
     assert change.neighbour_shares["kept"] < 0.7
     assert "Of 10 nearest items (duplicates count once)" in comparison.explain()
-    assert all(len(x.before) == len({name.split()[-1] for name, _ in x.before}) == 10 for x in change.examples)
-    carried = [[(x.before, x.share, x.after) for x in each.thresholds] for each in (once, change)]
+    assert all(
+        len(x.before) == len({name.split()[-1] for name, _ in x.before}) == 10
+        for x in change.examples
+    )
+    carried = [
+        [(x.before, x.share, x.after) for x in each.thresholds]
+        for each in (once, change)
+    ]
     np.testing.assert_allclose(*carried)
     apart = model(right=draw.normal(size=(150, 4)))
     for pair in ((every, apart), (apart, every)):
@@ -92,16 +116,26 @@ def test_rows_that_are_duplicates_in_both_models_count_once():
 def test_a_side_has_the_same_numbers_where_the_other_is_not_loaded():
     other = model(right=ITEMS + 0.2 * DRAW.normal(size=ITEMS.shape))
     both = ea.compare(model(), other)
-    alone = ea.compare(*(ea.FactorModel.from_vectors(one.right, ids=np.arange(150)) for one in (model(), other)))
+    alone = ea.compare(
+        *(
+            ea.FactorModel.from_vectors(one.right, ids=np.arange(150))
+            for one in (model(), other)
+        )
+    )
     for name in ("total", "outcomes", "thresholds"):
-        np.testing.assert_equal(getattr(alone.changes["right"], name), getattr(both.changes["right"], name))
+        np.testing.assert_equal(
+            getattr(alone.changes["right"], name), getattr(both.changes["right"], name)
+        )
 
 
 def test_no_threshold_is_carried_over_from_a_handful_of_pairs():
     x = np.random.default_rng(2).normal(size=(40, 30))
     assert thresholds(x, x, np.arange(40) % 20, np.random.default_rng(0)) == ()
     some = x[:, :4]
-    shares = [one.share for one in thresholds(some, some, np.arange(40) % 20, np.random.default_rng(0))]
+    shares = [
+        one.share
+        for one in thresholds(some, some, np.arange(40) % 20, np.random.default_rng(0))
+    ]
     assert len(shares) > 3
     assert all(20 <= share * 780 <= 760 for share in shares)
 
@@ -109,19 +143,36 @@ def test_no_threshold_is_carried_over_from_a_handful_of_pairs():
 def test_vectors_that_changed_places_are_named(shuffled, gauged, nudged):
     change = shuffled.changes["right"]
     assert change.n_displaced > 140
-    assert f"{change.n_displaced} of 150 items now have the vector that another item had" in shuffled.explain()
-    assert shuffled.changes["left"].n_displaced == gauged.changes["right"].n_displaced == 0
+    assert (
+        f"{change.n_displaced} of 150 items now have the vector that another item had"
+        in shuffled.explain()
+    )
+    assert (
+        shuffled.changes["left"].n_displaced == gauged.changes["right"].n_displaced == 0
+    )
     assert shuffled.agreement.unlike[1] > 0.6
     assert "of 150 items correlate by less than 0.3." in shuffled.explain()
     assert list(shuffled.below({"rows": 0.97})) == ["rows"]
-    assert gauged.below({"rows": 1.0, "shared": 1.0}) == nudged.below({"rows": 0.97}) == {}
+    assert (
+        gauged.below({"rows": 1.0, "shared": 1.0}) == nudged.below({"rows": 0.97}) == {}
+    )
     assert shuffled.statements[-1].endswith("check that ids fit their rows.")
-    with pytest.raises(ea.InputError, match="the limit of kept must be a number from 0 to 1"):
+    with pytest.raises(
+        ea.InputError, match="the limit of kept must be a number from 0 to 1"
+    ):
         gauged.below({"kept": "0.5"})
     assert "another item had" not in gauged.explain() + nudged.explain()
     assert "of their size" not in gauged.explain() + nudged.explain()
-    others = model(right=3 * ITEMS), model().replace(offset=3.0), model(np.where(USERS[:, :1] < 0, 0, USERS))
-    texts = "second are 3 times as large.", "% of their size, each row by one number.", "% of their size. Scores of"
+    others = (
+        model(right=3 * ITEMS),
+        model().replace(offset=3.0),
+        model(np.where(USERS[:, :1] < 0, 0, USERS)),
+    )
+    texts = (
+        "second are 3 times as large.",
+        "% of their size, each row by one number.",
+        "% of their size. Scores of",
+    )
     for other, text in zip(others, texts, strict=True):
         assert text in ea.compare(model(), other).explain().split(" Yet ")[1]
 
@@ -133,7 +184,11 @@ def test_a_gate_writes_a_value_below_its_limit(tmp_path, embaudit):
     kept, side = min(ea.compare(*files).kept_by_side["kept"])
     stops = embaudit("compare", *files, "--fail-below", f"kept={kept + 1e-6:.7f}")
     value, title, _, _, limit = stops.out.split()[-5:]
-    assert (stops.code, title, float(value) < float(limit) == round(kept + 1e-6, 7)) == (1, f"({side}s)", True)
+    assert (
+        stops.code,
+        title,
+        float(value) < float(limit) == round(kept + 1e-6, 7),
+    ) == (1, f"({side}s)", True)
     both = embaudit("compare", *files, "--fail-below", "kept=1").out
     assert stops.out.count(" is below ") == 1
     assert both.count("(users) is below 1.0") == both.count("(items) is below 1.0") == 1
@@ -144,7 +199,10 @@ def test_lists_as_long_as_there_are_rows_are_refused(n):
     head = ea.FactorModel.from_softmax(np.random.default_rng(0).normal(size=(10, 6)))
     runs = (ea.audit, ea.head_report, lambda head, **n: ea.compare(head, head, **n))
     for run in (*runs, lambda head, **n: ea.movement(head, head, **n)):
-        with pytest.raises(ea.InputError, match=r"^n_neighbours must be an integer (from 1 to 9|>= 1)[^;]*; got"):
+        with pytest.raises(
+            ea.InputError,
+            match=r"^n_neighbours must be an integer (from 1 to 9|>= 1)[^;]*; got",
+        ):
             run(head, n_neighbours=n)
 
 
@@ -158,7 +216,10 @@ def test_duplicates_carry_no_threshold_over():
     for one in thresholds(before, after, rng.permutation(400) % 20, rng):
         assert (cosines > one.after).mean() == pytest.approx(one.share, abs=1e-3)
     some = np.where(np.arange(400)[:, None] < 148, after[0], rng.normal(size=(400, 5)))
-    assert all(one.high - one.low < 1 for one in thresholds(before, some, rng.permutation(400) % 20, rng))
+    assert all(
+        one.high - one.low < 1
+        for one in thresholds(before, some, rng.permutation(400) % 20, rng)
+    )
 
 
 @pytest.mark.parametrize("rng", [0, 1])
@@ -166,15 +227,24 @@ def test_duplicates_carry_no_threshold_over():
 def test_all_pairs_of_a_few_rows_are_compared(n_inputs, rng):
     """Against numpy: neither a seed nor the halves of a gauge have a part in the 45 pairs of 10 labels."""
     draw = np.random.default_rng(7)
-    heads, inputs = draw.standard_normal((2, 10, 6)), draw.standard_normal((n_inputs, 6))
-    models = [ea.FactorModel.from_softmax(rows, embeddings=inputs if n_inputs else None) for rows in heads]
+    heads, inputs = (
+        draw.standard_normal((2, 10, 6)),
+        draw.standard_normal((n_inputs, 6)),
+    )
+    models = [
+        ea.FactorModel.from_softmax(rows, embeddings=inputs if n_inputs else None)
+        for rows in heads
+    ]
     comparison = ea.compare(*models, by_row=True, roles=["right"], rng=rng)
     (change,) = comparison.changes.values()
     unit = heads / np.linalg.norm(heads, axis=2, keepdims=True)
     old, new = (unit @ unit.transpose(0, 2, 1))[:, *np.triu_indices(10, 1)]
     assert change.mean_total == pytest.approx(np.abs(new - old).mean(), abs=1e-12)
     assert change.correlation == pytest.approx(np.corrcoef(old, new)[0, 1], abs=1e-12)
-    assert change.mean_gauge + change.mean_unseen + change.mean_remainder == pytest.approx(change.mean_total)
+    assert (
+        change.mean_gauge + change.mean_unseen + change.mean_remainder
+        == pytest.approx(change.mean_total)
+    )
     assert change.cut_error == 0
     assert "all 45 pairs" in str(summary_grid(comparison))
 
@@ -187,7 +257,10 @@ def test_rows_that_are_gone_are_for_the_user_to_judge(monkeypatch):
     assert more.below({"shared": 1.0}) == {}
     for each in (fewer, more):
         assert each.statements[-1].startswith("For the rows that both hold, either")
-    assert ea.compare(whole, whole).statements[-1] == "Nothing to do: either model can stand in for the other."
+    assert (
+        ea.compare(whole, whole).statements[-1]
+        == "Nothing to do: either model can stand in for the other."
+    )
     # Of very many rows some are compared, and all are counted.
     monkeypatch.setattr(import_module("embaudit.comparison.compare"), "ROWS", 50)
     assert len(ea.compare(whole, some).changes["right"].match) == 50

@@ -22,9 +22,14 @@ from embaudit.model.final_norm import FinalNorm
 def test_directions_that_neither_side_has_are_no_gauge(seed):
     draw = np.random.default_rng(seed)
     plane = np.linalg.qr(draw.standard_normal((3, 3)))[0][:2]
-    drawn = {"left": draw.standard_normal((2, 10, 2)) @ plane, "right": draw.standard_normal((2, 9, 2)) @ plane}
+    drawn = {
+        "left": draw.standard_normal((2, 10, 2)) @ plane,
+        "right": draw.standard_normal((2, 9, 2)) @ plane,
+    }
     rows = {role: tuple(found) for role, found in drawn.items()}
-    np.testing.assert_allclose(fit_gauge(rows, "linear").left, fit_gauge(rows, "rotation").left, atol=1e-12)
+    np.testing.assert_allclose(
+        fit_gauge(rows, "linear").left, fit_gauge(rows, "rotation").left, atol=1e-12
+    )
 
 
 def test_a_gauge_that_brings_cosines_no_nearer_is_not_kept():
@@ -32,39 +37,88 @@ def test_a_gauge_that_brings_cosines_no_nearer_is_not_kept():
     draw = np.random.default_rng(0)
     x, rows, draws = draw.standard_normal((40, 3)), np.arange(40), {"right": draw}
     turned = x @ np.linalg.qr(draw.standard_normal((3, 3)))[0]
-    found = Pairing({"right": (x, turned)}, {"right": (x, turned)}, ("rotation", "linear"), (), True, {"right": rows})
-    parts = [replace(fold, group="linear") for fold in folds(found.fitted, draws, ("rotation", "linear"), ())]
+    found = Pairing(
+        {"right": (x, turned)},
+        {"right": (x, turned)},
+        ("rotation", "linear"),
+        (),
+        True,
+        {"right": rows},
+    )
+    parts = [
+        replace(fold, group="linear")
+        for fold in folds(found.fitted, draws, ("rotation", "linear"), ())
+    ]
     spoilt = GeneralLinear(3, max_condition=9.0).sample(rng=0).left
     bad = [
         replace(
-            fold, fits=fold.fits | {"linear": replace(fold.fits["linear"], right=fold.fits["linear"].right @ spoilt)}
+            fold,
+            fits=fold.fits
+            | {
+                "linear": replace(
+                    fold.fits["linear"], right=fold.fits["linear"].right @ spoilt
+                )
+            },
         )
         for fold in parts
     ]
-    assert not brings_nearer({"right": [attribution_steps("right", found, fold, draw) for fold in bad]})
+    assert not brings_nearer(
+        {"right": [attribution_steps("right", found, fold, draw) for fold in bad]}
+    )
     moved = x @ spoilt
-    real = Pairing({"right": (x, moved)}, {"right": (x, moved)}, ("rotation", "linear"), (), True, {"right": rows})
-    good = [replace(fold, group="linear") for fold in folds(real.fitted, draws, ("rotation", "linear"), ())]
-    assert brings_nearer({"right": [attribution_steps("right", real, fold, draw) for fold in good]})
+    real = Pairing(
+        {"right": (x, moved)},
+        {"right": (x, moved)},
+        ("rotation", "linear"),
+        (),
+        True,
+        {"right": rows},
+    )
+    good = [
+        replace(fold, group="linear")
+        for fold in folds(real.fitted, draws, ("rotation", "linear"), ())
+    ]
+    assert brings_nearer(
+        {"right": [attribution_steps("right", real, fold, draw) for fold in good]}
+    )
 
 
 def test_a_head_behind_a_norm_keeps_what_its_shift_adds_to_the_logits():
     draw = np.random.default_rng(0)
-    rows, gain, shift, states = (draw.standard_normal(size) for size in ((6, 3), 3, 3, (4, 3)))
+    rows, gain, shift, states = (
+        draw.standard_normal(size) for size in ((6, 3), 3, 3, (4, 3))
+    )
     norm = FinalNorm("layer", gain, shift)
-    found = LoadedModel(FactorModel.from_softmax(rows, np.arange(6.0)), norm).behind(states).model
-    np.testing.assert_allclose(found.scores(), (gain * states + shift) @ rows.T + np.arange(6.0), atol=1e-12)
+    found = (
+        LoadedModel(FactorModel.from_softmax(rows, np.arange(6.0)), norm)
+        .behind(states)
+        .model
+    )
+    np.testing.assert_allclose(
+        found.scores(), (gain * states + shift) @ rows.T + np.arange(6.0), atol=1e-12
+    )
 
 
 @pytest.mark.parametrize("forward", [True, False])
-def test_lost_neighbours_are_counted_as_stored_as_seen_and_beside_the_gauged_rows(forward):
+def test_lost_neighbours_are_counted_as_stored_as_seen_and_beside_the_gauged_rows(
+    forward,
+):
     """Against lists looked up by brute force in every version: hidden columns, a stretch, noise, hidden columns."""
     draw = np.random.default_rng(4)
     seen, hidden = draw.standard_normal((60, 3)), draw.standard_normal((2, 60, 1))
     other = seen * [1.0, 2.0, 4.0] + 0.4 * draw.standard_normal((60, 3))
-    old, new = (np.hstack(columns) for columns in zip((seen, other), hidden, strict=True))
+    old, new = (
+        np.hstack(columns) for columns in zip((seen, other), hidden, strict=True)
+    )
     rows = np.arange(60)
-    paired = Pairing({"right": (old, new)}, {"right": (seen, other)}, ("diagonal",), (), forward, {"right": rows})
+    paired = Pairing(
+        {"right": (old, new)},
+        {"right": (seen, other)},
+        ("diagonal",),
+        (),
+        forward,
+        {"right": rows},
+    )
     fold = folds(paired.fitted, {"right": draw}, ("diagonal",), ())[0]
     path = attribution_steps("right", paired, fold, draw)
 
@@ -79,16 +133,38 @@ def test_lost_neighbours_are_counted_as_stored_as_seen_and_beside_the_gauged_row
     def lost(i, j):
         return sum(len(every[i][row] - every[j][row]) for row in path.rows)
 
-    counts = neighbour_counts(path, *(neighbours(x, 5, rows=rows) for x in (old, new)), rows)
-    assert counts == (150, lost(0, 4), lost(1, 3), lost(2, 3) if forward else lost(1, 2))
+    counts = neighbour_counts(
+        path, *(neighbours(x, 5, rows=rows) for x in (old, new)), rows
+    )
+    assert counts == (
+        150,
+        lost(0, 4),
+        lost(1, 3),
+        lost(2, 3) if forward else lost(1, 2),
+    )
     assert counts[1] > counts[2] > counts[3] > 5
 
 
 def test_rows_fewer_than_their_dimensions_make_no_linear_gauge_and_no_work(monkeypatch):
     draw = np.random.default_rng(0)
-    one, turn = draw.standard_normal((20, 30)), np.linalg.qr(draw.standard_normal((30, 30)))[0]
-    monkeypatch.setattr(np.linalg, "lstsq", lambda *_, **__: pytest.fail("there is nothing to solve for"))
-    fits = {group: fit_gauge({"right": (one, one @ turn)}, group) for group in ("rotation", "linear")}
+    one, turn = (
+        draw.standard_normal((20, 30)),
+        np.linalg.qr(draw.standard_normal((30, 30)))[0],
+    )
+    monkeypatch.setattr(
+        np.linalg,
+        "lstsq",
+        lambda *_, **__: pytest.fail("there is nothing to solve for"),
+    )
+    fits = {
+        group: fit_gauge({"right": (one, one @ turn)}, group)
+        for group in ("rotation", "linear")
+    }
     np.testing.assert_array_equal(fits["linear"].right, fits["rotation"].right)
     monkeypatch.undo()
-    assert fit_gauge({"right": (one[:, :9], one[:, :9] * np.arange(1, 10))}, "linear").condition_number > 8
+    assert (
+        fit_gauge(
+            {"right": (one[:, :9], one[:, :9] * np.arange(1, 10))}, "linear"
+        ).condition_number
+        > 8
+    )

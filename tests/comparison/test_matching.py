@@ -16,7 +16,9 @@ from embaudit.model import FactorModel
 
 
 def vectors(n=9, k=3, seed=0, **fields):
-    return FactorModel.from_vectors(np.random.default_rng(seed).standard_normal((n, k)), **fields)
+    return FactorModel.from_vectors(
+        np.random.default_rng(seed).standard_normal((n, k)), **fields
+    )
 
 
 NAMED = vectors(ids=list("abcdefghi"))
@@ -25,7 +27,9 @@ NAMED = vectors(ids=list("abcdefghi"))
 def test_numbers_meet_texts_whichever_model_holds_them():
     numbers, texts = np.arange(9), [str(i) for i in range(8, -1, -1)]
     for one, two in ((numbers, texts), (texts, numbers)):
-        assert match(vectors(ids=one), vectors(ids=two), "right").after.tolist() == list(range(8, -1, -1))
+        assert match(
+            vectors(ids=one), vectors(ids=two), "right"
+        ).after.tolist() == list(range(8, -1, -1))
 
 
 def test_what_cannot_be_matched_is_refused():
@@ -42,43 +46,86 @@ def refused(one, two, role="right", **options):
 
 def test_a_join_by_row_is_refused_until_asked_for_and_needs_as_many_rows():
     named, plain = vectors(ids=list("abcdefghi")), random_model(n=9, p=9, k=3)
-    assert refused(vectors(), vectors(seed=1), by_row=False).startswith("item ids must be in the first model, to")
-    assert match(vectors(), vectors(), "right", by_row=False).key == "row numbers", "equal rows need no ids"
-    assert "the second has none; add them to it with ids, or join by the order" in refused(named, vectors())
+    assert refused(vectors(), vectors(seed=1), by_row=False).startswith(
+        "item ids must be in the first model, to"
+    )
+    assert match(vectors(), vectors(), "right", by_row=False).key == "row numbers", (
+        "equal rows need no ids"
+    )
+    assert (
+        "the second has none; add them to it with ids, or join by the order"
+        in refused(named, vectors())
+    )
     other = vectors().replace(roles=("reader", "book"))
-    assert refused(named, other).startswith("item ids must be in both models or in neither;")
+    assert refused(named, other).startswith(
+        "item ids must be in both models or in neither;"
+    )
     users = refused(plain.replace(left_ids=range(9)), plain, "left")
     assert "user ids must be in both models" in users
     assert "left_ids" in users
     for one, two in ((named, vectors(ids=list("jklmnopqr"))), (vectors(), vectors())):
         found = match(one, two, "right", by_row=True)
-        assert (found.before.tolist(), found.after.tolist(), found.key) == ([*range(9)], [*range(9)], "row numbers")
-    assert "got 9 in the first model and 10" in refused(vectors(9, ids=range(9)), vectors(10), by_row=True)
+        assert (found.before.tolist(), found.after.tolist(), found.key) == (
+            [*range(9)],
+            [*range(9)],
+            "row numbers",
+        )
+    assert "got 9 in the first model and 10" in refused(
+        vectors(9, ids=range(9)), vectors(10), by_row=True
+    )
 
 
 def test_row_numbers_are_no_ids_of_another_world():
     rows, movies = range(20), [*range(1, 16), 50, 60, 70, 80, 90]
     expected = "got row numbers 0 to 19 in the {} model and ids such as 50 in the {} model; give both the same ids"
-    first, second = expected.format("first", "second"), expected.format("second", "first")
+    first, second = (
+        expected.format("first", "second"),
+        expected.format("second", "first"),
+    )
     assert first in refused(vectors(20, ids=rows), vectors(20, ids=movies))
-    assert second in refused(vectors(20, ids=movies), vectors(20, ids=rows), partial=True)
-    assert first in refused(vectors(20, ids=list(map(str, rows))), vectors(20, ids=movies))
+    assert second in refused(
+        vectors(20, ids=movies), vectors(20, ids=rows), partial=True
+    )
+    assert first in refused(
+        vectors(20, ids=list(map(str, rows))), vectors(20, ids=movies)
+    )
     # Some of the rows that the other counts, or more than it counts, are of its own world.
-    assert len(match(vectors(20, ids=rows), vectors(15, ids=movies[:15]), "right")) == 15
-    assert len(match(vectors(20, ids=rows), vectors(21, ids=[*rows, 99]), "right")) == 20
-    assert len(match(vectors(20, ids=range(1, 21)), vectors(15, ids=movies[:15]), "right")) == 15
+    assert (
+        len(match(vectors(20, ids=rows), vectors(15, ids=movies[:15]), "right")) == 15
+    )
+    assert (
+        len(match(vectors(20, ids=rows), vectors(21, ids=[*rows, 99]), "right")) == 20
+    )
+    assert (
+        len(match(vectors(20, ids=range(1, 21)), vectors(15, ids=movies[:15]), "right"))
+        == 15
+    )
 
 
 def test_less_than_half_is_refused_until_asked_for():
-    one, half, less = (vectors(20, ids=range(5, 25)), vectors(20, ids=range(15, 35)), vectors(20, ids=range(16, 36)))
+    one, half, less = (
+        vectors(20, ids=range(5, 25)),
+        vectors(20, ids=range(15, 35)),
+        vectors(20, ids=range(16, 36)),
+    )
     assert len(match(one, half, "right")) == 10
     assert len(match(one, less, "right", partial=True)) == 9
-    assert "must be found in the other; got 9 of 20; check the ids, or go on with those" in refused(one, less)
+    assert (
+        "must be found in the other; got 9 of 20; check the ids, or go on with those"
+        in refused(one, less)
+    )
     assert "got 8 of 20;" in refused(one, vectors(20, ids=range(17, 37)))
     with pytest.raises(InputError, match="at least half of the items"):
         compare(one, less)
     assert len(compare(one, less, partial=True).changes["right"].match) == 9
-    assert len(match(vectors(41, ids=range(41)), vectors(20, ids=range(30, 10, -1)), "right")) == 20
+    assert (
+        len(
+            match(
+                vectors(41, ids=range(41)), vectors(20, ids=range(30, 10, -1)), "right"
+            )
+        )
+        == 20
+    )
 
 
 def test_one_id_of_two_titles_is_refused():
@@ -89,12 +136,37 @@ def test_one_id_of_two_titles_is_refused():
                                                          enumerate(names)], **fields)  # fmt: skip
 
     assert len(match(titled(), titled(), "right")) == 10
-    assert len(match(titled(), titled().replace(right_names=[n.upper() for n in names]), "right")) == 10
+    assert (
+        len(
+            match(
+                titled(),
+                titled().replace(right_names=[n.upper() for n in names]),
+                "right",
+            )
+        )
+        == 10
+    )
     assert len(match(titled(), vectors(10, ids=ids), "right")) == 10
     untitled = titled().replace(right_names=["1", *names[1:]])
-    assert len(match(titled(), untitled, "right")) == len(match(untitled, titled(), "right")) == 10
-    assert "got 2 with two, such as 'Film 2' and 'Other 2' for 3; compare models" in refused(titled(), titled(2, 5))
-    assert match(titled(), titled(2, 5), "right", partial=True).before.tolist() == [0, 1, 3, 4, 6, 7, 8, 9]
+    assert (
+        len(match(titled(), untitled, "right"))
+        == len(match(untitled, titled(), "right"))
+        == 10
+    )
+    assert (
+        "got 2 with two, such as 'Film 2' and 'Other 2' for 3; compare models"
+        in refused(titled(), titled(2, 5))
+    )
+    assert match(titled(), titled(2, 5), "right", partial=True).before.tolist() == [
+        0,
+        1,
+        3,
+        4,
+        6,
+        7,
+        8,
+        9,
+    ]
     assert len(match(titled(), titled(*range(10)), "right", by_row=True)) == 10
 
 
@@ -105,7 +177,18 @@ def test_rows_without_ids_are_matched_by_names_that_occur_once():
     one = FactorModel.from_softmax(np.eye(12), labels=names)
     two = FactorModel.from_softmax(np.eye(12)[order], labels=names[order])
     found = match(one, two, "right", by_row=False)
-    assert (found.key, len(found), found.only_before, found.only_after) == ("names", 10, 2, 2)
-    assert names[found.before].tolist() == names[order][found.after].tolist() == list("abcdefghij")
+    assert (found.key, len(found), found.only_before, found.only_after) == (
+        "names",
+        10,
+        2,
+        2,
+    )
+    assert (
+        names[found.before].tolist()
+        == names[order][found.after].tolist()
+        == list("abcdefghij")
+    )
     assert "matched by their names" in compare(one, two, by_row=False).explain()
-    assert "label ids must be in" in refused(one, FactorModel.from_softmax(np.eye(12)), by_row=False)
+    assert "label ids must be in" in refused(
+        one, FactorModel.from_softmax(np.eye(12)), by_row=False
+    )

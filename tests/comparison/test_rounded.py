@@ -33,15 +33,29 @@ def given(rows, gains=None, found=None, **fields):
 def match(before, after=None):
     before = np.asarray(before)
     names = np.array([str(row) for row in before])
-    return Match("right", before, before if after is None else np.asarray(after), names, 0, 0, key="ids")
+    return Match(
+        "right",
+        before,
+        before if after is None else np.asarray(after),
+        names,
+        0,
+        0,
+        key="ids",
+    )
 
 
 def test_distances_are_counted_in_steps_of_both_types_in_the_gauge_between_the_norms():
     away = np.zeros((40, 2))
     # A step of 0.5 is 2 and 1.5 long in the other norm; one of 0.25 there is added.
     away[0], away[1], away[2] = (2.24, -1.74), (2.26, 0.0), (0.0, -1.76)
-    before = LoadedModel(FactorModel.from_vectors(ROWS), FinalNorm("rms", GAINS), rounding(0.5))
-    after = LoadedModel(FactorModel.from_vectors(ROWS * SCALE + away), FinalNorm("rms", OTHERS), rounding(0.25, "Q6_K"))
+    before = LoadedModel(
+        FactorModel.from_vectors(ROWS), FinalNorm("rms", GAINS), rounding(0.5)
+    )
+    after = LoadedModel(
+        FactorModel.from_vectors(ROWS * SCALE + away),
+        FinalNorm("rms", OTHERS),
+        rounding(0.25, "Q6_K"),
+    )
     found = rounded(before, after, match(EVERY[:20]))
     assert found.kinds == ("Q8_0", "Q6_K")
     assert found.condition_number == pytest.approx(4 / 3, rel=1e-12)
@@ -53,8 +67,15 @@ def test_distances_are_counted_in_steps_of_both_types_in_the_gauge_between_the_n
 def test_the_mean_row_may_differ_where_no_prediction_shows_it():
     before, after = given(ROWS, None, rounding(0.01)), given(ROWS + AWAY)
     found = rounded(before, after, match(EVERY))
-    assert (found.beyond, found.explains, found.kinds, found.condition_number) == (0.0, True, ("Q8_0", ""), 1.0)
+    assert (found.beyond, found.explains, found.kinds, found.condition_number) == (
+        0.0,
+        True,
+        ("Q8_0", ""),
+        1.0,
+    )
     assert found.largest < 1e-9
     seen = LoadedModel(FactorModel.from_vectors(ROWS), None, rounding(0.01))
-    found = rounded(seen, LoadedModel(FactorModel.from_vectors(ROWS + AWAY)), match(EVERY))
+    found = rounded(
+        seen, LoadedModel(FactorModel.from_vectors(ROWS + AWAY)), match(EVERY)
+    )
     assert (found.beyond, found.largest) == (1.0, pytest.approx(500, rel=1e-3))

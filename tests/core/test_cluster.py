@@ -14,7 +14,9 @@ from joblib import parallel_config
 import embaudit as ea
 from embaudit.core.parallel import parallel_map
 
-pytestmark = pytest.mark.filterwarnings("ignore")  # what Dask warns of while workers die is not about embaudit
+pytestmark = pytest.mark.filterwarnings(
+    "ignore"
+)  # what Dask warns of while workers die is not about embaudit
 
 DRAW = np.random.default_rng(8)
 MODEL = ea.FactorModel(left=DRAW.normal(size=(60, 4)), right=DRAW.normal(size=(50, 4)))
@@ -40,7 +42,10 @@ def cluster(tmp_path_factory):
 
 @pytest.fixture
 def elsewhere(cluster):
-    with distributed.Client(cluster, set_as_default=False) as client, parallel_config(backend="dask", client=client):
+    with (
+        distributed.Client(cluster, set_as_default=False) as client,
+        parallel_config(backend="dask", client=client),
+    ):
         client.wait_for_workers(2)
         yield
 
@@ -60,7 +65,9 @@ def test_a_worker_that_is_killed_changes_nothing(columns, tmp_path):
         return os.getpid(), i, float(x[i].sum())
 
     found = list(parallel_map(block, range(40)))
-    assert [result[1:] for result in found] == [(i, float(x[i].sum())) for i in range(40)]
+    assert [result[1:] for result in found] == [
+        (i, float(x[i].sum())) for i in range(40)
+    ]
     # With one worker left joblib stays in this process until the other is back.
     assert {process for process, _, _ in found} - {asking}
     assert deadly.exists()
@@ -68,10 +75,20 @@ def test_a_worker_that_is_killed_changes_nothing(columns, tmp_path):
 
 def test_an_audit_by_command_is_that_of_threads(cluster, embaudit, tmp_path):
     ea.save(MODEL, "m.npz")
-    address, asked = cluster.scheduler_address.removeprefix("tcp://"), ("--gauges", 2, "--steps", 2, "--quiet")
+    address, asked = (
+        cluster.scheduler_address.removeprefix("tcp://"),
+        ("--gauges", 2, "--steps", 2, "--quiet"),
+    )
     assert embaudit("audit", "m.npz", *asked, "--json", "here.json").code == 0
-    assert embaudit("audit", "m.npz", *asked, "--json", "there.json", "--dask", address).code == 0
-    assert (tmp_path / "here.json").read_bytes() == (tmp_path / "there.json").read_bytes()
+    assert (
+        embaudit(
+            "audit", "m.npz", *asked, "--json", "there.json", "--dask", address
+        ).code
+        == 0
+    )
+    assert (tmp_path / "here.json").read_bytes() == (
+        tmp_path / "there.json"
+    ).read_bytes()
 
 
 @pytest.mark.parametrize(
@@ -82,9 +99,18 @@ def test_an_audit_by_command_is_that_of_threads(cluster, embaudit, tmp_path):
             "--dask must be HOST:PORT of a Dask scheduler that answers; got '127.0.0.1:1'.",
             marks=pytest.mark.slow,
         ),
-        (["--dask", "dask://a"], "--dask must be HOST:PORT of a Dask scheduler; got 'dask://a'."),
-        (["--dask", "a:1", "--jobs", 2], "--jobs must be left out beside --dask; got 2."),
-        (["--executor", "threads:2"], "--executor is gone; use --jobs N or --dask HOST:PORT."),
+        (
+            ["--dask", "dask://a"],
+            "--dask must be HOST:PORT of a Dask scheduler; got 'dask://a'.",
+        ),
+        (
+            ["--dask", "a:1", "--jobs", 2],
+            "--jobs must be left out beside --dask; got 2.",
+        ),
+        (
+            ["--executor", "threads:2"],
+            "--executor is gone; use --jobs N or --dask HOST:PORT.",
+        ),
     ],
 )
 def test_who_cannot_work_is_refused_in_a_sentence(options, sentence, embaudit):

@@ -26,7 +26,11 @@ from embaudit.linalg.moments import moments
 from embaudit.linalg.nearest import neighbours
 
 DRAW = np.random.default_rng(8)
-MODEL = ea.FactorModel(left=DRAW.normal(size=(60, 4)), right=DRAW.normal(size=(50, 4)), right_bias=DRAW.normal(size=50))
+MODEL = ea.FactorModel(
+    left=DRAW.normal(size=(60, 4)),
+    right=DRAW.normal(size=(50, 4)),
+    right_bias=DRAW.normal(size=50),
+)
 
 
 @pytest.fixture(autouse=True)
@@ -39,7 +43,9 @@ def _host():
 def blas():
     """Return the limits of the process; a BLAS on OpenMP, as other tests may have loaded, has one for each thread."""
     pools = (pool for pool in threadpool_info() if pool["user_api"] == "blas")
-    return {pool["num_threads"] for pool in pools if pool.get("threading_layer") != "openmp"}
+    return {
+        pool["num_threads"] for pool in pools if pool.get("threading_layer") != "openmp"
+    }
 
 
 def host():
@@ -72,7 +78,9 @@ def test_results_come_in_order_and_few_wait_for_a_reader():
 def test_two_blocks_run_at_once_each_on_one_blas_thread():
     meet = threading.Barrier(2)
     with parallel_config(n_jobs=2):
-        names = list(parallel_map(lambda _: (meet.wait(10), blas(), in_thread(_))[1:], range(2)))
+        names = list(
+            parallel_map(lambda _: (meet.wait(10), blas(), in_thread(_))[1:], range(2))
+        )
     assert len({name for _, name in names}) == 2
     assert [limit for limit, _ in names] == [{1}, {1}]
     assert blas() == {2}
@@ -118,7 +126,9 @@ def test_blocks_beside_one_that_fails_are_told_and_joined():
 
 
 def test_ctrl_c_joins_the_blocks_and_leaves_the_host_as_it_was():
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # which a shell switches off for what it runs behind it
+    signal.signal(
+        signal.SIGINT, signal.default_int_handler
+    )  # which a shell switches off for what it runs behind it
     x, before = DRAW.normal(size=(300, 300)), host()
 
     def block(item):
@@ -134,7 +144,9 @@ def test_ctrl_c_joins_the_blocks_and_leaves_the_host_as_it_was():
 
 
 def test_an_audit_leaves_the_host_as_it_was_and_where_it_fails_too(monkeypatch):
-    ea.audit(MODEL, n_gauges=1, n_starts=1, n_steps=1)  # what it imports has filters of its own
+    ea.audit(
+        MODEL, n_gauges=1, n_starts=1, n_steps=1
+    )  # what it imports has filters of its own
     before = host()
     ea.audit(MODEL, n_gauges=1, n_starts=1, n_steps=1)
     assert host() == before
@@ -142,7 +154,11 @@ def test_an_audit_leaves_the_host_as_it_was_and_where_it_fails_too(monkeypatch):
     def fail(*_):
         raise ZeroDivisionError
 
-    monkeypatch.setattr(importlib.import_module("embaudit.movements.movement").MovementProbe, "measure_rows", fail)
+    monkeypatch.setattr(
+        importlib.import_module("embaudit.movements.movement").MovementProbe,
+        "measure_rows",
+        fail,
+    )
     with parallel_config(n_jobs=2), pytest.raises(ZeroDivisionError):
         ea.audit(MODEL, n_gauges=1)
     assert host() == before
@@ -181,8 +197,20 @@ def digits(path):
     rows = np.load(path, mmap_mode="r")
     lists, sums = neighbours(rows, 7, rows=np.arange(0, len(rows), 9)), moments(rows)
     audited = ea.audit(MODEL, n_gauges=2, n_starts=1, n_steps=2).to_dict()
-    fitted = ea.FactorPenaltyMF(3, alpha=2.0).fit(np.asarray(rows[:200])).model(np.asarray(rows[:200]))
-    arrays = [lists.indices, lists.cosines, lists.runner_up, sums.mean, sums.centred_root, fitted.left, fitted.right]
+    fitted = (
+        ea.FactorPenaltyMF(3, alpha=2.0)
+        .fit(np.asarray(rows[:200]))
+        .model(np.asarray(rows[:200]))
+    )
+    arrays = [
+        lists.indices,
+        lists.cosines,
+        lists.runner_up,
+        sums.mean,
+        sums.centred_root,
+        fitted.left,
+        fitted.right,
+    ]
     return audited, [array.tolist() for array in arrays]
 
 
@@ -204,10 +232,14 @@ def test_digits_are_the_same_with_any_number_of_threads_and_on_loky(rows_on_disk
             assert digits(rows_on_disk) == alone
 
 
-def test_blocks_elsewhere_have_one_blas_thread_and_read_the_file_themselves(rows_on_disk):
+def test_blocks_elsewhere_have_one_blas_thread_and_read_the_file_themselves(
+    rows_on_disk,
+):
     rows = np.load(rows_on_disk, mmap_mode="r")
     with parallel_config(backend="loky", n_jobs=2):
-        found = list(parallel_map(lambda i: (os.getpid(), blas(), float(rows[i, 0])), range(8)))
+        found = list(
+            parallel_map(lambda i: (os.getpid(), blas(), float(rows[i, 0])), range(8))
+        )
     assert os.getpid() not in {process for process, _, _ in found}
     assert {len(limit) and max(limit) for _, limit, _ in found} <= {0, 1}
     assert [value for _, _, value in found] == rows[:8, 0].tolist()
@@ -224,21 +256,30 @@ def test_rows_of_a_mapped_file_travel_as_their_place_in_it(rows_on_disk):
     assert len(parallel._pickled(lambda: in_memory)) > in_memory.nbytes
 
 
-def test_a_file_that_changed_is_not_read_in_the_stead_of_the_one_that_was_named(rows_on_disk):
+def test_a_file_that_changed_is_not_read_in_the_stead_of_the_one_that_was_named(
+    rows_on_disk,
+):
     rows = np.load(rows_on_disk, mmap_mode="r")
     text = parallel._pickled(lambda: rows)
     np.save(rows_on_disk, np.ones((3, 2)))
-    with pytest.raises(InputError, match=r"^every worker must reach '.*x.npy' as it was; name a file on a disk that"):
+    with pytest.raises(
+        InputError,
+        match=r"^every worker must reach '.*x.npy' as it was; name a file on a disk that",
+    ):
         cloudpickle.loads(text)
     # What is unlinked can still be read by whoever maps it: its numbers travel.
     rows = np.load(rows_on_disk, mmap_mode="r")
     rows_on_disk.unlink()
-    np.testing.assert_array_equal(cloudpickle.loads(parallel._pickled(lambda: rows))(), np.ones((3, 2)))
+    np.testing.assert_array_equal(
+        cloudpickle.loads(parallel._pickled(lambda: rows))(), np.ones((3, 2))
+    )
 
 
 def test_a_worker_that_dies_is_told_of_in_a_sentence():
     with (
         parallel_config(backend="loky", n_jobs=2),
-        pytest.raises(InputError, match=r"^the workers ended before their work was done: "),
+        pytest.raises(
+            InputError, match=r"^the workers ended before their work was done: "
+        ),
     ):
         list(parallel_map(lambda _: os.kill(os.getpid(), signal.SIGKILL), range(3)))

@@ -29,7 +29,9 @@ class Recorder:
         self.told: list[tuple[str, int | None]] = []
         self.steps: list[object] = []
 
-    def __call__(self, steps: Iterable[object], description: str, total: int | None) -> Iterator[object]:
+    def __call__(
+        self, steps: Iterable[object], description: str, total: int | None
+    ) -> Iterator[object]:
         self.told.append((description, total))
         for step in steps:
             self.steps.append(step)
@@ -67,8 +69,13 @@ def slowly(steps: Iterable[object]) -> Iterator[object]:
 
 def test_a_bar_with_the_time_left_appears_on_a_terminal_while_work_is_slow() -> None:
     with redirect_stderr(Screen()) as screen:
-        assert list(track(slowly("abcd"), "visiting equivalent models", 4)) == list("abcd")
-    lines = [re.sub(r"\x1b\[[0-9;?]*\w", "", line) for line in re.split(r"[\r\n]+", screen.getvalue())]
+        assert list(track(slowly("abcd"), "visiting equivalent models", 4)) == list(
+            "abcd"
+        )
+    lines = [
+        re.sub(r"\x1b\[[0-9;?]*\w", "", line)
+        for line in re.split(r"[\r\n]+", screen.getvalue())
+    ]
     bars = [line for line in lines if line.startswith("visiting equivalent models")]
     assert re.search(r" 0/4 -:--:-- left *$", bars[0])
     assert re.search(r" 3/4 0:00:0\d left *$", bars[-1])
@@ -76,7 +83,9 @@ def test_a_bar_with_the_time_left_appears_on_a_terminal_while_work_is_slow() -> 
     assert screen.getvalue().endswith("\x1b[?25h\r"), "the display is gone"
 
 
-def test_no_bar_appears_for_short_work_nor_where_none_is_wanted_nor_away_from_a_terminal() -> None:
+def test_no_bar_appears_for_short_work_nor_where_none_is_wanted_nor_away_from_a_terminal() -> (
+    None
+):
     with redirect_stderr(Screen()) as screen:
         assert list(track("abcd", "short", 4)) == list("abcd")
         with progress_bars(quiet=True):
@@ -89,7 +98,11 @@ def test_no_bar_appears_for_short_work_nor_where_none_is_wanted_nor_away_from_a_
 
 def test_threads_share_the_display_and_each_has_a_bar() -> None:
     with redirect_stderr(Screen()) as screen, ThreadPoolExecutor(2) as pool:
-        assert list(pool.map(lambda name: len(list(track(slowly("abc"), name, 3))), ["one", "two"])) == [3, 3]
+        assert list(
+            pool.map(
+                lambda name: len(list(track(slowly("abc"), name, 3))), ["one", "two"]
+            )
+        ) == [3, 3]
     shown = screen.getvalue()
     assert "one" in shown
     assert "two" in shown
@@ -106,15 +119,24 @@ def test_the_display_goes_when_work_fails_whoever_still_holds_its_error() -> Non
         with pytest.raises(ZeroDivisionError) as error:
             work()
         assert error.tb is not None
-        assert screen.getvalue().count("\x1b[?25l") == screen.getvalue().count("\x1b[?25h") == 1
+        assert (
+            screen.getvalue().count("\x1b[?25l")
+            == screen.getvalue().count("\x1b[?25h")
+            == 1
+        )
 
 
 WORDS = st.text(st.characters(categories=["L"]), min_size=1)
 
 
 @given(WORDS, WORDS, WORDS, WORDS)
-def test_the_sentence_has_four_parts(name: str, allowed: str, got: str, remedy: str) -> None:
-    assert str(must_be(name, allowed, got, remedy)) == f"{name} must be {allowed}; got {got}; {remedy}."
+def test_the_sentence_has_four_parts(
+    name: str, allowed: str, got: str, remedy: str
+) -> None:
+    assert (
+        str(must_be(name, allowed, got, remedy))
+        == f"{name} must be {allowed}; got {got}; {remedy}."
+    )
     assert str(must_be(name, allowed, got)) == f"{name} must be {allowed}; got {got}."
 
 

@@ -33,21 +33,35 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("data").symlink_to(ROOT / "data")
     draw = np.random.default_rng(0)
-    pairs = sorted({(u, i) for u, i in zip(*draw.integers([90, 70], size=(4000, 2)).T, strict=True)})
+    pairs = sorted(
+        {
+            (u, i)
+            for u, i in zip(*draw.integers([90, 70], size=(4000, 2)).T, strict=True)
+        }
+    )
     rows = "".join(f"{u},{i},{draw.integers(1, 6)}\n" for u, i in pairs)
     Path("ratings.csv").write_text("userId,movieId,rating\n" + rows)
     titles = "".join(f"{i},Film {i} (19{i:02}),19{i // 10}0s\n" for i in range(1, 70))
-    Path("movies.csv").write_text("movieId,title,decade\n0,Toy Story (1995),1990s\n" + titles)
+    Path("movies.csv").write_text(
+        "movieId,title,decade\n0,Toy Story (1995),1990s\n" + titles
+    )
     np.savez("head.npz", W=draw.standard_normal((12, 4)), b=draw.standard_normal(12))
     Path("labels.txt").write_text("".join(f"label {i}\n" for i in range(12)))
     for name in ("update", "gradient"):
-        np.savez(f"{name}.npz", **{f"layer{i}": draw.standard_normal((4, 3)) for i in range(3)})
+        np.savez(
+            f"{name}.npz",
+            **{f"layer{i}": draw.standard_normal((4, 3)) for i in range(3)},
+        )
     mmwrite("vectors.mtx", draw.standard_normal((12, 4)))
     np.save("texts.npy", draw.standard_normal((240, 32)))
     np.save("states.npy", draw.standard_normal((40, 4)))
-    Path("stories.bin").write_bytes(struct.pack("<7i", 4, 4, 1, 1, 1, 12, 4) + bytes(4 * 12 * 4))
+    Path("stories.bin").write_bytes(
+        struct.pack("<7i", 4, 4, 1, 1, 1, 12, 4) + bytes(4 * 12 * 4)
+    )
     people = draw.integers(2, size=(300, 3))
-    Path("admissions.csv").write_text("men,admitted,department\n" + "".join(f"{m},{a},{d}\n" for m, a, d in people))
+    Path("admissions.csv").write_text(
+        "men,admitted,department\n" + "".join(f"{m},{a},{d}\n" for m, a, d in people)
+    )
     return tmp_path
 
 
@@ -64,11 +78,17 @@ def typed(monkeypatch, capsys):
             assert command in SHELL
         else:
             # Attacks take most of the time and change only what this table shows, and what recomputes it.
-            rank = ATTACKED_RANK if re.search("most in equivalent models|All agrees", shown) else 0
+            rank = (
+                ATTACKED_RANK
+                if re.search("most in equivalent models|All agrees", shown)
+                else 0
+            )
             if (command, rank) not in known:
                 monkeypatch.setattr("embaudit.auditing.limits.ATTACKED_RANK", rank)
                 known[command, rank] = printed_by(command, arguments)
-            assert not differences(shown, known[command, rank]), f"{command}\n{known[command, rank]}"
+            assert not differences(shown, known[command, rank]), (
+                f"{command}\n{known[command, rank]}"
+            )
 
     def printed_by(command: str, arguments: list[str]) -> str:
         monkeypatch.setattr("sys.argv", ["embaudit", *arguments])
@@ -82,7 +102,9 @@ def typed(monkeypatch, capsys):
 
 
 def of(page: str, language: str) -> list[Block]:
-    return [block for block in blocks(PAGES[page].read_text()) if block.language == language]
+    return [
+        block for block in blocks(PAGES[page].read_text()) if block.language == language
+    ]
 
 
 def with_blocks(language: str) -> list[str]:
@@ -102,8 +124,15 @@ def test_every_command_runs_and_prints_what_is_shown(page, typed):
 @pytest.mark.slow
 @pytest.mark.usefixtures("folder")
 def test_what_takes_long_runs_and_prints_what_is_shown(typed):
-    commands = [each for page in with_blocks("console") for block in of(page, "console") for each in block.commands]
-    assert len([typed(*each) for each in commands if each[0].startswith(FULL_SIZE)]) == 1
+    commands = [
+        each
+        for page in with_blocks("console")
+        for block in of(page, "console")
+        for each in block.commands
+    ]
+    assert (
+        len([typed(*each) for each in commands if each[0].startswith(FULL_SIZE)]) == 1
+    )
 
 
 @pytest.mark.usefixtures("folder", "without_attacks")
@@ -113,7 +142,10 @@ def test_every_python_example_holds(page):
     test = doctest.DocTestParser().get_doctest(python, {}, page, page, 0)
     assert test.examples
     assert all(">>> " in block.text for block in of(page, "python"))
-    assert doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(test).failed == 0
+    assert (
+        doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(test).failed
+        == 0
+    )
 
 
 @pytest.mark.parametrize("page", with_blocks("toml"))
@@ -123,10 +155,15 @@ def test_every_file_of_settings_is_one(page, folder, typed):
         assert settings
         settings = settings.get("tool", {}).get("embaudit", settings)
         if "baseline" in settings:
-            Path(settings["baseline"]).write_text(json.dumps({"schema_version": 3, "findings": []}))
+            Path(settings["baseline"]).write_text(
+                json.dumps({"schema_version": 3, "findings": []})
+            )
         Path("embaudit.toml").write_text(block.text)
         np.save("vectors.npy", np.random.default_rng(0).standard_normal((20, 3)))
-        typed("embaudit audit vectors.npy --gauges 1 --quiet --fail-on never --objective none", "")
+        typed(
+            "embaudit audit vectors.npy --gauges 1 --quiet --fail-on never --objective none",
+            "",
+        )
 
 
 def test_there_is_no_block_that_no_test_runs():
@@ -135,4 +172,6 @@ def test_there_is_no_block_that_no_test_runs():
     for page in set(PAGES) - ELSEWHERE:
         for block in blocks(PAGES[page].read_text()):
             language = block.language.split()[0] if block.language else ""
-            assert language in run or language in drawn or language.startswith("{grid"), f"{page}: {block.language!r}"
+            assert (
+                language in run or language in drawn or language.startswith("{grid")
+            ), f"{page}: {block.language!r}"

@@ -33,12 +33,20 @@ def draw():
 
 def texts(name):
     """What is read in a committed picture."""
-    return [each.text for each in ET.parse(FOLDER / f"{name}.svg").iter("{http://www.w3.org/2000/svg}text")]
+    return [
+        each.text
+        for each in ET.parse(FOLDER / f"{name}.svg").iter(
+            "{http://www.w3.org/2000/svg}text"
+        )
+    ]
 
 
 def dots(picture):
     """The picture without the images in it, and all their dots."""
-    images = [imread(BytesIO(b64decode(one)), format="png") for one in re.findall(IMAGE, picture)]
+    images = [
+        imread(BytesIO(b64decode(one)), format="png")
+        for one in re.findall(IMAGE, picture)
+    ]
     return re.sub(IMAGE, "image", picture), images
 
 
@@ -47,17 +55,26 @@ def moved(committed, drawn):
     (committed, one), (drawn, other) = map(dots, (committed, drawn))
     if [image.shape for image in one] != [image.shape for image in other]:
         return np.inf
-    if any(np.abs(first - second).mean() > 0.01 for first, second in zip(one, other, strict=True)):
+    if any(
+        np.abs(first - second).mean() > 0.01
+        for first, second in zip(one, other, strict=True)
+    ):
         return np.inf
     if NUMBER.sub("#", committed) != NUMBER.sub("#", drawn):
         return np.inf
-    one, other = (np.array(NUMBER.findall(text), dtype=float) for text in (committed, drawn))
+    one, other = (
+        np.array(NUMBER.findall(text), dtype=float) for text in (committed, drawn)
+    )
     return float(np.abs(one - other).max())
 
 
 @pytest.mark.parametrize("door", ["recommender", "classifier", "encoder", "researcher"])
 def test_a_door_begins_with_python_a_command_and_a_picture(door):
-    first, *recipes = re.split(r"^## ", PAGES[f"docs/{door}.md"].read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
+    first, *recipes = re.split(
+        r"^## ",
+        PAGES[f"docs/{door}.md"].read_text(encoding="utf-8"),
+        flags=re.MULTILINE,
+    )[1:]
     assert first.startswith("Five minutes\n")
     languages = [block.language.split()[0] for block in blocks(first)]
     assert languages[0] == "python"
@@ -75,7 +92,9 @@ def test_pictures_are_described():
 
 def test_every_picture_is_shown_and_small(draw):
     shown = {
-        name for page in PAGES.values() for name in re.findall(r"pictures/([a-z-]+)\.svg", page.read_text("utf-8"))
+        name
+        for page in PAGES.values()
+        for name in re.findall(r"pictures/([a-z-]+)\.svg", page.read_text("utf-8"))
     }
     assert sorted(shown) == DRAWN
     assert sorted(draw) == DRAWN
@@ -86,9 +105,9 @@ def test_every_picture_is_shown_and_small(draw):
 @pytest.mark.parametrize("name", [name for name in DRAWN if name != "gate"])
 def test_pictures_are_what_is_drawn_today(name, draw):
     # A search for the worst gauge may end a little elsewhere on another machine.
-    assert moved((FOLDER / f"{name}.svg").read_text(encoding="utf-8"), draw[name]()) < 0.5, (
-        "run `python docs/generate.py`"
-    )
+    assert (
+        moved((FOLDER / f"{name}.svg").read_text(encoding="utf-8"), draw[name]()) < 0.5
+    ), "run `python docs/generate.py`"
 
 
 @pytest.mark.usefixtures("without_attacks")

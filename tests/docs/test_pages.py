@@ -21,7 +21,11 @@ from embaudit.io import formats
 from embaudit.io.catalogue import PACKAGES
 
 TEXTS = {page: path.read_text(encoding="utf-8") for page, path in PAGES.items()}
-AWAY = ("https://arxiv.org/abs/", "https://kexue.fm/archives/", "https://grouplens.org/datasets/")
+AWAY = (
+    "https://arxiv.org/abs/",
+    "https://kexue.fm/archives/",
+    "https://grouplens.org/datasets/",
+)
 """Where pages lead that are no part of this project."""
 DOORS = ("recommender", "classifier", "encoder", "researcher")
 
@@ -48,15 +52,21 @@ def test_every_link_and_picture_leads_somewhere(page):
 
 
 def test_every_page_is_in_the_table_of_contents():
-    listed = re.search(r"```\{toctree\}\n:hidden:\n\n(.*?)```", TEXTS["docs/index.md"], re.DOTALL)[1].split()
-    assert sorted(f"docs/{name}.md" for name in ["index", *listed]) == sorted(set(PAGES) - ALONE - {"README.md"})
+    listed = re.search(
+        r"```\{toctree\}\n:hidden:\n\n(.*?)```", TEXTS["docs/index.md"], re.DOTALL
+    )[1].split()
+    assert sorted(f"docs/{name}.md" for name in ["index", *listed]) == sorted(
+        set(PAGES) - ALONE - {"README.md"}
+    )
     stories = re.findall(r"^gallery/(\S+)$", TEXTS["docs/gallery.md"], re.MULTILINE)
     assert stories == sorted(path.stem for path in (ROOT / "notebooks").glob("*.ipynb"))
 
 
 def test_what_pages_say_of_the_code_is_what_it_says(generate):
     for path, text in generate["pages"]().items():
-        assert path.read_text(encoding="utf-8") == text, f"run `python docs/generate.py`: {path.name} is old"
+        assert path.read_text(encoding="utf-8") == text, (
+            f"run `python docs/generate.py`: {path.name} is old"
+        )
 
 
 def test_every_code_and_word_is_where_its_address_says():
@@ -69,17 +79,30 @@ def test_every_code_and_word_is_where_its_address_says():
 
 def test_the_picture_is_of_models_that_predict_the_same(generate):
     drawn = generate["neighbours_picture"]()
-    assert (DOCS / "neighbours.svg").read_text(encoding="utf-8") == drawn, "run `python docs/generate.py`"
-    said = [element.text for element in ET.fromstring(drawn).iter("{http://www.w3.org/2000/svg}text")]
-    columns = [said.index(title) for title in ("as trained", "stretched one way", "stretched another way")]
+    assert (DOCS / "neighbours.svg").read_text(encoding="utf-8") == drawn, (
+        "run `python docs/generate.py`"
+    )
+    said = [
+        element.text
+        for element in ET.fromstring(drawn).iter("{http://www.w3.org/2000/svg}text")
+    ]
+    columns = [
+        said.index(title)
+        for title in ("as trained", "stretched one way", "stretched another way")
+    ]
     first, second, third = (set(said[at + 1 : at + 13 : 2]) for at in columns)
     assert len(first) == len(second) == len(third) == 6
     assert len(second & third) == 2
-    assert "All 18,000 predictions are the same. The cosines beside the items are not." in said
+    assert (
+        "All 18,000 predictions are the same. The cosines beside the items are not."
+        in said
+    )
 
 
 def test_every_extra_of_a_format_is_one_of_the_package():
-    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"][
+        "optional-dependencies"
+    ]
     assert {one.needs for one in formats()} - {""} == set(PACKAGES) <= set(extras)
 
 
@@ -88,10 +111,14 @@ def test_every_claim_of_the_theory_has_its_tests():
     parts = re.split(r"^#{2,3} ", theory, flags=re.MULTILINE)[1:]
     claims = [part for part in parts if "*Proof.*" in part]
     assert len(claims) >= 15
-    assert [part.splitlines()[0] for part in claims if "Guarded by `tests/" not in part] == []
+    assert [
+        part.splitlines()[0] for part in claims if "Guarded by `tests/" not in part
+    ] == []
     for file, test in set(re.findall(r"`(tests/\S+\.py)::(\w+)`", theory)):
         tree = ast.parse((ROOT / file).read_text(encoding="utf-8"))
-        assert test in {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}, f"{file}::{test}"
+        assert test in {
+            node.name for node in tree.body if isinstance(node, ast.FunctionDef)
+        }, f"{file}::{test}"
 
 
 def test_every_public_name_is_in_the_api():
@@ -106,7 +133,9 @@ def test_every_public_name_is_in_the_api():
 
 def test_measured_figures_are_those_of_the_benchmarks():
     record = (ROOT / "benchmarks" / "README.md").read_text(encoding="utf-8")
-    figures = re.findall(r"\d[\d.]*(?: to \d[\d.]*)? (?:s|MiB|GiB|GB)\b", TEXTS["docs/scale.md"])
+    figures = re.findall(
+        r"\d[\d.]*(?: to \d[\d.]*)? (?:s|MiB|GiB|GB)\b", TEXTS["docs/scale.md"]
+    )
     assert len(figures) >= 6
     assert [figure for figure in figures if figure not in record] == []
 
@@ -114,8 +143,26 @@ def test_measured_figures_are_those_of_the_benchmarks():
 def test_every_benchmark_is_run_and_described():
     folder = ROOT / "benchmarks"
     scripts = sorted(path.name for path in folder.glob("bench_*.py"))
-    assert sorted(re.findall(r'^    "(bench_\w+\.py)":', (folder / "run.py").read_text(), re.MULTILINE)) == scripts
-    assert sorted(re.findall(r"^## `(bench_\w+\.py)`", (folder / "README.md").read_text(), re.MULTILINE)) == scripts
+    assert (
+        sorted(
+            re.findall(
+                r'^    "(bench_\w+\.py)":',
+                (folder / "run.py").read_text(),
+                re.MULTILINE,
+            )
+        )
+        == scripts
+    )
+    assert (
+        sorted(
+            re.findall(
+                r"^## `(bench_\w+\.py)`",
+                (folder / "README.md").read_text(),
+                re.MULTILINE,
+            )
+        )
+        == scripts
+    )
 
 
 README = (ROOT / "README.md").read_text()
@@ -134,13 +181,20 @@ def test_the_two_commands_exist():
 
 
 def test_continuous_integration_runs_both_on_every_python():
-    job = yaml.safe_load((ROOT / ".github" / "workflows" / "ci.yml").read_text())["jobs"]["readme"]
+    job = yaml.safe_load((ROOT / ".github" / "workflows" / "ci.yml").read_text())[
+        "jobs"
+    ]["readme"]
     assert job["strategy"]["matrix"]["python"] == ["3.11", "3.12", "3.13"]
-    assert [step["run"] for step in job["steps"] if "run" in step] == ["make demo", "make test"]
+    assert [step["run"] for step in job["steps"] if "run" in step] == [
+        "make demo",
+        "make test",
+    ]
 
 
 def test_hooks_run_tools_of_the_project():
-    hooks = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"][0]["hooks"]
+    hooks = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"][0][
+        "hooks"
+    ]
     assert [hook["entry"].split()[0] for hook in hooks] == [
         f".venv/bin/{tool}" for tool in ("ruff", "ruff", "codespell")
     ]
@@ -165,14 +219,23 @@ def test_the_table_of_other_libraries_is_that_of_their_last_run() -> None:
     text = PAGE.read_text(encoding="utf-8")
     assert text.count(BEGIN) == text.count(END) == 1
     assert replaced(text, rendered(held)) == text
-    assert {column for library in held.values() for found in library["models"].values() for column in found} <= set(
-        COLUMNS
-    )
+    assert {
+        column
+        for library in held.values()
+        for found in library["models"].values()
+        for column in found
+    } <= set(COLUMNS)
 
 
-def test_nothing_that_was_found_wrong_is_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_that_was_found_wrong_is_hidden(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr("peers.table.MISSING", {"c": "it needs d", "e": "gone"})
-    models = {"N": {"scores": "yes"}, "O": {"scores": "NO"}, "M": {"scores": "yes", "file": "NO"}}
+    models = {
+        "N": {"scores": "yes"},
+        "O": {"scores": "NO"},
+        "M": {"scores": "yes", "file": "NO"},
+    }
     held = {"a": {"version": "1", "models": models},
             "B": {"version": None, "models": {"K": {"scores": "not installed"}}}}  # fmt: skip
     assert rendered(held) == (
@@ -183,4 +246,7 @@ def test_nothing_that_was_found_wrong_is_hidden(monkeypatch: pytest.MonkeyPatch)
         "| B – | K | not installed | – | – | – | – |\n\n"
         "Not tried: c (it needs d); e (gone)."
     )
-    assert replaced(f"a\n{BEGIN}\nold\n{END}\nb", "new") == f"a\n{BEGIN}\n\nnew\n\n{END}\nb"
+    assert (
+        replaced(f"a\n{BEGIN}\nold\n{END}\nb", "new")
+        == f"a\n{BEGIN}\n\nnew\n\n{END}\nb"
+    )

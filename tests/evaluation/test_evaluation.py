@@ -16,7 +16,12 @@ from snapshots import assert_refused
 
 from embaudit.canonical import at_exponent, identified_cosines
 from embaudit.errors import InputError
-from embaudit.evaluation import Evaluation, as_truth, evaluate_similarities, last_together
+from embaudit.evaluation import (
+    Evaluation,
+    as_truth,
+    evaluate_similarities,
+    last_together,
+)
 from embaudit.evaluation.measures import LeftOut
 from embaudit.gauges import Gauge
 from embaudit.linalg.intervals import draw_groups
@@ -35,7 +40,9 @@ def jaccard(a, b):
     return len(a & b) / len(a | b)
 
 
-@pytest.mark.parametrize("similarity", ["cosine", "dot product", "prediction cosine", "balanced cosine"])
+@pytest.mark.parametrize(
+    "similarity", ["cosine", "dot product", "prediction cosine", "balanced cosine"]
+)
 def test_measures_are_those_of_scikit_learn_and_of_counting(similarity):
     model, n = make(), 3
     found = evaluate_similarities(model, GENRES, n_neighbours=n)
@@ -43,11 +50,15 @@ def test_measures_are_those_of_scikit_learn_and_of_counting(similarity):
     sets = {i: set(GENRES[i].split("|")) for i in rows}
     pairs = np.array([(i, j) for i in rows for j in rows])
     if similarity == "dot product":
-        values = np.einsum("ij,ij->i", model.right[pairs[:, 0]], model.right[pairs[:, 1]])
+        values = np.einsum(
+            "ij,ij->i", model.right[pairs[:, 0]], model.right[pairs[:, 1]]
+        )
     elif similarity == "prediction cosine":
         values = identified_cosines(model, role="right", pairs=pairs)
     else:
-        values = (model if similarity == "cosine" else at_exponent(model, 0.5)).cosines("right", pairs)
+        values = (model if similarity == "cosine" else at_exponent(model, 0.5)).cosines(
+            "right", pairs
+        )
     score = dict(zip(map(tuple, pairs), values, strict=True))
     assert found.queries.tolist() == rows
     assert (found.n_candidates, found.n_left_out) == (10, 2)
@@ -58,7 +69,11 @@ def test_measures_are_those_of_scikit_learn_and_of_counting(similarity):
         nearest = np.argsort(-scores)[:n]
         np.testing.assert_allclose(
             measured,
-            [np.mean(gains[nearest] > 0), roc_auc_score(gains > 0, scores), ndcg_score([gains], [scores], k=n)],
+            [
+                np.mean(gains[nearest] > 0),
+                roc_auc_score(gains > 0, scores),
+                ndcg_score([gains], [scores], k=n),
+            ],
             atol=1e-6,
         )
 
@@ -71,7 +86,11 @@ def test_the_prediction_cosine_does_not_move_with_the_gauge_and_the_raw_one_does
     model = FactorModel.from_user_item(draw.standard_normal((200, 8)), right)
     blown_up = Gauge.diagonal([1.0] * 3 + [1 / 40] * 5).act(model)
     first, second = (evaluate_similarities(m, clusters) for m in (model, blown_up))
-    np.testing.assert_allclose(first.by_query["prediction cosine"], second.by_query["prediction cosine"], atol=1e-12)
+    np.testing.assert_allclose(
+        first.by_query["prediction cosine"],
+        second.by_query["prediction cosine"],
+        atol=1e-12,
+    )
     assert first.value("cosine") > 0.95
     assert second.value("cosine") < 0.6
     assert second.best() == "prediction cosine"
@@ -79,7 +98,11 @@ def test_the_prediction_cosine_does_not_move_with_the_gauge_and_the_raw_one_does
     assert "By AUC, prediction cosine is surely better" in second.explain()
     frame = second.to_frame().set_index(["similarity", "measure"])
     assert frame.loc[("prediction cosine", "precision"), "difference_ci_low"] > 0.2
-    assert frame.loc["cosine", ["difference_ci_low", "difference_ci_high"]].isna().all(axis=None)
+    assert (
+        frame.loc["cosine", ["difference_ci_low", "difference_ci_high"]]
+        .isna()
+        .all(axis=None)
+    )
 
 
 def test_fewer_than_30_queries_decide_nothing():
@@ -89,13 +112,26 @@ def test_fewer_than_30_queries_decide_nothing():
     few = evaluate_similarities(model, labels, n_neighbours=3)
     assert "28 asked are too few for a verdict, which takes 30." in few.explain()
     assert "better" not in few.explain()
-    enough = evaluate_similarities(model, [*labels[:28], "x", "x", *labels[30:]], n_neighbours=3)
+    enough = evaluate_similarities(
+        model, [*labels[:28], "x", "x", *labels[30:]], n_neighbours=3
+    )
     assert "By precision, " in enough.explain()
     # No star beside differences that decide nothing, be they far from 0.
     for found, stands in ((few, False), (enough, True)):
-        apart = replace(found, by_query={name: rows + (name == "CSLS") for name, rows in found.by_query.items()})
+        apart = replace(
+            found,
+            by_query={
+                name: rows + (name == "CSLS") for name, rows in found.by_query.items()
+            },
+        )
         assert ("*" in str(evaluation_grid(apart))) == stands
-        assert any(drawn.columns["marked"].any() for drawn in evaluation_document(apart).top) == stands
+        assert (
+            any(
+                drawn.columns["marked"].any()
+                for drawn in evaluation_document(apart).top
+            )
+            == stands
+        )
 
 
 def test_simulated_clusters_are_found_best_in_the_gauges_that_keep_what_matters():
@@ -111,7 +147,9 @@ def test_equal_weight_decay_makes_the_raw_cosine_the_balanced_one():
     data = simulate_interactions(800, 100, rng=1)
     model = FactorPenaltyMF(8, alpha=5.0).fit(data.matrix).model(data.matrix)
     found = evaluate_similarities(model, data.clusters)
-    np.testing.assert_allclose(found.by_query["cosine"], found.by_query["balanced cosine"], atol=1e-9)
+    np.testing.assert_allclose(
+        found.by_query["cosine"], found.by_query["balanced cosine"], atol=1e-9
+    )
 
 
 def test_one_side_and_a_model_of_cosines_have_fewer_similarities():
@@ -137,13 +175,21 @@ def test_what_cannot_be_judged_is_refused():
     given = [(GENRES[:5], {}), (["A"] * 12, {}), ([None] * 12, {}), (GENRES, {"n_neighbours": 10}),
              (GENRES, {"n_queries": 1, "n_neighbours": 2}), ([f"label {i}" for i in range(12)], {"n_neighbours": 2}),
              (["A|B"] * 12, {"n_neighbours": 2}), ([*"AB", *[None] * 10], {})]  # fmt: skip
-    assert_refused("evaluate", (partial(evaluate_similarities, make(), truth, **options) for truth, options in given))
+    assert_refused(
+        "evaluate",
+        (
+            partial(evaluate_similarities, make(), truth, **options)
+            for truth, options in given
+        ),
+    )
 
 
 @cache
 def noise(seed):
     draw = np.random.default_rng(seed)
-    model = FactorModel.from_user_item(draw.standard_normal((60, 5)), draw.standard_normal((50, 5)))
+    model = FactorModel.from_user_item(
+        draw.standard_normal((60, 5)), draw.standard_normal((50, 5))
+    )
     return evaluate_similarities(model, draw.integers(3, size=50), rng=seed)
 
 
@@ -174,13 +220,22 @@ def test_what_users_consumed_last_is_held_against_a_loop_over_users(tmp_path):
         last = sorted((time, item) for who, item, time in rows if who == user)[-2:]
         pairs.add(frozenset(str(item) for _, item in last))
     gains = truth.gains(np.arange(30), np.arange(30))
-    assert {frozenset((ids[i], ids[j])) for i, j in np.argwhere(gains > 0) if i < j} == pairs
+    assert {
+        frozenset((ids[i], ids[j])) for i, j in np.argwhere(gains > 0) if i < j
+    } == pairs
     found = evaluate_similarities(model, truth, n_neighbours=5)
-    assert found.n_candidates == 30, "items that nobody consumed last are candidates, too"
+    assert found.n_candidates == 30, (
+        "items that nobody consumed last are candidates, too"
+    )
     assert set(found.queries) <= set(truth.labelled)
     assert "were consumed together last" in found.explain()
-    with pytest.raises(InputError, match="users whose last two items of the model are known"):
-        last_together(tmp_path / "seen.csv", FactorModel.from_vectors(np.eye(3), ids=list("abc")).right_side)
+    with pytest.raises(
+        InputError, match="users whose last two items of the model are known"
+    ):
+        last_together(
+            tmp_path / "seen.csv",
+            FactorModel.from_vectors(np.eye(3), ids=list("abc")).right_side,
+        )
     assert truth.source == "the last two items, by timestamp, of 40 of 40 users"
 
 
@@ -193,13 +248,21 @@ def measured(scores, gains, n):
     ahead = scores[related][:, None] - scores[~related]
     discounts = 1 / np.log2(np.arange(len(listed)) + 2)
     ideal = np.sort(gains)[::-1][:n]
-    return (listed > 0).mean(), ((ahead > 0) + (ahead == 0) / 2).mean(), listed @ discounts / (ideal @ discounts)
+    return (
+        (listed > 0).mean(),
+        ((ahead > 0) + (ahead == 0) / 2).mean(),
+        listed @ discounts / (ideal @ discounts),
+    )
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(3, 40), st.integers(1, 5), st.booleans())
 def test_equal_to_measuring_what_remains(seed, m, n, ties):
     draw = np.random.default_rng(seed)
-    scores = draw.integers(4, size=(2, m)).astype(float) if ties else draw.standard_normal((2, m))
+    scores = (
+        draw.integers(4, size=(2, m)).astype(float)
+        if ties
+        else draw.standard_normal((2, m))
+    )
     gains = draw.choice([0, 0, 0.5, 1], size=(2, m)).astype(np.float32)
     itself = ([0, 1], draw.integers(m, size=2))
     scores[itself] = gains[itself] = -np.inf
@@ -218,10 +281,18 @@ Q = 1_000
 
 def evaluation(margin=0.0, queries=Q, **values):
     """Similarities with a precision, AUC and NDCG each, and two replicates that put them `margin` from a neighbour."""
-    by_query = {name.replace("_", " "): np.tile(found, (queries, 1)) for name, found in values.items()}
+    by_query = {
+        name.replace("_", " "): np.tile(found, (queries, 1))
+        for name, found in values.items()
+    }
     spread = np.array([[1.0], [-1]]) * margin / t.ppf(0.975, 1)
-    replicates = {name: rows[0] + (spread if name != "cosine" else 0 * spread) for name, rows in by_query.items()}
-    return Evaluation("right", "item", 5, 70, 3, np.arange(queries), by_query, replicates, 0.25, 80)
+    replicates = {
+        name: rows[0] + (spread if name != "cosine" else 0 * spread)
+        for name, rows in by_query.items()
+    }
+    return Evaluation(
+        "right", "item", 5, 70, 3, np.arange(queries), by_query, replicates, 0.25, 80
+    )
 
 
 # labels
@@ -229,7 +300,17 @@ def evaluation(margin=0.0, queries=Q, **values):
 
 def test_labels_of_any_kind_are_read_as_texts():
     found = as_truth(
-        ["b | a", ["c", None, float("nan"), ""], {"a"}, np.array([1, 2]), ("x",), 2.5, None, float("nan")], 8
+        [
+            "b | a",
+            ["c", None, float("nan"), ""],
+            {"a"},
+            np.array([1, 2]),
+            ("x",),
+            2.5,
+            None,
+            float("nan"),
+        ],
+        8,
     )
     assert found.labels == ("1", "2", "2.5", "a", "b", "c", "x")
     columns = [np.flatnonzero(row).tolist() for row in found.table.toarray() == 1]

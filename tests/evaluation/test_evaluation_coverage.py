@@ -17,12 +17,23 @@ M, SIMULATIONS = 40, 300
 def measured(rows, truth, draw):
     """Values, margins and the margins of a bootstrap over queries: each measure of a cosine and its difference."""
     other = rows * [1, 1, 1, 4.0]
-    versions = {name: x / np.linalg.norm(x, axis=1, keepdims=True) for name, x in (("one", rows), ("two", other))}
+    versions = {
+        name: x / np.linalg.norm(x, axis=1, keepdims=True)
+        for name, x in (("one", rows), ("two", other))
+    }
     versions = {name: (x, x) for name, x in versions.items()}
     everyone = np.arange(len(rows))
-    values, replicates = query_measures(versions, truth, everyone, everyone, draw_groups(len(rows), draw), n=5)
-    queries, without = (np.hstack([x["one"], x["two"] - x["one"]]) for x in (values, replicates))
-    return queries.mean(axis=0), jackknife_margin(without), 1.96 * queries.std(axis=0, ddof=1) / np.sqrt(len(rows))
+    values, replicates = query_measures(
+        versions, truth, everyone, everyone, draw_groups(len(rows), draw), n=5
+    )
+    queries, without = (
+        np.hstack([x["one"], x["two"] - x["one"]]) for x in (values, replicates)
+    )
+    return (
+        queries.mean(axis=0),
+        jackknife_margin(without),
+        1.96 * queries.std(axis=0, ddof=1) / np.sqrt(len(rows)),
+    )
 
 
 @cache

@@ -34,9 +34,16 @@ from embaudit.model.side import Side
 DRAW = np.random.default_rng(0)
 LEFT, RIGHT = DRAW.normal(size=(5, 3)), DRAW.normal(size=(6, 3))
 NAMES = [f"item {i}" for i in range(6)]
-MODEL = ea.FactorModel.from_user_item(LEFT, RIGHT, item_bias=RIGHT[:, 0], item_ids=NAMES, user_ids=np.arange(5))
+MODEL = ea.FactorModel.from_user_item(
+    LEFT, RIGHT, item_bias=RIGHT[:, 0], item_ids=NAMES, user_ids=np.arange(5)
+)
 VECTORS = ea.FactorModel.from_vectors(RIGHT, ids=NAMES)
-RATINGS = [(user, item, float((user * item) % 5 + 1)) for user in range(5) for item in range(6) if (user + item) % 3]
+RATINGS = [
+    (user, item, float((user * item) % 5 + 1))
+    for user in range(5)
+    for item in range(6)
+    if (user + item) % 3
+]
 SIDE = Side(RIGHT, "item", ids=NAMES)
 
 
@@ -79,7 +86,10 @@ def _stream(path: Path) -> None:
 
 
 def _binary(path: Path) -> None:
-    rows = [f"item{i}".encode() + b" " + row.astype("<f4").tobytes() for i, row in enumerate(RIGHT)]
+    rows = [
+        f"item{i}".encode() + b" " + row.astype("<f4").tobytes()
+        for i, row in enumerate(RIGHT)
+    ]
     path.write_bytes(b"6 3\n" + b"".join(rows))
 
 
@@ -87,22 +97,36 @@ def _checkpoint(path: Path) -> None:
     """Write two shards, an index, a configuration and a vocabulary."""
     folder = path.parent
     head, embedding = RIGHT.astype(np.float32), LEFT.astype(np.float16)
-    save_file({"lm_head.weight": head, "model.norm.weight": head[0]}, folder / "a.safetensors")
+    save_file(
+        {"lm_head.weight": head, "model.norm.weight": head[0]}, folder / "a.safetensors"
+    )
     save_file({"model.embed_tokens.weight": embedding}, folder / "b.safetensors")
     homes = {"lm_head.weight": "a.safetensors", "model.norm.weight": "a.safetensors"}
     index = {"weight_map": {**homes, "model.embed_tokens.weight": "b.safetensors"}}
     (folder / "model.safetensors.index.json").write_text(json.dumps(index))
-    config = {"model_type": "llama", "vocab_size": 6, "tie_word_embeddings": False, "rms_norm_eps": 1e-6}
+    config = {
+        "model_type": "llama",
+        "vocab_size": 6,
+        "tie_word_embeddings": False,
+        "rms_norm_eps": 1e-6,
+    }
     (folder / "config.json").write_text(json.dumps(config))
     added = [{"id": 5, "content": "<end>"}]
-    vocabulary = {"model": {"vocab": {f"t{i}": i for i in range(5)}}, "added_tokens": added}
+    vocabulary = {
+        "model": {"vocab": {f"t{i}": i for i in range(5)}},
+        "added_tokens": added,
+    }
     (folder / "tokenizer.json").write_text(json.dumps(vocabulary))
 
 
 def _gguf(path: Path) -> None:
     """Write a head in blocks of 32 and what stands before it."""
     head, gain = DRAW.normal(size=(6, 32)), DRAW.normal(size=32)
-    tensors = {"token_embd.weight": head, "output.weight": -head, "output_norm.weight": gain}
+    tensors = {
+        "token_embd.weight": head,
+        "output.weight": -head,
+        "output_norm.weight": gain,
+    }
     keys = {**RMS, "logit_scale": 0.5, "final_logit_softcapping": 30.0}
     gguf_file(path, tensors, kinds="Q4_0", tokens=NAMES, **keys)
 
@@ -110,7 +134,10 @@ def _gguf(path: Path) -> None:
 def _spark(path: Path) -> None:
     for side, rows in (("userFactors", LEFT), ("itemFactors", RIGHT)):
         (path.parents[1] / side).mkdir(parents=True, exist_ok=True)
-        columns = {"id": np.arange(len(rows), dtype=np.int32), "features": list(rows.astype(np.float32))}
+        columns = {
+            "id": np.arange(len(rows), dtype=np.int32),
+            "features": list(rows.astype(np.float32)),
+        }
         _table(columns, path.parents[1] / side / "part-0.parquet")
 
 
@@ -133,10 +160,15 @@ TABLE = {"id": np.arange(6), "vector": list(RIGHT)}
 COLUMNS = {"id": NAMES, **{f"x{i}": RIGHT[:, i] for i in range(3)}}
 DOCUMENTS: tuple[Any, ...] = (
     dict(zip(NAMES, RIGHT.tolist(), strict=True)),
-    [{"id": name, "title": name.upper(), "vector": row} for name, row in zip(NAMES, RIGHT.tolist(), strict=True)],
+    [
+        {"id": name, "title": name.upper(), "vector": row}
+        for name, row in zip(NAMES, RIGHT.tolist(), strict=True)
+    ],
     {"ids": NAMES, "embeddings": RIGHT.tolist()},
 )
-LISTS = "id,vector\n" + "".join(f'{name},"{row}"\n' for name, row in zip(NAMES, RIGHT.tolist(), strict=True))
+LISTS = "id,vector\n" + "".join(
+    f'{name},"{row}"\n' for name, row in zip(NAMES, RIGHT.tolist(), strict=True)
+)
 CODED = {"user": pa.array([str(u) for u, _, _ in RATINGS]).dictionary_encode(), "item": [i for _, i, _ in RATINGS],
          "rating": [r for _, _, r in RATINGS]}  # fmt: skip
 RATED = "userId,movieId,rating\n" + "".join(f"{u},{i},{r}\n" for u, i, r in RATINGS)
@@ -146,16 +178,27 @@ def _models() -> list[Seed]:
     def zipped(name: str, compression: int, arrays: dict[str, Any]) -> Seed:
         return Seed(name, _load(name), lambda path: _zip(arrays, path, compression))
 
-    factors = {"user_factors": LEFT, "item_factors": RIGHT, "factors": 3, "regularization": 0.1}
+    factors = {
+        "user_factors": LEFT,
+        "item_factors": RIGHT,
+        "factors": 3,
+        "regularization": 0.1,
+    }
     named = {"user_factors": LEFT, "W": RIGHT, "labels": np.array(NAMES)}
     text = ("6 3\n" + "\n".join(VECTOR_LINES) + "\n", "\n".join(VECTOR_LINES) + "\n")
-    rows = "id,x0,x1,x2\n" + "".join(f"{n},{','.join(map(str, r))}\n" for n, r in zip(NAMES, RIGHT, strict=True))
+    rows = "id,x0,x1,x2\n" + "".join(
+        f"{n},{','.join(map(str, r))}\n" for n, r in zip(NAMES, RIGHT, strict=True)
+    )
     return [
         Seed("own.npz", _load("own.npz"), partial(ea.save, MODEL)),
         zipped("implicit.npz", zipfile.ZIP_STORED, factors),
         zipped("packed.npz", zipfile.ZIP_DEFLATED, named),
         Seed("v.npy", _load("v.npy"), lambda path: np.save(path, RIGHT)),
-        Seed("v.safetensors", _load("v.safetensors"), partial(ea.save, ea.FactorModel.from_vectors(RIGHT))),
+        Seed(
+            "v.safetensors",
+            _load("v.safetensors"),
+            partial(ea.save, ea.FactorModel.from_vectors(RIGHT)),
+        ),
         Seed("v.parquet", _load("v.parquet"), partial(ea.save, VECTORS)),
         Seed("wide.parquet", _load("wide.parquet"), partial(_table, COLUMNS)),
         Seed("v.feather", _load("v.feather"), partial(_table, TABLE)),
@@ -164,21 +207,36 @@ def _models() -> list[Seed]:
         Seed("v.vec.gz", _load("v.vec.gz"), partial(_text, text[1])),
         Seed("v.bin", _load("v.bin"), _binary),
         Seed("v.arrows", _load("v.arrows"), _stream),
-        *(Seed(f"{i}.json", _load(f"{i}.json"), partial(_text, json.dumps(one))) for i, one in enumerate(DOCUMENTS)),
-        Seed("v.jsonl", _load("v.jsonl"), partial(_text, "".join(json.dumps(one) + "\n" for one in DOCUMENTS[1]))),
+        *(
+            Seed(f"{i}.json", _load(f"{i}.json"), partial(_text, json.dumps(one)))
+            for i, one in enumerate(DOCUMENTS)
+        ),
+        Seed(
+            "v.jsonl",
+            _load("v.jsonl"),
+            partial(_text, "".join(json.dumps(one) + "\n" for one in DOCUMENTS[1])),
+        ),
         Seed("lists.csv", _load("lists.csv"), partial(_text, LISTS)),
         *((Seed("m.gguf", _load("m.gguf"), _gguf),) if find_spec("gguf") else ()),
         Seed("userFactors/part-0.parquet", _load(""), _spark),
         *(
             Seed(name, _load(""), _checkpoint)
-            for name in ("model.safetensors.index.json", "a.safetensors", "config.json", "tokenizer.json")
+            for name in (
+                "model.safetensors.index.json",
+                "a.safetensors",
+                "config.json",
+                "tokenizer.json",
+            )
         ),
     ]
 
 
 def _tables() -> list[Seed]:
     bare = "".join(f"{u}::{i}::{r}\n" for u, i, r in RATINGS)
-    labels = {"json": json.dumps(NAMES), "map.json": json.dumps({name: i for i, name in enumerate(NAMES)})}
+    labels = {
+        "json": json.dumps(NAMES),
+        "map.json": json.dumps({name: i for i, name in enumerate(NAMES)}),
+    }
     by_row = json.dumps({"id2label": dict(enumerate(NAMES))})
     numbers = "".join(f"{name},{i}\n" for i, name in enumerate(NAMES))
     titles = {"id": np.arange(6), "title": NAMES}
@@ -207,9 +265,21 @@ def _tables() -> list[Seed]:
 def _tensors() -> list[Seed]:
     arrays = {"a": LEFT, "b": RIGHT.astype(np.float32), "c": np.arange(4)}
     return [
-        Seed("x.npz", _blocks("x.npz"), lambda path: _zip(arrays, path, zipfile.ZIP_DEFLATED)),
-        Seed("x.npy", _blocks("x.npy"), lambda path: np.save(path, np.asfortranarray(RIGHT))),
-        Seed("x.safetensors", _blocks("x.safetensors"), partial(ea.save, ea.FactorModel.from_vectors(RIGHT))),
+        Seed(
+            "x.npz",
+            _blocks("x.npz"),
+            lambda path: _zip(arrays, path, zipfile.ZIP_DEFLATED),
+        ),
+        Seed(
+            "x.npy",
+            _blocks("x.npy"),
+            lambda path: np.save(path, np.asfortranarray(RIGHT)),
+        ),
+        Seed(
+            "x.safetensors",
+            _blocks("x.safetensors"),
+            partial(ea.save, ea.FactorModel.from_vectors(RIGHT)),
+        ),
         Seed("model.safetensors.index.json", _blocks(""), _checkpoint),
     ]
 
@@ -224,11 +294,22 @@ def _hdf5(arrays: dict[str, Any], path: Path) -> None:
 
 def _onnx(path: Path) -> None:
     """Write a network whose last step is a linear map under a softmax."""
-    value, make, kind = onnx.helper.make_tensor_value_info, onnx.helper.make_node, onnx.TensorProto.FLOAT
-    nodes = [make("Gemm", ["x", "w", "b"], ["s"], transB=1), make("Softmax", ["s"], ["p"])]
+    value, make, kind = (
+        onnx.helper.make_tensor_value_info,
+        onnx.helper.make_node,
+        onnx.TensorProto.FLOAT,
+    )
+    nodes = [
+        make("Gemm", ["x", "w", "b"], ["s"], transB=1),
+        make("Softmax", ["s"], ["p"]),
+    ]
     numbers = {"w": RIGHT.astype(np.float32), "b": RIGHT[:, 0].astype(np.float32)}
-    made = [onnx.numpy_helper.from_array(array, name) for name, array in numbers.items()]
-    graph = onnx.helper.make_graph(nodes, "g", [value("x", kind, [None, 3])], [value("p", kind, None)], made)
+    made = [
+        onnx.numpy_helper.from_array(array, name) for name, array in numbers.items()
+    ]
+    graph = onnx.helper.make_graph(
+        nodes, "g", [value("x", kind, [None, 3])], [value("p", kind, None)], made
+    )
     onnx.save(onnx.helper.make_model(graph), str(path))
 
 
@@ -251,14 +332,23 @@ def _encoder(path: Path) -> None:
     modules = [{"idx": i, "name": str(i), "path": f"{i}_{kind}", "type": f"sentence_transformers.models.{kind}"}
                for i, kind in enumerate(("Transformer", "Pooling", "Normalize"))]  # fmt: skip
     (path.parent / "modules.json").write_text(json.dumps(modules))
-    (path.parent / "config.json").write_text(json.dumps({"model_type": "bert", "vocab_size": 6}))
-    save_file({"embeddings.word_embeddings.weight": RIGHT.astype(np.float32)}, path.parent / "model.safetensors")
+    (path.parent / "config.json").write_text(
+        json.dumps({"model_type": "bert", "vocab_size": 6})
+    )
+    save_file(
+        {"embeddings.word_embeddings.weight": RIGHT.astype(np.float32)},
+        path.parent / "model.safetensors",
+    )
     np.save(path.parent / "rows.npy", RIGHT)
 
 
 def _others() -> list[Seed]:
     factors = {"user_factors": LEFT, "item_factors": RIGHT, "item_bias": RIGHT[:, 0]}
-    cells = {"X": RIGHT, "obsm/X_pca": RIGHT, "obs/_index": np.array([name.encode() for name in NAMES])}
+    cells = {
+        "X": RIGHT,
+        "obsm/X_pca": RIGHT,
+        "obs/_index": np.array([name.encode() for name in NAMES]),
+    }
     return [
         Seed("m.h5", _load("m.h5"), partial(_hdf5, factors)),
         Seed("a.h5ad", _load("a.h5ad"), partial(_hdf5, cells)),
@@ -302,13 +392,22 @@ def _typed(*words: str) -> Callable[[Path], Any]:
 
 def _audited(path: Path) -> None:
     ea.save(MODEL, path.parent / "own.npz")
-    record = ea.audit(str(path.parent / "own.npz"), n_gauges=1, n_pairs=9, n_lists=2, n_starts=1, n_steps=1).to_dict()
+    record = ea.audit(
+        str(path.parent / "own.npz"),
+        n_gauges=1,
+        n_pairs=9,
+        n_lists=2,
+        n_starts=1,
+        n_steps=1,
+    ).to_dict()
     path.write_text(json.dumps(record))
 
 
 def _settings(path: Path) -> None:
     ea.save(MODEL, path.parent / "own.npz")
-    path.write_text('n-neighbours = 3\nignore = ["EMB104"]\nfail-on = "issue"\n[severity]\nEMB101 = "tip"\n')
+    path.write_text(
+        'n-neighbours = 3\nignore = ["EMB104"]\nfail-on = "issue"\n[severity]\nEMB101 = "tip"\n'
+    )
 
 
 def _beside(write: Callable[[Path], None]) -> Callable[[Path], None]:
@@ -319,17 +418,46 @@ def _beside(write: Callable[[Path], None]) -> Callable[[Path], None]:
     return both
 
 
-FEW = ("--n-gauges", "1", "--n-pairs", "9", "--n-lists", "2", "--n-starts", "1", "--n-steps", "1")
+FEW = (
+    "--n-gauges",
+    "1",
+    "--n-pairs",
+    "9",
+    "--n-lists",
+    "2",
+    "--n-starts",
+    "1",
+    "--n-steps",
+    "1",
+)
 AUDIT = ("audit", "own.npz", *FEW)
 
 
 def _commands() -> list[Seed]:
     own, shards = partial(ea.save, MODEL), ("shards/part-0.parquet", _shards)
     rated = partial(_text, RATED)
-    cases = partial(_text, "x,y,g,n\n" + "".join(f"{i},{(i * i) % 7},{'abc'[i % 3]},{i}\n" for i in range(24)))
-    titles = _beside(partial(_text, "id,title\n" + "".join(f"{name},{name.upper()}\n" for name in NAMES)))
-    labels = _beside(partial(_text, "id,label\n" + "".join(f"{name},{i % 2}\n" for i, name in enumerate(NAMES))))
-    together = _beside(partial(_text, "user,item,time\n" + "".join(f"u{i % 3},item {i},{i}\n" for i in range(6))))
+    cases = partial(
+        _text,
+        "x,y,g,n\n"
+        + "".join(f"{i},{(i * i) % 7},{'abc'[i % 3]},{i}\n" for i in range(24)),
+    )
+    titles = _beside(
+        partial(
+            _text, "id,title\n" + "".join(f"{name},{name.upper()}\n" for name in NAMES)
+        )
+    )
+    labels = _beside(
+        partial(
+            _text,
+            "id,label\n" + "".join(f"{name},{i % 2}\n" for i, name in enumerate(NAMES)),
+        )
+    )
+    together = _beside(
+        partial(
+            _text,
+            "user,item,time\n" + "".join(f"u{i % 3},item {i},{i}\n" for i in range(6)),
+        )
+    )
     arrays = partial(_zip, {"a": LEFT, "b": RIGHT}, compression=zipfile.ZIP_DEFLATED)
     written, nine = ("--out", "g.npz", "--force"), ("--permutations", "9")
     json_out = ("--json", "o.json", "--out", "o.html", "--force")

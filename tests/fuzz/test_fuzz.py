@@ -46,7 +46,11 @@ def fault(seed, folder):
         return traceback.format_exc(limit=-4)
     if peak() - before > MEGABYTES:
         return f"{peak() - before:.0f} MB"
-    return f"{time.perf_counter() - start:.1f} s" if time.perf_counter() - start > SECONDS else None
+    return (
+        f"{time.perf_counter() - start:.1f} s"
+        if time.perf_counter() - start > SECONDS
+        else None
+    )
 
 
 def unclear(ended):
@@ -59,7 +63,9 @@ def unclear(ended):
     return None if ended.code == 2 and is_sentence else f"ended with {ended}"
 
 
-@pytest.mark.parametrize("place", range(len(ALL)), ids=[f"{i}-{seed.name}" for i, seed in enumerate(ALL)])
+@pytest.mark.parametrize(
+    "place", range(len(ALL)), ids=[f"{i}-{seed.name}" for i, seed in enumerate(ALL)]
+)
 def test_damaged_files_are_read_or_refused_in_one_sentence(tmp_path, place):
     seed, file = ALL[place], tmp_path / ALL[place].name
     file.parent.mkdir(exist_ok=True)
@@ -68,7 +74,9 @@ def test_damaged_files_are_read_or_refused_in_one_sentence(tmp_path, place):
     assert unclear(seed.read(tmp_path)) is None
     faults = {}
     for number in range(CASES if place < len(SEEDS) else CASES // 3 + 1):
-        content = damaged(seed.name, whole, np.random.default_rng([SEED, place, number]))
+        content = damaged(
+            seed.name, whole, np.random.default_rng([SEED, place, number])
+        )
         file.write_bytes(content)
         found = fault(seed, tmp_path)
         if found is not None:
@@ -76,4 +84,6 @@ def test_damaged_files_are_read_or_refused_in_one_sentence(tmp_path, place):
             if len(faults) == MOST:
                 break
     gc.collect()
-    assert not faults, "\n\n".join(f"case {case}: {found}" for found, case in faults.items())
+    assert not faults, "\n\n".join(
+        f"case {case}: {found}" for found, case in faults.items()
+    )

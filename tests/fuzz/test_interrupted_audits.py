@@ -26,7 +26,9 @@ def rows(tmp_path_factory):
     stored = np.lib.format.open_memmap(path, "w+", np.float32, (2_000_000, 16))
     draw = np.random.default_rng(0)
     for start in range(0, len(stored), 100_000):
-        stored[start : start + 100_000] = draw.standard_normal((100_000, 16), dtype=np.float32)
+        stored[start : start + 100_000] = draw.standard_normal(
+            (100_000, 16), dtype=np.float32
+        )
     stored.flush()
     return path
 
@@ -37,12 +39,16 @@ def busy():
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(sys.platform == "win32", reason="SIGINT is sent to another process only on Unix")
+@pytest.mark.skipif(
+    sys.platform == "win32", reason="SIGINT is sent to another process only on Unix"
+)
 @pytest.mark.parametrize("number", range(NUMBER))
 def test_ctrl_c_ends_a_large_audit(rows, number):
     draw = np.random.default_rng([SEED, number])
     command = [sys.executable, "-m", "embaudit", "audit", str(rows)]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as run:
+    with subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    ) as run:
         try:
             time.sleep(draw.uniform(1, 6))  # the audit itself takes longer
             run.send_signal(signal.SIGINT)
@@ -66,5 +72,7 @@ def interrupted():
 cli._run = interrupted
 cli.main()
 """
-    run = subprocess.run([sys.executable, "-"], input=text, capture_output=True, text=True, check=False)
+    run = subprocess.run(
+        [sys.executable, "-"], input=text, capture_output=True, text=True, check=False
+    )
     assert (run.returncode, run.stderr) == (130, "embaudit: stopped by Ctrl-C.\n")

@@ -42,12 +42,18 @@ def page_of(path):
 
 
 OUTPUTS = {
-    "gauged.npz": (("gauge", "model.npz", "--group", "linear", "--max-condition", "2", "--out"), rows_of),
+    "gauged.npz": (
+        ("gauge", "model.npz", "--group", "linear", "--max-condition", "2", "--out"),
+        rows_of,
+    ),
     "fixed.npy": (("fix", "plain.npz", "--out"), rows_of),
     "fixed.safetensors": (("fix", "plain.npz", "--out"), rows_of),
     "fixed.parquet": (("fix", "model.npz", "--out"), rows_of),
     "fixed.txt": (("fix", "model.npz", "--out"), rows_of),
-    "numbers.json": (("compare", "model.npz", "model.npz", "--by-row", "--json"), json_of),
+    "numbers.json": (
+        ("compare", "model.npz", "model.npz", "--by-row", "--json"),
+        json_of,
+    ),
     "page.html": (("compare", "model.npz", "model.npz", "--by-row", "--out"), page_of),
 }
 
@@ -61,10 +67,14 @@ def run_until_stopped(folder, arguments, way, moment):
             nothing = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nothing, 1)
             os.dup2(nothing, 2)
-            sys.dont_write_bytecode = True  # half of it would stay when the run is stopped
+            sys.dont_write_bytecode = (
+                True  # half of it would stay when the run is stopped
+            )
             if way == "full":
                 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-                resource.setrlimit(resource.RLIMIT_FSIZE, (int(moment), resource.RLIM_INFINITY))
+                resource.setrlimit(
+                    resource.RLIMIT_FSIZE, (int(moment), resource.RLIM_INFINITY)
+                )
             sys.argv = ["embaudit", *arguments]
             sys.stdout, sys.stderr = os.fdopen(1, "w"), os.fdopen(2, "w")
             main()
@@ -84,7 +94,9 @@ def folder(tmp_path_factory):
     draw = np.random.default_rng(0)
     model = ea.FactorModel(draw.normal(size=(500, 16)), draw.normal(size=(3000, 16)))
     ea.save(model, where / "plain.npz")
-    ea.save(model.replace(right_ids=[f"item{i}" for i in range(3000)]), where / "model.npz")
+    ea.save(
+        model.replace(right_ids=[f"item{i}" for i in range(3000)]), where / "model.npz"
+    )
     # What a command imports is there for the processes that are killed, which then spend their time on writing.
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(where)
@@ -99,7 +111,12 @@ def time_of(folder, name):
     """Return how long a whole run takes, and what its output holds."""
     arguments, look = OUTPUTS[name]
     start = time.perf_counter()
-    assert run_until_stopped(folder, (*arguments, name, "--force", "--quiet"), "full", 2**40) == 0
+    assert (
+        run_until_stopped(
+            folder, (*arguments, name, "--force", "--quiet"), "full", 2**40
+        )
+        == 0
+    )
     return time.perf_counter() - start, look(folder / name)
 
 
@@ -121,11 +138,18 @@ def test_a_killed_run_leaves_the_old_file_or_the_new_one(folder, name):
             (folder / name).write_bytes(complete)
         way = WAYS[int(draw.integers(len(WAYS)))]
         moment = draw.uniform(0, len(complete) if way == "full" else 1.2 * whole)
-        code = run_until_stopped(folder, (*arguments, name, "--force", "--quiet"), way, moment)
-        assert code in ((0, 2) if way == "full" else (0, -way, 128 + way)), (way, moment)
+        code = run_until_stopped(
+            folder, (*arguments, name, "--force", "--quiet"), way, moment
+        )
+        assert code in ((0, 2) if way == "full" else (0, -way, 128 + way)), (
+            way,
+            moment,
+        )
         assert (folder / name).exists() or not old
         if (folder / name).exists():
             assert look(folder / name) == expected
         assert hashlib.sha256(model.read_bytes()).hexdigest() == before
     time_of(folder, name)
-    assert not [one.name for one in Path(folder).iterdir() if one.name.endswith(".part")]
+    assert not [
+        one.name for one in Path(folder).iterdir() if one.name.endswith(".part")
+    ]

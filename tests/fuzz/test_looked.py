@@ -14,7 +14,9 @@ from embaudit.errors import InputError
 from embaudit.io import load, look, read, save
 from embaudit.model import Softmax
 
-HEAD = ea.FactorModel.from_softmax(np.eye(4), labels=list("abcd")).replace(link=Softmax(soft_cap=3.0))
+HEAD = ea.FactorModel.from_softmax(np.eye(4), labels=list("abcd")).replace(
+    link=Softmax(soft_cap=3.0)
+)
 TABLE = ea.FactorModel.from_vectors(np.eye(4), ids=[7, 8, 9, 10], compared="cosine")
 SAVED = [Seed(f"{name}{suffix}", load, partial(save, model)) for suffix in (".npz", ".safetensors", ".parquet")
          for name, model in {"head": HEAD, "compared": TABLE}.items()]  # fmt: skip

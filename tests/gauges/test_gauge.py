@@ -16,7 +16,15 @@ from embaudit.errors import EquivalenceError, InputError
 from embaudit.gauges import Gauge, GeneralLinear
 from embaudit.model import FactorModel, Link, Softmax
 from embaudit.model.equivalence import Equivalence, largest_gap
-from embaudit.testing import EPS, LINKS, assert_equivalent, factor_models, gauges, ranks, seeds
+from embaudit.testing import (
+    EPS,
+    LINKS,
+    assert_equivalent,
+    factor_models,
+    gauges,
+    ranks,
+    seeds,
+)
 
 RNG = np.random.default_rng(0)
 LEFT, RIGHT = RNG.standard_normal((6, 3)), RNG.standard_normal((7, 3))
@@ -32,13 +40,19 @@ KINDS = {
     "right shift": Gauge.translation(3, right=SHIFT),
     "left shift": Gauge.translation(3, left=SHIFT),
     "affine": Gauge.translation(3, right=SHIFT) @ Gauge.diagonal([1.0, 2.0, 4.0]),
-    "both shifts": Gauge.translation(3, left=SHIFT, right=SHIFT[::-1]) @ Gauge.linear(TURN),
+    "both shifts": Gauge.translation(3, left=SHIFT, right=SHIFT[::-1])
+    @ Gauge.linear(TURN),
 }
 LINEAR = {"rotation", "one scale", "diagonal", "linear"}
 ABSORBED_BY = {
     # link: {kind: the biases that must be free}; a kind that is not listed is refused whatever the biases
     Link.IDENTITY: dict.fromkeys(LINEAR, "")
-    | {"right shift": "left", "affine": "left", "left shift": "right", "both shifts": "left right"},
+    | {
+        "right shift": "left",
+        "affine": "left",
+        "left shift": "right",
+        "both shifts": "left right",
+    },
     Link.SOFTMAX: dict.fromkeys(LINEAR | {"right shift", "affine"}, "")
     | {"left shift": "right", "both shifts": "right"},
     Link.RANKING: dict.fromkeys(LINEAR | {"right shift", "affine"}, "")
@@ -46,7 +60,9 @@ ABSORBED_BY = {
     Link.COSINE: dict.fromkeys(["rotation", "one scale"], ""),
     Softmax(unit_rows=True): {"rotation": "", "left shift": "right"},
 }
-ABSORBED_BY |= dict.fromkeys((Link.SIGMOID, Softmax(soft_cap=3.0)), ABSORBED_BY[Link.IDENTITY])
+ABSORBED_BY |= dict.fromkeys(
+    (Link.SIGMOID, Softmax(soft_cap=3.0)), ABSORBED_BY[Link.IDENTITY]
+)
 CASES = list(product(LINKS, KINDS, ["", "left", "right", "left right"]))
 
 
@@ -66,27 +82,40 @@ def is_allowed(link: Link, kind: str, biases: str) -> bool:
     return needed is not None and set(needed.split()) <= set(biases.split())
 
 
-@pytest.mark.parametrize(("link", "kind", "biases"), [case for case in CASES if is_allowed(*case)])
-def test_allowed_combinations_keep_the_predictions(link: Link, kind: str, biases: str) -> None:
+@pytest.mark.parametrize(
+    ("link", "kind", "biases"), [case for case in CASES if is_allowed(*case)]
+)
+def test_allowed_combinations_keep_the_predictions(
+    link: Link, kind: str, biases: str
+) -> None:
     before, gauge = model(link, biases), KINDS[kind]
     after = gauge.act(before)
     assert_equivalent(before, after, gauge)
     assert largest_gap(before.predicts, before.scores(), after.scores()) < 1e-12
 
 
-@pytest.mark.parametrize(("link", "kind", "biases"), [case for case in CASES if not is_allowed(*case)])
-def test_other_combinations_are_refused_and_would_be_wrong(link: Link, kind: str, biases: str) -> None:
+@pytest.mark.parametrize(
+    ("link", "kind", "biases"), [case for case in CASES if not is_allowed(*case)]
+)
+def test_other_combinations_are_refused_and_would_be_wrong(
+    link: Link, kind: str, biases: str
+) -> None:
     before, gauge = model(link, biases), KINDS[kind]
     with pytest.raises(EquivalenceError) as refusal:
         gauge.act(before)
     assert SENTENCE.match(str(refusal.value)), refusal.value
     # By hand, with every bias there is made to absorb what it can: the predictions still move.
-    left, right = LEFT @ gauge.left + gauge.left_shift, RIGHT @ gauge.right + gauge.right_shift
+    left, right = (
+        LEFT @ gauge.left + gauge.left_shift,
+        RIGHT @ gauge.right + gauge.right_shift,
+    )
     absorbed: dict[str, np.ndarray] = {"left": left, "right": right}
     if before.left_bias is not None:
         absorbed["left_bias"] = before.left_bias - left @ gauge.right_shift
     if before.right_bias is not None:
-        absorbed["right_bias"] = before.right_bias - RIGHT @ gauge.right @ gauge.left_shift
+        absorbed["right_bias"] = (
+            before.right_bias - RIGHT @ gauge.right @ gauge.left_shift
+        )
     after = before.replace(**absorbed)
     assert largest_gap(before.predicts, before.scores(), after.scores()) > 1e-3
 
@@ -99,24 +128,38 @@ def test_no_gauge_moves_a_prediction(data: st.DataObject) -> None:
     if gauge.preserves_in(before) >= before.predicts:
         after = gauge.act(before)
         assert_equivalent(before, after, gauge)
-        assert (after.left.dtype, after.right.dtype) == (before.left.dtype, before.right.dtype)
-        assert (after.link, after.offset, after.roles) == (before.link, before.offset, before.roles)
+        assert (after.left.dtype, after.right.dtype) == (
+            before.left.dtype,
+            before.right.dtype,
+        )
+        assert (after.link, after.offset, after.roles) == (
+            before.link,
+            before.offset,
+            before.roles,
+        )
 
 
 @given(st.data())
 def test_free_biases_absorb_every_affine_gauge(data: st.DataObject) -> None:
-    before = data.draw(factor_models(links=st.just(Link.IDENTITY), biased=st.just(True)))
+    before = data.draw(
+        factor_models(links=st.just(Link.IDENTITY), biased=st.just(True))
+    )
     gauge = data.draw(gauges(before.rank)) @ data.draw(gauges(before.rank))
     assert gauge.preserves_in(before) >= Equivalence.SCORES
     assert_equivalent(before, gauge.act(before), gauge)
 
 
 @given(st.integers(2, 6), st.sampled_from([1e2, 1e5, 1e8, 1e12]), seeds())
-def test_inverses_cancel_at_any_condition(rank: int, condition: float, seed: int) -> None:
+def test_inverses_cancel_at_any_condition(
+    rank: int, condition: float, seed: int
+) -> None:
     gauge = GeneralLinear(rank, max_condition=condition).sample(rng=seed)
     both = gauge @ gauge.inverse()
     assert np.abs(both.left - np.eye(rank)).max() <= 8 * rank * EPS * condition
-    assert np.abs(both.left @ both.right.T - np.eye(rank)).max() <= 8 * rank * EPS * both.condition_number
+    assert (
+        np.abs(both.left @ both.right.T - np.eye(rank)).max()
+        <= 8 * rank * EPS * both.condition_number
+    )
 
 
 @given(st.data())
@@ -125,14 +168,21 @@ def test_inverses_undo_affine_gauges(data: st.DataObject) -> None:
     rank = data.draw(ranks())
     rng = np.random.default_rng(data.draw(seeds()))
     shifts = {side: rng.standard_normal(rank) for side in ("left", "right")}
-    gauge = Gauge.translation(rank, **shifts) @ GeneralLinear(rank, max_condition=5.0).sample(rng=rng)
+    gauge = Gauge.translation(rank, **shifts) @ GeneralLinear(
+        rank, max_condition=5.0
+    ).sample(rng=rng)
     before = FactorModel(
-        rng.standard_normal((4, rank)), rng.standard_normal((5, rank)), left_bias=[0] * 4, right_bias=[0] * 5
+        rng.standard_normal((4, rank)),
+        rng.standard_normal((5, rank)),
+        left_bias=[0] * 4,
+        right_bias=[0] * 5,
     )
     for there, back in ((gauge, gauge.inverse()), (gauge.inverse(), gauge)):
         after = back.act(there.act(before))
         for field in ("left", "right"):
-            np.testing.assert_allclose(getattr(after, field), getattr(before, field), rtol=0, atol=1e-11)
+            np.testing.assert_allclose(
+                getattr(after, field), getattr(before, field), rtol=0, atol=1e-11
+            )
         # One number, u · v of the second step, may stay behind: what the left biases lose the right ones gain.
         exchanged = back.left_shift @ back.right_shift
         np.testing.assert_allclose(after.left_bias, -exchanged, rtol=0, atol=1e-10)
@@ -148,14 +198,18 @@ def test_condition_number_against_exact_arithmetic(condition: float) -> None:
         eigenvalues = sorted(mp.eigsy(m.T * m, eigvals_only=True))
         exact = float(mp.sqrt(eigenvalues[-1] / eigenvalues[0]))
     # M is stored to eps, which moves its smallest singular value by eps·κ relatively.
-    assert gauge.condition_number == pytest.approx(exact, rel=16 * EPS * condition + 1e-14)
+    assert gauge.condition_number == pytest.approx(
+        exact, rel=16 * EPS * condition + 1e-14
+    )
     assert gauge.condition_number == pytest.approx(condition, rel=1e-12)
 
 
 def test_the_two_matrices_must_be_inverse() -> None:
     good = KINDS["linear"]
     for wrong in (good.right.T, 2 * good.right, good.right * (1 + 1e-9)):
-        with pytest.raises(InputError, match=r"^left · rightᵀ must be the identity; got an error of"):
+        with pytest.raises(
+            InputError, match=r"^left · rightᵀ must be the identity; got an error of"
+        ):
             Gauge(good.left, wrong)
     for singular in (np.zeros((2, 2)), np.diag([1.0, 0.0]), np.ones((2, 2))):
         with pytest.raises(InputError, match="must be the identity"):
@@ -164,9 +218,14 @@ def test_the_two_matrices_must_be_inverse() -> None:
         Gauge(np.diag([1.0, 1e-20]), np.diag([1.0, 4e19]))
 
 
-@pytest.mark.parametrize("matrix", [np.zeros((2, 2)), np.ones((2, 2)), [[1.0, 1.0], [1.0, 1.0 + 1e-16]]])
+@pytest.mark.parametrize(
+    "matrix", [np.zeros((2, 2)), np.ones((2, 2)), [[1.0, 1.0], [1.0, 1.0 + 1e-16]]]
+)
 def test_singular_matrices_are_refused(matrix: object) -> None:
-    with pytest.raises(InputError, match=r"^matrix must be invertible; got singular values from .+ to .+\.$"):
+    with pytest.raises(
+        InputError,
+        match=r"^matrix must be invertible; got singular values from .+ to .+\.$",
+    ):
         Gauge.linear(matrix)
 
 
@@ -179,14 +238,20 @@ BAD_MATRICES = [
 
 @pytest.mark.parametrize("bad", BAD_MATRICES, ids=str)
 def test_a_bad_matrix_is_one_sentence(bad: object) -> None:
-    for build in (Gauge.linear, lambda m: Gauge(m, np.eye(1)), lambda m: Gauge(np.eye(1), m)):
+    for build in (
+        Gauge.linear,
+        lambda m: Gauge(m, np.eye(1)),
+        lambda m: Gauge(np.eye(1), m),
+    ):
         with pytest.raises(InputError) as error:
             build(bad)
         assert SENTENCE.match(str(error.value)), error.value
 
 
 @pytest.mark.parametrize(
-    "bad", [["a"], [1j], [0.0, 1.0], [np.nan], [np.inf], [[1.0]], 1.0, [], [1e-310], None], ids=str
+    "bad",
+    [["a"], [1j], [0.0, 1.0], [np.nan], [np.inf], [[1.0]], 1.0, [], [1e-310], None],
+    ids=str,
 )
 def test_bad_scales_are_one_sentence(bad: object) -> None:
     with pytest.raises(InputError) as error:
@@ -194,7 +259,9 @@ def test_bad_scales_are_one_sentence(bad: object) -> None:
     assert SENTENCE.match(str(error.value)), error.value
 
 
-@pytest.mark.parametrize("bad", [["a", "b"], [1j, 0], [np.nan, 0], [1.0], 1.0, [[1.0, 2.0]]], ids=str)
+@pytest.mark.parametrize(
+    "bad", [["a", "b"], [1j, 0], [np.nan, 0], [1.0], 1.0, [[1.0, 2.0]]], ids=str
+)
 def test_bad_shifts_are_one_sentence(bad: object) -> None:
     for side in ("left", "right"):
         with pytest.raises(InputError, match=f"{side} shift of a gauge") as error:
@@ -214,13 +281,21 @@ def test_what_single_precision_cannot_hold_is_refused() -> None:
     """Not an infinity that the next check blames on a row of the caller's."""
     single = FactorModel.from_vectors(np.full((2, 2), 1e30, dtype=np.float32))
     gauge = Gauge.diagonal([1e-10, 1.0])
-    with pytest.raises(InputError, match=r"^moved factors must be within float32; got 1\.0e\+40; store the model"):
+    with pytest.raises(
+        InputError,
+        match=r"^moved factors must be within float32; got 1\.0e\+40; store the model",
+    ):
         gauge.act(single)
-    assert gauge.act(single.replace(right=single.right.astype(np.float64))).right[0, 0] == pytest.approx(1e40)
+    assert gauge.act(single.replace(right=single.right.astype(np.float64))).right[
+        0, 0
+    ] == pytest.approx(1e40)
 
 
 def test_levels_of_each_kind() -> None:
-    levels = {kind: (gauge.preserves.title, gauge.fixes_cosines) for kind, gauge in KINDS.items()}
+    levels = {
+        kind: (gauge.preserves.title, gauge.fixes_cosines)
+        for kind, gauge in KINDS.items()
+    }
     assert levels == {
         "rotation": ("cosines", True),
         "one scale": ("cosines", True),

@@ -15,11 +15,27 @@ from scipy import stats
 
 import embaudit.gauges
 from embaudit.errors import InputError
-from embaudit.gauges import Affine, Diagonal, Gauge, GaugeGroup, GeneralLinear, Orthogonal, Translation
+from embaudit.gauges import (
+    Affine,
+    Diagonal,
+    Gauge,
+    GaugeGroup,
+    GeneralLinear,
+    Orthogonal,
+    Translation,
+)
 from embaudit.gauges.group import random_rotation
 from embaudit.model import FactorModel
 from embaudit.model.equivalence import Equivalence
-from embaudit.testing import EPS, LAW, GaugeGroupContract, factor_models, gauge_groups, ranks, seeds
+from embaudit.testing import (
+    EPS,
+    LAW,
+    GaugeGroupContract,
+    factor_models,
+    gauge_groups,
+    ranks,
+    seeds,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,12 +57,18 @@ class TestOrthogonal(GaugeGroupContract):
 
 
 class TestTranslation(GaugeGroupContract):
-    groups = st.builds(Translation, ranks(), side=st.sampled_from(["left", "right"]), max_shift=SHIFTS)
+    groups = st.builds(
+        Translation, ranks(), side=st.sampled_from(["left", "right"]), max_shift=SHIFTS
+    )
 
 
 class TestAffine(GaugeGroupContract):
     groups = st.builds(
-        Affine, ranks(), side=st.sampled_from(["left", "right"]), max_condition=CONDITIONS, max_shift=SHIFTS
+        Affine,
+        ranks(),
+        side=st.sampled_from(["left", "right"]),
+        max_condition=CONDITIONS,
+        max_shift=SHIFTS,
     )
 
 
@@ -74,13 +96,17 @@ class TestPermutations(GaugeGroupContract):
 
 def shipped(kind: type[GaugeGroup] = GaugeGroup) -> Iterator[type[GaugeGroup]]:
     for child in kind.__subclasses__():
-        ours = child.__module__.startswith("embaudit.") and not inspect.isabstract(child)
+        ours = child.__module__.startswith("embaudit.") and not inspect.isabstract(
+            child
+        )
         yield from (child,) if ours else ()
         yield from shipped(child)
 
 
 def test_every_group_has_its_laws_and_its_strategy() -> None:
-    tested = {name.removeprefix("Test") for name in globals() if name.startswith("Test")}
+    tested = {
+        name.removeprefix("Test") for name in globals() if name.startswith("Test")
+    }
     drawn = set()
     given(gauge_groups(3))(lambda group: drawn.add(type(group)))()
     for kind in shipped():
@@ -115,21 +141,69 @@ def claim(value: object) -> property:
 
 LIES = [
     (Diagonal, {"fixes_cosines": claim(True)}, "cosines_stay_if_and_only_if_declared"),
-    (Orthogonal, {"fixes_cosines": claim(False)}, "cosines_stay_if_and_only_if_declared"),
-    (Diagonal, {"preserves": claim(Equivalence.COSINES)}, "preserves_is_the_strongest_level"),
-    (Diagonal, {"preserves": claim(Equivalence.COSINES)}, "what_is_not_preserved_is_refused"),
-    (Translation, {"preserves": claim(Equivalence.SCORES)}, "preserves_is_the_strongest_level"),
-    (Translation, {"preserves": claim(Equivalence.RANKINGS)}, "preserves_is_the_strongest_level"),
-    (Diagonal, {"is_group": claim(False)}, "is_group_tells_whether_composition_stays_inside"),
-    (Orthogonal, {"is_group": claim(False)}, "is_group_tells_whether_composition_stays_inside"),
+    (
+        Orthogonal,
+        {"fixes_cosines": claim(False)},
+        "cosines_stay_if_and_only_if_declared",
+    ),
+    (
+        Diagonal,
+        {"preserves": claim(Equivalence.COSINES)},
+        "preserves_is_the_strongest_level",
+    ),
+    (
+        Diagonal,
+        {"preserves": claim(Equivalence.COSINES)},
+        "what_is_not_preserved_is_refused",
+    ),
+    (
+        Translation,
+        {"preserves": claim(Equivalence.SCORES)},
+        "preserves_is_the_strongest_level",
+    ),
+    (
+        Translation,
+        {"preserves": claim(Equivalence.RANKINGS)},
+        "preserves_is_the_strongest_level",
+    ),
+    (
+        Diagonal,
+        {"is_group": claim(False)},
+        "is_group_tells_whether_composition_stays_inside",
+    ),
+    (
+        Orthogonal,
+        {"is_group": claim(False)},
+        "is_group_tells_whether_composition_stays_inside",
+    ),
     (Diagonal, {"has_inverses": claim(False)}, "inverse_belongs_and_undoes"),
     (Diagonal, {"sample": _sample_anything}, "samples_belong_and_follow_their_seed"),
     (Diagonal, {"contains": lambda self, gauge: True}, "another_rank_is_another_world"),
-    (Diagonal, {"contains": lambda self, gauge: True}, "inclusion_is_membership_of_all"),
-    (Diagonal, {"contains": lambda self, gauge: False}, "identity_belongs_and_changes_nothing"),
-    (Diagonal, {"contains": lambda self, gauge: bool((gauge.left <= 1).all())}, "inverse_belongs_and_undoes"),
-    (Orthogonal, {"includes": lambda self, other: True}, "inclusion_is_membership_of_all"),
-    (Orthogonal, {"includes": lambda self, other: False}, "inclusion_is_membership_of_all"),
+    (
+        Diagonal,
+        {"contains": lambda self, gauge: True},
+        "inclusion_is_membership_of_all",
+    ),
+    (
+        Diagonal,
+        {"contains": lambda self, gauge: False},
+        "identity_belongs_and_changes_nothing",
+    ),
+    (
+        Diagonal,
+        {"contains": lambda self, gauge: bool((gauge.left <= 1).all())},
+        "inverse_belongs_and_undoes",
+    ),
+    (
+        Orthogonal,
+        {"includes": lambda self, other: True},
+        "inclusion_is_membership_of_all",
+    ),
+    (
+        Orthogonal,
+        {"includes": lambda self, other: False},
+        "inclusion_is_membership_of_all",
+    ),
 ]
 
 
@@ -137,7 +211,9 @@ def caught(groups: st.SearchStrategy[GaugeGroup], law: str) -> bool:
     suite = type("Suite", (GaugeGroupContract,), {"groups": groups})()
     statement = getattr(GaugeGroupContract, f"test_{law}").hypothesis.inner_test
     # Many, for most models drawn are too coarse to show a small lie; the first that does ends the search.
-    quick = settings(LAW, phases=[Phase.generate], max_examples=300, derandomize=True)(given(st.data())(statement))
+    quick = settings(LAW, phases=[Phase.generate], max_examples=300, derandomize=True)(
+        given(st.data())(statement)
+    )
     try:
         quick(suite)
     except AssertionError:
@@ -148,7 +224,9 @@ def caught(groups: st.SearchStrategy[GaugeGroup], law: str) -> bool:
 
 
 @pytest.mark.parametrize(("kind", "claims", "law"), LIES)
-def test_a_lie_breaks_its_law(kind: type[GaugeGroup], claims: dict[str, object], law: str) -> None:
+def test_a_lie_breaks_its_law(
+    kind: type[GaugeGroup], claims: dict[str, object], law: str
+) -> None:
     assert caught(st.just(lie(kind, **claims)(3)), law)
 
 
@@ -161,12 +239,16 @@ def test_a_lie_breaks_its_law(kind: type[GaugeGroup], claims: dict[str, object],
         ({"sample": _sample_nothing}, "samples_spend_the_budget"),
     ],
 )
-def test_a_lie_about_a_budget_breaks_its_law(claims: dict[str, object], law: str) -> None:
+def test_a_lie_about_a_budget_breaks_its_law(
+    claims: dict[str, object], law: str
+) -> None:
     assert caught(st.just(lie(Diagonal, **claims)(3, max_condition=2.0)), law)
 
 
 @pytest.mark.parametrize("law", ["predictions_stay", "composition_is_acting_twice"])
-def test_a_gauge_that_acts_slightly_wrong_is_caught(law: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_gauge_that_acts_slightly_wrong_is_caught(
+    law: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The rounding bounds are tight enough to see an error in the eighth digit."""
     right = Gauge.act
 
@@ -186,18 +268,35 @@ def test_the_truth_breaks_no_law() -> None:
 # --- what the contract cannot know -------------------------------------------------------------------------------
 
 
-@given(st.sampled_from([Diagonal, GeneralLinear]), st.integers(2, 6), st.floats(1, 1e12), seeds())
-def test_samples_spend_any_budget_exactly(kind: type[Diagonal], rank: int, budget: float, seed: int) -> None:
+@given(
+    st.sampled_from([Diagonal, GeneralLinear]),
+    st.integers(2, 6),
+    st.floats(1, 1e12),
+    seeds(),
+)
+def test_samples_spend_any_budget_exactly(
+    kind: type[Diagonal], rank: int, budget: float, seed: int
+) -> None:
     group = kind(rank, max_condition=budget)
     gauge = group.sample(rng=seed)
     assert gauge.condition_number <= budget * (1 + 8 * rank * EPS)
     assert gauge.condition_number >= budget * (1 - 1e-12 * (1 + math.log(budget)))
     assert group.contains(gauge)
-    assert not kind(rank, max_condition=max(1.0, 0.999 * budget)).contains(gauge) or budget <= 1.0011
+    assert (
+        not kind(rank, max_condition=max(1.0, 0.999 * budget)).contains(gauge)
+        or budget <= 1.0011
+    )
 
 
-@given(st.integers(1, 6), st.just(0.0) | st.floats(1e-100, 1e100), st.sampled_from(["left", "right"]), seeds())
-def test_translations_spend_any_length_exactly(rank: int, length: float, side: str, seed: int) -> None:
+@given(
+    st.integers(1, 6),
+    st.just(0.0) | st.floats(1e-100, 1e100),
+    st.sampled_from(["left", "right"]),
+    seeds(),
+)
+def test_translations_spend_any_length_exactly(
+    rank: int, length: float, side: str, seed: int
+) -> None:
     group = Translation(rank, side=side, max_shift=length)
     gauge = group.sample(rng=seed)
     spent = np.linalg.norm(getattr(gauge, f"{side}_shift"))
@@ -205,24 +304,46 @@ def test_translations_spend_any_length_exactly(rank: int, length: float, side: s
     assert group.contains(gauge)
 
 
-@given(st.integers(1, 6), st.floats(1, 1e12), st.floats(1e-100, 1e100), st.sampled_from(["left", "right"]), seeds())
-def test_affine_gauges_spend_both_budgets(rank: int, budget: float, length: float, side: str, seed: int) -> None:
+@given(
+    st.integers(1, 6),
+    st.floats(1, 1e12),
+    st.floats(1e-100, 1e100),
+    st.sampled_from(["left", "right"]),
+    seeds(),
+)
+def test_affine_gauges_spend_both_budgets(
+    rank: int, budget: float, length: float, side: str, seed: int
+) -> None:
     group = Affine(rank, side=side, max_condition=budget, max_shift=length)
     gauge = group.sample(rng=seed)
     assert group.contains(gauge)
-    assert np.linalg.norm(group.shift_of(gauge)) == pytest.approx(length, rel=1e-9 + 64 * EPS * gauge.condition_number)
+    assert np.linalg.norm(group.shift_of(gauge)) == pytest.approx(
+        length, rel=1e-9 + 64 * EPS * gauge.condition_number
+    )
     if gauge.condition_number < 1e6:
-        assert not Affine(rank, side=side, max_condition=budget, max_shift=0.999 * length).contains(gauge)
+        assert not Affine(
+            rank, side=side, max_condition=budget, max_shift=0.999 * length
+        ).contains(gauge)
     if rank > 1 and budget > 1.002:
-        assert not Affine(rank, side=side, max_condition=0.999 * budget, max_shift=length).contains(gauge)
+        assert not Affine(
+            rank, side=side, max_condition=0.999 * budget, max_shift=length
+        ).contains(gauge)
 
 
-@given(gauge_groups(3) | st.builds(Translation, st.just(3), max_shift=st.just(0.0)), factor_models(3), seeds())
-def test_a_set_preserves_in_a_model_what_its_gauges_do(group: GaugeGroup, model: FactorModel, seed: int) -> None:
+@given(
+    gauge_groups(3) | st.builds(Translation, st.just(3), max_shift=st.just(0.0)),
+    factor_models(3),
+    seeds(),
+)
+def test_a_set_preserves_in_a_model_what_its_gauges_do(
+    group: GaugeGroup, model: FactorModel, seed: int
+) -> None:
     gauge = group.sample(rng=seed)
     assert group.preserves_in(model) <= gauge.preserves_in(model)
     # With κ = 1 and no length to keep, the draw is the identity, though other members scale all rows.
-    assert group.preserves_in(model) == gauge.preserves_in(model) or (gauge.is_isometry and not group.fixes_lengths)
+    assert group.preserves_in(model) == gauge.preserves_in(model) or (
+        gauge.is_isometry and not group.fixes_lengths
+    )
 
 
 def test_rotations_are_uniform() -> None:
@@ -231,11 +352,20 @@ def test_rotations_are_uniform() -> None:
     entries = np.array([random_rotation(4, rng)[0, 1] for _ in range(2000)])
     assert stats.kstest(entries**2, stats.beta(0.5, 1.5).cdf).pvalue > 0.01
     assert abs(np.mean(entries > 0) - 0.5) < 0.05
-    assert abs(np.mean([np.linalg.det(random_rotation(3, rng)) > 0 for _ in range(1000)]) - 0.5) < 0.06
+    assert (
+        abs(
+            np.mean([np.linalg.det(random_rotation(3, rng)) > 0 for _ in range(1000)])
+            - 0.5
+        )
+        < 0.06
+    )
 
 
 @pytest.mark.parametrize("budget", [0.5, -1, float("nan"), float("inf"), "2", 2j, [2]])
 @pytest.mark.parametrize("kind", [Affine, Diagonal, GeneralLinear])
 def test_conditions_are_numbers_from_1(kind: type[Diagonal], budget: object) -> None:
-    with pytest.raises(InputError, match=r"^max_condition must be a finite number >= 1; got .+; it is .*, such as"):
+    with pytest.raises(
+        InputError,
+        match=r"^max_condition must be a finite number >= 1; got .+; it is .*, such as",
+    ):
         kind(2, max_condition=budget)

@@ -41,21 +41,32 @@ def patched(call, at="solvers.svd", **sizes):
 def numbers(found):
     """Return the fields of a record, and of records in it, but pairs and lists."""
     fields = vars(found).items() if hasattr(found, "__dataclass_fields__") else ()
-    return {name: numbers(each) for name, each in fields if name not in ("pairs", "lists")} if fields else found
+    return (
+        {name: numbers(each) for name, each in fields if name not in ("pairs", "lists")}
+        if fields
+        else found
+    )
 
 
 def described(value):
     if isinstance(value, pd.DataFrame):
         value = value.to_dict("list")
     if isinstance(value, svd.TruncatedSVD):
-        value = [value.solver, value.singular_values, np.abs(value.right), value.residual < 1e-9]
+        value = [
+            value.solver,
+            value.singular_values,
+            np.abs(value.right),
+            value.residual < 1e-9,
+        ]
     return shown(value.toarray() if sp.issparse(value) else value)
 
 
 @as_locked
 @pytest.mark.parametrize("name", ["calls", "edges"])
 def test_calls(name):
-    names = {name: value for each in MODULES for name, value in vars(room(each)).items()}
+    names = {
+        name: value for each in MODULES for name, value in vars(room(each)).items()
+    }
     helpers = {
         "ea": ea,
         "np": np,
@@ -75,5 +86,7 @@ def test_calls(name):
         "HEAD": HEAD,
     }
     assert_expressions(
-        Path(__file__).with_name(f"{name}.txt"), names | helpers | {"draw": np.random.default_rng}, described
+        Path(__file__).with_name(f"{name}.txt"),
+        names | helpers | {"draw": np.random.default_rng},
+        described,
     )

@@ -13,7 +13,13 @@ from models import random_model
 from report.test_told import MODELS, PAIR
 
 import embaudit as ea
-from embaudit.canonical import at_exponent, canonical_form, pinned_test, quadratic_forms, seen_directions
+from embaudit.canonical import (
+    at_exponent,
+    canonical_form,
+    pinned_test,
+    quadratic_forms,
+    seen_directions,
+)
 from embaudit.canonical.balance import balanced_maps
 from embaudit.canonical.equivalents import canonical_models
 from embaudit.canonical.row_span import outside_shares, rows_space, span_basis
@@ -26,7 +32,9 @@ from embaudit.model.final_norm import FinalNorm
 
 def scaled(left=1, right=1, model=PAIR, **fields):
     sides = {"left": left, "right": right}
-    return model.replace(**{side: model.factors(side) * sides[side] for side in model.sides}, **fields)
+    return model.replace(
+        **{side: model.factors(side) * sides[side] for side in model.sides}, **fields
+    )
 
 
 FIRST, ONES = np.eye(4)[0], np.ones(40)
@@ -66,27 +74,66 @@ def shape(x):
     """Lengths and products of some rows, whatever their axes."""
     x = np.asarray(x[:], dtype=np.float64)
     first, second = (PAIRS % len(x)).T
-    return [x.shape, np.linalg.norm(x, axis=1), np.einsum("ij,ij->i", x[first], x[second])]
+    return [
+        x.shape,
+        np.linalg.norm(x, axis=1),
+        np.einsum("ij,ij->i", x[first], x[second]),
+    ]
 
 
-TOLD = "rank", "n_seen", "firm", "shifts_left", "is_full_rank", "leaves_alone", "left_centre", "right_centre"
-GIVEN = "name", "kind", "title", "condition_number", "shift", "amplification", "map_condition", "rank", "exponent"
+TOLD = (
+    "rank",
+    "n_seen",
+    "firm",
+    "shifts_left",
+    "is_full_rank",
+    "leaves_alone",
+    "left_centre",
+    "right_centre",
+)
+GIVEN = (
+    "name",
+    "kind",
+    "title",
+    "condition_number",
+    "shift",
+    "amplification",
+    "map_condition",
+    "rank",
+    "exponent",
+)
 
 
 def formed(model):
-    form, sides = canonical_form(model), [(side, model.factors(side)) for side in model.sides]
-    parts = {"form": [repr(form), form.singular_values, *(getattr(form, name) for name in TOLD)]}
+    form, sides = (
+        canonical_form(model),
+        [(side, model.factors(side)) for side in model.sides],
+    )
+    parts = {
+        "form": [
+            repr(form),
+            form.singular_values,
+            *(getattr(form, name) for name in TOLD),
+        ]
+    }
     for e in (0.0, 0.3, 1.0):
         made, gauge = at_exponent(model, e, form=form), form.gauge(e)
         maps = [] if form.leaves_alone else [form.left_map(e), form.right_map(e).T]
-        told = [made.objective, made.left_bias, made.right_bias, gauge and [gauge.condition_number, gauge.shifts]]
+        told = [
+            made.objective,
+            made.left_bias,
+            made.right_bias,
+            gauge and [gauge.condition_number, gauge.shifts],
+        ]
         rows = [made.scores(), *maps, *(form.view(x, side, e) for side, x in sides)]
         parts[f"at {e}"] = [plain(told), *map(shape, rows)]
     return parts | {"tolerance": form.resolution}
 
 
 def named(model):
-    found = [[getattr(made, name) for name in GIVEN] for made in canonical_models(model)]
+    found = [
+        [getattr(made, name) for name in GIVEN] for made in canonical_models(model)
+    ]
     for row, made in zip(found, canonical_models(model), strict=True):
         row += [made.shift_in(model), *map(made.called, ("right", "left", "cross"))]
         row += [shape(made.rows(model, "left")), shape(made.of(model).right)]
@@ -94,15 +141,32 @@ def named(model):
 
 
 def balanced(model):
-    found = filter(None, [balanced_maps(model, counted=counted) for counted in (False, True)])
-    return [[x.condition_number, *(shape(model.factors(side) @ x.linear[side]) for side in model.sides)] for x in found]
+    found = filter(
+        None, [balanced_maps(model, counted=counted) for counted in (False, True)]
+    )
+    return [
+        [
+            x.condition_number,
+            *(shape(model.factors(side) @ x.linear[side]) for side in model.sides),
+        ]
+        for x in found
+    ]
 
 
 def spanned(model):
-    sides, seen, basis = model.sides, seen_directions(model, model.free_shifts), span_basis(model, most=2)
-    spaces, x = [rows_space(model, s, t) for s in sides for t in ((), (s,))], [1e3 * model.factors(s) for s in sides]
+    sides, seen, basis = (
+        model.sides,
+        seen_directions(model, model.free_shifts),
+        span_basis(model, most=2),
+    )
+    spaces, x = (
+        [rows_space(model, s, t) for s in sides for t in ((), (s,))],
+        [1e3 * model.factors(s) for s in sides],
+    )
     held = [outside_shares(rows, np.eye(model.rank)[:, :2]) for rows in x]
-    projected = map(shape, [*(rows @ seen for rows in x), *(space @ space.T for space in spaces)])
+    projected = map(
+        shape, [*(rows @ seen for rows in x), *(space @ space.T for space in spaces)]
+    )
     return [*projected, held, basis is None or shape(x[-1] @ basis)]
 
 
@@ -151,19 +215,42 @@ UNIT = {
 
 def pinning(model, **options):
     found = pinned_test(model, **options)
-    numbers = [found.is_counted, found.largest, *map(found.moved_of, ("right", "cross"))]
-    return [found, found.explain(), repr(found), numbers, tried(lambda: shape(found.twin(model).right))]
+    numbers = [
+        found.is_counted,
+        found.largest,
+        *map(found.moved_of, ("right", "cross")),
+    ]
+    return [
+        found,
+        found.explain(),
+        repr(found),
+        numbers,
+        tried(lambda: shape(found.twin(model).right)),
+    ]
 
 
 def spans(model):
     """Dimensions of spans, what rounding adds to them, and what both sides hold or leave together."""
-    found, axes, sides = [], np.eye(model.rank), [model.factors(side) for side in model.sides]
+    found, axes, sides = (
+        [],
+        np.eye(model.rank),
+        [model.factors(side) for side in model.sides],
+    )
     both = [quadratic_forms.span_of(x, axes) for x in sides]
-    for span in (*both, *(quadratic_forms.span_of(x, axes, affine=True) for x in sides)):
-        found += [[span.rank, span.needed, span.clear, span.is_full, span.is_nearly_full], {"tolerance": span.rounding}]
+    for span in (
+        *both,
+        *(quadratic_forms.span_of(x, axes, affine=True) for x in sides),
+    ):
+        found += [
+            [span.rank, span.needed, span.clear, span.is_full, span.is_nearly_full],
+            {"tolerance": span.rounding},
+        ]
     if len(sides) == 2:
         form = quadratic_forms.shared_form(*both, model.rank)
-        found += [quadratic_forms.tangent(*both).shape, None if form is None else np.linalg.eigvalsh(form)]
+        found += [
+            quadratic_forms.tangent(*both).shape,
+            None if form is None else np.linalg.eigvalsh(form),
+        ]
         surely = {"tolerance": quadratic_forms.certified_stretch(*both, model.rank)}
         found += [quadratic_forms.cone_stretch(*sides, axes), surely]
     return found
@@ -171,8 +258,13 @@ def spans(model):
 
 @pytest.mark.parametrize("title", UNIT)
 def test_pinning_has_the_numbers_of_the_last_time(title, monkeypatch):
-    model, modules = UNIT[title], (quadratic_forms, import_module("embaudit.canonical.pinned"))
-    found = {str(most): tried(pinning, model, max_condition=most) for most in (1.0, 2.0)}
+    model, modules = (
+        UNIT[title],
+        (quadratic_forms, import_module("embaudit.canonical.pinned")),
+    )
+    found = {
+        str(most): tried(pinning, model, max_condition=most) for most in (1.0, 2.0)
+    }
     found["spans"] = tried(spans, model)
     for largest, shown in ((6, 10), (3, 6)):
         for module in modules:
@@ -192,16 +284,32 @@ def head(right=RIGHT, **fields):
 
 def ids(first=5, named=0):
     films = np.arange(20) + first
-    return {"right_ids": films, "left_ids": np.arange(24), "right_names": [f"film {film + named}" for film in films]}
+    return {
+        "right_ids": films,
+        "left_ids": np.arange(24),
+        "right_names": [f"film {film + named}" for film in films],
+    }
 
 
 OTHER, SHEAR = random_model(1, n=24, p=20, k=3), Gauge.linear(AXES + np.eye(3, k=1))
-VECTORS, TABLE = (ea.FactorModel.from_vectors(RIGHT, compared=by) for by in (None, "dot"))
-FLAT, WIDE, WIDER = scaled(PLANE, model=SMALL), *(random_model(seed, n=10, p=12, k=9) for seed in (0, 1))
+VECTORS, TABLE = (
+    ea.FactorModel.from_vectors(RIGHT, compared=by) for by in (None, "dot")
+)
+FLAT, WIDE, WIDER = (
+    scaled(PLANE, model=SMALL),
+    *(random_model(seed, n=10, p=12, k=9) for seed in (0, 1)),
+)
 NOISE, LAST, ROWS = 0.1 * OTHER.right, (np.arange(20) < 17)[:, None], np.arange(20)
 HALF, THIRD = SMALL.replace(right=RIGHT.astype("f2")), (RIGHT / [1, 2, 3]).astype("f2")
-NORMS = [FinalNorm("rms", [1.0, 1, 1]), FinalNorm("rms", [1.0, 2, 3]), FinalNorm("layer", [1.0, 2, 3], [0.5, 0, 1])]
-BOOKS, SHIFTED = {"roles": ("reader", "book")}, SMALL.replace(right=RIGHT + 2, left_bias=LEFT @ [-2, -2, -2])
+NORMS = [
+    FinalNorm("rms", [1.0, 1, 1]),
+    FinalNorm("rms", [1.0, 2, 3]),
+    FinalNorm("layer", [1.0, 2, 3], [0.5, 0, 1]),
+]
+BOOKS, SHIFTED = (
+    {"roles": ("reader", "book")},
+    SMALL.replace(right=RIGHT + 2, left_bias=LEFT @ [-2, -2, -2]),
+)
 LINKED = {link: SMALL.replace(link=link) for link in ("softmax", "ranking", "cosine")}
 CUT = SMALL.replace(left=LEFT[:, :2], right=RIGHT[:, :2])
 COMPARED = {
@@ -240,18 +348,44 @@ OPTIONS = {
     "by ids": {"by_row": False}, "other titles": {"partial": True}, "another seed": {"rng": 1},
     "cross": {"roles": ["cross"]},
 }  # fmt: skip
-LIMITS = {"kept": 1.0}, {"kept": 0}, {"kept": 1.1}, {"scores": -1.1}, {"predicted": 1}, {"x": 1}, [1], {"rows": 1}
-SIZES = {"COLUMNS": 7, "ROWS": 11, "SEARCHED": 5, "PARTNERS": 3, "PAIRS": 60, "HALVED": 90}
+LIMITS = (
+    {"kept": 1.0},
+    {"kept": 0},
+    {"kept": 1.1},
+    {"scores": -1.1},
+    {"predicted": 1},
+    {"x": 1},
+    [1],
+    {"rows": 1},
+)
+SIZES = {
+    "COLUMNS": 7,
+    "ROWS": 11,
+    "SEARCHED": 5,
+    "PARTNERS": 3,
+    "PAIRS": 60,
+    "HALVED": 90,
+}
 SIZES |= {"HALVINGS": 2, "MIN_PAIRS": 3}
 
 
 def compared(title, **options):
     found = ea.compare(*COMPARED[title], **options)
     names = "role", "match", "n_pairs", "cut_error"
-    sides = [[getattr(x, name) for name in names] + [x.to_frame().to_dict("list")] for x in found.changes.values()]
+    sides = [
+        [getattr(x, name) for name in names] + [x.to_frame().to_dict("list")]
+        for x in found.changes.values()
+    ]
     frames = found.to_frame(), found.moved_most(next(iter(found.changes)), 3)
     tables = [found.kept_by_side, *(frame.to_dict("list") for frame in frames)]
-    return [found, found.explain(), repr(found), *sides, *tables, *(tried(found.below, limits) for limits in LIMITS)]
+    return [
+        found,
+        found.explain(),
+        repr(found),
+        *sides,
+        *tables,
+        *(tried(found.below, limits) for limits in LIMITS),
+    ]
 
 
 @pytest.mark.parametrize("title", COMPARED)
@@ -265,13 +399,17 @@ def test_options_of_comparisons_have_the_numbers_of_the_last_time(title):
     assert_kept(KEPT / "compared with.json", title, found)
 
 
-@pytest.mark.parametrize("title", ["others", "a table", "norms", "a shear and noise", "by ids"])
+@pytest.mark.parametrize(
+    "title", ["others", "a table", "norms", "a shear and noise", "by ids"]
+)
 def test_comparisons_of_many_rows_have_the_numbers_of_the_last_time(title, monkeypatch):
     for name in ("agreement", "change", "compare", "rounded", "thresholds"):
         module = import_module(f"embaudit.comparison.{name}")
         for size in SIZES.keys() & vars(module).keys():
             monkeypatch.setattr(module, size, SIZES[size])
-    assert_kept(KEPT / "compared with.json", f"{title}, many rows", tried(compared, title))
+    assert_kept(
+        KEPT / "compared with.json", f"{title}, many rows", tried(compared, title)
+    )
 
 
 def test_what_is_told_of_rounding_is_that_of_the_last_time():
@@ -279,8 +417,15 @@ def test_what_is_told_of_rounding_is_that_of_the_last_time():
     founds = [ea.compare(*COMPARED[title]) for title in titles]
     for kinds in (("Q8_0", ""), ("", "Q8_0"), ("Q8_0", "Q6_K"), ("Q8_0", "Q8_0")):
         for far in ((0.0, 0.0, 1.0), (0.0, 0.9, 1.0), (0.0, 0.9, 3.0), (0.2, 1.9, 1.0)):
-            told += [replace(found, rounded=Rounded(kinds, *far)).statements[1:4] for found in founds]
-    assert_kept(KEPT / "compared with.json", "rounding", plain({str(row): each for row, each in enumerate(told)}))
+            told += [
+                replace(found, rounded=Rounded(kinds, *far)).statements[1:4]
+                for found in founds
+            ]
+    assert_kept(
+        KEPT / "compared with.json",
+        "rounding",
+        plain({str(row): each for row, each in enumerate(told)}),
+    )
 
 
 FITTED = {
@@ -292,15 +437,29 @@ FITTED = {
 
 
 @pytest.mark.parametrize("title", FITTED)
-@pytest.mark.parametrize("sides", [("left",), ("right",), ("left", "right")], ids="-".join)
+@pytest.mark.parametrize(
+    "sides", [("left",), ("right",), ("left", "right")], ids="-".join
+)
 def test_fits_have_the_numbers_of_the_last_time(title, sides):
     one, two = FITTED[title]
     rows = {side: (one.factors(side), two.factors(side)) for side in sides}
-    groups = [group for group in fits.GROUPS if group != "diagonal" or one.rank == two.rank]
-    some = [{side: (x[:n], y[:n]) for side, (x, y) in rows.items()} for n in range(1, 14)]
-    folds = [fits.whole(rows, groups), *fits.folds(rows, {side: np.random.default_rng(0) for side in sides}, groups)]
-    found = {"open": [str([fits.is_open(x, y) for x in some]) for y in ((), sides)], "groups": [x.group for x in folds]}
-    for group, shifts in ((group, shifts) for group in groups for shifts in ((), sides)):
+    groups = [
+        group for group in fits.GROUPS if group != "diagonal" or one.rank == two.rank
+    ]
+    some = [
+        {side: (x[:n], y[:n]) for side, (x, y) in rows.items()} for n in range(1, 14)
+    ]
+    folds = [
+        fits.whole(rows, groups),
+        *fits.folds(rows, {side: np.random.default_rng(0) for side in sides}, groups),
+    ]
+    found = {
+        "open": [str([fits.is_open(x, y) for x in some]) for y in ((), sides)],
+        "groups": [x.group for x in folds],
+    }
+    for group, shifts in (
+        (group, shifts) for group in groups for shifts in ((), sides)
+    ):
         fit = fits.fit_gauge(rows, group, shifts)
         left = [fits.unexplained(fit, side, rows) for side in sides]
         found[f"{group}, {shifts}"] = [*plain(fit).values(), fit.condition_number, left]

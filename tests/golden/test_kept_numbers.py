@@ -70,12 +70,18 @@ def ends(model):
 def fixed(model):
     """Cosines and lengths of what `fix` writes, whatever its axes."""
     x = ea.fix(model).vectors()
-    return {"lengths": np.linalg.norm(x, axis=1), "products": np.einsum("ij,ij->i", x[PAIRS[:, 0]], x[PAIRS[:, 1]])}
+    return {
+        "lengths": np.linalg.norm(x, axis=1),
+        "products": np.einsum("ij,ij->i", x[PAIRS[:, 0]], x[PAIRS[:, 1]]),
+    }
 
 
 def equal(model):
     made = equivalent_models(model, n_gauges=2, rng=np.random.default_rng(4))
-    return {one.name: [one.condition_number, one.of(model).cosines("right", PAIRS)] for one in made}
+    return {
+        one.name: [one.condition_number, one.of(model).cosines("right", PAIRS)]
+        for one in made
+    }
 
 
 CALLS = {
@@ -89,7 +95,9 @@ CALLS = {
     "leads": softmax.argmaxable,
     "halves": partial(softmax.shared_halves, pairs=PAIRS),
     "identified": lambda model: ea.identified_cosines(model, role="right", pairs=PAIRS),
-    "at exponents": lambda model: [at_exponent(model, t).cosines("right", PAIRS) for t in (0.2, 0.8)],
+    "at exponents": lambda model: [
+        at_exponent(model, t).cosines("right", PAIRS) for t in (0.2, 0.8)
+    ],
     "pair": lambda model: ea.explain_pair(model, 0, 1),
     "ranges": lambda model: ea.range_summary(model, shifts=[0.3], n_pairs=50, rng=1),
     **{
@@ -99,11 +107,19 @@ CALLS = {
         for name in ("axes", "maps", "shifts", "both")
     },
     "head": partial(ea.head_report, n_gauges=1, n_pairs=200),
-    "combinations": lambda model: softmax.label_combinations(model.take(right=np.arange(5))),
-    "moved": lambda model: ea.movement(model, at_exponent(model, 0.2), role="left", n_pairs=99),
+    "combinations": lambda model: softmax.label_combinations(
+        model.take(right=np.arange(5))
+    ),
+    "moved": lambda model: ea.movement(
+        model, at_exponent(model, 0.2), role="left", n_pairs=99
+    ),
     "ranged": lambda model: ea.cosine_range(model, bounded(4)["axes"], pairs=PAIRS),
-    "certified with shifts": lambda model: ea.certified_neighbours(model, n=3, group=bounded(4)["both"]),
-    "lists attacked": lambda model: ea.worst_gauge(model, bounded(4)["maps"], objective="neighbours", n_steps=3),
+    "certified with shifts": lambda model: ea.certified_neighbours(
+        model, n=3, group=bounded(4)["both"]
+    ),
+    "lists attacked": lambda model: ea.worst_gauge(
+        model, bounded(4)["maps"], objective="neighbours", n_steps=3
+    ),
 }
 
 DATA = ea.simulate_interactions(60, 25, 3, rng=0)
@@ -135,7 +151,11 @@ def plain(value):
         value = vars(value)
     match value:
         case dict():
-            return {str(key): plain(each) for key, each in value.items() if key not in UNLIKE}
+            return {
+                str(key): plain(each)
+                for key, each in value.items()
+                if key not in UNLIKE
+            }
         case frozenset():
             return plain(sorted(value))
         case list() | tuple() | np.ndarray():
@@ -152,25 +172,57 @@ def plain(value):
 
 def told(result):
     """Return the sentences of a result, and its numbers that are no part of its record."""
-    properties = inspect.getmembers(type(result), lambda member: isinstance(member, property | cached_property))
-    values = {name: getattr(result, name) for name, _ in properties if not name.startswith("_")}
+    properties = inspect.getmembers(
+        type(result), lambda member: isinstance(member, property | cached_property)
+    )
+    values = {
+        name: getattr(result, name)
+        for name, _ in properties
+        if not name.startswith("_")
+    }
     said = {"repr": repr(result), "explain": result.explain()}
-    return said | {name: value for name, value in values.items() if isinstance(value, int | float | np.ndarray)}
+    return said | {
+        name: value
+        for name, value in values.items()
+        if isinstance(value, int | float | np.ndarray)
+    }
 
 
 def differences(kept, found, path=""):
     """List where two plain values differ: numbers by more than rounding, all else at all."""
-    if isinstance(kept, dict | list) and type(kept) is type(found) and len(kept) == len(found):
+    if (
+        isinstance(kept, dict | list)
+        and type(kept) is type(found)
+        and len(kept) == len(found)
+    ):
         places = kept if isinstance(kept, dict) else range(len(kept))
         if isinstance(kept, list) or kept.keys() == found.keys():
-            return [line for key in places for line in differences(kept[key], found[key], f"{path}.{key}")]
-    if isinstance(kept, str) and isinstance(found, str) and NUMBER.sub("#", kept) == NUMBER.sub("#", found):
-        kept, found = ([float(x.replace(",", "")) for x in NUMBER.findall(text)] for text in (kept, found))
-        return [] if np.allclose(found, kept, rtol=0.002, atol=0.011) else [f"{path}: {kept} -> {found}"]
+            return [
+                line
+                for key in places
+                for line in differences(kept[key], found[key], f"{path}.{key}")
+            ]
+    if (
+        isinstance(kept, str)
+        and isinstance(found, str)
+        and NUMBER.sub("#", kept) == NUMBER.sub("#", found)
+    ):
+        kept, found = (
+            [float(x.replace(",", "")) for x in NUMBER.findall(text)]
+            for text in (kept, found)
+        )
+        return (
+            []
+            if np.allclose(found, kept, rtol=0.002, atol=0.011)
+            else [f"{path}: {kept} -> {found}"]
+        )
     numbers = isinstance(kept, float) and isinstance(found, int | float)
     noise = 0.0 if path.endswith("tolerance") else 1e-6 if ".drift." in path else 1e-7
     # `np.isclose` takes a tenth of these tests.
-    same = kept == found or (numbers and (abs(found - kept) <= noise + 2e-5 * abs(kept) or kept != kept != found))
+    same = kept == found or (
+        numbers
+        and (abs(found - kept) <= noise + 2e-5 * abs(kept) or kept != kept != found)
+    )
     return [] if same else [f"{path}: {kept} -> {found}"]
 
 
@@ -180,7 +232,10 @@ def assert_kept(path, title, found):
     kept = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     if ANEW:
         kept[title] = found
-        lines = [f"{json.dumps(key)}: {json.dumps(kept[key], separators=(',', ':'))}" for key in sorted(kept)]
+        lines = [
+            f"{json.dumps(key)}: {json.dumps(kept[key], separators=(',', ':'))}"
+            for key in sorted(kept)
+        ]
         path.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
     assert not differences(kept[title], found)
 
@@ -189,13 +244,23 @@ def assert_numbers(name, title, call):
     """Compare what a call returns, and the page of it, with what is kept of them."""
     try:
         values = plain(found := call())
-        values = values | {"told": plain(told(found))} if hasattr(found, "explain") else values
+        values = (
+            values | {"told": plain(told(found))}
+            if hasattr(found, "explain")
+            else values
+        )
     except (ea.InputError, ea.EquivalenceError) as error:
         values = found = str(error)
     assert_kept(KEPT / f"{name}.json", title, values)
     if isinstance(found, Result):
-        page = {key: plain(value) for key, value in vars(document(found)).items() if key not in ("glossary", "words")}
-        assert_kept(KEPT / "pages" / f"{name}.json", title, page | {"called": repr(found)})
+        page = {
+            key: plain(value)
+            for key, value in vars(document(found)).items()
+            if key not in ("glossary", "words")
+        }
+        assert_kept(
+            KEPT / "pages" / f"{name}.json", title, page | {"called": repr(found)}
+        )
 
 
 @pytest.mark.parametrize("name", CALLS)
@@ -205,15 +270,23 @@ def test_results_of_models_have_the_numbers_of_the_last_time(name, title):
 
 
 @pytest.mark.parametrize("name", ["audit", "twins", "levels", "evaluate", "certified"])
-@pytest.mark.parametrize("title", ["with counts", "a head", "a head with inputs", "vectors"])
-def test_results_of_large_models_have_the_numbers_of_the_last_time(name, title, monkeypatch):
-    modules = [import_module(each.name) for each in walk_packages(ea.__path__, "embaudit.")]
+@pytest.mark.parametrize(
+    "title", ["with counts", "a head", "a head with inputs", "vectors"]
+)
+def test_results_of_large_models_have_the_numbers_of_the_last_time(
+    name, title, monkeypatch
+):
+    modules = [
+        import_module(each.name) for each in walk_packages(ea.__path__, "embaudit.")
+    ]
     for module in modules:
         for size in LARGE.keys() & vars(module).keys():
             monkeypatch.setattr(module, size, LARGE[size])
     model = MODELS[title]
     rows = {side: model.factors(side).astype(np.float32) for side in model.sides}
-    assert_numbers(f"{name} of many", title, partial(CALLS[name], model.replace(**rows)))
+    assert_numbers(
+        f"{name} of many", title, partial(CALLS[name], model.replace(**rows))
+    )
 
 
 @pytest.mark.parametrize("title", CHANGES)
@@ -222,7 +295,12 @@ def test_changes_have_the_numbers_of_the_last_time(title):
     assert_numbers("compare", title, lambda: ea.compare(before, after))
     if title not in ("fewer rows", "rows in another order", "two rows"):
         assert_numbers(
-            "drift", title, lambda: [ea.drift(before, after, condition_number=9.0), ea.movement(before, after)]
+            "drift",
+            title,
+            lambda: [
+                ea.drift(before, after, condition_number=9.0),
+                ea.movement(before, after),
+            ],
         )
 
 

@@ -16,7 +16,17 @@ from embaudit.linalg.pair_changes import PairChanges
 from embaudit.linalg.pairs import cosine_matrix
 from embaudit.ranges import condition_to_reach, shift_to_reach
 
-PLAIN = np.array([[1, 2, 3], [1, 2, 3.5], [-2, 1, 0.5], [0.3, 0.2, -4], [2, 4, 6.6], [-3, -1, -2], [1, -1, 1]])
+PLAIN = np.array(
+    [
+        [1, 2, 3],
+        [1, 2, 3.5],
+        [-2, 1, 0.5],
+        [0.3, 0.2, -4],
+        [2, 4, 6.6],
+        [-3, -1, -2],
+        [1, -1, 1],
+    ]
+)
 ODD = {
     "in three dimensions": np.array([
         [1, 2, 3], [2, 4, 6], [-1, -2, -3], [1, 0, 0], [0, 0.5, 0], [0, 0, 0], [3, -1, 2], [1e-90, 2e-90, 0],
@@ -52,12 +62,25 @@ def ranged(rows):
             except ea.EquivalenceError as error:
                 found[f"{group}, {role}"] = str(error)
                 continue
-            ends = {"lower": range_.lower, "upper": range_.upper, "at the lower": range_.lower_attained}
+            ends = {
+                "lower": range_.lower,
+                "upper": range_.upper,
+                "at the lower": range_.lower_attained,
+            }
             ends |= {"at the upper": range_.upper_attained}
-            ends = {name: np.reshape(value, (len(rows), -1)) for name, value in ends.items()}
+            ends = {
+                name: np.reshape(value, (len(rows), -1)) for name, value in ends.items()
+            }
             # Whether a shift just as long as a row takes it to the origin is a matter of rounding.
-            ends["reached"] = "" if getattr(group, "max_shift", 0) == 1 else reached(range_, len(rows) + 3)
-            found[f"{group}, {role}"] = ends | {"told": range_.explain(), "repr": repr(range_)}
+            ends["reached"] = (
+                ""
+                if getattr(group, "max_shift", 0) == 1
+                else reached(range_, len(rows) + 3)
+            )
+            found[f"{group}, {role}"] = ends | {
+                "told": range_.explain(),
+                "repr": repr(range_),
+            }
     return found
 
 
@@ -72,14 +95,32 @@ def reached(range_, place):
 
 def listed(rows):
     """Lists of neighbours, found in one step and in two, cut, among those that stand for others, and certified."""
-    lists, first, directed = neighbours(rows, 3), np.arange(len(rows)), np.flatnonzero(rows.any(axis=1))
+    lists, first, directed = (
+        neighbours(rows, 3),
+        np.arange(len(rows)),
+        np.flatnonzero(rows.any(axis=1)),
+    )
     first[directed] = directed[duplicate_representatives(rows, directed)]
-    few, turned = neighbours(rows, 2, rows=[0, 2]), neighbours(rows @ np.triu(np.ones((rows.shape[1],) * 2)), 3)
-    some = lists, few, lists.first(2), lists.of(np.array([2, 0])), turned, lists.among(first, 1)
+    few, turned = (
+        neighbours(rows, 2, rows=[0, 2]),
+        neighbours(rows @ np.triu(np.ones((rows.shape[1],) * 2)), 3),
+    )
+    some = (
+        lists,
+        few,
+        lists.first(2),
+        lists.of(np.array([2, 0])),
+        turned,
+        lists.among(first, 1),
+    )
     best, settled = two_stage_topk(rows, np.arange(len(rows)), 2, spare=1)
     model = ea.FactorModel.from_softmax(rows)
-    shifts = [Translation(rows.shape[1], max_shift=most) for most in (None, 0.1, 1.0, 1.9)]
-    certified = [ea.certified_neighbours(model, n=2, group=group) for group in (None, *shifts)]
+    shifts = [
+        Translation(rows.shape[1], max_shift=most) for most in (None, 0.1, 1.0, 1.9)
+    ]
+    certified = [
+        ea.certified_neighbours(model, n=2, group=group) for group in (None, *shifts)
+    ]
     return {
         "lists": [[each.rows, each.cosines, each.runner_up, each.tied] for each in some],
         "first": first, "kept": lists.kept_in(turned, tie=0.05),
@@ -92,9 +133,22 @@ def listed(rows):
 def changed():
     """How far the cosines of pairs move, with intervals, for a sample of any size."""
     before = cosine_matrix(PLAIN)[np.triu_indices(7, 1)]
-    some = {size: PairChanges(before[:size], np.round(before**3, 3)[:size], 21) for size in (2, 9, 21)}
-    names = ("mean_abs", "mean_abs_interval", "max_abs", "sign_flips", "spearman", "quantiles", "intervals")
-    return {size: [getattr(each, name) for name in names] for size, each in some.items()}
+    some = {
+        size: PairChanges(before[:size], np.round(before**3, 3)[:size], 21)
+        for size in (2, 9, 21)
+    }
+    names = (
+        "mean_abs",
+        "mean_abs_interval",
+        "max_abs",
+        "sign_flips",
+        "spearman",
+        "quantiles",
+        "intervals",
+    )
+    return {
+        size: [getattr(each, name) for name in names] for size, each in some.items()
+    }
 
 
 NETS = {"ranged": ranged, "listed": listed}
@@ -109,8 +163,17 @@ def test_odd_rows_have_the_numbers_of_the_last_time(name, title):
 ARRAYS = {
     "changed": changed,
     "reaching": lambda: {
-        "condition": [condition_to_reach(a, b) for a in (-1, -0.3, 0, 0.9, 1) for b in (-1, -0.2, 0, 0.5, 1)],
-        "shift": [shift_to_reach(a, b, c) for a in PLAIN for b in PLAIN[2:5] for c in (-1, -0.5, 0, 0.7, 1)],
+        "condition": [
+            condition_to_reach(a, b)
+            for a in (-1, -0.3, 0, 0.9, 1)
+            for b in (-1, -0.2, 0, 0.5, 1)
+        ],
+        "shift": [
+            shift_to_reach(a, b, c)
+            for a in PLAIN
+            for b in PLAIN[2:5]
+            for c in (-1, -0.5, 0, 0.7, 1)
+        ],
     },
 }
 

@@ -13,7 +13,9 @@ import pytest
 from embaudit.io import read_interactions
 
 DATA = Path(__file__).parents[2] / "data"
-SUMS = dict(line.split("  ")[::-1] for line in (DATA / "SHA256SUMS").read_text().splitlines())
+SUMS = dict(
+    line.split("  ")[::-1] for line in (DATA / "SHA256SUMS").read_text().splitlines()
+)
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +34,11 @@ def test_files_are_as_they_were_made(name):
 
 
 def test_every_file_has_a_checksum_and_a_line_in_the_readme():
-    files = {path.relative_to(DATA).as_posix() for path in DATA.glob("*/*") if "__pycache__" not in path.parts}
+    files = {
+        path.relative_to(DATA).as_posix()
+        for path in DATA.glob("*/*")
+        if "__pycache__" not in path.parts
+    }
     assert files == set(SUMS)
     readme = (DATA / "README.md").read_text()
     for name in files:
@@ -43,7 +49,9 @@ def test_tables_can_be_made_again(make):
     again = make.heads() | make.interactions()
     for name, content in again.items():
         assert hashlib.sha256(content).hexdigest() == SUMS[name], name
-    assert set(SUMS) - set(again) == {name for name in SUMS if name.startswith("figures/")}
+    assert set(SUMS) - set(again) == {
+        name for name in SUMS if name.startswith("figures/")
+    }
 
 
 def test_interactions_can_be_read_and_their_clusters_are_known():
@@ -52,4 +60,6 @@ def test_interactions_can_be_read_and_their_clusters_are_known():
     assert read.matrix.shape == (300, 60)
     assert len(items) == 60
     assert items["cluster"].nunique() == 3
-    np.testing.assert_allclose(items.groupby("cluster")["popularity"].sum(), 1, atol=1e-4)
+    np.testing.assert_allclose(
+        items.groupby("cluster")["popularity"].sum(), 1, atol=1e-4
+    )

@@ -23,8 +23,14 @@ def blocks(kind):
 
 
 STEPS = yaml.safe_load(*blocks("yaml"))["jobs"]["gate"]["steps"]
-FIRST, ACCEPT = (shlex.split(block.removeprefix("$ embaudit ")) for block in blocks("console"))
-COMMANDS = [shlex.split(step["run"]) for step in STEPS if step.get("run", "").startswith("embaudit ")]
+FIRST, ACCEPT = (
+    shlex.split(block.removeprefix("$ embaudit ")) for block in blocks("console")
+)
+COMMANDS = [
+    shlex.split(step["run"])
+    for step in STEPS
+    if step.get("run", "").startswith("embaudit ")
+]
 
 
 def trained(seed, *, zero=()):
@@ -33,7 +39,9 @@ def trained(seed, *, zero=()):
     users, items = draw.standard_normal((30, 4)), draw.standard_normal((20, 4))
     items = items + 1e-3 * noise.standard_normal(items.shape)
     items[list(zero)] = 0
-    return FactorModel.from_user_item(users, items, user_ids=np.arange(30), item_ids=np.arange(20))
+    return FactorModel.from_user_item(
+        users, items, user_ids=np.arange(30), item_ids=np.arange(20)
+    )
 
 
 @pytest.fixture
@@ -47,14 +55,35 @@ def project(embaudit, without_attacks):
 
 
 def test_the_recipe_asks_for_all_three_and_shows_what_they_write():
-    assert [words[:2] for words in COMMANDS] == [["embaudit", name] for name in ("audit", "compare", "verify")]
-    assert COMMANDS[0][2:7] == ["today.npz", "--fail-on", "issue", "--baseline", FIRST[3]]
-    kept = next(step["with"]["path"].split() for step in STEPS if "upload-artifact" in step.get("uses", ""))
-    told = next(step["with"]["sarif_file"] for step in STEPS if "upload-sarif" in step.get("uses", ""))
+    assert [words[:2] for words in COMMANDS] == [
+        ["embaudit", name] for name in ("audit", "compare", "verify")
+    ]
+    assert COMMANDS[0][2:7] == [
+        "today.npz",
+        "--fail-on",
+        "issue",
+        "--baseline",
+        FIRST[3],
+    ]
+    kept = next(
+        step["with"]["path"].split()
+        for step in STEPS
+        if "upload-artifact" in step.get("uses", "")
+    )
+    told = next(
+        step["with"]["sarif_file"]
+        for step in STEPS
+        if "upload-sarif" in step.get("uses", "")
+    )
     written = {word for words in COMMANDS for word in words[2:]}
     assert {*kept, told} <= written
     # What shows a failure must run after one.
-    after = STEPS[1 + next(i for i, step in enumerate(STEPS) if "--fail-on" in step.get("run", "")) :]
+    after = STEPS[
+        1
+        + next(
+            i for i, step in enumerate(STEPS) if "--fail-on" in step.get("run", "")
+        ) :
+    ]
     assert {step["if"] for step in after} == {"${{ !cancelled() }}"}
 
 
@@ -62,14 +91,19 @@ def test_a_night_without_news_passes(project):
     save(trained(2), "today.npz")
     audit, compare, verify = project()
     assert (audit.code, compare.code, verify.code) == (0, 0, 0)
-    assert audit.out.splitlines()[-1] == "gate: passes; not counted: EMB101 items (issue, known)"
+    assert (
+        audit.out.splitlines()[-1]
+        == "gate: passes; not counted: EMB101 items (issue, known)"
+    )
     assert "gate: passes; not counted: EMB101 items (issue, known)" in RECIPE
     assert ET.fromstring(Path("today.xml").read_text()).get("failures") == "0"
     assert json.loads(Path("change.json").read_text())["changes"]
     assert verify.out.startswith("All agrees: ")
 
 
-def test_rows_left_at_zero_stop_the_release_until_somebody_accepts_them(project, embaudit):
+def test_rows_left_at_zero_stop_the_release_until_somebody_accepts_them(
+    project, embaudit
+):
     save(trained(2, zero=[3, 4]), "today.npz")
     audit, compare, verify = project()
     assert (audit.code, compare.code, verify.code) == (1, 1, 0)

@@ -28,7 +28,9 @@ def executed(name: str, data: str = "no such folder") -> nbformat.NotebookNode:
         patch.setenv("CHECKPOINT", data)
         # The kernel shows its figures in the notebook unless it is told otherwise.
         patch.delenv("MPLBACKEND", raising=False)
-        NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(FOLDER)}}).execute()
+        NotebookClient(
+            notebook, timeout=300, resources={"metadata": {"path": str(FOLDER)}}
+        ).execute()
     return notebook
 
 
@@ -37,12 +39,21 @@ def texts(notebook: nbformat.NotebookNode) -> list[str]:
     shown = []
     for cell in notebook.cells:
         outputs = cell.get("outputs", [])
-        shown.append("".join(o.get("text", "") or o.get("data", {}).get("text/plain", "") for o in outputs))
+        shown.append(
+            "".join(
+                o.get("text", "") or o.get("data", {}).get("text/plain", "")
+                for o in outputs
+            )
+        )
     return shown
 
 
 def tagged(notebook: nbformat.NotebookNode, tag: str) -> str:
-    cells = [i for i, cell in enumerate(notebook.cells) if tag in cell.metadata.get("tags", [])]
+    cells = [
+        i
+        for i, cell in enumerate(notebook.cells)
+        if tag in cell.metadata.get("tags", [])
+    ]
     return texts(notebook)[cells[0]]
 
 
@@ -61,7 +72,9 @@ def test_outputs_in_the_repository_are_those_of_a_fresh_run(name):
         assert NUMBER.sub("#", before).split() == NUMBER.sub("#", after).split()
         # Training amplifies the last digit of a processor's arithmetic; everything else is reproducible.
         rounding = 0.1 if name == TRAINED else 2e-3
-        np.testing.assert_allclose(numbers(after), numbers(before), rtol=1e-3, atol=rounding)
+        np.testing.assert_allclose(
+            numbers(after), numbers(before), rtol=1e-3, atol=rounding
+        )
 
 
 @pytest.mark.parametrize("name", OURS)
@@ -70,21 +83,34 @@ def test_a_notebook_is_a_story_with_pictures_and_no_traces(name):
     kinds = [cell.cell_type for cell in notebook.cells]
     assert kinds[0] == kinds[-1] == "markdown"
     assert kinds.count("markdown") >= 6
-    assert "To run it: `make demo` sets everything up, then " in notebook.cells[0].source
+    assert (
+        "To run it: `make demo` sets everything up, then " in notebook.cells[0].source
+    )
     outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
-    assert not [output for output in outputs if output.output_type == "error" or output.get("name") == "stderr"]
+    assert not [
+        output
+        for output in outputs
+        if output.output_type == "error" or output.get("name") == "stderr"
+    ]
     images = [output for output in outputs if "image/png" in output.get("data", {})]
     assert images or name.startswith("04")
     source = (FOLDER / f"{name}.ipynb").read_text()
-    assert not re.search(r"/(home|tmp|root|Users)/|\._(?!_)\w", "".join(c.source for c in notebook.cells))
+    assert not re.search(
+        r"/(home|tmp|root|Users)/|\._(?!_)\w", "".join(c.source for c in notebook.cells)
+    )
     assert len(source) < 2_000_000
 
 
 def test_01_shows_equal_predictions_and_other_cosines():
     notebook = executed("01_netflix_figure")
     shown = texts(notebook)
-    assert any("All 1,200,000 predictions are the same, but for rounding." in text for text in shown)
-    pair = re.search(r"cosine (-?\d\.\d+) in one, (-?\d\.\d+) in the other", "".join(shown))
+    assert any(
+        "All 1,200,000 predictions are the same, but for rounding." in text
+        for text in shown
+    )
+    pair = re.search(
+        r"cosine (-?\d\.\d+) in one, (-?\d\.\d+) in the other", "".join(shown)
+    )
     assert abs(float(pair[1]) - float(pair[2])) > 0.1
     assert tagged(notebook, "full_rank").count("True") == 3
     remedies = tagged(notebook, "remedies")
@@ -98,7 +124,9 @@ def check_audit(notebook):
     evidence = tagged(notebook, "evidence")
     assert "False" not in evidence
     assert evidence.count("True") >= 10
-    kept = re.search(r"by cosine (\d+) stay, by prediction cosine (\d+)", tagged(notebook, "check"))
+    kept = re.search(
+        r"by cosine (\d+) stay, by prediction cosine (\d+)", tagged(notebook, "check")
+    )
     assert int(kept[1]) < 10 == int(kept[2])
 
 
@@ -109,7 +137,9 @@ def test_04_finds_that_cosines_are_not_identified_and_what_is():
 
 
 def test_04_audits_real_ratings_too(shared_data):
-    notebook = executed("04_audit_your_recommender", str(shared_data("ml-latest-small")))
+    notebook = executed(
+        "04_audit_your_recommender", str(shared_data("ml-latest-small"))
+    )
     shown = "".join(texts(notebook))
     assert "cluster" not in shown
     assert re.search(r"\(\d{4}\)", shown), "titles of films bear their year"
@@ -121,10 +151,20 @@ def test_06_gives_one_model_two_neighbourhoods(shared_data):
     assert tagged(notebook, "same").count("the same: True") == 3
     stored, folded, _ = (nearest_to(notebook, form) for form in range(3))
     assert stored[0] == "cat"
-    assert [token for token in folded if token.endswith("s")] == ["rivers", "queens", "tables", "dogs"]
-    assert "EMB307 (issue): folding in the norm changes 95 % of nearest labels" in tagged(notebook, "findings")
+    assert [token for token in folded if token.endswith("s")] == [
+        "rivers",
+        "queens",
+        "tables",
+        "dogs",
+    ]
+    assert (
+        "EMB307 (issue): folding in the norm changes 95 % of nearest labels"
+        in tagged(notebook, "findings")
+    )
     by_rows, by_logits = (
-        re.findall(rf", {kind} ([-+.\d]+)", tagged(notebook, "logits").replace(":", ","))
+        re.findall(
+            rf", {kind} ([-+.\d]+)", tagged(notebook, "logits").replace(":", ",")
+        )
         for kind in ("cosine", "logit cosine")
     )
     assert len(set(by_rows)) == 3

@@ -40,15 +40,25 @@ def without_source(found):
 @pytest.mark.parametrize("name", TAKERS)
 def test_models_paths_and_objects_are_taken_alike(name, path):
     trained = imitation(
-        "implicit.cpu.als.AlternatingLeastSquares", user_factors=LEFT, item_factors=RIGHT, factors=LEFT.shape[1]
+        "implicit.cpu.als.AlternatingLeastSquares",
+        user_factors=LEFT,
+        item_factors=RIGHT,
+        factors=LEFT.shape[1],
     )
-    wanted, *others = (without_source(TAKERS[name](given)) for given in (MODEL, path, str(path), trained))
+    wanted, *others = (
+        without_source(TAKERS[name](given))
+        for given in (MODEL, path, str(path), trained)
+    )
     assert all(other == wanted for other in others)
 
 
 def random_functions():
     names = [name for name in dir(ea) if inspect.isfunction(getattr(ea, name))]
-    return [name for name in names if "rng" in inspect.signature(getattr(ea, name)).parameters]
+    return [
+        name
+        for name in names
+        if "rng" in inspect.signature(getattr(ea, name)).parameters
+    ]
 
 
 def test_every_source_of_randomness_has_one_default():
@@ -104,10 +114,15 @@ SAMPLES = {name: partial(drawn, getattr(ea.gauges, name)(3)) for name in GROUPS}
 def test_a_seed_and_its_generator_give_the_same_and_bad_ones_a_sentence(name):
     run = (RANDOM | SAMPLES)[name]
     if name != "audit":
-        assert str(run(3)) == str(run(np.random.default_rng(3))), "a generator starts where its seed does"
+        assert str(run(3)) == str(run(np.random.default_rng(3))), (
+            "a generator starts where its seed does"
+        )
     assert str(run(np.random.default_rng(3))) == str(run(np.random.default_rng(3)))
     for bad in (-1, 0.5, "x", True):
-        with pytest.raises(ea.InputError, match="rng must be a numpy Generator, an integer >= 0 or None; got"):
+        with pytest.raises(
+            ea.InputError,
+            match="rng must be a numpy Generator, an integer >= 0 or None; got",
+        ):
             run(bad)
 
 
@@ -118,16 +133,26 @@ def test_an_audit_by_a_generator_can_be_had_again_by_the_seed_it_notes():
 
 
 SIDES = {
-    "audit": lambda role: ea.audit(MODEL, roles=[role], n_gauges=1, n_pairs=100).to_dict()["movement"],
-    "certified_neighbours": lambda role: ea.certified_neighbours(MODEL, role=role).radii,
+    "audit": lambda role: ea.audit(
+        MODEL, roles=[role], n_gauges=1, n_pairs=100
+    ).to_dict()["movement"],
+    "certified_neighbours": lambda role: (
+        ea.certified_neighbours(MODEL, role=role).radii
+    ),
     "compare": lambda role: ea.compare(MODEL, MODEL, roles=[role]).to_dict(),
-    "evaluate_similarities": lambda role: ea.evaluate_similarities(MODEL, TRUTH, role=role).to_frame().to_numpy(),
+    "evaluate_similarities": lambda role: (
+        ea.evaluate_similarities(MODEL, TRUTH, role=role).to_frame().to_numpy()
+    ),
     "explain_pair": lambda role: ea.explain_pair(MODEL, 0, 1, role=role).contributions,
     "fix": lambda role: ea.fix(MODEL, role=role).vectors(),
     "identified_cosines": lambda role: ea.identified_cosines(MODEL, role=role),
     "identified_factors": lambda role: ea.identified_factors(MODEL, role),
-    "plot_heatmap": lambda role: ea.plot_heatmap(MODEL, axes(), role=role).frame().to_numpy(),
-    "plot_prediction_cosines": lambda role: ea.plot_prediction_cosines(MODEL, axes(), role=role).frame().to_numpy(),
+    "plot_heatmap": lambda role: (
+        ea.plot_heatmap(MODEL, axes(), role=role).frame().to_numpy()
+    ),
+    "plot_prediction_cosines": lambda role: (
+        ea.plot_prediction_cosines(MODEL, axes(), role=role).frame().to_numpy()
+    ),
     "levels": lambda role: ea.levels(MODEL, role=role).to_dict(),
     "side": lambda role: MODEL.side(role).labels,
     "twins": lambda role: ea.twins(MODEL, role=role).to_dict(),
@@ -139,7 +164,9 @@ PAIRS = {
     "cosines": lambda role: MODEL.cosines(role),
     "movement": lambda role: ea.movement(MODEL, MODEL, role=role).to_dict(),
     "range_summary": lambda role: ea.range_summary(MODEL, role=role, n_pairs=9),
-    "worst_gauge": lambda role: ea.worst_gauge(MODEL, GROUP, role=role, n_pairs=20, n_steps=2).achieved,
+    "worst_gauge": lambda role: (
+        ea.worst_gauge(MODEL, GROUP, role=role, n_pairs=20, n_steps=2).achieved
+    ),
 }
 
 
@@ -147,10 +174,16 @@ PAIRS = {
 @pytest.mark.parametrize("factor", [1e150, 1e-150])
 def test_rows_whose_products_overflow_or_vanish_are_refused(name, factor, monkeypatch):
     long = RIGHT * factor
-    for model in (MODEL.replace(left=LEFT * factor), *[ea.FactorModel.from_vectors(long)] * (name in ONE_SIDE)):
+    for model in (
+        MODEL.replace(left=LEFT * factor),
+        *[ea.FactorModel.from_vectors(long)] * (name in ONE_SIDE),
+    ):
         monkeypatch.setitem(globals(), "MODEL", model)
         monkeypatch.setitem(globals(), "HEAD", ea.FactorModel.from_softmax(long))
-        with pytest.raises(ea.InputError, match=r"^the longest of the \w+ factors must be between 1e-100 and 1e\+100"):
+        with pytest.raises(
+            ea.InputError,
+            match=r"^the longest of the \w+ factors must be between 1e-100 and 1e\+100",
+        ):
             SIDES[name]("right") if name in SIDES else RANDOM[name](3)
 
 
@@ -161,23 +194,38 @@ def shown(value):
 @pytest.mark.parametrize("name", SIDES | PAIRS)
 def test_a_side_may_be_called_what_people_call_it(name):
     run = (SIDES | PAIRS)[name]
-    assert shown(run("right")) == shown(run("item")) == shown(run("items")) == shown(run("item-item"))
+    assert (
+        shown(run("right"))
+        == shown(run("item"))
+        == shown(run("items"))
+        == shown(run("item-item"))
+    )
     for bad in ("movie", "item-user", None if name != "fix" else 3, 7):
-        with pytest.raises(ea.InputError, match=r"^role must be one of \"left\" \(user\), .*, \"cross\""):
+        with pytest.raises(
+            ea.InputError,
+            match=r"^role must be one of \"left\" \(user\), .*, \"cross\"",
+        ):
             run(bad)
 
 
 @pytest.mark.parametrize("name", [name for name in SIDES if name != "audit"])
 def test_where_one_side_is_asked_for_pairs_of_both_are_refused(name):
     for role in ("cross", "user-item"):
-        with pytest.raises(ea.InputError, match=rf"^role must be one of \"left\" \(.*\); got '{role}'\.$"):
+        with pytest.raises(
+            ea.InputError,
+            match=rf"^role must be one of \"left\" \(.*\); got '{role}'\.$",
+        ):
             SIDES[name](role)
 
 
 OF_PAIRS = {
-    "cosine_range": lambda role, pairs: ea.cosine_range(MODEL, GROUP, role=role, pairs=pairs).upper,
+    "cosine_range": lambda role, pairs: (
+        ea.cosine_range(MODEL, GROUP, role=role, pairs=pairs).upper
+    ),
     "cosines": MODEL.cosines,
-    "identified_cosines": lambda role, pairs: ea.identified_cosines(MODEL, role=role, pairs=pairs),
+    "identified_cosines": lambda role, pairs: ea.identified_cosines(
+        MODEL, role=role, pairs=pairs
+    ),
 }
 
 
@@ -198,5 +246,8 @@ def test_pairs_may_be_one_or_all(name):
 def test_all_pairs_of_many_rows_are_refused():
     large = ea.FactorModel.from_user_item(np.ones((2, 1)), np.ones((3164, 1)))
     assert large.cosines("cross").shape == (6328,)
-    with pytest.raises(ea.InputError, match=r"^pairs must be named where .* 5,000,000; got None for 5,003,866; pass"):
+    with pytest.raises(
+        ea.InputError,
+        match=r"^pairs must be named where .* 5,000,000; got None for 5,003,866; pass",
+    ):
         large.cosines("right")

@@ -33,7 +33,9 @@ FIELDS = {
 
 def test_every_name_resolves():
     assert len(NAMES) == len(set(NAMES)) == 54
-    assert [name for name in NAMES if getattr(ea, name) is None or name not in ea.__all__] == []
+    assert [
+        name for name in NAMES if getattr(ea, name) is None or name not in ea.__all__
+    ] == []
 
 
 @pytest.mark.parametrize("name", ["SOFTMAX", "IDENTITY", "COSINE", "RANKING"])
@@ -41,7 +43,10 @@ def test_links_have_their_names_and_are_found_by_them(name):
     link = getattr(ea.Link, name)
     assert ea.Link(name.lower()) == link
     assert link == name.lower()
-    assert ea.FactorModel(left=np.eye(2), right=np.eye(2), link=name.lower()).link == name.lower()
+    assert (
+        ea.FactorModel(left=np.eye(2), right=np.eye(2), link=name.lower()).link
+        == name.lower()
+    )
 
 
 def test_a_model_is_made_of_its_flat_fields_and_has_them():
@@ -54,9 +59,26 @@ def test_a_model_is_made_of_its_flat_fields_and_has_them():
 
 @pytest.mark.parametrize("name", FIELDS)
 def test_each_field_can_be_replaced(name):
-    changed = {"left": 2 * FIELDS["left"], "right": 2 * FIELDS["right"], "link": "ranking", "objective": "softmax"}
-    changed |= {"offset": 2.0, "roles": ("input", "word"), "left_ids": np.arange(5, 8), "right_ids": np.arange(5, 9)}
-    changed |= {f"{side}_bias": 1 + FIELDS[f"{side}_bias"] for side in ("left", "right")}
-    changed |= {f"{side}_names": np.array(list("wxyz"))[: len(FIELDS[side])] for side in ("left", "right")}
+    changed = {
+        "left": 2 * FIELDS["left"],
+        "right": 2 * FIELDS["right"],
+        "link": "ranking",
+        "objective": "softmax",
+    }
+    changed |= {
+        "offset": 2.0,
+        "roles": ("input", "word"),
+        "left_ids": np.arange(5, 8),
+        "right_ids": np.arange(5, 9),
+    }
+    changed |= {
+        f"{side}_bias": 1 + FIELDS[f"{side}_bias"] for side in ("left", "right")
+    }
+    changed |= {
+        f"{side}_names": np.array(list("wxyz"))[: len(FIELDS[side])]
+        for side in ("left", "right")
+    }
     model = ea.FactorModel(**FIELDS | {"objective": None})
-    np.testing.assert_array_equal(getattr(model.replace(**{name: changed[name]}), name), changed[name])
+    np.testing.assert_array_equal(
+        getattr(model.replace(**{name: changed[name]}), name), changed[name]
+    )

@@ -20,13 +20,19 @@ import embaudit as ea
 
 AXES = Figure().add_subplot()
 DRAW = np.random.default_rng(0)
-LEFT, RIGHT, TABLE = DRAW.normal(size=(9, 3)), DRAW.normal(size=(8, 3)), np.abs(DRAW.normal(size=(9, 8)))
+LEFT, RIGHT, TABLE = (
+    DRAW.normal(size=(9, 3)),
+    DRAW.normal(size=(8, 3)),
+    np.abs(DRAW.normal(size=(9, 8))),
+)
 MODEL = ea.FactorModel.from_user_item(LEFT, RIGHT, item_bias=RIGHT[:, 0])
 HEAD = ea.FactorModel.from_softmax(RIGHT)
 GROUP = ea.gauges.Diagonal(3, max_condition=2.0)
 GAUGE = ea.Gauge.identity(3)
 FORM = ea.canonical_form(MODEL)
-FRAME = pd.DataFrame({"x": np.arange(9.0), "y": np.arange(9.0) % 4, "g": list("abc") * 3})
+FRAME = pd.DataFrame(
+    {"x": np.arange(9.0), "y": np.arange(9.0) % 4, "g": list("abc") * 3}
+)
 BLOCKS = ea.block_cosines(TABLE[0], TABLE[1], blocks=list("aabbccdd"))
 LISTS = ea.certified_neighbours(MODEL, n=2)
 RANGE = ea.cosine_range(MODEL, GROUP, pairs=[[0, 1]])
@@ -46,7 +52,12 @@ def blocks_by(labels):
 
 
 def fitted_product(n_components, alpha, split, svd_solver, random_state):
-    options = {"alpha": alpha, "split": split, "svd_solver": svd_solver, "random_state": random_state}
+    options = {
+        "alpha": alpha,
+        "split": split,
+        "svd_solver": svd_solver,
+        "random_state": random_state,
+    }
     return ea.ProductPenaltyMF(n_components, **options).fit(TABLE)
 
 
@@ -132,7 +143,13 @@ CALLS = {
     REMEDY.lost_fields: {"path": "w.npz"},
     REMEDY.vectors: {},
     REMEDY.write: {"path": "w.npz", "force": True},
-    ea.head_report: {"model": HEAD, "n_labels": 8, "n_pairs": 5, "n_gauges": 0, "n_neighbours": 2},
+    ea.head_report: {
+        "model": HEAD,
+        "n_labels": 8,
+        "n_pairs": 5,
+        "n_gauges": 0,
+        "n_neighbours": 2,
+    },
     ea.identified_cosines: {"model": MODEL, "role": "right"},
     ea.identified_factors: {"model": MODEL, "role": "right"},
     ea.levels: {"model": MODEL},
@@ -147,17 +164,45 @@ CALLS = {
     ea.range_summary: {"model": MODEL, "n_pairs": 5},
     ea.save: {"model": MODEL, "path": "o.npz", "force": True},
     ea.shift_to_reach: {"a": [1.0, 0.0], "b": [0.0, 1.0], "target": 0.5},
-    ea.similarity_reversal: {"before": TABLE, "after": TABLE[::-1], "clusters": list("aaaabbbbb")},
-    ea.simpson: {"frame": FRAME, "x": "x", "y": "y", "groups": ["g"], "n_permutations": 0, "min_size": 2},
+    ea.similarity_reversal: {
+        "before": TABLE,
+        "after": TABLE[::-1],
+        "clusters": list("aaaabbbbb"),
+    },
+    ea.simpson: {
+        "frame": FRAME,
+        "x": "x",
+        "y": "y",
+        "groups": ["g"],
+        "n_permutations": 0,
+        "min_size": 2,
+    },
     REPORT.explain: {},
     REPORT.plot: {},
     ea.simulate_interactions: {"n_users": 8, "n_items": 6, "n_clusters": 2},
     ea.truncated_svd: {"X": TABLE, "k": 2},
     ea.twins: {"model": MODEL},
     ea.verify: {"record": AUDIT.to_dict(), "model": MODEL},
-    ea.worst_gauge: {"model": MODEL, "group": GROUP, "n_pairs": 3, "n_steps": 1, "n_starts": 1},
-    fitted_product: {"n_components": 2, "alpha": 1.0, "split": 0.5, "svd_solver": "auto", "random_state": 0},
-    fitted_factors: {"n_components": 2, "alpha": 1.0, "svd_solver": "auto", "random_state": 0},
+    ea.worst_gauge: {
+        "model": MODEL,
+        "group": GROUP,
+        "n_pairs": 3,
+        "n_steps": 1,
+        "n_starts": 1,
+    },
+    fitted_product: {
+        "n_components": 2,
+        "alpha": 1.0,
+        "split": 0.5,
+        "svd_solver": "auto",
+        "random_state": 0,
+    },
+    fitted_factors: {
+        "n_components": 2,
+        "alpha": 1.0,
+        "svd_solver": "auto",
+        "random_state": 0,
+    },
     PRODUCT.fit: {"X": TABLE},
     PRODUCT.inverse_transform: {"Z": np.ones((2, 2))},
     PRODUCT.model: {"X": TABLE},
@@ -192,7 +237,10 @@ WRONG = {
     "list": [1, "a"], "dict": {}, "object": object(), "class": dict, "complex": np.ones((5, 3)) * 1j,
     "strings": np.full((5, 3), "a"), "scalar": np.array(5.0), "frame": pd.DataFrame({"a": ["u", "v"]}),
 }  # fmt: skip
-EDGES = {int: (0, 1, 2, 3, 4, 7, 8, 9), float: (-1.5, -1.0, -0.1, 0.0, 0.1, 1.0, 1.1, 2.0)}
+EDGES = {
+    int: (0, 1, 2, 3, 4, 7, 8, 9),
+    float: (-1.5, -1.0, -0.1, 0.0, 0.1, 1.0, 1.1, 2.0),
+}
 """Numbers about where limits of small models lie: `refused.txt` says which are taken."""
 SLOW = (ea.audit, ea.reproduce.nielsen)
 """What is tried with the first few of them."""
@@ -211,15 +259,23 @@ NAMES = re.compile(
     r"(str|Literal|Correction|Role|SideName|Side\b|End|Objective|NormKind|Header|Duplicates|PopularityLaw)"
 )
 """Flags, which are taken as Python takes them, and names out of a few: they are tried with another name alone."""
-CHOICES = re.compile(r"Correction|Role|SideName|End|NormKind|Header|Duplicates|PopularityLaw|Literal\[.[a-z]")
+CHOICES = re.compile(
+    r"Correction|Role|SideName|End|NormKind|Header|Duplicates|PopularityLaw|Literal\[.[a-z]"
+)
 """Names among them that are looked up, which a list cannot be."""
-ANYTHING = re.compile(r"Any\b|object|ArrayLike|NDArray|Vector|Matrix|Floats|Indices|Rows|PartitionLike|Groups|^$")
+ANYTHING = re.compile(
+    r"Any\b|object|ArrayLike|NDArray|Vector|Matrix|Floats|Indices|Rows|PartitionLike|Groups|^$"
+)
 """Where an annotation does not tell: arrays of many kinds, and what a function looks at itself."""
 
 
 def name_of(call):
     owner = getattr(call, "__self__", None)
-    owner = "" if owner is None else f"{(owner if inspect.isclass(owner) else type(owner)).__name__}."
+    owner = (
+        ""
+        if owner is None
+        else f"{(owner if inspect.isclass(owner) else type(owner)).__name__}."
+    )
     return owner + call.__name__
 
 
@@ -227,7 +283,9 @@ def name_of(call):
 def folder(tmp_path_factory):
     where = tmp_path_factory.mktemp("files")
     ea.save(MODEL, where / "m.npz")
-    (where / "titles.csv").write_text("item,title\n" + "".join(f"i{i},t{i}\n" for i in range(8)))
+    (where / "titles.csv").write_text(
+        "item,title\n" + "".join(f"i{i},t{i}\n" for i in range(8))
+    )
     (where / "ratings.csv").write_text("userId,movieId,rating\n1,1,3\n1,2,4\n2,1,5\n")
     (where / "labels.txt").write_text("".join(f"l{i}\n" for i in range(8)))
     return where
@@ -237,7 +295,9 @@ def refusal(call, arguments):
     """Return the sentence of the house's error, nothing where there is none; any other error is a fault."""
     try:
         with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "X (has|does not have valid) feature names")
+            warnings.filterwarnings(
+                "ignore", "X (has|does not have valid) feature names"
+            )
             call(**arguments)
     except ea.InputError as refused:
         return str(refused)
@@ -262,27 +322,52 @@ def test_what_is_of_a_wrong_type_is_refused_in_one_sentence(call, folder, monkey
     for name, one in inspect.signature(call).parameters.items():
         said = "" if one.annotation is one.empty else str(one.annotation)
         another = {"str": "x", "list": ["x"]} if CHOICES.match(said) else {"str": "x"}
-        tried = {} if said.startswith("bool") else another if NAMES.match(said) else WRONG
+        tried = (
+            {} if said.startswith("bool") else another if NAMES.match(said) else WRONG
+        )
         for kind, value in tried.items():
-            may_be_taken = ANYTHING.search(said) or (kind in TAKEN and re.search(TAKEN[kind], said))
-            sentence = "" if one.kind is one.VAR_KEYWORD else refusal(call, right | {name: value})
-            assert sentence or may_be_taken or one.kind is one.VAR_KEYWORD, f"{name}={value!r} was taken for {said}"
+            may_be_taken = ANYTHING.search(said) or (
+                kind in TAKEN and re.search(TAKEN[kind], said)
+            )
+            sentence = (
+                ""
+                if one.kind is one.VAR_KEYWORD
+                else refusal(call, right | {name: value})
+            )
+            assert sentence or may_be_taken or one.kind is one.VAR_KEYWORD, (
+                f"{name}={value!r} was taken for {said}"
+            )
             assert len(sentence) < 700
             assert "\n" not in sentence
             said_of = re.sub(r"; got .*?(?=; |[.]$)", "", sentence)
             lines += [f"{name}: {said_of}\n"] * bool(sentence)
         usual = right.get(name, one.default)
-        kinds = [kind for kind in EDGES if name != "rng" and (type(usual) is kind or kind.__name__ in said.split())]
+        kinds = [
+            kind
+            for kind in EDGES
+            if name != "rng" and (type(usual) is kind or kind.__name__ in said.split())
+        ]
         for kind in kinds[:1]:
             edges = EDGES[kind][: 3 if call in SLOW else None]
-            taken = [str(value) for value in edges if not refusal(call, right | {name: value})]
+            taken = [
+                str(value)
+                for value in edges
+                if not refusal(call, right | {name: value})
+            ]
             lines.append(f"{name}: takes {' '.join(taken) or 'none of these'}\n")
     plt.close("all")
     if LOCKED:
         assert_section(SAID, name_of(call), "".join(dict.fromkeys(lines)))
 
 
-NO_RESULTS = {"Link", "Softmax", "Pairs", "Equivalence", "InputError", "EquivalenceError"}
+NO_RESULTS = {
+    "Link",
+    "Softmax",
+    "Pairs",
+    "Equivalence",
+    "InputError",
+    "EquivalenceError",
+}
 """Names, texts and numbers of a kind; links are told what a model has checked."""
 ELSEWHERE = {
     "fit", "fit_transform", "transform", "model", "objective", "get_feature_names_out", "get_params", "set_params",
@@ -296,9 +381,17 @@ def test_every_public_function_and_method_is_tried():
     tried = {getattr(call, "__func__", call) for call in CALLS}
     names = [getattr(ea, name) for name in ea.__all__]
     assert {one for one in names if isinstance(one, FunctionType)} <= tried
-    for one in (one for one in names if inspect.isclass(one) and one.__name__ not in NO_RESULTS):
+    for one in (
+        one for one in names if inspect.isclass(one) and one.__name__ not in NO_RESULTS
+    ):
         for name, method in inspect.getmembers(one, callable):
-            if name.startswith(("_", "set_")) or name in ELSEWHERE or len(inspect.signature(method).parameters) == 0:
+            if (
+                name.startswith(("_", "set_"))
+                or name in ELSEWHERE
+                or len(inspect.signature(method).parameters) == 0
+            ):
                 continue
             bare = getattr(method, "__func__", method)
-            assert bare in tried or list(inspect.signature(bare).parameters) == ["self"], f"{one.__name__}.{name}"
+            assert bare in tried or list(inspect.signature(bare).parameters) == [
+                "self"
+            ], f"{one.__name__}.{name}"

@@ -21,17 +21,24 @@ def refused(path: Path) -> str:
 def test_an_index_of_hnswlib_is_not_read_as_words(tmp_path: Path) -> None:
     path = tmp_path / "index.bin"
     path.write_bytes(bytes(8) + (100).to_bytes(8, "little") + b"\x07" * 40)
-    assert f"got {path}, an index of hnswlib by its first bytes; export the vectors in Python: " in refused(path)
+    assert (
+        f"got {path}, an index of hnswlib by its first bytes; export the vectors in Python: "
+        in refused(path)
+    )
     path.write_bytes(b"1 2\na " + np.array([1.0, 2.0], "<f4").tobytes())
     assert load(path).n_right == 1
 
 
-def test_a_package_that_is_not_there_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_package_that_is_not_there_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(catalogue, "find_spec", lambda name: None)
     (tmp_path / "v.faiss").write_bytes(b"IxF2")
     said = "which faiss files need, must be installed; got none; install it: pip install 'embaudit[faiss]'."
     assert said in refused(tmp_path / "v.faiss")
-    assert {one.name for one in formats() if not one.is_usable} == {one.name for one in formats() if one.needs}
+    assert {one.name for one in formats() if not one.is_usable} == {
+        one.name for one in formats() if one.needs
+    }
 
 
 SAVED = "safetensors.torch.save_file({k: v.contiguous().clone() for k, v in state.items()}, 'model.safetensors')"
@@ -40,11 +47,17 @@ SAVED = "safetensors.torch.save_file({k: v.contiguous().clone() for k, v in stat
 def pickled(*names: str, texts: tuple[str, ...] = ()) -> bytes:
     """Ask for classes by name and hold texts, as PyTorch's pickles do; nothing of it can be run."""
     asked = b"".join(b"c" + name.replace(" ", "\n").encode() + b"\n0" for name in names)
-    held = b"".join(b"X" + len(text).to_bytes(4, "little") + text.encode() + b"0" for text in texts)
+    held = b"".join(
+        b"X" + len(text).to_bytes(4, "little") + text.encode() + b"0" for text in texts
+    )
     return b"\x80\x02" + asked + held + b"N."
 
 
-TENSORS = ("collections OrderedDict", "torch._utils _rebuild_tensor_v2", "torch FloatStorage")
+TENSORS = (
+    "collections OrderedDict",
+    "torch._utils _rebuild_tensor_v2",
+    "torch FloatStorage",
+)
 
 
 @pytest.mark.parametrize(
@@ -84,10 +97,17 @@ PARTS = (
 
 def test_all_parts_of_a_checkpoint_are_converted_together(tmp_path: Path) -> None:
     for number in (1, 2):
-        (tmp_path / f"pytorch_model-0000{number}-of-00002.bin").write_bytes(pickled(*TENSORS))
+        (tmp_path / f"pytorch_model-0000{number}-of-00002.bin").write_bytes(
+            pickled(*TENSORS)
+        )
     told = PARTS.format(parts="pytorch_model-*-of-00002.bin", out="model.safetensors")
-    assert refused(tmp_path / "pytorch_model-00002-of-00002.bin").endswith(f"convert it in Python: {told}")
-    whole = PARTS.format(parts=str(tmp_path / "pytorch_model-*-of-00002.bin"), out=str(tmp_path / "model.safetensors"))
+    assert refused(tmp_path / "pytorch_model-00002-of-00002.bin").endswith(
+        f"convert it in Python: {told}"
+    )
+    whole = PARTS.format(
+        parts=str(tmp_path / "pytorch_model-*-of-00002.bin"),
+        out=str(tmp_path / "model.safetensors"),
+    )
     first = tmp_path / "pytorch_model-00001-of-00002.bin"
     assert refused(tmp_path) == (
         f"{first} must be a file of plain numbers; it is a pickle, which could run code; convert it in Python: {whole}"

@@ -50,13 +50,22 @@ def test_gzip_bombs(tmp_path, name, read, head, unit):
 
 def npz(path, shape, kind=zipfile.ZIP_DEFLATED, size=None, descr="<f8"):
     """Write one array of zeros, whose header says `shape`."""
-    with zipfile.ZipFile(path, "w", kind) as archive, archive.open("W.npy", "w") as member:
-        np.lib.format.write_array_header_1_0(member, {"descr": descr, "fortran_order": False, "shape": shape})
+    with (
+        zipfile.ZipFile(path, "w", kind) as archive,
+        archive.open("W.npy", "w") as member,
+    ):
+        np.lib.format.write_array_header_1_0(
+            member, {"descr": descr, "fortran_order": False, "shape": shape}
+        )
         member.write(bytes(8 * np.prod(shape) if size is None else size))
 
 
 @pytest.mark.parametrize(
-    "read", [lambda path: ea.load(path).right[0, 0], lambda path: block_cosines(path, path).global_cosine]
+    "read",
+    [
+        lambda path: ea.load(path).right[0, 0],
+        lambda path: block_cosines(path, path).global_cosine,
+    ],
 )
 def test_archives_are_measured_before_they_are_unpacked(tmp_path, read):
     npz(tmp_path / "bomb.npz", (FREE // 64 + 1, 8))
@@ -67,7 +76,9 @@ def test_archives_are_measured_before_they_are_unpacked(tmp_path, read):
     refused_at_once(read, tmp_path / "more.npz", "says 576 bytes, and 577 follow")
     for kind in (zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA):
         npz(tmp_path / f"{kind}.npz", (9, 8), kind)
-        refused_at_once(read, tmp_path / f"{kind}.npz", r"'W.npy' is packed otherwise\)")
+        refused_at_once(
+            read, tmp_path / f"{kind}.npz", r"'W.npy' is packed otherwise\)"
+        )
     np.savez_compressed(tmp_path / "fine.npz", W=np.eye(9))
     assert read(tmp_path / "fine.npz") == pytest.approx(1)
 
@@ -85,13 +96,20 @@ def test_a_dictionary_of_one_long_text(tmp_path):
 @pytest.mark.parametrize("name", ["a.parquet", "a.feather", "a.arrows"])
 def test_tables_that_claim_more_than_fits(tmp_path, name, monkeypatch):
     path, zeros = tmp_path / name, pa.array(np.zeros(10**6))
-    written = pa.table({"x": zeros, "v": pa.FixedSizeListArray.from_arrays(pa.array(np.zeros(10**7, "f4")), 10)})
+    written = pa.table(
+        {
+            "x": zeros,
+            "v": pa.FixedSizeListArray.from_arrays(pa.array(np.zeros(10**7, "f4")), 10),
+        }
+    )
     if name.endswith(".parquet"):
         parquet.write_table(written, path, compression="zstd")
     elif name.endswith(".feather"):
         feather.write_feather(written, str(path), compression="zstd")
     else:
-        with ipc.new_stream(path, written.schema, options=ipc.IpcWriteOptions(compression="zstd")) as file:
+        with ipc.new_stream(
+            path, written.schema, options=ipc.IpcWriteOptions(compression="zstd")
+        ) as file:
             file.write_table(written)
     assert ea.load(path, ignore="x").right.shape == (10**6, 10)
     monkeypatch.setattr(arrow, "available_memory", lambda: 47_000_000)

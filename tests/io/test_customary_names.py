@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 
 DRAW = np.random.default_rng(11)
 USERS, ITEMS, OTHER = (DRAW.normal(size=(n, 4)).astype(np.float32) for n in (6, 8, 5))
-SQUARE, BIAS = DRAW.normal(size=(4, 4)).astype(np.float32), DRAW.normal(size=8).astype(np.float32)
+SQUARE, BIAS = (
+    DRAW.normal(size=(4, 4)).astype(np.float32),
+    DRAW.normal(size=8).astype(np.float32),
+)
 GAIN, SHIFT = np.float32([0.5, -1, 2, 1]), np.float32([0.25, 0, -1, 3])
 
 PAIRS = """user_factors item_factors, user_embedding.weight item_embedding.weight, user_emb.weight item_emb.weight,
@@ -59,28 +62,40 @@ def test_pairs(left: str, right: str) -> None:
 
 @pytest.mark.parametrize(("left", "right"), listed(BY_COLUMN))
 def test_sides_that_lie_by_columns(left: str, right: str) -> None:
-    np.testing.assert_array_equal(from_object({left: USERS, right: SQUARE}).right, SQUARE.T)
+    np.testing.assert_array_equal(
+        from_object({left: USERS, right: SQUARE}).right, SQUARE.T
+    )
     for name in ("components", "kernel", "dense/kernel"):
-        np.testing.assert_array_equal(from_object({name: SQUARE}, kind="vectors").right, SQUARE.T)
+        np.testing.assert_array_equal(
+            from_object({name: SQUARE}, kind="vectors").right, SQUARE.T
+        )
     for name in ("s", "sigma", "singular_values"):
         with pytest.raises(InputError, match="belongs decides the cosines"):
             from_object({left: USERS, right: SQUARE, name: np.ones(4)})
 
 
-@pytest.mark.parametrize(("field", "name"), [(field, name) for field in BESIDE for name in BESIDE[field].split()])
+@pytest.mark.parametrize(
+    ("field", "name"),
+    [(field, name) for field in BESIDE for name in BESIDE[field].split()],
+)
 def test_arrays_beside_a_pair(field: str, name: str) -> None:
     n_rows = 6 if field.startswith("left") else 8
     values = {"bias": BIAS[:n_rows], "offset": np.array([2.5]), "ids": np.arange(n_rows) + 70,
               "names": np.array(list("abcdefgh"))[:n_rows], "counts": np.arange(n_rows) + 1}  # fmt: skip
     value = values[field.rpartition("_")[2]]
     model = from_object({"user_factors": USERS, "item_factors": ITEMS, name: value})
-    np.testing.assert_array_equal(getattr(model, field), value if len(value) > 1 else 2.5)
+    np.testing.assert_array_equal(
+        getattr(model, field), value if len(value) > 1 else 2.5
+    )
     if field in ("right_ids", "right_names", "right_counts"):
-        np.testing.assert_array_equal(getattr(from_object({"E": ITEMS, name: value}), field), value)
+        np.testing.assert_array_equal(
+            getattr(from_object({"E": ITEMS, name: value}), field), value
+        )
 
 
 @pytest.mark.parametrize(
-    ("weight", "bias"), [*((f"{x}.weight", f"{x}.bias") for x in listed(HEADS)), *listed(OTHER_HEADS)]
+    ("weight", "bias"),
+    [*((f"{x}.weight", f"{x}.bias") for x in listed(HEADS)), *listed(OTHER_HEADS)],
 )
 def test_heads(weight: str, bias: str) -> None:
     for before in ("", "model.") if "." in weight else ("",):
@@ -89,15 +104,25 @@ def test_heads(weight: str, bias: str) -> None:
                 continue
             head = from_object({before + weight: ITEMS, "other": OTHER, **added})
             np.testing.assert_array_equal(head.right, ITEMS)
-            assert (head.link, head.roles, head.right_bias is None) == ("softmax", ("input", "label"), not added)
+            assert (head.link, head.roles, head.right_bias is None) == (
+                "softmax",
+                ("input", "label"),
+                not added,
+            )
             for name in ("inputs", "hidden_states"):
                 left = from_object({before + weight: ITEMS, name: USERS, **added}).left
                 np.testing.assert_array_equal(left, USERS)
 
 
 def test_heads_that_lie_by_columns() -> None:
-    for weight, bias in (("kernel", "bias"), ("dense.kernel", "dense.bias"), ("unembed.W_U", "unembed.b_U")):
-        head = from_object({weight: SQUARE, "other": OTHER, bias: BIAS[:4]}, weight=weight, kind="head")
+    for weight, bias in (
+        ("kernel", "bias"),
+        ("dense.kernel", "dense.bias"),
+        ("unembed.W_U", "unembed.b_U"),
+    ):
+        head = from_object(
+            {weight: SQUARE, "other": OTHER, bias: BIAS[:4]}, weight=weight, kind="head"
+        )
         np.testing.assert_array_equal(head.right, SQUARE.T)
         np.testing.assert_array_equal(head.right_bias, BIAS[:4])
     assert from_object({"unembed.W_U": ITEMS.T, "other": OTHER}).n_right == 8
@@ -105,17 +130,24 @@ def test_heads_that_lie_by_columns() -> None:
 
 @pytest.mark.parametrize("name", [f"{x}.weight" for x in listed(TIED)])
 def test_input_embeddings_that_are_the_head(name: str) -> None:
-    np.testing.assert_array_equal(from_object({name: ITEMS, "places": OTHER}).right, ITEMS)
+    np.testing.assert_array_equal(
+        from_object({name: ITEMS, "places": OTHER}).right, ITEMS
+    )
     assert from_object({name: ITEMS, "other_emb": ITEMS + 1}).n_right == 8
     with pytest.raises(InputError, match="only matrix of its shape"):
         from_object({name: ITEMS, "another": ITEMS + 1})
 
 
-@pytest.mark.parametrize("words", ["transformer.wte", "embeddings.word_embeddings", "embeddings.tok_embeddings"])
+@pytest.mark.parametrize(
+    "words",
+    ["transformer.wte", "embeddings.word_embeddings", "embeddings.tok_embeddings"],
+)
 @pytest.mark.parametrize("bias", listed(APART))
 def test_the_bias_of_a_head_tied_to_its_inputs(words: str, bias: str) -> None:
     for before in ("", "bert."):
-        head = from_object({f"{before}{words}.weight": ITEMS, "places.weight": OTHER, bias: BIAS[None]})
+        head = from_object(
+            {f"{before}{words}.weight": ITEMS, "places.weight": OTHER, bias: BIAS[None]}
+        )
         np.testing.assert_array_equal(head.right, ITEMS)
         np.testing.assert_array_equal(head.right_bias, BIAS)
 
@@ -136,10 +168,17 @@ NORMS = """
 """One architecture of each family: its final norm, `+` where one is added to gains, and what multiplies its logits."""
 
 
-@pytest.mark.parametrize("line", [line.strip() for line in NORMS.replace("\n", "|").split("|") if line.strip()])
+@pytest.mark.parametrize(
+    "line",
+    [line.strip() for line in NORMS.replace("\n", "|").split("|") if line.strip()],
+)
 def test_final_norms(tmp_path: Path, line: str) -> None:
     name, norm, kind, scale = line.replace(":", "").split()
-    tensors = {"lm_head.weight": ITEMS, f"{norm}.weight": GAIN, f"{norm.replace('11', '9')}.weight": GAIN}
+    tensors = {
+        "lm_head.weight": ITEMS,
+        f"{norm}.weight": GAIN,
+        f"{norm.replace('11', '9')}.weight": GAIN,
+    }
     tensors |= {f"{norm}.bias": SHIFT} if kind.startswith("layer") else {}
     save_file(tensors, tmp_path / "model.safetensors")
     said = {"model_type": name, "logit_scale": 0.25, "logits_scaling": 8, "d_model": 4}
@@ -149,7 +188,9 @@ def test_final_norms(tmp_path: Path, line: str) -> None:
         assert found is not None
         assert (found.norm.kind, found.name) == (kind.rstrip("+"), f"{norm}.weight")
         assert found.because == f"the model_type {name} of config.json"
-        np.testing.assert_array_equal(found.norm.gain, float(scale) * (GAIN + kind.endswith("+")))
+        np.testing.assert_array_equal(
+            found.norm.gain, float(scale) * (GAIN + kind.endswith("+"))
+        )
         if kind.startswith("layer"):
             np.testing.assert_array_equal(found.norm.shift, float(scale) * SHIFT)
     # Where no architecture is named, a layer of that name is found, too, unless it is the last of many.
@@ -163,31 +204,57 @@ EPSILONS = """rms_norm_eps layer_norm_eps layer_norm_epsilon layernorm_epsilon n
 
 @pytest.mark.parametrize("key", listed(EPSILONS))
 def test_the_epsilon_of_a_norm(tmp_path: Path, key: str) -> None:
-    save_file({"lm_head.weight": ITEMS, "model.norm.weight": GAIN}, tmp_path / "model.safetensors")
+    save_file(
+        {"lm_head.weight": ITEMS, "model.norm.weight": GAIN},
+        tmp_path / "model.safetensors",
+    )
     for part in ("", "text_config", "llm_config", "language_config"):
         said = {key: 0.125, "final_logit_softcapping": 5.0}
-        (tmp_path / "config.json").write_text(json.dumps({part: said} if part else said))
+        (tmp_path / "config.json").write_text(
+            json.dumps({part: said} if part else said)
+        )
         found = read(tmp_path)
         assert found.norm is not None
-        assert (found.norm.norm.epsilon, found.model.link) == (0.125, Softmax(soft_cap=5.0))
-        assert found.norm.norm.kind == ("layer" if key.startswith("layer_norm") else "rms")
+        assert (found.norm.norm.epsilon, found.model.link) == (
+            0.125,
+            Softmax(soft_cap=5.0),
+        )
+        assert found.norm.norm.kind == (
+            "layer" if key.startswith("layer_norm") else "rms"
+        )
 
 
 def test_architectures_of_llama_cpp(tmp_path: Path) -> None:
     tensors = {"token_embd.weight": ITEMS, "output_norm.weight": GAIN}
 
     def norm_of(name: str, **said: Any) -> Any:
-        return read(gguf_file(tmp_path / "m.gguf", tensors, architecture=name, **{**RMS, **said}))
+        return read(
+            gguf_file(
+                tmp_path / "m.gguf", tensors, architecture=name, **{**RMS, **said}
+            )
+        )
 
-    scales = {**dict.fromkeys(["granite", "granitehybrid", "granitemoe", "minicpm"], 0.5), "command-r": 2}
+    scales = {
+        **dict.fromkeys(["granite", "granitehybrid", "granitemoe", "minicpm"], 0.5),
+        "command-r": 2,
+    }
     for name, scale in scales.items():
-        np.testing.assert_array_equal(norm_of(name, logit_scale=2.0).norm.norm.gain, scale * GAIN)
-    np.testing.assert_allclose(norm_of("grok").norm.norm.gain, GAIN / np.sqrt(3), rtol=1e-12)
+        np.testing.assert_array_equal(
+            norm_of(name, logit_scale=2.0).norm.norm.gain, scale * GAIN
+        )
+    np.testing.assert_allclose(
+        norm_of("grok").norm.norm.gain, GAIN / np.sqrt(3), rtol=1e-12
+    )
     assert norm_of("gemma2").model.link == Softmax(soft_cap=30.0)
-    assert norm_of("gemma2", final_logit_softcapping=5.0).model.link == Softmax(soft_cap=5.0)
+    assert norm_of("gemma2", final_logit_softcapping=5.0).model.link == Softmax(
+        soft_cap=5.0
+    )
     for said, kind in ((RMS, "rms"), (LAYER, "layer")):
         found = read(gguf_file(tmp_path / "m.gguf", tensors, **said)).norm
-        assert (found.norm.kind, np.float32(found.norm.epsilon)) == (kind, np.float32(1e-5))
+        assert (found.norm.kind, np.float32(found.norm.epsilon)) == (
+            kind,
+            np.float32(1e-5),
+        )
     encoders = """t5encoder bert modern-bert neo-bert nomic-bert nomic-bert-moe jina-bert-v2 clip eurobert
      gemma-embedding"""
     for name in listed(encoders):
@@ -206,12 +273,19 @@ COUNT = """count counts interactions ratings n_ratings n_interactions n size fre
 
 
 @pytest.mark.parametrize(
-    ("kind", "name"), [(kind, name) for kind, names in enumerate((USER, ITEM, RATING)) for name in names.split()]
+    ("kind", "name"),
+    [
+        (kind, name)
+        for kind, names in enumerate((USER, ITEM, RATING))
+        for name in names.split()
+    ],
 )
 def test_columns_of_interactions(tmp_path: Path, kind: int, name: str) -> None:
     names = ["user_id", "item_id", "rating"]
     names[kind] = name
-    table = pd.DataFrame({"other": [9, 9], names[2]: [4.0, 2.5], names[1]: [30, 10], names[0]: [7, 8]})
+    table = pd.DataFrame(
+        {"other": [9, 9], names[2]: [4.0, 2.5], names[1]: [30, 10], names[0]: [7, 8]}
+    )
     table.to_csv(tmp_path / "a.csv", index=False)
     found = read_interactions(tmp_path / "a.csv")
     assert (found.user_ids.tolist(), found.item_ids.tolist()) == ([7, 8], [10, 30])
@@ -224,24 +298,35 @@ def test_columns_of_titles(tmp_path: Path, name: str) -> None:
         for keys in ([7, 3], ["y", "x"]):
             table = pd.DataFrame({"z": ["r", "q"], name: ["b", "a"], ids: keys})
             table.to_csv(tmp_path / "a.csv", index=False)
-            assert [x.tolist() for x in read_titles(tmp_path / "a.csv")] == [keys[::-1], ["a", "b"]]
+            assert [x.tolist() for x in read_titles(tmp_path / "a.csv")] == [
+                keys[::-1],
+                ["a", "b"],
+            ]
 
 
-@pytest.mark.parametrize(("ids", "name"), [("id", name) for name in listed(COUNT)] + [(x, "n") for x in listed(USER)])
+@pytest.mark.parametrize(
+    ("ids", "name"),
+    [("id", name) for name in listed(COUNT)] + [(x, "n") for x in listed(USER)],
+)
 def test_columns_of_counts(tmp_path: Path, ids: str, name: str) -> None:
     table = {"E": ITEMS[:2], "ids": np.array([3, 7])}
     # Of two columns one name settles both.
     others = {name: [4, 2], "x": [7, 3]}, {"x": [4, 2], ids: [7, 3]}
     for columns in ({"year": [1, 2], name: [4, 2], ids: [7, 3]}, *others):
         pd.DataFrame(columns).to_csv(tmp_path / "a.csv", index=False)
-        assert from_object(table, right_counts=tmp_path / "a.csv").right_counts.tolist() == [2, 4]
+        assert from_object(
+            table, right_counts=tmp_path / "a.csv"
+        ).right_counts.tolist() == [2, 4]
 
 
-@pytest.mark.parametrize("name", [*listed(ITEM), "id", "user", "user_id", "token", "word", "name", "label", "key"])
+@pytest.mark.parametrize(
+    "name",
+    [*listed(ITEM), "id", "user", "user_id", "token", "word", "name", "label", "key"],
+)
 def test_columns_of_ids_beside_vectors(tmp_path: Path, name: str) -> None:
-    pd.DataFrame(ITEMS).add_prefix("e").assign(year=3, **{name: list("abcdefgh")}).to_csv(
-        tmp_path / "a.csv", index=False
-    )
+    pd.DataFrame(ITEMS).add_prefix("e").assign(
+        year=3, **{name: list("abcdefgh")}
+    ).to_csv(tmp_path / "a.csv", index=False)
     model = load(tmp_path / "a.csv")
     np.testing.assert_allclose(model.right, ITEMS, rtol=1e-6)
     assert model.names("right").tolist() == list("abcdefgh")

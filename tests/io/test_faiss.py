@@ -25,12 +25,18 @@ def inverted() -> Any:
     return index
 
 
-INDEXES = {"flat": lambda: faiss.IndexFlatIP(6), "lists": inverted, "graph": lambda: faiss.IndexHNSWFlat(6, 8)}
+INDEXES = {
+    "flat": lambda: faiss.IndexFlatIP(6),
+    "lists": inverted,
+    "graph": lambda: faiss.IndexHNSWFlat(6, 8),
+}
 
 
 @pytest.mark.parametrize("kind", INDEXES)
 @pytest.mark.parametrize("ids", [None, "map", "map2"])
-def test_vectors_are_those_that_were_added(tmp_path: Path, kind: str, ids: str | None) -> None:
+def test_vectors_are_those_that_were_added(
+    tmp_path: Path, kind: str, ids: str | None
+) -> None:
     index = INDEXES[kind]()
     if ids is None:
         index.add(X)
@@ -45,24 +51,39 @@ def test_vectors_are_those_that_were_added(tmp_path: Path, kind: str, ids: str |
     if model.right_ids is not None:
         np.testing.assert_array_equal(model.right_ids, IDS)
     (vectors, *rest) = look(path).parts
-    assert (vectors.shape, [part.became for part in rest]) == ((160, 6), ["right_ids"] * (ids is not None))
+    assert (vectors.shape, [part.became for part in rest]) == (
+        (160, 6),
+        ["right_ids"] * (ids is not None),
+    )
 
 
 @pytest.mark.parametrize(
-    ("kind", "name"), [("PQ2x4", "IndexPQ"), ("PCA3,Flat", "IndexPreTransform"), ("SQ8", "IndexScalarQuantizer")]
+    ("kind", "name"),
+    [
+        ("PQ2x4", "IndexPQ"),
+        ("PCA3,Flat", "IndexPreTransform"),
+        ("SQ8", "IndexScalarQuantizer"),
+    ],
 )
-def test_other_vectors_than_those_given_are_refused(tmp_path: Path, kind: str, name: str) -> None:
+def test_other_vectors_than_those_given_are_refused(
+    tmp_path: Path, kind: str, name: str
+) -> None:
     index = faiss.index_factory(6, kind)
     index.train(X)
     index.add(X)
     path = tmp_path / "i.faiss"
     faiss.write_index(index, str(path))
-    with pytest.raises(InputError, match=f"with ids or without.; got {name} of 160; save the vectors as .npy or"):
+    with pytest.raises(
+        InputError,
+        match=f"with ids or without.; got {name} of 160; save the vectors as .npy or",
+    ):
         load(path)
     empty = faiss.IndexIVFFlat(faiss.IndexFlatL2(X.shape[1]), X.shape[1], 2)
     empty.is_trained, empty.ntotal = True, 3
     faiss.write_index(empty, str(path))
-    with pytest.raises(InputError, match="must be a whole FAISS index of 3 vectors; got 0 in its lists"):
+    with pytest.raises(
+        InputError, match="must be a whole FAISS index of 3 vectors; got 0 in its lists"
+    ):
         load(path)
     path.write_bytes(path.read_bytes()[:50])
     with pytest.raises(InputError, match="must be a whole FAISS index"):
@@ -70,15 +91,21 @@ def test_other_vectors_than_those_given_are_refused(tmp_path: Path, kind: str, n
 
 
 @pytest.mark.parametrize("ids", [None, IDS])
-def test_an_index_that_was_written_is_searched_by_faiss(tmp_path: Path, ids: Any) -> None:
+def test_an_index_that_was_written_is_searched_by_faiss(
+    tmp_path: Path, ids: Any
+) -> None:
     path = tmp_path / "i.faiss"
     save(FactorModel.from_vectors(X, ids=ids), path)
     index = faiss.read_index(str(path))
     expected = np.arange(160) if ids is None else IDS
-    np.testing.assert_array_equal(index.search(X, 1)[1][:, 0], expected[(X @ X.T).argmax(axis=1)])
+    np.testing.assert_array_equal(
+        index.search(X, 1)[1][:, 0], expected[(X @ X.T).argmax(axis=1)]
+    )
     back = load(path)
     np.testing.assert_array_equal(back.right, X)
     assert (back.right_ids is None) == (ids is None)
     for wrong in (np.arange(160) - 1, np.arange(160).astype(str)):
-        with pytest.raises(InputError, match=r"file that can record ids; got a \.faiss file"):
+        with pytest.raises(
+            InputError, match=r"file that can record ids; got a \.faiss file"
+        ):
             save(FactorModel.from_vectors(X, ids=wrong), tmp_path / "j.faiss")

@@ -23,7 +23,11 @@ W = DRAW.standard_normal((9, 64)).astype(np.float32)
 E = DRAW.standard_normal((9, 64)).astype(np.float32)
 GAIN = DRAW.uniform(0.5, 2, 64).astype(np.float32)
 TOKENS = [f"t{i}" for i in range(9)]
-TIED = {"token_embd.weight": W, "output_norm.weight": GAIN, "blk.0.attn_q.weight": E[:5]}
+TIED = {
+    "token_embd.weight": W,
+    "output_norm.weight": GAIN,
+    "blk.0.attn_q.weight": E[:5],
+}
 
 
 def refused(path: Path, **options: Any) -> str:
@@ -40,7 +44,9 @@ def rounded_to_8_bits(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return what 127 steps to either side leave of each 32 numbers, and how far off any of them may be."""
     scale = np.abs(blocks(rows)).max(axis=1, keepdims=True) / np.float32(127)
     kept = scale.astype(np.float16).astype(np.float32)
-    return (kept * np.round(blocks(rows) / scale)).reshape(rows.shape), scale / 2 + 127 * np.abs(kept - scale)
+    return (kept * np.round(blocks(rows) / scale)).reshape(
+        rows.shape
+    ), scale / 2 + 127 * np.abs(kept - scale)
 
 
 def rounded_to_4_bits(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -54,7 +60,11 @@ def rounded_to_4_bits(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def rounded_to_bfloat16(rows: np.ndarray) -> np.ndarray:
     bits = rows.view(np.uint32)
-    return ((bits + 0x7FFF + ((bits >> 16) & 1)) & 0xFFFF0000).astype(np.uint32).view(np.float32)
+    return (
+        ((bits + 0x7FFF + ((bits >> 16) & 1)) & 0xFFFF0000)
+        .astype(np.uint32)
+        .view(np.float32)
+    )
 
 
 def test_each_type_is_read_to_its_resolution(tmp_path: Path) -> None:
@@ -77,22 +87,62 @@ def test_each_type_is_read_to_its_resolution(tmp_path: Path) -> None:
 def test_tokens_that_stand_for_no_text_are_set_aside(tmp_path: Path) -> None:
     from gguf import TokenType
 
-    types = ["NORMAL", "UNKNOWN", "CONTROL", "USER_DEFINED", "UNUSED", "BYTE", "NORMAL", "NORMAL"]
-    path = gguf_file(tmp_path / "m.gguf", TIED, tokens=TOKENS[:8], types=[TokenType[name].value for name in types])
-    assert load(path).right_aside.tolist() == [False, True, True, False, True, False, False, False, True]
-    assert not load(gguf_file(tmp_path / "n.gguf", TIED, tokens=TOKENS)).right_aside.any()
+    types = [
+        "NORMAL",
+        "UNKNOWN",
+        "CONTROL",
+        "USER_DEFINED",
+        "UNUSED",
+        "BYTE",
+        "NORMAL",
+        "NORMAL",
+    ]
+    path = gguf_file(
+        tmp_path / "m.gguf",
+        TIED,
+        tokens=TOKENS[:8],
+        types=[TokenType[name].value for name in types],
+    )
+    assert load(path).right_aside.tolist() == [
+        False,
+        True,
+        True,
+        False,
+        True,
+        False,
+        False,
+        False,
+        True,
+    ]
+    assert not load(
+        gguf_file(tmp_path / "n.gguf", TIED, tokens=TOKENS)
+    ).right_aside.any()
 
 
 @pytest.mark.parametrize(
     ("name", "said"),
-    [("qwen3", {"attention__causal": False}), ("llama", {"pooling_type": 2}), ("bert", LAYER), ("t5encoder", RMS)],
+    [
+        ("qwen3", {"attention__causal": False}),
+        ("llama", {"pooling_type": 2}),
+        ("bert", LAYER),
+        ("t5encoder", RMS),
+    ],
 )
-def test_an_encoder_has_no_head(tmp_path: Path, name: str, said: dict[str, Any]) -> None:
+def test_an_encoder_has_no_head(
+    tmp_path: Path, name: str, said: dict[str, Any]
+) -> None:
     path = gguf_file(tmp_path / "m.gguf", TIED, architecture=name, **said)
-    assert "for it is an encoder; got only token_embd.weight; name its head with weight=NAME, or read" in refused(path)
-    np.testing.assert_array_equal(load(path, kind="vectors", weight="token_embd.weight").right, W)
+    assert (
+        "for it is an encoder; got only token_embd.weight; name its head with weight=NAME, or read"
+        in refused(path)
+    )
+    np.testing.assert_array_equal(
+        load(path, kind="vectors", weight="token_embd.weight").right, W
+    )
     assert load(path, kind="head", weight="token_embd.weight").link == "softmax"
-    with_head = gguf_file(tmp_path / "n.gguf", {**TIED, "output.weight": E}, architecture=name, **said)
+    with_head = gguf_file(
+        tmp_path / "n.gguf", {**TIED, "output.weight": E}, architecture=name, **said
+    )
     np.testing.assert_array_equal(load(with_head).right, E)
 
 
@@ -103,13 +153,24 @@ def text(content: str) -> bytes:
     return struct.pack("<Q", len(content.encode())) + content.encode()
 
 
-def header(*keys: bytes, tensors: tuple[bytes, ...] = (), version: int = 3, n_keys: int | None = None) -> bytes:
+def header(
+    *keys: bytes,
+    tensors: tuple[bytes, ...] = (),
+    version: int = 3,
+    n_keys: int | None = None,
+) -> bytes:
     n_keys = len(keys) if n_keys is None else n_keys
-    return b"GGUF" + struct.pack("<IQQ", version, len(tensors), n_keys) + b"".join((*keys, *tensors))
+    return (
+        b"GGUF"
+        + struct.pack("<IQQ", version, len(tensors), n_keys)
+        + b"".join((*keys, *tensors))
+    )
 
 
 def entry(name: str, *shape: int, kind: int = 0, start: int = 0) -> bytes:
-    return text(name) + struct.pack(f"<I{len(shape)}QIQ", len(shape), *shape, kind, start)
+    return text(name) + struct.pack(
+        f"<I{len(shape)}QIQ", len(shape), *shape, kind, start
+    )
 
 
 LISTED = text("tokenizer.ggml.tokens") + struct.pack("<II", 9, 8)
@@ -118,15 +179,33 @@ LISTED = text("tokenizer.ggml.tokens") + struct.pack("<II", 9, 8)
 @pytest.mark.parametrize(
     ("content", "got"),
     [
-        (header(text("k") + struct.pack("<II", 4, 7), n_keys=2**60), "a header that is cut off"),
-        (header(LISTED + struct.pack("<Q", 2**40) + text("a") * 3), "a header that is cut off"),
-        (header(text("k") + struct.pack("<IIQ", 9, 9, 1)), "a list of lists in its header"),
+        (
+            header(text("k") + struct.pack("<II", 4, 7), n_keys=2**60),
+            "a header that is cut off",
+        ),
+        (
+            header(LISTED + struct.pack("<Q", 2**40) + text("a") * 3),
+            "a header that is cut off",
+        ),
+        (
+            header(text("k") + struct.pack("<IIQ", 9, 9, 1)),
+            "a list of lists in its header",
+        ),
         (header(text("k") + struct.pack("<I", 13)), "a value of kind 13 in its header"),
-        (header(text("general.alignment") + struct.pack("<II", 4, 0)), "an alignment of 0"),
+        (
+            header(text("general.alignment") + struct.pack("<II", 4, 0)),
+            "an alignment of 0",
+        ),
         (header(tensors=(entry("w", 1, 1, 1, 1, 1),)), "'w' of 5 dimensions"),
-        (header(tensors=(entry("w", 2**31, 2**31),)), "'w' of 4,611,686,018,427,387,904 numbers"),
+        (
+            header(tensors=(entry("w", 2**31, 2**31),)),
+            "'w' of 4,611,686,018,427,387,904 numbers",
+        ),
         (header(tensors=(entry("w", 2**31, 2**30),)), "cut-off bytes of 'w'"),
-        (header(tensors=(entry("w", 8, 2, kind=8),)), "'w' with 8 numbers in a row, cut in blocks of 32"),
+        (
+            header(tensors=(entry("w", 8, 2, kind=8),)),
+            "'w' with 8 numbers in a row, cut in blocks of 32",
+        ),
         (header(tensors=(entry("w", 1), entry("w", 1))), "one name for two tensors"),
     ],
 )
@@ -134,42 +213,71 @@ def test_damage_ends_in_one_sentence(tmp_path: Path, content: bytes, got: str) -
     path = tmp_path / "m.gguf"
     path.write_bytes(content + bytes(64 if b"w" in content else 0))
     start = time.process_time()
-    assert refused(path) == f"{path} must be a GGUF file that is whole; got {got}; fetch it again."
+    assert (
+        refused(path)
+        == f"{path} must be a GGUF file that is whole; got {got}; fetch it again."
+    )
     assert time.process_time() - start < 1
 
 
-def test_types_that_nobody_can_read_matter_only_where_they_are_asked_for(tmp_path: Path) -> None:
+def test_types_that_nobody_can_read_matter_only_where_they_are_asked_for(
+    tmp_path: Path,
+) -> None:
     head = entry("token_embd.weight", 8, 2)
     for kind, called in ((999, "type 999"), (9, "Q8_1")):
         path = tmp_path / f"{kind}.gguf"
-        path.write_bytes(header(tensors=(head, entry("x.weight", 32, 2, kind=kind))) + bytes(256))
+        path.write_bytes(
+            header(tensors=(head, entry("x.weight", 32, 2, kind=kind))) + bytes(256)
+        )
         assert load(path).n_right == 2
-        assert f"can read; got {called}; convert it to F16" in refused(path, kind="vectors", weight="x.weight")
+        assert f"can read; got {called}; convert it to F16" in refused(
+            path, kind="vectors", weight="x.weight"
+        )
 
 
 def test_an_adapter_has_no_head(tmp_path: Path) -> None:
     said = text("general.type") + struct.pack("<IQ", 8, 7) + b"adapter"
     path = tmp_path / "adapter.gguf"
-    path.write_bytes(header(said, tensors=(entry("token_embd.weight", 8, 2),)) + bytes(128))
+    path.write_bytes(
+        header(said, tensors=(entry("token_embd.weight", 8, 2),)) + bytes(128)
+    )
     assert "for it is an encoder; got only token_embd.weight" in refused(path)
 
 
 def test_one_part_of_many_is_no_model(tmp_path: Path) -> None:
     said = text("split.count") + struct.pack("<IH", 2, 3)
     path = tmp_path / "m-00001-of-00003.gguf"
-    path.write_bytes(header(said, tensors=(entry("token_embd.weight", 8, 2),)) + bytes(128))
-    assert "a whole model; got one part of 3; merge them with `llama-gguf-split --merge`, or name" in refused(path)
+    path.write_bytes(
+        header(said, tensors=(entry("token_embd.weight", 8, 2),)) + bytes(128)
+    )
+    assert (
+        "a whole model; got one part of 3; merge them with `llama-gguf-split --merge`, or name"
+        in refused(path)
+    )
     assert load(path, weight="token_embd.weight").n_right == 2
-    path.write_bytes(path.read_bytes().replace(said, text("split.count") + struct.pack("<IH", 2, 1)))
+    path.write_bytes(
+        path.read_bytes().replace(said, text("split.count") + struct.pack("<IH", 2, 1))
+    )
     assert load(path).n_right == 2
 
 
-def test_a_file_without_an_architecture_has_no_norm_unless_it_is_named(tmp_path: Path) -> None:
+def test_a_file_without_an_architecture_has_no_norm_unless_it_is_named(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "m.gguf"
-    whole = header(tensors=(entry("token_embd.weight", 8, 2), entry("output_norm.weight", 8, start=64)))
-    path.write_bytes(whole + bytes(-len(whole) % 32) + np.arange(1, 25, dtype="<f4").tobytes())
+    whole = header(
+        tensors=(
+            entry("token_embd.weight", 8, 2),
+            entry("output_norm.weight", 8, start=64),
+        )
+    )
+    path.write_bytes(
+        whole + bytes(-len(whole) % 32) + np.arange(1, 25, dtype="<f4").tobytes()
+    )
     assert load(path).final_norm is None
-    np.testing.assert_array_equal(load(path, norm="output_norm").final_norm.gain, np.arange(17, 25))
+    np.testing.assert_array_equal(
+        load(path, norm="output_norm").final_norm.gain, np.arange(17, 25)
+    )
 
 
 def lies_on_disk(array):

@@ -39,7 +39,14 @@ def refused(path: Path, **options: Any) -> str:
 @pytest.mark.parametrize("suffix", [".h5", ".hdf5"])
 def test_arrays_by_name(tmp_path: Path, suffix: str) -> None:
     ids = np.array([f"é{i}".encode() for i in range(7)])
-    path = written(tmp_path / f"m{suffix}", user_factors=P, item_factors=Q, item_bias=B, item_ids=ids, seed=3)
+    path = written(
+        tmp_path / f"m{suffix}",
+        user_factors=P,
+        item_factors=Q,
+        item_bias=B,
+        item_ids=ids,
+        seed=3,
+    )
     model = load(path)
     np.testing.assert_array_equal(model.scores(), P @ Q.T + B)
     assert model.right_ids is not None
@@ -49,8 +56,12 @@ def test_arrays_by_name(tmp_path: Path, suffix: str) -> None:
         "right bias, item_ids (7) as right ids. Left over: seed. User ids: none, so rows go by their number."
     )
     nested = written(tmp_path / f"n{suffix}", a__b=P, c__d=Q, c__e=B)
-    np.testing.assert_array_equal(load(nested, left="a/b", weight="c/d", bias="c/e").right_bias, B)
-    assert "got c/e (7,), one value for each entity of c/d" in refused(nested, left="a/b", weight="c/d")
+    np.testing.assert_array_equal(
+        load(nested, left="a/b", weight="c/d", bias="c/e").right_bias, B
+    )
+    assert "got c/e (7,), one value for each entity of c/d" in refused(
+        nested, left="a/b", weight="c/d"
+    )
 
 
 def test_damage_and_other_files(tmp_path: Path) -> None:
@@ -72,7 +83,13 @@ def test_damage_and_other_files(tmp_path: Path) -> None:
 
 
 def anndata(path: Path, **arrays: Any) -> Path:
-    written(path, X=np.ones((5, 3)), obs___index=[f"cell {i}" for i in range(5)], var___index=list("abc"), **arrays)
+    written(
+        path,
+        X=np.ones((5, 3)),
+        obs___index=[f"cell {i}" for i in range(5)],
+        var___index=list("abc"),
+        **arrays,
+    )
     with h5py.File(path, "a") as file:
         for group in ("obs", "var"):
             file[group].attrs["_index"] = "_index"
@@ -80,7 +97,9 @@ def anndata(path: Path, **arrays: Any) -> Path:
 
 
 def test_one_of_several_embeddings_has_to_be_chosen(tmp_path: Path) -> None:
-    path = anndata(tmp_path / "a.h5ad", obsm__X_pca=P, obsm__X_umap=P + 1, varm__PCs=Q[:3])
+    path = anndata(
+        tmp_path / "a.h5ad", obsm__X_pca=P, obsm__X_umap=P + 1, varm__PCs=Q[:3]
+    )
     refused(path)
     for weight, expected, first in (
         ("obsm/X_umap", P + 1, "cell 0"),
@@ -112,7 +131,10 @@ def keras(path: Path, layers: list[dict[str, Any]], weights: Any) -> Path:
         weights(file)
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("metadata.json", "{}")
-        archive.writestr("config.json", json.dumps({"class_name": "Sequential", "config": {"layers": layers}}))
+        archive.writestr(
+            "config.json",
+            json.dumps({"class_name": "Sequential", "config": {"layers": layers}}),
+        )
         archive.write(path.with_suffix(".weights.h5"), "model.weights.h5")
     return path
 
@@ -123,9 +145,17 @@ def two_layers(file: Any) -> None:
     layer(file, "optimizer", "adam", Q.T, B)
 
 
-@pytest.mark.parametrize("activation", ["softmax", {"class_name": "function", "config": "softmax"}])
-def test_the_layer_with_the_softmax_is_the_head(tmp_path: Path, activation: Any) -> None:
-    path = keras(tmp_path / "m.keras", [dense("hidden", "relu"), dense("out", activation)], two_layers)
+@pytest.mark.parametrize(
+    "activation", ["softmax", {"class_name": "function", "config": "softmax"}]
+)
+def test_the_layer_with_the_softmax_is_the_head(
+    tmp_path: Path, activation: Any
+) -> None:
+    path = keras(
+        tmp_path / "m.keras",
+        [dense("hidden", "relu"), dense("out", activation)],
+        two_layers,
+    )
     model = load(path)
     np.testing.assert_array_equal(model.right, Q)
     np.testing.assert_array_equal(model.right_bias, B)
@@ -134,12 +164,24 @@ def test_the_layer_with_the_softmax_is_the_head(tmp_path: Path, activation: Any)
         "read as hdf5: out.kernel, out.bias; left over: hidden.kernel (3 × 2), hidden.bias (2)"
     )
     assert load(path, weight="hidden.kernel", kind="vectors").right.shape == (2, 3)
-    gate = keras(tmp_path / "g.keras", [dense("hidden", activation), dense("out", "tanh")], two_layers)
-    assert f"the arrays of {gate} must be one recognised table, pair or head" in refused(gate)
-    assert "must be a softmax over labels; got out.kernel with tanh; say kind='head'" in refused(
-        gate, weight="out.kernel"
+    gate = keras(
+        tmp_path / "g.keras",
+        [dense("hidden", activation), dense("out", "tanh")],
+        two_layers,
     )
-    keras(gate, [dense("out", "tanh")], lambda file: layer(file, "layers/dense", "out", Q.T))
+    assert (
+        f"the arrays of {gate} must be one recognised table, pair or head"
+        in refused(gate)
+    )
+    assert (
+        "must be a softmax over labels; got out.kernel with tanh; say kind='head'"
+        in refused(gate, weight="out.kernel")
+    )
+    keras(
+        gate,
+        [dense("out", "tanh")],
+        lambda file: layer(file, "layers/dense", "out", Q.T),
+    )
     assert "must be one recognised table, pair or head" in refused(gate)
     assert load(gate, weight="out.kernel", link="sigmoid").link == "sigmoid"
 
@@ -149,12 +191,17 @@ def test_the_layer_with_the_softmax_is_the_head(tmp_path: Path, activation: Any)
     [([("Dot", {"normalize": True})], "cosine"), ([("Dot", {}), ("Dropout", {})], "identity"),
      ([("Dot", {}), ("Activation", {"activation": "sigmoid"})], None), ([("Concatenate", {})], None)],
 )  # fmt: skip
-def test_what_keras_says_of_two_tables_is_their_link(tmp_path: Path, layers: Any, link: str | None) -> None:
+def test_what_keras_says_of_two_tables_is_their_link(
+    tmp_path: Path, layers: Any, link: str | None
+) -> None:
     def weights(file: Any) -> None:
         layer(file, "layers/embedding", "user_embedding", P)
         layer(file, "layers/embedding_1", "item_embedding", Q)
 
-    said = [{"class_name": kind, "config": settings} for kind, settings in (("Embedding", {}), *layers)]
+    said = [
+        {"class_name": kind, "config": settings}
+        for kind, settings in (("Embedding", {}), *layers)
+    ]
     path = keras(tmp_path / "m.keras", said, weights)
     tables = [SimpleNamespace(path=f"{n}_embedding/embeddings", numpy=lambda x=x: x, shape=x.shape, dtype="float32")
               for n, x in (("user", P), ("item", Q))]  # fmt: skip
@@ -163,9 +210,16 @@ def test_what_keras_says_of_two_tables_is_their_link(tmp_path: Path, layers: Any
                      get_config=lambda _: {"layers": said})  # fmt: skip
     for given, reading in ((path, load), (live, from_object)):
         expected = FactorModel(P, Q, link=link or "sigmoid").predictions()
-        object.__setattr__(live, "predict", lambda pairs, verbose, by=expected: by[pairs[1][:, 0], pairs[0][:, 0]])
+        object.__setattr__(
+            live,
+            "predict",
+            lambda pairs, verbose, by=expected: by[pairs[1][:, 0], pairs[0][:, 0]],
+        )
         if link is None:
-            with pytest.raises(InputError, match=r"must be a Dot; got .*; say what becomes of their product with link"):
+            with pytest.raises(
+                InputError,
+                match=r"must be a Dot; got .*; say what becomes of their product with link",
+            ):
                 reading(given)
             assert reading(given, link="sigmoid").link == "sigmoid"
         else:
@@ -183,7 +237,9 @@ def test_weights_that_older_versions_of_keras_wrote(tmp_path: Path) -> None:
         file["model_weights/out/out/kernel:0"] = Q.T
         file["model_weights/out/out/bias:0"] = B
         file["optimizer_weights/out/kernel:0"] = Q.T
-        file.attrs["model_config"] = json.dumps({"config": [dense("hidden", "relu"), dense("out", "softmax")]})
+        file.attrs["model_config"] = json.dumps(
+            {"config": [dense("hidden", "relu"), dense("out", "softmax")]}
+        )
     model = load(path)
     np.testing.assert_array_equal(model.right, Q)
     np.testing.assert_array_equal(model.right_bias, B)

@@ -20,23 +20,37 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 DRAW = np.random.default_rng(7)
-WORDS, BIAS = DRAW.normal(size=(8, 3)).astype(np.float32), DRAW.normal(size=8).astype(np.float32)
+WORDS, BIAS = (
+    DRAW.normal(size=(8, 3)).astype(np.float32),
+    DRAW.normal(size=8).astype(np.float32),
+)
 PLACES = DRAW.normal(size=(5, 3)).astype(np.float32)
 
 
 NAMED = {"id2label": {"0": "bad", "2": "ugly", "1": "good"}}
 
 
-def classifier(folder: Path, rows: int, name: str = "classifier.weight", **config: Any) -> Path:
-    save_file({name: WORDS[:rows].copy(), "other.weight": PLACES}, folder / "model.safetensors")
+def classifier(
+    folder: Path, rows: int, name: str = "classifier.weight", **config: Any
+) -> Path:
+    save_file(
+        {name: WORDS[:rows].copy(), "other.weight": PLACES},
+        folder / "model.safetensors",
+    )
     (folder / "config.json").write_text(json.dumps(config))
     return folder
 
 
 @pytest.mark.parametrize(
-    ("rows", "names"), [(3, ["bad", "good", "ugly"]), (5, ["bad", "good", "ugly", "<padding 3>", "<padding 4>"])]
+    ("rows", "names"),
+    [
+        (3, ["bad", "good", "ugly"]),
+        (5, ["bad", "good", "ugly", "<padding 3>", "<padding 4>"]),
+    ],
 )
-def test_classes_of_a_folder_are_called_by_its_configuration(tmp_path: Path, rows: int, names: list[str]) -> None:
+def test_classes_of_a_folder_are_called_by_its_configuration(
+    tmp_path: Path, rows: int, names: list[str]
+) -> None:
     found = read(classifier(tmp_path, rows, **NAMED))
     assert found.model.right_names is not None
     assert found.model.right_names.tolist() == names
@@ -44,14 +58,24 @@ def test_classes_of_a_folder_are_called_by_its_configuration(tmp_path: Path, row
 
 
 @pytest.mark.parametrize(
-    "name", ["BartForSequenceClassification", "MistralModel", "T5EncoderModel", "XForQuestionAnswering"]
+    "name",
+    [
+        "BartForSequenceClassification",
+        "MistralModel",
+        "T5EncoderModel",
+        "XForQuestionAnswering",
+    ],
 )
-def test_input_embeddings_of_a_network_without_tokens_to_choose_are_no_head(tmp_path: Path, name: str) -> None:
+def test_input_embeddings_of_a_network_without_tokens_to_choose_are_no_head(
+    tmp_path: Path, name: str
+) -> None:
     folder = classifier(tmp_path, 8, "model.shared.weight", architectures=[name])
     for reading in (load, look):
         with pytest.raises(InputError):
             reading(folder)
-    np.testing.assert_array_equal(load(folder, weight="model.shared.weight").right, WORDS)
+    np.testing.assert_array_equal(
+        load(folder, weight="model.shared.weight").right, WORDS
+    )
     for architectures in (
         ["GPT2LMHeadModel"], ["GPT2DoubleHeadsModel"], ["MarianMTModel"], ["EncoderDecoderModel"],
         ["T5ForConditionalGeneration"], [name, "XForCausalLM"], [], None, [3],
@@ -61,8 +85,13 @@ def test_input_embeddings_of_a_network_without_tokens_to_choose_are_no_head(tmp_
 
 
 def live(config: dict[str, Any], bias: Any = None, **attributes: Any) -> Any:
-    head = SimpleNamespace(weight=Tensor(WORDS), bias=None if bias is None else Tensor(bias))
-    attributes = {"state_dict": lambda _: {"lm_head.weight": Tensor(WORDS)}, **attributes}
+    head = SimpleNamespace(
+        weight=Tensor(WORDS), bias=None if bias is None else Tensor(bias)
+    )
+    attributes = {
+        "state_dict": lambda _: {"lm_head.weight": Tensor(WORDS)},
+        **attributes,
+    }
     return imitation(
         "transformers.models.x.modeling_x.X", "transformers.modeling_utils.PreTrainedModel",
         config=SimpleNamespace(to_dict=lambda: config), get_output_embeddings=lambda _: head, **attributes,
@@ -74,14 +103,28 @@ def live(config: dict[str, Any], bias: Any = None, **attributes: Any) -> Any:
     [
         ("t5", {"d_model": 16}, 0.25),
         ("t5", {"d_model": 16, "tie_word_embeddings": False}, 1.0),
-        ("umt5", {"d_model": 16, "tie_word_embeddings": True, "scale_decoder_outputs": False}, 1.0),
-        ("longt5", {"d_model": 4, "tie_word_embeddings": False, "scale_decoder_outputs": True}, 0.5),
+        (
+            "umt5",
+            {
+                "d_model": 16,
+                "tie_word_embeddings": True,
+                "scale_decoder_outputs": False,
+            },
+            1.0,
+        ),
+        (
+            "longt5",
+            {"d_model": 4, "tie_word_embeddings": False, "scale_decoder_outputs": True},
+            0.5,
+        ),
         ("t5", {}, 1.0),
         ("t5", {"d_model": 0}, 1.0),
         ("mt5", {"d_model": 16}, 1.0),
     ],
 )
-def test_tied_embeddings_of_t5_see_smaller_states(name: str, config: Any, factor: float) -> None:
+def test_tied_embeddings_of_t5_see_smaller_states(
+    name: str, config: Any, factor: float
+) -> None:
     assert ARCHITECTURES[name].factor(config) == factor
     # The states that reach the head are those.
     assert ARCHITECTURES[name].after(config) == 1.0
@@ -97,24 +140,41 @@ def test_tied_embeddings_of_t5_see_smaller_states(name: str, config: Any, factor
         ({"model_type": "llama"}, "model.layers.0.norm.weight", None),
     ],
 )
-def test_the_final_norm_of_a_live_network(config: Any, name: str, gain: float | None) -> None:
-    network = live(config, state_dict=lambda _: {name: Tensor(np.ones(3)), "lm_head.weight": Tensor(WORDS)})
+def test_the_final_norm_of_a_live_network(
+    config: Any, name: str, gain: float | None
+) -> None:
+    network = live(
+        config,
+        state_dict=lambda _: {
+            name: Tensor(np.ones(3)),
+            "lm_head.weight": Tensor(WORDS),
+        },
+    )
     head = from_object(network)
     assert (head.final_norm is None) == (gain is None)
     if head.final_norm is not None:
         np.testing.assert_array_equal(head.final_norm.gain, np.full(3, gain))
     layer = name.removesuffix(".weight")
-    assert (from_object(network, norm="none").final_norm, from_object(network, link="identity").final_norm) == (
-        None,
-    ) * 2
+    assert (
+        from_object(network, norm="none").final_norm,
+        from_object(network, link="identity").final_norm,
+    ) == (None,) * 2
     assert read_object(network, norm=layer, norm_kind="layer").norm.norm.kind == "layer"
     # One before a projection is none before the head, nor is one before vectors.
-    network.state_dict = lambda: {name: Tensor(np.ones(2)), "lm_head.weight": Tensor(WORDS)}
+    network.state_dict = lambda: {
+        name: Tensor(np.ones(2)),
+        "lm_head.weight": Tensor(WORDS),
+    }
     assert from_object(network).final_norm is None
 
 
-def stored(folder: Path, tensors: dict[str, Any], config: dict[str, Any] | None = None) -> Path:
-    save_file({name: np.ascontiguousarray(x) for name, x in tensors.items()}, folder / "model.safetensors")
+def stored(
+    folder: Path, tensors: dict[str, Any], config: dict[str, Any] | None = None
+) -> Path:
+    save_file(
+        {name: np.ascontiguousarray(x) for name, x in tensors.items()},
+        folder / "model.safetensors",
+    )
     if config is not None:
         (folder / "config.json").write_text(json.dumps(config))
     return folder / "model.safetensors"
@@ -138,7 +198,9 @@ LORA = {f"base_model.model.lm_head.lora_{x}.default.weight": PLACES for x in "AB
         ({"linear.weight": np.ones((1, 8), np.float32), "factors.weight": WORDS}, "linear.weight (1, 8), one number"),
     ],
 )  # fmt: skip
-def test_a_head_that_a_name_alone_chose_is_asked_for(tmp_path: Path, tensors: dict[str, Any], got: str) -> None:
+def test_a_head_that_a_name_alone_chose_is_asked_for(
+    tmp_path: Path, tensors: dict[str, Any], got: str
+) -> None:
     path = stored(tmp_path, tensors)
     for read_it in (load, look):
         with pytest.raises(InputError) as refused:
@@ -150,18 +212,44 @@ def test_a_head_that_a_name_alone_chose_is_asked_for(tmp_path: Path, tensors: di
 
 
 def test_a_dense_layer_of_sentence_transformers_is_no_head(tmp_path: Path) -> None:
-    config = {"in_features": 3, "out_features": 8, "activation_function": "torch.nn.modules.activation.Tanh"}
-    path = stored(tmp_path, {"linear.weight": WORDS, "linear.bias": np.ones(8, np.float32)}, config)
+    config = {
+        "in_features": 3,
+        "out_features": 8,
+        "activation_function": "torch.nn.modules.activation.Tanh",
+    }
+    path = stored(
+        tmp_path,
+        {"linear.weight": WORDS, "linear.bias": np.ones(8, np.float32)},
+        config,
+    )
     for read_it in (load, look):
-        with pytest.raises(InputError, match=r"got a Dense layer of sentence-transformers with torch\..*\.Tanh;"):
+        with pytest.raises(
+            InputError,
+            match=r"got a Dense layer of sentence-transformers with torch\..*\.Tanh;",
+        ):
             read_it(path)
     assert load(path, kind="head").link is Link.SOFTMAX
 
 
 OTHER_TASKS = (
-    ({"problem_type": "multi_label_classification"}, 3, "XForSequenceClassification", "the problem_type multi_label_"),
-    ({"problem_type": "regression"}, 3, "XForSequenceClassification", "the problem_type regression"),
-    ({"id2label": {"0": "LABEL_0"}}, 1, "XForSequenceClassification", "one label: a reward or a regression"),
+    (
+        {"problem_type": "multi_label_classification"},
+        3,
+        "XForSequenceClassification",
+        "the problem_type multi_label_",
+    ),
+    (
+        {"problem_type": "regression"},
+        3,
+        "XForSequenceClassification",
+        "the problem_type regression",
+    ),
+    (
+        {"id2label": {"0": "LABEL_0"}},
+        1,
+        "XForSequenceClassification",
+        "one label: a reward or a regression",
+    ),
     ({}, 1, "XForMultipleChoice", "the task XForMultipleChoice"),
     ({}, 1, "XRewardModel", "the task XRewardModel"),
 )
@@ -171,13 +259,19 @@ OTHER_TASKS = (
 def test_a_last_layer_without_a_softmax_is_refused(
     tmp_path: Path, config: dict[str, Any], rows: int, name: str, got: str
 ) -> None:
-    path = stored(tmp_path, {"classifier.weight": WORDS[:rows]}, {**config, "architectures": [name]})
+    path = stored(
+        tmp_path,
+        {"classifier.weight": WORDS[:rows]},
+        {**config, "architectures": [name]},
+    )
     state = {"classifier.weight": Tensor(WORDS[:rows])}
     live = imitation(f"transformers.models.x.{name}", "transformers.modeling_utils.PreTrainedModel",
                      config=SimpleNamespace(to_dict=lambda: config), state_dict=lambda _: state,
                      get_output_embeddings=lambda _: None)  # fmt: skip
     for reading, given in ((load, path), (from_object, live)):
-        with pytest.raises(InputError, match=f"must be a softmax over labels; got {got}"):
+        with pytest.raises(
+            InputError, match=f"must be a softmax over labels; got {got}"
+        ):
             reading(given)
         assert reading(given, kind="head").link is Link.SOFTMAX
 
@@ -189,5 +283,8 @@ def test_a_live_head_with_adapters_is_refused() -> None:
                       config=SimpleNamespace(to_dict=dict))  # fmt: skip
     wrapped = imitation("peft.peft_model.PeftModel", get_base_model=lambda _: model)
     for given in (model, wrapped):
-        with pytest.raises(InputError, match=r"got one with adapters of PEFT; merge .* with merge_and_unload\(\)"):
+        with pytest.raises(
+            InputError,
+            match=r"got one with adapters of PEFT; merge .* with merge_and_unload\(\)",
+        ):
             from_object(given)

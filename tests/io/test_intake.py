@@ -19,7 +19,11 @@ from embaudit.io.intake import Part
 if TYPE_CHECKING:
     from pathlib import Path
 
-P, Q, B = np.arange(10.0).reshape(5, 2), np.arange(14.0).reshape(7, 2) + 1, np.arange(7.0)
+P, Q, B = (
+    np.arange(10.0).reshape(5, 2),
+    np.arange(14.0).reshape(7, 2) + 1,
+    np.arange(7.0),
+)
 
 
 def npz(folder: Path, **arrays: Any) -> Path:
@@ -28,18 +32,42 @@ def npz(folder: Path, **arrays: Any) -> Path:
 
 
 def test_an_intake_says_what_became_what(tmp_path: Path) -> None:
-    path = npz(tmp_path, P=P, Q=Q.T, item_bias=B[:, None], item_ids=np.arange(3, 10), seed=np.int64(3))
+    path = npz(
+        tmp_path,
+        P=P,
+        Q=Q.T,
+        item_bias=B[:, None],
+        item_ids=np.arange(3, 10),
+        seed=np.int64(3),
+    )
     found = read(path)
-    assert found.intake.line() == "read as npz: P, Q, item_bias, item_ids; left over: seed"
-    more = replace(found.intake, parts=(Part("Q", "right"), Part("its name", "link")), left_over=(Part("a", ""),) * 3)
+    assert (
+        found.intake.line() == "read as npz: P, Q, item_bias, item_ids; left over: seed"
+    )
+    more = replace(
+        found.intake,
+        parts=(Part("Q", "right"), Part("its name", "link")),
+        left_over=(Part("a", ""),) * 3,
+    )
     assert more.line() == "read as npz: Q; left over: 3 others"
-    assert replace(more, left_over=(Part("a", "", (3,)),) * 2).line() == "read as npz: Q; left over: a (3), a (3)"
+    assert (
+        replace(more, left_over=(Part("a", "", (3,)),) * 2).line()
+        == "read as npz: Q; left over: a (3), a (3)"
+    )
 
 
 @pytest.mark.parametrize("suffix", [".npy", ".safetensors"])
 def test_a_look_reads_no_numbers(tmp_path: Path, suffix: str) -> None:
     rows, path = 10**7, tmp_path / f"m{suffix}"
-    header = json.dumps({"item_factors": {"dtype": "F32", "shape": [rows, 128], "data_offsets": [0, 512 * rows]}})
+    header = json.dumps(
+        {
+            "item_factors": {
+                "dtype": "F32",
+                "shape": [rows, 128],
+                "data_offsets": [0, 512 * rows],
+            }
+        }
+    )
     with path.open("wb") as file:
         if suffix == ".npy":
             described = {"descr": "<f4", "fortran_order": False, "shape": (rows, 128)}
@@ -48,7 +76,10 @@ def test_a_look_reads_no_numbers(tmp_path: Path, suffix: str) -> None:
             file.write(len(header).to_bytes(8, "little") + header.encode())
         # A hole of 5 GB, which takes no room on the disk.
         file.truncate(file.tell() + 512 * rows)
-    start, before = time.process_time(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    start, before = (
+        time.process_time(),
+        resource.getrusage(resource.RUSAGE_SELF).ru_maxrss,
+    )
     assert look(path).parts[0].shape == (rows, 128)
     assert time.process_time() - start < 0.5
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 2**17
@@ -57,27 +88,45 @@ def test_a_look_reads_no_numbers(tmp_path: Path, suffix: str) -> None:
 def test_a_look_refuses_what_reading_refuses(tmp_path: Path) -> None:
     path = npz(tmp_path, P=P, Q=Q, u_bias=np.arange(5.0))
     for reading in (look, read):
-        with pytest.raises(InputError, match=r"got u_bias \(5,\), one value for each entity of P"):
+        with pytest.raises(
+            InputError, match=r"got u_bias \(5,\), one value for each entity of P"
+        ):
             reading(path)
     assert look(path, left_bias="u_bias").parts[2] == Part("u_bias", "left_bias", (5,))
     assert [part.name for part in look(path, ignore="u_*").left_over] == ["u_bias"]
 
 
 def test_ids_come_from_lines_columns_and_arrays(tmp_path: Path) -> None:
-    for name, text in (("a.txt", "b\n7\n"), ("d.txt", "007\n7\n"), ("e.txt", "-7\n8\n"), ("f.txt", f"{10**20}\n8\n")):
+    for name, text in (
+        ("a.txt", "b\n7\n"),
+        ("d.txt", "007\n7\n"),
+        ("e.txt", "-7\n8\n"),
+        ("f.txt", f"{10**20}\n8\n"),
+    ):
         (tmp_path / name).write_text(text)
     (tmp_path / "b.csv").write_text("movieId,other\n70,x\n3,y\n")
     np.save(tmp_path / "c.npy", np.array([4, 2]))
-    lines = {"a.txt": ["b", "7"], "d.txt": ["007", "7"], "e.txt": [-7, 8], "f.txt": [str(10**20), "8"]}
+    lines = {
+        "a.txt": ["b", "7"],
+        "d.txt": ["007", "7"],
+        "e.txt": [-7, 8],
+        "f.txt": [str(10**20), "8"],
+    }
     read_as = {**lines, "b.csv": [70, 3], "b.csv:other": ["x", "y"], "c.npy": [4, 2]}
     for name, expected in read_as.items():
         assert read_ids(f"{tmp_path / name}", 2).tolist() == expected
     for name in ("b.csv", "c.npy"):
-        with pytest.raises(InputError, match="must be a file of 3 item ids, one a row; got 2; check that it is of"):
+        with pytest.raises(
+            InputError,
+            match="must be a file of 3 item ids, one a row; got 2; check that it is of",
+        ):
             read_ids(f"{tmp_path / name}", 3)
     path = npz(tmp_path, P=P, Q=Q, names=np.array(list("abcdefg")))
     assert read(path, ids="names").model.right_ids.tolist() == list("abcdefg")
-    with pytest.raises(InputError, match=r"got names \(7,\), one value for each entity of Q; name it with ids='names'"):
+    with pytest.raises(
+        InputError,
+        match=r"got names \(7,\), one value for each entity of Q; name it with ids='names'",
+    ):
         read(path)
 
 
@@ -86,15 +135,25 @@ def test_what_was_said_is_not_assumed(tmp_path: Path) -> None:
     assert read(path, link="ranking", transpose="right").intake.assumed == ()
     assert read(path, kind="vectors", weight="P").intake.assumed == ()
     alone = read(path, kind="vectors", transpose="right")
-    assert (alone.model.left_side, [part.name for part in alone.intake.left_over]) == (None, ["P"])
+    assert (alone.model.left_side, [part.name for part in alone.intake.left_over]) == (
+        None,
+        ["P"],
+    )
     (tmp_path / "ids.txt").write_text("".join(f"{i}\n" for i in range(10, 17)))
     given = read(path, ids=str(tmp_path / "ids.txt"), right_counts=np.ones(7))
     assert given.model.right_ids.tolist() == list(range(10, 17))
-    assert [part.name for part in given.intake.parts[2:]] == [str(tmp_path / "ids.txt"), "what was given"]
+    assert [part.name for part in given.intake.parts[2:]] == [
+        str(tmp_path / "ids.txt"),
+        "what was given",
+    ]
     assert given.intake.files == (str(path), str(tmp_path / "ids.txt"))
     # Counts are found by the ids that are given with them.
-    (tmp_path / "n.csv").write_text("item,count\n" + "".join(f"{i},{i}\n" for i in range(16, 9, -1)))
-    counted = read(path, ids=str(tmp_path / "ids.txt"), right_counts=tmp_path / "n.csv").model
+    (tmp_path / "n.csv").write_text(
+        "item,count\n" + "".join(f"{i},{i}\n" for i in range(16, 9, -1))
+    )
+    counted = read(
+        path, ids=str(tmp_path / "ids.txt"), right_counts=tmp_path / "n.csv"
+    ).model
     assert counted.right_counts.tolist() == list(range(10, 17))
     ea.save(ea.FactorModel.from_vectors(Q, compared="cosine"), tmp_path / "own.npz")
     assert read(tmp_path / "own.npz").intake.training_source == "link in own.npz"

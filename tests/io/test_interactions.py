@@ -38,9 +38,13 @@ def expect(path: Path, **options: Any) -> None:
 
 
 @pytest.mark.parametrize("separator", ["::", "\t", ",", ";", "|", " "])
-@pytest.mark.parametrize("header", ["", "user_id,item_id,rating", "UserID,MovieID,Rating", "uid,iid,weight"])
+@pytest.mark.parametrize(
+    "header", ["", "user_id,item_id,rating", "UserID,MovieID,Rating", "uid,iid,weight"]
+)
 @pytest.mark.parametrize("packed", [False, True])
-def test_customary_tables_are_read_without_options(tmp_path: Path, separator: str, header: str, packed: bool) -> None:
+def test_customary_tables_are_read_without_options(
+    tmp_path: Path, separator: str, header: str, packed: bool
+) -> None:
     text = lines(separator, header).encode()
     path = tmp_path / ("ratings.dat.gz" if packed else "ratings.dat")
     path.write_bytes(gzip.compress(text) if packed else text)
@@ -49,7 +53,9 @@ def test_customary_tables_are_read_without_options(tmp_path: Path, separator: st
 
 def test_columns_by_name_and_by_position(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
-    path.write_text("x,score of it,who,what\n" + "\n".join(f"0,{r},{u},{i}" for u, i, r in ROWS))
+    path.write_text(
+        "x,score of it,who,what\n" + "\n".join(f"0,{r},{u},{i}" for u, i, r in ROWS)
+    )
     expect(path, user="who", item="what", rating="score of it")
     expect(path, user=2, item="3", rating="1")
     with pytest.raises(InputError, match="x, score of it, who, what"):
@@ -62,12 +68,18 @@ def test_columns_by_name_and_by_position(tmp_path: Path) -> None:
 
 @settings(max_examples=40)
 @given(
-    st.lists(st.tuples(st.integers(0, 5), st.integers(0, 4), st.integers(0, 5)), min_size=1, max_size=25),
+    st.lists(
+        st.tuples(st.integers(0, 5), st.integers(0, 4), st.integers(0, 5)),
+        min_size=1,
+        max_size=25,
+    ),
     st.sampled_from(["sum", "mean", "last", "max"]),
     st.none() | st.integers(1, 6),
     st.booleans(),
 )
-def test_agrees_with_pandas(tmp_path_factory: Any, rows: Any, duplicates: Any, threshold: Any, binarise: bool) -> None:
+def test_agrees_with_pandas(
+    tmp_path_factory: Any, rows: Any, duplicates: Any, threshold: Any, binarise: bool
+) -> None:
     frame = pd.DataFrame(rows, columns=["user", "item", "rating"])
     path = tmp_path_factory.mktemp("t") / "a.csv"
     frame.to_csv(path, index=False)
@@ -81,35 +93,74 @@ def test_agrees_with_pandas(tmp_path_factory: Any, rows: Any, duplicates: Any, t
         return
     found = read_interactions(path, **options)
     dense = expected.to_numpy()
-    np.testing.assert_allclose(found.matrix.toarray(), (dense > 0) if binarise else dense)
+    np.testing.assert_allclose(
+        found.matrix.toarray(), (dense > 0) if binarise else dense
+    )
     assert found.user_ids.tolist() == expected.index.tolist()
     assert found.item_ids.tolist() == expected.columns.tolist()
-    assert found.n_rows_read - found.n_duplicates - found.n_dropped == found.matrix.nnz == len(kept)
+    assert (
+        found.n_rows_read - found.n_duplicates - found.n_dropped
+        == found.matrix.nnz
+        == len(kept)
+    )
 
 
 @pytest.mark.parametrize(
     ("name", "cells", "needs"),
-    [("rating", [2**60 + 1, 3], "numbers"), ("movieId", [1.5, 2], "integers or text"), ("title", [[1], [2]], "text")],
+    [
+        ("rating", [2**60 + 1, 3], "numbers"),
+        ("movieId", [1.5, 2], "integers or text"),
+        ("title", [[1], [2]], "text"),
+    ],
 )
-def test_cells_that_do_not_convert(tmp_path: Path, name: str, cells: Any, needs: str) -> None:
-    columns = {"userId": [1, 2], "movieId": [1, 2], "rating": [1, 2], "title": ["a", "b"], name: cells}
+def test_cells_that_do_not_convert(
+    tmp_path: Path, name: str, cells: Any, needs: str
+) -> None:
+    columns = {
+        "userId": [1, 2],
+        "movieId": [1, 2],
+        "rating": [1, 2],
+        "title": ["a", "b"],
+        name: cells,
+    }
     pd.DataFrame(columns).to_parquet(tmp_path / "a.parquet")
     with pytest.raises(InputError, match=rf"column {name} of .* must be {needs}; got"):
         (read_titles if name == "title" else read_interactions)(tmp_path / "a.parquet")
 
 
 @pytest.mark.parametrize(
-    ("rows", "line"), [('1\t"Heroes" and "Low"\n', 3), (1100 * "1\tRan\n" + '2\t"two\nlines"\n', 1104)]
+    ("rows", "line"),
+    [('1\t"Heroes" and "Low"\n', 3), (1100 * "1\tRan\n" + '2\t"two\nlines"\n', 1104)],
 )
-def test_lines_are_counted_whatever_quotes_mean(tmp_path: Path, rows: str, line: int) -> None:
+def test_lines_are_counted_whatever_quotes_mean(
+    tmp_path: Path, rows: str, line: int
+) -> None:
     path = tmp_path / "a.tsv"
     path.write_text(f"id\ttitle\n{rows}\tUp\n")
-    with pytest.raises(InputError, match=rf"an id in every row; got none in line {line};"):
+    with pytest.raises(
+        InputError, match=rf"an id in every row; got none in line {line};"
+    ):
         read_titles(path)
 
 
 CELLS = st.sampled_from(
-    ["1", "2", "a", "", '"', '"x', "1.5", "nan", "é", "-", " ", "userId", "itemId", "rating", "1e400"]
+    [
+        "1",
+        "2",
+        "a",
+        "",
+        '"',
+        '"x',
+        "1.5",
+        "nan",
+        "é",
+        "-",
+        " ",
+        "userId",
+        "itemId",
+        "rating",
+        "1e400",
+    ]
 )
 TABLES = st.lists(st.lists(CELLS, min_size=1, max_size=4), min_size=1, max_size=6)
 
@@ -119,7 +170,9 @@ TABLES = st.lists(st.lists(CELLS, min_size=1, max_size=4), min_size=1, max_size=
     st.binary(max_size=60) | st.tuples(TABLES, st.sampled_from([",", "::", "\t", "|"])),
     st.sampled_from(["csv", "txt", "dat.gz", "parquet"]),
 )
-def test_any_content_is_read_or_told(tmp_path_factory: Any, content: Any, suffix: str) -> None:
+def test_any_content_is_read_or_told(
+    tmp_path_factory: Any, content: Any, suffix: str
+) -> None:
     path = tmp_path_factory.mktemp("t") / f"a.{suffix}"
     if isinstance(content, tuple):
         rows, separator = content

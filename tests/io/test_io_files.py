@@ -16,14 +16,18 @@ class StoppedError(RuntimeError):
 
 
 @pytest.mark.parametrize("old", [None, b"old"])
-def test_an_exception_leaves_everything_as_it_was(tmp_path: Path, old: bytes | None) -> None:
+def test_an_exception_leaves_everything_as_it_was(
+    tmp_path: Path, old: bytes | None
+) -> None:
     target = tmp_path / "out"
     if old is not None:
         target.write_bytes(old)
     with pytest.raises(StoppedError), written_whole(target, force=True) as file:  # noqa: PT012
         file.write(b"half")
         raise StoppedError
-    assert [p.read_bytes() for p in tmp_path.iterdir()] == ([] if old is None else [old])
+    assert [p.read_bytes() for p in tmp_path.iterdir()] == (
+        [] if old is None else [old]
+    )
 
 
 class Mine:

@@ -29,7 +29,10 @@ def written_csv(folder: Path, frame: pd.DataFrame, **options: Any) -> Path:
         (list("abcdefgh"), list("abcdefgh")),
     ],
 )
-@pytest.mark.parametrize(("columns", "name"), [(range(3), None), (["x1", "x2", "x3"], None), (range(3), "thing")])
+@pytest.mark.parametrize(
+    ("columns", "name"),
+    [(range(3), None), (["x1", "x2", "x3"], None), (range(3), "thing")],
+)
 def test_the_index_of_a_data_frame_is_its_ids(
     tmp_path: Path, index: Any, ids: list[Any], columns: Any, name: str | None
 ) -> None:
@@ -47,13 +50,17 @@ def test_a_first_column_without_a_name_that_is_no_index_is_left_over(
     frame = pd.DataFrame(FRAME, index=np.arange(8) + first).add_prefix("d")
     reading = read(written_csv(tmp_path, frame.assign(id=IDS) if beside else frame))
     np.testing.assert_array_equal(reading.model.right, FRAME)
-    assert [part.name for part in reading.intake.left_over] == ["column 1, without a name"]
+    assert [part.name for part in reading.intake.left_over] == [
+        "column 1, without a name"
+    ]
     ids = reading.model.right_ids
     assert (None if ids is None else ids.tolist()) == (IDS if beside else None)
 
 
 def test_the_index_that_pandas_keeps_in_parquet(tmp_path: Path) -> None:
-    pd.DataFrame(FRAME, index=list("abcdefgh")).add_prefix("d").to_parquet(tmp_path / "frame.parquet")
+    pd.DataFrame(FRAME, index=list("abcdefgh")).add_prefix("d").to_parquet(
+        tmp_path / "frame.parquet"
+    )
     model = load(tmp_path / "frame.parquet")
     np.testing.assert_array_equal(model.right, FRAME)
     assert model.right_ids is not None
@@ -61,5 +68,7 @@ def test_the_index_that_pandas_keeps_in_parquet(tmp_path: Path) -> None:
     # Of an index of several levels none is the ids.
     for names in (None, [None, "b"], ["a", "b"]):
         index = pd.MultiIndex.from_product([["u", "v"], list("abcd")], names=names)
-        pd.DataFrame(FRAME, index=index).add_prefix("d").to_parquet(tmp_path / "frame.parquet")
+        pd.DataFrame(FRAME, index=index).add_prefix("d").to_parquet(
+            tmp_path / "frame.parquet"
+        )
         assert load(tmp_path / "frame.parquet").right_ids is None

@@ -30,13 +30,22 @@ Y = DRAW.normal(size=(5, 4)).astype(np.float32)
 def spark_side(folder: Path, ids: Any, rows: Any, kind: Any, parts: int = 3) -> None:
     folder.mkdir(parents=True)
     schema = pa.schema(
-        [pa.field("id", pa.int32(), nullable=False), ("features", pa.list_(pa.field("element", kind, False)))]
+        [
+            pa.field("id", pa.int32(), nullable=False),
+            ("features", pa.list_(pa.field("element", kind, False))),
+        ]
     )
     for part, chosen in enumerate(np.array_split(np.arange(len(ids)), parts)):
         table = pa.table(
-            {"id": ids[chosen].astype("int32"), "features": [list(map(float, rows[i])) for i in chosen]}, schema
+            {
+                "id": ids[chosen].astype("int32"),
+                "features": [list(map(float, rows[i])) for i in chosen],
+            },
+            schema,
         )
-        parquet.write_table(table, folder / f"part-0000{part}-c000.snappy.parquet", compression="snappy")
+        parquet.write_table(
+            table, folder / f"part-0000{part}-c000.snappy.parquet", compression="snappy"
+        )
         (folder / f".part-0000{part}-c000.snappy.parquet.crc").write_bytes(b"crc\0")
     (folder / "_SUCCESS").touch()
 
@@ -46,11 +55,19 @@ def test_a_pipeline_of_spark_is_the_model_in_its_stages(tmp_path: Path) -> None:
         stage = tmp_path / "stages" / f"{number + 1}_{name}"
         spark_side(stage / "userFactors", np.arange(9), X + number, pa.float32())
         spark_side(stage / "itemFactors", np.arange(5), Y, pa.float32())
-        (tmp_path / "stages" / "0_StringIndexer" / "metadata").mkdir(parents=True, exist_ok=True)
+        (tmp_path / "stages" / "0_StringIndexer" / "metadata").mkdir(
+            parents=True, exist_ok=True
+        )
         if not number:
             np.testing.assert_array_equal(load(tmp_path).right, Y)
-            assert [part.name for part in look(tmp_path).parts][:2] == ["userFactors.features", "userFactors.id"]
-    with pytest.raises(InputError, match="with one ALS model; got 1_ALS_1, 2_ALS_2; name the folder of one of its"):
+            assert [part.name for part in look(tmp_path).parts][:2] == [
+                "userFactors.features",
+                "userFactors.id",
+            ]
+    with pytest.raises(
+        InputError,
+        match="with one ALS model; got 1_ALS_1, 2_ALS_2; name the folder of one of its",
+    ):
         load(tmp_path)
 
 
@@ -58,10 +75,15 @@ def test_a_pipeline_of_spark_is_the_model_in_its_stages(tmp_path: Path) -> None:
 
 
 def test_shards(tmp_path: Path) -> None:
-    save_file({"model.embed_tokens.weight": X}, tmp_path / "model-00001-of-00002.safetensors")
+    save_file(
+        {"model.embed_tokens.weight": X}, tmp_path / "model-00001-of-00002.safetensors"
+    )
     save_file({"lm_head.weight": Y}, tmp_path / "model-00002-of-00002.safetensors")
     names = {"model.embed_tokens.weight": 1, "lm_head.weight": 2}
-    places = {name: f"model-0000{number}-of-00002.safetensors" for name, number in names.items()}
+    places = {
+        name: f"model-0000{number}-of-00002.safetensors"
+        for name, number in names.items()
+    }
     index = tmp_path / "model.safetensors.index.json"
     index.write_text(json.dumps({"metadata": {}, "weight_map": places}))
     for path in (tmp_path, index):
@@ -75,11 +97,15 @@ def test_shards(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("nested", [False, True])
-def test_a_cap_in_the_configuration_caps_the_softmax(tmp_path: Path, nested: bool) -> None:
+def test_a_cap_in_the_configuration_caps_the_softmax(
+    tmp_path: Path, nested: bool
+) -> None:
     save_file({"lm_head.weight": X}, tmp_path / "model.safetensors")
     for cap in (30.0, None):
         said: dict[str, Any] = {"final_logit_softcapping": cap}
-        (tmp_path / "config.json").write_text(json.dumps({"text_config": said} if nested else said))
+        (tmp_path / "config.json").write_text(
+            json.dumps({"text_config": said} if nested else said)
+        )
         assert load(tmp_path).link == Softmax(soft_cap=cap)
         assert load(tmp_path, kind="vectors").link == Link.IDENTITY
     model = load(tmp_path).replace(left=X, link=Softmax(soft_cap=0.5))

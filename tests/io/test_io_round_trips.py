@@ -25,7 +25,9 @@ FIELDS = (
     "left", "right", "left_bias", "right_bias", "left_ids", "right_ids", "left_names", "right_names", "left_counts",
     "right_counts",
 )  # fmt: skip
-WORDS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=6)
+WORDS = st.text(
+    st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=6
+)
 
 
 def assert_same(a: FactorModel, b: FactorModel) -> None:
@@ -35,7 +37,12 @@ def assert_same(a: FactorModel, b: FactorModel) -> None:
         if x is not None:
             assert x.dtype == y.dtype, field
             np.testing.assert_array_equal(x, y)
-    assert (a.link, a.offset, a.roles, a.objective) == (b.link, b.offset, b.roles, b.objective)
+    assert (a.link, a.offset, a.roles, a.objective) == (
+        b.link,
+        b.offset,
+        b.roles,
+        b.objective,
+    )
 
 
 def through(model: FactorModel, suffix: str) -> FactorModel:
@@ -54,8 +61,12 @@ def matrices(draw: st.DrawFn, rows: int, rank: int) -> Any:
 
 
 def ids(rows: int, words: st.SearchStrategy[str] = WORDS) -> st.SearchStrategy[Any]:
-    numbers = st.lists(st.integers(-(2**62), 2**62), min_size=rows, max_size=rows, unique=True).map(np.array)
-    texts = st.lists(words, min_size=rows, max_size=rows, unique=True).map(lambda s: np.array(s, dtype=np.str_))
+    numbers = st.lists(
+        st.integers(-(2**62), 2**62), min_size=rows, max_size=rows, unique=True
+    ).map(np.array)
+    texts = st.lists(words, min_size=rows, max_size=rows, unique=True).map(
+        lambda s: np.array(s, dtype=np.str_)
+    )
     return numbers | texts
 
 
@@ -76,14 +87,20 @@ def models(draw: st.DrawFn) -> FactorModel:
     n, p, k = draw(st.integers(1, 4)), draw(st.integers(1, 4)), draw(st.integers(1, 3))
     two = draw(st.booleans())
     link = draw(st.sampled_from(["identity", "softmax", "cosine", "ranking"]))
-    objective = draw(maybe(st.sampled_from([row.name for row in usual_objectives(link)])))
+    objective = draw(
+        maybe(st.sampled_from([row.name for row in usual_objectives(link)]))
+    )
     # A model of non-negative training with a negative row is refused when it is read.
     rows = (
         (lambda size: matrices(size, k).map(np.abs))
         if objective == "non-negative"
         else (lambda size: matrices(size, k))
     )
-    left = {"left": draw(rows(n)), "left_bias": draw(maybe(bias(n))), "left_ids": draw(maybe(ids(n)))}
+    left = {
+        "left": draw(rows(n)),
+        "left_bias": draw(maybe(bias(n))),
+        "left_ids": draw(maybe(ids(n))),
+    }
     left["left_counts"] = draw(maybe(counts(n)))
     return FactorModel(
         **(left if two else {"left": None}),
@@ -111,11 +128,15 @@ def test_our_own_format_keeps_everything(model: FactorModel) -> None:
 def test_arrow_keeps_vectors_ids_and_titles(suffix: str, data: st.DataObject) -> None:
     p = data.draw(st.integers(1, 4))
     model = FactorModel.from_vectors(data.draw(matrices(p, 3)), ids=data.draw(ids(p)))
-    model = model.replace(right_names=data.draw(maybe(st.lists(WORDS, min_size=p, max_size=p))))
+    model = model.replace(
+        right_names=data.draw(maybe(st.lists(WORDS, min_size=p, max_size=p)))
+    )
     assert_same(model, through(model, suffix))
 
 
-CELLS = st.text(st.characters(codec="utf-8", exclude_characters="\0\r"), min_size=1, max_size=6).map(lambda s: "i" + s)
+CELLS = st.text(
+    st.characters(codec="utf-8", exclude_characters="\0\r"), min_size=1, max_size=6
+).map(lambda s: "i" + s)
 """Texts that no reader takes for numbers; line ends of their own are one character in a table."""
 
 
@@ -123,11 +144,20 @@ CELLS = st.text(st.characters(codec="utf-8", exclude_characters="\0\r"), min_siz
 @given(st.data())
 def test_csv_keeps_vectors_ids_titles_and_counts(data: st.DataObject) -> None:
     p = data.draw(st.integers(1, 4))
-    names, counted = st.lists(CELLS, min_size=p, max_size=p), st.lists(st.integers(0, 9), min_size=p, max_size=p)
-    whole = st.lists(st.integers(-(2**62), 2**62), min_size=p, max_size=p, unique=True).map(np.array)
+    names, counted = (
+        st.lists(CELLS, min_size=p, max_size=p),
+        st.lists(st.integers(0, 9), min_size=p, max_size=p),
+    )
+    whole = st.lists(
+        st.integers(-(2**62), 2**62), min_size=p, max_size=p, unique=True
+    ).map(np.array)
     texts = st.lists(CELLS, min_size=p, max_size=p, unique=True)
-    model = FactorModel.from_vectors(data.draw(matrices(p, 2)).astype(np.float64), ids=data.draw(texts | whole))
-    model = model.replace(right_names=data.draw(maybe(names)), right_counts=data.draw(maybe(counted)))
+    model = FactorModel.from_vectors(
+        data.draw(matrices(p, 2)).astype(np.float64), ids=data.draw(texts | whole)
+    )
+    model = model.replace(
+        right_names=data.draw(maybe(names)), right_counts=data.draw(maybe(counted))
+    )
     assert_same(model, through(model, ".csv"))
 
 
@@ -136,9 +166,13 @@ def test_csv_keeps_vectors_ids_titles_and_counts(data: st.DataObject) -> None:
 def test_word2vec_binary_keeps_vectors_and_tokens(data: st.DataObject) -> None:
     p = data.draw(st.integers(1, 4))
     vectors = data.draw(matrices(p, 2)).astype(np.float32)
-    plain = st.text(st.characters(codec="utf-8", categories=("L", "N", "P")), min_size=1, max_size=6)
+    plain = st.text(
+        st.characters(codec="utf-8", categories=("L", "N", "P")), min_size=1, max_size=6
+    )
     tokens = data.draw(st.lists(plain, min_size=p, max_size=p, unique=True))
-    model = FactorModel.from_vectors(np.where(np.abs(vectors) < 1e15, vectors, np.float32(1.0)), ids=tokens)
+    model = FactorModel.from_vectors(
+        np.where(np.abs(vectors) < 1e15, vectors, np.float32(1.0)), ids=tokens
+    )
     assert_same(model, through(model, ".bin"))
 
 
@@ -146,28 +180,42 @@ def test_word2vec_binary_keeps_vectors_and_tokens(data: st.DataObject) -> None:
 @pytest.mark.parametrize("with_bias", [True, False])
 def test_safetensors_keeps_a_head(dtype: type, with_bias: bool) -> None:
     draw = np.random.default_rng(0)
-    model = FactorModel.from_softmax(draw.normal(size=(5, 3)).astype(dtype), draw.normal(size=5) if with_bias else None)
+    model = FactorModel.from_softmax(
+        draw.normal(size=(5, 3)).astype(dtype),
+        draw.normal(size=5) if with_bias else None,
+    )
     assert_same(model, through(model, ".safetensors"))
 
 
 def two_sided() -> FactorModel:
-    return FactorModel.from_user_item(np.ones((2, 1)), np.ones((3, 1)), item_bias=np.ones(3))
+    return FactorModel.from_user_item(
+        np.ones((2, 1)), np.ones((3, 1)), item_bias=np.ones(3)
+    )
 
 
 def test_what_a_format_cannot_hold_is_refused(tmp_path: Path) -> None:
     """`refused.txt` has a line for each format and model; "written" where it has room."""
     both, alone = two_sided(), FactorModel.from_vectors(np.eye(3))
-    normed = FactorModel.from_softmax(np.eye(3)).replace(final_norm=FinalNorm("rms", [1.0, 2.0, 3.0]))
+    normed = FactorModel.from_softmax(np.eye(3)).replace(
+        final_norm=FinalNorm("rms", [1.0, 2.0, 3.0])
+    )
     models = {"two sides": both, "a bias": both.replace(left=None), "a link": alone.replace(link=Softmax(soft_cap=2.0)),
               "a norm": normed, "a comparison": FactorModel.from_vectors(np.eye(3), compared="cosine"),
               "counts": alone.replace(right_counts=[1, 2, 3]), "titles": alone.replace(right_names=list("aab")),
               "ids and titles": alone.replace(right_ids=list("abc"), right_names=list("def"))}  # fmt: skip
     tokens = ("b", "", " a", "a\nb", "New York", "a\tb", "a\x7f", "a\u2003b")
-    models |= {f"the id {token!r}": alone.replace(right_ids=["x", "y", token]) for token in tokens}
+    models |= {
+        f"the id {token!r}": alone.replace(right_ids=["x", "y", token])
+        for token in tokens
+    }
     models["integers, one behind a space"] = alone.replace(right_ids=["1", "2", " 3"])
-    models["integers beyond 64 bits with a sign"] = alone.replace(right_ids=np.array([1, 2, 2**63], dtype=np.uint64))
+    models["integers beyond 64 bits with a sign"] = alone.replace(
+        right_ids=np.array([1, 2, 2**63], dtype=np.uint64)
+    )
     lines = []
-    for suffix in sorted({f.suffixes[0] for f in formats() if f.writes and f.is_usable} - {".npz"}):
+    for suffix in sorted(
+        {f.suffixes[0] for f in formats() if f.writes and f.is_usable} - {".npz"}
+    ):
         for name, model in models.items():
             try:
                 save(model, path := tmp_path / f"a{suffix}")
@@ -183,15 +231,23 @@ def test_what_a_format_cannot_hold_is_refused(tmp_path: Path) -> None:
 
 def test_integers_that_need_64_bits_without_a_sign_become_texts(tmp_path: Path) -> None:
     for last, read_as in ((2**63, ["7", str(2**63)]), (8, [7, 8])):
-        model = FactorModel.from_vectors(np.eye(2), ids=np.array([7, last], dtype=np.uint64))
+        model = FactorModel.from_vectors(
+            np.eye(2), ids=np.array([7, last], dtype=np.uint64)
+        )
         for path in (tmp_path / f"{last}.parquet", tmp_path / f"{last}.feather"):
             save(model, path)
             assert load(path).right_ids.tolist() == read_as
 
 
 def test_a_column_called_id_or_vector_is_that(tmp_path: Path) -> None:
-    listed, numbered = 'id,title,vector\n1 2,(500),"[1,2]"\n3,Ran,"[3,4]"\n', "id,name,e0,e1\n7,Heat,1.,2.\n8,Ran,3,4\n"
-    partly, films = numbered.replace("Ran", "").replace("name", "title"), ["Heat", "Ran"]
+    listed, numbered = (
+        'id,title,vector\n1 2,(500),"[1,2]"\n3,Ran,"[3,4]"\n',
+        "id,name,e0,e1\n7,Heat,1.,2.\n8,Ran,3,4\n",
+    )
+    partly, films = (
+        numbered.replace("Ran", "").replace("name", "title"),
+        ["Heat", "Ran"],
+    )
     cases = ((listed, ["1 2", "3"], ["(500)", "Ran"]), (numbered, [7, 8], None), (partly, [7, 8], None),
              (numbered.replace("name", "title"), [7, 8], films),
              ("title,e0,e1\nHeat,1.,2.\nRan,3,4\n", None, films))  # fmt: skip
@@ -200,5 +256,8 @@ def test_a_column_called_id_or_vector_is_that(tmp_path: Path) -> None:
         pd.read_csv(tmp_path / "v.csv").to_parquet(tmp_path / "v.parquet")
         for file in ("v.csv", "v.parquet")[: 1 + ("vector" not in text)]:
             model = load(tmp_path / file)
-            read = [None if each is None else each.tolist() for each in (model.right_ids, model.right_names)]
+            read = [
+                None if each is None else each.tolist()
+                for each in (model.right_ids, model.right_names)
+            ]
             assert (*read, model.right.tolist()) == (ids, names, [[1, 2], [3, 4]])

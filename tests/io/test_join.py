@@ -29,7 +29,11 @@ def test_titles_are_found_by_id_and_counted(tmp_path: Path) -> None:
     path = table(tmp_path, [9, 7, 5])
     model, joined = with_titles(items([5, 6, 7, 8]), path)
     assert model.right_names.tolist() == ["Film 5", "6", "Film 7", "8"]
-    assert (joined.texts, joined.n_matched, joined.by_row) == (("Film 5", None, "Film 7", None), 2, False)
+    assert (joined.texts, joined.n_matched, joined.by_row) == (
+        ("Film 5", None, "Film 7", None),
+        2,
+        False,
+    )
     assert joined.explain() == "2 of 4 items matched by id."
     path.write_text("id,title\n5,\n6,A\n")
     assert with_titles(items([5, 6], 2), path)[0].right_names.tolist() == ["5", "A"]

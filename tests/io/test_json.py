@@ -20,12 +20,21 @@ IDS = [f"item {i}" for i in range(6)]
 
 
 def written(path: Path, content: Any, *, lines: bool = False) -> Path:
-    text = "".join(json.dumps(one) + "\n" for one in content) if lines else json.dumps(content, indent=1)
-    path.write_bytes(gzip.compress(text.encode()) if path.suffix == ".gz" else text.encode())
+    text = (
+        "".join(json.dumps(one) + "\n" for one in content)
+        if lines
+        else json.dumps(content, indent=1)
+    )
+    path.write_bytes(
+        gzip.compress(text.encode()) if path.suffix == ".gz" else text.encode()
+    )
     return path
 
 
-RECORDS = [{"id": each, "title": each.upper(), "vector": row} for each, row in zip(IDS, ROWS, strict=True)]
+RECORDS = [
+    {"id": each, "title": each.upper(), "vector": row}
+    for each, row in zip(IDS, ROWS, strict=True)
+]
 
 
 @pytest.mark.parametrize("suffix", [".jsonl", ".ndjson", ".jsonl.gz"])
@@ -37,4 +46,6 @@ def test_lines(tmp_path: Path, suffix: str) -> None:
     bare = load(written(tmp_path / f"w{suffix}", ROWS, lines=True))
     np.testing.assert_array_equal(bare.right, X)
     whole = [{"id": i, "vector": [i, i + 1, i + 2]} for i in range(4)]
-    np.testing.assert_array_equal(load(written(tmp_path / f"x{suffix}", whole, lines=True)).right[3], [3, 4, 5])
+    np.testing.assert_array_equal(
+        load(written(tmp_path / f"x{suffix}", whole, lines=True)).right[3], [3, 4, 5]
+    )

@@ -37,11 +37,15 @@ ENTRIES: dict[str, Callable[[ea.FactorModel], Any]] = {
     "cosine_range": lambda model: ea.cosine_range(model, GROUP, pairs=[(0, 1)]),
     "drift": lambda model: ea.drift(model, PAIR, condition_number=1.0),
     "drift after": lambda model: ea.drift(PAIR, model, condition_number=1.0),
-    "evaluate_similarities": lambda model: ea.evaluate_similarities(model, [0, 1, 0] * 3),
+    "evaluate_similarities": lambda model: ea.evaluate_similarities(
+        model, [0, 1, 0] * 3
+    ),
     "explain_pair": lambda model: ea.explain_pair(model, 0, 1),
     "fix": ea.fix,
     "fix as cosines": lambda model: ea.fix(model, "centred"),
-    "identified_cosines": lambda model: ea.identified_cosines(model, role="right", pairs=[(0, 1)]),
+    "identified_cosines": lambda model: ea.identified_cosines(
+        model, role="right", pairs=[(0, 1)]
+    ),
     "identified_factors": lambda model: ea.identified_factors(model, "right"),
     "levels": ea.levels,
     "movement": lambda model: ea.movement(model, PAIR),
@@ -54,7 +58,9 @@ ENTRIES: dict[str, Callable[[ea.FactorModel], Any]] = {
     "range_summary": ea.range_summary,
     "save": lambda model: ea.save(model, Path("never.npz")),
     "twins": ea.twins,
-    "verify": lambda model: ea.verify(ea.audit(PAIR, n_gauges=1, n_pairs=9).to_dict(), model),
+    "verify": lambda model: ea.verify(
+        ea.audit(PAIR, n_gauges=1, n_pairs=9).to_dict(), model
+    ),
     "worst_gauge": lambda model: ea.worst_gauge(model, GROUP),
     "a gauge": lambda model: GROUP.sample(rng=0).act(model),
     "scores": lambda model: model.scores(),
@@ -68,7 +74,10 @@ ENTRIES: dict[str, Callable[[ea.FactorModel], Any]] = {
     "a pickle": lambda model: pickle.loads(pickle.dumps(model)).right,
 }
 """What people call with a model."""
-OF_HEADS: dict[str, Callable[[ea.FactorModel], Any]] = {"head_report": ea.head_report, "probe_inputs": ea.probe_inputs}
+OF_HEADS: dict[str, Callable[[ea.FactorModel], Any]] = {
+    "head_report": ea.head_report,
+    "probe_inputs": ea.probe_inputs,
+}
 
 
 @pytest.fixture(autouse=True)
@@ -97,10 +106,17 @@ def table(path: Path, rows: Any, *, ids: Any = None, **columns: Any) -> Path:
 
 def test_every_function_of_models_is_tried() -> None:
     def takes_a_model(function: Any) -> bool:
-        kinds = [str(given.annotation) for given in inspect.signature(function).parameters.values()]
+        kinds = [
+            str(given.annotation)
+            for given in inspect.signature(function).parameters.values()
+        ]
         return any("FactorModel" in kind for kind in kinds)
 
-    found = {name for name in dir(ea) if inspect.isfunction(getattr(ea, name)) and takes_a_model(getattr(ea, name))}
+    found = {
+        name
+        for name in dir(ea)
+        if inspect.isfunction(getattr(ea, name)) and takes_a_model(getattr(ea, name))
+    }
     assert found - {*ENTRIES, *OF_HEADS} == set()
     assert len(found) >= 25
 
@@ -122,7 +138,9 @@ def test_nobody_sees_what_is_no_number(name: str, tmp_path: Path) -> None:
         ("v.parquet", "item factors (vector)"),
     ],
 )
-def test_the_sentence_names_file_array_and_row(name: str, what: str, tmp_path: Path, monkeypatch: Any) -> None:
+def test_the_sentence_names_file_array_and_row(
+    name: str, what: str, tmp_path: Path, monkeypatch: Any
+) -> None:
     path = stored(tmp_path / name)
     model = load(path)
     for _ in range(2):
@@ -137,7 +155,9 @@ def test_the_sentence_names_file_array_and_row(name: str, what: str, tmp_path: P
 
 def test_ids_titles_and_counts_of_a_table_wait_too(tmp_path: Path) -> None:
     model = random_model(n=None, p=9, k=3).replace(
-        right_ids=np.arange(9) * 5, right_names=list("abcdefghi"), right_counts=np.arange(9.0)
+        right_ids=np.arange(9) * 5,
+        right_names=list("abcdefghi"),
+        right_counts=np.arange(9.0),
     )
     save(model, tmp_path / "v.parquet")
     found = load(tmp_path / "v.parquet")
@@ -154,8 +174,12 @@ def test_ids_titles_and_counts_of_a_table_wait_too(tmp_path: Path) -> None:
         assert here.right_counts.tolist() == list(range(9))
     assert found.right.tolist() == model.right.tolist()
     assert other.right.tolist() == [[1.0, 1.0]] * 9
-    assert load(tmp_path / "v.parquet").take(right=np.array([1, 2])).right_ids.tolist() == [5, 10]  # type: ignore[union-attr]
-    with pytest.raises(InputError, match="item ids must be a list of 4, one a row; got shape"):
+    assert load(tmp_path / "v.parquet").take(
+        right=np.array([1, 2])
+    ).right_ids.tolist() == [5, 10]  # type: ignore[union-attr]
+    with pytest.raises(
+        InputError, match="item ids must be a list of 4, one a row; got shape"
+    ):
         _ = load(tmp_path / "v.parquet").replace(right=np.ones((4, 2))).right_ids
 
 
@@ -165,7 +189,10 @@ def test_a_table_that_changed_since_is_refused(tmp_path: Path) -> None:
     stored(path, ROWS[:5])
     with pytest.raises(InputError) as caught:
         _ = model.right
-    assert str(caught.value) == f"{path} must be the file that was opened; got another since, or none; load it again."
+    assert (
+        str(caught.value)
+        == f"{path} must be the file that was opened; got another since, or none; load it again."
+    )
     path.unlink()
     with pytest.raises(InputError, match="must be the file that was opened"):
         model.names("right")

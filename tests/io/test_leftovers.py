@@ -20,9 +20,7 @@ A, B = np.arange(5.0), np.arange(7.0)
 
 
 def sentence(array: str, why: str, ways: str) -> str:
-    return (
-        f"every array of the state dictionary that could matter must be named or left out; got {array}, {why}; {ways}."
-    )
+    return f"every array of the state dictionary that could matter must be named or left out; got {array}, {why}; {ways}."
 
 
 @pytest.mark.parametrize(
@@ -44,12 +42,23 @@ def sentence(array: str, why: str, ways: str) -> str:
          "name it with left='yi', or leave it out with ignore='yi'")),
     ],
 )  # fmt: skip
-def test_an_array_that_could_matter_stops_the_read(arrays: dict[str, Any], expected: str) -> None:
-    for flat in (arrays, {name: x.astype(np.float32) if x.dtype == float else x for name, x in arrays.items()}):
+def test_an_array_that_could_matter_stops_the_read(
+    arrays: dict[str, Any], expected: str
+) -> None:
+    for flat in (
+        arrays,
+        {
+            name: x.astype(np.float32) if x.dtype == float else x
+            for name, x in arrays.items()
+        },
+    ):
         with pytest.raises(InputError) as refused:
             from_object({"P": P, "Q": Q, **flat})
         assert str(refused.value) == expected
-    assert from_object({"P": P, "Q": Q, **arrays}, ignore=next(iter(arrays))).right_bias is None
+    assert (
+        from_object({"P": P, "Q": Q, **arrays}, ignore=next(iter(arrays))).right_bias
+        is None
+    )
     assert from_object({"P": P, "Q": Q, **arrays}, kind="vectors").left is None
 
 
@@ -64,11 +73,15 @@ def test_arrays_of_other_layers_do_not_stop_a_head() -> None:
         from_object({**head, **norm, "alone.weight": B})
     # One number for each dimension belongs to the layer before, where a weight has one row a label by custom.
     assert from_object({**head, "norm.weight": np.ones(2)}).right_bias is None
-    with pytest.raises(InputError, match=r"got x \(2,\), one number for each dimension of W"):
+    with pytest.raises(
+        InputError, match=r"got x \(2,\), one number for each dimension of W"
+    ):
         from_object({"W": Q, "b": B, "x": np.ones(2)})
 
 
-NAMES = st.text(st.sampled_from("abiuvwxyz_."), min_size=1, max_size=12).filter(lambda s: s.strip("._") == s)
+NAMES = st.text(st.sampled_from("abiuvwxyz_."), min_size=1, max_size=12).filter(
+    lambda s: s.strip("._") == s
+)
 
 
 CUSTOMARY = st.sampled_from([
@@ -82,11 +95,21 @@ CUSTOMARY = st.sampled_from([
 @given(st.data())
 def test_no_file_is_read_without_the_bias_of_a_side(data: st.DataObject) -> None:
     stored = {"left": P, "right": Q, "left bias": A + 0.25, "right bias": B + 0.25}
-    kept = data.draw(st.sets(st.sampled_from(["left", "left bias"]), max_size=2)) | {"right", "right bias"}
-    names = data.draw(st.lists(CUSTOMARY | NAMES, min_size=len(kept), max_size=len(kept), unique=True))
-    arrays = {name: stored[what] for name, what in zip(names, sorted(kept), strict=True)}
+    kept = data.draw(st.sets(st.sampled_from(["left", "left bias"]), max_size=2)) | {
+        "right",
+        "right bias",
+    }
+    names = data.draw(
+        st.lists(CUSTOMARY | NAMES, min_size=len(kept), max_size=len(kept), unique=True)
+    )
+    arrays = {
+        name: stored[what] for name, what in zip(names, sorted(kept), strict=True)
+    }
     turned = data.draw(st.sets(st.sampled_from(names)))
-    arrays = {name: np.ascontiguousarray(x.T) if name in turned else x for name, x in arrays.items()}
+    arrays = {
+        name: np.ascontiguousarray(x.T) if name in turned else x
+        for name, x in arrays.items()
+    }
     with TemporaryDirectory() as folder:
         path = Path(folder, "m" + data.draw(st.sampled_from([".npz", ".safetensors"])))
         np.savez(path, **arrays) if path.suffix == ".npz" else save_file(arrays, path)
@@ -107,13 +130,24 @@ def test_no_file_is_read_without_the_bias_of_a_side(data: st.DataObject) -> None
 
 
 def checkpoint(path: Path, **tensors: np.ndarray) -> Path:
-    save_file({name.replace("__", "."): x.astype(np.float32) for name, x in tensors.items()}, path)
+    save_file(
+        {name.replace("__", "."): x.astype(np.float32) for name, x in tensors.items()},
+        path,
+    )
     return path
 
 
 def test_one_part_of_a_checkpoint_is_no_model(tmp_path: Path) -> None:
     path = checkpoint(tmp_path / "model-00001-of-00002.safetensors", lm_head__weight=Q)
-    with pytest.raises(InputError, match=r"a whole checkpoint; got one part of 2; give its folder or its .* with"):
+    with pytest.raises(
+        InputError,
+        match=r"a whole checkpoint; got one part of 2; give its folder or its .* with",
+    ):
         load(path)
     assert load(path, weight="lm_head.weight").n_right == 7
-    assert load(checkpoint(tmp_path / "model-00001-of-00001.safetensors", lm_head__weight=Q)).n_right == 7
+    assert (
+        load(
+            checkpoint(tmp_path / "model-00001-of-00001.safetensors", lm_head__weight=Q)
+        ).n_right
+        == 7
+    )

@@ -25,7 +25,9 @@ ROWS = np.random.default_rng(0).standard_normal((12, 4)).astype(np.float32)
 TABLE = pa.table({"id": range(70, 82), "vector": list(ROWS), "year": [2000] * 12})
 
 
-def shards(folder: Path, suffix: str = ".parquet", pieces: Sequence[int] = (5, 0, 7)) -> Path:
+def shards(
+    folder: Path, suffix: str = ".parquet", pieces: Sequence[int] = (5, 0, 7)
+) -> Path:
     folder.mkdir()
     start = 0
     for number, rows in enumerate(pieces):
@@ -48,7 +50,9 @@ def shards(folder: Path, suffix: str = ".parquet", pieces: Sequence[int] = (5, 0
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".feather", ".arrows", ".csv"])
-def test_a_folder_a_pattern_and_a_list_are_one_table(tmp_path: Path, suffix: str) -> None:
+def test_a_folder_a_pattern_and_a_list_are_one_table(
+    tmp_path: Path, suffix: str
+) -> None:
     folder = shards(tmp_path / "shards", suffix)
     files = sorted(folder.glob(f"part*{suffix}"))
     for given in (folder, f"{folder}/*{suffix}", files):
@@ -58,17 +62,32 @@ def test_a_folder_a_pattern_and_a_list_are_one_table(tmp_path: Path, suffix: str
         assert reading.model.right_ids.tolist() == list(range(70, 82))
         assert reading.intake.format == "tables"
         rows = None if suffix == ".csv" else 12
-        assert [(part.became, part.shape[0]) for part in look(given).parts] == [("right", rows), ("right_ids", rows)]
+        assert [(part.became, part.shape[0]) for part in look(given).parts] == [
+            ("right", rows),
+            ("right_ids", rows),
+        ]
 
 
 def test_partitions_are_columns(tmp_path: Path) -> None:
     table = TABLE.set_column(2, "year", pa.array([2000] * 5 + [2001] * 7))
-    dataset.write_dataset(table, tmp_path / "d", format="parquet", partitioning=["year"], partitioning_flavor="hive")
+    dataset.write_dataset(
+        table,
+        tmp_path / "d",
+        format="parquet",
+        partitioning=["year"],
+        partitioning_flavor="hive",
+    )
     reading = read(tmp_path / "d")
     assert reading.model.right.tolist() == ROWS.tolist()
     assert [part.name for part in reading.intake.left_over] == ["year"]
     deep = pa.table({"vector": list(ROWS), "item": [f"i{row}" for row in range(12)]})
-    dataset.write_dataset(deep, tmp_path / "e", format="parquet", partitioning=["item"], partitioning_flavor="hive")
+    dataset.write_dataset(
+        deep,
+        tmp_path / "e",
+        format="parquet",
+        partitioning=["item"],
+        partitioning_flavor="hive",
+    )
     assert load(tmp_path / "e", id="item").names("right")[:2].tolist() == ["i0", "i1"]
     dataset.write_dataset(
         deep.set_column(1, "item", [[f"a/{row}" for row in range(12)]]), tmp_path / "f", format="parquet",
@@ -79,26 +98,45 @@ def test_partitions_are_columns(tmp_path: Path) -> None:
 
 def test_files_of_other_columns_and_kinds_are_refused(tmp_path: Path) -> None:
     folder = shards(tmp_path / "shards")
-    parquet.write_table(TABLE.select(TABLE.column_names[::-1])[5:], folder / "part-2.parquet")
+    parquet.write_table(
+        TABLE.select(TABLE.column_names[::-1])[5:], folder / "part-2.parquet"
+    )
     assert load(folder).right.tolist() == ROWS.tolist()
     parquet.write_table(TABLE.drop_columns("year"), folder / "part-3.parquet")
-    with pytest.raises(InputError, match=r"columns of .*part-3.parquet must be .*; got none in place of year"):
+    with pytest.raises(
+        InputError,
+        match=r"columns of .*part-3.parquet must be .*; got none in place of year",
+    ):
         load(folder)
-    parquet.write_table(TABLE.set_column(2, "year", TABLE["year"].cast("int32")), folder / "part-3.parquet")
-    with pytest.raises(InputError, match=r"part-0.parquet; got year .int32. in place of year .int64.; w"):
+    parquet.write_table(
+        TABLE.set_column(2, "year", TABLE["year"].cast("int32")),
+        folder / "part-3.parquet",
+    )
+    with pytest.raises(
+        InputError,
+        match=r"part-0.parquet; got year .int32. in place of year .int64.; w",
+    ):
         load(folder)
     (folder / "part-3.parquet").unlink()
     pd.DataFrame({"a": [1]}).to_csv(folder / "x.csv")
-    with pytest.raises(InputError, match=r"tables of one kind: Parquet, Arrow or CSV; got .csv, .parquet"):
+    with pytest.raises(
+        InputError,
+        match=r"tables of one kind: Parquet, Arrow or CSV; got .csv, .parquet",
+    ):
         load(folder)
-    with pytest.raises(InputError, match=r"or a pattern of some; got .*nothing-\*.parquet; check the path"):
+    with pytest.raises(
+        InputError,
+        match=r"or a pattern of some; got .*nothing-\*.parquet; check the path",
+    ):
         load(f"{folder}/nothing-*.parquet")
     with pytest.raises(InputError, match="a list of one file at least"):
         load([])
     (tmp_path / "empty").mkdir()
     with pytest.raises(InputError, match="a folder without a model that is known"):
         load(tmp_path / "empty")
-    with pytest.raises(InputError, match="tables of one kind: Parquet, Arrow or CSV; got none"):
+    with pytest.raises(
+        InputError, match="tables of one kind: Parquet, Arrow or CSV; got none"
+    ):
         load(tmp_path / "empty", format="tables")
     assert load(folder / "part-0.parquet", format="tables").n_right == 5
 
@@ -117,12 +155,16 @@ def test_a_folder_of_text_is_read_as_one_file_of_it(tmp_path: Path) -> None:
             load(tmp_path)
 
 
-def test_a_shard_that_changed_since_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_shard_that_changed_since_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("embaudit.model.lazy_array.AT_ONCE", 0)
     folder = shards(tmp_path / "shards")
     model = load(folder)
     parquet.write_table(TABLE.slice(0, 1), folder / "part-2.parquet")
-    with pytest.raises(InputError, match=r"part-2.parquet must be the file that was opened"):
+    with pytest.raises(
+        InputError, match=r"part-2.parquet must be the file that was opened"
+    ):
         _ = model.right
 
 
@@ -134,16 +176,27 @@ def test_the_command_line_takes_folders_patterns_and_lists(
     for given in (str(folder), f"{folder}/*.parquet"):
         assert "vector" in embaudit("formats", given).out
     files = "part-0.parquet", folder / "part-1.parquet", "part-2.parquet"
-    assert embaudit("audit", *files, "--quick").out.startswith("part-0.parquet and 2 more: 12 items, 4 dimensions\n")
-    assert embaudit("audit", files[0], "--quick").out.startswith("part-0.parquet: 5 items, 4 dimensions\n")
-    assert (ea.audit([files[0]], n_gauges=1, groups=["diagonal"]).source, as_reading(files)[0].n_right) == (".", 12)
+    assert embaudit("audit", *files, "--quick").out.startswith(
+        "part-0.parquet and 2 more: 12 items, 4 dimensions\n"
+    )
+    assert embaudit("audit", files[0], "--quick").out.startswith(
+        "part-0.parquet: 5 items, 4 dimensions\n"
+    )
+    assert (
+        ea.audit([files[0]], n_gauges=1, groups=["diagonal"]).source,
+        as_reading(files)[0].n_right,
+    ) == (".", 12)
 
 
 def test_embeddings_of_anndata() -> None:
-    data = SimpleNamespace(obsm={"X_pca": ROWS}, obs_names=pd.Index([f"cell {row}" for row in range(12)]))
+    data = SimpleNamespace(
+        obsm={"X_pca": ROWS}, obs_names=pd.Index([f"cell {row}" for row in range(12)])
+    )
     assert as_model(data).names("right")[3] == "cell 3"
     data.obsm["X_umap"] = ROWS[:, :2]
-    with pytest.raises(InputError, match="they are X_pca, X_umap; choose one with weight"):
+    with pytest.raises(
+        InputError, match="they are X_pca, X_umap; choose one with weight"
+    ):
         as_model(data)
     assert as_reading(data, weight="X_umap")[0].right.shape == (12, 2)
 
@@ -159,37 +212,83 @@ def test_arrays(tmp_path: Path) -> None:
     assert (head.link, head.names("right")[1]) == ("softmax", "b")
     assert as_reading(ROWS, inputs=ROWS[:3])[0].roles[0] == "input"
     np.save(tmp_path / "b.npy", np.arange(12.0))
-    assert as_reading(ROWS, bias=tmp_path / "b.npy")[0].right_bias.tolist() == list(range(12))
+    assert as_reading(ROWS, bias=tmp_path / "b.npy")[0].right_bias.tolist() == list(
+        range(12)
+    )
     # Numbers of a list are no codes.
     assert as_model([[1, 0], [0, 1], [1, 1]]).right.dtype == np.float64
     frame = TABLE.to_pandas()
     wrong = (ROWS.astype(int), ROWS[0], (ROWS, ROWS[:5]), (ROWS, ROWS))
     calls = [partial(as_model, each) for each in wrong]
-    calls += [partial(as_reading, ROWS, **{name: "x"}) for name in ("id", "vector", "weight")]
-    options = ({"bias": np.ones(12)}, {"left": ROWS, "left_bias": ROWS[:, 0]}, {"weight": "x"}, {"transpose": "both"})
-    assert_refused("arrays", [*calls, *(partial(as_reading, frame, **each) for each in options)])
+    calls += [
+        partial(as_reading, ROWS, **{name: "x"}) for name in ("id", "vector", "weight")
+    ]
+    options = (
+        {"bias": np.ones(12)},
+        {"left": ROWS, "left_bias": ROWS[:, 0]},
+        {"weight": "x"},
+        {"transpose": "both"},
+    )
+    assert_refused(
+        "arrays", [*calls, *(partial(as_reading, frame, **each) for each in options)]
+    )
 
 
 def test_a_left_side_of_any_kind_beside_vectors_of_any_kind(tmp_path: Path) -> None:
-    users, left, pair = pd.DataFrame({"id": list("abcde"), "vector": [*2 * ROWS[:5]]}), 2 * ROWS[:5], tmp_path / "m.npz"
+    users, left, pair = (
+        pd.DataFrame({"id": list("abcde"), "vector": [*2 * ROWS[:5]]}),
+        2 * ROWS[:5],
+        tmp_path / "m.npz",
+    )
     users.to_parquet(tmp_path / "u.parquet")
     for name, array in {"u": left, "i": ROWS, "columns": ROWS.T}.items():
         np.save(tmp_path / f"{name}.npy", array)
     np.savez(tmp_path / "one.npz", x=ROWS)
-    for number, rows in enumerate([TABLE, shards(tmp_path / "shards"), ROWS, tmp_path / "one.npz", tmp_path / "i.npy"]):
-        for place, other in enumerate([users, tmp_path / "u.parquet", left, tmp_path / "u.npy"]):
+    for number, rows in enumerate(
+        [
+            TABLE,
+            shards(tmp_path / "shards"),
+            ROWS,
+            tmp_path / "one.npz",
+            tmp_path / "i.npy",
+        ]
+    ):
+        for place, other in enumerate(
+            [users, tmp_path / "u.parquet", left, tmp_path / "u.npy"]
+        ):
             model = as_reading(rows, left=other)[0]
             np.testing.assert_array_equal(model.left, left)
-            assert (model.right_ids is None, model.left_ids is None) == (number > 1, place > 1)
-    assert "u.parquet (5 × 4) as left" in look(tmp_path / "i.npy", left=str(tmp_path / "u.parquet")).explain()
-    assert as_reading(ROWS, left=left.T, bias=ROWS[:, 0], transpose="left")[0].link == "identity"
+            assert (model.right_ids is None, model.left_ids is None) == (
+                number > 1,
+                place > 1,
+            )
+    assert (
+        "u.parquet (5 × 4) as left"
+        in look(tmp_path / "i.npy", left=str(tmp_path / "u.parquet")).explain()
+    )
+    assert (
+        as_reading(ROWS, left=left.T, bias=ROWS[:, 0], transpose="left")[0].link
+        == "identity"
+    )
     ea.save(as_reading(ROWS, left=users)[0], pair)
     for rows, other, words in (
         (TABLE, pair, "left must be vectors of one side; got a model of both"),
-        (tmp_path / "u.npy", str(tmp_path / "u.npy"), "which holds this one; for rows compared with each"),
-        ([tmp_path / "u.parquet"], tmp_path / "u.parquet", "left must be a file of the other side; got .*u.parquet, "),
+        (
+            tmp_path / "u.npy",
+            str(tmp_path / "u.npy"),
+            "which holds this one; for rows compared with each",
+        ),
+        (
+            [tmp_path / "u.parquet"],
+            tmp_path / "u.parquet",
+            "left must be a file of the other side; got .*u.parquet, ",
+        ),
         (as_model(pair), ROWS, "left must be left out beside a model"),
-        (tmp_path / "columns.npy", users, "got 4 and 12; say transpose='right' if each column is one item"),
+        (
+            tmp_path / "columns.npy",
+            users,
+            "got 4 and 12; say transpose='right' if each column is one item",
+        ),
         (ROWS, left.T, "got 5 and 4; say transpose='left' if each column is one user"),
     ):
         with pytest.raises(InputError, match=words):
@@ -198,6 +297,11 @@ def test_a_left_side_of_any_kind_beside_vectors_of_any_kind(tmp_path: Path) -> N
 
 def test_audits_of_what_people_have(tmp_path: Path) -> None:
     folder = shards(tmp_path / "shards")
-    audits = [ea.audit(given, n_gauges=1) for given in (folder, sorted(folder.glob("part*.parquet")), TABLE)]
-    assert [audit.to_dict()["movement"] for audit in audits[1:]] == [audits[0].to_dict()["movement"]] * 2
+    audits = [
+        ea.audit(given, n_gauges=1)
+        for given in (folder, sorted(folder.glob("part*.parquet")), TABLE)
+    ]
+    assert [audit.to_dict()["movement"] for audit in audits[1:]] == [
+        audits[0].to_dict()["movement"]
+    ] * 2
     assert [audit.source for audit in audits] == [str(folder), str(folder), None]

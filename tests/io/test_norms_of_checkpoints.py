@@ -32,16 +32,28 @@ def test_a_norm_without_gains_is_a_norm(tmp_path):
     found = read(checkpoint(tmp_path, {}, model_type="olmo", hidden_size=4)).norm
     np.testing.assert_array_equal(found.norm.gain, np.ones(4))
     assert (found.norm.kind, found.name) == ("layer", "no tensor")
-    for config in ({"model_type": "olmo"}, {"model_type": "olmo", "hidden_size": "4"}, {"model_type": "llama"}):
+    for config in (
+        {"model_type": "olmo"},
+        {"model_type": "olmo", "hidden_size": "4"},
+        {"model_type": "llama"},
+    ):
         assert load(checkpoint(tmp_path, {}, **config)).final_norm is None
 
 
 def test_a_norm_may_be_named_or_left_out(tmp_path):
-    folder = checkpoint(tmp_path, {"model.norm.weight": GAIN, "own.scale": SHIFT, "own.norm.weight": GAIN}, a=1)
+    folder = checkpoint(
+        tmp_path,
+        {"model.norm.weight": GAIN, "own.scale": SHIFT, "own.norm.weight": GAIN},
+        a=1,
+    )
     assert read(folder, norm="none").norm is None
     for name in ("own.norm", "own.norm.weight"):
         found = read(folder, norm=name).norm
-        assert (found.name, found.because, found.norm.kind) == ("own.norm.weight", "your word", "rms")
+        assert (found.name, found.because, found.norm.kind) == (
+            "own.norm.weight",
+            "your word",
+            "rms",
+        )
     found = read(folder, norm="own.scale", norm_kind="layer").norm
     np.testing.assert_array_equal(found.norm.gain, SHIFT)
     assert (found.name, found.norm.kind) == ("own.scale", "layer")
@@ -52,8 +64,14 @@ def test_a_norm_may_be_named_or_left_out(tmp_path):
     ("options", "words"),
     [
         ({"norm": "model.nrom"}, "norm must be the name of a tensor of "),
-        ({"norm": "lm_head.weight"}, "the norm lm_head.weight must be one number a dimension; got shape (9, 4)"),
-        ({"norm_kind": "batch"}, "the kind of a norm must be rms or layer; got 'batch'."),
+        (
+            {"norm": "lm_head.weight"},
+            "the norm lm_head.weight must be one number a dimension; got shape (9, 4)",
+        ),
+        (
+            {"norm_kind": "batch"},
+            "the kind of a norm must be rms or layer; got 'batch'.",
+        ),
     ],
 )
 def test_what_is_no_norm_is_refused(tmp_path, options, words):
@@ -62,7 +80,9 @@ def test_what_is_no_norm_is_refused(tmp_path, options, words):
         read(folder, **options)
     assert words in str(refused.value)
     if "nrom" in options.get("norm", ""):
-        assert str(refused.value).endswith("got 'model.nrom'; norms there: model.norm.weight.")
+        assert str(refused.value).endswith(
+            "got 'model.nrom'; norms there: model.norm.weight."
+        )
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"model_type": 3}'])
@@ -79,7 +99,11 @@ FEW = {"n_gauges": 1, "n_pairs": 200, "n_lists": 20, "n_starts": 1, "n_steps": 2
 @pytest.mark.parametrize("folder", ["imitation", LM], ids=["imitation", "stories"])
 def test_a_model_that_was_loaded_is_audited_as_its_folder_is(tmp_path, folder):
     if folder == "imitation":
-        folder = checkpoint(tmp_path, {"model.norm.weight": GAIN, "model.norm.bias": SHIFT}, model_type="llama")
+        folder = checkpoint(
+            tmp_path,
+            {"model.norm.weight": GAIN, "model.norm.bias": SHIFT},
+            model_type="llama",
+        )
     elif not folder.is_dir():
         pytest.skip("the model is not beside the checkout")
     model = load(folder)
@@ -93,7 +117,8 @@ def test_a_model_that_was_loaded_is_audited_as_its_folder_is(tmp_path, folder):
         }
         assert record["input"]["fingerprint"] == expected["input"]["fingerprint"]
     np.testing.assert_array_equal(
-        ea.fix(model, "folded").vectors(), model.right * model.final_norm.gain.astype(model.right.dtype)
+        ea.fix(model, "folded").vectors(),
+        model.right * model.final_norm.gain.astype(model.right.dtype),
     )
     assert ea.audit(load(folder, norm="none"), **FEW).to_dict()["final_norm"] is None
 
@@ -101,26 +126,45 @@ def test_a_model_that_was_loaded_is_audited_as_its_folder_is(tmp_path, folder):
 def test_a_norm_stays_with_its_rows_and_its_head(tmp_path):
     head = load(checkpoint(tmp_path, {"model.norm.weight": GAIN}, model_type="llama"))
     assert head.take(right=np.arange(3)).final_norm is head.final_norm
-    assert head.replace(right_names=[f"t{i}" for i in range(9)], left=HEAD).final_norm is head.final_norm
+    assert (
+        head.replace(right_names=[f"t{i}" for i in range(9)], left=HEAD).final_norm
+        is head.final_norm
+    )
     assert head.replace(right=2 * HEAD).final_norm is None
     assert head.replace(link="identity").final_norm is None
     assert head.replace(link=Softmax(unit_rows=True)).final_norm is None
     assert ea.gauges.Orthogonal(4).sample(rng=0).act(head).final_norm is None
     assert load(tmp_path, kind="vectors").final_norm is None
-    assert load(tmp_path, norm="model.norm", norm_kind="layer").final_norm.kind == "layer"
-    for wrong in (FactorModel.from_vectors(HEAD), FactorModel.from_softmax(HEAD[:, :3])):
-        with pytest.raises(InputError, match="final_norm must be that of a softmax head of 4 dimensions"):
+    assert (
+        load(tmp_path, norm="model.norm", norm_kind="layer").final_norm.kind == "layer"
+    )
+    for wrong in (
+        FactorModel.from_vectors(HEAD),
+        FactorModel.from_softmax(HEAD[:, :3]),
+    ):
+        with pytest.raises(
+            InputError,
+            match="final_norm must be that of a softmax head of 4 dimensions",
+        ):
             wrong.replace(final_norm=head.final_norm)
-    with pytest.raises(InputError, match=r"can record the final norm; got a .safetensors file"):
+    with pytest.raises(
+        InputError, match=r"can record the final norm; got a .safetensors file"
+    ):
         ea.save(head, tmp_path / "head.safetensors")
     ea.save(head.replace(final_norm=None), tmp_path / "head.safetensors")
 
 
 def test_the_logits_are_those_of_the_network(tmp_path):
-    gain, shift, states = 1 + GAIN.astype(float), SHIFT.astype(float), DRAW.standard_normal((20, 4))
+    gain, shift, states = (
+        1 + GAIN.astype(float),
+        SHIFT.astype(float),
+        DRAW.standard_normal((20, 4)),
+    )
     tensors = {"model.norm.weight": GAIN, "model.norm.bias": SHIFT}
     folder = checkpoint(tmp_path, tensors, model_type="nemotron", norm_eps=0.01)
-    x = (states - states.mean(axis=1, keepdims=True)) / np.sqrt(states.var(axis=1, keepdims=True) + 0.01)
+    x = (states - states.mean(axis=1, keepdims=True)) / np.sqrt(
+        states.var(axis=1, keepdims=True) + 0.01
+    )
     wanted = (x * gain + shift) @ HEAD.astype(float).T
     found = load(folder).replace(left=read(folder).norm.norm.applied(states))
     np.testing.assert_allclose(found.scores(), wanted, atol=1e-12)
@@ -134,11 +178,16 @@ def test_a_file_that_is_no_checkpoint_has_none(tmp_path):
         load(tmp_path / "head.npz", norm="model.norm", kind="head")
 
 
-@pytest.mark.parametrize("layer", ["model.norm", "model.language_model.norm", "language_model.model.norm"])
+@pytest.mark.parametrize(
+    "layer", ["model.norm", "model.language_model.norm", "language_model.model.norm"]
+)
 def test_the_part_that_reads_text_is_asked(tmp_path, layer):
     tensors = {f"{layer}.weight": GAIN, "vision_tower.norm.weight": SHIFT}
     folder = checkpoint(
-        tmp_path, tensors, model_type="paligemma", text_config={"model_type": "gemma", "rms_norm_eps": 1e-6}
+        tmp_path,
+        tensors,
+        model_type="paligemma",
+        text_config={"model_type": "gemma", "rms_norm_eps": 1e-6},
     )
     found = read(folder).norm
     assert found.name == f"{layer}.weight"

@@ -16,7 +16,12 @@ from embaudit.errors import InputError
 from embaudit.io import as_reading, read_object
 
 DRAW = np.random.default_rng(7)
-USERS, ITEMS, A, B = DRAW.normal(size=(6, 3)), DRAW.normal(size=(8, 3)), DRAW.normal(size=6), DRAW.normal(size=8)
+USERS, ITEMS, A, B = (
+    DRAW.normal(size=(6, 3)),
+    DRAW.normal(size=(8, 3)),
+    DRAW.normal(size=6),
+    DRAW.normal(size=8),
+)
 X, Y = DRAW.normal(size=(30, 3)), np.arange(30) % 3
 BPR = imitation(
     "implicit.cpu.bpr.BayesianPersonalizedRanking", factors=3, item_factors=np.column_stack([ITEMS, B]),
@@ -34,7 +39,9 @@ CORNAC = imitation(
     [
         LogisticRegression().fit(X, Y),
         make_pipeline(StandardScaler(), LogisticRegression()).fit(X, Y),
-        imitation("torch.nn.modules.linear.Linear", weight=Tensor(ITEMS), bias=Tensor(B)),
+        imitation(
+            "torch.nn.modules.linear.Linear", weight=Tensor(ITEMS), bias=Tensor(B)
+        ),
         imitation("torch.nn.modules.sparse.Embedding", weight=Tensor(ITEMS)),
         BPR,
         CORNAC,
@@ -44,7 +51,16 @@ CORNAC = imitation(
 def test_every_array_of_the_model_comes_from_somewhere(model: Any) -> None:
     read = read_object(model)
     named = {part.became: part.shape for part in read.intake.parts}
-    for field in ("left", "right", "left_bias", "right_bias", "left_ids", "right_ids", "left_names", "right_names"):
+    for field in (
+        "left",
+        "right",
+        "left_bias",
+        "right_bias",
+        "left_ids",
+        "right_ids",
+        "left_names",
+        "right_names",
+    ):
         array = getattr(read.model, field)
         assert (array is None) == (field not in named), field
         if array is not None:
@@ -53,17 +69,32 @@ def test_every_array_of_the_model_comes_from_somewhere(model: Any) -> None:
 
 def test_vectors_of_a_classifier_are_its_rows_alone() -> None:
     read = read_object(LogisticRegression().fit(X, Y), kind="vectors")
-    assert {part.became for part in read.intake.parts} == {"right", "right_names", "objective"}
-    assert (read.model.right_bias, read.model.link, read.intake.files) == (None, "identity", ())
+    assert {part.became for part in read.intake.parts} == {
+        "right",
+        "right_names",
+        "objective",
+    }
+    assert (read.model.right_bias, read.model.link, read.intake.files) == (
+        None,
+        "identity",
+        (),
+    )
 
 
 def test_vectors_of_items_need_no_ids_of_users() -> None:
-    read = read_object(BPR, user_ids=np.arange(6), item_ids=np.arange(8) + 5, kind="vectors")
-    assert (read.model.left, read.model.right_ids.tolist()) == (None, list(range(5, 13)))
+    read = read_object(
+        BPR, user_ids=np.arange(6), item_ids=np.arange(8) + 5, kind="vectors"
+    )
+    assert (read.model.left, read.model.right_ids.tolist()) == (
+        None,
+        list(range(5, 13)),
+    )
 
 
 def test_one_option_has_one_name() -> None:
-    with pytest.raises(InputError, match="ids must be left out beside item_ids, which is the same"):
+    with pytest.raises(
+        InputError, match="ids must be left out beside item_ids, which is the same"
+    ):
         read_object(BPR, item_ids=np.arange(8), ids=np.arange(8))
 
 

@@ -15,7 +15,12 @@ from embaudit.io import from_object
 from embaudit.model import Softmax
 
 DRAW = np.random.default_rng(7)
-USERS, ITEMS, A, B = DRAW.normal(size=(6, 3)), DRAW.normal(size=(8, 3)), DRAW.normal(size=6), DRAW.normal(size=8)
+USERS, ITEMS, A, B = (
+    DRAW.normal(size=(6, 3)),
+    DRAW.normal(size=(8, 3)),
+    DRAW.normal(size=6),
+    DRAW.normal(size=8),
+)
 MODULE = "torch.nn.modules.module.Module"
 LINEAR = ("torch.nn.modules.linear.Linear", MODULE)
 SCORES = USERS @ ITEMS.T
@@ -26,13 +31,19 @@ def unimplemented(_: Any, *inputs: Any) -> None: ...
 
 def module(state: Any, forward: Any = unimplemented, **attributes: Any) -> Any:
     tensors = {key: Tensor(value) for key, value in state.items()}
-    made = imitation("mine.Net", MODULE, state_dict=lambda _: tensors, forward=forward, **attributes)
+    made = imitation(
+        "mine.Net", MODULE, state_dict=lambda _: tensors, forward=forward, **attributes
+    )
     type(made).__call__ = forward
     return made
 
 
-@pytest.mark.parametrize(("link", "fits"), [(None, False), ("sigmoid", True), ("identity", False)])
-def test_what_a_network_makes_of_a_user_and_an_item_is_held_against_its_factors(link: str | None, fits: bool) -> None:
+@pytest.mark.parametrize(
+    ("link", "fits"), [(None, False), ("sigmoid", True), ("identity", False)]
+)
+def test_what_a_network_makes_of_a_user_and_an_item_is_held_against_its_factors(
+    link: str | None, fits: bool
+) -> None:
     def forward(_: Any, user: Any, item: Any) -> Tensor:
         return Tensor(1 / (1 + np.exp(-SCORES[user.array, item.array])))
 
@@ -41,13 +52,18 @@ def test_what_a_network_makes_of_a_user_and_an_item_is_held_against_its_factors(
     if fits:
         assert from_object(net, **options).link is Link.SIGMOID
     else:
-        with pytest.raises(InputError, match=r"scores read from Net must be its own; got .* where its forward says"):
+        with pytest.raises(
+            InputError,
+            match=r"scores read from Net must be its own; got .* where its forward says",
+        ):
             from_object(net, **options)
 
 
 def test_row_numbers_of_half_precision_are_not_rounded() -> None:
     users, items = np.arange(4002.0)[:, None] % 7, np.arange(3.0)[:, None] + 1
-    forward = lambda _, user, item: Tensor((users[user.array] * items[item.array]).sum(axis=1))  # noqa: E731
+    forward = lambda _, user, item: Tensor(  # noqa: E731
+        (users[user.array] * items[item.array]).sum(axis=1)
+    )
     net = module({"user_emb.weight": users, "item_emb.weight": items}, forward)
     for tensor in net.state_dict().values():
         tensor.dtype = "torch.float16"
@@ -57,7 +73,9 @@ def test_row_numbers_of_half_precision_are_not_rounded() -> None:
 class Batched:
     """A network whose `forward` takes a batch: two tables of rows, or a head, in layers that can be watched."""
 
-    def __new__(cls, state: Any, layers: dict[str, Any], score: Any, **attributes: Any) -> Any:
+    def __new__(
+        cls, state: Any, layers: dict[str, Any], score: Any, **attributes: Any
+    ) -> Any:
         watched: dict[str, Any] = {}
 
         def forward(_: Any, batch: Any) -> Any:
@@ -82,22 +100,38 @@ PAIRS = np.array([[0, 1], [5, 7], [2, 2]])
 
 
 @pytest.mark.parametrize(("off", "fits"), [(0.0, True), (3.5, False)])
-def test_example_inputs_show_what_a_network_of_batches_predicts(off: float, fits: bool) -> None:
+def test_example_inputs_show_what_a_network_of_batches_predicts(
+    off: float, fits: bool
+) -> None:
     state = {"user_emb.weight": USERS, "item_emb.weight": ITEMS}
     net = Batched(state, TOWERS, lambda users, items: SCORES[users, items] + off)
-    with pytest.raises(InputError, match=r'got forward\(batch\), which was not compared; .* or say link="identity" if'):
+    with pytest.raises(
+        InputError,
+        match=r'got forward\(batch\), which was not compared; .* or say link="identity" if',
+    ):
         from_object(net)
     if fits:
         assert from_object(net, inputs=PAIRS).left_side is not None
     else:
-        with pytest.raises(InputError, match=r"scores read from Net must be its own; got .* where its forward says"):
+        with pytest.raises(
+            InputError,
+            match=r"scores read from Net must be its own; got .* where its forward says",
+        ):
             from_object(net, inputs=PAIRS)
     assert from_object(net, link="identity").n_left == 6
-    trains = Batched(state, TOWERS, lambda users, items: SCORES[users, items], training=True)
-    with pytest.raises(InputError, match=r"in evaluation mode; got one that trains; call its eval\(\) first"):
+    trains = Batched(
+        state, TOWERS, lambda users, items: SCORES[users, items], training=True
+    )
+    with pytest.raises(
+        InputError,
+        match=r"in evaluation mode; got one that trains; call its eval\(\) first",
+    ):
         from_object(trains, inputs=PAIRS)
     alone = Batched(state, TOWERS, lambda users, _: SCORES[users])
-    with pytest.raises(InputError, match="the outputs of Net must be one score a pair; got 8 for 3 pairs"):
+    with pytest.raises(
+        InputError,
+        match="the outputs of Net must be one score a pair; got 8 for 3 pairs",
+    ):
         from_object(alone, inputs=PAIRS)
 
 
@@ -106,26 +140,38 @@ def test_example_inputs_reach_a_head(last: str) -> None:
     def score(states: Any) -> Any:
         logits = states @ ITEMS.T + B
         softmax = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
-        return {"logits": logits, "softmax": softmax, "log": np.log(softmax), "sigmoid": 1 / (1 + np.exp(-logits))}[
-            last
-        ]
+        return {
+            "logits": logits,
+            "softmax": softmax,
+            "log": np.log(softmax),
+            "sigmoid": 1 / (1 + np.exp(-logits)),
+        }[last]
 
     layers = {"classifier": lambda batch: np.tanh(batch)}
     net = Batched({"classifier.weight": ITEMS, "classifier.bias": B}, layers, score)
     if last != "sigmoid":
-        np.testing.assert_allclose(from_object(net, inputs=USERS).left, np.tanh(USERS), atol=1e-12)
-        with pytest.raises(InputError, match='or say kind="head" if a softmax follows the product'):
+        np.testing.assert_allclose(
+            from_object(net, inputs=USERS).left, np.tanh(USERS), atol=1e-12
+        )
+        with pytest.raises(
+            InputError, match='or say kind="head" if a softmax follows the product'
+        ):
             from_object(net)
         return
     with pytest.raises(InputError, match="scores read from Net must be its own"):
         from_object(net, inputs=USERS)
     assert from_object(net, inputs=USERS, link="sigmoid").link is Link.SIGMOID
     other = Batched({"classifier.weight": ITEMS}, layers, lambda states: states)
-    with pytest.raises(InputError, match=r"outputs of Net must be 8 scores an input, one a label; got \(6, 3\)"):
+    with pytest.raises(
+        InputError,
+        match=r"outputs of Net must be 8 scores an input, one a label; got \(6, 3\)",
+    ):
         from_object(other, inputs=USERS)
 
 
-def language_model(state: Any, config: dict[str, Any], head: Any, **attributes: Any) -> Any:
+def language_model(
+    state: Any, config: dict[str, Any], head: Any, **attributes: Any
+) -> Any:
     said = SimpleNamespace(to_dict=lambda: config, **config)
     return imitation(
         "transformers.models.gemma2.modeling_gemma2.Gemma2ForCausalLM", MODULE,
@@ -138,15 +184,26 @@ def test_input_embeddings_are_no_head() -> None:
     state = {"embeddings.word_embeddings.weight": ITEMS, "wte.weight": ITEMS}
     words = SimpleNamespace(weight=Tensor(ITEMS))
     bare = language_model(state, {}, None, get_input_embeddings=lambda _: words)
-    with pytest.raises(InputError, match=r"one with a head; got Gemma2ForCausalLM; load it with its head, or pass"):
+    with pytest.raises(
+        InputError,
+        match=r"one with a head; got Gemma2ForCausalLM; load it with its head, or pass",
+    ):
         from_object(bare)
     vectors = from_object(bare, kind="vectors")
     assert (vectors.link, vectors.n_right) == (Link.IDENTITY, 8)
 
 
-@pytest.mark.parametrize("name", ["HookedTransformer.HookedTransformer", "model_bridge.bridge.TransformerBridge"])
-@pytest.mark.parametrize(("cap", "link"), [(-1.0, Softmax()), (None, Softmax()), (15.0, Softmax(soft_cap=15.0))])
-def test_transformer_lens_holds_a_column_a_token(cap: float | None, link: Softmax, name: str) -> None:
+@pytest.mark.parametrize(
+    "name",
+    ["HookedTransformer.HookedTransformer", "model_bridge.bridge.TransformerBridge"],
+)
+@pytest.mark.parametrize(
+    ("cap", "link"),
+    [(-1.0, Softmax()), (None, Softmax()), (15.0, Softmax(soft_cap=15.0))],
+)
+def test_transformer_lens_holds_a_column_a_token(
+    cap: float | None, link: Softmax, name: str
+) -> None:
     unembed = SimpleNamespace(W_U=Tensor(ITEMS.T), b_U=Tensor(B))
     model = imitation(
         f"transformer_lens.{name}", MODULE, unembed=unembed,
@@ -166,7 +223,8 @@ def dense(activation: str, kernel: Any = ITEMS.T, bias: Any = B) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("activation", "link"), [("softmax", "softmax"), ("linear", "softmax"), ("sigmoid", "sigmoid")]
+    ("activation", "link"),
+    [("softmax", "softmax"), ("linear", "softmax"), ("sigmoid", "sigmoid")],
 )
 def test_dense_of_keras_holds_a_column_a_label(activation: str, link: str) -> None:
     model = from_object(dense(activation), inputs=USERS)
@@ -178,7 +236,12 @@ def test_dense_of_keras_holds_a_column_a_label(activation: str, link: str) -> No
 def test_dense_of_keras_that_is_no_head() -> None:
     one = from_object(dense("sigmoid", ITEMS[:1].T, B[:1]), inputs=USERS)
     np.testing.assert_allclose(one.scores()[:, 1], USERS @ ITEMS[0] + B[0], atol=1e-12)
-    with pytest.raises(InputError, match="must be labels, at least 2; got one; pass kind"):
+    with pytest.raises(
+        InputError, match="must be labels, at least 2; got one; pass kind"
+    ):
         from_object(dense("linear", ITEMS[:1].T, B[:1]))
-    with pytest.raises(InputError, match="activation of a Dense layer must be softmax, sigmoid or linear; got relu"):
+    with pytest.raises(
+        InputError,
+        match="activation of a Dense layer must be softmax, sigmoid or linear; got relu",
+    ):
         from_object(dense("relu"))

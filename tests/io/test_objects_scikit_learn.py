@@ -9,7 +9,12 @@ import pytest
 from scipy.sparse import csr_matrix
 from sklearn.decomposition import NMF, PCA, LatentDirichletAllocation, TruncatedSVD
 from sklearn.kernel_approximation import Nystroem
-from sklearn.linear_model import LinearRegression, LogisticRegression, RidgeClassifier, SGDClassifier
+from sklearn.linear_model import (
+    LinearRegression,
+    LogisticRegression,
+    RidgeClassifier,
+    SGDClassifier,
+)
 from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import NeighborhoodComponentsAnalysis
 from sklearn.neural_network import BernoulliRBM, MLPClassifier, MLPRegressor
@@ -27,7 +32,10 @@ THREE = np.array(["ant", "bee", "cat"])[(X[:, 0] > 0).astype(int) + (X[:, 1] > 0
 TWO = np.where(X[:, 0] + 0.3 * X[:, 1] > 0, "yes", "no")
 
 
-@pytest.mark.parametrize("decomposition", [TruncatedSVD(3, random_state=0), NMF(3, random_state=0, max_iter=2000)])
+@pytest.mark.parametrize(
+    "decomposition",
+    [TruncatedSVD(3, random_state=0), NMF(3, random_state=0, max_iter=2000)],
+)
 def test_components(decomposition: Any) -> None:
     decomposition.fit(np.abs(X))
     model = from_object(decomposition)
@@ -36,31 +44,50 @@ def test_components(decomposition: Any) -> None:
 
 
 @pytest.mark.parametrize("labels", [TWO, THREE])
-@pytest.mark.parametrize("classifier", [LogisticRegression(C=3.0), MLPClassifier(5, max_iter=3000, random_state=0)])
-def test_softmax_classifiers_keep_their_probabilities(classifier: Any, labels: Any) -> None:
+@pytest.mark.parametrize(
+    "classifier",
+    [LogisticRegression(C=3.0), MLPClassifier(5, max_iter=3000, random_state=0)],
+)
+def test_softmax_classifiers_keep_their_probabilities(
+    classifier: Any, labels: Any
+) -> None:
     classifier.fit(X, labels)
     model = from_object(classifier)
     inputs = X
     if hasattr(classifier, "coefs_"):
         inputs = np.maximum(X @ classifier.coefs_[0] + classifier.intercepts_[0], 0)
     assert model.link is Link.SOFTMAX
-    np.testing.assert_allclose(model.replace(left=inputs).predictions(), classifier.predict_proba(X), atol=1e-9)
+    np.testing.assert_allclose(
+        model.replace(left=inputs).predictions(), classifier.predict_proba(X), atol=1e-9
+    )
     assert model.names("right").tolist() == sorted(set(labels))
-    assert model.objective == ("softmax-decay" if hasattr(classifier, "coefs_") else "logistic-decay")
+    assert model.objective == (
+        "softmax-decay" if hasattr(classifier, "coefs_") else "logistic-decay"
+    )
 
 
 def test_one_sigmoid_a_label_is_no_softmax() -> None:
     sgd = SGDClassifier(loss="log_loss", random_state=0).fit(X, THREE)
     model = from_object(sgd)
     assert model.link is Link.IDENTITY
-    np.testing.assert_allclose(model.replace(left=X).scores(), sgd.decision_function(X), atol=1e-10)
+    np.testing.assert_allclose(
+        model.replace(left=X).scores(), sgd.decision_function(X), atol=1e-10
+    )
     two = SGDClassifier(loss="log_loss", random_state=0).fit(X, TWO)
-    np.testing.assert_allclose(from_object(two).replace(left=X).predictions(), two.predict_proba(X), atol=1e-12)
+    np.testing.assert_allclose(
+        from_object(two).replace(left=X).predictions(), two.predict_proba(X), atol=1e-12
+    )
 
 
 @pytest.mark.parametrize(
     "classifier",
-    [LinearSVC(), SGDClassifier(), SGDClassifier(loss="modified_huber"), RidgeClassifier(), SVC(kernel="linear")],
+    [
+        LinearSVC(),
+        SGDClassifier(),
+        SGDClassifier(loss="modified_huber"),
+        RidgeClassifier(),
+        SVC(kernel="linear"),
+    ],
 )
 def test_margins_are_refused(classifier: Any) -> None:
     with pytest.raises(InputError, match=r"probabilities|log_loss"):
@@ -83,11 +110,14 @@ def test_inputs_are_what_predict_takes(classifier: Any, labels: Any) -> None:
     classifier.fit(X, labels)
     model = from_object(classifier, inputs=X[:7])
     assert model.roles == ("input", "label")
-    np.testing.assert_allclose(model.predictions(), classifier.predict_proba(X[:7]), atol=1e-9)
+    np.testing.assert_allclose(
+        model.predictions(), classifier.predict_proba(X[:7]), atol=1e-9
+    )
 
 
 @pytest.mark.parametrize(
-    "decomposition", [TruncatedSVD(3, random_state=0), NMF(3, random_state=0, max_iter=2000), PCA(2)]
+    "decomposition",
+    [TruncatedSVD(3, random_state=0), NMF(3, random_state=0, max_iter=2000), PCA(2)],
 )
 def test_a_decomposition_with_inputs_has_two_sides(decomposition: Any) -> None:
     data = np.abs(X)
@@ -96,7 +126,9 @@ def test_a_decomposition_with_inputs_has_two_sides(decomposition: Any) -> None:
     assert model.roles == ("input", "item")
     back = decomposition.inverse_transform(decomposition.transform(data))
     np.testing.assert_allclose(model.scores(), back, atol=1e-9)
-    sparse = from_object(TruncatedSVD(3, random_state=0).fit(csr_matrix(data)), inputs=csr_matrix(data))
+    sparse = from_object(
+        TruncatedSVD(3, random_state=0).fit(csr_matrix(data)), inputs=csr_matrix(data)
+    )
     assert (sparse.n_left, sparse.n_right) == (60, 4)
 
 
@@ -106,35 +138,60 @@ def test_a_decomposition_with_inputs_has_two_sides(decomposition: Any) -> None:
      NeighborhoodComponentsAnalysis(2, random_state=0), BernoulliRBM(2, random_state=0, n_iter=1)],
 )  # fmt: skip
 def test_components_of_what_never_goes_back_are_refused(decomposition: Any) -> None:
-    with pytest.raises(InputError, match=r"must be those of its inverse_transform; got none; pass its"):
+    with pytest.raises(
+        InputError, match=r"must be those of its inverse_transform; got none; pass its"
+    ):
         from_object(decomposition.fit(np.abs(X), TWO))
 
 
-@pytest.mark.parametrize("model", [PCA(2), NMF(2), LogisticRegression(), MLPClassifier((3,), tol=1.0)])
-def test_inputs_of_another_width_are_refused_in_the_words_of_the_library(model: Any) -> None:
+@pytest.mark.parametrize(
+    "model", [PCA(2), NMF(2), LogisticRegression(), MLPClassifier((3,), tol=1.0)]
+)
+def test_inputs_of_another_width_are_refused_in_the_words_of_the_library(
+    model: Any,
+) -> None:
     inputs = np.random.default_rng(0).random((40, 5))
     fitted = model.fit(inputs, inputs[:, 0] > 0.5)
     assert from_object(fitted, inputs=inputs).n_left == 40
-    with pytest.raises(InputError, match=r"^inputs must be rows that the estimator takes; got X has 3 features, but"):
+    with pytest.raises(
+        InputError,
+        match=r"^inputs must be rows that the estimator takes; got X has 3 features, but",
+    ):
         from_object(fitted, inputs=inputs[:, :3])
     if isinstance(model, NMF):
-        with pytest.raises(InputError, match="got Negative values in data passed to X in NMF; pass what it predicts"):
+        with pytest.raises(
+            InputError,
+            match="got Negative values in data passed to X in NMF; pass what it predicts",
+        ):
             from_object(fitted, inputs=-inputs)
 
 
 def test_what_is_no_known_model() -> None:
     model = FactorModel.from_vectors(X)
     assert from_object(model, objective="none").objective == "none"
-    with pytest.raises(InputError, match=r"an option for model must be one of .*; got weight"):
+    with pytest.raises(
+        InputError, match=r"an option for model must be one of .*; got weight"
+    ):
         from_object(model, weight="a")
     with pytest.raises(InputError, match="kind must be"):
         from_object(model, kind="factors")
-    network = MLPRegressor(hidden_layer_sizes=(2,), max_iter=5000, random_state=0).fit(X, X[:, 0])
-    for unknown in (3, LinearRegression().fit(X, X[:, 0]), LogisticRegression(), network):
-        with pytest.raises(InputError, match=r"a fitted (linear classifier|model of a known library)"):
+    network = MLPRegressor(hidden_layer_sizes=(2,), max_iter=5000, random_state=0).fit(
+        X, X[:, 0]
+    )
+    for unknown in (
+        3,
+        LinearRegression().fit(X, X[:, 0]),
+        LogisticRegression(),
+        network,
+    ):
+        with pytest.raises(
+            InputError, match=r"a fitted (linear classifier|model of a known library)"
+        ):
             from_object(unknown)
     two_sided = FactorModel.from_user_item(X, X)
-    with pytest.raises(InputError, match="inputs must be left out here; the model has users of its own"):
+    with pytest.raises(
+        InputError, match="inputs must be left out here; the model has users of its own"
+    ):
         from_object(two_sided, inputs=X)
     head = from_object(FactorModel.from_vectors(X), inputs=X[:3])
     assert (head.roles, head.n_left) == (("input", "item"), 3)

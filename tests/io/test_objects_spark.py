@@ -21,7 +21,9 @@ ALS = "pyspark.ml.recommendation.ALSModel"
 
 def table(ids: Any, rows: Any) -> Any:
     session = SimpleNamespace(
-        createDataFrame=lambda pairs, columns: [dict(zip(columns, pair, strict=True)) for pair in pairs]
+        createDataFrame=lambda pairs, columns: [
+            dict(zip(columns, pair, strict=True)) for pair in pairs
+        ]
     )
     frame = pd.DataFrame({"id": ids, "features": rows.tolist()})
     return SimpleNamespace(toPandas=lambda: frame, sparkSession=session)
@@ -39,29 +41,44 @@ def als(far: float = 0.0, known: Any = ITEM_IDS) -> Any:
         found = []
         for row in asked:
             if row["film"] in known:
-                score = USERS[row["viewer"] == USER_IDS][0] @ ITEMS[row["film"] == ITEM_IDS][0]
+                score = (
+                    USERS[row["viewer"] == USER_IDS][0]
+                    @ ITEMS[row["film"] == ITEM_IDS][0]
+                )
                 found.append(Row(row, prediction=score + far * (row["film"] == 5)))
         # Spark answers in any order.
         return SimpleNamespace(collect=lambda: found[::-1])
 
     columns = {"getUserCol": lambda _: "viewer", "getItemCol": lambda _: "film"}
     return imitation(
-        ALS, userFactors=table(USER_IDS, USERS), itemFactors=table(ITEM_IDS, ITEMS), transform=transform, **columns
+        ALS,
+        userFactors=table(USER_IDS, USERS),
+        itemFactors=table(ITEM_IDS, ITEMS),
+        transform=transform,
+        **columns,
     )
 
 
 def test_rows_of_spark_follow_their_ids() -> None:
     model = from_object(als())
-    np.testing.assert_allclose(model.scores(), USERS[[1, 2, 0, 3]] @ ITEMS[[3, 4, 1, 0, 2]].T, atol=1e-12)
+    np.testing.assert_allclose(
+        model.scores(), USERS[[1, 2, 0, 3]] @ ITEMS[[3, 4, 1, 0, 2]].T, atol=1e-12
+    )
     assert model.left_ids is not None
     assert model.right_ids is not None
-    assert (model.left_ids.tolist(), model.right_ids.tolist()) == ([10, 20, 30, 40], [1, 3, 5, 7, 9])
+    assert (model.left_ids.tolist(), model.right_ids.tolist()) == (
+        [10, 20, 30, 40],
+        [1, 3, 5, 7, 9],
+    )
     assert model.objective == "factors-counted"
 
 
 def test_other_scores_of_spark_are_refused() -> None:
     for wrong in (als(far=0.5), als(known=[1, 3, 7, 9])):
-        with pytest.raises(InputError, match=r"scores read from ALSModel must be its own; got .* its transform says"):
+        with pytest.raises(
+            InputError,
+            match=r"scores read from ALSModel must be its own; got .* its transform says",
+        ):
             from_object(wrong)
     with pytest.raises(InputError, match="ALSModel without itemFactors"):
         from_object(imitation(ALS, userFactors=table(USER_IDS, USERS)))
@@ -73,5 +90,8 @@ def test_a_pipeline_of_spark_is_its_model() -> None:
 
     assert from_object(pipeline(SimpleNamespace(), als())).n_right == 5
     for stages, got in (((), "0"), ((als(), als()), "2")):
-        with pytest.raises(InputError, match=f"must be one with one ALS model; got {got} of them; pass that stage"):
+        with pytest.raises(
+            InputError,
+            match=f"must be one with one ALS model; got {got} of them; pass that stage",
+        ):
             from_object(pipeline(*stages))

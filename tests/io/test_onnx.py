@@ -23,7 +23,9 @@ def node(kind: str, inputs: str, output: str, **attributes: Any) -> Any:
     return onnx.helper.make_node(kind, inputs.split(), [output], **attributes)
 
 
-def written(path: Path, nodes: list[Any], outputs: str, shape: Any = None, **numbers: np.ndarray) -> Path:
+def written(
+    path: Path, nodes: list[Any], outputs: str, shape: Any = None, **numbers: np.ndarray
+) -> Path:
     value = onnx.helper.make_tensor_value_info
     kind = onnx.TensorProto.FLOAT
     graph = onnx.helper.make_graph(
@@ -35,15 +37,32 @@ def written(path: Path, nodes: list[Any], outputs: str, shape: Any = None, **num
 
 
 FIRST = [node("MatMul", "x hidden", "h0"), node("Relu", "h0", "h")]
-PASSED = [node(x, f"t{i}", f"t{i + 1}") for i, x in enumerate(("Cast", "Flatten", "Squeeze", "Reshape", "Dropout"))]
+PASSED = [
+    node(x, f"t{i}", f"t{i + 1}")
+    for i, x in enumerate(("Cast", "Flatten", "Squeeze", "Reshape", "Dropout"))
+]
 HEADS: dict[str, tuple[list[Any], dict[str, np.ndarray]]] = {
-    "matmul": ([node("MatMul", "h w", "m"), node("Add", "m b", "s")], {"w": W.T, "b": B}),
-    "bias first": ([node("MatMul", "h w", "m"), node("Add", "b m", "s")], {"w": W.T, "b": B[None]}),
+    "matmul": (
+        [node("MatMul", "h w", "m"), node("Add", "m b", "s")],
+        {"w": W.T, "b": B},
+    ),
+    "bias first": (
+        [node("MatMul", "h w", "m"), node("Add", "b m", "s")],
+        {"w": W.T, "b": B[None]},
+    ),
     "gemm": ([node("Gemm", "h w b", "s")], {"w": W.T, "b": B}),
     "torch": ([node("Gemm", "h w b", "s", transB=1)], {"w": W, "b": B}),
-    "scaled": ([node("Gemm", "h w b", "s", transB=1, alpha=2.0, beta=0.5)], {"w": W / 2, "b": B * 2}),
+    "scaled": (
+        [node("Gemm", "h w b", "s", transB=1, alpha=2.0, beta=0.5)],
+        {"w": W / 2, "b": B * 2},
+    ),
     "identity": (
-        [node("Identity", "h", "i"), node("Gemm", "i w b", "t0"), node("Identity", "t5", "s"), *PASSED],
+        [
+            node("Identity", "h", "i"),
+            node("Gemm", "i w b", "t0"),
+            node("Identity", "t5", "s"),
+            *PASSED,
+        ],
         {"w": W.T, "b": B},
     ),
 }
@@ -52,21 +71,38 @@ HEADS: dict[str, tuple[list[Any], dict[str, np.ndarray]]] = {
 @pytest.mark.parametrize("head", HEADS)
 def test_heads(tmp_path: Path, head: str) -> None:
     nodes, numbers = HEADS[head]
-    path = written(tmp_path / "m.onnx", [*FIRST, *nodes, node("Softmax", "s", "p")], "p", hidden=HIDDEN, **numbers)
+    path = written(
+        tmp_path / "m.onnx",
+        [*FIRST, *nodes, node("Softmax", "s", "p")],
+        "p",
+        hidden=HIDDEN,
+        **numbers,
+    )
     model = load(path)
     np.testing.assert_allclose(model.right, W)
     np.testing.assert_allclose(model.right_bias, B)
     assert model.link == "softmax"
     assert look(path).line() == "read as onnx: w, b"
     assert load(path, kind="vectors").link == "identity"
-    scores = written(tmp_path / "s.onnx", [*FIRST, *nodes], "s", hidden=HIDDEN, **numbers)
+    scores = written(
+        tmp_path / "s.onnx", [*FIRST, *nodes], "s", hidden=HIDDEN, **numbers
+    )
     assert load(scores, kind="head").link == "softmax"
 
 
 def test_a_head_without_bias(tmp_path: Path) -> None:
     for kind, last, shape in (("Gemm", 1, [None, 4]), ("MatMul", 2, [None, 7, 4])):
-        nodes = [*FIRST, node(kind, "h w", "s"), node("LogSoftmax", "s", "p", axis=last)]
-        assert load(written(tmp_path / "m.onnx", nodes, "p", shape, hidden=HIDDEN, w=W.T)).right_bias is None
+        nodes = [
+            *FIRST,
+            node(kind, "h w", "s"),
+            node("LogSoftmax", "s", "p", axis=last),
+        ]
+        assert (
+            load(
+                written(tmp_path / "m.onnx", nodes, "p", shape, hidden=HIDDEN, w=W.T)
+            ).right_bias
+            is None
+        )
 
 
 OTHERS: list[list[Any]] = [
@@ -83,11 +119,22 @@ OTHERS: list[list[Any]] = [
 ]  # fmt: skip
 
 
-def test_what_is_no_head_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_no_head_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     short = np.arange(3, dtype=np.float32)
     for number, nodes in enumerate(OTHERS):
-        written(Path(f"{number}.onnx"), [*FIRST, *nodes], "p", hidden=HIDDEN, w=W.T, b=short, c=B[:, None], d=B)
+        written(
+            Path(f"{number}.onnx"),
+            [*FIRST, *nodes],
+            "p",
+            hidden=HIDDEN,
+            w=W.T,
+            b=short,
+            c=B[:, None],
+            d=B,
+        )
     last = [*FIRST, node("MatMul", "h w", "s"), node("Softmax", "s", "p", axis=1)]
     written(Path("long.onnx"), last, "p", [None, 7, 4], hidden=HIDDEN, w=W.T)
     for number, wrong in enumerate((W, np.array([[-1.0, -2.0], [1.0, 2.5]]))):
@@ -102,20 +149,40 @@ def test_what_is_no_head_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 def test_two_outputs(tmp_path: Path) -> None:
     """Scores before the bias and probabilities are one head; a sigmoid head beside a softmax leaves two."""
-    nodes = [*FIRST, node("MatMul", "h w", "m"), node("Add", "m b", "s"), node("Softmax", "s", "p")]
+    nodes = [
+        *FIRST,
+        node("MatMul", "h w", "m"),
+        node("Add", "m b", "s"),
+        node("Softmax", "s", "p"),
+    ]
     numbers = {"hidden": HIDDEN, "w": W.T, "b": B}
     for outputs in ("m p", "p m"):
-        np.testing.assert_array_equal(load(written(tmp_path / "m.onnx", nodes, outputs, **numbers)).right_bias, B)
+        np.testing.assert_array_equal(
+            load(written(tmp_path / "m.onnx", nodes, outputs, **numbers)).right_bias, B
+        )
     nodes += [node("MatMul", "h v", "t"), node("Sigmoid", "t", "q")]
     for outputs in ("p q", "q p"):
-        with pytest.raises(InputError, match=r"one linear map, perhaps with a softmax; got (w, )?v with a sigmoid"):
+        with pytest.raises(
+            InputError,
+            match=r"one linear map, perhaps with a softmax; got (w, )?v with a sigmoid",
+        ):
             load(written(tmp_path / "m.onnx", nodes, outputs, v=W.T, **numbers))
 
 
 def classifier(path: Path, weight: np.ndarray, after: str) -> Path:
     labels = [f"l{i}" for i in range(len(weight))]
-    numbers = {"coefficients": weight.reshape(-1).tolist(), "intercepts": weight[:, 0].tolist()}
-    made = node("LinearClassifier", "x", "s", post_transform=after, classlabels_strings=labels, **numbers)
+    numbers = {
+        "coefficients": weight.reshape(-1).tolist(),
+        "intercepts": weight[:, 0].tolist(),
+    }
+    made = node(
+        "LinearClassifier",
+        "x",
+        "s",
+        post_transform=after,
+        classlabels_strings=labels,
+        **numbers,
+    )
     return written(path, [made], "s")
 
 
@@ -130,15 +197,27 @@ def test_classifiers_of_scikit_learn(tmp_path: Path) -> None:
     np.testing.assert_array_equal(two.right_bias, [0, 1])
 
 
-@pytest.mark.parametrize(("version", "axis", "is_head"), [(12, None, False), (12, 2, True), (13, None, True)])
-def test_the_axis_that_a_softmax_takes_by_itself(tmp_path: Path, version: int, axis: int | None, is_head: bool) -> None:
+@pytest.mark.parametrize(
+    ("version", "axis", "is_head"), [(12, None, False), (12, 2, True), (13, None, True)]
+)
+def test_the_axis_that_a_softmax_takes_by_itself(
+    tmp_path: Path, version: int, axis: int | None, is_head: bool
+) -> None:
     last = node("Softmax", "s", "p", **({} if axis is None else {"axis": axis}))
-    path = written(tmp_path / "m.onnx", [node("MatMul", "x w", "s"), last], "p", [None, 7, 4], w=np.ones((5, 4), "f4"))
+    path = written(
+        tmp_path / "m.onnx",
+        [node("MatMul", "x w", "s"), last],
+        "p",
+        [None, 7, 4],
+        w=np.ones((5, 4), "f4"),
+    )
     network = onnx.load(path)
     network.opset_import[0].version = version
     onnx.save(network, path)
     if is_head:
         assert load(path).link == "softmax"
         return
-    with pytest.raises(InputError, match="one linear map, perhaps with a softmax; got others"):
+    with pytest.raises(
+        InputError, match="one linear map, perhaps with a softmax; got others"
+    ):
         load(path)

@@ -22,7 +22,16 @@ from snapshots import as_locked, assert_section
 
 import embaudit as ea
 from embaudit.errors import InputError
-from embaudit.io import codecs, from_object, load, read_ids, read_interactions, read_labels, read_titles, written_whole
+from embaudit.io import (
+    codecs,
+    from_object,
+    load,
+    read_ids,
+    read_interactions,
+    read_labels,
+    read_titles,
+    written_whole,
+)
 from embaudit.io.given import as_reading
 from embaudit.io.outputs import writable
 from embaudit.io.tables.columns import read_frame
@@ -34,9 +43,18 @@ if TYPE_CHECKING:
 SAID = Path(__file__).with_name("refused.txt")
 ROWS = np.random.default_rng(0).standard_normal((6, 4)).astype(np.float32)
 MODEL = ea.FactorModel.from_vectors(ROWS[:3], ids=list("abc"))
-NONE = struct.pack("<Q", 55) + b'{"w":{"dtype":"F4","shape":[2,4],"data_offsets":[0,4]}}' + bytes(4)
+NONE = (
+    struct.pack("<Q", 55)
+    + b'{"w":{"dtype":"F4","shape":[2,4],"data_offsets":[0,4]}}'
+    + bytes(4)
+)
 HEAD, TITLES = "userId,movieId,rating\n", "id,title\n1,Heat\n2,Ran\n"
-IMPLICIT = {"user_factors": ROWS, "item_factors": ROWS, "regularization": 0.1, "factors": np.ones(2)}
+IMPLICIT = {
+    "user_factors": ROWS,
+    "item_factors": ROWS,
+    "regularization": 0.1,
+    "factors": np.ones(2),
+}
 
 
 def npz(**arrays: Any) -> Callable[[Path], None]:
@@ -50,7 +68,10 @@ def npy(path: Path) -> None:
 def checkpoint(folder: Path) -> None:
     folder.mkdir()
     (folder / "config.json").write_text('{"model_type": "llama"}')
-    save_file({"lm_head.weight": ROWS, "model.norm.weight": np.ones(4, "f4")}, folder / "model.safetensors")
+    save_file(
+        {"lm_head.weight": ROWS, "model.norm.weight": np.ones(4, "f4")},
+        folder / "model.safetensors",
+    )
 
 
 def table(**columns: Any) -> Callable[[Path], None]:
@@ -143,7 +164,9 @@ def written(path: Path, content: Any) -> Path:
     return path
 
 
-def sentence(call: Callable[[], Any], folder: Path, name: str = "", content: Any = "") -> str:
+def sentence(
+    call: Callable[[], Any], folder: Path, name: str = "", content: Any = ""
+) -> str:
     """Return a line with the error of a call; what another library says in it is its own."""
     with pytest.raises(InputError) as refused:
         call()
@@ -160,7 +183,14 @@ def test_files(tmp_path: Path) -> None:
     for number, (name, content, options) in enumerate(FILES):
         (folder := tmp_path / str(number)).mkdir()
         path = written(folder / name, content)
-        lines.append(sentence(lambda path=path, options=options: load(path, **options).right, folder, name, content))
+        lines.append(
+            sentence(
+                lambda path=path, options=options: load(path, **options).right,
+                folder,
+                name,
+                content,
+            )
+        )
     assert_section(SAID, "files", "".join(lines))
 
 
@@ -178,7 +208,10 @@ ARRAYS: list[tuple[Any, dict[str, Any]]] = [
 
 @as_locked
 def test_arrays_and_frames(tmp_path: Path) -> None:
-    reads = (lambda each=each: as_reading(each[0], **each[1])[0].names("right") for each in ARRAYS)
+    reads = (
+        lambda each=each: as_reading(each[0], **each[1])[0].names("right")
+        for each in ARRAYS
+    )
     assert_section(SAID, "arrays", "".join(sentence(read, tmp_path) for read in reads))
 
 
@@ -199,13 +232,25 @@ def hnsw(*ids: int) -> Any:
 
 def network(forward: Any) -> Any:
     state = {"user_emb.weight": Tensor(ROWS), "item_emb.weight": Tensor(ROWS)}
-    watched = SimpleNamespace(register_forward_pre_hook=lambda _: SimpleNamespace(remove=lambda: None))
-    made = of_torch("mine.Net", state_dict=lambda _: state, forward=forward, get_submodule=lambda *_: watched)
+    watched = SimpleNamespace(
+        register_forward_pre_hook=lambda _: SimpleNamespace(remove=lambda: None)
+    )
+    made = of_torch(
+        "mine.Net",
+        state_dict=lambda _: state,
+        forward=forward,
+        get_submodule=lambda *_: watched,
+    )
     type(made).__call__ = forward
     return made
 
 
-BIASED = {"user_embeddings": ROWS, "item_embeddings": ROWS, "user_biases": ROWS[:, 0], "item_biases": ROWS[:, 0]}
+BIASED = {
+    "user_embeddings": ROWS,
+    "item_embeddings": ROWS,
+    "user_biases": ROWS[:, 0],
+    "item_biases": ROWS[:, 0],
+}
 OBJECTS: list[tuple[Any, dict[str, Any]]] = [
     (linear(Tensor(np.ones((3, 2), np.int8))), {}),
     (linear(lambda _: None), {}),
@@ -226,7 +271,12 @@ OBJECTS: list[tuple[Any, dict[str, Any]]] = [
 
 @as_locked
 def test_objects(tmp_path: Path) -> None:
-    lines = [sentence(partial(from_object, each[0], **each[1]), tmp_path, type(each[0]).__name__) for each in OBJECTS]
+    lines = [
+        sentence(
+            partial(from_object, each[0], **each[1]), tmp_path, type(each[0]).__name__
+        )
+        for each in OBJECTS
+    ]
     assert_section(SAID, "objects", "".join(lines))
 
 
@@ -291,5 +341,9 @@ def test_calls(tmp_path: Path) -> None:
     lines = []
     for number, (name, content, call) in enumerate(CALLS):
         (folder := tmp_path / str(number)).mkdir()
-        lines.append(sentence(partial(call, written(folder / name, content)), folder, name, content))
+        lines.append(
+            sentence(
+                partial(call, written(folder / name, content)), folder, name, content
+            )
+        )
     assert_section(SAID, "calls", "".join(lines))

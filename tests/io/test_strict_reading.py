@@ -28,13 +28,21 @@ def refused(path: Path | str, **options: Any) -> str:
 
 
 def table(path: Path, *without: str, **beside: Any) -> Path:
-    frame = pd.DataFrame({"id": IDS, **beside}).join(pd.DataFrame(ROWS).add_prefix("e")).drop(columns=[*without])
-    frame.to_csv(path, index=False) if path.suffix == ".csv" else frame.to_parquet(path, index=False)
+    frame = (
+        pd.DataFrame({"id": IDS, **beside})
+        .join(pd.DataFrame(ROWS).add_prefix("e"))
+        .drop(columns=[*without])
+    )
+    frame.to_csv(path, index=False) if path.suffix == ".csv" else frame.to_parquet(
+        path, index=False
+    )
     return path
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
-def test_columns_without_one_numbered_family_are_asked_for(tmp_path: Path, suffix: str) -> None:
+def test_columns_without_one_numbered_family_are_asked_for(
+    tmp_path: Path, suffix: str
+) -> None:
     columns = dict(zip(["price", "x", "y", "z"], ROWS.T, strict=True))
     path = table(tmp_path / f"v{suffix}", "id", "e0", "e1", "e2", "e3", **columns)
     assert "got price, x, y, z; choose them with vector" in refused(path)
@@ -49,16 +57,24 @@ def test_columns_without_one_numbered_family_are_asked_for(tmp_path: Path, suffi
 def test_integers_are_no_vectors(tmp_path: Path, kind: Any) -> None:
     codes = (10 * ROWS).astype(kind)
     np.save(tmp_path / "v.npy", codes)
-    assert f"{tmp_path / 'v.npy'} must be floating-point numbers" in refused(tmp_path / "v.npy")
+    assert f"{tmp_path / 'v.npy'} must be floating-point numbers" in refused(
+        tmp_path / "v.npy"
+    )
     np.savez(tmp_path / "v.npz", user_factors=ROWS, item_factors=codes)
     assert f"got {codes.dtype}, counts or codes" in refused(tmp_path / "v.npz")
     save_file({"lm_head.weight": codes}, tmp_path / "v.safetensors")
-    assert "store the numbers they stand for as float32" in refused(tmp_path / "v.safetensors")
+    assert "store the numbers they stand for as float32" in refused(
+        tmp_path / "v.safetensors"
+    )
     if kind is not bool:
-        pd.DataFrame(codes).add_prefix("e").assign(id=IDS).to_parquet(tmp_path / "v.parquet")
+        pd.DataFrame(codes).add_prefix("e").assign(id=IDS).to_parquet(
+            tmp_path / "v.parquet"
+        )
         assert "must be of floating-point numbers" in refused(tmp_path / "v.parquet")
         pd.DataFrame({"id": IDS, "v": list(codes)}).to_parquet(tmp_path / "v.parquet")
-        assert "must be lists of floating-point numbers" in refused(tmp_path / "v.parquet")
+        assert "must be lists of floating-point numbers" in refused(
+            tmp_path / "v.parquet"
+        )
 
 
 @pytest.mark.parametrize(
@@ -66,42 +82,64 @@ def test_integers_are_no_vectors(tmp_path: Path, kind: Any) -> None:
                "lm_head.weight.quant_state.bitsandbytes__nf4"],
 )  # fmt: skip
 def test_numbers_with_scales_beside_them_are_codes(tmp_path: Path, beside: str) -> None:
-    save_file({"lm_head.weight": ROWS, beside: np.ones(6, np.float32)}, tmp_path / "v.safetensors")
+    save_file(
+        {"lm_head.weight": ROWS, beside: np.ones(6, np.float32)},
+        tmp_path / "v.safetensors",
+    )
     for ignore in ((), (beside,)):
-        assert f"got {beside} beside it" in refused(tmp_path / "v.safetensors", ignore=ignore)
+        assert f"got {beside} beside it" in refused(
+            tmp_path / "v.safetensors", ignore=ignore
+        )
 
 
 def test_layers_that_keras_has_quantised(tmp_path: Path) -> None:
     policy = {"class_name": "QuantizedDTypePolicy", "config": {"mode": "float8"}}
-    config = {"class_name": "Dense", "config": {"name": "out", "activation": "softmax", "dtype": policy}}
+    config = {
+        "class_name": "Dense",
+        "config": {"name": "out", "activation": "softmax", "dtype": policy},
+    }
     with h5py.File(tmp_path / "m.h5", "w") as file:
         file.attrs["model_config"] = json.dumps(config)
         file["model_weights/out/out/kernel:0"] = ROWS
     assert "got layers that Keras has quantised" in refused(tmp_path / "m.h5")
 
 
-@pytest.mark.parametrize("header", ["id\te0\te1\te2\te3\t\n", "id\te0\te1\te2\te3\n", ""])
+@pytest.mark.parametrize(
+    "header", ["id\te0\te1\te2\te3\t\n", "id\te0\te1\te2\te3\n", ""]
+)
 def test_a_separator_at_the_end_of_each_line(tmp_path: Path, header: str) -> None:
-    lines = ("\t".join([token, *map(str, row)]) + "\t\n" for token, row in zip(IDS, ROWS, strict=True))
+    lines = (
+        "\t".join([token, *map(str, row)]) + "\t\n"
+        for token, row in zip(IDS, ROWS, strict=True)
+    )
     (tmp_path / "v.tsv").write_text(header + "".join(lines))
     np.testing.assert_allclose(load(tmp_path / "v.tsv").right, ROWS, rtol=1e-6)
 
 
 def test_pointers_of_git_lfs(tmp_path: Path) -> None:
     for name in ("v.npy", "model.safetensors", "v.parquet"):
-        (tmp_path / name).write_text("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 5\n")
-        assert "a pointer of Git LFS; fetch it with: git lfs pull" in refused(tmp_path / name)
+        (tmp_path / name).write_text(
+            "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 5\n"
+        )
+        assert "a pointer of Git LFS; fetch it with: git lfs pull" in refused(
+            tmp_path / name
+        )
     assert "git lfs pull" in refused(tmp_path)
 
 
 def test_tokens_beside_a_table_of_them(tmp_path: Path) -> None:
     vocabulary = {token: row for row, token in enumerate(IDS)}
-    (tmp_path / "tokenizer.json").write_text(json.dumps({"model": {"vocab": vocabulary}}))
+    (tmp_path / "tokenizer.json").write_text(
+        json.dumps({"model": {"vocab": vocabulary}})
+    )
     np.save(tmp_path / "v.npy", ROWS)
     np.savez(tmp_path / "v.npz", W=ROWS, b=np.ones(6))
     for suffix in (".npy", ".npz"):
         assert load(tmp_path / f"v{suffix}").names("right").tolist() == IDS
-        assert "tokenizer.json (6) as right names" in look(tmp_path / f"v{suffix}").explain()
+        assert (
+            "tokenizer.json (6) as right names"
+            in look(tmp_path / f"v{suffix}").explain()
+        )
     np.save(tmp_path / "v.npy", ROWS[:5])
     assert load(tmp_path / "v.npy").right_names is None
     np.savez(tmp_path / "v.npz", user_factors=ROWS, item_factors=ROWS)
@@ -120,9 +158,22 @@ def test_real_files_of_others_are_read_as_given() -> None:
 
 
 def test_the_tables_of_an_encoder_are_no_embeddings_of_texts(tmp_path: Path) -> None:
-    (tmp_path / "modules.json").write_text('[{"type": "sentence_transformers.models.Transformer"}]')
-    save_file({"embeddings.word_embeddings.weight": np.eye(3, dtype=np.float32)}, tmp_path / "model.safetensors")
+    (tmp_path / "modules.json").write_text(
+        '[{"type": "sentence_transformers.models.Transformer"}]'
+    )
+    save_file(
+        {"embeddings.word_embeddings.weight": np.eye(3, dtype=np.float32)},
+        tmp_path / "model.safetensors",
+    )
     for reading in (load, look):
-        with pytest.raises(InputError, match=r"got .*, an encoder \(sentence-transformers, as modules.json says\)"):
+        with pytest.raises(
+            InputError,
+            match=r"got .*, an encoder \(sentence-transformers, as modules.json says\)",
+        ):
             reading(tmp_path)
-    assert load(tmp_path, weight="embeddings.word_embeddings.weight", kind="vectors").n_right == 3
+    assert (
+        load(
+            tmp_path, weight="embeddings.word_embeddings.weight", kind="vectors"
+        ).n_right
+        == 3
+    )

@@ -24,10 +24,18 @@ BIAS = np.arange(9) / 4
 def test_one_of_two_lists_has_to_be_chosen(tmp_path: Path) -> None:
     path = tmp_path / "v.csv"
     path.write_text('id,a,b\nx,"[1,2]","[3,4]"\ny,"[5,6]","[7,8]"\nz,"[0,6]","[0,8]"\n')
-    with pytest.raises(InputError, match="must be in one column; got a and b; keep one, or choose it with vector"):
+    with pytest.raises(
+        InputError,
+        match="must be in one column; got a and b; keep one, or choose it with vector",
+    ):
         load(path)
-    np.testing.assert_array_equal(load(path, vector="b").right, [[3, 4], [7, 8], [0, 8]])
-    with pytest.raises(InputError, match="a column of lists; got 'id'; or name columns of numbers, FIRST:LAST"):
+    np.testing.assert_array_equal(
+        load(path, vector="b").right, [[3, 4], [7, 8], [0, 8]]
+    )
+    with pytest.raises(
+        InputError,
+        match="a column of lists; got 'id'; or name columns of numbers, FIRST:LAST",
+    ):
         load(path, vector="id")
 
 
@@ -57,9 +65,15 @@ BIASES = "bias biases Intercept user_intercept item_intercept user_bias item_bia
 
 def with_bias(folder: Path, suffix: str, name: str, *, lists: bool) -> Path:
     path = folder / f"v{suffix}"
-    frame = pd.DataFrame({"id": IDS, "embedding": X.tolist()}) if lists else pd.DataFrame(X).add_prefix("d")
+    frame = (
+        pd.DataFrame({"id": IDS, "embedding": X.tolist()})
+        if lists
+        else pd.DataFrame(X).add_prefix("d")
+    )
     frame[name] = BIAS
-    frame.to_csv(path, index=False) if suffix == ".csv" else frame.to_parquet(path, index=False)
+    frame.to_csv(path, index=False) if suffix == ".csv" else frame.to_parquet(
+        path, index=False
+    )
     return path
 
 
@@ -71,7 +85,10 @@ def test_a_bias_among_columns_stops_the_read_until_it_is_settled(
 ) -> None:
     path = with_bias(tmp_path, suffix, name, lists=lists)
     for reading in (load, look):
-        with pytest.raises(InputError, match=f"got {name}, which is called a bias; name it with bias='{name}', or"):
+        with pytest.raises(
+            InputError,
+            match=f"got {name}, which is called a bias; name it with bias='{name}', or",
+        ):
             reading(path)
     biased = load(path, bias=name)
     np.testing.assert_array_equal(biased.right_bias, BIAS)
@@ -82,24 +99,42 @@ def test_a_bias_among_columns_stops_the_read_until_it_is_settled(
     head = load(path, bias=name, kind="head")
     assert (head.link, head.roles) == ("softmax", ("input", "label"))
     np.testing.assert_array_equal(head.right_bias, BIAS)
-    assert [part.became for part in look(path, bias=name).parts if part.name == name] == ["right_bias"]
+    assert [
+        part.became for part in look(path, bias=name).parts if part.name == name
+    ] == ["right_bias"]
 
 
 # Interactions
 
 
 @pytest.mark.parametrize(
-    "header", ["userId,movieId,rating,timestamp", "user_id,item_id", "uid,iid,score,when,where,why"]
+    "header",
+    [
+        "userId,movieId,rating,timestamp",
+        "user_id,item_id",
+        "uid,iid,score,when,where,why",
+    ],
 )
 def test_ratings_are_to_be_factorized_first(tmp_path: Path, header: str) -> None:
     path = tmp_path / "ratings.csv"
     width = header.count(",") + 1
-    path.write_text(header + "\n" + "".join(",".join(map(str, range(i, i + width))) + "\n" for i in range(5)))
-    with pytest.raises(InputError, match=f"got interactions .{header.replace(',', ', ')}.; factorize them first: `emb"):
+    path.write_text(
+        header
+        + "\n"
+        + "".join(",".join(map(str, range(i, i + width))) + "\n" for i in range(5))
+    )
+    with pytest.raises(
+        InputError,
+        match=f"got interactions .{header.replace(',', ', ')}.; factorize them first: `emb",
+    ):
         load(path)
 
 
-@pytest.mark.parametrize("text", ["1.5,2.5\n", "1.5,2.5,\n", "id,e0,e1,\na,1.5,2.5,\n", '"1.5","2.5"\n'])
-def test_a_table_of_one_row_may_have_neither_header_nor_an_end_without_separator(tmp_path: Path, text: str) -> None:
+@pytest.mark.parametrize(
+    "text", ["1.5,2.5\n", "1.5,2.5,\n", "id,e0,e1,\na,1.5,2.5,\n", '"1.5","2.5"\n']
+)
+def test_a_table_of_one_row_may_have_neither_header_nor_an_end_without_separator(
+    tmp_path: Path, text: str
+) -> None:
     (tmp_path / "a.csv").write_text(text)
     assert load(tmp_path / "a.csv").right[:].tolist() == [[1.5, 2.5]]

@@ -49,7 +49,9 @@ def test_a_url_reads_as_its_file_does(elsewhere: Any, tmp_path: Path) -> None:
     assert load(local.as_uri()).right.tolist() == ROWS.tolist()
 
 
-def test_errors_name_the_url(elsewhere: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_errors_name_the_url(
+    elsewhere: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     harmed = ROWS.copy()
     harmed[5, 1] = np.nan
     url = elsewhere(harmed, "w.npy")
@@ -60,15 +62,23 @@ def test_errors_name_the_url(elsewhere: Any, monkeypatch: pytest.MonkeyPatch, tm
     with pytest.raises(InputError, match=re.escape(sentence)):
         _ = load(url).right
     (tmp_path / "x.npy").write_bytes(b"nothing")
-    with pytest.raises(InputError, match=r"^memory://models/x.npy must be a whole .npy file"):
+    with pytest.raises(
+        InputError, match=r"^memory://models/x.npy must be a whole .npy file"
+    ):
         load(elsewhere(tmp_path / "x.npy", "x.npy"))
 
 
 @pytest.mark.parametrize(
     ("url", "sentence"),
     [
-        ("nowhere://a/v.npy", "the URL must be of a scheme that fsspec knows, such as s3, gs or https; got 'nowhere'."),
-        ("memory://none.npy", "the input must be a file that exists; got memory://none.npy; check the URL."),
+        (
+            "nowhere://a/v.npy",
+            "the URL must be of a scheme that fsspec knows, such as s3, gs or https; got 'nowhere'.",
+        ),
+        (
+            "memory://none.npy",
+            "the input must be a file that exists; got memory://none.npy; check the URL.",
+        ),
     ],
 )
 def test_what_cannot_be_reached_is_refused(url: str, sentence: str) -> None:
@@ -84,7 +94,10 @@ def test_libraries_that_are_missing_are_named(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr("fsspec.core.url_to_fs", missing)
     with pytest.raises(InputError) as caught:
         load("s3://a/v.npy")
-    assert str(caught.value) == "reading s3://a/v.npy needs another library: Install s3fs to access S3."
+    assert (
+        str(caught.value)
+        == "reading s3://a/v.npy needs another library: Install s3fs to access S3."
+    )
     real = builtins.__import__
 
     def without(name: str, *rest: Any) -> Any:
@@ -95,4 +108,7 @@ def test_libraries_that_are_missing_are_named(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(InputError) as caught:
         load("s3://a/v.npy")
-    assert str(caught.value) == "reading s3://a/v.npy needs fsspec: pip install 'embaudit[remote]'."
+    assert (
+        str(caught.value)
+        == "reading s3://a/v.npy needs fsspec: pip install 'embaudit[remote]'."
+    )

@@ -51,29 +51,51 @@ def hdf5(arrays: dict[str, Any], **attributes: Any) -> Any:
             for name, array in arrays.items():
                 file[name] = array
             for place, text in attributes.items():
-                (file[place].attrs if place in file else file.attrs).update(text if place in file else {place: text})
+                (file[place].attrs if place in file else file.attrs).update(
+                    text if place in file else {place: text}
+                )
 
     return write
 
 
 def table(columns: Any, **metadata: str) -> Any:
-    made = pa.Table.from_pandas(columns) if isinstance(columns, pd.DataFrame) else pa.table(columns)
+    made = (
+        pa.Table.from_pandas(columns)
+        if isinstance(columns, pd.DataFrame)
+        else pa.table(columns)
+    )
     made = made.replace_schema_metadata({**(made.schema.metadata or {}), **metadata})
-    return lambda path: (parquet.write_table if ".p" in path.suffix else feather.write_feather)(made, path)
+    return lambda path: (
+        parquet.write_table if ".p" in path.suffix else feather.write_feather
+    )(made, path)
 
 
 def known(module: str) -> dict[str, str]:
     """Return the names, endings and first bytes that a module has in its tables."""
     loaded, texts = import_module(f"embaudit.io.{module}"), {}
-    for name in re.findall(r"^([A-Z_0-9]{2,})(?:: .*?)? = ", getsource(loaded), re.MULTILINE):
+    for name in re.findall(
+        r"^([A-Z_0-9]{2,})(?:: .*?)? = ", getsource(loaded), re.MULTILINE
+    ):
         value = getattr(loaded, name)
-        value = getattr(value, "pattern", sorted(value) if isinstance(value, set | frozenset) else value)
-        if not isinstance(value, int | float) and not re.search(" at 0x|<class", str(value)):
+        value = getattr(
+            value,
+            "pattern",
+            sorted(value) if isinstance(value, set | frozenset) else value,
+        )
+        if not isinstance(value, int | float) and not re.search(
+            " at 0x|<class", str(value)
+        ):
             texts[name] = repr(value)
     return texts
 
 
-def net(state: Any, forward: Any = None, of: str = "mine.Net", *inherited: str, **attributes: Any) -> Any:
+def net(
+    state: Any,
+    forward: Any = None,
+    of: str = "mine.Net",
+    *inherited: str,
+    **attributes: Any,
+) -> Any:
     """Make a network; `self.at[name](rows)` in `forward` is what reaches a layer."""
     tensors, at = {name: Tensor(array) for name, array in state.items()}, {}
 
@@ -124,14 +146,28 @@ def described(result: Any) -> str:
         return f"{type(result).__name__} {getattr(result, 'dtype', '')} {shown(result)}"
     model, intake, norm = result.model, result.intake, result.model.final_norm
     fields = {name: getattr(model, name) for name in ("right", "left", *saving.LABELS)}
-    lines = [] if intake is None else [intake.explain(), f"{intake.files}, {intake.training_source}"]
+    lines = (
+        []
+        if intake is None
+        else [intake.explain(), f"{intake.files}, {intake.training_source}"]
+    )
     lines.append(
         f"{model!r}, {saving.text_of(model.link)}, {model.objective}, {'/'.join(model.roles)}, {model.offset:g}"
     )
-    lines += [f"{name} {value.dtype.kind} {shown(value)}" for name, value in fields.items() if value is not None]
-    lines += [f"predictions {shown(model.predictions()[:2])}"] if model.left_side is not None else []
+    lines += [
+        f"{name} {value.dtype.kind} {shown(value)}"
+        for name, value in fields.items()
+        if value is not None
+    ]
+    lines += (
+        [f"predictions {shown(model.predictions()[:2])}"]
+        if model.left_side is not None
+        else []
+    )
     if norm is not None:
-        lines.append(f"{result.norm}: {norm.kind} {norm.epsilon:g} {shown(norm.gain)} {shown(norm.shift)}")
+        lines.append(
+            f"{result.norm}: {norm.kind} {norm.epsilon:g} {shown(norm.gain)} {shown(norm.shift)}"
+        )
     return "\n".join(lines)
 
 
@@ -139,7 +175,9 @@ def described(result: Any) -> str:
 def test_what_is_read(tmp_path: Path, monkeypatch: Any) -> None:
     numbers = count()
 
-    def of(function: Any, files: dict[str, Any], *arguments: Any, **options: Any) -> Any:
+    def of(
+        function: Any, files: dict[str, Any], *arguments: Any, **options: Any
+    ) -> Any:
         (folder := tmp_path / str(next(numbers))).mkdir()
         monkeypatch.chdir(folder)
         for name, content in files.items():

@@ -19,8 +19,14 @@ from embaudit.io.checkpoints.tokens import tokens_of
 @pytest.mark.parametrize(
     ("text", "titles"),
     [
-        ('1\t"Weird Al" Yankovic\n2\tBeck\n3\tCher\n', ['"Weird Al" Yankovic', "Beck", "Cher"]),
-        ('1\tHunky Dory\n2\t"Heroes\n3\tLow\n4\tLodger\n', ["Hunky Dory", '"Heroes', "Low", "Lodger"]),
+        (
+            '1\t"Weird Al" Yankovic\n2\tBeck\n3\tCher\n',
+            ['"Weird Al" Yankovic', "Beck", "Cher"],
+        ),
+        (
+            '1\tHunky Dory\n2\t"Heroes\n3\tLow\n4\tLodger\n',
+            ["Hunky Dory", '"Heroes', "Low", "Lodger"],
+        ),
         ('1\t"Heroes\n2\tLow\n3\tLodger\n', ['"Heroes', "Low", "Lodger"]),
         ('1\t"a ""b"" c"\n2\tBeck\n3\tCher\n', ['a "b" c', "Beck", "Cher"]),
         ('1\t12" single\n2\tBeck\n3\tCher\n', ['12" single', "Beck", "Cher"]),
@@ -28,7 +34,9 @@ from embaudit.io.checkpoints.tokens import tokens_of
         ('"1\tLow"\n2\tHigh\n', ['Low"', "High"]),
     ],
 )
-def test_quotes_in_titles_are_letters_where_they_enclose_nothing(tmp_path: Path, text: str, titles: list[str]) -> None:
+def test_quotes_in_titles_are_letters_where_they_enclose_nothing(
+    tmp_path: Path, text: str, titles: list[str]
+) -> None:
     path = tmp_path / "a.tsv"
     path.write_text("id\ttitle\n" + text)
     assert read_titles(path)[1].tolist() == titles
@@ -49,10 +57,14 @@ NAMES = ["Heat, The", 'a "b"', "plain"]
 )
 @pytest.mark.parametrize("name", [None, "title"])
 @pytest.mark.parametrize("file", ["labels.csv", "labels.txt"])
-def test_labels_that_a_series_wrote(tmp_path: Path, options: dict[str, Any], name: str | None, file: str) -> None:
+def test_labels_that_a_series_wrote(
+    tmp_path: Path, options: dict[str, Any], name: str | None, file: str
+) -> None:
     pd.Series(NAMES, name=name).to_csv(tmp_path / file, **options)
     assert read_labels(tmp_path / file, 3).tolist() == NAMES
-    (tmp_path / file).write_text('a\n"\nb' + options.get("lineterminator", ""), encoding="utf-8")
+    (tmp_path / file).write_text(
+        'a\n"\nb' + options.get("lineterminator", ""), encoding="utf-8"
+    )
     assert read_labels(tmp_path / file, 3).tolist() == ["a", '"', "b"]
 
 
@@ -63,16 +75,46 @@ ADDED = [{"id": 4, "content": "<pad>"}, {"id": 0, "content": "<bos>"}, {"id": "5
 @pytest.mark.parametrize(
     ("files", "names"),
     [
-        ({"tokenizer.json": {"model": {"vocab": {w: i for i, w in enumerate(WORDS)}}}}, WORDS),
+        (
+            {
+                "tokenizer.json": {
+                    "model": {"vocab": {w: i for i, w in enumerate(WORDS)}}
+                }
+            },
+            WORDS,
+        ),
         ({"tokenizer.json": {"model": {"vocab": [[w, -1.0] for w in WORDS]}}}, WORDS),
         (
-            {"tokenizer.json": {"model": {"vocab": {w: i for i, w in enumerate(WORDS)}}, "added_tokens": ADDED}},
+            {
+                "tokenizer.json": {
+                    "model": {"vocab": {w: i for i, w in enumerate(WORDS)}},
+                    "added_tokens": ADDED,
+                }
+            },
             ["<bos>", *WORDS[1:], "<pad>"],
         ),
-        ({"vocab.json": {w: i for i, w in enumerate(WORDS)}, "added_tokens.json": {"<x>": 4}}, [*WORDS, "<x>"]),
-        ({"tokenizer.json": {"model": {"vocab": {"b": 1}}}, "vocab.json": {"a": 0}}, ["<padding 0>", "b"]),
-        ({"vocab.json": {'"': 0, "a\tb": 1, "\n": 2, "a\0": 3, "a": 4}}, ['"', "a\tb", "\n", "a\\x00", "a"]),
-        ({"tokenizer.json": {"version": "1.0"}, "vocab.json": {"a": 0, "b": True, "c": -1}}, ["a"]),
+        (
+            {
+                "vocab.json": {w: i for i, w in enumerate(WORDS)},
+                "added_tokens.json": {"<x>": 4},
+            },
+            [*WORDS, "<x>"],
+        ),
+        (
+            {"tokenizer.json": {"model": {"vocab": {"b": 1}}}, "vocab.json": {"a": 0}},
+            ["<padding 0>", "b"],
+        ),
+        (
+            {"vocab.json": {'"': 0, "a\tb": 1, "\n": 2, "a\0": 3, "a": 4}},
+            ['"', "a\tb", "\n", "a\\x00", "a"],
+        ),
+        (
+            {
+                "tokenizer.json": {"version": "1.0"},
+                "vocab.json": {"a": 0, "b": True, "c": -1},
+            },
+            ["a"],
+        ),
     ],
 )
 def test_names_are_read_and_rows_beyond_are_padding(tmp_path, files, names):
@@ -88,13 +130,21 @@ def test_names_are_read_and_rows_beyond_are_padding(tmp_path, files, names):
 
 def test_a_token_far_longer_than_others_takes_no_room_for_all(tmp_path):
     (tmp_path / "vocab.json").write_text(json.dumps({"a" * 10**6: 0}))
-    with pytest.raises(InputError, match=r"vocab\.json must be of like length; got one of 1,000,000 letters among 500"):
+    with pytest.raises(
+        InputError,
+        match=r"vocab\.json must be of like length; got one of 1,000,000 letters among 500",
+    ):
         tokens_of(tmp_path, 500)
 
 
 def test_added_tokens_are_set_aside_where_they_are_called_special(tmp_path):
-    added = [{"id": 1, "content": "x", "special": False}, {"id": 2, "content": "</s>", "special": True}]
-    (tmp_path / "tokenizer.json").write_text(json.dumps({"model": {"vocab": {"a": 0}}, "added_tokens": added}))
+    added = [
+        {"id": 1, "content": "x", "special": False},
+        {"id": 2, "content": "</s>", "special": True},
+    ]
+    (tmp_path / "tokenizer.json").write_text(
+        json.dumps({"model": {"vocab": {"a": 0}}, "added_tokens": added})
+    )
     found = tokens_of(tmp_path, 4)
     assert found.names.tolist() == ["a", "x", "</s>", "<padding 3>"]
     assert found.aside.tolist() == [False, False, True, True]
@@ -104,7 +154,12 @@ NORMALIZED = [{"idx": 0, "type": "sentence_transformers.models.Transformer"},
               {"idx": 1, "type": "sentence_transformers.models.Normalize"}]  # fmt: skip
 SAYING = [
     ("modules.json", NORMALIZED, "sentence-transformers", "compared-cosine"),
-    ("config_sentence_transformers.json", {"similarity_fn_name": "dot"}, "msmarco-dot", "compared-dot"),
+    (
+        "config_sentence_transformers.json",
+        {"similarity_fn_name": "dot"},
+        "msmarco-dot",
+        "compared-dot",
+    ),
     ("config.json", {"model_type": "siglip"}, "siglip", "cosine"),
 ]
 
@@ -114,12 +169,19 @@ def test_the_folder_is_named_as_the_source(tmp_path, name, content, word, link):
     np.save(tmp_path / "v.npy", np.random.default_rng(0).standard_normal((40, 4)))
     (tmp_path / name).write_text(json.dumps(content), encoding="utf-8")
     found = ea.audit(tmp_path / "v.npy", n_gauges=1, n_pairs=50)
-    assert (found.model.objective, found.model.link, found.answer.word) == (word, link, "YES")
+    assert (found.model.objective, found.model.link, found.answer.word) == (
+        word,
+        link,
+        "YES",
+    )
     if word != "siglip":
         assert f"({word}, as {name} in v.npy says)" not in found.answer.because
         assert f"({word}, as {name} says)" in found.answer.because
     assert ea.load(tmp_path / "v.npy", objective="word2vec").objective == "word2vec"
-    with pytest.raises(InputError, match=rf"an encoder \({word}, as {name} says\); export them in Python: numpy"):
+    with pytest.raises(
+        InputError,
+        match=rf"an encoder \({word}, as {name} says\); export them in Python: numpy",
+    ):
         ea.load(tmp_path)
 
 
@@ -129,4 +191,6 @@ def test_modules_without_a_normalising_layer_say_nothing(tmp_path, content):
     (tmp_path / "modules.json").write_text(json.dumps(content), encoding="utf-8")
     assert ea.load(tmp_path / "v.npy").objective is None
     line = ea.io.read(tmp_path / "v.npy").intake.line()
-    assert ("the folder does not normalise its vectors" in line) == isinstance(content, list)
+    assert ("the folder does not normalise its vectors" in line) == isinstance(
+        content, list
+    )

@@ -20,28 +20,49 @@ from embaudit.linalg.rows import unit_rows
 
 def numbers(pairs, n_rows, n_columns):
     """The place of each pair among all."""
-    every = all_pairs(n_rows) if n_columns is None else np.indices((n_rows, n_columns)).reshape(2, -1).T
+    every = (
+        all_pairs(n_rows)
+        if n_columns is None
+        else np.indices((n_rows, n_columns)).reshape(2, -1).T
+    )
     places = {tuple(pair): at for at, pair in enumerate(every.tolist())}
     return [places[tuple(pair)] for pair in pairs.tolist()]
 
 
-@given(st.integers(2, 40), st.none() | st.integers(1, 40), st.integers(0, 900), st.integers(0, 2**32))
-def test_different_pairs_are_drawn_in_order_and_all_where_there_are_no_more(n_rows, n_columns, size, seed):
+@given(
+    st.integers(2, 40),
+    st.none() | st.integers(1, 40),
+    st.integers(0, 900),
+    st.integers(0, 2**32),
+)
+def test_different_pairs_are_drawn_in_order_and_all_where_there_are_no_more(
+    n_rows, n_columns, size, seed
+):
     pairs = draw_pairs(n_rows, size, n_columns=n_columns, rng=seed)
     found, total = numbers(pairs, n_rows, n_columns), n_pairs(n_rows, n_columns)
     assert found == sorted(set(found))
     assert len(found) == min(size, total)
-    np.testing.assert_array_equal(pairs, draw_pairs(n_rows, size, n_columns=n_columns, rng=np.random.default_rng(seed)))
+    np.testing.assert_array_equal(
+        pairs,
+        draw_pairs(n_rows, size, n_columns=n_columns, rng=np.random.default_rng(seed)),
+    )
 
 
 @pytest.mark.parametrize(("n_rows", "n_columns"), [(7, None), (4, 5)])
 def test_each_set_of_pairs_is_as_probable(n_rows, n_columns):
     draw, total = np.random.default_rng(0), n_pairs(n_rows, n_columns)
-    drawn = [numbers(draw_pairs(n_rows, 8, n_columns=n_columns, rng=draw), n_rows, n_columns) for _ in range(4_000)]
+    drawn = [
+        numbers(draw_pairs(n_rows, 8, n_columns=n_columns, rng=draw), n_rows, n_columns)
+        for _ in range(4_000)
+    ]
     counts = np.bincount(np.ravel(drawn), minlength=total)
     # Counts of different pairs vary less than independent ones: by the share that is left out.
     assert (
-        stats.chi2(total - 1).sf(((counts - 8 * 4_000 / total) ** 2).sum() / (8 * 4_000 / total) / (1 - 8 / total))
+        stats.chi2(total - 1).sf(
+            ((counts - 8 * 4_000 / total) ** 2).sum()
+            / (8 * 4_000 / total)
+            / (1 - 8 / total)
+        )
         > 0.01
     )
     together = np.mean([0 in one and 1 in one for one in drawn])
@@ -59,7 +80,10 @@ def test_a_draw_from_very_many_takes_memory_for_itself_alone():
 
 
 def test_bad_draws_are_one_sentence():
-    with pytest.raises(InputError, match=r"^the number of rows must be at least 2 to form a pair; got 1\.$"):
+    with pytest.raises(
+        InputError,
+        match=r"^the number of rows must be at least 2 to form a pair; got 1\.$",
+    ):
         draw_pairs(1, 5)
 
 
@@ -68,7 +92,9 @@ def two_models(n, seed):
     x = draw.standard_normal((n, 4)) + 0.5
     y = x + draw.standard_normal((n, 4))
     x[2] = y[2] = 0
-    return unit_rows(x), unit_rows(np.column_stack([y, draw.standard_normal(n) * (np.arange(n) != 2)]))
+    return unit_rows(x), unit_rows(
+        np.column_stack([y, draw.standard_normal(n) * (np.arange(n) != 2)])
+    )
 
 
 def compared(b, c):
@@ -82,11 +108,15 @@ def compared(b, c):
 
 def test_sums_of_one_side_are_those_of_its_pairs():
     before, after = two_models(9, 0)
-    found = pair_sums([RowSums.of(before)], [RowSums.of(after)], [cross_gram(before, after)])
+    found = pair_sums(
+        [RowSums.of(before)], [RowSums.of(after)], [cross_gram(before, after)]
+    )
     upper = np.triu_indices(8, 1)
     b, c = (np.delete(unit, 2, axis=0) for unit in (before, after))
     wanted = compared((b @ b.T)[upper], (c @ c.T)[upper])
-    assert {name: getattr(found, name) for name in wanted} == pytest.approx(wanted, rel=1e-10)
+    assert {name: getattr(found, name) for name in wanted} == pytest.approx(
+        wanted, rel=1e-10
+    )
 
 
 def test_sums_of_two_sides_are_those_of_all_their_pairs():
@@ -95,7 +125,9 @@ def test_sums_of_two_sides_are_those_of_all_their_pairs():
     found = pair_sums(*rows, [cross_gram(x, u), cross_gram(y, v)])
     x, u, y, v = (np.delete(side, 2, axis=0) for side in (x, u, y, v))
     wanted = compared((x @ y.T).ravel(), (u @ v.T).ravel())
-    assert {name: getattr(found, name) for name in wanted} == pytest.approx(wanted, rel=1e-10)
+    assert {name: getattr(found, name) for name in wanted} == pytest.approx(
+        wanted, rel=1e-10
+    )
 
 
 @pytest.mark.parametrize("n", [20, 100, 1_000])
@@ -113,7 +145,11 @@ def test_leaving_out_one_of_a_sample_gives_the_standard_error_of_its_mean():
     replicates = (values.sum(axis=0) - values) / 11
     error = values.std(axis=0, ddof=1) / np.sqrt(12)
     np.testing.assert_allclose(jackknife_margin(replicates), t.ppf(0.975, 11) * error)
-    np.testing.assert_allclose(jackknife_margin(replicates, 5), t.ppf(0.995, 11) * error)
-    np.testing.assert_allclose(jackknife_margin(replicates, beside=3.0), t.ppf(0.975, 11) * np.hypot(error, 3))
+    np.testing.assert_allclose(
+        jackknife_margin(replicates, 5), t.ppf(0.995, 11) * error
+    )
+    np.testing.assert_allclose(
+        jackknife_margin(replicates, beside=3.0), t.ppf(0.975, 11) * np.hypot(error, 3)
+    )
     replicates[3, 0] = np.nan
     assert np.isinf(jackknife_margin(replicates)).tolist() == [True, False]

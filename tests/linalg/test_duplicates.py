@@ -5,7 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from embaudit.linalg.duplicates import duplicate_representatives, near_pairs, resolution, spacing_of
+from embaudit.linalg.duplicates import (
+    duplicate_representatives,
+    near_pairs,
+    resolution,
+    spacing_of,
+)
 from embaudit.linalg.pairs import pair_cosines
 from embaudit.linalg.rows import unit_rows
 
@@ -13,7 +18,9 @@ from embaudit.linalg.rows import unit_rows
 def crowded(seed=0, n=120, k=6, noise=0.01):
     """Rows around a few directions, at distances on both sides of that of twins."""
     draw = np.random.default_rng(seed)
-    rows = draw.standard_normal((8, k))[draw.integers(8, size=n)] + noise * draw.standard_normal((n, k))
+    rows = draw.standard_normal((8, k))[
+        draw.integers(8, size=n)
+    ] + noise * draw.standard_normal((n, k))
     return rows * draw.uniform(0.1, 9, size=(n, 1))
 
 
@@ -24,7 +31,9 @@ def pairs_of(x, least):
 
 @pytest.mark.parametrize("k", [2, 3, 6, 30])
 @pytest.mark.parametrize("least", [0.9999, 0.99, 0.5])
-@pytest.mark.parametrize("n", [24, 120])  # an order finds few in reach of each other, a tree many
+@pytest.mark.parametrize(
+    "n", [24, 120]
+)  # an order finds few in reach of each other, a tree many
 def test_near_pairs_are_those_of_all_pairs(k, least, n):
     x = crowded(n=n, k=k)
     wanted = pairs_of(x, least)
@@ -37,7 +46,11 @@ def test_the_spacing_is_that_of_the_shortest_format_that_holds_all_numbers(digit
     draw = np.random.default_rng(0)
     numbers, exponents = np.frexp(draw.standard_normal((40, 7)))
     x = np.ldexp(np.rint(np.ldexp(numbers, digits)), exponents - digits)
-    assert spacing_of(x) == spacing_of(np.vstack([x, np.zeros((1, 7))])) == 2.0 ** (1 - digits)
+    assert (
+        spacing_of(x)
+        == spacing_of(np.vstack([x, np.zeros((1, 7))]))
+        == 2.0 ** (1 - digits)
+    )
     x[3, 2] = 1 + 2.0**-digits
     assert spacing_of(x) == {8: 2.0**-10, 11: 2.0**-23, 24: 2.0**-52}[digits]
     assert spacing_of(np.rint(9 * x)) == 2.0**-52
@@ -50,7 +63,21 @@ def test_the_spacing_is_that_of_the_shortest_format_that_holds_all_numbers(digit
 def test_first_copies_are_rows_of_one_direction_whatever_their_length():
     base = np.random.default_rng(0).standard_normal((4, 5))
     x = np.vstack([base, 2 * base[::-1], -base, base[:1] + 1e-4])
-    assert duplicate_representatives(x, np.arange(13)).tolist() == [0, 1, 2, 3, 3, 2, 1, 0, 8, 9, 10, 11, 12]
+    assert duplicate_representatives(x, np.arange(13)).tolist() == [
+        0,
+        1,
+        2,
+        3,
+        3,
+        2,
+        1,
+        0,
+        8,
+        9,
+        10,
+        11,
+        12,
+    ]
     assert duplicate_representatives(x, np.array([1, 5, 6, 9])).tolist() == [0, 1, 0, 3]
     assert (
         duplicate_representatives(x.astype(np.float32), np.arange(13)).tolist()
@@ -60,9 +87,14 @@ def test_first_copies_are_rows_of_one_direction_whatever_their_length():
 
 def test_a_cosine_as_far_from_1_as_rounding_brings_one_is_that_of_a_copy():
     edge = 1 - resolution(2)
-    pairs = [np.array([[1.0, 0.0], [np.cos(t), np.sin(t)]]) for t in np.arccos(edge) * np.linspace(0.9, 1.1, 400)]
+    pairs = [
+        np.array([[1.0, 0.0], [np.cos(t), np.sin(t)]])
+        for t in np.arccos(edge) * np.linspace(0.9, 1.1, 400)
+    ]
     found = {
-        float(pair_cosines(x, x, np.array([[0, 1]]))[0]): duplicate_representatives(x, np.arange(2)).tolist()
+        float(pair_cosines(x, x, np.array([[0, 1]]))[0]): duplicate_representatives(
+            x, np.arange(2)
+        ).tolist()
         for x in pairs
     }
     assert found[edge] == [0, 0]

@@ -36,14 +36,22 @@ def test_a_right_inverse_is_proven_or_not_given(monkeypatch):
     draw = np.random.default_rng(3)
     flat = draw.standard_normal((60, 5)) @ draw.standard_normal((5, 11))
     twice = draw.standard_normal((6, 11))
-    for x in (flat, np.vstack([twice, twice[:1]]), np.ones((4, 11)), np.zeros((4, 11)), twice + 1e17):
+    for x in (
+        flat,
+        np.vstack([twice, twice[:1]]),
+        np.ones((4, 11)),
+        np.zeros((4, 11)),
+        twice + 1e17,
+    ):
         assert moments(x).right_inverse is None
     least, precision = 1e-3, 11 * np.finfo(float).eps
     x = draw.standard_normal((60, 11)) * np.append(np.ones(10), least)
     found = moments(x)
     for share, proven in ((0.5, True), (2.0, False)):
         bound = 1 / np.linalg.norm(found.right_inverse)
-        size = np.hypot(np.linalg.norm(found.centred_root), np.sqrt(60) * np.linalg.norm(found.mean))
+        size = np.hypot(
+            np.linalg.norm(found.centred_root), np.sqrt(60) * np.linalg.norm(found.mean)
+        )
         again = replace(found, precision=share * bound / size)
         assert (again.right_inverse is not None) == proven
     assert found.precision == precision
@@ -52,7 +60,12 @@ def test_a_right_inverse_is_proven_or_not_given(monkeypatch):
 @pytest.fixture
 def large(monkeypatch):
     """Rows, every eighth of which proves what all span."""
-    for name, value in (("EXACT_CELLS", 140 * 11**2 - 1), ("AFFORDABLE", 0), ("WIDE", 8), ("STRIP", 3)):
+    for name, value in (
+        ("EXACT_CELLS", 140 * 11**2 - 1),
+        ("AFFORDABLE", 0),
+        ("WIDE", 8),
+        ("STRIP", 3),
+    ):
         monkeypatch.setattr(module, name, value)
     monkeypatch.setattr(module, "WIDE_BYTES", 8 * 11 * 50)
     return (np.random.default_rng(5).standard_normal((140, 11)) + 2).astype(np.float32)
@@ -61,11 +74,20 @@ def large(monkeypatch):
 def test_very_many_long_rows_are_whitened_in_float32(large):
     found, wide = module.outlined(large), large.astype(np.float64)
     np.testing.assert_allclose(found.mean, wide.mean(axis=0), atol=1e-13)
-    np.testing.assert_allclose(found.column_norms, np.linalg.norm(wide, axis=0), rtol=1e-13)
+    np.testing.assert_allclose(
+        found.column_norms, np.linalg.norm(wide, axis=0), rtol=1e-13
+    )
     centred = wide - wide.mean(axis=0)
-    np.testing.assert_allclose(found.centred_root.T @ found.centred_root, centred.T @ centred, atol=1e-3)
-    assert np.abs(found.centred_root.T @ found.centred_root - centred.T @ centred).max() > 1e-9
-    np.testing.assert_allclose(found.centred_root @ found.inverse_root, np.eye(11), atol=1e-12)
+    np.testing.assert_allclose(
+        found.centred_root.T @ found.centred_root, centred.T @ centred, atol=1e-3
+    )
+    assert (
+        np.abs(found.centred_root.T @ found.centred_root - centred.T @ centred).max()
+        > 1e-9
+    )
+    np.testing.assert_allclose(
+        found.centred_root @ found.inverse_root, np.eye(11), atol=1e-12
+    )
     assert (found.n_rows, found.rank, moments(large).lengths) == (140, 11, None)
 
 

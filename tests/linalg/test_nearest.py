@@ -32,12 +32,20 @@ def cosine_matrix(x: np.ndarray) -> np.ndarray:
     return cosines
 
 
-def brute_force(x: np.ndarray, n: int) -> tuple[list[list[int]], list[list[float]], list[float]]:
+def brute_force(
+    x: np.ndarray, n: int
+) -> tuple[list[list[int]], list[list[float]], list[float]]:
     """Sort everything; only for inputs whose cosines are exact, so that ties are ties."""
     cosines = cosine_matrix(x)
-    order = [sorted(range(len(x)), key=lambda j, row=row: (-row[j], j)) for row in cosines]
+    order = [
+        sorted(range(len(x)), key=lambda j, row=row: (-row[j], j)) for row in cosines
+    ]
     ranked = [[row[j] for j in js] for row, js in zip(cosines, order, strict=True)]
-    return [js[:n] for js in order], [values[:n] for values in ranked], [values[n] for values in ranked]
+    return (
+        [js[:n] for js in order],
+        [values[:n] for values in ranked],
+        [values[n] for values in ranked],
+    )
 
 
 @st.composite
@@ -48,13 +56,17 @@ def searches(draw: st.DrawFn) -> tuple[np.ndarray, int, np.ndarray]:
 
 
 @given(searches())
-def test_neighbours_are_the_n_largest_cosines(search: tuple[np.ndarray, int, np.ndarray]) -> None:
+def test_neighbours_are_the_n_largest_cosines(
+    search: tuple[np.ndarray, int, np.ndarray],
+) -> None:
     x, n, rows = search
     found = neighbours(as_factors(x, "item factors"), n, rows=rows)
     cosines = cosine_matrix(x)
     np.testing.assert_array_equal(found.rows, rows)
     assert found.indices.shape == found.cosines.shape == (len(rows), n)
-    for row, listed, values, runner_up in zip(rows, found.indices, found.cosines, found.runner_up, strict=True):
+    for row, listed, values, runner_up in zip(
+        rows, found.indices, found.cosines, found.runner_up, strict=True
+    ):
         if not x[row].any():
             assert (listed == -1).all()
             assert np.isnan(values).all()
@@ -65,10 +77,14 @@ def test_neighbours_are_the_n_largest_cosines(search: tuple[np.ndarray, int, np.
         assert len(set(listed[real])) == real.sum()
         assert row not in listed
         np.testing.assert_allclose(values[real], best[:n][real], rtol=0, atol=1e-14)
-        np.testing.assert_allclose(cosines[row, listed[real]], best[:n][real], rtol=0, atol=1e-14)
+        np.testing.assert_allclose(
+            cosines[row, listed[real]], best[:n][real], rtol=0, atol=1e-14
+        )
         assert (listed[~real] == -1).all()
         assert np.isnan(values[~real]).all()
-        np.testing.assert_allclose(runner_up, best[n] if n < len(best) else -np.inf, rtol=0, atol=1e-14)
+        np.testing.assert_allclose(
+            runner_up, best[n] if n < len(best) else -np.inf, rtol=0, atol=1e-14
+        )
         assert (np.diff(values[real]) <= 0).all()
         assert (np.abs(values[real]) <= 1).all()
 
@@ -76,24 +92,40 @@ def test_neighbours_are_the_n_largest_cosines(search: tuple[np.ndarray, int, np.
 @given(st.integers(2, 30), st.integers(1, 4), st.data())
 def test_ties_go_by_row_number(n_rows: int, rank: int, data: st.DataObject) -> None:
     """Rows along the axes have cosines of exactly -1, 0 and 1, so nearly everything ties."""
-    axes = data.draw(st.lists(st.integers(0, rank - 1), min_size=n_rows, max_size=n_rows))
-    lengths = data.draw(st.lists(st.sampled_from([-2.0, 0.0, 1.0, 4.0]), min_size=n_rows, max_size=n_rows))
+    axes = data.draw(
+        st.lists(st.integers(0, rank - 1), min_size=n_rows, max_size=n_rows)
+    )
+    lengths = data.draw(
+        st.lists(
+            st.sampled_from([-2.0, 0.0, 1.0, 4.0]), min_size=n_rows, max_size=n_rows
+        )
+    )
     x = np.eye(rank)[axes] * np.array(lengths)[:, None]
     n = data.draw(st.integers(1, n_rows - 1))
     indices, cosines, runner_up = brute_force(x, n)
     found = neighbours(x, n)
     for row in range(n_rows):
         if x[row].any():
-            expected = [j if c > -np.inf else -1 for j, c in zip(indices[row], cosines[row], strict=True)]
+            expected = [
+                j if c > -np.inf else -1
+                for j, c in zip(indices[row], cosines[row], strict=True)
+            ]
             assert found.indices[row].tolist() == expected
             assert found.runner_up[row] == runner_up[row]
 
 
-@pytest.mark.parametrize(("dtype", "spread"), [(np.float64, 1e-4), (np.float32, 1e-4), (np.float32, 1.0)])
+@pytest.mark.parametrize(
+    ("dtype", "spread"), [(np.float64, 1e-4), (np.float32, 1e-4), (np.float32, 1.0)]
+)
 def test_a_search_in_float32_misses_nothing(dtype: type, spread: float) -> None:
     """Rows that crowd about their mean are nearer to each other than float32 tells."""
-    x = (1 + spread * np.random.default_rng(4).standard_normal((30_000, 8))).astype(dtype)
-    rows, unit = np.array([7, 20_000, 29_999]), x / np.linalg.norm(x.astype(np.float64), axis=1, keepdims=True)
+    x = (1 + spread * np.random.default_rng(4).standard_normal((30_000, 8))).astype(
+        dtype
+    )
+    rows, unit = (
+        np.array([7, 20_000, 29_999]),
+        x / np.linalg.norm(x.astype(np.float64), axis=1, keepdims=True),
+    )
     cosines = unit[rows] @ unit.T
     cosines[np.arange(3), rows] = -2
     best, found = np.sort(cosines)[:, ::-1], neighbours(x, 5, rows=rows)
@@ -103,7 +135,9 @@ def test_a_search_in_float32_misses_nothing(dtype: type, spread: float) -> None:
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("seed", range(3))
-def test_tiles_do_not_show(monkeypatch: pytest.MonkeyPatch, seed: int, dtype: type) -> None:
+def test_tiles_do_not_show(
+    monkeypatch: pytest.MonkeyPatch, seed: int, dtype: type
+) -> None:
     """Rows on a grid, so that many cosines tie: neither blocks nor tiles may choose among the equals."""
     x = np.random.default_rng(seed).integers(-1, 2, size=(90, 4)).astype(dtype)
     whole = neighbours(x, 7, rows=np.arange(0, 90, 2))
@@ -123,7 +157,10 @@ def test_tiles_do_not_show(monkeypatch: pytest.MonkeyPatch, seed: int, dtype: ty
 def test_a_shift_moves_every_row_before_the_search() -> None:
     x = np.random.default_rng(2).standard_normal((50, 3)).astype(np.float32)
     shift = np.array([0.5, -2.0, 1.0])
-    one, other = (neighbours(y, 4, rows=[3, 9]) for y in (with_shift(x, shift), x.astype(np.float64) + shift))
+    one, other = (
+        neighbours(y, 4, rows=[3, 9])
+        for y in (with_shift(x, shift), x.astype(np.float64) + shift)
+    )
     np.testing.assert_array_equal(one.indices, other.indices)
     np.testing.assert_allclose(one.cosines, other.cosines, rtol=0, atol=1e-15)
     assert (one.indices != neighbours(x, 4, rows=[3, 9]).indices).any()
@@ -132,7 +169,9 @@ def test_a_shift_moves_every_row_before_the_search() -> None:
 def test_kept_means_listed_or_tied_with_the_last_one_listed() -> None:
     draw = np.random.default_rng(3)
     before, after = draw.standard_normal((2, 40, 3))
-    after[10:] = np.vstack([2 * after[:10], 0.3 * after[:10], 7 * after[:10]])  # bundles of four parallel rows
+    after[10:] = np.vstack(
+        [2 * after[:10], 0.3 * after[:10], 7 * after[:10]]
+    )  # bundles of four parallel rows
     n = 6
     one, other = neighbours(before, n), neighbours(after, n)
     cosines = cosine_matrix(after)
@@ -141,8 +180,13 @@ def test_kept_means_listed_or_tied_with_the_last_one_listed() -> None:
     np.testing.assert_array_equal(one.kept_in(other), expected)
     assert one.overlap(other) == expected.mean() < 1
     assert neighbours(before, 1, rows=[0]).overlap(neighbours(before, 1, rows=[0])) == 1
-    listed = [[i in row for i in mine] for mine, row in zip(one.indices, other.indices, strict=True)]
-    assert (expected & ~np.array(listed)).any(), "a tie that is not listed counts as kept"
+    listed = [
+        [i in row for i in mine]
+        for mine, row in zip(one.indices, other.indices, strict=True)
+    ]
+    assert (expected & ~np.array(listed)).any(), (
+        "a tie that is not listed counts as kept"
+    )
     wide = np.take_along_axis(cosines, one.indices, axis=1) >= last[:, None] - 0.05
     np.testing.assert_array_equal(one.kept_in(other, tie=0.05), wide)
     assert wide.sum() > expected.sum()
@@ -162,21 +206,37 @@ def test_neighbours_never_build_the_square() -> None:
 
 
 def test_what_cannot_be_searched_is_refused() -> None:
-    x, numbers, rows = np.ones((3, 2)), (0, -1, 3, 1.0, "2", None), ([], [3], [-1], [True, False, True], [0.5])
+    x, numbers, rows = (
+        np.ones((3, 2)),
+        (0, -1, 3, 1.0, "2", None),
+        ([], [3], [-1], [True, False, True], [0.5]),
+    )
     pairs: Any = ([[0.0, 1.0]], [0, 1, 2], [[0, 1, 2]], [[0], [0, 1]], [["a", "b"]], [[True, False]], [[0, 5]],
                   [[-1, 0]], None, [])  # fmt: skip
-    asked: Any = [partial(neighbours(x, 1, rows=[0, 1]).kept_in, neighbours(x, 1, rows=[0]))]
-    asked += [*(partial(neighbours, x, n) for n in numbers), partial(neighbours, x[:1], 1)]
+    asked: Any = [
+        partial(neighbours(x, 1, rows=[0, 1]).kept_in, neighbours(x, 1, rows=[0]))
+    ]
+    asked += [
+        *(partial(neighbours, x, n) for n in numbers),
+        partial(neighbours, x[:1], 1),
+    ]
     asked += [partial(neighbours, x, 1, first=np.array([0, 1]))]
-    asked += [*(partial(neighbours, x, 1, rows=one) for one in rows), *(partial(as_pairs, bad, 3, 3) for bad in pairs)]
+    asked += [
+        *(partial(neighbours, x, 1, rows=one) for one in rows),
+        *(partial(as_pairs, bad, 3, 3) for bad in pairs),
+    ]
     assert_refused("neighbours", asked)
 
 
 @given(st.data())
 def test_pair_cosines_against_long_double(data: st.DataObject) -> None:
     rank = data.draw(st.integers(1, 5))
-    x, y = (data.draw(factor_matrices(data.draw(st.integers(1, 5)), rank)) for _ in range(2))
-    pairs = np.stack(np.meshgrid(np.arange(len(x)), np.arange(len(y))), axis=-1).reshape(-1, 2)
+    x, y = (
+        data.draw(factor_matrices(data.draw(st.integers(1, 5)), rank)) for _ in range(2)
+    )
+    pairs = np.stack(
+        np.meshgrid(np.arange(len(x)), np.arange(len(y))), axis=-1
+    ).reshape(-1, 2)
     got = pair_cosines(x, y, pairs)
     wide = [m.astype(np.longdouble) for m in (x, y)]
     norms = [np.sqrt((m**2).sum(axis=1)) for m in wide]
@@ -189,8 +249,14 @@ def test_pair_cosines_against_long_double(data: st.DataObject) -> None:
 
 
 @given(st.data())
-def test_lists_among_rows_that_stand_for_themselves_are_those_of_a_search(data: st.DataObject) -> None:
-    n_rows, n, longer = data.draw(st.integers(3, 25)), data.draw(st.integers(1, 4)), data.draw(st.integers(0, 8))
+def test_lists_among_rows_that_stand_for_themselves_are_those_of_a_search(
+    data: st.DataObject,
+) -> None:
+    n_rows, n, longer = (
+        data.draw(st.integers(3, 25)),
+        data.draw(st.integers(1, 4)),
+        data.draw(st.integers(0, 8)),
+    )
     draw = np.random.default_rng(data.draw(seeds()))
     x = draw.standard_normal((n_rows, 3))
     x[draw.random(n_rows) < 0.1] = 0
@@ -202,4 +268,6 @@ def test_lists_among_rows_that_stand_for_themselves_are_those_of_a_search(data: 
     for name in ("rows", "indices"):
         np.testing.assert_array_equal(getattr(found, name), getattr(wanted, name))
     for name in ("cosines", "runner_up"):
-        np.testing.assert_allclose(getattr(found, name), getattr(wanted, name), rtol=0, atol=1e-14)
+        np.testing.assert_allclose(
+            getattr(found, name), getattr(wanted, name), rtol=0, atol=1e-14
+        )

@@ -18,14 +18,18 @@ from embaudit.model import FactorModel
 
 DRAWS = int(os.environ.get("EMBAUDIT_COVERAGE", "300"))
 # Four standard deviations of a share of few draws.
-LEAST, MOST = (0.93, 0.97) if DRAWS >= 2_000 else (0.95 - 4 * np.sqrt(0.0475 / DRAWS), 1.0)
+LEAST, MOST = (
+    (0.93, 0.97) if DRAWS >= 2_000 else (0.95 - 4 * np.sqrt(0.0475 / DRAWS), 1.0)
+)
 
 
 def clustered(seed=0, n=300, k=12):
     """Cosines before and after of items in clusters, some of them popular: sizes of changes are skewed."""
     draw = np.random.default_rng(seed)
     centres = draw.standard_normal((9, k)) * np.linspace(2, 0.3, k) + 0.3
-    rows = centres[draw.zipf(1.7, n) % 9] + draw.standard_normal((n, k)) * draw.lognormal(-1.2, 1, (n, 1))
+    rows = centres[draw.zipf(1.7, n) % 9] + draw.standard_normal(
+        (n, k)
+    ) * draw.lognormal(-1.2, 1, (n, 1))
     model = FactorModel.from_user_item(rows[:5], rows)
     after = GeneralLinear(k, max_condition=6.0).sample(rng=seed).act(model)
     return model.right, after.right
@@ -54,7 +58,9 @@ def test_figures_of_all_pairs_are_those_of_the_definition():
     assert changes.max_abs == delta.max()
     assert changes.sign_flips == (before * after < -1e-12).mean()
     assert changes.spearman == pytest.approx(spearmanr(before, after)[0], abs=1e-4)
-    assert changes.quantiles == {level: pytest.approx(np.quantile(delta, level)) for level in LEVELS}
+    assert changes.quantiles == {
+        level: pytest.approx(np.quantile(delta, level)) for level in LEVELS
+    }
     assert changes.intervals == {}
 
 
@@ -69,7 +75,9 @@ def test_intervals_hold_what_they_promise(size):
     for _ in range(DRAWS):
         pairs = tuple(draw_pairs(len(x), size, rng=draw).T)
         found = PairChanges(table[0][pairs], table[1][pairs], total)
-        for name, (low, high) in ({"mean_abs": found.mean_abs_interval} | found.intervals).items():
+        for name, (low, high) in (
+            {"mean_abs": found.mean_abs_interval} | found.intervals
+        ).items():
             held.setdefault(name, []).append(low <= truth[name] <= high)
     shares = {name: float(np.mean(one)) for name, one in held.items()}
     assert set(shares) == set(truth)

@@ -24,7 +24,13 @@ from embaudit.core.parallel import BLOCK_BYTES, row_blocks
 from embaudit.errors import InputError
 from embaudit.linalg import scratch as module
 from embaudit.linalg.pairs import pair_cosines
-from embaudit.linalg.rows import gram, row_norms, sample_rows, triangular_factor, unit_rows
+from embaudit.linalg.rows import (
+    gram,
+    row_norms,
+    sample_rows,
+    triangular_factor,
+    unit_rows,
+)
 from embaudit.linalg.scratch import scratch
 
 EPS = np.finfo(np.float64).eps
@@ -37,7 +43,9 @@ def extreme_rows(draw: st.DrawFn) -> np.ndarray:
     entry = st.sampled_from([0.0, 1.0, -0.75, 0.001]) | st.floats(-1, 1)
     row = np.array(draw(st.lists(entry, min_size=1, max_size=5)))
     return (
-        row * draw(st.sampled_from(EXTREME)) * np.where(np.arange(len(row)) % 2, draw(st.sampled_from([1, 1e-150])), 1)
+        row
+        * draw(st.sampled_from(EXTREME))
+        * np.where(np.arange(len(row)) % 2, draw(st.sampled_from([1, 1e-150])), 1)
     )
 
 
@@ -77,17 +85,27 @@ def test_pair_cosines_at_extreme_norms(data: st.DataObject) -> None:
         if norms == 0:
             assert np.isnan(got)
             return
-        exact = mp.fsum(mpf(float(a)) * mpf(float(b)) for a, b in zip(x, y, strict=True)) / norms
+        exact = (
+            mp.fsum(mpf(float(a)) * mpf(float(b)) for a, b in zip(x, y, strict=True))
+            / norms
+        )
         assert abs(mpf(got) - exact) <= 8 * k * EPS
     assert -1 <= got <= 1
 
 
 @given(st.integers(0, 200), st.integers(1, 20), st.integers(1, 400))
-def test_row_blocks_cover_every_row_once_within_budget(n_rows: int, n_columns: int, budget: int) -> None:
+def test_row_blocks_cover_every_row_once_within_budget(
+    n_rows: int, n_columns: int, budget: int
+) -> None:
     blocks = list(row_blocks(n_rows, n_columns, budget=budget))
-    assert [row for block in blocks for row in range(n_rows)[block]] == list(range(n_rows))
+    assert [row for block in blocks for row in range(n_rows)[block]] == list(
+        range(n_rows)
+    )
     for block in blocks:
-        assert block.stop - block.start == 1 or 8 * n_columns * (block.stop - block.start) <= budget
+        assert (
+            block.stop - block.start == 1
+            or 8 * n_columns * (block.stop - block.start) <= budget
+        )
 
 
 @given(st.data())
@@ -96,14 +114,20 @@ def test_gram_against_fractions(data: st.DataObject) -> None:
     n, k = data.draw(st.integers(1, 5)), data.draw(st.integers(1, 4))
     rows = st.lists(st.lists(entries, min_size=k, max_size=k), min_size=n, max_size=n)
     x = data.draw(rows)
-    exact = [[sum(Fraction(x[i][a]) * Fraction(x[i][b]) for i in range(n)) for b in range(k)] for a in range(k)]
+    exact = [
+        [sum(Fraction(x[i][a]) * Fraction(x[i][b]) for i in range(n)) for b in range(k)]
+        for a in range(k)
+    ]
     np.testing.assert_array_equal(gram(np.array(x, np.float32)), np.array(exact, float))
 
 
 def test_triangular_factor_resolves_what_a_gram_matrix_cannot() -> None:
     """A singular value of 1e-12 relative survives; squared it drowns in rounding."""
     rng = np.random.default_rng(0)
-    u, v = np.linalg.qr(rng.standard_normal((300, 3)))[0], np.linalg.qr(rng.standard_normal((3, 3)))[0]
+    u, v = (
+        np.linalg.qr(rng.standard_normal((300, 3)))[0],
+        np.linalg.qr(rng.standard_normal((3, 3)))[0],
+    )
     x = (u * [1.0, 1e-3, 1e-12]) @ v
     smallest = np.linalg.svd(triangular_factor(x), compute_uv=False)[-1]
     assert smallest == pytest.approx(1e-12, rel=1e-2)
@@ -115,7 +139,9 @@ def test_triangular_factor_resolves_what_a_gram_matrix_cannot() -> None:
 def on_disk(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A float32 matrix of 205 MB, nearly all of it zero so that the file takes no space."""
     path = tmp_path_factory.mktemp("factors") / "factors.npy"
-    x = np.lib.format.open_memmap(path, mode="w+", dtype=np.float32, shape=(3_200_000, 16))
+    x = np.lib.format.open_memmap(
+        path, mode="w+", dtype=np.float32, shape=(3_200_000, 16)
+    )
     x[::1000] = 1 + np.arange(16)
     x.flush()
     return path
@@ -127,11 +153,18 @@ def on_disk(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (lambda x: as_factors(x, "item factors"), 0),
         (row_norms, 3_200_000 * 8),
         (gram, 16 * 16 * 8),
-        (lambda x: pair_cosines(x, x, np.column_stack([np.arange(0, 3_200_000, 16)] * 2)), 200_000 * 8 * 5),
+        (
+            lambda x: pair_cosines(
+                x, x, np.column_stack([np.arange(0, 3_200_000, 16)] * 2)
+            ),
+            200_000 * 8 * 5,
+        ),
     ],
     ids=["as_factors", "row_norms", "gram", "pair_cosines"],
 )
-def test_memory_mapped_factors_are_streamed(compute: object, result_bytes: int, on_disk: Path) -> None:
+def test_memory_mapped_factors_are_streamed(
+    compute: object, result_bytes: int, on_disk: Path
+) -> None:
     """Half of what the file is in float64 (410 MB): a few blocks of working memory, whatever its size."""
     x = np.load(on_disk, mmap_mode="r")
     tracemalloc.start()
@@ -162,7 +195,18 @@ BAD_FACTORS: Any = (
 
 
 def test_bad_factors_and_rows_are_refused() -> None:
-    rows: Any = ([True, False, True], [0.5], [-1], [3], "a", ["a"], 1, [[0, 1]], [[0], [0, 1]], None)
+    rows: Any = (
+        [True, False, True],
+        [0.5],
+        [-1],
+        [3],
+        "a",
+        ["a"],
+        1,
+        [[0, 1]],
+        [[0], [0, 1]],
+        None,
+    )
     asked: Any = [partial(as_factors, bad, "item factors") for bad in BAD_FACTORS]
     assert_refused("rows", [*asked, *(partial(as_rows, bad, 3) for bad in rows)])
 
@@ -171,7 +215,10 @@ def test_the_first_bad_entry_is_located(monkeypatch: pytest.MonkeyPatch) -> None
     x = np.zeros((100, 3), dtype=np.float32)
     x[71, 2] = np.inf
     monkeypatch.setattr(parallel.row_blocks, "__kwdefaults__", {"budget": 10 * 3 * 8})
-    with pytest.raises(InputError, match=r"finite; got inf at row 71, column 2; repair or drop that row\.$"):
+    with pytest.raises(
+        InputError,
+        match=r"finite; got inf at row 71, column 2; repair or drop that row\.$",
+    ):
         as_factors(x, "item factors")
 
 
@@ -179,7 +226,9 @@ def test_rows_are_drawn_once_each_in_order_and_uniformly() -> None:
     draw = np.random.default_rng(0)
     found = [sample_rows(5, 2, draw) for _ in range(4000)]
     assert all(a < b for a, b in found)
-    assert stats.chisquare(np.bincount(np.concatenate(found), minlength=5)).pvalue > 0.01
+    assert (
+        stats.chisquare(np.bincount(np.concatenate(found), minlength=5)).pvalue > 0.01
+    )
     assert set(sample_rows(np.array([9, 4, 6]), 2, draw).tolist()) < {4, 6, 9}
 
 

@@ -10,7 +10,12 @@ import numpy as np
 import pytest
 from scipy.fft import dct
 
-from embaudit.linalg.structured import Spanned, StructuredLinearMap, StructuredRotation, stretches
+from embaudit.linalg.structured import (
+    Spanned,
+    StructuredLinearMap,
+    StructuredRotation,
+    stretches,
+)
 from embaudit.linalg.transformed_rows import TransformedRows
 
 K = 37
@@ -23,7 +28,9 @@ def turn(seed: int = 0, rank: int = K) -> StructuredRotation:
 def full(seed: int = 0) -> StructuredLinearMap:
     draw = np.random.default_rng(seed)
     return StructuredLinearMap(
-        draw.uniform(0.5, 3, K) * np.sign(draw.standard_normal(K)), turn(seed + 1), turn(seed + 2)
+        draw.uniform(0.5, 3, K) * np.sign(draw.standard_normal(K)),
+        turn(seed + 1),
+        turn(seed + 2),
     )
 
 
@@ -40,7 +47,9 @@ def test_a_turn_is_the_product_of_its_signs_and_cosine_transforms() -> None:
 
 def test_products_are_those_of_the_matrix() -> None:
     one, other, draw = full(), full(9), np.random.default_rng(3)
-    first, last = (np.asarray(t.of(np.eye(K))) for t in (one.first, one.last) if t is not None)
+    first, last = (
+        np.asarray(t.of(np.eye(K))) for t in (one.first, one.last) if t is not None
+    )
     matrix = np.asarray(one)
     assert np.abs(matrix - first @ np.diag(one.scales) @ last).max() < 1e-13
     x, v = draw.standard_normal((4, K)), draw.standard_normal(K)
@@ -51,7 +60,10 @@ def test_products_are_those_of_the_matrix() -> None:
         (one @ x.T, matrix @ x.T),
         (one @ v, matrix @ v),
         (np.asarray(one.T), matrix.T),
-        *((np.asarray(a @ b), np.asarray(a) @ np.asarray(b)) for a, b in product(lefts, rights)),
+        *(
+            (np.asarray(a @ b), np.asarray(a) @ np.asarray(b))
+            for a, b in product(lefts, rights)
+        ),
     ):
         assert np.abs(found - expected).max() < 1e-12
     assert one.shape == matrix.shape == (K, K)
@@ -60,7 +72,9 @@ def test_products_are_those_of_the_matrix() -> None:
 
 def test_what_float32_rounds_stays_within_what_the_search_allows_for() -> None:
     rank = 512
-    one = StructuredLinearMap(np.random.default_rng(2).uniform(0.5, 2, rank), turn(0, rank), turn(1, rank))
+    one = StructuredLinearMap(
+        np.random.default_rng(2).uniform(0.5, 2, rank), turn(0, rank), turn(1, rank)
+    )
     x = np.random.default_rng(1).standard_normal((50, rank)).astype(np.float32)
     seen = TransformedRows(x, one, np.zeros(rank))
     block, growth = seen.single(slice(0, 50))
@@ -106,7 +120,9 @@ def test_what_float32_rounds_of_scaled_and_shifted_columns_is_no_sum() -> None:
     ):
         seen = TransformedRows(x, one, shift)
         block, growth = seen.single(slice(0, 40))
-        off = np.linalg.norm(block - seen[:40], axis=1) / np.linalg.norm(seen[:40], axis=1)
+        off = np.linalg.norm(block - seen[:40], axis=1) / np.linalg.norm(
+            seen[:40], axis=1
+        )
         allowed = (rank + 8) * 2.0**-24 * growth
         assert (off < allowed).all()
         if not shift.any():

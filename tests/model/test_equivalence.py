@@ -16,9 +16,13 @@ SHAPES = array_shapes(min_dims=2, max_dims=2, min_side=1, max_side=6)
 
 
 @st.composite
-def two_blocks(draw: st.DrawFn, entries: st.SearchStrategy[float]) -> tuple[np.ndarray, np.ndarray]:
+def two_blocks(
+    draw: st.DrawFn, entries: st.SearchStrategy[float]
+) -> tuple[np.ndarray, np.ndarray]:
     shape = draw(SHAPES)
-    return draw(arrays(float, shape, elements=entries)), draw(arrays(float, shape, elements=entries))
+    return draw(arrays(float, shape, elements=entries)), draw(
+        arrays(float, shape, elements=entries)
+    )
 
 
 def slow_ranking_gap(before: np.ndarray, after: np.ndarray) -> float:
@@ -47,7 +51,16 @@ def test_probability_gap_against_mpmath(blocks: tuple[np.ndarray, np.ndarray]) -
         logs = []
         for block in blocks:
             rows = [[mpf(float(x)) for x in row] for row in block]
-            logs.append([[x - mp.log(mp.fsum(map(mp.exp, row))) for x in row] for row in rows])
-        exact = max(abs(a - b) for one, two in zip(*logs, strict=True) for a, b in zip(one, two, strict=True))
+            logs.append(
+                [[x - mp.log(mp.fsum(map(mp.exp, row))) for x in row] for row in rows]
+            )
+        exact = max(
+            abs(a - b)
+            for one, two in zip(*logs, strict=True)
+            for a, b in zip(one, two, strict=True)
+        )
         size = 1 + max(float(np.abs(block).max()) for block in blocks)
-        assert abs(mpf(largest_gap(Equivalence.PROBABILITIES, *blocks)) - exact) <= 16 * EPS * size
+        assert (
+            abs(mpf(largest_gap(Equivalence.PROBABILITIES, *blocks)) - exact)
+            <= 16 * EPS * size
+        )

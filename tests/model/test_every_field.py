@@ -10,27 +10,43 @@ from embaudit.model import lazy_array
 from embaudit.model.lazy_array import LazyArray
 from embaudit.model.side import Side, as_titles
 
-LEFT, RIGHT = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]), np.array([[7.0, 8.0], [9.0, 1.0]])
+LEFT, RIGHT = (
+    np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]),
+    np.array([[7.0, 8.0], [9.0, 1.0]]),
+)
 
 
-@pytest.mark.parametrize(("ids", "named"), [(["a", "b", "b"], "b 2"), (["c", "c", "a", "c", "b", "b"], "b 2")])
+@pytest.mark.parametrize(
+    ("ids", "named"),
+    [(["a", "b", "b"], "b 2"), (["c", "c", "a", "c", "b", "b"], "b 2")],
+)
 def test_the_first_id_that_is_not_unique_is_named(ids, named):
     with pytest.raises(InputError) as refused:
         Side(np.eye(len(ids)), "item", ids=ids)
-    assert str(refused.value) == f"item ids must be unique; got {named} times; keep one row for each id."
+    assert (
+        str(refused.value)
+        == f"item ids must be unique; got {named} times; keep one row for each id."
+    )
     assert Side(np.eye(len(ids)), "item", names=ids).names.tolist() == ids
 
 
 def test_counts_of_none_are_counts_and_flags_are_flags():
     assert Side(np.eye(2), "item", counts=[0, 0.5]).counts.tolist() == [0.0, 0.5]
-    with pytest.raises(InputError, match=r"^item counts must be numbers >= 0; got -0\.5\.$"):
+    with pytest.raises(
+        InputError, match=r"^item counts must be numbers >= 0; got -0\.5\.$"
+    ):
         Side(np.eye(2), "item", counts=[1, -0.5])
     for bad, got in (([0, 1], "int64 of shape (2,)"), ([True], "bool of shape (1,)")):
         with pytest.raises(InputError) as refused:
             Side(np.eye(2), "item", aside=bad)
-        assert str(refused.value) == f"item aside must be 2 values True or False, one a row; got {got}."
+        assert (
+            str(refused.value)
+            == f"item aside must be 2 values True or False, one a row; got {got}."
+        )
     for bad in ("ab", [["a"], ["b"]], ["a"]):
-        with pytest.raises(InputError, match=r"^item names must be a list of 2, one a row; got shape "):
+        with pytest.raises(
+            InputError, match=r"^item names must be a list of 2, one a row; got shape "
+        ):
             Side(np.eye(2), "item", names=bad)
     mixed = Side(np.eye(2), "item", ids=np.array(["a", 7], dtype=object)).ids
     assert (mixed.tolist(), mixed.dtype.kind) == (["a", "7"], "U")
@@ -51,19 +67,45 @@ def in_a_file(array, name, asked):
 def waiting(monkeypatch):
     monkeypatch.setattr(lazy_array, "AT_ONCE", 0)
     asked = []
-    side = Side(in_a_file(RIGHT, "Q", asked), "item", ids=in_a_file(["d", "e"], "I", asked), counts=[1, 2])
+    side = Side(
+        in_a_file(RIGHT, "Q", asked),
+        "item",
+        ids=in_a_file(["d", "e"], "I", asked),
+        counts=[1, 2],
+    )
     return side, asked
 
 
 def test_what_lies_in_a_file_is_read_when_it_is_asked_for_and_only_once(waiting):
     side, asked = waiting
-    assert (side.shape, len(side), side.dtype, set(side.unread)) == ((2, 2), 2, np.float64, {"rows", "ids"})
+    assert (side.shape, len(side), side.dtype, set(side.unread)) == (
+        (2, 2),
+        2,
+        np.float64,
+        {"rows", "ids"},
+    )
     assert side.given == {"rows", "ids", "counts"}
     renamed = side.replace(title="good\n")
-    assert (renamed.title, set(renamed.unread), asked) == ("good\\n", {"rows", "ids"}, [])
+    assert (renamed.title, set(renamed.unread), asked) == (
+        "good\\n",
+        {"rows", "ids"},
+        [],
+    )
     counted = side.replace(counts=[3, 4])
-    assert (counted.counts.tolist(), set(counted.unread), asked) == ([3.0, 4.0], {"rows", "ids"}, [])
-    assert (side.rows.tolist(), side.rows is side.rows, asked) == (RIGHT.tolist(), True, ["Q"])
+    assert (counted.counts.tolist(), set(counted.unread), asked) == (
+        [3.0, 4.0],
+        {"rows", "ids"},
+        [],
+    )
+    assert (side.rows.tolist(), side.rows is side.rows, asked) == (
+        RIGHT.tolist(),
+        True,
+        ["Q"],
+    )
     assert (side.ids.tolist(), asked) == (["d", "e"], ["Q", "I"])
     named = side.replace(ids=["x", "y"])
-    assert (named.ids.tolist(), set(named.unread), asked) == (["x", "y"], {"rows"}, ["Q", "I"])
+    assert (named.ids.tolist(), set(named.unread), asked) == (
+        ["x", "y"],
+        {"rows"},
+        ["Q", "I"],
+    )

@@ -29,7 +29,9 @@ EPS = np.finfo(np.float64).eps
 
 def slow_scores(model: FactorModel) -> np.ndarray:
     """The definition, one score at a time in long double."""
-    left, right = (model.factors(side).astype(np.longdouble) for side in ("left", "right"))
+    left, right = (
+        model.factors(side).astype(np.longdouble) for side in ("left", "right")
+    )
     scores = np.full((len(left), len(right)), np.longdouble(model.offset))
     for i, p in enumerate(left):
         for j, q in enumerate(right):
@@ -42,11 +44,18 @@ def slow_scores(model: FactorModel) -> np.ndarray:
 def score_size(model: FactorModel) -> np.ndarray:
     """Sum of the absolute values of what is added up in each score."""
     absolute = {field: np.abs(getattr(model, field)) for field in ("left", "right")}
-    biases = {f: None if getattr(model, f) is None else np.abs(getattr(model, f)) for f in ("left_bias", "right_bias")}
-    return slow_scores(model.replace(**absolute, **biases, offset=abs(model.offset))).astype(float)
+    biases = {
+        f: None if getattr(model, f) is None else np.abs(getattr(model, f))
+        for f in ("left_bias", "right_bias")
+    }
+    return slow_scores(
+        model.replace(**absolute, **biases, offset=abs(model.offset))
+    ).astype(float)
 
 
-@given(factor_models(links=st.sampled_from([Link.IDENTITY, Link.SOFTMAX, Link.RANKING])))
+@given(
+    factor_models(links=st.sampled_from([Link.IDENTITY, Link.SOFTMAX, Link.RANKING]))
+)
 def test_scores_are_their_definition(model: FactorModel) -> None:
     error = np.abs(model.scores() - slow_scores(model)).astype(float)
     assert (error <= 2 * (model.rank + 3) * EPS * score_size(model)).all()
@@ -55,7 +64,9 @@ def test_scores_are_their_definition(model: FactorModel) -> None:
 def test_probabilities_against_mpmath() -> None:
     rng = np.random.default_rng(0)
     head = FactorModel.from_softmax(
-        10 * rng.standard_normal((5, 3)), rng.standard_normal(5), embeddings=LEFT @ np.ones((2, 3))
+        10 * rng.standard_normal((5, 3)),
+        rng.standard_normal(5),
+        embeddings=LEFT @ np.ones((2, 3)),
     )
     with mp.workdps(40):
         for row, scores in zip(head.predictions(), head.scores(), strict=True):
@@ -68,9 +79,13 @@ def test_predictions_of_each_link() -> None:
     scores = LEFT @ RIGHT.T
     base = FactorModel(LEFT, RIGHT)
     np.testing.assert_array_equal(base.predictions(), scores)
-    np.testing.assert_allclose(base.replace(link="softmax").predictions().sum(axis=1), 1)
+    np.testing.assert_allclose(
+        base.replace(link="softmax").predictions().sum(axis=1), 1
+    )
     assert base.replace(link="ranking").predictions([0]).tolist() == [[1, 0]]
-    assert base.replace(link="ranking", right=RIGHT[[0, 0]]).predictions([0]).tolist() == [[0, 1]]
+    assert base.replace(link="ranking", right=RIGHT[[0, 0]]).predictions(
+        [0]
+    ).tolist() == [[0, 1]]
     assert base.replace(link="cosine").predictions().max() <= 1 + EPS
     assert [FactorModel(None, RIGHT, link=link).predicts for link in Link] == [
         Equivalence.SCORES,
@@ -141,7 +156,9 @@ BAD_FIELDS = [
 
 
 @pytest.mark.parametrize(
-    ("field", "bad", "name"), BAD_FIELDS, ids=[f"{field}-{i}" for i, (field, *_) in enumerate(BAD_FIELDS)]
+    ("field", "bad", "name"),
+    BAD_FIELDS,
+    ids=[f"{field}-{i}" for i, (field, *_) in enumerate(BAD_FIELDS)],
 )
 def test_bad_fields_are_one_sentence(field: str, bad: object, name: str) -> None:
     with pytest.raises(InputError, match=f"^{name} must ") as error:
@@ -178,7 +195,9 @@ def test_an_rmsnorm_divides_by_the_root_mean_square():
 
 def test_a_layernorm_takes_the_mean_off_and_adds_its_shift():
     norm = FinalNorm("layer", GAIN, SHIFT)
-    wanted = (STATES - STATES.mean(axis=1, keepdims=True)) / STATES.std(axis=1, keepdims=True)
+    wanted = (STATES - STATES.mean(axis=1, keepdims=True)) / STATES.std(
+        axis=1, keepdims=True
+    )
     np.testing.assert_allclose(norm.normalised(STATES), wanted, rtol=1e-13)
     np.testing.assert_allclose(norm.applied(STATES), wanted * GAIN + SHIFT, rtol=1e-13)
     assert norm.sums_to_zero
@@ -191,7 +210,10 @@ def test_its_condition_is_that_of_its_gains_whatever_their_signs():
     assert FinalNorm("rms", [1.0, 0.0]).condition_number == np.inf
     assert (norm.width, norm.shift) == (5, None)
     assert repr(norm) == "FinalNorm(RMSNorm, width 5, κ = 6)"
-    assert repr(FinalNorm("layer", GAIN, SHIFT)) == "FinalNorm(LayerNorm, width 5, κ = 6, with a shift)"
+    assert (
+        repr(FinalNorm("layer", GAIN, SHIFT))
+        == "FinalNorm(LayerNorm, width 5, κ = 6, with a shift)"
+    )
 
 
 def test_what_is_no_norm_is_refused():
@@ -201,12 +223,26 @@ def test_what_is_no_norm_is_refused():
 
 
 def test_a_side_is_copied_while_another_thread_keeps_what_it_computed():
-    names = ("norms", "zero_rows", "directed", "eligible_rows", "is_unit", "median_length", "moments", "outline")
+    names = (
+        "norms",
+        "zero_rows",
+        "directed",
+        "eligible_rows",
+        "is_unit",
+        "median_length",
+        "moments",
+        "outline",
+    )
     sys.setswitchinterval(1e-6)
     for i in range(400):
         side = FactorModel.from_vectors(np.eye(50, 4) + i).right_side
         with ThreadPoolExecutor(3) as pool:
-            copies = [pool.submit(lambda side=side: [side.replace(title="x") for _ in range(40)]) for _ in range(2)]
+            copies = [
+                pool.submit(
+                    lambda side=side: [side.replace(title="x") for _ in range(40)]
+                )
+                for _ in range(2)
+            ]
             pool.submit(lambda side=side: [getattr(side, name) for name in names])
         assert all(len(copy.result()) == 40 for copy in copies)
     sys.setswitchinterval(0.005)

@@ -29,7 +29,8 @@ GAUGES = {
     "right translation": Gauge.translation(K, right=SHIFT),
     "left translation": Gauge.translation(K, left=SHIFT),
     "rotated translation": ROTATION @ Gauge.translation(K, right=SHIFT),
-    "affine": GeneralLinear(K, max_condition=3.0).sample(rng=4) @ Gauge.translation(K, left=SHIFT, right=SHIFT),
+    "affine": GeneralLinear(K, max_condition=3.0).sample(rng=4)
+    @ Gauge.translation(K, left=SHIFT, right=SHIFT),
 }
 
 
@@ -47,7 +48,12 @@ def decay(*factors):
 
 
 def counted_decay(model):
-    return decay(*(x * np.sqrt(n)[:, None] for x, n in zip((model.left, model.right), COUNTS, strict=True)))
+    return decay(
+        *(
+            x * np.sqrt(n)[:, None]
+            for x, n in zip((model.left, model.right), COUNTS, strict=True)
+        )
+    )
 
 
 def given_inputs(model, inputs):
@@ -61,7 +67,9 @@ VALUES = {
     # Nobody knows what such training minimises, so no change may pass for harmless.
     "decoupled-decay": lambda m, _: np.sum(m.left**3) + np.sum(m.right**3),
     # What is negative may not be, whatever it costs.
-    "non-negative": lambda m, _: squared(m) + sum(np.sum(np.minimum(x, 0) ** 2) for x in (m.left, m.right)),
+    "non-negative": lambda m, _: (
+        squared(m) + sum(np.sum(np.minimum(x, 0) ** 2) for x in (m.left, m.right))
+    ),
     "none": lambda m, _: squared(m),
     "softmax": lambda m, _: entropy(m.scores()),
     "softmax-decay": lambda m, _: entropy(m.scores()) + decay(m.left, m.right),
@@ -75,12 +83,17 @@ def trained(name, *, balanced=True, **changes):
     """A model with free biases; balanced, as weight decay leaves it, up to a rotation."""
     left, right = (DRAW.standard_normal((n, K)) for n in (N, P))
     if balanced:
-        left, right = (np.linalg.qr(x - x.mean(axis=0))[0] * [3, 2, 1] @ ROTATION.left for x in (left, right))
+        left, right = (
+            np.linalg.qr(x - x.mean(axis=0))[0] * [3, 2, 1] @ ROTATION.left
+            for x in (left, right)
+        )
     link = OBJECTIVES[name].links[0]
     biases = {} if link == "cosine" else {"right_bias": np.linspace(0, 1, P)}
     if link == "identity":
         biases["left_bias"] = np.linspace(-1, 0, N)
-    return ea.FactorModel(left, right, link=link, objective=name, **{**biases, **changes})
+    return ea.FactorModel(
+        left, right, link=link, objective=name, **{**biases, **changes}
+    )
 
 
 def keeps_its_value(name, before, after):
@@ -89,7 +102,10 @@ def keeps_its_value(name, before, after):
 
 
 def test_what_is_no_name_is_refused():
-    with pytest.raises(InputError, match=r"objective must be a word of `embaudit explain objectives`; got 3;"):
+    with pytest.raises(
+        InputError,
+        match=r"objective must be a word of `embaudit explain objectives`; got 3;",
+    ):
         ea.FactorModel.from_user_item([[1.0]], [[1.0]], objective=3)
 
 
@@ -113,7 +129,9 @@ def test_acting_keeps_an_objective_where_it_keeps_its_value(name, kind):
 @pytest.mark.parametrize("balanced", [True, False])
 @pytest.mark.parametrize("exponent", [0.0, 0.3, 0.5, 1.0])
 @pytest.mark.parametrize("name", [name for name in TRAINED if name != "cosine"])
-def test_an_exponent_keeps_an_objective_where_it_keeps_its_value(name, exponent, balanced):
+def test_an_exponent_keeps_an_objective_where_it_keeps_its_value(
+    name, exponent, balanced
+):
     model = trained(name, balanced=balanced)
     after = ea.at_exponent(model, exponent)
     assert after.objective == (name if keeps_its_value(name, model, after) else None)
@@ -126,7 +144,9 @@ def test_an_exponent_keeps_an_objective_where_it_keeps_its_value(name, exponent,
 
 def test_every_answer_occurs_at_an_exponent():
     names = ("product", "factors", "softmax", "softmax-decay", "logistic")
-    found = {(n, e): ea.at_exponent(trained(n), e).objective for n in names for e in (0.5, 1)}
+    found = {
+        (n, e): ea.at_exponent(trained(n), e).objective for n in names for e in (0.5, 1)
+    }
     assert {pair for pair, kept in found.items() if kept} == {
         ("factors", 0.5), ("softmax", 0.5), ("softmax", 1), ("softmax-decay", 0.5),
     } | {("product", e) for e in (0.5, 1)}  # fmt: skip
@@ -140,20 +160,30 @@ def test_centring_keeps_an_objective_where_it_keeps_its_value(name):
 
 
 @pytest.mark.parametrize("kind", GAUGES)
-def test_vectors_that_hold_prediction_cosines_keep_their_name_while_they_hold_them(kind):
-    vectors = ea.FactorModel.from_vectors(DRAW.standard_normal((P, K))).replace(objective="prediction")
+def test_vectors_that_hold_prediction_cosines_keep_their_name_while_they_hold_them(
+    kind,
+):
+    vectors = ea.FactorModel.from_vectors(DRAW.standard_normal((P, K))).replace(
+        objective="prediction"
+    )
     if kind in ("diagonal", "linear", "affine") or "translation" in kind:
         with pytest.raises(ea.EquivalenceError):
             GAUGES[kind].act(vectors)
         return
     after = GAUGES[kind].act(vectors)
-    same = np.allclose(vectors.cosines("right", [[0, 1], [2, 3]]), after.cosines("right", [[0, 1], [2, 3]]), atol=1e-12)
+    same = np.allclose(
+        vectors.cosines("right", [[0, 1], [2, 3]]),
+        after.cosines("right", [[0, 1], [2, 3]]),
+        atol=1e-12,
+    )
     assert (after.objective, after.compared, same) == ("prediction", "cosine", True)
 
 
 def models_of(sides):
     left = DRAW.standard_normal((N, K)) if sides == 2 else None
-    return lambda link, name=None: ea.FactorModel(left, DRAW.standard_normal((P, K)), link=link, objective=name)
+    return lambda link, name=None: ea.FactorModel(
+        left, DRAW.standard_normal((P, K)), link=link, objective=name
+    )
 
 
 @pytest.mark.parametrize("sides", [1, 2])
@@ -167,8 +197,15 @@ def test_a_link_and_an_objective_that_contradict_are_refused(name, link, sides):
         if fits:
             assert made().objective == name
         else:
-            remedy = "for vectors of one side" if name == "prediction" else f"choose link {row.links[0]}"
-            with pytest.raises(ea.InputError, match=rf"model with {link} link; got '{name}'; .*{remedy}"):
+            remedy = (
+                "for vectors of one side"
+                if name == "prediction"
+                else f"choose link {row.links[0]}"
+            )
+            with pytest.raises(
+                ea.InputError,
+                match=rf"model with {link} link; got '{name}'; .*{remedy}",
+            ):
                 made()
     if alone or not fits or link == "cosine":
         return

@@ -27,15 +27,26 @@ both = pytest.mark.parametrize("by", ["cosine", "dot"])
 @both
 def test_scores_are_products_or_cosines_of_the_rows_with_each_other(by):
     model = TABLES[by]
-    assert (model.compared, model.left, model.sides, model.predicts) == (by, None, ("right",), Equivalence.COSINES)
+    assert (model.compared, model.left, model.sides, model.predicts) == (
+        by,
+        None,
+        ("right",),
+        Equivalence.COSINES,
+    )
     np.testing.assert_allclose(model.scores(), PREDICTED[by], rtol=1e-13, atol=1e-13)
-    np.testing.assert_allclose(model.predictions([3, 1]), PREDICTED[by][[3, 1]], rtol=1e-13, atol=1e-13)
-    assert repr(model) == f"FactorModel(40 items, 4 dimensions, compared by {by}, float64)"
+    np.testing.assert_allclose(
+        model.predictions([3, 1]), PREDICTED[by][[3, 1]], rtol=1e-13, atol=1e-13
+    )
+    assert (
+        repr(model) == f"FactorModel(40 items, 4 dimensions, compared by {by}, float64)"
+    )
 
 
 def kept(model, gauge):
     """Whether the rows that a gauge makes, by its definition, have the same predictions."""
-    moved = model.replace(right=model.right @ np.asarray(gauge.right) + gauge.right_shift)
+    moved = model.replace(
+        right=model.right @ np.asarray(gauge.right) + gauge.right_shift
+    )
     return bool(np.allclose(moved.scores(), model.scores(), rtol=1e-9, atol=1e-9))
 
 
@@ -56,9 +67,13 @@ def test_a_gauge_acts_exactly_where_it_keeps_the_predictions(by, gauge, keeps):
     model = TABLES[by]
     assert kept(model, gauge) == (by in keeps)
     if by in keeps and not gauge.shifts_left:
-        np.testing.assert_allclose(gauge.act(model).cosines("right"), model.cosines("right"), atol=1e-12)
+        np.testing.assert_allclose(
+            gauge.act(model).cosines("right"), model.cosines("right"), atol=1e-12
+        )
         return
-    with pytest.raises(EquivalenceError, match="one map acts on both rows that are compared"):
+    with pytest.raises(
+        EquivalenceError, match="one map acts on both rows that are compared"
+    ):
         gauge.act(model)
 
 
@@ -67,13 +82,22 @@ def test_the_fibre_is_proven_to_move_nothing_and_names_its_models(by):
     found = equivalence_class_of(TABLES[by], ["right"])
     freedom = found.freedom["right"]
     assert (freedom.moves, str(freedom.kind)) == (False, "proven")
-    assert found.scope.models == TABLE == "models that compare these rows with each other in the same way"
+    assert (
+        found.scope.models
+        == TABLE
+        == "models that compare these rows with each other in the same way"
+    )
     assert TABLE in freedom.because
     assert found.scope.whole
 
 
-@pytest.mark.parametrize(("n", "k", "alone"), [(6, 4, False), (6, 3, False), (7, 3, True), (9, 4, True), (3, 8, False)])
-def test_products_of_different_rows_fix_lengths_only_where_there_are_enough_rows(n, k, alone):
+@pytest.mark.parametrize(
+    ("n", "k", "alone"),
+    [(6, 4, False), (6, 3, False), (7, 3, True), (9, 4, True), (3, 8, False)],
+)
+def test_products_of_different_rows_fix_lengths_only_where_there_are_enough_rows(
+    n, k, alone
+):
     """Count the equations of different rows against the numbers that are free, by the rank of their derivatives."""
     x = np.random.default_rng(n).standard_normal((n, k))
     derivatives = []
@@ -83,9 +107,14 @@ def test_products_of_different_rows_fix_lengths_only_where_there_are_enough_rows
         derivatives.append(row.ravel())
     rotations = k * (k - 1) // 2 if n >= k else n * k - n * (n + 1) // 2
     fixed_locally = np.linalg.matrix_rank(np.array(derivatives)) == n * k - rotations
-    said = "need those with themselves" not in ea.pinned_test(FactorModel.from_vectors(x, compared="dot")).because
+    said = (
+        "need those with themselves"
+        not in ea.pinned_test(FactorModel.from_vectors(x, compared="dot")).because
+    )
     assert said == alone
-    assert fixed_locally >= said  # at the bound itself, 6 rows of 3 numbers, there are several solutions
+    assert (
+        fixed_locally >= said
+    )  # at the bound itself, 6 rows of 3 numbers, there are several solutions
 
 
 def test_cosines_through_a_temperature_fix_the_order_and_not_the_level():
@@ -95,24 +124,41 @@ def test_cosines_through_a_temperature_fix_the_order_and_not_the_level():
     logits = UNIT @ UNIT.T / temperature
     level = other @ other.T
     shifted = level / ((1 - b) * temperature)
-    np.testing.assert_allclose(shifted - shifted[:, :1], logits - logits[:, :1], atol=1e-9)
+    np.testing.assert_allclose(
+        shifted - shifted[:, :1], logits - logits[:, :1], atol=1e-9
+    )
     np.testing.assert_allclose(level, (1 - b) * UNIT @ UNIT.T + b)
 
 
 @both
 def test_what_needs_two_sides_or_another_word_is_refused_in_one_sentence(by):
     model = TABLES[by]
-    asked = [ea.canonical_form, ea.position, partial(ea.identified_cosines, role="item")]
+    asked = [
+        ea.canonical_form,
+        ea.position,
+        partial(ea.identified_cosines, role="item"),
+    ]
     asked += [partial(ea.fix, as_=kind) for kind in ("centred", "balanced")]
     asked = [partial(ask, model) for ask in asked]
     for changes in ({"left": ROWS}, {"right_bias": np.zeros(40)}, {"offset": 1.0}):
         whole = FactorModel(**{"left": None, "right": ROWS, **changes})
-        asked += [partial(model.replace, **changes), partial(ea.audit, whole, compared=by)]
-    asked += [partial(FactorModel.from_vectors, ROWS, compared=wrong) for wrong in ("euclidean", 3, "")]
+        asked += [
+            partial(model.replace, **changes),
+            partial(ea.audit, whole, compared=by),
+        ]
+    asked += [
+        partial(FactorModel.from_vectors, ROWS, compared=wrong)
+        for wrong in ("euclidean", 3, "")
+    ]
     head = FactorModel.from_softmax(ROWS)
-    asked += [partial(ea.audit, model, objective="factors"), partial(ea.audit, head, compared=by)]
+    asked += [
+        partial(ea.audit, model, objective="factors"),
+        partial(ea.audit, head, compared=by),
+    ]
     assert_refused(f"rows compared by {by}", asked)
     assert (
-        ea.audit(FactorModel.from_vectors(ROWS), compared="cosine", objective="cosine", **FEW).model.compared
+        ea.audit(
+            FactorModel.from_vectors(ROWS), compared="cosine", objective="cosine", **FEW
+        ).model.compared
         == "cosine"
     )

@@ -12,7 +12,9 @@ from embaudit import FactorModel
 ROWS = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 7.0]])
 
 
-@pytest.mark.parametrize("index", [["a", "b", "c"], [7, 8, 9], pd.RangeIndex(1, 4), pd.RangeIndex(0, 6, 2)])
+@pytest.mark.parametrize(
+    "index", [["a", "b", "c"], [7, 8, 9], pd.RangeIndex(1, 4), pd.RangeIndex(0, 6, 2)]
+)
 def test_the_index_of_a_data_frame_is_its_ids(index: object) -> None:
     frame = pd.DataFrame(ROWS, index=pd.Index(index, name="asin"))
     expected = np.asarray(frame.index).tolist()
@@ -22,9 +24,14 @@ def test_the_index_of_a_data_frame_is_its_ids(index: object) -> None:
     both = FactorModel.from_user_item(frame, frame, item_ids=["x", "y", "z"])
     assert both.left_ids is not None
     assert both.right_ids is not None
-    assert (both.left_ids.tolist(), both.right_ids.tolist()) == (expected, ["x", "y", "z"])
+    assert (both.left_ids.tolist(), both.right_ids.tolist()) == (
+        expected,
+        ["x", "y", "z"],
+    )
 
 
 def test_a_tensor_may_still_be_trained() -> None:
-    head = FactorModel.from_softmax(Tensor(ROWS), Tensor([1.0, 2.0, 3.0]), embeddings=Tensor(ROWS, "torch.bfloat16"))
+    head = FactorModel.from_softmax(
+        Tensor(ROWS), Tensor([1.0, 2.0, 3.0]), embeddings=Tensor(ROWS, "torch.bfloat16")
+    )
     np.testing.assert_allclose(head.scores(), ROWS @ ROWS.T + [1.0, 2.0, 3.0])

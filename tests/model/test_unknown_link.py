@@ -36,7 +36,9 @@ FREE = FactorModel.from_user_item(unit(30, 16, 3), unit(30, 16, 4))
         (np.vstack([np.tile(USERS, (40, 1)), 2 * USERS[:1]]), ITEMS, False),
     ],
 )
-def test_a_link_is_unknown_exactly_where_all_rows_with_a_direction_have_length_one(users, items, unknown):
+def test_a_link_is_unknown_exactly_where_all_rows_with_a_direction_have_length_one(
+    users, items, unknown
+):
     model = FactorModel.from_user_item(users, items)
     assert (model.link == "unknown") == unknown
     assert (model.predicts is Equivalence.COSINES) == unknown
@@ -49,10 +51,19 @@ def test_only_what_keeps_dot_products_and_lengths_acts_on_an_unknown_link():
     after = Orthogonal(3).sample(rng=1).act(OPEN)
     np.testing.assert_allclose(after.scores(), OPEN.scores(), atol=1e-14)
     assert after.link == "unknown"
-    for gauge in (Gauge.diagonal([1.0, 2.0, 3.0]), Gauge.translation(3, right=[1.0, 0.0, 0.0])):
-        with pytest.raises(EquivalenceError, match="say link='identity' if their dot products were trained"):
+    for gauge in (
+        Gauge.diagonal([1.0, 2.0, 3.0]),
+        Gauge.translation(3, right=[1.0, 0.0, 0.0]),
+    ):
+        with pytest.raises(
+            EquivalenceError,
+            match="say link='identity' if their dot products were trained",
+        ):
             gauge.act(OPEN)
-    assert Gauge.diagonal([1.0, 2.0, 3.0]).act(OPEN.replace(link="identity")).link == "identity"
+    assert (
+        Gauge.diagonal([1.0, 2.0, 3.0]).act(OPEN.replace(link="identity")).link
+        == "identity"
+    )
 
 
 def test_the_fibre_is_undecided_unless_both_readings_agree():
@@ -60,13 +71,21 @@ def test_the_fibre_is_undecided_unless_both_readings_agree():
         found = equivalence_class_of(OPEN, ["left", "right"]).freedom[role]
         assert (found.moves, str(found.kind)) == (None, "undecided")
         assert "nobody said which was trained" in found.because
-        assert equivalence_class_of(OPEN.replace(link="cosine"), [role]).moves(role) is False
-        assert equivalence_class_of(OPEN.replace(link="identity"), [role]).moves(role) is True
+        assert (
+            equivalence_class_of(OPEN.replace(link="cosine"), [role]).moves(role)
+            is False
+        )
+        assert (
+            equivalence_class_of(OPEN.replace(link="identity"), [role]).moves(role)
+            is True
+        )
     free = equivalence_class_of(FREE, ["right"])
     assert (free.moves("right"), str(free.freedom["right"].kind)) == (True, "shown")
     twin = free.pinning.twin(FREE.replace(link="cosine"))
     np.testing.assert_allclose(twin.left @ twin.right.T, FREE.scores(), atol=1e-12)
     np.testing.assert_allclose(np.linalg.norm(twin.right, axis=1), 1, atol=1e-12)
     assert np.abs(twin.cosines("right") - FREE.cosines("right")).max() > 0.1
-    line = equivalence_class_of(FactorModel.from_user_item([[1.0], [-1.0]], [[1.0], [1.0]]), ["right"])
+    line = equivalence_class_of(
+        FactorModel.from_user_item([[1.0], [-1.0]], [[1.0], [1.0]]), ["right"]
+    )
     assert (line.moves("right"), str(line.freedom["right"].kind)) == (False, "proven")

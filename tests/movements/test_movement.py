@@ -31,7 +31,8 @@ make = partial(random_model, means=(0.4, 0.2))
 
 def full_cosines(model, role):
     unit = {
-        side: f / np.linalg.norm(f, axis=1, keepdims=True) for side, f in (("left", model.left), ("right", model.right))
+        side: f / np.linalg.norm(f, axis=1, keepdims=True)
+        for side, f in (("left", model.left), ("right", model.right))
     }
     if role == "cross":
         return (unit["left"] @ unit["right"].T).ravel()
@@ -72,9 +73,15 @@ def test_sampled_pairs_estimate_the_exact_figures(role):
         assert sampled.n_pairs == 4_000
         assert sampled.ci_low < sampled.mean_abs < sampled.ci_high
         sums = (exact.mean, exact.rms, exact.pearson)
-        assert (sampled.mean, sampled.rms, sampled.pearson) == pytest.approx(sums, rel=1e-12)
+        assert (sampled.mean, sampled.rms, sampled.pearson) == pytest.approx(
+            sums, rel=1e-12
+        )
         assert sampled.max_abs <= exact.max_abs + 1e-15
-        assert sampled.intervals.keys() == {"sign_flips", "spearman", *(f"{level:g}" for level in sampled.quantiles)}
+        assert sampled.intervals.keys() == {
+            "sign_flips",
+            "spearman",
+            *(f"{level:g}" for level in sampled.quantiles),
+        }
         assert sampled.spearman == pytest.approx(exact.spearman, abs=0.03)
         inside += sampled.ci_low <= exact.mean_abs <= sampled.ci_high
     assert inside >= 15
@@ -92,7 +99,10 @@ def test_a_rotation_moves_nothing(role):
 @pytest.mark.parametrize("role", ROLES)
 @pytest.mark.parametrize(
     "gauge",
-    [Diagonal(5, max_condition=2.0).sample(rng=0), GeneralLinear(5, max_condition=2.0).sample(rng=0)],
+    [
+        Diagonal(5, max_condition=2.0).sample(rng=0),
+        GeneralLinear(5, max_condition=2.0).sample(rng=0),
+    ],
     ids=["diagonal", "linear"],
 )
 def test_a_linear_gauge_moves_every_role(role, gauge):
@@ -129,7 +139,10 @@ def test_rows_without_direction_are_left_out_and_counted():
             assert role == "cross" or with_holes.top_n_overlap == without.top_n_overlap
     assert movement(holed, gauge.act(model)).n_zero == 2
     one = model.replace(right=items * (np.arange(len(items)) == 0)[:, None])
-    with pytest.raises(InputError, match="two or more that have a direction in both models; got fewer right rows"):
+    with pytest.raises(
+        InputError,
+        match="two or more that have a direction in both models; got fewer right rows",
+    ):
         movement(model, one)
 
 
@@ -141,7 +154,10 @@ def test_an_item_that_no_score_sees_has_no_cosine_in_some_equivalent_models():
     assert {each.n_zero for each in movements if each.role == "right"} == {0, 1}
     assert all(np.isfinite(each.pearson) for each in movements)
     # Models are measured side by side, and drawing anew for one of them must not move the draws of the next.
-    probe, after = MovementProbe(model, ["right"], n_lists=9), model.replace(right=items * [1, 2, 3, 4, 5, 0])
+    probe, after = (
+        MovementProbe(model, ["right"], n_lists=9),
+        model.replace(right=items * [1, 2, 3, 4, 5, 0]),
+    )
     assert len({probe.measure(after)[0].top_n_overlap for _ in range(9)}) == 1
 
 
@@ -155,19 +171,27 @@ def test_overlap_agrees_with_sets_where_there_are_no_ties():
 
 
 def named(rows: list[list[float]]) -> FactorModel:
-    return FactorModel.from_vectors(rows).replace(right_names=["Solaris", "Stalker", "Solaris", "Mirror"])
+    return FactorModel.from_vectors(rows).replace(
+        right_names=["Solaris", "Stalker", "Solaris", "Mirror"]
+    )
 
 
 def test_two_rows_of_one_title_are_two_rows():
     """The other Solaris takes the place of the first: the names agree, the neighbour is lost."""
-    before, after = named([[1, 0.1], [1, 0], [0, 1], [-1, 0]]), named([[0, 1], [1, 0], [1, 0.1], [-1, 0]])
+    before, after = (
+        named([[1, 0.1], [1, 0], [0, 1], [-1, 0]]),
+        named([[0, 1], [1, 0], [1, 0.1], [-1, 0]]),
+    )
     (found,) = neighbourhoods(before, after.right, rows=np.array([1]), n=1)
     assert found.before[0][0] == found.after[0][0] == "Solaris"
     assert (found.kept, found.stay, found.stayed) == (0, (False,), (False,))
 
 
 def test_a_tie_with_the_last_one_listed_is_kept():
-    before, after = named([[1, 0.1], [1, 0], [1, 0.3], [-1, 0]]), named([[2, 0.2], [1, 0], [2, 0.2], [1, 0.1]])
+    before, after = (
+        named([[1, 0.1], [1, 0], [1, 0.3], [-1, 0]]),
+        named([[2, 0.2], [1, 0], [2, 0.2], [1, 0.1]]),
+    )
     (found,) = neighbourhoods(before, after.right, rows=np.array([1]), n=2)
     assert [name for name, _ in found.after] == ["Solaris", "Solaris"]
     assert (found.kept, found.stay) == (2, (True, True))
@@ -202,7 +226,9 @@ def test_many_rows_are_read_against_drawn_pairs():
     assert (found.n_pairs, found.exact) == (20_000, False)
     wanted = all_cosines(model)
     grid = np.linspace(-0.9, 0.9, 19)
-    assert np.abs(found.below(grid) - [(wanted < value).mean() for value in grid]).max() < 1.63 / np.sqrt(20_000)
+    assert np.abs(
+        found.below(grid) - [(wanted < value).mean() for value in grid]
+    ).max() < 1.63 / np.sqrt(20_000)
     left = levels(model, role="user")
     assert (left.n_pairs, left.exact) == (19_900, True)
     assert levels(model, rng=1).cosines.tolist() != found.cosines.tolist()
@@ -226,7 +252,9 @@ def test_the_mean_cosine_is_that_over_all_pairs(mean):
     x = drawn(23, 4, mean=mean)
     expected = np.mean([cosine(x, i, j) for i, j in combinations(range(23), 2)])
     assert mean_cosine(x) == pytest.approx(expected, abs=1e-12)
-    assert mean_cosine(np.vstack([x, np.zeros((5, 4))])) == pytest.approx(expected, abs=1e-12)
+    assert mean_cosine(np.vstack([x, np.zeros((5, 4))])) == pytest.approx(
+        expected, abs=1e-12
+    )
 
 
 def test_some_rows_give_an_interval_and_all_of_them_give_none():

@@ -25,7 +25,12 @@ def crowded(seed=0, n=90, k=5):
     draw = np.random.default_rng(seed)
     rows = draw.standard_normal((9, k))[draw.integers(9, size=n)]
     return np.vstack(
-        [rows + 0.012 * draw.standard_normal((n, k)), draw.standard_normal((20, k)), rows[:6], rows[:6] * 3]
+        [
+            rows + 0.012 * draw.standard_normal((n, k)),
+            draw.standard_normal((20, k)),
+            rows[:6],
+            rows[:6] * 3,
+        ]
     )
 
 
@@ -55,13 +60,17 @@ def test_pairs_groups_and_shares_are_those_of_all_pairs(seed, tolerance):
     assert found.share == found.ci_low == found.ci_high == with_twins.mean()
     assert found.n_groups == len(set(first[with_twins]))
     assert found.largest == np.bincount(first).max()
-    assert found.copies.tolist() == [max(list(first).count(row) - 1, 0) for row in range(len(x))]
+    assert found.copies.tolist() == [
+        max(list(first).count(row) - 1, 0) for row in range(len(x))
+    ]
     assert found.exact
     assert found.n_rows == len(x)
 
 
 def pair(cosine):
-    return FactorModel.from_vectors([[1.0, 0.0], [cosine, np.sqrt(1 - cosine**2)], [0.0, 1.0]])
+    return FactorModel.from_vectors(
+        [[1.0, 0.0], [cosine, np.sqrt(1 - cosine**2)], [0.0, 1.0]]
+    )
 
 
 def test_twins_have_a_cosine_above_one_less_the_tolerance():
@@ -85,7 +94,9 @@ def test_distinct_rows_in_few_dimensions_have_no_copies(dtype):
     gaps = np.diff(np.sort(np.arctan2(*unit.T)))
     spacing = float(np.finfo(dtype).eps)
     assert twins(FactorModel.from_vectors(plane)).n_pairs >= (gaps < spacing / 2).sum()
-    assert dtype is np.float16 or twins(FactorModel.from_vectors(plane)).share < 0.01, "gaps are 2e-3 in the median"
+    assert dtype is np.float16 or twins(FactorModel.from_vectors(plane)).share < 0.01, (
+        "gaps are 2e-3 in the median"
+    )
     some = twins(FactorModel.from_vectors(x[:9_000]), tolerance=1e-4)
     assert some.share > 0.004
 
@@ -116,7 +127,12 @@ def test_tokens_of_a_language_model(shared_data):
     # Tokens that training never saw: 2.5e-4 apart, which is near, but more than rounding to float32.
     assert (found.n_pairs, found.share, found.exact) == (0, 0, True)
     near = twins(head, tolerance=1e-4)
-    assert (near.n_pairs, near.n_groups, near.largest, near.share) == (17_519, 11, 186, 221 / 512)
+    assert (near.n_pairs, near.n_groups, near.largest, near.share) == (
+        17_519,
+        11,
+        186,
+        221 / 512,
+    )
     assert by_package is ea.twins
 
 
@@ -131,10 +147,28 @@ def copied(n=30, groups=(3, 1, 5), **fields):
 
 
 def test_lists_have_one_row_of_each_group_and_none_of_the_own():
-    x = np.array([[1.0, 0.0], [0.8, 0.6], [2.0, 0.0], [0.0, 1.0], [0.0, 0.0], [3.0, 0.0], [0.8, 0.6]])
+    x = np.array(
+        [
+            [1.0, 0.0],
+            [0.8, 0.6],
+            [2.0, 0.0],
+            [0.0, 1.0],
+            [0.0, 0.0],
+            [3.0, 0.0],
+            [0.8, 0.6],
+        ]
+    )
     first = np.array([0, 1, 0, 3, 4, 0, 1])
     found = neighbours(x, 3, first=first)
-    assert found.indices.tolist() == [[1, 3, -1], [0, 3, -1], [1, 3, -1], [1, 0, -1], [-1] * 3, [1, 3, -1], [0, 3, -1]]
+    assert found.indices.tolist() == [
+        [1, 3, -1],
+        [0, 3, -1],
+        [1, 3, -1],
+        [1, 0, -1],
+        [-1] * 3,
+        [1, 3, -1],
+        [0, 3, -1],
+    ]
     draw = np.random.default_rng(0)
     base = draw.standard_normal((3_000, 3))
     first = np.concatenate([np.arange(3_000), draw.integers(3_000, size=500)])
@@ -146,7 +180,9 @@ def test_lists_have_one_row_of_each_group_and_none_of_the_own():
 
 def test_movement_without_twins_is_that_of_one_row_each():
     many, few = copied()
-    found, wanted = (movement(model, STRETCH.act(model), n_neighbours=5) for model in (many, few))
+    found, wanted = (
+        movement(model, STRETCH.act(model), n_neighbours=5) for model in (many, few)
+    )
     assert found.top_n_overlap == wanted.top_n_overlap < 1
     assert (found.n_lists, wanted.n_lists) == (30, 30)
     by_all = neighbours(many.right, 5).overlap(neighbours(STRETCH.act(many).right, 5))

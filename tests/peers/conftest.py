@@ -25,7 +25,10 @@ OUTCOMES = pytest.StashKey[list[Row]]()
 def pytest_configure(config: pytest.Config) -> None:
     # Compiling takes longer than all else together.
     os.environ["TORCHDYNAMO_DISABLE"] = "1"
-    config.addinivalue_line("markers", "holds(column, library, models): a column of the table that a test fills in")
+    config.addinivalue_line(
+        "markers",
+        "holds(column, library, models): a column of the table that a test fills in",
+    )
     config.stash[OUTCOMES] = []
 
 
@@ -43,7 +46,9 @@ def pytest_runtest_makereport(
     report = yield
     mark = item.get_closest_marker("holds")
     if mark is not None and (report.when == "call" or not report.passed):
-        item.config.stash[OUTCOMES].extend(rows_of(mark, getattr(item, "callspec", None), report))
+        item.config.stash[OUTCOMES].extend(
+            rows_of(mark, getattr(item, "callspec", None), report)
+        )
     return report
 
 
@@ -52,11 +57,19 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     if session.testsfailed:
         return
     whole = [Path(name).resolve() for name in session.config.args] == [HERE]
-    narrowed = any(session.config.getoption(name, None) for name in NARROWING) or session.shouldstop
+    narrowed = (
+        any(session.config.getoption(name, None) for name in NARROWING)
+        or session.shouldstop
+    )
     rows = session.config.stash[OUTCOMES]
     tried = [row for row in rows if not row.outcome.startswith(ABSENT)]
     if tried:
-        write(tried, known={} if whole and not narrowed and len(tried) == len(rows) else stored())
+        write(
+            tried,
+            known={}
+            if whole and not narrowed and len(tried) == len(rows)
+            else stored(),
+        )
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

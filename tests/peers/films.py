@@ -50,7 +50,9 @@ class Films:
         rows = pd.Index(self.users).get_indexer(self.frame["userId"])
         columns = pd.Index(self.items).get_indexer(self.frame["movieId"])
         values = self.frame["rating"].to_numpy(np.float32)
-        return csr_matrix((values, (rows, columns)), shape=(len(self.users), len(self.items)))
+        return csr_matrix(
+            (values, (rows, columns)), shape=(len(self.users), len(self.items))
+        )
 
     def ids_in(self, folder: Path) -> dict[str, str]:
         """Write the ids of both sides into a folder, for files that hold none; what `load` has to be told of them."""

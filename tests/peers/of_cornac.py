@@ -15,13 +15,19 @@ if TYPE_CHECKING:
 def train(name: str, films: Films, **options: Any) -> Trained:
     import cornac
 
-    rated = films.frame[["userId", "movieId", "rating"]].itertuples(index=False, name=None)
+    rated = films.frame[["userId", "movieId", "rating"]].itertuples(
+        index=False, name=None
+    )
     data = cornac.data.Dataset.from_uir(rated, seed=0)
-    made = getattr(cornac.models, name)(k=8, max_iter=3, verbose=False, **options).fit(data)
+    made = getattr(cornac.models, name)(k=8, max_iter=3, verbose=False, **options).fit(
+        data
+    )
 
     def predict(users: Any, items: Any) -> Any:
         columns = [data.iid_map[item] for item in items]
-        return np.stack([np.asarray(made.score(data.uid_map[user]))[columns] for user in users])
+        return np.stack(
+            [np.asarray(made.score(data.uid_map[user]))[columns] for user in users]
+        )
 
     return Trained(made, predict)
 
@@ -29,7 +35,11 @@ def train(name: str, films: Films, **options: Any) -> Trained:
 PEERS = (
     Peer("cornac", "MF", partial(train, "MF", seed=0)),
     Peer("cornac", "MF unbiased", partial(train, "MF", seed=0, use_bias=False)),
-    Peer("cornac", "MF of torch", partial(train, "MF", seed=0, backend="pytorch", batch_size=4096)),
+    Peer(
+        "cornac",
+        "MF of torch",
+        partial(train, "MF", seed=0, backend="pytorch", batch_size=4096),
+    ),
     Peer("cornac", "SVD", partial(train, "SVD", seed=0)),
     Peer("cornac", "BPR", partial(train, "BPR", seed=0)),
     Peer("cornac", "WBPR", partial(train, "WBPR", seed=0)),

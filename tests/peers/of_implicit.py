@@ -18,9 +18,15 @@ def train(name: str, films: Films) -> Trained:
     import implicit
 
     made = {
-        "AlternatingLeastSquares": partial(implicit.als.AlternatingLeastSquares, iterations=3),
-        "BayesianPersonalizedRanking": partial(implicit.bpr.BayesianPersonalizedRanking, iterations=5),
-        "LogisticMatrixFactorization": partial(implicit.lmf.LogisticMatrixFactorization, iterations=3),
+        "AlternatingLeastSquares": partial(
+            implicit.als.AlternatingLeastSquares, iterations=3
+        ),
+        "BayesianPersonalizedRanking": partial(
+            implicit.bpr.BayesianPersonalizedRanking, iterations=5
+        ),
+        "LogisticMatrixFactorization": partial(
+            implicit.lmf.LogisticMatrixFactorization, iterations=3
+        ),
     }[name](factors=8, random_state=0, num_threads=1)
     made.fit(films.matrix, show_progress=False)
     rows = {user: row for row, user in enumerate(films.users)}
@@ -31,19 +37,32 @@ def train(name: str, films: Films) -> Trained:
         scores = np.empty((len(users), len(items)))
         for row, user in zip(scores, users, strict=True):
             found, values = made.recommend(
-                rows[user], None, N=len(chosen), filter_already_liked_items=False, items=np.sort(chosen)
+                rows[user],
+                None,
+                N=len(chosen),
+                filter_already_liked_items=False,
+                items=np.sort(chosen),
             )
-            row[:] = [dict(zip(found.tolist(), values.tolist(), strict=True))[column] for column in chosen]
+            row[:] = [
+                dict(zip(found.tolist(), values.tolist(), strict=True))[column]
+                for column in chosen
+            ]
         return scores
 
     def store(folder: Path) -> tuple[Path, dict[str, Any]]:
         made.save(str(folder / "model.npz"))
         return folder / "model.npz", films.ids_in(folder)
 
-    return Trained(made, predict, {"user_ids": films.users, "item_ids": films.items}, store)
+    return Trained(
+        made, predict, {"user_ids": films.users, "item_ids": films.items}, store
+    )
 
 
 PEERS = tuple(
     Peer("implicit", name, partial(train, name))
-    for name in ("AlternatingLeastSquares", "BayesianPersonalizedRanking", "LogisticMatrixFactorization")
+    for name in (
+        "AlternatingLeastSquares",
+        "BayesianPersonalizedRanking",
+        "LogisticMatrixFactorization",
+    )
 )

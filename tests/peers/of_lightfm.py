@@ -26,15 +26,32 @@ def train(loss: str, films: Films, *, featured: bool = False) -> Trained:
 
     def predict(users: Any, items: Any) -> Any:
         chosen = np.array([columns[item] for item in items], np.int32)
-        return np.stack([made.predict(np.full(len(chosen), rows[user], np.int32), chosen, **beside) for user in users])
+        return np.stack(
+            [
+                made.predict(
+                    np.full(len(chosen), rows[user], np.int32), chosen, **beside
+                )
+                for user in users
+            ]
+        )
 
-    return Trained(made, predict, {"user_ids": films.users, "item_ids": films.items, **beside})
+    return Trained(
+        made, predict, {"user_ids": films.users, "item_ids": films.items, **beside}
+    )
 
 
 def features(films: Films) -> csr_matrix:
     """Each film has a feature of its own and one for every genre."""
-    genres = pd.read_csv(films.titles).set_index("movieId")["genres"].loc[films.items].str.get_dummies("|")
-    return csr_matrix(hstack([identity(len(films.items)), csr_matrix(genres.to_numpy())]), dtype=np.float32)
+    genres = (
+        pd.read_csv(films.titles)
+        .set_index("movieId")["genres"]
+        .loc[films.items]
+        .str.get_dummies("|")
+    )
+    return csr_matrix(
+        hstack([identity(len(films.items)), csr_matrix(genres.to_numpy())]),
+        dtype=np.float32,
+    )
 
 
 PEERS = (

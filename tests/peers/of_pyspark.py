@@ -37,12 +37,29 @@ def train(films: Films, *, piped: bool = False, **options: Any) -> Trained:
 
     frame = session().createDataFrame(films.frame[["userId", "movieId", "rating"]])
     columns = {"userCol": "userId", "itemCol": "movieId", "ratingCol": "rating"}
-    als = ALS(rank=8, maxIter=2, seed=0, numUserBlocks=2, numItemBlocks=2, **columns, **options)
+    als = ALS(
+        rank=8,
+        maxIter=2,
+        seed=0,
+        numUserBlocks=2,
+        numItemBlocks=2,
+        **columns,
+        **options,
+    )
     made = (Pipeline(stages=[als]) if piped else als).fit(frame)
 
     def predict(users: Any, items: Any) -> Any:
-        pairs = pd.DataFrame({"userId": np.repeat(users, len(items)), "movieId": np.tile(items, len(users))})
-        found = made.transform(session().createDataFrame(pairs)).toPandas().set_index(["userId", "movieId"])
+        pairs = pd.DataFrame(
+            {
+                "userId": np.repeat(users, len(items)),
+                "movieId": np.tile(items, len(users)),
+            }
+        )
+        found = (
+            made.transform(session().createDataFrame(pairs))
+            .toPandas()
+            .set_index(["userId", "movieId"])
+        )
         order = pd.MultiIndex.from_frame(pairs)
         return found["prediction"].loc[order].to_numpy().reshape(len(users), len(items))
 

@@ -30,13 +30,17 @@ def train(name: str, films: Films, **options: Any) -> Trained:
     # It logs into the folder it runs in.
     with TemporaryDirectory() as folder, chdir(folder):
         (Path(folder) / "films").mkdir()
-        frame = films.frame[["userId", "movieId"]].set_axis(["user_id:token", "item_id:token"], axis=1)
+        frame = films.frame[["userId", "movieId"]].set_axis(
+            ["user_id:token", "item_id:token"], axis=1
+        )
         frame.to_csv(Path(folder) / "films" / "films.inter", sep="\t", index=False)
         beside = {"data_path": folder, "checkpoint_dir": folder, **SETTINGS, **options}
         config = Config(model=name, dataset="films", config_dict=beside)
         data = create_dataset(config)
         prepared = data_preparation(config, data)
-        made = getattr(import_module(f"recbole.model.general_recommender.{name.lower()}"), name)(config, data)
+        made = getattr(
+            import_module(f"recbole.model.general_recommender.{name.lower()}"), name
+        )(config, data)
         _fit(made, config, prepared)
 
     def predict(users: Any, items: Any) -> Any:
@@ -50,7 +54,9 @@ def train(name: str, films: Films, **options: Any) -> Trained:
         return np.stack(scores)
 
     ids = {
-        f"{side}_ids": data.id2token(f"{side}_id", np.arange(1, data.num(f"{side}_id"))).astype(int)
+        f"{side}_ids": data.id2token(
+            f"{side}_id", np.arange(1, data.num(f"{side}_id"))
+        ).astype(int)
         for side in ("user", "item")
     }
     return Trained(made, predict, ids)
@@ -60,7 +66,11 @@ def _restore_old_names() -> None:
     """Give NumPy and SciPy the names back that this library still uses."""
     from scipy.sparse import dok_matrix
 
-    for old, new in (("float_", np.float64), ("complex_", np.complex128), ("unicode_", np.str_)):
+    for old, new in (
+        ("float_", np.float64),
+        ("complex_", np.complex128),
+        ("unicode_", np.str_),
+    ):
         setattr(np, old, new)
     dok_matrix._update = lambda self, values: self._dict.update(values)
 
@@ -78,6 +88,11 @@ def _tensor(rows: Any) -> Any:
     return torch.tensor(np.asarray(rows))
 
 
-PEERS = tuple(Peer("recbole", name, partial(train, name)) for name in ("BPR", "LightGCN", "NGCF", "SpectralCF"))
-REFUSED = tuple(Peer("recbole", name, partial(train, name)) for name in ("ENMF", "SimpleX", "NeuMF"))
+PEERS = tuple(
+    Peer("recbole", name, partial(train, name))
+    for name in ("BPR", "LightGCN", "NGCF", "SpectralCF")
+)
+REFUSED = tuple(
+    Peer("recbole", name, partial(train, name)) for name in ("ENMF", "SimpleX", "NeuMF")
+)
 """They do more than multiply tables."""

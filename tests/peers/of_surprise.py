@@ -16,11 +16,20 @@ def train(name: str, films: Films, **options: Any) -> Trained:
     import surprise
 
     frame = films.frame[["userId", "movieId", "rating"]]
-    data = surprise.Dataset.load_from_df(frame, surprise.Reader(rating_scale=(0.5, 5))).build_full_trainset()
-    made = getattr(surprise, name)(n_factors=8, n_epochs=3, random_state=0, **options).fit(data)
+    data = surprise.Dataset.load_from_df(
+        frame, surprise.Reader(rating_scale=(0.5, 5))
+    ).build_full_trainset()
+    made = getattr(surprise, name)(
+        n_factors=8, n_epochs=3, random_state=0, **options
+    ).fit(data)
 
     def predict(users: Any, items: Any) -> Any:
-        return np.array([[made.predict(user, item, clip=False).est for item in items] for user in users])
+        return np.array(
+            [
+                [made.predict(user, item, clip=False).est for item in items]
+                for user in users
+            ]
+        )
 
     return Trained(made, predict)
 

@@ -79,7 +79,10 @@ def write(rows: Iterable[Row], *, known: Held) -> None:
         library = held.setdefault(name, {"models": {}})
         library["version"] = installed(name)
         library["models"].setdefault(model, {})[column] = outcome
-    STORED.write_text(json.dumps(held, indent=1, sort_keys=True, ensure_ascii=False) + "\n", encoding="utf-8")
+    STORED.write_text(
+        json.dumps(held, indent=1, sort_keys=True, ensure_ascii=False) + "\n",
+        encoding="utf-8",
+    )
     text = PAGE.read_text(encoding="utf-8")
     PAGE.write_text(replaced(text, rendered(held)), encoding="utf-8")
 
@@ -87,7 +90,10 @@ def write(rows: Iterable[Row], *, known: Held) -> None:
 def replaced(text: str, table: str) -> str:
     """Put a table between the marks of a text."""
     return re.sub(
-        f"(?<={re.escape(BEGIN)}\n).*?(?={re.escape(END)})", lambda _: f"\n{table}\n\n", text, flags=re.DOTALL
+        f"(?<={re.escape(BEGIN)}\n).*?(?={re.escape(END)})",
+        lambda _: f"\n{table}\n\n",
+        text,
+        flags=re.DOTALL,
     )
 
 
@@ -97,7 +103,11 @@ def rendered(held: Held) -> str:
     lines = ["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
     for name, library in sorted(held.items(), key=lambda item: item[0].lower()):
         models = dict(sorted(library["models"].items()))
-        cells = (f"{name} {library['version'] or NO_PART}", ", ".join(models), *(_cell(models, key) for key in COLUMNS))
+        cells = (
+            f"{name} {library['version'] or NO_PART}",
+            ", ".join(models),
+            *(_cell(models, key) for key in COLUMNS),
+        )
         lines.append("| " + " | ".join(cells) + " |")
     missing = "; ".join(f"{name} ({reason})" for name, reason in MISSING.items())
     return "\n".join([*lines, "", f"Not tried: {missing}."])
@@ -107,5 +117,10 @@ def _cell(models: dict[str, dict[str, str]], column: str) -> str:
     said = {model: found[column] for model, found in models.items() if column in found}
     if len(set(said.values())) < 2:
         return next(iter(said.values()), NO_PART)
-    of = {outcome: [model for model in said if said[model] == outcome] for outcome in sorted(set(said.values()))}
-    return "; ".join(f"{outcome}: {', '.join(several)}" for outcome, several in of.items())
+    of = {
+        outcome: [model for model in said if said[model] == outcome]
+        for outcome in sorted(set(said.values()))
+    }
+    return "; ".join(
+        f"{outcome}: {', '.join(several)}" for outcome, several in of.items()
+    )

@@ -37,12 +37,17 @@ def sentences(films: Films) -> list[list[str]]:
 def trained(sentences: list[list[str]]) -> Any:
     import gensim.models
 
-    models = {name: getattr(gensim.models, kind)(sentences, **SIZES, **more) for name, (kind, more) in MODELS.items()}
+    models = {
+        name: getattr(gensim.models, kind)(sentences, **SIZES, **more)
+        for name, (kind, more) in MODELS.items()
+    }
     return models.__getitem__
 
 
 def of(model: str, column: str) -> Any:
-    return pytest.param(model, marks=pytest.mark.holds(column, library="gensim", model=model))
+    return pytest.param(
+        model, marks=pytest.mark.holds(column, library="gensim", model=model)
+    )
 
 
 @pytest.mark.parametrize("name", [of(name, "scores") for name in MODELS])
@@ -52,16 +57,23 @@ def test_contexts_are_the_other_side(name: str, trained: Any) -> None:
     assert (model.link, model.roles) == ("sigmoid", ("context", "word"))
     for word in made.wv.index_to_key[:5]:
         # A softmax over contexts tells their scores up to a constant.
-        theirs = {context: np.log(p) for context, p in made.predict_output_word([word], topn=len(made.wv))}
+        theirs = {
+            context: np.log(p)
+            for context, p in made.predict_output_word([word], topn=len(made.wv))
+        }
         column = model.scores()[:, model.right_ids.tolist().index(word)]
         gaps = column - [theirs[context] for context in model.left_ids.tolist()]
         assert np.ptp(column) > 1e-3
         assert np.ptp(gaps) < 1e-5 * max(1.0, np.abs(column).max())
-        np.testing.assert_allclose(made.wv[word], model.right[made.wv.key_to_index[word]], atol=1e-6)
+        np.testing.assert_allclose(
+            made.wv[word], model.right[made.wv.key_to_index[word]], atol=1e-6
+        )
 
 
 @pytest.mark.parametrize("name", [of(name, "titles") for name in MODELS])
-def test_words_that_are_ids_lead_to_titles(name: str, trained: Any, films: Films) -> None:
+def test_words_that_are_ids_lead_to_titles(
+    name: str, trained: Any, films: Films
+) -> None:
     model = from_object(trained(name))
     named, _ = with_titles(model, films.titles, id="movieId", title="title")
     known = pd.read_csv(films.titles, dtype=str).set_index("movieId")["title"]
@@ -70,7 +82,9 @@ def test_words_that_are_ids_lead_to_titles(name: str, trained: Any, films: Films
 
 @pytest.mark.parametrize("name", [of(name, "file") for name in MODELS])
 @pytest.mark.parametrize(("file", "binary"), [("v.txt", False), ("v.bin", True)])
-def test_vectors_that_it_wrote(name: str, file: str, binary: bool, trained: Any, tmp_path: Path) -> None:
+def test_vectors_that_it_wrote(
+    name: str, file: str, binary: bool, trained: Any, tmp_path: Path
+) -> None:
     vectors = trained(name).wv
     vectors.save_word2vec_format(tmp_path / file, binary=binary)
     require_same(load(tmp_path / file), vectors)
@@ -103,15 +117,23 @@ def test_nearest_words_are_its_own(trained: Any) -> None:
     lists = neighbours(model.right, 3).indices
     for row, word in enumerate(vectors.index_to_key[:20]):
         ours = model.cosines("right", [[row, other] for other in lists[row]])
-        np.testing.assert_allclose(ours, [near for _, near in vectors.most_similar(word, topn=3)], atol=1e-5)
+        np.testing.assert_allclose(
+            ours, [near for _, near in vectors.most_similar(word, topn=3)], atol=1e-5
+        )
 
 
 @pytest.mark.holds("scores", library="gensim", model="Doc2Vec")
-def test_documents_and_words_are_two_tables(sentences: list[list[str]], record_property: Any) -> None:
+def test_documents_and_words_are_two_tables(
+    sentences: list[list[str]], record_property: Any
+) -> None:
     from gensim.models.doc2vec import Doc2Vec, TaggedDocument
 
-    made = Doc2Vec([TaggedDocument(words, [f"u{i}"]) for i, words in enumerate(sentences)], **SIZES)
-    with pytest.raises(InputError, match=r"documents in dv and words in wv; pass model.dv, or model.wv"):
+    made = Doc2Vec(
+        [TaggedDocument(words, [f"u{i}"]) for i, words in enumerate(sentences)], **SIZES
+    )
+    with pytest.raises(
+        InputError, match=r"documents in dv and words in wv; pass model.dv, or model.wv"
+    ):
         from_object(made)
     require_same(from_object(made.dv), made.dv)
     assert from_object(made.dv).right_ids[3] == "u3"

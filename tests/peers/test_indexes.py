@@ -15,7 +15,12 @@ if TYPE_CHECKING:
 
 X = np.random.default_rng(0).normal(size=(300, 8)).astype(np.float32)
 IDS = np.random.default_rng(1).permutation(1000)[:300]
-FACTORY = {"HNSWFlat": "HNSW16", "IVFFlat": "IVF10,Flat", "IVFSQ8": "IVF4,SQ8", "PQ": "PQ4"}
+FACTORY = {
+    "HNSWFlat": "HNSW16",
+    "IVFFlat": "IVF10,Flat",
+    "IVFSQ8": "IVF4,SQ8",
+    "PQ": "PQ4",
+}
 """How FAISS writes what others call by their classes."""
 
 
@@ -30,7 +35,9 @@ def index(kind: str) -> Any:
 
 
 def of(model: str, library: str = "faiss-cpu", column: str = "scores") -> Any:
-    return pytest.param(model, marks=pytest.mark.holds(column, library=library, model=model))
+    return pytest.param(
+        model, marks=pytest.mark.holds(column, library=library, model=model)
+    )
 
 
 @pytest.mark.parametrize("kind", [of("Flat"), of("HNSWFlat"), of("IVFFlat")])
@@ -54,7 +61,9 @@ def test_vectors_with_ids(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", [of("PQ"), of("IVFSQ8"), of("LSH")])
-def test_other_vectors_than_were_given_are_refused(kind: str, record_property: Any) -> None:
+def test_other_vectors_than_were_given_are_refused(
+    kind: str, record_property: Any
+) -> None:
     made = index(kind)
     made.add(X)
     with pytest.raises(InputError, match="keeps vectors as they are"):
@@ -68,7 +77,9 @@ def test_an_empty_index_is_refused() -> None:
         from_object(index("Flat"))
 
 
-@pytest.mark.parametrize("kind", [of("Flat", column="file"), of("IVFFlat", column="file")])
+@pytest.mark.parametrize(
+    "kind", [of("Flat", column="file"), of("IVFFlat", column="file")]
+)
 def test_files_of_faiss(kind: str, tmp_path: Path) -> None:
     import faiss
 
@@ -83,7 +94,9 @@ def test_files_of_faiss(kind: str, tmp_path: Path) -> None:
     assert back.right_ids.tolist() == IDS.tolist()
 
 
-@pytest.mark.parametrize("space", [of("l2", "hnswlib"), of("ip", "hnswlib"), of("cosine", "hnswlib")])
+@pytest.mark.parametrize(
+    "space", [of("l2", "hnswlib"), of("ip", "hnswlib"), of("cosine", "hnswlib")]
+)
 def test_vectors_and_labels_of_hnswlib(space: str) -> None:
     hnswlib = pytest.importorskip("hnswlib")
     made = hnswlib.Index(space, 8)

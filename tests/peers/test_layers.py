@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 DRAW = np.random.default_rng(0)
 X = DRAW.normal(size=(120, 6))
-LABELS = np.array(["ant", "bee", "cat"])[np.argmax(X[:, :3] + 0.3 * DRAW.normal(size=(120, 3)), axis=1)]
+LABELS = np.array(["ant", "bee", "cat"])[
+    np.argmax(X[:, :3] + 0.3 * DRAW.normal(size=(120, 3)), axis=1)
+]
 
 
 def held(library: str, model: str, column: str = "scores") -> Any:
@@ -33,18 +35,29 @@ def estimators() -> dict[str, Any]:
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
-    piped = make_pipeline(StandardScaler(), PolynomialFeatures(2), LogisticRegression(max_iter=500))
+    piped = make_pipeline(
+        StandardScaler(), PolynomialFeatures(2), LogisticRegression(max_iter=500)
+    )
     return {
         "LogisticRegression": LogisticRegression(),
         "Pipeline": piped,
-        "GridSearchCV": GridSearchCV(piped, {"logisticregression__C": [0.1, 1.0]}, cv=2),
-        "Pipeline of GridSearchCV": make_pipeline(StandardScaler(), GridSearchCV(LogisticRegression(), {"C": [1.0]})),
-        "MLPClassifier": make_pipeline(StandardScaler(), MLPClassifier([5], max_iter=300, random_state=0)),
+        "GridSearchCV": GridSearchCV(
+            piped, {"logisticregression__C": [0.1, 1.0]}, cv=2
+        ),
+        "Pipeline of GridSearchCV": make_pipeline(
+            StandardScaler(), GridSearchCV(LogisticRegression(), {"C": [1.0]})
+        ),
+        "MLPClassifier": make_pipeline(
+            StandardScaler(), MLPClassifier([5], max_iter=300, random_state=0)
+        ),
         "SGDClassifier": SGDClassifier(loss="log_loss", random_state=0),
     }
 
 
-@pytest.mark.parametrize("name", [pytest.param(name, marks=held("scikit-learn", name)) for name in CLASSIFIERS])
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=held("scikit-learn", name)) for name in CLASSIFIERS],
+)
 def test_estimators_predict_what_was_read_of_them(name: str) -> None:
     fitted = estimators()[name].fit(X, LABELS)
     model = from_object(fitted, inputs=X)
@@ -56,7 +69,10 @@ def test_estimators_predict_what_was_read_of_them(name: str) -> None:
     assert model.names("right").tolist() == ["ant", "bee", "cat"]
 
 
-@pytest.mark.parametrize("name", [pytest.param(name, marks=held("scikit-learn", name)) for name in ("PCA", "NMF")])
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=held("scikit-learn", name)) for name in ("PCA", "NMF")],
+)
 def test_components_multiply_to_what_they_stand_for(name: str) -> None:
     import sklearn.decomposition
 
@@ -68,7 +84,11 @@ def test_components_multiply_to_what_they_stand_for(name: str) -> None:
 
 def network(keras: Any, activation: str, units: int = 3) -> Any:
     keras.utils.set_random_seed(0)
-    layers = [keras.layers.Input((6,)), keras.layers.Dense(5, "relu"), keras.layers.Dense(units, activation)]
+    layers = [
+        keras.layers.Input((6,)),
+        keras.layers.Dense(5, "relu"),
+        keras.layers.Dense(units, activation),
+    ]
     return keras.Sequential(layers)
 
 
@@ -81,11 +101,17 @@ def keras() -> Any:
 
 
 @pytest.mark.parametrize(
-    "activation", [pytest.param(a, marks=held("keras", f"Dense {a}")) for a in ("softmax", "sigmoid")]
+    "activation",
+    [
+        pytest.param(a, marks=held("keras", f"Dense {a}"))
+        for a in ("softmax", "sigmoid")
+    ],
 )
 def test_dense_layers(keras: Any, activation: str) -> None:
     net = network(keras, activation)
-    states = np.asarray(keras.ops.convert_to_numpy(keras.Model(net.inputs, net.layers[-2].output)(X)))
+    states = np.asarray(
+        keras.ops.convert_to_numpy(keras.Model(net.inputs, net.layers[-2].output)(X))
+    )
     model = from_object(net.layers[-1], inputs=states)
     theirs = keras.ops.convert_to_numpy(net(X))
     np.testing.assert_allclose(model.predictions(), theirs, rtol=0, atol=1e-5)
@@ -94,9 +120,14 @@ def test_dense_layers(keras: Any, activation: str) -> None:
 
 
 @held("keras", "Dense relu")
-def test_a_dense_layer_that_gives_no_probabilities_is_refused(keras: Any, record_property: Any) -> None:
+def test_a_dense_layer_that_gives_no_probabilities_is_refused(
+    keras: Any, record_property: Any
+) -> None:
     net = network(keras, "relu")
-    with pytest.raises(InputError, match="activation of a Dense layer must be softmax, sigmoid or linear"):
+    with pytest.raises(
+        InputError,
+        match="activation of a Dense layer must be softmax, sigmoid or linear",
+    ):
         from_object(net.layers[-1])
     with pytest.raises(InputError, match="regression"):
         from_object(network(keras, "linear", units=1).layers[-1])
@@ -106,15 +137,26 @@ def test_a_dense_layer_that_gives_no_probabilities_is_refused(keras: Any, record
 @pytest.mark.parametrize(("normalize", "last", "link"), [(False, None, "identity"), (True, None, "cosine"),
                                                          (False, "sigmoid", "sigmoid")])  # fmt: skip
 @held("keras", "Model of two tables")
-def test_models_of_two_tables(keras: Any, normalize: bool, last: str | None, link: str, tmp_path: Path) -> None:
+def test_models_of_two_tables(
+    keras: Any, normalize: bool, last: str | None, link: str, tmp_path: Path
+) -> None:
     inputs = [keras.Input((1,), dtype="int32", name=name) for name in ("item", "user")]
-    tables = [keras.layers.Embedding(8 - 2 * n, 3, name=f"{x.name}_embedding")(x) for n, x in enumerate(inputs)]
-    score = keras.layers.Dot(1, normalize=normalize)([keras.layers.Flatten()(table) for table in tables])
-    net = keras.Model(inputs, score if last is None else keras.layers.Activation(last)(score))
+    tables = [
+        keras.layers.Embedding(8 - 2 * n, 3, name=f"{x.name}_embedding")(x)
+        for n, x in enumerate(inputs)
+    ]
+    score = keras.layers.Dot(1, normalize=normalize)(
+        [keras.layers.Flatten()(table) for table in tables]
+    )
+    net = keras.Model(
+        inputs, score if last is None else keras.layers.Activation(last)(score)
+    )
     net.save(tmp_path / "m.keras")
     for given, reading in ((net, from_object), (tmp_path / "m.keras", load)):
         if last is not None:
-            with pytest.raises(InputError, match="must be a Dot; got Activation sigmoid"):
+            with pytest.raises(
+                InputError, match="must be a Dot; got Activation sigmoid"
+            ):
                 reading(given)
         model = reading(given, **({} if last is None else {"link": last}))
         assert (model.link, model.n_left, model.n_right) == (link, 6, 8)
@@ -129,7 +171,10 @@ class _Towers:
                 super().__init__()
                 for name, rows in zip(names, (20, 30), strict=True):
                     setattr(self, name, torch.nn.Embedding(rows, 4))
-                self.user_bias, self.item_bias = torch.nn.Embedding(20, 1), torch.nn.Embedding(30, 1)
+                self.user_bias, self.item_bias = (
+                    torch.nn.Embedding(20, 1),
+                    torch.nn.Embedding(30, 1),
+                )
 
             def forward(self, user: Any, item: Any) -> Any:
                 left, right = (getattr(self, name) for name in names)
@@ -160,7 +205,9 @@ def test_linear_layers_and_embeddings() -> None:
 
     layer, states = torch.nn.Linear(6, 3), torch.tensor(X, dtype=torch.float32)
     theirs = torch.softmax(layer(states), -1).detach().numpy()
-    np.testing.assert_allclose(from_object(layer, inputs=X).predictions(), theirs, rtol=0, atol=1e-5)
+    np.testing.assert_allclose(
+        from_object(layer, inputs=X).predictions(), theirs, rtol=0, atol=1e-5
+    )
     assert from_object(torch.nn.Embedding(7, 3)).link == "identity"
     with pytest.raises(InputError, match='pass kind="head"'):
         from_object(torch.nn.Linear(8, 1))
@@ -173,7 +220,9 @@ def test_files_of_a_module(tmp_path: Path) -> None:
 
     net = _Towers(torch, ("user_embedding", "item_embedding"))
     safetensors.torch.save_file(net.state_dict(), tmp_path / "m.safetensors")
-    np.testing.assert_allclose(load(tmp_path / "m.safetensors").scores(), from_object(net).scores(), atol=1e-6)
+    np.testing.assert_allclose(
+        load(tmp_path / "m.safetensors").scores(), from_object(net).scores(), atol=1e-6
+    )
     torch.save(net.state_dict(), tmp_path / "m.pt")
     with pytest.raises(InputError, match=r"safetensors\.torch\.save_file"):
         load(tmp_path / "m.pt")

@@ -22,7 +22,15 @@ if TYPE_CHECKING:
     from peers.films import Films
     from peers.trained import Peer, Trained
 
-LIBRARIES = ("cornac", "implicit", "lenskit", "lightfm", "pyspark", "recbole", "surprise")
+LIBRARIES = (
+    "cornac",
+    "implicit",
+    "lenskit",
+    "lightfm",
+    "pyspark",
+    "recbole",
+    "surprise",
+)
 MODULES = [import_module(f"peers.of_{name}") for name in LIBRARIES]
 PEERS = [peer for module in MODULES for peer in module.PEERS]
 REFUSED = [peer for module in MODULES for peer in getattr(module, "REFUSED", ())]
@@ -38,7 +46,9 @@ def some(ids: Any, count: int) -> list[Any]:
 
 def rows_of(ids: Any, chosen: list[Any]) -> Any:
     """Find rows by ids, which some libraries keep as text."""
-    found = pd.Index(np.asarray(ids).astype(str)).get_indexer([str(one) for one in chosen])
+    found = pd.Index(np.asarray(ids).astype(str)).get_indexer(
+        [str(one) for one in chosen]
+    )
     assert (found >= 0).all()
     return found
 
@@ -46,7 +56,9 @@ def rows_of(ids: Any, chosen: list[Any]) -> Any:
 def gap_of_scores(model: FactorModel, made: Trained, films: Films) -> float:
     """Return how far some scores lie from the library's own, of the largest of these."""
     users, items = some(films.users, 7), some(films.items, 50)
-    ours = model.scores(rows_of(model.left_ids, users))[:, rows_of(model.right_ids, items)]
+    ours = model.scores(rows_of(model.left_ids, users))[
+        :, rows_of(model.right_ids, items)
+    ]
     theirs = np.asarray(made.predict(users, items), dtype=float)
     assert np.ptp(theirs) > 1e-3
     return float(np.abs(ours - theirs).max() / max(1.0, np.abs(theirs).max()))
@@ -54,7 +66,9 @@ def gap_of_scores(model: FactorModel, made: Trained, films: Films) -> float:
 
 @each_peer
 @pytest.mark.holds("scores")
-def test_scores_are_its_own(peer: Peer, trained: Callable[[Peer], Trained], films: Films) -> None:
+def test_scores_are_its_own(
+    peer: Peer, trained: Callable[[Peer], Trained], films: Films
+) -> None:
     made = trained(peer)
     assert gap_of_scores(from_object(made.live, **made.options), made, films) <= MOST
 
@@ -62,7 +76,9 @@ def test_scores_are_its_own(peer: Peer, trained: Callable[[Peer], Trained], film
 @pytest.mark.parametrize("peer", REFUSED, ids=str)
 @pytest.mark.holds("scores")
 def test_what_does_more_than_multiply_tables_is_refused(
-    peer: Peer, trained: Callable[[Peer], Trained], record_property: Callable[[str, str], None]
+    peer: Peer,
+    trained: Callable[[Peer], Trained],
+    record_property: Callable[[str, str], None],
 ) -> None:
     made = trained(peer)
     with pytest.raises(InputError, match=r"FactorModel\.from_user_item"):
@@ -84,44 +100,67 @@ def test_its_own_file_says_the_same(
 
 @each_peer
 @pytest.mark.holds("titles")
-def test_ids_lead_to_titles(peer: Peer, trained: Callable[[Peer], Trained], films: Films) -> None:
+def test_ids_lead_to_titles(
+    peer: Peer, trained: Callable[[Peer], Trained], films: Films
+) -> None:
     made = trained(peer)
-    model, said = with_titles(from_object(made.live, **made.options), films.titles, id="movieId", title="title")
+    model, said = with_titles(
+        from_object(made.live, **made.options),
+        films.titles,
+        id="movieId",
+        title="title",
+    )
     known = pd.read_csv(films.titles).set_index("movieId")["title"]
     names = model.names("right")[rows_of(model.right_ids, some(films.items, 50))]
     assert names.tolist() == known.loc[some(films.items, 50)].tolist()
     assert said
 
 
-@pytest.mark.parametrize("peer", {peer.library: peer for peer in PEERS}.values(), ids=str)
+@pytest.mark.parametrize(
+    "peer", {peer.library: peer for peer in PEERS}.values(), ids=str
+)
 @pytest.mark.holds("audited")
-def test_an_audit_says_what_it_read(peer: Peer, trained: Callable[[Peer], Trained], without_attacks: None) -> None:
+def test_an_audit_says_what_it_read(
+    peer: Peer, trained: Callable[[Peer], Trained], without_attacks: None
+) -> None:
     made = trained(peer)
     read = read_object(made.live, **made.options)
     audit = ea.audit(read, n_gauges=1, groups=["diagonal"], n_pairs=1000)
     assert audit.intake == read.intake
-    assert {"left", "right", "left_ids", "right_ids", "link"} <= {part.became for part in read.intake.parts}
+    assert {"left", "right", "left_ids", "right_ids", "link"} <= {
+        part.became for part in read.intake.parts
+    }
     assert read.intake.assumed == ()
     assert all(record["ok"] for record in audit.to_dict()["drift"])
 
 
 @each_peer
 @pytest.mark.holds("written")
-def test_what_is_written_others_read(peer: Peer, trained: Callable[[Peer], Trained], tmp_path: Path) -> None:
+def test_what_is_written_others_read(
+    peer: Peer, trained: Callable[[Peer], Trained], tmp_path: Path
+) -> None:
     made = trained(peer)
     model = from_object(made.live, kind="vectors", **made.options)
     for name in ("v.txt", "v.npy", "m.npz"):
-        save(model.replace(right_ids=None) if name == "v.npy" else model, tmp_path / name)
+        save(
+            model.replace(right_ids=None) if name == "v.npy" else model, tmp_path / name
+        )
     require_read_by_gensim(model, tmp_path / "v.txt")
     stored = np.load(tmp_path / "v.npy")
     ours = ea.neighbours(model.right, TOP).indices
     for theirs in (nearest_of_faiss(stored), nearest_of_hnswlib(stored)):
         # Rows may be as near as single precision tells apart.
-        np.testing.assert_allclose(cosines_of(model, theirs), cosines_of(model, ours), rtol=0, atol=1e-6)
+        np.testing.assert_allclose(
+            cosines_of(model, theirs), cosines_of(model, ours), rtol=0, atol=1e-6
+        )
 
 
-@pytest.mark.parametrize("peer", [peer for peer in PEERS if peer.library == "implicit"], ids=str)
-def test_neighbours_with_the_bias_are_those_of_similar_items(peer: Peer, trained: Callable[[Peer], Trained]) -> None:
+@pytest.mark.parametrize(
+    "peer", [peer for peer in PEERS if peer.library == "implicit"], ids=str
+)
+def test_neighbours_with_the_bias_are_those_of_similar_items(
+    peer: Peer, trained: Callable[[Peer], Trained]
+) -> None:
     made = trained(peer)
     model = from_object(made.live, **made.options)
     rows = np.array([3, 40])
@@ -129,11 +168,17 @@ def test_neighbours_with_the_bias_are_those_of_similar_items(peer: Peer, trained
         assert peer.model == "AlternatingLeastSquares"
         return
     for row, found in zip(
-        rows, beside_bias(model.right_side, rows, TOP, both=model.left_bias is not None), strict=True
+        rows,
+        beside_bias(model.right_side, rows, TOP, both=model.left_bias is not None),
+        strict=True,
     ):
         ids, cosines = made.live.similar_items(int(row), N=TOP + 1)
-        assert [name for name, _ in found.after] == [str(made.options["item_ids"][i]) for i in ids[1:]]
-        np.testing.assert_allclose([cosine for _, cosine in found.after], cosines[1:], rtol=0, atol=1e-5)
+        assert [name for name, _ in found.after] == [
+            str(made.options["item_ids"][i]) for i in ids[1:]
+        ]
+        np.testing.assert_allclose(
+            [cosine for _, cosine in found.after], cosines[1:], rtol=0, atol=1e-5
+        )
         assert found.before != found.after
 
 
@@ -157,7 +202,9 @@ def nearest_of_faiss(vectors: Any) -> Any:
     """Let FAISS find the nearest by the cosine."""
     import faiss
 
-    units = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
+    units = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(
+        np.float32
+    )
     index = faiss.IndexFlatIP(units.shape[1])
     index.add(units)
     return others(index.search(units, TOP + 1)[1])
@@ -175,4 +222,6 @@ def nearest_of_hnswlib(vectors: Any) -> Any:
 
 def others(lists: Any) -> Any:
     """Drop each row from its own list."""
-    return np.stack([[j for j in found if j != i][:TOP] for i, found in enumerate(lists)])
+    return np.stack(
+        [[j for j in found if j != i][:TOP] for i, found in enumerate(lists)]
+    )

@@ -24,7 +24,10 @@ class Towers(torch.nn.Module):
     def __init__(self, score: Any = None, **layers: Any) -> None:
         super().__init__()
         torch.manual_seed(0)
-        self.user_embedding, self.item_embedding = torch.nn.Embedding(6, 3), torch.nn.Embedding(8, 3)
+        self.user_embedding, self.item_embedding = (
+            torch.nn.Embedding(6, 3),
+            torch.nn.Embedding(8, 3),
+        )
         self.score = score or (lambda _, left, right: (left * right).sum(-1))
         for name, layer in layers.items():
             setattr(self, name, layer)
@@ -37,7 +40,9 @@ class Batched(Towers):
     """The same, with a `forward` of batches."""
 
     def forward(self, batch: Any) -> Any:
-        users, items = (batch["user"], batch["item"]) if isinstance(batch, dict) else batch.T
+        users, items = (
+            (batch["user"], batch["item"]) if isinstance(batch, dict) else batch.T
+        )
         return super().forward(users, items)
 
 
@@ -55,20 +60,36 @@ OTHERS = {
 
 @pytest.mark.parametrize("name", OTHERS)
 def test_scores_that_are_no_products_are_seen_by_their_forward(name: str) -> None:
-    for network, inputs in ((Towers(OTHERS[name]), None), (Batched(OTHERS[name]), BATCH)):
+    for network, inputs in (
+        (Towers(OTHERS[name]), None),
+        (Batched(OTHERS[name]), BATCH),
+    ):
         with pytest.raises(InputError, match=r"scores read from .* must be its own"):
             from_object(network.eval(), inputs=inputs)
     links = {"normalised": "cosine", "sigmoid": "sigmoid"}
     if name in links:
-        for network, inputs in ((Towers(OTHERS[name]), None), (Batched(OTHERS[name]), BATCH)):
-            assert from_object(network.eval(), inputs=inputs, link=links[name]).link == links[name]
+        for network, inputs in (
+            (Towers(OTHERS[name]), None),
+            (Batched(OTHERS[name]), BATCH),
+        ):
+            assert (
+                from_object(network.eval(), inputs=inputs, link=links[name]).link
+                == links[name]
+            )
 
 
 def test_what_cannot_be_compared_is_read_with_a_link_alone() -> None:
     network = Batched().eval()
-    with pytest.raises(InputError, match=r'compared with its own; got forward\(batch\).* inputs=, or say link="ident'):
+    with pytest.raises(
+        InputError,
+        match=r'compared with its own; got forward\(batch\).* inputs=, or say link="ident',
+    ):
         from_object(network)
-    for options in ({"link": "identity"}, {"inputs": BATCH}, {"inputs": torch.tensor(BATCH)}):
+    for options in (
+        {"link": "identity"},
+        {"inputs": BATCH},
+        {"inputs": torch.tensor(BATCH)},
+    ):
         assert from_object(network, **options).n_left == 6
     assert from_object(network, kind="vectors").n_right == 8
     by_name = {"user": BATCH[:, 0], "item": BATCH[:, 1]}
@@ -77,26 +98,42 @@ def test_what_cannot_be_compared_is_read_with_a_link_alone() -> None:
         from_object(Batched(OTHERS["normalised"]).eval(), inputs=by_name)
     with pytest.raises(InputError, match="the inputs of a network must be numbers"):
         from_object(Batched().eval(), inputs={"user": ["a"], "item": None})
-    with pytest.raises(InputError, match="the inputs of Batched must be what its forward takes; got 'item'"):
+    with pytest.raises(
+        InputError,
+        match="the inputs of Batched must be what its forward takes; got 'item'",
+    ):
         from_object(Batched().eval(), inputs={"user": BATCH[:, 0]})
-    with pytest.raises(InputError, match="the inputs of Batched must be what its forward takes; got"):
+    with pytest.raises(
+        InputError, match="the inputs of Batched must be what its forward takes; got"
+    ):
         from_object(network, inputs=np.array([[0, 99]]))
 
 
 def test_layers_after_the_tables_ask_for_the_outputs_of_towers() -> None:
-    network = Towers(lambda net, left, right: (left * net.item_mlp(right)).sum(-1), item_mlp=torch.nn.Linear(3, 3))
+    network = Towers(
+        lambda net, left, right: (left * net.item_mlp(right)).sum(-1),
+        item_mlp=torch.nn.Linear(3, 3),
+    )
     for given in (network.eval(), network.state_dict()):
-        with pytest.raises(InputError, match=r"item_mlp.weight \(3, 3\), a layer beside the tables.*outputs of both"):
+        with pytest.raises(
+            InputError,
+            match=r"item_mlp.weight \(3, 3\), a layer beside the tables.*outputs of both",
+        ):
             from_object(given)
 
 
 def test_networks_that_train_and_networks_in_wrappers() -> None:
-    with pytest.raises(InputError, match=r"in evaluation mode; got one that trains; call its eval\(\) first"):
+    with pytest.raises(
+        InputError,
+        match=r"in evaluation mode; got one that trains; call its eval\(\) first",
+    ):
         from_object(Towers())
     network = Towers().eval()
     for given in (torch.compile(network), torch.nn.DataParallel(network)):
         for each in (given, given.state_dict()):
-            np.testing.assert_array_equal(from_object(each).right, network.item_embedding.weight.detach())
+            np.testing.assert_array_equal(
+                from_object(each).right, network.item_embedding.weight.detach()
+            )
 
 
 class Classifier(torch.nn.Module):
@@ -105,13 +142,19 @@ class Classifier(torch.nn.Module):
     def __init__(self, last: Any) -> None:
         super().__init__()
         torch.manual_seed(0)
-        self.body, self.classifier, self.last = torch.nn.Linear(5, 4), torch.nn.Linear(4, 3), last
+        self.body, self.classifier, self.last = (
+            torch.nn.Linear(5, 4),
+            torch.nn.Linear(4, 3),
+            last,
+        )
 
     def forward(self, x: Any) -> Any:
         return self.last(self.classifier(torch.relu(self.body(x))))
 
 
-@pytest.mark.parametrize("last", [torch.nn.Identity(), torch.nn.Softmax(-1), torch.nn.LogSoftmax(-1)])
+@pytest.mark.parametrize(
+    "last", [torch.nn.Identity(), torch.nn.Softmax(-1), torch.nn.LogSoftmax(-1)]
+)
 def test_a_head_is_compared_by_what_reaches_it(last: Any) -> None:
     network = Classifier(last).eval()
     head = from_object(network, inputs=X)
@@ -160,12 +203,19 @@ def test_what_is_called_as_a_head_and_is_none(network: Any) -> None:
 
 def test_layers_that_are_no_heads() -> None:
     assert from_object(torch.nn.EmbeddingBag(5, 3)).link == "identity"
-    with pytest.raises(InputError, match="a head with one softmax; got AdaptiveLogSoftmaxWithLoss"):
+    with pytest.raises(
+        InputError, match="a head with one softmax; got AdaptiveLogSoftmaxWithLoss"
+    ):
         from_object(torch.nn.AdaptiveLogSoftmaxWithLoss(8, 20, [5, 10]))
     with pytest.raises(InputError, match="in memory; got one on the meta device"):
         from_object(torch.nn.Linear(4, 3, device="meta"))
-    quantised = torch.ao.quantization.quantize_dynamic(Classifier(torch.nn.Identity()), dtype=torch.qint8)
-    with pytest.raises(InputError, match="weights of Linear must be floating-point numbers; got quantised ones"):
+    quantised = torch.ao.quantization.quantize_dynamic(
+        Classifier(torch.nn.Identity()), dtype=torch.qint8
+    )
+    with pytest.raises(
+        InputError,
+        match="weights of Linear must be floating-point numbers; got quantised ones",
+    ):
         from_object(quantised.classifier)
 
 
@@ -175,18 +225,34 @@ def test_what_training_loops_store_is_unwrapped_by_the_printed_conversion(
 ) -> None:
     network, path = Towers(), tmp_path / "last.pt"
     optimizer = torch.optim.Adam(network.parameters())
-    torch.save({"epoch": 3, key: network.state_dict(), "optimizer": optimizer.state_dict()}, path)
+    torch.save(
+        {"epoch": 3, key: network.state_dict(), "optimizer": optimizer.state_dict()},
+        path,
+    )
     with pytest.raises(InputError) as refused:
         load(path)
     monkeypatch.chdir(tmp_path)
-    exec(str(refused.value).partition("convert it in Python: ")[2].partition(", or embaudit")[0], {})
-    np.testing.assert_array_equal(load("model.safetensors").right, network.item_embedding.weight.detach())
+    exec(
+        str(refused.value)
+        .partition("convert it in Python: ")[2]
+        .partition(", or embaudit")[0],
+        {},
+    )
+    np.testing.assert_array_equal(
+        load("model.safetensors").right, network.item_embedding.weight.detach()
+    )
 
 
 TASKS = {
-    "SequenceClassification": {"problem_type": "multi_label_classification", "num_labels": 3},
+    "SequenceClassification": {
+        "problem_type": "multi_label_classification",
+        "num_labels": 3,
+    },
     "SequenceClassification of one": {"num_labels": 1},
-    "SequenceClassification of numbers": {"problem_type": "regression", "num_labels": 2},
+    "SequenceClassification of numbers": {
+        "problem_type": "regression",
+        "num_labels": 2,
+    },
     "MultipleChoice": {},
     "QuestionAnswering": {},
 }
@@ -194,7 +260,9 @@ TASKS = {
 
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("name", ["Bert", "DistilBert"])
-def test_networks_of_other_tasks_are_no_softmax_over_labels(name: str, task: str, tmp_path: Path) -> None:
+def test_networks_of_other_tasks_are_no_softmax_over_labels(
+    name: str, task: str, tmp_path: Path
+) -> None:
     import transformers
 
     small = {"vocab_size": 30, "hidden_size": 8, "dim": 8, "intermediate_size": 8, "hidden_dim": 8, "n_heads": 2,

@@ -25,7 +25,9 @@ def of_polars(folder: Path) -> list[Path]:
     lists = polars.DataFrame({"id": IDS, "vector": X.tolist()}).with_columns(
         polars.col("vector").cast(polars.List(polars.Float32))
     )
-    arrays = lists.with_columns(polars.col("vector").cast(polars.Array(polars.Float32, 5)))
+    arrays = lists.with_columns(
+        polars.col("vector").cast(polars.Array(polars.Float32, 5))
+    )
     lists.write_parquet(folder / "lists.parquet")
     arrays.write_parquet(folder / "arrays.parquet")
     lists.write_ipc(folder / "lists.arrow")
@@ -39,8 +41,12 @@ def of_duckdb(folder: Path) -> list[Path]:
     duckdb = pytest.importorskip("duckdb")
     frame = FRAME  # noqa: F841 - asked for by its name
     with duckdb.connect() as base:
-        base.execute("create table films as select id, vector::float[] as vector from frame")
-        base.execute("create table fixed as select id, vector::float[5] as vector from films")
+        base.execute(
+            "create table films as select id, vector::float[] as vector from frame"
+        )
+        base.execute(
+            "create table fixed as select id, vector::float[5] as vector from films"
+        )
         base.execute(f"copy films to '{folder / 'lists.parquet'}'")
         base.execute(f"copy fixed to '{folder / 'arrays.parquet'}'")
         base.execute(f"copy films to '{folder / 'lists.csv'}'")
@@ -53,7 +59,9 @@ def of_pyarrow(folder: Path) -> list[Path]:
     import pyarrow as pa
     from pyarrow import feather, parquet
 
-    table = pa.table({"id": IDS, "vector": pa.array(list(X), pa.list_(pa.float32(), 5))})
+    table = pa.table(
+        {"id": IDS, "vector": pa.array(list(X), pa.list_(pa.float32(), 5))}
+    )
     parquet.write_table(table, folder / "fixed.parquet")
     feather.write_feather(table, folder / "fixed.feather")
     views = table.set_column(0, "id", pa.array(IDS, pa.string_view()))
@@ -66,7 +74,9 @@ def of_pandas(folder: Path) -> list[Path]:
     FRAME.to_parquet(folder / "lists.parquet")
     FRAME.to_csv(folder / "lists.csv", index=False)
     FRAME.to_json(folder / "rows.json", orient="records")
-    wide = pd.DataFrame(X, index=pd.Index(IDS, name="film"), columns=[f"d{i}" for i in range(5)])
+    wide = pd.DataFrame(
+        X, index=pd.Index(IDS, name="film"), columns=[f"d{i}" for i in range(5)]
+    )
     wide.to_csv(folder / "wide.csv")
     wide.to_parquet(folder / "wide.parquet")
     return sorted(folder.iterdir())
@@ -78,7 +88,10 @@ WRITERS: dict[str, Callable[[Path], list[Path]]] = {
 
 
 def each(column: str) -> Any:
-    marked = [pytest.param(n, marks=pytest.mark.holds(column, library=n, model="tables")) for n in WRITERS]
+    marked = [
+        pytest.param(n, marks=pytest.mark.holds(column, library=n, model="tables"))
+        for n in WRITERS
+    ]
     return pytest.mark.parametrize("name", marked)
 
 

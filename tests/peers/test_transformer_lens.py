@@ -14,7 +14,9 @@ from embaudit.io import from_object, load, read_object
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytestmark = pytest.mark.skipif(installed("transformer-lens") is None, reason="not installed")
+pytestmark = pytest.mark.skipif(
+    installed("transformer-lens") is None, reason="not installed"
+)
 TOKENS, WIDTH = 53, 16
 
 
@@ -22,7 +24,14 @@ def native(folder: Path) -> Any:
     from transformer_lens import TransformerBridge
     from transformer_lens.config import TransformerBridgeConfig
 
-    sizes = {"d_model": WIDTH, "d_head": 4, "n_layers": 2, "n_heads": 4, "n_ctx": 12, "d_vocab": TOKENS}
+    sizes = {
+        "d_model": WIDTH,
+        "d_head": 4,
+        "n_layers": 2,
+        "n_heads": 4,
+        "n_ctx": 12,
+        "d_vocab": TOKENS,
+    }
     return TransformerBridge.boot_native(
         TransformerBridgeConfig(**sizes, act_fn="relu", normalization_type="LN", seed=0)
     )
@@ -38,11 +47,22 @@ def bridged(folder: Path, kind: str, **more: Any) -> Any:
     network = transformers.AutoModelForCausalLM.from_config(config).eval()
     config.architectures = [type(network).__name__]
     network.save_pretrained(folder)
-    words = Tokenizer(models.WordLevel({f"t{i}": i for i in range(TOKENS)}, unk_token="t0"))
-    special = {"unk_token": "t0", "bos_token": "t1", "eos_token": "t2", "pad_token": "t2"}
-    transformers.PreTrainedTokenizerFast(tokenizer_object=words, **special).save_pretrained(folder)
+    words = Tokenizer(
+        models.WordLevel({f"t{i}": i for i in range(TOKENS)}, unk_token="t0")
+    )
+    special = {
+        "unk_token": "t0",
+        "bos_token": "t1",
+        "eos_token": "t2",
+        "pad_token": "t2",
+    }
+    transformers.PreTrainedTokenizerFast(
+        tokenizer_object=words, **special
+    ).save_pretrained(folder)
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
-    return TransformerBridge.boot_transformers(str(folder), hf_model=network, tokenizer=tokenizer)
+    return TransformerBridge.boot_transformers(
+        str(folder), hf_model=network, tokenizer=tokenizer
+    )
 
 
 def gpt2(folder: Path) -> Any:
@@ -50,9 +70,20 @@ def gpt2(folder: Path) -> Any:
 
 
 def gemma2(folder: Path) -> Any:
-    sizes = {"hidden_size": WIDTH, "intermediate_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4}
+    sizes = {
+        "hidden_size": WIDTH,
+        "intermediate_size": 32,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 4,
+    }
     return bridged(
-        folder, "gemma2", **sizes, num_key_value_heads=2, head_dim=4, pad_token_id=0, final_logit_softcapping=0.5
+        folder,
+        "gemma2",
+        **sizes,
+        num_key_value_heads=2,
+        head_dim=4,
+        pad_token_id=0,
+        final_logit_softcapping=0.5,
     )
 
 
@@ -62,7 +93,12 @@ def compatible(folder: Path) -> Any:
     return made
 
 
-NETWORKS = {"native": native, "GPT-2": gpt2, "Gemma-2": gemma2, "GPT-2 as HookedTransformer": compatible}
+NETWORKS = {
+    "native": native,
+    "GPT-2": gpt2,
+    "Gemma-2": gemma2,
+    "GPT-2 as HookedTransformer": compatible,
+}
 
 
 def logits_and_states(network: Any) -> tuple[Any, Any]:
@@ -70,9 +106,14 @@ def logits_and_states(network: Any) -> tuple[Any, Any]:
 
     torch.manual_seed(0)
     with torch.no_grad():
-        network.unembed.b_U.copy_(torch.randn(TOKENS)) if network.unembed.b_U.requires_grad else None
+        network.unembed.b_U.copy_(
+            torch.randn(TOKENS)
+        ) if network.unembed.b_U.requires_grad else None
         logits, cache = network.run_with_cache(torch.randint(3, TOKENS, (2, 6)))
-    return (x.detach().double().reshape(-1, x.shape[-1]).numpy() for x in (logits, cache["unembed.hook_in"]))
+    return (
+        x.detach().double().reshape(-1, x.shape[-1]).numpy()
+        for x in (logits, cache["unembed.hook_in"])
+    )
 
 
 def require_logits(model: FactorModel, logits: Any) -> None:
@@ -84,7 +125,10 @@ def require_logits(model: FactorModel, logits: Any) -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param(name, marks=pytest.mark.holds("scores", library="transformer-lens", model=name))
+        pytest.param(
+            name,
+            marks=pytest.mark.holds("scores", library="transformer-lens", model=name),
+        )
         for name in NETWORKS
     ],
 )
@@ -104,7 +148,13 @@ def test_its_state_is_the_same_head(tmp_path: Path) -> None:
 
     network = native(tmp_path)
     logits, states = logits_and_states(network)
-    state = {name: tensor.contiguous().clone() for name, tensor in network.state_dict().items()}
+    state = {
+        name: tensor.contiguous().clone()
+        for name, tensor in network.state_dict().items()
+    }
     save_file(state, tmp_path / "state.safetensors")
-    for model in (from_object(state, inputs=states), load(tmp_path / "state.safetensors", inputs=states)):
+    for model in (
+        from_object(state, inputs=states),
+        load(tmp_path / "state.safetensors", inputs=states),
+    ):
         require_logits(model, logits)

@@ -19,7 +19,9 @@ from embaudit.io import from_object, load, read
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytestmark = pytest.mark.skipif(installed("transformers") is None, reason="not installed")
+pytestmark = pytest.mark.skipif(
+    installed("transformers") is None, reason="not installed"
+)
 TOKENS = 53
 SMALL = {
     **dict.fromkeys(("vocab_size",), TOKENS),
@@ -53,7 +55,11 @@ TRANSLATING = [
 def each(column: str) -> Any:
     kinds = {"CausalLM": CAUSAL, "MaskedLM": MASKED, "Seq2SeqLM": TRANSLATING}
     marked = [
-        pytest.param((name, kind), id=name, marks=pytest.mark.holds(column, library="transformers", model=name))
+        pytest.param(
+            (name, kind),
+            id=name,
+            marks=pytest.mark.holds(column, library="transformers", model=name),
+        )
         for kind, names in kinds.items()
         for name in names
     ]
@@ -64,7 +70,9 @@ def small(transformers: Any, name: str, **more: Any) -> Any:
     """Return the configuration of a small network."""
     known = transformers.AutoConfig.for_model(name)
     keys = {*known.to_dict(), *getattr(known, "attribute_map", {})}
-    return transformers.AutoConfig.for_model(name, **{key: x for key, x in SMALL.items() if key in keys}, **more)
+    return transformers.AutoConfig.for_model(
+        name, **{key: x for key, x in SMALL.items() if key in keys}, **more
+    )
 
 
 class Network:
@@ -76,11 +84,16 @@ class Network:
 
         config = small(transformers, name)
         torch.manual_seed(0)
-        self.name, self.live = name, getattr(transformers, f"AutoModelFor{kind}").from_config(config).eval()
+        self.name, self.live = (
+            name,
+            getattr(transformers, f"AutoModelFor{kind}").from_config(config).eval(),
+        )
         self.states: dict[str, Any] = {}
         with torch.no_grad():
             for parameter in self.live.parameters():
-                parameter.copy_(0.4 * torch.randn_like(parameter) + 0.6 * (parameter.ndim == 1))
+                parameter.copy_(
+                    0.4 * torch.randn_like(parameter) + 0.6 * (parameter.ndim == 1)
+                )
             for label, buffer in self.live.named_buffers():
                 if label == "final_logits_bias":
                     buffer.copy_(torch.randn_like(buffer))
@@ -133,7 +146,9 @@ def folder(network: Network, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def require_logits(model: FactorModel, logits: Any, atol: float) -> None:
     """Probabilities tell logits up to a constant a row."""
     ours = np.log(model.predictions())
-    theirs = logits.astype(float) - np.logaddexp.reduce(logits.astype(float), axis=1, keepdims=True)
+    theirs = logits.astype(float) - np.logaddexp.reduce(
+        logits.astype(float), axis=1, keepdims=True
+    )
     assert np.ptp(theirs) > 0.1
     np.testing.assert_allclose(ours, theirs, rtol=0, atol=atol)
 
@@ -147,7 +162,9 @@ def test_states_give_the_logits_of_the_live_network(network: Network) -> None:
 
 
 @each("file")
-def test_the_folder_holds_the_same_head_and_the_norm_before_it(network: Network, folder: Path) -> None:
+def test_the_folder_holds_the_same_head_and_the_norm_before_it(
+    network: Network, folder: Path
+) -> None:
     live, stored = from_object(network.live), load(folder)
     np.testing.assert_array_equal(stored.right, live.right)
     assert stored.link == live.link
@@ -165,11 +182,17 @@ def test_the_folder_holds_the_same_head_and_the_norm_before_it(network: Network,
 
 
 @each("titles")
-def test_rows_are_called_by_their_tokens_and_the_rest_is_padding(network: Network, folder: Path) -> None:
+def test_rows_are_called_by_their_tokens_and_the_rest_is_padding(
+    network: Network, folder: Path
+) -> None:
     vocabulary = {f"t{row}": row for row in range(TOKENS - 3)}
     (folder / "tokenizer.json").write_text(json.dumps({"model": {"vocab": vocabulary}}))
     names = load(folder).names("right")
-    assert (names[7], names[TOKENS - 4], names[TOKENS - 3]) == ("t7", f"t{TOKENS - 4}", f"<padding {TOKENS - 3}>")
+    assert (names[7], names[TOKENS - 4], names[TOKENS - 3]) == (
+        "t7",
+        f"t{TOKENS - 4}",
+        f"<padding {TOKENS - 3}>",
+    )
 
 
 @pytest.mark.holds("scores", library="transformers", model="classifiers")
@@ -180,11 +203,19 @@ def test_classes_of_a_classifier_live_and_in_a_folder(tmp_path: Path) -> None:
     names = {0: "bad", 1: "good", 2: "ugly"}
     for name in ("bart", "bert", "distilbert", "gpt2", "roberta", "t5", "xlnet"):
         config = small(transformers, name, id2label=names)
-        live = transformers.AutoModelForSequenceClassification.from_config(config).eval()
+        live = transformers.AutoModelForSequenceClassification.from_config(
+            config
+        ).eval()
         states: list[Any] = []
-        last = [layer for layer in live.modules() if getattr(layer, "out_features", None) == 3]
+        last = [
+            layer
+            for layer in live.modules()
+            if getattr(layer, "out_features", None) == 3
+        ]
         assert len(last) == 1
-        last[0].register_forward_pre_hook(lambda _, inputs, to=states: to.append(inputs[0]))
+        last[0].register_forward_pre_hook(
+            lambda _, inputs, to=states: to.append(inputs[0])
+        )
         with torch.no_grad():
             logits = rows(last[0](torch.randn(9, last[0].in_features)))
         model = from_object(live, inputs=rows(states[0]))
@@ -192,7 +223,11 @@ def test_classes_of_a_classifier_live_and_in_a_folder(tmp_path: Path) -> None:
         live.save_pretrained(tmp_path / name)
         stored = load(tmp_path / name)
         np.testing.assert_array_equal(stored.right, model.right)
-        assert model.names("right").tolist() == stored.names("right").tolist() == list(names.values())
+        assert (
+            model.names("right").tolist()
+            == stored.names("right").tolist()
+            == list(names.values())
+        )
 
 
 @pytest.mark.holds("scores", library="transformers", model="networks without a head")
@@ -200,12 +235,19 @@ def test_input_embeddings_are_no_head(record_property: Any, tmp_path: Path) -> N
     import transformers
 
     bare = transformers.AutoModel.from_config(small(transformers, "bert"))
-    with pytest.raises(InputError, match='load it with its head, or pass kind="vectors"'):
+    with pytest.raises(
+        InputError, match='load it with its head, or pass kind="vectors"'
+    ):
         from_object(bare)
     assert from_object(bare, kind="vectors").n_right == TOKENS
-    made = {"llama": "must be one recognised table, pair or head", "t5": "there, for it is a T5Model; got only shared"}
+    made = {
+        "llama": "must be one recognised table, pair or head",
+        "t5": "there, for it is a T5Model; got only shared",
+    }
     for name, why in made.items():
-        transformers.AutoModel.from_config(small(transformers, name)).save_pretrained(tmp_path / name)
+        transformers.AutoModel.from_config(small(transformers, name)).save_pretrained(
+            tmp_path / name
+        )
         with pytest.raises(InputError, match=why):
             load(tmp_path / name)
     record_property("held", "refused")
@@ -216,11 +258,21 @@ def test_a_classifier_of_images_whose_only_matrix_is_its_head(tmp_path: Path) ->
     import torch
     import transformers
 
-    sizes = {"embedding_size": 8, "hidden_sizes": [8, 16], "depths": [1, 1], "layer_type": "basic", "num_labels": 5}
-    live = transformers.ResNetForImageClassification(transformers.ResNetConfig(**sizes)).eval()
+    sizes = {
+        "embedding_size": 8,
+        "hidden_sizes": [8, 16],
+        "depths": [1, 1],
+        "layer_type": "basic",
+        "num_labels": 5,
+    }
+    live = transformers.ResNetForImageClassification(
+        transformers.ResNetConfig(**sizes)
+    ).eval()
     live.save_pretrained(tmp_path)
     states: list[Any] = []
-    live.classifier[1].register_forward_pre_hook(lambda _, inputs: states.append(inputs[0]))
+    live.classifier[1].register_forward_pre_hook(
+        lambda _, inputs: states.append(inputs[0])
+    )
     with torch.no_grad():
         logits = rows(live(pixel_values=torch.randn(4, 3, 32, 32)).logits)
     require_logits(from_object(live, inputs=rows(states[0])), logits, 1e-5)
@@ -235,13 +287,17 @@ def test_the_advice_for_a_pickled_checkpoint_works(tmp_path: Path, shards: str) 
     import torch
     import transformers
 
-    live = transformers.AutoModelForCausalLM.from_config(small(transformers, "llama", tie_word_embeddings=True))
+    live = transformers.AutoModelForCausalLM.from_config(
+        small(transformers, "llama", tie_word_embeddings=True)
+    )
     live.config.save_pretrained(tmp_path)
     state, names = live.state_dict(), list(live.state_dict())
     halves = [names] if shards == "1GB" else [names[::2], names[1::2]]
     for number, half in enumerate(halves, 1):
         part = f"-{number:05}-of-{len(halves):05}" if len(halves) > 1 else ""
-        torch.save({name: state[name] for name in half}, tmp_path / f"pytorch_model{part}.bin")
+        torch.save(
+            {name: state[name] for name in half}, tmp_path / f"pytorch_model{part}.bin"
+        )
     with pytest.raises(InputError) as refused:
         load(tmp_path)
     advice = str(refused.value).partition("convert it in Python: ")[2]

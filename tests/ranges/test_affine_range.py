@@ -19,27 +19,44 @@ from embaudit.ranges.half_angle import cosine_of
 
 mpf = mpmath.mpf
 SETTINGS = [
-    (k, kappa, tau) for k in (2, 3, 4, 8) for kappa in (1.0, 1.3, 4.0, 100.0) for tau in (0.0, 0.1, 0.7, 2.0, 10)
+    (k, kappa, tau)
+    for k in (2, 3, 4, 8)
+    for kappa in (1.0, 1.3, 4.0, 100.0)
+    for tau in (0.0, 0.1, 0.7, 2.0, 10)
 ]
 
 
 def cosines(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    return np.einsum("ij,ij->i", x, y) / np.linalg.norm(x, axis=1) / np.linalg.norm(y, axis=1)
+    return (
+        np.einsum("ij,ij->i", x, y)
+        / np.linalg.norm(x, axis=1)
+        / np.linalg.norm(y, axis=1)
+    )
 
 
 def model_of(rows: np.ndarray, others: np.ndarray | None = None) -> FactorModel:
     """A model whose free biases absorb every shift."""
     others = rows if others is None else others
     return FactorModel(
-        left=others, right=rows, left_bias=np.zeros(len(others)), right_bias=np.zeros(len(rows)), link="softmax"
+        left=others,
+        right=rows,
+        left_bias=np.zeros(len(others)),
+        right_bias=np.zeros(len(rows)),
+        link="softmax",
     )
 
 
-def random_gauges(n: int, k: int, kappa: float, tau: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def random_gauges(
+    n: int, k: int, kappa: float, tau: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """A shift in the ball, axes and scales for each of n pairs; half of the scales use the two ends only."""
     draw = np.random.default_rng([n, k])
     shifts = draw.normal(size=(n, k))
-    shifts *= tau * np.round(draw.random((n, 1)), 1) ** (1 / k) / np.linalg.norm(shifts, axis=1, keepdims=True)
+    shifts *= (
+        tau
+        * np.round(draw.random((n, 1)), 1) ** (1 / k)
+        / np.linalg.norm(shifts, axis=1, keepdims=True)
+    )
     logs = draw.random((n, k))
     logs[::2] = np.round(logs[::2])
     return shifts, np.linalg.qr(draw.normal(size=(n, k, k))).Q, kappa**logs
@@ -54,21 +71,46 @@ def test_no_random_affine_gauge_leaves_its_range() -> None:
         shifts, axes, scales = random_gauges(n, k, kappa, tau)
         turned = [np.einsum("ij,ijk->ik", z, axes) for z in (x, y, shifts)]
         moved = (turned[0] + turned[2]) * scales, (turned[1] + turned[2]) * scales
-        for role, one, other in (("right", *moved), ("cross", turned[0] / scales, moved[1])):
-            ends = range_solver_for(Affine(k, max_condition=kappa, max_shift=tau), role, 2).ends(x, y)
-            after, lower, upper = cosines(one, other), cosine_of(ends.lower), cosine_of(ends.upper)
+        for role, one, other in (
+            ("right", *moved),
+            ("cross", turned[0] / scales, moved[1]),
+        ):
+            ends = range_solver_for(
+                Affine(k, max_condition=kappa, max_shift=tau), role, 2
+            ).ends(x, y)
+            after, lower, upper = (
+                cosines(one, other),
+                cosine_of(ends.lower),
+                cosine_of(ends.upper),
+            )
             outside += int(((after > upper + 1e-9) | (after < lower - 1e-9)).sum())
-            widest.append(float((np.abs(after - cosines(x, y)) / np.maximum(upper - lower, 1e-12)).max()))
+            widest.append(
+                float(
+                    (
+                        np.abs(after - cosines(x, y)) / np.maximum(upper - lower, 1e-12)
+                    ).max()
+                )
+            )
     assert outside == 0
-    assert max(widest) > 0.9, "the gauges tried are violent enough to see a range that is too narrow"
+    assert max(widest) > 0.9, (
+        "the gauges tried are violent enough to see a range that is too narrow"
+    )
 
 
-@pytest.mark.parametrize("narrow", [{"max_condition": 3.0, "max_shift": 0.5}, {"max_condition": 2.0, "max_shift": 0.3}])
+@pytest.mark.parametrize(
+    "narrow",
+    [
+        {"max_condition": 3.0, "max_shift": 0.5},
+        {"max_condition": 2.0, "max_shift": 0.3},
+    ],
+)
 def test_a_budget_too_small_is_left(narrow: dict[str, float]) -> None:
     """What the test above is able to see: ends are reached by larger budgets only."""
     rows = np.random.default_rng(0).normal(size=(20, 3))
     model, pairs = model_of(rows), np.array([[i, i + 1] for i in range(19)])
-    found = cosine_range(model, Affine(3, max_condition=3.0, max_shift=0.7), pairs=pairs)
+    found = cosine_range(
+        model, Affine(3, max_condition=3.0, max_shift=0.7), pairs=pairs
+    )
     inner = cosine_range(model, Affine(3, **narrow), pairs=pairs)
     assert not inner.contains(found.lower)[found.lower > -1].any()
     assert not inner.contains(found.upper)[found.upper < 1].any()
@@ -87,7 +129,9 @@ HARD = [[0, 1], [2, 3], [4, 5], [6, 7], [0, 2], [2, 5]]
 
 @pytest.mark.parametrize("k", [2, pytest.param(8, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("kappa", [None, 1.0, 1.5, 1e3, 1e8])
-def test_witnesses_reach_both_ends_within_their_budgets(k: int, kappa: float | None) -> None:
+def test_witnesses_reach_both_ends_within_their_budgets(
+    k: int, kappa: float | None
+) -> None:
     rows = hard_rows(k, k)
     model, reached = model_of(rows, rows[::-1].copy()), 0
     for tau in (None, 0.0, 1e-9, 0.3, 2.0):
@@ -109,25 +153,47 @@ def test_witnesses_reach_both_ends_within_their_budgets(k: int, kappa: float | N
 
 @settings(max_examples=15)
 @given(st.integers(2, 6), st.floats(1, 50), st.floats(0, 3), st.integers(0, 2**32 - 1))
-def test_without_one_part_it_is_the_range_of_the_other(k: int, kappa: float, tau: float, seed: int) -> None:
+def test_without_one_part_it_is_the_range_of_the_other(
+    k: int, kappa: float, tau: float, seed: int
+) -> None:
     draw = np.random.default_rng(seed)
-    model, pairs = model_of(*draw.normal(size=(2, 8, k))), draw.integers(8, size=(10, 2))
+    model, pairs = (
+        model_of(*draw.normal(size=(2, 8, k))),
+        draw.integers(8, size=(10, 2)),
+    )
     for role in ("left", "right", "cross"):
         for whole, part in (
-            (Affine(k, max_condition=kappa, max_shift=0.0), GeneralLinear(k, max_condition=kappa)),
-            (Affine(k, max_condition=1.0, max_shift=tau), Translation(k, max_shift=tau)),
+            (
+                Affine(k, max_condition=kappa, max_shift=0.0),
+                GeneralLinear(k, max_condition=kappa),
+            ),
+            (
+                Affine(k, max_condition=1.0, max_shift=tau),
+                Translation(k, max_shift=tau),
+            ),
             (Affine(k, max_shift=0.0), GeneralLinear(k)),
             (Affine(k, max_condition=1.0), Translation(k)),
         ):
-            found, same = (cosine_range(model, group, role=role, pairs=pairs) for group in (whole, part))
+            found, same = (
+                cosine_range(model, group, role=role, pairs=pairs)
+                for group in (whole, part)
+            )
             for name in ("lower", "upper", "lower_attained", "upper_attained"):
                 np.testing.assert_array_equal(getattr(found, name), getattr(same, name))
 
 
 @settings(max_examples=20)
 @example(2, 2.0, 1.0, 2.2e-313, 0)
-@given(st.integers(1, 5), st.floats(1, 20), st.floats(0, 3), st.floats(0, 1), st.integers(0, 2**32 - 1))
-def test_larger_budgets_contain_smaller_ones(k: int, kappa: float, tau: float, share: float, seed: int) -> None:
+@given(
+    st.integers(1, 5),
+    st.floats(1, 20),
+    st.floats(0, 3),
+    st.floats(0, 1),
+    st.integers(0, 2**32 - 1),
+)
+def test_larger_budgets_contain_smaller_ones(
+    k: int, kappa: float, tau: float, share: float, seed: int
+) -> None:
     model = model_of(hard_rows(k, seed), hard_rows(k, seed + 1))
     inner = Affine(k, max_condition=1 + share * (kappa - 1), max_shift=share * tau)
     for outer in (
@@ -138,7 +204,10 @@ def test_larger_budgets_contain_smaller_ones(k: int, kappa: float, tau: float, s
     ):
         assert inner <= outer
         for role in ("right", "left", "cross"):
-            small, large = (cosine_range(model, group, role=role, pairs=HARD) for group in (inner, outer))
+            small, large = (
+                cosine_range(model, group, role=role, pairs=HARD)
+                for group in (inner, outer)
+            )
             assert large.contains(small.lower).all()
             assert large.contains(small.upper).all()
             assert small.contains(small.before).all()
@@ -192,7 +261,9 @@ def test_ends_in_extended_precision(angle: float, tau: float, kappa: float) -> N
         a /= np.linalg.norm(a)
         across -= (across @ a) * a
         b = 1.5 * a + 1.5 * np.tan(angle) * across / np.linalg.norm(across)
-        ends = range_solver_for(Affine(3, max_condition=kappa, max_shift=tau), "right", 2).ends(a[None], b[None])
+        ends = range_solver_for(
+            Affine(3, max_condition=kappa, max_shift=tau), "right", 2
+        ).ends(a[None], b[None])
         lower, upper = mp_ends(a, b, tau, kappa)
         assert abs(mpf(float(ends.lower[0])) / lower - 1) < 1e-9
         # Where the disc meets the line through the rows they become parallel.
@@ -206,11 +277,16 @@ def test_ends_in_extended_precision(angle: float, tau: float, kappa: float) -> N
 def test_rows_through_the_origin_part_at_the_rate_of_the_shift() -> None:
     """Parallel rows a and 2a: a shift across them of length τ opens the angle whose tangent is known in closed form."""
     a, tau, kappa = np.array([[1.0, 0.0, 0.0]]), 1e-7, 1e3
-    ends = range_solver_for(Affine(3, max_condition=kappa, max_shift=tau), "right", 2).ends(a, 2 * a)
+    ends = range_solver_for(
+        Affine(3, max_condition=kappa, max_shift=tau), "right", 2
+    ).ends(a, 2 * a)
     with mpmath.workdps(60):
         r = mpf(tau)
         inner, tangents = 2 - r * r, mpmath.sqrt((1 - r * r) * (4 - r * r))
-        assert abs(mpf(float(ends.lower[0])) / (r * mpf(kappa) / (inner + tangents)) - 1) < 1e-12
+        assert (
+            abs(mpf(float(ends.lower[0])) / (r * mpf(kappa) / (inner + tangents)) - 1)
+            < 1e-12
+        )
     assert ends.upper[0] == 0
     assert ends.upper_attained[0]
 
@@ -219,7 +295,10 @@ def test_no_attained_end_is_refused_however_large_the_condition() -> None:
     """Where float64 cannot show an end, it says so: orthogonal up to rounding, nearly parallel, κ up to 1e12."""
     unshown = 0
     for k, size, seed in [
-        (k, size, seed) for k in (2, 3, 8) for size in (0, 1e-17, 3e-16, 1e-12, 1e-6) for seed in (0, 1)
+        (k, size, seed)
+        for k in (2, 3, 8)
+        for size in (0, 1e-17, 3e-16, 1e-12, 1e-6)
+        for seed in (0, 1)
     ]:
         x, y = np.random.default_rng(seed).normal(size=(2, k))
         for _ in range(2):
@@ -227,12 +306,20 @@ def test_no_attained_end_is_refused_however_large_the_condition() -> None:
         crossed = model_of(np.array([y + size * x, x]), np.array([x, y]))
         near = model_of(np.array([x, x + size * y]), np.array([x, y]))
         for kappa in (None, 2.0, 1e8, 1e9, 1e12):
-            for model, role, pairs in ((crossed, "cross", [[0, 0]]), (near, "right", [[0, 1]])):
-                found = cosine_range(model, GeneralLinear(k, max_condition=kappa), role=role, pairs=pairs)
+            for model, role, pairs in (
+                (crossed, "cross", [[0, 0]]),
+                (near, "right", [[0, 1]]),
+            ):
+                found = cosine_range(
+                    model, GeneralLinear(k, max_condition=kappa), role=role, pairs=pairs
+                )
                 assert not np.isnan([found.lower[0], found.upper[0]]).any()
                 for end in ("lower", "upper"):
                     if getattr(found, f"{end}_attained")[0]:
-                        missed = found._under(found.witness(0, end), 0) - getattr(found, end)[0]
+                        missed = (
+                            found._under(found.witness(0, end), 0)
+                            - getattr(found, end)[0]
+                        )
                         assert abs(missed) <= 1e-7
                     else:
                         unshown += 1

@@ -14,7 +14,11 @@ from embaudit.errors import InputError
 from embaudit.gauges import Affine, Diagonal, Gauge, GeneralLinear, Translation
 from embaudit.linalg.nearest import neighbours
 from embaudit.model import FactorModel
-from embaudit.ranges import CertifiedNeighbours, certified_neighbours, condition_to_reach
+from embaudit.ranges import (
+    CertifiedNeighbours,
+    certified_neighbours,
+    condition_to_reach,
+)
 from embaudit.ranges.cosine_range import range_solver_for
 
 
@@ -31,13 +35,21 @@ def test_radii_are_half_the_gap_in_artanh() -> None:
     order = np.argsort(-cosines, axis=1)
     np.testing.assert_array_equal(found.indices, order[:, :5])
     z = np.arctanh(np.take_along_axis(cosines, order[:, :6], axis=1))
-    np.testing.assert_allclose(found.radii, np.exp((z[:, :5] - z[:, 5:]) / 2), rtol=1e-9)
-    np.testing.assert_allclose(found.radii**2, condition_to_reach(found.cosines, found.runner_up[:, None]), rtol=1e-9)
+    np.testing.assert_allclose(
+        found.radii, np.exp((z[:, :5] - z[:, 5:]) / 2), rtol=1e-9
+    )
+    np.testing.assert_allclose(
+        found.radii**2,
+        condition_to_reach(found.cosines, found.runner_up[:, None]),
+        rtol=1e-9,
+    )
 
 
 @settings(max_examples=25)
 @given(st.integers(2, 5), st.floats(1.05, 4), st.integers(0, 2**32 - 1))
-def test_no_sampled_gauge_displaces_a_certified_entry(k: int, kappa: float, seed: int) -> None:
+def test_no_sampled_gauge_displaces_a_certified_entry(
+    k: int, kappa: float, seed: int
+) -> None:
     model = vectors(25, k, seed)
     found = certified_neighbours(model, n=4)
     safe = found.certified(kappa)
@@ -53,26 +65,37 @@ def test_some_gauge_beyond_the_radius_displaces_entries() -> None:
     model = vectors(40, 2)
     found = certified_neighbours(model, n=3)
     moved = GeneralLinear(2, max_condition=6.0).sample(rng=0).act(model)
-    kept = (found.indices[:, :, None] == neighbours(moved.right, 3).indices[:, None, :]).any(axis=2)
+    kept = (
+        found.indices[:, :, None] == neighbours(moved.right, 3).indices[:, None, :]
+    ).any(axis=2)
     assert not kept.all()
     assert found.radii[~kept].max() <= 6.0
 
 
 def head(n: int, k: int, seed: int, far: float = 0.0) -> FactorModel:
     draw = np.random.default_rng(seed)
-    return FactorModel.from_softmax(draw.normal(size=(n, k)) + far * draw.normal(size=k))
+    return FactorModel.from_softmax(
+        draw.normal(size=(n, k)) + far * draw.normal(size=k)
+    )
 
 
-def brute_radii(rows: np.ndarray, indices: np.ndarray, cosines: np.ndarray, shift: float) -> np.ndarray:
+def brute_radii(
+    rows: np.ndarray, indices: np.ndarray, cosines: np.ndarray, shift: float
+) -> np.ndarray:
     """By the ends of all pairs: what z_ij can fall to against what the z of any excluded row can rise to."""
     n, k = rows.shape
     i, j = np.divmod(np.arange(n * n), n)
-    ends = range_solver_for(Translation(k, max_shift=shift), "right", 2).ends(rows[i], rows[j])
+    ends = range_solver_for(Translation(k, max_shift=shift), "right", 2).ends(
+        rows[i], rows[j]
+    )
     nearest = ends.upper.reshape(n, n).copy()
     np.fill_diagonal(nearest, np.inf)
     np.put_along_axis(nearest, indices, np.inf, axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        radii = np.sqrt(nearest.min(axis=1)[:, None] / np.take_along_axis(ends.lower.reshape(n, n), indices, axis=1))
+        radii = np.sqrt(
+            nearest.min(axis=1)[:, None]
+            / np.take_along_axis(ends.lower.reshape(n, n), indices, axis=1)
+        )
     every = np.sort(np.where(np.eye(n), -2, cosines), axis=1)[:, ::-1]
     tied = every[:, : indices.shape[1]] <= every[:, [indices.shape[1]]] + 1e-9
     return np.where(tied, 1, np.fmax(radii, 1))
@@ -85,11 +108,18 @@ def test_radii_with_shifts_look_at_every_rival(seed: int, share: float) -> None:
     model = head(40, k, seed, far=3.0)
     rows = model.right.copy()
     if seed % 2:
-        rows[1], rows[2], rows[3], rows[5] = rows[0], 2 * rows[0], rows[0] * (1 + 1e-6), -rows[4]
+        rows[1], rows[2], rows[3], rows[5] = (
+            rows[0],
+            2 * rows[0],
+            rows[0] * (1 + 1e-6),
+            -rows[4],
+        )
         model = FactorModel.from_softmax(rows)
     shift = share * float(np.median(np.linalg.norm(rows, axis=1)))
     found = certified_neighbours(model, n=4, group=Affine(k, max_shift=shift))
-    cosines = model.cosines("right", [[i, j] for i in range(40) for j in range(40)]).reshape(40, 40)
+    cosines = model.cosines(
+        "right", [[i, j] for i in range(40) for j in range(40)]
+    ).reshape(40, 40)
     truth = brute_radii(rows, found.indices, cosines, shift)
     np.testing.assert_allclose(found.radii, truth, rtol=1e-11)
     assert (found.radii <= truth).all()
@@ -97,26 +127,54 @@ def test_radii_with_shifts_look_at_every_rival(seed: int, share: float) -> None:
 
 
 @settings(max_examples=25)
-@given(st.integers(2, 5), st.floats(1.001, 1.5), st.floats(1e-4, 0.05), st.integers(0, 2**32 - 1))
-def test_no_affine_gauge_displaces_a_certified_entry(k: int, kappa: float, shift: float, seed: int) -> None:
-    model, group = head(25, k, seed, far=2.0), Affine(k, max_condition=kappa, max_shift=shift)
+@given(
+    st.integers(2, 5),
+    st.floats(1.001, 1.5),
+    st.floats(1e-4, 0.05),
+    st.integers(0, 2**32 - 1),
+)
+def test_no_affine_gauge_displaces_a_certified_entry(
+    k: int, kappa: float, shift: float, seed: int
+) -> None:
+    model, group = (
+        head(25, k, seed, far=2.0),
+        Affine(k, max_condition=kappa, max_shift=shift),
+    )
     found = certified_neighbours(model, n=4, group=group)
     for draw in range(8):
         assert_kept(model, found, group.sample(rng=draw), kappa)
 
 
-def assert_kept(model: FactorModel, found: CertifiedNeighbours, gauge: Gauge, kappa: float) -> None:
+def assert_kept(
+    model: FactorModel, found: CertifiedNeighbours, gauge: Gauge, kappa: float
+) -> None:
     after = neighbours(gauge.act(model).right, found.n).indices
-    assert (found.indices[:, :, None] == after[:, None, :]).any(axis=2)[found.certified(kappa)].all()
+    assert (
+        (found.indices[:, :, None] == after[:, None, :])
+        .any(axis=2)[found.certified(kappa)]
+        .all()
+    )
 
 
 @pytest.mark.parametrize("seed", range(2))
 def test_no_affine_attack_displaces_a_certified_entry(seed: int) -> None:
     k, kappa = 2 + seed, 1.05
-    model, group = head(25, k, seed, far=2.0), Affine(k, max_condition=kappa, max_shift=0.02)
+    model, group = (
+        head(25, k, seed, far=2.0),
+        Affine(k, max_condition=kappa, max_shift=0.02),
+    )
     found = certified_neighbours(model, n=4, group=group)
     assert found.certified(kappa).mean() > 0.1
-    attack = worst_gauge(model, group, objective="neighbours", n=4, n_rows=25, n_starts=1, n_steps=3, rng=0)
+    attack = worst_gauge(
+        model,
+        group,
+        objective="neighbours",
+        n=4,
+        n_rows=25,
+        n_starts=1,
+        n_steps=3,
+        rng=0,
+    )
     assert_kept(model, found, attack.gauge, kappa)
 
 
@@ -135,14 +193,24 @@ def test_certificates_shrink_with_the_shift_and_have_something_to_lose() -> None
     # Nothing is certain once a row may be shifted past the origin.
     assert (certified_neighbours(model, n=5, group=Affine(4)).radii == 1).all()
     unshifted = Affine(4, max_condition=2.0, max_shift=0.0)
-    assert (certified_neighbours(model, n=5, group=unshifted).radii == still.radii).all()
+    assert (
+        certified_neighbours(model, n=5, group=unshifted).radii == still.radii
+    ).all()
 
 
 def test_a_row_without_direction_gets_one_from_any_shift() -> None:
     rows = np.array([[1.0, 0.0], [1.0, 0.01], [0.0, 1.0], [0.0, 0.0]])
     group = Translation(2, max_shift=1e-3)
-    assert (certified_neighbours(FactorModel.from_softmax(rows), n=1, group=group).radii[:3] == 1).all()
-    assert (certified_neighbours(FactorModel.from_softmax(rows[:3]), n=1, group=group).radii[:2] > 1).all()
+    assert (
+        certified_neighbours(FactorModel.from_softmax(rows), n=1, group=group).radii[:3]
+        == 1
+    ).all()
+    assert (
+        certified_neighbours(
+            FactorModel.from_softmax(rows[:3]), n=1, group=group
+        ).radii[:2]
+        > 1
+    ).all()
     whole = certified_neighbours(FactorModel.from_softmax(rows[:3]), n=2, group=group)
     assert np.isinf(whole.radii).all()
 
@@ -197,4 +265,6 @@ def test_no_radius_is_larger_than_the_exact_one(seed):
             out = max(depth(i, j) for j in set(range(12)) - {i, *listed.tolist()})
             for j, radius in zip(listed, found.radii[i], strict=True):
                 truth = mp.exp((depth(i, j) - out) / 2)
-                assert truth * (1 - mpf(10) ** -12) < mpf(float(radius)) <= max(truth, 1)
+                assert (
+                    truth * (1 - mpf(10) ** -12) < mpf(float(radius)) <= max(truth, 1)
+                )

@@ -20,7 +20,9 @@ from embaudit.ranges.cosine_range import range_solver_for
 from embaudit.ranges.half_angle import cosine_of
 
 BULK = {1: 20_000, 2: 60_000, 3: 60_000, 4: 40_000, 8: 15_000, 32: 1_000}
-SIZES = [pytest.param(k, marks=pytest.mark.slow) if k in (1, 4, 32) else k for k in BULK]
+SIZES = [
+    pytest.param(k, marks=pytest.mark.slow) if k in (1, 4, 32) else k for k in BULK
+]
 KINDS = ("normal", "positive", "integer", "sparse", "twins")
 
 
@@ -35,7 +37,9 @@ def rows(draw: np.random.Generator, shape: tuple[int, int], kind: str) -> np.nda
         x[draw.random(shape) < 0.3] = 0
     if kind == "twins":
         half = shape[0] // 2
-        x[1 : 2 * half : 2] = 1.7 * x[: 2 * half : 2] + 1e-5 * draw.normal(size=(half, shape[1]))
+        x[1 : 2 * half : 2] = 1.7 * x[: 2 * half : 2] + 1e-5 * draw.normal(
+            size=(half, shape[1])
+        )
     return x
 
 
@@ -52,17 +56,25 @@ def model_of(draw: np.random.Generator, n: int, k: int, kind: str) -> FactorMode
 
 def cosines(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     with np.errstate(invalid="ignore", divide="ignore"):
-        return np.einsum("ij,ij->i", x, y) / np.linalg.norm(x, axis=1) / np.linalg.norm(y, axis=1)
+        return (
+            np.einsum("ij,ij->i", x, y)
+            / np.linalg.norm(x, axis=1)
+            / np.linalg.norm(y, axis=1)
+        )
 
 
-def spectra(draw: np.random.Generator, shape: tuple[int, int], budget: float) -> np.ndarray:
+def spectra(
+    draw: np.random.Generator, shape: tuple[int, int], budget: float
+) -> np.ndarray:
     """Scales within a budget; half of the rows only use its two ends."""
     logs = draw.random(shape)
     logs[::2] = np.round(logs[::2])
     return budget**logs
 
 
-def assert_inside(group: object, role: str, x: np.ndarray, y: np.ndarray, moved: np.ndarray) -> None:
+def assert_inside(
+    group: object, role: str, x: np.ndarray, y: np.ndarray, moved: np.ndarray
+) -> None:
     ends = range_solver_for(group, role, 2).ends(x, y)
     known = ~np.isnan(ends.lower) & ~np.isnan(moved)
     assert known.mean() > 0.2
@@ -72,7 +84,9 @@ def assert_inside(group: object, role: str, x: np.ndarray, y: np.ndarray, moved:
 
 @pytest.mark.parametrize("budget", [1.0, 1.3, 4.0, 100.0])
 @pytest.mark.parametrize("k", SIZES)
-def test_a_random_linear_gauge_for_each_pair_stays_inside(k: int, budget: float) -> None:
+def test_a_random_linear_gauge_for_each_pair_stays_inside(
+    k: int, budget: float
+) -> None:
     draw = np.random.default_rng(k)
     n = BULK[k]
     x, y = rows(draw, (n, k), "normal"), rows(draw, (n, k), KINDS[k % 5])
@@ -80,13 +94,19 @@ def test_a_random_linear_gauge_for_each_pair_stays_inside(k: int, budget: float)
     scales = spectra(draw, (n, k), budget)
     in_axes = [np.einsum("ij,ijk->ik", z, axes) for z in (x, y)]
     group = GeneralLinear(k, max_condition=budget)
-    assert_inside(group, "right", x, y, cosines(in_axes[0] * scales, in_axes[1] * scales))
-    assert_inside(group, "cross", x, y, cosines(in_axes[0] * scales, in_axes[1] / scales))
+    assert_inside(
+        group, "right", x, y, cosines(in_axes[0] * scales, in_axes[1] * scales)
+    )
+    assert_inside(
+        group, "cross", x, y, cosines(in_axes[0] * scales, in_axes[1] / scales)
+    )
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("k", SIZES)
-def test_random_diagonal_gauges_and_translations_for_each_pair_stay_inside(k: int, kind: str) -> None:
+def test_random_diagonal_gauges_and_translations_for_each_pair_stay_inside(
+    k: int, kind: str
+) -> None:
     draw = np.random.default_rng(k)
     n = BULK[k] // 4
     both = rows(draw, (2 * n, k), kind)
@@ -98,15 +118,27 @@ def test_random_diagonal_gauges_and_translations_for_each_pair_stay_inside(k: in
         assert_inside(group, "cross", x, y, cosines(x * scales, y / scales))
     for budget in (0.0, 0.1, 0.7, 2.0, 10.0):
         shift = draw.normal(size=(n, k))
-        shift *= budget * np.round(draw.random((n, 1)), 1) ** (1 / k) / np.linalg.norm(shift, axis=1, keepdims=True)
+        shift *= (
+            budget
+            * np.round(draw.random((n, 1)), 1) ** (1 / k)
+            / np.linalg.norm(shift, axis=1, keepdims=True)
+        )
         group = Translation(k, max_shift=budget)
         assert_inside(group, "right", x, y, cosines(x + shift, y + shift))
         assert_inside(group, "cross", x, y, cosines(x, y + shift))
 
 
 def groups_of(k: int) -> list:
-    linear = [kind(k, max_condition=budget) for kind in (Diagonal, GeneralLinear) for budget in (None, 1.0, 1.3, 20.0)]
-    shifts = [Translation(k, side=side, max_shift=r) for side in ("left", "right") for r in (None, 0.0, 0.5, 3.0)]
+    linear = [
+        kind(k, max_condition=budget)
+        for kind in (Diagonal, GeneralLinear)
+        for budget in (None, 1.0, 1.3, 20.0)
+    ]
+    shifts = [
+        Translation(k, side=side, max_shift=r)
+        for side in ("left", "right")
+        for r in (None, 0.0, 0.5, 3.0)
+    ]
     return [Orthogonal(k), *linear, *shifts]
 
 
@@ -120,35 +152,56 @@ def test_witnesses_reach_both_ends_and_keep_predictions(k: int, kind: str) -> No
         for role in ("left", "right", "cross"):
             pairs = draw.integers(12, size=(3, 2))
             found = cosine_range(model, group, role=role, pairs=pairs)
-            bounded = getattr(group, "max_condition", None) is not None and isinstance(group, Diagonal)
+            bounded = getattr(group, "max_condition", None) is not None and isinstance(
+                group, Diagonal
+            )
             for pair in np.flatnonzero(~np.isnan(found.lower)):
                 for end in ("lower", "upper"):
                     # One dimension leaves two cosines only; that end of a partitioning problem may be just a bound.
-                    if k == 1 or (bounded and role == "cross" and not getattr(found, f"{end}_attained")[pair]):
+                    if k == 1 or (
+                        bounded
+                        and role == "cross"
+                        and not getattr(found, f"{end}_attained")[pair]
+                    ):
                         continue
                     gauge = found.witness(int(pair), end)
                     assert group.contains(gauge)
                     after = gauge.act(model)
                     # The witness itself was checked to 1e-7; the predictions bear the condition of the gauge.
-                    assert after.cosines(role, pairs[[pair]])[0] == pytest.approx(getattr(found, end)[pair], abs=2e-7)
-                    assert np.abs(after.predictions() - before).max() <= 1e-13 * k * gauge.condition_number
+                    assert after.cosines(role, pairs[[pair]])[0] == pytest.approx(
+                        getattr(found, end)[pair], abs=2e-7
+                    )
+                    assert (
+                        np.abs(after.predictions() - before).max()
+                        <= 1e-13 * k * gauge.condition_number
+                    )
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("k", [2, 5])
-def test_an_attained_end_is_reached_whatever_the_tolerance_and_a_limit_within_it(k: int, kind: str) -> None:
+def test_an_attained_end_is_reached_whatever_the_tolerance_and_a_limit_within_it(
+    k: int, kind: str
+) -> None:
     draw = np.random.default_rng(k)
     model = model_of(draw, 12, k, kind)
     limits = 0
     for group in groups_of(k):
         for role in ("left", "right", "cross"):
-            found = cosine_range(model, group, role=role, pairs=draw.integers(12, size=(3, 2)))
+            found = cosine_range(
+                model, group, role=role, pairs=draw.integers(12, size=(3, 2))
+            )
             for pair in np.flatnonzero(~np.isnan(found.lower)):
                 for end in ("lower", "upper"):
                     attained = getattr(found, f"{end}_attained")[pair]
-                    if not attained and getattr(group, "max_condition", None) is not None:
+                    if (
+                        not attained
+                        and getattr(group, "max_condition", None) is not None
+                    ):
                         continue
-                    missed = found._under(found.witness(int(pair), end, tol=0.01), pair) - getattr(found, end)[pair]
+                    missed = (
+                        found._under(found.witness(int(pair), end, tol=0.01), pair)
+                        - getattr(found, end)[pair]
+                    )
                     assert abs(missed) <= (1e-11 if attained else 0.01)
                     limits += not attained and abs(missed) > 1e-6
     assert limits, "a limit need not be followed beyond the tolerance"
@@ -156,7 +209,13 @@ def test_an_attained_end_is_reached_whatever_the_tolerance_and_a_limit_within_it
 
 @example(2, "normal", 0, 2.0, 5e-324)
 @settings(max_examples=25)
-@given(st.integers(1, 6), st.sampled_from(KINDS), st.integers(0, 2**32 - 1), st.floats(1, 50), st.floats(0, 1))
+@given(
+    st.integers(1, 6),
+    st.sampled_from(KINDS),
+    st.integers(0, 2**32 - 1),
+    st.floats(1, 50),
+    st.floats(0, 1),
+)
 def test_smaller_budgets_and_subgroups_have_contained_ranges(
     k: int, kind: str, seed: int, budget: float, share: float
 ) -> None:
@@ -171,11 +230,18 @@ def test_smaller_budgets_and_subgroups_have_contained_ranges(
         GeneralLinear(k, max_condition=budget),
         GeneralLinear(k),
     ]
-    others = [Diagonal(k, max_condition=smaller), Diagonal(k, max_condition=budget), Diagonal(k), GeneralLinear(k)]
+    others = [
+        Diagonal(k, max_condition=smaller),
+        Diagonal(k, max_condition=budget),
+        Diagonal(k),
+        GeneralLinear(k),
+    ]
     shifts = [Translation(k, max_shift=r) for r in (share * budget, budget, None)]
     for role in ("right", "cross"):
         for nested in (chain, others, shifts):
-            found = [cosine_range(model, group, role=role, pairs=pairs) for group in nested]
+            found = [
+                cosine_range(model, group, role=role, pairs=pairs) for group in nested
+            ]
             for inner, outer in pairwise(found):
                 known = ~np.isnan(inner.lower)
                 assert outer.contains(inner.lower)[known].all()
@@ -187,40 +253,60 @@ def test_a_gauge_beyond_the_budget_leaves_the_range() -> None:
     model = FactorModel.from_vectors(np.random.default_rng(0).normal(size=(20, 3)))
     pairs = [[i, i + 1] for i in range(19)]
     for kind in (GeneralLinear, Diagonal):
-        narrow, wide = (cosine_range(model, kind(3, max_condition=b), pairs=pairs) for b in (1.5, 3.0))
-        outside = [wide.witness(i, "lower").act(model).cosines("right", pairs)[i] for i in range(19)]
+        narrow, wide = (
+            cosine_range(model, kind(3, max_condition=b), pairs=pairs)
+            for b in (1.5, 3.0)
+        )
+        outside = [
+            wide.witness(i, "lower").act(model).cosines("right", pairs)[i]
+            for i in range(19)
+        ]
         assert not narrow.contains(outside).any()
     mixed = cosine_range(model, Diagonal(3, max_condition=2.0), pairs=pairs)
     linear = cosine_range(model, GeneralLinear(3, max_condition=2.0), pairs=pairs)
     assert (mixed.width < linear.width - 1e-6).any()
 
 
-def test_differences_of_labels_move_under_linear_gauges_and_not_under_translations() -> None:
+def test_differences_of_labels_move_under_linear_gauges_and_not_under_translations() -> (
+    None
+):
     draw = np.random.default_rng(0)
     model = model_of(draw, 9, 4, "normal")
     table = draw.permuted(np.tile(np.arange(9), (40, 1)), axis=1)[:, :4]
     found = cosine_range(model, GeneralLinear(4, max_condition=2.0), pairs=table)
     for _ in range(200):
         q = GeneralLinear(4, max_condition=2.0).sample(rng=draw).act(model).right
-        moved = cosines(q[table[:, 0]] - q[table[:, 1]], q[table[:, 2]] - q[table[:, 3]])
+        moved = cosines(
+            q[table[:, 0]] - q[table[:, 1]], q[table[:, 2]] - q[table[:, 3]]
+        )
         assert found.contains(moved).all()
     q = found.witness(5, "lower").act(model).right
     i, j, k, l = table[5]  # noqa: E741
-    assert cosines((q[i] - q[j])[None], (q[k] - q[l])[None])[0] == pytest.approx(found.lower[5], abs=1e-9)
+    assert cosines((q[i] - q[j])[None], (q[k] - q[l])[None])[0] == pytest.approx(
+        found.lower[5], abs=1e-9
+    )
     still = cosine_range(model, Translation(4), pairs=table)
     np.testing.assert_allclose(still.width, 0)
     np.testing.assert_allclose(still.before, found.before)
     with pytest.raises(InputError, match="cross pairs"):
-        cosine_range(model, GeneralLinear(4, max_condition=2.0), role="cross", pairs=table)
+        cosine_range(
+            model, GeneralLinear(4, max_condition=2.0), role="cross", pairs=table
+        )
 
 
 def test_what_is_no_gauge_of_the_model_is_refused() -> None:
-    model, group, pairs = FactorModel.from_vectors(np.eye(3)), Diagonal(3, max_condition=2.0), [[0, 1]]
+    model, group, pairs = (
+        FactorModel.from_vectors(np.eye(3)),
+        Diagonal(3, max_condition=2.0),
+        [[0, 1]],
+    )
     both = FactorModel.from_user_item(np.eye(3), np.eye(3), link="cosine")
     given = [(model, Translation(3), pairs), (both, Diagonal(3), pairs), (model, Diagonal(2), pairs),
              (model, group, [[0, 1, 2]]), (model, "linear", pairs), (model, group, [[0, 1], [2]]),
              (model, group, [[0, 1, 2, 0], [0]])]  # fmt: skip
-    asked: Any = [partial(cosine_range, one, group, pairs=pairs) for one, group, pairs in given]
+    asked: Any = [
+        partial(cosine_range, one, group, pairs=pairs) for one, group, pairs in given
+    ]
     asked += [partial(cosine_range, model, group, role="up", pairs=pairs)]
     witness = cosine_range(model, group, pairs=pairs).witness
     asked += [
@@ -228,7 +314,15 @@ def test_what_is_no_gauge_of_the_model_is_refused() -> None:
         *(partial(witness, 0, "lower", tol=tol) for tol in (0, np.nan, np.inf, "1")),
     ]
     asked += [partial(witness, pair, "lower") for pair in (1, 5, -1, 0.0, "0", True)]
-    asked += [partial(cosine_range(model.replace(right=np.eye(3)[[0, 1]] * [[1], [0]]), group).witness, 0, "lower")]
+    asked += [
+        partial(
+            cosine_range(
+                model.replace(right=np.eye(3)[[0, 1]] * [[1], [0]]), group
+            ).witness,
+            0,
+            "lower",
+        )
+    ]
     assert_refused("ranges", asked)
 
 
@@ -245,19 +339,35 @@ def test_condition_to_reach_is_the_budget_at_which_the_range_arrives() -> None:
     pairs = [[i, i + 1] for i in range(29)]
     start, target = model.cosines("right", pairs), draw.uniform(-0.99, 0.99, size=29)
     for i, kappa in enumerate(condition_to_reach(start, target)):
-        found = cosine_range(model, GeneralLinear(3, max_condition=float(kappa)), pairs=pairs[i : i + 1])
+        found = cosine_range(
+            model, GeneralLinear(3, max_condition=float(kappa)), pairs=pairs[i : i + 1]
+        )
         end = found.upper if target[i] > start[i] else found.lower
         assert end[0] == pytest.approx(target[i], abs=1e-12)
     assert np.isnan(condition_to_reach(np.nan, 0.5))
     wrong: Any = ("a", None, [0.1, "b"], [[0.1], [0.2, 0.3]], 1j, True)
-    asked: Any = [(0.5, 1.5), ([0.1, 0.2], [0.1, 0.2, 0.3]), *((bad, 0.5) for bad in wrong), *((0.5, x) for x in wrong)]
-    assert_refused("condition to reach", (partial(condition_to_reach, *one) for one in asked))
+    asked: Any = [
+        (0.5, 1.5),
+        ([0.1, 0.2], [0.1, 0.2, 0.3]),
+        *((bad, 0.5) for bad in wrong),
+        *((0.5, x) for x in wrong),
+    ]
+    assert_refused(
+        "condition to reach", (partial(condition_to_reach, *one) for one in asked)
+    )
 
 
 def test_float32_rows_give_the_float64_range() -> None:
     x = np.random.default_rng(0).normal(size=(40, 5)).astype(np.float32)
     pairs = np.random.default_rng(1).integers(40, size=(100, 2))
-    for group in (Diagonal(5), Diagonal(5, max_condition=2.0), GeneralLinear(5, max_condition=2.0)):
-        narrow, wide = (cosine_range(FactorModel.from_vectors(z), group, pairs=pairs) for z in (x, x.astype(float)))
+    for group in (
+        Diagonal(5),
+        Diagonal(5, max_condition=2.0),
+        GeneralLinear(5, max_condition=2.0),
+    ):
+        narrow, wide = (
+            cosine_range(FactorModel.from_vectors(z), group, pairs=pairs)
+            for z in (x, x.astype(float))
+        )
         np.testing.assert_array_equal(narrow.lower, wide.lower)
         np.testing.assert_array_equal(narrow.upper, wide.upper)

@@ -22,7 +22,9 @@ def exact(row: np.ndarray) -> list:
 
 
 def mp_dot(x: list, y: list, w: list | None = None) -> mpf:
-    return mpmath.fsum(a * b * c for a, b, c in zip(x, y, w or [mpf(1)] * len(x), strict=True))
+    return mpmath.fsum(
+        a * b * c for a, b, c in zip(x, y, w or [mpf(1)] * len(x), strict=True)
+    )
 
 
 def mp_tangent(x: list, y: list, w: list | None = None) -> mpf:
@@ -51,7 +53,9 @@ def close(value: float, truth: mpf) -> None:
 @pytest.mark.parametrize("budget", [1.0, 1.0 + 1e-9, 1.5, 1e8])
 def test_linear_ends(k: int, budget: float) -> None:
     for x, y in near_pairs(k):
-        ends = range_solver_for(GeneralLinear(k, max_condition=budget), "right", 2).ends(x[None], y[None])
+        ends = range_solver_for(
+            GeneralLinear(k, max_condition=budget), "right", 2
+        ).ends(x[None], y[None])
         truth = mp_tangent(exact(x), exact(y))
         close(ends.lower[0], truth * budget)
         close(ends.upper[0], truth / budget)
@@ -60,15 +64,24 @@ def test_linear_ends(k: int, budget: float) -> None:
 @pytest.mark.parametrize("budget", [1.0 + 1e-9, 1.5, 1e8])
 def test_cross_ends(budget: float) -> None:
     draw = np.random.default_rng(1)
-    orthogonal = [(np.array([1.0, e, 1.0]), np.array([1.0, 1.0, -1.0 + e])) for e in (1e-12, -1e-9, 1e-6, 0.1)]
+    orthogonal = [
+        (np.array([1.0, e, 1.0]), np.array([1.0, 1.0, -1.0 + e]))
+        for e in (1e-12, -1e-9, 1e-6, 0.1)
+    ]
     for x, y in [*near_pairs(3), *orthogonal, *draw.normal(size=(5, 2, 3))]:
-        ends = range_solver_for(GeneralLinear(3, max_condition=budget), "cross", 2).ends(x[None], y[None])
+        ends = range_solver_for(
+            GeneralLinear(3, max_condition=budget), "cross", 2
+        ).ends(x[None], y[None])
         p, q = exact(x), exact(y)
         cosine = mp_dot(p, q) / mpmath.sqrt(mp_dot(p, p) * mp_dot(q, q))
         depth = mpmath.acosh(1 / abs(cosine))
         deep, shallow = depth + mpmath.log(mpf(budget)), depth - mpmath.log(mpf(budget))
         small = [mpmath.tanh(deep / 2), mpmath.tanh(max(mpf(0), shallow) / 2)]
-        truths = small if cosine > 0 else [1 / small[1] if small[1] else mpmath.inf, 1 / small[0]]
+        truths = (
+            small
+            if cosine > 0
+            else [1 / small[1] if small[1] else mpmath.inf, 1 / small[0]]
+        )
         for value, truth in zip((ends.lower[0], ends.upper[0]), truths, strict=True):
             if truth in (0, mpmath.inf):
                 assert value == float(truth)
@@ -78,7 +91,10 @@ def test_cross_ends(budget: float) -> None:
 
 def mp_vertices(x: list, y: list, square: mpf) -> mpf:
     """Smallest tangent over all 2^k vertices."""
-    return min(mp_tangent(x, y, list(w)) for w in itertools.product((mpf(1), square), repeat=len(x)))
+    return min(
+        mp_tangent(x, y, list(w))
+        for w in itertools.product((mpf(1), square), repeat=len(x))
+    )
 
 
 def mp_definite(x: list, y: list, square: mpf) -> mpf:
@@ -88,7 +104,10 @@ def mp_definite(x: list, y: list, square: mpf) -> mpf:
     def level(log_s: mpf) -> mpf:
         s = mpmath.exp(log_s)
         costs = [(s * a - b) ** 2 / (2 * s) for a, b in zip(x, y, strict=True)]
-        return max(mpmath.fsum(w * c for w, c in zip(v, costs, strict=True)) / mp_dot(x, y, v) for v in vertices)
+        return max(
+            mpmath.fsum(w * c for w, c in zip(v, costs, strict=True)) / mp_dot(x, y, v)
+            for v in vertices
+        )
 
     middle = mpmath.log(mp_dot(y, y) / mp_dot(x, x)) / 2
     width = mpmath.log(square) + mpf(10) ** -6
@@ -115,7 +134,9 @@ def test_bounded_diagonal_ends(budget: float) -> None:
     chosen = near_pairs(3, seed=3)[::4]
     for x, y in chosen:
         p, q = exact(x), exact(y)
-        ends = range_solver_for(Diagonal(3, max_condition=budget), "left", 2).ends(x[None], y[None])
+        ends = range_solver_for(Diagonal(3, max_condition=budget), "left", 2).ends(
+            x[None], y[None]
+        )
         for value, other in ((ends.upper[0], q), (1 / ends.lower[0], [-b for b in q])):
             products = [a * b for a, b in zip(p, other, strict=True)]
             best = mpmath.fsum(max(r, r * square) for r in products)
@@ -127,7 +148,9 @@ def test_bounded_diagonal_ends(budget: float) -> None:
 
 def test_unbounded_diagonal_ends() -> None:
     # Of the second rows no ratio is exact in float64.
-    for angle, x in itertools.product(ANGLES, (np.array([1.0, 2.0, 3.0]), np.array([1.1, 2.3, 0.7]))):
+    for angle, x in itertools.product(
+        ANGLES, (np.array([1.0, 2.0, 3.0]), np.array([1.1, 2.3, 0.7]))
+    ):
         y = x * np.array([1.0, 1.0 + angle, 1.0 + angle / 3])
         ends = range_solver_for(Diagonal(3), "left", 2).ends(x[None], y[None])
         ratios = [b / a for a, b in zip(exact(x), exact(y), strict=True)]
@@ -146,7 +169,9 @@ def test_translation_ends(radius: float) -> None:
         area = mpmath.sqrt(mp_dot(p, p) * mp_dot(q, q) - mp_dot(p, q) ** 2)
         base = mpmath.sqrt(mpmath.fsum((s - t) ** 2 for s, t in zip(p, q, strict=True)))
         tangents = mpmath.sqrt((mp_dot(p, p) - r * r) * (mp_dot(q, q) - r * r))
-        ends = range_solver_for(Translation(3, max_shift=radius * size), "right", 2).ends(a[None], b[None])
+        ends = range_solver_for(
+            Translation(3, max_shift=radius * size), "right", 2
+        ).ends(a[None], b[None])
         if mp_dot(p, q) > max(r * r, mp_dot(p, p)):
             close(ends.lower[0], (area + r * base) / (mp_dot(p, q) - r * r + tangents))
             upper = (area - r * base) / (mp_dot(p, q) - r * r + tangents)

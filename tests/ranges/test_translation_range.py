@@ -34,7 +34,12 @@ def best_on_circle(a: np.ndarray, b: np.ndarray, radius: float, sign: float) -> 
 
     grid = np.linspace(0, 2 * np.pi, 2001)
     start = grid[np.argmin([loss(angle) for angle in grid])]
-    polished = minimize_scalar(loss, bounds=(start - 0.01, start + 0.01), method="bounded", options={"xatol": 1e-12})
+    polished = minimize_scalar(
+        loss,
+        bounds=(start - 0.01, start + 0.01),
+        method="bounded",
+        options={"xatol": 1e-12},
+    )
     return -polished.fun
 
 
@@ -42,17 +47,32 @@ def test_ends_agree_with_a_search_over_all_directions() -> None:
     draw = np.random.default_rng(0)
     for _ in range(25):
         a, b = draw.normal(size=(2, 2))
-        radius = float(draw.uniform(0.05, 0.9)) * min(np.linalg.norm(a), np.linalg.norm(b))
-        found = cosine_range(head([a, b]), Translation(2, max_shift=radius), pairs=[[0, 1]])
+        radius = float(draw.uniform(0.05, 0.9)) * min(
+            np.linalg.norm(a), np.linalg.norm(b)
+        )
+        found = cosine_range(
+            head([a, b]), Translation(2, max_shift=radius), pairs=[[0, 1]]
+        )
         # Before the disc meets the line through the rows, the ends lie on its rim.
         if found.upper[0] < 1:
-            assert found.upper[0] == pytest.approx(best_on_circle(a, b, radius, 1), abs=1e-9)
+            assert found.upper[0] == pytest.approx(
+                best_on_circle(a, b, radius, 1), abs=1e-9
+            )
         if found.lower[0] > -1:
-            assert found.lower[0] == pytest.approx(-best_on_circle(a, b, radius, -1), abs=1e-9)
+            assert found.lower[0] == pytest.approx(
+                -best_on_circle(a, b, radius, -1), abs=1e-9
+            )
 
 
-@given(st.integers(2, 6), st.floats(0.01, 3), st.sampled_from(["lower", "upper"]), st.integers(0, 2**32 - 1))
-def test_shift_to_reach_is_the_inverse_of_the_range(k: int, radius: float, end: str, seed: int) -> None:
+@given(
+    st.integers(2, 6),
+    st.floats(0.01, 3),
+    st.sampled_from(["lower", "upper"]),
+    st.integers(0, 2**32 - 1),
+)
+def test_shift_to_reach_is_the_inverse_of_the_range(
+    k: int, radius: float, end: str, seed: int
+) -> None:
     a, b = np.random.default_rng(seed).normal(size=(2, k))
     found = cosine_range(head([a, b]), Translation(k, max_shift=radius), pairs=[[0, 1]])
     reached = getattr(found, end)[0]
@@ -64,7 +84,9 @@ def test_shift_to_reach_is_the_inverse_of_the_range(k: int, radius: float, end: 
 
 
 @given(st.integers(2, 5), st.floats(-1, 1), st.integers(0, 2**32 - 1))
-def test_shift_to_reach_agrees_with_its_witness_and_with_the_range_around_it(k: int, target: float, seed: int) -> None:
+def test_shift_to_reach_agrees_with_its_witness_and_with_the_range_around_it(
+    k: int, target: float, seed: int
+) -> None:
     a, b = np.random.default_rng(seed).normal(size=(2, k))
     length = shift_to_reach(a, b, target)
     model = head([a, b])
@@ -77,17 +99,28 @@ def test_shift_to_reach_agrees_with_its_witness_and_with_the_range_around_it(k: 
         assert not less.lower[0] + 1e-9 < target < less.upper[0] - 1e-9
 
 
-@given(st.floats(-154, 154), st.floats(0.05, 1.4), st.floats(0.05, 1.4), st.integers(0, 2**32 - 1))
+@given(
+    st.floats(-154, 154),
+    st.floats(0.05, 1.4),
+    st.floats(0.05, 1.4),
+    st.integers(0, 2**32 - 1),
+)
 @example(154.0, 0.5, 0.6, 0)
 @example(-153.9, 0.6, 0.5, 1)
 @example(17.25, 0.5, 1.2, 2)
-def test_a_row_beside_one_that_is_far_longer_is_turned_alone(power: float, now: float, aim: float, seed: int) -> None:
+def test_a_row_beside_one_that_is_far_longer_is_turned_alone(
+    power: float, now: float, aim: float, seed: int
+) -> None:
     assume(abs(power) > 12)
     assume(abs(now - aim) > 1e-3)
     first, other = np.linalg.qr(np.random.default_rng(seed).normal(size=(5, 2)))[0].T
     short, long = 3 * (np.cos(now) * first + np.sin(now) * other), 10.0**power * first
     # What one shift adds to the long row turns it by nothing that counts, so that the other has the whole angle.
-    wanted = 3 * np.sin(abs(now - aim)) if power > 0 else 10.0**power * np.sin(abs(now - aim))
+    wanted = (
+        3 * np.sin(abs(now - aim))
+        if power > 0
+        else 10.0**power * np.sin(abs(now - aim))
+    )
     assert shift_to_reach(long, short, np.cos(aim)) == pytest.approx(wanted, rel=1e-6)
     assert shift_to_reach(short, long, np.cos(aim)) == pytest.approx(wanted, rel=1e-6)
 
@@ -101,7 +134,9 @@ def test_the_published_example() -> None:
         assert cosine(rows[0] + v, rows[1] + v) == pytest.approx(target)
         assert shift_to_reach(rows[0], rows[1], target) <= np.linalg.norm(v) + 1e-12
     assert shift_to_reach(rows[0], rows[1], 0.8) == pytest.approx(0, abs=1e-15)
-    assert found.witness(0, "lower").act(head(rows)).cosines("right", [[0, 1]])[0] == pytest.approx(-1)
+    assert found.witness(0, "lower").act(head(rows)).cosines("right", [[0, 1]])[
+        0
+    ] == pytest.approx(-1)
 
 
 def test_equal_rows_never_separate_and_one_dimension_only_flips() -> None:
@@ -110,7 +145,10 @@ def test_equal_rows_never_separate_and_one_dimension_only_flips() -> None:
     assert (found.lower[0], found.upper[0]) == (1, 1)
     assert shift_to_reach([1.0, 2.0], [1.0, 2.0], [1.0, 0.5]).tolist() == [0, np.inf]
     line = head(np.array([[1.0], [3.0]]))
-    near, far = (cosine_range(line, Translation(1, max_shift=r), pairs=[[0, 1]]) for r in (0.9, 1.1))
+    near, far = (
+        cosine_range(line, Translation(1, max_shift=r), pairs=[[0, 1]])
+        for r in (0.9, 1.1)
+    )
     assert (near.lower[0], near.upper[0], far.lower[0], far.upper[0]) == (1, 1, -1, 1)
 
 
@@ -124,14 +162,24 @@ def test_bad_rows_and_targets_are_refused() -> None:
     assert_refused("shift to reach", (partial(shift_to_reach, *one) for one in given))
 
 
-def test_an_end_that_is_reached_has_a_witness_at_it_however_coarse_the_tolerance() -> None:
+def test_an_end_that_is_reached_has_a_witness_at_it_however_coarse_the_tolerance() -> (
+    None
+):
     """Only an end that no shift reaches is come near, as near as was asked for."""
     rows = np.array([[1.0, 0.2], [0.3, 1.0]])
     for reached, tol in ((True, 1.0), (False, 0.25), (False, 1e-3)):
         given = rows if reached else np.array([[1.0, 0.0], [2.0, 0.0]])
-        found = cosine_range(head(given), Translation(2, max_shift=0.3 if reached else 1.0), pairs=[[0, 1]])
+        found = cosine_range(
+            head(given),
+            Translation(2, max_shift=0.3 if reached else 1.0),
+            pairs=[[0, 1]],
+        )
         assert found.lower_attained[0] == reached
-        there = found.witness(0, "lower", tol=tol).act(head(given)).cosines("right", [[0, 1]])[0]
+        there = (
+            found.witness(0, "lower", tol=tol)
+            .act(head(given))
+            .cosines("right", [[0, 1]])[0]
+        )
         if reached:
             assert there == pytest.approx(found.lower[0], abs=1e-12)
         else:

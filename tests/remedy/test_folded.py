@@ -31,10 +31,14 @@ def probabilities(logits):
 @pytest.mark.parametrize("norm", [LAYER, RMS])
 @pytest.mark.parametrize("bias", [None, BIAS])
 @pytest.mark.parametrize("kind", ["folded", "folded-centred"])
-def test_files_predict_what_the_head_behind_its_norm_predicts(tmp_path, suffix, norm, bias, kind):
+def test_files_predict_what_the_head_behind_its_norm_predicts(
+    tmp_path, suffix, norm, bias, kind
+):
     head = HEAD.replace(right_bias=bias)
     back = load(fix(head, kind, final_norm=norm).write(tmp_path / f"head{suffix}"))
-    wanted = probabilities(norm.applied(STATES) @ ROWS.T + (0 if bias is None else bias))
+    wanted = probabilities(
+        norm.applied(STATES) @ ROWS.T + (0 if bias is None else bias)
+    )
     found = back.replace(left=norm.normalised(STATES))
     np.testing.assert_allclose(found.predictions(), wanted, rtol=1e-11)
     assert back.link == "softmax"
@@ -45,29 +49,54 @@ def test_files_predict_what_the_head_behind_its_norm_predicts(tmp_path, suffix, 
 def checkpoint(folder):
     tensors = {"model.embed_tokens.weight": ROWS, "model.norm.weight": GAIN}
     save_file(tensors, folder / "model.safetensors")
-    (folder / "config.json").write_text(json.dumps({"model_type": "llama", "tie_word_embeddings": True}))
+    (folder / "config.json").write_text(
+        json.dumps({"model_type": "llama", "tie_word_embeddings": True})
+    )
     vocabulary = {"model": {"vocab": {name: i for i, name in enumerate(NAMES[:10])}}}
     (folder / "tokenizer.json").write_text(json.dumps(vocabulary))
     return folder
 
 
 def test_a_path_brings_its_norm(tmp_path):
-    np.testing.assert_allclose(fix(checkpoint(tmp_path), "folded").vectors(), ROWS * GAIN)
+    np.testing.assert_allclose(
+        fix(checkpoint(tmp_path), "folded").vectors(), ROWS * GAIN
+    )
 
 
 def test_the_command_writes_them_with_the_names_of_the_tokens(embaudit, tmp_path):
     folder = checkpoint(tmp_path)
-    for kind, wanted in (("folded", ROWS * GAIN), ("folded-centred", (ROWS - ROWS.mean(axis=0)) * GAIN)):
+    for kind, wanted in (
+        ("folded", ROWS * GAIN),
+        ("folded-centred", (ROWS - ROWS.mean(axis=0)) * GAIN),
+    ):
         result = embaudit("fix", folder, "--as", kind, "--out", f"{kind}.safetensors")
         assert result.code == 0, result.err
-        assert result.err.startswith("final norm: model.norm.weight (RMSNorm, κ = 8), by the model_type llama")
+        assert result.err.startswith(
+            "final norm: model.norm.weight (RMSNorm, κ = 8), by the model_type llama"
+        )
         assert "multiplied in" in result.out
         back = load(f"{kind}.safetensors")
         np.testing.assert_allclose(back.right, wanted, atol=1e-14)
-        assert back.right_names.tolist() == [*NAMES[:10], "<padding 10>", "<padding 11>"]
-    result = embaudit("fix", folder, "--as", "folded", "--norm", "none", "--out", "x.safetensors")
+        assert back.right_names.tolist() == [
+            *NAMES[:10],
+            "<padding 10>",
+            "<padding 11>",
+        ]
+    result = embaudit(
+        "fix", folder, "--as", "folded", "--norm", "none", "--out", "x.safetensors"
+    )
     assert result.code == 2
     assert "must be those of a head whose final norm is known" in result.err
-    result = embaudit("fix", folder, "--as", "folded-centred", "--norm-kind", "layer", "--out", "layer.npz", "--quiet")
+    result = embaudit(
+        "fix",
+        folder,
+        "--as",
+        "folded-centred",
+        "--norm-kind",
+        "layer",
+        "--out",
+        "layer.npz",
+        "--quiet",
+    )
     assert (result.code, result.err, result.out) == (0, "", "")
     assert np.abs(load("layer.npz").right.sum(axis=1)).max() < 1e-13

@@ -24,28 +24,49 @@ from embaudit.model.equivalence import largest_gap
 from embaudit.model.final_norm import FinalNorm
 from embaudit.remedy import fix
 
-IDS = {"integers": np.arange(100, 130), "text": np.array([f"item-{i}-é" for i in range(30)])}
+IDS = {
+    "integers": np.arange(100, 130),
+    "text": np.array([f"item-{i}-é" for i in range(30)]),
+}
 
 
 make = partial(random_model, n=50, scales=(1, np.geomspace(2, 0.2, 5)), means=(0.3, 0))
 
 
-@given(seed=st.integers(0, 2**32 - 1), kappa=st.floats(1, 1e4), role=st.sampled_from(["left", "right"]))
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    kappa=st.floats(1, 1e4),
+    role=st.sampled_from(["left", "right"]),
+)
 @settings(max_examples=25)
-def test_plain_dot_products_of_normalised_rows_are_identified_and_fixed(seed, kappa, role):
+def test_plain_dot_products_of_normalised_rows_are_identified_and_fixed(
+    seed, kappa, role
+):
     model = make(seed)
     table = model.scores() if role == "left" else model.scores().T
-    expected = table @ table.T / np.linalg.norm(table, axis=1) / np.linalg.norm(table, axis=1)[:, None]
+    expected = (
+        table
+        @ table.T
+        / np.linalg.norm(table, axis=1)
+        / np.linalg.norm(table, axis=1)[:, None]
+    )
     gauged = GeneralLinear(5, max_condition=kappa).sample(rng=seed).act(model)
     for case in (model, gauged):
         rows = fix(case, "prediction", role=role).vectors(role)
         rows = rows / np.linalg.norm(rows, axis=1, keepdims=True)
-        np.testing.assert_allclose(rows @ rows.T, expected, atol=1e-10 if case is model else 1e-9)
+        np.testing.assert_allclose(
+            rows @ rows.T, expected, atol=1e-10 if case is model else 1e-9
+        )
         unit = fix(case, "prediction", role=role, unit=True).vectors(role)
-        np.testing.assert_allclose(unit @ unit.T, expected, atol=1e-10 if case is model else 1e-9)
+        np.testing.assert_allclose(
+            unit @ unit.T, expected, atol=1e-10 if case is model else 1e-9
+        )
 
 
-@pytest.mark.parametrize("suffix", [".npz", ".parquet", ".safetensors", ".txt", ".npy", ".feather", ".csv", ".bin"])
+@pytest.mark.parametrize(
+    "suffix",
+    [".npz", ".parquet", ".safetensors", ".txt", ".npy", ".feather", ".csv", ".bin"],
+)
 @pytest.mark.parametrize("ids", ["integers", "text", None])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_files_read_back_as_the_same_vectors_with_ids(tmp_path, suffix, ids, dtype):
@@ -58,9 +79,16 @@ def test_files_read_back_as_the_same_vectors_with_ids(tmp_path, suffix, ids, dty
         return
     back = load(remedy.write(tmp_path / f"v{suffix}"), kind="vectors")
     tolerance = 1e-6 if dtype == np.float32 or suffix in (".txt", ".bin") else 1e-15
-    np.testing.assert_allclose(back.right, remedy.vectors(), atol=tolerance * np.abs(back.right).max())
+    np.testing.assert_allclose(
+        back.right, remedy.vectors(), atol=tolerance * np.abs(back.right).max()
+    )
     if ids:
-        assert back.right_ids.tolist() == (IDS[ids].astype(str) if suffix in (".txt", ".bin") else IDS[ids]).tolist()
+        assert (
+            back.right_ids.tolist()
+            == (
+                IDS[ids].astype(str) if suffix in (".txt", ".bin") else IDS[ids]
+            ).tolist()
+        )
     pairs = all_pairs(30)
     np.testing.assert_allclose(
         pair_cosines(back.right, back.right, pairs),
@@ -76,12 +104,18 @@ def test_canonical_kinds_are_equivalent_models_in_a_file(tmp_path, kind, biases,
     draw = np.random.default_rng(2)
     sizes = {"left_bias": 50, "right_bias": 30}
     model = make(
-        2, link=link, offset=0.5, left_ids=np.arange(50), **{b: draw.standard_normal(sizes[b]) for b in biases}
+        2,
+        link=link,
+        offset=0.5,
+        left_ids=np.arange(50),
+        **{b: draw.standard_normal(sizes[b]) for b in biases},
     )
     remedy = fix(model, kind)
     back = load(remedy.write(tmp_path / "m.npz"))
     exponent = {"balanced": 0.5, "left-whitened": 0.0, "right-whitened": 1.0}[kind]
-    np.testing.assert_allclose(back.right, at_exponent(model, exponent).right, atol=1e-12)
+    np.testing.assert_allclose(
+        back.right, at_exponent(model, exponent).right, atol=1e-12
+    )
     assert back.link == model.link
     assert back.left_ids.tolist() == list(range(50))
     assert largest_gap(model.predicts, model.scores(), back.scores()) < 1e-11
@@ -89,16 +123,28 @@ def test_canonical_kinds_are_equivalent_models_in_a_file(tmp_path, kind, biases,
     if not biases and link == "identity":
         # Equal predictions leave the cosines as open as before; of one direction kept, they may be fixed.
         words = [
-            audit(each, quick=True).answer.word for each in (model, back, fix(model, kind, dimensions=1).to_model())
+            audit(each, quick=True).answer.word
+            for each in (model, back, fix(model, kind, dimensions=1).to_model())
         ]
-        assert words == ["NO", "NO" if kind != "left-whitened" else "AS A CONVENTION", "YES"]
+        assert words == [
+            "NO",
+            "NO" if kind != "left-whitened" else "AS A CONVENTION",
+            "YES",
+        ]
         told = [fix(model, kind, dimensions=n).explain() for n in (None, 1)]
-        assert ["turns no NO of an audit into a YES." in text for text in told] == [True, False]
+        assert ["turns no NO of an audit into a YES." in text for text in told] == [
+            True,
+            False,
+        ]
 
 
 @pytest.mark.parametrize("kind", EXPONENTS)
-def test_a_canonical_kind_is_the_canonical_model_whose_hardly_seen_directions_stay(kind):
-    q = [np.linalg.qr(np.random.default_rng(n).normal(size=(n, 3)))[0] for n in (50, 40)]
+def test_a_canonical_kind_is_the_canonical_model_whose_hardly_seen_directions_stay(
+    kind,
+):
+    q = [
+        np.linalg.qr(np.random.default_rng(n).normal(size=(n, 3)))[0] for n in (50, 40)
+    ]
     model = FactorModel(q[0], q[1] * [1, 0.5, 1e-9])
     made = at_exponent(model, EXPONENTS[kind])
     np.testing.assert_allclose(fix(model, kind).to_model().left, made.left)
@@ -120,7 +166,10 @@ HEAD_PARTS = {
     "labels": {"right_names": [f"label {i}" for i in range(9)]},
     "repeated labels": {"right_names": ["a"] * 9},
     "ids": {"right_ids": np.arange(9) * 7},
-    "ids and labels": {"right_ids": np.arange(9) * 7, "right_names": [f"label {i}" for i in range(9)]},
+    "ids and labels": {
+        "right_ids": np.arange(9) * 7,
+        "right_names": [f"label {i}" for i in range(9)],
+    },
     "nothing else": {},
 }
 KEPT = {
@@ -138,13 +187,23 @@ KEPT = {
 @pytest.mark.parametrize("part", HEAD_PARTS)
 def test_a_head_in_a_file_is_the_whole_head_or_refused(tmp_path, suffix, part):
     weights = np.random.default_rng(4).standard_normal((9, 3)) + 1
-    head = FactorModel(left=None, right=weights, link="softmax", roles=("input", "label"), **HEAD_PARTS[part])
+    head = FactorModel(
+        left=None,
+        right=weights,
+        link="softmax",
+        roles=("input", "label"),
+        **HEAD_PARTS[part],
+    )
     remedy = fix(head, "centred")
     path = tmp_path / f"h{suffix}"
     if part not in KEPT[suffix]:
-        with pytest.raises(InputError, match=rf"can record .*; got a {suffix} file; write \.npz") as refused:
+        with pytest.raises(
+            InputError, match=rf"can record .*; got a {suffix} file; write \.npz"
+        ) as refused:
             remedy.write(path)
-        assert (".safetensors" in str(refused.value).split("; write")[1]) == (part in KEPT[".safetensors"])
+        assert (".safetensors" in str(refused.value).split("; write")[1]) == (
+            part in KEPT[".safetensors"]
+        )
         assert not list(tmp_path.iterdir())
         return
     back = load(remedy.write(path))
@@ -157,28 +216,46 @@ def test_a_head_in_a_file_is_the_whole_head_or_refused(tmp_path, suffix, part):
     assert fix(head, "centred", unit=True).to_model().link == "identity"
 
 
-def test_titles_are_left_out_where_a_file_has_ids_and_no_titles_and_it_is_said(tmp_path):
-    titled, path = make(1, right_ids=IDS["integers"], right_names=IDS["text"]), tmp_path / "v.faiss"
+def test_titles_are_left_out_where_a_file_has_ids_and_no_titles_and_it_is_said(
+    tmp_path,
+):
+    titled, path = (
+        make(1, right_ids=IDS["integers"], right_names=IDS["text"]),
+        tmp_path / "v.faiss",
+    )
     remedy = fix(titled, "prediction")
     assert load(remedy.write(path)).right_ids.tolist() == IDS["integers"].tolist()
-    assert remedy.lost_fields(path).endswith("A .faiss file has ids and no titles: join them by id, as --items does.")
+    assert remedy.lost_fields(path).endswith(
+        "A .faiss file has ids and no titles: join them by id, as --items does."
+    )
     assert remedy.lost_fields("v.parquet") == ""
     # Without ids, or where the caller asks for the whole model, nothing stands in for the titles.
-    for save_it in (fix(titled.replace(right_ids=None), "prediction").write, partial(save, titled.replace(left=None))):
+    for save_it in (
+        fix(titled.replace(right_ids=None), "prediction").write,
+        partial(save, titled.replace(left=None)),
+    ):
         with pytest.raises(InputError, match=r"can record titles; got a \.faiss file"):
             save_it(tmp_path / "w.faiss")
 
 
 @pytest.mark.parametrize("suffix", [".npz", ".safetensors", ".parquet"])
-@pytest.mark.parametrize("link", [Softmax(soft_cap=3.0), Softmax(unit_rows=True), Softmax(), "cosine", "sigmoid"])
+@pytest.mark.parametrize(
+    "link",
+    [Softmax(soft_cap=3.0), Softmax(unit_rows=True), Softmax(), "cosine", "sigmoid"],
+)
 def test_a_link_in_a_file_keeps_its_parameters(tmp_path, suffix, link):
     model = FactorModel(left=None, right=np.eye(3), link=link)
     save(model, tmp_path / f"h{suffix}")
     assert load(tmp_path / f"h{suffix}").link == model.link
-    assert load(tmp_path / f"h{suffix}", kind="vectors").right.tolist() == np.eye(3).tolist()
+    assert (
+        load(tmp_path / f"h{suffix}", kind="vectors").right.tolist()
+        == np.eye(3).tolist()
+    )
 
 
-@pytest.mark.parametrize("link", [Softmax(soft_cap=3.0), "sigmoid", Softmax(unit_rows=True)])
+@pytest.mark.parametrize(
+    "link", [Softmax(soft_cap=3.0), "sigmoid", Softmax(unit_rows=True)]
+)
 def test_a_head_that_sees_shifts_is_not_centred(link):
     """A shift adds one number to all logits of an input, which tanh, each sigmoid and the lengths of rows notice."""
     draw = np.random.default_rng(7)
@@ -201,12 +278,19 @@ def test_the_cost_of_fewer_dimensions_is_what_it_says():
     lost = model.scores() - remedy.to_model().scores()
     cost = remedy.reduction
     s = np.linalg.svd(model.scores(), compute_uv=False)
-    assert cost.energy_lost == pytest.approx(np.sum(lost**2) / np.sum(model.scores() ** 2))
+    assert cost.energy_lost == pytest.approx(
+        np.sum(lost**2) / np.sum(model.scores() ** 2)
+    )
     assert cost.largest_singular_value_lost == pytest.approx(s[3])
     assert np.abs(lost).max() <= s[3]
     pairs = all_pairs(30)
-    change = np.abs(remedy.to_model().cosines("right", pairs) - at_exponent(model, 0.0).cosines("right", pairs))
-    assert cost.max_cosine_error == pytest.approx(change.max())  # 4,096 draws of 435 pairs leave none out
+    change = np.abs(
+        remedy.to_model().cosines("right", pairs)
+        - at_exponent(model, 0.0).cosines("right", pairs)
+    )
+    assert cost.max_cosine_error == pytest.approx(
+        change.max()
+    )  # 4,096 draws of 435 pairs leave none out
     assert cost.mean_cosine_error == pytest.approx(change.mean(), rel=0.1)
     assert "Keeping 3 of 5 directions drops" in remedy.explain()
     assert fix(model, "left-whitened", dimensions=5).reduction is None
@@ -223,9 +307,16 @@ def test_a_file_that_was_altered_is_noticed(tmp_path):
 
 
 def test_two_sides_do_not_fit_a_table(tmp_path):
-    with pytest.raises(InputError, match="those of one side; got users and items; pass role"):
+    with pytest.raises(
+        InputError, match="those of one side; got users and items; pass role"
+    ):
         fix(make(0), "balanced").write(tmp_path / "v.parquet")
-    assert load(fix(make(0), "balanced", role="left").write(tmp_path / "v.parquet")).n_right == 50
+    assert (
+        load(
+            fix(make(0), "balanced", role="left").write(tmp_path / "v.parquet")
+        ).n_right
+        == 50
+    )
 
 
 def test_an_existing_file_is_kept_unless_forced(tmp_path):
@@ -237,9 +328,14 @@ def test_an_existing_file_is_kept_unless_forced(tmp_path):
 
 
 def test_one_side_alone_is_refused_with_what_is_missing():
-    with pytest.raises(InputError, match=r"prediction vectors must be read from the predictions.*add the users"):
+    with pytest.raises(
+        InputError,
+        match=r"prediction vectors must be read from the predictions.*add the users",
+    ):
         fix(FactorModel.from_vectors([[1.0, 2.0]]), "prediction")
-    with pytest.raises(InputError, match="balanced vectors must be read from the predictions"):
+    with pytest.raises(
+        InputError, match="balanced vectors must be read from the predictions"
+    ):
         fix(FactorModel.from_vectors([[1.0, 2.0]]), "balanced")
 
 
@@ -253,7 +349,10 @@ def test_a_file_that_holds_other_rows_is_refused(tmp_path, suffix, row):
     rows = model.right.copy()
     rows[row] += 1
     save(model.replace(right=rows), path, force=True)
-    with pytest.raises(InputError, match="must hold the vectors that were written; what was read back differs"):
+    with pytest.raises(
+        InputError,
+        match="must hold the vectors that were written; what was read back differs",
+    ):
         remedy.verify(path)
 
 
@@ -271,15 +370,28 @@ def test_what_cannot_be_mended_is_refused_in_a_sentence():
              (MODEL.replace(link="cosine"), "balanced", {}), (HEAD, "folded", {}), (MODEL, "folded", {}),
              (HEAD, "folded-centred", {"final_norm": RMS, "dimensions": 2}),
              (HEAD, "folded", {"final_norm": RMS, "role": "left"})]  # fmt: skip
-    assert_refused("fix", (partial(fix, model, as_, **options) for model, as_, options in given))
+    assert_refused(
+        "fix", (partial(fix, model, as_, **options) for model, as_, options in given)
+    )
 
 
 def test_each_side_is_made_where_it_is_named_or_where_it_is_the_only_one():
-    assert fix(MODEL).roles == fix(MODEL, role="item").roles == fix(HEAD, "centred").roles == ("right",)
+    assert (
+        fix(MODEL).roles
+        == fix(MODEL, role="item").roles
+        == fix(HEAD, "centred").roles
+        == ("right",)
+    )
     assert fix(MODEL, "balanced").roles == ("left", "right")
-    assert fix(MODEL, "balanced", role="user").roles == fix(MODEL, role="left").roles == ("left",)
+    assert (
+        fix(MODEL, "balanced", role="user").roles
+        == fix(MODEL, role="left").roles
+        == ("left",)
+    )
     whole = HEAD.replace(left=MODEL.left)
-    assert {fix(each, "folded", final_norm=RMS).roles for each in (HEAD, whole)} == {("right",)}
+    assert {fix(each, "folded", final_norm=RMS).roles for each in (HEAD, whole)} == {
+        ("right",)
+    }
     assert fix(whole, "centred").roles == ("left", "right")
 
 
@@ -288,7 +400,9 @@ def test_a_model_of_cosines_has_prediction_vectors_only(tmp_path):
     rows = load(fix(model, "prediction").write(tmp_path / "v.npz")).right
     pairs = all_pairs(30)
     np.testing.assert_allclose(
-        pair_cosines(rows, rows, pairs), identified_cosines(model, role="right", pairs=pairs), atol=1e-12
+        pair_cosines(rows, rows, pairs),
+        identified_cosines(model, role="right", pairs=pairs),
+        atol=1e-12,
     )
     with pytest.raises(EquivalenceError, match="use as_='prediction'"):
         fix(model, "balanced")
@@ -299,7 +413,9 @@ def test_rows_compared_with_each_other_stay_as_they_are(tmp_path):
     model = FactorModel.from_vectors(rows, compared="cosine")
     fix(model, unit=True).write(tmp_path / "u.npz")
     written = load(tmp_path / "u.npz")
-    np.testing.assert_allclose(written.right, rows / np.linalg.norm(rows, axis=1, keepdims=True))
+    np.testing.assert_allclose(
+        written.right, rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    )
     assert written.compared == "cosine"
     named = model.replace(right_ids=list("abcdefghi"), right_names=list("rstuvwxyz"))
     frame = fix(named, unit=True).to_frame()
@@ -307,7 +423,9 @@ def test_rows_compared_with_each_other_stay_as_they_are(tmp_path):
     np.testing.assert_allclose(np.stack(frame["vector"]), written.right)
     dots = FactorModel.from_vectors(rows, compared="dot")
     np.testing.assert_array_equal(fix(dots).vectors(), rows)
-    with pytest.raises(InputError, match="unit must be left out where rows are compared by dot"):
+    with pytest.raises(
+        InputError, match="unit must be left out where rows are compared by dot"
+    ):
         fix(dots, unit=True)
     for options in ({"as_": "centred"}, {"dimensions": 2}):
         with pytest.raises(InputError, match="must be one of two sides"):

@@ -27,7 +27,12 @@ def showing(browser):
         page.on("console", lambda message: complaints.append(message.text))
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.on("dialog", lambda dialog: complaints.append(dialog.message))
-        page.on("request", lambda asked: None if asked.url.startswith("file:") else complaints.append(asked.url))
+        page.on(
+            "request",
+            lambda asked: (
+                None if asked.url.startswith("file:") else complaints.append(asked.url)
+            ),
+        )
         page.goto(path.as_uri())
         return page
 

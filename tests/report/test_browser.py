@@ -15,7 +15,9 @@ from embaudit.model import Softmax
 from embaudit.model.final_norm import FinalNorm
 from embaudit.report.explorer import explorer
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no browser is installed: apt-get install chromium")
+pytestmark = pytest.mark.skipif(
+    CHROMIUM is None, reason="no browser is installed: apt-get install chromium"
+)
 GAIN = np.array([1.0, -2.0, 3.0, 0.5])
 
 
@@ -23,29 +25,49 @@ def popular(**fields):
     """A model with names, biases on both sides and shifts that a bias takes up."""
     names = [*HOSTILE, *(f"item {i}" for i in range(35))]
     biases = ["left_bias", "right_bias"]
-    return random_model(p=40, k=4, scales=([6, 3, 2, 1], 1), means=(0, 0.5), biases=biases, right_names=names, **fields)
+    return random_model(
+        p=40,
+        k=4,
+        scales=([6, 3, 2, 1], 1),
+        means=(0, 0.5),
+        biases=biases,
+        right_names=names,
+        **fields,
+    )
 
 
 MODELS = {
     "scores": lambda: popular(offset=3.0),
     "sigmoid": lambda: popular(link="sigmoid"),
-    "softmax": lambda: random_model(p=40, k=4, means=(0.3, 1.0), link="softmax", biases=["right_bias"]),
+    "softmax": lambda: random_model(
+        p=40, k=4, means=(0.3, 1.0), link="softmax", biases=["right_bias"]
+    ),
     "ranking": lambda: random_model(p=40, k=4, link="ranking"),
     "capped": lambda: random_model(p=40, k=4, link=Softmax(soft_cap=3.0)),
     "cosine": lambda: random_model(p=40, k=4, link="cosine"),
     "unit": lambda: random_model(p=40, k=4, link=Softmax(unit_rows=True)),
     "head": lambda: random_model(n=None, p=40, k=4, means=(0, 1.0), link="softmax"),
     "vectors": lambda: random_model(n=None, p=40, k=4),
-    "predicted": lambda: at_exponent(random_model(p=40, k=4, scales=([6, 3, 2, 1], 1)), 0.0),
+    "predicted": lambda: at_exponent(
+        random_model(p=40, k=4, scales=([6, 3, 2, 1], 1)), 0.0
+    ),
 }
-KINDS = {"cosine": {"rotation"}, "unit": {"rotation"}, "head": {"worst", "folded"}, "vectors": {"worst"}}
+KINDS = {
+    "cosine": {"rotation"},
+    "unit": {"rotation"},
+    "head": {"worst", "folded"},
+    "vectors": {"worst"},
+}
 """Families of models that have others than most."""
 
 
 @pytest.fixture(scope="session")
 def audits():
     norms = {"head": FinalNorm("rms", GAIN)}
-    return {name: ea.audit(made(), n_gauges=1, final_norm=norms.get(name)) for name, made in MODELS.items()}
+    return {
+        name: ea.audit(made(), n_gauges=1, final_norm=norms.get(name))
+        for name, made in MODELS.items()
+    }
 
 
 @pytest.fixture(scope="session")
@@ -75,7 +97,11 @@ def equal_model(audit, found, kind, place):
     if kind == "exponent":
         return at_exponent(model, place)
     if kind == "worst":
-        gauge = next(one for one in audit.evidence.limits.attacks if one.objective == "neighbours").gauge
+        gauge = next(
+            one
+            for one in audit.evidence.limits.attacks
+            if one.objective == "neighbours"
+        ).gauge
         u, s, _ = np.linalg.svd(gauge.right)
         return Gauge.from_svd(u, s**-place, np.eye(len(s))).act(model)
     if kind == "folded":
@@ -98,7 +124,9 @@ def test_cosines_and_predictions_are_those_of_the_package(audits, opened, name):
     model = rows_of(audit, found)
     one = found.families[-1]
     states = one.other_rows if one.basis is None else one.other_rows @ one.basis.T
-    whole = model if model.left is not None else model.replace(left=states, objective=None)
+    whole = (
+        model if model.left is not None else model.replace(left=states, objective=None)
+    )
     expected = shown_predictions(model, found, whole)
     for at, family in enumerate(found.families):
         for place in np.linspace(0, family.high, 3):
@@ -106,16 +134,28 @@ def test_cosines_and_predictions_are_those_of_the_package(audits, opened, name):
             cosines = page.evaluate(f"explorer.cosines({at}, {place}, {shift}, 7)")
             equal = equal_model(audit, found, family.kind, place)
             pairs = [[7, j] for j in range(model.n_right)]
-            assert np.abs(np.array(cosines) - equal.cosines("right", pairs)).max() < 1e-6
+            assert (
+                np.abs(np.array(cosines) - equal.cosines("right", pairs)).max() < 1e-6
+            )
             if family.kind in ("worst", "folded"):
-                strength = page.evaluate(f"explorer.kappa(explorer.families[{at}], {place})")
-                assert strength == pytest.approx(np.exp(np.ptp(family.step)) ** place, rel=1e-9)
-                assert np.exp(np.ptp(family.step)) == pytest.approx(6 if family.kind == "folded" else 2, rel=1e-9)
+                strength = page.evaluate(
+                    f"explorer.kappa(explorer.families[{at}], {place})"
+                )
+                assert strength == pytest.approx(
+                    np.exp(np.ptp(family.step)) ** place, rel=1e-9
+                )
+                assert np.exp(np.ptp(family.step)) == pytest.approx(
+                    6 if family.kind == "folded" else 2, rel=1e-9
+                )
             shifts = [shift, [0.7, -0.4]] if found.pad is not None else [shift]
             for moved in shifts:
-                predicted = page.evaluate(f"[0, 1, 2].map((j) => explorer.predictions({at}, {place}, {moved}, j))")
+                predicted = page.evaluate(
+                    f"[0, 1, 2].map((j) => explorer.predictions({at}, {place}, {moved}, j))"
+                )
                 assert np.abs(np.array(predicted) - expected[:3]).max() < 1e-9
-    assert {one.kind for one in found.families} == KINDS.get(name, {"exponent", "worst"})
+    assert {one.kind for one in found.families} == KINDS.get(
+        name, {"exponent", "worst"}
+    )
 
 
 @pytest.mark.parametrize("name", ["scores", "vectors"])
@@ -123,14 +163,22 @@ def test_ranges_are_exact(audits, opened, name):
     audit, page = audits[name], opened(name)
     model = rows_of(audit, explorer(audit))
     pairs = [[i, j] for i in range(12) for j in range(i + 1, 12)]
-    lengths = np.median(np.linalg.norm(model.right, axis=1)) * np.array([0.0, 0.2, 0.6, 1.0, 1.7])
+    lengths = np.median(np.linalg.norm(model.right, axis=1)) * np.array(
+        [0.0, 0.2, 0.6, 1.0, 1.7]
+    )
     lengths = lengths if model.free_shifts else lengths[:1]
     for kappa in (1.0, 1.5, 6.0):
         for length in lengths:
-            group = Affine(4, side="right", max_condition=kappa, max_shift=float(length))
+            group = Affine(
+                4, side="right", max_condition=kappa, max_shift=float(length)
+            )
             group = group if length else GeneralLinear(4, max_condition=kappa)
             exact = ea.cosine_range(model, group, role="right", pairs=pairs)
-            ends = np.array(page.evaluate(f"{pairs}.map(([i, j]) => explorer.range(i, j, {kappa}, {length}))"))
+            ends = np.array(
+                page.evaluate(
+                    f"{pairs}.map(([i, j]) => explorer.range(i, j, {kappa}, {length}))"
+                )
+            )
             assert np.abs(ends[:, 0] - exact.lower).max() < 1e-6
             assert np.abs(ends[:, 1] - exact.upper).max() < 1e-6
 
@@ -144,7 +192,9 @@ def predictions(page):
 
 
 def settled(page):
-    page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    page.evaluate(
+        "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+    )
 
 
 def back(page):
@@ -152,7 +202,10 @@ def back(page):
     page.locator("#reset").click()
     settled(page)
     assert page.locator("#replaced").text_content() == "0 %"
-    assert page.locator("#pair-cosine").text_content() == page.locator("#pair-before").text_content()
+    assert (
+        page.locator("#pair-cosine").text_content()
+        == page.locator("#pair-before").text_content()
+    )
 
 
 @pytest.mark.parametrize("name", ["scores", "ranking", "head"])
@@ -161,7 +214,9 @@ def test_sliders_move_neighbours_and_no_prediction(opened, name):
     back(page)
     stored = predictions(page)
     assert all(len(one) == 3 for one in stored)
-    for slider in page.locator("#explorer .control:not(.shift) input[type=range]").all():
+    for slider in page.locator(
+        "#explorer .control:not(.shift) input[type=range]"
+    ).all():
         seen = []
         for key in ("Home", "End", "PageDown"):
             slider.press(key)
@@ -171,13 +226,19 @@ def test_sliders_move_neighbours_and_no_prediction(opened, name):
             assert page.locator("#changed").text_content().startswith("0 of ")
             assert float(page.locator("#most").text_content()) < 1e-9
         assert set(seen) != {"0 %"}
-        assert "new" in " ".join(page.locator("#explorer ol li").evaluate_all("all => all.map(one => one.className)"))
+        assert "new" in " ".join(
+            page.locator("#explorer ol li").evaluate_all(
+                "all => all.map(one => one.className)"
+            )
+        )
 
 
 def test_predictions_that_move_would_be_counted_and_shown(opened):
     page = opened("scores")
     stored = predictions(page)
-    page.evaluate("explorer.families[0].row_bias.fill(2e-5); explorer.go(explorer.families[0], 0.5, [0, 0])")
+    page.evaluate(
+        "explorer.families[0].row_bias.fill(2e-5); explorer.go(explorer.families[0], 0.5, [0, 0])"
+    )
     settled(page)
     assert predictions(page) != stored
     count, _, every = page.locator("#changed").text_content().partition(" of ")
@@ -195,8 +256,13 @@ def test_the_pair_stays_in_its_range_and_both_are_those_of_the_package(audits, o
     assert low <= now <= high
     home = at_exponent(model, 0.0)
     assert now == pytest.approx(home.cosines("right", pair)[0], abs=5e-5)
-    assert page.locator("#pair-before").text_content() == f"{model.cosines('right', pair)[0]:.4f}"
-    assert float(page.locator("#kappa").text_content()) == pytest.approx(found.families[0].kappas[0], abs=0.005)
+    assert (
+        page.locator("#pair-before").text_content()
+        == f"{model.cosines('right', pair)[0]:.4f}"
+    )
+    assert float(page.locator("#kappa").text_content()) == pytest.approx(
+        found.families[0].kappas[0], abs=0.005
+    )
 
 
 def test_the_pad_shifts_and_no_prediction_moves(opened):
@@ -243,8 +309,13 @@ def test_a_page_opens_at_an_equal_model_and_a_button_leads_to_each(opened, audit
     for name in ("scores", "head"):
         page, found = opened(name), explorer(audits[name])
         stored = predictions(page)
-        assert page.locator("#shows [aria-pressed=true]").all_text_contents() == [found.shows[0].name]
-        assert f"Shown at first is “{found.shows[0].name}”" in page.locator("#explorer").inner_text()
+        assert page.locator("#shows [aria-pressed=true]").all_text_contents() == [
+            found.shows[0].name
+        ]
+        assert (
+            f"Shown at first is “{found.shows[0].name}”"
+            in page.locator("#explorer").inner_text()
+        )
         assert page.locator("#replaced").text_content() != "0 %"
         back(page)
         assert page.locator("#status-replaced").text_content() == "0 %"
@@ -255,8 +326,12 @@ def test_a_page_opens_at_an_equal_model_and_a_button_leads_to_each(opened, audit
             assert button.text_content() == one.name
             button.click()
             settled(page)
-            assert page.locator("#shows [aria-pressed=true]").all_text_contents() == [one.name]
-            share = page.evaluate(f"explorer.replaced({one.family}, {one.at}, {list(one.shift)})")
+            assert page.locator("#shows [aria-pressed=true]").all_text_contents() == [
+                one.name
+            ]
+            share = page.evaluate(
+                f"explorer.replaced({one.family}, {one.at}, {list(one.shift)})"
+            )
             assert share > 0
             shown = f"{int(100 * share + 0.5)} %" if share >= 0.01 else "<1 %"
             assert page.locator("#status-replaced").text_content() == shown
@@ -269,10 +344,15 @@ def test_a_page_opens_at_an_equal_model_and_a_button_leads_to_each(opened, audit
     assert all(page.locator(f"#explorer{one}").count() > 0 for one in stay)
 
 
-@pytest.mark.parametrize(("name", "scheme", "viewport"), [("scores", "light", PHONE), ("head", "dark", DESKTOP)])
+@pytest.mark.parametrize(
+    ("name", "scheme", "viewport"),
+    [("scores", "light", PHONE), ("head", "dark", DESKTOP)],
+)
 def test_pages_are_accessible_and_as_wide_as_the_screen(opened, name, scheme, viewport):
     page = opened(name, viewport=viewport, color_scheme=scheme, bypass_csp=True)
-    page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+    page.evaluate(
+        "document.querySelectorAll('details').forEach((one) => { one.open = true; })"
+    )
     broken = Axe().run(page).response["violations"]
     assert [(one["id"], one["nodes"][0]["html"]) for one in broken] == []
     assert page.evaluate("document.documentElement.scrollWidth") == viewport["width"]
@@ -290,7 +370,9 @@ def test_without_scripts_everything_but_the_explorer_can_be_read(opened, audits)
 
 def test_names_are_text_wherever_they_stand(opened):
     page = opened("scores")
-    names = page.locator("#names option").evaluate_all("all => all.map(one => one.value)")
+    names = page.locator("#names option").evaluate_all(
+        "all => all.map(one => one.value)"
+    )
     assert names[:2] == HOSTILE[:2]
     assert names[2] == "'\\u202eabc\\u2066'"
     assert len(names[3]) == 80
@@ -299,12 +381,19 @@ def test_names_are_text_wherever_they_stand(opened):
 
 def test_figures_take_the_colours_and_letters_of_the_page(showing, tmp_path):
     path, model = tmp_path / "movement.html", random_model(p=9, k=2)
-    path.write_text(ea.movement(model, at_exponent(model, 0.0)).report(), encoding="utf-8")
+    path.write_text(
+        ea.movement(model, at_exponent(model, 0.0)).report(), encoding="utf-8"
+    )
     for scheme, ink in (("light", "rgb(28, 27, 25)"), ("dark", "rgb(236, 235, 230)")):
         page = showing(path, color_scheme=scheme)
         texts = page.locator("figure text")
-        style = texts.first.evaluate("one => [getComputedStyle(one).fill, getComputedStyle(one).fontFamily]")
-        assert style == [ink, page.locator("body").evaluate("one => getComputedStyle(one).fontFamily")]
+        style = texts.first.evaluate(
+            "one => [getComputedStyle(one).fill, getComputedStyle(one).fontFamily]"
+        )
+        assert style == [
+            ink,
+            page.locator("body").evaluate("one => getComputedStyle(one).fontFamily"),
+        ]
 
 
 @pytest.mark.parametrize(("name", "viewport"), [("scores", PHONE), ("head", DESKTOP)])

@@ -29,7 +29,11 @@ def names(view):
     grids = [*view.grids, *(one.grid for one in view.lists)]
     found = {heading for grid in grids for heading in grid.headings}
     glance = view.glance
-    found |= set() if glance is None else {*glance.grid.headings, *(title for title, _ in glance.groups)}
+    found |= (
+        set()
+        if glance is None
+        else {*glance.grid.headings, *(title for title, _ in glance.groups)}
+    )
     found = {heading for heading in found if not re.fullmatch(r"\d* ?%?", heading)}
     return {re.split(r" \(of |: diagonal| \d$", heading)[0] for heading in found}
 
@@ -48,7 +52,11 @@ def test_every_heading_is_explained(kind):
     sides = {"user", "item", "users", "items"} if kind == "compare" else set()
     own = set() if kind != "simpson" else {one.name[:40] for one in result.groupings}
     own |= {"in the first model", "in the second model"}
-    unknown = [name for name in names(view) - sides if not any(name.startswith(part[:20]) for part in own)]
+    unknown = [
+        name
+        for name in names(view) - sides
+        if not any(name.startswith(part[:20]) for part in own)
+    ]
     assert [name for name in unknown if not is_known(name)] == []
     for word, _ in (*view.words, *view.glossary):
         assert entry(word).name in WORDS
@@ -57,12 +65,37 @@ def test_every_heading_is_explained(kind):
 def test_codes_and_answers_of_screens_are_explained():
     for path in SCREENS.glob("*.txt"):
         text = path.read_text()
-        assert {entry(code).name for code in re.findall("EMB[0-9]{3}", text)} <= set(CODES)
+        assert {entry(code).name for code in re.findall("EMB[0-9]{3}", text)} <= set(
+            CODES
+        )
         answer = re.search("^([A-Z ]+): ", text, re.MULTILINE)[1]
         assert entry(answer).name == answer
-    assert all(map(is_known, ("Seen in", "item-item", "average row", "special rows", "tip", "lost", "stretch")))
-    assert all(map(is_known, ("rotation", "shared", "rows", "known", "direction", "balanced cosine")))
-    assert {entry(row.word).name for row in ANSWERS} == {"YES", "NO", "AS A CONVENTION", "CANNOT BE SAID"}
+    assert all(
+        map(
+            is_known,
+            (
+                "Seen in",
+                "item-item",
+                "average row",
+                "special rows",
+                "tip",
+                "lost",
+                "stretch",
+            ),
+        )
+    )
+    assert all(
+        map(
+            is_known,
+            ("rotation", "shared", "rows", "known", "direction", "balanced cosine"),
+        )
+    )
+    assert {entry(row.word).name for row in ANSWERS} == {
+        "YES",
+        "NO",
+        "AS A CONVENTION",
+        "CANNOT BE SAID",
+    }
 
 
 def test_numbers_in_a_heading_do_not_matter_and_unknown_words_are_refused():

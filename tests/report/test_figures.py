@@ -29,7 +29,11 @@ def found():
 
 
 def figures(html):
-    return re.findall(r"<figure>\s*(<svg.*?</svg>)\s*<figcaption>(.*?)</figcaption>", html, flags=re.DOTALL)
+    return re.findall(
+        r"<figure>\s*(<svg.*?</svg>)\s*<figcaption>(.*?)</figcaption>",
+        html,
+        flags=re.DOTALL,
+    )
 
 
 def test_pages_hold_few_figures_each_described_and_the_same_every_time(found):
@@ -43,13 +47,23 @@ def test_pages_hold_few_figures_each_described_and_the_same_every_time(found):
         for svg, caption in drawn:
             words = re.search('role="img" aria-label="([^"]{10,})"', svg)[1]
             assert read_text(words) == read_text(caption)
-            assert not re.search(r'( id|clip-path)="|<(style|script|defs|metadata)|20\d\d-', svg)
+            assert not re.search(
+                r'( id|clip-path)="|<(style|script|defs|metadata)|20\d\d-', svg
+            )
 
 
 def intervals(names, values):
     at = np.array(values)
-    columns = {"name": names, "value": at, "low": at - 0.1, "high": at + 0.1, "marked": at > 1}
-    return IntervalDisplay(columns, "shares", ("value", "marked"), "share", ("chance", 0.25))
+    columns = {
+        "name": names,
+        "value": at,
+        "low": at - 0.1,
+        "high": at + 0.1,
+        "marked": at > 1,
+    }
+    return IntervalDisplay(
+        columns, "shares", ("value", "marked"), "share", ("chance", 0.25)
+    )
 
 
 def test_numbers_and_names_are_written_as_they_are_and_do_no_harm():
@@ -58,13 +72,17 @@ def test_numbers_and_names_are_written_as_they_are_and_do_no_harm():
     assert "<img" not in svg
     assert "\u202e" not in svg
     assert len(svg) < 30_000
-    texts = re.findall("<text[^>]*>([^<]*)</text>", drawn_inline(intervals(["a", "b"], [0.0, 0.01])))
+    texts = re.findall(
+        "<text[^>]*>([^<]*)</text>", drawn_inline(intervals(["a", "b"], [0.0, 0.01]))
+    )
     assert {"a", "b", "share", "value", "chance", "0.00", "0.25"} <= set(texts)
     assert not any("#" in text for text in texts)
 
 
 def test_drawing_for_a_page_leaves_the_settings_of_matplotlib_alone():
-    with mpl.rc_context({"font.size": 31, "axes.edgecolor": "red", "svg.fonttype": "path"}):
+    with mpl.rc_context(
+        {"font.size": 31, "axes.edgecolor": "red", "svg.fonttype": "path"}
+    ):
         mpl.use("agg")
         before = dict(mpl.rcParams)
         one = drawn_inline(intervals(["a"], [0.5]))

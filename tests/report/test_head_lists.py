@@ -20,12 +20,16 @@ pytestmark = pytest.mark.usefixtures("without_attacks")
 def test_labels_that_were_asked_for_stand_beside_the_convention(norm):
     rows = random_model(p=40, k=4).right + 2
     head = ea.FactorModel.from_softmax(rows, labels=[f"l{i}" for i in range(40)])
-    (lists,) = document(ea.audit(head.replace(final_norm=norm), n_gauges=1, show=["l7"])).lists
+    (lists,) = document(
+        ea.audit(head.replace(final_norm=norm), n_gauges=1, show=["l7"])
+    ).lists
     after = rows if norm is None else rows * np.asarray(norm.gain)
     unit = after - after.mean(axis=0)
     unit /= np.linalg.norm(unit, axis=1, keepdims=True)
     assert lists.headings[1].endswith("average row subtracted")
-    assert [near.name for near in lists.after] == [f"l{i}" for i in np.argsort(-unit @ unit[7])[1:6]]
+    assert [near.name for near in lists.after] == [
+        f"l{i}" for i in np.argsort(-unit @ unit[7])[1:6]
+    ]
 
 
 def test_lists_of_a_normalised_head_stand_beside_a_model_that_moves_them():
@@ -39,7 +43,15 @@ def test_lists_of_a_normalised_head_stand_beside_a_model_that_moves_them():
 def test_a_model_that_was_only_turned_has_no_list_of_its_own(trained, lists):
     rows = random_model(0, p=30, k=20).right
     found = ea.audit(ea.FactorModel(None, rows, link=trained), n_gauges=1)
-    assert {len(each.grid.headings) for each in document(found).lists} == {2 * lists + 1}
+    assert {len(each.grid.headings) for each in document(found).lists} == {
+        2 * lists + 1
+    }
     screen, shown = first_screen(found, Invocation("x.npy")), page(found)
-    assert ("in one equivalent model: " in shown, "found; that is no proof." in shown) == (lists == 2, lists == 1)
-    assert ("as valid as the left one" in screen, "found; that is no proof." in screen) == (lists == 2, lists == 1)
+    assert (
+        "in one equivalent model: " in shown,
+        "found; that is no proof." in shown,
+    ) == (lists == 2, lists == 1)
+    assert (
+        "as valid as the left one" in screen,
+        "found; that is no proof." in screen,
+    ) == (lists == 2, lists == 1)

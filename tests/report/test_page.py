@@ -29,7 +29,9 @@ def result():
 def head():
     rows = np.random.default_rng(0).standard_normal((40, 4)) + 1
     model = ea.FactorModel.from_softmax(rows, labels=[f"label {i}" for i in range(40)])
-    return ea.audit(model, n_gauges=1, final_norm=FinalNorm("rms", [1.0, 2.0, 3.0, 4.0]))
+    return ea.audit(
+        model, n_gauges=1, final_norm=FinalNorm("rms", [1.0, 2.0, 3.0, 4.0])
+    )
 
 
 def test_every_link_leads_to_a_place_on_the_page_and_ids_are_unique(result, head):
@@ -43,18 +45,35 @@ def test_every_link_leads_to_a_place_on_the_page_and_ids_are_unique(result, head
 def test_the_top_says_the_answer_why_and_what_to_do(result):
     html = result.report()
     assert f"<h1>{result.answer.question}</h1>" in html
-    assert f'<b class="no">{result.answer.word}.</b> <span>{result.answer.because.capitalize()}.</span>' in html
-    said, advice = [one.text for one in result.reasons if not one.title], result.answer.advice
-    assert html.index("<b>What to do</b>") < html.index(f"<p>{advice}</p>") < html.index('id="verdict"')
+    assert (
+        f'<b class="no">{result.answer.word}.</b> <span>{result.answer.because.capitalize()}.</span>'
+        in html
+    )
+    said, advice = (
+        [one.text for one in result.reasons if not one.title],
+        result.answer.advice,
+    )
+    assert (
+        html.index("<b>What to do</b>")
+        < html.index(f"<p>{advice}</p>")
+        < html.index('id="verdict"')
+    )
     part = html.split('id="verdict"')[1].split("</section>")[0]
     assert [read_text(text) for text in re.findall("<p>(.*?)</p>", part)] == said
-    alone = ea.audit(ea.FactorModel.from_vectors(result.model.right), n_gauges=1).report()
-    assert "(<code><span>--compared</span> cosine</code>)" in alone.split('class="answer"')[1].split("</p>")[0]
+    alone = ea.audit(
+        ea.FactorModel.from_vectors(result.model.right), n_gauges=1
+    ).report()
+    assert (
+        "(<code><span>--compared</span> cosine</code>)"
+        in alone.split('class="answer"')[1].split("</p>")[0]
+    )
 
 
 def test_every_finding_has_its_card_with_what_to_do(result):
     html = result.report()
-    assert [finding.code for finding in result.findings] == re.findall(r'class="code" href="#EMB\d+">(EMB\d+)<', html)
+    assert [finding.code for finding in result.findings] == re.findall(
+        r'class="code" href="#EMB\d+">(EMB\d+)<', html
+    )
     for finding in result.findings:
         card = html.split(f">{finding.code}<")[1].split("</article>")[0]
         assert f"<p>{finding.text}</p>" in card
@@ -67,18 +86,29 @@ def test_every_code_of_a_finding_leads_to_what_explain_says_of_it(result, head):
         html = audit.report()
         tags = read(html)
         codes = list(dict.fromkeys(finding.code for finding in audit.findings))
-        assert [link[1:] for link in tags.links if link.startswith("#EMB")] == [one.code for one in audit.findings]
+        assert [link[1:] for link in tags.links if link.startswith("#EMB")] == [
+            one.code for one in audit.findings
+        ]
         assert [one for one in tags.ids if one.startswith("EMB")] == codes
         for name in codes:
             card = html.split(f'id="{name}"')[1].split("</article>")[0]
-            told = " ".join(f"{heading} {text}" for heading, text in CODES[name].sections)
+            told = " ".join(
+                f"{heading} {text}" for heading, text in CODES[name].sections
+            )
             assert text_of(card.partition(">")[2]) == " ".join(
-                in_titles(audit.model, f"{CODES[name].heading} {told}").replace("`", " ").split()
+                in_titles(audit.model, f"{CODES[name].heading} {told}")
+                .replace("`", " ")
+                .split()
             )
 
 
 def test_hostile_names_stay_harmless_in_every_place():
-    names = [HOSTILE, "x" * 10_000, "</style><svg onload=alert(1)>", *(f"item {i}" for i in range(20))]
+    names = [
+        HOSTILE,
+        "x" * 10_000,
+        "</style><svg onload=alert(1)>",
+        *(f"item {i}" for i in range(20)),
+    ]
     model = random_model(p=23).replace(right_names=np.array(names))
     audit = ea.audit(model, n_gauges=1, show=names[:3], source=HOSTILE)
     html = page(audit, HOSTILE)

@@ -18,7 +18,9 @@ from embaudit.report.pictures import heatmap
 
 mpl.use("agg")
 
-MODEL = random_model(1, n=25, p=20, k=4, scales=([3.0, 1.0, 1.0, 0.3], 1.0), means=(0.5, 0.3))
+MODEL = random_model(
+    1, n=25, p=20, k=4, scales=([3.0, 1.0, 1.0, 0.3], 1.0), means=(0.5, 0.3)
+)
 LETTERS = ["b", "a", None, "b"] * 5
 
 
@@ -28,7 +30,10 @@ def cosine(x, y):
 
 def between_columns(scores):
     """Cosines of all pairs of columns, one at a time."""
-    return [cosine(scores[:, i], scores[:, j]) for i, j in combinations(range(scores.shape[1]), 2)]
+    return [
+        cosine(scores[:, i], scores[:, j])
+        for i, j in combinations(range(scores.shape[1]), 2)
+    ]
 
 
 def centred(scores, *axes):
@@ -55,7 +60,10 @@ BY_DEFINITION = {
         MODEL.replace(link="softmax", right_bias=np.arange(20.0)),
         centred(MODEL.left @ MODEL.right.T, 0, 1),
     ),
-    "a model that predicts cosines": (MODEL.replace(link="cosine"), unit(MODEL.left) @ unit(MODEL.right).T),
+    "a model that predicts cosines": (
+        MODEL.replace(link="cosine"),
+        unit(MODEL.left) @ unit(MODEL.right).T,
+    ),
 }
 
 
@@ -64,8 +72,12 @@ def test_both_cosines_of_every_pair_are_those_of_the_definition(name):
     model, scores = BY_DEFINITION[name]
     shown = PredictionDisplay.of(model)
     frame = shown.frame()
-    assert frame[["first", "second"]].to_numpy().tolist() == [list(pair) for pair in combinations(range(20), 2)]
-    np.testing.assert_allclose(frame["cosine"], between_columns(model.right.T), atol=1e-12)
+    assert frame[["first", "second"]].to_numpy().tolist() == [
+        list(pair) for pair in combinations(range(20), 2)
+    ]
+    np.testing.assert_allclose(
+        frame["cosine"], between_columns(model.right.T), atol=1e-12
+    )
     np.testing.assert_allclose(frame.iloc[:, 3], between_columns(scores), atol=1e-9)
     word = "logit cosine" if name.startswith("logits") else "prediction cosine"
     assert (shown.word, frame.columns[3]) == (word, word.replace(" ", "_"))
@@ -75,11 +87,20 @@ def test_both_cosines_of_every_pair_are_those_of_the_definition(name):
 
 
 def test_what_cannot_be_compared_is_refused():
-    with pytest.raises(ea.InputError, match=r"^the prediction cosine must be read from the predictions, user"):
+    with pytest.raises(
+        ea.InputError,
+        match=r"^the prediction cosine must be read from the predictions, user",
+    ):
         ea.plot_prediction_cosines(ea.FactorModel.from_vectors(MODEL.right))
-    with pytest.raises(ea.InputError, match=r'^role must be one of "left" \(user\), "right" \(item\); got \'cross'):
+    with pytest.raises(
+        ea.InputError,
+        match=r'^role must be one of "left" \(user\), "right" \(item\); got \'cross',
+    ):
         ea.plot_prediction_cosines(MODEL, role="cross")
-    with pytest.raises(ea.InputError, match=r"^item factors must be two rows or more with a direction; got 1 row\.$"):
+    with pytest.raises(
+        ea.InputError,
+        match=r"^item factors must be two rows or more with a direction; got 1 row\.$",
+    ):
         PredictionDisplay.of(ea.FactorModel.from_user_item([[1.0]], [[1.0], [0.0]]))
 
 
@@ -88,33 +109,56 @@ def by_loops(x, rows):
 
 
 def test_every_panel_holds_the_cosines_of_its_model():
-    made = {one.name: one for one in equivalent_models(MODEL, n_gauges=1, rng=np.random.default_rng(3))}
+    made = {
+        one.name: one
+        for one in equivalent_models(MODEL, n_gauges=1, rng=np.random.default_rng(3))
+    }
     wanted = ["exponent 0.5 (balanced)", "linear 1", "prediction cosine"]
     shown = heatmap(MODEL, groups=LETTERS, beside=wanted, equals=tuple(made.values()))
     rows, frame = shown.selection.rows, shown.frame()
-    assert frame[["first", "second"]].to_numpy().tolist() == [list(pair) for pair in combinations(rows.tolist(), 2)]
-    columns = [name for name in frame if name not in ("first", "second") and "_" not in name]
+    assert frame[["first", "second"]].to_numpy().tolist() == [
+        list(pair) for pair in combinations(rows.tolist(), 2)
+    ]
+    columns = [
+        name for name in frame if name not in ("first", "second") and "_" not in name
+    ]
     kappas = [f"{name}, κ = {made[name].condition_number:.3g}" for name in wanted[:2]]
     assert columns == ["model at hand", *kappas, "prediction cosine"]
-    np.testing.assert_allclose(frame["model at hand"], by_loops(MODEL.right, rows), atol=1e-12)
+    np.testing.assert_allclose(
+        frame["model at hand"], by_loops(MODEL.right, rows), atol=1e-12
+    )
     for name, column in zip(wanted, kappas, strict=False):
         equal = made[name].of(MODEL)
         np.testing.assert_allclose(equal.scores(), MODEL.scores(), atol=1e-9)
-        np.testing.assert_allclose(frame[column], by_loops(equal.right, rows), atol=1e-9)
+        np.testing.assert_allclose(
+            frame[column], by_loops(equal.right, rows), atol=1e-9
+        )
         assert np.abs(frame[column] - frame["model at hand"]).max() > 0.05
-    np.testing.assert_allclose(frame["prediction cosine"], by_loops(MODEL.scores().T, rows), atol=1e-9)
-    assert [panel.note for panel in shown.panels] == ["", "same predictions", "same predictions", "of the same model"]
+    np.testing.assert_allclose(
+        frame["prediction cosine"], by_loops(MODEL.scores().T, rows), atol=1e-9
+    )
+    assert [panel.note for panel in shown.panels] == [
+        "",
+        "same predictions",
+        "same predictions",
+        "of the same model",
+    ]
 
 
 @pytest.mark.parametrize("name", BY_DEFINITION)
 def test_the_panel_of_predictions_is_that_of_the_definition(name):
     model, scores = BY_DEFINITION[name]
-    shown = heatmap(model, beside=["logit cosine" if name.startswith("logits") else "prediction cosine"])
+    shown = heatmap(
+        model,
+        beside=["logit cosine" if name.startswith("logits") else "prediction cosine"],
+    )
     expected = np.eye(20)
     expected[np.triu_indices(20, 1)] = between_columns(scores)
     expected = np.triu(expected) + np.triu(expected, 1).T
     rows = shown.selection.rows
-    np.testing.assert_allclose(shown.panels[1].cosines, expected[np.ix_(rows, rows)], atol=1e-9)
+    np.testing.assert_allclose(
+        shown.panels[1].cosines, expected[np.ix_(rows, rows)], atol=1e-9
+    )
 
 
 def test_one_side_alone_has_equal_models_and_no_predictions():
@@ -135,7 +179,10 @@ def test_unknown_models_are_refused_with_the_nearest_name():
         'beside must be names such as "furthest", "prediction cosine"; got \'predicted cosine\'; '
         "the nearest one is prediction cosine."
     )
-    with pytest.raises(ea.InputError, match=r'^beside must be "prediction cosine" alone; got "furthest"; there is no'):
+    with pytest.raises(
+        ea.InputError,
+        match=r'^beside must be "prediction cosine" alone; got "furthest"; there is no',
+    ):
         heatmap(MODEL, beside=["furthest"], equals=[])
 
 
@@ -147,9 +194,15 @@ def test_means_are_those_of_pairs_within_and_between_labels():
         means = shown.means(panel)
         assert means["within"] == pytest.approx(frame.loc[same, panel.name].mean())
         assert means["between"] == pytest.approx(frame.loc[~same, panel.name].mean())
-    assert means["moved"] == pytest.approx((frame["prediction cosine"] - frame["model at hand"]).abs().mean())
-    odd = replace(shown, selection=replace(shown.selection, groups=("a", "a", *[""] * 13)))
-    assert odd.means(odd.panels[0]) == {"within": pytest.approx(frame["model at hand"][0])}
+    assert means["moved"] == pytest.approx(
+        (frame["prediction cosine"] - frame["model at hand"]).abs().mean()
+    )
+    odd = replace(
+        shown, selection=replace(shown.selection, groups=("a", "a", *[""] * 13))
+    )
+    assert odd.means(odd.panels[0]) == {
+        "within": pytest.approx(frame["model at hand"][0])
+    }
 
 
 def test_a_heatmap_is_drawn_on_one_scale_with_groups_and_numbers():
@@ -169,10 +222,21 @@ def test_a_heatmap_is_drawn_on_one_scale_with_groups_and_numbers():
         assert ax.get_title() == f"{panel.name}\n{panel.note}"
         assert ax.get_xticks().tolist() == ax.get_yticks().tolist() == [4.5]
     means = [shown.means(panel) for panel in shown.panels]
-    texts = [f"mean within {m['within']:.2f}, between {m['between']:.2f}".replace("-0.00", "0.00") for m in means]
-    texts[1:] = [f"{text}\nmean |Δcos| {m['moved']:.2f}" for text, m in zip(texts[1:], means[1:], strict=True)]
+    texts = [
+        f"mean within {m['within']:.2f}, between {m['between']:.2f}".replace(
+            "-0.00", "0.00"
+        )
+        for m in means
+    ]
+    texts[1:] = [
+        f"{text}\nmean |Δcos| {m['moved']:.2f}"
+        for text, m in zip(texts[1:], means[1:], strict=True)
+    ]
     assert [ax.get_xlabel() for ax in panels] == texts
-    assert [label.get_text() for label in panels[0].get_yticklabels(minor=True)] == ["a", "b"]
+    assert [label.get_text() for label in panels[0].get_yticklabels(minor=True)] == [
+        "a",
+        "b",
+    ]
     assert panels[0].get_yticks(minor=True).tolist() == [2, 9.5]
     assert bar.get_ylabel() == "cosine"
 
@@ -189,11 +253,22 @@ def test_an_audit_draws_what_is_certain_to_stay(audit):
     frame = shown.frame()
     certain = frame[frame["kind"] == "certified"]
     np.testing.assert_array_equal(certain["share"], found.curve(certain["kappa"]))
-    attacks = [a.achieved for a in limits.attacks if a.role == "right" and a.objective == "neighbours"]
-    assert frame.loc[frame["kind"] == "left by an attack", "share"].tolist() == [1 - share for share in attacks]
+    attacks = [
+        a.achieved
+        for a in limits.attacks
+        if a.role == "right" and a.objective == "neighbours"
+    ]
+    assert frame.loc[frame["kind"] == "left by an attack", "share"].tolist() == [
+        1 - share for share in attacks
+    ]
     assert shown.title == "top 3 lists of 20 items"
-    assert audit.plot_certified_curve(Figure().add_subplot(), role="left").title == "top 3 lists of 25 users"
-    with pytest.raises(ea.InputError, match=r"^role must be one of right, left; got 'cross'\.$"):
+    assert (
+        audit.plot_certified_curve(Figure().add_subplot(), role="left").title
+        == "top 3 lists of 25 users"
+    )
+    with pytest.raises(
+        ea.InputError, match=r"^role must be one of right, left; got 'cross'\.$"
+    ):
         audit.plot_certified_curve(role="cross")
 
 
@@ -201,13 +276,22 @@ def with_points(count):
     draw = np.random.default_rng(0)
     cosines = np.clip(draw.normal(size=(2, count)), -1, 1)
     columns = dict.fromkeys(("first", "second"), np.zeros(count, int))
-    return PredictionDisplay({**columns, **dict(zip(("cosine", "prediction_cosine"), cosines, strict=True))})
+    return PredictionDisplay(
+        {**columns, **dict(zip(("cosine", "prediction_cosine"), cosines, strict=True))}
+    )
 
 
 def test_every_pair_is_a_point_and_many_are_faint_pixels():
     for count, opacity in ((900, 0.5), (20_000, 0.1)):
         shown = with_points(count).plot(Figure().add_subplot())
         (points,) = shown.ax_.collections
-        assert (len(points.get_offsets()), points.get_alpha(), points.get_rasterized()) == (count, opacity, count > 900)
-        assert (shown.ax_.get_xlabel(), shown.ax_.get_ylabel()) == ("prediction cosine", "your cosine")
+        assert (
+            len(points.get_offsets()),
+            points.get_alpha(),
+            points.get_rasterized(),
+        ) == (count, opacity, count > 900)
+        assert (shown.ax_.get_xlabel(), shown.ax_.get_ylabel()) == (
+            "prediction cosine",
+            "your cosine",
+        )
         assert shown.ax_.get_xlim() == shown.ax_.get_ylim() == (-1.03, 1.03)

@@ -40,13 +40,20 @@ def test_every_table_is_in_both_renderings(result):
             assert cell in terminal, cell
             assert cell in html or grid.headings[-1].endswith("moved"), cell
     sections = audit_document(result).shown_sections
-    for sentence in (text for section in sections for text in (*section.paragraphs, *section.end)):
+    for sentence in (
+        text for section in sections for text in (*section.paragraphs, *section.end)
+    ):
         assert read_text(str(coded(sentence))) in read_text(html)
     embedded = text_of(result._repr_html_())
     because = result.answer.because
     answer = f"{result.answer.word}. {because[0].upper()}{because[1:]}."
-    others = (result.reasons[0].text, " ".join(result.findings[0].remedy.replace("`", " ").split()))
-    assert embedded.index(answer) < embedded.index(others[0]) < embedded.index(others[1])
+    others = (
+        result.reasons[0].text,
+        " ".join(result.findings[0].remedy.replace("`", " ").split()),
+    )
+    assert (
+        embedded.index(answer) < embedded.index(others[0]) < embedded.index(others[1])
+    )
     words = " ".join(terminal.split())
     assert words.index(str(result.answer)) < words.index(grids(result)[0].caption)
 
@@ -54,7 +61,10 @@ def test_every_table_is_in_both_renderings(result):
 def test_words_are_defined_before_they_are_met(result):
     words = audit_document(result, drawn=False).words
     assert {"gauge", "κ", "budget", "certified"} <= {word for word, _ in words}
-    terminal, html = " ".join(printed(result, 160).split()), " ".join(result.report().split())
+    terminal, html = (
+        " ".join(printed(result, 160).split()),
+        " ".join(result.report().split()),
+    )
     told = [" ".join(f"{word}: {meaning}".split()) for word, meaning in words]
     listed = [f">{word}</dt><dd>{meaning}"[:60] for word, meaning in words]
     for text, starts, answer, first in (
@@ -82,10 +92,19 @@ def test_narrow_terminals_get_fewer_columns_and_no_column_of_single_letters(resu
 
 
 def table(rows, name="row", **fields):
-    return Grid("t", "", ("name", "x"), tuple((f"{name} {i}", str(i)) for i in range(rows)), **fields)
+    return Grid(
+        "t",
+        "",
+        ("name", "x"),
+        tuple((f"{name} {i}", str(i)) for i in range(rows)),
+        **fields,
+    )
 
 
-@pytest.mark.parametrize(("said", "rows", "shown", "more"), [(1, 19, 19, False), (1, 20, 19, True), (19, 9, 3, True)])
+@pytest.mark.parametrize(
+    ("said", "rows", "shown", "more"),
+    [(1, 19, 19, False), (1, 20, 19, True), (19, 9, 3, True)],
+)
 def test_words_come_first_and_rows_as_far_as_there_is_room(said, rows, shown, more):
     lines = brief(["A sentence."] * said, [table(rows)]).splitlines()
     assert lines[:said] == ["A sentence."] * said
@@ -95,7 +114,13 @@ def test_words_come_first_and_rows_as_far_as_there_is_room(said, rows, shown, mo
 
 
 def test_long_names_are_cut_and_columns_left_out_where_there_is_no_room():
-    wide = Grid("t", "", ("name", "a", "b"), (("n" * 36, "1", "2"), ("m" * 37, "3" * 30, "4" * 30)), essential=("b",))
+    wide = Grid(
+        "t",
+        "",
+        ("name", "a", "b"),
+        (("n" * 36, "1", "2"), ("m" * 37, "3" * 30, "4" * 30)),
+        essential=("b",),
+    )
     lines = brief(["S."], [wide]).splitlines()
     assert lines[3].split() == ["name", "b"]
     assert lines[4].split() == ["n" * 36, "2"]

@@ -14,7 +14,9 @@ import embaudit as ea
 from embaudit.report.document import Origin
 from embaudit.report.page import page as written_page
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no browser is installed: apt-get install chromium")
+pytestmark = pytest.mark.skipif(
+    CHROMIUM is None, reason="no browser is installed: apt-get install chromium"
+)
 LOOKS = [(PHONE, "dark"), (DESKTOP, "light")]
 NOTEBOOK = """<!doctype html><html lang="en"><head><title>notebook</title></head><body {theme}><main>
 <h1>own</h1><h2>own</h2><p class="soft top">own <b>text</b></p>
@@ -32,26 +34,42 @@ return Array.from(all).filter((name) => !/size$|origin|^(width|height|inset|top|
 def folder(tmp_path_factory):
     made = tmp_path_factory.mktemp("results")
     for kind in KINDS:
-        html = written_page(shown(kind), HOSTILE[1], Origin(seed=0, remarks=(HOSTILE[0],)))
+        html = written_page(
+            shown(kind), HOSTILE[1], Origin(seed=0, remarks=(HOSTILE[0],))
+        )
         (made / f"{kind}.html").write_text(html, encoding="utf-8")
     return made
 
 
 def broken(page):
-    page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
-    return [(one["id"], one["nodes"][0]["html"]) for one in Axe().run(page).response["violations"]]
+    page.evaluate(
+        "document.querySelectorAll('details').forEach((one) => { one.open = true; })"
+    )
+    return [
+        (one["id"], one["nodes"][0]["html"])
+        for one in Axe().run(page).response["violations"]
+    ]
 
 
-@pytest.mark.parametrize(("kind", "viewport", "scheme"), [(kind, *LOOKS[at % 2]) for at, kind in enumerate(KINDS)])
-def test_pages_are_accessible_and_as_wide_as_the_screen(showing, folder, kind, viewport, scheme):
-    page = showing(folder / f"{kind}.html", viewport=viewport, color_scheme=scheme, bypass_csp=True)
+@pytest.mark.parametrize(
+    ("kind", "viewport", "scheme"),
+    [(kind, *LOOKS[at % 2]) for at, kind in enumerate(KINDS)],
+)
+def test_pages_are_accessible_and_as_wide_as_the_screen(
+    showing, folder, kind, viewport, scheme
+):
+    page = showing(
+        folder / f"{kind}.html", viewport=viewport, color_scheme=scheme, bypass_csp=True
+    )
     assert broken(page) == []
     assert page.evaluate("document.documentElement.scrollWidth") == viewport["width"]
     assert page.locator("img").count() == 0
 
 
 @pytest.mark.parametrize("theme", ["", 'data-jp-theme-light="false"'])
-def test_a_notebook_keeps_its_own_style_and_the_result_has_enough_contrast(showing, tmp_path, theme):
+def test_a_notebook_keeps_its_own_style_and_the_result_has_enough_contrast(
+    showing, tmp_path, theme
+):
     audit = ea.audit(random_model(p=30, k=3), n_gauges=1, n_pairs=50)
     results = [audit, *map(shown, KINDS), ea.levels(random_model(p=30, k=3))]
     bare, full = tmp_path / "bare.html", tmp_path / "full.html"
@@ -62,16 +80,28 @@ def test_a_notebook_keeps_its_own_style_and_the_result_has_enough_contrast(showi
     assert one.evaluate(STYLES) == other.evaluate(STYLES)
     assert len(one.evaluate(STYLES)) > 10
     assert other.locator(".embaudit").count() == len(results)
-    paper = other.locator(".embaudit").first.evaluate("one => getComputedStyle(one).backgroundColor")
+    paper = other.locator(".embaudit").first.evaluate(
+        "one => getComputedStyle(one).backgroundColor"
+    )
     assert paper == ("rgb(20, 21, 26)" if "false" in theme else "rgb(251, 250, 247)")
-    named = [one for one in broken(other) if one[0] not in ("landmark-unique", "heading-order", "page-has-heading-one")]
+    named = [
+        one
+        for one in broken(other)
+        if one[0] not in ("landmark-unique", "heading-order", "page-has-heading-one")
+    ]
     assert named == []
 
 
 def test_a_notebook_shows_the_answer_of_an_audit_and_its_findings():
-    audit = ea.audit(random_model(p=30, k=3, objective="product"), n_gauges=1, n_pairs=50)
+    audit = ea.audit(
+        random_model(p=30, k=3, objective="product"), n_gauges=1, n_pairs=50
+    )
     # A notebook holds no end of a page that codes could lead to.
-    whole = re.sub(r'<a class="code" href="#EMB\d+">(EMB\d+)</a>', r'<span class="code">\1</span>', audit.report())
+    whole = re.sub(
+        r'<a class="code" href="#EMB\d+">(EMB\d+)</a>',
+        r'<span class="code">\1</span>',
+        audit.report(),
+    )
     html = audit._repr_html_()
     for start, end in (
         ('<p class="answer">', "</p>"),

@@ -16,8 +16,12 @@ from embaudit.report.document import Origin
 from embaudit.report.documents import document
 from embaudit.report.page import page
 
-INTAKE = Intake("npz", ("m.npz",), (Part("Q", "right", (7, 2)),), (Part("<b>seed", ""),))
-ORIGIN = Origin((("<i>m.npz", INTAKE), ("n.npz", None)), ("judged by <u>: all",), seed=7)
+INTAKE = Intake(
+    "npz", ("m.npz",), (Part("Q", "right", (7, 2)),), (Part("<b>seed", ""),)
+)
+ORIGIN = Origin(
+    (("<i>m.npz", INTAKE), ("n.npz", None)), ("judged by <u>: all",), seed=7
+)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -37,15 +41,21 @@ def test_similarities_stand_beside_chance_and_the_cosine_with_their_intervals():
     found = shown("evaluate")
     view = document(found)
     frame, records = view.top[0].frame(), found.to_frame()
-    for measure, drawn in zip(MEASURES, [view.top[0], *view.sections[1].parts[0].figures[1:]], strict=True):
+    for measure, drawn in zip(
+        MEASURES, [view.top[0], *view.sections[1].parts[0].figures[1:]], strict=True
+    ):
         mine = records[records["measure"] == measure]
         assert set(drawn.names) <= set(mine["similarity"])
     mine = records[records["measure"] == MEASURES[0]]
-    np.testing.assert_array_equal(frame[["value", "low", "high"]], mine[["value", "ci_low", "ci_high"]])
+    np.testing.assert_array_equal(
+        frame[["value", "low", "high"]], mine[["value", "ci_low", "ci_high"]]
+    )
     differences = view.sections[1].parts[0].figures[0].frame()
     expected = mine.iloc[1:][["difference", "difference_ci_low", "difference_ci_high"]]
     np.testing.assert_array_equal(differences[["value", "low", "high"]], expected)
-    assert (differences["marked"] == ((differences["low"] > 0) | (differences["high"] < 0))).all()
+    assert (
+        differences["marked"] == ((differences["low"] > 0) | (differences["high"] < 0))
+    ).all()
     assert view.top[0].level == ("chance", found.chance)
 
 
@@ -53,8 +63,12 @@ def test_similarities_stand_beside_chance_and_the_cosine_with_their_intervals():
 def test_the_area_of_the_blocks_is_the_global_cosine_and_the_page_stays_small(count):
     draw = np.random.default_rng(count)
     x = draw.standard_normal((count, 5))
-    y = x * draw.uniform(0.3, 2, (count, 1)) + 2 * draw.standard_normal((count, 5)) * draw.random((count, 1))
+    y = x * draw.uniform(0.3, 2, (count, 1)) + 2 * draw.standard_normal(
+        (count, 5)
+    ) * draw.random((count, 1))
     found = ea.block_cosines(x, y, blocks="rows")
     (drawn,) = document(found).top
-    assert drawn.columns["cosine"] @ drawn.columns["weight"] == pytest.approx(found.global_cosine)
+    assert drawn.columns["cosine"] @ drawn.columns["weight"] == pytest.approx(
+        found.global_cosine
+    )
     assert len(found.report()) < 150_000

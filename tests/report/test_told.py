@@ -72,10 +72,15 @@ ROWS = {
 
 def other(scale=0.3, **fields):
     draw = np.random.default_rng(5)
-    return PAIR.replace(right=PAIR.right + scale * draw.standard_normal((30, 4)), **fields)
+    return PAIR.replace(
+        right=PAIR.right + scale * draw.standard_normal((30, 4)), **fields
+    )
 
 
-TURN = Gauge.linear(np.diag([3.0, 1.0, 1.0, 0.5]) @ np.linalg.qr(np.random.default_rng(2).normal(size=(4, 4)))[0])
+TURN = Gauge.linear(
+    np.diag([3.0, 1.0, 1.0, 0.5])
+    @ np.linalg.qr(np.random.default_rng(2).normal(size=(4, 4)))[0]
+)
 IDS = [f"i{row}" for row in range(30)]
 CHANGES = {
     "nothing": (PAIR, PAIR),
@@ -123,4 +128,8 @@ def test_what_is_told_of_models_of_every_kind(name):
         group = ea.gauges.Diagonal(model.rank, max_condition=2.0)
         call = ROWS[name] if name != "attack" else partial(ROWS[name], group=group)
         told.setdefault(words(partial(call, model)), []).append(title)
-    assert_section(TOLD, name, "".join(f"{', '.join(models)}:\n  {said}\n" for said, models in told.items()))
+    assert_section(
+        TOLD,
+        name,
+        "".join(f"{', '.join(models)}:\n  {said}\n" for said, models in told.items()),
+    )

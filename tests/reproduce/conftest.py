@@ -13,7 +13,11 @@ from embaudit.reproduce import netflix, nielsen, simpson
 @pytest.fixture(scope="session")
 def makers():
     """How each figure is made, the Netflix one of little data."""
-    return {"netflix": partial(netflix, size=TINY, n_seeds=2), "nielsen": nielsen, "simpson": simpson}
+    return {
+        "netflix": partial(netflix, size=TINY, n_seeds=2),
+        "nielsen": nielsen,
+        "simpson": simpson,
+    }
 
 
 @pytest.fixture(scope="session")

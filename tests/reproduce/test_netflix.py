@@ -53,7 +53,10 @@ def test_eq_1_predicts_the_same_whatever_its_rescaling(figure):
 def test_cosines_of_eq_1_differ_although_predictions_do_not():
     figure = netflix(n_seeds=2)
     numbers = figure.numbers.set_index("model")
-    assert numbers.loc["sigma^-1/2", "within_mean"] - numbers.loc["g^1/2", "within_mean"] > 0.3
+    assert (
+        numbers.loc["sigma^-1/2", "within_mean"] - numbers.loc["g^1/2", "within_mean"]
+        > 0.3
+    )
     assert numbers.loc["identity", "overlap_with_first"] < 0.9
     gap = np.abs(figure.cosines["g^1/2"] - figure.cosines["g^-1/2"])
     assert gap.max() > 0.5
@@ -85,7 +88,11 @@ def test_paper_size_lies_in_the_ranges_of_an_independent_run():
     numbers = measure(solve(PAPER.simulate(0), PAPER))[0].set_index("model")
     for model, ranges in REFERENCE.items():
         for name, (low, high) in ranges.items():
-            assert low - REFERENCE_ROUNDING <= numbers.loc[model, name] <= high + REFERENCE_ROUNDING, (model, name)
+            assert (
+                low - REFERENCE_ROUNDING
+                <= numbers.loc[model, name]
+                <= high + REFERENCE_ROUNDING
+            ), (model, name)
 
 
 def test_full_rank_statements_hold_and_fail_at_lower_rank():
@@ -98,7 +105,9 @@ def test_full_rank_statements_hold_and_fail_at_lower_rank():
 def test_prediction_cosine_is_that_of_the_columns_of_the_scores(solved):
     for model in solved.models.values():
         direct = cosine_matrix(model.scores().T)
-        np.testing.assert_allclose(cosine_matrix(identified_factors(model, "right")), direct, atol=1e-9)
+        np.testing.assert_allclose(
+            cosine_matrix(identified_factors(model, "right")), direct, atol=1e-9
+        )
 
 
 def test_every_remedy_is_reported_unique_or_as_a_range(figure):
@@ -109,7 +118,10 @@ def test_every_remedy_is_reported_unique_or_as_a_range(figure):
         assert not rows.loc["cosine", "unique"]
         assert rows.loc["cosine", "auc_low"] < rows.loc["cosine", "auc_high"]
         assert rows.loc["prediction cosine", "unique"]
-        assert rows.loc["prediction cosine", "auc_low"] == rows.loc["prediction cosine", "auc_high"]
+        assert (
+            rows.loc["prediction cosine", "auc_low"]
+            == rows.loc["prediction cosine", "auc_high"]
+        )
     assert remedies["auc_low"].is_monotonic_decreasing
     note = next(note for note in figure.notes if note.startswith("Not unique"))
     assert "cosines of Eq. 1 as it is, and of Eq. 1 after " in note
@@ -135,7 +147,9 @@ def test_inverse_propensity_minimises_the_weighted_loss(solved):
     best = loss(A, B)
     for size in (1e-3, 1e-2, 1e-1):
         for _ in range(10):
-            da, db = (size * np.abs(x).mean() * rng.standard_normal(x.shape) for x in (A, B))
+            da, db = (
+                size * np.abs(x).mean() * rng.standard_normal(x.shape) for x in (A, B)
+            )
             assert loss(A + da, B + db) >= best * (1 - 1e-12)
 
 
@@ -155,15 +169,22 @@ def test_caption_csv_and_json_have_the_same_numbers(figures, saved):
     document = json.loads((folder / "netflix.json").read_text())
     table = pd.read_csv(folder / "netflix.csv")
     pd.testing.assert_frame_equal(table, figure.numbers, check_exact=True)
-    pd.testing.assert_frame_equal(pd.DataFrame(document["numbers"]), figure.numbers, check_exact=True)
+    pd.testing.assert_frame_equal(
+        pd.DataFrame(document["numbers"]), figure.numbers, check_exact=True
+    )
     for name in ("overlaps", "spread", "remedies", "choices", "full_rank"):
         frame = getattr(figure, name)
-        pd.testing.assert_frame_equal(pd.read_csv(folder / f"netflix_{name}.csv"), frame, check_exact=True)
+        pd.testing.assert_frame_equal(
+            pd.read_csv(folder / f"netflix_{name}.csv"), frame, check_exact=True
+        )
         assert len(document[name]) == len(frame)
     assert document["caption"] == figure.caption
     assert "no closed form" in document["remedy_notes"]["negatives by popularity^3/4"]
     for row in table.itertuples():
-        found = re.search(rf"{re.escape(row.model)}: (\S+) within, (\S+) between, AUC (\d\.\d+)", document["caption"])
+        found = re.search(
+            rf"{re.escape(row.model)}: (\S+) within, (\S+) between, AUC (\d\.\d+)",
+            document["caption"],
+        )
         assert [float(x) for x in found.groups()] == [
             round(row.within_mean, 2),
             round(row.between_mean, 2) + 0.0,
@@ -189,7 +210,10 @@ def test_same_seed_same_numbers_other_seed_others():
     )
     pd.testing.assert_frame_equal(again.numbers, both.numbers)
     assert not again.numbers["auc"].equals(other.numbers["auc"])
-    assert other.numbers["auc"].tolist() == both.per_seed[both.per_seed["seed"] == 1]["auc"].tolist()
+    assert (
+        other.numbers["auc"].tolist()
+        == both.per_seed[both.per_seed["seed"] == 1]["auc"].tolist()
+    )
 
 
 def test_items_nobody_took_are_left_out_and_counted():
@@ -201,9 +225,23 @@ def test_items_nobody_took_are_left_out_and_counted():
 
 
 def test_bad_parameters_are_refused():
-    given = [{"size": "huge"}, {"n_seeds": 0}, {"n_seeds": "3"}, {"seed": "x"}, {"seed": -1}]
-    settings = [{"max_share": "0.4"}, {"rank": 2.5}, {"alpha_product": 0}, {"alpha_factors": np.inf}]
-    calls = [partial(simpson, n_points=3.5), *(partial(netflix, **one) for one in given)]
+    given = [
+        {"size": "huge"},
+        {"n_seeds": 0},
+        {"n_seeds": "3"},
+        {"seed": "x"},
+        {"seed": -1},
+    ]
+    settings = [
+        {"max_share": "0.4"},
+        {"rank": 2.5},
+        {"alpha_product": 0},
+        {"alpha_factors": np.inf},
+    ]
+    calls = [
+        partial(simpson, n_points=3.5),
+        *(partial(netflix, **one) for one in given),
+    ]
     calls += [partial(replace, TINY, **one) for one in settings]
     assert_refused("netflix", calls)
 
@@ -220,11 +258,18 @@ def test_recovery_agrees_with_loops_over_pairs(vectors):
     within, between = [], []
     for i in range(30):
         for j in range(i):
-            value = vectors[i] @ vectors[j] / np.linalg.norm(vectors[i]) / np.linalg.norm(vectors[j])
+            value = (
+                vectors[i]
+                @ vectors[j]
+                / np.linalg.norm(vectors[i])
+                / np.linalg.norm(vectors[j])
+            )
             (within if clusters[i] == clusters[j] else between).append(value)
     assert found["within_mean"] == pytest.approx(np.mean(within))
     assert found["between_mean"] == pytest.approx(np.mean(between))
-    assert found["auc"] == pytest.approx(np.mean([a > b for a in within for b in between]))
+    assert found["auc"] == pytest.approx(
+        np.mean([a > b for a in within for b in between])
+    )
     shares = []
     for i in range(30):
         order = [j for j in np.argsort(-cosines[i]) if j != i][:10]

@@ -59,7 +59,9 @@ def test_texts_neither_overlap_nor_leave_the_page(drawings, name, dpi, drawn_tex
 @as_locked
 @pytest.mark.parametrize("name", NAMES)
 def test_what_is_drawn_is_what_was_drawn(drawings, name):
-    assert_snapshot(Path(__file__).parent / "drawn" / f"{name}.txt", sketch(drawings[name]))
+    assert_snapshot(
+        Path(__file__).parent / "drawn" / f"{name}.txt", sketch(drawings[name])
+    )
 
 
 @pytest.mark.parametrize("name", NAMES[:3])
@@ -84,6 +86,9 @@ def test_a_folder_is_made_and_a_file_in_its_place_is_refused(figures, tmp_path):
     ]  # fmt: skip
     (tmp_path / "file").write_text("mine")
     for folder in ("file", "file/below"):
-        with pytest.raises(InputError, match=rf"{folder} cannot be made: (File exists|Not a directory)\.$"):
+        with pytest.raises(
+            InputError,
+            match=rf"{folder} cannot be made: (File exists|Not a directory)\.$",
+        ):
             figures["simpson"].save(tmp_path / folder, force=True)
     assert (tmp_path / "file").read_text() == "mine"

@@ -19,16 +19,21 @@ def figure(figures):
 def test_example_of_the_source(figure):
     assert figure.example["cosine"].tolist() == [1, 1]
     assert figure.global_cosine == pytest.approx(3 / np.sqrt(10), abs=1e-6)
-    assert figure.example["contribution"].sum() == pytest.approx(figure.global_cosine, abs=2e-6)
+    assert figure.example["contribution"].sum() == pytest.approx(
+        figure.global_cosine, abs=2e-6
+    )
     assert figure.norm_cosine == figure.global_cosine
 
 
 def test_bars_are_the_entries_of_both_vectors_side_by_side(drawings):
     x, y = (
-        [(bar.get_x(), bar.get_width(), bar.get_height()) for bar in b] for b in drawings["simpson"].axes[0].containers
+        [(bar.get_x(), bar.get_width(), bar.get_height()) for bar in b]
+        for b in drawings["simpson"].axes[0].containers
     )
     assert [[height for *_, height in bars] for bars in (x, y)] == [[1, 1], [1, 2]]
-    for block, ((left, width, _), (right, other, _)) in enumerate(zip(x, y, strict=True)):
+    for block, ((left, width, _), (right, other, _)) in enumerate(
+        zip(x, y, strict=True)
+    ):
         assert left < left + width < block < right < right + other < left + 1
 
 
@@ -36,7 +41,9 @@ def test_bars_are_the_entries_of_both_vectors_side_by_side(drawings):
 def test_sweep_is_the_formula_and_goes_to_0(figure, local):
     part = figure.sweep[figure.sweep["local_cosine"] == local]
     s = part["ratio"].to_numpy()
-    np.testing.assert_allclose(part["global_cosine"], local * 2 * s / (1 + s**2), atol=1e-6)
+    np.testing.assert_allclose(
+        part["global_cosine"], local * 2 * s / (1 + s**2), atol=1e-6
+    )
     assert abs(part["global_cosine"].iloc[-1]) < 1e-3
     assert part["global_cosine"].iloc[0] == pytest.approx(local)
 
@@ -44,11 +51,17 @@ def test_sweep_is_the_formula_and_goes_to_0(figure, local):
 def test_every_group_rises_and_the_whole_falls(figure):
     for name, part in figure.points.groupby("group"):
         row = figure.groups.set_index("group").loc[name]
-        assert row["r"] == pytest.approx(np.corrcoef(part["x"], part["y"])[0, 1], abs=1e-5)
-        assert row["slope"] == pytest.approx(np.polyfit(part["x"], part["y"], 1)[0], abs=1e-5)
+        assert row["r"] == pytest.approx(
+            np.corrcoef(part["x"], part["y"])[0, 1], abs=1e-5
+        )
+        assert row["slope"] == pytest.approx(
+            np.polyfit(part["x"], part["y"], 1)[0], abs=1e-5
+        )
         assert row["r"] > 0.5
     whole = figure.groups.iloc[-1]
-    assert whole["r"] == pytest.approx(np.corrcoef(figure.points["x"], figure.points["y"])[0, 1], abs=1e-5)
+    assert whole["r"] == pytest.approx(
+        np.corrcoef(figure.points["x"], figure.points["y"])[0, 1], abs=1e-5
+    )
     assert whole["r"] < -0.2
 
 
@@ -58,6 +71,8 @@ def test_caption_and_files_have_the_numbers_of_the_tables(figure, saved):
     for name in ("sweep", "groups", "points"):
         table = pd.read_csv(folder / f"simpson_{name}.csv")
         pd.testing.assert_frame_equal(table, getattr(figure, name), check_exact=True)
-        pd.testing.assert_frame_equal(pd.DataFrame(document[name]), getattr(figure, name), check_exact=True)
+        pd.testing.assert_frame_equal(
+            pd.DataFrame(document[name]), getattr(figure, name), check_exact=True
+        )
     assert f"global cosine is {figure.global_cosine:.4f}" in document["caption"]
     assert f"{figure.groups.iloc[-1]['r']:.2f} over all" in document["caption"]

@@ -20,7 +20,11 @@ def berkeley() -> pd.DataFrame:
         "F": (22, 351, 24, 317),
     }
     cells = [("man", 1), ("man", 0), ("woman", 1), ("woman", 0)]
-    rows = [(d, *cell, n) for d, row in counts.items() for cell, n in zip(cells, row, strict=True)]
+    rows = [
+        (d, *cell, n)
+        for d, row in counts.items()
+        for cell, n in zip(cells, row, strict=True)
+    ]
     return pd.DataFrame(rows, columns=["department", "sex", "admitted", "n"])
 
 
@@ -35,5 +39,9 @@ def kidney_stones() -> pd.DataFrame:
         ("small", "percutaneous", 234, 270),
         ("large", "percutaneous", 55, 80),
     ]
-    cells = [(size, how, won, n) for size, how, good, of in rows for won, n in ((1, good), (0, of - good))]
+    cells = [
+        (size, how, won, n)
+        for size, how, good, of in rows
+        for won, n in ((1, good), (0, of - good))
+    ]
     return pd.DataFrame(cells, columns=["size", "treatment", "success", "n"])

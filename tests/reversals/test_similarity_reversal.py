@@ -12,13 +12,17 @@ from embaudit.reversals import ReversalKind, similarity_reversal
 from embaudit.reversals.search import BETWEEN
 
 
-def structures(rng: np.random.Generator, sign: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def structures(
+    rng: np.random.Generator, sign: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Clusters far apart in both; inside, the second structure follows or opposes the first."""
     clusters = np.repeat(["a", "b", "c"], [12, 9, 15])
     centre = {"a": [6.0, 0, 0], "b": [0, 6.0, 0], "c": [0, 0, 6.0]}
     spread = rng.uniform(-1, 1, 36)
     before = np.array([centre[c] for c in clusters]) + np.outer(spread, [1, -1, 0.5])
-    after = np.array([centre[c] for c in clusters]) + np.outer(sign * np.abs(spread), [1, -1, 0.5])
+    after = np.array([centre[c] for c in clusters]) + np.outer(
+        sign * np.abs(spread), [1, -1, 0.5]
+    )
     return before, after + 0.05 * rng.standard_normal(after.shape), clusters
 
 
@@ -36,10 +40,16 @@ def test_moments_are_those_of_all_pairs() -> None:
     for g, level in enumerate(grouping.levels):
         part = group == level
         assert grouping.moments.n[g] == part.sum()
-        assert grouping.moments.r[g] == pytest.approx(np.corrcoef(s[part], t[part])[0, 1], abs=1e-8)
-        assert grouping.moments.slope[g] == pytest.approx(np.polyfit(s[part], t[part], 1)[0], abs=1e-8)
+        assert grouping.moments.r[g] == pytest.approx(
+            np.corrcoef(s[part], t[part])[0, 1], abs=1e-8
+        )
+        assert grouping.moments.slope[g] == pytest.approx(
+            np.polyfit(s[part], t[part], 1)[0], abs=1e-8
+        )
     covariance = grouping.covariance
-    assert covariance["within"] + covariance["between"] == pytest.approx(np.cov(s, t, bias=True)[0, 1])
+    assert covariance["within"] + covariance["between"] == pytest.approx(
+        np.cov(s, t, bias=True)[0, 1]
+    )
     assert "cosine after on cosine before" in report._repr_html_()
 
 
@@ -87,14 +97,28 @@ def test_what_has_no_pairs_or_direction_is_reported() -> None:
     rng = np.random.default_rng(0)
     vectors = rng.standard_normal((7, 3))
     vectors[6] = 0
-    report = similarity_reversal(vectors, vectors + 0.1, ["a", "a", "a", "b", "b", "c", "c"])
+    report = similarity_reversal(
+        vectors, vectors + 0.1, ["a", "a", "a", "b", "b", "c", "c"]
+    )
     assert "1 item without direction left out" in report.notes
     assert "1 cluster of one item, without a pair" in report.notes
-    assert "cluster: 1 group in which x or y is constant, without a correlation" in report.notes
+    assert (
+        "cluster: 1 group in which x or y is constant, without a correlation"
+        in report.notes
+    )
 
 
 def test_clear_errors() -> None:
     x = np.eye(4)
-    given = [(x, x[:3], "aabb"), (x, x, "aaaa"), (x, x, "aabb"), (x[0], x, "aabb"), (x, x[0], "aabb")]
-    asked = [partial(similarity_reversal, before, after, list(names)) for before, after, names in given]
+    given = [
+        (x, x[:3], "aabb"),
+        (x, x, "aaaa"),
+        (x, x, "aabb"),
+        (x[0], x, "aabb"),
+        (x, x[0], "aabb"),
+    ]
+    asked = [
+        partial(similarity_reversal, before, after, list(names))
+        for before, after, names in given
+    ]
     assert_refused("similarity reversal", asked)

@@ -38,12 +38,21 @@ def test_berkeley_admissions(admissions: SimpsonReport) -> None:
     assert 0 < found.within.r < 0.05
     assert found.is_significant
     assert found.within.p > 0.05
-    opposing = [level for level, opposes in zip(found.levels, found.opposes, strict=True) if opposes]
+    opposing = [
+        level
+        for level, opposes in zip(found.levels, found.opposes, strict=True)
+        if opposes
+    ]
     assert opposing == ["A", "B", "D", "F"]
     covariance = found.covariance
-    assert covariance["within"] + covariance["between"] == pytest.approx(covariance["pooled"])
+    assert covariance["within"] + covariance["between"] == pytest.approx(
+        covariance["pooled"]
+    )
     assert covariance["between"] < -covariance["within"] < 0
-    assert "opposite in 4 of 6 groups large enough to count (67 % of their rows)" in admissions.explain()
+    assert (
+        "opposite in 4 of 6 groups large enough to count (67 % of their rows)"
+        in admissions.explain()
+    )
     assert "sex: man counts as 0, woman as 1" in admissions.notes
 
 
@@ -52,7 +61,9 @@ def test_kidney_stones() -> None:
     (found,) = report.findings
     assert found.kind is ReversalKind.REVERSAL
     assert report.pooled.slope == pytest.approx(289 / 350 - 273 / 350)
-    np.testing.assert_allclose(found.moments.slope, [55 / 80 - 192 / 263, 234 / 270 - 81 / 87])
+    np.testing.assert_allclose(
+        found.moments.slope, [55 / 80 - 192 / 263, 234 / 270 - 81 / 87]
+    )
     assert found.is_significant
     # The reversal is one of signs: neither difference by itself is beyond chance, as the paper's numbers have it.
     assert not found.is_confirmed
@@ -61,7 +72,9 @@ def test_kidney_stones() -> None:
 
 def test_iris() -> None:
     data = load_iris(as_frame=True)
-    frame = data.frame.assign(species=data.target_names[data.target]).drop(columns="target")
+    frame = data.frame.assign(species=data.target_names[data.target]).drop(
+        columns="target"
+    )
     report = simpson(frame, x="sepal length (cm)", y="sepal width (cm)")
     assert report.findings[0].columns == ("species",)
     assert report.findings[0].kind is ReversalKind.REVERSAL
@@ -70,20 +83,35 @@ def test_iris() -> None:
     for g, level in enumerate(report["species"].levels):
         part = frame[frame["species"] == level]
         x, y = part["sepal length (cm)"], part["sepal width (cm)"]
-        assert report["species"].moments.r[g] == pytest.approx(scipy.stats.pearsonr(x, y).statistic)
-        assert report["species"].spearman[g] == pytest.approx(scipy.stats.spearmanr(x, y).statistic)
-    assert report.pooled.r == pytest.approx(frame["sepal length (cm)"].corr(frame["sepal width (cm)"]))
+        assert report["species"].moments.r[g] == pytest.approx(
+            scipy.stats.pearsonr(x, y).statistic
+        )
+        assert report["species"].spearman[g] == pytest.approx(
+            scipy.stats.spearmanr(x, y).statistic
+        )
+    assert report.pooled.r == pytest.approx(
+        frame["sepal length (cm)"].corr(frame["sepal width (cm)"])
+    )
     assert "petal width (cm): numbers cut into 4 bins of like size" in report.notes
     assert "petal length (cm) × species" in report.to_frame().index
 
 
-def clouds(rng: np.random.Generator, within: float, between: float, n: int = 60) -> pd.DataFrame:
+def clouds(
+    rng: np.random.Generator, within: float, between: float, n: int = 60
+) -> pd.DataFrame:
     """Five groups along a line of slope `between`, each of slope `within`."""
     group = np.repeat(np.arange(5), n)
     x = rng.standard_normal(5 * n)
     y = within * x + 0.3 * rng.standard_normal(5 * n)
     noise = rng.choice(["u", "v", "w"], 5 * n)
-    return pd.DataFrame({"x": x + 3 * group, "y": y + 3 * between * group, "group": group.astype(str), "noise": noise})
+    return pd.DataFrame(
+        {
+            "x": x + 3 * group,
+            "y": y + 3 * between * group,
+            "group": group.astype(str),
+            "noise": noise,
+        }
+    )
 
 
 @pytest.mark.parametrize(
@@ -95,7 +123,9 @@ def clouds(rng: np.random.Generator, within: float, between: float, n: int = 60)
         (1.0, -0.04, ReversalKind.MASKED),
     ],
 )
-def test_planted_kinds_are_found_and_confirmed(within: float, between: float, kind: ReversalKind) -> None:
+def test_planted_kinds_are_found_and_confirmed(
+    within: float, between: float, kind: ReversalKind
+) -> None:
     report = simpson(clouds(np.random.default_rng(3), within, between), x="x", y="y")
     assert report.findings[0].columns == ("group",)
     assert report.findings[0].kind is kind
@@ -107,7 +137,10 @@ def test_where_groups_agree_nothing_is_found() -> None:
     table = clouds(np.random.default_rng(3), 1.0, 1.0)
     report = simpson(table, x="x", y="y")
     assert report.findings == ()
-    assert report.explain() == "No grouping changes the association of x and y (3 compared)."
+    assert (
+        report.explain()
+        == "No grouping changes the association of x and y (3 compared)."
+    )
     alone = simpson(table[["x", "y", "noise"]], x="x", y="y").explain()
     assert alone == "No grouping changes the association of x and y (1 compared)."
     assert report["noise"].p_grouping > 0.05
@@ -117,7 +150,9 @@ def test_noise_groupings_are_seldom_called_significant() -> None:
     rng = np.random.default_rng(11)
     hits = 0
     for _ in range(40):
-        frame = pd.DataFrame({"x": rng.standard_normal(60), "y": rng.standard_normal(60)})
+        frame = pd.DataFrame(
+            {"x": rng.standard_normal(60), "y": rng.standard_normal(60)}
+        )
         for name in "abcd":
             frame[name] = rng.choice(["p", "q", "r"], 60)
         report = simpson(frame, x="x", y="y", depth=1, n_permutations=199, rng=rng)
@@ -132,9 +167,15 @@ def test_what_is_missing_small_or_constant_is_reported() -> None:
     frame.loc[0, "x"] = np.nan
     frame.loc[1:3, "y"] = np.nan
     frame.loc[20:24, "group"] = None
-    tiny = pd.DataFrame({"x": [0.0, 1.0], "y": [1.0, 5.0], "group": "tiny", "noise": "u"})
-    flat = pd.DataFrame({"x": [2.0] * 8, "y": np.arange(8.0), "group": "flat", "noise": "v"})
-    frame = pd.concat([frame, tiny, flat], ignore_index=True).assign(id=lambda f: [f"row {i}" for i in f.index], one=1)
+    tiny = pd.DataFrame(
+        {"x": [0.0, 1.0], "y": [1.0, 5.0], "group": "tiny", "noise": "u"}
+    )
+    flat = pd.DataFrame(
+        {"x": [2.0] * 8, "y": np.arange(8.0), "group": "flat", "noise": "v"}
+    )
+    frame = pd.concat([frame, tiny, flat], ignore_index=True).assign(
+        id=lambda f: [f"row {i}" for i in f.index], one=1
+    )
     report = simpson(frame, x="x", y="y", n_permutations=99, depth=1)
     assert report.n_missing == 4
     assert report.notes[0] == "4 of 110 rows left out: x or y is missing"
@@ -154,9 +195,9 @@ def test_what_is_missing_small_or_constant_is_reported() -> None:
     table = group.to_frame()
     assert table.loc["tiny", "opposes"] == False  # noqa: E712
     assert not table.loc["flat", "votes"]
-    assert table["covariance_within"].sum() + table["covariance_between"].sum() == pytest.approx(
-        np.cov(kept["x"], kept["y"], bias=True)[0, 1]
-    )
+    assert table["covariance_within"].sum() + table[
+        "covariance_between"
+    ].sum() == pytest.approx(np.cov(kept["x"], kept["y"], bias=True)[0, 1])
 
 
 def test_columns_of_every_kind() -> None:
@@ -171,14 +212,23 @@ def test_columns_of_every_kind() -> None:
         complex=rng.normal(size=60) + 1j,
     )
     report = simpson(frame, x="x", y="y", depth=1, n_permutations=0)
-    assert {g.name: len(g) for g in report.groupings} == {"mixed": 3, "category": 2, "integer": 3, "boolean": 2}
+    assert {g.name: len(g) for g in report.groupings} == {
+        "mixed": 3,
+        "category": 2,
+        "integer": 3,
+        "boolean": 2,
+    }
     assert [note for note in report.notes if "not tried" in note] == [
         "date: not tried as a grouping, it has dates",
         "lists: not tried as a grouping, it has no plain values",
         "complex: not tried as a grouping, it has complex numbers",
     ]
-    binary = simpson(frame, x="boolean", y="integer", groups="category", n_permutations=0)
-    assert binary.pooled.r == pytest.approx(np.corrcoef(frame["boolean"].astype(float), frame["integer"])[0, 1])
+    binary = simpson(
+        frame, x="boolean", y="integer", groups="category", n_permutations=0
+    )
+    assert binary.pooled.r == pytest.approx(
+        np.corrcoef(frame["boolean"].astype(float), frame["integer"])[0, 1]
+    )
 
 
 def test_every_source_of_a_table_gives_one_answer(tmp_path: Path) -> None:
@@ -191,35 +241,69 @@ def test_every_source_of_a_table_gives_one_answer(tmp_path: Path) -> None:
     frame.to_feather(tmp_path / "t.feather")
     frame.to_csv(tmp_path / "semicolons.csv", index=False, sep=";")
     given += [tmp_path / "t.feather", tmp_path / "semicolons.csv"]
-    answers = [simpson(table, x="x", y="y", groups="group", n_permutations=99).to_dict() for table in given]
+    answers = [
+        simpson(table, x="x", y="y", groups="group", n_permutations=99).to_dict()
+        for table in given
+    ]
     for answer in answers[1:]:
-        assert answer["groupings"][0]["effect"] == pytest.approx(answers[0]["groupings"][0]["effect"])
-        assert answer["groupings"][0]["p_grouping"] == answers[0]["groupings"][0]["p_grouping"]
+        assert answer["groupings"][0]["effect"] == pytest.approx(
+            answers[0]["groupings"][0]["effect"]
+        )
+        assert (
+            answer["groupings"][0]["p_grouping"]
+            == answers[0]["groupings"][0]["p_grouping"]
+        )
 
 
 @pytest.mark.parametrize("separator", [",", "|", "\t"])
-def test_texts_of_a_file_are_names_as_they_stand(tmp_path: Path, separator: str) -> None:
-    frame, rows = clouds(np.random.default_rng(1), -1.0, 1.0, n=12)[["x", "y"]], np.arange(60)
+def test_texts_of_a_file_are_names_as_they_stand(
+    tmp_path: Path, separator: str
+) -> None:
+    frame, rows = (
+        clouds(np.random.default_rng(1), -1.0, 1.0, n=12)[["x", "y"]],
+        np.arange(60),
+    )
     # Beside a bar a quote is a letter.
     frame["group"] = ['"NA' if separator == "|" else "NA", "01", "1"] * 20
     frame["month"], frame["age"] = [f"{row % 12 + 1:02}" for row in rows], rows * 1.5
-    (tmp_path / "t.csv").write_text(frame.to_csv(index=False, sep=separator).replace('"""NA"', '"NA'))
-    report = simpson(tmp_path / "t.csv", x="x", y="y", min_size=2, depth=1, n_permutations=0)
-    assert {g.name: len(g) for g in report.groupings} == {"group": 3, "month": 12, "age": 4}
+    (tmp_path / "t.csv").write_text(
+        frame.to_csv(index=False, sep=separator).replace('"""NA"', '"NA')
+    )
+    report = simpson(
+        tmp_path / "t.csv", x="x", y="y", min_size=2, depth=1, n_permutations=0
+    )
+    assert {g.name: len(g) for g in report.groupings} == {
+        "group": 3,
+        "month": 12,
+        "age": 4,
+    }
     assert report.n_missing == 0
-    of_months = simpson(tmp_path / "t.csv", x="month", y="y", groups="group", min_size=2, n_permutations=0)
+    of_months = simpson(
+        tmp_path / "t.csv",
+        x="month",
+        y="y",
+        groups="group",
+        min_size=2,
+        n_permutations=0,
+    )
     assert of_months.pooled.r == pytest.approx(np.corrcoef(rows % 12, frame["y"])[0, 1])
 
 
 def test_counts_stand_for_rows() -> None:
     table = kidney_stones()
     rows = table.loc[table.index.repeat(table["n"])].drop(columns="n")
-    a = simpson(table, x="treatment", y="success", counts="n", n_permutations=0).to_dict()
+    a = simpson(
+        table, x="treatment", y="success", counts="n", n_permutations=0
+    ).to_dict()
     b = simpson(rows, x="treatment", y="success", n_permutations=0).to_dict()
     assert a == b
 
 
-TABLE = {"x": [1.0, 2.0, 3.0, 4.0], "y": [2.0, 1.0, 4.0, 3.0], "g": ["a", "a", "b", "b"]}
+TABLE = {
+    "x": [1.0, 2.0, 3.0, 4.0],
+    "y": [2.0, 1.0, 4.0, 3.0],
+    "g": ["a", "a", "b", "b"],
+}
 BAD = [
     lambda: simpson(TABLE, x="z", y="y"), lambda: simpson(TABLE, x="x", y="y", groups="z"),
     lambda: simpson({**TABLE, "z": np.ones(4) * 1j}, x="x", y="y", groups="z"), lambda: simpson(TABLE, x="x", y="x"),
@@ -252,9 +336,14 @@ def test_clear_errors() -> None:
 def grouping(pooled, within, r=(-0.5, -0.5), n=(10.0, 10.0), p=(0.01, 0.01), **options):
     moments = SimpleNamespace(r=np.array(r), n=np.array(n))
     nothing = np.full(len(r), math.nan)
-    pooled, within = (Association(20, one, 1.0, p=level) for one, level in zip((pooled, within), p, strict=True))
+    pooled, within = (
+        Association(20, one, 1.0, p=level)
+        for one, level in zip((pooled, within), p, strict=True)
+    )
     levels = tuple("abcd"[: len(r)])
-    return Grouping(("g",), levels, moments, pooled, within, nothing, nothing, 0.5, **options)
+    return Grouping(
+        ("g",), levels, moments, pooled, within, nothing, nothing, 0.5, **options
+    )
 
 
 @pytest.mark.parametrize(
@@ -288,4 +377,6 @@ def test_a_kind_is_told_by_signs_shares_and_sizes(given, kind):
 
 
 def found(frame):
-    return ea.simpson(frame, x="x", y="y", groups=["g"], min_size=3, n_permutations=0).groupings[0]
+    return ea.simpson(
+        frame, x="x", y="y", groups=["g"], min_size=3, n_permutations=0
+    ).groupings[0]

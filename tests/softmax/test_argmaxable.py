@@ -40,7 +40,9 @@ def test_with_a_bias_they_are_the_upper_hull_of_rows_and_bias(seed, n, rank):
     head = random_head(seed, n, rank, bias=True)
     found = argmaxable(head)
     assert found.decided.all()
-    assert set(np.flatnonzero(found.can_lead)) == upper_envelope(head.right, head.right_bias)
+    assert set(np.flatnonzero(found.can_lead)) == upper_envelope(
+        head.right, head.right_bias
+    )
 
 
 def test_a_bias_can_bring_a_label_out_of_the_hull_and_hide_none():
@@ -67,7 +69,10 @@ def test_while_cosines_centred_cosines_and_cosines_of_differences_do_change():
     pairs = all_pairs(25)
     for view in (lambda w: w, lambda w: w - w.mean(axis=0), lambda w: w[1:] - w[0]):
         few = pairs[pairs.max(axis=1) < 24]
-        before, after = (FactorModel.from_vectors(view(m.right)).cosines("right", few) for m in (head, moved))
+        before, after = (
+            FactorModel.from_vectors(view(m.right)).cosines("right", few)
+            for m in (head, moved)
+        )
         assert np.abs(after - before).mean() > 0.1
 
 
@@ -75,9 +80,19 @@ def test_a_shortened_row_keeps_every_cosine_and_loses_every_argmax():
     """Grivas's point in version 2 of Nielsen's paper."""
     long, short = seven_labels(), seven_labels(2.0)
     pairs = all_pairs(7)
-    assert np.allclose(long.cosines("right", pairs), short.cosines("right", pairs), atol=1e-15)
+    assert np.allclose(
+        long.cosines("right", pairs), short.cosines("right", pairs), atol=1e-15
+    )
     assert argmaxable(long).can_lead.tolist() == [True] * 7
-    assert argmaxable(short).can_lead.tolist() == [True, True, False, True, True, True, True]
+    assert argmaxable(short).can_lead.tolist() == [
+        True,
+        True,
+        False,
+        True,
+        True,
+        True,
+        True,
+    ]
     inputs = np.random.default_rng(0).standard_normal((100_000, 2))
     assert 2 not in np.unique((inputs @ short.right.T).argmax(axis=1))
     # Just inside and just outside the chord between its neighbours, 5/√2 from the origin.
@@ -103,7 +118,10 @@ def test_long_rows_in_float32_lead_as_short_ones_in_float64(beyond):
     points = np.r_[corners, (1 + beyond) * (corners + np.roll(corners, 1)) / 2]
     plane = np.linalg.qr(np.random.default_rng(0).standard_normal((300, 2)))[0].T
     rows = np.c_[points.real, points.imag]
-    for head in (FactorModel.from_softmax(rows), FactorModel.from_softmax((rows @ plane).astype(np.float32))):
+    for head in (
+        FactorModel.from_softmax(rows),
+        FactorModel.from_softmax((rows @ plane).astype(np.float32)),
+    ):
         assert argmaxable(head).can_lead.tolist() == [True] * 12 + [beyond > 0] * 12
 
 
@@ -124,7 +142,11 @@ def test_what_cannot_be_asked_is_refused():
 def with_twins(head: FactorModel, copies: dict[int, int]) -> FactorModel:
     """The head with some labels again, appended."""
     again = np.repeat(list(copies), list(copies.values()))
-    bias = None if head.right_bias is None else np.append(head.right_bias, head.right_bias[again])
+    bias = (
+        None
+        if head.right_bias is None
+        else np.append(head.right_bias, head.right_bias[again])
+    )
     return FactorModel.from_softmax(np.vstack([head.right, head.right[again]]), bias)
 
 

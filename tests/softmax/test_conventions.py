@@ -10,7 +10,13 @@ from embaudit.io.codecs.safetensors import Safetensors
 from embaudit.model import FactorModel, Softmax
 from embaudit.model.final_norm import FinalNorm
 from embaudit.softmax import conventions as measured
-from embaudit.softmax.conventions import Convention, centred_form, conventions, folding, norm_evidence
+from embaudit.softmax.conventions import (
+    Convention,
+    centred_form,
+    conventions,
+    folding,
+    norm_evidence,
+)
 
 DRAW = np.random.default_rng(0)
 ROWS, BIAS = DRAW.standard_normal((60, 6)), DRAW.standard_normal(60)
@@ -30,19 +36,27 @@ def cosines(rows):
 
 
 def evidence(head=HEAD, norm=LAYER, n=5, **options):
-    chosen = {"labels": np.arange(head.n_right), "n_neighbours": n, "rng": np.random.default_rng(0)} | options
+    chosen = {
+        "labels": np.arange(head.n_right),
+        "n_neighbours": n,
+        "rng": np.random.default_rng(0),
+    } | options
     return norm_evidence(head, norm, **chosen)
 
 
 @pytest.fixture(scope="module")
 def stories(shared_data):
     tensors = Safetensors(shared_data("lm-stories260K"))
-    rows, gain = (np.asarray(tensors[f"model.{name}.weight"]) for name in ("embed_tokens", "norm"))
+    rows, gain = (
+        np.asarray(tensors[f"model.{name}.weight"]) for name in ("embed_tokens", "norm")
+    )
     return FactorModel.from_softmax(rows), FinalNorm("rms", gain)
 
 
 @pytest.mark.parametrize("bias", [None, BIAS])
-@pytest.mark.parametrize("norm", [LAYER, FinalNorm("layer", GAIN), FinalNorm("rms", GAIN, SHIFT)])
+@pytest.mark.parametrize(
+    "norm", [LAYER, FinalNorm("layer", GAIN), FinalNorm("rms", GAIN, SHIFT)]
+)
 def test_every_convention_predicts_what_the_stored_head_predicts(norm, bias):
     head = FactorModel.from_softmax(ROWS, bias)
     states = DRAW.standard_normal((40, 6)) * 3 + 1
@@ -50,7 +64,9 @@ def test_every_convention_predicts_what_the_stored_head_predicts(norm, bias):
     forms = {form.name: form for form in conventions(head, norm)}
     for name, form in forms.items():
         found = form.model(head, norm, states)
-        np.testing.assert_allclose(found.predictions(), probabilities(logits), rtol=1e-11)
+        np.testing.assert_allclose(
+            found.predictions(), probabilities(logits), rtol=1e-11
+        )
         if name != "folded and centred":
             np.testing.assert_allclose(found.scores(), logits, atol=1e-12)
     assert ("folded, less ones" in forms) == norm.sums_to_zero
@@ -59,14 +75,23 @@ def test_every_convention_predicts_what_the_stored_head_predicts(norm, bias):
 def test_a_head_that_divides_its_rows_by_their_lengths_takes_no_gain():
     unit = FactorModel.from_softmax(ROWS).replace(link=Softmax(unit_rows=True))
     for call in (conventions, evidence):
-        with pytest.raises(InputError, match="a head that keeps the lengths of its rows; got one that divides by them"):
+        with pytest.raises(
+            InputError,
+            match="a head that keeps the lengths of its rows; got one that divides by them",
+        ):
             call(unit, LAYER)
 
 
 def test_behind_an_rmsnorm_the_ones_vector_is_seen():
     norm = FinalNorm("rms", GAIN)
-    assert [form.name for form in conventions(HEAD, norm)] == ["as stored", "folded", "folded and centred"]
-    np.testing.assert_allclose(centred_form(HEAD, norm).of(ROWS), (ROWS - ROWS.mean(axis=0)) * GAIN, atol=1e-15)
+    assert [form.name for form in conventions(HEAD, norm)] == [
+        "as stored",
+        "folded",
+        "folded and centred",
+    ]
+    np.testing.assert_allclose(
+        centred_form(HEAD, norm).of(ROWS), (ROWS - ROWS.mean(axis=0)) * GAIN, atol=1e-15
+    )
     states = norm.normalised(DRAW.standard_normal((9, 6)))
     with_ones = ROWS * GAIN + 1.0
     assert np.abs(states @ with_ones.T - states @ (ROWS * GAIN).T).max() > 1
@@ -74,12 +99,24 @@ def test_behind_an_rmsnorm_the_ones_vector_is_seen():
 
 def test_a_soft_cap_keeps_the_mean_row():
     capped = FactorModel.from_softmax(ROWS, link=Softmax(soft_cap=5.0))
-    assert [form.name for form in conventions(capped, LAYER)] == ["as stored", "folded", "folded, less ones"]
+    assert [form.name for form in conventions(capped, LAYER)] == [
+        "as stored",
+        "folded",
+        "folded, less ones",
+    ]
     found = evidence(capped)
     assert found.verified
     assert {record.level.title for record in found.drift} == {"probabilities"}
-    shifted = FactorModel.from_softmax(ROWS, link=Softmax(soft_cap=5.0), embeddings=LAYER.applied(ROWS))
-    assert np.abs(shifted.replace(right=ROWS - ROWS.mean(axis=0)).predictions() - shifted.predictions()).max() > 1e-3
+    shifted = FactorModel.from_softmax(
+        ROWS, link=Softmax(soft_cap=5.0), embeddings=LAYER.applied(ROWS)
+    )
+    assert (
+        np.abs(
+            shifted.replace(right=ROWS - ROWS.mean(axis=0)).predictions()
+            - shifted.predictions()
+        ).max()
+        > 1e-3
+    )
 
 
 def test_the_ones_vector_turns_a_cosine_around_and_no_logit_shows_it():
@@ -88,10 +125,21 @@ def test_the_ones_vector_turns_a_cosine_around_and_no_logit_shows_it():
     ones, others = np.ones(k) / np.sqrt(k), DRAW.standard_normal((5, k))
     # Rows of cosine 0 with τ of their length along ones each, of one sign or opposite: ± τ²/(1 + τ²).
     heads = [
-        np.vstack([first + 3 * np.sqrt(2) * ones, second + sign * 3 * np.sqrt(2) * ones, others]) for sign in (1, -1)
+        np.vstack(
+            [
+                first + 3 * np.sqrt(2) * ones,
+                second + sign * 3 * np.sqrt(2) * ones,
+                others,
+            ]
+        )
+        for sign in (1, -1)
     ]
-    np.testing.assert_allclose([cosines(rows)[0, 1] for rows in heads], [0.9, -0.9], atol=1e-12)
-    states = FinalNorm("layer", np.ones(k)).normalised(DRAW.standard_normal((1000, k)) * 5 + 3)
+    np.testing.assert_allclose(
+        [cosines(rows)[0, 1] for rows in heads], [0.9, -0.9], atol=1e-12
+    )
+    states = FinalNorm("layer", np.ones(k)).normalised(
+        DRAW.standard_normal((1000, k)) * 5 + 3
+    )
     one, other = (states @ rows.T for rows in heads)
     np.testing.assert_allclose(one, other, atol=1e-12)
     seen = FinalNorm("rms", np.ones(k)).normalised(DRAW.standard_normal((1000, k)) + 1)
@@ -115,24 +163,35 @@ def test_how_far_conventions_lie_apart_by_brute_force():
         ("folded", "folded, less ones"), ("folded", "folded and centred"), ("folded, less ones", "folded and centred"),
     ]  # fmt: skip
     for apart in found.apart:
-        one, other = (cosines(rows[name]) - 9 * np.eye(60) for name in (apart.first, apart.second))
-        assert apart.nearest.share == pytest.approx((one.argmax(axis=1) != other.argmax(axis=1)).mean())
+        one, other = (
+            cosines(rows[name]) - 9 * np.eye(60) for name in (apart.first, apart.second)
+        )
+        assert apart.nearest.share == pytest.approx(
+            (one.argmax(axis=1) != other.argmax(axis=1)).mean()
+        )
         assert apart.first_changed == apart.nearest.share
         tops = [np.argsort(-c, axis=1)[:, :5] for c in (one, other)]
         kept = np.mean([len(set(a) & set(b)) / 5 for a, b in zip(*tops, strict=True)])
         assert apart.top_n_changed == pytest.approx(1 - kept)
         assert apart.mean_abs == pytest.approx(np.abs(one - other).sum() / (60 * 59))
         assert apart.top_n == 5
-    assert found.furthest.nearest.share == max(apart.nearest.share for apart in found.apart)
+    assert found.furthest.nearest.share == max(
+        apart.nearest.share for apart in found.apart
+    )
     folded = ROWS * GAIN
     part = np.abs(folded @ np.ones(6) / np.sqrt(6))
     rest = np.linalg.norm(folded - folded.mean(axis=1, keepdims=True), axis=1)
     assert found.ones == pytest.approx(np.median(part / rest))
     assert evidence(norm=FinalNorm("rms", GAIN)).ones is None
     # A row that the ones vector is all of has no direction without it, hence no cosine.
-    more, fewer = (evidence(FactorModel.from_softmax(rows)) for rows in (np.vstack([ROWS, 3 / GAIN]), ROWS))
+    more, fewer = (
+        evidence(FactorModel.from_softmax(rows))
+        for rows in (np.vstack([ROWS, 3 / GAIN]), ROWS)
+    )
     places = [("as stored", "folded, less ones"), ("as stored", "folded")]
-    gaps = [{(a.first, a.second): a.mean_abs for a in each.apart} for each in (more, fewer)]
+    gaps = [
+        {(a.first, a.second): a.mean_abs for a in each.apart} for each in (more, fewer)
+    ]
     assert [gaps[0][at] == pytest.approx(gaps[1][at]) for at in places] == [True, False]
 
 
@@ -140,7 +199,11 @@ def test_a_drawn_part_of_a_large_head_has_an_interval(monkeypatch):
     monkeypatch.setattr(measured, "SEARCHED", 60 * 52)
     found = evidence()
     assert found.folded.nearest.n_rows == 52
-    assert found.folded.nearest.ci_low < found.folded.nearest.share < found.folded.nearest.ci_high
+    assert (
+        found.folded.nearest.ci_low
+        < found.folded.nearest.share
+        < found.folded.nearest.ci_high
+    )
     monkeypatch.setattr(measured, "SEARCHED", 60 * 60)
     assert evidence().folded.nearest.ci_low == evidence().folded.nearest.share
     monkeypatch.setattr(measured, "SEARCHED", 1)

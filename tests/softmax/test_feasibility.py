@@ -19,7 +19,9 @@ def alone(n: int) -> np.ndarray:
 
 def all_members(n: int, *, bias: bool) -> np.ndarray:
     """All labels, and without a bias all pairs."""
-    return alone(n) if bias else np.array([[i, j] for i in range(n) for j in range(i + 1)])
+    return (
+        alone(n) if bias else np.array([[i, j] for i in range(n) for j in range(i + 1)])
+    )
 
 
 def largest_lead(rows: np.ndarray, bias: np.ndarray | None, pair: np.ndarray) -> float:
@@ -52,7 +54,12 @@ def test_answers_are_those_of_a_program_each(monkeypatch, n, r, bias, rounds):
     members = all_members(n, bias=bias)
     members = members[np.random.default_rng(0).permutation(len(members))[:120]]
     solved = solve_feasibility(label_coordinates(head), members, title="")
-    leads = np.array([largest_lead(np.asarray(head.right), head.right_bias, pair) for pair in members])
+    leads = np.array(
+        [
+            largest_lead(np.asarray(head.right), head.right_bias, pair)
+            for pair in members
+        ]
+    )
     assert solved.status.tolist() == np.where(leads > 1e-6, YES, NO).tolist()
     assert (solved.lead <= leads * (1 + 1e-6) + 1e-8).all()
     assert ((solved.lead > 0) == (solved.status == YES)).all()
@@ -65,7 +72,9 @@ def test_nearest_points_leave_few_labels_to_programs(monkeypatch):
     monkeypatch.setattr(feasibility, "RIVALS", 8)
     for seed, (n, r) in enumerate(((30, 2), (60, 4), (90, 7))):
         space = label_coordinates(random_head(seed, n, r))
-        solved = solve_feasibility(space, all_members(n, bias=False)[:300], title="", max_cells=1)
+        solved = solve_feasibility(
+            space, all_members(n, bias=False)[:300], title="", max_cells=1
+        )
         assert (solved.status != OPEN).mean() > 0.95
 
 
@@ -83,7 +92,9 @@ def test_no_label_stays_open_for_a_large_margin(margin):
     """The label of the largest gap, which a lead is a share of, is none of the closest."""
     head = FactorModel.from_softmax(np.random.default_rng(0).standard_normal((90, 6)))
     found = argmaxable(head, margin=margin)
-    leads = np.array([largest_lead(head.right, None, np.array([i, i])) for i in range(90)])
+    leads = np.array(
+        [largest_lead(head.right, None, np.array([i, i])) for i in range(90)]
+    )
     assert found.decided.all()
     assert found.can_lead.tolist() == (leads > margin).tolist()
     assert 0 < found.n_can < 90
@@ -120,4 +131,7 @@ def test_an_input_of_a_program_has_the_lead_that_is_told_of_it(seed, bias):
     assert bias or x[-1] == 0
     searched = differences @ (draw.standard_normal((3, 20_000)) * [[1], [1], [bias]])
     searched = searched[:, searched.min(axis=0) > 0]
-    assert not searched.size or (searched.min(axis=0) / searched.max(axis=0)).max() <= lead + 1e-9
+    assert (
+        not searched.size
+        or (searched.min(axis=0) / searched.max(axis=0)).max() <= lead + 1e-9
+    )

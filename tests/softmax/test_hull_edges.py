@@ -17,7 +17,11 @@ from embaudit.softmax import argmaxable, shared_halves
 
 def hull_edges(rows: np.ndarray) -> set[tuple[int, int]]:
     corners = ConvexHull(rows).simplices
-    return {tuple(sorted(map(int, corner[[i, j]]))) for corner in corners for i, j in all_pairs(corners.shape[1])}
+    return {
+        tuple(sorted(map(int, corner[[i, j]])))
+        for corner in corners
+        for i, j in all_pairs(corners.shape[1])
+    }
 
 
 def best_common_probability(rows: np.ndarray, a: int, b: int) -> float:
@@ -25,12 +29,17 @@ def best_common_probability(rows: np.ndarray, a: int, b: int) -> float:
 
     def logs(z: np.ndarray) -> np.ndarray:
         logits = rows @ z[:-1]
-        return logits[[a, b]] - np.log(np.exp(logits - logits.max()).sum()) - logits.max()
+        return (
+            logits[[a, b]] - np.log(np.exp(logits - logits.max()).sum()) - logits.max()
+        )
 
     limits = {"type": "ineq", "fun": lambda z: logs(z) - z[-1]}
     starts = np.random.default_rng(0).standard_normal((6, rows.shape[1] + 1))
     bounds = [(-300, 300)] * rows.shape[1] + [(-20, 0)]
-    runs = [minimize(lambda z: -z[-1], x, constraints=limits, bounds=bounds, method="SLSQP") for x in starts]
+    runs = [
+        minimize(lambda z: -z[-1], x, constraints=limits, bounds=bounds, method="SLSQP")
+        for x in starts
+    ]
     return float(np.exp(max(logs(run.x).min() for run in runs)))
 
 
@@ -41,7 +50,9 @@ def test_they_are_the_edges_of_the_hull(seed, n, rank):
     pairs = all_pairs(n)
     found = shared_halves(head, pairs)
     assert found.decided.all()
-    assert {tuple(pair) for pair in pairs[found.can_share].tolist()} == hull_edges(head.right)
+    assert {tuple(pair) for pair in pairs[found.can_share].tolist()} == hull_edges(
+        head.right
+    )
 
 
 @given(seed=st.integers(0, 2**32 - 1))
@@ -49,9 +60,15 @@ def test_they_are_the_edges_of_the_hull(seed, n, rank):
 def test_no_affine_gauge_changes_them_and_a_bias_does_not_count(seed):
     pairs = all_pairs(8)
     head = random_head(seed, 8, 3, bias=True)
-    before, after = shared_halves(head, pairs), shared_halves(equivalent_head(head, seed), pairs)
+    before, after = (
+        shared_halves(head, pairs),
+        shared_halves(equivalent_head(head, seed), pairs),
+    )
     assert (before.can_share == after.can_share).all()
-    assert (before.can_share == shared_halves(head.replace(right_bias=None), pairs).can_share).all()
+    assert (
+        before.can_share
+        == shared_halves(head.replace(right_bias=None), pairs).can_share
+    ).all()
 
 
 def test_figure_2_left_unlike_labels_share_halves_and_like_ones_do_not():
@@ -73,9 +90,17 @@ def test_figure_2_right_the_cosine_has_the_wrong_sign_for_both_pairs():
     found = shared_halves(head, [[0, 1], [1, 3]])
     assert found.can_share.tolist() == [True, False]
     assert found.to_frame()["shared_half"].tolist() == ["yes", "no"]
-    assert found.to_dict() == {"n_pairs": 2, "n_can": 1, "n_cannot": 1, "n_undecided": 0}
+    assert found.to_dict() == {
+        "n_pairs": 2,
+        "n_can": 1,
+        "n_cannot": 1,
+        "n_undecided": 0,
+    }
     assert found.explain() == "Of 2 pairs of labels, 1 can share ½/½, 1 cannot."
-    assert shared_halves(head, [[0, 1]]).explain() == "Of 1 pair of labels, 1 can share ½/½, 0 cannot."
+    assert (
+        shared_halves(head, [[0, 1]]).explain()
+        == "Of 1 pair of labels, 1 can share ½/½, 0 cannot."
+    )
     assert best_common_probability(head.right, 0, 1) > 0.499
     assert best_common_probability(head.right, 1, 3) < 0.4
 
@@ -85,8 +110,13 @@ def test_a_third_row_on_the_segment_keeps_two_labels_from_sharing(seed):
     """Along the normal of that edge all three lead together, so that none of their pairs is alone."""
     triangle = np.array([[0.0, 0.0], [4.0, 0.0], [0.0, 4.0], [1.0, 1.0]])
     edge = [[0, 1], [0, 2], [1, 2]]
-    assert shared_halves(FactorModel.from_softmax(triangle), edge).can_share.tolist() == [True] * 3
-    head = equivalent_head(FactorModel.from_softmax(np.vstack([triangle, [[1.0, 0.0]]])), seed)
+    assert (
+        shared_halves(FactorModel.from_softmax(triangle), edge).can_share.tolist()
+        == [True] * 3
+    )
+    head = equivalent_head(
+        FactorModel.from_softmax(np.vstack([triangle, [[1.0, 0.0]]])), seed
+    )
     found = shared_halves(head, [*edge, [0, 4], [1, 4]])
     assert found.can_share.tolist() == [False, True, True, False, False]
     assert found.decided.all()

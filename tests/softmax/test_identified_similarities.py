@@ -18,7 +18,12 @@ SEEDS = st.integers(0, 2**32 - 1)
 
 def dense_logit_cosines(head: FactorModel) -> np.ndarray:
     logits = head.scores()
-    centred = logits - logits.mean(axis=0) - logits.mean(axis=1, keepdims=True) + logits.mean()
+    centred = (
+        logits
+        - logits.mean(axis=0)
+        - logits.mean(axis=1, keepdims=True)
+        + logits.mean()
+    )
     gram = centred.T @ centred
     return gram / np.sqrt(np.outer(np.diag(gram), np.diag(gram)))
 
@@ -35,7 +40,9 @@ def test_logit_cosines_are_those_of_the_double_centred_logits(seed, inputs, bias
     pairs = all_pairs(9)
     expected = dense_logit_cosines(head)[tuple(pairs.T)]
     assert np.allclose(logit_cosines(head, pairs=pairs), expected, atol=1e-10)
-    assert np.allclose(logit_cosines(equivalent_head(head, seed), pairs=pairs), expected, atol=1e-9)
+    assert np.allclose(
+        logit_cosines(equivalent_head(head, seed), pairs=pairs), expected, atol=1e-9
+    )
 
 
 def test_logit_cosines_are_about_the_inputs_declared():
@@ -48,10 +55,14 @@ def test_logit_cosines_are_about_the_inputs_declared():
 
 
 def test_logit_cosines_need_inputs_and_a_softmax():
-    with pytest.raises(InputError, match="must be asked over inputs; got a head without any"):
+    with pytest.raises(
+        InputError, match="must be asked over inputs; got a head without any"
+    ):
         logit_cosines(random_head(0, 5, 2), pairs=[[0, 1]])
     with pytest.raises(InputError, match="softmax head"):
-        logit_cosines(FactorModel.from_user_item([[1.0]], [[1.0], [2.0]]), pairs=[[0, 1]])
+        logit_cosines(
+            FactorModel.from_user_item([[1.0]], [[1.0], [2.0]]), pairs=[[0, 1]]
+        )
 
 
 @given(seed=SEEDS, n=st.integers(8, 30), rank=st.integers(1, 6))
@@ -60,15 +71,24 @@ def test_projector_cosines_are_those_of_the_hat_matrix(seed, n, rank):
     head = random_head(seed, n, rank)
     pairs, hat = all_pairs(n), hat_matrix(head)
     expected = (hat / np.sqrt(np.outer(np.diag(hat), np.diag(hat))))[tuple(pairs.T)]
-    assert np.allclose(projector_cosines(head, pairs=pairs).cosines, expected, atol=1e-9)
+    assert np.allclose(
+        projector_cosines(head, pairs=pairs).cosines, expected, atol=1e-9
+    )
     moved = affine_gauge(rank, seed).act(head)
-    assert np.allclose(projector_cosines(moved, pairs=pairs).cosines, expected, atol=1e-8)
+    assert np.allclose(
+        projector_cosines(moved, pairs=pairs).cosines, expected, atol=1e-8
+    )
 
 
 def test_dimensions_that_only_the_rounding_of_a_far_mean_fills_do_not_count():
     rows = random_head(0, 40, 2).right @ [[1.0, 0.3, -0.5], [0.2, 1.0, 0.7]]
     for mean in (0.0, 1e6 * np.array([1.0, -2.0, 0.7])):
-        assert projector_cosines(FactorModel.from_softmax(rows + mean), pairs=[[0, 1]]).rank == 2
+        assert (
+            projector_cosines(
+                FactorModel.from_softmax(rows + mean), pairs=[[0, 1]]
+            ).rank
+            == 2
+        )
 
 
 @pytest.mark.parametrize(("n", "rank"), [(5, 4), (5, 9), (2, 3)])

@@ -12,7 +12,12 @@ from embaudit.softmax.feasibility import nearest_point
 
 
 @settings(max_examples=200)
-@given(st.integers(0, 10**6), st.integers(1, 14), st.integers(1, 14), st.sampled_from([0.0, 0.3, 3.0]))
+@given(
+    st.integers(0, 10**6),
+    st.integers(1, 14),
+    st.integers(1, 14),
+    st.sampled_from([0.0, 0.3, 3.0]),
+)
 def test_no_corner_lies_before_the_nearest_point(seed, c, r, offset):
     draw = np.random.default_rng(seed)
     corners = draw.standard_normal((c, r)) + offset * draw.standard_normal(r)
@@ -26,7 +31,9 @@ def test_no_corner_lies_before_the_nearest_point(seed, c, r, offset):
     assert (corners @ point).min() >= point @ point - 1e-11 * size**2
     # Any other mixture is as long or longer.
     others = draw.dirichlet(np.ones(c), size=50) @ corners
-    assert (np.linalg.norm(others, axis=1) >= np.linalg.norm(point) - 1e-10 * size).all()
+    assert (
+        np.linalg.norm(others, axis=1) >= np.linalg.norm(point) - 1e-10 * size
+    ).all()
 
 
 @pytest.mark.parametrize(("c", "r"), [(4, 9), (9, 9), (10, 9), (30, 9)])

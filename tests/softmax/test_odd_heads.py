@@ -11,7 +11,13 @@ from head_examples import random_head
 from embaudit import softmax
 from embaudit.model import FactorModel
 from embaudit.model.drift import rounding_bound
-from embaudit.softmax import argmaxable, label_combinations, logit_cosines, projector_cosines, shared_halves
+from embaudit.softmax import (
+    argmaxable,
+    label_combinations,
+    logit_cosines,
+    projector_cosines,
+    shared_halves,
+)
 from embaudit.softmax.equivalents import HeadProbe, centring
 from embaudit.softmax.label_sample import make_panel
 from embaudit.softmax.shifts import neighbour_change
@@ -32,7 +38,9 @@ def test_a_margin_leaves_out_what_only_few_inputs_give(seed):
         sizes = np.abs(logits)
         kept = sizes.min(axis=0) > margin * sizes.max(axis=0)
         wanted = {tuple(row) for row in (logits[:, kept] > 0).T.tolist()}
-        assert {tuple(row) for row in label_combinations(head, margin=margin).on.tolist()} == wanted
+        assert {
+            tuple(row) for row in label_combinations(head, margin=margin).on.tolist()
+        } == wanted
 
 
 # --- projector cosines -------------------------------------------------------------------------------------------
@@ -43,16 +51,27 @@ def test_what_a_head_pins_down_does_not_depend_on_its_scale(scale):
     head = random_head(0, 12, 3, inputs=20)
     scaled = head.replace(right=head.right * scale)
     pairs = [[0, 1], [2, 3]]
-    small, same = (FactorModel.from_softmax(model.right[:4]) for model in (scaled, head))
-    assert projector_cosines(scaled, pairs=pairs).cosines == pytest.approx(projector_cosines(head, pairs=pairs).cosines)
-    assert logit_cosines(scaled, pairs=pairs) == pytest.approx(logit_cosines(head, pairs=pairs))
+    small, same = (
+        FactorModel.from_softmax(model.right[:4]) for model in (scaled, head)
+    )
+    assert projector_cosines(scaled, pairs=pairs).cosines == pytest.approx(
+        projector_cosines(head, pairs=pairs).cosines
+    )
+    assert logit_cosines(scaled, pairs=pairs) == pytest.approx(
+        logit_cosines(head, pairs=pairs)
+    )
     assert (argmaxable(scaled).can_lead == argmaxable(head).can_lead).all()
-    assert (shared_halves(scaled, pairs).can_share == shared_halves(head, pairs).can_share).all()
+    assert (
+        shared_halves(scaled, pairs).can_share == shared_halves(head, pairs).can_share
+    ).all()
     assert (label_combinations(small).on == label_combinations(same).on).all()
 
 
 def test_a_name_of_earlier_versions_says_what_replaces_it():
-    with pytest.raises(AttributeError, match=r"softmax.label_rankings is gone; softmax.argmaxable says which"):
+    with pytest.raises(
+        AttributeError,
+        match=r"softmax.label_rankings is gone; softmax.argmaxable says which",
+    ):
         _ = softmax.label_rankings
     with pytest.raises(AttributeError, match="has no attribute 'odd'"):
         _ = softmax.odd
@@ -78,8 +97,14 @@ def test_equal_heads_are_measured_field_by_field():
     logs = [np.log(model.predictions()) for model in (panel.model, after)]
     assert found.change == pytest.approx(np.abs(logs[0] - logs[1]).max(), abs=1e-14)
     assert found.shift == pytest.approx(np.linalg.norm(panel.mean) / panel.median_norm)
-    assert (found.name, found.kind, found.condition_number) == ("mean row removed", "centring", 1.0)
-    assert found.tolerance == pytest.approx(rounding_bound(panel.model, after, 1.0, rows))
+    assert (found.name, found.kind, found.condition_number) == (
+        "mean row removed",
+        "centring",
+        1.0,
+    )
+    assert found.tolerance == pytest.approx(
+        rounding_bound(panel.model, after, 1.0, rows)
+    )
     assert found.gauge is made.gauge
     assert replace(found, change=found.tolerance).ok
     assert not replace(found, change=np.nextafter(found.tolerance, 1)).ok
@@ -97,11 +122,21 @@ def test_sampled_labels_stand_for_all():
     assert truth.ci_low == truth.ci_high == truth.top1_changed
     ends = []
     for _ in range(300):
-        found = neighbour_change(head, draw.permutation(1_500)[:60], shift, n=3, exact=False)
+        found = neighbour_change(
+            head, draw.permutation(1_500)[:60], shift, n=3, exact=False
+        )
         ends.append((found.ci_low, found.ci_high))
     ends = np.array(ends)
-    held = np.mean((ends[:, 0] <= truth.top1_changed) & (truth.top1_changed <= ends[:, 1]))
+    held = np.mean(
+        (ends[:, 0] <= truth.top1_changed) & (truth.top1_changed <= ends[:, 1])
+    )
     assert 0.93 <= held <= 0.985
     middle = ends.mean(axis=1, keepdims=True)
     shorter = middle + 1.44 / 1.96 * (ends - middle)
-    assert np.mean((shorter[:, 0] <= truth.top1_changed) & (truth.top1_changed <= shorter[:, 1])) < 0.92
+    assert (
+        np.mean(
+            (shorter[:, 0] <= truth.top1_changed)
+            & (truth.top1_changed <= shorter[:, 1])
+        )
+        < 0.92
+    )

@@ -27,14 +27,18 @@ def regions(n_labels: int, rank: int, *, bias: bool) -> int:
 @given(seed=SEEDS, n=st.integers(1, 6), rank=st.integers(1, 3), bias=st.booleans())
 @settings(max_examples=25, deadline=None)
 def test_they_are_as_many_as_cover_counted(seed, n, rank, bias):
-    assert len(label_combinations(random_head(seed, n, rank, bias=bias)).on) == regions(n, rank, bias=bias)
+    assert len(label_combinations(random_head(seed, n, rank, bias=bias)).on) == regions(
+        n, rank, bias=bias
+    )
 
 
 @pytest.mark.parametrize("bias", [False, True])
 def test_no_input_of_a_search_gives_another_one(bias):
     head = random_head(4, 5, 2, bias=bias)
     draw = np.random.default_rng(0)
-    inputs = np.geomspace(0.1, 100, 200_000)[:, None] * draw.standard_normal((200_000, 2))
+    inputs = np.geomspace(0.1, 100, 200_000)[:, None] * draw.standard_normal(
+        (200_000, 2)
+    )
     logits = inputs @ head.right.T + (0 if head.right_bias is None else head.right_bias)
     seen = {tuple(row) for row in np.unique(logits > 0, axis=0).tolist()}
     listed = {tuple(row) for row in label_combinations(head).on.tolist()}
@@ -55,17 +59,23 @@ def test_linear_gauges_and_absorbed_input_shifts_leave_them(seed):
 def test_a_translation_of_labels_changes_them(seed):
     head = random_head(seed, 5, 2, bias=True)
     translated = Gauge.translation(2, right=[30.0, 0.0]).act(head)
-    assert not np.array_equal(label_combinations(translated).on, label_combinations(head).on)
+    assert not np.array_equal(
+        label_combinations(translated).on, label_combinations(head).on
+    )
 
 
 def test_without_a_bias_rows_of_equal_cosines_have_equal_combinations():
     head = random_head(1, 6, 3)
     lengths = np.random.default_rng(2).uniform(0.01, 100, (6, 1))
     same_cosines = head.replace(right=lengths * head.right)
-    assert np.array_equal(label_combinations(same_cosines).on, label_combinations(head).on)
+    assert np.array_equal(
+        label_combinations(same_cosines).on, label_combinations(head).on
+    )
     biased = head.replace(right_bias=np.ones(6))
     scaled = biased.replace(right=lengths * head.right)
-    assert not np.array_equal(label_combinations(scaled).on, label_combinations(biased).on)
+    assert not np.array_equal(
+        label_combinations(scaled).on, label_combinations(biased).on
+    )
 
 
 def test_too_many_are_refused_before_they_are_listed():

@@ -19,7 +19,13 @@ from threadpoolctl import threadpool_limits
 import embaudit as ea
 from embaudit.errors import InputError
 from embaudit.gauges import Diagonal, Gauge, GeneralLinear, Orthogonal
-from embaudit.solvers import RESCALINGS, FactorPenaltyMF, ProductPenaltyMF, factor_objective, product_objective
+from embaudit.solvers import (
+    RESCALINGS,
+    FactorPenaltyMF,
+    ProductPenaltyMF,
+    factor_objective,
+    product_objective,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -47,7 +53,9 @@ def cosines(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     return x @ y.T
 
 
-def dense_value(kind: type, X: np.ndarray, A: np.ndarray, B: np.ndarray, alpha: float) -> float:
+def dense_value(
+    kind: type, X: np.ndarray, A: np.ndarray, B: np.ndarray, alpha: float
+) -> float:
     """The objectives as the paper writes them, with every matrix in full."""
     loss = np.linalg.norm(X - X @ A @ B.T) ** 2
     if kind is ProductPenaltyMF:
@@ -55,7 +63,9 @@ def dense_value(kind: type, X: np.ndarray, A: np.ndarray, B: np.ndarray, alpha: 
     return float(loss + alpha * (np.linalg.norm(X @ A) ** 2 + np.linalg.norm(B) ** 2))
 
 
-def value_and_gradient(flat: np.ndarray, kind: type, X: np.ndarray, k: int, alpha: float) -> tuple[float, np.ndarray]:
+def value_and_gradient(
+    flat: np.ndarray, kind: type, X: np.ndarray, k: int, alpha: float
+) -> tuple[float, np.ndarray]:
     A, B = flat.reshape(2, X.shape[1], k)
     error = X @ A @ B.T - X
     d_a, d_b = 2 * X.T @ (error @ B), 2 * error.T @ (X @ A)
@@ -72,7 +82,12 @@ def best_of(kind: type, X: np.ndarray, k: int, alpha: float, starts: int = 6) ->
     size = 2 * X.shape[1] * k
     return min(
         minimize(
-            value_and_gradient, rng.standard_normal(size), (kind, X, k, alpha), "L-BFGS-B", jac=True, options=options
+            value_and_gradient,
+            rng.standard_normal(size),
+            (kind, X, k, alpha),
+            "L-BFGS-B",
+            jac=True,
+            options=options,
         ).fun
         for _ in range(starts)
     )
@@ -83,7 +98,9 @@ def test_gradient_used_below_is_that_of_the_objective(kind: type) -> None:
     X, rng = data(), np.random.default_rng(2)
     flat, step = rng.standard_normal((2, 2 * 6 * 3))
     _, gradient = value_and_gradient(flat, kind, X, 3, 0.7)
-    up, down = (value_and_gradient(flat + h * step, kind, X, 3, 0.7)[0] for h in (1e-6, -1e-6))
+    up, down = (
+        value_and_gradient(flat + h * step, kind, X, 3, 0.7)[0] for h in (1e-6, -1e-6)
+    )
     assert (up - down) / 2e-6 == pytest.approx(gradient @ step, rel=1e-6)
 
 
@@ -98,9 +115,18 @@ def test_gradient_used_below_is_that_of_the_objective(kind: type) -> None:
         (data(10, 7, rank=3, seed=5), 5, 0.6),
         (0.1 * data(seed=6), 3, 0.3),
     ],
-    ids=["truncated", "full rank", "no penalty", "wide", "rank deficient", "large penalty"],
+    ids=[
+        "truncated",
+        "full rank",
+        "no penalty",
+        "wide",
+        "rank deficient",
+        "large penalty",
+    ],
 )
-def test_closed_form_is_the_optimum(kind: type, X: np.ndarray, k: int, alpha: float) -> None:
+def test_closed_form_is_the_optimum(
+    kind: type, X: np.ndarray, k: int, alpha: float
+) -> None:
     mf = kind(k, alpha=alpha).fit(X)
     ours, best = mf.objective(X), best_of(kind, X, k, alpha)
     scale = np.linalg.norm(X) ** 2
@@ -114,7 +140,9 @@ def test_objective_is_the_one_written_in_the_paper(kind: type, form: Any) -> Non
     rng = np.random.default_rng(0)
     X = data() * (rng.random((12, 6)) < 0.5)
     A, B = rng.standard_normal((2, 6, 3))
-    assert OBJECTIVES[kind](form(X), A, B, alpha=0.7) == pytest.approx(dense_value(kind, X, A, B, 0.7), rel=1e-12)
+    assert OBJECTIVES[kind](form(X), A, B, alpha=0.7) == pytest.approx(
+        dense_value(kind, X, A, B, 0.7), rel=1e-12
+    )
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -123,10 +151,19 @@ def test_symmetry_keeps_the_objective_and_a_larger_group_does_not(seed: int) -> 
     for mf in (ProductPenaltyMF(3, alpha=0.9), FactorPenaltyMF(3, alpha=0.9)):
         mf.fit(X)
         value, objective = mf.objective(X), OBJECTIVES[type(mf)]
-        assert type(mf)(3, alpha=0).fit(X).model(X).objective == "none" != mf.model(X).objective
+        assert (
+            type(mf)(3, alpha=0).fit(X).model(X).objective
+            == "none"
+            != mf.model(X).objective
+        )
         A, B = mf.projection_, mf.components_.T
 
-        def after(gauge: Gauge, A: np.ndarray = A, B: np.ndarray = B, objective: Any = objective) -> float:
+        def after(
+            gauge: Gauge,
+            A: np.ndarray = A,
+            B: np.ndarray = B,
+            objective: Any = objective,
+        ) -> float:
             return float(objective(X, A @ gauge.left, B @ gauge.right, alpha=0.9))
 
         assert after(mf.symmetry.sample(rng=seed)) == pytest.approx(value, rel=1e-10)
@@ -148,7 +185,9 @@ def test_every_split_has_one_product(split: float | str) -> None:
     mf = ProductPenaltyMF(k, alpha=alpha, split=split).fit(X)
     _, sigma, right = np.linalg.svd(X)
     g = 1 / (1 + alpha / sigma[:k] ** 2)
-    np.testing.assert_allclose(mf.projection_ @ mf.components_, (right[:k].T * g) @ right[:k], atol=1e-12)
+    np.testing.assert_allclose(
+        mf.projection_ @ mf.components_, (right[:k].T * g) @ right[:k], atol=1e-12
+    )
     np.testing.assert_allclose(mf.singular_values_, sigma[:k])
 
 
@@ -166,11 +205,21 @@ def test_named_rescalings_are_those_of_the_paper() -> None:
     assert set(RESCALINGS) == set(expected)
     for name, (A, B) in expected.items():
         mf = ProductPenaltyMF(8, alpha=alpha, split=name).fit(X)
-        np.testing.assert_allclose(cosines(X @ mf.projection_, X @ mf.projection_), cosines(X @ A, X @ A), atol=1e-10)
-        np.testing.assert_allclose(mf.projection_ @ mf.projection_.T, A @ A.T, atol=1e-10)
-        np.testing.assert_allclose(mf.components_.T @ mf.components_, B @ B.T, atol=1e-10)
+        np.testing.assert_allclose(
+            cosines(X @ mf.projection_, X @ mf.projection_),
+            cosines(X @ A, X @ A),
+            atol=1e-10,
+        )
+        np.testing.assert_allclose(
+            mf.projection_ @ mf.projection_.T, A @ A.T, atol=1e-10
+        )
+        np.testing.assert_allclose(
+            mf.components_.T @ mf.components_, B @ B.T, atol=1e-10
+        )
     for name, e in (("identity", 0.5), ("g^1/2", 1.0), ("g^-1/2", 0.0)):
-        named, numbered = (ProductPenaltyMF(8, alpha=alpha, split=x).fit(X) for x in (name, e))
+        named, numbered = (
+            ProductPenaltyMF(8, alpha=alpha, split=x).fit(X) for x in (name, e)
+        )
         np.testing.assert_allclose(named.projection_, numbered.projection_, atol=1e-14)
 
 
@@ -198,11 +247,17 @@ def test_factors_of_the_second_objective() -> None:
     live = sigma > alpha
     assert mf.effective_rank_ == live.sum() < 8
     root = np.sqrt(sigma[live] - alpha)
-    np.testing.assert_allclose(mf.transform(X) @ mf.components_, (left[:, live] * root**2) @ right[live], atol=1e-12)
+    np.testing.assert_allclose(
+        mf.transform(X) @ mf.components_,
+        (left[:, live] * root**2) @ right[live],
+        atol=1e-12,
+    )
     model = mf.model(X)
     assert model.rank == live.sum()
     assert model.objective == "factors"
-    np.testing.assert_allclose(model.scores(), mf.inverse_transform(mf.transform(X)), atol=1e-12)
+    np.testing.assert_allclose(
+        model.scores(), mf.inverse_transform(mf.transform(X)), atol=1e-12
+    )
     assert not mf.transform(X)[:, ~live].any()
 
 
@@ -217,17 +272,25 @@ def test_directions_the_data_lack_are_zero(split: float | str) -> None:
     model = mf.model(X)
     assert model.rank == 3
     assert model.objective == "product"
-    np.testing.assert_allclose(model.scores(), mf.inverse_transform(mf.transform(X)), atol=1e-12)
+    np.testing.assert_allclose(
+        model.scores(), mf.inverse_transform(mf.transform(X)), atol=1e-12
+    )
     assert FactorPenaltyMF(6, alpha=0.0).fit(X).effective_rank_ == 3
 
 
 @pytest.mark.parametrize("kind", ESTIMATORS)
-@pytest.mark.parametrize("form", [sp.csr_array, sp.csc_array, sp.coo_array, sp.csr_matrix, sp.coo_matrix])
+@pytest.mark.parametrize(
+    "form", [sp.csr_array, sp.csc_array, sp.coo_array, sp.csr_matrix, sp.coo_matrix]
+)
 def test_sparse_is_dense(kind: type, form: Any) -> None:
-    X = np.round(2 * data(40, 15, seed=1)) * (np.random.default_rng(0).random((40, 15)) < 0.4)
+    X = np.round(2 * data(40, 15, seed=1)) * (
+        np.random.default_rng(0).random((40, 15)) < 0.4
+    )
     dense, sparse = kind(5, alpha=1.5).fit(X), kind(5, alpha=1.5).fit(form(X))
     np.testing.assert_allclose(sparse.projection_, dense.projection_, atol=1e-12)
-    np.testing.assert_allclose(sparse.transform(form(X)), dense.transform(X), atol=1e-12)
+    np.testing.assert_allclose(
+        sparse.transform(form(X)), dense.transform(X), atol=1e-12
+    )
     assert sparse.objective(form(X)) == pytest.approx(dense.objective(X), rel=1e-12)
     counts = kind(5, alpha=1.5).fit(form(X.astype(np.int64)))
     np.testing.assert_array_equal(counts.components_, sparse.components_)
@@ -238,17 +301,28 @@ def test_sparse_is_dense(kind: type, form: Any) -> None:
 def test_float32_gives_the_float64_answer(kind: type, solver: str) -> None:
     X = data(40, 15, seed=1)
     wide = kind(4, alpha=1.5).fit(X)
-    narrow = kind(4, alpha=1.5, svd_solver=solver, random_state=0).fit(X.astype(np.float32))
+    narrow = kind(4, alpha=1.5, svd_solver=solver, random_state=0).fit(
+        X.astype(np.float32)
+    )
     for name in ("projection_", "components_"):
         assert getattr(narrow, name).dtype == np.float32
-        np.testing.assert_allclose(getattr(narrow, name), getattr(wide, name), atol=2e-6)
+        np.testing.assert_allclose(
+            getattr(narrow, name), getattr(wide, name), atol=2e-6
+        )
     assert narrow.transform(X.astype(np.float32)).dtype == np.float32
     assert narrow.svd_solver_ == ("lapack" if solver == "auto" else solver)
 
 
 @settings(max_examples=30)
-@given(n=st.integers(2, 9), p=st.integers(1, 9), seed=st.integers(0, 10_000), log_alpha=st.floats(-6, 6))
-def test_no_other_factors_are_better(n: int, p: int, seed: int, log_alpha: float) -> None:
+@given(
+    n=st.integers(2, 9),
+    p=st.integers(1, 9),
+    seed=st.integers(0, 10_000),
+    log_alpha=st.floats(-6, 6),
+)
+def test_no_other_factors_are_better(
+    n: int, p: int, seed: int, log_alpha: float
+) -> None:
     rng = np.random.default_rng(seed)
     X, alpha = rng.standard_normal((n, p)), 10**log_alpha
     k = int(rng.integers(1, min(n, p) + 1))
@@ -258,9 +332,14 @@ def test_no_other_factors_are_better(n: int, p: int, seed: int, log_alpha: float
             continue
         mf = kind(k, alpha=alpha).fit(X)
         A, B, value = mf.projection_, mf.components_.T, mf.objective(X)
-        assert value == pytest.approx(dense_value(kind, X, A, B, alpha), rel=1e-9, abs=1e-9)
+        assert value == pytest.approx(
+            dense_value(kind, X, A, B, alpha), rel=1e-9, abs=1e-9
+        )
         for size in (1e-3, 0.1, 1.0):
-            near = A + size * rng.standard_normal(A.shape), B + size * rng.standard_normal(B.shape)
+            near = (
+                A + size * rng.standard_normal(A.shape),
+                B + size * rng.standard_normal(B.shape),
+            )
             assert value <= dense_value(kind, X, *near, alpha) + 1e-9
 
 
@@ -290,7 +369,11 @@ def test_scikit_learn_contract_without_a_skip() -> None:
     # One check runs only where scipy was imported with this variable set, hence another process.
     environment = {**os.environ, "SCIPY_ARRAY_API": "1"}
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", ALL_CHECKS], env=environment, capture_output=True, text=True, check=False
+        [sys.executable, "-W", "error", "-c", ALL_CHECKS],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
 
@@ -304,13 +387,18 @@ def test_negative_data_of_1e200_are_fitted(estimator):
     fit = estimator(3, alpha=1e190).fit(NEGATIVE * 1e200)
     plain = estimator(3, alpha=0.0).fit(NEGATIVE)
     assert np.isfinite(fit.singular_values_).all()
-    np.testing.assert_allclose(fit.singular_values_ / 1e200, plain.singular_values_, rtol=1e-9)
+    np.testing.assert_allclose(
+        fit.singular_values_ / 1e200, plain.singular_values_, rtol=1e-9
+    )
 
 
 @pytest.mark.parametrize("estimator", [ea.ProductPenaltyMF, ea.FactorPenaltyMF])
 @pytest.mark.parametrize("scale", [1e-320, 1e-170, 1e-103])
 def test_ratings_that_vanish_get_a_sentence(estimator, scale):
-    with pytest.raises(InputError, match=r"X must be of a largest singular value of at least 1e-100; got \S+;"):
+    with pytest.raises(
+        InputError,
+        match=r"X must be of a largest singular value of at least 1e-100; got \S+;",
+    ):
         estimator(3).fit(NEGATIVE * scale)
 
 
@@ -318,7 +406,11 @@ def test_one_user_is_none_to_fit_and_enough_to_embed():
     X = np.array([[3.0, 1.0, 0.0], [1.0, 2.0, 1.0]])
     mf = ProductPenaltyMF(2, alpha=1.0).fit(X)
     assert mf.transform(X[:1]).shape == (1, 2)
-    np.testing.assert_allclose(mf.inverse_transform(mf.transform(X)), X @ mf.projection_ @ mf.components_, rtol=1e-12)
+    np.testing.assert_allclose(
+        mf.inverse_transform(mf.transform(X)),
+        X @ mf.projection_ @ mf.components_,
+        rtol=1e-12,
+    )
     with pytest.raises(InputError) as refused:
         ProductPenaltyMF(1).fit(X[:1])
     assert str(refused.value) == (
@@ -326,4 +418,7 @@ def test_one_user_is_none_to_fit_and_enough_to_embed():
     )
     with pytest.raises(InputError) as refused:
         mf.inverse_transform(np.ones((4, 3)))
-    assert str(refused.value) == "Z must be embedded users with 2 columns; got shape (4, 3)."
+    assert (
+        str(refused.value)
+        == "Z must be embedded users with 2 columns; got shape (4, 3)."
+    )

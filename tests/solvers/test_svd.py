@@ -34,8 +34,14 @@ def projector_gap(x: np.ndarray, y: np.ndarray) -> float:
 @pytest.mark.parametrize("solver", EXACT_ROUTES)
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
-def test_route_agrees_with_a_full_svd(solver: str, shape: tuple[int, int], kind: str) -> None:
-    X = sparse_matrix(*shape) if kind == "sparse" else with_spectrum(*shape, np.geomspace(10, 0.1, 80))
+def test_route_agrees_with_a_full_svd(
+    solver: str, shape: tuple[int, int], kind: str
+) -> None:
+    X = (
+        sparse_matrix(*shape)
+        if kind == "sparse"
+        else with_spectrum(*shape, np.geomspace(10, 0.1, 80))
+    )
     dense = X.toarray() if sp.issparse(X) else X
     found = truncated_svd(X, 6, solver=solver, rng=0)
     _, sigma, right = np.linalg.svd(dense)
@@ -43,8 +49,12 @@ def test_route_agrees_with_a_full_svd(solver: str, shape: tuple[int, int], kind:
     np.testing.assert_allclose(found.right.T @ found.right, np.eye(6), atol=1e-12)
     assert projector_gap(found.right, right[:6].T) < 1e-4
     assert found.solver == ("lapack" if solver == "auto" else solver)
-    gap = np.linalg.norm(dense.T @ (dense @ found.right) - found.right * found.singular_values**2, axis=0)
-    assert found.residual == pytest.approx(gap.max() / sigma[0] ** 2, rel=0.05, abs=1e-15)
+    gap = np.linalg.norm(
+        dense.T @ (dense @ found.right) - found.right * found.singular_values**2, axis=0
+    )
+    assert found.residual == pytest.approx(
+        gap.max() / sigma[0] ** 2, rel=0.05, abs=1e-15
+    )
 
 
 def test_randomized_is_near_and_says_how_far() -> None:
@@ -52,7 +62,10 @@ def test_randomized_is_near_and_says_how_far() -> None:
     found = truncated_svd(X, 5, solver="randomized", rng=0)
     np.testing.assert_allclose(found.singular_values, 0.5 ** np.arange(5), rtol=1e-4)
     flat = with_spectrum(200, 100, np.linspace(1.0, 0.9, 100))
-    poor, good = (truncated_svd(flat, 5, solver=s, rng=0).residual for s in ("randomized", "lapack"))
+    poor, good = (
+        truncated_svd(flat, 5, solver=s, rng=0).residual
+        for s in ("randomized", "lapack")
+    )
     assert good < 1e-14 < 1e-4 < poor
 
 
@@ -62,10 +75,14 @@ def test_sparse_is_dense_and_precision_is_that_of_the_data(solver: str) -> None:
     expected = truncated_svd(X.toarray(), 5, solver="lapack")
     for same in (X, X.tocsc(), X.tocoo(), sp.csr_matrix(X), sp.csc_matrix(X)):
         found = truncated_svd(same, 5, solver=solver, rng=1)
-        np.testing.assert_allclose(found.singular_values, expected.singular_values, rtol=1e-9)
+        np.testing.assert_allclose(
+            found.singular_values, expected.singular_values, rtol=1e-9
+        )
         np.testing.assert_allclose(found.right, expected.right, atol=1e-4)
     narrow = truncated_svd(X.astype(np.float32), 5, solver=solver, rng=1)
-    np.testing.assert_allclose(narrow.singular_values, expected.singular_values, rtol=1e-6)
+    np.testing.assert_allclose(
+        narrow.singular_values, expected.singular_values, rtol=1e-6
+    )
 
 
 def test_signs_do_not_depend_on_the_route_or_the_start() -> None:
@@ -74,7 +91,9 @@ def test_signs_do_not_depend_on_the_route_or_the_start() -> None:
     assert (expected[np.abs(expected).argmax(axis=0), np.arange(8)] > 0).all()
     for solver in EXACT_ROUTES[1:]:
         for seed in (0, 1):
-            np.testing.assert_allclose(truncated_svd(X, 8, solver=solver, rng=seed).right, expected, atol=2e-5)
+            np.testing.assert_allclose(
+                truncated_svd(X, 8, solver=solver, rng=seed).right, expected, atol=2e-5
+            )
 
 
 @pytest.mark.parametrize("solver", EXACT_ROUTES)
@@ -102,7 +121,9 @@ def test_rank_deficiency_shows_as_zeros(shape: tuple[int, int], solver: str) -> 
     np.testing.assert_allclose(found.right.T @ found.right, np.eye(6), atol=1e-12)
 
 
-def test_auto_does_not_square_what_squaring_would_lose(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_auto_does_not_square_what_squaring_would_lose(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(svd_module, "LAPACK_SIDE", 0)
     sigma = np.array([1.0, 1e-2, 1e-4, 1e-7, 3e-9, 1e-9, 1e-11])
     X = with_spectrum(200, 50, sigma)
@@ -111,7 +132,9 @@ def test_auto_does_not_square_what_squaring_would_lose(monkeypatch: pytest.Monke
     np.testing.assert_allclose(found.singular_values, sigma, rtol=1e-4)
     assert truncated_svd(X, 3).solver == "gram"
     monkeypatch.setattr(svd_module, "FALLBACK_ENTRIES", 0)
-    with pytest.warns(RuntimeWarning, match="below 1e-6 of the largest and are not resolved"):
+    with pytest.warns(
+        RuntimeWarning, match="below 1e-6 of the largest and are not resolved"
+    ):
         truncated_svd(X, 7)
 
 
@@ -122,7 +145,9 @@ def test_zero_matrix_and_full_rank() -> None:
     X = np.random.default_rng(0).standard_normal((7, 4))
     for solver in ("auto", "lapack", "gram", "krylov"):
         full = truncated_svd(X, 4, solver=solver, rng=0)
-        np.testing.assert_allclose(full.singular_values, np.linalg.svd(X, compute_uv=False), rtol=1e-9)
+        np.testing.assert_allclose(
+            full.singular_values, np.linalg.svd(X, compute_uv=False), rtol=1e-9
+        )
 
 
 @pytest.mark.parametrize("solver", EXACT_ROUTES)
@@ -132,7 +157,9 @@ def test_scale_of_the_data_does_not_matter(solver: str, scale: float) -> None:
     for form in (np.asarray, sp.csr_array):
         found = truncated_svd(form(scale * X), 3, solver=solver, rng=0)
         # At 1e-310 the data themselves have but 12 digits.
-        np.testing.assert_allclose(found.singular_values / scale, np.geomspace(1.0, 0.01, 20)[:3], rtol=1e-8)
+        np.testing.assert_allclose(
+            found.singular_values / scale, np.geomspace(1.0, 0.01, 20)[:3], rtol=1e-8
+        )
 
 
 @pytest.mark.parametrize("shape", [(300, 90), (90, 300)])
@@ -160,6 +187,8 @@ def test_error_estimate_bounds_the_error() -> None:
 def test_equal_singular_values_do_not_defeat_the_gram_route(k: int) -> None:
     for seed in range(100):
         draw = np.random.default_rng(seed)
-        X = np.linalg.qr(draw.standard_normal((40, 8)))[0] * (1 + 1e-16 * draw.standard_normal(8))
+        X = np.linalg.qr(draw.standard_normal((40, 8)))[0] * (
+            1 + 1e-16 * draw.standard_normal(8)
+        )
         found = truncated_svd(X, k, solver="gram")
         np.testing.assert_allclose(found.singular_values, 1, atol=1e-7)

@@ -17,7 +17,11 @@ def rows(n, k, seed=0):
 
 
 def model(k=2, link="identity", **biases):
-    given = {name: rows(n, 1, 7)[:, 0] for name, n in (("left_bias", 6), ("right_bias", 5)) if biases.get(name)}
+    given = {
+        name: rows(n, 1, 7)[:, 0]
+        for name, n in (("left_bias", 6), ("right_bias", 5))
+        if biases.get(name)
+    }
     return FactorModel(rows(6, k), rows(5, k, 1), link=link, **given)
 
 
@@ -34,11 +38,20 @@ FREE = {
     "rank 1 softmax": (model(1, "softmax"), "right"),
     "rank 1 softmax with a label bias": (model(1, "softmax", right_bias=True), "left"),
     "rank 1 ranking": (model(1, "ranking"), "right"),
-    "rank 1 in two dimensions": (model(1).replace(left=rows(6, 1) @ [[1, 1]], right=rows(5, 1, 1) @ [[1, 1]]), "right"),
-    "parallel rows in two dimensions": (model().replace(right=rows(5, 1, 1) @ [[1, 2]]), "right"),
+    "rank 1 in two dimensions": (
+        model(1).replace(left=rows(6, 1) @ [[1, 1]], right=rows(5, 1, 1) @ [[1, 1]]),
+        "right",
+    ),
+    "parallel rows in two dimensions": (
+        model().replace(right=rows(5, 1, 1) @ [[1, 2]]),
+        "right",
+    ),
     "few unit rows": (FactorModel(rows(4, 4), rows(5, 4, 1), link="cosine"), "right"),
     "a head without inputs": (FactorModel(None, rows(5, 2), link="softmax"), "right"),
-    "labels on three axes": (FactorModel(None, np.vstack([np.eye(3), -np.eye(3)]), link=UNIT), "right"),
+    "labels on three axes": (
+        FactorModel(None, np.vstack([np.eye(3), -np.eye(3)]), link=UNIT),
+        "right",
+    ),
     "as many labels as inputs can meet, capped": (
         FactorModel(rows(7, 2), rows(3, 2), link=Softmax(unit_rows=True, soft_cap=3.0)),
         "right",
@@ -66,10 +79,15 @@ def test_what_is_free_is_broken(name):
     assert found.found
     assert found.gap <= found.bound < 1e-6
     twin = found.model
-    before = given.replace(left=None if given.left is None else given.left.astype(float))
+    before = given.replace(
+        left=None if given.left is None else given.left.astype(float)
+    )
     if given.left is not None:  # predictions and movement, computed apart
         assert given.link.gap(given.scores(), twin.scores()) == found.gap
-    x, y = (m.factors(role) / np.linalg.norm(m.factors(role), axis=1, keepdims=True) for m in (before, twin))
+    x, y = (
+        m.factors(role) / np.linalg.norm(m.factors(role), axis=1, keepdims=True)
+        for m in (before, twin)
+    )
     assert np.abs(x @ x.T - y @ y.T).max() == pytest.approx(found.max_abs)
 
 
@@ -83,7 +101,9 @@ def test_what_is_pinned_is_not_broken(name):
 
 def test_a_break_needs_equal_predictions_and_a_movement():
     found = break_claim(model())
-    assert type(found)(found.model, 2 * found.bound, found.bound, 0.1, 0.5).found is False
+    assert (
+        type(found)(found.model, 2 * found.bound, found.bound, 0.1, 0.5).found is False
+    )
     assert type(found)(found.model, 0.0, found.bound, 0.0, 5e-4).found is False
 
 

@@ -62,7 +62,11 @@ def _axes(x, draw):
 
 def _on_a_plane(x, draw):
     x[:, 0] = np.abs(x[0, 0])
-    return x / np.linalg.norm(x[:, 1:], axis=1, keepdims=True).clip(1e-3) if x.shape[1] > 1 else x
+    return (
+        x / np.linalg.norm(x[:, 1:], axis=1, keepdims=True).clip(1e-3)
+        if x.shape[1] > 1
+        else x
+    )
 
 
 SHAPES = (
@@ -76,9 +80,18 @@ def random_model(number: int) -> FactorModel:
     link = LINKS[number % len(LINKS)]
     given = BIASES[number // len(LINKS) % len(BIASES)]
     k, sizes = int(draw.integers(1, 4)), [int(n) for n in draw.integers(2, 7, size=2)]
-    sides = [SHAPES[draw.integers(len(SHAPES))](draw.standard_normal((n, k)), draw) for n in sizes]
-    if not isinstance(link, str) or link == "cosine":  # rows of no length have no direction to be divided by
+    sides = [
+        SHAPES[draw.integers(len(SHAPES))](draw.standard_normal((n, k)), draw)
+        for n in sizes
+    ]
+    if (
+        not isinstance(link, str) or link == "cosine"
+    ):  # rows of no length have no direction to be divided by
         sides = [x if x.any() else draw.standard_normal(x.shape) for x in sides]
     biases = {name: draw.standard_normal(sizes[name == "right_bias"]) for name in given}
-    alone = not given and str(link) in ("identity", "sigmoid", "softmax") and draw.random() < 0.3
+    alone = (
+        not given
+        and str(link) in ("identity", "sigmoid", "softmax")
+        and draw.random() < 0.3
+    )
     return FactorModel(None if alone else sides[0], sides[1], link=link, **biases)

@@ -22,7 +22,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 DRAW = np.random.default_rng(3)
-P, Q = DRAW.normal(size=(5, 2)).astype(np.float32), DRAW.normal(size=(7, 2)).astype(np.float32)
+P, Q = (
+    DRAW.normal(size=(5, 2)).astype(np.float32),
+    DRAW.normal(size=(7, 2)).astype(np.float32),
+)
 A, B = DRAW.normal(size=5), DRAW.normal(size=7)
 IDS = np.arange(70, 77)
 NO_IDS = "{} ids: none, so rows go by their number."
@@ -78,7 +81,11 @@ def npz(**arrays: Any) -> Callable[[Path], Path]:
     return make
 
 
-def tensors(config: Mapping[str, Any] | None = None, tokens: Mapping[str, int] | None = None, **arrays: Any) -> Any:
+def tensors(
+    config: Mapping[str, Any] | None = None,
+    tokens: Mapping[str, int] | None = None,
+    **arrays: Any,
+) -> Any:
     def make(folder: Path) -> Path:
         save_file({name.replace("__", "."): np.ascontiguousarray(x) for name, x in arrays.items()},
                   folder / "model.safetensors")  # fmt: skip
@@ -166,7 +173,10 @@ def heads() -> Iterator[Reading]:
         {**head, "right_names": ["a", "b", *(f"<padding {row}>" for row in range(2, 7))]},
         arrays=("model.embed_tokens.weight", "model.layers.0.mlp"), never=("by their number", "Item"),
     )  # fmt: skip
-    classes = {"id2label": {str(row): f"class {row}" for row in range(6)}, "architectures": ["XForTokenClassification"]}
+    classes = {
+        "id2label": {str(row): f"class {row}" for row in range(6)},
+        "architectures": ["XForTokenClassification"],
+    }
     yield Reading(
         "classes with names", tensors(classes, {"a": 0}, classifier__weight=Q),
         "Read as safetensors: classifier.weight (7 × 2) as right factors, its name as link, id2label of config.json "
@@ -194,14 +204,18 @@ def tables() -> Iterator[Reading]:
         "read as parquet: column vector, id; left over: year (7)", vectors, arrays=("id", "vector", "year"),
         never=("ids: none", "Assumed", "User"),
     )  # fmt: skip
-    lines = "id,price,x,y\n" + "".join(f"{i},{i / 10},{x!r},{y!r}\n" for i, (x, y) in zip(IDS, Q.tolist(), strict=True))
+    lines = "id,price,x,y\n" + "".join(
+        f"{i},{i / 10},{x!r},{y!r}\n" for i, (x, y) in zip(IDS, Q.tolist(), strict=True)
+    )
     yield Reading(
         "a column a dimension", text("v.csv", lines),
         "Read as csv: columns x to y (7 × 2) as right factors, id (7) as right ids. Left over: price.",
         "read as csv: columns x to y, id; left over: price", vectors, {"vector": "x:y"}, ("id", "price", "x", "y"),
         ("ids: none", "Assumed"),
     )  # fmt: skip
-    tokens = "".join(f"w{i} {x!r} {y!r}\n" for i, (x, y) in zip(IDS, Q.tolist(), strict=True))
+    tokens = "".join(
+        f"w{i} {x!r} {y!r}\n" for i, (x, y) in zip(IDS, Q.tolist(), strict=True)
+    )
     yield Reading(
         "tokens", text("v.txt", tokens),
         "Read as word2vec: vectors (7 × 2) as right factors, tokens (7) as right ids.",
@@ -238,13 +252,30 @@ def objects() -> Iterator[Reading]:
     )  # fmt: skip
     svd = TruncatedSVD(2).fit(X)
     says = "Read as {} of sklearn: components_ (4 × 2) as right factors. " + NO_ITEMS
-    line, never = "read as {} of sklearn: components_", ("left factors", "Assumed", "Left over", "User")
+    line, never = (
+        "read as {} of sklearn: components_",
+        ("left factors", "Assumed", "Left over", "User"),
+    )
     kind = "TruncatedSVD"
     right = {"right": svd.components_.T}
-    yield Reading("singular vectors", lambda _: svd, says.format(kind), line.format(kind), right, never=never)
+    yield Reading(
+        "singular vectors",
+        lambda _: svd,
+        says.format(kind),
+        line.format(kind),
+        right,
+        never=never,
+    )
     inner = make_pipeline(StandardScaler(with_mean=False), NMF(2, max_iter=2000)).fit(X)
     right, kind = {"right": inner[-1].components_.T}, "Pipeline"
-    yield Reading("a pipeline", lambda _: inner, says.format(kind), line.format(kind), right, never=never)
+    yield Reading(
+        "a pipeline",
+        lambda _: inner,
+        says.format(kind),
+        line.format(kind),
+        right,
+        never=never,
+    )
 
 
 READINGS = {row.name: row for part in (pairs, heads, tables, objects) for row in part()}

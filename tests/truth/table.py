@@ -55,8 +55,17 @@ CONVENTION, OPEN = "AS A CONVENTION", "CANNOT BE SAID"
 UNSAID = {
     "YES": ("Do not read", "a convention", "differ when"),
     "NO": ("as a convention", "part of what the model predicts", "nobody knows"),
-    CONVENTION: ("Do not read", "part of what the model predicts", "the same have other cosines"),
-    OPEN: ("Do not read", "part of what the model predicts", "differ when", "at hand moves"),
+    CONVENTION: (
+        "Do not read",
+        "part of what the model predicts",
+        "the same have other cosines",
+    ),
+    OPEN: (
+        "Do not read",
+        "part of what the model predicts",
+        "differ when",
+        "at hand moves",
+    ),
 }
 """What neither answer nor advice may say beside a word."""
 NEVER = (
@@ -85,7 +94,12 @@ LINKS = {
     "cosine": "cosine",
     "ranking": "ranking",
 }
-BIASES = {"none": (), "left": ("left_bias",), "right": ("right_bias",), "both": ("left_bias", "right_bias")}
+BIASES = {
+    "none": (),
+    "left": ("left_bias",),
+    "right": ("right_bias",),
+    "both": ("left_bias", "right_bias"),
+}
 #                      no bias  left  right  both: cosines of the right side, then of the left one
 LINE = {
     # A sign is turned by a shift alone.
@@ -136,7 +150,10 @@ def grid() -> Iterator[Row]:
     for k, table in ((1, LINE), (2, PLANE)):
         for link, truths in table.items():
             for (pattern, biases), truth in zip(BIASES.items(), truths, strict=True):
-                values = {name: np.linspace(-1, 1, 7 if name == "left_bias" else 6) for name in biases}
+                values = {
+                    name: np.linspace(-1, 1, 7 if name == "left_bias" else 6)
+                    for name in biases
+                }
                 head = isinstance(LINKS[link], Softmax) or link == "softmax"
                 right = centred(6, k, 1) if head else drawn(6, k, 1)
                 found = dict(FINDING[truth[0]])
@@ -163,19 +180,67 @@ def deficient() -> Iterator[Row]:
     yield Row("users miss a direction", user(p * [1, 1, 0], q), FREE, blind, says)
     yield Row("items miss a direction", user(p, q * [1, 1, 0]), FREE, blind, says)
     yield Row("both miss one", user(p * [1, 1, 0], q * [1, 1, 0]), FREE, TWO, says)
-    yield Row("users miss a mixture", user(p @ (np.eye(3) - 1 / 3), q), FREE, blind, says)
-    yield Row("users miss a direction, ranking", user(p * [1, 1, 0], q, link="ranking"), FREE, blind, whole=False)
-    yield Row("one direction is left", user(p * [1, 0, 0], q), FREE, blind, ("more than 1 of 3 dimensions",))
-    yield Row("two users in three dimensions", user(p[:2], q), FREE, blind, ("2 users cannot span 3 dimensions",))
-    yield Row("two items in three dimensions", user(p, q[:2]), FREE, blind, ("2 items cannot span 3 dimensions",))
-    line = user(np.column_stack([p[:, :1], 0 * ones]), np.column_stack([q[:, :1], np.ones(6)]))
-    yield Row("a line in the plane", line, FREE, blind, ("more than 1 of 2 dimensions",))
+    yield Row(
+        "users miss a mixture", user(p @ (np.eye(3) - 1 / 3), q), FREE, blind, says
+    )
+    yield Row(
+        "users miss a direction, ranking",
+        user(p * [1, 1, 0], q, link="ranking"),
+        FREE,
+        blind,
+        whole=False,
+    )
+    yield Row(
+        "one direction is left",
+        user(p * [1, 0, 0], q),
+        FREE,
+        blind,
+        ("more than 1 of 3 dimensions",),
+    )
+    yield Row(
+        "two users in three dimensions",
+        user(p[:2], q),
+        FREE,
+        blind,
+        ("2 users cannot span 3 dimensions",),
+    )
+    yield Row(
+        "two items in three dimensions",
+        user(p, q[:2]),
+        FREE,
+        blind,
+        ("2 items cannot span 3 dimensions",),
+    )
+    line = user(
+        np.column_stack([p[:, :1], 0 * ones]), np.column_stack([q[:, :1], np.ones(6)])
+    )
+    yield Row(
+        "a line in the plane", line, FREE, blind, ("more than 1 of 2 dimensions",)
+    )
     constant = np.column_stack([p[:, :2], 2 * ones])
     absorbs = {"EMB204": "tip", **TWO}
-    yield Row("constant column of users", user(constant, q), FREE, absorbs, ("Make it the item bias",))
-    yield Row("the same with an item bias", user(constant, q, item_bias=zeros), FREE, absorbs, ("could take it up",))
+    yield Row(
+        "constant column of users",
+        user(constant, q),
+        FREE,
+        absorbs,
+        ("Make it the item bias",),
+    )
+    yield Row(
+        "the same with an item bias",
+        user(constant, q, item_bias=zeros),
+        FREE,
+        absorbs,
+        ("could take it up",),
+    )
     constant = np.column_stack([q[:, :2], np.full(6, -3.0)])
-    yield Row("constant column of items", user(p, constant), FREE, absorbs, ("Make it the user bias",))
+    yield Row(
+        "constant column of items",
+        user(p, constant),
+        FREE,
+        absorbs,
+        ("Make it the user bias",),
+    )
     biased = user(p, constant, user_bias=np.zeros(7))
     yield Row("the same with a user bias", biased, FREE, absorbs, ("could take it up",))
     alike, pinned = user(p[:, :1], np.full((6, 1), 2.0)), {"right": "P", "left": "P"}
@@ -186,26 +251,62 @@ def deficient() -> Iterator[Row]:
     yield Row("users alike on a line", alike, pinned, {"EMB204": "tip"})
     # Nothing is left of the scores that the bias does not hold.
     biased = alike.replace(right_bias=zeros)
-    yield Row("users alike, an item bias", biased, FREE, absorbs, ("may hold any rows",))
+    yield Row(
+        "users alike, an item bias", biased, FREE, absorbs, ("may hold any rows",)
+    )
 
 
 def shapes() -> Iterator[Row]:
     """Twins, parallel rows, one side alone, few labels."""
     p, q = drawn(7, 2), drawn(6, 2, 1)
-    user, vectors, alone = FactorModel.from_user_item, FactorModel.from_vectors, {"right": "F"}
-    says = ("80 % of item rows duplicate another row", "2 pairs, 2 groups, the largest of 2 rows")
-    yield Row("twins", user(p, q[[0, 0, 1, 2, 2]]), FREE, {"EMB401": "issue", **TWO}, says)
+    user, vectors, alone = (
+        FactorModel.from_user_item,
+        FactorModel.from_vectors,
+        {"right": "F"},
+    )
+    says = (
+        "80 % of item rows duplicate another row",
+        "2 pairs, 2 groups, the largest of 2 rows",
+    )
+    yield Row(
+        "twins", user(p, q[[0, 0, 1, 2, 2]]), FREE, {"EMB401": "issue", **TWO}, says
+    )
     parallel = user(p, np.outer([1.0, 2, -3, 4], [1, 1]))
-    yield Row("parallel items", parallel, FREE, {"EMB203": "issue", **TWO}, answer=CONVENTION)
+    yield Row(
+        "parallel items", parallel, FREE, {"EMB203": "issue", **TWO}, answer=CONVENTION
+    )
     says = ("more than 1 of 2 dimensions",)
-    yield Row("parallel vectors", vectors(np.outer([1.0, 2, -3, 4], [1, 1])), alone, TWO, says, answer=OPEN)
+    yield Row(
+        "parallel vectors",
+        vectors(np.outer([1.0, 2, -3, 4], [1, 1])),
+        alone,
+        TWO,
+        says,
+        answer=OPEN,
+    )
     yield Row("vectors", vectors(q), alone, TWO, answer=OPEN)
-    yield Row("vectors on a line", vectors(q[:, :1]), {"right": "P"}, says=("if no bias takes part",))
-    yield Row("a row of zeros", user(p, q * [[1], [1], [0], [1], [1], [1]]), FREE, {"EMB201": "tip", **TWO})
+    yield Row(
+        "vectors on a line",
+        vectors(q[:, :1]),
+        {"right": "P"},
+        says=("if no bias takes part",),
+    )
+    yield Row(
+        "a row of zeros",
+        user(p, q * [[1], [1], [0], [1], [1], [1]]),
+        FREE,
+        {"EMB201": "tip", **TWO},
+    )
     full = user(drawn(7, 5), drawn(6, 5, 1))
     yield Row("nearly as many dimensions as rows", full, FREE, TWO)
     single = FactorModel.from_vectors(drawn(8, 2)).replace(link="cosine")
-    yield Row("unit vectors alone", single, {"right": "P"}, whole=False, says=("if that has full rank",))
+    yield Row(
+        "unit vectors alone",
+        single,
+        {"right": "P"},
+        whole=False,
+        says=("if that has full rank",),
+    )
     unit = drawn(8, 2)
     unit = vectors(unit / np.linalg.norm(unit, axis=1, keepdims=True))
     yield Row(
@@ -214,18 +315,50 @@ def shapes() -> Iterator[Row]:
         ("fixed, whatever",), answer=OPEN,
     )  # fmt: skip
     same = ("as fixed, whatever the other side holds", "if that has full rank")
-    other = ("Training minimised", "have length 1", "is not known", "does not show what that fixes", "moves")
-    for name, declared in (("link", {"link": "cosine"}), ("objective", {"objective": "cosine"})):
-        yield Row(f"unit rows, {name} cosine", unit.replace(**declared), {"right": "P"}, {}, same, other, whole=False)
+    other = (
+        "Training minimised",
+        "have length 1",
+        "is not known",
+        "does not show what that fixes",
+        "moves",
+    )
+    for name, declared in (
+        ("link", {"link": "cosine"}),
+        ("objective", {"objective": "cosine"}),
+    ):
+        yield Row(
+            f"unit rows, {name} cosine",
+            unit.replace(**declared),
+            {"right": "P"},
+            {},
+            same,
+            other,
+            whole=False,
+        )
     said = (
         "Every latent direction counts the same",
         "With as many directions as items, all these cosines would be 0",
         "weigh all directions alike",
     )
     turned = vectors(orthonormal(9, 3))
-    yield Row("orthonormal columns alone", turned, alone, {"EMB410": "tip", **TWO}, said, answer=OPEN)
+    yield Row(
+        "orthonormal columns alone",
+        turned,
+        alone,
+        {"EMB410": "tip", **TWO},
+        said,
+        answer=OPEN,
+    )
     square = vectors(orthonormal(9, 9))
-    yield Row("as many directions as rows", square, alone, {"EMB409": "tip", **TWO}, (), said, answer=OPEN)
+    yield Row(
+        "as many directions as rows",
+        square,
+        alone,
+        {"EMB409": "tip", **TWO},
+        (),
+        said,
+        answer=OPEN,
+    )
     few = FactorModel.from_vectors(np.eye(3)).replace(link="cosine")
     yield Row("axes alone", few, {"right": "U"}, {"EMB105": "tip"})
     head = FactorModel.from_softmax
@@ -243,7 +376,10 @@ def shapes() -> Iterator[Row]:
         ("of labels have another", "% of nearest labels", "all pairs"), {"n_lists": 1},
     )  # fmt: skip
     # Without the mean row each of the six directions has another nearest one; of all twenty labels four have.
-    few, hardly = [[1.0, -4.0], [-5.0, 2.0], [4.0, 5.0], [-1.0, 5.0]], [[5.0, 2.0]] * 8 + [[1.0, 1.0]] * 8
+    few, hardly = (
+        [[1.0, -4.0], [-5.0, 2.0], [4.0, 5.0], [-1.0, 5.0]],
+        [[5.0, 2.0]] * 8 + [[1.0, 1.0]] * 8,
+    )
     yield Row(
         "a head most labels of which were hardly trained", head([*few, *hardly]), alone,
         {"EMB301": "issue", "EMB401": "issue", **TWO},
@@ -251,9 +387,26 @@ def shapes() -> Iterator[Row]:
         ("changes 20 %", "copies included"),
     )  # fmt: skip
     line = head([[float(x)] for x in range(-4, 5) if x])
-    yield Row("a head on a line", line, alone, TWO, ("other heads that predict the same",), ("rescaled",), answer=OPEN)
-    yield Row("a head of two labels", head([[1.0, 0.0], [0.0, 1.0]]), alone, {"EMB301": "issue", **TWO})
-    yield Row("axes as cosines", user(np.eye(2), np.eye(2), link="cosine"), {"right": "P", "left": "P"})
+    yield Row(
+        "a head on a line",
+        line,
+        alone,
+        TWO,
+        ("other heads that predict the same",),
+        ("rescaled",),
+        answer=OPEN,
+    )
+    yield Row(
+        "a head of two labels",
+        head([[1.0, 0.0], [0.0, 1.0]]),
+        alone,
+        {"EMB301": "issue", **TWO},
+    )
+    yield Row(
+        "axes as cosines",
+        user(np.eye(2), np.eye(2), link="cosine"),
+        {"right": "P", "left": "P"},
+    )
 
 
 def objectives() -> Iterator[Row]:
@@ -282,8 +435,18 @@ def objectives() -> Iterator[Row]:
         ):
             # The centred scores of rankings differ from these, and only a penalty is known to have chosen them.
             answer = "NO" if link == "ranking" and found is not chosen else CONVENTION
-            yield Row(f"{name}, {link}", made.replace(objective=name), FREE, found, (says,), answer=answer, **options)
-    stretched = made.replace(left=p * [1, 1.5], right=q / [1, 1.5], link="identity", objective="factors")
+            yield Row(
+                f"{name}, {link}",
+                made.replace(objective=name),
+                FREE,
+                found,
+                (says,),
+                answer=answer,
+                **options,
+            )
+    stretched = made.replace(
+        left=p * [1, 1.5], right=q / [1, 1.5], link="identity", objective="factors"
+    )
     yield Row(
         "factors, rescaled",
         stretched,
@@ -293,38 +456,91 @@ def objectives() -> Iterator[Row]:
         answer=CONVENTION,
     )
     contexts = FactorModel.from_vectors(drawn(8, 2)).replace(objective="word2vec")
-    says = ("multiplied these rows with a second set", "of one table alone it cannot be said")
-    yield Row("word2vec, one table", contexts, {"right": "F"}, unknown, says, answer=OPEN)
+    says = (
+        "multiplied these rows with a second set",
+        "of one table alone it cannot be said",
+    )
+    yield Row(
+        "word2vec, one table", contexts, {"right": "F"}, unknown, says, answer=OPEN
+    )
     labels = FactorModel.from_softmax(centred(8, 2))
     for name, found, says in (
         ("softmax", issue, "neither the origin nor the axes"),
-        ("softmax-decay", chosen, "given the predictions, but chosen by the regulariser"),
+        (
+            "softmax-decay",
+            chosen,
+            "given the predictions, but chosen by the regulariser",
+        ),
         ("logistic", chosen, "where the inputs, with a constant, span every direction"),
         ("logistic-decay", chosen, "unique given the predictions for these inputs"),
         ("decoupled-decay", unknown, "no law is known"),
     ):
         answer = {"softmax": "NO", "decoupled-decay": OPEN}.get(name, CONVENTION)
-        yield Row(f"{name}, softmax", labels.replace(objective=name), {"right": "F"}, found, (says,), answer=answer)
+        yield Row(
+            f"{name}, softmax",
+            labels.replace(objective=name),
+            {"right": "F"},
+            found,
+            (says,),
+            answer=answer,
+        )
     made = FactorModel.from_softmax(centred(8, 2) + 1, objective="logistic-decay")
-    against, says = {**chosen, "EMB306": "tip"}, ("Also, the mean row contradicts the training (logistic-decay",)
-    yield Row("a mean row against decay", made, {"right": "F"}, {**against, "EMB301": "issue"}, says)
+    against, says = (
+        {**chosen, "EMB306": "tip"},
+        ("Also, the mean row contradicts the training (logistic-decay",),
+    )
+    yield Row(
+        "a mean row against decay",
+        made,
+        {"right": "F"},
+        {**against, "EMB301": "issue"},
+        says,
+    )
     for share, found in ((0.005, chosen), (0.02, against)):
-        made = FactorModel.from_softmax(centred(40, 2) + share, objective="softmax-decay")
+        made = FactorModel.from_softmax(
+            centred(40, 2) + share, objective="softmax-decay"
+        )
         begins = "the mean row contradicts the training (softmax-decay, as you declared). So training stopped"
         says, never = ((begins,), ()) if found is against else ((), (begins,))
-        yield Row(f"a mean row of {share} under decay", made, {"right": "F"}, found, says, never, answer=CONVENTION)
+        yield Row(
+            f"a mean row of {share} under decay",
+            made,
+            {"right": "F"},
+            found,
+            says,
+            never,
+            answer=CONVENTION,
+        )
     made = user(drawn(7, 2), drawn(6, 2, 1), link="cosine", objective="cosine")
     yield Row("cosine, cosine", made, {"right": "P", "left": "P"})
     made = user(np.eye(2, 3), drawn(6, 3, 1), link="cosine", objective="cosine")
-    yield Row("cosine, room left", made, {"right": "F"}, issue, ("reach into 1 direction no user has",))
+    yield Row(
+        "cosine, room left",
+        made,
+        {"right": "F"},
+        issue,
+        ("reach into 1 direction no user has",),
+    )
 
 
 def wrong_before() -> Iterator[Row]:
     """Models that audits judged wrongly; the numbers are those of the list of faults."""
-    p, q, user, head = drawn(9, 2), drawn(8, 2, 1), FactorModel.from_user_item, FactorModel.from_softmax
+    p, q, user, head = (
+        drawn(9, 2),
+        drawn(8, 2, 1),
+        FactorModel.from_user_item,
+        FactorModel.from_softmax,
+    )
     line, turned = user(p[:, :1], q[:, :1]), ("can make two items opposite",)
     signs, here = {"right": "F", "left": "P"}, {"answer": CONVENTION}
-    yield Row("1 a user bias on a line", line.replace(left_bias=np.zeros(9)), signs, TWO, turned, **here)
+    yield Row(
+        "1 a user bias on a line",
+        line.replace(left_bias=np.zeros(9)),
+        signs,
+        TWO,
+        turned,
+        **here,
+    )
     yield Row(
         "1 rankings on a line",
         line.replace(link="ranking"),
@@ -337,54 +553,164 @@ def wrong_before() -> Iterator[Row]:
     biased = line.replace(left_bias=np.zeros(9), right_bias=np.zeros(8))
     yield Row("1 both biases on a line", biased, FREE, TWO, turned, **here)
     wide = user(drawn(30, 16), drawn(30, 16, 1), link="cosine")
-    yield Row("2 thirty unit rows", wide, FREE, {"EMB101": "issue"}, ("Another metric keeps every length",))
+    yield Row(
+        "2 thirty unit rows",
+        wide,
+        FREE,
+        {"EMB101": "issue"},
+        ("Another metric keeps every length",),
+    )
     axes = head(np.vstack([np.eye(3), -np.eye(3)]))
-    says = ("6 of 9 numbers of a change of axes are fixed", "0.8 at most", "whose removal changes no probability")
-    never = ("only rotations", "part of what the model predicts", "that is another head")
+    says = (
+        "6 of 9 numbers of a change of axes are fixed",
+        "0.8 at most",
+        "whose removal changes no probability",
+    )
+    never = (
+        "only rotations",
+        "part of what the model predicts",
+        "that is another head",
+    )
     opened = {"right": "F"}
-    yield Row("3 six axes", axes, opened, {"EMB101": "issue"}, says, never, {"normalised": True})
+    yield Row(
+        "3 six axes",
+        axes,
+        opened,
+        {"EMB101": "issue"},
+        says,
+        never,
+        {"normalised": True},
+    )
     sixty = head(drawn(60, 16))
-    yield Row("3 sixty labels", sixty, opened, {"EMB101": "issue"}, (), never[:2], {"normalised": True})
+    yield Row(
+        "3 sixty labels",
+        sixty,
+        opened,
+        {"EMB101": "issue"},
+        (),
+        never[:2],
+        {"normalised": True},
+    )
     bounded = user(p, q, user_bias=np.zeros(9))
-    yield Row("4 bounds beside a free bias", bounded, FREE, TWO, ("affine gauges within κ = 2 and a shift of",))
+    yield Row(
+        "4 bounds beside a free bias",
+        bounded,
+        FREE,
+        TWO,
+        ("affine gauges within κ = 2 and a shift of",),
+    )
     blind = user(p * [1, 0], q)
-    yield Row("4 bounds of deficient factors", blind, FREE, {"EMB203": "issue", **TWO}, ("more than 1 of 2",))
+    yield Row(
+        "4 bounds of deficient factors",
+        blind,
+        FREE,
+        {"EMB203": "issue", **TWO},
+        ("more than 1 of 2",),
+    )
     yield Row(
         "4 bounds of rankings", user(p, q, link="ranking"), FREE, TWO, ("its rankings do not",), ("every equivalent",),
         whole=False,
     )  # fmt: skip
-    constant = user(np.column_stack([p, np.full(9, 3.0)]), drawn(8, 3, 1), item_bias=np.zeros(8))
+    constant = user(
+        np.column_stack([p, np.full(9, 3.0)]), drawn(8, 3, 1), item_bias=np.zeros(8)
+    )
     says = ("The item bias could take it up: add 3 times that component of the items",)
-    yield Row("5 a direction a bias could absorb", constant, FREE, {"EMB204": "tip", **TWO}, says)
+    yield Row(
+        "5 a direction a bias could absorb",
+        constant,
+        FREE,
+        {"EMB204": "tip", **TWO},
+        says,
+    )
     square = user(np.eye(4), np.eye(4), link="identity")
     says = ("A linear change of the axes",)
-    yield Row("6 axis-aligned rows, diagonal gauges", square, FREE, TWO, says, options={"groups": ["diagonal"]}, **here)
-    yield Row("6 a tiny budget", user(p, q), FREE, TWO, says, options={"max_condition": 1.0000005})
-    counts, chosen = {"user_counts": np.arange(1, 10), "item_counts": np.arange(2, 10)}, {"EMB103": "tip"}
+    yield Row(
+        "6 axis-aligned rows, diagonal gauges",
+        square,
+        FREE,
+        TWO,
+        says,
+        options={"groups": ["diagonal"]},
+        **here,
+    )
+    yield Row(
+        "6 a tiny budget",
+        user(p, q),
+        FREE,
+        TWO,
+        says,
+        options={"max_condition": 1.0000005},
+    )
+    counts, chosen = (
+        {"user_counts": np.arange(1, 10), "item_counts": np.arange(2, 10)},
+        {"EMB103": "tip"},
+    )
     law = user(
         orthonormal(9, 2) / np.sqrt(counts["user_counts"])[:, None],
         orthonormal(8, 2, 1) / np.sqrt(counts["item_counts"])[:, None],
         objective="factors-counted",
     )
-    yield Row("8 decay that counts, as it leaves them", law.replace(**_sides(counts)), FREE, chosen, **here)
+    yield Row(
+        "8 decay that counts, as it leaves them",
+        law.replace(**_sides(counts)),
+        FREE,
+        chosen,
+        **here,
+    )
     off = law.replace(left=law.left * [1, 1.5], right=law.right / [1, 1.5])
     found, issue = {**chosen, "EMB104": "tip"}, {**chosen, "EMB104": "issue"}
     yield Row(
-        "8 decay that counts, rescaled", off.replace(**_sides(counts)), FREE, found, ("by its interactions",), **here
+        "8 decay that counts, rescaled",
+        off.replace(**_sides(counts)),
+        FREE,
+        found,
+        ("by its interactions",),
+        **here,
     )
     yield Row(
-        "8 the same without counts", off, FREE, chosen, never=("would leave them", "would leave other factors"), **here
+        "8 the same without counts",
+        off,
+        FREE,
+        chosen,
+        never=("would leave them", "would leave other factors"),
+        **here,
     )
     copied = {**chosen, "EMB401": "issue"}
-    yield Row("8 counted factors, declared plain, whose lists and cosines stay", _counted(), FREE, copied, **here)
-    stopped = ("Training stopped early, had another objective, or the rows were rescaled",)
+    yield Row(
+        "8 counted factors, declared plain, whose lists and cosines stay",
+        _counted(),
+        FREE,
+        copied,
+        **here,
+    )
+    stopped = (
+        "Training stopped early, had another objective, or the rows were rescaled",
+    )
     balanced = user(orthonormal(90, 4), orthonormal(80, 4, 1), objective="factors")
-    for power, codes, answer in ((1.03, chosen, CONVENTION), (1.1, found, CONVENTION), (2.0, issue, "NO")):
+    for power, codes, answer in (
+        (1.03, chosen, CONVENTION),
+        (1.1, found, CONVENTION),
+        (2.0, issue, "NO"),
+    ):
         axes = power ** np.array([0, 1, 2, 3])
-        rescaled = balanced.replace(left=balanced.left * axes, right=balanced.right / axes)
-        never = ("chose the cosines", *stopped * (answer != CONVENTION)) if "EMB104" in codes else stopped
+        rescaled = balanced.replace(
+            left=balanced.left * axes, right=balanced.right / axes
+        )
+        never = (
+            ("chose the cosines", *stopped * (answer != CONVENTION))
+            if "EMB104" in codes
+            else stopped
+        )
         name = f"8 a penalty that would have stretched axes by {power}"
-        yield Row(name, rescaled, FREE, codes, stopped * (codes is found), never, answer=answer)
+        yield Row(
+            name,
+            rescaled,
+            FREE,
+            codes,
+            stopped * (codes is found),
+            never,
+            answer=answer,
+        )
     yield Row(
         "9 inputs without a constant",
         head(centred(8, 2), objective="logistic"),
@@ -394,19 +720,53 @@ def wrong_before() -> Iterator[Row]:
         **here,
     )
     for stretch, codes in ((1.09, chosen), (1.5, found)):
-        near = user(orthonormal(9, 2) * [1, stretch], orthonormal(8, 2, 1) / [1, stretch])
-        yield Row(f"10 factors {stretch} from balance", near.replace(objective="factors"), FREE, codes, **here)
+        near = user(
+            orthonormal(9, 2) * [1, stretch], orthonormal(8, 2, 1) / [1, stretch]
+        )
+        yield Row(
+            f"10 factors {stretch} from balance",
+            near.replace(objective="factors"),
+            FREE,
+            codes,
+            **here,
+        )
     edge = np.array([[1.0, 0], [-0.5, 0.8], [-0.5, -0.8], [-0.5, 1e-9]]) - [-0.125, 0]
     says = ("more than 1e-06 of the spread",)
-    yield Row("11 a label at the edge", head(edge), opened, {"EMB304": "tip", **TWO}, says, answer=OPEN)
+    yield Row(
+        "11 a label at the edge",
+        head(edge),
+        opened,
+        {"EMB304": "tip", **TWO},
+        says,
+        answer=OPEN,
+    )
     few = head(centred(4, 6), embeddings=drawn(20, 6, 1), objective="logistic")
     # Four centred labels span three dimensions of six.
     yield Row(
-        "12 fewer labels than features", few, FREE, {**chosen, "EMB203": "issue"}, ("4 labels cannot span",), **here
+        "12 fewer labels than features",
+        few,
+        FREE,
+        {**chosen, "EMB203": "issue"},
+        ("4 labels cannot span",),
+        **here,
     )
     made = FactorModel.from_vectors(q).replace(objective="prediction")
-    yield Row("12 prediction vectors", made, {"right": "P"}, {}, ("cosines of those predictions",), answer="YES")
-    yield Row("14 heads are counted", head(centred(8, 2)), opened, TWO, ("9 equivalent models made",), answer=OPEN)
+    yield Row(
+        "12 prediction vectors",
+        made,
+        {"right": "P"},
+        {},
+        ("cosines of those predictions",),
+        answer="YES",
+    )
+    yield Row(
+        "14 heads are counted",
+        head(centred(8, 2)),
+        opened,
+        TWO,
+        ("9 equivalent models made",),
+        answer=OPEN,
+    )
 
 
 def unit(rows: np.ndarray) -> np.ndarray:
@@ -416,7 +776,10 @@ def unit(rows: np.ndarray) -> np.ndarray:
 
 def compared() -> Iterator[Row]:
     """One table whose rows were compared with each other, and unit rows of which nobody said what was trained."""
-    pinned, never = {"right": "P"}, ("Only items were loaded", "multiplied with", "probe rows")
+    pinned, never = (
+        {"right": "P"},
+        ("Only items were loaded", "multiplied with", "probe rows"),
+    )
     tables = {
         "rows in general position": (drawn(40, 4), {}),
         "rows of length 1": (unit(drawn(40, 4)), {}),
@@ -429,28 +792,82 @@ def compared() -> Iterator[Row]:
         "rows that share a direction": (drawn(60, 8) + 3, {"EMB403": "tip"}),
     }
     for how, (name, (rows, found)) in product(("dot", "cosine"), tables.items()):
-        level = ("a convention of this model", "If training had a temperature, a level such as 0.80 depends on it")
-        says, unsaid = (("products of these rows",), level[1:]) if how == "dot" else (level, ())
+        level = (
+            "a convention of this model",
+            "If training had a temperature, a level such as 0.80 depends on it",
+        )
+        says, unsaid = (
+            (("products of these rows",), level[1:]) if how == "dot" else (level, ())
+        )
         table = FactorModel.from_vectors(rows, compared=how)
         says = (*says, "never cosines of two models")
-        yield Row(f"compared by {how}: {name}", table, pinned, found, says, never + unsaid)
+        yield Row(
+            f"compared by {how}: {name}", table, pinned, found, says, never + unsaid
+        )
     user = FactorModel.from_user_item
-    says = ("nobody said which was trained", "`--objective cosine`", "`--link identity`")
+    says = (
+        "nobody said which was trained",
+        "`--objective cosine`",
+        "`--link identity`",
+    )
     for n in (7, 40):
         made = user(unit(drawn(n, 3)), unit(drawn(n - 1, 3, 1)))
-        yield Row(f"unit rows of an unknown link, {n} users", made, {"right": "U"}, {"EMB105": "tip"}, says)
+        yield Row(
+            f"unit rows of an unknown link, {n} users",
+            made,
+            {"right": "U"},
+            {"EMB105": "tip"},
+            says,
+        )
         declared = {"EMB102": "tip"} if n > 7 else TWO
-        yield Row(f"unit rows, dot products, {n} users", made.replace(link="identity"), FREE, declared, never=says[:1])
+        yield Row(
+            f"unit rows, dot products, {n} users",
+            made.replace(link="identity"),
+            FREE,
+            declared,
+            never=says[:1],
+        )
         fixed = {"right": "P", "left": "P"}
-        yield Row(f"unit rows, cosines, {n} users", made.replace(link="cosine"), fixed, {}, never=says[:1])
+        yield Row(
+            f"unit rows, cosines, {n} users",
+            made.replace(link="cosine"),
+            fixed,
+            {},
+            never=says[:1],
+        )
     few = FactorModel.from_vectors(unit(drawn(9, 4))).replace(link="cosine")
-    says, tip = ("the rows fix 9 of 10 numbers", "About 1 more item from"), {"EMB105": "tip"}
-    yield Row("nine unit rows fix nine of ten", few, {"right": "U"}, tip, says, ("tries no proof",), whole=False)
+    says, tip = (
+        ("the rows fix 9 of 10 numbers", "About 1 more item from"),
+        {"EMB105": "tip"},
+    )
+    yield Row(
+        "nine unit rows fix nine of ten",
+        few,
+        {"right": "U"},
+        tip,
+        says,
+        ("tries no proof",),
+        whole=False,
+    )
     long = FactorModel.from_vectors(unit(drawn(9, 512))).replace(link="cosine")
     says = ("a change of axes has 131,328 numbers here", "tries no proof above 8,400")
-    yield Row("rows too long for a proof", long, {"right": "U"}, tip, says, ("more items",), whole=False)
+    yield Row(
+        "rows too long for a proof",
+        long,
+        {"right": "U"},
+        tip,
+        says,
+        ("more items",),
+        whole=False,
+    )
     thin = FactorModel.from_softmax(centred(60, 40))
-    yield Row("fewer than two labels a dimension", thin, {"right": "F"}, {"EMB303": "tip", **TWO}, answer=OPEN)
+    yield Row(
+        "fewer than two labels a dimension",
+        thin,
+        {"right": "F"},
+        {"EMB303": "tip", **TWO},
+        answer=OPEN,
+    )
 
 
 def answered() -> Iterator[Row]:
@@ -460,18 +877,47 @@ def answered() -> Iterator[Row]:
     balanced = user(p * np.sqrt(strengths), q * np.sqrt(strengths), objective="factors")
     says = ("chose the cosines", "differ when items are compared by their predictions")
     yield Row(
-        "balanced by its penalty, other lists predicted", balanced, FREE, {"EMB103": "tip"}, says, answer=CONVENTION
+        "balanced by its penalty, other lists predicted",
+        balanced,
+        FREE,
+        {"EMB103": "tip"},
+        says,
+        answer=CONVENTION,
     )
     near = user(p * [1, 1.01, 1, 1.01], q * strengths)
-    yield Row("nearly the cosines of predictions", near, FREE, TWO, ("nearly are the cosines",), answer=CONVENTION)
-    capped = FactorModel.from_softmax(centred(40, 4)).replace(link=Softmax(soft_cap=30.0))
-    says, opened = ("does not hold, would decide between AS A CONVENTION and NO",), {"right": "F"}
-    yield Row("a capped head alone", capped, opened, {"EMB305": "tip", **TWO}, says, answer=OPEN, whole=False)
+    yield Row(
+        "nearly the cosines of predictions",
+        near,
+        FREE,
+        TWO,
+        ("nearly are the cosines",),
+        answer=CONVENTION,
+    )
+    capped = FactorModel.from_softmax(centred(40, 4)).replace(
+        link=Softmax(soft_cap=30.0)
+    )
+    says, opened = (
+        ("does not hold, would decide between AS A CONVENTION and NO",),
+        {"right": "F"},
+    )
+    yield Row(
+        "a capped head alone",
+        capped,
+        opened,
+        {"EMB305": "tip", **TWO},
+        says,
+        answer=OPEN,
+        whole=False,
+    )
 
 
 def rows_alike() -> Iterator[Row]:
     """What rows are like, whatever they predict; each trait with a model just short of it."""
-    user, vectors, alone = FactorModel.from_user_item, FactorModel.from_vectors, {"right": "F"}
+    user, vectors, alone = (
+        FactorModel.from_user_item,
+        FactorModel.from_vectors,
+        {"right": "F"},
+    )
     x, axis = drawn(200, 20, 1), np.eye(20)[0]
     shares = {"EMB403": "tip"}
     yield Row(
@@ -479,22 +925,66 @@ def rows_alike() -> Iterator[Row]:
         ("adds a number to all scores of each user",), ("changes no score, so either",),
     )  # fmt: skip
     biased = user(drawn(30, 20), x + 1.1, user_bias=np.zeros(30))
-    yield Row("t the same, a user bias", biased, FREE, {**shares, **TWO}, ("changes no score, so either list",))
+    yield Row(
+        "t the same, a user bias",
+        biased,
+        FREE,
+        {**shares, **TWO},
+        ("changes no score, so either list",),
+    )
     for many, how in ((10, "issue"), (9, "tip")):
         zeros = x * (np.arange(200) >= many)[:, None]
         says = (f"{many} of 200 items have no direction",)
-        yield Row(f"t {many} rows of zeros", user(drawn(30, 20), zeros), FREE, {"EMB201": how, **TWO}, says)
-    yield Row("t a weaker direction", user(drawn(30, 20), x + 0.9), FREE, TWO, never=("so a high one says less",))
+        yield Row(
+            f"t {many} rows of zeros",
+            user(drawn(30, 20), zeros),
+            FREE,
+            {"EMB201": how, **TWO},
+            says,
+        )
+    yield Row(
+        "t a weaker direction",
+        user(drawn(30, 20), x + 0.9),
+        FREE,
+        TWO,
+        never=("so a high one says less",),
+    )
     says, never = ("makes other vectors",), ("to all scores",)
-    yield Row("t vectors share a direction", vectors(x + 1.1), alone, {**shares, **TWO}, says, never, answer=OPEN)
+    yield Row(
+        "t vectors share a direction",
+        vectors(x + 1.1),
+        alone,
+        {**shares, **TWO},
+        says,
+        never,
+        answer=OPEN,
+    )
     crowded = drawn(200, 60, 1) + 0.9
-    yield Row("t vectors without hubs", vectors(crowded), alone, TWO, never=("of 200 fill",), answer=OPEN)
-    hubs = np.where(np.isin(np.arange(200), (5, 6))[:, None], 0.9 + 0.01 * crowded, crowded)
+    yield Row(
+        "t vectors without hubs",
+        vectors(crowded),
+        alone,
+        TWO,
+        never=("of 200 fill",),
+        answer=OPEN,
+    )
+    hubs = np.where(
+        np.isin(np.arange(200), (5, 6))[:, None], 0.9 + 0.01 * crowded, crowded
+    )
     found = {"EMB404": "tip", **TWO}
-    yield Row("t two hubs", vectors(hubs), alone, found, ("2 items of 200 fill",), answer=OPEN)
+    yield Row(
+        "t two hubs", vectors(hubs), alone, found, ("2 items of 200 fill",), answer=OPEN
+    )
     constant = np.column_stack([x[:, 1:], np.full(200, 0.5)])
     says = ("Column 19 is 0.5 in every row",)
-    yield Row("t a constant column alone", vectors(constant), alone, {"EMB407": "tip", **TWO}, says, answer=OPEN)
+    yield Row(
+        "t a constant column alone",
+        vectors(constant),
+        alone,
+        {"EMB407": "tip", **TWO},
+        says,
+        answer=OPEN,
+    )
     yield Row(
         "t a column that varies",
         vectors(constant + 1e-6 * axis[::-1] * np.arange(200)[:, None]),
@@ -507,21 +997,77 @@ def rows_alike() -> Iterator[Row]:
 def norms() -> Iterator[Row]:
     """Heads behind a final norm; by construction folding gives 2 of 40 labels, and 2 of 42, another nearest one."""
     alone, turns = {"right": "F"}, {"EMB307": "issue", **TWO}
-    head, gains = FactorModel.from_softmax(centred(40, 5)), np.array([1.0, 5.0, 0.5, 2.0, 1.0])
-    says = ("The gains of the final RMSNorm (κ = 10) may stand", "folding in the norm changes")
+    head, gains = (
+        FactorModel.from_softmax(centred(40, 5)),
+        np.array([1.0, 5.0, 0.5, 2.0, 1.0]),
+    )
+    says = (
+        "The gains of the final RMSNorm (κ = 10) may stand",
+        "folding in the norm changes",
+    )
     options = {"final_norm": FinalNorm("rms", gains)}
-    yield Row("n gains decide", head, alone, turns, says, ("along the ones vector",), options, "NO")
-    says = ("So any number may be added along the ones vector", "final LayerNorm (κ = 10) may stand")
-    yield Row("n behind a LayerNorm", head, alone, turns, says, (), {"final_norm": FinalNorm("layer", gains)}, "NO")
+    yield Row(
+        "n gains decide",
+        head,
+        alone,
+        turns,
+        says,
+        ("along the ones vector",),
+        options,
+        "NO",
+    )
+    says = (
+        "So any number may be added along the ones vector",
+        "final LayerNorm (κ = 10) may stand",
+    )
+    yield Row(
+        "n behind a LayerNorm",
+        head,
+        alone,
+        turns,
+        says,
+        (),
+        {"final_norm": FinalNorm("layer", gains)},
+        "NO",
+    )
     never = ("folding in the norm", "along the ones vector")
     options = {"final_norm": FinalNorm("rms", 1 + 1e-6 * gains)}
-    yield Row("n gains hardly differ", head, alone, TWO, ("Then 0 % of labels have another",), never, options, OPEN)
+    yield Row(
+        "n gains hardly differ",
+        head,
+        alone,
+        TWO,
+        ("Then 0 % of labels have another",),
+        never,
+        options,
+        OPEN,
+    )
     options = {"final_norm": FinalNorm("rms", np.full(5, 3.0))}
-    yield Row("n equal gains", head, alone, TWO, (), ("change no logit", *never), options, OPEN)
+    yield Row(
+        "n equal gains",
+        head,
+        alone,
+        TWO,
+        (),
+        ("change no logit", *never),
+        options,
+        OPEN,
+    )
     options = {"final_norm": FinalNorm("rms", [1.0, 1.0, 3.0])}
     says, never = ("Then 5 % of labels have another nearest",), ("folding in the norm",)
-    yield Row("n 2 of 40 labels turn, a handful", _turning(15), alone, TWO, says, never, options, OPEN)
-    yield Row("n 2 of 42 labels turn", _turning(16), alone, TWO, says, never, options, OPEN)
+    yield Row(
+        "n 2 of 40 labels turn, a handful",
+        _turning(15),
+        alone,
+        TWO,
+        says,
+        never,
+        options,
+        OPEN,
+    )
+    yield Row(
+        "n 2 of 42 labels turn", _turning(16), alone, TWO, says, never, options, OPEN
+    )
 
 
 def _turning(others: int) -> FactorModel:
@@ -529,8 +1075,17 @@ def _turning(others: int) -> FactorModel:
 
     Its nearest is 0.16 away on that axis, the next 0.2 away on another; both have one 0.02 away in their direction.
     """
-    away = [(1.0, np.tan(0.2), 0.0), (1.0, np.tan(0.22), 0.0), (1.0, 0.0, np.tan(0.16)), (1.0, 0.0, np.tan(0.18))]
-    angles = 0.6 + 0.3 * (np.arange(others) // 2).clip(max=(others - 2) // 2) + 0.02 * (np.arange(others) % 2)
+    away = [
+        (1.0, np.tan(0.2), 0.0),
+        (1.0, np.tan(0.22), 0.0),
+        (1.0, 0.0, np.tan(0.16)),
+        (1.0, 0.0, np.tan(0.18)),
+    ]
+    angles = (
+        0.6
+        + 0.3 * (np.arange(others) // 2).clip(max=(others - 2) // 2)
+        + 0.02 * (np.arange(others) % 2)
+    )
     angles[others // 2 * 2 :] += 0.04
     rest = np.column_stack([np.cos(angles), np.sin(angles), 0 * angles])
     rows = np.vstack([(1.0, 0.0, 0.0), *away, rest])
@@ -550,6 +1105,16 @@ def _sides(counts: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
 
 TABLE = {
     row.name: row
-    for part in (grid, deficient, shapes, objectives, wrong_before, compared, answered, rows_alike, norms)
+    for part in (
+        grid,
+        deficient,
+        shapes,
+        objectives,
+        wrong_before,
+        compared,
+        answered,
+        rows_alike,
+        norms,
+    )
     for row in part()
 }

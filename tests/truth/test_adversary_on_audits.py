@@ -38,7 +38,10 @@ def searched():
         for role in sides(model):
             says = equivalence.moves(role)
             if says is not None:
-                found[number, role] = says, break_claim(model, role=role, starts=3 if says else 8)
+                found[number, role] = (
+                    says,
+                    break_claim(model, role=role, starts=3 if says else 8),
+                )
     return found
 
 
@@ -56,7 +59,9 @@ def test_what_is_free_moves(searched):
 
 def test_the_models_are_of_every_link_and_pattern():
     models = [random_model(number) for number in range(64)]
-    patterns = {(m.link, m.left_bias is not None, m.right_bias is not None) for m in models}
+    patterns = {
+        (m.link, m.left_bias is not None, m.right_bias is not None) for m in models
+    }
     assert len(patterns) == len(LINKS) * len(BIASES)
     assert {m.rank for m in models} == {1, 2, 3}
     assert any(m.left is None for m in models)

@@ -32,13 +32,19 @@ def audited(number):
     model = proven_model(number)
     try:
         return audit(model, **EFFORT)
-    except InputError:  # fewer than two rows with a direction, or labels that are all the same
+    except (
+        InputError
+    ):  # fewer than two rows with a direction, or labels that are all the same
         return None
 
 
 def proven(number):
     found = audited(number)
-    return [] if found is None else [one for one in found.conclusions if one.kind is Kind.PROVEN]
+    return (
+        []
+        if found is None
+        else [one for one in found.conclusions if one.kind is Kind.PROVEN]
+    )
 
 
 def unit(x):
@@ -50,8 +56,14 @@ def cosines(model, role):
     """All of a role, as a matrix."""
     first, second = {"right": "rr", "left": "ll", "cross": "lr"}[role]
     sides = {"l": model.left, "r": model.right}
-    found = unit(np.asarray(sides[first], float)) @ unit(np.asarray(sides[second], float)).T
-    return found if role == "cross" else np.where(np.triu(np.ones(found.shape), 1) > 0, found, np.nan)
+    found = (
+        unit(np.asarray(sides[first], float)) @ unit(np.asarray(sides[second], float)).T
+    )
+    return (
+        found
+        if role == "cross"
+        else np.where(np.triu(np.ones(found.shape), 1) > 0, found, np.nan)
+    )
 
 
 # Pinned
@@ -59,8 +71,14 @@ def cosines(model, role):
 
 def pinned(model, one, draw):
     """Search for an equivalent model that moves the cosines."""
-    if model.compared is not None:  # a factor of the same products is sought from the products alone
-        x = np.asarray(model.right, float) if model.compared == "dot" else unit(np.asarray(model.right, float))
+    if (
+        model.compared is not None
+    ):  # a factor of the same products is sought from the products alone
+        x = (
+            np.asarray(model.right, float)
+            if model.compared == "dot"
+            else unit(np.asarray(model.right, float))
+        )
         x = x[np.isfinite(x).all(axis=1)]
         values, vectors = np.linalg.eigh(x @ x.T)
         other = (vectors * np.sqrt(values.clip(0)))[:, -model.rank :]
@@ -68,10 +86,20 @@ def pinned(model, one, draw):
         known = np.isfinite(before) & (np.linalg.norm(x, axis=1) > 1e-6)[:, None]
         return bool(np.nanmax(np.abs(after - before)[known], initial=0) > 1e-3)
     if model.left is None and model.link.name == "cosine":
-        model = model.replace(left=draw.standard_normal((2 * model.rank + 1, model.rank)))
-    twins = [break_claim(model, role=side, starts=4, rng=draw) for side in model.sides if side in ("left", "right")]
+        model = model.replace(
+            left=draw.standard_normal((2 * model.rank + 1, model.rank))
+        )
+    twins = [
+        break_claim(model, role=side, starts=4, rng=draw)
+        for side in model.sides
+        if side in ("left", "right")
+    ]
     if one.role != "cross":
-        return any(twin.found for side, twin in zip(model.sides, twins, strict=True) if side == one.role)
+        return any(
+            twin.found
+            for side, twin in zip(model.sides, twins, strict=True)
+            if side == one.role
+        )
     return any(t.gap <= t.bound and np.nanmax(np.abs(cosines(t.model, "cross") - cosines(model.take(
         **{s: model.side(s).directed for s in model.link.unit_sides}), "cross"))) > 1e-3 for t in twins)  # fmt: skip
 
@@ -81,7 +109,10 @@ def pinned(model, one, draw):
 
 def visible(model, scores):
     """What no free bias takes up of scores."""
-    softmax = model.link.name == "softmax" or model.predicts.name in ("PROBABILITIES", "RANKINGS")
+    softmax = model.link.name == "softmax" or model.predicts.name in (
+        "PROBABILITIES",
+        "RANKINGS",
+    )
     capped = getattr(model.link, "soft_cap", None) is not None
     if model.left_bias is not None or (softmax and not capped):
         scores = scores - scores.mean(axis=1, keepdims=True)
@@ -96,11 +127,17 @@ def free(model, one, draw):
     if one.text.startswith("One vector"):
         side = "right" if "items" in one.text or "labels" in one.text else "left"
         return not np.any(model.factors(side) != model.factors(side)[0])
-    left = draw.standard_normal((5, model.rank)) if model.left is None else np.asarray(model.left, float)
+    left = (
+        draw.standard_normal((5, model.rank))
+        if model.left is None
+        else np.asarray(model.left, float)
+    )
     right = np.asarray(model.right, float)
     scores = left @ right.T
     if one.text.startswith("Without its factors"):
-        return model.left is not None and bool(np.abs(visible(model, scores)).max() > 1e-8 * np.abs(scores).max())
+        return model.left is not None and bool(
+            np.abs(visible(model, scores)).max() > 1e-8 * np.abs(scores).max()
+        )
     if one.text.startswith("No "):
         seen = int(re.search(r"more than (\d+) of", one.text)[1])
         values = np.linalg.svd(scores if model.left is not None else right)[1]
@@ -112,16 +149,22 @@ def free(model, one, draw):
     if "not parallel" not in one.text:
         return True
     pairs = np.argwhere(np.triu(np.abs(x @ x.T) < 0.999, 1))
-    return bool(len(pairs)) and not any(_any_cosine(x[i], x[j], draw) for i, j in pairs[:3])
+    return bool(len(pairs)) and not any(
+        _any_cosine(x[i], x[j], draw) for i, j in pairs[:3]
+    )
 
 
 def _any_cosine(a, b, draw):
     """Whether a linear map gives two rows a cosine drawn at random."""
     wanted, k = draw.uniform(-0.9, 0.9), len(a)
-    basis = np.linalg.qr(np.column_stack([a, b, draw.standard_normal((k, k))])[:, :k])[0]
+    basis = np.linalg.qr(np.column_stack([a, b, draw.standard_normal((k, k))])[:, :k])[
+        0
+    ]
     rows = np.vstack([a, b]) @ basis
     block = np.linalg.solve(rows[:, :2], [[1, 0], [wanted, np.sqrt(1 - wanted**2)]])
-    linear = basis @ np.block([[block, np.zeros((2, k - 2))], [np.zeros((k - 2, 2)), np.eye(k - 2)]])
+    linear = basis @ np.block(
+        [[block, np.zeros((2, k - 2))], [np.zeros((k - 2, 2)), np.eye(k - 2)]]
+    )
     y = unit(np.vstack([a, b]) @ linear)
     return abs(y[0] @ y[1] - wanted) < 1e-6 and np.linalg.cond(linear) < 1e8
 
@@ -132,13 +175,23 @@ def _any_cosine(a, b, draw):
 def tried(model, scope, kind, role, draw):
     """Gauges within a set, some of which spend its budgets."""
     k, kappa = model.rank, scope.max_condition
-    side = "left" if (role == "left" or (role == "cross" and "right" not in model.free_shifts)) else "right"
+    side = (
+        "left"
+        if (role == "left" or (role == "cross" and "right" not in model.free_shifts))
+        else "right"
+    )
     length = (scope.max_shift or 0) * model.side(side).median_length
     for _ in range(6):
         axes = np.linalg.qr(draw.standard_normal((k, k)))[0]
         ends = np.where(draw.random(k) < 0.5, 1.0, kappa)
-        linear = Gauge.diagonal(ends) if kind == Diagonal.kind else Gauge.linear(axes * ends)
-        drawn = GeneralLinear(k, max_condition=kappa).sample(rng=draw) if kind != Diagonal.kind else linear
+        linear = (
+            Gauge.diagonal(ends) if kind == Diagonal.kind else Gauge.linear(axes * ends)
+        )
+        drawn = (
+            GeneralLinear(k, max_condition=kappa).sample(rng=draw)
+            if kind != Diagonal.kind
+            else linear
+        )
         for one in (linear, drawn):
             if not scope.max_shift:
                 yield one
@@ -153,7 +206,10 @@ def in_ranges(model, found, draw):
     """Compare cosines under gauges of a set with its ranges, pair by pair, and their widths with the number printed."""
     for one in found.evidence.limits.ranges:
         for claim in proven_of(found, "range", one.role):
-            if not claim.scope.models.startswith(one.group) or claim.scope.max_condition != one.max_condition:
+            if (
+                not claim.scope.models.startswith(one.group)
+                or claim.scope.max_condition != one.max_condition
+            ):
                 continue
             for gauge in (None, *tried(model, claim.scope, one.group, one.role, draw)):
                 moved = cosines(model if gauge is None else gauge.act(model), one.role)
@@ -168,7 +224,11 @@ def in_lists(model, found, draw):
     """Seek rows that drive a certified entry out of its list; lists hold one row of each group of copies."""
     for one in found.evidence.limits.certificates:
         x = unit(np.asarray(model.factors(one.role), float))
-        firsts = [i for i in range(len(x)) if not (np.abs(x[:i] - x[i]).max(axis=1) < 1e-7).any()]
+        firsts = [
+            i
+            for i in range(len(x))
+            if not (np.abs(x[:i] - x[i]).max(axis=1) < 1e-7).any()
+        ]
         for claim in proven_of(found, "certified", one.role):
             if not claim.scope.models.startswith(one.group):
                 continue
@@ -176,14 +236,20 @@ def in_lists(model, found, draw):
             assert certain.all(axis=1).mean() >= claim.value - 1e-9
             for gauge in tried(model, claim.scope, one.group, one.role, draw):
                 after = _full(cosines(gauge.act(model), one.role))
-                for row, listed, sure in zip(one.certified.rows, one.certified.indices, certain, strict=True):
+                for row, listed, sure in zip(
+                    one.certified.rows, one.certified.indices, certain, strict=True
+                ):
                     rivals = after[row, np.setdiff1d(firsts, row)]
                     for j in listed[sure]:
                         assert (rivals > after[row, j] + TOLERANCE).sum() < len(listed)
 
 
 def proven_of(found, code, role):
-    return [one for one in found.conclusions if (one.code, one.role, one.kind) == (code, role, Kind.PROVEN)]
+    return [
+        one
+        for one in found.conclusions
+        if (one.code, one.role, one.kind) == (code, role, Kind.PROVEN)
+    ]
 
 
 def in_bounds(model, found, draw):
@@ -210,13 +276,20 @@ def in_bounds(model, found, draw):
             continue
         printed = float(re.search(r"is at most ([\d.]+)\. That holds", claim.text)[1])
         before = _full(cosines(model, claim.role))[tuple(attack.table.T)]
-        for gauge in (attack.gauge, *tried(model, claim.scope, attack.group.kind, claim.role, draw)):
+        for gauge in (
+            attack.gauge,
+            *tried(model, claim.scope, attack.group.kind, claim.role, draw),
+        ):
             after = _full(cosines(gauge.act(model), claim.role))[tuple(attack.table.T)]
             assert np.nanmean(np.abs(after - before)) <= printed + TOLERANCE
 
 
 def _full(found):
-    return np.where(np.isnan(found), found.T, found) if found.shape[0] == found.shape[1] else found
+    return (
+        np.where(np.isnan(found), found.T, found)
+        if found.shape[0] == found.shape[1]
+        else found
+    )
 
 
 # Rows that no prediction sees, and heads
@@ -224,12 +297,20 @@ def _full(found):
 
 def unseen(model, one, draw):
     """Exchange what lies outside the span of the other side: the scores stay, and the cosines move."""
-    x, other = (np.asarray(model.factors(s), float) for s in (one.role, "left" if one.role == "right" else "right"))
-    other = other - other.mean(axis=0) * (one.role == "left" and model.predicts <= Equivalence.PROBABILITIES)
+    x, other = (
+        np.asarray(model.factors(s), float)
+        for s in (one.role, "left" if one.role == "right" else "right")
+    )
+    other = other - other.mean(axis=0) * (
+        one.role == "left" and model.predicts <= Equivalence.PROBABILITIES
+    )
     _, values, axes = np.linalg.svd(other)
     outside = axes[(values > 1e-8 * values[0]).sum() :]
     moved = x + draw.standard_normal((len(x), len(outside))) @ outside * np.abs(x).max()
-    same = np.abs(moved @ other.T - x @ other.T).max() <= 1e-7 * np.abs(x).max() * np.abs(other).max() * model.rank
+    same = (
+        np.abs(moved @ other.T - x @ other.T).max()
+        <= 1e-7 * np.abs(x).max() * np.abs(other).max() * model.rank
+    )
     return not (len(outside) and same)
 
 
@@ -283,17 +364,42 @@ def test_nothing_that_is_proven_is_broken(number):
 
 def test_what_is_false_is_broken():
     """Sentences about other models."""
-    draw, false = np.random.default_rng(0), Finding("", Severity.NOTE, Kind.PROVEN, AT_HAND, "", "")
-    plain = FactorModel.from_user_item(draw.standard_normal((7, 3)), draw.standard_normal((6, 3)))
+    draw, false = (
+        np.random.default_rng(0),
+        Finding("", Severity.NOTE, Kind.PROVEN, AT_HAND, "", ""),
+    )
+    plain = FactorModel.from_user_item(
+        draw.standard_normal((7, 3)), draw.standard_normal((6, 3))
+    )
     assert pinned(plain, replace(false, role="right"), draw)
-    assert free(plain, replace(false, role="right", text="No score shows more than 1 of 3 dimensions."), draw)
-    assert free(plain, replace(false, role="right", text="Without its factors the model is the same."), draw)
+    assert free(
+        plain,
+        replace(
+            false, role="right", text="No score shows more than 1 of 3 dimensions."
+        ),
+        draw,
+    )
+    assert free(
+        plain,
+        replace(false, role="right", text="Without its factors the model is the same."),
+        draw,
+    )
     alike = plain.replace(right=np.ones((6, 3)))
-    assert free(alike, replace(false, role="right", text="One vector can make two items opposite."), draw)
+    assert free(
+        alike,
+        replace(false, role="right", text="One vector can make two items opposite."),
+        draw,
+    )
     assert unseen(plain, replace(false, role="right"), draw)
     head = FactorModel.from_softmax(plain.right)
     assert independent(head, replace(false, code="EMB302"), draw)
-    assert hidden(head, replace(false, text=f"No input puts them ('{plain.right[:, 0].argmax()}') ahead."), draw)
+    assert hidden(
+        head,
+        replace(
+            false, text=f"No input puts them ('{plain.right[:, 0].argmax()}') ahead."
+        ),
+        draw,
+    )
 
 
 def test_the_adversary_meets_every_kind_of_proof_and_of_model():

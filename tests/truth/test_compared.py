@@ -35,7 +35,11 @@ class Head:
     shift: np.ndarray | None = None
 
     def written(self, path: Path) -> Path:
-        tensors = {"output.weight": self.rows, "output_norm.weight": self.gain, "output_norm.bias": self.shift}
+        tensors = {
+            "output.weight": self.rows,
+            "output_norm.weight": self.gain,
+            "output_norm.bias": self.shift,
+        }
         keys = RMS if self.shift is None else LAYER
         present = {name: array for name, array in tensors.items() if array is not None}
         return gguf_file(path, present, kinds=self.kind, **keys)
@@ -126,12 +130,20 @@ ROWS: dict[str, tuple[Head, Head, tuple[str, ...], tuple[str, ...]]] = {
 def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Comparison]:
     folder = tmp_path_factory.mktemp("heads")
     heads = [head for one, two, *_ in ROWS.values() for head in (one, two)]
-    paths = {id(head): head.written(folder / f"{number}.gguf") for number, head in enumerate(heads)}
-    return {name: compare(paths[id(one)], paths[id(two)], by_row=True) for name, (one, two, *_) in ROWS.items()}
+    paths = {
+        id(head): head.written(folder / f"{number}.gguf")
+        for number, head in enumerate(heads)
+    }
+    return {
+        name: compare(paths[id(one)], paths[id(two)], by_row=True)
+        for name, (one, two, *_) in ROWS.items()
+    }
 
 
 @pytest.mark.parametrize("name", ROWS)
-def test_a_comparison_of_heads_says_what_is_true(found: dict[str, Comparison], name: str) -> None:
+def test_a_comparison_of_heads_says_what_is_true(
+    found: dict[str, Comparison], name: str
+) -> None:
     *_, says, never = ROWS[name]
     text = found[name].explain()
     assert [phrase for phrase in says if phrase not in text] == []
@@ -139,10 +151,17 @@ def test_a_comparison_of_heads_says_what_is_true(found: dict[str, Comparison], n
 
 
 def test_the_numbers_behind_it(found: dict[str, Comparison]) -> None:
-    plain, folded = found["rounded to 8 bits"].rounded, found["folded and rounded"].rounded
+    plain, folded = (
+        found["rounded to 8 bits"].rounded,
+        found["folded and rounded"].rounded,
+    )
     assert plain is not None
     assert folded is not None
-    assert (plain.kinds, plain.beyond, plain.condition_number) == (("", "Q8_0"), 0.0, 1.0)
+    assert (plain.kinds, plain.beyond, plain.condition_number) == (
+        ("", "Q8_0"),
+        0.0,
+        1.0,
+    )
     # Half a step, and what float16 leaves of the scale.
     assert 0.45 < plain.largest < 0.57
     assert 0.45 < folded.largest < 0.57
@@ -152,7 +171,11 @@ def test_the_numbers_behind_it(found: dict[str, Comparison]) -> None:
     assert other.beyond > 0.5
     assert other.largest > 5
     assert found["folded"].rounded is None
-    assert found["norms of two kinds"].rounded is found["a norm on one side"].rounded is None
+    assert (
+        found["norms of two kinds"].rounded
+        is found["a norm on one side"].rounded
+        is None
+    )
     states = {name: one.n_states for name, one in found.items()}
     one_sided = {name for name, count in states.items() if count == 0}
     assert one_sided == {"norms of two kinds", "no norms", "a norm on one side"}
@@ -163,13 +186,18 @@ def test_the_numbers_behind_it(found: dict[str, Comparison]) -> None:
 
 def test_what_a_gauge_does_and_what_rounding_does(found: dict[str, Comparison]) -> None:
     """The gauge part of a folded head is that of the fold; the rest is what rounding moves without any gauge."""
-    both, fold, eight = (found[name].changes["right"] for name in ("folded and rounded", "folded", "rounded to 8 bits"))
+    both, fold, eight = (
+        found[name].changes["right"]
+        for name in ("folded and rounded", "folded", "rounded to 8 bits")
+    )
     assert both.mean_gauge == pytest.approx(fold.mean_gauge, rel=0.1)
     assert fold.mean_remainder < 1e-6
     assert 1e-4 < both.mean_remainder < 3e-3
     assert 1e-4 < eight.mean_total < 3e-3
     assert found["folded"].agreement.same
-    distances = [found[name].agreement.difference_distance for name in ROWS if "bits" in name]
+    distances = [
+        found[name].agreement.difference_distance for name in ROWS if "bits" in name
+    ]
     assert distances[0] < 0.01 < distances[1] < 0.2
 
 

@@ -19,8 +19,18 @@ from embaudit.canonical.equivalents import EquivalentModel
 from embaudit.gauges import Gauge
 from embaudit.model.drift import DriftSample
 
-NUMBER, EVERY = int(os.environ.get("EMBAUDIT_TOLERANCES", "200")), 1 if "EMBAUDIT_TOLERANCES" in os.environ else 20
-FEW = {"n_gauges": 1, "n_pairs": 20, "n_lists": 3, "n_neighbours": 2, "n_starts": 1, "n_steps": 1}
+NUMBER, EVERY = (
+    int(os.environ.get("EMBAUDIT_TOLERANCES", "200")),
+    1 if "EMBAUDIT_TOLERANCES" in os.environ else 20,
+)
+FEW = {
+    "n_gauges": 1,
+    "n_pairs": 20,
+    "n_lists": 3,
+    "n_neighbours": 2,
+    "n_starts": 1,
+    "n_steps": 1,
+}
 CHANGE = 1e-3
 
 
@@ -30,13 +40,24 @@ def checked(seed):
     model = collapsed_model(seed)
     whole = evidence.with_probes(model, draw)
     sample = DriftSample.of(whole, draw)
-    size = np.abs(whole.left.astype(float) @ whole.right.astype(float).T).max() if whole.link != "cosine" else 0.3
+    size = (
+        np.abs(whole.left.astype(float) @ whole.right.astype(float).T).max()
+        if whole.link != "cosine"
+        else 0.3
+    )
     for one in equivalent_models(model, n_gauges=1, rng=draw):
         after = one.of(whole)
         side = ("left", "right")[draw.integers(2)]
         factor = 1 + CHANGE * draw.choice([-1, 1], size=after.factors(side).shape)
-        other = after.replace(**{side: (after.factors(side) * factor).astype(after.factors(side).dtype)})
-        yield one, size, sample.drift(after, one.amplification), sample.drift(other, one.amplification)
+        other = after.replace(
+            **{side: (after.factors(side) * factor).astype(after.factors(side).dtype)}
+        )
+        yield (
+            one,
+            size,
+            sample.drift(after, one.amplification),
+            sample.drift(other, one.amplification),
+        )
 
 
 def test_what_is_equal_counts_as_equal_and_what_differs_by_a_thousandth_does_not():
@@ -70,9 +91,13 @@ def test_unit_rows_that_collapsed_to_four_dimensions_are_no_failure():
             form = ea.canonical_form(model)
             gauge, direct = form.gauge(exponent), ea.at_exponent(model, exponent)
             if gauge is not None:
-                assert ea.drift(model, gauge.act(model), condition_number=gauge.condition_number).ok, collapse
+                assert ea.drift(
+                    model, gauge.act(model), condition_number=gauge.condition_number
+                ).ok, collapse
             assert ea.drift(model, direct, condition_number=1.5).ok, collapse
-            values = np.linalg.svd(model.left.astype(float) @ model.right.astype(float).T, compute_uv=False)
+            values = np.linalg.svd(
+                model.left.astype(float) @ model.right.astype(float).T, compute_uv=False
+            )
             assert form.firm == (values > 1.5e-8 * values[0]).sum()
             if form.leaves_alone:
                 assert direct.rank == model.rank, "all stored dimensions"
@@ -80,10 +105,17 @@ def test_unit_rows_that_collapsed_to_four_dimensions_are_no_failure():
 
 
 def test_whitened_models_that_leave_directions_alone_are_not_called_prediction_cosines():
-    whole, some = (ea.canonical_form(collapsed_towers(c, dtype=np.float64)) for c in (1e-2, 1e-5))
-    for form, name in ((whole, "users whitened (prediction cosine)"), (some, "users whitened")):
+    whole, some = (
+        ea.canonical_form(collapsed_towers(c, dtype=np.float64)) for c in (1e-2, 1e-5)
+    )
+    for form, name in (
+        (whole, "users whitened (prediction cosine)"),
+        (some, "users whitened"),
+    ):
         gauge = form.gauge(0.0)
-        one = EquivalentModel.by(gauge, "n", "canonical", title="users whitened", exponent=0.0)
+        one = EquivalentModel.by(
+            gauge, "n", "canonical", title="users whitened", exponent=0.0
+        )
         assert type(one)(**{**vars(one), "form": form}).called("right") == name
 
 
@@ -107,8 +139,15 @@ def test_an_audit_whose_equal_model_is_another_says_so(monkeypatch):
 @pytest.mark.parametrize("link", ["identity", "softmax", "cosine"])
 def test_drift_between_two_models_notices_a_thousandth_whatever_the_gauge(link):
     model = collapsed_towers(2e-4, link=link)
-    changed = model.replace(right=model.right * (1 + CHANGE * np.sign(model.right[:, :1])).astype(np.float32))
-    changed = changed if link != "cosine" else model.replace(right=model.right + np.float32(CHANGE))
+    changed = model.replace(
+        right=model.right
+        * (1 + CHANGE * np.sign(model.right[:, :1])).astype(np.float32)
+    )
+    changed = (
+        changed
+        if link != "cosine"
+        else model.replace(right=model.right + np.float32(CHANGE))
+    )
     for kappa in (1.0, 1e4, 1e7):
         assert ea.drift(model, model, condition_number=kappa).ok
         assert not ea.drift(model, changed, condition_number=kappa).ok

@@ -14,7 +14,9 @@ from embaudit.model import FactorModel
 pytestmark = pytest.mark.usefixtures("without_attacks")
 MODELS = {
     "scores": FactorModel.from_user_item(drawn(9, 3), drawn(8, 3, 1)),
-    "a user bias": FactorModel.from_user_item(drawn(9, 3), drawn(8, 3, 1), user_bias=np.zeros(9)),
+    "a user bias": FactorModel.from_user_item(
+        drawn(9, 3), drawn(8, 3, 1), user_bias=np.zeros(9)
+    ),
     "rankings": FactorModel.from_user_item(drawn(9, 3), drawn(8, 3, 1), link="ranking"),
     "sigmoid": FactorModel.from_user_item(drawn(9, 2), drawn(8, 2, 1), link="sigmoid"),
     "deficient": FactorModel.from_user_item(drawn(9, 3) * [1, 1, 0], drawn(8, 3, 1)),
@@ -41,8 +43,13 @@ def overlap(before, after, n):
 def test_the_movement_of_a_verdict(name):
     model = MODELS[name]
     found = audit(model, n_gauges=3, n_neighbours=4)
-    twins = {made.called("right"): made.of(model) for made in found.evidence.equivalents}
-    moved = {label: np.abs(cosines(twin.right) - cosines(model.right)) for label, twin in twins.items()}
+    twins = {
+        made.called("right"): made.of(model) for made in found.evidence.equivalents
+    }
+    moved = {
+        label: np.abs(cosines(twin.right) - cosines(model.right))
+        for label, twin in twins.items()
+    }
     furthest = max(moved, key=lambda label: moved[label].mean())
     said = re.search(
         r"One equivalent model moves item-item cosines by ([\d.]+) on average, and by ([\d.]+) at most\. Its gauge: "
@@ -54,12 +61,17 @@ def test_the_movement_of_a_verdict(name):
         pytest.approx(moved[furthest].mean(), abs=0.0051),
         pytest.approx(moved[furthest].max(), abs=0.0051),
     )
-    assert float(said[4]) == pytest.approx(100 * overlap(model.right, twins[furthest].right, 4), abs=0.51)
+    assert float(said[4]) == pytest.approx(
+        100 * overlap(model.right, twins[furthest].right, 4), abs=0.51
+    )
     random = [label for label in twins if re.match(r"diagonal|linear", label)]
     said = re.search(
-        r"κ = 2 move item-item cosines by ([\d.]+) on average, and (\d+) % of the 4 nearest stay", found.verdict
+        r"κ = 2 move item-item cosines by ([\d.]+) on average, and (\d+) % of the 4 nearest stay",
+        found.verdict,
     )
-    assert float(said[1]) == pytest.approx(np.mean([moved[label].mean() for label in random]), abs=0.0051)
+    assert float(said[1]) == pytest.approx(
+        np.mean([moved[label].mean() for label in random]), abs=0.0051
+    )
     kept = [overlap(model.right, twins[label].right, 4) for label in random]
     assert float(said[2]) == pytest.approx(100 * np.mean(kept), abs=0.51)
 
@@ -80,18 +92,28 @@ def test_the_numbers_of_a_head():
     model = FactorModel.from_softmax(labels)
     found = audit(model, n_gauges=2)
     centred = labels - labels.mean(axis=0)
-    offset = np.linalg.norm(labels.mean(axis=0)) / np.median(np.linalg.norm(labels, axis=1))
-    assert f"The mean row is {offset:.2g} of a typical row (median) long" in found.verdict
+    offset = np.linalg.norm(labels.mean(axis=0)) / np.median(
+        np.linalg.norm(labels, axis=1)
+    )
+    assert (
+        f"The mean row is {offset:.2g} of a typical row (median) long" in found.verdict
+    )
     moved = np.abs(cosines(centred) - cosines(labels)).mean()
     assert f"cosines differ by {moved:.2f} on average" in found.verdict
     changed = round(12 * (1 - overlap(labels, centred, 1)))
     assert f"{changed} of 12 labels have another nearest label" in found.verdict
     made = len(found.evidence.drift) + 1 + len(found.head.equivalents)
     assert f"{made} equivalent models made every probability" in found.verdict
-    first, second = map(int, re.search(r"makes label (\d+) and label (\d+) ", found.verdict).groups())
-    middle = -(labels[first] + labels[second]) / 2  # the shortest shift to opposite rows leads halfway between them
+    first, second = map(
+        int, re.search(r"makes label (\d+) and label (\d+) ", found.verdict).groups()
+    )
+    middle = (
+        -(labels[first] + labels[second]) / 2
+    )  # the shortest shift to opposite rows leads halfway between them
     shift = np.linalg.norm(middle) / np.median(np.linalg.norm(labels, axis=1))
-    assert float(re.search(r"A shift of ([\d.]+) times", found.verdict)[1]) <= shift * 1.01
+    assert (
+        float(re.search(r"A shift of ([\d.]+) times", found.verdict)[1]) <= shift * 1.01
+    )
     opposite = cosines((labels + middle)[[first, second]])
     assert opposite == pytest.approx(-1)
 
@@ -100,7 +122,9 @@ def test_unseen_dimensions_and_dimensions_in_all():
     found = audit(MODELS["deficient"], n_gauges=1)
     assert "No score shows more than 2 of 3 dimensions" in found.verdict
     finding = next(f for f in found.findings if f.code == "EMB203")
-    shares = MODELS["deficient"].right[:, 2] ** 2 / (MODELS["deficient"].right ** 2).sum(axis=1)
+    shares = MODELS["deficient"].right[:, 2] ** 2 / (
+        MODELS["deficient"].right ** 2
+    ).sum(axis=1)
     assert f"up to {100 * shares.max():.0f} % of a row's squared length" in finding.text
     assert "No prediction sees 1 dimension of 3" in finding.text
 
@@ -109,12 +133,22 @@ def test_each_side_misses_its_own_number_of_dimensions():
     """Predictions see as many dimensions as the side of fewer has, but the other side reaches more."""
     found = audit(FactorModel.from_user_item(drawn(5, 6), drawn(3, 6, 1)), n_gauges=1)
     texts = {f.role: f.text for f in found.findings if f.code == "EMB203"}
-    assert "No prediction sees 1 dimension of 6: 5 users cannot span 6 dimensions" in texts["right"]
-    assert "No prediction sees 3 dimensions of 6: 3 items cannot span 6 dimensions" in texts["left"]
+    assert (
+        "No prediction sees 1 dimension of 6: 5 users cannot span 6 dimensions"
+        in texts["right"]
+    )
+    assert (
+        "No prediction sees 3 dimensions of 6: 3 items cannot span 6 dimensions"
+        in texts["left"]
+    )
     doubled = drawn(5, 6)[[0, 1, 2, 3, 4, 0]]
     found = audit(FactorModel.from_user_item(doubled, drawn(9, 6, 1)), n_gauges=1)
-    text = next(f.text for f in found.findings if f.code == "EMB203" and f.role == "right")
-    assert "1 dimension of 6: the other side makes no difference there" in text, "six users could span six dimensions"
+    text = next(
+        f.text for f in found.findings if f.code == "EMB203" and f.role == "right"
+    )
+    assert "1 dimension of 6: the other side makes no difference there" in text, (
+        "six users could span six dimensions"
+    )
 
 
 @pytest.mark.parametrize("name", ["scores", "a user bias"])
@@ -133,8 +167,13 @@ def test_a_caption_names_the_shifts_of_its_numbers(embaudit, name):
 @pytest.mark.parametrize("name", MODELS)
 def test_12_what_fix_wrote_is_told_what_its_cosines_are(embaudit, name):
     save(MODELS[name], "model.npz")
-    assert embaudit("fix", "model.npz", "--as", "prediction", "--out", "vectors.npz").code == 0
-    result = embaudit("audit", "vectors.npz", "--gauges", 1, "--fail-on", "tip", "--full")
+    assert (
+        embaudit("fix", "model.npz", "--as", "prediction", "--out", "vectors.npz").code
+        == 0
+    )
+    result = embaudit(
+        "audit", "vectors.npz", "--gauges", 1, "--fail-on", "tip", "--full"
+    )
     said = " ".join(result.out.replace("│", " ").split())
     assert "Read these cosines as cosines of those predictions." in said
     assert "Do not read" not in said

@@ -23,7 +23,11 @@ FILES = [name for name, row in READINGS.items() if row.arrays]
 def found(name: str, folder: Path) -> Reading:
     row = READINGS[name]
     given = row.made(folder)
-    return read(given, **row.options) if isinstance(given, Path) else read_object(given, **row.options)
+    return (
+        read(given, **row.options)
+        if isinstance(given, Path)
+        else read_object(given, **row.options)
+    )
 
 
 @pytest.mark.parametrize("name", READINGS)
@@ -36,7 +40,9 @@ def test_a_model_holds_what_is_true_and_nothing_else(name: str, tmp_path: Path) 
         elif "ids" in field or "names" in field:
             assert held.tolist() == np.asarray(true).tolist(), field
         else:
-            np.testing.assert_array_equal(held, np.asarray(true, dtype=held.dtype), field)
+            np.testing.assert_array_equal(
+                held, np.asarray(true, dtype=held.dtype), field
+            )
     assert model.link == row.fields.get("link", "identity")
     assert model.offset == row.fields.get("offset", 0.0)
     assert model.objective == row.fields.get("objective")
@@ -55,35 +61,60 @@ def test_all_that_is_said_is_true(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_every_array_is_taken_or_left_over_and_not_both(name: str, tmp_path: Path) -> None:
+def test_every_array_is_taken_or_left_over_and_not_both(
+    name: str, tmp_path: Path
+) -> None:
     row, intake = READINGS[name], found(name, tmp_path).intake
-    taken, left = [part.name for part in intake.parts], [part.name for part in intake.left_over]
+    taken, left = (
+        [part.name for part in intake.parts],
+        [part.name for part in intake.left_over],
+    )
     spanned = {"columns x to y": ["x", "y"], "column vector": ["vector"]}
     files = ("its name", "vocab.json", "id2label of config.json")
-    named = [each for part in (*taken, *left) for each in spanned.get(part, [part]) if part not in files]
+    named = [
+        each
+        for part in (*taken, *left)
+        for each in spanned.get(part, [part])
+        if part not in files
+    ]
     assert sorted(named) == sorted(row.arrays)
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_a_look_says_the_same_but_for_what_only_numbers_tell(name: str, tmp_path: Path) -> None:
+def test_a_look_says_the_same_but_for_what_only_numbers_tell(
+    name: str, tmp_path: Path
+) -> None:
     row = READINGS[name]
     path = row.made(tmp_path)
     looked, intake = look(path, **row.options), read(path, **row.options).intake
-    assert looked.left_over == intake.left_over or None in {size for x in looked.left_over for size in x.shape}
-    assert [(part.name, part.became) for part in looked.parts] == [(part.name, part.became) for part in intake.parts]
+    assert looked.left_over == intake.left_over or None in {
+        size for x in looked.left_over for size in x.shape
+    }
+    assert [(part.name, part.became) for part in looked.parts] == [
+        (part.name, part.became) for part in intake.parts
+    ]
     assert set(looked.assumed) <= set(intake.assumed)
-    assert {said for said in intake.assumed if not said.endswith(" link")} == set(looked.assumed)
+    assert {said for said in intake.assumed if not said.endswith(" link")} == set(
+        looked.assumed
+    )
 
 
 @pytest.mark.usefixtures("without_attacks")
-@pytest.mark.parametrize("name", ["a pair with all that is known of it", "classes with names", "a column of lists"])
-def test_it_stands_on_the_screen_the_page_and_in_the_json(name: str, tmp_path: Path, embaudit: Any) -> None:
+@pytest.mark.parametrize(
+    "name",
+    ["a pair with all that is known of it", "classes with names", "a column of lists"],
+)
+def test_it_stands_on_the_screen_the_page_and_in_the_json(
+    name: str, tmp_path: Path, embaudit: Any
+) -> None:
     row = READINGS[name]
     path = row.made(tmp_path)
     record = audit(path, n_gauges=1, n_pairs=20)
     assert record.to_dict()["input"]["intake"]["explanation"] == row.says
     assert row.says in record.report()
-    full = " ".join(embaudit("audit", path, "--full", "--gauges", 1, "--pairs", 20).out.split())
+    full = " ".join(
+        embaudit("audit", path, "--full", "--gauges", 1, "--pairs", 20).out.split()
+    )
     assert row.says in full
     first = " ".join(embaudit("audit", path, "--gauges", 1, "--pairs", 20).out.split())
     assert row.line.split(";")[0] in first
@@ -91,7 +122,9 @@ def test_it_stands_on_the_screen_the_page_and_in_the_json(name: str, tmp_path: P
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_could_be_read_otherwise_is_refused_until_it_is_settled(name: str, tmp_path: Path) -> None:
+def test_what_could_be_read_otherwise_is_refused_until_it_is_settled(
+    name: str, tmp_path: Path
+) -> None:
     row = REFUSED[name]
     path = row.made(tmp_path)
     for reading in (read, look):
@@ -102,4 +135,6 @@ def test_what_could_be_read_otherwise_is_refused_until_it_is_settled(name: str, 
         assert str(path) in str(caught.value)
     model = read(path, **row.options, **row.settled).model
     for field, true in row.fields.items():
-        np.testing.assert_array_equal(getattr(model, field), np.asarray(true, dtype=getattr(model, field).dtype))
+        np.testing.assert_array_equal(
+            getattr(model, field), np.asarray(true, dtype=getattr(model, field).dtype)
+        )

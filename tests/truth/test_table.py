@@ -31,16 +31,23 @@ GAUGES = {"n_gauges": 1, "n_pairs": 50}
 def audited(name):
     row = TABLE[name]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(limits, "ATTACKED_RANK", 2 if name.startswith("4 ") else 0)  # attacks take most of the time
+        patch.setattr(
+            limits, "ATTACKED_RANK", 2 if name.startswith("4 ") else 0
+        )  # attacks take most of the time
         found = audit(row.model, **GAUGES, **row.options)
         patch.setattr(limits, "ATTACKED_RANK", 16_384)
-        assert found.conclusions  # drawn once, as with attacks, whichever test asks first
+        assert (
+            found.conclusions
+        )  # drawn once, as with attacks, whichever test asks first
     return found
 
 
 def sentences(found):
     """All that an audit says."""
-    told = (f"{one.title}. {one.text} {one.remedy}\n{one.scope}" for one in found.conclusions)
+    told = (
+        f"{one.title}. {one.text} {one.remedy}\n{one.scope}"
+        for one in found.conclusions
+    )
     return "\n".join([str(found.answer), found.verdict, *told])
 
 
@@ -52,7 +59,10 @@ def one_of(found, codes, role):
 def test_the_table_is_large_and_has_the_faults_by_name():
     assert len(TABLE) >= 80
     numbers = {name.split()[0] for name in TABLE if name[0].isdigit()}
-    assert numbers == {str(n) for n in range(1, 15)} - {"7", "13"}  # refused below; intervals have coverage tests
+    assert numbers == {str(n) for n in range(1, 15)} - {
+        "7",
+        "13",
+    }  # refused below; intervals have coverage tests
 
 
 @pytest.mark.parametrize("name", TABLE)
@@ -76,7 +86,9 @@ def test_findings_are_those_that_are_true(name):
     unexpected = set(severities) - set(row.findings) - besides
     assert not unexpected
     assert severities | dict(row.findings) == severities
-    assert found.worst is None or (found.worst.title == "issue") == ("issue" in severities.values())
+    assert found.worst is None or (found.worst.title == "issue") == (
+        "issue" in severities.values()
+    )
 
 
 @pytest.mark.parametrize("name", TABLE)
@@ -89,7 +101,11 @@ def test_words_are_those_that_are_true(name):
         and not isinstance(row.model.link, Softmax)
         and row.model.objective != "prediction"
     )
-    assert [phrase for phrase in (*NEVER, *row.never, *NEVER_ALONE * alone) if phrase in said] == []
+    assert [
+        phrase
+        for phrase in (*NEVER, *row.never, *NEVER_ALONE * alone)
+        if phrase in said
+    ] == []
 
 
 @pytest.mark.parametrize("name", TABLE)
@@ -103,12 +119,19 @@ def test_answers_are_those_that_are_true_and_advice_says_the_same(name):
     assert answer.because[0].islower() or answer.because[0].isdigit()
     assert not answer.because.endswith(".")
     assert answer.cosines == one_of(found, NAMES.values(), "right")[0].rows
-    assert found.verdict == " ".join(dict.fromkeys([*(one.text for one in found.reasons), answer.advice]))
+    assert found.verdict == " ".join(
+        dict.fromkeys([*(one.text for one in found.reasons), answer.advice])
+    )
 
 
 @pytest.mark.parametrize("name", TABLE)
 def test_records_are_what_the_schema_says(name):
-    assert misfits("audit", json.loads(json.dumps(audited(name).to_dict(), allow_nan=False))) == []
+    assert (
+        misfits(
+            "audit", json.loads(json.dumps(audited(name).to_dict(), allow_nan=False))
+        )
+        == []
+    )
 
 
 def test_every_word_is_an_answer_to_several_models():
@@ -126,10 +149,16 @@ def test_what_is_proven_of_a_budget_is_never_said_of_every_equal_model(name):
             assert one.scope.max_condition is not None
         if row.model.link == "ranking" or row.model.link == Softmax(soft_cap=3.0):
             assert not (one.kind is Kind.PROVEN and one.scope.whole)
-    canonical = [made for made in found.evidence.equivalents if made.kind == "canonical" and made.gauge is None]
+    canonical = [
+        made
+        for made in found.evidence.equivalents
+        if made.kind == "canonical" and made.gauge is None
+    ]
     assert all(np.isnan(made.condition_number) for made in canonical)
     for one in found.conclusions:
-        if one.code == "moved" and one.scope.models in {made.name for made in canonical}:
+        if one.code == "moved" and one.scope.models in {
+            made.name for made in canonical
+        }:
             assert "κ" not in one.text
 
 
@@ -142,11 +171,18 @@ def test_every_code_has_models_for_and_against_it():
 
 def test_every_row_of_the_table_of_answers_has_models_for_and_against_it():
     given = [audited(name).answer.findings for name in TABLE]
-    crossed = audit(FactorModel.from_user_item(np.eye(3) + 1, np.eye(3) - 2), role="cross", **GAUGES).answer
+    crossed = audit(
+        FactorModel.from_user_item(np.eye(3) + 1, np.eye(3) - 2), role="cross", **GAUGES
+    ).answer
     rows = [tuple(need.split()[0] for need in row.needs) for row in ANSWERS]
     # Those of audits whose own check fails, and of a baseline with other predictions, have tests of their own.
-    counts = {row: given.count(row) for row in rows if row not in (("EMB001",), ("EMB002",))}
-    assert crossed.findings == ("moved", "free")  # what is predicted compares no user with an item
+    counts = {
+        row: given.count(row) for row in rows if row not in (("EMB001",), ("EMB002",))
+    }
+    assert crossed.findings == (
+        "moved",
+        "free",
+    )  # what is predicted compares no user with an item
     assert counts.pop(("moved", "free")) == 0
     assert min(counts.values()) > 0
     assert max(counts.values()) < len(TABLE) / 2
@@ -166,8 +202,13 @@ def saved(row):
     if norm is None:
         save(row.model, "model.npz")
         return "model.npz"
-    save_file({"lm_head.weight": row.model.right, "model.norm.weight": norm.gain}, "model.safetensors")
-    Path("config.json").write_text(json.dumps({"model_type": {"rms": "llama", "layer": "cohere"}[norm.kind]}))
+    save_file(
+        {"lm_head.weight": row.model.right, "model.norm.weight": norm.gain},
+        "model.safetensors",
+    )
+    Path("config.json").write_text(
+        json.dumps({"model_type": {"rms": "llama", "layer": "cohere"}[norm.kind]})
+    )
     return "model.safetensors"
 
 
@@ -177,13 +218,24 @@ def test_the_command_line_says_the_same(embaudit, name):
     row = TABLE[name]
     arguments = ["audit", saved(row), "--full", "--gauges", 1, "--pairs", 50]
     for option, value in row.options.items():
-        values = {"groups": ["--group", *value] if option == "groups" else [], "normalised": ["--normalised"]}
-        values |= {"n_neighbours": ["--top", value], "n_lists": ["--lists", value], "final_norm": []}
+        values = {
+            "groups": ["--group", *value] if option == "groups" else [],
+            "normalised": ["--normalised"],
+        }
+        values |= {
+            "n_neighbours": ["--top", value],
+            "n_lists": ["--lists", value],
+            "final_norm": [],
+        }
         arguments += values.get(option, [f"--{option.replace('_', '-')}", value])
     result = embaudit(*arguments, "--fail-on", "issue")
     found = audited(name)
     # The file is the source of what was declared of the model in Python.
-    printed = re.sub(r"as \S+ in \S+ says", "as you declared", " ".join(result.out.replace("│", " ").split()))
+    printed = re.sub(
+        r"as \S+ in \S+ says",
+        "as you declared",
+        " ".join(result.out.replace("│", " ").split()),
+    )
     severities = {finding.severity.title for finding in found.findings}
     assert result.code == ("issue" in severities), result.err
     assert row.fails <= result.code

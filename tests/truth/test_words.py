@@ -17,14 +17,32 @@ COUNTS = DRAW.integers(1, 9, size=60), DRAW.integers(1, 9, size=50)
 CONVENTION, OPEN = "AS A CONVENTION", "CANNOT BE SAID"
 DECAYED = ("implicit-als", "lenskit-als")
 COUNTED = ("spark-als", "als-wr", "surprise-svd", "funk-svd", "sgd-l2")
-COSINES = ("two-tower-cosine", "clip", "siglip", "arcface", "cosface", "normalised-head")
+COSINES = (
+    "two-tower-cosine",
+    "clip",
+    "siglip",
+    "arcface",
+    "cosface",
+    "normalised-head",
+)
 TOGETHER = ("sentence-transformers", "e5", "gte", "bge")
 PRODUCTS = ("dpr", "msmarco-dot")
 CONTEXTS = ("word2vec", "fasttext", "node2vec", "glove")
 ORDERS = ("bpr", "warp")
 SOFTMAX = ("two-tower-dot", "two-tower", "last-layer", "last-layer-l2", "adamw")
 GIVEN = ("sklearn-logistic", "sgd-classifier", "sklearn-logistic-no-penalty")
-EVERY = (*DECAYED, *COUNTED, *COSINES, *TOGETHER, *PRODUCTS, *CONTEXTS, *ORDERS, *SOFTMAX, *GIVEN, "nmf")
+EVERY = (
+    *DECAYED,
+    *COUNTED,
+    *COSINES,
+    *TOGETHER,
+    *PRODUCTS,
+    *CONTEXTS,
+    *ORDERS,
+    *SOFTMAX,
+    *GIVEN,
+    "nmf",
+)
 
 
 pair = ea.FactorModel.from_user_item
@@ -38,7 +56,10 @@ def is_balanced(word):
     """Factors as the declared decay leaves them."""
     if word in DECAYED:
         return pair(USERS * AXES, ITEMS * AXES)
-    users, items = (x / np.sqrt(n)[:, None] for x, n in zip((USERS * AXES, ITEMS * AXES), COUNTS, strict=True))
+    users, items = (
+        x / np.sqrt(n)[:, None]
+        for x, n in zip((USERS * AXES, ITEMS * AXES), COUNTS, strict=True)
+    )
     return pair(users, items, user_counts=COUNTS[0], item_counts=COUNTS[1])
 
 
@@ -55,9 +76,14 @@ def test_decay_is_a_convention_where_its_law_holds_and_said_where_not(word):
     assert (holds.answer.word, holds.model.link) == (CONVENTION, "identity")
     assert f"chose the cosines ({word}, as you declared)" in holds.answer.because
     stretch = np.array([1.0, 2, 4, 8])
-    broken = audited(model.replace(left=model.left * stretch, right=model.right / stretch), word)
+    broken = audited(
+        model.replace(left=model.left * stretch, right=model.right / stretch), word
+    )
     assert "EMB104" in [one.code for one in broken.findings]
-    assert f"at the minimum of the training's penalty ({word}, as you declared)" in broken.answer.because
+    assert (
+        f"at the minimum of the training's penalty ({word}, as you declared)"
+        in broken.answer.because
+    )
 
 
 @pytest.mark.parametrize("word", [*COSINES, *TOGETHER])
@@ -65,21 +91,30 @@ def test_cosines_of_two_sides_are_fixed_where_the_rows_span_enough(word):
     found = audited(pair(USERS, ITEMS), word)
     assert (found.model.link, found.answer.word) == ("cosine", "YES")
     # Unit rows of two users leave another metric.
-    assert audited(pair(np.eye(2, 3), DRAW.standard_normal((6, 3))), word).answer.word == "NO"
+    assert (
+        audited(pair(np.eye(2, 3), DRAW.standard_normal((6, 3))), word).answer.word
+        == "NO"
+    )
 
 
 @pytest.mark.parametrize("word", COSINES)
 def test_one_side_of_two_towers_is_tested(word):
     assert audited(ea.FactorModel.from_vectors(ITEMS), word).answer.word == "YES"
     few = audited(ea.FactorModel.from_vectors(np.eye(3)), word)
-    assert (few.model.link, few.model.compared, few.answer.word) == ("cosine", None, OPEN)
+    assert (few.model.link, few.model.compared, few.answer.word) == (
+        "cosine",
+        None,
+        OPEN,
+    )
 
 
 @pytest.mark.parametrize("word", [*TOGETHER, *PRODUCTS])
 def test_rows_compared_with_each_other_say_yes(word):
     found = audited(ea.FactorModel.from_vectors(ITEMS), word)
     assert found.model.compared == ("cosine" if word in TOGETHER else "dot")
-    assert found.answer.because.startswith(f"training compared these rows with each other ({word}, as you declared)")
+    assert found.answer.because.startswith(
+        f"training compared these rows with each other ({word}, as you declared)"
+    )
     assert found.answer.word == "YES"
 
 
@@ -109,8 +144,12 @@ def test_networks_have_no_law_of_decay(word):
     head = ea.FactorModel.from_softmax(ITEMS * AXES - (ITEMS * AXES).mean(axis=0))
     found = audited(head, word)
     assert (found.model.link, found.model.free_shifts) == ("softmax", ("right",))
-    assert found.answer.word == ("NO" if OBJECTIVES.get("softmax") is found_law(word) else OPEN)
-    assert "EMB103" not in [one.code for one in found.findings], "no penalty is known to have chosen"
+    assert found.answer.word == (
+        "NO" if OBJECTIVES.get("softmax") is found_law(word) else OPEN
+    )
+    assert "EMB103" not in [one.code for one in found.findings], (
+        "no penalty is known to have chosen"
+    )
 
 
 def found_law(word):
@@ -123,25 +162,48 @@ def test_classifiers_of_given_inputs_follow_the_scaling_of_these(word):
     head = ea.FactorModel.from_softmax(ITEMS * AXES - (ITEMS * AXES).mean(axis=0))
     found = audited(head, word)
     assert found.answer.word == CONVENTION
-    assert f"training ties the cosines to its inputs ({word}, as you declared)" in found.answer.because
+    assert (
+        f"training ties the cosines to its inputs ({word}, as you declared)"
+        in found.answer.because
+    )
 
 
 def test_factors_without_negative_numbers_leave_scales_open():
     found = audited(pair(np.abs(USERS) * AXES**2, np.abs(ITEMS)), "nmf")
     assert found.answer.word == "NO"
-    with pytest.raises(InputError, match="without negative numbers; got a user row with -"):
+    with pytest.raises(
+        InputError, match="without negative numbers; got a user row with -"
+    ):
         audited(pair(USERS, ITEMS), "nmf")
 
 
 @pytest.mark.parametrize(
     ("declared", "sentence"),
     [
-        ({"objective": "clip", "link": "dot"}, "link must be cosine for the objective clip"),
-        ({"objective": "bpr", "link": "identity"}, "link must be ranking for the objective bpr"),
-        ({"objective": "sentence-transformers", "compared": "dot"}, "compared must be cosine for the objective sent"),
-        ({"objective": "dpr", "compared": "cosine"}, "compared must be dot for the objective dpr"),
-        ({"objective": "clip", "compared": "cosine"}, "compared must be left out for the objective clip"),
-        ({"objective": "factors", "compared": "dot"}, "objective must be left out where rows are compared by dot"),
+        (
+            {"objective": "clip", "link": "dot"},
+            "link must be cosine for the objective clip",
+        ),
+        (
+            {"objective": "bpr", "link": "identity"},
+            "link must be ranking for the objective bpr",
+        ),
+        (
+            {"objective": "sentence-transformers", "compared": "dot"},
+            "compared must be cosine for the objective sent",
+        ),
+        (
+            {"objective": "dpr", "compared": "cosine"},
+            "compared must be dot for the objective dpr",
+        ),
+        (
+            {"objective": "clip", "compared": "cosine"},
+            "compared must be left out for the objective clip",
+        ),
+        (
+            {"objective": "factors", "compared": "dot"},
+            "objective must be left out where rows are compared by dot",
+        ),
     ],
 )
 def test_contradictions_are_refused_in_one_sentence(declared, sentence, tmp_path):
@@ -170,9 +232,14 @@ def test_a_wrong_word_gets_the_nearest(word, near):
 def test_a_file_is_named_as_the_source_unless_the_caller_says_it(tmp_path):
     path = tmp_path / "m.npz"
     ea.save(is_balanced("implicit-als").replace(objective="implicit-als"), path)
-    assert "(implicit-als, as objective in m.npz says)" in ea.audit(path, **FEW).answer.because
+    assert (
+        "(implicit-als, as objective in m.npz says)"
+        in ea.audit(path, **FEW).answer.because
+    )
     declared = ea.audit(path, objective="factors", **FEW).answer.because
-    assert "(factors, as you declared; objective in m.npz says implicit-als)" in declared
+    assert (
+        "(factors, as you declared; objective in m.npz says implicit-als)" in declared
+    )
     said = ea.io.read(path, objective="lenskit-als")
     assert "(lenskit-als, as you declared)" in ea.audit(said, **FEW).answer.because
     assert ea.load(path).objective == "implicit-als"

@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from embaudit.auditing.findings import heads, identification, movement, predictions, rows
+from embaudit.auditing.findings import (
+    heads,
+    identification,
+    movement,
+    predictions,
+    rows,
+)
 
 if TYPE_CHECKING:
     from embaudit.auditing.evidence import Evidence

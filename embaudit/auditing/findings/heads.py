@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 from embaudit.auditing.finding import Finding, Kind
 from embaudit.auditing.findings.writing import MOVES, finding, is_effect, template
-from embaudit.core.words import FEW, counted, drawn_of, percent, row_quoted, share_of, up
+from embaudit.core.words import (
+    FEW,
+    counted,
+    drawn_of,
+    percent,
+    row_quoted,
+    share_of,
+    up,
+)
 from embaudit.linalg.pairs import n_pairs
 from embaudit.model.objectives import known_objective
 from embaudit.softmax.conventions import ConventionDistance, NormEvidence, folding
@@ -33,14 +41,20 @@ def decides_neighbours(head: HeadReport) -> bool:
 
 def origin_matters(head: HeadReport) -> bool:
     """Check that removing the mean row changes nearest labels or cosines noticeably."""
-    return head.origin_is_free and (decides_neighbours(head) or head.centred.movement.mean_abs >= MOVES)
+    return head.origin_is_free and (
+        decides_neighbours(head) or head.centred.movement.mean_abs >= MOVES
+    )
 
 
 def examined_labels(head: HeadReport) -> str:
     """Name the labels whose nearest ones were sought: one of each group of copies, of a large head some of them."""
     once = head.neighbours.n_rows < head.n_panel
     some = f"{counted(head.neighbours.n_rows, 'label')} asked"
-    return some if not head.neighbours.exact else f"labels{' (duplicates counted once)' * once}"
+    return (
+        some
+        if not head.neighbours.exact
+        else f"labels{' (duplicates counted once)' * once}"
+    )
 
 
 def origin(evidence: Evidence) -> Iterator[Finding]:
@@ -50,17 +64,33 @@ def origin(evidence: Evidence) -> Iterator[Finding]:
         return
     share = head.neighbours.top1_changed
     mean, n_rows = head.centred.movement.mean_abs, head.neighbours.n_rows
-    rows = "label cosines" if head.neighbours.exact else f"cosines of {examined_labels(head)}"
+    rows = (
+        "label cosines"
+        if head.neighbours.exact
+        else f"cosines of {examined_labels(head)}"
+    )
     common: dict[str, Any] = {"rows": rows, "witness": head.centred.gauge}
     # Where few were asked, their number stands before the noun already.
     few = not head.neighbours.exact and head.neighbours.n_rows < FEW
-    common |= {"offset": head.offset, "labels": "labels asked" if few else examined_labels(head)}
+    common |= {
+        "offset": head.offset,
+        "labels": "labels asked" if few else examined_labels(head),
+    }
     if not origin_matters(head):
         near = ["near"] * (head.offset > CENTRED)
-        yield finding("origin", evidence, *near, **common, value=share, kept=share_of(1 - share, n_rows))
+        yield finding(
+            "origin",
+            evidence,
+            *near,
+            **common,
+            value=share,
+            kept=share_of(1 - share, n_rows),
+        )
         return
     lists = decides_neighbours(head)
-    nearest = "nearest labels" if head.neighbours.exact else "the nearest labels asked for"
+    nearest = (
+        "nearest labels" if head.neighbours.exact else "the nearest labels asked for"
+    )
     yield finding(
         "EMB301",
         evidence,
@@ -76,7 +106,13 @@ def origin(evidence: Evidence) -> Iterator[Finding]:
 def undeclared_mean(evidence: Evidence) -> Iterator[Finding]:
     """Under weight decay the pulls on the labels add up to zero, as the data pull already does (EMB306)."""
     head, law = evidence.head, known_objective(evidence.model.objective)
-    if head is None or not head.origin_is_free or head.offset <= DECAYED or law is None or law.name not in DECAYING:
+    if (
+        head is None
+        or not head.origin_is_free
+        or head.offset <= DECAYED
+        or law is None
+        or law.name not in DECAYING
+    ):
         return
     yield finding("EMB306", evidence, value=head.offset)
 
@@ -90,10 +126,16 @@ def shortest(evidence: Evidence) -> Iterator[Finding]:
     if opposite is None or not head.constructions:
         return
     made = head.constructions[0]
-    first, second = (row_quoted(evidence.model.row_title("right"), str(name)) for name in made.names)
-    looked = drawn_of(opposite.n_pairs + opposite.n_fixed, n_pairs(head.model.n_right), "pair")
+    first, second = (
+        row_quoted(evidence.model.row_title("right"), str(name)) for name in made.names
+    )
+    looked = drawn_of(
+        opposite.n_pairs + opposite.n_fixed, n_pairs(head.model.n_right), "pair"
+    )
     which = "turned" if opposite.n_fixed else "all" if opposite.exact else "some"
-    pairs = template("shortest", which).format(turned=counted(opposite.n_pairs, "pair"), looked=looked)
+    pairs = template("shortest", which).format(
+        turned=counted(opposite.n_pairs, "pair"), looked=looked
+    )
     yield finding(
         "shortest",
         evidence,
@@ -119,9 +161,16 @@ def simplex(evidence: Evidence) -> Iterator[Finding]:
     if head is None or not (head.projector.degenerate or head.projector.thin):
         return
     code = "EMB302" if head.projector.degenerate else "EMB303"
-    names: dict[str, Any] = {"labels": counted(head.n_labels, "label"), "held": counted(head.model.rank, "dimension")}
+    names: dict[str, Any] = {
+        "labels": counted(head.n_labels, "label"),
+        "held": counted(head.model.rank, "dimension"),
+    }
     names |= {"norm": "" if evidence.norm is None else evidence.norm.norm.title}
-    limits = {"cap": head.link.soft_cap is not None, "norm": evidence.norm is not None, "gauges": not head.link.guard}
+    limits = {
+        "cap": head.link.soft_cap is not None,
+        "norm": evidence.norm is not None,
+        "gauges": not head.link.guard,
+    }
     yield finding(
         code,
         evidence,
@@ -129,7 +178,11 @@ def simplex(evidence: Evidence) -> Iterator[Finding]:
         value=head.projector.labels_per_dimension,
         dimensions=counted(head.affine_rank, "dimension"),
         warning=head.projector.warning,
-        **names | {field: template(code, field).format_map(names) * there for field, there in limits.items()},
+        **names
+        | {
+            field: template(code, field).format_map(names) * there
+            for field, there in limits.items()
+        },
     )
 
 
@@ -145,7 +198,9 @@ def hidden_labels(evidence: Evidence) -> Iterator[Finding]:
         value=float(argmax.n_cannot),
         count=f"{argmax.n_cannot:,}",
         labels=labels,
-        names=", ".join(row_quoted(title, str(name)) for name in argmax.to_dict()["cannot"][:3])
+        names=", ".join(
+            row_quoted(title, str(name)) for name in argmax.to_dict()["cannot"][:3]
+        )
         + "…" * (argmax.n_cannot > 3),
         margin=MARGIN,
     )
@@ -163,7 +218,9 @@ def declared(evidence: Evidence) -> Iterator[Finding]:
         *["centred"] * head.centred.ok,
         value=change,
         guard=head.link.guard,
-        change=template("EMB305", "relative" if change < 1 else "factor").format(change=change),
+        change=template("EMB305", "relative" if change < 1 else "factor").format(
+            change=change
+        ),
         rest=template("EMB305", "rest") if pinning is None else pinning.explain(),
     )
 
@@ -192,7 +249,9 @@ def final_norm(evidence: Evidence) -> Iterator[Finding]:
         kappa=norm.norm.condition_number,
         changed=_changed(norm, norm.folded),
         share=percent(nearest.share),
-        nearest="nearest labels" if nearest.is_of_all else "the nearest labels asked for",
+        nearest="nearest labels"
+        if nearest.is_of_all
+        else "the nearest labels asked for",
         aside=" (duplicates left out)" if norm.n_copies else "",
         mean=norm.folded.mean_abs,
         one=norm.furthest.first,

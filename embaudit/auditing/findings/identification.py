@@ -7,12 +7,24 @@ from typing import TYPE_CHECKING, Any
 
 from embaudit.auditing.finding import Finding, Kind, Severity
 from embaudit.auditing.findings.heads import undeclared_mean
-from embaudit.auditing.findings.writing import CHANGED, MOVES, finding, is_effect, template
+from embaudit.auditing.findings.writing import (
+    CHANGED,
+    MOVES,
+    finding,
+    is_effect,
+    template,
+)
 from embaudit.auditing.wording import is_alone, worded_for
 from embaudit.canonical.quadratic_forms import LARGEST_SHOWN
 from embaudit.core.words import percent
 from embaudit.model import Equivalence, FactorModel
-from embaudit.model.objectives import OBJECTIVES, Objective, Status, known_objective, usual_objectives
+from embaudit.model.objectives import (
+    OBJECTIVES,
+    Objective,
+    Status,
+    known_objective,
+    usual_objectives,
+)
 
 if TYPE_CHECKING:
     from embaudit.auditing.evidence import Evidence
@@ -40,7 +52,13 @@ def freedom(evidence: Evidence) -> Iterator[Finding]:
         common: dict[str, Any] = {"role": role, "scope": equivalence.scope}
         if pinning is not None and moved is not None:
             common |= {"value": moved.mean_abs, "witness": pinning.witness}
-        yield finding(FREEDOM[argued.moves], evidence, kind=argued.kind, **common, because=argued.because)
+        yield finding(
+            FREEDOM[argued.moves],
+            evidence,
+            kind=argued.kind,
+            **common,
+            because=argued.because,
+        )
         if moved is not None:
             yield finding("rearranged", evidence, **common, most=moved.max_abs)
 
@@ -57,7 +75,8 @@ def undecided(evidence: Evidence) -> Iterator[Finding]:
         yield finding("untried", evidence, needed=needed, largest=largest)
     elif pinning.rows_missing:
         missing = " or ".join(
-            f"{n:,} more {model.title(side)}{'s' * (n > 1)}" for side, n in pinning.rows_missing.items()
+            f"{n:,} more {model.title(side)}{'s' * (n > 1)}"
+            for side, n in pinning.rows_missing.items()
         )
         # Both sides together may have a row for each number, or fix all numbers for models near this one. Neither is a
         # proof, and that all of so many are fixed would contradict the answer.
@@ -104,7 +123,9 @@ def identification(evidence: Evidence) -> Iterator[Finding]:
     if argued.moves is False:
         return
     pinning = evidence.equivalence.pinning
-    largest = max((m.mean_abs for _, m in evidence.visits() if m.role != "cross"), default=None)
+    largest = max(
+        (m.mean_abs for _, m in evidence.visits() if m.role != "cross"), default=None
+    )
     common: dict[str, Any] = {
         "role": role,
         "scope": evidence.equivalence.scope,
@@ -118,14 +139,27 @@ def identification(evidence: Evidence) -> Iterator[Finding]:
         yield finding("EMB105", evidence, kind=argued.kind, **common)
     elif model.predicts is Equivalence.COSINES:
         two = ["two_sides"] * ("left" in model.link.unit_sides)
-        yield finding("EMB101", evidence, *two, "untrained", *alone, kind=Kind.SHOWN, **common)
+        yield finding(
+            "EMB101", evidence, *two, "untrained", *alone, kind=Kind.SHOWN, **common
+        )
     elif objective is None:
         # No training is named: each usual one is listed with what it leaves of the cosines.
         objectives = ", ".join(row.name for row in usual_objectives(model.link))
-        listed = " ".join(f"Under {' or '.join(names)} they are {then}." for names, then in cases(model))
-        yield finding("EMB102", evidence, *alone, **common, cases=listed, objectives=objectives)
+        listed = " ".join(
+            f"Under {' or '.join(names)} they are {then}."
+            for names, then in cases(model)
+        )
+        yield finding(
+            "EMB102", evidence, *alone, **common, cases=listed, objectives=objectives
+        )
     elif status is Status.UNKNOWN:
-        yield finding("EMB102", evidence, *(f"lawless_{variant}" for variant in alone), "lawless", **common)
+        yield finding(
+            "EMB102",
+            evidence,
+            *(f"lawless_{variant}" for variant in alone),
+            "lawless",
+            **common,
+        )
         if alone and objective.name not in OBJECTIVES:
             yield finding("second_table", evidence, role=role)
     elif status is Status.FREE:
@@ -133,9 +167,18 @@ def identification(evidence: Evidence) -> Iterator[Finding]:
     else:
         assert status is not None
         # That a penalty chose these very cosines is said only where its law was checked in the rows, and holds.
-        contradicted = any(conclusion.role == role for conclusion in (*penalty(evidence), *undeclared_mean(evidence)))
-        state = ["contradicted"] * contradicted or ["unsettled"] * (evidence.penalty is None)
-        variants = [*(state if status is Status.CHOSEN else ()), str(status).replace(" ", "_"), *alone]
+        contradicted = any(
+            conclusion.role == role
+            for conclusion in (*penalty(evidence), *undeclared_mean(evidence))
+        )
+        state = ["contradicted"] * contradicted or ["unsettled"] * (
+            evidence.penalty is None
+        )
+        variants = [
+            *(state if status is Status.CHOSEN else ()),
+            str(status).replace(" ", "_"),
+            *alone,
+        ]
         yield finding("EMB103", evidence, *variants, **common)
 
 
@@ -162,7 +205,9 @@ def penalty(evidence: Evidence) -> Iterator[Finding]:
             value=changed if changed >= CHANGED else movement.mean_abs,
             severity=Severity.ISSUE if far else Severity.TIP,
             law=template("EMB104", f"law_{law.name}"),
-            counted="" if law.name == "factors-counted" else template("EMB104", "counted"),
+            counted=""
+            if law.name == "factors-counted"
+            else template("EMB104", "counted"),
             stretch=form.stretch,
             share=percent(changed),
             top_n=movement.top_n,

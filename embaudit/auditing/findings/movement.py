@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Any
 import embaudit.auditing.limits as budget
 from embaudit.auditing.finding import Finding, Scope
 from embaudit.auditing.findings.writing import finding, template
-from embaudit.core.words import at_least, counted, down, drawn_of, in_typical_rows, percent, up
+from embaudit.core.words import (
+    at_least,
+    counted,
+    down,
+    drawn_of,
+    in_typical_rows,
+    percent,
+    up,
+)
 from embaudit.gauges import Affine, Diagonal, GeneralLinear
 from embaudit.model import Pairs, Role
 
@@ -33,8 +41,14 @@ def moved(evidence: Evidence) -> Iterator[Finding]:
             continue
         # By the mean: the largest change is that of a single pair.
         equal, record = max(visits, key=lambda visit: visit[1].mean_abs)
-        among = "" if record.exact else f" among {drawn_of(record.n_pairs, record.n_all_pairs, 'pair')}"
-        lists = template("moved", "lists").format(top_n=record.top_n, kept=percent(record.top_n_overlap))
+        among = (
+            ""
+            if record.exact
+            else f" among {drawn_of(record.n_pairs, record.n_all_pairs, 'pair')}"
+        )
+        lists = template("moved", "lists").format(
+            top_n=record.top_n, kept=percent(record.top_n_overlap)
+        )
         yield finding(
             "moved",
             evidence,
@@ -44,7 +58,9 @@ def moved(evidence: Evidence) -> Iterator[Finding]:
             witness=equal.gauge,
             called=equal.called(role),
             kappa="" if equal.gauge is None else f", κ = {equal.condition_number:.3g}",
-            shift=f", a shift of {in_typical_rows(equal.shift_in(evidence.model))}" if equal.shift else "",
+            shift=f", a shift of {in_typical_rows(equal.shift_in(evidence.model))}"
+            if equal.shift
+            else "",
             most=record.max_abs,
             among=among + of_drawn(evidence, role, " of" if among else " among"),
             lists=lists * bool(record.top_n),
@@ -54,7 +70,11 @@ def moved(evidence: Evidence) -> Iterator[Finding]:
 def drawn(evidence: Evidence) -> Iterator[Finding]:
     """Average over the random linear models of the budget."""
     for role in evidence.roles:
-        visits = [(e, m) for e, m in evidence.visits(role) if e.kind in (Diagonal.kind, GeneralLinear.kind)]
+        visits = [
+            (e, m)
+            for e, m in evidence.visits(role)
+            if e.kind in (Diagonal.kind, GeneralLinear.kind)
+        ]
         if not visits or max(m.max_abs for _, m in visits) <= SEEN:
             continue
         kappas, top_n = [e.condition_number for e, _ in visits], visits[0][1].top_n
@@ -67,7 +87,8 @@ def drawn(evidence: Evidence) -> Iterator[Finding]:
             scope=Scope(counted(len(visits), "random linear map"), max_condition=kappa),
             value=sum(m.mean_abs for _, m in visits) / len(visits),
             kappa=f"{'κ = ' if f'{min(kappas):.3g}' == f'{kappa:.3g}' else 'κ up to '}{kappa:.3g}",
-            lists=template("drawn", "lists").format(kept=percent(overlap), top_n=top_n) * bool(top_n),
+            lists=template("drawn", "lists").format(kept=percent(overlap), top_n=top_n)
+            * bool(top_n),
         )
 
 
@@ -76,9 +97,15 @@ def unseen_too(evidence: Evidence) -> str:
     return template("bound", "unseen") if evidence.equivalence.unseen else ""
 
 
-def _set_of(evidence: Evidence, group: str, max_condition: float | None, max_shift: float | None) -> Scope:
+def _set_of(
+    evidence: Evidence, group: str, max_condition: float | None, max_shift: float | None
+) -> Scope:
     """Name a set of gauges; where no prediction sees some dimensions, it is one of those that are stored."""
-    of = f" of {counted(evidence.limits.columns, 'column')}" if evidence.equivalence.unseen else ""
+    of = (
+        f" of {counted(evidence.limits.columns, 'column')}"
+        if evidence.equivalence.unseen
+        else ""
+    )
     return Scope(f"{group} gauges{of}", max_condition, max_shift)
 
 
@@ -88,7 +115,10 @@ def ranges(evidence: Evidence) -> Iterator[Finding]:
         # A bound within a set that lacks a free shift bounds no equivalent model: the tables show it, no sentence does.
         if not budget.holds_shifts(evidence.model, summary.role, summary.group):
             continue
-        pairs, kind = drawn_of(summary.n_pairs, summary.n_all_pairs, "pair"), Pairs(summary.role).titled(evidence.model)
+        pairs, kind = (
+            drawn_of(summary.n_pairs, summary.n_all_pairs, "pair"),
+            Pairs(summary.role).titled(evidence.model),
+        )
         shift = budget.LENGTH if summary.max_shift else None
         scope = _set_of(evidence, summary.group, summary.max_condition, shift)
         yield finding(
@@ -111,9 +141,13 @@ def certificates(evidence: Evidence) -> Iterator[Finding]:
         if not budget.holds_shifts(evidence.model, certificate.role, certificate.group):
             continue
         title = evidence.model.title(certificate.role)
-        lists = f"the {certificate.top_n} nearest of {counted(certificate.n_rows, title)}"
+        lists = (
+            f"the {certificate.top_n} nearest of {counted(certificate.n_rows, title)}"
+        )
         for kappa, share in certificate.lists.items():
-            scope = _set_of(evidence, certificate.group, kappa, certificate.max_shift or None)
+            scope = _set_of(
+                evidence, certificate.group, kappa, certificate.max_shift or None
+            )
             yield finding(
                 "certified",
                 evidence,
@@ -136,7 +170,9 @@ def attacks(evidence: Evidence) -> Iterator[Finding]:
     for attack in evidence.limits.attacks:
         role, group, lists = attack.role, attack.group, attack.objective == "neighbours"
         shift = budget.LENGTH if isinstance(group, Affine) else None
-        scope = _set_of(evidence, group.kind, getattr(group, "max_condition", None), shift)
+        scope = _set_of(
+            evidence, group.kind, getattr(group, "max_condition", None), shift
+        )
         pairs, title = Pairs(role).titled(model), model.title(role)
         rows = (
             f"{counted(attack.n_items, 'listed neighbour')} of {title}s"
@@ -144,16 +180,27 @@ def attacks(evidence: Evidence) -> Iterator[Finding]:
             else f"{drawn_of(attack.n_items, Pairs(role).n_pairs(model), 'pair')} of {pairs} cosines"
         ) + of_drawn(evidence, role)
         variant = ["lists"] * lists
-        common: dict[str, Any] = {"role": role, "scope": scope, "rows": rows, "set": scope}
+        common: dict[str, Any] = {
+            "role": role,
+            "scope": scope,
+            "rows": rows,
+            "set": scope,
+        }
         # Found for some lists, a gauge does less to all of them, which tables tell of.
-        visits = (1 - record.top_n_overlap for made, record in evidence.visits(role) if made.gauge is attack.gauge)
+        visits = (
+            1 - record.top_n_overlap
+            for made, record in evidence.visits(role)
+            if made.gauge is attack.gauge
+        )
         share, over = percent(attack.achieved), percent(next(visits, attack.achieved))
         yield finding(
             "reached", evidence, *variant, **common, value=attack.achieved, witness=attack.gauge,
             share=share, over=template("reached", "over").format(share=over) * (over != share),
         )  # fmt: skip
         # A bound that lets every entry go says nothing.
-        if budget.holds_shifts(model, role, group.kind) and not (lists and up(attack.bound) >= 1):
+        if budget.holds_shifts(model, role, group.kind) and not (
+            lists and up(attack.bound) >= 1
+        ):
             yield finding(
                 "bound", evidence, *variant, **common, value=attack.bound,
                 most=up(attack.bound), share=percent(up(attack.bound)), unseen=unseen_too(evidence),

@@ -56,19 +56,35 @@ def predictions_moved(evidence: Evidence) -> Iterator[Finding]:
     if change.correlation < SAME:
         rows = f"scores of {change.n_rows} and {change.n_columns} sampled rows"
         what = rows.capitalize()
-        yield finding("EMB002", evidence, rows=rows, value=change.correlation, what=what)
+        yield finding(
+            "EMB002", evidence, rows=rows, value=change.correlation, what=what
+        )
         return
-    counts = {"left": (change.moved_rows, change.n_rows), "right": (change.moved_columns, change.n_columns)}
+    counts = {
+        "left": (change.moved_rows, change.n_rows),
+        "right": (change.moved_columns, change.n_columns),
+    }
     # Rows that are compared with each other are those of one side. Each side is judged by itself: of few rows, too few
     # to be reported may be the larger share.
-    sides = [(*counts[side], evidence.model.side(side)) for side in evidence.model.sides]
-    moved = [(n / n_rows, n, n_rows, side) for n, n_rows, side in sides if n >= MIN_MOVED and n > MOVED * n_rows]
+    sides = [
+        (*counts[side], evidence.model.side(side)) for side in evidence.model.sides
+    ]
+    moved = [
+        (n / n_rows, n, n_rows, side)
+        for n, n_rows, side in sides
+        if n >= MIN_MOVED and n > MOVED * n_rows
+    ]
     if moved:
         share, n, n_rows, side = max(moved, key=lambda each: each[:3])
         rows = f"scores of {n_rows} sampled {side.title}s"
         what = f"Of {n_rows} sampled {side.title}s {n}"
         zeros = len(side) - len(side.directed)
-        common: dict[str, Any] = {"rows": rows, "value": share, "what": what, "zeros": counted(zeros, side.title)}
+        common: dict[str, Any] = {
+            "rows": rows,
+            "value": share,
+            "what": what,
+            "zeros": counted(zeros, side.title),
+        }
         yield finding("EMB002", evidence, *["zeros"] * bool(zeros), "rows", **common)
 
 
@@ -86,16 +102,22 @@ def check_failed(evidence: Evidence) -> Iterator[Finding]:
         if not record.ok
     ]
     if evidence.norm is not None and not evidence.norm.verified:
-        furthest = max(evidence.norm.drift, key=lambda change: change.max_abs / change.tolerance)
+        furthest = max(
+            evidence.norm.drift, key=lambda change: change.max_abs / change.tolerance
+        )
         failed.append(("another form of the final norm", furthest))
     for name, record in failed[:1]:
         changed = f"the {record.level.title} changed by {record.max_abs:.2g}"
         yield _failed(evidence, name, changed, record.max_abs, record.tolerance)
 
 
-def _failed(evidence: Evidence, name: str, changed: str, value: float, tolerance: float) -> Finding:
+def _failed(
+    evidence: Evidence, name: str, changed: str, value: float, tolerance: float
+) -> Finding:
     """Report predictions that an equivalent model changes by more than rounding."""
-    return finding("EMB001", evidence, value=value, made=name, changed=changed, tolerance=tolerance)
+    return finding(
+        "EMB001", evidence, value=value, made=name, changed=changed, tolerance=tolerance
+    )
 
 
 def one_side(evidence: Evidence) -> Iterator[Finding]:
@@ -110,7 +132,9 @@ def compared(evidence: Evidence) -> Iterator[Finding]:
     model = evidence.model
     if model.compared is None:
         return
-    levels = next((traits.levels for traits in evidence.traits if traits.levels is not None), None)
+    levels = next(
+        (traits.levels for traits in evidence.traits if traits.levels is not None), None
+    )
     scale = ""
     if levels is not None:
         pairs = drawn_of(levels.n_pairs, levels.n_all_pairs, "pair")
@@ -188,7 +212,10 @@ def bias(evidence: Evidence) -> Iterator[Finding]:
     if popularity is None or not np.ptp(popularity) > 0 or not model.link.sees_biases:
         return
     items = model.title("right")
-    measured = next((traits.bias_columns for traits in evidence.traits if traits.role == "right"), None)
+    measured = next(
+        (traits.bias_columns for traits in evidence.traits if traits.role == "right"),
+        None,
+    )
     columns = "" if measured is None else template("EMB202", "columns").format(
         added="the bias as a column" if measured.columns == 1 else "the bias and a constant as columns",
         them="it" if measured.columns == 1 else "them",
@@ -207,10 +234,15 @@ def hidden_bias(evidence: Evidence) -> Iterator[Finding]:
     model = evidence.model
     # Vectors alone have no other side (EMB407).
     sides = model.sides if model.left is not None else ()
-    for hidden in (each for side in sides for each in hidden_biases(side, model.moments(side))):
+    for hidden in (
+        each for side in sides for each in hidden_biases(side, model.moments(side))
+    ):
         other = OPPOSITE[hidden.role]
         # Where the other side is 0 in that column, the constant multiplies nothing and holds no bias.
-        if hidden.column is not None and not model.factors(other)[:, hidden.column].any():
+        if (
+            hidden.column is not None
+            and not model.factors(other)[:, hidden.column].any()
+        ):
             continue
         yield finding(
             "EMB204",
@@ -228,8 +260,15 @@ def constant_alone(evidence: Evidence) -> Iterator[Finding]:
     if model.left is not None or evidence.head is not None:
         return
     for hidden in list(hidden_biases("right", model.right_side.moments))[:1]:
-        yield finding("EMB407", evidence, value=hidden.value, where=_where("EMB407", hidden.column))
+        yield finding(
+            "EMB407",
+            evidence,
+            value=hidden.value,
+            where=_where("EMB407", hidden.column),
+        )
 
 
 def _where(code: str, column: int | None) -> str:
-    return template(code, "where_mixture" if column is None else "where_column").format(column=column)
+    return template(code, "where_mixture" if column is None else "where_column").format(
+        column=column
+    )

@@ -25,9 +25,13 @@ def undirected_rows(evidence: Evidence) -> Iterator[Finding]:
     """Count the rows of each side that have no cosine; of a head, in all of it and also those at its mean row."""
     for side in evidence.model.sides:
         of_head = evidence.head if side == "right" else None
-        count = len(evidence.model.zero_rows(side)) if of_head is None else of_head.n_zero
+        count = (
+            len(evidence.model.zero_rows(side)) if of_head is None else of_head.n_zero
+        )
         if count:
-            n_rows = len(evidence.model.side(side)) if of_head is None else of_head.n_labels
+            n_rows = (
+                len(evidence.model.side(side)) if of_head is None else of_head.n_labels
+            )
             many = is_effect(count / n_rows, n_rows)
             yield finding(
                 "EMB201",
@@ -74,8 +78,16 @@ def common_direction(evidence: Evidence) -> Iterator[Finding]:
     for traits in evidence.traits:
         shared = traits.direction
         # The finding on a head's mean row says it already.
-        told = evidence.head is not None and traits.role == "right" and origin_matters(evidence.head)
-        if shared is None or not shared.mean_cosine >= evidence.thresholds["common-direction"] or told:
+        told = (
+            evidence.head is not None
+            and traits.role == "right"
+            and origin_matters(evidence.head)
+        )
+        if (
+            shared is None
+            or not shared.mean_cosine >= evidence.thresholds["common-direction"]
+            or told
+        ):
             continue
         title = evidence.model.title(traits.role)
         yield finding(
@@ -99,7 +111,9 @@ def _centring(evidence: Evidence, role: SideName) -> str:
         variant = "alone"
     else:
         variant = "unit" if role in model.link.unit_sides else "scores"
-    return template("EMB403", "centring", variant).format_map(names_of(model, role) | {"noun": model.link.noun})
+    return template("EMB403", "centring", variant).format_map(
+        names_of(model, role) | {"noun": model.link.noun}
+    )
 
 
 def hubs(evidence: Evidence) -> Iterator[Finding]:
@@ -123,7 +137,9 @@ def hubs(evidence: Evidence) -> Iterator[Finding]:
             share=percent(counts.filled),
             n_lists=counted(counts.n_lists, title),
             top_n=counts.top_n,
-            named=", ".join(f"{called(str(names[row]))} in {percent(share)}" for row, share in each),
+            named=", ".join(
+                f"{called(str(names[row]))} in {percent(share)}" for row, share in each
+            ),
             skewness=counts.skewness,
         )
 
@@ -131,12 +147,22 @@ def hubs(evidence: Evidence) -> Iterator[Finding]:
 def unit_rows(evidence: Evidence) -> Iterator[Finding]:
     """Report vectors alone of length 1 of which nothing is known, and what would settle it (EMB409)."""
     model = evidence.model
-    if not is_alone(model) or model.objective is not None or model.predicts is Equivalence.COSINES:
+    if (
+        not is_alone(model)
+        or model.objective is not None
+        or model.predicts is Equivalence.COSINES
+    ):
         return
     for traits in evidence.traits:
         if traits.is_unit:
             n_rows = counted(traits.n_rows, model.title(traits.role))
-            yield finding("EMB409", evidence, role=traits.role, value=traits.off_unit, n_rows=n_rows)
+            yield finding(
+                "EMB409",
+                evidence,
+                role=traits.role,
+                value=traits.off_unit,
+                n_rows=n_rows,
+            )
 
 
 def orthonormal_columns(evidence: Evidence) -> Iterator[Finding]:
@@ -146,6 +172,8 @@ def orthonormal_columns(evidence: Evidence) -> Iterator[Finding]:
         return
     for traits in evidence.traits:
         if traits.orthonormal:
-            sentence = MEANINGS["right-whitened"].format(items=model.title(traits.role), near="")
+            sentence = MEANINGS["right-whitened"].format(
+                items=model.title(traits.role), near=""
+            )
             text = f"{sentence[0].upper()}{sentence[1:]}"
             yield finding("EMB410", evidence, role=traits.role, whitened=text)

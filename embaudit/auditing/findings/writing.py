@@ -35,7 +35,9 @@ def is_effect(share: float, n_lists: int) -> bool:
 def template(code: str, name: str, *variants: str) -> str:
     """Return a template of a finding, in the first of some variants that it has, else as it is; empty without one."""
     says = SAYS[code]
-    templates = (f"{name}_{variant}" for variant in variants if f"{name}_{variant}" in says)
+    templates = (
+        f"{name}_{variant}" for variant in variants if f"{name}_{variant}" in says
+    )
     return says.get(next(templates, name), "")
 
 

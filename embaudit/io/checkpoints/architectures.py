@@ -38,9 +38,16 @@ class Architecture:
 
     def factor(self, config: Mapping[str, Any]) -> float:
         """Return what multiplies all logits beside norm and head."""
-        tied = config.get("scale_decoder_outputs", config.get("tie_word_embeddings", True)) is not False
+        tied = (
+            config.get("scale_decoder_outputs", config.get("tie_word_embeddings", True))
+            is not False
+        )
         width = config.get("d_model")
-        shrunk = width if self.shrinks and tied and isinstance(width, int) and width > 0 else 1
+        shrunk = (
+            width
+            if self.shrinks and tied and isinstance(width, int) and width > 0
+            else 1
+        )
         return self.after(config) / math.sqrt(shrunk)
 
     def after(self, config: Mapping[str, Any]) -> float:
@@ -53,7 +60,11 @@ class Architecture:
         """
         key = self.scale.removeprefix("/")
         number = config.get(key) if key else None
-        if isinstance(number, bool) or not isinstance(number, (int, float)) or number == 0:
+        if (
+            isinstance(number, bool)
+            or not isinstance(number, (int, float))
+            or number == 0
+        ):
             return 1.0
         return 1 / number if self.scale.startswith("/") else float(number)
 
@@ -95,7 +106,13 @@ _MODEL_TYPES: dict[Architecture, str] = {
     Architecture("rwkv.ln_out", "layer"): "rwkv",
     Architecture("model.layer_norm", "layer"): "xglm",
 }  # fmt: skip
-ARCHITECTURES = {name: architecture for architecture, names in _MODEL_TYPES.items() for name in names.split()}
+ARCHITECTURES = {
+    name: architecture
+    for architecture, names in _MODEL_TYPES.items()
+    for name in names.split()
+}
 """By `model_type`."""
-ELSEWHERE = tuple(dict.fromkeys(x.norm for x in ARCHITECTURES.values() if "*" not in x.norm))
+ELSEWHERE = tuple(
+    dict.fromkeys(x.norm for x in ARCHITECTURES.values() if "*" not in x.norm)
+)
 """Names of layers that are asked for where the architecture is not known; the last of many may be one or not."""

@@ -73,7 +73,12 @@ class Config:
         parts = [content[key] for key in TEXT if isinstance(content.get(key), dict)]
         stored = cls({**content, **(parts[0] if parts else {})})
         because = f"the model_type {stored.model_type} of config.json"
-        return replace(stored, architecture=ARCHITECTURES.get(stored.model_type), because=because, content=content)
+        return replace(
+            stored,
+            architecture=ARCHITECTURES.get(stored.model_type),
+            because=because,
+            content=content,
+        )
 
     @property
     def model_type(self) -> str:
@@ -91,7 +96,11 @@ class Config:
         (('GPT2LMHeadModel',), ())
         """
         stored = self.content.get("architectures") or self.values.get("architectures")
-        return tuple(name for name in stored if isinstance(name, str)) if isinstance(stored, list) else ()
+        return (
+            tuple(name for name in stored if isinstance(name, str))
+            if isinstance(stored, list)
+            else ()
+        )
 
     @property
     def soft_cap(self) -> float | None:
@@ -107,7 +116,9 @@ class Config:
     @property
     def has_own_head(self) -> bool:
         """Return whether it says that the head is another matrix than the input embeddings."""
-        ties = [values.get("tie_word_embeddings") for values in (self.content, self.values)]
+        ties = [
+            values.get("tie_word_embeddings") for values in (self.content, self.values)
+        ]
         return False in ties and True not in ties
 
     @property
@@ -122,7 +133,13 @@ class Config:
         if self.has_own_head:
             return "tie_word_embeddings is false"
         other = without_tokens(self.architectures)
-        return "it is an encoder" if self.encodes else "" if other is None else f"it is a {other}"
+        return (
+            "it is an encoder"
+            if self.encodes
+            else ""
+            if other is None
+            else f"it is a {other}"
+        )
 
     @property
     def other_task(self) -> str | None:
@@ -188,13 +205,25 @@ def config_of_gguf(metadata: Mapping[str, Any], *, shifted: bool) -> Config:
     values = {
         "scale": metadata.get(f"{name}.logit_scale", SCALES.get(name)),
         "hidden_size": metadata.get(f"{name}.embedding_length"),
-        "norm_eps": metadata.get(f"{name}.attention.layer_norm_{'rms_' if architecture.kind == 'rms' else ''}epsilon"),
-        "final_logit_softcapping": metadata.get(f"{name}.final_logit_softcapping", CAPS.get(name)),
+        "norm_eps": metadata.get(
+            f"{name}.attention.layer_norm_{'rms_' if architecture.kind == 'rms' else ''}epsilon"
+        ),
+        "final_logit_softcapping": metadata.get(
+            f"{name}.final_logit_softcapping", CAPS.get(name)
+        ),
     }
     # A pooling of states, or attention in both directions, makes vectors of texts and no next token.
-    pooled, causal = metadata.get(f"{name}.pooling_type"), metadata.get(f"{name}.attention.causal")
+    pooled, causal = (
+        metadata.get(f"{name}.pooling_type"),
+        metadata.get(f"{name}.attention.causal"),
+    )
     encodes = is_adapter or name in ENCODERS or bool(pooled) or causal is False
-    return Config(values, architecture, f"the architecture {name} of its metadata", encodes=encodes)
+    return Config(
+        values,
+        architecture,
+        f"the architecture {name} of its metadata",
+        encodes=encodes,
+    )
 
 
 def encoder_of(folder: Path) -> tuple[str, str] | None:
@@ -204,7 +233,11 @@ def encoder_of(folder: Path) -> tuple[str, str] | None:
     configuration; without either it is not known how vectors are compared, and the word is empty.
     """
     modules = parsed_file(folder / "modules.json")
-    types = [str(x.get("type")) for x in modules if isinstance(x, dict)] if isinstance(modules, list) else []
+    types = (
+        [str(x.get("type")) for x in modules if isinstance(x, dict)]
+        if isinstance(modules, list)
+        else []
+    )
     # A last layer that normalises fixes the lengths, whatever similarity is configured.
     if any(kind.endswith(".Normalize") for kind in types):
         return "sentence-transformers", "modules.json"
@@ -227,4 +260,6 @@ def refusal_of(folder: Path) -> InputError | None:
         return None
     word, name = encoder[0] or "sentence-transformers", encoder[1]
     remedy = f"export them in Python: {EXPORTS[name].format(path=str(folder))}"
-    return must_be("the input", "vectors", f"{folder}, an encoder ({word}, as {name} says)", remedy)
+    return must_be(
+        "the input", "vectors", f"{folder}, an encoder ({word}, as {name} says)", remedy
+    )

@@ -24,7 +24,13 @@ NONE = "none"
 """Name of the norm where none stands before the head."""
 
 
-def with_norm(contents: Contents, checkpoint: Arrays, config: Config, request: Request, where: object) -> Contents:
+def with_norm(
+    contents: Contents,
+    checkpoint: Arrays,
+    config: Config,
+    request: Request,
+    where: object,
+) -> Contents:
     """Add the norm before the softmax head that a checkpoint holds, or the one that the caller names.
 
     Raises
@@ -36,28 +42,62 @@ def with_norm(contents: Contents, checkpoint: Arrays, config: Config, request: R
     is_asked = request.norm is not None or request.norm_kind is not None
     if request.norm == NONE or not (isinstance(link, Softmax) or is_asked):
         return contents
-    return replace(contents, norm=_norm_in(checkpoint, config, where, request.norm, request.norm_kind))
+    return replace(
+        contents,
+        norm=_norm_in(checkpoint, config, where, request.norm, request.norm_kind),
+    )
 
 
 def _norm_in(
-    checkpoint: Arrays, config: Config, where: object, name: str | None = None, kind: NormKind | None = None
+    checkpoint: Arrays,
+    config: Config,
+    where: object,
+    name: str | None = None,
+    kind: NormKind | None = None,
 ) -> StoredNorm | None:
     """Find the norm of a known architecture, else the one with a customary name, else the one that the caller names."""
     architecture = config.architecture
     layer = None if name is None else name.removesuffix(".weight")
-    if name is not None and layer is not None and not {name, f"{layer}.weight"} & set(checkpoint.tensors):
-        near = [tensor for tensor in checkpoint.tensors if "norm" in tensor.lower() or "ln" in tensor.lower()]
+    if (
+        name is not None
+        and layer is not None
+        and not {name, f"{layer}.weight"} & set(checkpoint.tensors)
+    ):
+        near = [
+            tensor
+            for tensor in checkpoint.tensors
+            if "norm" in tensor.lower() or "ln" in tensor.lower()
+        ]
         listed = ", ".join(near[-6:]) or "there is none that looks like one"
-        raise must_be("norm", f"the name of a tensor of {where}, or none", repr(name), f"norms there: {listed}")
+        raise must_be(
+            "norm",
+            f"the name of a tensor of {where}, or none",
+            repr(name),
+            f"norms there: {listed}",
+        )
     # A known architecture tells kind, gains and the scale of the logits; its own norm may be named, too.
-    if architecture is not None and (layer is None or f".{layer}".endswith(f".{architecture.norm}")):
-        stored, scale = _layer(checkpoint, architecture.norm), architecture.factor(config.values)
+    if architecture is not None and (
+        layer is None or f".{layer}".endswith(f".{architecture.norm}")
+    ):
+        stored, scale = (
+            _layer(checkpoint, architecture.norm),
+            architecture.factor(config.values),
+        )
         width = config.values.get("hidden_size")
         if stored is not None:
-            norm = _norm(checkpoint, config, stored, kind or architecture.kind, architecture.adds_one, scale)
+            norm = _norm(
+                checkpoint,
+                config,
+                stored,
+                kind or architecture.kind,
+                architecture.adds_one,
+                scale,
+            )
             return StoredNorm(norm, f"{stored}.weight", config.because)
         if architecture.constant and isinstance(width, int) and width > 0:
-            norm = FinalNorm(kind or architecture.kind, np.full(width, scale), epsilon=config.epsilon)
+            norm = FinalNorm(
+                kind or architecture.kind, np.full(width, scale), epsilon=config.epsilon
+            )
             return StoredNorm(norm, "no tensor", config.because)
     # Elsewhere only a single layer with a customary name can be meant.
     if layer is None:
@@ -71,7 +111,9 @@ def _norm_in(
     says_layer = any(key.startswith("layer_norm_e") for key in config.values)
     is_layer = shifted or (says_layer and "rms_norm_eps" not in config.values)
     norm = _norm(checkpoint, config, layer, kind or ("layer" if is_layer else "rms"))
-    return StoredNorm(norm, _weight(checkpoint, layer), "its name" if name is None else "your word")
+    return StoredNorm(
+        norm, _weight(checkpoint, layer), "its name" if name is None else "your word"
+    )
 
 
 def _layer(checkpoint: Arrays, norm: str) -> str | None:
@@ -79,12 +121,22 @@ def _layer(checkpoint: Arrays, norm: str) -> str | None:
     if "*" in norm:
         # The last of many layers is the one with the highest number.
         name = re.compile(re.escape(norm).replace(r"\*", r"(\d+)") + r"\.weight")
-        stored = [(int(match[1]), match[0]) for match in map(name.fullmatch, checkpoint.tensors) if match]
+        stored = [
+            (int(match[1]), match[0])
+            for match in map(name.fullmatch, checkpoint.tensors)
+            if match
+        ]
         return max(stored)[1].removesuffix(".weight") if stored else None
     # `model.language_model.norm` and `language_model.model.norm` are `model.norm` of a part, `ln_f` that of a bare one.
-    names = [norm, norm.replace("model.", "model.language_model.", 1), f"language_model.{norm}"]
+    names = [
+        norm,
+        norm.replace("model.", "model.language_model.", 1),
+        f"language_model.{norm}",
+    ]
     names += ["ln_f"] if norm.endswith("ln_f") else []
-    return next((name for name in names if f"{name}.weight" in checkpoint.tensors), None)
+    return next(
+        (name for name in names if f"{name}.weight" in checkpoint.tensors), None
+    )
 
 
 def _weight(checkpoint: Arrays, layer: str) -> str:
@@ -92,10 +144,19 @@ def _weight(checkpoint: Arrays, layer: str) -> str:
 
 
 def _norm(
-    checkpoint: Arrays, config: Config, layer: str, kind: NormKind, adds_one: bool = False, scale: float = 1.0
+    checkpoint: Arrays,
+    config: Config,
+    layer: str,
+    kind: NormKind,
+    adds_one: bool = False,
+    scale: float = 1.0,
 ) -> FinalNorm:
     """Read gains and shift of a norm; what multiplies all logits behind it is put into both."""
-    stored = [name for name in (f"{layer}.{shift}" for shift in SHIFTS) if name in checkpoint.tensors]
+    stored = [
+        name
+        for name in (f"{layer}.{shift}" for shift in SHIFTS)
+        if name in checkpoint.tensors
+    ]
     vectors = []
     for name in (_weight(checkpoint, layer), *stored[:1]):
         # What is no number is refused where a norm is made of it.
@@ -103,10 +164,20 @@ def _norm(
             vectors.append(np.asarray(checkpoint[name], dtype=np.float64))
         if vectors[-1].ndim != 1:
             got = f"shape {vectors[-1].shape}"
-            raise must_be(f"the norm {name}", "one number a dimension", got, "name another, or none")
+            raise must_be(
+                f"the norm {name}",
+                "one number a dimension",
+                got,
+                "name another, or none",
+            )
     # Logits are s·W(γ·x̂ + β) = W(sγ·x̂ + sβ), so that the norm can carry the scale s.
     gain, *shift = vectors
-    return FinalNorm(kind, scale * (gain + adds_one), scale * shift[0] if shift else None, config.epsilon)
+    return FinalNorm(
+        kind,
+        scale * (gain + adds_one),
+        scale * shift[0] if shift else None,
+        config.epsilon,
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,7 +212,10 @@ def rounding_of(model: FactorModel, intake: Intake | None) -> Rounding | None:
     True
     """
     parts = () if intake is None else intake.parts
-    mapping = next((mapping for mapping in parts if mapping.became == "right" and mapping.rounded), None)
+    mapping = next(
+        (mapping for mapping in parts if mapping.became == "right" and mapping.rounded),
+        None,
+    )
     if intake is None or mapping is None or mapping.shape != model.right.shape:
         return None
     path = Path(intake.files[0])

@@ -48,7 +48,13 @@ class Tokens:
     """Name of the file, or of the entry in it, that names them."""
 
     @classmethod
-    def of(cls, tokens: Mapping[int, str], n_rows: int, source: str, special: Collection[int] = ()) -> Tokens | None:
+    def of(
+        cls,
+        tokens: Mapping[int, str],
+        n_rows: int,
+        source: str,
+        special: Collection[int] = (),
+    ) -> Tokens | None:
         """Name the rows of a head, those beyond the vocabulary as padding.
 
         None where no vocabulary is there, or it is that of another head: it names none of the rows, or rows beyond.
@@ -61,7 +67,10 @@ class Tokens:
         """
         if not tokens or max(tokens) >= n_rows:
             return None
-        names = as_texts([tokens.get(row, f"<padding {row}>") for row in range(n_rows)], f"the tokens of {source}")
+        names = as_texts(
+            [tokens.get(row, f"<padding {row}>") for row in range(n_rows)],
+            f"the tokens of {source}",
+        )
         aside = np.array([row in special or row not in tokens for row in range(n_rows)])
         return cls(names, aside, len(tokens), source)
 
@@ -90,12 +99,30 @@ def tokens_of(folder: Path, n_rows: int) -> Tokens | None:
     model = whole.get("model") if isinstance(whole, dict) else None
     if isinstance(model, dict):
         # A token that was added later stands in for one of the vocabulary.
-        added = [x for x in _list(whole.get("added_tokens")) if isinstance(x, dict) and _is_row(x.get("id"))]
-        tokens = dict(_entries(model.get("vocab"))) | {x["id"]: str(x.get("content", "")) for x in added}
-        return Tokens.of(tokens, n_rows, "tokenizer.json", {x["id"] for x in added if x.get("special") is True})
+        added = [
+            x
+            for x in _list(whole.get("added_tokens"))
+            if isinstance(x, dict) and _is_row(x.get("id"))
+        ]
+        tokens = dict(_entries(model.get("vocab"))) | {
+            x["id"]: str(x.get("content", "")) for x in added
+        }
+        return Tokens.of(
+            tokens,
+            n_rows,
+            "tokenizer.json",
+            {x["id"] for x in added if x.get("special") is True},
+        )
     # Neither of these two says which tokens are special.
-    beside = (_entries(parsed_file(folder / name)) for name in ("vocab.json", "added_tokens.json"))
-    return Tokens.of({row: token for entries in beside for row, token in entries}, n_rows, "vocab.json")
+    beside = (
+        _entries(parsed_file(folder / name))
+        for name in ("vocab.json", "added_tokens.json")
+    )
+    return Tokens.of(
+        {row: token for entries in beside for row, token in entries},
+        n_rows,
+        "vocab.json",
+    )
 
 
 def _entries(vocabulary: Any) -> Iterator[tuple[int, str]]:
@@ -103,7 +130,11 @@ def _entries(vocabulary: Any) -> Iterator[tuple[int, str]]:
     if isinstance(vocabulary, dict):
         yield from ((row, token) for token, row in vocabulary.items() if _is_row(row))
     pairs = enumerate(_list(vocabulary))
-    yield from ((row, str(entry[0])) for row, entry in pairs if isinstance(entry, list) and entry)
+    yield from (
+        (row, str(entry[0]))
+        for row, entry in pairs
+        if isinstance(entry, list) and entry
+    )
 
 
 def _list(values: Any) -> list[Any]:
@@ -129,11 +160,18 @@ def other_task(config: Mapping[str, Any], architectures: tuple[str, ...]) -> str
     problem, labels = config.get("problem_type"), config.get("id2label")
     if isinstance(problem, str) and problem != "single_label_classification":
         return f"the problem_type {problem}"
-    other = next((name for name in architectures if any(task in name for task in NO_SOFTMAX)), None)
+    other = next(
+        (name for name in architectures if any(task in name for task in NO_SOFTMAX)),
+        None,
+    )
     if other is not None:
         return f"the task {other}"
     classifies = any("Classification" in name for name in architectures)
-    return "one label: a reward or a regression" if classifies and len(_items(labels)) == 1 else None
+    return (
+        "one label: a reward or a regression"
+        if classifies and len(_items(labels)) == 1
+        else None
+    )
 
 
 def classes_of(config: Mapping[str, Any], n_rows: int, source: str) -> Tokens | None:
@@ -161,8 +199,14 @@ def classes_of(config: Mapping[str, Any], n_rows: int, source: str) -> Tokens | 
     >>> classes_of({"id2label": {"0": "LABEL_0", "1": "LABEL_1"}}, 2, "id2label") is None
     True
     """
-    names = {int(row): str(name) for row, name in _items(config.get("id2label")) if str(row).isdecimal()}
-    named = len(names) > 1 and not all(UNNAMED.fullmatch(name) for name in names.values())
+    names = {
+        int(row): str(name)
+        for row, name in _items(config.get("id2label"))
+        if str(row).isdecimal()
+    }
+    named = len(names) > 1 and not all(
+        UNNAMED.fullmatch(name) for name in names.values()
+    )
     return Tokens.of(names, n_rows, source) if named else None
 
 
@@ -192,6 +236,16 @@ def without_tokens(architectures: tuple[str, ...]) -> str | None:
     >>> [without_tokens((name,)) for name in names]
     ['BartForSequenceClassification', 'MistralModel', None, None]
     """
-    bare = [name for name in architectures if name.endswith("Model") and not name.endswith(WITH_TOKENS)]
-    elsewhere = [name for name in architectures if any(kind in name for kind in OTHER_HEADS)]
-    return next(iter(bare + elsewhere), None) if len(bare + elsewhere) == len(architectures) else None
+    bare = [
+        name
+        for name in architectures
+        if name.endswith("Model") and not name.endswith(WITH_TOKENS)
+    ]
+    elsewhere = [
+        name for name in architectures if any(kind in name for kind in OTHER_HEADS)
+    ]
+    return (
+        next(iter(bare + elsewhere), None)
+        if len(bare + elsewhere) == len(architectures)
+        else None
+    )

@@ -44,7 +44,11 @@ class Tensor:
         """True if numpy can compute with its entries as real numbers."""
         try:
             return self.dtype == "bfloat16" or np.dtype(self.dtype).kind in "fiub"
-        except (TypeError, ValueError, SyntaxError):  # a type that numpy has no numbers for
+        except (
+            TypeError,
+            ValueError,
+            SyntaxError,
+        ):  # a type that numpy has no numbers for
             return False
 
 
@@ -99,15 +103,24 @@ class Place:
         InputError
             If the file ends before.
         """
-        numbers = np.fromfile(self.path, self.dtype, stop - start, offset=self.start + start * self.dtype.itemsize)
+        numbers = np.fromfile(
+            self.path,
+            self.dtype,
+            stop - start,
+            offset=self.start + start * self.dtype.itemsize,
+        )
         if len(numbers) < stop - start:
-            raise InputError(f"{self.path} ends after {len(numbers)} of {stop - start} numbers; the file is cut off.")
+            raise InputError(
+                f"{self.path} ends after {len(numbers)} of {stop - start} numbers; the file is cut off."
+            )
         return numbers
 
     def rows(self, rows: slice) -> NDArray[Any]:
         """Read some rows and not the others."""
         width = prod(self.shape[1:])
-        return self.entries(rows.start * width, rows.stop * width).reshape(-1, *self.shape[1:])
+        return self.entries(rows.start * width, rows.stop * width).reshape(
+            -1, *self.shape[1:]
+        )
 
 
 def type_name(dtype: Any) -> str:
@@ -118,7 +131,9 @@ def type_name(dtype: Any) -> str:
     >>> [type_name(np.dtype(code)) for code in (">f4", "U1", "?")]
     ['float32', '<U1', 'bool']
     """
-    return str(dtype.name if getattr(dtype, "kind", "O") in "fiub" else dtype).removeprefix("torch.")
+    return str(
+        dtype.name if getattr(dtype, "kind", "O") in "fiub" else dtype
+    ).removeprefix("torch.")
 
 
 def as_array(values: Any) -> NDArray[Any]:
@@ -126,9 +141,17 @@ def as_array(values: Any) -> NDArray[Any]:
     # A map of a file stays one, so that its numbers stay there.
     if isinstance(values, np.memmap):
         return values
-    array = np.asarray(as_whole_array(values.to_numpy() if hasattr(values, "to_numpy") else values, "the array"))
+    array = np.asarray(
+        as_whole_array(
+            values.to_numpy() if hasattr(values, "to_numpy") else values, "the array"
+        )
+    )
     # Integers of a matrix that is typed as a list are no codes.
-    if isinstance(values, (list, tuple)) and array.ndim == 2 and array.dtype.kind in "iu":
+    if (
+        isinstance(values, (list, tuple))
+        and array.ndim == 2
+        and array.dtype.kind in "iu"
+    ):
         return array.astype(np.float64)
     return array.astype(np.float32) if array.dtype.name == "bfloat16" else array
 
@@ -145,12 +168,16 @@ class Memory:
     def __init__(self, arrays: Mapping[str, Any]) -> None:
         self._arrays = arrays
         self.tensors = {
-            name: Tensor(tuple(int(n) for n in array.shape), type_name(array.dtype)) for name, array in arrays.items()
+            name: Tensor(tuple(int(n) for n in array.shape), type_name(array.dtype))
+            for name, array in arrays.items()
         }
 
     def __getstate__(self) -> dict[str, Any]:
         """Travel as arrays of numpy, which a worker opens where they lie."""
-        return {"_arrays": {name: as_array(array) for name, array in self._arrays.items()}, "tensors": self.tensors}
+        return {
+            "_arrays": {name: as_array(array) for name, array in self._arrays.items()},
+            "tensors": self.tensors,
+        }
 
     def __getitem__(self, name: str) -> NDArray[Any]:
         return as_array(self._arrays[name])
@@ -167,7 +194,9 @@ class Memory:
         return lambda start, stop: as_array(flat[start:stop])
 
 
-def decode_to_buffer(shape: tuple[int, int], dtype: DTypeLike, block: Callable[[slice], NDArray[Any]]) -> NDArray[Any]:
+def decode_to_buffer(
+    shape: tuple[int, int], dtype: DTypeLike, block: Callable[[slice], NDArray[Any]]
+) -> NDArray[Any]:
     """Hold a matrix any rows of which can be had at any time: threads decode and write them side by side.
 
     Examples
@@ -194,11 +223,17 @@ def as_stored(raw: NDArray[Any]) -> NDArray[Any]:
     array([[1. , 0.5]], dtype=float32)
     """
     kind = storage_of(raw.dtype) if raw.dtype.kind in "fiu" else raw.dtype
-    return raw if kind == raw.dtype else widened(raw, lambda block: np.array(block, dtype=kind), kind)
+    return (
+        raw
+        if kind == raw.dtype
+        else widened(raw, lambda block: np.array(block, dtype=kind), kind)
+    )
 
 
 def widened(
-    raw: NDArray[Any], widen: Callable[[NDArray[Any]], NDArray[Any]], kind: DTypeLike = np.float32
+    raw: NDArray[Any],
+    widen: Callable[[NDArray[Any]], NDArray[Any]],
+    kind: DTypeLike = np.float32,
 ) -> NDArray[Any]:
     """Widen a matrix as `decode_to_buffer` does, a block of rows at a time; a vector is held in memory.
 
@@ -235,7 +270,11 @@ class Stream:
         [[[1.0, 0.0], [0.0, 1.0]]]
         """
         width = prod(array.shape[1:])
-        return cls(array.shape, array.dtype, lambda: ((rows, array[rows]) for rows in row_blocks(len(array), width)))
+        return cls(
+            array.shape,
+            array.dtype,
+            lambda: ((rows, array[rows]) for rows in row_blocks(len(array), width)),
+        )
 
     @property
     def stored(self) -> np.dtype[Any]:

@@ -75,16 +75,28 @@ class ArrowTable:
             # Columns are read by name, in whatever order a file has them.
             if {*other} != {*schema}:
                 pairs = ((other, {*schema}), (schema, {*other}))
-                here, there = (", ".join(f"{x.name} ({x.type})" for x in a if x not in b) or "none" for a, b in pairs)
+                here, there = (
+                    ", ".join(f"{x.name} ({x.type})" for x in a if x not in b) or "none"
+                    for a, b in pairs
+                )
                 got, remedy = (
                     f"{here} in place of {there}",
                     "write it with those, or name the tables to read, one or more",
                 )
-                raise must_be(f"the columns of {file}", f"those of {files[0]}", got, remedy)
+                raise must_be(
+                    f"the columns of {file}", f"those of {files[0]}", got, remedy
+                )
         lengths = tuple(header[1] for header in headers)
         rows = sum(lengths)
         # Before any column is read: by what the files say, and by the least that their types take.
-        _require_room(path, files, max(sum(header[2] for header in headers), rows * sum(map(_width_of, schema.types))))
+        _require_room(
+            path,
+            files,
+            max(
+                sum(header[2] for header in headers),
+                rows * sum(map(_width_of, schema.types)),
+            ),
+        )
         return cls(path, schema, lengths, files, constants)
 
     @property
@@ -92,7 +104,9 @@ class ArrowTable:
         """Rows of all files."""
         return sum(self.lengths)
 
-    def batches(self, columns: Sequence[str], files: Sequence[Path] | None = None) -> Iterator[pa.RecordBatch]:
+    def batches(
+        self, columns: Sequence[str], files: Sequence[Path] | None = None
+    ) -> Iterator[pa.RecordBatch]:
         """Yield some columns a batch of rows at a time, in the order of the files, of some or all of them.
 
         Raises
@@ -103,12 +117,18 @@ class ArrowTable:
         if self.content is not None:
             yield from self.content.select(list(columns)).to_batches()
         for file in self.files if files is None else files:
-            constants = {name: value for name, value in self.constants[file].items() if name in columns}
+            constants = {
+                name: value
+                for name, value in self.constants[file].items()
+                if name in columns
+            }
             stored = [name for name in columns if name not in constants]
             try:
                 if file.suffix.lower() in PARQUET:
                     # Of several files each has a thread of its own.
-                    batches = _of_parquet(file, stored, self.schema, in_threads=len(self.files) == 1)
+                    batches = _of_parquet(
+                        file, stored, self.schema, in_threads=len(self.files) == 1
+                    )
                 else:
                     batches = _of_arrow(file, stored)
                 for batch in batches:
@@ -138,7 +158,9 @@ class ArrowTable:
                 raise damaged(self.path, error) from error
         column = pa.chunked_array(chunks, kind)
         if len(column) != self.rows:
-            raise damaged(self.path, ValueError(f"{len(column)} of {self.rows} rows of {name}"))
+            raise damaged(
+                self.path, ValueError(f"{len(column)} of {self.rows} rows of {name}")
+            )
         return column
 
     def to_pandas(self) -> pd.DataFrame:
@@ -148,7 +170,9 @@ class ArrowTable:
 
     def first_list(self, name: str, called: str) -> NDArray[Any]:
         """Read the first of a column of lists, (1, k): all have its length and type; (0, 0) where there is none."""
-        first = next((batch.column(0) for batch in self.batches([name]) if len(batch)), None)
+        first = next(
+            (batch.column(0) for batch in self.batches([name]) if len(batch)), None
+        )
         return np.empty((0, 0)) if first is None else stack(first.slice(0, 1), called)
 
     def matrix(self, name: str, called: str) -> NDArray[Any]:
@@ -163,9 +187,16 @@ class ArrowTable:
         if not is_vectors(kind):
             raise must_be(called, "lists of numbers", str(kind))
         # JSON writes 1 for 1.0, which is no code of eight bits.
-        if not types.is_floating(kind.value_type) and (self.files or not types.is_int64(kind.value_type)):
+        if not types.is_floating(kind.value_type) and (
+            self.files or not types.is_int64(kind.value_type)
+        ):
             remedy = "store the numbers they stand for as float32"
-            raise must_be(called, "lists of floating-point numbers", f"{kind.value_type}, counts or codes", remedy)
+            raise must_be(
+                called,
+                "lists of floating-point numbers",
+                f"{kind.value_type}, counts or codes",
+                remedy,
+            )
         first = self.first_list(name, called)
         width = first.shape[1]
 
@@ -185,9 +216,21 @@ class ArrowTable:
 
         def fill(out: NDArray[Any], batch: pa.RecordBatch, _row: int) -> None:
             if any(column.null_count for column in batch.columns):
-                missing = sum(column.null_count for batch in self.batches(columns) for column in batch.columns)
-                raise must_be(f"the vectors of {self.path}", "free of missing numbers", f"{missing} missing")
-            np.stack([batch.column(name).to_numpy(zero_copy_only=False) for name in columns], axis=1, out=out)
+                missing = sum(
+                    column.null_count
+                    for batch in self.batches(columns)
+                    for column in batch.columns
+                )
+                raise must_be(
+                    f"the vectors of {self.path}",
+                    "free of missing numbers",
+                    f"{missing} missing",
+                )
+            np.stack(
+                [batch.column(name).to_numpy(zero_copy_only=False) for name in columns],
+                axis=1,
+                out=out,
+            )
 
         return self._filled(columns, len(columns), dtype, fill)
 
@@ -211,7 +254,9 @@ class ArrowTable:
                     fill(matrix[start:done], batch, start)
             if done != end:
                 got = f"{done - end + self.lengths[number]} of {self.lengths[number]} rows"
-                raise damaged(self.files[number] if self.files else self.path, ValueError(got))
+                raise damaged(
+                    self.files[number] if self.files else self.path, ValueError(got)
+                )
 
         list(parallel_map(fill_from, range(len(self.lengths)), in_threads=True))
         matrix.flags.writeable = False
@@ -221,18 +266,32 @@ class ArrowTable:
 def _header(path: Path) -> tuple[pa.Schema, int, int]:
     """Return the types of the columns of a file, its number of rows, and the bytes that it says they unpack to."""
     try:
-        metadata = parquet.read_metadata(path) if path.suffix.lower() in PARQUET else None
-        schema = _plain(_schema_of_arrow(path) if metadata is None else metadata.schema.to_arrow_schema())
+        metadata = (
+            parquet.read_metadata(path) if path.suffix.lower() in PARQUET else None
+        )
+        schema = _plain(
+            _schema_of_arrow(path)
+            if metadata is None
+            else metadata.schema.to_arrow_schema()
+        )
         # Names are decoded only here.
         require_distinct(schema.names, path)
         if not schema.names:
             raise must_be(f"{path}", "a table with columns", "none")
         if metadata is not None:
             groups = map(metadata.row_group, range(metadata.num_row_groups))
-            return schema, metadata.num_rows, sum(group.total_byte_size for group in groups)
+            return (
+                schema,
+                metadata.num_rows,
+                sum(group.total_byte_size for group in groups),
+            )
         # No header of Arrow counts rows: batches are passed over, with the column that takes least.
         narrowest = min(schema, key=lambda column: _width_of(column.type))
-        return schema, sum(batch.num_rows for batch in _of_arrow(path, [narrowest.name])), 0
+        return (
+            schema,
+            sum(batch.num_rows for batch in _of_arrow(path, [narrowest.name])),
+            0,
+        )
     except InputError:
         raise
     except READ_ERRORS as error:
@@ -247,20 +306,32 @@ def _constants(path: Path) -> dict[str, Any]:
 
 def _with_constants(schema: pa.Schema, constants: Mapping[str, Any]) -> pa.Schema:
     for name in constants:
-        schema = schema if name in schema.names else schema.append(pa.field(name, pa.string()))
+        schema = (
+            schema
+            if name in schema.names
+            else schema.append(pa.field(name, pa.string()))
+        )
     return schema
 
 
-def _of_parquet(path: Path, columns: Sequence[str], schema: pa.Schema, *, in_threads: bool) -> Iterator[pa.RecordBatch]:
+def _of_parquet(
+    path: Path, columns: Sequence[str], schema: pa.Schema, *, in_threads: bool
+) -> Iterator[pa.RecordBatch]:
     """Yield some columns of a file, a batch of rows at a time, decoded side by side if asked for."""
     # Texts as places in a dictionary: one long text for all rows takes no room yet. Mapped, or Arrow holds the packed
     # numbers of a whole group of rows.
     texts = [name for name in columns if _is_text(schema.field(name).type)]
-    rows = ROWS if any(types.is_nested(schema.field(name).type) for name in columns) else 8 * ROWS
+    rows = (
+        ROWS
+        if any(types.is_nested(schema.field(name).type) for name in columns)
+        else 8 * ROWS
+    )
     with parquet.ParquetFile(path, memory_map=True, read_dictionary=texts) as file:
         # Asked for all groups of rows at once, Arrow keeps those it has decoded.
         for group in range(file.num_row_groups):
-            yield from file.iter_batches(rows, row_groups=[group], columns=list(columns), use_threads=in_threads)
+            yield from file.iter_batches(
+                rows, row_groups=[group], columns=list(columns), use_threads=in_threads
+            )
 
 
 def _schema_of_arrow(path: Path) -> pa.Schema:
@@ -272,7 +343,9 @@ def _of_arrow(path: Path, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
     """Yield the batches that the file was written in; those that are not packed stay on disk."""
     schema = _schema_of_arrow(path)
     # Buffers of columns that are left out stay on disk.
-    options = ipc.IpcReadOptions(included_fields=sorted(schema.get_field_index(name) for name in columns))
+    options = ipc.IpcReadOptions(
+        included_fields=sorted(schema.get_field_index(name) for name in columns)
+    )
     with pa.memory_map(str(path)) as file:
         if is_stream(path):
             file.seek(-len(END), 2)
@@ -294,14 +367,24 @@ def is_stream(path: Path) -> bool:
 
 def damaged(path: Path, error: Exception) -> InputError:
     """Return the refusal of a Parquet or Arrow file that cannot be read."""
-    return must_be(f"{path}", f"a readable {path.suffix.lower()} table", reason(error), "write it again")
+    return must_be(
+        f"{path}",
+        f"a readable {path.suffix.lower()} table",
+        reason(error),
+        "write it again",
+    )
 
 
 def _plain(schema: pa.Schema) -> pa.Schema:
     """Return a schema without dictionaries, the views of text that polars writes, and what may not be missing."""
     for i, column in enumerate(schema):
-        kind = column.type.value_type if types.is_dictionary(column.type) else column.type
-        schema = schema.set(i, pa.field(column.name, pa.string() if types.is_string_view(kind) else kind))
+        kind = (
+            column.type.value_type if types.is_dictionary(column.type) else column.type
+        )
+        schema = schema.set(
+            i,
+            pa.field(column.name, pa.string() if types.is_string_view(kind) else kind),
+        )
     return schema
 
 
@@ -309,11 +392,21 @@ def _length_of_texts(column: pa.DictionaryArray) -> int:
     """Add up the lengths of texts that lie in a dictionary, each as often as it is used."""
     if not _is_text(column.type.value_type):
         return 0
-    return compute.sum(compute.binary_length(column.dictionary).take(column.indices)).as_py() or 0
+    return (
+        compute.sum(
+            compute.binary_length(column.dictionary).take(column.indices)
+        ).as_py()
+        or 0
+    )
 
 
 def _is_text(kind: pa.DataType) -> bool:
-    kinds = (types.is_unicode, types.is_large_unicode, types.is_binary, types.is_large_binary)
+    kinds = (
+        types.is_unicode,
+        types.is_large_unicode,
+        types.is_binary,
+        types.is_large_binary,
+    )
     return any(is_kind(kind) for is_kind in kinds)
 
 
@@ -330,7 +423,11 @@ def _require_room(path: Path, files: Sequence[Path], claimed: int) -> None:
     available = available_memory()
     if claimed > max(available, UNPACKED * sum(file.stat().st_size for file in files)):
         got = f"{claimed:,} bytes of columns by its metadata"
-        raise must_be(f"{path}", f"a table that fits into the {available:,} bytes of memory available", got)
+        raise must_be(
+            f"{path}",
+            f"a table that fits into the {available:,} bytes of memory available",
+            got,
+        )
 
 
 def available_memory() -> int:

@@ -33,7 +33,10 @@ SAMPLE_LINES, LONGEST, SAMPLE_BYTES = 16, 2**22, 2**16
 """A sample is so many lines, each so long at most, and whole lines of so many bytes behind them."""
 INTEGER = r"^(-?[1-9][0-9]*|0)$"
 """An id that is a number; 007 and 7 are two identifiers, which integers would merge."""
-NUMBER = re.compile(r"\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*|\s*[-+]?(nan|inf|infinity)\s*", re.IGNORECASE)
+NUMBER = re.compile(
+    r"\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*|\s*[-+]?(nan|inf|infinity)\s*",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True)
@@ -66,19 +69,28 @@ class Delimited:
         if len(self.separator) == 1:
             return file
         with file:
-            return io.BytesIO(file.read().replace(self.separator.encode(), UNIT_SEPARATOR.encode()))
+            return io.BytesIO(
+                file.read().replace(self.separator.encode(), UNIT_SEPARATOR.encode())
+            )
 
     def rows_of(self, text: IO[str], *, strict: bool = False) -> Any:
         """Cut text into rows, slowly; if strict, a quote out of place is an error."""
         # A vector of 16,384 dimensions in one cell is longer than the module takes by itself.
         csv.field_size_limit(2**31 - 1)
         return csv.reader(
-            text, delimiter=self.delimiter, quoting=csv.QUOTE_MINIMAL if self.quoted else csv.QUOTE_NONE, strict=strict
+            text,
+            delimiter=self.delimiter,
+            quoting=csv.QUOTE_MINIMAL if self.quoted else csv.QUOTE_NONE,
+            strict=strict,
         )
 
 
 def sniff(
-    path: Path, *, sep: str | None = None, header: Header = "auto", customary: frozenset[str] = frozenset()
+    path: Path,
+    *,
+    sep: str | None = None,
+    header: Header = "auto",
+    customary: frozenset[str] = frozenset(),
 ) -> Delimited:
     """Determine from the beginning of a text file how it is cut into columns.
 
@@ -102,22 +114,40 @@ def sniff(
     existing_file(path)
     text, encoding = _sample(path)
     if "\x00" in text:
-        raise must_be("the input", "delimited text or Parquet", f"{path}, a binary file", "audit reads models")
+        raise must_be(
+            "the input",
+            "delimited text or Parquet",
+            f"{path}, a binary file",
+            "audit reads models",
+        )
     # The separator of the suffix goes first, then those that texts hardly hold; a space cuts sentences and goes last.
     # The first that cuts every line of the sample into equally many cells is taken.
     first = BY_SUFFIX.get(plain_suffix(path))
-    candidates = (sep,) if sep is not None else tuple(dict.fromkeys([*([first] if first else []), *SEPARATORS]))
+    candidates = (
+        (sep,)
+        if sep is not None
+        else tuple(dict.fromkeys([*([first] if first else []), *SEPARATORS]))
+    )
     for candidate in candidates:
         if len(candidate) != 1 and candidate != "::":
             raise must_be("sep", 'one character or "::"', repr(candidate))
-        for quoted in [True, False] if '"' in text and candidate not in UNQUOTED else [False]:
+        for quoted in (
+            [True, False] if '"' in text and candidate not in UNQUOTED else [False]
+        ):
             source = Delimited(path, candidate, encoding, quoted)
             rows = _sample_rows(text, source)
             is_even = bool(rows) and len(rows[0]) > 1 and len(set(map(len, rows))) == 1
             if is_even or (rows and sep is not None):
-                return _with_header(replace(source, first_rows=tuple(rows)), header, customary)
+                return _with_header(
+                    replace(source, first_rows=tuple(rows)), header, customary
+                )
     tried = "equally many columns in every line, cut by one of :: tab , ; | space"
-    raise must_be(f"{path}", f"a table with {tried}", "other lines", "repair it, or put ids before a single column")
+    raise must_be(
+        f"{path}",
+        f"a table with {tried}",
+        "other lines",
+        "repair it, or put ids before a single column",
+    )
 
 
 def continued(first: Delimited, path: Path) -> Delimited:
@@ -133,7 +163,12 @@ def continued(first: Delimited, path: Path) -> Delimited:
     header = tuple(cell.strip() for cell in next(iter(_sample_rows(text, source)), ()))
     if len(header) != first.width or first.names not in (None, header):
         remedy = "write it with those, in that order, or name the tables to read, one or more"
-        raise must_be(f"the columns of {path}", f"those of {first.path}", ", ".join(header)[:200], remedy)
+        raise must_be(
+            f"the columns of {path}",
+            f"those of {first.path}",
+            ", ".join(header)[:200],
+            remedy,
+        )
     return source
 
 
@@ -146,9 +181,13 @@ def _sample(path: Path) -> tuple[str, str]:
             rest = file.read(SAMPLE_BYTES)
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error}.") from error
-    data = b"".join(lines) + (rest if len(rest) < SAMPLE_BYTES else rest[: rest.rfind(b"\n") + 1])
+    data = b"".join(lines) + (
+        rest if len(rest) < SAMPLE_BYTES else rest[: rest.rfind(b"\n") + 1]
+    )
     if not data.strip():
-        raise must_be("the input", "a file with something in it", f"{path}, which is empty")
+        raise must_be(
+            "the input", "a file with something in it", f"{path}, which is empty"
+        )
     try:
         return data.decode("utf-8-sig"), "utf8"
     except UnicodeDecodeError:
@@ -158,7 +197,11 @@ def _sample(path: Path) -> tuple[str, str]:
 def _sample_rows(text: str, source: Delimited) -> list[tuple[str, ...]]:
     lines = io.StringIO(text.replace(source.separator, source.delimiter), newline="")
     rows = [tuple(row) for row in islice(source.rows_of(lines), 1000) if row]
-    if len(rows) > 1 and len(rows[0]) + 1 == len(rows[1]) and all(not row[-1] for row in rows[1:]):
+    if (
+        len(rows) > 1
+        and len(rows[0]) + 1 == len(rows[1])
+        and all(not row[-1] for row in rows[1:])
+    ):
         # Every line but the header ends in a separator.
         rows[0] = (*rows[0], "")
     # The last line may be cut off by a quoted newline or by damage that reading the whole file will report.
@@ -176,18 +219,29 @@ def plain_name(name: str) -> str:
     return re.sub(r"[\W_]", "", name.split(":")[0]).lower()
 
 
-def _with_header(source: Delimited, header: Header, customary: frozenset[str]) -> Delimited:
+def _with_header(
+    source: Delimited, header: Header, customary: frozenset[str]
+) -> Delimited:
     """Take the first row for a header where it is called one, or tells by its names or by words above numbers."""
     first, *rest = source.first_rows
     if header == "auto":
-        numeric = [[bool(NUMBER.fullmatch(cell)) or is_list(cell) for cell in row] for row in source.first_rows[:2]]
+        numeric = [
+            [bool(NUMBER.fullmatch(cell)) or is_list(cell) for cell in row]
+            for row in source.first_rows[:2]
+        ]
         # A header has customary names, or words only, above a number.
-        words_above = not any(numeric[0]) and any(any(row[: len(first)]) for row in numeric[1:])
+        words_above = not any(numeric[0]) and any(
+            any(row[: len(first)]) for row in numeric[1:]
+        )
         header = any(plain_name(cell) in customary for cell in first) or words_above
     if not header:
         return source
     if not rest:
-        raise must_be("the input", "a table with rows below its header", f"only a header in {source.path}")
+        raise must_be(
+            "the input",
+            "a table with rows below its header",
+            f"only a header in {source.path}",
+        )
     names = tuple(cell.strip() for cell in first)
     require_distinct(filter(None, names), source.path)
     return replace(source, names=names, first_rows=tuple(rest))
@@ -197,10 +251,17 @@ def require_distinct(names: Iterable[str], path: Path) -> None:
     """Refuse a table two columns of which have one name."""
     twice = next((name for name, count in Counter(names).items() if count > 1), None)
     if twice is not None:
-        raise must_be(f"the columns of {path}", "of different names", f"{twice!r} more than once", "rename one")
+        raise must_be(
+            f"the columns of {path}",
+            "of different names",
+            f"{twice!r} more than once",
+            "rename one",
+        )
 
 
-def read_delimited(sources: Sequence[Delimited], columns: Mapping[int, Cell]) -> dict[int, pa.ChunkedArray]:
+def read_delimited(
+    sources: Sequence[Delimited], columns: Mapping[int, Cell]
+) -> dict[int, pa.ChunkedArray]:
     """Read the columns at some positions of files one below another.
 
     Ids become integers where every one is, else strings; numbers float64.
@@ -212,14 +273,23 @@ def read_delimited(sources: Sequence[Delimited], columns: Mapping[int, Cell]) ->
     """
     table = pa.concat_tables(_parsed(source, columns) for source in sources)
     read = {position: table.column(str(position)) for position in columns}
-    return {position: as_ids(column) if columns[position] == "id" else column for position, column in read.items()}
+    return {
+        position: as_ids(column) if columns[position] == "id" else column
+        for position, column in read.items()
+    }
 
 
-def _parsed(source: Delimited, columns: Mapping[int, Cell], settled: Delimited | None = None) -> pa.Table:
+def _parsed(
+    source: Delimited, columns: Mapping[int, Cell], settled: Delimited | None = None
+) -> pa.Table:
     """Parse columns of one file; an id is text yet."""
     from pyarrow import csv as arrow
 
-    types = {"id": pa.dictionary(pa.int32(), pa.string()), "number": pa.float64(), "text": pa.string()}
+    types = {
+        "id": pa.dictionary(pa.int32(), pa.string()),
+        "number": pa.float64(),
+        "text": pa.string(),
+    }
     try:
         settled = settled or _with_quotes_settled(source)
         with settled.open() as stream:
@@ -233,11 +303,15 @@ def _parsed(source: Delimited, columns: Mapping[int, Cell], settled: Delimited |
                 ),
                 # Line ends inside of quotes cost speed, so they are looked for only where there are quotes.
                 arrow.ParseOptions(
-                    delimiter=source.delimiter, quote_char=settled.quoted and '"', newlines_in_values=settled.quoted
+                    delimiter=source.delimiter,
+                    quote_char=settled.quoted and '"',
+                    newlines_in_values=settled.quoted,
                 ),
                 arrow.ConvertOptions(
                     include_columns=[str(position) for position in columns],
-                    column_types={str(position): types[cell] for position, cell in columns.items()},
+                    column_types={
+                        str(position): types[cell] for position, cell in columns.items()
+                    },
                     null_values=[""],
                     strings_can_be_null=True,
                 ),
@@ -253,7 +327,9 @@ def _parsed(source: Delimited, columns: Mapping[int, Cell], settled: Delimited |
         letters = replace(source, quoted=False)
         if settled is not None and settled.quoted and _fault(letters) is None:
             return _parsed(source, columns, letters)
-        other = InputError(f"{source.path} cannot be read: {str(error).splitlines()[0]}.")
+        other = InputError(
+            f"{source.path} cannot be read: {str(error).splitlines()[0]}."
+        )
         raise _fault(settled or source, columns) or other from error
 
 
@@ -266,16 +342,22 @@ def as_ids(column: pa.ChunkedArray | list[str]) -> pa.ChunkedArray:
     [[7, -5], ['7', '007'], ['-0', '100000000000000000000']]
     """
     # Each distinct id is looked at once, as a place in a dictionary.
-    column = column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])
+    column = (
+        column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])
+    )
     column = column.dictionary_encode().unify_dictionaries()
     texts = compute.utf8_trim_whitespace(column.chunk(0).dictionary)
-    if not compute.all(compute.match_substring_regex(texts, INTEGER), min_count=0).as_py():
+    if not compute.all(
+        compute.match_substring_regex(texts, INTEGER), min_count=0
+    ).as_py():
         return column
     try:
         integers = texts.cast(pa.int64())
     except ValueError:  # an integer of more than 64 bits
         return column
-    return pa.chunked_array([integers.take(chunk.indices) for chunk in column.chunks], pa.int64())
+    return pa.chunked_array(
+        [integers.take(chunk.indices) for chunk in column.chunks], pa.int64()
+    )
 
 
 def _with_quotes_settled(source: Delimited) -> Delimited:
@@ -302,12 +384,18 @@ def _with_quotes_settled(source: Delimited) -> Delimited:
             text = np.frombuffer(last + chunk, np.uint8)
             quotes = np.flatnonzero(text[1:-1] == ord('"')) + 1
             opening, closing = quotes[n_quotes % 2 :: 2], quotes[1 - n_quotes % 2 :: 2]
-            if not np.isin(np.concatenate([text[opening - 1], text[closing + 1]]), borders).all():
+            if not np.isin(
+                np.concatenate([text[opening - 1], text[closing + 1]]), borders
+            ).all():
                 return _settled_by_rows(source)
             n_quotes += len(quotes)
             # The last byte is looked at with the one behind it.
             last = text[-2:].tobytes()
-    return _settled_by_rows(source) if n_quotes % 2 else replace(source, quoted=n_quotes > 0)
+    return (
+        _settled_by_rows(source)
+        if n_quotes % 2
+        else replace(source, quoted=n_quotes > 0)
+    )
 
 
 def _settled_by_rows(source: Delimited) -> Delimited:
@@ -327,39 +415,62 @@ def _settled_by_rows(source: Delimited) -> Delimited:
     return enclosing
 
 
-def _fault(source: Delimited, columns: Mapping[int, Cell] | None = None) -> InputError | None:
+def _fault(
+    source: Delimited, columns: Mapping[int, Cell] | None = None
+) -> InputError | None:
     """Find the first row of another width, with a quote out of place, or with a word in a column of numbers."""
     line = 0 if source.names is None else 1
-    numeric = [position for position, cell in (columns or {}).items() if cell == "number"]
+    numeric = [
+        position for position, cell in (columns or {}).items() if cell == "number"
+    ]
     try:
         for line, row in _numbered_rows(source, strict=source.quoted):
             if len(row) != source.width:
                 remedy = "repair that line; the file may be cut off"
                 got = f"{len(row)} in line {line}"
-                return must_be(f"{source.path}", f"a table of {source.width} columns in every line", got, remedy)
+                return must_be(
+                    f"{source.path}",
+                    f"a table of {source.width} columns in every line",
+                    got,
+                    remedy,
+                )
             for position in numeric:
                 if row[position] and not NUMBER.fullmatch(row[position]):
                     name = source.names[position] if source.names else position
-                    return must_be(f"column {name} of {source.path}", "numbers", f"{row[position]!r} in line {line}")
+                    return must_be(
+                        f"column {name} of {source.path}",
+                        "numbers",
+                        f"{row[position]!r} in line {line}",
+                    )
     except csv.Error:
         remedy = "double a quote inside a quoted field, or write the table as Parquet"
         got = f"others in line {line + 1}"
-        return must_be(f"the quotes of {source.path}", "closed before the next column", got, remedy)
+        return must_be(
+            f"the quotes of {source.path}", "closed before the next column", got, remedy
+        )
     return None
 
 
 def line_of(sources: Sequence[Delimited], row: int) -> str:
     """Name the line that a row below the headers ends in; of several files with the file."""
     # Only an error asks for it, so the walk may be slow.
-    rows = ((source, line) for source in sources for line, _ in _numbered_rows(_settled_by_rows(source)))
+    rows = (
+        (source, line)
+        for source in sources
+        for line, _ in _numbered_rows(_settled_by_rows(source))
+    )
     source, line = next(islice(rows, row, None))
     return f"line {line}" if len(sources) == 1 else f"line {line} of {source.path}"
 
 
-def _numbered_rows(source: Delimited, *, strict: bool = False) -> Iterator[tuple[int, list[str]]]:
+def _numbered_rows(
+    source: Delimited, *, strict: bool = False
+) -> Iterator[tuple[int, list[str]]]:
     """Walk over the rows below the header, slowly, each with the number of the line it ends in."""
     encoding = {"utf8": "utf-8-sig", "latin1": "latin-1"}[source.encoding]
-    with io.TextIOWrapper(source.open(), encoding=encoding, errors="replace", newline="") as text:
+    with io.TextIOWrapper(
+        source.open(), encoding=encoding, errors="replace", newline=""
+    ) as text:
         reader = source.rows_of(text, strict=strict)
         for row in islice(reader, 0 if source.names is None else 1, None):
             if row:

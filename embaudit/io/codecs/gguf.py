@@ -27,7 +27,19 @@ VERSIONS = (2, 3)
 """Versions with lengths of eight bytes; version 1 was in use for some weeks of 2023."""
 TOKENS, TYPES = "tokenizer.ggml.tokens", "tokenizer.ggml.token_type"
 """The lists of the metadata that are kept: the tokens, and the type of each."""
-SCALARS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
+SCALARS = {
+    0: "B",
+    1: "b",
+    2: "H",
+    3: "h",
+    4: "I",
+    5: "i",
+    6: "f",
+    7: "?",
+    10: "Q",
+    11: "q",
+    12: "d",
+}
 """Kinds of numbers in the metadata, as `struct` calls them."""
 TEXT, LIST = 8, 9
 AXES = 4
@@ -73,14 +85,21 @@ class Gguf:
         self._places: dict[str, tuple[str, tuple[int, ...], Place | None]] = {}
         """By name: type, shape, rows first, and place; no place for a type that the package gguf does not know."""
         try:
-            with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            with (
+                path.open("rb") as file,
+                mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data,
+            ):
                 self._read_header(data)
         except (ValueError, struct.error) as error:
             if isinstance(error, InputError):
                 raise
-            raise must_be(f"{path}", "a GGUF file that is whole", str(error), "fetch it again") from error
+            raise must_be(
+                f"{path}", "a GGUF file that is whole", str(error), "fetch it again"
+            ) from error
         self.tensors = {
-            name: Tensor(shape, PLAIN.get(kind, "float32"), "" if kind in EXACT else kind)
+            name: Tensor(
+                shape, PLAIN.get(kind, "float32"), "" if kind in EXACT else kind
+            )
             for name, (kind, shape, _) in self._places.items()
         }
 
@@ -90,11 +109,18 @@ class Gguf:
             raise ValueError("other content")
         version = _number(data, "I")
         if version not in VERSIONS:
-            raise must_be(f"{self.path}", "GGUF of version 2 or 3, little-endian", version, "convert it anew")
+            raise must_be(
+                f"{self.path}",
+                "GGUF of version 2 or 3, little-endian",
+                version,
+                "convert it anew",
+            )
         n_tensors, n_keys = _number(data, "Q"), _number(data, "Q")
         for _ in range(n_keys):
             key = _text(data)
-            self.metadata[key] = _value(data, _number(data, "I"), keep=key in (TOKENS, TYPES))
+            self.metadata[key] = _value(
+                data, _number(data, "I"), keep=key in (TOKENS, TYPES)
+            )
         entries = [_entry(data) for _ in range(n_tensors)]
         step = self.metadata.get("general.alignment", 32)
         if not isinstance(step, int) or step < 1:
@@ -118,13 +144,21 @@ class Gguf:
         # A row is stored as whole blocks of so many numbers, each of `size` bytes.
         *rows, width = shape or (1,)
         if width % block:
-            raise ValueError(f"{name!r} with {width} numbers in a row, cut in blocks of {block}")
+            raise ValueError(
+                f"{name!r} with {width} numbers in a row, cut in blocks of {block}"
+            )
         stored = (*rows, width // block * size)
         if start + prod(stored) > self.path.stat().st_size:
             raise ValueError(f"cut-off bytes of {name!r}")
         plain = PLAIN.get(kind.name)
-        dtype = np.dtype("u1" if plain is None else "u2" if plain == "bfloat16" else plain).newbyteorder("<")
-        return kind.name, shape, Place(self.path, start, dtype, stored if plain is None else shape)
+        dtype = np.dtype(
+            "u1" if plain is None else "u2" if plain == "bfloat16" else plain
+        ).newbyteorder("<")
+        return (
+            kind.name,
+            shape,
+            Place(self.path, start, dtype, stored if plain is None else shape),
+        )
 
     def __getitem__(self, name: str) -> NDArray[Any]:
         """Read one tensor; float32 stays on disk, what is shorter becomes float32, as `decode_to_buffer` holds it.
@@ -140,7 +174,9 @@ class Gguf:
         # Refused before room is set aside: the size of a tensor of another type is a claim of the header.
         self._undone(name, self._blocks(name, slice(0, 1)))
         flat = (prod(shape[:-1]), shape[-1])
-        undone = decode_to_buffer(flat, np.float32, lambda rows: self._undone(name, self._blocks(name, rows)))
+        undone = decode_to_buffer(
+            flat, np.float32, lambda rows: self._undone(name, self._blocks(name, rows))
+        )
         return undone.reshape(shape)
 
     def _blocks(self, name: str, rows: slice) -> NDArray[np.uint8]:
@@ -150,7 +186,12 @@ class Gguf:
             raise self._unknown(name)
         gguf = import_module("gguf")
         size = gguf.GGML_QUANT_SIZES[gguf.GGMLQuantizationType[kind]][1]
-        flat = Place(self.path, place.start, place.dtype, (prod(place.shape[:-1]), place.shape[-1]))
+        flat = Place(
+            self.path,
+            place.start,
+            place.dtype,
+            (prod(place.shape[:-1]), place.shape[-1]),
+        )
         return flat.rows(rows).reshape(rows.stop - rows.start, -1, size)
 
     def _undone(self, name: str, blocks: NDArray[np.uint8]) -> NDArray[np.float32]:
@@ -159,14 +200,21 @@ class Gguf:
         try:
             with np.errstate(all="ignore"):
                 kind = gguf.GGMLQuantizationType[self._places[name][0]]
-                return np.asarray(gguf.dequantize(blocks.reshape(len(blocks), -1), kind))
+                return np.asarray(
+                    gguf.dequantize(blocks.reshape(len(blocks), -1), kind)
+                )
         except NotImplementedError as error:
             raise self._unknown(name) from error
 
     def _unknown(self, name: str) -> InputError:
         remedy = "convert it to F16, or update the package gguf"
         what = f"tensor {name!r} of {self.path}"
-        return must_be(what, "of a type that the package gguf can read", self._places[name][0], remedy)
+        return must_be(
+            what,
+            "of a type that the package gguf can read",
+            self._places[name][0],
+            remedy,
+        )
 
     def steps(self, name: str, rows: slice) -> NDArray[np.float32] | None:
         """Return how far apart the numbers are that each place of a rounded tensor can hold: the worth of a lowest bit.
@@ -182,7 +230,11 @@ class Gguf:
         kind = self.tensors[name].rounded
         if kind in RELATIVE:
             numbers = np.abs(self[name][rows])
-            return np.asarray(np.maximum(numbers * np.float32(RELATIVE[kind]), np.float32(LEAST[kind])))
+            return np.asarray(
+                np.maximum(
+                    numbers * np.float32(RELATIVE[kind]), np.float32(LEAST[kind])
+                )
+            )
         if kind not in LOWEST:
             return None
         first, last, bits = LOWEST[kind]

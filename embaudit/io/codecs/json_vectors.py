@@ -35,7 +35,9 @@ def table(path: Path) -> pa.Table:
                 return _of(parsed_once(file.read()), path)
             if not file.peek(1).startswith(b"{"):  # type: ignore[attr-defined]
                 return _of([parsed(line) for line in file if line.strip()], path)
-            records = json.read_json(file, read_options=json.ReadOptions(block_size=BLOCK))
+            records = json.read_json(
+                file, read_options=json.ReadOptions(block_size=BLOCK)
+            )
             # What is no UTF-8 shows only here.
             records.validate(full=True)
             return records
@@ -44,7 +46,9 @@ def table(path: Path) -> pa.Table:
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error}.") from error
     except (ValueError, TypeError, OverflowError, pa.ArrowException) as error:
-        raise must_be(f"{path}", f"JSON of {ALLOWED}", reason(error), "write it again") from error
+        raise must_be(
+            f"{path}", f"JSON of {ALLOWED}", reason(error), "write it again"
+        ) from error
 
 
 def _of(content: Any, path: Path, depth: int = 1) -> pa.Table:
@@ -60,11 +64,22 @@ def _of(content: Any, path: Path, depth: int = 1) -> pa.Table:
             # JSON has keys as text only.
             ids = as_ids(list(content))
             return pa.table({"id": ids, "vector": pa.array(content.values(), vectors)})
-        lists = {name: value for name, value in content.items() if isinstance(value, list) and value}
-        if rows := max((len(value) for value in lists.values() if _is_vector(value[0])), default=0):
+        lists = {
+            name: value
+            for name, value in content.items()
+            if isinstance(value, list) and value
+        }
+        if rows := max(
+            (len(value) for value in lists.values() if _is_vector(value[0])), default=0
+        ):
             # What is as long as the vectors is a column; an entry of another kind is none.
             whole = {name: value for name, value in lists.items() if len(value) == rows}
-            return pa.table({name: pa.array(x, vectors if _is_vector(x[0]) else None) for name, x in whole.items()})
+            return pa.table(
+                {
+                    name: pa.array(x, vectors if _is_vector(x[0]) else None)
+                    for name, x in whole.items()
+                }
+            )
         inner = [value for value in content.values() if isinstance(value, (dict, list))]
         if len(inner) == 1 and depth:
             return _of(inner[0], path, depth - 1)
@@ -72,17 +87,27 @@ def _of(content: Any, path: Path, depth: int = 1) -> pa.Table:
 
 
 def _is_vector(value: Any) -> bool:
-    return isinstance(value, list) and bool(value) and all(type(x) in (int, float) for x in value)
+    return (
+        isinstance(value, list)
+        and bool(value)
+        and all(type(x) in (int, float) for x in value)
+    )
 
 
 def _other(content: Any, path: Path) -> InputError:
     """Describe other JSON content and suggest a conversion."""
-    got, remedy = type(content).__name__, "write vectors with json.dump({id: vector.tolist()})"
+    got, remedy = (
+        type(content).__name__,
+        "write vectors with json.dump({id: vector.tolist()})",
+    )
     if isinstance(content, dict):
         if "embaudit_version" in content:
             got, remedy = "an audit", "give the model that was audited"
         elif content and all(type(value) is int for value in content.values()):
-            got, remedy = "a vocabulary", f"give the head, and this with {option('labels', path)}"
+            got, remedy = (
+                "a vocabulary",
+                f"give the head, and this with {option('labels', path)}",
+            )
         elif "model_type" in content or "architectures" in content:
             got, remedy = "a configuration", "give its folder"
         elif "added_tokens" in content:

@@ -14,7 +14,9 @@ from embaudit.errors import must_be
 NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 CUT = r"(?:\s*[,;]\s*|\s+)"
 SEVERAL = re.compile(rf"\s*{NUMBER}(?:{CUT}{NUMBER})+\s*")
-BRACKETED = re.compile(r"\s*(?:array\()?[\[({][-+\d.,;\seEinfaINFA]*\d[-+\d.,;\seEinfaINFA]*[\])}]\)?\s*")
+BRACKETED = re.compile(
+    r"\s*(?:array\()?[\[({][-+\d.,;\seEinfaINFA]*\d[-+\d.,;\seEinfaINFA]*[\])}]\)?\s*"
+)
 AROUND = "array[](){} \t\r\n"
 """Characters that may surround the numbers."""
 
@@ -56,7 +58,9 @@ def matrix(column: pa.ChunkedArray, name: str) -> NDArray[Any]:
 
 def _parsed(chunk: pa.Array, name: str, start: int) -> pa.Array:
     """Read cells as lists of numbers; none stays none."""
-    cells = compute.split_pattern_regex(compute.utf8_trim(chunk, AROUND), r"\s*[,;]\s*|\s+")
+    cells = compute.split_pattern_regex(
+        compute.utf8_trim(chunk, AROUND), r"\s*[,;]\s*|\s+"
+    )
     try:
         return cells.cast(pa.list_(pa.float64()))
     except ValueError as error:
@@ -64,15 +68,25 @@ def _parsed(chunk: pa.Array, name: str, start: int) -> pa.Array:
         for place in range(len(chunk) if len(chunk) > 1 else 0):
             _parsed(chunk.slice(place, 1), name, start + place)
         cell = chunk[0].as_py()
-        remedy = "numpy printed it shortened: write it with .tolist()" if "..." in cell else "repair that row"
-        raise must_be(name, "lists of numbers", f"{cell[:60]!r} in row {start}", remedy) from error
+        remedy = (
+            "numpy printed it shortened: write it with .tolist()"
+            if "..." in cell
+            else "repair that row"
+        )
+        raise must_be(
+            name, "lists of numbers", f"{cell[:60]!r} in row {start}", remedy
+        ) from error
 
 
-def stack(lists: pa.Array, name: str, row: int = 0, width: int | None = None) -> NDArray[Any]:
+def stack(
+    lists: pa.Array, name: str, row: int = 0, width: int | None = None
+) -> NDArray[Any]:
     """Stack lists of one length, the first of which is that of some row of the table."""
     if lists.null_count:
         place = row + compute.index(lists.is_null(), True).as_py()
-        raise must_be(name, "a vector in every row", f"none in row {place}", "drop that row")
+        raise must_be(
+            name, "a vector in every row", f"none in row {place}", "drop that row"
+        )
     # Values of all lists lie one after another: if every list is as long, they are the matrix row by row.
     lengths = compute.list_value_length(lists).to_numpy(zero_copy_only=False)
     width = int(lengths[0]) if width is None else width
@@ -90,5 +104,12 @@ def stack(lists: pa.Array, name: str, row: int = 0, width: int | None = None) ->
 
 def is_vectors(kind: pa.DataType) -> bool:
     """Check for a column of lists of numbers."""
-    is_list = types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)
-    return bool(is_list and (types.is_floating(kind.value_type) or types.is_integer(kind.value_type)))
+    is_list = (
+        types.is_list(kind)
+        or types.is_large_list(kind)
+        or types.is_fixed_size_list(kind)
+    )
+    return bool(
+        is_list
+        and (types.is_floating(kind.value_type) or types.is_integer(kind.value_type))
+    )

@@ -17,7 +17,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.errors import InputError
-from embaudit.io.codecs.arrays import UNNAMED, Memory, Place, Read, Shape, Stream, Tensor, type_name
+from embaudit.io.codecs.arrays import (
+    UNNAMED,
+    Memory,
+    Place,
+    Read,
+    Shape,
+    Stream,
+    Tensor,
+    type_name,
+)
 from embaudit.io.codecs.unpacked import require_sense
 
 READ_ERRORS = (
@@ -39,10 +48,14 @@ def unreadable(name: str, whole: str, error: BaseException) -> InputError:
         return InputError(
             f"{name} must be a plain array; it is pickled, which could run code; save it as numbers or text."
         )
-    return InputError(f"{name} must be {whole}; it is not ({reason(error)}); save it again.")
+    return InputError(
+        f"{name} must be {whole}; it is not ({reason(error)}); save it again."
+    )
 
 
-def header(file: IO[bytes], size: int | None = None) -> tuple[Shape, bool, np.dtype[Any]]:
+def header(
+    file: IO[bytes], size: int | None = None
+) -> tuple[Shape, bool, np.dtype[Any]]:
     """Read shape, whether columns come first, and dtype; the file, of `size` bytes, is then at its first number.
 
     Raises
@@ -51,17 +64,25 @@ def header(file: IO[bytes], size: int | None = None) -> tuple[Shape, bool, np.dt
         If they are no shape and no type of an array, or the numbers do not fill the rest of the file.
     """
     version = np.lib.format.read_magic(file)
-    read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+    read = (
+        np.lib.format.read_array_header_1_0
+        if version == (1, 0)
+        else np.lib.format.read_array_header_2_0
+    )
     # What numpy will refuse one day it warns of today.
     with warnings.catch_warnings(action="error"):
         try:
             shape, by_columns, dtype = read(file)
         except Warning as warned:
-            raise ValueError(f"its header is of no array: {str(warned)[:60]}") from warned
+            raise ValueError(
+                f"its header is of no array: {str(warned)[:60]}"
+            ) from warned
     # numpy multiplies with a warning, or asks for the memory.
     declared = prod(shape) * dtype.itemsize
     if size is not None and declared != size - file.tell() and not dtype.hasobject:
-        raise ValueError(f"its header says {declared:,} bytes, and {size - file.tell():,} follow")
+        raise ValueError(
+            f"its header says {declared:,} bytes, and {size - file.tell():,} follow"
+        )
     return shape, by_columns, dtype
 
 
@@ -74,7 +95,9 @@ def require_letters(array: NDArray[Any]) -> None:
         If there is one.
     """
     if array.dtype.kind == "U" and array.size and array.dtype.itemsize:
-        codes = np.frombuffer(array.tobytes(), np.dtype("u4").newbyteorder(array.dtype.byteorder))
+        codes = np.frombuffer(
+            array.tobytes(), np.dtype("u4").newbyteorder(array.dtype.byteorder)
+        )
         if codes.max() > sys.maxunicode:
             raise ValueError("its text holds what is no letter")
 
@@ -97,7 +120,9 @@ class Npy:
             self._array = array = np.lib.format.open_memmap(path, mode="r")
             require_letters(array)
         except READ_ERRORS as error:
-            raise unreadable(str(path), "a whole .npy file, an array in numpy's file format", error) from error
+            raise unreadable(
+                str(path), "a whole .npy file, an array in numpy's file format", error
+            ) from error
         self.tensors = {UNNAMED: Tensor(array.shape, type_name(array.dtype))}
         self._place = Place(path, array.offset, array.dtype, array.shape)
 
@@ -114,7 +139,11 @@ class Npy:
 
     def open(self, name: str) -> Read:
         """Return a reader of pieces; an array in column order is mapped into memory."""
-        return self._place.entries if self._array.flags.c_contiguous else Memory({name: self._array}).open(name)
+        return (
+            self._place.entries
+            if self._array.flags.c_contiguous
+            else Memory({name: self._array}).open(name)
+        )
 
 
 class Npz:
@@ -139,17 +168,39 @@ class Npz:
                 members = archive.infolist()
                 for member in members:
                     # What numpy never writes unpacks without limit.
-                    if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+                    if member.compress_type not in (
+                        zipfile.ZIP_STORED,
+                        zipfile.ZIP_DEFLATED,
+                    ):
                         raise ValueError(f"{member.filename!r} is packed otherwise")
-                require_sense(sum(member.file_size for member in members), path.stat().st_size)
-                names = [name.removesuffix(".npy") for name in archive.namelist() if name.endswith(".npy")]
-                stored = [member.filename for member in members if member.compress_type == zipfile.ZIP_STORED]
-                self._stored = frozenset(name for name in names if f"{name}.npy" in stored)
-                self._headers = {name: self._header(archive, f"{name}.npy") for name in names}
+                require_sense(
+                    sum(member.file_size for member in members), path.stat().st_size
+                )
+                names = [
+                    name.removesuffix(".npy")
+                    for name in archive.namelist()
+                    if name.endswith(".npy")
+                ]
+                stored = [
+                    member.filename
+                    for member in members
+                    if member.compress_type == zipfile.ZIP_STORED
+                ]
+                self._stored = frozenset(
+                    name for name in names if f"{name}.npy" in stored
+                )
+                self._headers = {
+                    name: self._header(archive, f"{name}.npy") for name in names
+                }
         except READ_ERRORS as error:
             raise unreadable(str(path), "a whole .npz archive", error) from error
-        self.tensors = {name: Tensor(shape, type_name(dtype)) for name, (shape, _, dtype) in self._headers.items()}
-        self.pickled = frozenset(name for name, (_, _, dtype) in self._headers.items() if dtype.hasobject)
+        self.tensors = {
+            name: Tensor(shape, type_name(dtype))
+            for name, (shape, _, dtype) in self._headers.items()
+        }
+        self.pickled = frozenset(
+            name for name, (_, _, dtype) in self._headers.items() if dtype.hasobject
+        )
         """Names of arrays that only pickle could read."""
 
     def __getstate__(self) -> dict[str, Any]:
@@ -161,7 +212,9 @@ class Npz:
         return self.path
 
     @staticmethod
-    def _header(archive: zipfile.ZipFile, name: str) -> tuple[Shape, bool, np.dtype[Any]]:
+    def _header(
+        archive: zipfile.ZipFile, name: str
+    ) -> tuple[Shape, bool, np.dtype[Any]]:
         with archive.open(name) as member:
             return header(member, archive.getinfo(name).file_size)
 
@@ -171,7 +224,9 @@ class Npz:
                 array = np.asarray(archive[name])
             require_letters(array)
         except READ_ERRORS as error:
-            raise unreadable(f"{name} in {self.path}", "a whole array", error) from error
+            raise unreadable(
+                f"{name} in {self.path}", "a whole array", error
+            ) from error
         return array
 
     def open(self, name: str) -> Read:
@@ -180,11 +235,16 @@ class Npz:
             return Memory({name: self[name]}).open(name)
         try:
             # Plain reads check no sums: these are checked before.
-            with zipfile.ZipFile(self.path) as archive, archive.open(f"{name}.npy") as member:
+            with (
+                zipfile.ZipFile(self.path) as archive,
+                archive.open(f"{name}.npy") as member,
+            ):
                 while member.read(2**20):
                     pass
         except READ_ERRORS as error:
-            raise unreadable(f"{name} in {self.path}", "a whole array", error) from error
+            raise unreadable(
+                f"{name} in {self.path}", "a whole array", error
+            ) from error
         return self.place(name).entries
 
     def place(self, name: str) -> Place:
@@ -202,17 +262,25 @@ class Npz:
 
 def write_npy(file: IO[bytes], stream: Stream) -> None:
     """Write an array a block of rows at a time."""
-    described = {"descr": stream.stored.str, "fortran_order": False, "shape": stream.shape}
+    described = {
+        "descr": stream.stored.str,
+        "fortran_order": False,
+        "shape": stream.shape,
+    }
     np.lib.format.write_array_header_1_0(file, described)
     stream.write(file)
 
 
-def write_npz(file: IO[bytes], arrays: Mapping[str, NDArray[Any]], streams: Mapping[str, Stream]) -> None:
+def write_npz(
+    file: IO[bytes], arrays: Mapping[str, NDArray[Any]], streams: Mapping[str, Stream]
+) -> None:
     """Write small arrays as they are and others a block of rows at a time."""
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         for name, array in arrays.items():
             with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
-                np.lib.format.write_array(member, np.asanyarray(array), allow_pickle=False)
+                np.lib.format.write_array(
+                    member, np.asanyarray(array), allow_pickle=False
+                )
         for name, stream in streams.items():
             with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
                 write_npy(member, stream)

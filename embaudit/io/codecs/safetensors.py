@@ -28,10 +28,18 @@ DTYPES = {
     "F32": "float32",
     "F16": "float16",
     "BF16": "bfloat16",
-    **{f"{sign}{bits}": f"{'u' * (sign == 'U')}int{bits}" for sign in "IU" for bits in (8, 16, 32, 64)},
+    **{
+        f"{sign}{bits}": f"{'u' * (sign == 'U')}int{bits}"
+        for sign in "IU"
+        for bits in (8, 16, 32, 64)
+    },
     "BOOL": "bool",
 }
-CODES = {np.dtype(name).newbyteorder("<").str: code for code, name in DTYPES.items() if name != "bfloat16"}
+CODES = {
+    np.dtype(name).newbyteorder("<").str: code
+    for code, name in DTYPES.items()
+    if name != "bfloat16"
+}
 
 
 def recognises(path: Path) -> bool:
@@ -77,7 +85,9 @@ class Safetensors:
         if path.is_dir():
             path = path / SINGLE if (path / SINGLE).exists() else path / INDEX
         self.path = existing_file(path)
-        self.metadata, placed = ({}, _sharded(path)) if path.suffix.lower() == ".json" else _opened(path)
+        self.metadata, placed = (
+            ({}, _sharded(path)) if path.suffix.lower() == ".json" else _opened(path)
+        )
         """Texts that the header of a single file holds beside the tensors, and the tensors."""
         self.tensors = {name: tensor for name, (tensor, _) in placed.items()}
         self._places = {name: place for name, (_, place) in placed.items()}
@@ -93,7 +103,9 @@ class Safetensors:
         tensor, place = self.tensors[name], self._places[name]
         if tensor.dtype not in DTYPES.values():
             what = f"tensor {name!r} of {place.path}"
-            raise must_be(what, "of dtype " + ", ".join(DTYPES), tensor.dtype, "convert it to F32")
+            raise must_be(
+                what, "of dtype " + ", ".join(DTYPES), tensor.dtype, "convert it to F32"
+            )
         return place
 
     def file(self, name: str) -> Path:
@@ -106,8 +118,15 @@ class Safetensors:
 
     def open(self, name: str) -> Read:
         """Return a reader of pieces of one tensor."""
-        read, is_short = self.place(name).entries, self.tensors[name].dtype == "bfloat16"
-        return (lambda start, stop: widen_bfloat16(read(start, stop))) if is_short else read
+        read, is_short = (
+            self.place(name).entries,
+            self.tensors[name].dtype == "bfloat16",
+        )
+        return (
+            (lambda start, stop: widen_bfloat16(read(start, stop)))
+            if is_short
+            else read
+        )
 
 
 def _sharded(index: Path) -> dict[str, tuple[Tensor, Place]]:
@@ -116,25 +135,37 @@ def _sharded(index: Path) -> dict[str, tuple[Tensor, Place]]:
         homes: dict[str, str] = parsed(index.read_bytes())["weight_map"]
         files = sorted({os.fspath(name) for name in homes.values()})
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise must_be(f"{index}", "an index of safetensors shards with a weight_map", "other content") from error
+        raise must_be(
+            f"{index}",
+            "an index of safetensors shards with a weight_map",
+            "other content",
+        ) from error
     shards = {name: _opened(_shard(index, name))[1] for name in files}
     absent = [name for name, home in homes.items() if name not in shards[home]]
     if absent:
-        raise must_be(f"{index}", "an index of tensors its files hold", f"{absent[0]!r}, which is in none")
+        raise must_be(
+            f"{index}",
+            "an index of tensors its files hold",
+            f"{absent[0]!r}, which is in none",
+        )
     return {name: shards[home][name] for name, home in homes.items()}
 
 
 def _shard(index: Path, name: str) -> Path:
     """Find one shard below the folder of its index: an index must not lead to other files of the reader."""
     if Path(name).is_absolute() or ".." in Path(name).parts:
-        raise must_be("every shard", f"in the folder of {index.name}", repr(name), "move it there")
+        raise must_be(
+            "every shard", f"in the folder of {index.name}", repr(name), "move it there"
+        )
     try:
         is_there = (index.parent / name).is_file()
     # Names that no file can have.
     except (OSError, ValueError):
         is_there = False
     if not is_there:
-        raise must_be("every shard", f"beside {index.name}", f"no file {name}", "fetch it too")
+        raise must_be(
+            "every shard", f"beside {index.name}", f"no file {name}", "fetch it too"
+        )
     return existing_file(index.parent / name)
 
 
@@ -149,24 +180,37 @@ def _opened(path: Path) -> tuple[dict[str, str], dict[str, tuple[Tensor, Place]]
             header = parsed(file.read(length))
     except (SafetensorError, ValueError) as error:
         got = reason(error).removeprefix("Error while deserializing header: ")
-        raise must_be(f"{path}", "a safetensors file that is whole", got, "fetch it again") from error
+        raise must_be(
+            f"{path}", "a safetensors file that is whole", got, "fetch it again"
+        ) from error
     metadata = header.pop("__metadata__", None) or {}
     placed = {}
     for name, entry in header.items():
         kind, shape = DTYPES.get(entry["dtype"], entry["dtype"]), tuple(entry["shape"])
         # Halves of float32 are read as integers, and numbers that numpy does not know as bytes.
-        stored = np.dtype("u2" if kind == "bfloat16" else kind if kind in DTYPES.values() else "u1").newbyteorder("<")
-        placed[name] = Tensor(shape, kind), Place(path, 8 + length + entry["data_offsets"][0], stored, shape)
+        stored = np.dtype(
+            "u2" if kind == "bfloat16" else kind if kind in DTYPES.values() else "u1"
+        ).newbyteorder("<")
+        placed[name] = (
+            Tensor(shape, kind),
+            Place(path, 8 + length + entry["data_offsets"][0], stored, shape),
+        )
     return metadata, placed
 
 
-def write(file: IO[bytes], streams: Mapping[str, Stream], metadata: Mapping[str, str]) -> None:
+def write(
+    file: IO[bytes], streams: Mapping[str, Stream], metadata: Mapping[str, str]
+) -> None:
     """Write tensors a block of rows at a time."""
     header: dict[str, Any] = {"__metadata__": dict(metadata)} if metadata else {}
     end = 0
     for name, stream in streams.items():
         start, end = end, end + prod(stream.shape) * stream.dtype.itemsize
-        header[name] = {"dtype": CODES[stream.stored.str], "shape": list(stream.shape), "data_offsets": [start, end]}
+        header[name] = {
+            "dtype": CODES[stream.stored.str],
+            "shape": list(stream.shape),
+            "data_offsets": [start, end],
+        }
     text = json.dumps(header).encode()
     # Numbers begin at a multiple of eight bytes, so that a mapped array is aligned.
     text += b" " * (-len(text) % 8)

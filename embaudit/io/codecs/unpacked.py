@@ -34,7 +34,9 @@ def require_sense(unpacked: int, packed: int, *, free: int = FREE) -> None:
     ValueError: 1,048,576 bytes would become 1,073,741,824 or more, as those of no model or table do
     """
     if unpacked > max(free, RATIO * packed):
-        raise ValueError(f"{packed:,} bytes would become {unpacked:,} or more, as those of no model or table do")
+        raise ValueError(
+            f"{packed:,} bytes would become {unpacked:,} or more, as those of no model or table do"
+        )
 
 
 class Gunzipped(io.RawIOBase):

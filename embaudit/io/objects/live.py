@@ -18,14 +18,21 @@ from embaudit.model import FactorModel
 
 Reader: TypeAlias = Callable[[Any, Request], LiveModel]
 
-READERS: tuple[tuple[tuple[str, ...], tuple[str, ...], Reader, tuple[str, ...]], ...] = (
+READERS: tuple[
+    tuple[tuple[str, ...], tuple[str, ...], Reader, tuple[str, ...]], ...
+] = (
     (("lenskit",), ("Pipeline",), recommenders.lenskit_pipeline, ()),
     *((row.packages, row.classes, row.read, row.options) for row in LIBRARIES),
     (("pyspark",), ("ALSModel", "PipelineModel"), recommenders.spark, ()),
     (("faiss",), ("Index",), recommenders.faiss, ()),
     (("hnswlib",), ("Index",), recommenders.hnswlib, ()),
     (("sklearn",), ("BaseEstimator",), scikit_learn.read, ()),
-    (("transformer_lens",), ("HookedTransformer", "TransformerBridge"), networks.transformer_lens, ()),
+    (
+        ("transformer_lens",),
+        ("HookedTransformer", "TransformerBridge"),
+        networks.transformer_lens,
+        (),
+    ),
     (("transformers",), ("PreTrainedModel",), networks.transformer, ()),
     (("keras", "tf_keras"), ("Dense",), networks.linear, ()),
     (("keras", "tf_keras"), ("Model",), networks.keras_model, ARRAYS),
@@ -120,7 +127,10 @@ def read_object(model: Any, *, kind: str = "auto", **options: Any) -> Reading:
     # The fields of the object first, then what the caller says beside them, then the check against its own scores.
     reading = reading_of(live.contents, beside, library)
     # Vectors alone are part of a model that scores.
-    live.require_agreement(live.contents.model() if request.kind == "vectors" else reading.model, type(model).__name__)
+    live.require_agreement(
+        live.contents.model() if request.kind == "vectors" else reading.model,
+        type(model).__name__,
+    )
     return reading
 
 
@@ -132,7 +142,12 @@ def _reader(model: Any) -> tuple[str, Reader, tuple[str, ...]]:
         return "state dictionary", networks.mapping, ARRAYS
     for (package, name), (what, held, remedy) in REFUSED.items():
         if comes_from(model, (package,), (name,)):
-            raise must_be(f"a model of {package}", what, f"{type(model).__name__}, which has {held}", remedy)
+            raise must_be(
+                f"a model of {package}",
+                what,
+                f"{type(model).__name__}, which has {held}",
+                remedy,
+            )
     for packages, classes, reader, options in READERS:
         if comes_from(model, packages, classes):
             return f"{type(model).__name__} of {packages[0]}", reader, options

@@ -39,7 +39,9 @@ class LiveModel:
     """Left rows and right rows of examples, where these choose the pairs."""
 
     @classmethod
-    def of(cls, model: FactorModel, sources: Mapping[str, str], *check: Any, **more: Any) -> LiveModel:
+    def of(
+        cls, model: FactorModel, sources: Mapping[str, str], *check: Any, **more: Any
+    ) -> LiveModel:
         """Take a model, the place in the object of each of its fields, and what `LiveModel` has beside these."""
         return cls(Contents.of(model, sources), *check, **more)
 
@@ -72,14 +74,24 @@ class LiveModel:
             return
         # Three left rows and five right ones, spread over all of them.
         rows, columns = (
-            np.unique(np.linspace(0, n - 1, k).astype(int)) for n, k in ((scored.n_left, 3), (scored.n_right, 5))
+            np.unique(np.linspace(0, n - 1, k).astype(int))
+            for n, k in ((scored.n_left, 3), (scored.n_right, 5))
         )
-        left, right = self.pairs or (np.repeat(rows, len(columns)), np.tile(columns, len(rows)))
+        left, right = self.pairs or (
+            np.repeat(rows, len(columns)),
+            np.tile(columns, len(rows)),
+        )
         theirs = np.asarray(self.scores(left, right), dtype=float).ravel()
         if not len(left) == len(right) == len(theirs):
-            raise must_be(f"the outputs of {name}", "one score a pair", f"{len(theirs)} for {len(left)} pairs")
+            raise must_be(
+                f"the outputs of {name}",
+                "one score a pair",
+                f"{len(theirs)} for {len(left)} pairs",
+            )
         ways, is_number = np.stack(_ways(scored, left, right)), np.isfinite(theirs)
-        allowed = TOLERANCE * max(1.0, float(np.abs(theirs[is_number]).max(initial=0.0)))
+        allowed = TOLERANCE * max(
+            1.0, float(np.abs(theirs[is_number]).max(initial=0.0))
+        )
         with np.errstate(invalid="ignore"):
             gaps = np.where(is_number, np.abs(ways - theirs), np.inf)
         if (gaps.max(axis=1) <= allowed).any():
@@ -107,7 +119,12 @@ def _ways(model: FactorModel, left: Indices, right: Indices) -> list[Floats]:
 
 
 def softmax_head(
-    weights: Any, bias: Any = None, labels: Any = None, *, link: str = "softmax", objective: str | None = None
+    weights: Any,
+    bias: Any = None,
+    labels: Any = None,
+    *,
+    link: str = "softmax",
+    objective: str | None = None,
 ) -> FactorModel:
     """Make a head of labels; one row stands for two of them, whose probabilities are a softmax whatever is said.
 
@@ -121,10 +138,14 @@ def softmax_head(
         weights, bias = two_labels(weights, np.zeros(1) if bias is None else bias)
         link = "softmax"
     objective = objective if link == "softmax" else None
-    return FactorModel.from_softmax(weights, bias, labels=labels, objective=objective, link=link)
+    return FactorModel.from_softmax(
+        weights, bias, labels=labels, objective=objective, link=link
+    )
 
 
-def comes_from(model: object, packages: tuple[str, ...], classes: tuple[str, ...] = ()) -> bool:
+def comes_from(
+    model: object, packages: tuple[str, ...], classes: tuple[str, ...] = ()
+) -> bool:
     """Return whether a class of an object, or one it inherits from, lies in a package and has one of some names.
 
     Parameters
@@ -143,7 +164,8 @@ def comes_from(model: object, packages: tuple[str, ...], classes: tuple[str, ...
     (True, False)
     """
     return any(
-        kind.__module__.split(".")[0] in packages and (not classes or kind.__name__ in classes)
+        kind.__module__.split(".")[0] in packages
+        and (not classes or kind.__name__ in classes)
         for kind in type(model).__mro__
     )
 
@@ -163,7 +185,12 @@ def require_fitted(model: Any, *names: str) -> None:
     """
     missing = [name for name in names if not has(model, name)]
     if missing:
-        raise must_be("the object", "a fitted model", f"{type(model).__name__} without {missing[0]}", "fit it first")
+        raise must_be(
+            "the object",
+            "a fitted model",
+            f"{type(model).__name__} without {missing[0]}",
+            "fit it first",
+        )
 
 
 def needed(function: Callable[..., Any]) -> list[str]:
@@ -176,4 +203,6 @@ def needed(function: Callable[..., Any]) -> list[str]:
     """
     parameters = inspect.signature(function).parameters.values()
     variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-    return [p.name for p in parameters if p.default is p.empty and p.kind not in variadic]
+    return [
+        p.name for p in parameters if p.default is p.empty and p.kind not in variadic
+    ]

@@ -16,7 +16,13 @@ from embaudit.io.checkpoints.config import Config
 from embaudit.io.checkpoints.final_norm import with_norm
 from embaudit.io.checkpoints.tokens import classes_of
 from embaudit.io.codecs.arrays import Memory, as_array
-from embaudit.io.objects.live_model import LiveModel, comes_from, has, needed, softmax_head
+from embaudit.io.objects.live_model import (
+    LiveModel,
+    comes_from,
+    has,
+    needed,
+    softmax_head,
+)
 from embaudit.io.readers.hdf5 import of_keras
 from embaudit.io.readers.layout import TIED, contents_of, named_by, require_told
 from embaudit.io.request import Request
@@ -28,7 +34,14 @@ LINKS = {"linear": "softmax", "softmax": "softmax", "sigmoid": "sigmoid"}
 """Link of a Dense layer of Keras by its activation."""
 FEW = 8
 """Pairs of example inputs that are compared."""
-LAST = ("score.", "classifier.", "classification_head.", "logits_proj.", "fc.", "qa_outputs.")
+LAST = (
+    "score.",
+    "classifier.",
+    "classification_head.",
+    "logits_proj.",
+    "fc.",
+    "qa_outputs.",
+)
 """Beginnings of the names of the last layers of a classifier."""
 
 
@@ -53,7 +66,12 @@ def _weights(layer: Any) -> NDArray[Any]:
     weights = None if callable(layer.weight) else as_array(layer.weight)
     if weights is None or weights.dtype.kind != "f":
         remedy = "read the network before it is quantised, or pass its dequantised weights to FactorModel.from_softmax"
-        raise must_be(f"the weights of {type(layer).__name__}", "floating-point numbers", "quantised ones", remedy)
+        raise must_be(
+            f"the weights of {type(layer).__name__}",
+            "floating-point numbers",
+            "quantised ones",
+            remedy,
+        )
     return weights
 
 
@@ -70,18 +88,36 @@ def linear(layer: Any, request: Request) -> LiveModel:
     weights = _values(layer.kernel).T if is_dense else _weights(layer)
     activation = getattr(getattr(layer, "activation", None), "__name__", "linear")
     if activation not in LINKS:
-        raise must_be(f"the activation of a {name} layer", "softmax, sigmoid or linear", activation)
-    if len(weights) == 1 and activation != "sigmoid" and request.kind not in ("head", "vectors"):
+        raise must_be(
+            f"the activation of a {name} layer",
+            "softmax, sigmoid or linear",
+            activation,
+        )
+    if (
+        len(weights) == 1
+        and activation != "sigmoid"
+        and request.kind not in ("head", "vectors")
+    ):
         remedy = 'pass kind="head" if its sigmoid is the probability of a second label; a regression is no head'
-        raise must_be(f"the outputs of a {name} layer", "labels, at least 2", "one", remedy)
-    places = {"right": "kernel", "right_bias": "bias", "link": "its activation"} if is_dense else TAKEN
-    head = softmax_head(weights, _values(getattr(layer, "bias", None)), link=LINKS[activation])
+        raise must_be(
+            f"the outputs of a {name} layer", "labels, at least 2", "one", remedy
+        )
+    places = (
+        {"right": "kernel", "right_bias": "bias", "link": "its activation"}
+        if is_dense
+        else TAKEN
+    )
+    head = softmax_head(
+        weights, _values(getattr(layer, "bias", None)), link=LINKS[activation]
+    )
     return LiveModel.of(head, places)
 
 
 def embedding(layer: Any, request: Request) -> LiveModel:
     """Read an Embedding layer of torch as vectors: nothing says that it is a head."""
-    make = FactorModel.from_softmax if request.kind == "head" else FactorModel.from_vectors
+    make = (
+        FactorModel.from_softmax if request.kind == "head" else FactorModel.from_vectors
+    )
     return LiveModel.of(make(_weights(layer)), TAKEN)
 
 
@@ -111,10 +147,19 @@ def module(network: Any, request: Request) -> LiveModel:
     if request.inputs is not None:
         return _of_examples(network, live, request.inputs)
     if request.link is None and request.kind != "head":
-        says = 'kind="head" if a softmax follows' if link == "softmax" else 'link="identity" if it gives'
+        says = (
+            'kind="head" if a softmax follows'
+            if link == "softmax"
+            else 'link="identity" if it gives'
+        )
         remedy = f"pass example inputs of forward as inputs=, or say {says} the product of what was read"
         got = f"forward({', '.join(takes)}), which was not compared"
-        raise must_be(f"the predictions of {type(network).__name__}", "compared with its own", got, remedy)
+        raise must_be(
+            f"the predictions of {type(network).__name__}",
+            "compared with its own",
+            got,
+            remedy,
+        )
     return live
 
 
@@ -123,15 +168,21 @@ def _called(network: Any, *inputs: Any) -> NDArray[Any]:
     name = type(network).__name__
     if getattr(network, "training", False):
         # Dropout would give other numbers each time, batch norms would learn from the inputs.
-        raise must_be(name, "in evaluation mode", "one that trains", "call its eval() first")
+        raise must_be(
+            name, "in evaluation mode", "one that trains", "call its eval() first"
+        )
     try:
         outputs = network(*inputs)
     except (RuntimeError, TypeError, ValueError, LookupError, AttributeError) as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0]
-        raise must_be(f"the inputs of {name}", "what its forward takes", reason) from error
+        raise must_be(
+            f"the inputs of {name}", "what its forward takes", reason
+        ) from error
     if not hasattr(outputs, "shape"):
         remedy = "say link= if it multiplies the arrays that were read"
-        raise must_be(f"the outputs of {name}", "one array", type(outputs).__name__, remedy)
+        raise must_be(
+            f"the outputs of {name}", "one array", type(outputs).__name__, remedy
+        )
     return np.asarray(as_array(outputs), dtype=float)
 
 
@@ -143,7 +194,11 @@ def _swapped(names: Sequence[str]) -> bool | None:
 def _of_examples(network: Any, live: LiveModel, inputs: Any) -> LiveModel:
     """Return what `forward` makes of example inputs, and which rows or vectors they became on their way."""
     fields = live.contents.fields
-    names = {side: fields[side].name.rpartition(".")[0] for side in ("left", "right") if side in fields}
+    names = {
+        side: fields[side].name.rpartition(".")[0]
+        for side in ("left", "right")
+        if side in fields
+    }
     reaching: dict[str, Any] = {}
 
     def record(side: str, _: Any, args: tuple[Any, ...]) -> None:
@@ -151,31 +206,58 @@ def _of_examples(network: Any, live: LiveModel, inputs: Any) -> LiveModel:
 
     layers = {side: network.get_submodule(name) for side, name in names.items()}
     # What reaches the layers on the way is what the factors multiply: rows of two tables, or the inputs of a head.
-    hooks = [layer.register_forward_pre_hook(partial(record, side)) for side, layer in layers.items()]
+    hooks = [
+        layer.register_forward_pre_hook(partial(record, side))
+        for side, layer in layers.items()
+    ]
     table = next(iter(network.state_dict().values()))
-    several = isinstance(inputs, tuple | list) and any(hasattr(each, "shape") for each in inputs)
+    several = isinstance(inputs, tuple | list) and any(
+        hasattr(each, "shape") for each in inputs
+    )
     try:
-        theirs = _called(network, *(_tensor(each, table) for each in (inputs if several else (inputs,))))
+        theirs = _called(
+            network,
+            *(_tensor(each, table) for each in (inputs if several else (inputs,))),
+        )
     finally:
         for hook in hooks:
             hook.remove()
     name = type(network).__name__
     if len(reaching) < len(hooks):
         remedy = "say link= if it multiplies them all the same, or read them with --kind=vectors"
-        raise must_be(f"the arrays read from {name}", "layers that forward calls", "others", remedy)
+        raise must_be(
+            f"the arrays read from {name}",
+            "layers that forward calls",
+            "others",
+            remedy,
+        )
     # Two tables: a few examples, which choose the pairs that are compared.
     if "left" in fields:
-        left, right, theirs = (array.ravel()[:FEW] for array in (reaching["left"], reaching["right"], theirs))
-        return replace(live, scores=lambda *_: theirs, method="forward", pairs=(left, right))
+        left, right, theirs = (
+            array.ravel()[:FEW]
+            for array in (reaching["left"], reaching["right"], theirs)
+        )
+        return replace(
+            live, scores=lambda *_: theirs, method="forward", pairs=(left, right)
+        )
     # A head: its inputs are the states before it, also those of sequences, one a position.
     states = reaching["right"].reshape(-1, reaching["right"].shape[-1])
     n_right = live.contents.model().n_right
     if theirs.shape[-1] != n_right or theirs.size != len(states) * n_right:
         remedy = "read the layer with --kind=vectors if it is no head"
-        raise must_be(f"the outputs of {name}", f"{n_right} scores an input, one a label", theirs.shape, remedy)
+        raise must_be(
+            f"the outputs of {name}",
+            f"{n_right} scores an input, one a label",
+            theirs.shape,
+            remedy,
+        )
     theirs = theirs.reshape(-1, n_right)
     return replace(
-        live, scores=lambda rows, labels: theirs[rows, labels], method="forward", probes=states, inputs=states
+        live,
+        scores=lambda rows, labels: theirs[rows, labels],
+        method="forward",
+        probes=states,
+        inputs=states,
     )
 
 
@@ -187,7 +269,9 @@ def _tensor(values: Any, like: Any) -> Any:
         return {name: _tensor(each, like) for name, each in values.items()}
     array = np.asarray(values)
     if array.dtype.kind not in "biuf":
-        raise must_be("the inputs of a network", "numbers, or a dictionary of them", repr(values))
+        raise must_be(
+            "the inputs of a network", "numbers, or a dictionary of them", repr(values)
+        )
     # A tensor of the table's own type would round row numbers: above 2**24 in single precision, 2,048 in half.
     like = like.reshape(-1)[:0].long() if array.dtype.kind in "iu" else like
     return like.new_tensor(array.tolist())
@@ -195,28 +279,57 @@ def _tensor(values: Any, like: Any) -> Any:
 
 def mapping(tensors: Mapping[str, Any], request: Request) -> LiveModel:
     """Read the arrays of a state dictionary by their names."""
-    arrays = Memory({str(name): value for name, value in tensors.items() if hasattr(value, "shape")})
+    arrays = Memory(
+        {str(name): value for name, value in tensors.items() if hasattr(value, "shape")}
+    )
     return LiveModel(contents_of(arrays, request, "the state dictionary"))
 
 
 def transformer_lens(model: Any, request: Request) -> LiveModel:  # noqa: ARG001
     """Read the unembedding of TransformerLens, which holds one column a token."""
-    cap = float(getattr(getattr(model, "cfg", None), "output_logits_soft_cap", -1.0) or -1.0)
+    cap = float(
+        getattr(getattr(model, "cfg", None), "output_logits_soft_cap", -1.0) or -1.0
+    )
     weight, bias = as_array(model.unembed.W_U).T, as_array(model.unembed.b_U)
     places = {"right": "unembed.W_U", "right_bias": "unembed.b_U", "link": "its class"}
-    return LiveModel.of(FactorModel.from_softmax(weight, bias, link=Softmax(soft_cap=cap if cap > 0 else None)), places)
+    return LiveModel.of(
+        FactorModel.from_softmax(
+            weight, bias, link=Softmax(soft_cap=cap if cap > 0 else None)
+        ),
+        places,
+    )
 
 
 def keras_model(model: Any, request: Request) -> LiveModel:
     """Read the layers of a model of Keras, and hold two tables against what it makes of users and items."""
     # Paths of variables have slashes; the names that layouts know have dots.
-    arrays = Memory({variable.path.replace("/", "."): _values(variable) for variable in model.weights})
-    contents = of_keras(arrays, {"config": model.get_config()}, request, type(model).__name__)
+    arrays = Memory(
+        {
+            variable.path.replace("/", "."): _values(variable)
+            for variable in model.weights
+        }
+    )
+    contents = of_keras(
+        arrays, {"config": model.get_config()}, request, type(model).__name__
+    )
     swapped = _swapped([tensor.name for tensor in getattr(model, "inputs", None) or ()])
     paired = "left" in contents.fields
-    if paired and swapped is None and "link" not in contents.fields and request.link is None:
-        what, got = f"the predictions of {type(model).__name__}", "layers that its configuration does not name"
-        raise must_be(what, "compared with its own", got, "say --link=identity if it multiplies its two tables")
+    if (
+        paired
+        and swapped is None
+        and "link" not in contents.fields
+        and request.link is None
+    ):
+        what, got = (
+            f"the predictions of {type(model).__name__}",
+            "layers that its configuration does not name",
+        )
+        raise must_be(
+            what,
+            "compared with its own",
+            got,
+            "say --link=identity if it multiplies its two tables",
+        )
     if not paired or swapped is None:
         return LiveModel(contents)
 
@@ -229,7 +342,11 @@ def keras_model(model: Any, request: Request) -> LiveModel:
 
 def _values(variable: Any) -> Any:
     by_numpy = hasattr(variable, "numpy") and not hasattr(variable, "detach")
-    return None if variable is None else as_array(variable.numpy() if by_numpy else variable)
+    return (
+        None
+        if variable is None
+        else as_array(variable.numpy() if by_numpy else variable)
+    )
 
 
 def transformer(model: Any, request: Request) -> LiveModel:
@@ -240,22 +357,42 @@ def transformer(model: Any, request: Request) -> LiveModel:
     InputError
         If it has no head: its input embeddings are none.
     """
-    if request.kind == "vectors" and callable(getattr(model, "get_input_embeddings", None)):
+    if request.kind == "vectors" and callable(
+        getattr(model, "get_input_embeddings", None)
+    ):
         rows = as_array(model.get_input_embeddings().weight)
-        return LiveModel.of(FactorModel.from_vectors(rows), {"right": "get_input_embeddings()"})
+        return LiveModel.of(
+            FactorModel.from_vectors(rows), {"right": "get_input_embeddings()"}
+        )
     head = model.get_output_embeddings()
-    config = Config.of({**model.config.to_dict(), "architectures": [type(model).__name__]})
-    live = _classifier(model, config, request) if head is None else _language_model(model, head, config, request)
-    contents = with_norm(live.contents, Memory(model.state_dict()), config, request, type(model).__name__)
+    config = Config.of(
+        {**model.config.to_dict(), "architectures": [type(model).__name__]}
+    )
+    live = (
+        _classifier(model, config, request)
+        if head is None
+        else _language_model(model, head, config, request)
+    )
+    contents = with_norm(
+        live.contents, Memory(model.state_dict()), config, request, type(model).__name__
+    )
     return replace(live, contents=contents)
 
 
 def _classifier(model: Any, config: Config, request: Request) -> LiveModel:
     """Read the last layer of a network that chooses among classes, and what its configuration calls them."""
-    last = {name: tensor for name, tensor in model.state_dict().items() if name.startswith(LAST) and name not in TIED}
+    last = {
+        name: tensor
+        for name, tensor in model.state_dict().items()
+        if name.startswith(LAST) and name not in TIED
+    }
     if not last:
-        remedy = 'load it with its head, or pass kind="vectors" for its input embeddings'
-        raise must_be("a model of transformers", "one with a head", type(model).__name__, remedy)
+        remedy = (
+            'load it with its head, or pass kind="vectors" for its input embeddings'
+        )
+        raise must_be(
+            "a model of transformers", "one with a head", type(model).__name__, remedy
+        )
     require_told("its last layer", config, request, type(model).__name__)
     live = mapping(last, replace(request, kind="head"))
     classes = classes_of(config.content, live.contents.model().n_right, "id2label")
@@ -263,18 +400,33 @@ def _classifier(model: Any, config: Config, request: Request) -> LiveModel:
     return replace(live, contents=replace(live.contents, fields=fields))
 
 
-def _language_model(model: Any, head: Any, config: Config, request: Request) -> LiveModel:
+def _language_model(
+    model: Any, head: Any, config: Config, request: Request
+) -> LiveModel:
     """Read the output embeddings of a language model, all biases of its logits, and its soft cap."""
     if comes_from(head, ("peft",)):
         remedy = "merge the adapters into the model with merge_and_unload()"
-        raise must_be(f"the head of {type(model).__name__}", "one matrix", "one with adapters of PEFT", remedy)
+        raise must_be(
+            f"the head of {type(model).__name__}",
+            "one matrix",
+            "one with adapters of PEFT",
+            remedy,
+        )
     # Some networks keep a bias of their own beside that of the head.
     biases = [getattr(head, "bias", None), getattr(model, "final_logits_bias", None)]
     added = [as_array(bias).reshape(-1) for bias in biases if bias is not None]
     bias = sum(added[1:], added[0]) if added else None
-    made = FactorModel.from_softmax(_weights(head), bias, link=Softmax(soft_cap=config.soft_cap))
+    made = FactorModel.from_softmax(
+        _weights(head), bias, link=Softmax(soft_cap=config.soft_cap)
+    )
     # What multiplies all logits belongs to the states, as with a final norm.
-    factor = 1.0 if config.architecture is None else config.architecture.after(config.values)
+    factor = (
+        1.0 if config.architecture is None else config.architecture.after(config.values)
+    )
     inputs = None if request.inputs is None else factor * np.asarray(request.inputs)
-    places = {"right": "get_output_embeddings()", "right_bias": "its bias", "link": "its head"}
+    places = {
+        "right": "get_output_embeddings()",
+        "right_bias": "its bias",
+        "link": "its head",
+    }
     return LiveModel.of(made, places, inputs=inputs)

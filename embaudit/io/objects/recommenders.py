@@ -16,7 +16,13 @@ from numpy.typing import NDArray
 from embaudit.core.checked import Floats, Indices
 from embaudit.errors import InputError, must_be
 from embaudit.io.codecs.arrays import as_array
-from embaudit.io.objects.live_model import LiveModel, comes_from, has, needed, require_fitted
+from embaudit.io.objects.live_model import (
+    LiveModel,
+    comes_from,
+    has,
+    needed,
+    require_fitted,
+)
 from embaudit.io.readers.faiss import vectors_of
 from embaudit.io.readers.implicit import objective_of, split_columns, trained_with
 from embaudit.io.readers.spark import of_rows
@@ -51,8 +57,18 @@ class Library:
 
     def sides_of(self, model: Any) -> dict[str, tuple[str, Any]]:
         """Return place and value of the factors; nothing where an object has none."""
-        pairs = ({"left": left, "right": right} if left else {"right": right} for left, right in self.sides)
-        return next((values for pair in pairs if len(values := _resolved(model, pair)) == len(pair)), {})
+        pairs = (
+            {"left": left, "right": right} if left else {"right": right}
+            for left, right in self.sides
+        )
+        return next(
+            (
+                values
+                for pair in pairs
+                if len(values := _resolved(model, pair)) == len(pair)
+            ),
+            {},
+        )
 
     def read(self, model: Any, request: Request) -> LiveModel:
         """Read an object.
@@ -67,32 +83,61 @@ class Library:
         if not sides:
             got = f"{type(model).__name__} without them"
             remedy = "fit it first, or pass the tables it multiplies to FactorModel.from_user_item"
-            raise must_be(f"a model of {self.packages[0]}", "fitted, with factors of users and items", got, remedy)
+            raise must_be(
+                f"a model of {self.packages[0]}",
+                "fitted, with factors of users and items",
+                got,
+                remedy,
+            )
         sources = sides | _resolved(model, self.fields)
         # Surprise and cornac keep biases of an earlier fit beside a flag that they do not count.
         if not all(getattr(model, flag, True) for flag in ("biased", "use_bias")):
-            sources = {name: source for name, source in sources.items() if not name.endswith(("_bias", "offset"))}
-        made = self.build(model, _arrays({name: value for name, (_, value) in sources.items()}), request)
+            sources = {
+                name: source
+                for name, source in sources.items()
+                if not name.endswith(("_bias", "offset"))
+            }
+        made = self.build(
+            model,
+            _arrays({name: value for name, (_, value) in sources.items()}),
+            request,
+        )
         # Biases that no attribute holds are columns of the factors.
-        places = {f"{side}_bias": f"a column of {where}" for side, (where, _) in sides.items()}
-        places |= {name: where for name, (where, _) in sources.items()} | {"link": "its class"}
-        method = next((name for name in self.predicts if callable(getattr(model, name, None))), None)
+        places = {
+            f"{side}_bias": f"a column of {where}" for side, (where, _) in sides.items()
+        }
+        places |= {name: where for name, (where, _) in sources.items()} | {
+            "link": "its class"
+        }
+        method = next(
+            (name for name in self.predicts if callable(getattr(model, name, None))),
+            None,
+        )
         if method is None or made.left_side is None:
             return LiveModel.of(made, places)
         predict = partial(self.predicts[method], model, made, request)
 
         def scores(left: Indices, right: Indices) -> Floats:
-            return np.concatenate([as_array(predict(int(row), right[left == row])) for row in np.unique(left)])
+            return np.concatenate(
+                [
+                    as_array(predict(int(row), right[left == row]))
+                    for row in np.unique(left)
+                ]
+            )
 
         return LiveModel.of(made, places, scores, method)
 
 
-def _resolved(model: Any, sources: Mapping[str, Attribute]) -> dict[str, tuple[str, Any]]:
+def _resolved(
+    model: Any, sources: Mapping[str, Attribute]
+) -> dict[str, tuple[str, Any]]:
     """Return place and value of each source that exists."""
     values: dict[str, tuple[str, Any]] = {}
     for name, source in sources.items():
         paths = (
-            [(path, partial(_attribute, path)) for path in source.split(" | ")] if isinstance(source, str) else [source]
+            [(path, partial(_attribute, path)) for path in source.split(" | ")]
+            if isinstance(source, str)
+            else [source]
         )
         for path, read in paths:
             value = None if name in values else read(model)
@@ -115,11 +160,25 @@ def _arrays(values: dict[str, Any]) -> dict[str, Any]:
     for name, value in values.items():
         if name.endswith("_ids"):
             # A map from ids to rows lists the ids in any order.
-            ids = np.array(sorted(value, key=value.__getitem__)) if isinstance(value, Mapping) else as_array(value)
-            arrays |= {name: ids} if len(ids) == len(arrays.get(name.partition("_")[0], ())) else {}
+            ids = (
+                np.array(sorted(value, key=value.__getitem__))
+                if isinstance(value, Mapping)
+                else as_array(value)
+            )
+            arrays |= (
+                {name: ids}
+                if len(ids) == len(arrays.get(name.partition("_")[0], ()))
+                else {}
+            )
         else:
             array = as_array(value)
-            arrays[name] = array.reshape(-1) if name.endswith("_bias") else float(array) if name == "offset" else array
+            arrays[name] = (
+                array.reshape(-1)
+                if name.endswith("_bias")
+                else float(array)
+                if name == "offset"
+                else array
+            )
     return {"left": None, **arrays}
 
 
@@ -129,11 +188,17 @@ def _id(ids: Any, rows: Any) -> Any:
 
 def _implicit(model: Any, fields: dict[str, Any], _: Request) -> FactorModel:
     made = split_columns(fields["left"], fields["right"], int(model.factors))
-    return made.replace(objective=trained_with(getattr(model, "regularization", None), made))
+    return made.replace(
+        objective=trained_with(getattr(model, "regularization", None), made)
+    )
 
 
-def _recommended(model: Any, _: FactorModel, __: Request, user: int, items: Indices) -> Floats:
-    ranking, scores = model.recommend(user, None, N=len(items), filter_already_liked_items=False, items=items)
+def _recommended(
+    model: Any, _: FactorModel, __: Request, user: int, items: Indices
+) -> Floats:
+    ranking, scores = model.recommend(
+        user, None, N=len(items), filter_already_liked_items=False, items=items
+    )
     # They come with the best item first.
     ordered = np.full(len(items), np.nan)
     ordered[np.searchsorted(items, np.asarray(ranking))] = scores
@@ -145,43 +210,76 @@ def _with_rated(model: Any) -> Floats | None:
     if not has(model, "yj"):
         return None
     yj = np.asarray(model.yj, dtype=float)
-    rated = [[item for item, _ in model.trainset.ur[user]] for user in range(len(model.pu))]
-    implied: Floats = np.stack([yj[rows].sum(axis=0) / np.sqrt(max(len(rows), 1)) for rows in rated])
+    rated = [
+        [item for item, _ in model.trainset.ur[user]] for user in range(len(model.pu))
+    ]
+    implied: Floats = np.stack(
+        [yj[rows].sum(axis=0) / np.sqrt(max(len(rows), 1)) for rows in rated]
+    )
     return np.asarray(model.pu, dtype=float) + implied
 
 
 def _surprise(model: Any, fields: dict[str, Any], _: Request) -> FactorModel:
     # NMF has no learning rate and keeps its factors positive; in SVD++ the decay of y has no law that is known.
     is_svd = has(model, "lr_pu", "reg_pu", "reg_qi") and not has(model, "yj")
-    objective = objective_of(model.reg_pu, model.reg_qi, decayed="factors-counted") if is_svd else None
+    objective = (
+        objective_of(model.reg_pu, model.reg_qi, decayed="factors-counted")
+        if is_svd
+        else None
+    )
     return FactorModel(**fields, link="identity", objective=objective)
 
 
 def _raw_ids(translate: str, factors: str) -> Callable[[Any], Any]:
     """Return the ids of Surprise, whose training set numbers them."""
-    return lambda model: [getattr(model.trainset, translate)(row) for row in range(len(getattr(model, factors)))]
+    return lambda model: [
+        getattr(model.trainset, translate)(row)
+        for row in range(len(getattr(model, factors)))
+    ]
 
 
-def _estimated(model: Any, made: FactorModel, _: Request, user: int, items: Indices) -> Floats:
+def _estimated(
+    model: Any, made: FactorModel, _: Request, user: int, items: Indices
+) -> Floats:
     name = _id(made.left_ids, user)
-    return np.array([model.predict(name, _id(made.right_ids, item), clip=False).est for item in items])
+    return np.array(
+        [
+            model.predict(name, _id(made.right_ids, item), clip=False).est
+            for item in items
+        ]
+    )
 
 
 def _cornac(model: Any, fields: dict[str, Any], _: Request) -> FactorModel:
     ranks = comes_from(model, ("cornac",), ("BPR", "WBPR", "MMMF", "IBPR"))
     # PMF rates by a sigmoid between the least and the largest rating.
-    link = "ranking" if ranks else "sigmoid" if getattr(model, "variant", None) == "non_linear" else "identity"
+    link = (
+        "ranking"
+        if ranks
+        else "sigmoid"
+        if getattr(model, "variant", None) == "non_linear"
+        else "identity"
+    )
     # NMF and HPF keep their factors positive; torch decays all rows of a batch, its own SGD those of a sample.
-    lawless = comes_from(model, ("cornac",), ("NMF", "HPF")) or getattr(model, "backend", "cpu") != "cpu"
+    lawless = (
+        comes_from(model, ("cornac",), ("NMF", "HPF"))
+        or getattr(model, "backend", "cpu") != "cpu"
+    )
     strength = None if lawless else getattr(model, "lambda_reg", None)
-    return FactorModel(**fields, link=link, objective=objective_of(strength, decayed="factors-counted"))
+    return FactorModel(
+        **fields, link=link, objective=objective_of(strength, decayed="factors-counted")
+    )
 
 
 def _searched(name: str) -> Attribute:
     """Name the vectors that cornac would search by; those that it multiplies only."""
     return (
         name,
-        lambda model: getattr(model, name)() if has(model, name) and "dot" in str(model.get_vector_measure()) else None,
+        lambda model: (
+            getattr(model, name)()
+            if has(model, name) and "dot" in str(model.get_vector_measure())
+            else None
+        ),
     )
 
 
@@ -200,16 +298,26 @@ def _lenskit(model: Any, fields: dict[str, Any], _: Request) -> FactorModel:
     config = getattr(model, "config", None)
     if comes_from(model, ("lenskit",), ("BPR",)):
         # It keeps the columns of implicit: ones beside the items' bias.
-        made = split_columns(fields["left"], fields["right"], fields["left"].shape[1] - 1)
-        made = made.replace(**{name: ids for name, ids in fields.items() if name.endswith("_ids")})
+        made = split_columns(
+            fields["left"], fields["right"], fields["left"].shape[1] - 1
+        )
+        made = made.replace(
+            **{name: ids for name, ids in fields.items() if name.endswith("_ids")}
+        )
     else:
         losses = {"logistic": "sigmoid", "pairwise": "ranking", "warp": "ranking"}
-        made = FactorModel(**fields, link=losses.get(getattr(config, "loss", ""), "identity"))
+        made = FactorModel(
+            **fields, link=losses.get(getattr(config, "loss", ""), "identity")
+        )
     laws = {"AdamW": "decoupled-decay", None: "none"}
-    return made.replace(objective=laws.get(getattr(config, "reg_method", "unknown"), made.objective))
+    return made.replace(
+        objective=laws.get(getattr(config, "reg_method", "unknown"), made.objective)
+    )
 
 
-def _scored_by_lenskit(model: Any, made: FactorModel, _: Request, user: int, items: Indices) -> Any:
+def _scored_by_lenskit(
+    model: Any, made: FactorModel, _: Request, user: int, items: Indices
+) -> Any:
     # What a query is made of lies in its library, which is loaded with its models.
     data = sys.modules["lenskit.data"]
     query = data.RecQuery(user_id=_id(made.left_ids, user))
@@ -231,36 +339,63 @@ def _table_of_recbole(side: int, model: Any) -> Any:
 def _recbole(model: Any, fields: dict[str, Any], _: Request) -> FactorModel:
     is_pairwise = getattr(getattr(model, "input_type", None), "name", "") == "PAIRWISE"
     # Row 0 of every table is padding.
-    return FactorModel(fields["left"][1:], fields["right"][1:], link="ranking" if is_pairwise else "identity")
+    return FactorModel(
+        fields["left"][1:],
+        fields["right"][1:],
+        link="ranking" if is_pairwise else "identity",
+    )
 
 
-def _sorted_by_recbole(model: Any, _: FactorModel, __: Request, user: int, items: Indices) -> Any:
+def _sorted_by_recbole(
+    model: Any, _: FactorModel, __: Request, user: int, items: Indices
+) -> Any:
     # A tensor made of the table lies on the right device; one of whole numbers rounds none.
     rows = _table_of_recbole(0, model).reshape(-1)[:0].long().new_tensor([user + 1])
-    return as_array(model.full_sort_predict({model.USER_ID: rows})).reshape(-1)[items + 1]
+    return as_array(model.full_sort_predict({model.USER_ID: rows})).reshape(-1)[
+        items + 1
+    ]
 
 
 def _lightfm(model: Any, fields: dict[str, Any], request: Request) -> FactorModel:
     """Sum the rows of each entity's features; nothing in the model tells whether it had any, so that has to be said."""
-    for role, matrix in zip(("left", "right"), _features(model, request).values(), strict=True):
+    for role, matrix in zip(
+        ("left", "right"), _features(model, request).values(), strict=True
+    ):
         if matrix is not None:
-            fields |= {name: np.asarray(matrix @ fields[name]) for name in (role, f"{role}_bias")}
+            fields |= {
+                name: np.asarray(matrix @ fields[name])
+                for name in (role, f"{role}_bias")
+            }
     # Its decay shrinks every row at every sample, by a step that adapts to each coordinate: no law is known.
     strengths = (getattr(model, f"{side}_alpha", None) for side in ("user", "item"))
     link = "identity" if getattr(model, "loss", None) == "logistic" else "ranking"
-    return FactorModel(**fields, link=link, objective=objective_of(*strengths, decayed=None))
+    return FactorModel(
+        **fields, link=link, objective=objective_of(*strengths, decayed=None)
+    )
 
 
-def _predicted_by_lightfm(model: Any, _: FactorModel, request: Request, user: int, items: Indices) -> Any:
-    return model.predict(np.full(len(items), user, np.int32), items.astype(np.int32), **_features(model, request))
+def _predicted_by_lightfm(
+    model: Any, _: FactorModel, request: Request, user: int, items: Indices
+) -> Any:
+    return model.predict(
+        np.full(len(items), user, np.int32),
+        items.astype(np.int32),
+        **_features(model, request),
+    )
 
 
 def _features(model: Any, request: Request) -> dict[str, Any]:
     """Return the feature matrix of each side of LightFM, None where each entity is its own feature."""
-    sides = {"user": (request.user_features, request.left_ids), "item": (request.item_features, request.ids)}
+    sides = {
+        "user": (request.user_features, request.left_ids),
+        "item": (request.item_features, request.ids),
+    }
     matrices: dict[str, Any] = {}
     for side, (features, ids) in sides.items():
-        name, n_rows = f"{side}_features", len(as_array(getattr(model, f"{side}_biases")))
+        name, n_rows = (
+            f"{side}_features",
+            len(as_array(getattr(model, f"{side}_biases"))),
+        )
         # Ids of as many rows say that each row is an entity.
         if features is None and (ids is None or np.shape(ids) != (n_rows,)):
             raise InputError(
@@ -272,7 +407,9 @@ def _features(model: Any, request: Request) -> dict[str, Any]:
         matrices[name] = None if isinstance(features, str) else features
         if matrices[name] is not None and features.shape[1] != n_rows:
             remedy = "pass the matrix the model was trained with"
-            raise must_be(name, f"one column a feature: {n_rows}", features.shape[1], remedy)
+            raise must_be(
+                name, f"one column a feature: {n_rows}", features.shape[1], remedy
+            )
     return matrices
 
 
@@ -280,7 +417,11 @@ def _gensim(_: Any, fields: dict[str, Any], __: Request) -> FactorModel:
     if fields["left"] is None or fields["left"].shape != fields["right"].shape:
         return FactorModel.from_vectors(fields["right"], ids=fields["right_ids"])
     # A pair is real with probability σ(context · word), as training by negative samples has it.
-    return FactorModel(**{**fields, "left_ids": fields["right_ids"]}, link="sigmoid", roles=("context", "word"))
+    return FactorModel(
+        **{**fields, "left_ids": fields["right_ids"]},
+        link="sigmoid",
+        roles=("context", "word"),
+    )
 
 
 LIBRARIES = (
@@ -360,7 +501,9 @@ LIBRARIES = (
 def faiss(index: Any, request: Request) -> LiveModel:  # noqa: ARG001
     """Read the vectors of an index that stores them as they were given, and their ids."""
     # What an index was put into by may be known as an index of any kind only.
-    rows, ids = vectors_of(import_module("faiss").downcast_index(index), "an index of FAISS")
+    rows, ids = vectors_of(
+        import_module("faiss").downcast_index(index), "an index of FAISS"
+    )
     places = {"right": "the vectors it keeps", "right_ids": "the ids it was given"}
     return LiveModel.of(FactorModel.from_vectors(rows, ids=ids), places)
 
@@ -380,10 +523,14 @@ def hnswlib(index: Any, request: Request) -> LiveModel:  # noqa: ARG001
         rows = np.asarray(index.get_items(labels), dtype=np.float32)
     except RuntimeError as error:
         remedy = "pass the rows that are left to FactorModel.from_vectors"
-        raise must_be("an index of hnswlib", "one without deleted vectors", str(error), remedy) from error
+        raise must_be(
+            "an index of hnswlib", "one without deleted vectors", str(error), remedy
+        ) from error
     counting = np.array_equal(labels, np.arange(len(labels)))
     places = {"right": "the vectors it keeps", "right_ids": "their labels"}
-    return LiveModel.of(FactorModel.from_vectors(rows, ids=None if counting else labels), places)
+    return LiveModel.of(
+        FactorModel.from_vectors(rows, ids=None if counting else labels), places
+    )
 
 
 def lenskit_pipeline(pipeline: Any, request: Request) -> LiveModel:
@@ -396,12 +543,20 @@ def lenskit_pipeline(pipeline: Any, request: Request) -> LiveModel:
     """
     # Pipelines made by LensKit call the model that scores "scorer"; others may call it anything.
     names = pipeline.component_names()
-    parts = [pipeline.component(name) for name in (["scorer"] if "scorer" in names else names)]
+    parts = [
+        pipeline.component(name)
+        for name in (["scorer"] if "scorer" in names else names)
+    ]
     library = next(row for row in LIBRARIES if "lenskit" in row.packages)
     entries = [component for component in parts if library.sides_of(component)]
     if len(entries) != 1:
         got = f"{len(entries)} among {', '.join(names)}"
-        raise must_be("a pipeline of LensKit", "trained, with one model that has factors", got, "pass that model")
+        raise must_be(
+            "a pipeline of LensKit",
+            "trained, with one model that has factors",
+            got,
+            "pass that model",
+        )
     return library.read(entries[0], request)
 
 
@@ -414,18 +569,35 @@ def spark(model: Any, request: Request) -> LiveModel:
         If a pipeline holds no ALS model, or several.
     """
     if comes_from(model, ("pyspark",), ("PipelineModel",)):
-        entries = [stage for stage in model.stages if comes_from(stage, ("pyspark",), ("ALSModel",))]
+        entries = [
+            stage
+            for stage in model.stages
+            if comes_from(stage, ("pyspark",), ("ALSModel",))
+        ]
         if len(entries) != 1:
-            raise must_be("a pipeline of Spark", "one with one ALS model", f"{len(entries)} of them", "pass that stage")
+            raise must_be(
+                "a pipeline of Spark",
+                "one with one ALS model",
+                f"{len(entries)} of them",
+                "pass that stage",
+            )
         return spark(entries[0], request)
     require_fitted(model, "userFactors", "itemFactors")
     made = of_rows(*_side(model.userFactors), *_side(model.itemFactors))
     user_ids, item_ids = np.asarray(made.left_ids), np.asarray(made.right_ids)
 
     def scores(left: Indices, right: Indices) -> Floats:
-        pairs = [(int(user), int(item)) for user, item in zip(user_ids[left], item_ids[right], strict=True)]
-        frame = model.userFactors.sparkSession.createDataFrame(pairs, [model.getUserCol(), model.getItemCol()])
-        predictions = {(row[0], row[1]): row["prediction"] for row in model.transform(frame).collect()}
+        pairs = [
+            (int(user), int(item))
+            for user, item in zip(user_ids[left], item_ids[right], strict=True)
+        ]
+        frame = model.userFactors.sparkSession.createDataFrame(
+            pairs, [model.getUserCol(), model.getItemCol()]
+        )
+        predictions = {
+            (row[0], row[1]): row["prediction"]
+            for row in model.transform(frame).collect()
+        }
         return np.array([predictions.get(pair, np.nan) for pair in pairs])
 
     places = {"left": "userFactors.features", "right": "itemFactors.features", "left_ids": "userFactors.id",

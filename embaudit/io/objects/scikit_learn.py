@@ -18,8 +18,16 @@ from embaudit.model import FactorModel
 
 LINEAR = {"right": "coef_", "right_bias": "intercept_", "right_ids": "classes_", "right_names": "classes_",
               "link": "its class"}  # fmt: skip
-NETWORK = {**LINEAR, "right": "the last of coefs_", "right_bias": "the last of intercepts_"}
-COMPONENTS = {"right": "components_", "right_bias": "mean_", "right_ids": "feature_names_in_"}
+NETWORK = {
+    **LINEAR,
+    "right": "the last of coefs_",
+    "right_bias": "the last of intercepts_",
+}
+COMPONENTS = {
+    "right": "components_",
+    "right_bias": "mean_",
+    "right_ids": "feature_names_in_",
+}
 
 
 def read(model: Any, request: Request) -> LiveModel:
@@ -41,7 +49,10 @@ def read(model: Any, request: Request) -> LiveModel:
         return _classifier(model, request.inputs)
     if has(model, "components_"):
         return _decomposition(model, request.inputs)
-    wanted, remedy = "a fitted linear classifier, network or decomposition", "fit it first, or pass the one inside"
+    wanted, remedy = (
+        "a fitted linear classifier, network or decomposition",
+        "fit it first, or pass the one inside",
+    )
     raise must_be("an estimator of scikit-learn", wanted, type(model).__name__, remedy)
 
 
@@ -59,7 +70,12 @@ def _quiet(function: Callable[[Any], Any], values: Any) -> Any:
             return function(values)
         except ValueError as error:
             got = str(error).splitlines()[0].rstrip(".")
-            raise must_be("inputs", "rows that the estimator takes", got, "pass what it predicts of") from error
+            raise must_be(
+                "inputs",
+                "rows that the estimator takes",
+                got,
+                "pass what it predicts of",
+            ) from error
 
 
 def _dense(values: Any) -> NDArray[Any]:
@@ -68,10 +84,14 @@ def _dense(values: Any) -> NDArray[Any]:
 
 def _classifier(model: Any, inputs: Any) -> LiveModel:
     """Score random inputs by a classifier itself, and carry all inputs through the layers before the last one."""
-    made, sources = (_network(model), NETWORK) if has(model, "coefs_") else (_linear(model), LINEAR)
+    made, sources = (
+        (_network(model), NETWORK) if has(model, "coefs_") else (_linear(model), LINEAR)
+    )
     method = "predict_proba" if made.link == "softmax" else "decision_function"
     if inputs is not None:
-        _quiet(model.predict, inputs)  # Refused there: layers are multiplied here without a check.
+        _quiet(
+            model.predict, inputs
+        )  # Refused there: layers are multiplied here without a check.
     reaching = None if inputs is None else _reaching(model, inputs)
     if not has(model, method):
         # One sigmoid a label shows no softmax, so that its scores are not held against probabilities.
@@ -81,7 +101,9 @@ def _classifier(model: Any, inputs: Any) -> LiveModel:
     def scores(rows: Indices, labels: Indices) -> Floats:
         return np.asarray(_quiet(getattr(model, method), probes))[rows, labels]
 
-    return LiveModel.of(made, sources, scores, method, _reaching(model, probes), reaching)
+    return LiveModel.of(
+        made, sources, scores, method, _reaching(model, probes), reaching
+    )
 
 
 def _decomposition(model: Any, inputs: Any) -> LiveModel:
@@ -96,9 +118,17 @@ def _decomposition(model: Any, inputs: Any) -> LiveModel:
     back = getattr(model, "inverse_transform", None)
     if not callable(back):
         remedy = "pass its components_.T to FactorModel.from_vectors if their rows are vectors all the same"
-        raise must_be(f"the components_ of {name}", "those of its inverse_transform", "none", remedy)
+        raise must_be(
+            f"the components_ of {name}",
+            "those of its inverse_transform",
+            "none",
+            remedy,
+        )
     components = _dense(model.components_)
-    units, rows = np.eye(len(components)), None if inputs is None else np.asarray(_quiet(model.transform, inputs))
+    units, rows = (
+        np.eye(len(components)),
+        None if inputs is None else np.asarray(_quiet(model.transform, inputs)),
+    )
     # Vectors alone are compared without the mean of the data, which is the bias of what inputs are put together to.
     bias = None if rows is None else getattr(model, "mean_", None)
     origin = _dense(back(0 * units[:1])) if rows is None else 0.0
@@ -135,13 +165,19 @@ def _linear(model: Any) -> FactorModel:
             "turns into predictions; fit LogisticRegression, or use FactorModel.from_vectors with its coef_."
         )
     if getattr(model, "loss", "log_loss") not in ("log_loss", "log"):
-        raise InputError(f"the loss of {name} must be log_loss, whose probabilities are sigmoids; got {model.loss!r}.")
+        raise InputError(
+            f"the loss of {name} must be log_loss, whose probabilities are sigmoids; got {model.loss!r}."
+        )
     weights = np.asarray(model.coef_)
     if 1 < len(weights) != len(labels):
-        raise InputError(f"coef_ must have one row a class; got {len(weights)} rows for {len(labels)} classes.")
+        raise InputError(
+            f"coef_ must have one row a class; got {len(weights)} rows for {len(labels)} classes."
+        )
     # SGDClassifier has a loss and fits each label alone; so do liblinear and multi_class="ovr" of LogisticRegression.
     options = getattr(model, "solver", ""), getattr(model, "multi_class", "")
-    one_against_rest = hasattr(model, "loss") or options[0] == "liblinear" or options[1] == "ovr"
+    one_against_rest = (
+        hasattr(model, "loss") or options[0] == "liblinear" or options[1] == "ovr"
+    )
     bias = np.broadcast_to(np.asarray(model.intercept_, dtype=float), (len(weights),))
     link = "identity" if one_against_rest else "softmax"
     return softmax_head(weights, bias, labels, link=link, objective=_objective(model))
@@ -179,7 +215,9 @@ def _reaching(model: Any, inputs: Any) -> NDArray[Any]:
     """
     states = _dense(inputs)
     if has(model, "coefs_"):
-        for weights, bias in zip(model.coefs_[:-1], model.intercepts_[:-1], strict=True):
+        for weights, bias in zip(
+            model.coefs_[:-1], model.intercepts_[:-1], strict=True
+        ):
             states = ACTIVATIONS[model.activation](states @ np.asarray(weights) + bias)
     return states
 

@@ -28,24 +28,34 @@ def contents(path: Path, request: Request) -> Contents:  # noqa: ARG001
     """
     faiss = import_module("faiss")
     # A header may say that it is followed by more than the file holds; faiss would ask for the memory.
-    limits = {name: getattr(faiss, f"get_deserialization_{name}", int)() for name in LIMITS}
+    limits = {
+        name: getattr(faiss, f"get_deserialization_{name}", int)() for name in LIMITS
+    }
     try:
         for name in LIMITS:
             getattr(faiss, f"set_deserialization_{name}", int)(path.stat().st_size)
         index = faiss.read_index(str(path))
     except (RuntimeError, MemoryError) as error:
-        raise InputError(f"{path} must be a whole FAISS index; faiss cannot read it.") from error
+        raise InputError(
+            f"{path} must be a whole FAISS index; faiss cannot read it."
+        ) from error
     finally:
         for name, limit in limits.items():
             getattr(faiss, f"set_deserialization_{name}", int)(limit)
     vectors, ids = vectors_of(index, path)
-    fields = {"right": Source(f"the vectors of {type(index).__name__}", lambda: vectors, vectors.shape)}
+    fields = {
+        "right": Source(
+            f"the vectors of {type(index).__name__}", lambda: vectors, vectors.shape
+        )
+    }
     if ids is not None:
         fields["right_ids"] = Source("its ids", lambda: ids, ids.shape)
     return Contents(fields)
 
 
-def vectors_of(index: Any, where: object) -> tuple[NDArray[Any], NDArray[np.int64] | None]:
+def vectors_of(
+    index: Any, where: object
+) -> tuple[NDArray[Any], NDArray[np.int64] | None]:
     """Return the vectors of an index in the order of their ids, and those ids where it was given any.
 
     Raises
@@ -56,9 +66,18 @@ def vectors_of(index: Any, where: object) -> tuple[NDArray[Any], NDArray[np.int6
     faiss = import_module("faiss")
     inner, ids = index, None
     if isinstance(index, (faiss.IndexIDMap, faiss.IndexIDMap2)):
-        inner, ids = faiss.downcast_index(index.index), faiss.vector_to_array(index.id_map)
-    storage = faiss.downcast_index(inner.storage) if type(inner) is faiss.IndexHNSWFlat else inner
-    if not index.ntotal or not (isinstance(storage, faiss.IndexFlat) or type(storage) is faiss.IndexIVFFlat):
+        inner, ids = (
+            faiss.downcast_index(index.index),
+            faiss.vector_to_array(index.id_map),
+        )
+    storage = (
+        faiss.downcast_index(inner.storage)
+        if type(inner) is faiss.IndexHNSWFlat
+        else inner
+    )
+    if not index.ntotal or not (
+        isinstance(storage, faiss.IndexFlat) or type(storage) is faiss.IndexIVFFlat
+    ):
         allowed = "an index that keeps vectors as they are (flat, IVFFlat or HNSWFlat, with ids or without)"
         got = f"{type(storage).__name__} of {index.ntotal}"
         raise must_be(f"{where}", allowed, got, "save the vectors as .npy or .parquet")
@@ -66,10 +85,16 @@ def vectors_of(index: Any, where: object) -> tuple[NDArray[Any], NDArray[np.int6
         return storage.reconstruct_n(0, storage.ntotal), ids
     # Inverted lists hold vectors by their cell; the numbers that they are kept under are their order.
     contents_of_list = import_module("faiss.contrib.inspect_tools").get_invlist
-    lists = [contents_of_list(storage.invlists, i) for i in range(storage.invlists.nlist)]
+    lists = [
+        contents_of_list(storage.invlists, i) for i in range(storage.invlists.nlist)
+    ]
     places, codes = (np.concatenate(arrays) for arrays in zip(*lists, strict=True))
     if len(places) != index.ntotal:
-        raise must_be(f"{where}", f"a whole FAISS index of {index.ntotal:,} vectors", f"{len(places):,} in its lists")
+        raise must_be(
+            f"{where}",
+            f"a whole FAISS index of {index.ntotal:,} vectors",
+            f"{len(places):,} in its lists",
+        )
     order = np.argsort(places, kind="stable")
     vectors, places = codes.view(np.float32)[order], places[order]
     if ids is not None:
@@ -81,20 +106,30 @@ def vectors_of(index: Any, where: object) -> tuple[NDArray[Any], NDArray[np.int6
 def keeps(draft: Draft) -> frozenset[str]:
     """Ids that are whole numbers from 0 on, of 64 bits with a sign."""
     ids = draft.fields.get("right_ids")
-    whole = ids is not None and ids.dtype.kind in "iu" and 0 <= ids.min() <= ids.max() < 2**63
+    whole = (
+        ids is not None
+        and ids.dtype.kind in "iu"
+        and 0 <= ids.min() <= ids.max() < 2**63
+    )
     return frozenset({"right_ids"}) if whole else frozenset()
 
 
 def write(file: IO[bytes], draft: Draft) -> None:
     """Write a flat index for inner products in float32, with ids where there are any."""
     faiss = import_module("faiss")
-    flat, ids, start = faiss.IndexFlatIP(draft.right.shape[1]), draft.fields.get("right_ids"), 0
+    flat, ids, start = (
+        faiss.IndexFlatIP(draft.right.shape[1]),
+        draft.fields.get("right_ids"),
+        0,
+    )
     index = flat if ids is None else faiss.IndexIDMap2(flat)
     for block in draft.right.rows():
         vectors = np.ascontiguousarray(block, dtype=np.float32)
         if ids is None:
             index.add(vectors)
         else:
-            index.add_with_ids(vectors, ids[start : start + len(block)].astype(np.int64))
+            index.add_with_ids(
+                vectors, ids[start : start + len(block)].astype(np.int64)
+            )
         start += len(block)
     file.write(faiss.serialize_index(index).data)

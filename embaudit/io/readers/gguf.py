@@ -36,7 +36,11 @@ def contents(path: Path, request: Request) -> Contents:
     name, tokens = base.fields["right"].name, None
     # Rows of other matrices are none of tokens.
     if name in (EMBEDDING, HEAD):
-        special = {row for row, kind in enumerate(file.metadata.get(TYPES) or ()) if kind in NO_TEXT}
+        special = {
+            row
+            for row, kind in enumerate(file.metadata.get(TYPES) or ())
+            if kind in NO_TEXT
+        }
         stored = dict(enumerate(file.metadata.get(TOKENS) or ()))
         tokens = Tokens.of(stored, file.tensors[name].shape[0], TOKENS, special)
     return replace(base, fields={**base.fields, **named_by(tokens)})

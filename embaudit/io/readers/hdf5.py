@@ -27,7 +27,16 @@ WEIGHTS, CONFIG = "model.weights.h5", "config.json"
 VARIABLES = {"dense": ("kernel", "bias"), "embedding": ("embeddings",)}
 """Names of the numbered variables of a layer, by the class that its group is called after."""
 OPTIMIZERS = ("optimizer", "optimizer_weights")
-PASSED = ("InputLayer", "Embedding", "Flatten", "Reshape", "Add", "Dropout", "Functional", "Sequential")
+PASSED = (
+    "InputLayer",
+    "Embedding",
+    "Flatten",
+    "Reshape",
+    "Add",
+    "Dropout",
+    "Functional",
+    "Sequential",
+)
 """Layers of Keras that leave the product of two tables, perhaps with biases, as it is."""
 SCORES = ("", "linear", "softmax")
 """Activations that leave scores of labels as they are, or make probabilities of them."""
@@ -54,21 +63,36 @@ class Hdf5:
         with self._opened() as file:
             datasets: list[tuple[str, Any]] = []
             # Links are not followed: a file must not lead to other files of the reader.
-            file.visititems(lambda place, x: datasets.append((place, x)) if hasattr(x, "shape") else None)
+            file.visititems(
+                lambda place, x: (
+                    datasets.append((place, x)) if hasattr(x, "shape") else None
+                )
+            )
             for place, dataset in datasets:
                 if dataset.external or dataset.is_virtual:
-                    raise must_be(f"{place} of {path}", "in the file itself", "a dataset in others", "copy it there")
+                    raise must_be(
+                        f"{place} of {path}",
+                        "in the file itself",
+                        "a dataset in others",
+                        "copy it there",
+                    )
                 if place.split("/")[0] in OPTIMIZERS:
                     continue
                 name = self._called(file, place)
                 name = place if name in self.tensors else name
                 is_text = dataset.dtype.kind in "OS"
-                self.tensors[name] = Tensor(tuple(dataset.shape), "str" if is_text else dataset.dtype.name)
+                self.tensors[name] = Tensor(
+                    tuple(dataset.shape), "str" if is_text else dataset.dtype.name
+                )
                 self._places[name] = place
             for group in ("obs", "var"):
                 if group in file and "_index" in file[group].attrs:
                     # The usual name needs no attribute, which HDF5 reads without an end where it is damaged.
-                    called = "_index" if "_index" in file[group] else file[group].attrs["_index"]
+                    called = (
+                        "_index"
+                        if "_index" in file[group]
+                        else file[group].attrs["_index"]
+                    )
                     self.index[group] = f"{group}/{called}"
             text = file.attrs.get("model_config")
             if path.suffix.lower() == ".keras":
@@ -92,7 +116,9 @@ class Hdf5:
         except InputError:
             raise
         except READ_ERRORS as error:
-            raise must_be(f"{self.path}", "a whole HDF5 file", reason(error), "write it again") from error
+            raise must_be(
+                f"{self.path}", "a whole HDF5 file", reason(error), "write it again"
+            ) from error
 
     def _called(self, file: Any, place: str) -> str:
         """Name a variable of Keras after its layer, anything else after its place."""
@@ -111,7 +137,9 @@ class Hdf5:
         with self._opened() as file:
             dataset = file[self._places[name]]
             if self.tensors[name].dtype == "str":
-                return np.asarray(dataset.asstr("utf-8", "backslashreplace")[()], dtype=np.str_)
+                return np.asarray(
+                    dataset.asstr("utf-8", "backslashreplace")[()], dtype=np.str_
+                )
             return np.asarray(dataset[()])
 
 
@@ -139,28 +167,71 @@ def of_keras(arrays: Arrays, config: Any, request: Request, where: object) -> Co
     """
     if "QuantizedDTypePolicy" in str(config):
         remedy = "save the model before it is quantised"
-        raise must_be(f"{where}", "numbers as they are", "layers that Keras has quantised", remedy)
+        raise must_be(
+            f"{where}", "numbers as they are", "layers that Keras has quantised", remedy
+        )
     layers = list(_layers(config))
-    activations = {f"{layer.get('name')}.kernel": _activation(layer) for kind, layer in layers if kind == "Dense"}
-    if request.weight is None and request.left is None and request.kind in ("auto", "head"):
+    activations = {
+        f"{layer.get('name')}.kernel": _activation(layer)
+        for kind, layer in layers
+        if kind == "Dense"
+    }
+    if (
+        request.weight is None
+        and request.left is None
+        and request.kind in ("auto", "head")
+    ):
         # A softmax before other layers chooses among experts; live models put their own name before that of a layer.
         last = next(reversed(activations), "")
         heads = [name for name in arrays.tensors if f".{name}".endswith(f".{last}")]
         is_softmax = activations.get(last) == "softmax" and len(heads) == 1
-        request = replace(request, kind="head", weight=heads[0]) if is_softmax else request
+        request = (
+            replace(request, kind="head", weight=heads[0]) if is_softmax else request
+        )
     base = contents_of(arrays, request, where)
     right = base.fields["right"].name
-    other = next((x for layer, x in activations.items() if x not in SCORES and f".{right}".endswith(f".{layer}")), None)
-    if other is not None and "link" in base.fields and request.kind == "auto" and request.link is None:
+    other = next(
+        (
+            x
+            for layer, x in activations.items()
+            if x not in SCORES and f".{right}".endswith(f".{layer}")
+        ),
+        None,
+    )
+    if (
+        other is not None
+        and "link" in base.fields
+        and request.kind == "auto"
+        and request.link is None
+    ):
         remedy = f"say --kind=head if a softmax follows {right}, or --link=sigmoid for labels apart"
-        raise must_be(f"the head of {where}", "a softmax over labels", f"{right} with {other}", remedy)
-    if "left" not in base.fields or "link" in base.fields or request.link is not None or not layers:
+        raise must_be(
+            f"the head of {where}",
+            "a softmax over labels",
+            f"{right} with {other}",
+            remedy,
+        )
+    if (
+        "left" not in base.fields
+        or "link" in base.fields
+        or request.link is not None
+        or not layers
+    ):
         return base
     # Any other layer behind the product makes another score of it.
-    between = [f"{kind} {_activation(layer)}".strip() for kind, layer in layers if kind not in (*PASSED, "Dot")]
+    between = [
+        f"{kind} {_activation(layer)}".strip()
+        for kind, layer in layers
+        if kind not in (*PASSED, "Dot")
+    ]
     if between:
         remedy = "say what becomes of their product with --link=identity (or cosine, sigmoid)"
-        raise must_be(f"the layers of {where} behind its tables", "a Dot", ", ".join(dict.fromkeys(between)), remedy)
+        raise must_be(
+            f"the layers of {where} behind its tables",
+            "a Dot",
+            ", ".join(dict.fromkeys(between)),
+            remedy,
+        )
     cosine = any(kind == "Dot" and layer.get("normalize") for kind, layer in layers)
     link = Source.of("its Dot layer", "cosine" if cosine else "identity")
     return replace(base, fields={**base.fields, "link": link})
@@ -170,7 +241,11 @@ def _layers(config: Any) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield class and settings of the layers of a model of Keras, those inside other models and wrappers included."""
     settings = config.get("config") if isinstance(config, dict) else None
     # Sequential models of Keras before 2.2.3 list their layers without a name.
-    layers = settings.get("layers") or [settings.get("layer")] if isinstance(settings, dict) else settings
+    layers = (
+        settings.get("layers") or [settings.get("layer")]
+        if isinstance(settings, dict)
+        else settings
+    )
     for layer in layers if isinstance(layers, list) else ():
         if isinstance(layer, dict) and isinstance(layer.get("config"), dict):
             yield str(layer.get("class_name")), layer["config"]
@@ -187,14 +262,24 @@ def _of_anndata(stored: Hdf5, request: Request) -> Request:
     """Choose the embedding of an AnnData file, with the ids of its rows."""
     weight = request.weight
     if weight is None:
-        matrices = {name: x.shape for name, x in stored.tensors.items() if name.startswith(("obsm/", "varm/"))}
+        matrices = {
+            name: x.shape
+            for name, x in stored.tensors.items()
+            if name.startswith(("obsm/", "varm/"))
+        }
         matrices = {name: shape for name, shape in matrices.items() if len(shape) == 2}
         of_rows = [name for name in matrices if name.startswith("obsm/")]
         if len(of_rows) != 1:
             listed = ", ".join(f"{name} {shape}" for name, shape in matrices.items())
-            choice = f"choose one with {option('weight', next(iter(matrices)))}" if matrices else "compute one"
+            choice = (
+                f"choose one with {option('weight', next(iter(matrices)))}"
+                if matrices
+                else "compute one"
+            )
             remedy = f"{choice}, or take what was measured with --weight=X"
-            raise must_be(f"the embedding of {stored.path}", "one", listed or "none", remedy)
+            raise must_be(
+                f"the embedding of {stored.path}", "one", listed or "none", remedy
+            )
         weight = of_rows[0]
     side = SIDES.get(weight.split("/")[0])
     ids = stored.index.get(side or "")

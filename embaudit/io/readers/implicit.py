@@ -28,7 +28,9 @@ NEIGHBOURS = ("K", "shape", "data", "indptr", "indices")
 def recognises(path: Path) -> bool:
     """Return whether the archive has the members that implicit's `save` writes."""
     stored = Npz(path).tensors
-    factors = {"user_factors", "item_factors", "factors"} <= set(stored) and not stored["factors"].shape
+    factors = {"user_factors", "item_factors", "factors"} <= set(stored) and not stored[
+        "factors"
+    ].shape
     return factors or set(NEIGHBOURS) <= set(stored)
 
 
@@ -48,21 +50,34 @@ def contents(path: Path, request: Request) -> Contents:  # noqa: ARG001
         )
     rank = stored["factors"]
     if rank.shape or rank.dtype.kind not in "iu":
-        raise must_be(f"factors in {path}", "one whole number", f"{rank.dtype} of shape {rank.shape}", "save it again")
+        raise must_be(
+            f"factors in {path}",
+            "one whole number",
+            f"{rank.dtype} of shape {rank.shape}",
+            "save it again",
+        )
     shapes = {name: tensor.shape for name, tensor in stored.tensors.items()}
-    split = cache(lambda: split_columns(stored["user_factors"], stored["item_factors"], int(rank)))
+    split = cache(
+        lambda: split_columns(stored["user_factors"], stored["item_factors"], int(rank))
+    )
     # The number of columns beyond the factors tells the model: none ALS, one BPR, two logistic.
     extra = shapes["item_factors"][-1] - int(rank) if shapes["item_factors"] else 0
     fields = {"left": Source("user_factors", lambda: split().left, shapes["user_factors"]),
               "right": Source("item_factors", lambda: split().right, shapes["item_factors"])}  # fmt: skip
     if extra in COLUMNS:
-        fields["right_bias"] = Source(f"its column {COLUMNS[extra]}", lambda: split().right_bias)
+        fields["right_bias"] = Source(
+            f"its column {COLUMNS[extra]}", lambda: split().right_bias
+        )
     if extra == 2:
-        fields["left_bias"] = Source("the last column of user_factors", lambda: split().left_bias)
+        fields["left_bias"] = Source(
+            "the last column of user_factors", lambda: split().left_bias
+        )
     if extra == 1:
         fields["link"] = Source.of("that it has item biases alone", "ranking")
     if "regularization" in stored.tensors:
-        fields["objective"] = Source("", lambda: trained_with(stored["regularization"], split()))
+        fields["objective"] = Source(
+            "", lambda: trained_with(stored["regularization"], split())
+        )
     rest = (Part(name, "", shape) for name, shape in shapes.items() if name not in USED)
     return Contents(fields, tuple(rest))
 
@@ -72,7 +87,9 @@ def trained_with(strength: Any, model: FactorModel) -> str | None:
     if model.left_bias is not None:
         # Each side of the logistic model has negative samples of its own, so both together minimise nothing.
         return objective_of(strength, decayed=None)
-    return objective_of(strength, decayed="factors" if model.right_bias is None else "factors-counted")
+    return objective_of(
+        strength, decayed="factors" if model.right_bias is None else "factors-counted"
+    )
 
 
 def objective_of(*strengths: Any, decayed: str | None) -> str | None:
@@ -125,21 +142,35 @@ def split_columns(users: NDArray[Any], items: NDArray[Any], rank: int) -> Factor
     array([[6.5 , 8.25]])
     """
     if users.ndim != 2 or items.ndim != 2 or users.shape[1] != items.shape[1]:
-        raise must_be("user and item factors", "matrices of equal width", f"{users.shape} and {items.shape}")
+        raise must_be(
+            "user and item factors",
+            "matrices of equal width",
+            f"{users.shape} and {items.shape}",
+        )
     extra = users.shape[1] - rank
     if extra == 0:
         return FactorModel(users, items)
     if extra == 1:
         _require_ones(users[:, -1], "the last column of the user factors")
-        return FactorModel(users[:, :-1], items[:, :-1], link="ranking", right_bias=items[:, -1])
+        return FactorModel(
+            users[:, :-1], items[:, :-1], link="ranking", right_bias=items[:, -1]
+        )
     if extra != 2:
-        raise must_be("the factors", f"{rank} columns with at most 2 more for biases", f"{users.shape[1]} columns")
+        raise must_be(
+            "the factors",
+            f"{rank} columns with at most 2 more for biases",
+            f"{users.shape[1]} columns",
+        )
     _require_ones(users[:, -2], "the second last column of the user factors")
     _require_ones(items[:, -1], "the last column of the item factors")
-    return FactorModel(users[:, :-2], items[:, :-2], left_bias=users[:, -1], right_bias=items[:, -2])
+    return FactorModel(
+        users[:, :-2], items[:, :-2], left_bias=users[:, -1], right_bias=items[:, -2]
+    )
 
 
 def _require_ones(column: NDArray[Any], name: str) -> None:
     wrong = column[column != 1]
     if len(wrong):
-        raise must_be(name, "constant 1, as implicit stores beside a bias", float(wrong[0]))
+        raise must_be(
+            name, "constant 1, as implicit stores beside a bias", float(wrong[0])
+        )

@@ -66,12 +66,29 @@ ROWS_BY_CUSTOM = ("weight", "coef_")
 FIELDS: Mapping[str, tuple[str, ...]] = {
     "left_bias": ("userbias", "userbiases", "leftbias", "bu", "ubiases"),
     "right_bias": ("itembias", "itembiases", "rightbias", "bi", "ibiases"),
-    "offset": ("offset", "globalbias", "globalmean", "mu", "mean", "meanrating", "ratingmean", "averagerating"),
+    "offset": (
+        "offset",
+        "globalbias",
+        "globalmean",
+        "mu",
+        "mean",
+        "meanrating",
+        "ratingmean",
+        "averagerating",
+    ),
     "left_ids": ("userids", "leftids"),
     "left_names": ("usernames", "leftnames"),
     "left_counts": ("usercounts", "leftcounts"),
     "right_ids": ("itemids", "rightids", "ids", "words", "indextokey", "tokens"),
-    "right_names": ("itemnames", "itemtitles", "rightnames", "labels", "classes", "classnames", "classlist"),
+    "right_names": (
+        "itemnames",
+        "itemtitles",
+        "rightnames",
+        "labels",
+        "classes",
+        "classnames",
+        "classlist",
+    ),
     "right_counts": ("itemcounts", "rightcounts"),
 }
 """Plain names of the arrays beside factors, by the field of a model that they hold."""
@@ -125,7 +142,11 @@ class Layout:
         >>> layout.left_over({"Q": Tensor((3, 2), "float64"), "x": Tensor((3,), "int64")})
         {'x': Tensor(shape=(3,), dtype='int64')}
         """
-        return {name: tensor for name, tensor in tensors.items() if name not in self.fields.values()}
+        return {
+            name: tensor
+            for name, tensor in tensors.items()
+            if name not in self.fields.values()
+        }
 
 
 def plain(name: str) -> str:
@@ -186,31 +207,58 @@ def choose(shapes: Shapes, request: Request, where: object) -> Layout:
         array = getattr(request, name)
         if array is not None and array not in shapes:
             raise must_be(name, f"one of {_listed(shapes)} in {where}", repr(array))
-    if request.weight is not None or (request.left is not None and request.kind != "head"):
+    if request.weight is not None or (
+        request.left is not None and request.kind != "head"
+    ):
         return _named(shapes, request, where)
     matrices = {name: shape for name, shape in shapes.items() if len(shape) == 2}
     names = {plain(name): name for name in matrices}
     layouts: list[Layout] = []
     if request.kind in ("auto", "factors", "vectors"):
-        pairs = [(names[left], names[right]) for left, right in sorted(PAIRS) if left in names and right in names]
+        pairs = [
+            (names[left], names[right])
+            for left, right in sorted(PAIRS)
+            if left in names and right in names
+        ]
         layouts += [_pair(shapes, request, left, right, where) for left, right in pairs]
     if request.kind in ("auto", "head"):
         # W beside H is a factor; W beside b is a head.
-        factors = {layout.fields[side] for layout in layouts for side in ("left", "right")}
-        heads = [_one_table(shapes, request, x, head=True) for x in _heads(shapes, list(matrices))]
-        layouts += [head for head in heads if head.right not in factors or "right_bias" in head.fields]
+        factors = {
+            layout.fields[side] for layout in layouts for side in ("left", "right")
+        }
+        heads = [
+            _one_table(shapes, request, x, head=True)
+            for x in _heads(shapes, list(matrices))
+        ]
+        layouts += [
+            head
+            for head in heads
+            if head.right not in factors or "right_bias" in head.fields
+        ]
     # Where no name tells, the only matrix can be nothing else; of two, none is chosen by its shape. A bias that was
     # named is that of a head. The weights of a layer are no table unless somebody says so.
-    is_head = request.kind == "head" or (request.kind == "auto" and request.bias is not None)
+    is_head = request.kind == "head" or (
+        request.kind == "auto" and request.bias is not None
+    )
     is_said = is_head or request.kind == "vectors"
-    if not layouts and request.kind != "factors" and len(matrices) == 1 and (is_said or not is_kernel(*matrices)):
+    if (
+        not layouts
+        and request.kind != "factors"
+        and len(matrices) == 1
+        and (is_said or not is_kernel(*matrices))
+    ):
         (name,) = matrices
         layouts = [_one_table(shapes, request, name, head=is_head)]
     if len(layouts) != 1:
-        got = _listed({name: shape for name, shape in shapes.items() if len(shape) > 1}) or "no matrix"
+        got = (
+            _listed({name: shape for name, shape in shapes.items() if len(shape) > 1})
+            or "no matrix"
+        )
         remedy = ("name two factors with --left=A and --weight=B, or one table with --weight=B and --kind=head or "
                   "--kind=vectors")  # fmt: skip
-        raise must_be(f"the arrays of {where}", "one recognised table, pair or head", got, remedy)
+        raise must_be(
+            f"the arrays of {where}", "one recognised table, pair or head", got, remedy
+        )
     return layouts[0]
 
 
@@ -228,7 +276,11 @@ def _named(shapes: Shapes, request: Request, where: object) -> Layout:
         )
     if left is not None and request.kind != "head":
         return _pair(shapes, request, left, weight, where)
-    is_customary = any(_ends(weight, name) for name in (*HEADS, *TIED)) or is_kernel(weight) or bool(request.bias)
+    is_customary = (
+        any(_ends(weight, name) for name in (*HEADS, *TIED))
+        or is_kernel(weight)
+        or bool(request.bias)
+    )
     is_head = request.kind == "head" or (request.kind == "auto" and is_customary)
     if not is_head and request.kind != "vectors":
         remedy = f"say whether {weight} is one with --kind=head or --kind=vectors"
@@ -254,14 +306,22 @@ def is_tied(name: str) -> bool:
 def _heads(shapes: Shapes, matrices: list[str]) -> list[str]:
     """Return the names of matrices that are heads by their names and biases."""
     # An encoder has word embeddings without predicting words: they are a head where the bias of one is stored apart.
-    masked = {name for name in matrices if any(_ends(name, ending) for ending in MASKED)}
-    matrices = [name for name in matrices if name not in masked or _bias_apart(shapes, name)]
+    masked = {
+        name for name in matrices if any(_ends(name, ending) for ending in MASKED)
+    }
+    matrices = [
+        name for name in matrices if name not in masked or _bias_apart(shapes, name)
+    ]
     # Any layer has a weight: a bias beside it makes it that of a head.
     matrices = [name for name in matrices if name != "weight" or HEADS[name] in shapes]
     # A name of exactly that kind before one below a prefix, which layers inside a network may also have.
     for endings in (HEADS, TIED):
         named = [name for name in matrices if name in endings]
-        below = [name for name in matrices if any(_ends(name, x) for x in endings) and not INNER.search(name)]
+        below = [
+            name
+            for name in matrices
+            if any(_ends(name, x) for x in endings) and not INNER.search(name)
+        ]
         if named or below:
             return named or below
     return []
@@ -272,10 +332,14 @@ def _find(shapes: Shapes, names: tuple[str, ...]) -> str | None:
 
 
 def _layout(fields: Mapping[str, str | None], **more: Any) -> Layout:
-    return Layout({field: name for field, name in fields.items() if name is not None}, **more)
+    return Layout(
+        {field: name for field, name in fields.items() if name is not None}, **more
+    )
 
 
-def _pair(shapes: Shapes, request: Request, left: str, right: str, where: object) -> Layout:
+def _pair(
+    shapes: Shapes, request: Request, left: str, right: str, where: object
+) -> Layout:
     """Return the layout of two factor matrices, with the biases, ids, names and counts of their rows."""
     # The factors of an SVD are defined up to where Σ goes, and cosines depend on it (the reweighting of both sides).
     scale = _find(shapes, SINGULAR)
@@ -286,7 +350,10 @@ def _pair(shapes: Shapes, request: Request, left: str, right: str, where: object
         )
     fields = {field: _find(shapes, names) for field, names in FIELDS.items()}
     # A mean of all ratings is one number; "mean" of another size is something else.
-    fields["offset"] = _find({name: shape for name, shape in shapes.items() if prod(shape) == 1}, FIELDS["offset"])
+    fields["offset"] = _find(
+        {name: shape for name, shape in shapes.items() if prod(shape) == 1},
+        FIELDS["offset"],
+    )
     fields |= {
         "left_bias": request.left_bias or fields["left_bias"],
         "right_bias": request.bias or fields["right_bias"],
@@ -295,7 +362,9 @@ def _pair(shapes: Shapes, request: Request, left: str, right: str, where: object
     return _layout({"left": left, "right": right, **fields}, transposed=transposed)
 
 
-def _transposed_pair(request: Request, left: tuple[int, ...], right: tuple[int, ...], name: str) -> frozenset[str]:
+def _transposed_pair(
+    request: Request, left: tuple[int, ...], right: tuple[int, ...], name: str
+) -> frozenset[str]:
     """Return the sides with one column an entity: by request, by name, else by the only shapes that fit."""
     if request.transpose is not None:
         return frozenset(side for side in ("left", "right") if request.transposes(side))
@@ -304,8 +373,17 @@ def _transposed_pair(request: Request, left: tuple[int, ...], right: tuple[int, 
     if not len(left) == len(right) == 2:
         return frozenset()
     # The widths agree as the sides lie: each has its width in its rows where it is transposed.
-    ways = [frozenset[str](), frozenset({"right"}), frozenset({"left"}), frozenset({"left", "right"})]
-    ways = [sides for sides in ways if left["left" not in sides] == right["right" not in sides]]
+    ways = [
+        frozenset[str](),
+        frozenset({"right"}),
+        frozenset({"left"}),
+        frozenset({"left", "right"}),
+    ]
+    ways = [
+        sides
+        for sides in ways
+        if left["left" not in sides] == right["right" not in sides]
+    ]
     return ways[0] if len(ways) == 1 else frozenset()
 
 
@@ -313,24 +391,48 @@ def _one_table(shapes: Shapes, request: Request, weight: str, *, head: bool) -> 
     """Return the layout of one table, or of a head with its inputs and the bias that its name or layer leads to."""
     bias, left = request.bias, request.left or _find(shapes, INPUTS) if head else None
     if head and bias is None:
-        ending = max((name for name in HEADS if _ends(weight, name)), key=len, default=None)
+        ending = max(
+            (name for name in HEADS if _ends(weight, name)), key=len, default=None
+        )
         # What torch, Keras and Flax call the bias of a layer whose weight was named.
         layer = re.fullmatch(r"(.*[./])(?:weight|kernel)", weight)
-        beside = weight.removesuffix(ending) + HEADS[ending] if ending else f"{layer[1]}bias" if layer else None
+        beside = (
+            weight.removesuffix(ending) + HEADS[ending]
+            if ending
+            else f"{layer[1]}bias"
+            if layer
+            else None
+        )
         bias = beside if beside in shapes else _bias_apart(shapes, weight)
-    fields = {"left": left, "right": weight, "left_bias": request.left_bias, "right_bias": bias}
+    fields = {
+        "left": left,
+        "right": weight,
+        "left_bias": request.left_bias,
+        "right_bias": bias,
+    }
     fields |= {field: _find(shapes, FIELDS[field]) for field in OF_ROWS}
     transposed = _is_transposed(shapes, request, weight, bias)
-    return _layout(fields, head=head, transposed=frozenset({"right"} if transposed else ()))
+    return _layout(
+        fields, head=head, transposed=frozenset({"right"} if transposed else ())
+    )
 
 
 def _bias_apart(shapes: Shapes, weight: str) -> str | None:
     """Find the bias of tied embeddings, or one that is added to all logits."""
     names = APART if is_tied(weight) else APART[-1:]
-    return next((name for name in names if name in shapes and shapes[name][-1:] == shapes[weight][:1]), None)
+    return next(
+        (
+            name
+            for name in names
+            if name in shapes and shapes[name][-1:] == shapes[weight][:1]
+        ),
+        None,
+    )
 
 
-def _is_transposed(shapes: Shapes, request: Request, weight: str, bias: str | None) -> bool:
+def _is_transposed(
+    shapes: Shapes, request: Request, weight: str, bias: str | None
+) -> bool:
     """Determine whether a table has one column an entity: by request, by name, else by the bias of a head."""
     declared = request.transposes("right")
     if declared is not None:
@@ -349,7 +451,9 @@ def _is_transposed(shapes: Shapes, request: Request, weight: str, bias: str | No
     return size == columns
 
 
-def require_settled(layout: Layout, tensors: Mapping[str, Tensor], request: Request, where: object) -> None:
+def require_settled(
+    layout: Layout, tensors: Mapping[str, Tensor], request: Request, where: object
+) -> None:
     """Refuse a reading that leaves over what could be a bias, ids, or a second table of a side.
 
     The vectors of one side, asked for as such, need no bias.
@@ -371,8 +475,14 @@ def require_settled(layout: Layout, tensors: Mapping[str, Tensor], request: Requ
         return
     for name, tensor in layout.left_over(tensors).items():
         for why, remedy in _could_be(name, tensor, layout, tensors):
-            what, got = f"every array of {where} that could matter", f"{name} {tensor.shape}, {why}"
-            ways = [*([remedy] if remedy else []), f"leave it out with {option('ignore', name)}"]
+            what, got = (
+                f"every array of {where} that could matter",
+                f"{name} {tensor.shape}, {why}",
+            )
+            ways = [
+                *([remedy] if remedy else []),
+                f"leave it out with {option('ignore', name)}",
+            ]
             raise must_be(what, "named or left out", got, ", or ".join(ways))
 
 
@@ -394,31 +504,66 @@ def require_head(layout: Layout, tensors: Mapping[str, Tensor], where: object) -
     embaudit.errors.InputError: the head of a.npz must be its last layer; got fc.weight (3, 5), whose outputs ...
     """
     # PEFT stores a change of low rank beside a layer that stays as it was: neither alone is the head.
-    changed = {name: f"{name[: match.start()]}.weight" for name in tensors if (match := ADAPTED.search(name))}
-    is_head = {name: any(_ends(layer, x) for x in (*HEADS, *TIED)) for name, layer in changed.items()}
-    adapted = next((name for name, layer in changed.items() if is_head[name] and not INNER.search(layer)), None)
+    changed = {
+        name: f"{name[: match.start()]}.weight"
+        for name in tensors
+        if (match := ADAPTED.search(name))
+    }
+    is_head = {
+        name: any(_ends(layer, x) for x in (*HEADS, *TIED))
+        for name, layer in changed.items()
+    }
+    adapted = next(
+        (
+            name
+            for name, layer in changed.items()
+            if is_head[name] and not INNER.search(layer)
+        ),
+        None,
+    )
     if adapted is not None:
         remedy = "merge the adapters into the model (model.merge_and_unload() in PEFT) and save it again"
-        raise must_be(f"the head of {where}", "one matrix", f"{adapted}, which changes it", remedy)
-    shape, matrices = tensors[layout.right].shape, {name: x.shape for name, x in tensors.items() if len(x.shape) == 2}
+        raise must_be(
+            f"the head of {where}", "one matrix", f"{adapted}, which changes it", remedy
+        )
+    shape, matrices = (
+        tensors[layout.right].shape,
+        {name: x.shape for name, x in tensors.items() if len(x.shape) == 2},
+    )
     remaining = [name for name in matrices if name != layout.right]
     if is_tied(layout.right):
         # Tied embeddings are the head unless a matrix of the same shape is there that may be an untied one.
-        rival = next((x for x in remaining if matrices[x] in (shape, shape[::-1]) and not EMBEDS.search(x)), None)
+        rival = next(
+            (
+                x
+                for x in remaining
+                if matrices[x] in (shape, shape[::-1]) and not EMBEDS.search(x)
+            ),
+            None,
+        )
         if rival is not None:
             remedy = f"name the head with {option('weight', rival)} and --kind=head"
             got = f"{layout.right} and {rival}, both {shape}"
-            raise must_be(f"the head of {where}", "the only matrix of its shape", got, remedy)
+            raise must_be(
+                f"the head of {where}", "the only matrix of its shape", got, remedy
+            )
     if GENERIC.search(layout.right):
         remedy = f"name it with {option('weight', layout.right)} and --kind=head if a softmax follows it"
         n_labels = layout.n_rows(tensors)
         # A layer whose number of outputs is the width of another one feeds it, and is none of labels.
-        takers = (x for x in remaining if matrices[x][1] == n_labels > 1 and x.endswith(".weight"))
+        takers = (
+            x
+            for x in remaining
+            if matrices[x][1] == n_labels > 1 and x.endswith(".weight")
+        )
         after = next(takers, None)
         if after is not None:
             got = f"{layout.right} {shape}, whose outputs {after} takes"
             raise must_be(f"the head of {where}", "its last layer", got, remedy)
-        beside = next((x for x in remaining if 1 in shape and matrices[x][0] == max(shape) > 1), None)
+        beside = next(
+            (x for x in remaining if 1 in shape and matrices[x][0] == max(shape) > 1),
+            None,
+        )
         if beside is not None:
             got = f"{layout.right} {shape}, one number for each row of {beside}"
             raise must_be(f"the head of {where}", "rows of labels", got, remedy)
@@ -433,12 +578,30 @@ def require_told(head: str, config: Config, request: Request, where: object) -> 
         For input embeddings of a network that has another head or none, and layers of other tasks.
     """
     if is_tied(head) and config.no_head:
-        whole = "fetch the rest of the checkpoint" if config.has_own_head else "name its head with --weight=NAME"
-        remedy = f"{whole}, or read these with --kind=vectors and {option('weight', head)}"
-        raise must_be(f"the head of {where}", f"there, for {config.no_head}", f"only {head}", remedy)
-    if not is_tied(head) and config.other_task is not None and request.kind != "head" and request.link is None:
+        whole = (
+            "fetch the rest of the checkpoint"
+            if config.has_own_head
+            else "name its head with --weight=NAME"
+        )
+        remedy = (
+            f"{whole}, or read these with --kind=vectors and {option('weight', head)}"
+        )
+        raise must_be(
+            f"the head of {where}",
+            f"there, for {config.no_head}",
+            f"only {head}",
+            remedy,
+        )
+    if (
+        not is_tied(head)
+        and config.other_task is not None
+        and request.kind != "head"
+        and request.link is None
+    ):
         remedy = f"say --kind=head if a softmax follows {head}, or --link=sigmoid for labels apart"
-        raise must_be(f"the head of {where}", "a softmax over labels", config.other_task, remedy)
+        raise must_be(
+            f"the head of {where}", "a softmax over labels", config.other_task, remedy
+        )
 
 
 def require_floats(name: str, tensors: Mapping[str, Tensor], where: object) -> None:
@@ -449,21 +612,37 @@ def require_floats(name: str, tensors: Mapping[str, Tensor], where: object) -> N
     InputError
         For integers, types of eight bits and fewer, and numbers with scales beside them.
     """
-    dtype, what = tensors[name].dtype, name if name == str(where) else f"{name} of {where}"
+    dtype, what = (
+        tensors[name].dtype,
+        name if name == str(where) else f"{name} of {where}",
+    )
     # What the format itself has undone is float32.
     if dtype != "bfloat16" and dtype not in ("float16", "float32", "float64"):
         if dtype.startswith("complex"):
-            raise must_be(what, "real numbers", dtype, "store real and imaginary parts as columns of their own")
+            raise must_be(
+                what,
+                "real numbers",
+                dtype,
+                "store real and imaginary parts as columns of their own",
+            )
         remedy = "store the numbers they stand for as float32"
         # Numbers of less than 16 bits are called in capitals.
-        got = f"{dtype}, counts or codes" if re.match("u?int|bool|[A-Z]", dtype) else dtype
+        got = (
+            f"{dtype}, counts or codes"
+            if re.match("u?int|bool|[A-Z]", dtype)
+            else dtype
+        )
         raise must_be(what, "floating-point numbers", got, remedy)
     layer = name.rpartition(".")[0]
     for other in tensors:
-        beside = other.rpartition(".")[0] == layer or other.startswith((f"{name}.", f"{name}_"))
+        beside = other.rpartition(".")[0] == layer or other.startswith(
+            (f"{name}.", f"{name}_")
+        )
         if other != name and beside and CODED.search(other):
             got = f"{other} beside it, as quantised matrices have"
-            raise must_be(what, "numbers as they are", got, "store the product as float32")
+            raise must_be(
+                what, "numbers as they are", got, "store the product as float32"
+            )
 
 
 def _could_be(
@@ -471,40 +650,73 @@ def _could_be(
 ) -> Iterator[tuple[str, str | None]]:
     """Yield what an array could be, and how to name it as that."""
     # Integers may be ids or counts, floating-point numbers a bias or a scale of the dimensions.
-    numeric = tensor.is_real and np.dtype("f4" if tensor.dtype == "bfloat16" else tensor.dtype).kind == "f"
+    numeric = (
+        tensor.is_real
+        and np.dtype("f4" if tensor.dtype == "bfloat16" else tensor.dtype).kind == "f"
+    )
     pair = "left" in layout.fields and not layout.head
-    sides = {side: layout.fields[side] for side in ("right", "left") if side in layout.fields}
-    shapes = {side: tensors[source].shape[:: -1 if side in layout.transposed else 1] for side, source in sides.items()}
-    if any(len(shape) != 2 for shape in shapes.values()) or len({shape[1] for shape in shapes.values()}) > 1:
+    sides = {
+        side: layout.fields[side] for side in ("right", "left") if side in layout.fields
+    }
+    shapes = {
+        side: tensors[source].shape[:: -1 if side in layout.transposed else 1]
+        for side, source in sides.items()
+    }
+    if (
+        any(len(shape) != 2 for shape in shapes.values())
+        or len({shape[1] for shape in shapes.values()}) > 1
+    ):
         # A pair that does not fit is refused later.
         sides = {}
     for side, source in sides.items():
         rows, columns = shapes[side]
         if _is_vector(tensor, rows) and not _of_another_layer(name, layout, tensors):
-            yield f"one value for each entity of {source}", f"name it with {option(OPTIONS[side][not numeric], name)}"
+            yield (
+                f"one value for each entity of {source}",
+                f"name it with {option(OPTIONS[side][not numeric], name)}",
+            )
         by_custom = source.endswith(ROWS_BY_CUSTOM) or is_kernel(source)
         if numeric and _is_vector(tensor, columns) and not (layout.head and by_custom):
             yield f"one number for each dimension of {source}", None
         if pair and tensor.shape == tensors[source].shape:
             yield f"the shape of {source}", f"name it with {option(NAMED[side], name)}"
-    is_layer = (name.endswith(".weight") or is_kernel(name)) and len(tensor.shape) > 1 and 1 not in tensor.shape
+    is_layer = (
+        (name.endswith(".weight") or is_kernel(name))
+        and len(tensor.shape) > 1
+        and 1 not in tensor.shape
+    )
     if pair and numeric and is_layer:
-        yield "a layer beside the tables", "export the outputs of both towers and read these"
+        yield (
+            "a layer beside the tables",
+            "export the outputs of both towers and read these",
+        )
 
 
 def _is_vector(tensor: Tensor, size: int) -> bool:
-    return len(tensor.shape) in (1, 2) and size in tensor.shape and prod(tensor.shape) == size
+    return (
+        len(tensor.shape) in (1, 2)
+        and size in tensor.shape
+        and prod(tensor.shape) == size
+    )
 
 
 def _of_another_layer(name: str, layout: Layout, tensors: Mapping[str, Tensor]) -> bool:
     """Return whether an array of a network with a head lies beside others of its size, as that of a norm does."""
     layer, dot, _ = name.rpartition(".")
-    beside = [x for x in tensors if x not in (name, layout.right) and x.rpartition(".")[0] == layer]
-    sizes = (tensors[x].shape[-1:] if is_kernel(x) else tensors[x].shape[:1] for x in beside)
+    beside = [
+        x
+        for x in tensors
+        if x not in (name, layout.right) and x.rpartition(".")[0] == layer
+    ]
+    sizes = (
+        tensors[x].shape[-1:] if is_kernel(x) else tensors[x].shape[:1] for x in beside
+    )
     return layout.head and bool(dot) and (max(tensors[name].shape),) in sizes
 
 
-def contents_of(arrays: Arrays, request: Request, where: object, config: Config | None = None) -> Contents:
+def contents_of(
+    arrays: Arrays, request: Request, where: object, config: Config | None = None
+) -> Contents:
     """Determine which fields of a model named arrays hold; nothing but headers is read.
 
     Raises
@@ -512,10 +724,14 @@ def contents_of(arrays: Arrays, request: Request, where: object, config: Config 
     InputError
         If the names leave more than one reading, or an array that could be a bias has no part in it.
     """
-    return contents_of_layout(arrays, planned(arrays, request, where, config), request, where, config)
+    return contents_of_layout(
+        arrays, planned(arrays, request, where, config), request, where, config
+    )
 
 
-def contents_beside(arrays: Arrays, names: Mapping[str, str], request: Request, where: object) -> Contents:
+def contents_beside(
+    arrays: Arrays, names: Mapping[str, str], request: Request, where: object
+) -> Contents:
     """Determine what one array is by those beside it, whose names are given by option; its own is that of `weight`."""
     # Beside a left side that comes from elsewhere a bias is that of factors.
     apart = request.left is not None and request.kind in ("auto", "factors")
@@ -526,7 +742,11 @@ def contents_beside(arrays: Arrays, names: Mapping[str, str], request: Request, 
 
 
 def contents_of_layout(
-    arrays: Arrays, layout: Layout, request: Request, where: object, config: Config | None = None
+    arrays: Arrays,
+    layout: Layout,
+    request: Request,
+    where: object,
+    config: Config | None = None,
 ) -> Contents:
     """Return the fields of a model whose arrays have the roles of a layout, and what a configuration says of a head."""
     tensors = arrays.tensors
@@ -536,22 +756,42 @@ def contents_of_layout(
         read = partial(_extra, arrays, name, field)
         if is_side:
             read = partial(_side, arrays, name, where, field in layout.transposed)
-        fields[field] = Source(name, read, squeezed(shape) if is_side else shape, tensors[name].rounded)
-    sides = [layout.fields[side] for side in sorted(layout.transposed)] if request.transpose is None else []
+        fields[field] = Source(
+            name, read, squeezed(shape) if is_side else shape, tensors[name].rounded
+        )
+    sides = (
+        [layout.fields[side] for side in sorted(layout.transposed)]
+        if request.transpose is None
+        else []
+    )
     assumed = [f"{name} has one column an entity" for name in sides]
     if layout.head:
         cap = None if config is None else config.soft_cap
-        fields["link"] = Source.of("its name", Softmax(soft_cap=cap) if cap else "softmax")
+        fields["link"] = Source.of(
+            "its name", Softmax(soft_cap=cap) if cap else "softmax"
+        )
         if layout.n_rows(tensors) == 1:
-            weight, bias = fields["right"], fields.get("right_bias", Source.of("", np.zeros(1)))
+            weight, bias = (
+                fields["right"],
+                fields.get("right_bias", Source.of("", np.zeros(1))),
+            )
             # Weights and bias are completed together, once, when one of them is used.
             both = cache(lambda: two_labels(weight.read().read(), bias.read()))
             fields["right"] = replace(weight, read=lambda: both()[0])
             fields["right_bias"] = replace(bias, read=lambda: both()[1])
             assumed.append("one row stands for two labels, the first with scores of 0")
-    rest = (Part(name, "", tensor.shape, tensor.rounded) for name, tensor in layout.left_over(tensors).items())
-    contents = Contents(fields, tuple(rest), tuple(assumed), OF_HEAD if layout.head else Contents.roles)
-    return contents if config is None else with_norm(contents, arrays, config, request, where)
+    rest = (
+        Part(name, "", tensor.shape, tensor.rounded)
+        for name, tensor in layout.left_over(tensors).items()
+    )
+    contents = Contents(
+        fields, tuple(rest), tuple(assumed), OF_HEAD if layout.head else Contents.roles
+    )
+    return (
+        contents
+        if config is None
+        else with_norm(contents, arrays, config, request, where)
+    )
 
 
 def _side(arrays: Arrays, name: str, where: object, transposed: bool) -> LazyArray:
@@ -563,11 +803,18 @@ def _side(arrays: Arrays, name: str, where: object, transposed: bool) -> LazyArr
     array = matrix.T if transposed else matrix
     read = partial(as_stored, array)
     return LazyArray(
-        with_urls(str(where)), called, array.shape, array.dtype, read, on_disk=isinstance(array, np.memmap)
+        with_urls(str(where)),
+        called,
+        array.shape,
+        array.dtype,
+        read,
+        on_disk=isinstance(array, np.memmap),
     )
 
 
-def planned(arrays: Arrays, request: Request, where: object, config: Config | None = None) -> Layout:
+def planned(
+    arrays: Arrays, request: Request, where: object, config: Config | None = None
+) -> Layout:
     """Decide which array is what by headers alone, and refuse to leave over what could matter.
 
     Raises
@@ -575,25 +822,49 @@ def planned(arrays: Arrays, request: Request, where: object, config: Config | No
     InputError
         If the names leave more than one reading, or an array that could be a bias has no part in it.
     """
-    tensors = {name: tensor for name, tensor in arrays.tensors.items() if not request.ignores(name)}
+    tensors = {
+        name: tensor
+        for name, tensor in arrays.tensors.items()
+        if not request.ignores(name)
+    }
     # Beside a file the left side may be another one, where no array has its name.
-    apart = isinstance(where, Path) and request.left not in (None, *tensors) and request.bias is None
-    request = replace(request, left=None) if apart and Path(request.left).is_file() else request
-    layout = choose({name: squeezed(tensor.shape) for name, tensor in tensors.items()}, request, where)
+    apart = (
+        isinstance(where, Path)
+        and request.left not in (None, *tensors)
+        and request.bias is None
+    )
+    request = (
+        replace(request, left=None)
+        if apart and Path(request.left).is_file()
+        else request
+    )
+    layout = choose(
+        {name: squeezed(tensor.shape) for name, tensor in tensors.items()},
+        request,
+        where,
+    )
     # Vectors are the right side alone: what belongs to the left side is left over.
     fields = dict(layout.fields)
     if request.kind == "vectors" and "left" in fields:
         fields = {field: name for field, name in fields.items() if field in OF_VECTORS}
     named = {"left_ids": request.left_ids, "right_ids": request.ids}
-    fields |= {field: name for field, name in named.items() if isinstance(name, str) and name in tensors}
+    fields |= {
+        field: name
+        for field, name in named.items()
+        if isinstance(name, str) and name in tensors
+    }
     layout = replace(layout, fields=fields, transposed=layout.transposed & set(fields))
     # Codes are refused first: whoever was asked about their scales would call them biases.
-    for name in (layout.fields[side] for side in ("left", "right") if side in layout.fields):
+    for name in (
+        layout.fields[side] for side in ("left", "right") if side in layout.fields
+    ):
         require_floats(name, arrays.tensors, where)
     require_settled(layout, tensors, request, where)
     if layout.head and request.weight is None:
         require_head(layout, tensors, where)
-        require_told(layout.right, Config() if config is None else config, request, where)
+        require_told(
+            layout.right, Config() if config is None else config, request, where
+        )
     return layout
 
 
@@ -621,7 +892,11 @@ def _extra(arrays: Arrays, source: str, name: str) -> Any:
         if array.size != 1 or array.dtype.kind not in "fiu":
             raise must_be(source, "one number", f"shape {array.shape} of {array.dtype}")
         return float(array.reshape(()))
-    if name.endswith(("_ids", "_names")) and array.dtype.kind == "f" and (array != np.floor(array)).any():
+    if (
+        name.endswith(("_ids", "_names"))
+        and array.dtype.kind == "f"
+        and (array != np.floor(array)).any()
+    ):
         # Whatever it is called, it is none: a bias perhaps.
         got = f"fractions such as {array[array != np.floor(array)].flat[0]}"
         remedy = f"leave it out with {option('ignore', source)}"
@@ -630,7 +905,9 @@ def _extra(arrays: Arrays, source: str, name: str) -> Any:
     return array.reshape(-1) if array.ndim == 2 and 1 in array.shape else array
 
 
-def two_labels(weight: NDArray[Any], bias: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+def two_labels(
+    weight: NDArray[Any], bias: NDArray[Any]
+) -> tuple[NDArray[Any], NDArray[Any]]:
     """Complete a binary head: one row w is the two labels 0 and w, `p = σ(x·w + b) = softmax((0, x·w + b))`.
 
     Examples
@@ -639,5 +916,9 @@ def two_labels(weight: NDArray[Any], bias: NDArray[Any]) -> tuple[NDArray[Any], 
     (array([[0.], [2.]]), array([0. , 0.5]))
     """
     if bias.shape != (1,):
-        raise InputError(f"the bias of a head with one row must be one number; got shape {bias.shape}.")
-    return np.concatenate([np.zeros_like(weight), weight]), np.concatenate([np.zeros(1), bias])
+        raise InputError(
+            f"the bias of a head with one row must be one number; got shape {bias.shape}."
+        )
+    return np.concatenate([np.zeros_like(weight), weight]), np.concatenate(
+        [np.zeros(1), bias]
+    )

@@ -37,19 +37,37 @@ def contents(path: Path, request: Request) -> Contents:  # noqa: ARG001
     stored = Npz(path)
     version = _scalar(stored, MARK, "iu")
     if version != VERSION:
-        raise must_be(f"the format version of {path}", f"at most {VERSION}", version, "upgrade embaudit to read it")
+        raise must_be(
+            f"the format version of {path}",
+            f"at most {VERSION}",
+            version,
+            "upgrade embaudit to read it",
+        )
     if "right" not in stored.tensors:
-        raise InputError(f"{path} must hold an array named right; it holds {', '.join(stored.tensors)}; save it again.")
+        raise InputError(
+            f"{path} must hold an array named right; it holds {', '.join(stored.tensors)}; save it again."
+        )
     arrays = [name for name in ARRAYS if name in stored.tensors]
-    fields = {name: Source(name, partial(stored.__getitem__, name), stored.tensors[name].shape) for name in arrays}
+    fields = {
+        name: Source(
+            name, partial(stored.__getitem__, name), stored.tensors[name].shape
+        )
+        for name in arrays
+    }
     fields["link"] = Source("link", lambda: link_of(_scalar(stored, "link", "U")))
     fields["offset"] = Source("offset", lambda: _scalar(stored, "offset", "f"))
     objective = _scalar(stored, "objective", "U")
     fields |= {"objective": Source.of("objective", objective)} if objective else {}
     if NORM in stored.tensors:
-        fields["final_norm"] = Source(NORM, partial(_norm, stored), stored.tensors[NORM].shape)
+        fields["final_norm"] = Source(
+            NORM, partial(_norm, stored), stored.tensors[NORM].shape
+        )
     names = {*fields, "objective", MARK, NORM, SHIFT, KIND, "left_role", "right_role"}
-    rest = (Part(name, "", tensor.shape) for name, tensor in stored.tensors.items() if name not in names)
+    rest = (
+        Part(name, "", tensor.shape)
+        for name, tensor in stored.tensors.items()
+        if name not in names
+    )
     roles = _scalar(stored, "left_role", "U"), _scalar(stored, "right_role", "U")
     return Contents(fields, tuple(rest), roles=roles)
 
@@ -62,13 +80,17 @@ def _norm(stored: Npz) -> FinalNorm:
         return FinalNorm(kind, stored[NORM], shift, float(epsilon))  # type: ignore[arg-type]
     except ValueError as error:
         what = f"the final norm in {stored.path}"
-        raise must_be(what, "one that embaudit wrote", repr(kind), "save it again") from error
+        raise must_be(
+            what, "one that embaudit wrote", repr(kind), "save it again"
+        ) from error
 
 
 def _scalar(stored: Npz, name: str, kinds: str) -> Any:
     value = stored[name] if name in stored.tensors else np.empty(0)
     if value.shape != () or value.dtype.kind not in kinds:
-        raise InputError(f"{name} in {stored.path} must be one value; got {value.dtype} {value.shape}; save it again.")
+        raise InputError(
+            f"{name} in {stored.path} must be one value; got {value.dtype} {value.shape}; save it again."
+        )
     return value.item()
 
 
@@ -88,9 +110,17 @@ def write(file: IO[bytes], draft: Draft) -> None:
         "right_role": right_role,
         "objective": draft.fields.get("objective") or "",
     }
-    labels = {name: draft.fields[name] for name in LABELS if draft.fields.get(name) is not None}
+    labels = {
+        name: draft.fields[name]
+        for name in LABELS
+        if draft.fields.get(name) is not None
+    }
     norm: FinalNorm | None = draft.fields.get("final_norm")
     if norm is not None:
         labels |= {NORM: norm.gain, KIND: f"{norm.kind} {norm.epsilon!r}"}
         labels |= {} if norm.shift is None else {SHIFT: norm.shift}
-    write_npz(file, {name: np.asarray(value) for name, value in {**scalars, **labels}.items()}, draft.streams)
+    write_npz(
+        file,
+        {name: np.asarray(value) for name, value in {**scalars, **labels}.items()},
+        draft.streams,
+    )

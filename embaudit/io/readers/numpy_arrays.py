@@ -11,7 +11,13 @@ from embaudit.io.codecs.arrays import UNNAMED, Memory
 from embaudit.io.codecs.npy import Npy, Npz, write_npy
 from embaudit.io.files import existing_file
 from embaudit.io.intake import Contents
-from embaudit.io.readers.layout import FACTORS, contents_beside, contents_of, plain, squeezed
+from embaudit.io.readers.layout import (
+    FACTORS,
+    contents_beside,
+    contents_of,
+    plain,
+    squeezed,
+)
 from embaudit.io.refusals import refuse_foreign
 from embaudit.io.request import Request
 from embaudit.io.saving import Draft
@@ -32,17 +38,30 @@ def contents(path: Path, request: Request) -> Contents:
         stored = Npz(path)
         for name in stored.pickled:
             if plain(name) in FACTORS:
-                stored[name]  # Refused there: half of a pair must not pass for the whole.
+                stored[
+                    name
+                ]  # Refused there: half of a pair must not pass for the whole.
         return contents_of(stored, request, path)
-    names = {option: str(existing_file(x)) for option in FILES if (x := getattr(request, option)) is not None}
+    names = {
+        option: str(existing_file(x))
+        for option in FILES
+        if (x := getattr(request, option)) is not None
+    }
     names = {"weight": str(path), **names}
     for name in names.values():
         refuse_foreign(Path(name))
     files = Memory({name: Npy(Path(name))[UNNAMED] for name in names.values()})
     shape = files.tensors[str(path)].shape
     if len(squeezed(shape)) != 2:
-        raise must_be(f"{path}", "a matrix, one row an entity", f"shape {shape}", "choose one slice, and save that")
-    return replace(contents_beside(files, names, request, path), files=tuple(names.values()))
+        raise must_be(
+            f"{path}",
+            "a matrix, one row an entity",
+            f"shape {shape}",
+            "choose one slice, and save that",
+        )
+    return replace(
+        contents_beside(files, names, request, path), files=tuple(names.values())
+    )
 
 
 def keeps(draft: Draft) -> frozenset[str]:  # noqa: ARG001

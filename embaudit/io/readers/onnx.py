@@ -51,35 +51,78 @@ def contents(path: Path, request: Request) -> Contents:
     onnx = import_module("onnx")
     try:
         network = onnx.load(str(path))
-        versions = [x.version for x in network.opset_import if x.domain in ("", "ai.onnx")]
+        versions = [
+            x.version for x in network.opset_import if x.domain in ("", "ai.onnx")
+        ]
         # Where a softmax names no axis, it took the second before version 13.
-        walk = partial(_head, graph=network.graph, onnx=onnx, axis=1 if max(versions, default=13) < 13 else -1)
-        heads = [head for output in network.graph.output if (head := walk(output.name)) is not None]
-    except Exception as error:  # what protobuf raises has no class of its own that is public
-        raise must_be(f"{path}", "a whole ONNX file", reason(error), "write it again") from error
+        walk = partial(
+            _head,
+            graph=network.graph,
+            onnx=onnx,
+            axis=1 if max(versions, default=13) < 13 else -1,
+        )
+        heads = [
+            head
+            for output in network.graph.output
+            if (head := walk(output.name)) is not None
+        ]
+    except (
+        Exception
+    ) as error:  # what protobuf raises has no class of its own that is public
+        raise must_be(
+            f"{path}", "a whole ONNX file", reason(error), "write it again"
+        ) from error
     operations = frozenset[str]().union(*(head.operations for head in heads))
     if len({head.name for head in heads}) != 1 or "Sigmoid" in operations:
-        got = ", ".join(f"{x.name} with a sigmoid" if "Sigmoid" in x.operations else x.name for x in heads) or "others"
+        got = (
+            ", ".join(
+                f"{x.name} with a sigmoid" if "Sigmoid" in x.operations else x.name
+                for x in heads
+            )
+            or "others"
+        )
         remedy = "export the weights and the bias in Python: numpy.savez('head.npz', W=weight, b=bias)"
-        raise must_be(f"the outputs of {path}", "one linear map, perhaps with a softmax", got, remedy)
+        raise must_be(
+            f"the outputs of {path}",
+            "one linear map, perhaps with a softmax",
+            got,
+            remedy,
+        )
     # Scores may be an output beside probabilities, which say more.
     is_softmax = bool(operations & {*SOFTMAX})
     head = next((x for x in heads if x.operations & {*SOFTMAX}), heads[0])
     if request.kind == "auto" and not is_softmax:
         remedy = "say with --kind=head that the outputs are scores of labels"
-        raise must_be(f"the outputs of {path}", "probabilities of labels", f"those of {head.name} as they are", remedy)
+        raise must_be(
+            f"the outputs of {path}",
+            "probabilities of labels",
+            f"those of {head.name} as they are",
+            remedy,
+        )
     fields = {"right": Source(head.name, lambda: head.weight, head.weight.shape)}
     if request.kind == "vectors":
         return Contents(fields)
     if head.biases:
         # A column adds to inputs, not to labels.
         n = len(head.weight)
-        unlike = [f"{name} {x.shape}" for name, x in head.biases if x.size != 1 and not x.size == x.shape[-1] == n]
+        unlike = [
+            f"{name} {x.shape}"
+            for name, x in head.biases
+            if x.size != 1 and not x.size == x.shape[-1] == n
+        ]
         if unlike:
-            raise must_be(f"the biases of {path}", f"one number for each of {n} labels in a row", ", ".join(unlike))
-        bias = np.sum([np.broadcast_to(array.reshape(-1), n) for _, array in head.biases], axis=0)
+            raise must_be(
+                f"the biases of {path}",
+                f"one number for each of {n} labels in a row",
+                ", ".join(unlike),
+            )
+        bias = np.sum(
+            [np.broadcast_to(array.reshape(-1), n) for _, array in head.biases], axis=0
+        )
         fields["right_bias"] = Source.of(head.biases[0][0], bias)
-    fields["link"] = Source.of("a softmax" if is_softmax else "the kind asked for", "softmax")
+    fields["link"] = Source.of(
+        "a softmax" if is_softmax else "the kind asked for", "softmax"
+    )
     if head.labels is not None:
         fields["right_names"] = Source.of("its class labels", head.labels)
     return Contents(fields, roles=OF_HEAD)
@@ -88,9 +131,14 @@ def contents(path: Path, request: Request) -> Contents:
 def _head(name: str, graph: Any, onnx: Any, axis: int) -> OnnxHead | None:
     """Walk from an output back to the linear map it comes from; None where something else comes between."""
     makers = {output: node for node in graph.node for output in node.output}
-    numbers = {tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in graph.initializer}
+    numbers = {
+        tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in graph.initializer
+    }
     # Axes of each value whose shape the graph tells, 0 where it tells none.
-    ranks = {x.name: len(x.type.tensor_type.shape.dim) for x in (*graph.value_info, *graph.output)}
+    ranks = {
+        x.name: len(x.type.tensor_type.shape.dim)
+        for x in (*graph.value_info, *graph.output)
+    }
     biases: list[tuple[str, NDArray[Any]]] = []
     operations: list[str] = []
     # A damaged graph may lead in a circle: no walk is longer than all nodes.
@@ -98,22 +146,41 @@ def _head(name: str, graph: Any, onnx: Any, axis: int) -> OnnxHead | None:
         node = makers.get(name)
         if node is None:
             return None
-        kind, attributes = node.op_type, {x.name: onnx.helper.get_attribute_value(x) for x in node.attribute}
+        kind, attributes = (
+            node.op_type,
+            {x.name: onnx.helper.get_attribute_value(x) for x in node.attribute},
+        )
         stored = [source for source in node.input if source in numbers]
         # Labels lie along the last axis: a softmax over another one compares inputs, or places of a sequence.
-        is_other_axis = kind in SOFTMAX and attributes.get("axis", axis) not in (-1, (ranks.get(name) or 2) - 1)
-        is_behind = kind in BENT and (bool(biases) or not {*SOFTMAX}.isdisjoint(operations))
+        is_other_axis = kind in SOFTMAX and attributes.get("axis", axis) not in (
+            -1,
+            (ranks.get(name) or 2) - 1,
+        )
+        is_behind = kind in BENT and (
+            bool(biases) or not {*SOFTMAX}.isdisjoint(operations)
+        )
         if kind in PASSED and not is_other_axis and not is_behind:
             operations.append(kind)
             name = node.input[0]
         elif kind == "Add" and len(stored) == 1:
             biases.append((stored[0], numbers[stored[0]]))
             name = next(source for source in node.input if source not in numbers)
-        elif kind in ("MatMul", "Gemm") and [*node.input[1:]] == stored and numbers[stored[0]].ndim == 2:
-            weight = numbers[stored[0]] if attributes.get("transB") else numbers[stored[0]].T
-            biases += [(source, attributes.get("beta", 1.0) * numbers[source]) for source in stored[1:]]
+        elif (
+            kind in ("MatMul", "Gemm")
+            and [*node.input[1:]] == stored
+            and numbers[stored[0]].ndim == 2
+        ):
+            weight = (
+                numbers[stored[0]] if attributes.get("transB") else numbers[stored[0]].T
+            )
+            biases += [
+                (source, attributes.get("beta", 1.0) * numbers[source])
+                for source in stored[1:]
+            ]
             scaled = attributes.get("alpha", 1.0) * weight
-            return OnnxHead(stored[0], scaled, tuple(biases), None, frozenset(operations))
+            return OnnxHead(
+                stored[0], scaled, tuple(biases), None, frozenset(operations)
+            )
         elif kind == "LinearClassifier":
             return _classifier(attributes, biases, operations)
         else:
@@ -122,19 +189,31 @@ def _head(name: str, graph: Any, onnx: Any, axis: int) -> OnnxHead | None:
 
 
 def _classifier(
-    attributes: dict[str, Any], biases: list[tuple[str, NDArray[Any]]], operations: list[str]
+    attributes: dict[str, Any],
+    biases: list[tuple[str, NDArray[Any]]],
+    operations: list[str],
 ) -> OnnxHead | None:
     """Take the classifier of scikit-learn's converter: several labels with a softmax, or two with a sigmoid."""
     bias = np.array(attributes["intercepts"], dtype=np.float32)
-    weight: NDArray[Any] = np.array(attributes["coefficients"], dtype=np.float32).reshape(len(bias), -1)
+    weight: NDArray[Any] = np.array(
+        attributes["coefficients"], dtype=np.float32
+    ).reshape(len(bias), -1)
     after = attributes.get("post_transform", b"NONE")
     if after == b"LOGISTIC":
-        if len(bias) != 2 or not (np.array_equal(weight[0], -weight[1]) and bias[0] == -bias[1]):
+        if len(bias) != 2 or not (
+            np.array_equal(weight[0], -weight[1]) and bias[0] == -bias[1]
+        ):
             return None
         # Two rows w and -w under a sigmoid are the scores 0 and w under a softmax.
         weight[0], bias[0] = 0, 0
     softmax = ["Softmax"] if after in (b"SOFTMAX", b"LOGISTIC") else []
     labels = attributes.get("classlabels_strings") or attributes.get("classlabels_ints")
-    names = tuple(x.decode() if isinstance(x, bytes) else str(x) for x in labels) if labels else None
+    names = (
+        tuple(x.decode() if isinstance(x, bytes) else str(x) for x in labels)
+        if labels
+        else None
+    )
     shifts = (*biases, ("its intercepts", bias))
-    return OnnxHead("LinearClassifier", weight, shifts, names, frozenset([*operations, *softmax]))
+    return OnnxHead(
+        "LinearClassifier", weight, shifts, names, frozenset([*operations, *softmax])
+    )

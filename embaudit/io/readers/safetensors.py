@@ -44,8 +44,13 @@ def contents(path: Path, request: Request) -> Contents:
     config = config_of(checkpoint.path.parent)
     layout = planned(checkpoint, request, path, config)
     contents = contents_of_layout(checkpoint, layout, request, path, config)
-    stored = fields_in({name: str(text) for name, text in checkpoint.metadata.items()}, request.kind)
-    fields = {**contents.fields, **{field: Source.of("the metadata", value) for field, value in stored.items()}}
+    stored = fields_in(
+        {name: str(text) for name, text in checkpoint.metadata.items()}, request.kind
+    )
+    fields = {
+        **contents.fields,
+        **{field: Source.of("the metadata", value) for field, value in stored.items()},
+    }
     # One row of a binary head stands for two labels.
     n_rows = max(layout.n_rows(checkpoint.tensors), 1 + layout.head)
     names = {} if "right_names" in fields else _names(checkpoint, layout, n_rows)
@@ -74,31 +79,47 @@ def _opened(path: Path, request: Request) -> Safetensors:
     shard = SHARD.search(path.name)
     if shard and int(shard[1]) > 1 and request.weight is None:
         remedy = "give its folder or its .safetensors.index.json, or name an array of this part with --weight"
-        raise must_be(f"{path}", "a whole checkpoint", f"one part of {int(shard[1])}", remedy)
+        raise must_be(
+            f"{path}", "a whole checkpoint", f"one part of {int(shard[1])}", remedy
+        )
     checkpoint = Safetensors(path)
     if config_of(checkpoint.path.parent).model_type == MODEL2VEC:
         whole = {name: x for name, x in checkpoint.tensors.items() if x.dtype == "int8"}
-        checkpoint.tensors |= {name: replace(x, dtype="float32", rounded="I8") for name, x in whole.items()}
+        checkpoint.tensors |= {
+            name: replace(x, dtype="float32", rounded="I8") for name, x in whole.items()
+        }
     return checkpoint
 
 
 def keeps(draft: Draft) -> frozenset[str]:
     """Link, objective, counts and titles, a head's bias, and ids that are integers of 64 bits with a sign."""
     ids = draft.fields.get("right_ids")
-    integers = {"right_ids"} if ids is not None and ids.dtype.kind in "iu" and ids.max() < 2**63 else set()
+    integers = (
+        {"right_ids"}
+        if ids is not None and ids.dtype.kind in "iu" and ids.max() < 2**63
+        else set()
+    )
     bias = {"right_bias"} if draft.link == "softmax" else set()
-    return frozenset({"link", "objective", "right_counts", "right_names", *integers, *bias})
+    return frozenset(
+        {"link", "objective", "right_counts", "right_names", *integers, *bias}
+    )
 
 
 def write(file: IO[bytes], draft: Draft) -> None:
     """Write a head as weight and bias, other vectors as one table, under names that the reader knows."""
     name = "lm_head" if draft.link == "softmax" else "item_factors"
     tensors = {f"{name}.weight": draft.right}
-    beside = (("right_bias", f"{name}.bias"), ("right_ids", "item_ids"), ("right_counts", "item_counts"))
+    beside = (
+        ("right_bias", f"{name}.bias"),
+        ("right_ids", "item_ids"),
+        ("right_counts", "item_counts"),
+    )
     for field, tensor in beside:
         array = draft.fields.get(field)
         if array is not None:
-            tensors[tensor] = Stream.of(array.astype("<i8") if field == "right_ids" else array)
+            tensors[tensor] = Stream.of(
+                array.astype("<i8") if field == "right_ids" else array
+            )
     names = draft.fields.get("right_names")
     titles = {} if names is None else {NAMES: json.dumps([str(name) for name in names])}
     safetensors.write(file, tensors, {**draft.metadata, **titles})

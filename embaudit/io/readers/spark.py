@@ -29,7 +29,11 @@ def recognises(path: Path) -> bool:
 def _models_in(path: Path) -> list[Path]:
     """Return the folders of models: that itself, or the stages of a pipeline that have factors."""
     folders = [path, *sorted((path / "stages").glob("*"))]
-    return [folder for folder in folders if any((folder / side).is_dir() for layout in LAYOUTS for side in layout)]
+    return [
+        folder
+        for folder in folders
+        if any((folder / side).is_dir() for layout in LAYOUTS for side in layout)
+    ]
 
 
 def contents(path: Path, request: Request) -> Contents:  # noqa: ARG001
@@ -42,15 +46,31 @@ def contents(path: Path, request: Request) -> Contents:  # noqa: ARG001
     """
     models = _models_in(path)
     if not models:
-        raise InputError(f"{path} must be the directory of a saved ALS model; it holds no factors.")
+        raise InputError(
+            f"{path} must be the directory of a saved ALS model; it holds no factors."
+        )
     if len(models) > 1:
         got = ", ".join(stage.name for stage in models)
-        raise must_be(f"{path}", "a pipeline with one ALS model", got, "name the folder of one of its stages")
+        raise must_be(
+            f"{path}",
+            "a pipeline with one ALS model",
+            got,
+            "name the folder of one of its stages",
+        )
     (path,) = models
-    folders = next(layout for layout in LAYOUTS if any((path / folder).is_dir() for folder in layout))
+    folders = next(
+        layout
+        for layout in LAYOUTS
+        if any((path / folder).is_dir() for folder in layout)
+    )
     missing = [folder for folder in folders if not (path / folder).is_dir()]
     if missing:
-        raise must_be(f"{path}", f"a directory with {' and '.join(folders)}", f"no {missing[0]}", "copy all of it")
+        raise must_be(
+            f"{path}",
+            f"a directory with {' and '.join(folders)}",
+            f"no {missing[0]}",
+            "copy all of it",
+        )
     model = cache(lambda: of_rows(*_side(path / folders[0]), *_side(path / folders[1])))
 
     def source(place: str, field: str) -> Source:
@@ -58,11 +78,19 @@ def contents(path: Path, request: Request) -> Contents:  # noqa: ARG001
 
     fields = {"objective": source("", "objective")}
     for side, folder in zip(("left", "right"), folders, strict=True):
-        fields |= {side: source(f"{folder}.features", side), f"{side}_ids": source(f"{folder}.id", f"{side}_ids")}
+        fields |= {
+            side: source(f"{folder}.features", side),
+            f"{side}_ids": source(f"{folder}.id", f"{side}_ids"),
+        }
     return Contents(fields, files=tuple(str(path / folder) for folder in folders))
 
 
-def of_rows(user_ids: NDArray[Any], users: NDArray[Any], item_ids: NDArray[Any], items: NDArray[Any]) -> FactorModel:
+def of_rows(
+    user_ids: NDArray[Any],
+    users: NDArray[Any],
+    item_ids: NDArray[Any],
+    items: NDArray[Any],
+) -> FactorModel:
     """Make a model of rows in any order.
 
     Its decay counts the ratings of each row; factors that were held positive obey no law that is known.
@@ -74,9 +102,16 @@ def of_rows(user_ids: NDArray[Any], users: NDArray[Any], item_ids: NDArray[Any],
            [ 1.]])
     """
     objective = None if min(users.min(), items.min()) >= 0 else "factors-counted"
-    left, right = np.argsort(user_ids, kind="stable"), np.argsort(item_ids, kind="stable")
+    left, right = (
+        np.argsort(user_ids, kind="stable"),
+        np.argsort(item_ids, kind="stable"),
+    )
     return FactorModel(
-        users[left], items[right], left_ids=user_ids[left], right_ids=item_ids[right], objective=objective
+        users[left],
+        items[right],
+        left_ids=user_ids[left],
+        right_ids=item_ids[right],
+        objective=objective,
     )
 
 

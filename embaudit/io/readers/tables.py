@@ -21,7 +21,14 @@ from embaudit.core.deferred import ipc, pa, parquet, types
 from embaudit.errors import must_be, option
 from embaudit.io.codecs import json_vectors
 from embaudit.io.codecs.arrow import COUNTS, SUFFIXES, ArrowTable
-from embaudit.io.codecs.delimited import BY_SUFFIX, NUMBER, Cell, as_ids, continued, plain_name
+from embaudit.io.codecs.delimited import (
+    BY_SUFFIX,
+    NUMBER,
+    Cell,
+    as_ids,
+    continued,
+    plain_name,
+)
 from embaudit.io.codecs.lists import is_list, is_vectors, matrix
 from embaudit.io.files import as_opened
 from embaudit.io.intake import Contents, Part, Source
@@ -29,7 +36,14 @@ from embaudit.io.readers.layout import FIELDS, OF_HEAD
 from embaudit.io.remote import naming, with_urls
 from embaudit.io.request import Request
 from embaudit.io.saving import Draft, fields_in
-from embaudit.io.tables.columns import TableFile, numbers, open_table, plain_ids, read_columns, texts
+from embaudit.io.tables.columns import (
+    TableFile,
+    numbers,
+    open_table,
+    plain_ids,
+    read_columns,
+    texts,
+)
 from embaudit.io.tables.interactions import RATING_NAMES, USER_NAMES
 from embaudit.io.tables.titles import ID_NAMES
 from embaudit.model.lazy_array import LazyArray
@@ -73,13 +87,27 @@ class TableLayout:
     def title(self, table: TableFile) -> str:
         """Name the columns of the vectors."""
         first, last = table.title(self.vectors[0]), table.title(self.vectors[-1])
-        return f"column {first}" if len(self.vectors) == 1 else f"columns {first} to {last}"
+        return (
+            f"column {first}"
+            if len(self.vectors) == 1
+            else f"columns {first} to {last}"
+        )
 
 
 def files_below(folder: Path) -> tuple[Path, ...]:
     """List the tables below a folder, in the order of their names; others, and what Spark leaves beside, are not."""
-    files = (path for path in folder.rglob("*") if path.suffix.lower() in (*SUFFIXES, *BY_SUFFIX))
-    return tuple(sorted(path for path in files if path.is_file() and not path.name.startswith(("_", "."))))
+    files = (
+        path
+        for path in folder.rglob("*")
+        if path.suffix.lower() in (*SUFFIXES, *BY_SUFFIX)
+    )
+    return tuple(
+        sorted(
+            path
+            for path in files
+            if path.is_file() and not path.name.startswith(("_", "."))
+        )
+    )
 
 
 def opened(path: Path, files: tuple[Path, ...] = ()) -> TableFile:
@@ -92,12 +120,18 @@ def opened(path: Path, files: tuple[Path, ...] = ()) -> TableFile:
     """
     if not (files or path.is_dir()):
         return _with_header(path)
-    what, files = f"the files of {path}" if path.name and not files else "files read as one", files or files_below(path)
+    what, files = (
+        f"the files of {path}" if path.name and not files else "files read as one",
+        files or files_below(path),
+    )
     kinds = {file.suffix.lower() for file in files}
     if len(kinds) != 1 or not kinds <= {*SUFFIXES, *BY_SUFFIX}:
         got, remedy = ", ".join(sorted(kinds)) or "none", "give the files of one kind"
         if kinds == {".npy"}:
-            got, remedy = "arrays (.npy)", "give one; a bias goes in as --bias b.npy, the other side as --left"
+            got, remedy = (
+                "arrays (.npy)",
+                "give one; a bias goes in as --bias b.npy, the other side as --left",
+            )
         raise must_be(what, "tables of one kind: Parquet, Arrow or CSV", got, remedy)
     if kinds <= {*SUFFIXES}:
         return TableFile.of(ArrowTable.open(path, files))
@@ -111,7 +145,11 @@ def opened(path: Path, files: tuple[Path, ...] = ()) -> TableFile:
 def _with_header(path: Path) -> TableFile:
     """Look at a table whose header may be the numbers that data frames give columns."""
     table = open_table(path, customary=KNOWN)
-    numbered = table.text is not None and table.names is None and _is_numbered(*table.text.first_rows)
+    numbered = (
+        table.text is not None
+        and table.names is None
+        and _is_numbered(*table.text.first_rows)
+    )
     return open_table(path, header=True) if numbered else table
 
 
@@ -122,7 +160,9 @@ def _is_numbered(first: tuple[str, ...], *rest: tuple[str, ...]) -> bool:
     # Vectors may begin with 0, 1, 2, too, but then others are whole numbers as well.
     start = 0 if NUMBER.fullmatch(first[0]) else 1
     whole = any(all(cell.strip().isdigit() for cell in row[start:]) for row in rest)
-    return len(first) - start > 1 and bool(rest) and not whole and _counts(first[start:])
+    return (
+        len(first) - start > 1 and bool(rest) and not whole and _counts(first[start:])
+    )
 
 
 def _counts(cells: Iterable[str]) -> bool:
@@ -149,24 +189,43 @@ def layout_of(table: TableFile, request: Request) -> TableLayout:
     lists = [i for i in _chosen(table, lists, request) if i != ids]
     bias = _bias(table, request, {ids, *lists}, dimensions=not lists)
     titles = (("right_names", "title"), ("right_counts", COUNTS))
-    places = {"right_ids": ids, "right_bias": bias, **{field: _place(table, x, {ids, bias}) for field, x in titles}}
+    places = {
+        "right_ids": ids,
+        "right_bias": bias,
+        **{field: _place(table, x, {ids, bias}) for field, x in titles},
+    }
     beside = {field: i for field, i in places.items() if i is not None}
     if lists:
         return TableLayout(tuple(lists), True, beside)
-    columns = [i for i in range(table.width) if i not in beside.values() and not request.ignores(table.title(i))]
+    columns = [
+        i
+        for i in range(table.width)
+        if i not in beside.values() and not request.ignores(table.title(i))
+    ]
     if table.text is not None:
         # Nothing stands behind a separator at the end of each line.
-        columns = [i for i in columns if any(i < len(row) and row[i].strip() for row in table.text.first_rows)]
-    vectors = tuple(columns) if table.names is None else _family(table, columns, request)
+        columns = [
+            i
+            for i in columns
+            if any(i < len(row) and row[i].strip() for row in table.text.first_rows)
+        ]
+    vectors = (
+        tuple(columns) if table.names is None else _family(table, columns, request)
+    )
     if not vectors:
-        raise must_be(f"the vectors of {table.path}", "columns of numbers", "empty cells")
+        raise must_be(
+            f"the vectors of {table.path}", "columns of numbers", "empty cells"
+        )
     _require_floats(table, vectors)
     return TableLayout(vectors, False, beside)
 
 
 def _holds_lists(table: TableFile, place: int) -> bool:
     if table.text is not None:
-        return any(is_list(x) and not DECIMAL.fullmatch(x) for x in table.text.first_rows[0][place : place + 1])
+        return any(
+            is_list(x) and not DECIMAL.fullmatch(x)
+            for x in table.text.first_rows[0][place : place + 1]
+        )
     assert table.arrow is not None
     return is_vectors(table.arrow.schema.field(place).type)
 
@@ -176,12 +235,19 @@ def _ids_of_text(table: TableFile, lists: list[int]) -> int | None:
     assert table.text is not None
     first = [row[0] for row in table.text.first_rows]
     is_taken = 0 in lists or table.title(0) == "title"
-    if not is_taken and not all(NUMBER.fullmatch(cell) or DECIMAL.fullmatch(cell) for cell in first):
+    if not is_taken and not all(
+        NUMBER.fullmatch(cell) or DECIMAL.fullmatch(cell) for cell in first
+    ):
         return 0
     if not lists and table.names is None and all(cell.isdigit() for cell in first):
         remedy = "write a header that calls ids id, or choose them with --id"
         what = f"the first column of {table.path}"
-        raise must_be(what, "ids or numbers of the vectors", "integers, which both could be", remedy)
+        raise must_be(
+            what,
+            "ids or numbers of the vectors",
+            "integers, which both could be",
+            remedy,
+        )
     return None
 
 
@@ -191,9 +257,13 @@ def _require_floats(table: TableFile, vectors: tuple[int, ...]) -> None:
         return
     kinds = {i: table.arrow.schema.field(i).type for i in vectors}
     for place, kind in kinds.items():
-        if not (types.is_floating(kind) or (types.is_int64(kind) and not table.arrow.files)):
+        if not (
+            types.is_floating(kind) or (types.is_int64(kind) and not table.arrow.files)
+        ):
             remedy = "write it as float32 if each number counts as it is"
-            raise must_be(table.called(place), "of floating-point numbers", kind, remedy)
+            raise must_be(
+                table.called(place), "of floating-point numbers", kind, remedy
+            )
 
 
 def _family(table: TableFile, places: list[int], request: Request) -> tuple[int, ...]:
@@ -219,11 +289,26 @@ def _family(table: TableFile, places: list[int], request: Request) -> tuple[int,
             families.setdefault(match[1], []).append((int(match[2]), i))
     # They must run from 0 or 1 on, without gaps and each once: e01 may be e1.
     runs = [sorted(x) for x in families.values() if len(x) > 1]
-    whole = [x for x in runs if x[0][0] in (0, 1) and [n - x[0][0] for n, _ in x] == [*range(len(x))]]
+    whole = [
+        x
+        for x in runs
+        if x[0][0] in (0, 1) and [n - x[0][0] for n, _ in x] == [*range(len(x))]
+    ]
     if len(whole) != 1:
-        remedy = "choose them with --vector=FIRST:LAST, or with the name before their number"
-        got = f"{len(whole)} such families in {table.listed()}" if whole else table.listed()
-        raise must_be(f"the vectors of {table.path}", "a column of lists, or columns such as e0 to e63", got, remedy)
+        remedy = (
+            "choose them with --vector=FIRST:LAST, or with the name before their number"
+        )
+        got = (
+            f"{len(whole)} such families in {table.listed()}"
+            if whole
+            else table.listed()
+        )
+        raise must_be(
+            f"the vectors of {table.path}",
+            "a column of lists, or columns such as e0 to e63",
+            got,
+            remedy,
+        )
     return tuple(i for _, i in whole[0])
 
 
@@ -233,7 +318,11 @@ def _place(table: TableFile, name: str, used: set[int | None]) -> int | None:
     if place is None or place in used or table.arrow is None:
         return None if place in used else place
     kind = table.arrow.schema.field(place).type
-    kinds = (types.is_floating, types.is_integer) if name == COUNTS else (types.is_string, types.is_large_string)
+    kinds = (
+        (types.is_floating, types.is_integer)
+        if name == COUNTS
+        else (types.is_string, types.is_large_string)
+    )
     return place if any(is_kind(kind) for is_kind in kinds) else None
 
 
@@ -255,7 +344,9 @@ def _ids(table: TableFile, request: Request) -> int | None:
     # An index with a name was meant as ids; then a customary name; an index without a name comes last. Of an index of
     # several levels none is the ids.
     index = _index(table)
-    named = len(index) == 1 and index[0] in (table.names or ()) and index[0] != PANDAS_INDEX
+    named = (
+        len(index) == 1 and index[0] in (table.names or ()) and index[0] != PANDAS_INDEX
+    )
     place = (table.names or ()).index(index[0]) if named else None
     # What is called id goes before a name, which may be a title.
     for names in (ID_NAMES, KNOWN):
@@ -264,7 +355,9 @@ def _ids(table: TableFile, request: Request) -> int | None:
         return place
     # The first column without a name is an index of a data frame, unless it holds fractions.
     first = [row[0] for row in table.text.first_rows] if table.text is not None else []
-    is_index = table.names[0] in UNNAMED and all(x.isdigit() or not NUMBER.fullmatch(x) for x in first)
+    is_index = table.names[0] in UNNAMED and all(
+        x.isdigit() or not NUMBER.fullmatch(x) for x in first
+    )
     if is_index or (first and _counts(table.names[1:])):
         return 0
     is_alone = PANDAS_INDEX in table.names and len(index) < 2
@@ -274,10 +367,17 @@ def _ids(table: TableFile, request: Request) -> int | None:
 def _chosen(table: TableFile, lists: list[int], request: Request) -> list[int]:
     """Return the one column of lists, if there is one."""
     # A name may also be that of a family of columns, `e` for e0 to e63, which is looked up later.
-    if request.vector is not None and (lists or table.names is None or request.vector in table.names):
+    if request.vector is not None and (
+        lists or table.names is None or request.vector in table.names
+    ):
         position = table.position(request.vector, "vector")
         if position not in lists:
-            raise must_be("vector", "a column of lists", repr(request.vector), "or name columns of numbers, FIRST:LAST")
+            raise must_be(
+                "vector",
+                "a column of lists",
+                repr(request.vector),
+                "or name columns of numbers, FIRST:LAST",
+            )
         return [position]
     # A title may look like a list, (500) for one: what is called vector goes first.
     if len(lists) > 1 and (called := [i for i in lists if table.title(i) == "vector"]):
@@ -289,29 +389,54 @@ def _chosen(table: TableFile, lists: list[int], request: Request) -> list[int]:
     return lists
 
 
-def _bias(table: TableFile, request: Request, used: set[int | None], *, dimensions: bool) -> int | None:
+def _bias(
+    table: TableFile, request: Request, used: set[int | None], *, dimensions: bool
+) -> int | None:
     """Return the column that was named as the bias, and refuse to pass over or count in what is called one."""
     if request.bias is not None:
         position = table.position(request.bias, "bias")
         if position in used:
-            raise must_be("bias", "a column of its own", repr(request.bias), f"choose another of {table.listed()}")
+            raise must_be(
+                "bias",
+                "a column of its own",
+                repr(request.bias),
+                f"choose another of {table.listed()}",
+            )
         return position
     for i, name in enumerate(table.names or ()):
         # Vectors asked for as such need no bias; a dimension of them must be none.
         could_matter = dimensions or request.kind != "vectors"
-        if i not in used and could_matter and plain_name(name) in BIAS_NAMES and not request.ignores(name):
+        if (
+            i not in used
+            and could_matter
+            and plain_name(name) in BIAS_NAMES
+            and not request.ignores(name)
+        ):
             remedy = f"name it with {option('bias', name)}, or leave it out with {option('ignore', name)}"
             what = f"every column of {table.path} that could matter"
-            raise must_be(what, "named or left out", f"{name}, which is called a bias", remedy)
+            raise must_be(
+                what, "named or left out", f"{name}, which is called a bias", remedy
+            )
     return None
 
 
 def _require_vectors(table: TableFile) -> None:
     """Refuse a table of interactions, which holds nothing that was learned."""
     plain = [plain_name(name) for name in table.names or ()]
-    if {*plain} & USER_NAMES and {*plain} & (ID_NAMES - {"id"}) and ({*plain} & RATING_NAMES or table.width <= 4):
-        remedy = f"factorize them first: `embaudit fit {table.path} --objective product`"
-        raise must_be(f"{table.path}", "a table of vectors, one a row", f"interactions ({table.listed()})", remedy)
+    if (
+        {*plain} & USER_NAMES
+        and {*plain} & (ID_NAMES - {"id"})
+        and ({*plain} & RATING_NAMES or table.width <= 4)
+    ):
+        remedy = (
+            f"factorize them first: `embaudit fit {table.path} --objective product`"
+        )
+        raise must_be(
+            f"{table.path}",
+            "a table of vectors, one a row",
+            f"interactions ({table.listed()})",
+            remedy,
+        )
 
 
 def recognises(path: Path) -> bool:
@@ -339,7 +464,9 @@ def contents(path: Path, request: Request, files: tuple[Path, ...] = ()) -> Cont
 
 def contents_of_json(path: Path, request: Request) -> Contents:
     """Map parts of JSON as `contents` does; such a document has no header, so it is read for that."""
-    return contents_of_table(TableFile.of(ArrowTable.of(path, json_vectors.table(path))), request)
+    return contents_of_table(
+        TableFile.of(ArrowTable.of(path, json_vectors.table(path))), request
+    )
 
 
 def contents_of_table(table: TableFile, request: Request) -> Contents:
@@ -353,21 +480,36 @@ def contents_of_table(table: TableFile, request: Request) -> Contents:
     if table.arrow is not None and not table.arrow.rows:
         raise must_be(f"{table.path}", "a table with rows", "none")
     layout = layout_of(table, request)
-    fields = _of_text(table, layout) if table.arrow is None else _of_arrow(table, table.arrow, layout)
+    fields = (
+        _of_text(table, layout)
+        if table.arrow is None
+        else _of_arrow(table, table.arrow, layout)
+    )
     # What embaudit wrote says more in its metadata.
     metadata = (table.arrow and layout.lists and table.arrow.schema.metadata) or {}
-    texts_beside = {key.decode(errors="replace"): text.decode(errors="replace") for key, text in metadata.items()}
+    texts_beside = {
+        key.decode(errors="replace"): text.decode(errors="replace")
+        for key, text in metadata.items()
+    }
     stored = fields_in(texts_beside, request.kind)
     roles = Contents.roles
     # Rows of a head are labels: what would be ids names them, unless embaudit wrote ids beside titles.
     if request.kind == "head" or stored.get("link") == "softmax":
-        keep = bool(stored) or not {"right_names", "right_counts"}.isdisjoint(layout.beside)
+        keep = bool(stored) or not {"right_names", "right_counts"}.isdisjoint(
+            layout.beside
+        )
         ids = fields.get("right_ids") if keep else fields.pop("right_ids", None)
-        fields |= {"right_names": ids} if ids is not None and "right_names" not in fields else {}
+        fields |= (
+            {"right_names": ids}
+            if ids is not None and "right_names" not in fields
+            else {}
+        )
         fields["link"], roles = Source.of("", "softmax"), OF_HEAD
     fields |= {name: Source.of("the metadata", value) for name, value in stored.items()}
     rows = None if table.arrow is None else table.arrow.rows
-    rest = tuple(Part(_called(table, place), "", (rows,)) for place in layout.left_over(table))
+    rest = tuple(
+        Part(_called(table, place), "", (rows,)) for place in layout.left_over(table)
+    )
     return Contents(fields, rest, roles=roles)
 
 
@@ -375,35 +517,62 @@ def _called(table: TableFile, place: int) -> str:
     return table.title(place) or f"column {place + 1}, without a name"
 
 
-def _of_arrow(table: TableFile, stored: ArrowTable, layout: TableLayout) -> dict[str, Source]:
+def _of_arrow(
+    table: TableFile, stored: ArrowTable, layout: TableLayout
+) -> dict[str, Source]:
     """Leave columns in the file until they are used."""
     names = [stored.schema.names[place] for place in layout.vectors]
     kinds = [stored.schema.field(name).type for name in names]
     if layout.lists:
         called = table.called(layout.vectors[0])
-        columns, kind = stored.first_list(names[0], called).shape[1], np.dtype(kinds[0].value_type.to_pandas_dtype())
+        columns, kind = (
+            stored.first_list(names[0], called).shape[1],
+            np.dtype(kinds[0].value_type.to_pandas_dtype()),
+        )
         decode = partial(stored.matrix, names[0], called)
     else:
-        columns, kind = len(names), np.result_type(*(each.to_pandas_dtype() for each in kinds))
+        columns, kind = (
+            len(names),
+            np.result_type(*(each.to_pandas_dtype() for each in kinds)),
+        )
         decode = partial(stored.side_by_side, names, kind)
 
-    def later(name: str, shape: tuple[int, ...], kind: np.dtype[Any], read: Callable[[], Any]) -> LazyArray:
+    def later(
+        name: str, shape: tuple[int, ...], kind: np.dtype[Any], read: Callable[[], Any]
+    ) -> LazyArray:
         read = naming(str(table.path))(as_opened(stored.files, read))
-        return LazyArray(with_urls(str(table.path)), name, shape, kind, read, on_disk=bool(stored.files))
+        return LazyArray(
+            with_urls(str(table.path)),
+            name,
+            shape,
+            kind,
+            read,
+            on_disk=bool(stored.files),
+        )
 
     def column(field: str, place: int) -> NDArray[Any] | None:
         return _made(table, stored.column(table.title(place)), field, place)
 
     def source(field: str, place: int) -> Source:
-        read = partial(later, "", (stored.rows,), np.dtype(object), partial(column, field, place))
+        read = partial(
+            later, "", (stored.rows,), np.dtype(object), partial(column, field, place)
+        )
         return Source(_called(table, place), read, (stored.rows,))
 
     name, shape = names[0] if layout.lists else "", (stored.rows, columns)
-    vectors = Source(layout.title(table), partial(later, name, shape, kind, decode), (stored.rows, columns or None))
-    return {"right": vectors} | {field: source(field, place) for field, place in layout.beside.items()}
+    vectors = Source(
+        layout.title(table),
+        partial(later, name, shape, kind, decode),
+        (stored.rows, columns or None),
+    )
+    return {"right": vectors} | {
+        field: source(field, place) for field, place in layout.beside.items()
+    }
 
 
-def _made(table: TableFile, column: pa.ChunkedArray, field: str, place: int) -> NDArray[Any] | None:
+def _made(
+    table: TableFile, column: pa.ChunkedArray, field: str, place: int
+) -> NDArray[Any] | None:
     """Make the array of a field; titles and counts that are not there for every row are left out."""
     is_partial = column.null_count and field in ("right_names", "right_counts")
     return None if is_partial else COLUMNS[field][1](table, column, place)
@@ -414,17 +583,31 @@ def _of_text(table: TableFile, layout: TableLayout) -> dict[str, Source]:
     parsed = cache(partial(_parsed, table, layout))
 
     def source(field: str, place: int) -> Source:
-        return Source(_called(table, place), lambda: _made(table, parsed()[1][place], field, place), (None,))
+        return Source(
+            _called(table, place),
+            lambda: _made(table, parsed()[1][place], field, place),
+            (None,),
+        )
 
     width = None if layout.lists else len(layout.vectors)
     vectors = Source(layout.title(table), lambda: parsed()[0], (None, width))
-    return {"right": vectors} | {field: source(field, place) for field, place in layout.beside.items()}
+    return {"right": vectors} | {
+        field: source(field, place) for field, place in layout.beside.items()
+    }
 
 
-def _parsed(table: TableFile, layout: TableLayout) -> tuple[NDArray[Any], dict[int, pa.ChunkedArray]]:
+def _parsed(
+    table: TableFile, layout: TableLayout
+) -> tuple[NDArray[Any], dict[int, pa.ChunkedArray]]:
     """Parse text: the vectors, and the other columns by place."""
     cells = {place: COLUMNS[field][0] for field, place in layout.beside.items()}
-    columns = read_columns(table, {**dict.fromkeys(layout.vectors, "text" if layout.lists else "number"), **cells})
+    columns = read_columns(
+        table,
+        {
+            **dict.fromkeys(layout.vectors, "text" if layout.lists else "number"),
+            **cells,
+        },
+    )
     if layout.lists:
         vectors = matrix(columns[layout.vectors[0]], table.called(layout.vectors[0]))
     else:
@@ -450,13 +633,21 @@ def columns_of(draft: Draft) -> dict[str, NDArray[Any]]:
     {'id': array([0, 1])}
     """
     names = draft.fields.get("right_names") if draft.tokens_are == "right_ids" else None
-    beside = {"id": draft.tokens, "title": names, COUNTS: draft.fields.get("right_counts")}
+    beside = {
+        "id": draft.tokens,
+        "title": names,
+        COUNTS: draft.fields.get("right_counts"),
+    }
     return {name: values for name, values in beside.items() if values is not None}
 
 
 def write(file: IO[bytes], draft: Draft) -> None:
     """Write Parquet."""
-    options = {"compression": "none", "use_dictionary": False, "write_statistics": False}
+    options = {
+        "compression": "none",
+        "use_dictionary": False,
+        "write_statistics": False,
+    }
     _write_batches(partial(parquet.ParquetWriter, file, **options), draft)
 
 
@@ -473,8 +664,13 @@ def _write_batches(open_writer: Callable[[pa.Schema], Any], draft: Draft) -> Non
     schema = pa.schema([*fields, vector], metadata=draft.metadata)
     with open_writer(schema) as writer:
         for block in draft.right.rows():
-            vectors = pa.FixedSizeListArray.from_arrays(pa.array(block.reshape(-1)), width)
-            beside = [pa.array(values[start : start + len(block)]) for values in columns.values()]
+            vectors = pa.FixedSizeListArray.from_arrays(
+                pa.array(block.reshape(-1)), width
+            )
+            beside = [
+                pa.array(values[start : start + len(block)])
+                for values in columns.values()
+            ]
             writer.write_batch(pa.record_batch([*beside, vectors], schema=schema))
             start += len(block)
 
@@ -493,9 +689,18 @@ def write_csv(file: IO[bytes], draft: Draft) -> None:
     writer = csv.writer(text, lineterminator="\n")
     columns = columns_of(draft)
     ids = columns["id"].astype(str).tolist()
-    lost = [x for x, y in zip(ids, as_ids(ids).to_pylist(), strict=True) if not x or x != str(y)]
+    lost = [
+        x
+        for x, y in zip(ids, as_ids(ids).to_pylist(), strict=True)
+        if not x or x != str(y)
+    ]
     if lost:
-        raise must_be("an id in a .csv file", "text that reads back as it is", repr(lost[0]), "save it as .parquet")
+        raise must_be(
+            "an id in a .csv file",
+            "text that reads back as it is",
+            repr(lost[0]),
+            "save it as .parquet",
+        )
     writer.writerow([*columns, "vector"])
     beside = zip(*(map(str, values) for values in columns.values()), strict=True)
     vectors = (row for block in draft.right.rows() for row in block)

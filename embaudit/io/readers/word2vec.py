@@ -66,7 +66,11 @@ def _table(path: Path) -> tuple[NDArray[np.str_], NDArray[np.float32]]:
         with open_bytes(path) as file:
             count, size, line = _header(file, path)
             if count == 0 or not size:
-                raise must_be(f"the header of {path}", "a count and a dimension above 0", f"{count} {size}")
+                raise must_be(
+                    f"the header of {path}",
+                    "a count and a dimension above 0",
+                    f"{count} {size}",
+                )
             if count is None or _is_text(line, size):
                 tokens, vectors = _of_text(chain([line], file), count, size, path)
             else:
@@ -74,8 +78,15 @@ def _table(path: Path) -> tuple[NDArray[np.str_], NDArray[np.float32]]:
     except (OSError, MemoryError) as error:
         raise InputError(f"{path} cannot be read: {error}.") from error
     if all(b"." in token and NUMBERS.fullmatch(token) for token in tokens):
-        raise must_be(f"{path}", "a table of tokens and vectors", "numbers only", "save bare vectors as .npy or .csv")
-    return as_texts([token.decode("utf-8", "backslashreplace") for token in tokens], "words"), vectors
+        raise must_be(
+            f"{path}",
+            "a table of tokens and vectors",
+            "numbers only",
+            "save bare vectors as .npy or .csv",
+        )
+    return as_texts(
+        [token.decode("utf-8", "backslashreplace") for token in tokens], "words"
+    ), vectors
 
 
 def _header(file: IO[bytes], path: Path) -> tuple[int | None, int, bytes]:
@@ -88,7 +99,10 @@ def _header(file: IO[bytes], path: Path) -> tuple[int | None, int, bytes]:
         return int(header[1]), int(header[2]), file.readline(2**20)
     # Numbers are counted from the end; a token that is a number itself is still the token.
     fields = first.rstrip().split(b" ")
-    size = next((n for n, field in enumerate(fields[:0:-1]) if not NUMBERS.fullmatch(field)), len(fields) - 1)
+    size = next(
+        (n for n, field in enumerate(fields[:0:-1]) if not NUMBERS.fullmatch(field)),
+        len(fields) - 1,
+    )
     if not size:
         got = repr(first[:60].decode("utf-8", "replace"))
         raise must_be(f"{path}", "lines of a token and its numbers, cut by spaces", got)
@@ -97,7 +111,9 @@ def _header(file: IO[bytes], path: Path) -> tuple[int | None, int, bytes]:
 
 def _is_text(line: bytes, size: int) -> bool:
     fields = line.rstrip().rsplit(b" ", size)
-    return len(fields) == size + 1 and all(NUMBERS.fullmatch(field) for field in fields[1:])
+    return len(fields) == size + 1 and all(
+        NUMBERS.fullmatch(field) for field in fields[1:]
+    )
 
 
 # What is too large for float32 becomes infinite, which the model refuses.
@@ -120,12 +136,19 @@ def _of_text(
             except ValueError:
                 shown = repr(line[:40].decode("utf-8", "replace"))
                 got = f"{shown} as line {len(tokens) + 1} of the vectors"
-                raise must_be(f"{path}", f"lines of a token and {size} numbers", got, "fetch it again") from None
+                raise must_be(
+                    f"{path}",
+                    f"lines of a token and {size} numbers",
+                    got,
+                    "fetch it again",
+                ) from None
             tokens.append(fields[0])
         parts.append(vectors)
         if not block[-1].endswith(b"\n"):
             remedy = "fetch it again, or end that line if it is whole"
-            raise must_be(f"{path}", "whole lines", "a last line without an end", remedy)
+            raise must_be(
+                f"{path}", "whole lines", "a last line without an end", remedy
+            )
         if count is not None and len(tokens) > count:
             raise _other_count(path, count, "more")
     if count not in (None, len(tokens)):
@@ -134,15 +157,24 @@ def _of_text(
 
 
 def _other_count(path: Path, count: int | None, got: str) -> InputError:
-    return must_be(f"{path}", f"a table of {count} vectors, as its header says", got, "fetch it again")
+    return must_be(
+        f"{path}",
+        f"a table of {count} vectors, as its header says",
+        got,
+        "fetch it again",
+    )
 
 
-def _of_binary(data: bytes, count: int, size: int, path: Path) -> tuple[list[bytes], NDArray[np.float32]]:
+def _of_binary(
+    data: bytes, count: int, size: int, path: Path
+) -> tuple[list[bytes], NDArray[np.float32]]:
     """Cut bytes into tokens, each up to a space, and vectors in float32, and check their number."""
     tokens: list[bytes] = []
     width, position = 4 * size, 0
     # A header may claim more vectors than follow: there is room for one more than can.
-    vectors = np.empty((min(count, len(data) // (width + 1) + 1), size), dtype=np.float32)
+    vectors = np.empty(
+        (min(count, len(data) // (width + 1) + 1), size), dtype=np.float32
+    )
     for vector in vectors:
         end = data.find(b" ", position)
         if end < 0 or len(data) < end + 1 + width:
@@ -154,11 +186,18 @@ def _of_binary(data: bytes, count: int, size: int, path: Path) -> tuple[list[byt
     _require_aligned(tokens, vectors, path)
     if data[position : position + 2**20].strip(b"\n"):
         remedy = "fetch it again; a token that holds a space also shifts what follows, so save such vectors as text"
-        raise must_be(f"{path}", f"at its end after {count} vectors, as its header says", "more bytes", remedy)
+        raise must_be(
+            f"{path}",
+            f"at its end after {count} vectors, as its header says",
+            "more bytes",
+            remedy,
+        )
     return tokens, vectors
 
 
-def _require_aligned(tokens: list[bytes], vectors: NDArray[np.float32], path: Path) -> None:
+def _require_aligned(
+    tokens: list[bytes], vectors: NDArray[np.float32], path: Path
+) -> None:
     """Refuse what is read of a binary file whose tokens hold spaces: bytes of numbers in tokens, letters as numbers."""
     garbled = next((token for token in tokens if CONTROL.search(token)), None)
     # Written so that a NaN is wild, too, and no second table is made.
@@ -186,12 +225,24 @@ def write_binary(file: IO[bytes], draft: Draft) -> None:
     _write(file, draft, IN_BINARY, lambda row: row.astype("<f4").tobytes())
 
 
-def _write(file: IO[bytes], draft: Draft, forbidden: re.Pattern[str], encoded: Callable[[NDArray[Any]], bytes]) -> None:
+def _write(
+    file: IO[bytes],
+    draft: Draft,
+    forbidden: re.Pattern[str],
+    encoded: Callable[[NDArray[Any]], bytes],
+) -> None:
     """Write a header, and a token and its numbers a row."""
     file.write("{} {}\n".format(*draft.right.shape).encode())
     rows = (row for block in draft.right.rows() for row in block)
     for token, row in zip(map(str, draft.tokens), rows, strict=True):
         if not token or forbidden.search(token):
-            remedy = "save it as .parquet or .csv, or call the rows by ids without spaces"
-            raise must_be("an id in a word2vec file", "text without spaces and line ends", repr(token), remedy)
+            remedy = (
+                "save it as .parquet or .csv, or call the rows by ids without spaces"
+            )
+            raise must_be(
+                "an id in a word2vec file",
+                "text without spaces and line ends",
+                repr(token),
+                remedy,
+            )
         file.write(token.encode() + b" " + encoded(row) + b"\n")

@@ -52,11 +52,17 @@ class TableFile:
     @classmethod
     def of(cls, table: ArrowTable) -> TableFile:
         """Take a table of Arrow."""
-        return cls(table.path, tuple(table.schema.names), len(table.schema), None, arrow=table)
+        return cls(
+            table.path, tuple(table.schema.names), len(table.schema), None, arrow=table
+        )
 
     def listed(self) -> str:
         """Return the columns, as a sentence shows them."""
-        return ", ".join(self.names) if self.names else f"{self.width} columns without a header (0 to {self.width - 1})"
+        return (
+            ", ".join(self.names)
+            if self.names
+            else f"{self.width} columns without a header (0 to {self.width - 1})"
+        )
 
     def title(self, position: int) -> str:
         """Name a column; by its number where there is no header."""
@@ -83,9 +89,13 @@ class TableFile:
             plain = [plain_name(name) for name in self.names]
             if plain.count(plain_name(column)) == 1:
                 return plain.index(plain_name(column))
-        raise must_be(f"the {what} column", f"one of {self.listed()} in {self.path}", repr(column))
+        raise must_be(
+            f"the {what} column", f"one of {self.listed()} in {self.path}", repr(column)
+        )
 
-    def column(self, what: str, name: str | int | None, customary: Iterable[str], place: int) -> int:
+    def column(
+        self, what: str, name: str | int | None, customary: Iterable[str], place: int
+    ) -> int:
         """Find a column as `optional_column` does.
 
         Raises
@@ -96,11 +106,20 @@ class TableFile:
         position = self.optional_column(what, name, customary, place)
         if position is None:
             names = f"the {what} column of {self.path}"
-            raise must_be(names, "one with a customary name", self.listed(), f"choose it with --{what}")
+            raise must_be(
+                names,
+                "one with a customary name",
+                self.listed(),
+                f"choose it with --{what}",
+            )
         return position
 
     def optional_column(
-        self, what: str, name: str | int | None, customary: Iterable[str], place: int | None = None
+        self,
+        what: str,
+        name: str | int | None,
+        customary: Iterable[str],
+        place: int | None = None,
     ) -> int | None:
         """Find the column of a name, else the one with a customary name, without a header the one in its usual place.
 
@@ -117,7 +136,12 @@ class TableFile:
         places = [i for i, title in enumerate(self.names) if plain_name(title) in names]
         if len(places) > 1:
             got = " and ".join(self.names[i] for i in places)
-            raise must_be(f"the {what} column of {self.path}", "one", got, f"choose it with --{what}")
+            raise must_be(
+                f"the {what} column of {self.path}",
+                "one",
+                got,
+                f"choose it with --{what}",
+            )
         return places[0] if places else None
 
 
@@ -144,43 +168,68 @@ def open_table(
     if where.suffix.lower() in SUFFIXES:
         return TableFile.of(ArrowTable.open(where))
     refuse_foreign(where, needs="a table")
-    names = {plain_name(name) for name in named if isinstance(name, str) and not name.isdigit()}
+    names = {
+        plain_name(name)
+        for name in named
+        if isinstance(name, str) and not name.isdigit()
+    }
     text = sniff(where, sep=sep, header=header, customary=frozenset(customary) | names)
     return TableFile(where, text.names, text.width, text)
 
 
-def read_columns(table: TableFile, columns: Mapping[int, Cell]) -> dict[int, pa.ChunkedArray]:
+def read_columns(
+    table: TableFile, columns: Mapping[int, Cell]
+) -> dict[int, pa.ChunkedArray]:
     """Read the columns at some positions; see `read_delimited`."""
     if table.text is not None:
         return read_delimited((table.text, *table.more), columns)
     assert table.arrow is not None
-    stored = {position: table.arrow.column(table.title(position)) for position in columns}
-    return {position: _cast(table, stored[position], position, cell) for position, cell in columns.items()}
+    stored = {
+        position: table.arrow.column(table.title(position)) for position in columns
+    }
+    return {
+        position: _cast(table, stored[position], position, cell)
+        for position, cell in columns.items()
+    }
 
 
-def _cast(table: TableFile, column: pa.ChunkedArray, position: int, cell: Cell) -> pa.ChunkedArray:
+def _cast(
+    table: TableFile, column: pa.ChunkedArray, position: int, cell: Cell
+) -> pa.ChunkedArray:
     """Convert a column of Arrow to ids, numbers or text."""
     kind = column.type.value_type if types.is_dictionary(column.type) else column.type
     is_number = types.is_integer(kind) or types.is_floating(kind)
     is_text = types.is_string(kind) or types.is_large_string(kind)
-    is_other = is_text if cell == "id" else types.is_boolean(kind) or types.is_decimal(kind)
+    is_other = (
+        is_text if cell == "id" else types.is_boolean(kind) or types.is_decimal(kind)
+    )
     needs = {"number": "numbers", "id": "integers or text", "text": "text"}[cell]
     if cell != "text" and not (is_number or is_other):
         raise must_be(table.called(position), needs, str(column.type))
     # A float that counts in whole numbers is an id; the cast refuses another one.
-    target = pa.float64() if cell == "number" else pa.int64() if cell == "id" and is_number else pa.string()
+    target = (
+        pa.float64()
+        if cell == "number"
+        else pa.int64()
+        if cell == "id" and is_number
+        else pa.string()
+    )
     try:
         # What 64 bits without a sign hold may be beyond those with one.
         if cell == "id" and types.is_uint64(kind):
             return as_ids(column.cast(kind).cast(pa.string()))
         return column.cast(kind).cast(target)
     except (ValueError, NotImplementedError) as error:
-        raise must_be(table.called(position), needs, str(error).splitlines()[0]) from error
+        raise must_be(
+            table.called(position), needs, str(error).splitlines()[0]
+        ) from error
 
 
 def row_name(table: TableFile, row: int) -> str:
     """Name a row: its line in text, its number in a binary table."""
-    return f"row {row}" if table.text is None else line_of((table.text, *table.more), row)
+    return (
+        f"row {row}" if table.text is None else line_of((table.text, *table.more), row)
+    )
 
 
 def numbers(table: TableFile, column: pa.ChunkedArray, position: int) -> Floats:
@@ -196,11 +245,18 @@ def numbers(table: TableFile, column: pa.ChunkedArray, position: int) -> Floats:
     if bad.any():
         row = int(np.argmax(bad))
         got = "an empty cell" if column[row].as_py() is None else str(values[row])
-        raise must_be(table.called(position), "finite numbers", f"{got} in {row_name(table, row)}", "drop that row")
+        raise must_be(
+            table.called(position),
+            "finite numbers",
+            f"{got} in {row_name(table, row)}",
+            "drop that row",
+        )
     return values
 
 
-def codes(table: TableFile, column: pa.ChunkedArray, position: int) -> tuple[NDArray[np.intp], NDArray[Any]]:
+def codes(
+    table: TableFile, column: pa.ChunkedArray, position: int
+) -> tuple[NDArray[np.intp], NDArray[Any]]:
     """Return each row's place among the sorted distinct ids, and those ids.
 
     Raises
@@ -212,8 +268,12 @@ def codes(table: TableFile, column: pa.ChunkedArray, position: int) -> tuple[NDA
     # Each distinct id is sorted and compared once; rows are places in the dictionary, mapped to sorted places.
     encoded = column if types.is_dictionary(column.type) else column.dictionary_encode()
     chunks = encoded.unify_dictionaries().chunks
-    places, ids = pd.factorize(_plain(chunks[0].dictionary if chunks else column), sort=True)
-    return np.concatenate([places[:0], *(places[chunk.indices] for chunk in chunks)]), ids
+    places, ids = pd.factorize(
+        _plain(chunks[0].dictionary if chunks else column), sort=True
+    )
+    return np.concatenate(
+        [places[:0], *(places[chunk.indices] for chunk in chunks)]
+    ), ids
 
 
 def plain_ids(table: TableFile, column: pa.ChunkedArray, position: int) -> NDArray[Any]:
@@ -228,7 +288,9 @@ def texts(table: TableFile, column: pa.ChunkedArray, position: int) -> NDArray[n
     return as_texts([text or "" for text in column.to_pylist()], table.called(position))
 
 
-def read_by_id(table: TableFile, ids: int, values: int, cell: Cell) -> tuple[NDArray[Any], NDArray[Any]]:
+def read_by_id(
+    table: TableFile, ids: int, values: int, cell: Cell
+) -> tuple[NDArray[Any], NDArray[Any]]:
     """Read a column of ids and one of titles or numbers beside it.
 
     Returns
@@ -244,22 +306,38 @@ def read_by_id(table: TableFile, ids: int, values: int, cell: Cell) -> tuple[NDA
     """
     read = read_columns(table, {ids: "id", values: cell})
     rows, names = codes(table, read[ids], ids)
-    cells = texts(table, read[values], values) if cell == "text" else numbers(table, read[values], values)
+    cells = (
+        texts(table, read[values], values)
+        if cell == "text"
+        else numbers(table, read[values], values)
+    )
     # Rows of one id must repeat its first title; two numbers of one id are refused even if equal: neither is the sum.
     first = np.unique(rows, return_index=True)[1]
     repeats = first[rows] != np.arange(len(rows))
-    clash = np.flatnonzero(repeats & (cells != cells[first][rows]) if cell == "text" else repeats)
+    clash = np.flatnonzero(
+        repeats & (cells != cells[first][rows]) if cell == "text" else repeats
+    )
     if len(clash):
-        two = (cells[row] if cell == "number" else repr(str(cells[row])) for row in (first[rows[clash[0]]], clash[0]))
+        two = (
+            cells[row] if cell == "number" else repr(str(cells[row]))
+            for row in (first[rows[clash[0]]], clash[0])
+        )
         got = f"{' and '.join(map(str, two))} for {names[rows[clash[0]]]}"
-        raise must_be(table.called(values), "one for each id", got, "keep one row for each id")
+        raise must_be(
+            table.called(values), "one for each id", got, "keep one row for each id"
+        )
     return names, cells[first]
 
 
 def _require_ids(table: TableFile, column: pa.ChunkedArray, position: int) -> None:
     if column.null_count:
         row = compute.index(column.is_null(), True).as_py()
-        raise must_be(table.called(position), "an id in every row", f"none in {row_name(table, row)}", "drop that row")
+        raise must_be(
+            table.called(position),
+            "an id in every row",
+            f"none in {row_name(table, row)}",
+            "drop that row",
+        )
 
 
 def _plain(values: pa.Array | pa.ChunkedArray) -> NDArray[Any]:
@@ -289,17 +367,28 @@ def read_frame(table: Any, quantities: Collection[str | None] = ()) -> pd.DataFr
         return table
     if isinstance(table, Mapping):
         try:
-            return pd.DataFrame({str(name): np.asarray(column) for name, column in table.items()})
+            return pd.DataFrame(
+                {str(name): np.asarray(column) for name, column in table.items()}
+            )
         except ValueError as error:
-            raise must_be("the columns of the table", "of one length", "different ones") from error
+            raise must_be(
+                "the columns of the table", "of one length", "different ones"
+            ) from error
     if not isinstance(table, (str, os.PathLike)):
-        raise must_be("the table", "a data frame, a mapping of columns or a path", type(table).__name__)
+        raise must_be(
+            "the table",
+            "a data frame, a mapping of columns or a path",
+            type(table).__name__,
+        )
     source = open_table(table, header=True)
     if source.arrow is not None:
         return source.arrow.to_pandas()
     read = read_columns(source, dict.fromkeys(range(source.width), "text"))
     frame = pd.DataFrame(
-        {source.title(position) or str(position): column.to_pandas() for position, column in read.items()}
+        {
+            source.title(position) or str(position): column.to_pandas()
+            for position, column in read.items()
+        }
     )
     for name in frame:
         texts = frame[name].dropna()
@@ -307,5 +396,7 @@ def read_frame(table: Any, quantities: Collection[str | None] = ()) -> pd.DataFr
             frame[name] = frame[name].astype(np.float64)
         elif name not in quantities and texts.str.fullmatch(PLAIN).all():
             numbers = pd.to_numeric(frame[name], dtype_backend="numpy_nullable")
-            frame[name] = numbers if numbers.nunique() == texts.nunique() else frame[name]
+            frame[name] = (
+                numbers if numbers.nunique() == texts.nunique() else frame[name]
+            )
     return frame

@@ -60,11 +60,15 @@ class Interactions:
 
     def __repr__(self) -> str:
         n, p = self.matrix.shape
-        return f"Interactions({n:,} users × {p:,} items, {self.matrix.nnz:,} interactions)"
+        return (
+            f"Interactions({n:,} users × {p:,} items, {self.matrix.nnz:,} interactions)"
+        )
 
     def counts(self, side: SideName) -> Floats:
         """Count the interactions of every user (left) or item (right), whatever their ratings."""
-        return np.asarray(self.matrix.getnnz(axis=1 if side == "left" else 0), dtype=np.float64)
+        return np.asarray(
+            self.matrix.getnnz(axis=1 if side == "left" else 0), dtype=np.float64
+        )
 
 
 def read_interactions(
@@ -131,15 +135,28 @@ def read_interactions(
     require_one_of(duplicates, "duplicates", get_args(Duplicates))
     if threshold is not None and not is_number(threshold):
         raise must_be("threshold", "a finite number", threshold)
-    table = open_table(path, sep=sep, header=header, customary=USER_NAMES | ITEM_NAMES | RATING_NAMES)
+    table = open_table(
+        path, sep=sep, header=header, customary=USER_NAMES | ITEM_NAMES | RATING_NAMES
+    )
     without = rating == "none" and "none" not in (table.names or ())
-    user_at, item_at = table.column("user", user, USER_NAMES, 0), table.column("item", item, ITEM_NAMES, 1)
-    rating_at = None if without else table.optional_column("rating", rating, RATING_NAMES, 2)
-    positions = [position for position in (user_at, item_at, rating_at) if position is not None]
+    user_at, item_at = (
+        table.column("user", user, USER_NAMES, 0),
+        table.column("item", item, ITEM_NAMES, 1),
+    )
+    rating_at = (
+        None if without else table.optional_column("rating", rating, RATING_NAMES, 2)
+    )
+    positions = [
+        position for position in (user_at, item_at, rating_at) if position is not None
+    ]
     if len(set(positions)) < len(positions):
         got = f"positions {', '.join(map(str, positions))}"
         raise must_be("the user, item and rating columns", "different ones", got)
-    cells: dict[int, Cell] = {user_at: "id", item_at: "id", **({} if rating_at is None else {rating_at: "number"})}
+    cells: dict[int, Cell] = {
+        user_at: "id",
+        item_at: "id",
+        **({} if rating_at is None else {rating_at: "number"}),
+    }
     read = read_columns(table, cells)
     # Each column is let go of once its ids are places among the sorted ones.
     users, user_ids = codes(table, read.pop(user_at), user_at)
@@ -147,11 +164,24 @@ def read_interactions(
     n_rows = len(users)
     if not n_rows:
         raise must_be(f"{table.path}", "a table with rows", "none")
-    values = np.ones(n_rows) if rating_at is None else numbers(table, read.pop(rating_at), rating_at)
+    values = (
+        np.ones(n_rows)
+        if rating_at is None
+        else numbers(table, read.pop(rating_at), rating_at)
+    )
     if rating is None and table.names is None and values.min() > TIMES:
-        remedy = "choose --rating=none if these are times, --rating=2 if they are ratings"
-        raise must_be(f"the third column of {table.path}", "ratings", f"numbers from {values.min():.0f} on", remedy)
-    matrix = coo_matrix((values, (users, items)), shape=(len(user_ids), len(item_ids))).tocsr()
+        remedy = (
+            "choose --rating=none if these are times, --rating=2 if they are ratings"
+        )
+        raise must_be(
+            f"the third column of {table.path}",
+            "ratings",
+            f"numbers from {values.min():.0f} on",
+            remedy,
+        )
+    matrix = coo_matrix(
+        (values, (users, items)), shape=(len(user_ids), len(item_ids))
+    ).tocsr()
     # Equal places were summed.
     if matrix.nnz < n_rows and duplicates != "sum":
         frame = pd.DataFrame({"user": users, "item": items, "value": values})
@@ -161,21 +191,39 @@ def read_interactions(
             which = f"user {user_ids[users[row]]} and item {item_ids[items[row]]}"
             got = f"{which} again in row {row + 1} of the data ({counted(int(repeated.sum()), 'such row')})"
             remedy = "merge them with --duplicates=sum (or mean, last, max)"
-            raise must_be(f"the rows of {table.path}", "one for each user and item", got, remedy)
-        merged = frame.groupby(["user", "item"], as_index=False).agg({"value": duplicates})
+            raise must_be(
+                f"the rows of {table.path}", "one for each user and item", got, remedy
+            )
+        merged = frame.groupby(["user", "item"], as_index=False).agg(
+            {"value": duplicates}
+        )
         users, items, values = (merged[name].to_numpy() for name in frame)
         matrix = coo_matrix((values, (users, items)), shape=matrix.shape).tocsr()
     # Thresholds see merged values, as the docstring promises; a rating of 0 is no interaction.
     n_merged = n_rows - matrix.nnz
-    keep = (matrix.data != 0) & (matrix.data >= (-np.inf if threshold is None else threshold))
-    matrix.data = keep.astype(np.float64) if binarise else np.where(keep, matrix.data, 0.0)
+    keep = (matrix.data != 0) & (
+        matrix.data >= (-np.inf if threshold is None else threshold)
+    )
+    matrix.data = (
+        keep.astype(np.float64) if binarise else np.where(keep, matrix.data, 0.0)
+    )
     matrix.eliminate_zeros()
     left, right = (np.flatnonzero(matrix.getnnz(axis=axis)) for axis in (1, 0))
     matrix = matrix[left][:, right]
     for count, what in zip(matrix.shape, ("users", "items"), strict=True):
         if count < 2:
-            remedy = "check which columns are read" if keep.all() else "lower the threshold"
-            raise must_be(f"{table.path}", f"interactions of at least 2 {what}", count, remedy)
-    columns = table.title(user_at), table.title(item_at), None if rating_at is None else table.title(rating_at)
+            remedy = (
+                "check which columns are read" if keep.all() else "lower the threshold"
+            )
+            raise must_be(
+                f"{table.path}", f"interactions of at least 2 {what}", count, remedy
+            )
+    columns = (
+        table.title(user_at),
+        table.title(item_at),
+        None if rating_at is None else table.title(rating_at),
+    )
     n_dropped = int((~keep).sum())
-    return Interactions(matrix, user_ids[left], item_ids[right], n_rows, n_merged, n_dropped, columns)
+    return Interactions(
+        matrix, user_ids[left], item_ids[right], n_rows, n_merged, n_dropped, columns
+    )

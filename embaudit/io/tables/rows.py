@@ -19,7 +19,14 @@ from embaudit.io.codecs.delimited import BY_SUFFIX, as_ids, plain_name
 from embaudit.io.codecs.npy import Npy
 from embaudit.io.files import existing_file, plain_suffix
 from embaudit.io.json_text import parsed
-from embaudit.io.tables.columns import TableFile, numbers, open_table, plain_ids, read_by_id, read_columns
+from embaudit.io.tables.columns import (
+    TableFile,
+    numbers,
+    open_table,
+    plain_ids,
+    read_by_id,
+    read_columns,
+)
 from embaudit.io.tables.interactions import USER_NAMES
 from embaudit.io.tables.titles import ID_NAMES, TITLE_NAMES, places_of
 from embaudit.model.side import Side
@@ -90,11 +97,20 @@ def read_ids(source: Any, n_rows: int, *, what: str = "item") -> NDArray[Any]:
     elif column is not None or plain_suffix(where) in (*BY_SUFFIX, *SUFFIXES):
         table = _opened(where, ID_NAMES | {plain_name(column or "id")})
         position = table.column("id", column, ID_NAMES, 0)
-        ids = plain_ids(table, read_columns(table, {position: "id"})[position], position)
+        ids = plain_ids(
+            table, read_columns(table, {position: "id"})[position], position
+        )
     else:
         # As in a table: 007 and 7 are two ids.
-        ids = np.array(as_ids(_labels(where, n_rows, f"{what} ids").tolist()).to_pylist())
-    _require_rows(len(ids) if ids.ndim == 1 else f"shape {ids.shape}", n_rows, where, f"{what} ids")
+        ids = np.array(
+            as_ids(_labels(where, n_rows, f"{what} ids").tolist()).to_pylist()
+        )
+    _require_rows(
+        len(ids) if ids.ndim == 1 else f"shape {ids.shape}",
+        n_rows,
+        where,
+        f"{what} ids",
+    )
     return ids
 
 
@@ -135,7 +151,11 @@ def read_labels(path: Any, n_rows: int, *, what: str = "label") -> NDArray[np.st
     if not isinstance(path, (str, os.PathLike)):
         names = np.asarray(path)
         if names.shape != (n_rows,):
-            raise must_be("labels", f"a file or a list of {n_rows} {what} names", f"shape {names.shape}")
+            raise must_be(
+                "labels",
+                f"a file or a list of {n_rows} {what} names",
+                f"shape {names.shape}",
+            )
         require_each(path, f"{what} names")
         return names.astype(np.str_)
     return _labels(existing_file(path), n_rows, f"{what} names")
@@ -145,15 +165,26 @@ def _labels(where: Path, n_rows: int, what: str) -> NDArray[np.str_]:
     """Read one text a row of a file, which an error calls so."""
     try:
         text = where.read_text(encoding="utf-8-sig")
-        labels = _from_json(parsed(text), n_rows) if where.suffix.lower() == ".json" else _from_text(text, n_rows)
+        labels = (
+            _from_json(parsed(text), n_rows)
+            if where.suffix.lower() == ".json"
+            else _from_text(text, n_rows)
+        )
     except OSError as error:
         raise InputError(f"{where} cannot be read: {error.strerror}.") from error
     except UnicodeDecodeError as error:
-        raise must_be("the file of labels", "text in UTF-8", f"other bytes in {where}", LATIN.format(where)) from error
+        raise must_be(
+            "the file of labels",
+            "text in UTF-8",
+            f"other bytes in {where}",
+            LATIN.format(where),
+        ) from error
     except ValueError as error:
         if isinstance(error, InputError):
             raise InputError(f"{where}: {error.sentence}") from error
-        raise must_be("the file of labels", "valid JSON", f"{where} ({error})") from error
+        raise must_be(
+            "the file of labels", "valid JSON", f"{where} ({error})"
+        ) from error
     _require_rows(len(labels), n_rows, where, what)
     return as_texts(labels, f"the labels in {where}")
 
@@ -168,9 +199,15 @@ def _from_text(text: str, n_rows: int) -> list[str]:
     rows = [row for row in _rows_as_written(text) if row]
     if len(rows) == n_rows + 1 and plain_name(rows[0][-1]) in HEADERS:
         rows = rows[1:]
-    if len(rows) == n_rows > 1 and all(len(row) == 2 and row[0] == str(i) for i, row in enumerate(rows)):
+    if len(rows) == n_rows > 1 and all(
+        len(row) == 2 and row[0] == str(i) for i, row in enumerate(rows)
+    ):
         return [label for _, label in rows]
-    return [row[0] for row in rows] if len(rows) == n_rows and all(len(row) == 1 for row in rows) else lines
+    return (
+        [row[0] for row in rows]
+        if len(rows) == n_rows and all(len(row) == 1 for row in rows)
+        else lines
+    )
 
 
 def _rows_as_written(text: str) -> list[list[str]]:
@@ -182,7 +219,11 @@ def _rows_as_written(text: str) -> list[list[str]]:
         return []
     written = io.StringIO()
     csv.writer(written, lineterminator="\n").writerows(rows)
-    return rows if written.getvalue().removesuffix("\n") == plain.removesuffix("\n") else []
+    return (
+        rows
+        if written.getvalue().removesuffix("\n") == plain.removesuffix("\n")
+        else []
+    )
 
 
 def _from_json(content: Any, n_rows: int) -> list[str]:
@@ -193,15 +234,29 @@ def _from_json(content: Any, n_rows: int) -> list[str]:
     if isinstance(content, dict) and isinstance(content.get("id2label"), dict):
         content = content["id2label"]
     if not isinstance(content, dict):
-        raise must_be("the labels", "a JSON list or a map between label and row", type(content).__name__)
+        raise must_be(
+            "the labels",
+            "a JSON list or a map between label and row",
+            type(content).__name__,
+        )
     # Tokenizers map label to row, configurations row to label; the type of the values tells them apart.
-    is_vocabulary = all(isinstance(value, int) and not isinstance(value, bool) for value in content.values())
-    pairs = [(row, key) if is_vocabulary else (_row(key), row) for key, row in content.items()]
+    is_vocabulary = all(
+        isinstance(value, int) and not isinstance(value, bool)
+        for value in content.values()
+    )
+    pairs = [
+        (row, key) if is_vocabulary else (_row(key), row)
+        for key, row in content.items()
+    ]
     by_row = {row: str(label) for row, label in pairs}
     missing = next((row for row in range(n_rows) if row not in by_row), None)
     if missing is not None or len(pairs) != n_rows:
         got = f"none for row {missing}" if len(pairs) == n_rows else len(pairs)
-        raise must_be("the labels", f"a map of {n_rows} labels, one for each row from 0 to {n_rows - 1}", got)
+        raise must_be(
+            "the labels",
+            f"a map of {n_rows} labels, one for each row from 0 to {n_rows - 1}",
+            got,
+        )
     return [by_row[row] for row in range(n_rows)]
 
 
@@ -250,7 +305,9 @@ def read_counts(source: Any, side: Side) -> Any:
     if where.suffix.lower() == ".npy":
         array = Npy(where)[UNNAMED]
         if array.ndim != 1 or array.dtype.kind not in "fiu":
-            raise must_be(f"{where}", "one number a row", f"{array.dtype} of shape {array.shape}")
+            raise must_be(
+                f"{where}", "one number a row", f"{array.dtype} of shape {array.shape}"
+            )
         _require_rows(len(array), len(side), where, f"{side.title} counts")
         return np.asarray(array, dtype=np.float64)
     table = _opened(where, IDS | COUNT_NAMES)
@@ -264,8 +321,17 @@ def read_counts(source: Any, side: Side) -> Any:
     missing = np.flatnonzero(places < 0)
     if len(missing):
         got = f"{len(wanted) - len(missing)} of them; {wanted[missing[0]]}, for instance, is not there"
-        remedy = "write 0 for those without interactions" if len(missing) < len(wanted) else "check its column of ids"
-        raise must_be(f"the counts in {where}", f"those of all {len(wanted)} {side.title}s", got, remedy)
+        remedy = (
+            "write 0 for those without interactions"
+            if len(missing) < len(wanted)
+            else "check its column of ids"
+        )
+        raise must_be(
+            f"the counts in {where}",
+            f"those of all {len(wanted)} {side.title}s",
+            got,
+            remedy,
+        )
     return counts[places]
 
 
@@ -284,13 +350,21 @@ def _positions(table: TableFile) -> tuple[int, int]:
     """Return the columns of ids and of counts."""
     if table.names is None and table.width == 2:
         return 0, 1
-    places = [table.optional_column(what, None, names) for names, what in ((IDS, "id"), (COUNT_NAMES, "count"))]
+    places = [
+        table.optional_column(what, None, names)
+        for names, what in ((IDS, "id"), (COUNT_NAMES, "count"))
+    ]
     # Of two columns one name settles both.
     if table.width == 2 and places.count(None) == 1:
         rest = 1 - sum(place for place in places if place is not None)
         places = [rest if place is None else place for place in places]
     if places[0] is None or places[1] is None:
-        raise must_be(f"the columns of {table.path}", "called id and count", table.listed(), "rename them")
+        raise must_be(
+            f"the columns of {table.path}",
+            "called id and count",
+            table.listed(),
+            "rename them",
+        )
     return places[0], places[1]
 
 
@@ -306,4 +380,9 @@ def _require_rows(n: int | str, n_rows: int, source: object, what: str) -> None:
     """
     if n != n_rows:
         got = n if isinstance(n, str) else f"{n:,}"
-        raise must_be(f"{source}", f"a file of {n_rows:,} {what}, one a row", got, "check that it is of this model")
+        raise must_be(
+            f"{source}",
+            f"a file of {n_rows:,} {what}, one a row",
+            got,
+            "check that it is of this model",
+        )

@@ -16,7 +16,12 @@ from embaudit.io.files import AnyPath, as_path
 from embaudit.io.tables.columns import open_table, read_by_id, read_columns, texts
 from embaudit.io.tables.interactions import ITEM_NAMES
 from embaudit.model import FactorModel
-from embaudit.model.ids import require_lengths, require_most, require_one_kind, without_ids
+from embaudit.model.ids import (
+    require_lengths,
+    require_most,
+    require_one_kind,
+    without_ids,
+)
 from embaudit.model.side import Side
 from embaudit.model.sizes import require_model
 
@@ -64,13 +69,23 @@ def read_titles(
     (array([1, 2]), array(['Toy Story', 'Heat, The'], dtype='<U9'))
     """
     table = open_table(path, customary=ID_NAMES | TITLE_NAMES, named=(id, title))
-    ids, titles = table.column("id", id, ID_NAMES, 0), table.column("title", title, TITLE_NAMES, 1)
+    ids, titles = (
+        table.column("id", id, ID_NAMES, 0),
+        table.column("title", title, TITLE_NAMES, 1),
+    )
     if ids == titles:
-        raise must_be("the id and title columns", "different ones", f"position {ids} twice")
+        raise must_be(
+            "the id and title columns", "different ones", f"position {ids} twice"
+        )
     return read_by_id(table, ids, titles, "text")
 
 
-def label_column(path: AnyPath, *, id: str | None = None, title: str | None = None) -> str | None:  # noqa: A002
+def label_column(
+    path: AnyPath,
+    *,
+    id: str | None = None,  # noqa: A002
+    title: str | None = None,
+) -> str | None:
     r"""Name the first column, besides ids and titles, whose texts repeat so that they can be labels; None without one.
 
     Examples
@@ -84,10 +99,15 @@ def label_column(path: AnyPath, *, id: str | None = None, title: str | None = No
     'genre'
     """
     table = open_table(path, customary=ID_NAMES | TITLE_NAMES, named=(id, title))
-    used = {table.optional_column("id", id, ID_NAMES, 0), table.optional_column("title", title, TITLE_NAMES, 1)}
+    used = {
+        table.optional_column("id", id, ID_NAMES, 0),
+        table.optional_column("title", title, TITLE_NAMES, 1),
+    }
     for position in range(table.width) if table.names else ():
         if position not in used:
-            column = texts(table, read_columns(table, {position: "text"})[position], position)
+            column = texts(
+                table, read_columns(table, {position: "text"})[position], position
+            )
             if 2 <= len(np.unique(column)) <= len(column) / 2:
                 return table.title(position)
     return None
@@ -119,7 +139,9 @@ def places_of(ids: NDArray[Any], among: NDArray[Any]) -> NDArray[np.intp]:
     index = pd.Index(among.astype(np.str_))
     if not index.is_unique:
         twice = index[index.duplicated()][0]
-        raise must_be("ids", "unique", f"{twice} more than once", "keep one row for each id")
+        raise must_be(
+            "ids", "unique", f"{twice} more than once", "keep one row for each id"
+        )
     return index.get_indexer(pd.Index(ids.astype(np.str_)))
 
 
@@ -209,12 +231,22 @@ def join_texts(
     if by_row:
         table = open_table(path, customary=ID_NAMES | TITLE_NAMES, named=(id, title))
         position = table.column("title", title, TITLE_NAMES, 1)
-        titles = texts(table, read_columns(table, {position: "text"})[position], position)
+        titles = texts(
+            table, read_columns(table, {position: "text"})[position], position
+        )
         require_lengths(len(side), len(titles), ("the model", where), what=what)
         return Joined(tuple(titles.tolist()), side.title, by_row=True)
     if side.ids is None:
         raise without_ids(side.title, "the model", where)
-    return join_ids(side.ids, path, called=side.title, source="the model", title=title, id=id, partial=partial)
+    return join_ids(
+        side.ids,
+        path,
+        called=side.title,
+        source="the model",
+        title=title,
+        id=id,
+        partial=partial,
+    )
 
 
 def join_ids(
@@ -247,10 +279,21 @@ def join_ids(
     require_one_kind(wanted, ids, (source, where), what=f"{called} ids")
     places = places_of(wanted, ids)
     if (places < 0).all():
-        got = f"{ids[0]} against {wanted[0]}, for instance" if len(ids) and len(wanted) else "nothing"
-        raise must_be("the ids of the titles", "ids of items", got, "choose their column with --id")
+        got = (
+            f"{ids[0]} against {wanted[0]}, for instance"
+            if len(ids) and len(wanted)
+            else "nothing"
+        )
+        raise must_be(
+            "the ids of the titles",
+            "ids of items",
+            got,
+            "choose their column with --id",
+        )
     matched = tuple(None if place < 0 else str(titles[place]) for place in places)
-    require_most(int((places >= 0).sum()), len(wanted), f"{called}s", where, partial=partial)
+    require_most(
+        int((places >= 0).sum()), len(wanted), f"{called}s", where, partial=partial
+    )
     return Joined(matched, called, by_row=False)
 
 
@@ -279,4 +322,6 @@ def with_titles(
     require_model(model)
     side = model.right_side
     joined = join_texts(side, path, title=title, id=id, by_row=by_row, partial=partial)
-    return model.replace(right_names=joined.names(np.arange(len(side)) if side.ids is None else side.ids)), joined
+    return model.replace(
+        right_names=joined.names(np.arange(len(side)) if side.ids is None else side.ids)
+    ), joined

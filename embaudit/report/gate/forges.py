@@ -34,7 +34,11 @@ ACTS = {"@": "&#64;", "#": "&#35;", "://": "&#58;//"}
 def sarif(audit: Audit, outcome: Outcome) -> str:
     """Write findings as SARIF: issues are errors, tips warnings, ignored ones suppressed."""
     codes = dict.fromkeys(each.finding.code for each in outcome.judged)
-    driver = {"name": "embaudit", "version": __version__, "rules": [_rule(code) for code in codes]}
+    driver = {
+        "name": "embaudit",
+        "version": __version__,
+        "rules": [_rule(code) for code in codes],
+    }
     run = {
         "tool": {"driver": driver},
         "results": [_result(audit, each) for each in outcome.judged],
@@ -47,7 +51,14 @@ def sarif(audit: Audit, outcome: Outcome) -> str:
         ],
         "columnKind": "unicodeCodePoints",
     }
-    return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=1, ensure_ascii=False) + "\n"
+    return (
+        json.dumps(
+            {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]},
+            indent=1,
+            ensure_ascii=False,
+        )
+        + "\n"
+    )
 
 
 def _rule(name: str) -> dict[str, Any]:
@@ -57,7 +68,10 @@ def _rule(name: str) -> dict[str, Any]:
         "id": name,
         "shortDescription": {"text": code.title},
         "fullDescription": {"text": f"{code.meaning} {code.why}"},
-        "help": {"text": "\n".join(f"{heading}: {text}" for heading, text in code.sections), "markdown": _told(code)},
+        "help": {
+            "text": "\n".join(f"{heading}: {text}" for heading, text in code.sections),
+            "markdown": _told(code),
+        },
         "defaultConfiguration": {"level": LEVELS[max(code.severities)]},
     }
 
@@ -68,16 +82,26 @@ def _result(audit: Audit, judged: Judged) -> dict[str, Any]:
     result: dict[str, Any] = {
         "ruleId": finding.code,
         "level": LEVELS[judged.severity],
-        "message": {"text": _line(f"{finding.title}. {finding.text} {finding.remedy}", 10 * WORDS)},
+        "message": {
+            "text": _line(
+                f"{finding.title}. {finding.text} {finding.remedy}", 10 * WORDS
+            )
+        },
         # By this a forge knows a finding again in another run, so no number and no wording is part of it.
         "partialFingerprints": {"finding/v1": f"{finding.code}:{finding.role or ''}"},
     }
     if audit.source is not None:
-        place = {"artifactLocation": {"uri": quote(audit.source, safe="/", errors="backslashreplace")}}
+        place = {
+            "artifactLocation": {
+                "uri": quote(audit.source, safe="/", errors="backslashreplace")
+            }
+        }
         result["locations"] = [{"physicalLocation": place}]
     # What is ignored was not compared with a baseline, and has no state there.
     if judged.status == "ignored":
-        result["suppressions"] = [{"kind": "external", "justification": "ignored by the settings of the gate"}]
+        result["suppressions"] = [
+            {"kind": "external", "justification": "ignored by the settings of the gate"}
+        ]
     else:
         result["baselineState"] = STATES[judged.status]
     return result
@@ -89,18 +113,41 @@ def junit(audit: Audit, outcome: Outcome) -> str:
     It failed where it stops, and is skipped where it is ignored or could not be looked at.
     """
     # Codes without a finding are test cases, too, so that a forge shows what passed.
-    cases = {code: [each for each in outcome.judged if each.finding.code == code.name] for code in CODES.values()}
-    ignored = {name for name, findings in cases.items() if any(each.status == "ignored" for each in findings)}
-    stopped = {name for name, findings in cases.items() if any(each.stops for each in findings)}
+    cases = {
+        code: [each for each in outcome.judged if each.finding.code == code.name]
+        for code in CODES.values()
+    }
+    ignored = {
+        name
+        for name, findings in cases.items()
+        if any(each.status == "ignored" for each in findings)
+    }
+    stopped = {
+        name for name, findings in cases.items() if any(each.stops for each in findings)
+    }
     # A code has failed as soon as one of its findings stops, whatever else of it is ignored.
-    skipped = {CODES[MOVED]: "no scores of a baseline to compare with"} if audit.evidence.score_change is None else {}
+    skipped = (
+        {CODES[MOVED]: "no scores of a baseline to compare with"}
+        if audit.evidence.score_change is None
+        else {}
+    )
     skipped |= dict.fromkeys(ignored - stopped, "ignored by the settings of the gate")
-    return filled("junit.xml.j2", audit=audit, outcome=outcome, cases=cases, stopped=stopped, skipped=skipped)
+    return filled(
+        "junit.xml.j2",
+        audit=audit,
+        outcome=outcome,
+        cases=cases,
+        stopped=stopped,
+        skipped=skipped,
+    )
 
 
 def markdown(audit: Audit, outcome: Outcome) -> str:
     """Write the answer and the findings for a comment on a change."""
-    codes = [CODES[name] for name in dict.fromkeys(each.finding.code for each in outcome.judged)]
+    codes = [
+        CODES[name]
+        for name in dict.fromkeys(each.finding.code for each in outcome.judged)
+    ]
     return filled("audit.md.j2", audit=audit, outcome=outcome, codes=codes)
 
 
@@ -117,7 +164,13 @@ def comment(result: Result, title: str = "", origin: Origin | None = None) -> st
     """
     view, notes = document(result), () if origin is None else origin.remarks
     grids = [grid.head(ROWS) for grid in view.grids[:1]]
-    values = {"view": view, "title": title, "origin": origin, "grids": grids, "notes": (*notes, *view.notes)}
+    values = {
+        "view": view,
+        "title": title,
+        "origin": origin,
+        "grids": grids,
+        "notes": (*notes, *view.notes),
+    }
     return filled("comment.md.j2", **values)
 
 
@@ -132,7 +185,9 @@ def filled(template: str, **values: Any) -> str:
 
 def _told(code: Entry) -> str:
     """Write as list in Markdown what `embaudit explain` says of a code."""
-    return "\n".join(f"- *{heading}*: {_coded(text)}" for heading, text in code.sections)
+    return "\n".join(
+        f"- *{heading}*: {_coded(text)}" for heading, text in code.sections
+    )
 
 
 def _coded(text: str) -> str:
@@ -144,7 +199,9 @@ def _coded(text: str) -> str:
     `--objective` of a\|b
     """
     pieces = re.split("(`[^`|]*`)", text)
-    return "".join(piece if piece.startswith("`") else plain_text(piece) for piece in pieces)
+    return "".join(
+        piece if piece.startswith("`") else plain_text(piece) for piece in pieces
+    )
 
 
 def plain_text(text: str) -> str:
@@ -156,7 +213,11 @@ def plain_text(text: str) -> str:
     a\|b \<script\> \[x\](y) &#64;z
     """
     # Marks are escaped first, since the replacements after them hold an ampersand of their own.
-    return re.sub("|".join(ACTS), lambda mark: ACTS[mark[0]], MARKS.sub(r"\\\1", _line(text, 10 * WORDS)))
+    return re.sub(
+        "|".join(ACTS),
+        lambda mark: ACTS[mark[0]],
+        MARKS.sub(r"\\\1", _line(text, 10 * WORDS)),
+    )
 
 
 def _line(text: str, most: int = WORDS) -> str:

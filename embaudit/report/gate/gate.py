@@ -45,7 +45,12 @@ def known_code(code: str) -> str:
     EMB104.
     """
     if code not in CODES:
-        raise must_be("a code", "one that `embaudit explain` lists", repr(code), nearest_to(code.upper(), CODES))
+        raise must_be(
+            "a code",
+            "one that `embaudit explain` lists",
+            repr(code),
+            nearest_to(code.upper(), CODES),
+        )
     return code
 
 
@@ -60,7 +65,9 @@ class Baseline:
     1
     """
 
-    findings: Mapping[tuple[str, str], tuple[Severity, float | None]] = field(default_factory=dict)
+    findings: Mapping[tuple[str, str], tuple[Severity, float | None]] = field(
+        default_factory=dict
+    )
     """Severity and number of each finding, by its code and its role; an empty role speaks of the whole model."""
     sample: Mapping[str, Any] | None = None
     """A few scores of that model; None of older versions."""
@@ -77,22 +84,39 @@ class Baseline:
             If the file is none such.
         """
         remedy = "write it with `embaudit audit MODEL --json FILE`"
-        where, findings = existing_file(path, "the baseline", f"check the path, or {remedy}"), {}
+        where, findings = (
+            existing_file(path, "the baseline", f"check the path, or {remedy}"),
+            {},
+        )
         try:
             record = parsed(where.read_bytes())
             # Whether predictions moved is asked of each model anew: a baseline may have been audited beside another.
-            for each in (finding for finding in record["findings"] if finding["code"] != MOVED):
+            for each in (
+                finding for finding in record["findings"] if finding["code"] != MOVED
+            ):
                 # Before version 3 the role stood behind a colon in the name of a claim.
-                role = each["role"] if "role" in each else str(each["claim"]).partition(":")[2]
+                role = (
+                    each["role"]
+                    if "role" in each
+                    else str(each["claim"]).partition(":")[2]
+                )
                 number = None if each["value"] is None else float(each["value"])
-                findings[str(each["code"]), str(role or "")] = Severity[str(each["severity"]).upper()], number
+                findings[str(each["code"]), str(role or "")] = (
+                    Severity[str(each["severity"]).upper()],
+                    number,
+                )
             sample, model = record.get("score_sample"), dict(record.get("model", {}))
             model |= {name: int(model.get(name) or 0) for name in ("n_left", "n_right")}
             # Compared with itself, so that a damaged sample is found here, where the file can be named; one of too few
             # rows can be compared with none.
             sample = None if score_change(sample, sample) is None else sample
         except (ValueError, TypeError, KeyError, IndexError, OverflowError) as error:
-            raise must_be("the baseline", "the JSON of an audit", f"{where}, which is none", remedy) from error
+            raise must_be(
+                "the baseline",
+                "the JSON of an audit",
+                f"{where}, which is none",
+                remedy,
+            ) from error
         return cls(findings, sample, model)
 
     def status(self, finding: Finding) -> str:
@@ -101,9 +125,15 @@ class Baseline:
             return "new"
         once, number = self.findings[finding.code, finding.role or ""]
         # Where the earlier audit had no number, any number is growth.
-        grew = finding.value is not None and (number is None or abs(finding.value) > WORSE * abs(number))
+        grew = finding.value is not None and (
+            number is None or abs(finding.value) > WORSE * abs(number)
+        )
         # A graver finding is worse whatever its number is; a larger number only where a code grows with it.
-        return "worse" if finding.severity > once or (CODES[finding.code].grows and grew) else "known"
+        return (
+            "worse"
+            if finding.severity > once or (CODES[finding.code].grows and grew)
+            else "known"
+        )
 
 
 @dataclass(frozen=True)
@@ -127,7 +157,9 @@ class Judged:
         return bool(self.reason)
 
     def __str__(self) -> str:
-        status = "" if self.status == "new" and self.reason != ALWAYS else f", {self.status}"
+        status = (
+            "" if self.status == "new" and self.reason != ALWAYS else f", {self.status}"
+        )
         reason = self.reason and f": {self.reason}"
         return f"{self.finding.code}{self.rows and f' {self.rows}'} ({self.severity.title}{status}{reason})"
 
@@ -178,9 +210,16 @@ class Gate:
         for pair in severities:
             code, _, name = pair.partition("=")
             if name.upper() not in Severity.__members__:
-                raise must_be("a severity", "CODE=issue or CODE=tip", repr(pair), "leave codes out with --ignore")
+                raise must_be(
+                    "a severity",
+                    "CODE=issue or CODE=tip",
+                    repr(pair),
+                    "leave codes out with --ignore",
+                )
             own[known_code(code)] = Severity[name.upper()]
-        return cls(fail_on, frozenset(map(known_code, ignore)), own, baseline, written, never)
+        return cls(
+            fail_on, frozenset(map(known_code, ignore)), own, baseline, written, never
+        )
 
     @property
     def is_asked(self) -> bool:
@@ -205,32 +244,55 @@ class Gate:
                 f"{len({*before[side]} & {*now[side]})} of {len(before[side])} sampled {audit.model.title(side)}s"
                 for side in audit.model.sides if now is not None
             ]  # fmt: skip
-            got = f"{' and '.join(shared)} in both" if shared else "vectors of one side, which have no scores"
+            got = (
+                f"{' and '.join(shared)} in both"
+                if shared
+                else "vectors of one side, which have no scores"
+            )
             remedy = f"read sides and ids as for the baseline, write it anew, or leave this out with --ignore {MOVED}"
-            raise must_be("a model beside this baseline", "one with scores under the same ids", got, remedy)
+            raise must_be(
+                "a model beside this baseline",
+                "one with scores under the same ids",
+                got,
+                remedy,
+            )
         return replace(audit, evidence=replace(audit.evidence, score_change=change))
 
     def judge(self, audit: Audit) -> Outcome:
         """Judge of every finding whether it stops the release."""
-        judged = tuple(self._judged(finding, *audit.model.roles) for finding in audit.findings)
+        judged = tuple(
+            self._judged(finding, *audit.model.roles) for finding in audit.findings
+        )
         return Outcome(self, audit.predictions_hold, judged, tuple(self._unlike(audit)))
 
     def _unlike(self, audit: Audit) -> Iterator[str]:
         """Name what no finding sees beside a baseline: fewer rows, another objective or scale of scores."""
         if self.baseline is None:
             return
-        model, change = audit.model, None if self.baseline.sample is None else audit.evidence.score_change
-        for side in model.sides:  # a side that is gone leaves no scores to compare, which is refused
+        model, change = (
+            audit.model,
+            None if self.baseline.sample is None else audit.evidence.score_change,
+        )
+        for side in (
+            model.sides
+        ):  # a side that is gone leaves no scores to compare, which is refused
             before, now = self.baseline.model.get(f"n_{side}", 0), len(model.side(side))
             if now < before:
                 yield f"{now:,} {model.title(side)}s, {before:,} before"
-        trained = [what or "not known" for what in (self.baseline.model.get("objective"), model.objective)]
+        trained = [
+            what or "not known"
+            for what in (self.baseline.model.get("objective"), model.objective)
+        ]
         if "objective" in self.baseline.model and trained[0] != trained[1]:
             yield f"objective {trained[1]}, {trained[0]} before"
         if self.baseline.sample is None:
             yield "predictions not compared, as it holds no scores"
         # Rankings leave the scale of scores open.
-        scale = 1.0 if change is None or model.predicts is Equivalence.RANKINGS else change.scale
+        scale = (
+            1.0
+            if change is None or model.predicts is Equivalence.RANKINGS
+            else change.scale
+        )
         if not 1 / WORSE <= scale <= WORSE:
             yield f"scores {scale:.2g} times as large"
 
@@ -244,13 +306,23 @@ class Gate:
         reason = ""
         # An audit that writes the baseline stops nothing: what it finds is known from then on.
         if status in ("new", "worse") and not self.written:
-            if self.baseline is not None and finding.code in ALWAYS_STOPPING and not self.never:
+            if (
+                self.baseline is not None
+                and finding.code in ALWAYS_STOPPING
+                and not self.never
+            ):
                 reason = ALWAYS
             # Where both rules stop it, the one that was asked for is told.
             if self.fail_on is not None and severity >= self.fail_on:
                 reason = f"--fail-on {self.fail_on.title}"
-        rows = {"left": f"{left}s", "right": f"{right}s", "cross": f"{left}-{right} pairs"}
-        return Judged(finding, severity, status, rows.get(finding.role or "", ""), reason)
+        rows = {
+            "left": f"{left}s",
+            "right": f"{right}s",
+            "cross": f"{left}-{right} pairs",
+        }
+        return Judged(
+            finding, severity, status, rows.get(finding.role or "", ""), reason
+        )
 
 
 @dataclass(frozen=True)
@@ -275,7 +347,9 @@ class Outcome:
     def news(self) -> tuple[Judged, ...]:
         """The findings that stop the release, or that are new or worse beside a baseline."""
         is_new = {"new", "worse"} if self.gate.baseline else set()
-        return tuple(each for each in self.judged if each.stops or each.status in is_new)
+        return tuple(
+            each for each in self.judged if each.stops or each.status in is_new
+        )
 
     @property
     def passes(self) -> bool:
@@ -293,7 +367,22 @@ class Outcome:
         named: dict[str, Sequence[Any]] = {
             "beside the baseline": self.unlike,
             "new or worse": [each for each in self.news if not each.stops],
-            "not counted": [each for each in self.judged if each.status in ("ignored", "known")],
+            "not counted": [
+                each for each in self.judged if each.status in ("ignored", "known")
+            ],
         }
-        start = f"gate: stops at {', '.join(map(str, self.stopped_by))}" if self.stopped_by else "gate: passes"
-        return "; ".join([start, *(f"{name}: {', '.join(map(str, some))}" for name, some in named.items() if some)])
+        start = (
+            f"gate: stops at {', '.join(map(str, self.stopped_by))}"
+            if self.stopped_by
+            else "gate: passes"
+        )
+        return "; ".join(
+            [
+                start,
+                *(
+                    f"{name}: {', '.join(map(str, some))}"
+                    for name, some in named.items()
+                    if some
+                ),
+            ]
+        )

@@ -13,16 +13,37 @@ from embaudit.auditing.texts import CODES
 from embaudit.report.gate.forges import junit, markdown, sarif
 from embaudit.report.gate.gate import Baseline, Gate
 
-EVIL = '<script>alert(1)</script> "q" & \u202e]]> a|b @all #1 http://x.y [l](u) \x00\n# h'
+EVIL = (
+    '<script>alert(1)</script> "q" & \u202e]]> a|b @all #1 http://x.y [l](u) \x00\n# h'
+)
 
 
 def made(text="Some rows are copies.", source="models/a b.npz", hold=True):
-    rows = zip(("EMB401", "EMB404", "EMB307"), (Severity.TIP, Severity.TIP, Severity.ISSUE), strict=True)
+    rows = zip(
+        ("EMB401", "EMB404", "EMB307"),
+        (Severity.TIP, Severity.TIP, Severity.ISSUE),
+        strict=True,
+    )
     findings = tuple(
-        Finding(code, severity, Kind.MEASURED, AT_HAND, "rows", text, 0.2, f"{text} {code}", "Mend it.", "right")
+        Finding(
+            code,
+            severity,
+            Kind.MEASURED,
+            AT_HAND,
+            "rows",
+            text,
+            0.2,
+            f"{text} {code}",
+            "Mend it.",
+            "right",
+        )
         for code, severity in rows
     )
-    answer = type("Said", (), {"question": "Can they be read?", "__str__": lambda self: f"NO: {text}"})()
+    answer = type(
+        "Said",
+        (),
+        {"question": "Can they be read?", "__str__": lambda self: f"NO: {text}"},
+    )()
     return SimpleNamespace(
         findings=findings,
         predictions_hold=hold,
@@ -42,23 +63,45 @@ def gate():
 def test_sarif_has_rules_levels_places_and_states(gate):
     audit = made()
     (run,) = json.loads(sarif(audit, gate.judge(audit)))["runs"]
-    assert [rule["id"] for rule in run["tool"]["driver"]["rules"]] == ["EMB401", "EMB404", "EMB307"]
+    assert [rule["id"] for rule in run["tool"]["driver"]["rules"]] == [
+        "EMB401",
+        "EMB404",
+        "EMB307",
+    ]
     rule = run["tool"]["driver"]["rules"][1]
     assert rule["shortDescription"]["text"] == CODES["EMB404"].title
     hubs = CODES["EMB404"]
-    assert rule["help"]["text"].splitlines() == [f"{heading}: {text}" for heading, text in hubs.sections]
-    assert rule["help"]["markdown"].splitlines()[0] == f"- *What it means*: {hubs.meaning}"
+    assert rule["help"]["text"].splitlines() == [
+        f"{heading}: {text}" for heading, text in hubs.sections
+    ]
+    assert (
+        rule["help"]["markdown"].splitlines()[0] == f"- *What it means*: {hubs.meaning}"
+    )
     assert rule["help"]["markdown"].count("\n- *") == len(hubs.sections) - 1
     ignored, known, new = run["results"]
     assert [one["level"] for one in run["results"]] == ["warning", "warning", "error"]
     assert ignored["suppressions"][0]["kind"] == "external"
     assert "baselineState" not in ignored
     assert (known["baselineState"], new["baselineState"]) == ("unchanged", "new")
-    assert new["message"]["text"] == "Some rows are copies. EMB307. Some rows are copies. Mend it."
-    assert new["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "models/a%20b.npz"
+    assert (
+        new["message"]["text"]
+        == "Some rows are copies. EMB307. Some rows are copies. Mend it."
+    )
+    assert (
+        new["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
+        == "models/a%20b.npz"
+    )
     assert new["partialFingerprints"] == {"finding/v1": "EMB307:right"}
-    assert (run["invocations"][0]["executionSuccessful"], run["invocations"][0]["exitCode"]) == (True, 1)
-    assert "locations" not in json.loads(sarif(made(source=None), gate.judge(audit)))["runs"][0]["results"][0]
+    assert (
+        run["invocations"][0]["executionSuccessful"],
+        run["invocations"][0]["exitCode"],
+    ) == (True, 1)
+    assert (
+        "locations"
+        not in json.loads(sarif(made(source=None), gate.judge(audit)))["runs"][0][
+            "results"
+        ][0]
+    )
 
 
 def test_junit_has_a_case_a_code(gate):
@@ -66,14 +109,26 @@ def test_junit_has_a_case_a_code(gate):
     suite = ET.fromstring(junit(audit, gate.judge(audit)))
     cases = {case.get("name").split()[0]: case for case in suite.iter("testcase")}
     assert len([*suite.iter("testcase")]) == 1 + len(CODES) == int(suite.get("tests"))
-    assert (suite.get("failures"), suite.get("skipped"), suite.get("errors")) == ("1", "2", "0")
-    assert cases["EMB307"].find("failure").get("message") == "Some rows are copies. EMB307"
+    assert (suite.get("failures"), suite.get("skipped"), suite.get("errors")) == (
+        "1",
+        "2",
+        "0",
+    )
+    assert (
+        cases["EMB307"].find("failure").get("message") == "Some rows are copies. EMB307"
+    )
     assert cases["EMB307"].find("failure").get("type") == "issue"
-    assert cases["EMB401"].find("skipped").get("message") == "ignored by the settings of the gate"
+    assert (
+        cases["EMB401"].find("skipped").get("message")
+        == "ignored by the settings of the gate"
+    )
     assert cases["EMB404"].find("system-out").text == "EMB404 items (tip, known)"
     assert len(cases["EMB101"]) == len(cases["predictions"]) == 0
     failed = ET.fromstring(junit(made(hold=False), gate.judge(made(hold=False))))
-    assert failed[0].find("failure").get("message") == "an equivalent model predicts otherwise"
+    assert (
+        failed[0].find("failure").get("message")
+        == "an equivalent model predicts otherwise"
+    )
     assert failed.get("failures") == "2"
 
 
@@ -87,7 +142,10 @@ def test_markdown_is_a_table_with_the_gate_below(gate):
     )
     stop = "gate: stops at EMB307 items (issue: --fail-on tip); beside the baseline: "
     stop += "predictions not compared, as it holds no scores"
-    assert f"\n**{stop}; not counted: EMB401 items (tip, ignored), EMB404 items (tip, known)**\n" in text
+    assert (
+        f"\n**{stop}; not counted: EMB401 items (tip, ignored), EMB404 items (tip, known)**\n"
+        in text
+    )
     assert text.endswith(", seed 3\n")
     assert "gate" not in markdown(audit, Gate.of(None).judge(audit))
     nothing = SimpleNamespace(**{**vars(audit), "findings": ()})
@@ -101,10 +159,27 @@ def test_hostile_names_stay_text(gate):
     outcome = gate.judge(audit)
     read = json.loads(sarif(audit, outcome))["runs"][0]["results"][0]
     assert "\\u202e" in read["message"]["text"]
-    assert read["locations"][0]["physicalLocation"]["artifactLocation"]["uri"].startswith("%3Cscript%3E")
+    assert read["locations"][0]["physicalLocation"]["artifactLocation"][
+        "uri"
+    ].startswith("%3Cscript%3E")
     suite = ET.fromstring(junit(audit, outcome))
     assert "<script>" in suite.get("name")
     text = markdown(audit, outcome)
-    for alive in ("<script>", "@all", "#1", "http://", "\u202e", "\x00", " a|b", "[l](u)"):
-        assert alive not in text.replace("\\<", "LT").replace("\\|", "BAR").replace("\\[", "BRA"), alive
-    assert all(line.count(" | ") == 3 for line in text.splitlines() if line.startswith(("| tip", "| issue")))
+    for alive in (
+        "<script>",
+        "@all",
+        "#1",
+        "http://",
+        "\u202e",
+        "\x00",
+        " a|b",
+        "[l](u)",
+    ):
+        assert alive not in text.replace("\\<", "LT").replace("\\|", "BAR").replace(
+            "\\[", "BRA"
+        ), alive
+    assert all(
+        line.count(" | ") == 3
+        for line in text.splitlines()
+        if line.startswith(("| tip", "| issue"))
+    )

@@ -19,7 +19,18 @@ ISSUE, TIP = Severity.ISSUE, Severity.TIP
 
 def finding(code="EMB401", severity=TIP, value=0.2, role="right"):
     text, title = "Some rows are copies.", "rows are copies"
-    return Finding(code, severity, Kind.MEASURED, AT_HAND, "item rows", text, value, title, "Keep one.", role)
+    return Finding(
+        code,
+        severity,
+        Kind.MEASURED,
+        AT_HAND,
+        "item rows",
+        text,
+        value,
+        title,
+        "Keep one.",
+        role,
+    )
 
 
 def audit(*findings, hold=True):
@@ -33,34 +44,55 @@ def outcome(gate, *findings, hold=True):
 
 @pytest.mark.parametrize(
     ("fail_on", "severity", "passes"),
-    [(None, ISSUE, True), (ISSUE, TIP, True), (ISSUE, ISSUE, False), (TIP, TIP, False), (TIP, ISSUE, False)],
+    [
+        (None, ISSUE, True),
+        (ISSUE, TIP, True),
+        (ISSUE, ISSUE, False),
+        (TIP, TIP, False),
+        (TIP, ISSUE, False),
+    ],
 )
 def test_severity_decides(fail_on, severity, passes):
     found = outcome(Gate.of(fail_on), finding(severity=severity))
     assert found.passes == passes
     title = severity.title
-    stops = f"gate: stops at EMB401 items ({title}: --fail-on {fail_on and fail_on.title})"
+    stops = (
+        f"gate: stops at EMB401 items ({title}: --fail-on {fail_on and fail_on.title})"
+    )
     assert str(found) == ("gate: passes" if passes else stops)
 
 
 def test_findings_of_two_sides_are_told_apart():
     found = outcome(
-        Gate.of(TIP), finding(role="left"), finding(role="right"), finding(role="cross"), finding(role=None)
+        Gate.of(TIP),
+        finding(role="left"),
+        finding(role="right"),
+        finding(role="cross"),
+        finding(role=None),
     )
-    names = [each.partition(" (")[0] for each in str(found).removeprefix("gate: stops at ").split(", ")]
+    names = [
+        each.partition(" (")[0]
+        for each in str(found).removeprefix("gate: stops at ").split(", ")
+    ]
     assert names == ["EMB401 users", "EMB401 items", "EMB401 user-item pairs", "EMB401"]
 
 
 def test_an_audit_that_failed_passes_nowhere():
     found = outcome(Gate.of(None), hold=False)
     assert not found.passes
-    assert str(found) == "gate: stops, since the audit itself failed: predictions did not stay the same"
+    assert (
+        str(found)
+        == "gate: stops, since the audit itself failed: predictions did not stay the same"
+    )
 
 
 def test_ignored_codes_do_not_count_and_are_named():
     found = outcome(Gate.of(TIP, ignore=["EMB401"]), finding(), finding("EMB201"))
     assert [one.status for one in found.judged] == ["ignored", "new"]
-    assert str(found) == "gate: stops at EMB201 items (tip: --fail-on tip); not counted: EMB401 items (tip, ignored)"
+    assert (
+        str(found)
+        == "gate: stops at EMB201 items (tip: --fail-on tip); not counted: EMB401 items (tip, ignored)"
+    )
     assert outcome(Gate.of(TIP, ignore=["EMB401"]), finding()).passes
 
 
@@ -77,18 +109,28 @@ def test_a_baseline_tells_new_worse_and_known(tmp_path, now, status):
     file.write_text(json.dumps({"findings": [finding().to_dict()]}))
     found = outcome(Gate.of(TIP, baseline=Baseline.load(file)), now)
     # Below --fail-on some codes stop all the same, and the last line says why.
-    below = str(outcome(Gate.of(ISSUE, baseline=Baseline.load(file)), replace(now, severity=TIP)))
-    assert (", new: always stops)" in below or ", worse: always stops)" in below) == below.startswith("gate: stops")
+    below = str(
+        outcome(
+            Gate.of(ISSUE, baseline=Baseline.load(file)), replace(now, severity=TIP)
+        )
+    )
+    assert (
+        ", new: always stops)" in below or ", worse: always stops)" in below
+    ) == below.startswith("gate: stops")
     assert found.judged[0].status == status
     assert found.passes == (status == "known")
 
 
-@pytest.mark.parametrize("text", ["", "[]", "3", "{}", '{"findings": 3}', '{"findings": [{}]}', '{"findings": [3]}'])
+@pytest.mark.parametrize(
+    "text",
+    ["", "[]", "3", "{}", '{"findings": 3}', '{"findings": [{}]}', '{"findings": [3]}'],
+)
 def test_what_is_no_audit_is_no_baseline(tmp_path, text):
     file = tmp_path / "a.json"
     file.write_text(text or " ")
     with pytest.raises(
-        InputError, match=r"^the baseline must be the JSON of an audit; got .*a\.json, which is none; write"
+        InputError,
+        match=r"^the baseline must be the JSON of an audit; got .*a\.json, which is none; write",
     ):
         Baseline.load(file)
 
