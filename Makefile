@@ -7,7 +7,7 @@ PEERS := .venv-peers
 OLDEST := .venv-oldest
 DOCS := .venv-docs
 
-.PHONY: demo test test-slow docs test-peers test-oldest check style mutants adversary tolerances fuzz coverage killed bench bench-quick kept lock clean
+.PHONY: demo test test-slow docs test-peers test-oldest check style adversary tolerances fuzz coverage killed bench bench-quick kept lock clean
 
 demo: $(READY)
 	$(BIN)/embaudit demo
@@ -67,13 +67,6 @@ kept: $(READY)
 	UPDATE_SCREENS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -q -n 0 $(TESTS)
 	$(BIN)/python docs/generate.py
 
-# Change the code at random places and see whether the tests notice; for example make mutants ROOMS=gauges SEED=1.
-NUMBER ?= 300
-SEED ?= 0
-ROOMS ?=
-mutants: $(READY)
-	$(BIN)/python tests/mutation/run.py --number $(NUMBER) --seed $(SEED) --rooms $(ROOMS)
-
 # Search 500 random models for an equivalent one that moves what an audit calls pinned.
 adversary: $(READY)
 	EMBAUDIT_ADVERSARY=500 EMBAUDIT_ADVERSARY_MODELS=500 $(BIN)/pytest -q \
@@ -121,4 +114,4 @@ lock: $(READY)
 	    --python-version 3.11 --group $$group pyproject.toml --output-file $$lock || exit 1; done
 
 clean:
-	rm -rf .venv $(DOCS) $(PEERS) $(OLDEST) docs/_build docs/gallery docs/generated .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache .mutation_cache
+	rm -rf .venv $(DOCS) $(PEERS) $(OLDEST) docs/_build docs/gallery docs/generated .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

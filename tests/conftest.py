@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 from hypothesis import settings
-from said import KEPT_APART, Record
 
 from embaudit.cli import main
 from embaudit.core.progress import reporting
@@ -115,22 +114,6 @@ def _short_in_audits(request):
         "truth",
     ):
         request.getfixturevalue("short_attacks")
-
-
-@pytest.fixture(autouse=True)
-def said(request, monkeypatch, tmp_path_factory):
-    """Compare whole sentences of which a test matches a part, once it has run."""
-    record = Record(tmp_path_factory.getbasetemp())
-    if (
-        hasattr(request.function, "hypothesis")
-        or request.path.name in KEPT_APART
-        or request.path.parent.name == "cli"
-    ):
-        yield record
-        return
-    record.listen(monkeypatch)
-    yield record
-    record.compare(request.node)
 
 
 @pytest.fixture(scope="session")
