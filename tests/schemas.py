@@ -1,4 +1,8 @@
-"""Whether what `--json` writes is what the published schemas say, and nothing besides."""
+"""Compare a record that `--json` writes with its JSON Schema, allowing no other field.
+
+The schemas themselves allow unknown fields, so that readers of today's records can read
+later ones. The tests are stricter: a field without an entry in the schema is an error.
+"""
 
 from __future__ import annotations
 
@@ -11,28 +15,30 @@ from embaudit.report.schemas import schema
 
 
 def closed(part):
-    """Forbid, at every depth, fields that a schema does not name."""
+    """Return a schema that also rejects fields it does not name, at every depth."""
     if isinstance(part, list):
         return [closed(one) for one in part]
     if not isinstance(part, dict):
         return part
     inner = {name: closed(one) for name, one in part.items()}
-    # A field may be called so, too.
-    names_fields = isinstance(part.get("properties"), dict) and "type" in part
-    return {**inner, "additionalProperties": False} if names_fields else inner
+    # A record may itself have a field called "properties", so look at "type" as well.
+    is_object_schema = isinstance(part.get("properties"), dict) and "type" in part
+    if is_object_schema:
+        inner["additionalProperties"] = False
+    return inner
 
 
 @cache
-def exactly(name):
-    """The schema of a command, closed."""
-    published = json.loads(schema(name))
-    Draft202012Validator.check_schema(published)
-    return Draft202012Validator(closed(published))
+def closed_validator(name):
+    """Return the validator of the closed schema of a command."""
+    whole = json.loads(schema(name))
+    Draft202012Validator.check_schema(whole)
+    return Draft202012Validator(closed(whole))
 
 
 def misfits(name, record):
-    """Say where a record is not what its schema says, or holds what it does not name."""
+    """List the places where a record differs from the closed schema of its command."""
     return sorted(
         f"{error.json_path}: {error.message[:200]}"
-        for error in exactly(name).iter_errors(record)
+        for error in closed_validator(name).iter_errors(record)
     )
