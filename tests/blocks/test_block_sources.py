@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import safetensors.numpy
-from snapshots import assert_refused
 
 from embaudit.blocks import BlockCosines, block_cosines, sums
 from embaudit.errors import InputError
@@ -208,38 +207,53 @@ def test_torch_tensors(dtype: str, pair: tuple[Arrays, Arrays]) -> None:
     assert block_cosines(wrapped, y).global_cosine == block_cosines(x, y).global_cosine
 
 
-BAD = [
-    lambda: block_cosines({"a": [1.0], "b": [1.0]}, {"a": [1.0], "c": [1.0]}),
-    lambda: block_cosines({"a": [1.0]}, {"b": [1.0]}, missing="skip"),
-    lambda: block_cosines({"a": np.ones((2, 3))}, {"a": np.ones((3, 2))}), lambda: block_cosines([1.0, 2.0], [1.0]),
-    lambda: block_cosines({"a": np.ones(2) * 1j}, {"a": np.ones(2)}),
-    lambda: block_cosines({"a": np.array(["b"])}, {"a": np.ones(1)}),
-    lambda: block_cosines({"a": [1.0, math.nan]}, {"a": [1.0, 2.0]}),
-    lambda: block_cosines({"a": np.ones(2, np.float32)}, {"a": np.array([1, np.inf], np.float32)}),
-    lambda: block_cosines({"a": [0.0]}, {"a": [1.0]}), lambda: block_cosines({}, {}),
-    lambda: block_cosines({"a": {"b": [1.0]}, "a.b": [1.0]}, {}), lambda: block_cosines([1.0], [1.0], missing="drop"),
-    lambda: block_cosines([1.0], [1.0], "layers"), lambda: block_cosines([1.0], [1.0], 1.5),
-    lambda: block_cosines({"a": [1.0]}, {"a": [1.0]}, ["a", 3]),
-    lambda: block_cosines([1.0, 2.0], [1.0, 2.0], blocks=["a"]),
-]  # fmt: skip
+ONE = {"a": [1.0]}
 
 
-def test_clear_errors() -> None:
-    assert_refused("blocks", BAD)
-
-
-def test_ways_to_cut_that_went_name_their_replacement() -> None:
-    import embaudit
-
-    with pytest.raises(
-        AttributeError,
-        match=r"^embaudit.blocks.Heads is gone; block_cosines takes words, patterns",
-    ):
-        embaudit.blocks.Heads  # noqa: B018
-    with pytest.raises(
-        AttributeError, match=r"^embaudit.io.FoundNorm is gone; StoredNorm is its name"
-    ):
-        embaudit.io.FoundNorm  # noqa: B018
+@pytest.mark.parametrize(
+    ("x", "y", "options", "sentence"),
+    [
+        (
+            {"a": [1.0], "b": [1.0]},
+            {"a": [1.0], "c": [1.0]},
+            {},
+            "the same keys; got only x has 'b', only y has 'c'",
+        ),
+        (ONE, {"b": [1.0]}, {"missing": "skip"}, "at least one common key; got none"),
+        (
+            {"a": np.ones((2, 3))},
+            {"a": np.ones((3, 2))},
+            {},
+            "at 'a' must be of one sh",
+        ),
+        ([1.0, 2.0], [1.0], {}, r"must be of one shape; got \(2,\) and \(1,\)"),
+        (
+            {"a": np.ones(2) * 1j},
+            {"a": np.ones(2)},
+            {},
+            "real numbers; got dtype compl",
+        ),
+        ({"a": np.array(["b"])}, {"a": np.ones(1)}, {}, "array of real numbers"),
+        ({"a": [1.0, math.nan]}, {"a": [1.0, 2.0]}, {}, "a in x must be finite"),
+        (
+            {"a": np.ones(2, np.float32)},
+            {"a": np.array([1, np.inf], np.float32)},
+            {},
+            "a in y must be finite",
+        ),
+        ({"a": [0.0]}, ONE, {}, "x must be nonzero somewhere"),
+        ({}, {}, {}, "x must be at least one array with an entry"),
+        ({"a": {"b": [1.0]}, "a.b": [1.0]}, {}, {}, "must be unique once nested keys"),
+        ([1.0], [1.0], {"missing": "drop"}, "missing must be one of error, skip"),
+        ([1.0], [1.0], {"blocks": "layers"}, "must be one of tensors, rows, coord"),
+        ([1.0], [1.0], {"blocks": 1.5}, "must be one of tensors, rows, .*; got 1.5"),
+        (ONE, ONE, {"blocks": ["a", 3]}, r"must be one of tensors, .*; got \['a', 3\]"),
+        ([1.0, 2.0], [1.0, 2.0], {"blocks": ["a"]}, "one for each of the 2 entries"),
+    ],
+)
+def test_block_cosines_refuse(x, y, options, sentence) -> None:
+    with pytest.raises(InputError, match=sentence):
+        block_cosines(x, y, **options)
 
 
 def test_too_many_blocks_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from models import random_model
 from scipy.stats import binom, t
 from sklearn.metrics import ndcg_score, roc_auc_score
-from snapshots import assert_refused
 
 from embaudit.canonical import at_exponent, identified_cosines
 from embaudit.errors import InputError
@@ -171,17 +170,26 @@ def test_rows_without_direction_are_left_out():
     assert 0 not in found.queries
 
 
-def test_what_cannot_be_judged_is_refused():
-    given = [(GENRES[:5], {}), (["A"] * 12, {}), ([None] * 12, {}), (GENRES, {"n_neighbours": 10}),
-             (GENRES, {"n_queries": 1, "n_neighbours": 2}), ([f"label {i}" for i in range(12)], {"n_neighbours": 2}),
-             (["A|B"] * 12, {"n_neighbours": 2}), ([*"AB", *[None] * 10], {})]  # fmt: skip
-    assert_refused(
-        "evaluate",
+@pytest.mark.parametrize(
+    ("labels", "options", "sentence"),
+    [
+        (GENRES[:5], {}, "truth must be labels of 12 rows; got 5"),
+        (["A"] * 12, {}, "at least two labels, .*; got A"),
+        ([None] * 12, {}, "at least two labels, .*; got none"),
+        (GENRES, {"n_neighbours": 10}, "n_neighbours must be an integer from 1 to 8"),
+        (GENRES, {"n_queries": 1, "n_neighbours": 2}, "n_queries must be an integer"),
         (
-            partial(evaluate_similarities, make(), truth, **options)
-            for truth, options in given
+            [f"label {i}" for i in range(12)],
+            {"n_neighbours": 2},
+            "truth must relate some rows and not all",
         ),
-    )
+        (["A|B"] * 12, {"n_neighbours": 2}, "truth must relate some rows and not all"),
+        ([*"AB", *[None] * 10], {}, "must be at least 3; got 2; label more items"),
+    ],
+)
+def test_evaluate_similarities_refuses(labels, options, sentence):
+    with pytest.raises(InputError, match=sentence):
+        evaluate_similarities(make(), labels, **options)
 
 
 @cache

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from models import random_model
-from snapshots import assert_refused
 
 from embaudit import audit
 from embaudit.canonical import EXPONENTS, at_exponent, identified_cosines
@@ -362,17 +361,99 @@ HEAD = FactorModel.from_softmax(MODEL.right)
 RMS = FinalNorm("rms", [1.0, 2.0, 4.0])
 
 
-def test_what_cannot_be_mended_is_refused_in_a_sentence():
-    given = [(MODEL, "whitened", {}), (MODEL, "prediction", {"dimensions": 4}),
-             (MODEL, "balanced", {"dimensions": 0}), (MODEL, "balanced", {"unit": True}),
-             (MODEL, "centred", {"dimensions": 2}), (MODEL, "centred", {}), (SHIFTED, "centred", {"role": "left"}),
-             (MODEL.replace(link="sigmoid", left=None), "centred", {}),
-             (MODEL.replace(link="cosine"), "balanced", {}), (HEAD, "folded", {}), (MODEL, "folded", {}),
-             (HEAD, "folded-centred", {"final_norm": RMS, "dimensions": 2}),
-             (HEAD, "folded", {"final_norm": RMS, "role": "left"})]  # fmt: skip
-    assert_refused(
-        "fix", (partial(fix, model, as_, **options) for model, as_, options in given)
-    )
+@pytest.mark.parametrize(
+    ("model", "kind", "options", "error", "sentence"),
+    [
+        (MODEL, "whitened", {}, InputError, "as must be one of prediction, balanced"),
+        (
+            MODEL,
+            "prediction",
+            {"dimensions": 4},
+            InputError,
+            "dimensions must be an integer from 1 to 3; got 4",
+        ),
+        (
+            MODEL,
+            "balanced",
+            {"dimensions": 0},
+            InputError,
+            "dimensions must be an integer from 1 to 3; got 0",
+        ),
+        (
+            MODEL,
+            "balanced",
+            {"unit": True},
+            InputError,
+            "unit must be left out for a model, .*; pass role",
+        ),
+        (
+            MODEL,
+            "centred",
+            {"dimensions": 2},
+            InputError,
+            "dimensions must be left out for centred vectors",
+        ),
+        (
+            MODEL,
+            "centred",
+            {},
+            EquivalenceError,
+            "when users or items are shifted, .*; use as_='prediction'",
+        ),
+        (
+            SHIFTED,
+            "centred",
+            {"role": "left"},
+            EquivalenceError,
+            "when users are shifted, since no free bias absorbs it",
+        ),
+        (
+            MODEL.replace(link="sigmoid", left=None),
+            "centred",
+            {},
+            EquivalenceError,
+            "sigmoid link whose predictions change when items are shifted",
+        ),
+        (
+            MODEL.replace(link="cosine"),
+            "balanced",
+            {},
+            EquivalenceError,
+            "predicts cosines must keep its lengths .*; use as_='prediction'",
+        ),
+        (
+            HEAD,
+            "folded",
+            {},
+            InputError,
+            "a head whose final norm is known; .*, or use as_='centred'",
+        ),
+        (
+            MODEL,
+            "folded",
+            {},
+            InputError,
+            "a head whose final norm is known; got no head",
+        ),
+        (
+            HEAD,
+            "folded-centred",
+            {"final_norm": RMS, "dimensions": 2},
+            InputError,
+            "all dimensions of the labels; got dimensions",
+        ),
+        (
+            HEAD,
+            "folded",
+            {"final_norm": RMS, "role": "left"},
+            InputError,
+            "all dimensions of the labels; got the inputs",
+        ),
+    ],
+)
+def test_fix_refuses(model, kind, options, error, sentence):
+    with pytest.raises(error, match=sentence):
+        fix(model, kind, **options)
 
 
 def test_each_side_is_made_where_it_is_named_or_where_it_is_the_only_one():

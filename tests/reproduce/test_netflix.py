@@ -5,18 +5,16 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 import pandas as pd
 import pytest
 from models import TINY
-from snapshots import assert_refused
 
 from embaudit.canonical import identified_factors
 from embaudit.errors import InputError
 from embaudit.linalg.pairs import cosine_matrix
-from embaudit.reproduce import netflix, simpson
+from embaudit.reproduce import netflix
 from embaudit.reproduce.netflix_models import (
     EQ2,
     REMEDIES,
@@ -224,26 +222,33 @@ def test_items_nobody_took_are_left_out_and_counted():
     assert np.isfinite(measure(found)[0]["auc"]).all()
 
 
-def test_bad_parameters_are_refused():
-    given = [
-        {"size": "huge"},
-        {"n_seeds": 0},
-        {"n_seeds": "3"},
-        {"seed": "x"},
-        {"seed": -1},
-    ]
-    settings = [
-        {"max_share": "0.4"},
-        {"rank": 2.5},
-        {"alpha_product": 0},
-        {"alpha_factors": np.inf},
-    ]
-    calls = [
-        partial(simpson, n_points=3.5),
-        *(partial(netflix, **one) for one in given),
-    ]
-    calls += [partial(replace, TINY, **one) for one in settings]
-    assert_refused("netflix", calls)
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"size": "huge"}, "size must be one of small, paper; got 'huge'"),
+        ({"n_seeds": 0}, "n_seeds must be an integer >= 1; got 0"),
+        ({"n_seeds": "3"}, "n_seeds must be an integer >= 1; got '3'"),
+        ({"seed": "x"}, "seed must be an integer >= 0; got 'x'"),
+        ({"seed": -1}, "seed must be an integer >= 0; got -1"),
+    ],
+)
+def test_the_netflix_figure_refuses(options, sentence):
+    with pytest.raises(InputError, match=sentence):
+        netflix(**options)
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"max_share": "0.4"}, "max_share must be a share above 0 and at most 1"),
+        ({"rank": 2.5}, "rank must be from 1 to 80, the fewer of users and items"),
+        ({"alpha_product": 0}, "alpha_product must be a finite number > 0"),
+        ({"alpha_factors": np.inf}, "alpha_factors must be a finite number > 0"),
+    ],
+)
+def test_a_setting_of_the_netflix_figure_refuses(options, sentence):
+    with pytest.raises(InputError, match=sentence):
+        replace(TINY, **options)
 
 
 @pytest.fixture

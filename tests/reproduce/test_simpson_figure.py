@@ -8,6 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from embaudit.errors import InputError
+from embaudit.reproduce import simpson
 from embaudit.reproduce.simpson import LOCAL
 
 
@@ -76,3 +78,8 @@ def test_caption_and_files_have_the_numbers_of_the_tables(figure, saved):
         )
     assert f"global cosine is {figure.global_cosine:.4f}" in document["caption"]
     assert f"{figure.groups.iloc[-1]['r']:.2f} over all" in document["caption"]
+
+
+def test_the_simpson_figure_refuses_a_number_of_points_that_is_no_integer():
+    with pytest.raises(InputError, match="n_points must be an integer from 3"):
+        simpson(n_points=3.5)

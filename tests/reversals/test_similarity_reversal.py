@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 import pytest
-from snapshots import assert_refused
 
+from embaudit.errors import InputError
 from embaudit.reversals import ReversalKind, similarity_reversal
 from embaudit.reversals.search import BETWEEN
 
@@ -108,17 +106,19 @@ def test_what_has_no_pairs_or_direction_is_reported() -> None:
     )
 
 
-def test_clear_errors() -> None:
-    x = np.eye(4)
-    given = [
-        (x, x[:3], "aabb"),
-        (x, x, "aaaa"),
-        (x, x, "aabb"),
-        (x[0], x, "aabb"),
-        (x, x[0], "aabb"),
-    ]
-    asked = [
-        partial(similarity_reversal, before, after, list(names))
-        for before, after, names in given
-    ]
-    assert_refused("similarity reversal", asked)
+EYE = np.eye(4)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "clusters", "sentence"),
+    [
+        (EYE, EYE[:3], "aabb", "must have one row an item; got 4, 3 and 4"),
+        (EYE, EYE, "aaaa", "clusters must be at least two among the items"),
+        (EYE, EYE, "aabb", "both structures must be of some spread; got equal ones"),
+        (EYE[0], EYE, "aabb", "before must be a matrix with at least one row"),
+        (EYE, EYE[0], "aabb", "after must be a matrix with at least one row"),
+    ],
+)
+def test_similarity_reversal_refuses(before, after, clusters, sentence) -> None:
+    with pytest.raises(InputError, match=sentence):
+        similarity_reversal(before, after, list(clusters))

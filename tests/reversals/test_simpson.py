@@ -12,8 +12,8 @@ import pandas as pd
 import pytest
 import scipy.stats
 from sklearn.datasets import load_iris
-from snapshots import assert_refused
 
+from embaudit.errors import InputError
 from embaudit.reversals import ReversalKind, SimpsonReport, simpson
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -304,33 +304,66 @@ TABLE = {
     "y": [2.0, 1.0, 4.0, 3.0],
     "g": ["a", "a", "b", "b"],
 }
-BAD = [
-    lambda: simpson(TABLE, x="z", y="y"), lambda: simpson(TABLE, x="x", y="y", groups="z"),
-    lambda: simpson({**TABLE, "z": np.ones(4) * 1j}, x="x", y="y", groups="z"), lambda: simpson(TABLE, x="x", y="x"),
-    lambda: simpson(TABLE, x="x", y="y", groups=["x"]), lambda: simpson({**TABLE, "x": [1, 1, 1, 1]}, x="x", y="y"),
-    lambda: simpson({**TABLE, "x": [np.nan] * 4}, x="x", y="y"),
-    lambda: simpson({**TABLE, "y": [1, 2, 3, np.inf]}, x="x", y="y"),
-    lambda: simpson({**TABLE, "y": [1e61, 0, 1, 2]}, x="x", y="y"),
-    lambda: simpson({**TABLE, "x": ["a", "b", "c", "a"]}, x="x", y="y"),
-    lambda: simpson({**TABLE, "x": [1, 2, np.nan, np.nan], "y": [np.nan, 1, 2, 3]}, x="x", y="y"),
-    lambda: simpson({"x": [1, 2, 3], "y": [2, 1, 3]}, x="x", y="y"),
-    lambda: simpson({"x": [1, 2], "y": [1]}, x="x", y="y"),
-    lambda: simpson({**TABLE, "n": [1, -1, 2, 2]}, x="x", y="y", counts="n"),
-    lambda: simpson({**TABLE, "n": [10**9] * 4}, x="x", y="y", counts="n"),
-    lambda: simpson(TABLE, x="x", y="y", counts="x"),
-    lambda: simpson(pd.DataFrame({0: [1, 2, 3], "y": [3, 1, 2]}), x=0, y="y"),
-    lambda: simpson({"x": [], "y": [], "g": []}, x="x", y="y"), lambda: simpson(pd.DataFrame(), x="x", y="y"),
-    lambda: simpson(TABLE, x="x", y="y", groups=[()]),
-    lambda: simpson({**TABLE, "l": pd.Series([[1]] * 4)}, x="x", y="y", groups="l"),
-    lambda: simpson({**TABLE, "l": pd.Series([[1]] * 4)}, x="l", y="y"),
-    lambda: simpson(TABLE, x="x", y="y", min_size=2).explain(limit=0),
-    lambda: simpson(TABLE, x="x", y="y", min_size=1),
-    lambda: simpson(pd.DataFrame(np.arange(12.0).reshape(4, 3) ** 2, columns=["x", "y", "x"]), x="x", y="y"),
-]  # fmt: skip
 
 
-def test_clear_errors() -> None:
-    assert_refused("simpson", BAD)
+@pytest.mark.parametrize(
+    ("table", "arguments", "sentence"),
+    [
+        (TABLE, {"x": "z"}, r"x must be a column of the table \(x, y, g\); got 'z'"),
+        (TABLE, {"groups": "z"}, "groups must be a column of the table"),
+        (
+            {**TABLE, "z": np.ones(4) * 1j},
+            {"groups": "z"},
+            "must be categories or real numbers; got complex numbers",
+        ),
+        (TABLE, {"y": "x"}, "x and y must be two different columns"),
+        (TABLE, {"groups": ["x"]}, "groups must be other columns than x and y"),
+        ({**TABLE, "x": [1, 1, 1, 1]}, {}, "must be a column that varies; got one"),
+        ({**TABLE, "x": [np.nan] * 4}, {}, "a column that varies; got no value"),
+        ({**TABLE, "y": [1, 2, 3, np.inf]}, {}, "must be finite; got infinity"),
+        ({**TABLE, "y": [1e61, 0, 1, 2]}, {}, "take another unit"),
+        ({**TABLE, "x": ["a", "b", "c", "a"]}, {}, "two categories; got 3 categories"),
+        (
+            {**TABLE, "x": [1, 2, np.nan, np.nan], "y": [np.nan, 1, 2, 3]},
+            {},
+            "over at least 3 rows that have both; got 1",
+        ),
+        ({"x": [1, 2, 3], "y": [2, 1, 3]}, {}, "a column to group its rows by"),
+        ({"x": [1, 2], "y": [1]}, {}, "columns of the table must be of one length"),
+        (
+            {**TABLE, "n": [1, -1, 2, 2]},
+            {"counts": "n"},
+            "counts must be whole numbers",
+        ),
+        ({**TABLE, "n": [10**9] * 4}, {"counts": "n"}, "from 1 to 50,000,000"),
+        (TABLE, {"counts": "x"}, "counts must be another column than x and y"),
+        (pd.DataFrame({0: [1, 2, 3], "y": [3, 1, 2]}), {"x": 0}, "as text; got 0"),
+        ({"x": [], "y": [], "g": []}, {}, "must be one with rows; got a header only"),
+        (pd.DataFrame(), {}, "must be one with rows; got nothing"),
+        (TABLE, {"groups": [()]}, "groups must be names of columns, or tuples"),
+        (
+            {**TABLE, "l": pd.Series([[1]] * 4)},
+            {"groups": "l"},
+            "the grouping 'l' must be of plain values",
+        ),
+        ({**TABLE, "l": pd.Series([[1]] * 4)}, {"x": "l"}, "must be of plain values"),
+        (TABLE, {"min_size": 1}, "min_size must be an integer from 2"),
+        (
+            pd.DataFrame(np.arange(12.0).reshape(4, 3) ** 2, columns=["x", "y", "x"]),
+            {},
+            "got several columns 'x'; rename them",
+        ),
+    ],
+)
+def test_simpson_refuses(table, arguments, sentence) -> None:
+    with pytest.raises(InputError, match=sentence):
+        simpson(table, **{"x": "x", "y": "y", **arguments})
+
+
+def test_a_report_lists_at_least_one_finding() -> None:
+    report = simpson(TABLE, x="x", y="y", min_size=2)
+    with pytest.raises(InputError, match="limit must be an integer >= 1; got 0"):
+        report.explain(limit=0)
 
 
 def grouping(pooled, within, r=(-0.5, -0.5), n=(10.0, 10.0), p=(0.01, 0.01), **options):

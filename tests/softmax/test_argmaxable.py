@@ -8,8 +8,8 @@ from head_examples import equivalent_head, random_head, seven_labels
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial import ConvexHull
-from snapshots import assert_refused
 
+from embaudit.errors import InputError
 from embaudit.linalg.pairs import all_pairs
 from embaudit.model import FactorModel
 from embaudit.softmax import argmaxable, shared_halves
@@ -125,18 +125,28 @@ def test_long_rows_in_float32_lead_as_short_ones_in_float64(beyond):
         assert argmaxable(head).can_lead.tolist() == [True] * 12 + [beyond > 0] * 12
 
 
-def test_what_cannot_be_asked_is_refused():
-    assert_refused(
-        "argmaxable",
-        [
-            lambda: argmaxable(FactorModel.from_vectors([[1.0], [2.0]])),
-            lambda: argmaxable(FactorModel.from_softmax([[1.0], [1.0]])),
-            lambda: argmaxable(random_head(0, 5, 2), rows=[5]),
-            lambda: argmaxable(random_head(0, 5, 2), rows=[0.5]),
-            lambda: argmaxable(random_head(0, 5, 2), margin=1.0),
-            lambda: shared_halves(random_head(0, 5, 2), [[1, 2], [3, 3]]),
-        ],
-    )
+@pytest.mark.parametrize(
+    ("head", "options", "sentence"),
+    [
+        (
+            FactorModel.from_vectors([[1.0], [2.0]]),
+            {},
+            "must be asked of a softmax head",
+        ),
+        (FactorModel.from_softmax([[1.0], [1.0]]), {}, "all rows are equal"),
+        (random_head(0, 5, 2), {"rows": [5]}, "must be row numbers from 0 to 4; got 5"),
+        (random_head(0, 5, 2), {"rows": [0.5]}, "rows must be a vector of integers"),
+        (random_head(0, 5, 2), {"margin": 1.0}, "must be a share between 0 and 1"),
+    ],
+)
+def test_argmaxable_refuses(head, options, sentence):
+    with pytest.raises(InputError, match=sentence):
+        argmaxable(head, **options)
+
+
+def test_shared_halves_refuse_a_pair_of_one_label():
+    with pytest.raises(InputError, match="two different labels; got label 3 with itse"):
+        shared_halves(random_head(0, 5, 2), [[1, 2], [3, 3]])
 
 
 def with_twins(head: FactorModel, copies: dict[int, int]) -> FactorModel:
