@@ -470,7 +470,8 @@ def audit(
         N of the neighbour lists; a third of the other rows of a side by default, 10 at most, and for 0, as JSON has it.
     n_starts, n_steps : int, optional
         Starting points of each attack, and steps from each, 3 and 20 by default; above 256 dimensions one, and half as
-        many.
+        many. With `n_starts=0` there are no attacks, which take most of the time of an audit of a small model; exact
+        ranges and certified lists stay.
     max_condition : float
         Budget of the random linear gauges: largest stretch over smallest.
     show : sequence of str

@@ -148,7 +148,7 @@ def attack_jobs(
         Draws pairs and rows.
     """
     role, k = next((role for role in roles if role != "cross"), None), model.rank
-    if role is None or k > ATTACKED_RANK:
+    if role is None or k > ATTACKED_RANK or options.effort.n_starts == 0:
         return []
     # Of all plans the affine one is last and longest: it moves the rows and their origin.
     kappa = options.max_condition

@@ -39,15 +39,14 @@ class Effort:
     n_lists: int = QUERIES
     """Rows of a side whose neighbour lists are compared, at most."""
     n_starts: int = 3
-    """Starting points of each attack."""
+    """Starting points of each attack; 0 for no attacks."""
     n_steps: int = 20
     """Gradient steps from each."""
 
     def __post_init__(self) -> None:
         for name, value in asdict(self).items():
-            as_count(
-                value, name, least=0 if name == "n_steps" else 1, most=MAX_SIZES[name]
-            )
+            least = 0 if name in ("n_starts", "n_steps") else 1
+            as_count(value, name, least=least, most=MAX_SIZES[name])
 
     def __str__(self) -> str:
         samples = (
@@ -55,7 +54,10 @@ class Effort:
             counted(self.n_pairs, "pair"),
             counted(self.n_lists, "list"),
         )
-        attacks = f"attacks of {self.n_starts:,} × {counted(self.n_steps, 'step')}"
+        if self.n_starts:
+            attacks = f"attacks of {self.n_starts:,} × {counted(self.n_steps, 'step')}"
+        else:
+            attacks = "no attacks"
         return "{} a group, {}, {}, {}".format(*samples, attacks)
 
 

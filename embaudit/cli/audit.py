@@ -166,7 +166,9 @@ class AuditOptions(Group):
         Count, Option(help="Length of the neighbour lists; 10, of few rows a third.")
     ] = None
     n_gauges: Annotated[Count, Option(help="Random draws from each group; 8.")] = None
-    n_starts: Annotated[Count, Option(help="Starting points of each attack; 3.")] = None
+    n_starts: Annotated[
+        Count, Option(help="Starting points of each attack; 3, or 0 for none.")
+    ] = None
     n_steps: Annotated[Count, Option(help="Steps of an attack from each; 20.")] = None
     role: Annotated[
         Text,

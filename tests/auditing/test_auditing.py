@@ -126,6 +126,21 @@ def test_a_quick_audit_takes_fewer_samples_which_repeat_it():
     assert again | {"options": record["options"]} == record
 
 
+def test_without_starts_there_are_no_attacks_and_all_other_numbers_stay():
+    few = {"n_gauges": 1, "n_pairs": 50, "n_steps": 1}
+    attacked, spared = (audit(MODEL, n_starts=n, **few) for n in (1, 0))
+    assert len(attacked.evidence.limits.attacks) == 2
+    assert spared.evidence.limits.attacks == ()
+    assert str(spared.options.effort).endswith("400 lists, no attacks")
+    of_attacks = {"reached", "bound"}
+    assert of_attacks <= {one.code for one in attacked.conclusions}
+    assert not of_attacks & {one.code for one in spared.conclusions}
+    kept = attacked.to_dict(), spared.to_dict()
+    assert kept[0]["ranges"] == kept[1]["ranges"]
+    assert kept[0]["certificates"] == kept[1]["certificates"]
+    assert kept[0]["answer"] == kept[1]["answer"]
+
+
 def test_the_command_tells_the_sizes_of_a_quick_audit_in_one_line(embaudit, tmp_path):
     ea.save(MODEL, tmp_path / "m.npz")
     quick = embaudit("audit", "m.npz", "--quick", "--json", "a.json")
