@@ -116,6 +116,14 @@ def _short_in_audits(request):
         request.getfixturevalue("short_attacks")
 
 
+@pytest.fixture
+def screen(snapshot):
+    """Return the stored text of this test; `pytest --snapshot-update` writes it."""
+    from screens import PlainText  # the peers' environment has no syrupy
+
+    return snapshot.use_extension(PlainText)
+
+
 @pytest.fixture(scope="session")
 def drawn_heads() -> Path:
     """Return the folder of the heads that this project drew: one alarms, one is quiet."""
