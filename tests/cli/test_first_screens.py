@@ -1,4 +1,4 @@
-"""The first screens of real inputs, kept as text in `screens/` for people to read."""
+"""The first screen of an audit: what it says of six models, and that it fits a terminal."""
 
 from __future__ import annotations
 
@@ -10,35 +10,39 @@ from shlex import split
 import numpy as np
 import pytest
 from schemas import misfits
-from snapshots import assert_snapshot
 
 import embaudit as ea
-from embaudit.report.terminal import HEIGHT, WIDTH
 
-FOLDER = Path(__file__).parent / "screens"
+HEIGHT, WIDTH = 25, 80
+"""Lines and columns that a first screen may take."""
+FEW = ("--n-gauges", 1, "--n-starts", 1, "--n-steps", 1)
 
 
-def assert_a_screen(text):
+def fits_a_terminal(text):
+    """Return True if the text is a screen high and wide, without stray blanks."""
     lines = text.splitlines()
-    assert len(lines) <= HEIGHT
-    assert max(map(len, lines)) <= WIDTH
-    assert "\n\n\n" not in text
-    assert not [line for line in lines if line != line.rstrip()]
+    return (
+        len(lines) <= HEIGHT
+        and max(map(len, lines)) <= WIDTH
+        and "\n\n\n" not in text
+        and all(line == line.rstrip() for line in lines)
+    )
 
 
-def commands(screen):
-    """What a screen says to type next, as it is pasted."""
-    pasted = screen.split("\nnext, ")[1].partition("\n")[2].replace("\\\n", "")
-    return [
-        split(line)
-        for line in pasted.splitlines()
-        if line.strip().startswith("embaudit ")
-    ]
+def suggested_commands(text):
+    """Return the arguments of each command that a screen suggests."""
+    pasted = text.split("\nnext, ")[1].partition("\n")[2].replace("\\\n", "")
+    lines = [line.strip() for line in pasted.splitlines()]
+    return [split(line)[1:] for line in lines if line.startswith("embaudit ")]
 
 
 @pytest.fixture(scope="module")
-def drawn():
-    """Vectors of one side: of length 1, with orthonormal columns, and with a mean of .8 of a typical row."""
+def one_sided():
+    """Draw vectors of one side that differ in lengths, columns or mean row.
+
+    Their rows have length 1, or their columns are orthonormal, or their mean row
+    is 0.8 times as long as a typical row.
+    """
     rows = np.random.default_rng(0).standard_normal((300, 16))
     stretched = rows * np.linspace(3, 0.5, 16)
     mean = np.random.default_rng(1).standard_normal(16)
@@ -50,95 +54,83 @@ def drawn():
     }
 
 
-@pytest.mark.usefixtures("without_attacks")
 @pytest.mark.parametrize("name", ["normalised", "orthonormal", "common-mean"])
-def test_one_side_is_not_enough_to_answer(embaudit, drawn, name):
-    np.save(f"{name}.npy", drawn[name])
-    result = embaudit("audit", f"{name}.npy", "--gauges", 1)
-    assert_a_screen(result.out)
-    assert_snapshot(FOLDER / f"{name}.txt", result.out)
-
-
-def test_the_first_line_names_the_dimensions_behind_any_path(embaudit, tmp_path):
-    for name in ("v", "a long name of a folder that fills the line by itself/v"):
-        path = tmp_path / f"{name}.npy"
-        path.parent.mkdir(exist_ok=True)
-        np.save(path, np.random.default_rng(0).standard_normal((30, 4)))
-        line = embaudit("audit", path, "--quick").out.splitlines()[0]
-        assert line.endswith("v.npy: 30 items, 4 dimensions")
-        assert (len(line) <= 80, line[0]) == (True, "…" if len(str(path)) > 51 else "/")
-
-
-@pytest.mark.usefixtures("without_attacks")
-def test_a_long_path_leaves_room_for_neighbours_and_for_training_that_is_not_known(
-    embaudit, tmp_path
+def test_vectors_of_one_side_are_not_enough_to_answer(
+    embaudit, one_sided, name, screen
 ):
-    path, draw = (
-        tmp_path / "a long name of a folder that fills the line by itself" / "m.npz",
-        np.random.default_rng(0),
-    )
-    path.parent.mkdir()
+    np.save(f"{name}.npy", one_sided[name])
+    result = embaudit("audit", f"{name}.npy", *FEW)
+    assert "CANNOT BE SAID" in result.out
+    assert fits_a_terminal(result.out)
+    assert result.out == screen
+
+
+def test_a_language_model_is_audited_with_its_final_norm(embaudit, shared_data, screen):
+    Path("lm-stories260K").symlink_to(shared_data("lm-stories260K"))
+    result = embaudit("audit", "lm-stories260K", *FEW)
+    assert fits_a_terminal(result.out)
+    assert result.out == screen
+
+
+def test_the_file_that_the_screen_suggests_has_the_neighbours_on_its_right(
+    embaudit, shared_data
+):
+    Path("lm-stories260K").symlink_to(shared_data("lm-stories260K"))
+    shown = embaudit("audit", "lm-stories260K", *FEW).out
+    assert embaudit(*suggested_commands(shown)[1]).code == 0
+    rows = ea.load("lm-stories260K-folded-centred.npz").right
+    unit = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    name, *right = re.findall(r"label (\d+)(?:, by|  +0\.\d\d \*?\n)", shown)
+    nearest = np.argsort(-unit @ unit[int(name)], kind="stable")[1:4]
+    assert [int(label) for label in right] == nearest.tolist()
+
+
+@pytest.mark.parametrize("objective", ["product", "factors"])
+def test_factors_fitted_to_movielens_are_audited_with_the_titles_of_films(
+    embaudit, shared_data, objective, screen
+):
+    folder, out = shared_data("ml-latest-small"), f"{objective}.npz"
+    titles = ("--items", folder / "movies.csv", "--id", "movieId", "--title", "title")
+    training = ("--objective", objective, "--rank", 20)
+    table = folder / "ratings.csv"
+    assert embaudit("fit", table, *training, *titles, "--out", out).code == 0
+    show = ("--show", "Toy Story (1995)", "--json", "audit.json")
+    result = embaudit("audit", out, *FEW, *show)
+    record = json.loads(Path("audit.json").read_text())
+    assert result.code == 0
+    assert fits_a_terminal(result.out)
+    assert all(check["ok"] for check in record["drift"])
+    assert misfits("audit", record) == []
+    assert result.out == screen
+
+
+def test_the_first_line_shortens_a_long_path_and_keeps_the_shape(embaudit, tmp_path):
+    folder = tmp_path / "a long name of a folder that fills the line by itself"
+    folder.mkdir()
+    np.save(folder / "v.npy", np.random.default_rng(0).standard_normal((30, 4)))
+    first = embaudit("audit", folder / "v.npy", "--quick").out.splitlines()[0]
+    assert first.startswith("…")
+    assert first.endswith("v.npy: 30 items, 4 dimensions")
+    assert len(first) <= WIDTH
+
+
+@pytest.mark.parametrize("training", [(), ("--objective", "product")])
+def test_a_long_path_and_unknown_training_leave_room_for_two_neighbours(
+    embaudit, tmp_path, training
+):
+    folder = tmp_path / "a long name of a folder that fills the line by itself"
+    folder.mkdir()
+    draw = np.random.default_rng(0)
     np.savez(
-        path,
+        folder / "m.npz",
         user_factors=draw.standard_normal((60, 4)),
         item_factors=draw.standard_normal((50, 4)) * [1, 2, 3, 4],
     )
-    (tmp_path / "films.csv").write_text(
-        "title,kind\n" + "".join(f"film {i},{'ab'[i % 2]}\n" for i in range(50))
-    )
-    for training in ((), ("--objective", "product")):
-        titles = ("--items", tmp_path / "films.csv", "--by-row")
-        screen = embaudit("audit", path, *titles, "--gauges", 1, *training).out
-        assert ("NO: " in screen, len(screen.splitlines()) <= HEIGHT) == (True, True)
-        assert len(re.findall(r"^film \d+ +-?\d\.\d\d", screen, re.MULTILINE)) >= 2 + (
-            not training
-        )
-        assert ("add --objective (`embaudit explain objectives`)" in screen) == (
-            not training
-        )
-
-
-@pytest.mark.usefixtures("without_attacks")
-def test_the_head_of_a_language_model(embaudit, shared_data):
-    Path("lm-stories260K").symlink_to(shared_data("lm-stories260K"))
-    result = embaudit("audit", "lm-stories260K", "--gauges", 1)
-    assert_a_screen(result.out)
-    assert_snapshot(FOLDER / "lm-stories260K.txt", result.out)
-    # What the command writes has the neighbours on the right.
-    assert embaudit(*commands(result.out)[1][1:]).code == 0
-    rows = ea.load("lm-stories260K-folded-centred.npz").right
-    name, *near = re.findall(r"label (\d+)(?:, by|  +0\.\d\d \*?\n)", result.out)
-    unit = rows / np.linalg.norm(rows, axis=1, keepdims=True)
-    assert len(near) == 3
-    assert near == [
-        str(row) for row in np.argsort(-unit @ unit[int(name)], kind="stable")[1:4]
-    ]
-
-
-def test_movielens_end_to_end(embaudit, shared_data, request):
-    folder = shared_data("ml-latest-small")
-    titles = ("--items", folder / "movies.csv", "--id", "movieId", "--title", "title")
-    for objective in ("product", "factors"):
-        out = ("--out", f"{objective}.npz")
-        fitted = embaudit(
-            "fit",
-            folder / "ratings.csv",
-            "--objective",
-            objective,
-            "--rank",
-            20,
-            *titles,
-            *out,
-        )
-        assert fitted.code == 0
-    shown = ("--show", "Toy Story (1995)", "--gauges", 1)
-    product = embaudit("audit", "product.npz", "--json", "p.json", *shown)
-    request.getfixturevalue("without_attacks")
-    factors = embaudit("audit", "factors.npz", *shown)
-    for name, result in (("product", product), ("factors", factors)):
-        assert result.code == 0
-        assert_a_screen(result.out)
-        assert_snapshot(FOLDER / f"movielens-{name}.txt", result.out)
-    written = json.loads(Path("p.json").read_text())
-    assert all(record["ok"] for record in written["drift"])
-    assert misfits("audit", written) == []
+    films = [f"film {i},{'ab'[i % 2]}" for i in range(50)]
+    Path("films.csv").write_text("\n".join(["title,kind", *films]))
+    titles = ("--items", "films.csv", "--by-row")
+    text = embaudit("audit", folder / "m.npz", *titles, *FEW, *training).out
+    neighbours = re.findall(r"^film \d+ +-?\d\.\d\d", text, re.MULTILINE)
+    assert len(text.splitlines()) <= HEIGHT
+    assert len(neighbours) >= 2
+    assert ("add --objective (`embaudit explain objectives`)" in text) != bool(training)
