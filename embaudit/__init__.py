@@ -1,37 +1,24 @@
-"""Audit embedding similarity: how far can cosines move while every prediction stays the same?
+"""Audit embedding similarity: how far can cosines move while every prediction stays the same?"""
 
-Names of earlier versions say what takes their place:
+from typing import TYPE_CHECKING
 
->>> import embaudit
->>> embaudit.resume_in
-Traceback (most recent call last):
-    ...
-AttributeError: embaudit.resume_in is gone; run the audit again, it is short enough.
->>> embaudit.other
-Traceback (most recent call last):
-    ...
-AttributeError: No embaudit attribute other
-"""
+import lazy_loader
+
+from embaudit.core.results import set_renderer
+
+if TYPE_CHECKING:
+    from embaudit.core.results import Renderer
 
 
-def __getattr__(name: str) -> object:
-    """Import a name from its home, which __init__.pyi tells, when it is first used."""
-    # Not before: the command needs none of it, and Ctrl-C while it is imported could not be caught.
-    import lazy_loader
+def _import_renderer() -> "Renderer":
+    """Import the room that draws results and writes their pages."""
+    from embaudit.report import renderer
 
-    from embaudit.errors import gone
-
-    load, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
-
-    def public(name: str) -> object:
-        if remedy := gone().get(f"name embaudit.{name}"):
-            raise AttributeError(f"embaudit.{name} is gone; {remedy}.")
-        return __all__ if name == "__all__" else load(name)
-
-    globals().update(__getattr__=public, __dir__=__dir__, __all__=__all__)
-    return public(name)
+    return renderer
 
 
-def __dir__() -> list[str]:
-    """List the public names."""
-    return list(__getattr__("__all__"))  # type: ignore[call-overload]
+# `__init__.pyi` lists the public names. Each is imported when it is first used.
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+
+# Results do not import the report, which stands above them. They ask for it here.
+set_renderer(_import_renderer)

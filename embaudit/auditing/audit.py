@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from embaudit._version import __version__
 from embaudit.auditing.answer import Answer, answer
@@ -21,7 +21,7 @@ from embaudit.canonical.equivalents import EquivalentModel
 from embaudit.core.checked import RNG, as_list, as_seed, is_integer, named_keywords
 from embaudit.core.deferred import pd
 from embaudit.core.plain import Recorded, frame_of, record
-from embaudit.core.results import Drawn
+from embaudit.core.results import Drawn, Picture
 from embaudit.gauges import GaugeGroup
 from embaudit.io import Intake, as_reading, source_of, with_titles
 from embaudit.io.files import AnyPath
@@ -36,9 +36,6 @@ from embaudit.model import (
 from embaudit.model.drift import Drift
 from embaudit.model.final_norm import FinalNorm
 from embaudit.movements.movement import Movement
-
-if TYPE_CHECKING:
-    from embaudit.report.display import Display
 
 SCHEMA_VERSION: Literal[3] = 3
 """Version of the JSON of an audit."""
@@ -267,7 +264,7 @@ class Audit(Drawn):
         )
         return "\n".join([str(self.answer), self.verdict, *lines])
 
-    def plot(self, ax: Any = None, *, role: Role | None = None) -> Display:
+    def plot(self, ax: Any = None, *, role: Role | None = None) -> Picture:
         """Draw how far the cosines of a role, the first by default, move to every equivalent model."""
         return self._drawn(ax, role=role)
 
@@ -280,7 +277,7 @@ class Audit(Drawn):
         show: Sequence[str] = (),
         n_rows: int = 400,
         beside: Sequence[str] | None = None,
-    ) -> Display:
+    ) -> Picture:
         """Draw the cosines between some rows of a side, beside those in the equivalent models of this audit.
 
         The parameters are those of `embaudit.plot_heatmap`; the side is the one that the answer speaks of by default.
@@ -290,13 +287,13 @@ class Audit(Drawn):
 
     def plot_prediction_cosines(
         self, ax: Any = None, *, role: Role | str | None = None, n_pairs: int = 100_000
-    ) -> Display:
+    ) -> Picture:
         """Draw the cosine at hand against the prediction cosine; see `embaudit.plot_prediction_cosines`."""
         return self._drawn(ax, "prediction", role=role, n_pairs=n_pairs)
 
     def plot_certified_curve(
         self, ax: Any = None, *, role: Role | None = None
-    ) -> Display:
+    ) -> Picture:
         """Draw the share of neighbour lists that is certain to stay against κ, and what attacks left in place."""
         return self._drawn(ax, "certified", role=role)
 

@@ -3,20 +3,70 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from collections.abc import Callable
+from functools import cache
+from typing import Any, Protocol, Self, runtime_checkable
 
 from embaudit.core.deferred import pd
 from embaudit.core.plain import frame_of, record
 
-if TYPE_CHECKING:
-    from embaudit.report.display import Display
+
+class Picture(Protocol):
+    """The numbers of a picture, which matplotlib can draw."""
+
+    ax_: Any
+    """The axes drawn on, once plotted."""
+    figure_: Any
+    """Figure of these axes."""
+
+    @property
+    def caption(self) -> str:
+        """Sentence on what the picture shows."""
+
+    def frame(self) -> pd.DataFrame:
+        """Return the numbers of the picture as a table."""
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw on the axes given, or on new ones."""
+
+
+class Renderer(Protocol):
+    """Functions that show a result. Each chooses what to do by the type of the result."""
+
+    def page(self, result: Any) -> str:
+        """Write a whole HTML page."""
+
+    def fragment(self, result: Any) -> str:
+        """Write the part of a page that a notebook shows."""
+
+    def display(self, result: Any, picture: str = "", **options: Any) -> Picture:
+        """Compute the picture of a result, without drawing it."""
+
+
+_import_renderer: Callable[[], Renderer] | None = None
+
+
+def set_renderer(import_renderer: Callable[[], Renderer]) -> None:
+    """Set the function that imports the renderer of all results.
+
+    Results stand below the report in the order of imports, so they cannot import it
+    themselves. The package sets this function when it is imported, and the function is
+    called when a result is first shown.
+    """
+    global _import_renderer
+    _import_renderer = import_renderer
+
+
+@cache
+def _renderer() -> Renderer:
+    if _import_renderer is None:
+        raise RuntimeError("set_renderer must be called before a result is shown")
+    return _import_renderer()
 
 
 @runtime_checkable
 class Result(Protocol):
-    """A result; those that inherit need only say what they are, in words and in plain values.
-
-    Pages and pictures are looked up when they are asked for: a result knows nothing of them.
+    """A result. Subclasses only need to say what they are, in words and as plain values.
 
     Examples
     --------
@@ -45,21 +95,17 @@ class Result(Protocol):
 
     def report(self) -> str:
         """Return the result as a whole HTML page."""
-        from embaudit.report.page import page
-
-        return page(self)
+        return _renderer().page(self)
 
     def _repr_html_(self) -> str:
-        from embaudit.report.page import fragment
-
-        return fragment(self)
+        return _renderer().fragment(self)
 
 
 @runtime_checkable
 class Drawn(Result, Protocol):
     """A result that has a picture."""
 
-    def plot(self, ax: Any = None) -> Display:
+    def plot(self, ax: Any = None) -> Picture:
         """Draw on the axes given, or on new ones.
 
         Parameters
@@ -69,12 +115,10 @@ class Drawn(Result, Protocol):
 
         Returns
         -------
-        Display
+        Picture
             The numbers drawn, with `ax_` and `figure_`.
         """
         return self._drawn(ax)
 
-    def _drawn(self, ax: Any, picture: str = "", **options: Any) -> Display:
-        from embaudit.report.pictures import display
-
-        return display(self, picture, **options).plot(ax)
+    def _drawn(self, ax: Any, picture: str = "", **options: Any) -> Picture:
+        return _renderer().display(self, picture, **options).plot(ax)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -27,7 +27,7 @@ from embaudit.core.checked import (
 )
 from embaudit.core.deferred import pd
 from embaudit.core.parallel import parallel_map, row_blocks
-from embaudit.core.results import Drawn
+from embaudit.core.results import Drawn, Picture
 from embaudit.core.words import at_least, percent
 from embaudit.errors import must_be
 from embaudit.gauges import Affine, Translation
@@ -39,9 +39,6 @@ from embaudit.ranges.affine import SameSideRangeSolver
 from embaudit.ranges.cosine_range import require_gauges_of
 from embaudit.ranges.half_angle import tangent_of
 from embaudit.ranges.range_solver import ranges_of_pairs
-
-if TYPE_CHECKING:
-    from embaudit.report.display import Display
 
 _NEAR = 0.999
 SLACK = 64 * EPS
@@ -176,7 +173,7 @@ class CertifiedNeighbours(Drawn):
             f"{stay}. {percent(self.tied_share)} tie with the first row left out, and nothing is certain of them."
         )
 
-    def plot(self, ax: Any = None, *, attacks: Iterable[Any] = ()) -> Display:
+    def plot(self, ax: Any = None, *, attacks: Iterable[Any] = ()) -> Picture:
         """Draw the share certain to stay against κ, with what attacks (`worst_gauge`) on the lists left in place."""
         return self._drawn(
             ax, attacks=as_list(attacks, "attacks", "audit.evidence.limits.attacks")

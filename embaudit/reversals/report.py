@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,12 +15,9 @@ from numpy.typing import NDArray
 from embaudit.core.checked import Flags, Floats, as_count
 from embaudit.core.deferred import pd
 from embaudit.core.plain import Recorded
-from embaudit.core.results import Drawn
+from embaudit.core.results import Drawn, Picture
 from embaudit.core.words import counted, percent
 from embaudit.reversals.statistics import Association, GroupMoments
-
-if TYPE_CHECKING:
-    from embaudit.report.display import Display
 
 MOST_GROUPS = 1_000
 """Groups of a grouping that JSON holds, the largest."""
@@ -452,6 +449,6 @@ class SimpsonReport(Drawn):
 
     def plot(
         self, ax: Any = None, *, grouping: Grouping | str | None = None
-    ) -> Display:
+    ) -> Picture:
         """Draw the pooled line against the lines of the groups, for the first grouping by default."""
         return self._drawn(ax, grouping=grouping)
