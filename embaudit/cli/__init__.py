@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import signal
 import sys
+import threading
+from collections.abc import Callable
 
-TYPE_CHECKING = False  # not from typing: while that is imported, nothing catches Ctrl-C
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from embaudit.core.inputs import inputs_noted
+from embaudit.errors import InputError, escaped
 
 INTERRUPTED = 128 + 2
 """Exit status of a program that Ctrl-C ended."""
@@ -15,32 +17,23 @@ CLOSED_PIPE = 128 + 13
 
 
 def main() -> None:
-    """Run embaudit; exit 0 when all is well, 1 on findings, 2 on input that must be mended."""
+    """Run embaudit. Exit with 0 if all is well, with 1 on findings and with 2 on bad input."""
     try:
         _encode_anything()
         _until_ended(_run)
     except (KeyboardInterrupt, SystemExit) as ended:
+        # Within a command, typer turns Ctrl-C into an exit with this code.
         if isinstance(ended, SystemExit) and ended.code != INTERRUPTED:
             raise
         _complain("stopped by Ctrl-C.")
-        # Interrupted within exec of a text, as dataclasses are made, Python takes that for unhandled until it executes
-        # another text, and would end itself by the signal.
-        exec("")  # noqa: S102
         sys.exit(INTERRUPTED)
 
 
 def _run() -> None:
     """Run the command that was typed; bad input ends in one sentence and exit 2."""
     from embaudit.cli.app import app
-    from embaudit.core.inputs import inputs_noted
-    from embaudit.errors import InputError, escaped, gone
 
     try:
-        # Asked before typer reads them, which would only say that there is no such option.
-        for word in sys.argv[2:]:
-            option = word.partition("=")[0]
-            if remedy := gone().get(f"option {sys.argv[1]} {option}"):
-                raise InputError(f"{option} is gone; {remedy}.")
         with inputs_noted():
             app.group(prog_name="embaudit")
     except BrokenPipeError:
@@ -94,8 +87,6 @@ def _encode_anything() -> None:
 
 def _until_ended(run: Callable[[], None]) -> None:
     """Clean up at the signals that ask a program to end, as at Ctrl-C, and exit as shells expect."""
-    import signal
-    import threading
 
     def end(number: int, _frame: object) -> None:
         raise SystemExit(128 + number)
