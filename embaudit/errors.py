@@ -7,9 +7,7 @@ command line into what one types, `--kind head`.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection
-from functools import cache
-from importlib.resources import files
+from collections.abc import Collection
 from shlex import quote, split
 from unicodedata import category
 
@@ -29,35 +27,6 @@ FLAGS = ("binarise", "by-row", "force", "normalised", "partial", "quick", "unit"
 """Options that take no value; in Python they are True."""
 KEYWORDS = {"as": "as_"}
 """Options whose keyword in Python has another name."""
-
-
-@cache
-def gone() -> dict[str, str]:
-    """Return what takes the place of names that were taken out, as docs/migration.md calls them.
-
-    Examples
-    --------
-    >>> gone()["option audit --time"]
-    'use --quick for fewer samples'
-    """
-    # Few programs ask: nobody else waits until it is read.
-    import tomllib
-
-    rows = tomllib.loads(
-        files("embaudit").joinpath("core/gone.toml").read_text(encoding="utf-8")
-    )["gone"]
-    return {name: row["instead"] for row in rows for name in row["names"]}
-
-
-def naming_gone(module: str) -> Callable[[str], object]:
-    """Return the `__getattr__` of a module, which names the replacement of what was there."""
-
-    def missing(name: str) -> object:
-        if remedy := gone().get(f"name {module}.{name}"):
-            raise AttributeError(f"{module}.{name} is gone; {remedy}.")
-        raise AttributeError(f"module {module!r} has no attribute {name!r}")
-
-    return missing
 
 
 def escaped(text: str) -> str:

@@ -2,8 +2,5 @@
 
 from embaudit.blocks.compute import block_cosines, explain_pair
 from embaudit.blocks.cosines import BlockCosines, LocalThreshold
-from embaudit.errors import naming_gone
 
 __all__ = ["BlockCosines", "LocalThreshold", "block_cosines", "explain_pair"]
-
-__getattr__ = naming_gone(__name__)

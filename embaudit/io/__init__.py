@@ -1,6 +1,5 @@
 """Reading and writing: models in many formats, interactions, labels and titles; nothing is ever unpickled."""
 
-from embaudit.errors import naming_gone
 from embaudit.io.catalogue import Format, formats
 from embaudit.io.checkpoints.final_norm import Rounding, rounding_of
 from embaudit.io.files import distinct_outputs
@@ -53,5 +52,3 @@ __all__ = [
     "with_titles",
     "written_whole",
 ]
-
-__getattr__ = naming_gone(__name__)

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from embaudit.errors import gone, must_be
+from embaudit.errors import must_be
 from embaudit.io.files import AnyPath, as_path, first_bytes, plain_suffix
 from embaudit.io.refusals import refusal, refuse_foreign
 
@@ -131,9 +131,8 @@ def named(name: str) -> Format:
     """
     entry = next((candidate for candidate in FORMATS if candidate.name == name), None)
     if entry is None:
-        remedy = gone().get(f"format {name}", "")
         raise must_be(
-            "format", "one of " + ", ".join(f.name for f in FORMATS), repr(name), remedy
+            "format", "one of " + ", ".join(f.name for f in FORMATS), repr(name)
         )
     return entry
 

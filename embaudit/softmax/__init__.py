@@ -1,6 +1,5 @@
 """Properties of a softmax head that no gauge changes, and what label cosines can mean."""
 
-from embaudit.errors import naming_gone
 from embaudit.softmax.argmaxable import (
     Argmaxable,
     SharedHalves,
@@ -27,5 +26,3 @@ __all__ = [
     "projector_cosines",
     "shared_halves",
 ]
-
-__getattr__ = naming_gone(__name__)

@@ -107,10 +107,6 @@ def test_an_audit_by_command_is_that_of_threads(cluster, embaudit, tmp_path):
             ["--dask", "a:1", "--jobs", 2],
             "--jobs must be left out beside --dask; got 2.",
         ),
-        (
-            ["--executor", "threads:2"],
-            "--executor is gone; use --jobs N or --dask HOST:PORT.",
-        ),
     ],
 )
 def test_who_cannot_work_is_refused_in_a_sentence(options, sentence, embaudit):

@@ -6,14 +6,12 @@ import doctest
 import json
 import re
 import shlex
-import struct
 import tomllib
 from pathlib import Path
 
 import numpy as np
 import pytest
 from pages import PAGES, ROOT, Block, blocks, differences
-from scipy.io import mmwrite
 
 from embaudit.auditing.limits import ATTACKED_RANK
 from embaudit.cli import main
@@ -52,12 +50,8 @@ def folder(tmp_path, monkeypatch):
             f"{name}.npz",
             **{f"layer{i}": draw.standard_normal((4, 3)) for i in range(3)},
         )
-    mmwrite("vectors.mtx", draw.standard_normal((12, 4)))
     np.save("texts.npy", draw.standard_normal((240, 32)))
     np.save("states.npy", draw.standard_normal((40, 4)))
-    Path("stories.bin").write_bytes(
-        struct.pack("<7i", 4, 4, 1, 1, 1, 12, 4) + bytes(4 * 12 * 4)
-    )
     people = draw.integers(2, size=(300, 3))
     Path("admissions.csv").write_text(
         "men,admitted,department\n" + "".join(f"{m},{a},{d}\n" for m, a, d in people)

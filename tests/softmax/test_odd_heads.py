@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from head_examples import random_head
 
-from embaudit import softmax
 from embaudit.model import FactorModel
 from embaudit.model.drift import rounding_bound
 from embaudit.softmax import (
@@ -65,16 +64,6 @@ def test_what_a_head_pins_down_does_not_depend_on_its_scale(scale):
         shared_halves(scaled, pairs).can_share == shared_halves(head, pairs).can_share
     ).all()
     assert (label_combinations(small).on == label_combinations(same).on).all()
-
-
-def test_a_name_of_earlier_versions_says_what_replaces_it():
-    with pytest.raises(
-        AttributeError,
-        match=r"softmax.label_rankings is gone; softmax.argmaxable says which",
-    ):
-        _ = softmax.label_rankings
-    with pytest.raises(AttributeError, match="has no attribute 'odd'"):
-        _ = softmax.odd
 
 
 def rng(seed=0):
