@@ -1,121 +1,120 @@
-"""Many rows: equivalent models are never made whole, and sums over some rows have intervals that hold."""
+"""Sides of more than 50,000 rows: sums run over a sample of rows, with intervals."""
 
-from importlib import import_module
+from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from embaudit.canonical.equivalents import EquivalentModel, canonical_models
-from embaudit.gauges import Affine, GeneralLinear
-from embaudit.model import FactorModel, Pairs
-from embaudit.movements.movement import MovementProbe
+from embaudit.gauges import Gauge
+from embaudit.model import FactorModel
+from embaudit.movements import MovementProbe
 
-MOVEMENT = import_module("embaudit.movements.movement")
 ROLES = ["right", "left", "cross"]
+GAUGE = Gauge.diagonal([1.0, 3.0, 0.5])
 
 
-def model_of(n=150, p=220, k=5, seed=0):
-    draw = np.random.default_rng(seed)
-    left, right = (
-        draw.standard_normal((n, k)) + 0.5,
-        draw.standard_normal((p, k)) * draw.lognormal(size=(p, 1)),
-    )
+def large_model(n, p):
+    draw = np.random.default_rng(0)
+    left = draw.standard_normal((n, 3)) + 0.5
+    right = draw.standard_normal((p, 3)) * draw.lognormal(size=(p, 1))
     right[7] = 0
-    return FactorModel.from_user_item(left, right, user_bias=np.zeros(n))
+    return FactorModel.from_user_item(left, right)
 
 
-def equal_models(model):
-    linear = GeneralLinear(model.rank, max_condition=4.0).sample(rng=1)
-    affine = Affine(model.rank, side="right", max_condition=3.0, max_shift=1.0).sample(
-        rng=2
+def unit_rows(rows):
+    norms = np.linalg.norm(rows, axis=1)
+    return rows[norms > 0] / norms[norms > 0, None]
+
+
+def sums_over_all_pairs(x, after_x, y=None, after_y=None):
+    """The mean and RMS change and the correlation of all cosines, from Gram matrices.
+
+    With unit rows, the cosines sum to `Σx · Σy`, and their products to the inner product
+    of the Gram matrices. Pairs within one side leave out the diagonal, whose cosines are 1.
+    """
+    within = y is None
+    y, after_y = (x, after_x) if within else (y, after_y)
+    diagonal = len(x) if within else 0
+    m = len(x) * len(y) - diagonal
+
+    def mean(a, b):
+        return (a.sum(axis=0) @ b.sum(axis=0) - diagonal) / m
+
+    def mean_product(a, b, c, d):
+        return (((a.T @ c) * (b.T @ d)).sum() - diagonal) / m
+
+    first, second = mean(x, y), mean(after_x, after_y)
+    squares = mean_product(x, y, x, y), mean_product(after_x, after_y, after_x, after_y)
+    product = mean_product(x, y, after_x, after_y)
+    deviations = np.sqrt((squares[0] - first**2) * (squares[1] - second**2))
+    return {
+        "mean": second - first,
+        "rms": np.sqrt(squares[0] + squares[1] - 2 * product),
+        "pearson": (product - first * second) / deviations,
+    }
+
+
+def truth(model):
+    after = GAUGE.act(model)
+    left, right = ((unit_rows(m.left), unit_rows(m.right)) for m in (model, after))
+    return {
+        "left": sums_over_all_pairs(left[0], right[0]),
+        "right": sums_over_all_pairs(left[1], right[1]),
+        "cross": sums_over_all_pairs(left[0], right[0], left[1], right[1]),
+    }
+
+
+def measured(model, n_pairs, seed=0):
+    probe = MovementProbe(
+        model, ROLES, n_pairs=n_pairs, n_neighbours=4, n_lists=1, rng=seed
     )
-    yield EquivalentModel.by(linear, "linear", "linear")
-    yield EquivalentModel.by(affine, "affine", "affine")
-    yield from canonical_models(model)
-
-
-def cases():
-    """Each equivalent model with what it is of; the last ones of a model with a column that no prediction sees."""
-    model = model_of()
-    flat = model.replace(right=model.right * [1, 1, 1, 1, 0])
-    return [(one, model) for one in equal_models(model)] + [
-        (one, flat) for one in canonical_models(flat)
-    ]
-
-
-@pytest.mark.parametrize("number", range(8))
-def test_rows_made_where_they_are_asked_for_are_those_of_the_equal_model(number):
-    one, model = cases()[number]
-    made = one.of(model)
-    for side in ("left", "right"):
-        np.testing.assert_allclose(
-            one.rows(model, side)[:], made.factors(side), atol=1e-12
-        )
-        np.testing.assert_allclose(
-            one.rows(model, side)[[3, 1]], made.factors(side)[[3, 1]], atol=1e-12
-        )
-        assert one.rows(model, side).shape == made.factors(side).shape
-
-
-def test_a_canonical_model_of_some_rows_is_that_of_the_whole():
-    model = model_of()
-    for one in canonical_models(model):
-        some = one.of(model.take(left=np.array([4, 9]), right=np.array([0, 5])))
-        np.testing.assert_allclose(some.right, one.of(model).right[[0, 5]], atol=1e-12)
-        np.testing.assert_allclose(some.left, one.of(model).left[[4, 9]], atol=1e-12)
-
-
-def measured(model, monkeypatch, *, whole, summed=10**6, n_pairs=400, seed=0):
-    monkeypatch.setattr(MOVEMENT, "WHOLE", whole)
-    monkeypatch.setattr(MOVEMENT, "SUMMED", summed)
-    probe = MovementProbe(model, ROLES, n_pairs=n_pairs, n_neighbours=4, rng=seed)
-    one = next(equal_models(model))
-    return probe, probe.measure_rows(
-        {side: one.rows(model, side) for side in probe.sides}
-    )
+    return {record.role: record for record in probe.measure(GAUGE.act(model))}
 
 
 @pytest.mark.parametrize(
-    ("sizes", "whole", "cut"),
-    [
-        ((150, 220), 10, {"left", "right"}),
-        ((150, 220), 180, {"right"}),
-        ((220, 150), 180, {"left"}),
-    ],
+    ("n", "p", "sampled"),
+    [(400, 60_000, {"right", "cross"}), (60_000, 400, {"left", "cross"})],
 )
-def test_a_panel_changes_no_list_and_no_sampled_pair_within_a_side(
-    sizes, whole, cut, monkeypatch
-):
-    model = model_of(*sizes)
-    _, everything = measured(model, monkeypatch, whole=10**6)
-    probe, some = measured(model, monkeypatch, whole=whole)
-    assert {
-        side for side, panel in probe.before.samples.items() if panel.rows is not None
-    } == cut
-    for one, other in zip(everything[:2], some[:2], strict=True):
-        assert one.role == other.role
-        assert one.top_n_overlap == other.top_n_overlap
-        assert other.mean_abs == pytest.approx(one.mean_abs, rel=1e-12)
-        assert (one.n_zero, one.n_lists) == (other.n_zero, other.n_lists)
-    assert all(record.margins == {} for record in everything)
-    for record in some:
-        assert set(record.margins) == (
-            {"mean", "rms", "pearson"} if cut & {*Pairs(record.role).sides} else set()
-        )
+def test_sums_have_margins_exactly_if_a_side_has_too_many_rows(n, p, sampled):
+    model = large_model(n, p)
+    exact = truth(model)
+    for role, record in measured(model, 2_000).items():
+        if role in sampled:
+            assert set(record.margins) == {"mean", "rms", "pearson"}
+        else:
+            assert record.margins == {}
+            for name, value in exact[role].items():
+                assert getattr(record, name) == pytest.approx(value, abs=1e-9)
 
 
-def test_intervals_of_sums_over_some_rows_hold(monkeypatch):
-    model = model_of(300, 400)
-    _, truth = measured(model, monkeypatch, whole=10**6)
-    names = ("mean", "rms", "pearson")
-    held = {(role, name): [] for role in ROLES for name in names}
-    for seed in range(120):
+def test_a_sample_of_rows_changes_no_measure_of_the_sampled_pairs():
+    model = large_model(400, 60_000)
+    after = GAUGE.act(model)
+    record = measured(model, 2_000)["right"]
+    assert record.n_pairs == len(record.pairs) == 2_000
+    assert record.n_zero == 1
+    first, second = record.pairs.T
+
+    def cosines(rows):
+        a, b = rows[first], rows[second]
+        norms = np.linalg.norm(a, axis=1) * np.linalg.norm(b, axis=1)
+        return (a * b).sum(axis=1) / norms
+
+    change = np.abs(cosines(after.right) - cosines(model.right))
+    assert record.mean_abs == pytest.approx(change.mean(), rel=1e-9)
+    assert record.max_abs == pytest.approx(change.max(), rel=1e-9)
+
+
+def test_intervals_of_sums_over_a_sample_of_rows_hold_at_their_rate():
+    model = large_model(51_000, 52_000)
+    exact = truth(model)
+    held = {(role, name): [] for role in ROLES for name in exact["right"]}
+    for seed in range(60):
         # Each row is in few pairs, so that the rows held are a small draw of all.
-        _, found = measured(model, monkeypatch, whole=10, n_pairs=25, seed=seed)
-        for one, record in zip(truth, found, strict=True):
-            for name in names:
-                off = abs(getattr(record, name) - getattr(one, name))
-                held[one.role, name].append(off <= record.margins[name])
+        for role, record in measured(model, 60, seed).items():
+            for name, value in exact[role].items():
+                off = abs(getattr(record, name) - value)
+                held[role, name].append(off <= record.margins[name])
     shares = {key: np.mean(value) for key, value in held.items()}
-    assert min(shares.values()) > 0.88, shares
-    assert 0.93 <= np.mean(list(shares.values())) <= 0.99, shares
+    assert min(shares.values()) > 0.85, shares
+    assert 0.92 <= np.mean(list(shares.values())) <= 0.99, shares

@@ -1,23 +1,13 @@
-"""Twins: pairs, groups and shares against all pairs; the interval of a sample; words; a language model's tokens."""
+"""Twins (duplicate rows): pairs, groups and shares against all pairs; the interval of a sample."""
 
 from __future__ import annotations
 
-import sys
-
 import numpy as np
 import pytest
-from models import random_model
 
 import embaudit as ea
-from embaudit.gauges import Gauge
-from embaudit.linalg.nearest import neighbours
-from embaudit.linalg.rows import unit_rows
 from embaudit.model import FactorModel
-from embaudit.movements import movement
-from embaudit.movements import twins as by_package
-from embaudit.movements.twins import twins
-
-MODULE = sys.modules["embaudit.movements.twins"]
+from embaudit.movements import twins
 
 
 def crowded(seed=0, n=90, k=5):
@@ -34,9 +24,9 @@ def crowded(seed=0, n=90, k=5):
     )
 
 
-def by_hand(x, tolerance):
-    """Pairs, leaders and shares by looking at everything, a row at a time."""
-    unit = unit_rows(x)
+def brute_force(x, tolerance):
+    """Return which pairs are near, and the first row of the group of each row."""
+    unit = x / np.linalg.norm(x, axis=1, keepdims=True)
     near = unit @ unit.T > 1 - tolerance
     np.fill_diagonal(near, val=False)
     first = np.full(len(x), -1)
@@ -49,22 +39,43 @@ def by_hand(x, tolerance):
 
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("tolerance", [1e-2, 1e-4, 1e-5])
-def test_pairs_groups_and_shares_are_those_of_all_pairs(seed, tolerance):
-    x = crowded(seed)
-    near, first = by_hand(x, tolerance)
-    found = twins(FactorModel.from_vectors(x), tolerance=tolerance)
-    with_twins = near.any(axis=1)
-    assert found.n_pairs == near.sum() // 2 > 10
-    assert found.first.tolist() == first.tolist()
-    assert (~found.alone).tolist() == with_twins.tolist()
-    assert found.share == found.ci_low == found.ci_high == with_twins.mean()
-    assert found.n_groups == len(set(first[with_twins]))
-    assert found.largest == np.bincount(first).max()
-    assert found.copies.tolist() == [
-        max(list(first).count(row) - 1, 0) for row in range(len(x))
-    ]
-    assert found.exact
-    assert found.n_rows == len(x)
+class TestAgainstAllPairs:
+    """Every number against a search of all pairs."""
+
+    @pytest.fixture
+    def rows(self, seed):
+        return crowded(seed)
+
+    @pytest.fixture
+    def found(self, rows, tolerance):
+        return twins(FactorModel.from_vectors(rows), tolerance=tolerance)
+
+    def test_pairs_of_twins_have_a_cosine_above_one_less_the_tolerance(
+        self, rows, found, tolerance
+    ):
+        near, _ = brute_force(rows, tolerance)
+        assert found.exact
+        assert found.n_rows == len(rows)
+        assert found.n_pairs == near.sum() // 2 > 10
+
+    def test_share_is_that_of_rows_with_a_twin(self, rows, found, tolerance):
+        near, _ = brute_force(rows, tolerance)
+        has_twin = near.any(axis=1)
+        assert (~found.alone).tolist() == has_twin.tolist()
+        assert found.share == found.ci_low == found.ci_high == has_twin.mean()
+
+    def test_a_group_is_a_first_row_with_its_twins(self, rows, found, tolerance):
+        near, first = brute_force(rows, tolerance)
+        assert found.first.tolist() == first.tolist()
+        assert found.n_groups == len(set(first[near.any(axis=1)]))
+        assert found.largest == np.bincount(first).max()
+
+    def test_copies_are_the_other_rows_that_a_row_stands_for(
+        self, rows, found, tolerance
+    ):
+        _, first = brute_force(rows, tolerance)
+        counts = [max(first.tolist().count(row) - 1, 0) for row in range(len(rows))]
+        assert found.copies.tolist() == counts
 
 
 def pair(cosine):
@@ -101,27 +112,47 @@ def test_distinct_rows_in_few_dimensions_have_no_copies(dtype):
     assert some.share > 0.004
 
 
-def half_copied(n=300, n_copies=60, k=8, seed=0):
-    x = np.random.default_rng(seed).standard_normal((n - n_copies, k))
-    return FactorModel.from_vectors(np.vstack([x, 3 * x[:n_copies]]).astype(np.float16))
+def crowd_and_others(n_crowded=2_400, n_alone=3_600):
+    """Rows within a cosine of 1 - 1e-4 of each other, and rows far from all others.
+
+    The crowd has more near pairs than the search of all pairs takes, so that the share
+    of rows with a twin comes from a sample.
+    """
+    draw = np.random.default_rng(0)
+    crowd = np.ones(8) + 1e-3 * draw.standard_normal((n_crowded, 8))
+    return FactorModel.from_vectors(
+        np.vstack([crowd, draw.standard_normal((n_alone, 8))])
+    )
 
 
-def test_above_the_stated_size_a_sample_has_an_interval_that_holds(monkeypatch):
-    model, truth = half_copied(), 120 / 300
-    assert twins(model).share == pytest.approx(truth)
-    monkeypatch.setattr(MODULE, "ROWS", 299)
-    monkeypatch.setattr(MODULE, "SAMPLE", 100)
-    model = half_copied()
-    found = [twins(model, rng=seed) for seed in range(100)]
+def test_the_interval_of_a_sampled_share_holds_at_its_rate():
+    model = crowd_and_others()
+    found = [twins(model, tolerance=1e-4, rng=seed) for seed in range(50)]
     assert not any(one.exact for one in found)
-    assert sum(one.ci_low <= truth <= one.ci_high for one in found) >= 94
-    assert 0.15 < np.mean([one.ci_high - one.ci_low for one in found]) < 0.2
-    assert np.mean([one.share for one in found]) == pytest.approx(truth, abs=0.01)
-    monkeypatch.setattr(MODULE, "ROWS", 300)
-    assert twins(half_copied()).exact
+    assert sum(one.ci_low <= 0.4 <= one.ci_high for one in found) >= 45
+    # 400 rows are looked up: the interval of a share of 0.4 is 2 * 1.96 * 0.0245 wide.
+    widths = [one.ci_high - one.ci_low for one in found]
+    assert np.mean(widths) == pytest.approx(0.096, abs=0.002)
+    assert np.mean([one.share for one in found]) == pytest.approx(0.4, abs=0.01)
 
 
-def test_tokens_of_a_language_model(shared_data):
+def test_a_sampled_share_is_said_to_come_from_a_sample():
+    text = twins(crowd_and_others(), tolerance=1e-4).explain()
+    assert text.endswith(
+        "of 6,000 item rows have a duplicate (cosine above 1−0.0001), by a sample."
+    )
+
+
+def test_rows_scaled_by_a_number_are_copies():
+    x = np.random.default_rng(0).standard_normal((240, 8))
+    model = FactorModel.from_vectors(np.vstack([x, 3 * x[:60]]).astype(np.float16))
+    found = twins(model)
+    assert found.exact
+    assert (found.n_pairs, found.n_groups, found.largest) == (60, 60, 2)
+    assert found.share == pytest.approx(120 / 300)
+
+
+def test_tokens_that_were_never_trained_are_near_each_other_but_no_copies(shared_data):
     head = ea.load(shared_data("lm-stories260K"))
     found = twins(head)
     # Tokens that training never saw: 2.5e-4 apart, which is near, but more than rounding to float32.
@@ -133,57 +164,3 @@ def test_tokens_of_a_language_model(shared_data):
         186,
         221 / 512,
     )
-    assert by_package is ea.twins
-
-
-STRETCH = Gauge.diagonal(np.array([1.0, 1.3, 2.0, 0.6]))
-
-
-def copied(n=30, groups=(3, 1, 5), **fields):
-    """A model whose first items have so many copies each, at the end; and the model without these."""
-    model = random_model(p=n, k=4, **fields)
-    rows = np.repeat(np.arange(len(groups)), groups)
-    return model.take(right=np.concatenate([np.arange(n), rows])), model
-
-
-def test_lists_have_one_row_of_each_group_and_none_of_the_own():
-    x = np.array(
-        [
-            [1.0, 0.0],
-            [0.8, 0.6],
-            [2.0, 0.0],
-            [0.0, 1.0],
-            [0.0, 0.0],
-            [3.0, 0.0],
-            [0.8, 0.6],
-        ]
-    )
-    first = np.array([0, 1, 0, 3, 4, 0, 1])
-    found = neighbours(x, 3, first=first)
-    assert found.indices.tolist() == [
-        [1, 3, -1],
-        [0, 3, -1],
-        [1, 3, -1],
-        [1, 0, -1],
-        [-1] * 3,
-        [1, 3, -1],
-        [0, 3, -1],
-    ]
-    draw = np.random.default_rng(0)
-    base = draw.standard_normal((3_000, 3))
-    first = np.concatenate([np.arange(3_000), draw.integers(3_000, size=500)])
-    found, wanted = neighbours(base[first], 4, first=first), neighbours(base, 4)
-    assert found.indices[:3_000].tolist() == wanted.indices.tolist()
-    assert found.indices.tolist() == found.indices[first].tolist()
-    np.testing.assert_allclose(found.runner_up[:3_000], wanted.runner_up, atol=1e-12)
-
-
-def test_movement_without_twins_is_that_of_one_row_each():
-    many, few = copied()
-    found, wanted = (
-        movement(model, STRETCH.act(model), n_neighbours=5) for model in (many, few)
-    )
-    assert found.top_n_overlap == wanted.top_n_overlap < 1
-    assert (found.n_lists, wanted.n_lists) == (30, 30)
-    by_all = neighbours(many.right, 5).overlap(neighbours(STRETCH.act(many).right, 5))
-    assert found.top_n_overlap != by_all

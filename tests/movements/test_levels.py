@@ -1,0 +1,66 @@
+"""Levels: what a cosine means in one model, read against the cosines of its pairs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from models import random_model
+
+from embaudit.model import FactorModel
+from embaudit.movements import levels
+
+
+def all_cosines(model):
+    unit = model.right / np.linalg.norm(model.right, axis=1, keepdims=True)
+    return np.sort((unit @ unit.T)[np.triu_indices(len(unit), 1)])
+
+
+def test_levels_of_three_rows_by_hand():
+    """The cosines of (1, 0), (0.6, 0.8), (0, 1) are 0, 0.6 and 0.8."""
+    found = levels(FactorModel.from_vectors([[1.0, 0.0], [0.6, 0.8], [0.0, 1.0]]))
+    np.testing.assert_allclose(found.cosines, [0, 0.6, 0.8], atol=1e-12)
+    np.testing.assert_allclose(found.below([-0.1, 0.5, 0.7, 0.9]), [0, 1 / 3, 2 / 3, 1])
+    assert found.quantiles[0.5] == pytest.approx(0.6)
+
+
+def test_of_few_rows_all_pairs_are_taken():
+    model = random_model(p=30)
+    found, expected = levels(model), all_cosines(model)
+    assert (found.n_pairs, found.exact) == (435, True)
+    np.testing.assert_allclose(found.cosines, expected, atol=1e-14)
+    assert repr(found) == "Levels(435 pairs of items)"
+
+
+def test_below_is_the_share_of_pairs_with_a_lower_cosine():
+    model = random_model(p=30)
+    expected = all_cosines(model)
+    values = np.linspace(-1.1, 1.1, 23)
+    shares = [(expected < value).mean() for value in values]
+    assert levels(model).below(values).tolist() == shares
+
+
+def test_a_cosine_is_not_above_itself():
+    found = levels(random_model(p=30))
+    assert found.below(found.cosines[[7]]) == [7 / 435]
+
+
+def test_quantiles_are_those_of_the_cosines_of_all_pairs():
+    model = random_model(p=30)
+    found = levels(model).quantiles
+    assert list(found) == [0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 0.999]
+    for level, value in found.items():
+        assert value == pytest.approx(np.quantile(all_cosines(model), level))
+
+
+def test_of_many_rows_a_sample_of_pairs_is_taken():
+    model = random_model(p=201, n=200)
+    found = levels(model)
+    assert (found.n_pairs, found.n_all_pairs, found.exact) == (20_000, 20_100, False)
+    expected = all_cosines(model)
+    grid = np.linspace(-0.9, 0.9, 19)
+    shares = [(expected < value).mean() for value in grid]
+    # The 1 % bound of Kolmogorov and Smirnov.
+    assert np.abs(found.below(grid) - shares).max() < 1.63 / np.sqrt(20_000)
+    left = levels(model, role="user")
+    assert (left.n_pairs, left.exact) == (19_900, True)
+    assert levels(model, rng=1).cosines.tolist() != found.cosines.tolist()
