@@ -18,7 +18,6 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from embaudit.core.checked import Flags, Floats, Indices
-from embaudit.core.parallel import raise_if_cancelled
 from embaudit.gauges import Affine, Gauge, GaugeGroup
 from embaudit.gauges.group import random_rotation
 from embaudit.linalg.nearest import TopK
@@ -352,7 +351,6 @@ def best_displacement(
 
 
 def _value(objective: Target, displacement: Displacement) -> float:
-    raise_if_cancelled()
     return objective.at(displacement)[0]
 
 
@@ -364,7 +362,6 @@ def _ascend(
     value, slopes = objective.at(start)
     slope = slopes()
     for _ in range(n_steps):
-        raise_if_cancelled()
         if (
             value >= goal
             or size < 1e-4

@@ -21,7 +21,6 @@ from embaudit.canonical.equivalents import (
 )
 from embaudit.canonical.row_span import seen_directions, span_basis, turned
 from embaudit.core.checked import RNG, Floats, as_generator, require_one_of
-from embaudit.core.parallel import raise_if_cancelled
 from embaudit.errors import must_be
 from embaudit.gauges import (
     Affine,
@@ -136,7 +135,6 @@ def equivalent_models(
     for group in requested:
         family = group.name_in(model)
         for _ in range(1 if isinstance(group, Orthogonal) else n_gauges):
-            raise_if_cancelled()
             name = f"{family} {next(numbers[family])}"
             gauge = group.sample(rng=rng)
             # The length of a shift means something beside the rows at hand, before the axes change.

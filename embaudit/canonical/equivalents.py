@@ -15,7 +15,6 @@ from embaudit.canonical.form import (
 )
 from embaudit.canonical.row_span import turned
 from embaudit.core.checked import Floats, Vector
-from embaudit.core.parallel import raise_if_cancelled
 from embaudit.core.plain import Recorded
 from embaudit.gauges import Gauge
 from embaudit.linalg.mapped import Mapped
@@ -179,7 +178,6 @@ def canonical_models(model: FactorModel) -> Iterator[EquivalentModel]:
         "right-whitened": f"{model.title('right')}s whitened",
     }
     for name, exponent in EXPONENTS.items():
-        raise_if_cancelled()
         yield replace(
             equivalent_at(form, exponent, f"exponent {exponent:g} ({titles[name]})"),
             title=titles[name],

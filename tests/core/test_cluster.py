@@ -1,4 +1,4 @@
-"""A real Dask cluster on this machine, one worker of which is killed at work."""
+"""A real Dask cluster on this machine."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from joblib import parallel_config
 
 import embaudit as ea
 from embaudit.core.parallel import parallel_map
+from embaudit.errors import InputError
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore"
@@ -51,26 +52,19 @@ def elsewhere(cluster):
 
 
 @pytest.mark.usefixtures("elsewhere")
-@pytest.mark.parametrize("columns", [3, pytest.param(20_000, marks=pytest.mark.slow)])
-def test_a_worker_that_is_killed_changes_nothing(columns, tmp_path):
-    """What is small travels with each block; what is large is broadcast, and outlives one who had it."""
-    x, deadly = np.arange(40.0 * columns).reshape(40, columns), tmp_path / "deadly"
+def test_blocks_run_in_the_workers_and_their_results_come_in_order():
+    x = np.arange(120.0).reshape(40, 3)
+    results = list(parallel_map(lambda i: (os.getpid(), float(x[i].sum())), range(40)))
+    assert [value for _, value in results] == [float(row.sum()) for row in x]
+    assert os.getpid() not in {process for process, _ in results}
 
-    asking = os.getpid()
 
-    def block(i):
-        if i == 5 and os.getpid() != asking and not deadly.exists():
-            deadly.touch()
-            os.kill(os.getpid(), signal.SIGKILL)
-        return os.getpid(), i, float(x[i].sum())
-
-    found = list(parallel_map(block, range(40)))
-    assert [result[1:] for result in found] == [
-        (i, float(x[i].sum())) for i in range(40)
-    ]
-    # With one worker left joblib stays in this process until the other is back.
-    assert {process for process, _, _ in found} - {asking}
-    assert deadly.exists()
+@pytest.mark.usefixtures("elsewhere")
+def test_workers_that_are_killed_end_the_work_in_one_sentence():
+    with pytest.raises(
+        InputError, match=r"the workers ended before their work was done: .+; check"
+    ):
+        list(parallel_map(lambda _: os.kill(os.getpid(), signal.SIGKILL), range(40)))
 
 
 def test_an_audit_by_command_is_that_of_threads(cluster, embaudit, tmp_path):
