@@ -26,7 +26,7 @@ def upper_envelope(rows: np.ndarray, bias: np.ndarray) -> set[int]:
 
 @given(seed=SEEDS, n=st.integers(5, 40), rank=st.integers(2, 4))
 @settings(max_examples=40, deadline=None)
-def test_without_a_bias_they_are_the_vertices_of_the_hull(seed, n, rank):
+def test_argmaxable_labels_without_a_bias_are_the_vertices_of_the_hull(seed, n, rank):
     n = max(n, rank + 2)
     head = random_head(seed, n, rank)
     found = argmaxable(head)
@@ -36,7 +36,9 @@ def test_without_a_bias_they_are_the_vertices_of_the_hull(seed, n, rank):
 
 @given(seed=SEEDS, n=st.integers(5, 40), rank=st.integers(1, 3))
 @settings(max_examples=40, deadline=None)
-def test_with_a_bias_they_are_the_upper_hull_of_rows_and_bias(seed, n, rank):
+def test_argmaxable_labels_with_a_bias_are_the_upper_hull_of_rows_and_bias(
+    seed, n, rank
+):
     head = random_head(seed, n, rank, bias=True)
     found = argmaxable(head)
     assert found.decided.all()
@@ -45,7 +47,7 @@ def test_with_a_bias_they_are_the_upper_hull_of_rows_and_bias(seed, n, rank):
     )
 
 
-def test_a_bias_can_bring_a_label_out_of_the_hull_and_hide_none():
+def test_a_bias_can_make_labels_argmaxable_that_lie_inside_the_hull():
     head = random_head(5, 30, 2)
     without = argmaxable(head).can_lead
     lifted = argmaxable(head.replace(right_bias=np.where(without, 0.0, 3.0))).can_lead
@@ -56,14 +58,14 @@ def test_a_bias_can_bring_a_label_out_of_the_hull_and_hide_none():
 
 @given(seed=SEEDS, bias=st.booleans())
 @settings(max_examples=25, deadline=None)
-def test_no_affine_gauge_changes_answer_or_lead(seed, bias):
+def test_no_affine_gauge_changes_which_labels_are_argmaxable_or_their_lead(seed, bias):
     head = random_head(seed, 25, 3, bias=bias)
     before, after = argmaxable(head), argmaxable(equivalent_head(head, seed))
     assert (before.can_lead == after.can_lead).all()
     assert np.allclose(before.lead, after.lead, rtol=1e-6, atol=1e-9)
 
 
-def test_while_cosines_centred_cosines_and_cosines_of_differences_do_change():
+def test_affine_gauges_change_cosines_of_rows_of_centred_rows_and_of_differences():
     head = random_head(1, 25, 3)
     moved = equivalent_head(head, 1)
     pairs = all_pairs(25)

@@ -1,15 +1,17 @@
-"""Conventions of a head behind a final norm: all one model, with other cosines, by independent computation."""
+"""Forms of a head behind a final norm: the same predictions, but other label cosines."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+import embaudit as ea
 from embaudit.errors import InputError
 from embaudit.io.codecs.safetensors import Safetensors
 from embaudit.model import FactorModel, Softmax
 from embaudit.model.final_norm import FinalNorm
-from embaudit.softmax import conventions as measured
 from embaudit.softmax.conventions import (
     Convention,
     centred_form,
@@ -155,7 +157,7 @@ def test_folding_is_a_gauge_unless_a_gain_is_zero():
     assert folding(FinalNorm("rms", [1.0, 0.0])) is None
 
 
-def test_how_far_conventions_lie_apart_by_brute_force():
+def test_changes_of_nearest_labels_and_cosines_between_two_forms_by_brute_force():
     found = evidence()
     rows = {form.name: form.of(ROWS) for form in conventions(HEAD, LAYER)}
     assert [(a.first, a.second) for a in found.apart] == [
@@ -178,12 +180,18 @@ def test_how_far_conventions_lie_apart_by_brute_force():
     assert found.furthest.nearest.share == max(
         apart.nearest.share for apart in found.apart
     )
+
+
+def test_ones_is_the_median_part_along_the_ones_vector_over_the_rest():
+    found = evidence()
     folded = ROWS * GAIN
     part = np.abs(folded @ np.ones(6) / np.sqrt(6))
     rest = np.linalg.norm(folded - folded.mean(axis=1, keepdims=True), axis=1)
     assert found.ones == pytest.approx(np.median(part / rest))
     assert evidence(norm=FinalNorm("rms", GAIN)).ones is None
-    # A row that the ones vector is all of has no direction without it, hence no cosine.
+
+
+def test_a_row_along_the_ones_vector_has_no_cosine_once_that_part_is_removed():
     more, fewer = (
         evidence(FactorModel.from_softmax(rows))
         for rows in (np.vstack([ROWS, 3 / GAIN]), ROWS)
@@ -195,29 +203,29 @@ def test_how_far_conventions_lie_apart_by_brute_force():
     assert [gaps[0][at] == pytest.approx(gaps[1][at]) for at in places] == [True, False]
 
 
-def test_a_drawn_part_of_a_large_head_has_an_interval(monkeypatch):
-    monkeypatch.setattr(measured, "SEARCHED", 60 * 52)
+def test_the_share_of_changed_nearest_labels_has_an_interval_if_not_all_were_asked():
+    some = evidence(labels=np.arange(52)).folded.nearest
+    assert some.n_rows == 52
+    assert some.ci_low < some.share < some.ci_high
+    every = evidence().folded.nearest
+    assert every.n_rows == 60
+    assert every.ci_low == every.share == every.ci_high
+
+
+def test_a_folded_head_without_the_bias_of_the_shift_is_not_verified():
+    """Folding turns the shift β of the norm into the label bias W β."""
     found = evidence()
-    assert found.folded.nearest.n_rows == 52
-    assert (
-        found.folded.nearest.ci_low
-        < found.folded.nearest.share
-        < found.folded.nearest.ci_high
+    assert found.verified
+    states = DRAW.standard_normal((40, 6))
+    stored, folded = (
+        form.model(HEAD, LAYER, states) for form in conventions(HEAD, LAYER)[:2]
     )
-    monkeypatch.setattr(measured, "SEARCHED", 60 * 60)
-    assert evidence().folded.nearest.ci_low == evidence().folded.nearest.share
-    monkeypatch.setattr(measured, "SEARCHED", 1)
-    assert evidence().folded.nearest.n_rows == 50
+    np.testing.assert_allclose(folded.right_bias, BIAS + ROWS @ SHIFT)
+    wrong = ea.drift(stored, folded.replace(right_bias=BIAS), condition_number=6.0)
+    assert not replace(found, drift=(*found.drift[:-1], wrong)).verified
 
 
-def test_predictions_are_checked_so_that_another_head_is_noticed(monkeypatch):
-    monkeypatch.setattr(Convention, "bias", lambda *_: None)
-    assert not evidence().verified
-    assert evidence().lists.indices.shape[1] == 1
-    assert evidence(FactorModel.from_softmax(ROWS), FinalNorm("layer", GAIN)).verified
-
-
-def test_gains_of_zero_are_no_gauge_and_still_one_model():
+def test_a_gain_of_zero_is_no_gauge_but_predictions_stay():
     gain = GAIN * [1, 1, 0, 1, 1, 1]
     found = evidence(norm=FinalNorm("layer", gain, SHIFT))
     assert found.verified
@@ -226,7 +234,9 @@ def test_gains_of_zero_are_no_gauge_and_still_one_model():
     assert all(np.isfinite(record.tolerance) for record in found.drift)
 
 
-def test_a_language_model_of_stories(stories):
+def test_folding_the_norm_of_a_language_model_changes_a_quarter_of_nearest_labels(
+    stories,
+):
     head, norm = stories
     assert norm.condition_number == pytest.approx(4.55, abs=0.005)
     found = evidence(head, norm, 10)

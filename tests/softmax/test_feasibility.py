@@ -1,4 +1,4 @@
-"""Feasible maxima against linear programs and brute force, each certificate by itself."""
+"""Which labels can lead, and by how much, against linear programs of the tests' own."""
 
 from __future__ import annotations
 
@@ -6,26 +6,19 @@ import numpy as np
 import pytest
 from head_examples import random_head
 from scipy.optimize import linprog
+from scipy.spatial import ConvexHull
 
+from embaudit.linalg.pairs import all_pairs
 from embaudit.model import FactorModel
-from embaudit.softmax import argmaxable, feasibility
-from embaudit.softmax.coordinates import label_coordinates
-from embaudit.softmax.feasibility import NO, OPEN, YES, best_lead, solve_feasibility
-
-
-def alone(n: int) -> np.ndarray:
-    return np.column_stack([np.arange(n)] * 2)
-
-
-def all_members(n: int, *, bias: bool) -> np.ndarray:
-    """All labels, and without a bias all pairs."""
-    return (
-        alone(n) if bias else np.array([[i, j] for i in range(n) for j in range(i + 1)])
-    )
+from embaudit.softmax import argmaxable, shared_halves
+from embaudit.softmax.feasibility import best_lead
 
 
 def largest_lead(rows: np.ndarray, bias: np.ndarray | None, pair: np.ndarray) -> float:
-    """The lead by a program of its own in the rows as stored: `max t, t <= gaps <= 1`, a pair tied far out."""
+    """Return the largest lead of a label, or of a tied pair, by a linear program.
+
+    It maximises `t` so that every gap to another label lies between `t` and 1.
+    """
     others = np.setdiff1d(np.arange(len(rows)), pair)
     first, second = pair
     gaps = np.column_stack([rows, np.zeros(len(rows)) if bias is None else bias])
@@ -42,40 +35,55 @@ def largest_lead(rows: np.ndarray, bias: np.ndarray | None, pair: np.ndarray) ->
     return -float(solved.fun)
 
 
-@pytest.mark.parametrize("rounds", [0, 8])
+def largest_leads(head: FactorModel, pairs: np.ndarray) -> np.ndarray:
+    rows = np.asarray(head.right)
+    return np.array([largest_lead(rows, head.right_bias, pair) for pair in pairs])
+
+
+# A large margin is what nearest points alone seldom decide: then programs are solved.
+@pytest.mark.parametrize("margin", [1e-6, 0.1, 0.3])
 @pytest.mark.parametrize("bias", [False, True])
-@pytest.mark.parametrize(("n", "r"), [(9, 3), (16, 2), (16, 3), (30, 2), (60, 4)])
-def test_answers_are_those_of_a_program_each(monkeypatch, n, r, bias, rounds):
-    """By nearest points and, without any, by programs that grow; leads are no larger than the largest one."""
-    monkeypatch.setattr(feasibility, "ROUNDS", rounds)
-    monkeypatch.setattr(feasibility, "LEAST_ROUNDS", 0)
-    monkeypatch.setattr(feasibility, "CHUNK", 50)
-    head = random_head(n + r, n, r, bias=bias)
-    members = all_members(n, bias=bias)
-    members = members[np.random.default_rng(0).permutation(len(members))[:120]]
-    solved = solve_feasibility(label_coordinates(head), members, title="")
-    leads = np.array(
-        [
-            largest_lead(np.asarray(head.right), head.right_bias, pair)
-            for pair in members
-        ]
-    )
-    assert solved.status.tolist() == np.where(leads > 1e-6, YES, NO).tolist()
-    assert (solved.lead <= leads * (1 + 1e-6) + 1e-8).all()
-    assert ((solved.lead > 0) == (solved.status == YES)).all()
-    assert YES in solved.status
-    assert n == 9 or NO in solved.status
+@pytest.mark.parametrize(("n", "rank"), [(9, 3), (16, 2), (16, 3), (30, 2), (60, 4)])
+def test_a_label_is_argmaxable_iff_its_largest_lead_exceeds_the_margin(
+    n, rank, bias, margin
+):
+    head = random_head(n + rank, n, rank, bias=bias)
+    found = argmaxable(head, margin=margin)
+    leads = largest_leads(head, np.column_stack([np.arange(n)] * 2))
+    assert found.decided.all()
+    assert found.can_lead.tolist() == (leads > margin).tolist()
+    assert (found.lead <= leads * (1 + 1e-6) + 1e-8).all()
+    assert ((found.lead > 0) == found.can_lead).all()
 
 
-def test_nearest_points_leave_few_labels_to_programs(monkeypatch):
-    """No program has room."""
-    monkeypatch.setattr(feasibility, "RIVALS", 8)
-    for seed, (n, r) in enumerate(((30, 2), (60, 4), (90, 7))):
-        space = label_coordinates(random_head(seed, n, r))
-        solved = solve_feasibility(
-            space, all_members(n, bias=False)[:300], title="", max_cells=1
-        )
-        assert (solved.status != OPEN).mean() > 0.95
+@pytest.mark.parametrize(("n", "rank"), [(9, 3), (16, 2), (30, 2), (60, 4)])
+def test_a_pair_shares_halves_iff_its_largest_tied_lead_exceeds_the_margin(n, rank):
+    head = random_head(n + rank, n, rank)
+    pairs = np.random.default_rng(0).permutation(all_pairs(n))[:80]
+    found = shared_halves(head, pairs, margin=0.1)
+    leads = largest_leads(head, pairs)
+    assert found.decided.all()
+    assert found.can_share.tolist() == (leads > 0.1).tolist()
+    assert (found.lead <= leads * (1 + 1e-6) + 1e-8).all()
+
+
+def test_thousands_of_pairs_that_share_halves_are_the_edges_of_the_hull():
+    head, pairs = random_head(0, 80, 3), all_pairs(80)
+    assert len(pairs) > 2_048
+    found = shared_halves(head, pairs)
+    corners = ConvexHull(head.right).simplices
+    edges = {
+        tuple(sorted(corner[[i, j]])) for corner in corners for i, j in all_pairs(3)
+    }
+    assert {tuple(pair) for pair in pairs[found.can_share]} == edges
+
+
+@pytest.mark.parametrize(("n", "rank"), [(30, 2), (60, 4), (90, 7)])
+def test_few_labels_need_a_linear_program(n, rank):
+    head = random_head(0, n, rank)
+    pairs = all_pairs(n)[:300]
+    assert argmaxable(head, max_cells=1).decided.mean() > 0.95
+    assert shared_halves(head, pairs, max_cells=1).decided.mean() > 0.95
 
 
 def test_a_wide_head_needs_no_linear_program_for_rows_near_the_mean():
@@ -87,39 +95,21 @@ def test_a_wide_head_needs_no_linear_program_for_rows_near_the_mean():
     assert found.decided.all()
 
 
-@pytest.mark.parametrize("margin", [0.3, 0.1, 0.01])
-def test_no_label_stays_open_for_a_large_margin(margin):
-    """The label of the largest gap, which a lead is a share of, is none of the closest."""
-    head = FactorModel.from_softmax(np.random.default_rng(0).standard_normal((90, 6)))
-    found = argmaxable(head, margin=margin)
-    leads = np.array(
-        [largest_lead(head.right, None, np.array([i, i])) for i in range(90)]
-    )
-    assert found.decided.all()
-    assert found.can_lead.tolist() == (leads > margin).tolist()
-    assert 0 < found.n_can < 90
-
-
-def test_too_little_room_leaves_labels_open_and_never_wrong(monkeypatch):
-    head = random_head(4, 60, 2)
-    whole = argmaxable(head)
-    monkeypatch.setattr(feasibility, "ROUNDS", 0)
-    monkeypatch.setattr(feasibility, "LEAST_ROUNDS", 0)
-    n_open = []
-    for cells in (1, 8, 9, 15, 30, 60, 3 * 60):
-        found = argmaxable(head, max_cells=cells)
+def test_labels_whose_program_is_too_large_stay_undecided_and_none_is_wrong():
+    head, margin = random_head(0, 60, 4), 0.1
+    whole = argmaxable(head, margin=margin)
+    n_undecided = []
+    for cells in (1, 240, 280, 320, 2**20):
+        found = argmaxable(head, margin=margin, max_cells=cells)
         assert (found.can_lead == whole.can_lead)[found.decided].all()
-        n_open.append(found.n_undecided)
-    assert n_open == sorted(n_open, reverse=True)
-    assert n_open[0] == n_open[1] > n_open[3] > n_open[-1] == 0
-
-
-# --- programs ----------------------------------------------------------------------------------------------------
+        n_undecided.append(found.n_undecided)
+    assert n_undecided == sorted(n_undecided, reverse=True)
+    assert n_undecided[0] > n_undecided[-1] == 0
 
 
 @pytest.mark.parametrize("bias", [False, True])
 @pytest.mark.parametrize("seed", range(4))
-def test_an_input_of_a_program_has_the_lead_that_is_told_of_it(seed, bias):
+def test_the_input_of_a_program_has_the_lead_that_the_program_returns(seed, bias):
     draw = np.random.default_rng(seed)
     differences = draw.standard_normal((9, 3)) + np.array([0.9, 0.2, 0.1])
     differences[:, -1] *= bias

@@ -45,7 +45,7 @@ def best_common_probability(rows: np.ndarray, a: int, b: int) -> float:
 
 @given(seed=st.integers(0, 2**32 - 1), n=st.integers(6, 16), rank=st.integers(2, 4))
 @settings(max_examples=25, deadline=None)
-def test_they_are_the_edges_of_the_hull(seed, n, rank):
+def test_pairs_that_share_halves_are_the_edges_of_the_hull(seed, n, rank):
     head = random_head(seed, n, rank)
     pairs = all_pairs(n)
     found = shared_halves(head, pairs)
@@ -57,7 +57,7 @@ def test_they_are_the_edges_of_the_hull(seed, n, rank):
 
 @given(seed=st.integers(0, 2**32 - 1))
 @settings(max_examples=8, deadline=None)
-def test_no_affine_gauge_changes_them_and_a_bias_does_not_count(seed):
+def test_no_affine_gauge_and_no_bias_changes_which_pairs_share_halves(seed):
     pairs = all_pairs(8)
     head = random_head(seed, 8, 3, bias=True)
     before, after = (

@@ -97,3 +97,27 @@ def test_projector_cosines_degenerate_where_labels_are_affinely_independent(n, r
     assert found.degenerate
     assert found.warning.endswith("they say nothing about this head.")
     assert np.allclose(found.cosines, -1 / (n - 1))
+
+
+def test_typical_projector_cosine_is_the_root_mean_square_for_even_shares():
+    """The corners of a square and of its mirror: four rows in two dimensions.
+
+    `H = W (WᵀW)⁻¹ Wᵀ` has the diagonal ½, one cosine of -1 and two of 0 in each row: their
+    mean square is ⅓, as (V/r - 1)/(V - 1) = (4/2 - 1)/3 says.
+    """
+    head = FactorModel.from_softmax([[1, 1], [-1, 1], [-1, -1], [1, -1]])
+    found = projector_cosines(head, pairs=all_pairs(4))
+    assert sorted(found.cosines.round(9)) == [-1, -1, 0, 0, 0, 0]
+    assert (found.n_labels, found.rank, found.labels_per_dimension) == (4, 2, 2)
+    assert found.typical == pytest.approx(np.sqrt(1 / 3))
+    assert (found.degenerate, found.thin, found.warning) == (False, False, "")
+
+
+def test_fewer_than_two_labels_per_dimension_are_thin():
+    found = projector_cosines(random_head(0, 9, 5), pairs=[[0, 1]])
+    assert (found.labels_per_dimension, found.thin, found.degenerate) == (
+        1.8,
+        True,
+        False,
+    )
+    assert found.warning.startswith("With 1.8 labels a dimension")

@@ -1,4 +1,4 @@
-"""Heads of few, equal, huge and tiny rows: what decides about their labels, and what is told of them."""
+"""Heads of very long and very short rows, equivalent heads, and nearest labels after a shift."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ CIRCLE = np.linspace(0, 2 * np.pi, 20_001)
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_a_margin_leaves_out_what_only_few_inputs_give(seed):
+def test_label_combinations_leave_out_those_with_less_than_the_margin(seed):
     head = random_head(seed, 4, 2)
     inputs = np.vstack([np.cos(CIRCLE), np.sin(CIRCLE)])
     unit = head.right / np.linalg.norm(head.right, axis=1, keepdims=True)
@@ -46,7 +46,7 @@ def test_a_margin_leaves_out_what_only_few_inputs_give(seed):
 
 
 @pytest.mark.parametrize("scale", [1e200, 1e-200, 1e307, 1e-300])
-def test_what_a_head_pins_down_does_not_depend_on_its_scale(scale):
+def test_properties_of_a_head_do_not_depend_on_its_scale(scale):
     head = random_head(0, 12, 3, inputs=20)
     scaled = head.replace(right=head.right * scale)
     pairs = [[0, 1], [2, 3]]
@@ -73,7 +73,7 @@ def rng(seed=0):
 # --- shifts, equivalents, folding --------------------------------------------------------------------------------
 
 
-def test_equal_heads_are_measured_field_by_field():
+def test_a_centred_head_is_reported_with_its_change_of_log_probabilities_and_its_shift():
     panel = make_panel(random_head(2, 8, 3, inputs=20), 9, rng())
     probe = HeadProbe(panel, n_pairs=100, n_neighbours=2, rng=rng())
     made = centring(panel)
@@ -102,7 +102,7 @@ def test_equal_heads_are_measured_field_by_field():
 # --- neighbours --------------------------------------------------------------------------------------------------
 
 
-def test_sampled_labels_stand_for_all():
+def test_the_interval_of_changed_nearest_labels_holds_at_its_rate():
     draw = np.random.default_rng(0)
     head = FactorModel.from_softmax(draw.standard_normal((1_500, 3)) + 0.3)
     shift = -head.right.mean(axis=0)

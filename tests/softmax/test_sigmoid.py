@@ -26,14 +26,14 @@ def regions(n_labels: int, rank: int, *, bias: bool) -> int:
 
 @given(seed=SEEDS, n=st.integers(1, 6), rank=st.integers(1, 3), bias=st.booleans())
 @settings(max_examples=25, deadline=None)
-def test_they_are_as_many_as_cover_counted(seed, n, rank, bias):
+def test_label_combinations_are_as_many_as_cover_counted(seed, n, rank, bias):
     assert len(label_combinations(random_head(seed, n, rank, bias=bias)).on) == regions(
         n, rank, bias=bias
     )
 
 
 @pytest.mark.parametrize("bias", [False, True])
-def test_no_input_of_a_search_gives_another_one(bias):
+def test_label_combinations_are_those_that_random_inputs_give(bias):
     head = random_head(4, 5, 2, bias=bias)
     draw = np.random.default_rng(0)
     inputs = np.geomspace(0.1, 100, 200_000)[:, None] * draw.standard_normal(
@@ -47,7 +47,7 @@ def test_no_input_of_a_search_gives_another_one(bias):
 
 @given(seed=SEEDS)
 @settings(max_examples=10, deadline=None)
-def test_linear_gauges_and_absorbed_input_shifts_leave_them(seed):
+def test_linear_gauges_and_absorbed_input_shifts_change_no_label_combination(seed):
     head = random_head(seed, 5, 2, bias=True)
     before = label_combinations(head).on
     linear = affine_gauge(2, seed, shift=0.0)
@@ -56,7 +56,7 @@ def test_linear_gauges_and_absorbed_input_shifts_leave_them(seed):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_a_translation_of_labels_changes_them(seed):
+def test_a_translation_of_labels_changes_label_combinations(seed):
     head = random_head(seed, 5, 2, bias=True)
     translated = Gauge.translation(2, right=[30.0, 0.0]).act(head)
     assert not np.array_equal(
@@ -78,7 +78,7 @@ def test_without_a_bias_rows_of_equal_cosines_have_equal_combinations():
     )
 
 
-def test_too_many_are_refused_before_they_are_listed():
+def test_too_many_label_combinations_are_refused():
     with pytest.raises(InputError, match=r"at most 100; got more after 7 of 30 labels"):
         label_combinations(random_head(0, 30, 7), max_combinations=100)
     with pytest.raises(InputError, match="margin must be a number; got 'wide'"):
