@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import secrets
+import tempfile
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
@@ -83,9 +84,10 @@ def written_whole(
 ) -> AbstractContextManager[Any]:
     """Open a file that appears under its name only when the block ends well.
 
-    What is written goes to a temporary file in the same folder, which takes the name in one step at
-    the end; if the block raises, it is removed and an older file stays as it was. A run that was killed leaves
-    `.NAME.XXXXXXXX.part` behind, which the next one that writes NAME there removes.
+    The content goes to a temporary file in the same folder, which takes the name in one
+    step at the end. If the block raises, the temporary file is removed and an older file
+    stays as it was. A run that is killed leaves `.NAME.XXXXXXXX.part` behind, which
+    nothing else touches; it can be deleted.
 
     Parameters
     ----------
@@ -126,31 +128,47 @@ def written_whole(
 
 @contextmanager
 def _written_whole(target: Path, mode: str, *, force: bool) -> Iterator[IO[Any]]:
-    """Write to a temporary file beside the target, which takes its name if the block ends well."""
-    _remove_stale(target)
-    temporary = target.with_name(f"{_part_prefix(target)}{secrets.token_hex(4)}.part")
-    # Half a letter, which UTF-8 does not know, becomes what JSON calls it.
-    text = (
-        {"encoding": "utf-8", "errors": "backslashreplace", "newline": ""}
-        if mode == "w"
-        else {}
-    )
+    """Write to a temporary file in the folder of the target, which takes its name if the block ends well."""
+    text: dict[str, Any] = {}
+    if mode == "w":
+        # Lone surrogates, which UTF-8 cannot hold, are written as JSON escapes.
+        text = {"encoding": "utf-8", "errors": "backslashreplace", "newline": ""}
+    # A name may have 255 bytes, whatever characters these make.
+    prefix = f".{os.fsdecode(os.fsencode(target.name)[:100])}."
     try:
-        file: IO[Any] = temporary.open(mode.replace("w", "x"), **text)  # type: ignore[call-overload]
+        wrapper: Any = tempfile.NamedTemporaryFile(  # noqa: SIM115
+            mode,
+            dir=target.parent,
+            prefix=prefix,
+            suffix=".part",
+            delete=False,
+            **text,
+        )
     except OSError as error:
         raise _cannot(target, error) from error
+    temporary, file = Path(wrapper.name), wrapper.file
     try:
         with _failures_worded(target), file:
-            _locked(file.fileno())
             yield file
             file.flush()
             os.fsync(file.fileno())
         # What was read while the file was written is an input, too.
         distinct_outputs(noted_inputs(), [target])
         with _failures_worded(target):
+            temporary.chmod(_permissions(target))
             _named(temporary, target, force=force)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def _permissions(target: Path) -> int:
+    """Return the permissions of the file that is replaced, else those of any new file."""
+    if target.exists():
+        return S_IMODE(target.stat().st_mode)
+    # The mask can only be read by setting it; this one lets nobody else in meanwhile.
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return 0o666 & ~mask
 
 
 @contextmanager
@@ -171,21 +189,12 @@ def _cannot(target: Path, error: OSError) -> InputError:
 
 
 def _named(temporary: Path, target: Path, *, force: bool) -> None:
-    """Give the complete file its name in one step; without `force` only while nothing has it."""
+    """Give the complete file its name in one step; without `force` only if nothing has that name."""
     if force:
-        if target.exists():
-            temporary.chmod(S_IMODE(target.stat().st_mode))
         temporary.replace(target)
         return
     try:
-        try:
-            os.link(temporary, target)
-        except FileExistsError:
-            raise
-        # Where a file cannot have two names, an empty one of our own holds the place.
-        except OSError:
-            os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
-            temporary.replace(target)
+        _take_free_name(temporary, target)
     except FileExistsError as error:
         spare = target.with_name(
             f"{target.stem[:50]}-{secrets.token_hex(4)}{target.suffix}"
@@ -200,29 +209,15 @@ def _named(temporary: Path, target: Path, *, force: bool) -> None:
         ) from error
 
 
-def _part_prefix(target: Path) -> str:
-    # A name may have 255 bytes, whatever characters these make.
-    return f".{os.fsdecode(os.fsencode(target.name)[:100])}."
-
-
-def _remove_stale(target: Path) -> None:
-    """Remove parts of this output that a killed run left: those that nobody holds locked."""
-    prefix = _part_prefix(target)
-    with suppress(OSError):
-        for entry in os.scandir(target.parent):
-            middle = entry.name.removeprefix(prefix).removesuffix(".part")
-            if entry.name == f"{prefix}{middle}.part" and len(middle) == 8:
-                with suppress(OSError), Path(entry).open("rb") as file:
-                    if _locked(file.fileno()):
-                        Path(entry).unlink()
-
-
-def _locked(number: int) -> bool:
-    """Lock an open file for as long as it is open; False where another holds it, or files cannot be locked."""
+def _take_free_name(temporary: Path, target: Path) -> None:
+    """Give a file a name that no other file has; a link never replaces a file, as a move does."""
     try:
-        import fcntl
-
-        fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except (ImportError, OSError):
-        return False
-    return True
+        os.link(temporary, target)
+    except FileExistsError:
+        raise
+    except OSError:
+        # Some file systems have no hard links. A file that appears between these two
+        # steps is replaced there, but always by a whole one.
+        if target.exists():
+            raise FileExistsError from None
+        temporary.replace(target)

@@ -10,6 +10,7 @@ import resource
 import signal
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -247,7 +248,7 @@ main()
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
-def test_a_run_that_is_ended_leaves_no_file_and_a_killed_one_is_tidied_up(
+def test_a_run_that_is_ended_leaves_no_output_and_the_next_run_works(
     embaudit, model, tmp_path, number
 ):
     run = subprocess.Popen(
@@ -261,33 +262,57 @@ def test_a_run_that_is_ended_leaves_no_file_and_a_killed_one_is_tidied_up(
     assert run.stdout.readline() == "ready\n"
     run.send_signal(number)
     _, err = run.communicate(timeout=30)
-    assert run.returncode == (
-        -signal.SIGKILL if number == signal.SIGKILL else 128 + number
-    )
+    is_killed = number == signal.SIGKILL
+    assert run.returncode == (-signal.SIGKILL if is_killed else 128 + number)
     assert err == ("embaudit: stopped by Ctrl-C.\n" if number == signal.SIGINT else "")
     left = [name for name in names(tmp_path) if name.endswith(".part")]
-    assert len(left) == (number == signal.SIGKILL)
-    assert (
-        embaudit(
-            "compare", model, model, "--by-row", "--json", "out.json", "--quiet"
-        ).code
-        == 0
-    )
-    assert names(tmp_path) == ["model.npz", "out.json"]
+    assert len(left) == is_killed
+    options = ("--by-row", "--json", "out.json", "--quiet")
+    assert embaudit("compare", model, model, *options).code == 0
+    assert names(tmp_path) == [*left, "model.npz", "out.json"]
 
 
-def test_a_part_that_somebody_is_writing_stays(tmp_path):
+def test_writers_of_one_name_do_not_touch_each_other(tmp_path):
     with written_whole(tmp_path / "out", force=True) as first:
         first.write(b"first")
         with written_whole(tmp_path / "out", force=True) as second:
             second.write(b"second")
         assert (tmp_path / "out").read_bytes() == b"second"
     assert (tmp_path / "out").read_bytes() == b"first"
-    (tmp_path / ".other.abcdefgh.part").touch()
-    (tmp_path / ".out.my own.part").touch()
-    with written_whole(tmp_path / "out", force=True):
-        pass
-    assert names(tmp_path) == [".other.abcdefgh.part", ".out.my own.part", "out"]
+    assert names(tmp_path) == ["out"]
+
+
+def test_two_writers_at_once_leave_a_whole_file_in_every_round(tmp_path):
+    def write(content):
+        try:
+            with written_whole(tmp_path / "out", force=force) as file:
+                file.write(content)
+        except InputError:
+            assert not force, "only a writer without force may find the name taken"
+
+    for round_number in range(100):
+        force = round_number % 2 == 0
+        contents = [letter * 1000 for letter in (b"a", b"b")]
+        with ThreadPoolExecutor(2) as pool:
+            list(pool.map(write, contents))
+        assert (tmp_path / "out").read_bytes() in contents
+        for path in tmp_path.iterdir():
+            assert path.read_bytes() in contents
+            path.unlink()
+
+
+def test_a_pipe_with_the_name_of_a_part_file_does_not_stop_a_writer(tmp_path):
+    os.mkfifo(tmp_path / ".out.abcdefgh.part")
+    with written_whole(tmp_path / "out") as file:
+        file.write(b"content")
+    assert names(tmp_path) == [".out.abcdefgh.part", "out"]
+
+
+def test_a_new_file_has_the_permissions_of_any_new_file(tmp_path):
+    (tmp_path / "other").touch()
+    with written_whole(tmp_path / "out") as file:
+        file.write(b"content")
+    assert (tmp_path / "out").stat().st_mode == (tmp_path / "other").stat().st_mode
 
 
 # Damaged and crafted texts
