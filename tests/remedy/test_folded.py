@@ -31,7 +31,7 @@ def probabilities(logits):
 @pytest.mark.parametrize("norm", [LAYER, RMS])
 @pytest.mark.parametrize("bias", [None, BIAS])
 @pytest.mark.parametrize("kind", ["folded", "folded-centred"])
-def test_files_predict_what_the_head_behind_its_norm_predicts(
+def test_a_folded_head_read_from_a_file_predicts_as_the_head_behind_its_norm(
     tmp_path, suffix, norm, bias, kind
 ):
     head = HEAD.replace(right_bias=bias)
@@ -57,13 +57,13 @@ def checkpoint(folder):
     return folder
 
 
-def test_a_path_brings_its_norm(tmp_path):
+def test_the_final_norm_of_a_checkpoint_is_read_with_it(tmp_path):
     np.testing.assert_allclose(
         fix(checkpoint(tmp_path), "folded").vectors(), ROWS * GAIN
     )
 
 
-def test_the_command_writes_them_with_the_names_of_the_tokens(embaudit, tmp_path):
+def test_the_command_fix_writes_folded_heads_with_token_names(embaudit, tmp_path):
     folder = checkpoint(tmp_path)
     for kind, wanted in (
         ("folded", ROWS * GAIN),
